@@ -1,0 +1,23 @@
+# llmmem's own target functions: one for libraries without MLIR, one for libraries on it, one for tools.
+
+# Plain C++ on LLVM's Support alone; builds and tests in seconds.
+function(llmmem_add_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_link_libraries(${name} PUBLIC LLVM)
+endfunction()
+
+# A library on MLIR. Dependencies follow after DEPENDS (generated headers) and LINK (our own libraries).
+function(llmmem_add_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+function(llmmem_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+endfunction()
