@@ -1,0 +1,70 @@
+//===- LlmAttributes.td - Attributes and element types ---------*- tablegen -*-===//
+
+#ifndef LLMMEM_DIALECT_LLMATTRIBUTES
+#define LLMMEM_DIALECT_LLMATTRIBUTES
+
+include "llmmem/Dialect/LlmDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Llm_WeightLayout : I32EnumAttr<"WeightLayout",
+    "Which dimension of a weight the input is contracted with",
+    [I32EnumAttrCase<"InOut", 0, "in_out">,  // y = x W, as GPT-2's Conv1D
+     I32EnumAttrCase<"OutIn", 1, "out_in">]> // y = x W^T, as every other projection and a tied embedding
+{
+  let cppNamespace = "::llmmem::llm";
+}
+
+def Llm_Gradients : I32EnumAttr<"GradientLifetime", "How long a parameter's gradient lives",
+    [I32EnumAttrCase<"Resident", 0, "resident">,   // arguments: micro-batches add to them
+     I32EnumAttrCase<"Transient", 1, "transient">]> // end at their parameter's update
+{
+  let cppNamespace = "::llmmem::llm";
+}
+
+def Llm_Optimizer : I32EnumAttr<"OptimizerKind", "The update of a parameter",
+    [I32EnumAttrCase<"AdamW", 0, "adamw">, I32EnumAttrCase<"SGD", 1, "sgd">]> {
+  let cppNamespace = "::llmmem::llm";
+}
+
+class Llm_Attr<string name, string mnemonicText> : AttrDef<LlmDialect, name> {
+  let mnemonic = mnemonicText;
+}
+
+def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
+  let summary = "How a forward function becomes a training step.";
+  let description = [{
+    Written by the importer on the module, read by `differentiate`.
+
+    Example: `#llm.training<optimizer = adamw, gradients = resident, beta1 = 9.000000e-01, beta2 = 9.990000e-01,
+    eps = 1.000000e-08, weight_decay = 1.000000e-01, clip_norm = 0.000000e+00>`; a clip_norm of 0 clips nothing.
+  }];
+  let parameters = (ins EnumParameter<Llm_Optimizer>:$optimizer, EnumParameter<Llm_Gradients>:$gradients,
+    "double":$beta1, "double":$beta2, "double":$eps, "double":$weight_decay, "double":$clip_norm);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Llm_RopeScalingAttr : Llm_Attr<"RopeScaling", "rope_scaling"> {
+  let summary = "Llama 3.1's stretching of the slow rotary frequencies.";
+  let description = [{
+    Wavelengths above original_max_position / low_freq_factor are stretched by `factor`, those below
+    original_max_position / high_freq_factor are left, those between are interpolated.
+  }];
+  let parameters = (ins "double":$factor, "double":$low_freq_factor, "double":$high_freq_factor,
+    "int64_t":$original_max_position);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+// Element types of activations, parameters and gradients.
+def Llm_Float : AnyTypeOf<[BF16, F32, F64]>;
+// Element types of statistics and losses: f32 beside bf16 and f32, f64 beside f64.
+def Llm_Wide : AnyTypeOf<[F32, F64]>;
+
+def Llm_Tensor : StaticShapeTensorOf<[Llm_Float]>;
+def Llm_WideTensor : StaticShapeTensorOf<[Llm_Wide]>;
+def Llm_Ids : StaticShapeTensorOf<[I32]>;
+def Llm_Mask : StaticShapeTensorOf<[I8]>;
+def Llm_Seed : StaticShapeTensorOf<[I32]>; // tensor<2xi32>: the key of Philox4x32-10
+def Llm_Scalar : TensorRankOf<[Llm_Wide], [0]>;
+
+#endif // LLMMEM_DIALECT_LLMATTRIBUTES

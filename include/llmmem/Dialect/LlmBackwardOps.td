@@ -1,0 +1,247 @@
+//===- LlmBackwardOps.td - What gradients are written in -------*- tablegen -*-===//
+//
+// Only what a forward op cannot express has an op of its own. Gradients of parameters take `into`: the sum so far,
+// whose bytes the result takes over (a resident gradient, or an earlier use of a tied weight).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_DIALECT_LLMBACKWARDOPS
+#define LLMMEM_DIALECT_LLMBACKWARDOPS
+
+include "llmmem/Dialect/LlmForwardOps.td"
+
+//===----------------------------------------------------------------------===//
+// Gradients of parameters
+//===----------------------------------------------------------------------===//
+
+def Llm_LinearWeightGradOp : Llm_Op<"linear_weight_grad", [Cost, BuffersInPlace]> {
+  let summary = "Gradient of a linear's weight.";
+  let description = [{
+    dw = into + x^T dy (layout in_out) or into + dy^T x (out_in), summed over all rows in f32, rounded once.
+
+    ```mlir
+    %dw = llm.linear_weight_grad %x, %dy into(%acc) layout(in_out)
+       : (tensor<8x1024x768xbf16>, tensor<8x1024x3072xbf16>, tensor<768x3072xbf16>) -> tensor<768x3072xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$dy, Optional<Llm_Tensor>:$into, Llm_WeightLayout:$layout);
+  let results = (outs Llm_Tensor:$dw);
+  let assemblyFormat = [{
+    $x `,` $dy (`into` `(` $into^ `)`)? `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Llm_SumRowsOp : Llm_Op<"sum_rows", [Cost, BuffersInPlace]> {
+  let summary = "Sums all but the last dimension: the gradient of a bias.";
+  let description = [{
+    ```mlir
+    %db = llm.sum_rows %dy into(%acc) : (tensor<8x1024x3072xbf16>, tensor<3072xbf16>) -> tensor<3072xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$dy, Optional<Llm_Tensor>:$into);
+  let results = (outs Llm_Tensor:$db);
+  let assemblyFormat = "$dy (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_EmbeddingGradOp : Llm_Op<"embedding_grad", [CostWithTraffic, BuffersInPlace]> {
+  let summary = "Gradient of an embedding's table.";
+  let description = [{
+    dtable[id] = into[id] + the sum of dy over the positions with that id, in the order of the positions.
+
+    ```mlir
+    %dt = llm.embedding_grad %ids, %dy into(%acc)
+       : (tensor<8x1024xi32>, tensor<8x1024x768xbf16>, tensor<50257x768xbf16>) -> tensor<50257x768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Ids:$ids, Llm_Tensor:$dy, Optional<Llm_Tensor>:$into);
+  let results = (outs Llm_Tensor:$dtable);
+  let assemblyFormat = "$ids `,` $dy (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_PositionsGradOp : Llm_Op<"positions_grad", [CostWithTraffic, BuffersInPlace]> {
+  let summary = "Gradient of a table of positions.";
+  let description = [{
+    dtable[s, :] = into[s, :] + sum_b dy[b, s, :]; rows beyond seq get nothing.
+
+    ```mlir
+    %dt = llm.positions_grad %dy into(%acc)
+       : (tensor<8x1024x768xbf16>, tensor<1024x768xbf16>) -> tensor<1024x768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$dy, Optional<Llm_Tensor>:$into);
+  let results = (outs Llm_Tensor:$dtable);
+  let assemblyFormat = "$dy (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_NormWeightGradOp : Llm_Op<"norm_weight_grad", [Cost, BuffersInPlace, AttrSizedOperandSegments,
+    AllTypesMatch<["x", "dy"]>]> {
+  let summary = "Gradient of the scale of a norm.";
+  let description = [{
+    dw = into + sum over rows of dy * (x - mean) * rstd; without a mean it is RMSNorm's.
+
+    ```mlir
+    %dw = llm.norm_weight_grad %x, %dy, %rstd mean(%mean)
+       : (tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>, tensor<8x1024xf32>, tensor<8x1024xf32>) -> tensor<768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$dy, Llm_WideTensor:$rstd, Optional<Llm_WideTensor>:$mean,
+    Optional<Llm_Tensor>:$into);
+  let results = (outs Llm_Tensor:$dw);
+  let assemblyFormat = [{
+    $x `,` $dy `,` $rstd (`mean` `(` $mean^ `)`)? (`into` `(` $into^ `)`)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients of activations
+//===----------------------------------------------------------------------===//
+
+def Llm_LayerNormGradOp : Llm_Op<"layer_norm_grad", [Cost, BuffersInPlace, AllTypesMatch<["x", "dy", "dx"]>]> {
+  let summary = "Gradient of layer_norm's input.";
+  let description = [{
+    With n = (x - mean) rstd and g = dy * weight: dx = rstd (g - mean(g) - n mean(g n)), per row.
+
+    ```mlir
+    %dx = llm.layer_norm_grad %x, %mean, %rstd, %w, %dy
+       : (tensor<8x1024x768xbf16>, tensor<8x1024xf32>, tensor<8x1024xf32>, tensor<768xbf16>, tensor<8x1024x768xbf16>)
+      -> tensor<8x1024x768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_WideTensor:$mean, Llm_WideTensor:$rstd, Llm_Tensor:$weight, Llm_Tensor:$dy);
+  let results = (outs Llm_Tensor:$dx);
+  let assemblyFormat = [{
+    $x `,` $mean `,` $rstd `,` $weight `,` $dy attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Llm_RmsNormGradOp : Llm_Op<"rms_norm_grad", [Cost, BuffersInPlace, AllTypesMatch<["x", "dy", "dx"]>]> {
+  let summary = "Gradient of rms_norm's input.";
+  let description = [{
+    With n = x rstd and g = dy * weight: dx = rstd (g - n mean(g n)), per row.
+
+    ```mlir
+    %dx = llm.rms_norm_grad %x, %rstd, %w, %dy
+       : (tensor<1x8192x4096xbf16>, tensor<1x8192xf32>, tensor<4096xbf16>, tensor<1x8192x4096xbf16>)
+      -> tensor<1x8192x4096xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_WideTensor:$rstd, Llm_Tensor:$weight, Llm_Tensor:$dy);
+  let results = (outs Llm_Tensor:$dx);
+  let assemblyFormat = "$x `,` $rstd `,` $weight `,` $dy attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_AttentionGradOp : Llm_Op<"attention_grad", [CostWithWorkspace,
+    AllTypesMatch<["q", "out", "dout", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>]> {
+  let summary = "Gradients of attention's queries, keys and values, without ever holding the scores.";
+  let description = [{
+    Probabilities come back from q, k and lse (Dao et al. 2022, algorithm 4); delta = rowsum(dout * out) is the
+    workspace, [batch, heads, seq] in f32 (f64 beside f64). Dropout draws the forward's mask again.
+
+    ```mlir
+    %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %out, %lse, %dout
+        {heads = 32 : i64, kv_heads = 8 : i64, scale = 0.088388 : f64}
+       : (tensor<1x8192x4096xbf16>, tensor<1x8192x1024xbf16>, tensor<1x8192x1024xbf16>, tensor<1x8192x4096xbf16>,
+          tensor<1x32x8192xf32>, tensor<1x8192x4096xbf16>)
+      -> (tensor<1x8192x4096xbf16>, tensor<1x8192x1024xbf16>, tensor<1x8192x1024xbf16>)
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Llm_Tensor:$out, Llm_WideTensor:$lse,
+    Llm_Tensor:$dout, Optional<Llm_Seed>:$seed,
+    I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
+    DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key);
+  let results = (outs Llm_Tensor:$dq, Llm_Tensor:$dk, Llm_Tensor:$dv);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `,` $out `,` $lse `,` $dout (`seed` `(` $seed^ `)`)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Llm_AttentionValuesTransposedOp : Llm_Op<"attention_values_transposed", [Cost]> {
+  let summary = "The product of transposed probabilities and queries, summed over a group of heads.";
+  let description = [{
+    out[b, j, g, d] = scale * sum over i and the query heads h of group g of p[b, h, i, j] x[b, i, h, d]:
+    the gradient of values (x = dout) and of keys (p = dscores, x = q).
+
+    ```mlir
+    %dv = llm.attention_values_transposed %p, %dout {heads = 12 : i64, kv_heads = 12 : i64, scale = 1.0 : f64}
+       : (tensor<8x12x1024x1024xbf16>, tensor<8x1024x768xbf16>) -> tensor<8x1024x768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$probabilities, Llm_Tensor:$x, I64Attr:$heads, I64Attr:$kv_heads,
+    DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let results = (outs Llm_Tensor:$out);
+  let assemblyFormat = "$probabilities `,` $x attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+class Llm_UnaryGradOp<string mnemonic> : Llm_Op<mnemonic,
+    [Cost, BuffersInPlace, AllTypesMatch<["x", "dy", "dx"]>]> {
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$dy);
+  let results = (outs Llm_Tensor:$dx);
+  let assemblyFormat = "$x `,` $dy attr-dict `:` type($dx)";
+}
+
+def Llm_SoftmaxGradOp : Llm_Op<"softmax_grad", [Cost, BuffersInPlace, AllTypesMatch<["y", "dy", "dx"]>]> {
+  let summary = "Gradient of softmax's input, from its result.";
+  let description = [{
+    dx = y (dy - sum(dy y)) over the last dimension.
+
+    ```mlir
+    %dx = llm.softmax_grad %y, %dy : tensor<8x12x1024x1024xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$y, Llm_Tensor:$dy);
+  let results = (outs Llm_Tensor:$dx);
+  let assemblyFormat = "$y `,` $dy attr-dict `:` type($dx)";
+}
+
+def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad"> {
+  let summary = "Gradient of gelu's input.";
+  let description = [{
+    ```mlir
+    %dx = llm.gelu_grad %x, %dy : tensor<8x1024x3072xbf16>
+    ```
+  }];
+}
+
+def Llm_SiluGradOp : Llm_UnaryGradOp<"silu_grad"> {
+  let summary = "Gradient of silu's input.";
+  let description = [{
+    dx = dy s (1 + x (1 - s)) with s = 1 / (1 + exp(-x)).
+
+    ```mlir
+    %dx = llm.silu_grad %x, %dy : tensor<1x8192x14336xbf16>
+    ```
+  }];
+}
+
+def Llm_CrossEntropyGradOp : Llm_Op<"cross_entropy_grad",
+    [Cost, BuffersInPlace, AllTypesMatch<["logits", "dlogits"]>]> {
+  let summary = "Gradient of the logits.";
+  let description = [{
+    dlogits = dloss / n (exp(logits - lse) - [j == target]), 0 in rows whose target is ignored; n counts the others.
+
+    ```mlir
+    %dlogits = llm.cross_entropy_grad %logits, %lse, %targets, %dloss
+       : (tensor<8x1024x50257xbf16>, tensor<8x1024xf32>, tensor<8x1024xi32>, tensor<f32>) -> tensor<8x1024x50257xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$logits, Llm_WideTensor:$lse, Llm_Ids:$targets, Llm_Scalar:$dloss,
+    DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs Llm_Tensor:$dlogits);
+  let assemblyFormat = [{
+    $logits `,` $lse `,` $targets `,` $dloss attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // LLMMEM_DIALECT_LLMBACKWARDOPS

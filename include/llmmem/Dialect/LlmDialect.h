@@ -1,0 +1,15 @@
+//===- LlmDialect.h - The dialect and its attributes -----------------------===//
+
+#ifndef LLMMEM_DIALECT_LLMDIALECT_H
+#define LLMMEM_DIALECT_LLMDIALECT_H
+
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+#include "llmmem/Dialect/LlmDialect.h.inc"
+#include "llmmem/Dialect/LlmEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "llmmem/Dialect/LlmAttributes.h.inc"
+
+#endif // LLMMEM_DIALECT_LLMDIALECT_H

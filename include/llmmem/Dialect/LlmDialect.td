@@ -1,0 +1,56 @@
+//===- LlmDialect.td - The dialect of transformer steps --------*- tablegen -*-===//
+
+#ifndef LLMMEM_DIALECT_LLMDIALECT
+#define LLMMEM_DIALECT_LLMDIALECT
+
+include "mlir/IR/OpBase.td"
+
+def LlmDialect : Dialect {
+  let name = "llm";
+  let cppNamespace = "::llmmem::llm";
+  let summary = "Training steps of transformers on statically shaped tensors.";
+  let description = [{
+    The ops that GPT-2, Llama, Mistral and Qwen2 need, forward, backward and update. All are pure functions of
+    tensors: `into` operands are values that a result may take over, never hidden state.
+
+    Rounding. Every op computes in f32 (f64 on f64 tensors) and rounds once, when it stores a result. Sums run in
+    a fixed order. So equal operands give equal bits, wherever and however often an op runs.
+
+    Shapes. `x` is [batch, seq, width] unless an op says else. Heads lie side by side in the width:
+    head i is columns i*d to (i+1)*d.
+
+    Facts of the whole step are attributes that other passes read and write:
+
+    | attribute | on | meaning |
+    |---|---|---|
+    | `llm.role` | argument | `param`, `optimizer_state`, `gradient`, `input`, `kv_cache`, `seed` |
+    | `llm.name` | argument, op | the public name of a parameter; a name for people |
+    | `llm.donated` | argument | index of the function result that takes over its bytes |
+    | `llm.phase` | op | `forward`, `backward`, `update` |
+    | `llm.block` | op | the transformer layer it belongs to |
+    | `llm.core_attention` | op | lies between the scores and the product with the values |
+    | `llm.instance` | op | k-th recomputation of an op; keeps CSE from merging clones |
+  }];
+  let hasConstantMaterializer = 0;
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    static constexpr llvm::StringLiteral kRole = "llm.role";
+    static constexpr llvm::StringLiteral kName = "llm.name";
+    static constexpr llvm::StringLiteral kDonated = "llm.donated";
+    static constexpr llvm::StringLiteral kPhase = "llm.phase";
+    static constexpr llvm::StringLiteral kBlock = "llm.block";
+    static constexpr llvm::StringLiteral kCoreAttention = "llm.core_attention";
+    static constexpr llvm::StringLiteral kInstance = "llm.instance";
+    static constexpr llvm::StringLiteral kDecision = "llm.decision";   // keep | recompute, on saved values' ops
+    static constexpr llvm::StringLiteral kSchedule = "llm.schedule";   // op positions in execution order
+    static constexpr llvm::StringLiteral kCertificate = "llm.certificate";
+    static constexpr llvm::StringLiteral kOffsets = "llm.offsets";     // arena byte offset of each result
+    static constexpr llvm::StringLiteral kWorkspace = "llm.workspace"; // [offset, bytes]
+    static constexpr llvm::StringLiteral kArena = "llm.arena";         // arena bytes, on the function
+    static constexpr llvm::StringLiteral kBudget = "llm.budget";       // budget bytes, on the function
+    static constexpr llvm::StringLiteral kPeak = "llm.peak";           // claimed peak bytes, on the function
+    static constexpr llvm::StringLiteral kTraining = "llm.training";   // #llm.training, on the module
+  }];
+}
+
+#endif // LLMMEM_DIALECT_LLMDIALECT

@@ -1,0 +1,426 @@
+//===- LlmForwardOps.td - What a forward pass is written in ----*- tablegen -*-===//
+
+#ifndef LLMMEM_DIALECT_LLMFORWARDOPS
+#define LLMMEM_DIALECT_LLMFORWARDOPS
+
+include "llmmem/Dialect/LlmOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Matrix products and tables
+//===----------------------------------------------------------------------===//
+
+def Llm_LinearOp : Llm_Op<"linear", [Cost, Differentiable]> {
+  let summary = "Multiplies the last dimension of x by a weight and adds a bias.";
+  let description = [{
+    y[..., o] = sum_i x[..., i] W[i, o] + b[o], with W stored as [in, out] or as [out, in].
+    Keeps for the backward: x. FLOPs: 2 * rows * in * out.
+
+    ```mlir
+    %y = llm.linear %x, %w bias(%b) layout(in_out)
+       : (tensor<8x1024x768xbf16>, tensor<768x3072xbf16>, tensor<3072xbf16>) -> tensor<8x1024x3072xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Optional<Llm_Tensor>:$bias, Llm_WeightLayout:$layout);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = [{
+    $x `,` $weight (`bias` `(` $bias^ `)`)? `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Llm_EmbeddingOp : Llm_Op<"embedding", [CostWithTraffic, Differentiable]> {
+  let summary = "Looks up rows of a table by id.";
+  let description = [{
+    y[b, s, :] = table[ids[b, s], :]. An id outside the table is clamped into it. Keeps for the backward: the ids.
+
+    ```mlir
+    %y = llm.embedding %ids, %table : (tensor<8x1024xi32>, tensor<50257x768xbf16>) -> tensor<8x1024x768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Ids:$ids, Llm_Tensor:$table);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_AddPositionsOp : Llm_Op<"add_positions",
+    [CostWithTraffic, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+  let summary = "Adds the row of a table that belongs to each position.";
+  let description = [{
+    y[b, s, :] = x[b, s, :] + table[s, :]; the table has at least seq rows. Keeps nothing.
+
+    ```mlir
+    %y = llm.add_positions %x, %table
+       : (tensor<8x1024x768xbf16>, tensor<1024x768xbf16>) -> tensor<8x1024x768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$table);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x `,` $table attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+def Llm_LayerNormOp : Llm_Op<"layer_norm", [Cost, Differentiable, AllTypesMatch<["x", "y"]>]> {
+  let summary = "Normalises rows to mean 0 and variance 1, then scales and shifts.";
+  let description = [{
+    y = (x - mean) * rstd * weight + bias over the last dimension, with the biased variance and
+    rstd = 1 / sqrt(var + eps). mean and rstd are [batch, seq] in f32 (f64 beside f64).
+    Keeps for the backward: x, mean, rstd.
+
+    ```mlir
+    %y, %mean, %rstd = llm.layer_norm %x, %w, %b {eps = 1.0e-5 : f64}
+       : (tensor<8x1024x768xbf16>, tensor<768xbf16>, tensor<768xbf16>)
+      -> (tensor<8x1024x768xbf16>, tensor<8x1024xf32>, tensor<8x1024xf32>)
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_Tensor:$bias, F64Attr:$eps);
+  let results = (outs Llm_Tensor:$y, Llm_WideTensor:$mean, Llm_WideTensor:$rstd);
+  let assemblyFormat = "$x `,` $weight `,` $bias attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_RmsNormOp : Llm_Op<"rms_norm", [Cost, Differentiable, AllTypesMatch<["x", "y"]>]> {
+  let summary = "Divides rows by their root mean square, then scales.";
+  let description = [{
+    y = x * rstd * weight, rstd = 1 / sqrt(mean(x^2) + eps) as [batch, seq] in f32 (f64 beside f64).
+    Keeps for the backward: x, rstd.
+
+    ```mlir
+    %y, %rstd = llm.rms_norm %x, %w {eps = 1.0e-5 : f64}
+       : (tensor<1x8192x4096xbf16>, tensor<4096xbf16>) -> (tensor<1x8192x4096xbf16>, tensor<1x8192xf32>)
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, F64Attr:$eps);
+  let results = (outs Llm_Tensor:$y, Llm_WideTensor:$rstd);
+  let assemblyFormat = "$x `,` $weight attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+def Llm_RopeOp : Llm_Op<"rope", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+  let summary = "Rotates halves of each head by an angle that grows with the position.";
+  let description = [{
+    With d = width / heads, i < d/2 and angle = s * theta^(-2i/d):
+    y[i] = x[i] cos - x[i + d/2] sin, y[i + d/2] = x[i + d/2] cos + x[i] sin. `inverse` turns the other way, which
+    is the vector-Jacobian product. Keeps nothing.
+
+    ```mlir
+    %y = llm.rope %x {heads = 32 : i64, theta = 500000.0 : f64} : tensor<1x8192x4096xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, I64Attr:$heads, F64Attr:$theta, OptionalAttr<Llm_RopeScalingAttr>:$scaling,
+    UnitAttr:$inverse);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def Llm_AttentionOp : Llm_Op<"attention", [Cost, Differentiable]> {
+  let summary = "Causal attention with grouped heads, without ever holding the scores.";
+  let description = [{
+    out = dropout(softmax(causal(q k^T * scale))) v per head; query head i reads key/value head
+    i / (heads / kv_heads). A query at i sees keys j <= i, and j > i - window where a window is given. Dropout of
+    the probabilities draws element ((b * heads + h) * seq + i) * seq + j of the stream `key`.
+    lse = log(sum_j exp(score)) is [batch, heads, seq] in f32 (f64 beside f64).
+    Keeps for the backward: q, k, v, out, lse. FLOPs: 4 * batch * seq^2 * width, half of it where causal.
+
+    ```mlir
+    %out, %lse = llm.attention %q, %k, %v {heads = 32 : i64, kv_heads = 8 : i64, scale = 0.088388 : f64}
+       : (tensor<1x8192x4096xbf16>, tensor<1x8192x1024xbf16>, tensor<1x8192x1024xbf16>)
+      -> (tensor<1x8192x4096xbf16>, tensor<1x32x8192xf32>)
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Optional<Llm_Seed>:$seed,
+    I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
+    DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key);
+  let results = (outs Llm_Tensor:$out, Llm_WideTensor:$lse);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v (`seed` `(` $seed^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Llm_AttentionScoresOp : Llm_Op<"attention_scores", [Cost, Differentiable]> {
+  let summary = "The product of queries and keys, per head.";
+  let description = [{
+    s[b, h, i, j] = scale * sum_d q[b, i, h, d] k[b, j, h / (heads / kv_heads), d]. Keeps for the backward: q, k.
+
+    ```mlir
+    %s = llm.attention_scores %q, %k {heads = 12 : i64, kv_heads = 12 : i64, scale = 0.125 : f64}
+       : (tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>) -> tensor<8x12x1024x1024xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale);
+  let results = (outs Llm_Tensor:$scores);
+  let assemblyFormat = "$q `,` $k attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_CausalMaskOp : Llm_Op<"causal_mask",
+    [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["scores", "masked"]>]> {
+  let summary = "Replaces the scores of keys that a query must not see.";
+  let description = [{
+    masked[b, h, i, j] = scores where j <= i (and j > i - window), else `fill`. The gradient of a replaced score is
+    zero: the vector-Jacobian product is the same op with fill 0. Keeps nothing.
+
+    ```mlir
+    %m = llm.causal_mask %s {fill = 0xFFF0000000000000 : f64} : tensor<8x12x1024x1024xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$scores, F64Attr:$fill, OptionalAttr<I64Attr>:$window);
+  let results = (outs Llm_Tensor:$masked);
+  let assemblyFormat = "$scores attr-dict `:` type($scores)";
+  let hasVerifier = 1;
+}
+
+def Llm_SoftmaxOp : Llm_Op<"softmax", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+  let summary = "Softmax over the last dimension.";
+  let description = [{
+    y = exp(x - max) / sum exp(x - max). Keeps for the backward: y.
+
+    ```mlir
+    %p = llm.softmax %m : tensor<8x12x1024x1024xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Llm_AttentionValuesOp : Llm_Op<"attention_values", [Cost, Differentiable]> {
+  let summary = "The product of probabilities and values, per head.";
+  let description = [{
+    out[b, i, h, d] = scale * sum_j p[b, h, i, j] v[b, j, h / (heads / kv_heads), d]. Keeps for the backward: p, v.
+
+    ```mlir
+    %o = llm.attention_values %p, %v {heads = 12 : i64, kv_heads = 12 : i64, scale = 1.0 : f64}
+       : (tensor<8x12x1024x1024xbf16>, tensor<8x1024x768xbf16>) -> tensor<8x1024x768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$probabilities, Llm_Tensor:$values, I64Attr:$heads, I64Attr:$kv_heads,
+    DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let results = (outs Llm_Tensor:$out);
+  let assemblyFormat = "$probabilities `,` $values attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+class Llm_UnaryOp<string mnemonic> : Llm_Op<mnemonic,
+    [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+  let arguments = (ins Llm_Tensor:$x);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Llm_GeluOp : Llm_UnaryOp<"gelu"> {
+  let summary = "GELU in its tanh form.";
+  let description = [{
+    y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), as GPT-2's `gelu_new`. Keeps for the backward: x.
+
+    ```mlir
+    %y = llm.gelu %x : tensor<8x1024x3072xbf16>
+    ```
+  }];
+}
+
+def Llm_SiluOp : Llm_UnaryOp<"silu"> {
+  let summary = "x times its logistic.";
+  let description = [{
+    y = x / (1 + exp(-x)). Keeps for the backward: x.
+
+    ```mlir
+    %y = llm.silu %x : tensor<1x8192x14336xbf16>
+    ```
+  }];
+}
+
+class Llm_BinaryOp<string mnemonic> : Llm_Op<mnemonic,
+    [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["a", "b", "y"]>]> {
+  let arguments = (ins Llm_Tensor:$a, Llm_Tensor:$b);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$a `,` $b attr-dict `:` type($y)";
+}
+
+def Llm_AddOp : Llm_BinaryOp<"add"> {
+  let summary = "Adds two tensors of one shape.";
+  let description = [{
+    y = a + b. Keeps nothing.
+
+    ```mlir
+    %y = llm.add %a, %b : tensor<8x1024x768xbf16>
+    ```
+  }];
+}
+
+def Llm_MulOp : Llm_BinaryOp<"mul"> {
+  let summary = "Multiplies two tensors of one shape, element by element.";
+  let description = [{
+    y = a * b. Keeps for the backward: both factors, each for the other's gradient.
+
+    ```mlir
+    %y = llm.mul %a, %b : tensor<1x8192x14336xbf16>
+    ```
+  }];
+}
+
+def Llm_DropoutOp : Llm_Op<"dropout", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+  let summary = "Zeroes elements at random by a counter-based generator, and scales the rest.";
+  let description = [{
+    y[i] = x[i] / (1 - p) where u(seed, key, i) >= p, else 0; i is the flat element number and u is word i mod 4 of
+    Philox4x32-10 with key = seed and counter = (i / 4, key), divided by 2^32. No state: a clone draws the same
+    mask. The vector-Jacobian product is the same op on the gradient. Keeps the seed.
+
+    ```mlir
+    %y = llm.dropout %x, %seed {p = 0.1 : f64, key = 7 : i64} : tensor<8x1024x768xbf16>, tensor<2xi32>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x `,` $seed attr-dict `:` type($x) `,` type($seed)";
+  let hasVerifier = 1;
+}
+
+def Llm_StoredDropoutOp : Llm_Op<"stored_dropout", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+  let summary = "Dropout that hands out its mask, one byte an element.";
+  let description = [{
+    As llm.dropout, bit for bit; mask[i] is 1 where the element stays. Keeps for the backward: the mask.
+
+    ```mlir
+    %y, %mask = llm.stored_dropout %x, %seed {p = 0.1 : f64, key = 7 : i64}
+       : (tensor<8x1024x768xbf16>, tensor<2xi32>) -> (tensor<8x1024x768xbf16>, tensor<8x1024x768xi8>)
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key);
+  let results = (outs Llm_Tensor:$y, Llm_Mask:$mask);
+  let assemblyFormat = "$x `,` $seed attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_ApplyMaskOp : Llm_Op<"apply_mask", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+  let summary = "Multiplies by a stored dropout mask and scales.";
+  let description = [{
+    y = mask ? x / (1 - p) : 0. Keeps for the backward: the mask.
+
+    ```mlir
+    %dx = llm.apply_mask %dy, %mask {p = 0.1 : f64} : tensor<8x1024x768xbf16>, tensor<8x1024x768xi8>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Mask:$mask, F64Attr:$p);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x `,` $mask attr-dict `:` type($x) `,` type($mask)";
+  let hasVerifier = 1;
+}
+
+def Llm_CastOp : Llm_Op<"cast", [Cost, Differentiable, BuffersInPlace]> {
+  let summary = "Rounds or widens elements.";
+  let description = [{
+    y = x in another element type, rounded to nearest even. Keeps nothing.
+
+    ```mlir
+    %y = llm.cast %x : tensor<8x1024x768xbf16> -> tensor<8x1024x768xf32>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Llm_FillOp : Llm_Op<"fill", [Cost, Differentiable]> {
+  let summary = "A tensor of one number.";
+  let description = [{
+    y = value everywhere. The gradient that a backward starts from is a fill of 1.
+
+    ```mlir
+    %one = llm.fill {value = 1.0 : f64} : tensor<f32>
+    ```
+  }];
+  let arguments = (ins F64Attr:$value);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "attr-dict `:` type($y)";
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+def Llm_ReshapeOp : Llm_Op<"reshape", [Cost, Differentiable, BuffersView]> {
+  let summary = "The same bytes under another shape.";
+  let description = [{
+    A view: no bytes of its own, no work. Keeps nothing.
+
+    ```mlir
+    %y = llm.reshape %x : tensor<8x1024x768xbf16> -> tensor<8192x768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Llm_SplitOp : Llm_Op<"split", [Cost, Differentiable]> {
+  let summary = "Copies column ranges of the last dimension into tensors of their own.";
+  let description = [{
+    parts[k] = x[..., begin_k : begin_k + width_k], side by side. Keeps nothing.
+
+    ```mlir
+    %q, %k, %v = llm.split %qkv : (tensor<8x1024x2304xbf16>)
+      -> (tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>)
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x);
+  let results = (outs Variadic<Llm_Tensor>:$parts);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_ConcatOp : Llm_Op<"concat", [Cost, Differentiable]> {
+  let summary = "Copies tensors side by side along the last dimension.";
+  let description = [{
+    The inverse of llm.split. Keeps nothing.
+
+    ```mlir
+    %dqkv = llm.concat %dq, %dk, %dv
+       : (tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>, tensor<8x1024x768xbf16>) -> tensor<8x1024x2304xbf16>
+    ```
+  }];
+  let arguments = (ins Variadic<Llm_Tensor>:$parts);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Loss
+//===----------------------------------------------------------------------===//
+
+def Llm_CrossEntropyOp : Llm_Op<"cross_entropy", [Cost, Differentiable]> {
+  let summary = "Mean negative log-likelihood of the targets.";
+  let description = [{
+    loss = mean over the targets that are not `ignore_index` of lse - logits[target], as a scalar in f32 (f64
+    beside f64); lse = log(sum exp(logits)) is [batch, seq]. Logits are never copied: their f32 form exists only in
+    registers. Keeps for the backward: logits, lse, targets.
+
+    ```mlir
+    %loss, %lse = llm.cross_entropy %logits, %targets
+       : (tensor<8x1024x50257xbf16>, tensor<8x1024xi32>) -> (tensor<f32>, tensor<8x1024xf32>)
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$logits, Llm_Ids:$targets, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs Llm_Scalar:$loss, Llm_WideTensor:$lse);
+  let assemblyFormat = "$logits `,` $targets attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // LLMMEM_DIALECT_LLMFORWARDOPS

@@ -1,0 +1,24 @@
+//===- LlmOps.h - The ops of the dialect -----------------------------------===//
+
+#ifndef LLMMEM_DIALECT_LLMOPS_H
+#define LLMMEM_DIALECT_LLMOPS_H
+
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Interfaces/DifferentiableOpInterface.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace llmmem::llm {
+
+/// The element type that statistics and losses of an op on `elementType` have: f64 beside f64, else f32.
+mlir::FloatType wideTypeFor(mlir::Type elementType);
+
+} // namespace llmmem::llm
+
+#define GET_OP_CLASSES
+#include "llmmem/Dialect/LlmOps.h.inc"
+
+#endif // LLMMEM_DIALECT_LLMOPS_H

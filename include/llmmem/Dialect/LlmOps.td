@@ -1,0 +1,10 @@
+//===- LlmOps.td - The whole dialect ---------------------------*- tablegen -*-===//
+
+#ifndef LLMMEM_DIALECT_LLMOPS
+#define LLMMEM_DIALECT_LLMOPS
+
+include "llmmem/Dialect/LlmForwardOps.td"
+include "llmmem/Dialect/LlmBackwardOps.td"
+include "llmmem/Dialect/LlmUpdateOps.td"
+
+#endif // LLMMEM_DIALECT_LLMOPS

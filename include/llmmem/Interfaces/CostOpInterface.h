@@ -1,0 +1,22 @@
+//===- CostOpInterface.h ---------------------------------------------------===//
+
+#ifndef LLMMEM_INTERFACES_COSTOPINTERFACE_H
+#define LLMMEM_INTERFACES_COSTOPINTERFACE_H
+
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace llmmem {
+
+/// Bytes of a statically shaped tensor (elements rounded up to whole bytes); 0 for any other type.
+/// Example: tensor<8x1024x768xbf16> has 12,582,912.
+int64_t bytesOfType(mlir::Type type);
+
+/// Every operand and every result once. The default traffic of an op.
+int64_t sumOfOperandAndResultBytes(mlir::Operation *op);
+
+} // namespace llmmem
+
+#include "llmmem/Interfaces/CostOpInterface.h.inc"
+
+#endif // LLMMEM_INTERFACES_COSTOPINTERFACE_H

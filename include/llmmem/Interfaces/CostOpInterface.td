@@ -1,0 +1,27 @@
+//===- CostOpInterface.td - What running an op costs -----------*- tablegen -*-===//
+
+#ifndef LLMMEM_INTERFACES_COSTOPINTERFACE
+#define LLMMEM_INTERFACES_COSTOPINTERFACE
+
+include "mlir/IR/OpBase.td"
+
+def CostOpInterface : OpInterface<"CostOpInterface"> {
+  let description = [{
+    What one run of an op costs: work, traffic, and the scratch bytes that it needs while it runs. The planner
+    turns work and traffic into time by a device table (`Analysis/DeviceModel.h`). An op of a step that has no
+    cost is an error: a free op would be a false claim.
+  }];
+  let cppNamespace = "::llmmem";
+  let methods = [
+    InterfaceMethod<"Floating-point operations of one run; a multiply-add counts two.",
+      "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<"Bytes read and written by one run, each operand and result once unless the op says else.",
+      "int64_t", "getBytesMoved", (ins), "", [{
+        return ::llmmem::sumOfOperandAndResultBytes($_op);
+      }]>,
+    InterfaceMethod<"Scratch bytes held only while the op runs.",
+      "int64_t", "getWorkspaceBytes", (ins), "", [{ return 0; }]>,
+  ];
+}
+
+#endif // LLMMEM_INTERFACES_COSTOPINTERFACE

@@ -1,0 +1,11 @@
+//===- DifferentiableOpInterface.h ---------------------------------------------------===//
+
+#ifndef LLMMEM_INTERFACES_DIFFERENTIABLEOPINTERFACE_H
+#define LLMMEM_INTERFACES_DIFFERENTIABLEOPINTERFACE_H
+
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/Builders.h"
+
+#include "llmmem/Interfaces/DifferentiableOpInterface.h.inc"
+
+#endif // LLMMEM_INTERFACES_DIFFERENTIABLEOPINTERFACE_H

@@ -1,0 +1,5 @@
+//===- BufferOpInterface.cpp -----------------------------------------------===//
+
+#include "llmmem/Interfaces/BufferOpInterface.h"
+
+#include "llmmem/Interfaces/BufferOpInterface.cpp.inc"

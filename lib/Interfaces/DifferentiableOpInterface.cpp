@@ -1,0 +1,5 @@
+//===- DifferentiableOpInterface.cpp ---------------------------------------===//
+
+#include "llmmem/Interfaces/DifferentiableOpInterface.h"
+
+#include "llmmem/Interfaces/DifferentiableOpInterface.cpp.inc"
