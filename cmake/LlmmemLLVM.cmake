@@ -6,7 +6,11 @@ if(LLMMEM_LLVM_CONFIG AND NOT LLVM_DIR)
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
   set(LLVM_DIR ${LLVM_DIR} CACHE PATH "LLVM's CMake package")
 endif()
-find_package(LLVM 22 REQUIRED CONFIG)
+find_package(LLVM REQUIRED CONFIG)
+if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR "llmmem needs LLVM/MLIR 22, found ${LLVM_VERSION} in ${LLVM_DIR}; "
+                      "install libmlir-22-dev or set -DLLVM_DIR")
+endif()
 
 if(LLMMEM_ENABLE_MLIR)
   set(MLIR_DIR ${LLVM_INSTALL_PREFIX}/lib/cmake/mlir CACHE PATH "MLIR's CMake package")

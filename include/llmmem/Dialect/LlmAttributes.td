@@ -36,11 +36,11 @@ def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
   let description = [{
     Written by the importer on the module, read by `differentiate`.
 
-    Example: `#llm.training<optimizer = adamw, gradients = resident, beta1 = 9.000000e-01, beta2 = 9.990000e-01,
-    eps = 1.000000e-08, weight_decay = 1.000000e-01, clip_norm = 0.000000e+00>`; a clip_norm of 0 clips nothing.
+    Example: `#llm.training<optimizer = adamw, gradients = resident, beta1 = 0.9 : f64, beta2 = 0.999 : f64,
+    eps = 1.0e-8 : f64, weight_decay = 0.1 : f64, clip_norm = 0.0 : f64>`; a clip_norm of 0 clips nothing.
   }];
   let parameters = (ins EnumParameter<Llm_Optimizer>:$optimizer, EnumParameter<Llm_Gradients>:$gradients,
-    "double":$beta1, "double":$beta2, "double":$eps, "double":$weight_decay, "double":$clip_norm);
+    "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2, "::mlir::FloatAttr":$eps, "::mlir::FloatAttr":$weight_decay, "::mlir::FloatAttr":$clip_norm);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -50,7 +50,7 @@ def Llm_RopeScalingAttr : Llm_Attr<"RopeScaling", "rope_scaling"> {
     Wavelengths above original_max_position / low_freq_factor are stretched by `factor`, those below
     original_max_position / high_freq_factor are left, those between are interpolated.
   }];
-  let parameters = (ins "double":$factor, "double":$low_freq_factor, "double":$high_freq_factor,
+  let parameters = (ins "::mlir::FloatAttr":$factor, "::mlir::FloatAttr":$low_freq_factor, "::mlir::FloatAttr":$high_freq_factor,
     "int64_t":$original_max_position);
   let assemblyFormat = "`<` struct(params) `>`";
 }

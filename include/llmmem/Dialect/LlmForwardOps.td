@@ -354,7 +354,7 @@ def Llm_FillOp : Llm_Op<"fill", [Cost, Differentiable]> {
 // Shape
 //===----------------------------------------------------------------------===//
 
-def Llm_ReshapeOp : Llm_Op<"reshape", [Cost, Differentiable, BuffersView]> {
+def Llm_ReshapeOp : Llm_Op<"reshape", [CostWithTraffic, Differentiable, BuffersView]> {
   let summary = "The same bytes under another shape.";
   let description = [{
     A view: no bytes of its own, no work. Keeps nothing.

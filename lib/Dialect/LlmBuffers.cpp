@@ -1,0 +1,61 @@
+//===- LlmBuffers.cpp - Whose bytes the results of the ops may have --------===//
+//
+// Each line says which operands a result may take over. The kernels of these ops read an element (or all that a
+// row's result depends on) before they write it, so both forms give equal bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Dialect/LlmOps.h"
+
+using namespace mlir;
+using namespace llmmem::llm;
+
+using Operands = SmallVector<unsigned>;
+
+/// The index of an optional operand, if it is there.
+static Operands indexOf(Operation *op, Value operand) {
+  for (OpOperand &use : op->getOpOperands())
+    if (operand && use.get() == operand)
+      return {use.getOperandNumber()};
+  return {};
+}
+
+// Element by element, or row by row with the row read first.
+Operands AddPositionsOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands RopeOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands CausalMaskOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands SoftmaxOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands GeluOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands SiluOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands AddOp::getInPlaceOperands(unsigned) { return {0, 1}; }
+Operands MulOp::getInPlaceOperands(unsigned) { return {0, 1}; }
+Operands DropoutOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands StoredDropoutOp::getInPlaceOperands(unsigned result) { return result == 0 ? Operands{0} : Operands{}; }
+Operands ApplyMaskOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands SoftmaxGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
+Operands GeluGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
+Operands SiluGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
+Operands LayerNormGradOp::getInPlaceOperands(unsigned) { return {4, 0}; }
+Operands RmsNormGradOp::getInPlaceOperands(unsigned) { return {3, 0}; }
+Operands CrossEntropyGradOp::getInPlaceOperands(unsigned) { return {0}; }
+
+// A cast that changes the size of elements would overwrite what it has yet to read.
+Operands CastOp::getInPlaceOperands(unsigned) {
+  return getX().getType() == getY().getType() ? Operands{0} : Operands{};
+}
+
+// Sums go on where the sum so far lies.
+Operands LinearWeightGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
+Operands SumRowsOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
+Operands EmbeddingGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
+Operands PositionsGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
+Operands NormWeightGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
+
+// Updates stand where the old values stood.
+Operands AdamWOp::getInPlaceOperands(unsigned result) {
+  constexpr unsigned updated[] = {0, 2, 3}; // parameter, first moment, second moment
+  return result < 3 ? Operands{updated[result]} : indexOf(*this, getMaster());
+}
+Operands SGDOp::getInPlaceOperands(unsigned) { return {0}; }
+
+std::optional<unsigned> ReshapeOp::getViewedOperand(unsigned) { return 0; }

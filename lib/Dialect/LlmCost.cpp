@@ -1,0 +1,121 @@
+//===- LlmCost.cpp - FLOPs, traffic and workspaces of the ops --------------===//
+//
+// Matrix products count 2 FLOPs a multiply-add, as the papers do (Kaplan et al. 2020; Korthikanti et al. 2022).
+// Element-wise work counts the arithmetic of its formula, a transcendental function as one: those ops are bound by
+// traffic, which the default of the interface counts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Dialect/LlmOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+static int64_t elements(Value value) { return tensorType(value).getNumElements(); }
+static int64_t lastDim(Value value) { return tensorType(value).getShape().back(); }
+static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+int64_t LinearOp::getFlops() {
+  return 2 * elements(getX()) * lastDim(getY()) + (getBias() ? elements(getY()) : 0);
+}
+int64_t LinearWeightGradOp::getFlops() { return 2 * elements(getX()) * lastDim(getDy()); }
+
+// scores, and whatever has their shape, hold batch * heads * seq^2 elements; each costs a head's width.
+int64_t AttentionScoresOp::getFlops() { return 2 * elements(getScores()) * (lastDim(getQ()) / getHeads()); }
+int64_t AttentionValuesOp::getFlops() { return 2 * elements(getProbabilities()) * (lastDim(getOut()) / getHeads()); }
+int64_t AttentionValuesTransposedOp::getFlops() {
+  return 2 * elements(getProbabilities()) * (lastDim(getX()) / getHeads());
+}
+
+/// The products of one seq x seq matrix per head with `width` columns in all, of which a causal kernel does the
+/// lower half: 2 * (batch * seq) * seq * width / 2 for each product.
+template <typename AttentionLike> static int64_t causalFlops(AttentionLike op, int64_t products) {
+  int64_t seq = tensorType(op.getQ()).getShape()[1];
+  int64_t seen = seq + 1; // twice the mean number of keys that a query sees
+  if (op.getWindow() && static_cast<int64_t>(*op.getWindow()) < seq)
+    seen = 2 * static_cast<int64_t>(*op.getWindow());
+  return products * elements(op.getQ()) * seen;
+}
+
+int64_t AttentionOp::getFlops() { return causalFlops(*this, 2); }
+// q k^T again, dp = dout v^T, dv, dk, dq (Dao et al. 2022, algorithm 4).
+int64_t AttentionGradOp::getFlops() { return causalFlops(*this, 5); }
+int64_t AttentionGradOp::getWorkspaceBytes() { return bytes(getLse()); }
+
+//===----------------------------------------------------------------------===//
+// Tables: only the rows that are looked up move
+//===----------------------------------------------------------------------===//
+
+int64_t EmbeddingOp::getFlops() { return 0; }
+int64_t EmbeddingOp::getBytesMoved() { return bytes(getIds()) + 2 * bytes(getY()); }
+int64_t AddPositionsOp::getFlops() { return elements(getX()); }
+int64_t AddPositionsOp::getBytesMoved() {
+  int64_t seq = tensorType(getX()).getShape().end()[-2];
+  return 2 * bytes(getX()) + seq * (bytes(getTable()) / tensorType(getTable()).getShape()[0]);
+}
+int64_t EmbeddingGradOp::getFlops() { return elements(getDy()); }
+int64_t EmbeddingGradOp::getBytesMoved() {
+  // Without a sum so far, the whole table is zeroed first.
+  return bytes(getIds()) + 3 * bytes(getDy()) + (getInto() ? 0 : bytes(getDtable()));
+}
+int64_t PositionsGradOp::getFlops() { return elements(getDy()); }
+int64_t PositionsGradOp::getBytesMoved() { return bytes(getDy()) + (getInto() ? 2 : 1) * bytes(getDtable()); }
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+int64_t LayerNormOp::getFlops() { return 8 * elements(getX()); }
+int64_t RmsNormOp::getFlops() { return 4 * elements(getX()); }
+int64_t LayerNormGradOp::getFlops() { return 11 * elements(getX()); }
+int64_t RmsNormGradOp::getFlops() { return 8 * elements(getX()); }
+int64_t NormWeightGradOp::getFlops() { return 4 * elements(getX()); }
+int64_t SumRowsOp::getFlops() { return elements(getDy()); }
+int64_t SoftmaxOp::getFlops() { return 5 * elements(getX()); }
+int64_t SoftmaxGradOp::getFlops() { return 4 * elements(getDy()); }
+int64_t CrossEntropyOp::getFlops() { return 4 * elements(getLogits()); }
+int64_t CrossEntropyGradOp::getFlops() { return 4 * elements(getLogits()); }
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+int64_t RopeOp::getFlops() { return 3 * elements(getX()); }
+int64_t CausalMaskOp::getFlops() { return elements(getScores()); }
+int64_t GeluOp::getFlops() { return 8 * elements(getX()); }
+int64_t SiluOp::getFlops() { return 4 * elements(getX()); }
+int64_t GeluGradOp::getFlops() { return 15 * elements(getX()); }
+int64_t SiluGradOp::getFlops() { return 8 * elements(getX()); }
+int64_t AddOp::getFlops() { return elements(getY()); }
+int64_t MulOp::getFlops() { return elements(getY()); }
+// Ten rounds of Philox make four numbers; a round is about eight integer operations.
+int64_t DropoutOp::getFlops() { return 22 * elements(getX()); }
+int64_t StoredDropoutOp::getFlops() { return 22 * elements(getX()); }
+int64_t ApplyMaskOp::getFlops() { return elements(getX()); }
+int64_t CastOp::getFlops() { return elements(getX()); }
+int64_t FillOp::getFlops() { return 0; }
+int64_t SplitOp::getFlops() { return 0; }
+int64_t ConcatOp::getFlops() { return 0; }
+int64_t ReshapeOp::getFlops() { return 0; }
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+int64_t GlobalNormOp::getFlops() {
+  int64_t flops = 1;
+  for (Value gradient : getGradients())
+    flops += 2 * elements(gradient);
+  return flops;
+}
+int64_t AdamWOp::getFlops() { return 14 * elements(getParam()); }
+int64_t SGDOp::getFlops() { return 3 * elements(getParam()); }
+
+// A view moves nothing.
+int64_t ReshapeOp::getBytesMoved() { return 0; }

@@ -1,0 +1,35 @@
+//===- LlmDialect.cpp - Registration of ops and attributes -----------------===//
+
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+FloatType llm::wideTypeFor(Type elementType) {
+  if (elementType.isF64())
+    return Float64Type::get(elementType.getContext());
+  return Float32Type::get(elementType.getContext());
+}
+
+void llm::LlmDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "llmmem/Dialect/LlmOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "llmmem/Dialect/LlmAttributes.cpp.inc"
+      >();
+}
+
+#include "llmmem/Dialect/LlmDialect.cpp.inc"
+#include "llmmem/Dialect/LlmEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "llmmem/Dialect/LlmAttributes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "llmmem/Dialect/LlmOps.cpp.inc"

@@ -1,0 +1,46 @@
+//===- LlmVerify.h - What the verifiers of the ops share -------------------===//
+//
+// Each check names both sides as the user wrote them, so that the message says what was expected.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_DIALECT_LLMVERIFY_H
+#define LLMMEM_LIB_DIALECT_LLMVERIFY_H
+
+#include "llmmem/Dialect/LlmOps.h"
+
+namespace llmmem::llm {
+
+inline mlir::RankedTensorType tensorType(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+
+inline int64_t lastDim(mlir::Value value) { return tensorType(value).getShape().back(); }
+
+inline llvm::ArrayRef<int64_t> leadingDims(mlir::Value value) {
+  return tensorType(value).getShape().drop_back();
+}
+
+/// `value` has exactly this shape. Example message: "'bias' has shape [3, 4], expected [4]".
+llvm::LogicalResult expectShape(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
+                                llvm::ArrayRef<int64_t> shape);
+
+/// `value` has at least this rank.
+llvm::LogicalResult expectRank(mlir::Operation *op, llvm::StringRef name, mlir::Value value, int64_t least);
+
+/// All tensors of floats share the element type of the first, statistics apart.
+llvm::LogicalResult expectSameElement(mlir::Operation *op, mlir::ValueRange values);
+
+/// A statistic of `of` has this shape in f32, or f64 beside f64.
+llvm::LogicalResult expectStatistic(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
+                                    llvm::ArrayRef<int64_t> shape, mlir::Value of);
+
+/// 0 <= p < 1, and a seed where p > 0.
+llvm::LogicalResult expectDropout(mlir::Operation *op, double p, mlir::Value seed);
+
+/// `into`, where there is one, has the type of the result.
+llvm::LogicalResult expectInto(mlir::Operation *op, mlir::Value into, mlir::Value result);
+
+} // namespace llmmem::llm
+
+#endif // LLMMEM_LIB_DIALECT_LLMVERIFY_H

@@ -1,0 +1,116 @@
+//===- LlmVerifyAttention.cpp - Verifiers of attention and its gradients ---===//
+
+#include "LlmVerify.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+/// The shapes that all attention ops agree on, checked once.
+struct Heads {
+  Operation *op;
+  int64_t heads, kvHeads;
+
+  /// `x` is [batch, seq, count * d] with whole heads.
+  LogicalResult expectHeads(StringRef name, Value x, int64_t count) const {
+    if (tensorType(x).getRank() != 3)
+      return op->emitOpError() << "'" << name << "' must be [batch, seq, width]";
+    if (lastDim(x) % count != 0)
+      return op->emitOpError() << "'" << name << "' has width " << lastDim(x) << ", expected a multiple of "
+                               << count << " heads";
+    return success();
+  }
+
+  LogicalResult verifyCounts() const {
+    if (heads > 0 && kvHeads > 0 && heads % kvHeads == 0)
+      return success();
+    return op->emitOpError() << "has " << heads << " heads and " << kvHeads
+                             << " key/value heads; the second must divide the first";
+  }
+
+  /// `wide` holds all heads, `narrow` the key/value heads; they agree on batch, seq and head size.
+  LogicalResult verifyPair(StringRef wideName, Value wide, StringRef narrowName, Value narrow) const {
+    if (failed(verifyCounts()) || failed(expectHeads(wideName, wide, heads)) ||
+        failed(expectHeads(narrowName, narrow, kvHeads)) || failed(expectSameElement(op, {wide, narrow})))
+      return failure();
+    if (leadingDims(wide) == leadingDims(narrow) && lastDim(wide) / heads == lastDim(narrow) / kvHeads)
+      return success();
+    return op->emitOpError() << "'" << wideName << "' is [" << tensorType(wide).getShape() << "] with " << heads
+                             << " heads, '" << narrowName << "' is [" << tensorType(narrow).getShape()
+                             << "] with " << kvHeads << ": batch, seq and head size must agree";
+  }
+
+  /// `scores` is [batch, heads, seq, seq] for an x of [batch, seq, ...].
+  LogicalResult verifyScores(StringRef name, Value scores, Value x) const {
+    ArrayRef<int64_t> shape = tensorType(x).getShape();
+    if (failed(expectSameElement(op, {scores, x})))
+      return failure();
+    return expectShape(op, name, scores, {shape[0], heads, shape[1], shape[1]});
+  }
+};
+
+template <typename AttentionLike>
+LogicalResult verifyFused(AttentionLike op, Value out, Value lse) {
+  Heads shapes{op, static_cast<int64_t>(op.getHeads()), static_cast<int64_t>(op.getKvHeads())};
+  Value q = op.getQ();
+  if (failed(shapes.verifyPair("q", q, "k", op.getK())) || failed(shapes.verifyPair("q", q, "v", op.getV())) ||
+      failed(expectDropout(op, op.getP().convertToDouble(), op.getSeed())))
+    return failure();
+  if (op.getWindow() && static_cast<int64_t>(*op.getWindow()) <= 0)
+    return op.emitOpError("has a window that is not positive");
+  if (out.getType() != q.getType())
+    return op.emitOpError() << "'out' has type " << out.getType() << ", expected that of q, " << q.getType();
+  ArrayRef<int64_t> shape = tensorType(q).getShape();
+  return expectStatistic(op, "lse", lse, {shape[0], shapes.heads, shape[1]}, q);
+}
+} // namespace
+
+LogicalResult RopeOp::verify() {
+  int64_t heads = getHeads();
+  if (heads <= 0)
+    return emitOpError("needs at least one head");
+  Heads shapes{*this, heads, heads};
+  if (failed(shapes.expectHeads("x", getX(), heads)))
+    return failure();
+  if ((lastDim(getX()) / heads) % 2 != 0)
+    return emitOpError() << "has head size " << lastDim(getX()) / heads << ", expected an even one";
+  if (!(getTheta().convertToDouble() > 0.0))
+    return emitOpError("needs a positive theta");
+  return success();
+}
+
+LogicalResult AttentionOp::verify() { return verifyFused(*this, getOut(), getLse()); }
+
+LogicalResult AttentionGradOp::verify() { return verifyFused(*this, getOut(), getLse()); }
+
+LogicalResult AttentionScoresOp::verify() {
+  Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
+  if (failed(shapes.verifyPair("q", getQ(), "k", getK())))
+    return failure();
+  return shapes.verifyScores("scores", getScores(), getQ());
+}
+
+LogicalResult CausalMaskOp::verify() {
+  ArrayRef<int64_t> shape = tensorType(getScores()).getShape();
+  if (shape.size() != 4 || shape[2] != shape[3])
+    return emitOpError() << "'scores' has shape [" << shape << "], expected [batch, heads, seq, seq]";
+  if (getWindow() && static_cast<int64_t>(*getWindow()) <= 0)
+    return emitOpError("has a window that is not positive");
+  return success();
+}
+
+LogicalResult AttentionValuesOp::verify() {
+  Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
+  if (failed(shapes.verifyPair("out", getOut(), "values", getValues())))
+    return failure();
+  return shapes.verifyScores("probabilities", getProbabilities(), getOut());
+}
+
+LogicalResult AttentionValuesTransposedOp::verify() {
+  Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
+  if (failed(shapes.verifyPair("x", getX(), "out", getOut())))
+    return failure();
+  return shapes.verifyScores("probabilities", getProbabilities(), getX());
+}

@@ -1,0 +1,189 @@
+//===- LlmVerifyForward.cpp - Verifiers of the forward ops -----------------===//
+
+#include "LlmVerify.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+//===----------------------------------------------------------------------===//
+// Shared checks
+//===----------------------------------------------------------------------===//
+
+LogicalResult llm::expectShape(Operation *op, StringRef name, Value value, ArrayRef<int64_t> shape) {
+  if (tensorType(value).getShape() == shape)
+    return success();
+  auto diagnostic = op->emitOpError() << "'" << name << "' has shape [" << tensorType(value).getShape()
+                                      << "], expected [" << shape << "]";
+  return diagnostic;
+}
+
+LogicalResult llm::expectRank(Operation *op, StringRef name, Value value, int64_t least) {
+  if (tensorType(value).getRank() >= least)
+    return success();
+  return op->emitOpError() << "'" << name << "' has rank " << tensorType(value).getRank()
+                           << ", expected at least " << least;
+}
+
+LogicalResult llm::expectSameElement(Operation *op, ValueRange values) {
+  Type element;
+  for (Value value : values) {
+    if (!value)
+      continue;
+    Type other = tensorType(value).getElementType();
+    if (!element)
+      element = other;
+    else if (element != other)
+      return op->emitOpError() << "mixes element types " << element << " and " << other
+                               << "; insert llm.cast";
+  }
+  return success();
+}
+
+LogicalResult llm::expectStatistic(Operation *op, StringRef name, Value value, ArrayRef<int64_t> shape,
+                                   Value of) {
+  FloatType wide = wideTypeFor(tensorType(of).getElementType());
+  if (tensorType(value).getElementType() != wide)
+    return op->emitOpError() << "'" << name << "' has element type " << tensorType(value).getElementType()
+                             << ", expected " << wide;
+  return expectShape(op, name, value, shape);
+}
+
+LogicalResult llm::expectDropout(Operation *op, double p, Value seed) {
+  if (!(p >= 0.0 && p < 1.0))
+    return op->emitOpError() << "has dropout probability " << p << ", expected 0 <= p < 1";
+  if (p > 0.0 && !seed)
+    return op->emitOpError() << "drops out but has no seed; add seed(%seed)";
+  if (seed)
+    return expectShape(op, "seed", seed, {2});
+  return success();
+}
+
+LogicalResult llm::expectInto(Operation *op, Value into, Value result) {
+  if (!into || into.getType() == result.getType())
+    return success();
+  return op->emitOpError() << "'into' has type " << into.getType() << ", expected the result's "
+                           << result.getType();
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products and tables
+//===----------------------------------------------------------------------===//
+
+LogicalResult LinearOp::verify() {
+  if (failed(expectRank(*this, "x", getX(), 1)) || failed(expectRank(*this, "y", getY(), 1)) ||
+      failed(expectSameElement(*this, {getX(), getWeight(), getBias(), getY()})))
+    return failure();
+  int64_t in = lastDim(getX()), out = lastDim(getY());
+  SmallVector<int64_t> weight =
+      getLayout() == WeightLayout::InOut ? SmallVector<int64_t>{in, out} : SmallVector<int64_t>{out, in};
+  if (failed(expectShape(*this, "weight", getWeight(), weight)))
+    return failure();
+  if (getBias() && failed(expectShape(*this, "bias", getBias(), {out})))
+    return failure();
+  SmallVector<int64_t> result(leadingDims(getX()));
+  result.push_back(out);
+  return expectShape(*this, "y", getY(), result);
+}
+
+LogicalResult EmbeddingOp::verify() {
+  if (failed(expectSameElement(*this, {getTable(), getY()})))
+    return failure();
+  if (tensorType(getTable()).getRank() != 2)
+    return emitOpError("'table' must be [vocabulary, width]");
+  SmallVector<int64_t> shape(tensorType(getIds()).getShape());
+  shape.push_back(lastDim(getTable()));
+  return expectShape(*this, "y", getY(), shape);
+}
+
+LogicalResult AddPositionsOp::verify() {
+  if (failed(expectRank(*this, "x", getX(), 2)) || failed(expectSameElement(*this, {getX(), getTable()})))
+    return failure();
+  int64_t seq = tensorType(getX()).getShape().end()[-2];
+  ArrayRef<int64_t> table = tensorType(getTable()).getShape();
+  if (table.size() != 2 || table[0] < seq || table[1] != lastDim(getX()))
+    return emitOpError() << "'table' has shape [" << table << "], expected at least " << seq << " rows of "
+                         << lastDim(getX());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayerNormOp::verify() {
+  if (failed(expectRank(*this, "x", getX(), 1)) ||
+      failed(expectSameElement(*this, {getX(), getWeight(), getBias()})) ||
+      failed(expectShape(*this, "weight", getWeight(), {lastDim(getX())})) ||
+      failed(expectShape(*this, "bias", getBias(), {lastDim(getX())})) ||
+      failed(expectStatistic(*this, "mean", getMean(), leadingDims(getX()), getX())))
+    return failure();
+  return expectStatistic(*this, "rstd", getRstd(), leadingDims(getX()), getX());
+}
+
+LogicalResult RmsNormOp::verify() {
+  if (failed(expectRank(*this, "x", getX(), 1)) || failed(expectSameElement(*this, {getX(), getWeight()})) ||
+      failed(expectShape(*this, "weight", getWeight(), {lastDim(getX())})))
+    return failure();
+  return expectStatistic(*this, "rstd", getRstd(), leadingDims(getX()), getX());
+}
+
+//===----------------------------------------------------------------------===//
+// Elements and shape
+//===----------------------------------------------------------------------===//
+
+LogicalResult DropoutOp::verify() { return expectDropout(*this, getP().convertToDouble(), getSeed()); }
+
+LogicalResult StoredDropoutOp::verify() {
+  if (failed(expectDropout(*this, getP().convertToDouble(), getSeed())))
+    return failure();
+  return expectShape(*this, "mask", getMask(), tensorType(getX()).getShape());
+}
+
+LogicalResult ApplyMaskOp::verify() {
+  double p = getP().convertToDouble();
+  if (!(p >= 0.0 && p < 1.0))
+    return emitOpError() << "has dropout probability " << p << ", expected 0 <= p < 1";
+  return expectShape(*this, "mask", getMask(), tensorType(getX()).getShape());
+}
+
+LogicalResult CastOp::verify() { return expectShape(*this, "y", getY(), tensorType(getX()).getShape()); }
+
+LogicalResult ReshapeOp::verify() {
+  if (tensorType(getX()).getNumElements() != tensorType(getY()).getNumElements())
+    return emitOpError() << "changes the number of elements from " << tensorType(getX()).getNumElements()
+                         << " to " << tensorType(getY()).getNumElements();
+  return expectSameElement(*this, {getX(), getY()});
+}
+
+/// The columns of `parts` add up to those of `whole`, and all else is equal.
+static LogicalResult verifyColumns(Operation *op, Value whole, ValueRange parts) {
+  if (failed(expectRank(op, "the whole", whole, 1)))
+    return failure();
+  if (parts.empty())
+    return op->emitOpError("has no parts");
+  int64_t columns = 0;
+  for (Value part : parts) {
+    if (failed(expectRank(op, "a part", part, 1)) || failed(expectSameElement(op, {whole, part})))
+      return failure();
+    if (leadingDims(part) != leadingDims(whole))
+      return op->emitOpError() << "has a part of shape [" << tensorType(part).getShape()
+                               << "] beside a whole of shape [" << tensorType(whole).getShape() << "]";
+    columns += lastDim(part);
+  }
+  if (columns != lastDim(whole))
+    return op->emitOpError() << "has parts of " << columns << " columns together, expected " << lastDim(whole);
+  return success();
+}
+
+LogicalResult SplitOp::verify() { return verifyColumns(*this, getX(), getParts()); }
+LogicalResult ConcatOp::verify() { return verifyColumns(*this, getY(), getParts()); }
+
+LogicalResult CrossEntropyOp::verify() {
+  if (failed(expectRank(*this, "logits", getLogits(), 1)) ||
+      failed(expectShape(*this, "targets", getTargets(), leadingDims(getLogits()))) ||
+      failed(expectStatistic(*this, "loss", getLoss(), {}, getLogits())))
+    return failure();
+  return expectStatistic(*this, "lse", getLse(), leadingDims(getLogits()), getLogits());
+}
