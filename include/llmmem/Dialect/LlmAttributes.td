@@ -55,6 +55,15 @@ def Llm_RopeScalingAttr : Llm_Attr<"RopeScaling", "rope_scaling"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Llm_CostAttr : Llm_Attr<"Cost", "cost"> {
+  let summary = "What one run of an op costs on the modelled device.";
+  let description = [{
+    Example: `#llm.cost<flops = 309237645312, bytes = 75497472, ns = 314677, workspace = 0>`.
+  }];
+  let parameters = (ins "int64_t":$flops, "int64_t":$bytes, "int64_t":$ns, "int64_t":$workspace);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 // Element types of activations, parameters and gradients.
 def Llm_Float : AnyTypeOf<[BF16, F32, F64]>;
 // Element types of statistics and losses: f32 beside bf16 and f32, f64 beside f64.

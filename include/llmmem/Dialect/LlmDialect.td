@@ -29,7 +29,12 @@ def LlmDialect : Dialect {
     | `llm.phase` | op | `forward`, `backward`, `update` |
     | `llm.block` | op | the transformer layer it belongs to |
     | `llm.core_attention` | op | lies between the scores and the product with the values |
-    | `llm.instance` | op | k-th recomputation of an op; keeps CSE from merging clones |
+    | `llm.cost`, `llm.bytes` | op | modelled cost of a run, bytes of each result |
+    | `llm.decision` | op | for each result: `keep`, `recompute`, or `unsaved` |
+    | `llm.id` | op | its number, where it has clones |
+    | `llm.clone_of`, `llm.instance` | op | the number of the op that it runs again, and which run this is; keeps CSE from merging clones |
+    | `llm.offsets`, `llm.workspace` | op | places in the arena, in bytes |
+    | `llm.schedule`, `llm.policy`, `llm.budget`, `llm.certificate`, `llm.arena`, `llm.peak` | function | the plan and what it claims |
   }];
   let hasConstantMaterializer = 0;
   let useDefaultAttributePrinterParser = 1;
@@ -41,6 +46,12 @@ def LlmDialect : Dialect {
     static constexpr llvm::StringLiteral kBlock = "llm.block";
     static constexpr llvm::StringLiteral kCoreAttention = "llm.core_attention";
     static constexpr llvm::StringLiteral kInstance = "llm.instance";
+    static constexpr llvm::StringLiteral kId = "llm.id";
+    static constexpr llvm::StringLiteral kCloneOf = "llm.clone_of";
+    static constexpr llvm::StringLiteral kCost = "llm.cost";
+    static constexpr llvm::StringLiteral kBytes = "llm.bytes";
+    static constexpr llvm::StringLiteral kPolicy = "llm.policy";
+    static constexpr llvm::StringLiteral kDevice = "llm.device";
     static constexpr llvm::StringLiteral kDecision = "llm.decision";   // keep | recompute, on saved values' ops
     static constexpr llvm::StringLiteral kSchedule = "llm.schedule";   // op positions in execution order
     static constexpr llvm::StringLiteral kCertificate = "llm.certificate";

@@ -20,4 +20,89 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
+def AnnotateMemory : Pass<"annotate-memory", "::mlir::ModuleOp"> {
+  let summary = "Writes bytes, costs, phases and blocks onto the ops of the step";
+  let description = [{
+    Makes the memory analysis readable in the text: `llm.bytes` for each result, `llm.cost` for each op. An op
+    without a phase gets `forward`.
+
+    *Requires*: statically shaped straight-line ops with costs. *Ensures*: nothing but attributes has changed; a
+    step that cannot be planned is refused with a located diagnostic.
+  }];
+  let options = [
+    Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
+  ];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
+def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
+  let summary = "Decides what to keep, what to recompute and in which order";
+  let description = [{
+    Hands the step as a Problem to the planner and writes the answer: `llm.schedule` on the function (the numbers of
+    the ops in execution order, again where recomputed), `llm.decision` on the ops of saved values,
+    `llm.certificate`, `llm.policy` and `llm.budget`.
+
+    *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed; where no plan was found the pass
+    fails, and says the least peak found, the proved lower bound and the largest values at the position.
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"budget\"", "none, every=K, sqrt, full, selective or budget">,
+    Option<"budget", "budget", "std::string", "\"\"", "Bytes for everything the step needs, as 40GB or 37.25GiB">,
+    Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
+    Option<"seconds", "seconds", "double", "10", "Bound on the planner's search">,
+    Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
+    Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
+  ];
+  let statistics = [
+    Statistic<"numKept", "saved values kept", "Saved values that stay in memory until the backward reads them">,
+    Statistic<"numRecomputed", "saved values recomputed", "Saved values that the backward computes again">,
+  ];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
+def ApplyCheckpoints : Pass<"apply-checkpoints", "::mlir::ModuleOp"> {
+  let summary = "Reorders and clones ops as the schedule says";
+  let description = [{
+    *Requires*: `llm.schedule`. *Ensures*: the ops stand in its order; each repeat is a clone with `llm.clone_of` and
+    `llm.instance`, and each reader reads the latest run before it; the schedule is consumed.
+  }];
+  let statistics = [Statistic<"numClones", "clones", "Ops that run again">];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
+def PlanArena : Pass<"plan-arena", "::mlir::ModuleOp"> {
+  let summary = "Gives every value and workspace its place in one arena";
+  let description = [{
+    *Ensures*: every op carries `llm.offsets`, one per result (-1: the bytes are an argument's), an op with a
+    workspace `llm.workspace`, the function `llm.arena` and `llm.peak`; fails where `llm.budget` is exceeded.
+  }];
+  let options = [
+    Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
+  ];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
+def VerifyPlan : Pass<"verify-plan", "::mlir::ModuleOp"> {
+  let summary = "Re-derives lifetimes, overlaps and the peak, and refuses a false claim";
+  let description = [{
+    Shares no code with the planner, the placement or the liveness analysis. Each broken rule is an error at the op
+    that breaks it, with the rule's name in brackets.
+
+    *Requires*: `llm.offsets`, `llm.arena`. *Ensures*: the budget holds, or the pass fails.
+  }];
+}
+
+def ReportMemory : Pass<"report-memory", "::mlir::ModuleOp"> {
+  let summary = "Prints resident, saved and peak bytes of a planned step";
+  let description = [{
+    For people on stderr, for programs as JSON, for tests and tools as remarks of the category `llmmem-memory`
+    (`peak`, `arena`, `resident`, `saved`, `saved-block`, `recompute`). Changes nothing.
+  }];
+  let options = [
+    Option<"print", "print", "bool", "false", "Print the report for people on stderr">,
+    Option<"json", "json", "std::string", "\"\"", "Write the report as JSON to a file (- is stdout)">,
+    Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
+  ];
+}
+
 #endif // LLMMEM_TRANSFORMS_PASSES

@@ -1,0 +1,44 @@
+//===- OpFacts.h - What the attributes of an op or value say ---------------===//
+//
+// The one place that reads the names, phases, blocks and costs which `annotate-memory` and the importer write.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_ANALYSIS_OPFACTS_H
+#define LLMMEM_ANALYSIS_OPFACTS_H
+
+#include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Planning/Problem.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace llmmem {
+
+planning::Phase getPhase(mlir::Operation *op);
+std::optional<int64_t> getBlock(mlir::Operation *op);
+
+/// `llm.name` of the value's op, followed by the result's name where the op has several ("h.0.ln_1.mean"); the
+/// argument's `llm.name`; else the printed SSA-like "op#result".
+std::string getName(mlir::Value value);
+
+/// The argument's `llm.role`, "input" where there is none.
+llvm::StringRef getRole(mlir::BlockArgument argument);
+
+struct OpCost {
+  int64_t flops = 0;
+  int64_t bytesMoved = 0;
+  int64_t ns = 0;
+  int64_t workspace = 0;
+};
+
+/// The cost of one run, by the op's interface; a diagnostic that names the mend where it has none.
+llvm::FailureOr<OpCost> getCost(mlir::Operation *op, const DeviceModel &device);
+
+/// Whether a second run of `op` gives the same bits and has no effect: by its interface, else by its effects.
+bool isRecomputable(mlir::Operation *op);
+
+/// Bytes of a statically shaped tensor, checked: a diagnostic at `where` on any other type, or on overflow.
+llvm::FailureOr<int64_t> getCheckedBytes(mlir::Value value);
+
+} // namespace llmmem
+
+#endif // LLMMEM_ANALYSIS_OPFACTS_H

@@ -1,0 +1,113 @@
+//===- OpFacts.cpp - What the attributes of an op or value say -------------===//
+
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+planning::Phase llmmem::getPhase(Operation *op) {
+  auto phase = op->getAttrOfType<StringAttr>(LlmDialect::kPhase);
+  return llvm::StringSwitch<planning::Phase>(phase ? phase.getValue() : "")
+      .Case("forward", planning::Phase::Forward)
+      .Case("backward", planning::Phase::Backward)
+      .Case("update", planning::Phase::Update)
+      .Default(planning::Phase::None);
+}
+
+std::optional<int64_t> llmmem::getBlock(Operation *op) {
+  if (auto block = op->getAttrOfType<IntegerAttr>(LlmDialect::kBlock))
+    return block.getInt();
+  return std::nullopt;
+}
+
+/// The name that ODS gives a result ("mean"), for ops with several.
+static std::string getResultName(OpResult result) {
+  std::string name = std::to_string(result.getResultNumber());
+  if (auto asmInterface = dyn_cast<OpAsmOpInterface>(result.getOwner()))
+    asmInterface.getAsmResultNames([&](Value value, StringRef text) {
+      if (value == result && !text.empty())
+        name = text.str();
+    });
+  return name;
+}
+
+std::string llmmem::getName(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto name = function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), LlmDialect::kName)
+                         : StringAttr();
+    return name ? name.str() : "argument" + std::to_string(argument.getArgNumber());
+  }
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  auto name = op->getAttrOfType<StringAttr>(LlmDialect::kName);
+  std::string text = name ? name.str() : op->getName().getStringRef().str();
+  if (op->getNumResults() > 1 && result.getResultNumber() > 0)
+    text += "." + getResultName(result);
+  return text;
+}
+
+StringRef llmmem::getRole(BlockArgument argument) {
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto role = function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), LlmDialect::kRole)
+                       : StringAttr();
+  return role ? role.getValue() : "input";
+}
+
+FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
+  auto interface = dyn_cast<CostOpInterface>(op);
+  if (!interface)
+    return op->emitError() << "'" << op->getName()
+                           << "' has no cost, so no plan can be priced; implement CostOpInterface, or attach it as "
+                              "an external model";
+  OpCost cost;
+  cost.flops = interface.getFlops();
+  cost.bytesMoved = interface.getBytesMoved();
+  cost.workspace = interface.getWorkspaceBytes();
+  if (cost.flops < 0 || cost.bytesMoved < 0 || cost.workspace < 0)
+    return op->emitError("costs more than 2^63 FLOPs or bytes; make the batch, the sequence or the model smaller");
+  Type element;
+  for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !element)
+      element = tensor.getElementType();
+  // A view costs nothing, not even a launch.
+  if (cost.flops != 0 || cost.bytesMoved != 0)
+    cost.ns = device.time(cost.flops, cost.bytesMoved, element);
+  return cost;
+}
+
+bool llmmem::isRecomputable(Operation *op) {
+  if (auto buffers = dyn_cast<BufferOpInterface>(op))
+    return buffers.isRecomputable() && isMemoryEffectFree(op);
+  return isMemoryEffectFree(op);
+}
+
+FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
+  auto emit = [&]() {
+    Operation *op = value.getDefiningOp();
+    return op ? op->emitError() : mlir::emitError(value.getLoc());
+  };
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  if (!tensor || !tensor.getElementType().isIntOrFloat())
+    return emit() << "type " << value.getType() << " has no bytes that can be planned; expected a ranked tensor "
+                  << "of integers or floats";
+  if (!tensor.hasStaticShape())
+    return emit() << "type " << value.getType() << " has a dynamic shape; a plan in bytes needs every dimension "
+                  << "as a number: import the model with a fixed batch and sequence";
+  std::optional<int64_t> bits = tensor.getElementTypeBitWidth();
+  for (int64_t dimension : tensor.getShape())
+    if (bits)
+      bits = llvm::checkedMul(*bits, dimension);
+  if (!bits || *bits > INT64_MAX - 7)
+    return emit() << "type " << value.getType() << " has more than 2^63 bits; make the batch, the sequence or the "
+                  << "vocabulary smaller";
+  return llvm::divideCeil(*bits, 8);
+}

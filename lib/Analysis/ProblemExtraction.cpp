@@ -1,0 +1,183 @@
+//===- ProblemExtraction.cpp - From a step to what the planner is asked ----===//
+
+#include "llmmem/Analysis/ProblemExtraction.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace llmmem;
+using planning::OpIndex;
+using planning::ValueIndex;
+
+namespace {
+class Extraction {
+public:
+  Extraction(func::FuncOp step, const StepStorage &storage, const DeviceModel &device)
+      : step(step), body(step.getBody().front()), storage(storage), device(device) {}
+
+  LogicalResult run(ExtractedProblem &result);
+
+private:
+  LogicalResult addArguments();
+  LogicalResult addOp(Operation &op);
+  LogicalResult addResults(Operation &op, planning::Op &entry);
+  void addReads(Operation &op, planning::Op &entry);
+  void addInPlace(Operation &op, planning::Op &entry);
+  void addOrderTokens();
+  void addKeeps();
+  ValueIndex addValue(Value value, int64_t bytes, std::string name);
+
+  func::FuncOp step;
+  Block &body;
+  const StepStorage &storage;
+  const DeviceModel &device;
+  ExtractedProblem out;
+};
+} // namespace
+
+ValueIndex Extraction::addValue(Value value, int64_t bytes, std::string name) {
+  ValueIndex index = out.problem.values.size();
+  out.problem.values.push_back({index, bytes, /*resident=*/false, std::move(name)});
+  out.values.push_back(value);
+  if (value)
+    out.indexOf[value] = index;
+  return index;
+}
+
+LogicalResult Extraction::addArguments() {
+  for (BlockArgument argument : body.getArguments()) {
+    FailureOr<int64_t> bytes = getCheckedBytes(argument);
+    if (failed(bytes))
+      return failure();
+    ValueIndex index = addValue(argument, *bytes, getName(argument));
+    out.problem.values[index].resident = true;
+  }
+  return success();
+}
+
+void Extraction::addReads(Operation &op, planning::Op &entry) {
+  llvm::SmallSetVector<ValueIndex, 8> reads;
+  for (Value operand : op.getOperands())
+    reads.insert(out.indexOf.lookup(storage.getRoot(operand)));
+  entry.reads.assign(reads.begin(), reads.end());
+}
+
+LogicalResult Extraction::addResults(Operation &op, planning::Op &entry) {
+  for (OpResult result : op.getResults()) {
+    FailureOr<int64_t> bytes = getCheckedBytes(result);
+    if (failed(bytes))
+      return failure();
+    if (storage.getRoot(result) != result)
+      return op.emitError("has both a view and a value of its own; split it in two ops");
+    bool inArgument = static_cast<bool>(storage.getArgument(result));
+    // What overwrites an argument cannot run twice.
+    entry.recompute &= !inArgument;
+    entry.writes.push_back(addValue(result, inArgument ? 0 : *bytes, getName(result)));
+  }
+  return success();
+}
+
+void Extraction::addInPlace(Operation &op, planning::Op &entry) {
+  auto buffers = dyn_cast<BufferOpInterface>(op);
+  if (!buffers)
+    return;
+  for (OpResult result : op.getResults()) {
+    if (storage.getArgument(result))
+      continue;
+    for (unsigned operand : buffers.getInPlaceOperands(result.getResultNumber())) {
+      Value root = storage.getRoot(op.getOperand(operand));
+      ValueIndex write = out.indexOf.lookup(result), read = out.indexOf.lookup(root);
+      if (!storage.getArgument(root) && out.problem.values[write].bytes <= out.problem.values[read].bytes)
+        entry.inPlace.push_back({write, read});
+    }
+  }
+}
+
+LogicalResult Extraction::addOp(Operation &op) {
+  if (op.getNumRegions() != 0)
+    return op.emitError("has regions; a plan orders straight-line ops only: inline or outline it");
+  if (isViewOp(&op)) {
+    for (OpResult result : op.getResults())
+      if (failed(getCheckedBytes(result)))
+        return failure();
+    return success();
+  }
+  FailureOr<OpCost> cost = getCost(&op, device);
+  if (failed(cost))
+    return failure();
+  planning::Op entry;
+  entry.id = out.ops.size();
+  entry.cost = cost->ns;
+  entry.workspace = cost->workspace;
+  entry.recompute = isRecomputable(&op);
+  entry.block = getBlock(&op);
+  entry.phase = getPhase(&op);
+  entry.name = op.getName().getStringRef().str();
+  addReads(op, entry);
+  if (failed(addResults(op, entry)))
+    return failure();
+  addInPlace(op, entry);
+  if (entry.phase == planning::Phase::Forward && op.hasAttr(llm::LlmDialect::kCoreAttention))
+    out.coreAttention.push_back(out.ops.size());
+  out.ops.push_back(&op);
+  out.problem.ops.push_back(std::move(entry));
+  return success();
+}
+
+void Extraction::addOrderTokens() {
+  // For each argument that is overwritten: who reads it before, in program order.
+  llvm::DenseMap<ValueIndex, SmallVector<OpIndex>> readers;
+  llvm::DenseMap<OpIndex, ValueIndex> tokenOf;
+  for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index) {
+    llvm::SmallSetVector<OpIndex, 8> before;
+    for (OpResult result : out.ops[index]->getResults())
+      if (BlockArgument argument = storage.getArgument(result))
+        for (OpIndex reader : readers[out.indexOf.lookup(argument)])
+          before.insert(reader);
+    for (OpIndex reader : before) {
+      auto [it, inserted] = tokenOf.try_emplace(reader, 0);
+      if (inserted) {
+        it->second = addValue(Value(), 0, "order");
+        out.problem.ops[reader].writes.push_back(it->second);
+      }
+      out.problem.ops[index].reads.push_back(it->second);
+    }
+    for (ValueIndex read : out.problem.ops[index].reads)
+      if (out.values[read])
+        if (BlockArgument argument = storage.getArgument(out.values[read]))
+          readers[out.indexOf.lookup(argument)].push_back(index);
+  }
+}
+
+void Extraction::addKeeps() {
+  llvm::SmallSetVector<ValueIndex, 8> keeps;
+  for (Value operand : body.getTerminator()->getOperands())
+    if (!storage.getArgument(operand))
+      keeps.insert(out.indexOf.lookup(storage.getRoot(operand)));
+  out.problem.keep.assign(keeps.begin(), keeps.end());
+}
+
+LogicalResult Extraction::run(ExtractedProblem &result) {
+  out.problem.alignment = kArenaAlignment;
+  if (failed(addArguments()))
+    return failure();
+  for (Operation &op : body.without_terminator())
+    if (failed(addOp(op)))
+      return failure();
+  addOrderTokens();
+  addKeeps();
+  if (llvm::Error error = planning::validateProblem(out.problem))
+    return step.emitError() << "cannot be planned: " << llvm::toString(std::move(error));
+  result = std::move(out);
+  return success();
+}
+
+FailureOr<ExtractedProblem> llmmem::extractProblem(func::FuncOp step, const StepStorage &storage,
+                                                   const DeviceModel &device) {
+  ExtractedProblem result;
+  if (failed(Extraction(step, storage, device).run(result)))
+    return failure();
+  return result;
+}

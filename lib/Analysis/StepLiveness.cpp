@@ -1,0 +1,143 @@
+//===- StepLiveness.cpp - What is live where, and the peak -----------------===//
+
+#include "llmmem/Analysis/StepLiveness.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+namespace {
+class LivenessBuilder {
+public:
+  LivenessBuilder(func::FuncOp step, const StepStorage &storage) : storage(storage), body(step.getBody().front()) {}
+
+  StepLiveness run() {
+    findLastReads();
+    for (BlockArgument argument : body.getArguments())
+      out.resident += bytesOfType(argument.getType());
+    for (int64_t position = 0; position < static_cast<int64_t>(out.ops.size()); ++position)
+      addResults(position);
+    sumUp();
+    return std::move(out);
+  }
+
+private:
+  void findLastReads() {
+    for (Operation &op : body.without_terminator()) {
+      if (isViewOp(&op))
+        continue;
+      for (Value operand : op.getOperands())
+        lastRead[storage.getRoot(operand)] = out.ops.size();
+      out.ops.push_back(&op);
+    }
+    for (Value operand : body.getTerminator()->getOperands())
+      lastRead[storage.getRoot(operand)] = out.ops.size();
+  }
+
+  /// The operand's root whose bytes `result` takes over at `position`, or null.
+  Value takenOver(OpResult result, int64_t position) {
+    auto buffers = dyn_cast<BufferOpInterface>(result.getOwner());
+    if (!buffers)
+      return nullptr;
+    int64_t bytes = bytesOfType(result.getType());
+    for (unsigned operand : buffers.getInPlaceOperands(result.getResultNumber())) {
+      Value root = storage.getRoot(result.getOwner()->getOperand(operand));
+      auto it = bufferOf.find(root);
+      if (it == bufferOf.end() || lastRead.lookup(root) != position || out.buffers[it->second].values.back() != root ||
+          bytesOfType(root.getType()) < bytes)
+        continue;
+      if (!offsetOf(result) || offsetOf(result) == offsetOf(root))
+        return root;
+    }
+    return nullptr;
+  }
+
+  static std::optional<int64_t> offsetOf(Value value) {
+    auto result = cast<OpResult>(value);
+    auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kOffsets);
+    if (!offsets || offsets.size() <= static_cast<int64_t>(result.getResultNumber()))
+      return std::nullopt;
+    return offsets[result.getResultNumber()];
+  }
+
+  void addResults(int64_t position) {
+    for (OpResult result : out.ops[position]->getResults()) {
+      if (storage.getArgument(result))
+        continue;
+      auto it = lastRead.find(result);
+      int64_t last = it == lastRead.end() ? position : it->second;
+      if (Value source = takenOver(result, position)) {
+        unsigned buffer = bufferOf[source];
+        out.buffers[buffer].values.push_back(result);
+        out.buffers[buffer].last = last;
+        bufferOf[result] = buffer;
+        continue;
+      }
+      bufferOf[result] = out.buffers.size();
+      out.buffers.push_back({{result}, bytesOfType(result.getType()), position, last});
+    }
+  }
+
+  void sumUp() {
+    size_t count = out.ops.size();
+    std::vector<int64_t> change(count + 2, 0);
+    for (const LiveBuffer &buffer : out.buffers)
+      addBuffer(buffer, change);
+    int64_t live = out.resident;
+    for (size_t position = 0; position < count; ++position) {
+      auto cost = dyn_cast<CostOpInterface>(out.ops[position]);
+      out.workspace.push_back(cost ? cost.getWorkspaceBytes() : 0);
+      live += change[position];
+      out.live.push_back(live + out.workspace.back());
+      if (out.live.back() > out.peak) {
+        out.peak = out.live.back();
+        out.peakPosition = position;
+      }
+    }
+    out.peak = std::max(out.peak, out.resident);
+  }
+
+  /// A smaller successor holds fewer bytes from the position after the hand-over on.
+  void addBuffer(const LiveBuffer &buffer, std::vector<int64_t> &change) {
+    int64_t held = buffer.bytes;
+    change[buffer.first] += held;
+    for (Value value : llvm::drop_begin(buffer.values)) {
+      int64_t bytes = bytesOfType(value.getType());
+      int64_t handOver = positionOf(value.getDefiningOp());
+      change[handOver + 1] += bytes - held;
+      held = bytes;
+    }
+    change[buffer.last + 1] -= held;
+  }
+
+  int64_t positionOf(Operation *op) {
+    if (positions.empty())
+      for (auto [position, entry] : llvm::enumerate(out.ops))
+        positions[entry] = position;
+    return positions.lookup(op);
+  }
+
+  const StepStorage &storage;
+  Block &body;
+  StepLiveness out;
+  llvm::DenseMap<Value, int64_t> lastRead;
+  llvm::DenseMap<Value, unsigned> bufferOf;
+  llvm::DenseMap<Operation *, int64_t> positions;
+};
+} // namespace
+
+StepLiveness StepLiveness::compute(func::FuncOp step, const StepStorage &storage) {
+  return LivenessBuilder(step, storage).run();
+}
+
+Value StepLiveness::holder(const LiveBuffer &buffer, int64_t position) const {
+  Value held = buffer.values.front();
+  for (Value value : llvm::drop_begin(buffer.values)) {
+    // The successor's op still reads the predecessor: while it runs the bytes are named after the result.
+    if (llvm::find(ops, value.getDefiningOp()) - ops.begin() <= position)
+      held = value;
+  }
+  return held;
+}

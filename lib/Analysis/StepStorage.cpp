@@ -1,0 +1,95 @@
+//===- StepStorage.cpp - Whose bytes each value of a step has --------------===//
+
+#include "llmmem/Analysis/StepStorage.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+bool llmmem::isViewOp(Operation *op) {
+  auto buffers = dyn_cast<BufferOpInterface>(op);
+  if (!buffers || op->getNumResults() == 0)
+    return false;
+  for (OpResult result : op->getResults())
+    if (!buffers.getViewedOperand(result.getResultNumber()))
+      return false;
+  return true;
+}
+
+Value StepStorage::getRoot(Value value) const {
+  auto it = viewed.find(value);
+  return it == viewed.end() ? value : it->second;
+}
+
+BlockArgument StepStorage::getArgument(Value value) const {
+  Value root = getRoot(value);
+  if (auto argument = dyn_cast<BlockArgument>(root))
+    return argument;
+  return inArgument.lookup(root);
+}
+
+/// Follows in-place operands from `value` back to `argument`; `chain` collects the roots on the way.
+static bool reaches(const StepStorage &storage, Value value, BlockArgument argument,
+                    SmallVectorImpl<Value> &chain) {
+  Value root = storage.getRoot(value);
+  if (root == argument)
+    return true;
+  auto buffers = dyn_cast_or_null<BufferOpInterface>(root.getDefiningOp());
+  if (!buffers)
+    return false;
+  chain.push_back(root);
+  for (unsigned operand : buffers.getInPlaceOperands(cast<OpResult>(root).getResultNumber()))
+    if (reaches(storage, buffers->getOperand(operand), argument, chain))
+      return true;
+  chain.pop_back();
+  return false;
+}
+
+FailureOr<StepStorage> StepStorage::compute(func::FuncOp step) {
+  StepStorage storage;
+  Block &body = step.getBody().front();
+  for (Operation &op : body)
+    if (auto buffers = dyn_cast<BufferOpInterface>(op))
+      for (OpResult result : op.getResults())
+        if (std::optional<unsigned> operand = buffers.getViewedOperand(result.getResultNumber()))
+          storage.viewed[result] = storage.getRoot(op.getOperand(*operand));
+
+  Operation *terminator = body.getTerminator();
+  for (BlockArgument argument : body.getArguments()) {
+    auto donated = step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), llm::LlmDialect::kDonated);
+    if (!donated)
+      continue;
+    int64_t result = donated.getInt();
+    if (result < 0 || result >= static_cast<int64_t>(terminator->getNumOperands()))
+      return step.emitError() << "argument " << argument.getArgNumber() << " is donated to result " << result
+                              << ", but the function has " << terminator->getNumOperands() << " results";
+    SmallVector<Value> chain;
+    if (!reaches(storage, terminator->getOperand(result), argument, chain))
+      return step.emitError() << "argument " << argument.getArgNumber() << " is donated to result " << result
+                              << ", but no chain of in-place results leads from one to the other";
+    for (Value root : chain)
+      storage.inArgument[root] = argument;
+  }
+  return storage;
+}
+
+func::FuncOp llmmem::findStep(ModuleOp module) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step)
+    step = module.lookupSymbol<func::FuncOp>("forward");
+  if (!step) {
+    auto functions = module.getOps<func::FuncOp>();
+    if (llvm::hasSingleElement(functions))
+      step = *functions.begin();
+  }
+  if (!step) {
+    module.emitError("has no @step and no @forward; import a model, or run --differentiate on one with @loss");
+    return nullptr;
+  }
+  if (!step.getBody().hasOneBlock()) {
+    step.emitError("must be one straight-line block: a plan orders the ops of one block");
+    return nullptr;
+  }
+  return step;
+}
