@@ -1,8 +1,8 @@
 //===- Placement.h - Offsets in one arena ----------------------------------===//
 //
-// Dynamic storage allocation: buffers with half-open lifetimes [lower, upper) and sizes get offsets so that no
-// two that live together overlap. The largest sum of live bytes is a lower bound; an arena that equals it is
-// optimal, with that live set as its certificate.
+// Dynamic storage allocation: buffers with half-open lifetimes [lower, upper) and sizes get offsets
+// so that no two that live together overlap. The largest sum of live bytes is a lower bound; an
+// arena that equals it is optimal, with that live set as its certificate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,12 +31,16 @@ struct Packing {
   int64_t lowerBound = 0;       // largest sum of live bytes, sizes rounded up to the alignment
 };
 
+/// The work that fits into `seconds` on one core of 2020's make: a fixed rate, so that equal flags
+/// give equal packings.
+int64_t packWork(double seconds);
+
 /// Packs `buffers`. Deterministic: equal input gives equal offsets.
 /// Example: [0,2)x4, [1,3)x4, [2,4)x4 at alignment 1: offsets 0, 4, 0; arena 8 = lowerBound.
 Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options);
 
-/// Fills offsets, workspaces, arena, peak and cost of `plan` for its `steps`; in-place pairs share bytes wherever
-/// the rules of the problem allow it. `steps` must be a valid schedule.
+/// Fills offsets, workspaces, arena, peak and cost of `plan` for its `steps`; in-place pairs share
+/// bytes wherever the rules of the problem allow it. `steps` must be a valid schedule.
 void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options);
 
 } // namespace llmmem::planning

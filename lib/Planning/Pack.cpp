@@ -1,0 +1,158 @@
+//===- Pack.cpp - Offsets for buffers: a portfolio of skylines ----------------------===//
+
+#include "PackShapes.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace llmmem::planning {
+namespace {
+
+/// A rank is a weighted sum of the logarithms of size and length, so (1, 1) is by area.
+struct Weights {
+  double size;
+  double length;
+};
+
+// Largest first for skylines is folklore of strip packing; which measure of "large" wins differs by
+// program, and XLA too takes the best of size and lifetime.
+constexpr Weights portfolio[] = {{1, 1}, {0, 1}, {1, 0}, {0.5, 1}, {1, 0.5}, {-0.2, 1}};
+
+/// xorshift64* (Vigna 2016): the same numbers on every machine.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+  double unit() {
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return static_cast<double>((state * 0x2545F4914F6CDD1DULL) >> 11) * 0x1.0p-53;
+  }
+
+private:
+  uint64_t state;
+};
+
+class Packer {
+public:
+  Packer(const Shapes &shapes, const PackOptions &options)
+      : shapes(shapes), options(options), skyline(shapes) {
+    for (const Shape &shape : shapes.shapes) {
+      logSize.push_back(std::log2(static_cast<double>(shape.size)));
+      logLength.push_back(std::log2(static_cast<double>(shape.upper - shape.lower)));
+    }
+    for (int64_t live : liveBytes(shapes))
+      best.lowerBound = std::max(best.lowerBound, live);
+    best.arena = std::numeric_limits<int64_t>::max();
+    target = std::max(best.lowerBound, options.capacity.value_or(0));
+  }
+
+  Packing run() {
+    for (const Weights &weights : portfolio)
+      if (tryWeights(weights, nullptr, 0))
+        return std::move(best);
+    restart();
+    return std::move(best);
+  }
+
+private:
+  /// Noisy ranks around random weights, until the work is spent.
+  void restart() {
+    Random random(0x9E3779B97F4A7C15ULL);
+    for (int64_t work = options.work; work > 0;
+         work -= static_cast<int64_t>(shapes.shapes.size())) {
+      const Weights weights = {random.unit() * 1.5 - 0.25, random.unit() * 1.5 - 0.25};
+      if (tryWeights(weights, &random, random.unit() * 2))
+        return;
+    }
+  }
+
+  /// True where the target is met.
+  bool tryWeights(Weights weights, Random *random, double noise) {
+    const size_t count = shapes.shapes.size();
+    std::vector<double> score(count);
+    for (size_t i = 0; i < count; ++i)
+      score[i] = weights.size * logSize[i] + weights.length * logLength[i] +
+                 (random ? noise * random->unit() : 0.0);
+    std::vector<int32_t> byScore(count), rank(count);
+    std::iota(byScore.begin(), byScore.end(), 0);
+    std::stable_sort(byScore.begin(), byScore.end(),
+                     [&](int32_t a, int32_t b) { return score[a] < score[b]; });
+    for (size_t i = 0; i < count; ++i)
+      rank[byScore[i]] = static_cast<int32_t>(i);
+    std::vector<int64_t> offsets;
+    const int64_t arena = skyline.run(rank, best.arena, offsets);
+    if (arena < best.arena || best.offsets.empty()) {
+      best.arena = arena;
+      best.offsets = std::move(offsets);
+    }
+    return best.arena <= target;
+  }
+
+  const Shapes &shapes;
+  const PackOptions &options;
+  Skyline skyline;
+  std::vector<double> logSize, logLength;
+  Packing best;
+  int64_t target;
+};
+
+int64_t roundUp(int64_t size, int64_t alignment) {
+  const int64_t rest = size % alignment;
+  if (rest == 0)
+    return size;
+  int64_t rounded = 0;
+  return llvm::AddOverflow(size, alignment - rest, rounded) ? std::numeric_limits<int64_t>::max()
+                                                            : rounded;
+}
+
+} // namespace
+
+int64_t packWork(double seconds) {
+  constexpr double unitsPerSecond = 2e6; // measured, rounded down
+  return static_cast<int64_t>(std::min(seconds, 1e9) * unitsPerSecond);
+}
+
+Packing packShapes(const Shapes &shapes, const PackOptions &options) {
+  if (shapes.shapes.empty())
+    return {};
+  return Packer(shapes, options).run();
+}
+
+Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options) {
+  std::vector<int64_t> times;
+  for (const Buffer &buffer : buffers)
+    for (int64_t time : {buffer.lower, buffer.upper})
+      times.push_back(time);
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  auto dense = [&](int64_t time) {
+    return static_cast<int32_t>(std::lower_bound(times.begin(), times.end(), time) - times.begin());
+  };
+
+  Shapes shapes;
+  shapes.positions = static_cast<int32_t>(times.size());
+  std::vector<size_t> bufferOf;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer &buffer = buffers[i];
+    if (buffer.size <= 0 || buffer.lower >= buffer.upper)
+      continue; // holds nothing; any offset will do
+    shapes.add(
+        Piece{dense(buffer.lower), dense(buffer.upper), roundUp(buffer.size, options.alignment)});
+    bufferOf.push_back(i);
+  }
+  Packing packed = packShapes(shapes, options);
+  Packing packing;
+  packing.offsets.assign(buffers.size(), 0);
+  packing.lowerBound = packed.lowerBound;
+  for (size_t shape = 0; shape < bufferOf.size(); ++shape) {
+    const size_t buffer = bufferOf[shape];
+    packing.offsets[buffer] = packed.offsets[shape];
+    packing.arena = std::max(packing.arena, packed.offsets[shape] + buffers[buffer].size);
+  }
+  return packing;
+}
+
+} // namespace llmmem::planning

@@ -1,0 +1,249 @@
+//===- PlanJson.cpp - llmmem-plan, read and written --------------------------===//
+
+#include "JsonReader.h"
+#include "llmmem/Planning/Plan.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+namespace llmmem::planning {
+namespace {
+
+constexpr llvm::StringLiteral planKeys =
+    "format, version, status, steps, offsets, workspaces, peak, arena, cost, base_cost, "
+    "cost_lower_bound, peak_lower_bound, bound, seconds, witness";
+constexpr llvm::StringLiteral witnessKeys = "step, values, bytes, proved, why";
+
+llvm::StringRef statusName(Status status) {
+  switch (status) {
+  case Status::Feasible:
+    return "feasible";
+  case Status::Infeasible:
+    return "infeasible";
+  case Status::Unknown:
+    return "unknown";
+  }
+  return "unknown";
+}
+
+/// Ids that the problem does not have become index -1: such a plan can be read, and it is the
+/// verifier that calls it wrong.
+class PlanReader {
+public:
+  PlanReader(const Problem &problem, llvm::StringRef json) : reader(json) {
+    for (size_t i = 0; i < problem.values.size(); ++i)
+      valueOf.try_emplace(problem.values[i].id, static_cast<int32_t>(i));
+    for (size_t i = 0; i < problem.ops.size(); ++i)
+      opOf.try_emplace(problem.ops[i].id, static_cast<int32_t>(i));
+  }
+
+  llvm::Expected<Plan> run() {
+    readPlan();
+    if (llvm::Error error = reader.finish())
+      return std::move(error);
+    return std::move(plan);
+  }
+
+private:
+  using IdMap = std::unordered_map<int64_t, int32_t>; // DenseMap reserves two of the legal ids
+
+  bool readPlan() {
+    std::string format;
+    int64_t version = 0;
+    unsigned required = 0;
+    const bool read = reader.object([&](llvm::StringRef key) {
+      required += llvm::is_contained({"status", "steps", "offsets", "peak", "arena", "cost"}, key);
+      if (key == "format")
+        return reader.string(format) &&
+               (format == "llmmem-plan" || reader.fail("expected \"llmmem-plan\""));
+      if (key == "version")
+        return reader.integer(version) && (version == 1 || reader.fail("expected version 1"));
+      return readMember(key);
+    });
+    if (!read)
+      return false;
+    if (format.empty() || version == 0)
+      return reader.fail("expected \"format\": \"llmmem-plan\" and \"version\": 1");
+    return required == 6 ||
+           reader.fail("'status', 'steps', 'offsets', 'peak', 'arena' and 'cost' must be there");
+  }
+
+  bool readMember(llvm::StringRef key) {
+    if (key == "status")
+      return readStatus();
+    if (key == "steps")
+      return reader.array([&] { return index(opOf, plan.steps.emplace_back()); });
+    if (key == "offsets")
+      return reader.array([&] { return readOffset(); });
+    if (key == "workspaces")
+      return reader.array([&] { return readWorkspace(); });
+    if (key == "peak")
+      return reader.integer(plan.peak);
+    if (key == "arena")
+      return reader.integer(plan.arena);
+    if (key == "cost")
+      return reader.integer(plan.cost);
+    if (key == "base_cost")
+      return reader.integer(plan.baseCost);
+    if (key == "cost_lower_bound")
+      return reader.integer(plan.costLowerBound);
+    if (key == "peak_lower_bound")
+      return reader.integer(plan.peakLowerBound);
+    if (key == "bound")
+      return reader.string(plan.bound);
+    if (key == "seconds")
+      return reader.real(plan.seconds);
+    if (key == "witness")
+      return reader.null() || readWitness(plan.witness.emplace());
+    return reader.unknownKey(key, planKeys);
+  }
+
+  bool readStatus() {
+    std::string name;
+    if (!reader.string(name))
+      return false;
+    for (Status candidate : {Status::Feasible, Status::Infeasible, Status::Unknown})
+      if (name == statusName(candidate)) {
+        plan.status = candidate;
+        return true;
+      }
+    return reader.fail("expected \"feasible\", \"infeasible\" or \"unknown\"");
+  }
+
+  bool index(const IdMap &map, int32_t &position) {
+    int64_t id = 0;
+    if (!reader.integer(id))
+      return false;
+    auto found = map.find(id);
+    position = found == map.end() ? -1 : found->second;
+    return true;
+  }
+
+  bool step(int32_t &step, int64_t least) {
+    int64_t number = 0;
+    if (!reader.integer(number, least))
+      return false;
+    step = static_cast<int32_t>(std::min<int64_t>(number, std::numeric_limits<int32_t>::max()));
+    return true;
+  }
+
+  bool readOffset() {
+    InstanceOffset offset{-1, -1, 0};
+    int field = 0;
+    const bool read = reader.array([&] {
+      switch (field++) {
+      case 0:
+        return step(offset.step, -1);
+      case 1:
+        return index(valueOf, offset.value);
+      case 2:
+        return reader.integer(offset.offset);
+      default:
+        return reader.fail("expected three integers: [step, value, byte offset]");
+      }
+    });
+    plan.offsets.push_back(offset);
+    return read && (field == 3 || reader.fail("expected [step, value, byte offset]"));
+  }
+
+  bool readWorkspace() {
+    WorkspaceOffset offset{-1, 0};
+    int field = 0;
+    const bool read = reader.array([&] {
+      switch (field++) {
+      case 0:
+        return step(offset.step, 0);
+      case 1:
+        return reader.integer(offset.offset);
+      default:
+        return reader.fail("expected two integers: [step, byte offset]");
+      }
+    });
+    plan.workspaces.push_back(offset);
+    return read && (field == 2 || reader.fail("expected [step, byte offset]"));
+  }
+
+  bool readWitness(Witness &witness) {
+    return reader.object([&](llvm::StringRef key) {
+      if (key == "step")
+        return reader.null() || index(opOf, witness.op.emplace());
+      if (key == "values")
+        return reader.array([&] { return index(valueOf, witness.values.emplace_back()); });
+      if (key == "bytes")
+        return reader.integer(witness.bytes);
+      if (key == "proved")
+        return reader.boolean(witness.proved);
+      if (key == "why")
+        return reader.string(witness.why);
+      return reader.unknownKey(key, witnessKeys);
+    });
+  }
+
+  JsonReader reader;
+  Plan plan;
+  IdMap valueOf, opOf;
+};
+
+/// Ids of a plan that names what the problem does not have print as null, and the text does not
+/// parse.
+template <typename Item>
+void printId(llvm::raw_ostream &os, const std::vector<Item> &items, int32_t index) {
+  if (index >= 0 && static_cast<size_t>(index) < items.size())
+    os << items[index].id;
+  else
+    os << "null";
+}
+
+void printString(llvm::raw_ostream &os, llvm::StringRef text) {
+  os << llvm::json::Value(llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text));
+}
+
+void printWitness(const Problem &problem, const Witness &witness, llvm::raw_ostream &os) {
+  os << ",\n \"witness\": {\"step\": ";
+  printId(os, problem.ops, witness.op.value_or(-1));
+  os << ", \"values\": [";
+  llvm::interleaveComma(witness.values, os,
+                        [&](ValueIndex value) { printId(os, problem.values, value); });
+  os << "], \"bytes\": " << witness.bytes << ", \"proved\": " << (witness.proved ? "true" : "false")
+     << ", \"why\": ";
+  printString(os, witness.why);
+  os << '}';
+}
+
+} // namespace
+
+llvm::Expected<Plan> parsePlan(const Problem &problem, llvm::StringRef json) {
+  return PlanReader(problem, json).run();
+}
+
+void printPlan(const Problem &problem, const Plan &plan, llvm::raw_ostream &os) {
+  os << "{\"format\": \"llmmem-plan\", \"version\": 1, \"status\": \"" << statusName(plan.status)
+     << "\",\n \"steps\": [";
+  llvm::interleaveComma(plan.steps, os, [&](OpIndex op) { printId(os, problem.ops, op); });
+  os << "],\n \"offsets\": [";
+  llvm::interleaveComma(plan.offsets, os, [&](const InstanceOffset &offset) {
+    os << '[' << offset.step << ", ";
+    printId(os, problem.values, offset.value);
+    os << ", " << offset.offset << ']';
+  });
+  os << "],\n \"workspaces\": [";
+  llvm::interleaveComma(plan.workspaces, os, [&](const WorkspaceOffset &offset) {
+    os << '[' << offset.step << ", " << offset.offset << ']';
+  });
+  os << "],\n \"peak\": " << plan.peak << ", \"arena\": " << plan.arena
+     << ", \"cost\": " << plan.cost << ", \"base_cost\": " << plan.baseCost
+     << ", \"cost_lower_bound\": " << plan.costLowerBound
+     << ",\n \"peak_lower_bound\": " << plan.peakLowerBound << ", \"bound\": ";
+  printString(os, plan.bound);
+  // Milliseconds say enough, and keep the line short.
+  os << ", \"seconds\": " << llvm::format("%.3f", plan.seconds);
+  if (plan.witness)
+    printWitness(problem, *plan.witness, os);
+  os << "}\n";
+}
+
+} // namespace llmmem::planning

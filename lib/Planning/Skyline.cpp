@@ -1,0 +1,251 @@
+//===- Skyline.cpp - Lowest offset first ---------------------------------------===//
+
+#include "Skyline.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <limits>
+
+namespace llmmem::planning {
+namespace {
+constexpr size_t leafSize = 8;
+
+// Sums of repeated instances may leave 63 bits although the live bytes never do.
+int64_t saturatingSum(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return llvm::AddOverflow(a, b, sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+} // namespace
+
+void Shapes::add(llvm::ArrayRef<Piece> chain) {
+  int64_t size = 0;
+  for (const Piece &piece : chain)
+    size = std::max(size, piece.size);
+  shapes.push_back({static_cast<int32_t>(pieces.size()), static_cast<int32_t>(chain.size()),
+                    chain.front().lower, chain.back().upper, size});
+  pieces.insert(pieces.end(), chain.begin(), chain.end());
+}
+
+std::vector<int64_t> liveBytes(const Shapes &shapes) {
+  std::vector<int64_t> live(shapes.positions + 1, 0);
+  for (const Piece &piece : shapes.pieces) {
+    live[piece.lower] += piece.size;
+    live[piece.upper] -= piece.size;
+  }
+  for (size_t at = 1; at < live.size(); ++at)
+    live[at] += live[at - 1];
+  live.pop_back();
+  return live;
+}
+
+Skyline::Skyline(const Shapes &shapes) : shapes(shapes) {
+  const size_t count = shapes.shapes.size();
+  order.resize(count);
+  for (size_t i = 0; i < count; ++i)
+    order[i] = static_cast<int32_t>(i);
+  size_t nodeCount = 1;
+  for (size_t width = count; width > leafSize; width = (width + 1) / 2)
+    nodeCount = nodeCount * 2 + 1;
+  nodes.resize(nodeCount);
+  build(0, 0, count, /*byLength=*/true);
+  slotOf.resize(count);
+  for (size_t slot = 0; slot < count; ++slot)
+    slotOf[order[slot]] = static_cast<int32_t>(slot);
+  height.resize(shapes.positions + 1);
+  next.resize(shapes.positions + 1);
+  previous.resize(shapes.positions + 1);
+}
+
+/// Halves by length and by lower in turn: long and short buffers rarely fit the same stretch.
+void Skyline::build(size_t node, size_t begin, size_t end, bool byLength) {
+  if (end - begin <= leafSize)
+    return;
+  const size_t middle = begin + (end - begin + 1) / 2;
+  auto key = [&](int32_t index) {
+    const Shape &shape = shapes.shapes[index];
+    return std::pair(byLength ? shape.upper - shape.lower : shape.lower, index);
+  };
+  std::nth_element(order.begin() + begin, order.begin() + middle, order.begin() + end,
+                   [&](int32_t a, int32_t b) { return key(a) < key(b); });
+  build(2 * node + 1, begin, middle, !byLength);
+  build(2 * node + 2, middle, end, !byLength);
+}
+
+void Skyline::gather(size_t node, size_t begin, size_t end) {
+  Node &it = nodes[node];
+  it = {std::numeric_limits<int32_t>::max(), -1, std::numeric_limits<int32_t>::max(), -1, -1};
+  if (end - begin > leafSize) {
+    for (const Node *child : {&nodes[2 * node + 1], &nodes[2 * node + 2]}) {
+      it.minLower = std::min(it.minLower, child->minLower);
+      it.maxLower = std::max(it.maxLower, child->maxLower);
+      it.minUpper = std::min(it.minUpper, child->minUpper);
+      it.maxUpper = std::max(it.maxUpper, child->maxUpper);
+      it.maxRank = std::max(it.maxRank, child->maxRank);
+    }
+    return;
+  }
+  for (size_t slot = begin; slot < end; ++slot) {
+    if (rankAt[slot] < 0)
+      continue;
+    const Shape &shape = shapes.shapes[order[slot]];
+    it.minLower = std::min(it.minLower, shape.lower);
+    it.maxLower = std::max(it.maxLower, shape.lower);
+    it.minUpper = std::min(it.minUpper, shape.upper);
+    it.maxUpper = std::max(it.maxUpper, shape.upper);
+    it.maxRank = std::max(it.maxRank, rankAt[slot]);
+  }
+}
+
+void Skyline::fill(size_t node, size_t begin, size_t end) {
+  if (end - begin > leafSize) {
+    const size_t middle = begin + (end - begin + 1) / 2;
+    fill(2 * node + 1, begin, middle);
+    fill(2 * node + 2, middle, end);
+  }
+  gather(node, begin, end);
+}
+
+void Skyline::remove(size_t node, size_t begin, size_t end, size_t slot) {
+  if (end - begin > leafSize) {
+    const size_t middle = begin + (end - begin + 1) / 2;
+    if (slot < middle)
+      remove(2 * node + 1, begin, middle, slot);
+    else
+      remove(2 * node + 2, middle, end, slot);
+  } else {
+    rankAt[slot] = -1;
+  }
+  gather(node, begin, end);
+}
+
+/// The unplaced shape of highest rank within [from, to), into bestSlot.
+void Skyline::find(size_t node, size_t begin, size_t end, int32_t from, int32_t to) {
+  const Node &it = nodes[node];
+  if (it.maxRank <= bestRank || it.maxLower < from || it.minUpper > to)
+    return;
+  if (end - begin <= leafSize) {
+    for (size_t slot = begin; slot < end; ++slot) {
+      const Shape &shape = shapes.shapes[order[slot]];
+      if (rankAt[slot] > bestRank && shape.lower >= from && shape.upper <= to) {
+        bestRank = rankAt[slot];
+        bestSlot = static_cast<int32_t>(slot);
+      }
+    }
+    return;
+  }
+  const size_t middle = begin + (end - begin + 1) / 2;
+  if (nodes[2 * node + 1].maxRank >= nodes[2 * node + 2].maxRank) {
+    find(2 * node + 1, begin, middle, from, to);
+    find(2 * node + 2, middle, end, from, to);
+  } else {
+    find(2 * node + 2, middle, end, from, to);
+    find(2 * node + 1, begin, middle, from, to);
+  }
+}
+
+void Skyline::push(int32_t start) {
+  heap.emplace_back(height[start], start);
+  std::push_heap(heap.begin(), heap.end(), std::greater<>());
+}
+
+/// Starts a stretch at `at`, inside or at the start of the stretch that begins at `inside`.
+int32_t Skyline::startStretch(int32_t at, int64_t newHeight, int32_t inside) {
+  if (at != inside) {
+    next[at] = next[inside];
+    previous[next[at]] = at;
+    previous[at] = inside;
+    next[inside] = at;
+  }
+  height[at] = newHeight;
+  return at;
+}
+
+/// Joins the stretch at `at` with neighbours of the same height, and queues the result.
+void Skyline::mergeAround(int32_t at) {
+  const int32_t after = next[at];
+  if (after < shapes.positions && height[after] == height[at]) {
+    next[at] = next[after];
+    previous[next[at]] = at;
+    height[after] = -1;
+  }
+  const int32_t before = previous[at];
+  if (before >= 0 && height[before] == height[at]) {
+    next[before] = next[at];
+    previous[next[before]] = before;
+    height[at] = -1;
+    at = before;
+  }
+  push(at);
+}
+
+/// Raises the skyline over `shape`, which lies within the stretch at `start`.
+void Skyline::put(int32_t start, int32_t index) {
+  const Shape &shape = shapes.shapes[index];
+  const int64_t base = height[start];
+  const int32_t stop = next[start];
+  int32_t last = start;
+  if (shape.lower > start)
+    push(start);
+  if (shape.upper < stop) {
+    startStretch(shape.upper, base, start);
+    push(shape.upper);
+  }
+  for (const Piece &piece : shapes.piecesOf(shape))
+    last = startStretch(piece.lower, saturatingSum(base, piece.size), last);
+  for (const Piece &piece : shapes.piecesOf(shape))
+    if (height[piece.lower] >= 0)
+      mergeAround(piece.lower);
+}
+
+int64_t Skyline::run(llvm::ArrayRef<int32_t> ranks, int64_t limit, std::vector<int64_t> &offsets) {
+  const size_t count = shapes.shapes.size();
+  rank = ranks;
+  rankAt.resize(count);
+  for (size_t slot = 0; slot < count; ++slot)
+    rankAt[slot] = rank[order[slot]];
+  fill(0, 0, count);
+  std::fill(height.begin(), height.end(), -1);
+  height[0] = 0;
+  next[0] = shapes.positions;
+  previous[0] = -1;
+  heap.assign(1, {0, 0});
+  offsets.resize(count);
+
+  int64_t arena = 0;
+  for (size_t placed = 0; placed < count && !heap.empty();) {
+    const auto [low, start] = heap.front();
+    if (height[start] != low) { // merged or raised since
+      std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+      heap.pop_back();
+      continue;
+    }
+    bestRank = bestSlot = -1;
+    find(0, 0, count, start, next[start]);
+    std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+    heap.pop_back();
+    if (bestSlot < 0) {
+      const int32_t before = previous[start], after = next[start];
+      int64_t rise = std::numeric_limits<int64_t>::max();
+      if (before >= 0)
+        rise = std::min(rise, height[before]);
+      if (after < shapes.positions)
+        rise = std::min(rise, height[after]);
+      if (before < 0 && after >= shapes.positions)
+        break;
+      height[start] = rise;
+      mergeAround(start);
+      continue;
+    }
+    const int32_t index = order[bestSlot];
+    const int64_t end = saturatingSum(low, shapes.shapes[index].size);
+    if (end >= limit)
+      return limit;
+    offsets[index] = low;
+    arena = std::max(arena, end);
+    remove(0, 0, count, bestSlot);
+    put(start, index);
+    ++placed;
+  }
+  return arena;
+}
+
+} // namespace llmmem::planning

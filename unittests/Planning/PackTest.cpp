@@ -1,0 +1,104 @@
+//===- PackTest.cpp - Offsets for buffers and for schedules ----------------------===//
+
+#include "RandomProblem.h"
+#include "llmmem/Planning/Placement.h"
+#include "llmmem/Planning/Verify.h"
+#include "gtest/gtest.h"
+
+using namespace llmmem::planning;
+
+namespace {
+
+TEST(Pack, ExampleOfTheHeader) {
+  const Packing packing = pack({{0, 2, 4}, {1, 3, 4}, {2, 4, 4}}, {});
+  EXPECT_EQ(packing.arena, 8);
+  EXPECT_EQ(packing.lowerBound, 8);
+}
+
+TEST(Pack, NothingNeedsNothing) {
+  EXPECT_EQ(pack({}, {}).arena, 0);
+  EXPECT_EQ(pack({{0, 5, 0}}, {}).arena, 0);
+}
+
+TEST(Pack, SizesRoundUpToTheAlignment) {
+  PackOptions options;
+  options.alignment = 256;
+  const Packing packing = pack({{0, 2, 100}, {0, 2, 300}}, options);
+  EXPECT_EQ(packing.lowerBound, 256 + 512);
+  EXPECT_TRUE(packing.arena == 256 + 300 || packing.arena == 512 + 100);
+  for (int64_t offset : packing.offsets)
+    EXPECT_EQ(offset % 256, 0);
+}
+
+/// No two buffers that live together overlap; quadratic, and shares nothing with the packing.
+void expectPacked(const std::vector<Buffer> &buffers, const Packing &packing) {
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer &a = buffers[i];
+    EXPECT_LE(packing.offsets[i] + a.size, packing.arena);
+    for (size_t j = 0; j < i; ++j) {
+      const Buffer &b = buffers[j];
+      const bool together = a.lower < b.upper && b.lower < a.upper;
+      const bool apart = packing.offsets[i] + a.size <= packing.offsets[j] ||
+                         packing.offsets[j] + b.size <= packing.offsets[i];
+      ASSERT_TRUE(!together || apart) << i << " and " << j;
+    }
+  }
+}
+
+TEST(Pack, RandomBuffersNeverOverlap) {
+  std::mt19937_64 engine(7);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Buffer> buffers;
+    for (int i = 0; i < 40; ++i) {
+      const auto lower = static_cast<int64_t>(engine() % 50);
+      buffers.push_back({lower, lower + 1 + static_cast<int64_t>(engine() % 20),
+                         static_cast<int64_t>(engine() % 30)});
+    }
+    PackOptions options;
+    options.work = round % 2 ? 20000 : 0;
+    const Packing packing = pack(buffers, options);
+    expectPacked(buffers, packing);
+    EXPECT_GE(packing.arena, packing.lowerBound);
+    EXPECT_EQ(packing.offsets, pack(buffers, options).offsets);
+  }
+}
+
+/// Every schedule that the placement fills in holds, with all that the format knows.
+TEST(PlaceSteps, RandomSchedulesVerify) {
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const Problem problem = randomProblem(seed, 1 + seed % 12);
+    ASSERT_FALSE(static_cast<bool>(validateProblem(problem)));
+    Plan plan;
+    plan.status = Status::Feasible;
+    plan.steps = randomSteps(problem, seed);
+    PackOptions options;
+    options.alignment = problem.alignment;
+    placeSteps(problem, plan, options);
+    for (const Violation &violation : verify(problem, plan))
+      FAIL() << seed << ": " << violation.step << " " << violation.rule << " " << violation.message;
+    if (problem.alignment == 1) {
+      EXPECT_GE(plan.arena, plan.peak - problem.residentBytes()) << seed;
+    }
+  }
+}
+
+/// x (8) -> f -> y (8) in place: the two are one buffer.
+TEST(PlaceSteps, InPlaceCountsOnce) {
+  Problem problem;
+  problem.values = {{0, 8, false, "x"}, {1, 8, false, "y"}};
+  Op op;
+  op.reads = {0};
+  op.writes = {1};
+  op.inPlace = {{1, 0}};
+  problem.ops = {op};
+  problem.keep = {1};
+  Plan plan;
+  plan.status = Status::Feasible;
+  plan.steps = {0};
+  placeSteps(problem, plan, {});
+  EXPECT_EQ(plan.peak, 8);
+  EXPECT_EQ(plan.arena, 8);
+  EXPECT_TRUE(verify(problem, plan).empty());
+}
+
+} // namespace
