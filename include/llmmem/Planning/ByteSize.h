@@ -16,7 +16,7 @@ namespace llmmem::planning {
 
 /// Reads `123`, `40GB`, `37.25GiB`, `1.5 MiB`: a positive number and a unit of B, kB, MB, GB, TB,
 /// KiB, MiB, GiB or TiB. The arithmetic is exact; a fraction of a byte is dropped, since a budget
-/// may only shrink. Example: `37.25GiB` is 39997931520.
+/// may only shrink. Example: `37.25GiB` is 39996882944.
 llvm::Expected<int64_t> parseByteSize(llvm::StringRef text);
 
 /// `40.00 GB`, `512 B`: for people. Programs get integers.
