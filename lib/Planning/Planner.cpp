@@ -1,0 +1,119 @@
+//===- Planner.cpp - The one entry to every solver -------------------------------===//
+
+#include "llmmem/Planning/Planner.h"
+#include "Policies/BudgetSearch.h"
+#include "Policies/Policies.h"
+#include "Solvers/Certificate.h"
+#include "llmmem/Planning/Placement.h"
+#include "llvm/ADT/StringExtras.h"
+#include <chrono>
+
+using namespace llmmem::planning;
+
+namespace {
+struct PolicyEntry {
+  llvm::StringLiteral name;
+  PolicyKind kind;
+  FixedPolicy decide; // null where the budget decides
+};
+} // namespace
+
+/// A new policy is one line here.
+static constexpr PolicyEntry policyTable[] = {
+    {"none", PolicyKind::None, keepEverything},
+    {"every", PolicyKind::EveryK, keepEveryKth},
+    {"sqrt", PolicyKind::Sqrt, keepEverySqrt},
+    {"full", PolicyKind::Full, keepBlockInputs},
+    {"selective", PolicyKind::Selective, recomputeSelected},
+    {"budget", PolicyKind::Budget, nullptr},
+    {"least-peak", PolicyKind::LeastPeak, nullptr},
+};
+
+llvm::Expected<Policy> llmmem::planning::parsePolicy(llvm::StringRef text) {
+  auto [name, argument] = text.split('=');
+  for (const PolicyEntry &entry : policyTable) {
+    if (entry.name != name)
+      continue;
+    Policy policy;
+    policy.kind = entry.kind;
+    bool takesNumber = entry.kind == PolicyKind::EveryK;
+    if (takesNumber != text.contains('=') ||
+        (takesNumber && (argument.getAsInteger(10, policy.every) || policy.every < 1)))
+      break;
+    return policy;
+  }
+  return llvm::createStringError("unknown policy '" + text +
+                                 "': expected none, every=K (K at least 1), sqrt, full, selective, "
+                                 "budget or least-peak");
+}
+
+static PackOptions packOptions(const Problem &problem, const PlanOptions &options) {
+  PackOptions pack;
+  pack.alignment = std::max<int64_t>(problem.alignment, 1);
+  // Fixed rate of work to time, so that equal flags give equal plans on every machine.
+  constexpr double unitsPerSecond = 20000;
+  pack.work = static_cast<int64_t>(std::clamp(options.seconds, 0.0, 1e6) * unitsPerSecond);
+  if (problem.budget)
+    pack.capacity = std::max<int64_t>(0, *problem.budget - problem.residentBytes());
+  return pack;
+}
+
+static void place(const Problem &problem, Plan &plan, std::vector<OpIndex> steps,
+                  const PlanOptions &options) {
+  plan.steps = std::move(steps);
+  placeSteps(problem, plan, packOptions(problem, options));
+}
+
+static bool fits(const Problem &problem, const Plan &plan) {
+  return !problem.budget || problem.residentBytes() + plan.arena <= *problem.budget;
+}
+
+/// Closes the loop over the arena: what packing loses is taken from the capacity, and the search asked again.
+static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Plan &plan,
+                            const PlanOptions &options) {
+  const Problem &problem = graph.problem();
+  if (!problem.budget) {
+    place(problem, plan, search.best(INT64_MAX)->steps, options);
+    return true;
+  }
+  // Sizes rounded to the alignment count the topmost buffer's padding too, which the arena does not hold.
+  int64_t capacity = *problem.budget + std::max<int64_t>(problem.alignment, 1) - 1;
+  constexpr int mostRepairs = 12;
+  for (int repair = 0; repair < mostRepairs; ++repair) {
+    const Candidate *candidate = search.best(capacity);
+    if (!candidate)
+      return false;
+    place(problem, plan, candidate->steps, options);
+    if (fits(problem, plan))
+      return true;
+    int64_t excess = problem.residentBytes() + plan.arena - *problem.budget;
+    capacity = std::min(capacity, candidate->peak) - std::max<int64_t>(1, excess);
+  }
+  return false;
+}
+
+static void planLeastPeak(const Graph &graph, BudgetSearch &search, Plan &plan,
+                          const PlanOptions &options) {
+  place(graph.problem(), plan, search.leastPeak()->steps, options);
+}
+
+Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) {
+  auto start = std::chrono::steady_clock::now();
+  Graph graph(problem);
+  Plan plan;
+  const PolicyEntry *entry = llvm::find_if(
+      policyTable, [&](const PolicyEntry &other) { return other.kind == options.policy.kind; });
+  BudgetSearch search(graph);
+  bool found = true;
+  if (entry->decide)
+    place(problem, plan, entry->decide(graph, options.policy), options);
+  else if (entry->kind == PolicyKind::LeastPeak)
+    planLeastPeak(graph, search, plan, options);
+  else
+    found = planUnderBudget(graph, search, plan, options);
+  plan.baseCost = graph.baseCost();
+  plan.status = found && fits(problem, plan) ? Status::Feasible : Status::Unknown;
+  certify(graph, search, found, plan);
+  plan.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return plan;
+}

@@ -1,0 +1,123 @@
+//===- BudgetSearch.cpp - The cheapest schedule found under a capacity ----------===//
+
+#include "BudgetSearch.h"
+#include "../Solvers/ChainProgram.h"
+#include "../Solvers/Editor.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+/// Choices per part. More than the relaxation has at different prices is no use; each costs one minimum cut.
+static constexpr size_t mostChoices = 28;
+/// Capacities at which the recursion is tabulated.
+static constexpr int32_t nestedLevels = 160;
+/// Longer chains are not tabulated: the table is quadratic in the number of parts.
+static constexpr int32_t mostNestedParts = 200;
+
+BudgetSearch::BudgetSearch(const Graph &graph)
+    : graph(graph), chain(findChain(graph, givenOrder(graph))) {
+  std::vector<OpIndex> order = givenOrder(graph);
+  Profile usage = profile(graph, order);
+  keepPeak = usage.peak;
+  found.push_back({std::move(order), usage.cost, usage.peak});
+}
+
+BudgetSearch::~BudgetSearch() = default;
+
+const Candidate *BudgetSearch::cheapest(int64_t capacity) const {
+  const Candidate *best = nullptr;
+  for (const Candidate &candidate : found)
+    if (candidate.peak <= capacity && (!best || candidate.cost < best->cost ||
+                                       (candidate.cost == best->cost && candidate.peak < best->peak)))
+      best = &candidate;
+  return best;
+}
+
+void BudgetSearch::consider(std::vector<OpIndex> steps, int64_t capacity) {
+  dropUselessRepeats(graph, steps);
+  Profile usage = profile(graph, steps);
+  if (usage.peak <= capacity) {
+    keepWhatFits(graph, steps, capacity);
+    usage = profile(graph, steps);
+  }
+  found.push_back({std::move(steps), usage.cost, usage.peak});
+}
+
+/// One level of recomputation. The options were measured in uniform plans; where a mixed one needs more than
+/// they said, ask again with that much less.
+void BudgetSearch::solveFlat(int64_t capacity) {
+  int64_t target = capacity;
+  constexpr int mostTries = 5;
+  for (int attempt = 0; attempt < mostTries; ++attempt) {
+    std::optional<std::vector<int32_t>> chosen = chooseOptions(*options, target);
+    if (!chosen)
+      return;
+    consider(realizeChoices(graph, chain, *options, *chosen).steps, capacity);
+    int64_t excess = found.back().peak - capacity;
+    if (excess <= 0)
+      return;
+    target -= excess;
+  }
+}
+
+void BudgetSearch::solveNested() {
+  if (hasNested || chain.numParts > mostNestedParts)
+    return;
+  hasNested = true;
+  // A little above the leanest flat plan the recursion has nothing to add.
+  int64_t low = graph.residentBytes();
+  int64_t top = flatFloor + (flatFloor - low) / 8;
+  NestedProgram program(graph, chain, *options, top, nestedLevels);
+  int64_t last = -1;
+  for (int32_t level = 0; level < program.numLevels(); ++level) {
+    int64_t cost = program.cost(level);
+    if (cost < 0 || cost == last)
+      continue;
+    last = cost;
+    Candidate candidate;
+    candidate.steps = program.realizeLevel(level).steps;
+    dropUselessRepeats(graph, candidate.steps);
+    Profile usage = profile(graph, candidate.steps);
+    candidate.cost = usage.cost;
+    candidate.peak = usage.peak;
+    found.push_back(std::move(candidate));
+  }
+}
+
+/// Fixed capacities below the one asked for: a plan for less room that happens to be cheaper is a plan for more.
+void BudgetSearch::solveLadder(int64_t capacity) {
+  constexpr int64_t rungs = 64;
+  int64_t width = std::max<int64_t>(1, (keepPeak - flatFloor) / rungs);
+  int64_t rung = (capacity - flatFloor) / width;
+  for (int64_t index = std::max<int64_t>(0, rung - 1); index <= std::min(rung, rungs); ++index)
+    solveFlat(flatFloor + index * width);
+}
+
+const Candidate *BudgetSearch::best(int64_t capacity) {
+  if (keepPeak <= capacity)
+    return cheapest(capacity);
+  if (!options) {
+    options = std::make_unique<ChainOptions>(findOptions(graph, chain, mostChoices));
+    // The last choice holds the inputs of the parts alone.
+    std::vector<int32_t> lean(chain.numParts, options->numChoices() - 1);
+    flatFloor = profile(graph, realizeChoices(graph, chain, *options, lean).steps).peak;
+  }
+  solveFlat(capacity);
+  solveLadder(capacity);
+  if (!cheapest(capacity) || capacity < flatFloor + (flatFloor - graph.residentBytes()) / 8) {
+    solveNested();
+    const Candidate *nested = cheapest(capacity);
+    if (nested)
+      consider(nested->steps, capacity);
+  }
+  return cheapest(capacity);
+}
+
+const Candidate *BudgetSearch::leastPeak() {
+  best(graph.residentBytes());
+  const Candidate *least = nullptr;
+  for (const Candidate &candidate : found)
+    if (!least || std::tie(candidate.peak, candidate.cost) < std::tie(least->peak, least->cost))
+      least = &candidate;
+  return least;
+}

@@ -1,0 +1,54 @@
+//===- BudgetSearch.h - The cheapest schedule found under a capacity ------------===//
+//
+// Everything that does not depend on the budget is found once: the chain, the options, the recursion's table.
+// `best` may then be asked for any number of capacities; what it finds for one is remembered and offered for
+// every larger one, so that more room never costs more within one search.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_BUDGETSEARCH_H
+#define LLMMEM_LIB_PLANNING_BUDGETSEARCH_H
+
+#include "../Solvers/NestedProgram.h"
+#include <memory>
+
+namespace llmmem::planning {
+
+struct Candidate {
+  std::vector<OpIndex> steps;
+  int64_t cost = 0;
+  int64_t peak = 0; // sizes rounded to the alignment, resident included
+};
+
+class BudgetSearch {
+public:
+  explicit BudgetSearch(const Graph &graph);
+  ~BudgetSearch();
+
+  /// The cheapest candidate known whose peak is at most `capacity`, nullptr where none is.
+  const Candidate *best(int64_t capacity);
+  /// The candidate of the least peak that can be found.
+  const Candidate *leastPeak();
+
+  const Chain &mainChain() const { return chain; }
+  int64_t keepingPeak() const { return keepPeak; }
+
+private:
+  void consider(std::vector<OpIndex> steps, int64_t capacity);
+  void solveFlat(int64_t capacity);
+  void solveNested();
+  void solveLadder(int64_t capacity);
+  const Candidate *cheapest(int64_t capacity) const;
+
+  const Graph &graph;
+  Chain chain;
+  int64_t keepPeak = 0;
+  std::unique_ptr<ChainOptions> options;
+  std::vector<Candidate> found;
+  bool hasNested = false;
+  int64_t flatFloor = 0; // peak of the leanest choice without nested recomputation
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_BUDGETSEARCH_H

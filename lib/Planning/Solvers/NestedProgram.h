@@ -1,0 +1,77 @@
+//===- NestedProgram.h - Recomputation within recomputation --------------------===//
+//
+// Below the peak of keeping every block's input, inputs are dropped too and the forward runs again to rebuild
+// them: Beaumont, Herrmann et al., "Optimal checkpointing for heterogeneous chains" (arXiv 1911.13214), with
+// several options per part as in Rockmate (ICML 2023). For parts a..b, with the input of a in memory and m bytes:
+//
+//   least of  option o of a:  [its forward again] + its recomputation + (a+1..b with m - held(o))
+//             split before j: [forwards of a..j-1 again] + (j..b with m - input(j)) + (a..j-1 again, with m)
+//
+// What stands in brackets is free in the original forward pass, and only there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_NESTEDPROGRAM_H
+#define LLMMEM_LIB_PLANNING_NESTEDPROGRAM_H
+
+#include "ChainOptions.h"
+
+namespace llmmem::planning {
+
+class NestedProgram {
+public:
+  /// Tabulates every capacity up to `capacity` (resident included) in `levels` steps.
+  NestedProgram(const Graph &graph, const Chain &chain, const ChainOptions &options,
+                int64_t capacity, int32_t levels);
+
+  int32_t numLevels() const { return levels; }
+  /// The modelled recompute cost at a level, -1 where nothing fits.
+  int64_t cost(int32_t level) const;
+  /// Realizes the best plan of a level that has one.
+  Realization realizeLevel(int32_t level) const;
+
+private:
+  struct Cell {
+    int64_t cost;
+    int32_t decision; // >= 0: option; < 0: split before part -decision
+  };
+  struct Leaf {
+    int32_t choice;
+    int32_t held, peak; // in steps of the table
+    int64_t cost;
+  };
+  void findBoundaries();
+  void findLeaves(int64_t base, int64_t step);
+  void tabulate();
+  void improve(Cell &cell, int32_t repeats, int32_t from, int32_t to, int32_t level) const;
+  Cell &at(int32_t repeats, int32_t from, int32_t to, int32_t level) {
+    return table[index(repeats, from, to, level)];
+  }
+  const Cell &at(int32_t repeats, int32_t from, int32_t to, int32_t level) const {
+    return table[index(repeats, from, to, level)];
+  }
+  size_t index(int32_t repeats, int32_t from, int32_t to, int32_t level) const {
+    return ((size_t(repeats) * parts + from) * parts + to) * levels + level;
+  }
+  int64_t costOf(int32_t repeats, int32_t from, int32_t to, int32_t level) const {
+    return from > to ? 0 : level < 0 ? impossible : at(repeats, from, to, level).cost;
+  }
+  void unfold(Retention &retention, int32_t repeats, int32_t from, int32_t to, int32_t level,
+              int32_t stretch) const;
+
+  static constexpr int64_t impossible = INT64_MAX / 4;
+  const Graph &graph;
+  const Chain &chain;
+  const ChainOptions &options;
+  int32_t parts, levels;
+  std::vector<std::vector<ValueIndex>> inputs; // per part: what its forward takes from earlier parts
+  std::vector<int32_t> inputSize;              // in steps of the table
+  std::vector<bool> isShared;                  // values that many parts read: always held
+  std::vector<int64_t> forwardCost;            // prefix sums of what a forward without saving runs
+  std::vector<std::vector<Leaf>> leaves;
+  std::vector<Cell> table;
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_NESTEDPROGRAM_H
