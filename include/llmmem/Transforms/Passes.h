@@ -3,6 +3,7 @@
 #ifndef LLMMEM_TRANSFORMS_PASSES_H
 #define LLMMEM_TRANSFORMS_PASSES_H
 
+#include "llmmem/Transforms/Checkpoints.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -10,6 +11,12 @@ namespace llmmem {
 
 #define GEN_PASS_DECL
 #include "llmmem/Transforms/Passes.h.inc"
+
+/// As the plain creators; `outcome` receives, and hands on, what the IR does not say.
+std::unique_ptr<mlir::Pass> createPlanCheckpoints(PlanCheckpointsOptions options,
+                                                  std::shared_ptr<CheckpointOutcome> outcome);
+std::unique_ptr<mlir::Pass> createReportMemory(ReportMemoryOptions options,
+                                               std::shared_ptr<CheckpointOutcome> outcome);
 
 #define GEN_PASS_REGISTRATION
 #include "llmmem/Transforms/Passes.h.inc"

@@ -17,6 +17,9 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
     `llm.training` on the module. *Ensures*: `@loss` is replaced by `@step`, straight-line, each op with `llm.phase`
     and the `llm.block` of the forward op it came from; every updated argument is donated.
   }];
+  let options = [
+    Option<"ifPresent", "if-present", "bool", "false", "Leave a module without @loss as it is">,
+  ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 

@@ -1,0 +1,69 @@
+//===- MemoryReport.h - The facts of a planned step ------------------------===//
+//
+// Gathers what a planned step holds, saves and recomputes, from its final IR alone; prints it for people and as
+// the JSON `llmmem-memory-report`, version 1. Bytes and FLOPs are integers.
+//
+// Reading guide: `peak` includes resident bytes and workspaces; `saved.bytes` are those of the kept values only,
+// `saved.tensors` lists kept and recomputed ones; `arena` and `fragmentation` are the placement's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_ANALYSIS_MEMORYREPORT_H
+#define LLMMEM_ANALYSIS_MEMORYREPORT_H
+
+#include "llmmem/Analysis/SavedValues.h"
+#include "llmmem/Analysis/StepLiveness.h"
+#include "llmmem/Analysis/DeviceModel.h"
+#include "llvm/Support/JSON.h"
+
+namespace llmmem {
+
+struct LiveEntry {
+  mlir::Value value; // null for the workspace
+  std::string name;
+  int64_t bytes = 0;
+  llvm::StringRef kind; // saved, gradient, temporary, workspace
+  std::optional<int64_t> block;
+};
+
+struct MemoryReport {
+  std::string policy;
+  std::optional<int64_t> budget;
+  int64_t parameters = 0; // elements
+  std::map<std::string, int64_t> resident; // bytes by role
+  int64_t residentBytes = 0;
+  int64_t peak = 0;
+  int64_t peakPosition = -1;
+  mlir::Operation *peakOp = nullptr;
+  std::vector<LiveEntry> live; // at the peak, largest first
+  int64_t arena = 0;
+  double fragmentation = 0;
+  std::vector<SavedValue> saved;
+  int64_t savedBytes = 0;                // kept ones
+  std::vector<int64_t> savedByBlock;     // kept ones, by block
+  int64_t stepFlops = 0, stepNs = 0;     // every op once
+  int64_t recomputeOps = 0, recomputeFlops = 0, recomputeNs = 0;
+  int64_t costLowerBoundNs = 0; // of the whole step, as the planner proved it
+  int64_t peakLowerBound = 0;
+  std::string bound;
+  std::string status = "feasible";
+  double planningSeconds = 0; // known only to whoever planned in the same run
+
+  /// Fails, after a located diagnostic, where the step is not planned.
+  static llvm::FailureOr<MemoryReport> compute(mlir::func::FuncOp step, const DeviceModel &device);
+
+  /// (modelled time - proved bound) / modelled time of every op once, in percent.
+  double gapPercent() const;
+
+  llvm::json::Value toJson() const;
+  /// All of it: roles, blocks, the largest values at the peak.
+  void print(llvm::raw_ostream &os) const;
+  /// The lines that every successful run with a budget ends with.
+  void printSummary(llvm::raw_ostream &os) const;
+  /// The same facts as remarks of the category `llmmem-memory`.
+  void emitRemarks(mlir::func::FuncOp step) const;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_ANALYSIS_MEMORYREPORT_H

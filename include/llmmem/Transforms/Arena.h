@@ -1,0 +1,24 @@
+//===- Arena.h - A place for every value -----------------------------------===//
+//
+// `planArena` packs the live ranges of a step, in the order in which it stands, into one arena. Offsets are
+// multiples of 256 bytes. A view or an in-place result repeats its source's offset; -1 says that the bytes are an
+// argument's.
+//
+// Example: `%1 = llm.gelu %0 {llm.offsets = array<i64: 4096>}` where %0 stands at 4096 and is not read again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_TRANSFORMS_ARENA_H
+#define LLMMEM_TRANSFORMS_ARENA_H
+
+#include "llmmem/Analysis/ProblemExtraction.h"
+
+namespace llmmem {
+
+/// Writes `llm.offsets`, `llm.workspace`, `llm.arena` and `llm.peak`. Fails, after a diagnostic, where resident +
+/// arena exceeds `llm.budget`.
+llvm::LogicalResult planArena(mlir::func::FuncOp step, const DeviceModel &device);
+
+} // namespace llmmem
+
+#endif // LLMMEM_TRANSFORMS_ARENA_H

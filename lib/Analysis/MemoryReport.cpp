@@ -1,0 +1,147 @@
+//===- MemoryReport.cpp - The facts of a planned step ----------------------===//
+
+#include "llmmem/Analysis/MemoryReport.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+static int64_t getInteger(func::FuncOp step, StringRef name, int64_t otherwise) {
+  auto attr = step->getAttrOfType<IntegerAttr>(name);
+  return attr ? attr.getInt() : otherwise;
+}
+
+static void addResident(func::FuncOp step, MemoryReport &report) {
+  for (StringRef role : {"param", "gradient", "optimizer_state", "input", "seed"})
+    report.resident[role.str()] = 0;
+  for (BlockArgument argument : step.getArguments()) {
+    StringRef role = getRole(argument);
+    int64_t bytes = bytesOfType(argument.getType());
+    report.resident[role.str()] += bytes;
+    report.residentBytes += bytes;
+    if (role == "param")
+      report.parameters += cast<RankedTensorType>(argument.getType()).getNumElements();
+  }
+}
+
+/// A clone brings a saved value back: it counts as saved too.
+static StringRef kindOf(Value value, const llvm::DenseSet<Value> &savedValues,
+                        const llvm::DenseMap<Operation *, Operation *> &originals) {
+  auto result = cast<OpResult>(value);
+  Operation *original = originals.lookup(result.getOwner());
+  if (savedValues.contains(original ? original->getResult(result.getResultNumber()) : value))
+    return "saved";
+  planning::Phase phase = getPhase(result.getOwner());
+  return phase == planning::Phase::Backward ? "gradient" : "temporary";
+}
+
+static void addPeak(func::FuncOp step, const StepLiveness &liveness, MemoryReport &report) {
+  report.peak = liveness.peak;
+  report.peakPosition = liveness.peakPosition;
+  if (liveness.peakPosition < 0)
+    return;
+  report.peakOp = liveness.ops[liveness.peakPosition];
+  llvm::DenseSet<Value> savedValues;
+  for (const SavedValue &saved : report.saved)
+    savedValues.insert(saved.value);
+  llvm::DenseMap<Operation *, Operation *> originals = findOriginals(step);
+  for (const LiveBuffer &buffer : liveness.buffers) {
+    if (buffer.first > liveness.peakPosition || buffer.last < liveness.peakPosition)
+      continue;
+    Value value = liveness.holder(buffer, liveness.peakPosition);
+    report.live.push_back({value, getName(value), bytesOfType(value.getType()),
+                           kindOf(value, savedValues, originals), getBlock(value.getDefiningOp())});
+  }
+  if (int64_t bytes = liveness.workspace[liveness.peakPosition])
+    report.live.push_back({nullptr, "workspace", bytes, "workspace", getBlock(report.peakOp)});
+  llvm::stable_sort(report.live, [](const LiveEntry &a, const LiveEntry &b) { return a.bytes > b.bytes; });
+}
+
+static void addSaved(MemoryReport &report) {
+  for (const SavedValue &saved : report.saved) {
+    if (saved.block && *saved.block >= 0 && *saved.block >= static_cast<int64_t>(report.savedByBlock.size()))
+      report.savedByBlock.resize(*saved.block + 1, 0);
+    if (saved.recomputed)
+      continue;
+    report.savedBytes += saved.bytes;
+    if (saved.block && *saved.block >= 0)
+      report.savedByBlock[*saved.block] += saved.bytes;
+  }
+}
+
+static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &device, MemoryReport &report) {
+  for (Operation *op : liveness.ops) {
+    FailureOr<OpCost> cost = getCost(op, device);
+    if (failed(cost))
+      return failure();
+    if (!op->hasAttr(LlmDialect::kCloneOf)) {
+      report.stepFlops += cost->flops;
+      report.stepNs += cost->ns;
+      continue;
+    }
+    ++report.recomputeOps;
+    report.recomputeFlops += cost->flops;
+    report.recomputeNs += cost->ns;
+  }
+  return success();
+}
+
+FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const DeviceModel &device) {
+  MemoryReport report;
+  if (!step->hasAttr(LlmDialect::kArena))
+    return step.emitError("is not planned; run plan-checkpoints, apply-checkpoints and plan-arena first");
+  FailureOr<StepStorage> storage = StepStorage::compute(step);
+  if (failed(storage))
+    return failure();
+  StepLiveness liveness = StepLiveness::compute(step, *storage);
+  if (auto policy = step->getAttrOfType<StringAttr>(LlmDialect::kPolicy))
+    report.policy = policy.str();
+  if (auto budget = step->getAttrOfType<IntegerAttr>(LlmDialect::kBudget))
+    report.budget = budget.getInt();
+  addResident(step, report);
+  report.saved = findSavedValues(step, *storage);
+  addSaved(report);
+  addPeak(step, liveness, report);
+  if (failed(addCosts(liveness, device, report)))
+    return failure();
+  report.arena = getInteger(step, LlmDialect::kArena, 0);
+  int64_t liveInArena = report.peak - report.residentBytes;
+  report.fragmentation = liveInArena > 0 ? static_cast<double>(report.arena) / liveInArena - 1.0 : 0.0;
+  if (auto certificate = step->getAttrOfType<DictionaryAttr>(LlmDialect::kCertificate)) {
+    if (auto bound = certificate.getAs<IntegerAttr>("cost_lower_bound_ns"))
+      report.costLowerBoundNs = bound.getInt();
+    if (auto bound = certificate.getAs<IntegerAttr>("peak_lower_bound"))
+      report.peakLowerBound = bound.getInt();
+    if (auto bound = certificate.getAs<StringAttr>("bound"))
+      report.bound = bound.str();
+  }
+  return report;
+}
+
+double MemoryReport::gapPercent() const {
+  if (stepNs == 0)
+    return 0.0;
+  return 100.0 * static_cast<double>(stepNs + recomputeNs - costLowerBoundNs) / stepNs;
+}
+
+void MemoryReport::emitRemarks(func::FuncOp step) const {
+  auto remark = [&](Location location, StringRef name) {
+    return remark::analysis(location, remark::RemarkOpts::name(name).category("llmmem-memory"));
+  };
+  Location peakLocation = peakOp ? peakOp->getLoc() : step.getLoc();
+  remark(peakLocation, "peak") << remark::metric("Bytes", peak) << remark::metric("Position", peakPosition);
+  remark(step.getLoc(), "arena") << remark::metric("Bytes", arena);
+  for (auto &[role, bytes] : resident)
+    if (bytes > 0)
+      remark(step.getLoc(), "resident") << remark::metric("Role", role) << remark::metric("Bytes", bytes);
+  remark(step.getLoc(), "saved") << remark::metric("Bytes", savedBytes);
+  for (auto [block, bytes] : llvm::enumerate(savedByBlock))
+    remark(step.getLoc(), "saved-block") << remark::metric("Block", static_cast<int64_t>(block))
+                                         << remark::metric("Bytes", bytes);
+  remark(step.getLoc(), "recompute") << remark::metric("Ops", recomputeOps)
+                                     << remark::metric("Flops", recomputeFlops);
+}

@@ -1,0 +1,167 @@
+//===- MemoryReportText.cpp - The report for programs and for people -------===//
+
+#include "llmmem/Analysis/MemoryReport.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Planning/ByteSize.h"
+#include "mlir/IR/AsmState.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llvm::formatv;
+using planning::formatByteSize;
+
+static std::string locationText(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto file = op->getLoc()->findInstanceOf<FileLineColLoc>())
+    os << file.getFilename().getValue() << ":" << file.getLine() << ":" << file.getColumn();
+  else
+    os << op->getLoc();
+  return text;
+}
+
+static double percent(int64_t part, int64_t whole) {
+  return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+}
+
+//===----------------------------------------------------------------------===//
+// For programs
+//===----------------------------------------------------------------------===//
+
+static llvm::json::Value blockOrNull(std::optional<int64_t> block) {
+  return block ? llvm::json::Value(*block) : llvm::json::Value(nullptr);
+}
+
+static llvm::json::Value peakToJson(const MemoryReport &report) {
+  llvm::json::Array live;
+  // SSA names are those of the printed function, so that a reader finds the value in the text.
+  Operation *function = report.peakOp ? report.peakOp->getParentOp() : nullptr;
+  std::optional<AsmState> state;
+  if (function)
+    state.emplace(function);
+  for (const LiveEntry &entry : report.live) {
+    std::string ssa;
+    llvm::raw_string_ostream os(ssa);
+    if (entry.value)
+      entry.value.printAsOperand(os, *state);
+    live.push_back(llvm::json::Object{{"value", ssa},
+                                      {"name", entry.name},
+                                      {"bytes", entry.bytes},
+                                      {"kind", entry.kind},
+                                      {"block", blockOrNull(entry.block)}});
+  }
+  return llvm::json::Object{{"bytes", report.peak},
+                            {"position", report.peakPosition},
+                            {"op", report.peakOp ? report.peakOp->getName().getStringRef() : ""},
+                            {"location", report.peakOp ? locationText(report.peakOp) : ""},
+                            {"live", std::move(live)}};
+}
+
+static llvm::json::Value savedToJson(const MemoryReport &report) {
+  llvm::json::Array tensors;
+  for (const SavedValue &saved : report.saved) {
+    llvm::json::Array readers;
+    for (Operation *reader : saved.readers)
+      readers.push_back(reader->getNumResults() ? getName(reader->getResult(0))
+                                                : reader->getName().getStringRef().str());
+    tensors.push_back(llvm::json::Object{{"name", getName(saved.value)},
+                                         {"bytes", saved.bytes},
+                                         {"block", blockOrNull(saved.block)},
+                                         {"decision", saved.recomputed ? "recompute" : "keep"},
+                                         {"readers", std::move(readers)}});
+  }
+  return llvm::json::Object{{"bytes", report.savedBytes},
+                            {"by_block", llvm::json::Array(report.savedByBlock)},
+                            {"tensors", std::move(tensors)}};
+}
+
+llvm::json::Value MemoryReport::toJson() const {
+  llvm::json::Object residentByRole;
+  for (auto &[role, bytes] : resident)
+    residentByRole[role] = bytes;
+  return llvm::json::Object{
+      {"format", "llmmem-memory-report"},
+      {"version", 1},
+      {"status", status},
+      {"policy", policy},
+      {"budget", blockOrNull(budget)},
+      {"parameters", parameters},
+      {"resident", std::move(residentByRole)},
+      {"peak", peakToJson(*this)},
+      {"arena", arena},
+      {"fragmentation", fragmentation},
+      {"saved", savedToJson(*this)},
+      {"step", llvm::json::Object{{"flops", stepFlops}, {"time_ns", stepNs}}},
+      {"recompute", llvm::json::Object{{"ops", recomputeOps},
+                                       {"flops", recomputeFlops},
+                                       {"time_ns", recomputeNs},
+                                       {"percent_flops", percent(recomputeFlops, stepFlops)},
+                                       {"percent_time", percent(recomputeNs, stepNs)}}},
+      {"certificate", llvm::json::Object{{"bound", bound},
+                                         {"cost_lower_bound_ns", costLowerBoundNs},
+                                         {"gap_percent", gapPercent()},
+                                         {"peak_lower_bound", peakLowerBound}}},
+      {"planning_seconds", planningSeconds}};
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+void MemoryReport::printSummary(llvm::raw_ostream &os) const {
+  std::map<StringRef, int64_t> byKind;
+  for (const LiveEntry &entry : live)
+    byKind[entry.kind] += entry.bytes;
+  os << formatv("budget         {0}\n", budget ? formatByteSize(*budget) : "none");
+  os << formatv("peak           {0} ({1} bytes)", formatByteSize(peak), peak);
+  if (peakOp)
+    os << formatv(" at op {0}, {1}, {2}", peakPosition, peakOp->getName().getStringRef(), locationText(peakOp));
+  os << formatv("\n  resident     {0}\n", formatByteSize(residentBytes));
+  for (auto &[kind, bytes] : byKind)
+    os << formatv("  {0,-12} {1}\n", kind, formatByteSize(bytes));
+  os << formatv("recompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n", recomputeOps,
+                static_cast<double>(recomputeFlops), percent(recomputeFlops, stepFlops), recomputeNs / 1e6,
+                percent(recomputeNs, stepNs));
+  int64_t provedNs = std::max<int64_t>(0, costLowerBoundNs - stepNs);
+  os << formatv("lower bound    {0:f3} ms of recomputation proved necessary ({1}); gap {2:f2} % of the step\n",
+                provedNs / 1e6, bound.empty() ? "none" : bound, gapPercent());
+  os << formatv("arena          {0} ({1} bytes), fragmentation {2:f3} %\n", formatByteSize(arena), arena,
+                100.0 * fragmentation);
+  os << formatv("resident+arena {0} ({1} bytes)\n", formatByteSize(residentBytes + arena), residentBytes + arena);
+  os << formatv("planning       {0:f2} s\n", planningSeconds);
+}
+
+static void printSaved(const MemoryReport &report, llvm::raw_ostream &os) {
+  os << formatv("\nsaved for the backward, kept: {0} ({1} bytes)\n", formatByteSize(report.savedBytes),
+                report.savedBytes);
+  for (size_t block = 0; block < report.savedByBlock.size();) {
+    // Equal neighbours share a line.
+    size_t end = block;
+    while (end < report.savedByBlock.size() && report.savedByBlock[end] == report.savedByBlock[block])
+      ++end;
+    os << formatv("  block{0} {1}: {2} bytes each\n", end - block > 1 ? "s" : "",
+                  end - block > 1 ? formatv("{0}..{1}", block, end - 1).str() : std::to_string(block),
+                  report.savedByBlock[block]);
+    block = end;
+  }
+  std::optional<int64_t> shown;
+  for (const SavedValue &saved : report.saved)
+    if (saved.block && (!shown || *shown == *saved.block)) {
+      if (!shown)
+        os << formatv("\nblock {0} in detail\n", *saved.block);
+      shown = saved.block;
+      os << formatv("  {0,14} {1} {2}\n", saved.bytes, saved.recomputed ? "recompute" : "keep     ", getName(saved.value));
+    }
+}
+
+void MemoryReport::print(llvm::raw_ostream &os) const {
+  os << formatv("policy         {0}\nparameters     {1}\n", policy, parameters);
+  for (auto &[role, bytes] : resident)
+    os << formatv("  {0,-15} {1} bytes\n", role, bytes);
+  printSummary(os);
+  os << "\nlargest values at the peak\n";
+  for (const LiveEntry &entry : llvm::ArrayRef(live).take_front(12))
+    os << formatv("  {0,14} {1,-9} {2}\n", entry.bytes, entry.kind, entry.name);
+  printSaved(*this, os);
+}

@@ -1,0 +1,359 @@
+//===- PlanVerifier.cpp - Is the final program what it claims? -------------===//
+//
+// One walk over the ops in order, with the set of held byte ranges of the arena in a map by offset. On purpose
+// nothing is shared with the analyses that the plan was made with, not even the notion of a view.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Analysis/PlanVerifier.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include <map>
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+namespace {
+struct Range {
+  int64_t begin, end;
+  bool meets(const Range &other) const { return begin < other.end && other.begin < end; }
+};
+
+class PlanVerifier {
+public:
+  explicit PlanVerifier(func::FuncOp step) : step(step), body(step.getBody().front()) {}
+  LogicalResult run();
+
+private:
+  // What the attributes say, checked.
+  bool readOffsets(Operation &op);
+  bool readWorkspace(Operation &op);
+  void resolveStorage(Operation &op);
+  void findLastReads();
+
+  // The walk.
+  void visit(Operation &op, int64_t position);
+  void checkOperands(Operation &op);
+  void place(OpResult result, int64_t position);
+  bool mayTakeOver(OpResult result, Value held, int64_t position);
+  void overwriteArguments(Operation &op);
+  void release(int64_t position);
+  void checkReturns();
+  void checkClones();
+  void checkClaims();
+
+  InFlightDiagnostic fail(Operation *op, StringRef rule) {
+    broken = true;
+    return op->emitError() << "[" << rule << "] ";
+  }
+  int64_t claim(StringRef name) {
+    auto attr = step->getAttrOfType<IntegerAttr>(name);
+    return attr ? attr.getInt() : -1;
+  }
+
+  func::FuncOp step;
+  Block &body;
+  bool broken = false;
+  int64_t arenaClaim = 0, arenaEnd = 0, peak = 0, held = 0, resident = 0;
+  llvm::DenseMap<Value, Value> source;          // a view's storage; a value's own
+  llvm::DenseMap<Value, BlockArgument> homeOf;  // values that lie in an argument
+  llvm::DenseMap<BlockArgument, Value> newest;  // what an argument's bytes hold now
+  llvm::DenseMap<Value, int64_t> offsetOf, lastRead;
+  std::map<int64_t, Value> live;                // by offset
+  llvm::DenseMap<Value, Value> replacedBy;      // a value whose bytes were taken over
+  SmallVector<OpResult> placed;                 // by the op at hand
+  std::multimap<int64_t, Value> deaths;         // by last read
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What the attributes say
+//===----------------------------------------------------------------------===//
+
+bool PlanVerifier::readOffsets(Operation &op) {
+  auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kOffsets);
+  if (!offsets || offsets.size() != static_cast<int64_t>(op.getNumResults())) {
+    fail(&op, "offsets") << "needs '" << LlmDialect::kOffsets << "' with " << op.getNumResults()
+                         << " entries; run plan-arena";
+    return false;
+  }
+  for (auto [result, offset] : llvm::zip(op.getResults(), offsets.asArrayRef())) {
+    offsetOf[result] = offset;
+    if (offset == -1)
+      continue;
+    if (offset < 0 || offset % 256 != 0)
+      fail(&op, "offsets") << "has offset " << offset << ", expected a multiple of 256";
+    else if (offset > arenaClaim - bytesOfType(result.getType()))
+      fail(&op, "offsets") << "ends at byte " << offset + bytesOfType(result.getType())
+                           << ", outside the arena of " << arenaClaim;
+  }
+  return true;
+}
+
+bool PlanVerifier::readWorkspace(Operation &op) {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  int64_t needed = cost ? cost.getWorkspaceBytes() : 0;
+  auto workspace = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace);
+  if (needed == 0 && !workspace)
+    return true;
+  if (!workspace || workspace.size() != 2 || workspace[1] != needed || workspace[0] < 0 ||
+      workspace[0] % 256 != 0 || workspace[0] > arenaClaim - needed) {
+    fail(&op, "workspace") << "needs '" << LlmDialect::kWorkspace << "' = [offset, " << needed
+                           << "] inside the arena, on a multiple of 256";
+    return false;
+  }
+  return true;
+}
+
+/// Where the results of `op` lie: with what they view, in an argument, or at their own offset.
+void PlanVerifier::resolveStorage(Operation &op) {
+  auto buffers = dyn_cast<BufferOpInterface>(op);
+  for (OpResult result : op.getResults()) {
+    source[result] = result;
+    std::optional<unsigned> viewed =
+        buffers ? buffers.getViewedOperand(result.getResultNumber()) : std::nullopt;
+    if (viewed) {
+      Value of = source[op.getOperand(*viewed)];
+      source[result] = of;
+      int64_t expected = homeOf.contains(of) ? -1 : offsetOf.lookup(of);
+      if (offsetOf.lookup(result) != expected)
+        fail(&op, "view") << "is a view at offset " << offsetOf.lookup(result) << ", but its source stands at "
+                          << expected;
+      if (homeOf.contains(of))
+        homeOf[result] = homeOf[of];
+      continue;
+    }
+    if (offsetOf.lookup(result) != -1)
+      continue;
+    // An argument's bytes: taken over from an operand that lies there.
+    for (unsigned operand : buffers ? buffers.getInPlaceOperands(result.getResultNumber()) : SmallVector<unsigned>())
+      if (BlockArgument home = homeOf.lookup(source[op.getOperand(operand)]);
+          home && home.getType() == result.getType() &&
+          step.getArgAttr(home.getArgNumber(), LlmDialect::kDonated)) {
+        homeOf[result] = home;
+        break;
+      }
+    if (!homeOf.contains(result))
+      fail(&op, "argument") << "result " << result.getResultNumber()
+                            << " has offset -1, but takes over no donated argument's bytes";
+  }
+}
+
+void PlanVerifier::findLastReads() {
+  int64_t position = 0;
+  for (Operation &op : body) {
+    for (Value operand : op.getOperands())
+      lastRead[source[operand]] = position;
+    ++position;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+void PlanVerifier::checkOperands(Operation &op) {
+  for (Value operand : op.getOperands()) {
+    Value storage = source[operand];
+    if (BlockArgument home = homeOf.lookup(storage); home && newest.lookup(home) != storage)
+      fail(&op, "clobber") << "reads argument " << home.getArgNumber() << " after its bytes were overwritten";
+  }
+}
+
+/// Whether `result` may stand on the bytes of `held`: an operand that it may take over, at the same offset, no
+/// smaller, and never read again.
+bool PlanVerifier::mayTakeOver(OpResult result, Value value, int64_t position) {
+  auto buffers = dyn_cast<BufferOpInterface>(result.getOwner());
+  if (!buffers || offsetOf.lookup(result) != offsetOf.lookup(value) || lastRead.lookup(value) != position ||
+      bytesOfType(result.getType()) > bytesOfType(value.getType()) || replacedBy.contains(value))
+    return false;
+  return llvm::any_of(buffers.getInPlaceOperands(result.getResultNumber()), [&](unsigned operand) {
+    return source[result.getOwner()->getOperand(operand)] == value;
+  });
+}
+
+void PlanVerifier::place(OpResult result, int64_t position) {
+  int64_t begin = offsetOf.lookup(result);
+  Range range{begin, begin + bytesOfType(result.getType())};
+  arenaEnd = std::max(arenaEnd, range.end);
+  bool inPlace = false;
+  auto it = live.upper_bound(begin);
+  if (it != live.begin())
+    --it;
+  for (; it != live.end() && it->first < range.end; ++it) {
+    Value other = it->second;
+    if (!range.meets({it->first, it->first + bytesOfType(other.getType())}))
+      continue;
+    if (mayTakeOver(result, other, position)) {
+      replacedBy[other] = result;
+      inPlace = true;
+      continue;
+    }
+    auto diagnostic = fail(result.getOwner(), "overlap") << "result " << result.getResultNumber() << " at bytes "
+                                                         << range.begin << " to " << range.end
+                                                         << " meets a value that is still held";
+    diagnostic.attachNote(other.getLoc()) << "which stands at byte " << it->first << " and is read later";
+  }
+  for (OpResult other : placed)
+    if (range.meets({offsetOf.lookup(other), offsetOf.lookup(other) + bytesOfType(other.getType())}))
+      fail(result.getOwner(), "overlap") << "results " << other.getResultNumber() << " and "
+                                         << result.getResultNumber() << " share bytes";
+  placed.push_back(result);
+  if (!inPlace)
+    held += range.end - range.begin;
+}
+
+void PlanVerifier::overwriteArguments(Operation &op) {
+  for (OpResult result : op.getResults())
+    if (BlockArgument home = homeOf.lookup(result); home && source[result] == result)
+      newest[home] = result;
+}
+
+/// Frees what nobody reads after `position`; a successor in place keeps no more than its own bytes.
+void PlanVerifier::release(int64_t position) {
+  for (auto [it, end] = deaths.equal_range(position); it != end; ++it) {
+    Value value = it->second;
+    auto found = live.find(offsetOf.lookup(value));
+    if (found != live.end() && found->second == value)
+      live.erase(found);
+    int64_t kept = replacedBy.contains(value) ? bytesOfType(replacedBy[value].getType()) : 0;
+    held -= bytesOfType(value.getType()) - kept;
+  }
+  for (OpResult result : placed) {
+    auto last = lastRead.find(result);
+    if (last == lastRead.end()) {
+      held -= bytesOfType(result.getType());
+      continue;
+    }
+    if (bytesOfType(result.getType()) > 0)
+      live[offsetOf.lookup(result)] = result;
+    deaths.emplace(last->second, result);
+  }
+}
+
+void PlanVerifier::visit(Operation &op, int64_t position) {
+  checkOperands(op);
+  placed.clear();
+  for (OpResult result : op.getResults())
+    if (source[result] == result && !homeOf.contains(result))
+      place(result, position);
+  int64_t workspace = 0;
+  if (auto attr = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace); attr && attr.size() == 2) {
+    workspace = attr[1];
+    Range range{attr[0], attr[0] + workspace};
+    arenaEnd = std::max(arenaEnd, range.end);
+    auto meets = [&](Value value) {
+      int64_t begin = offsetOf.lookup(value);
+      return range.meets({begin, begin + bytesOfType(value.getType())});
+    };
+    for (auto &[offset, value] : live)
+      if (offset < range.end && meets(value))
+        fail(&op, "overlap") << "has a workspace that meets a value that is still held";
+    if (llvm::any_of(placed, meets))
+      fail(&op, "overlap") << "has a workspace that meets its own result";
+  }
+  peak = std::max(peak, resident + held + workspace);
+  overwriteArguments(op);
+  release(position);
+}
+
+void PlanVerifier::checkReturns() {
+  Operation *terminator = body.getTerminator();
+  checkOperands(*terminator);
+  for (BlockArgument argument : body.getArguments()) {
+    auto donated = step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), LlmDialect::kDonated);
+    if (!donated)
+      continue;
+    if (donated.getInt() < 0 || donated.getInt() >= static_cast<int64_t>(terminator->getNumOperands()) ||
+        homeOf.lookup(source[terminator->getOperand(donated.getInt())]) != argument)
+      fail(step, "argument") << "argument " << argument.getArgNumber() << " is donated to result "
+                             << donated.getInt() << ", which does not lie in its bytes";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Clones and claims
+//===----------------------------------------------------------------------===//
+
+/// The attributes that say what an op does; what plans and people wrote beside them is left out.
+static DictionaryAttr getMeaning(Operation *op) {
+  SmallVector<NamedAttribute> kept;
+  for (NamedAttribute attr : op->getAttrDictionary())
+    if (!attr.getName().strref().starts_with("llm."))
+      kept.push_back(attr);
+  return DictionaryAttr::get(op->getContext(), kept);
+}
+
+void PlanVerifier::checkClones() {
+  llvm::DenseMap<int64_t, Operation *> originals;
+  for (Operation &op : body)
+    if (auto id = op.getAttrOfType<IntegerAttr>(LlmDialect::kId))
+      originals[id.getInt()] = &op;
+  // Two values are runs of one if they are the same result of the same original.
+  auto identity = [&](Value value) -> std::pair<void *, unsigned> {
+    auto result = dyn_cast<OpResult>(source[value]);
+    if (!result)
+      return {source[value].getAsOpaquePointer(), 0};
+    auto of = result.getOwner()->getAttrOfType<IntegerAttr>(LlmDialect::kCloneOf);
+    Operation *original = of ? originals.lookup(of.getInt()) : result.getOwner();
+    return {original, result.getResultNumber()};
+  };
+  for (Operation &op : body) {
+    auto of = op.getAttrOfType<IntegerAttr>(LlmDialect::kCloneOf);
+    if (!of)
+      continue;
+    Operation *original = originals.lookup(of.getInt());
+    if (!original || original->getName() != op.getName() || getMeaning(original) != getMeaning(&op) ||
+        original->getResultTypes() != op.getResultTypes() || original->getNumOperands() != op.getNumOperands()) {
+      fail(&op, "clone") << "is a clone of op " << of.getInt() << ", but does not do the same";
+      continue;
+    }
+    for (auto [mine, its] : llvm::zip(op.getOperands(), original->getOperands()))
+      if (mine.getType() != its.getType() || identity(mine) != identity(its))
+        fail(&op, "clone") << "is a clone of op " << of.getInt() << ", but reads other values";
+  }
+}
+
+void PlanVerifier::checkClaims() {
+  if (claim(LlmDialect::kPeak) != peak)
+    fail(step, "peak") << "claims a peak of " << claim(LlmDialect::kPeak) << " bytes, but holds " << peak;
+  if (arenaClaim != arenaEnd)
+    fail(step, "peak") << "claims an arena of " << arenaClaim << " bytes, but uses " << arenaEnd;
+  int64_t budget = claim(LlmDialect::kBudget);
+  if (budget >= 0 && resident + arenaEnd > budget)
+    fail(step, "budget") << "needs " << resident << " resident bytes and an arena of " << arenaEnd
+                         << ", together more than the budget of " << budget;
+}
+
+LogicalResult PlanVerifier::run() {
+  arenaClaim = claim(LlmDialect::kArena);
+  if (arenaClaim < 0) {
+    fail(step, "peak") << "has no '" << LlmDialect::kArena << "'; run plan-arena";
+    return failure();
+  }
+  for (BlockArgument argument : body.getArguments()) {
+    resident += bytesOfType(argument.getType());
+    source[argument] = argument;
+    homeOf[argument] = argument;
+    newest[argument] = argument;
+  }
+  peak = resident;
+  for (Operation &op : body.without_terminator()) {
+    if (!readOffsets(op) || !readWorkspace(op))
+      return failure();
+    resolveStorage(op);
+  }
+  if (broken)
+    return failure();
+  findLastReads();
+  for (auto [position, op] : llvm::enumerate(body.without_terminator()))
+    visit(op, position);
+  checkReturns();
+  checkClones();
+  checkClaims();
+  return failure(broken);
+}
+
+LogicalResult llmmem::verifyPlan(func::FuncOp step) { return PlanVerifier(step).run(); }

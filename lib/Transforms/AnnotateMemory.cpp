@@ -1,0 +1,32 @@
+//===- AnnotateMemory.cpp - Bytes and costs, readable in the text ----------===//
+
+#include "llmmem/Transforms/AnnotateMemory.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+LogicalResult llmmem::annotateMemory(func::FuncOp step, const DeviceModel &device) {
+  Builder builder(step.getContext());
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    FailureOr<OpCost> cost = getCost(&op, device);
+    if (failed(cost))
+      return failure();
+    SmallVector<int64_t> bytes;
+    for (Value result : op.getResults()) {
+      FailureOr<int64_t> size = getCheckedBytes(result);
+      if (failed(size))
+        return failure();
+      bytes.push_back(*size);
+    }
+    op.setAttr(LlmDialect::kBytes, builder.getDenseI64ArrayAttr(bytes));
+    op.setAttr(LlmDialect::kCost, llm::CostAttr::get(step.getContext(), cost->flops, cost->bytesMoved, cost->ns,
+                                                     cost->workspace));
+    if (!op.hasAttr(LlmDialect::kPhase))
+      op.setAttr(LlmDialect::kPhase, builder.getStringAttr("forward"));
+  }
+  return success();
+}

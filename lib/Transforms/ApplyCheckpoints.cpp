@@ -1,0 +1,140 @@
+//===- ApplyCheckpoints.cpp - Reorder and clone as the schedule says -------===//
+
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Transforms/Checkpoints.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+namespace {
+/// Rebuilds the body in schedule order. `current` maps each value of the unplanned program to its latest run.
+class ScheduleApplier {
+public:
+  ScheduleApplier(func::FuncOp step, const StepStorage &storage)
+      : body(step.getBody().front()), storage(storage), builder(step.getContext()) {
+    for (Operation &op : body.without_terminator())
+      (isViewOp(&op) ? views : ops).push_back(&op);
+    for (Operation *op : ops)
+      operandsOf[op] = llvm::to_vector(op->getOperands());
+  }
+
+  /// Every op runs at least once, and nothing reads what has not run.
+  LogicalResult check(ArrayRef<int64_t> schedule);
+
+  /// Returns the number of clones.
+  int64_t apply(ArrayRef<int64_t> schedule);
+
+private:
+  void runFirst(Operation *op);
+  void runAgain(Operation *op, int64_t number, int64_t instance);
+  void finish();
+  Value latest(Value value);
+
+  Block &body;
+  const StepStorage &storage;
+  OpBuilder builder;
+  SmallVector<Operation *> ops, views; // of the unplanned program
+  llvm::DenseMap<Operation *, SmallVector<Value>> operandsOf;
+  llvm::DenseMap<Value, Value> current;
+};
+} // namespace
+
+LogicalResult ScheduleApplier::check(ArrayRef<int64_t> schedule) {
+  llvm::DenseSet<Operation *> ran;
+  for (int64_t number : schedule) {
+    if (number < 0 || number >= static_cast<int64_t>(ops.size()))
+      return body.getParentOp()->emitError() << "'" << LlmDialect::kSchedule << "' names op " << number
+                                             << ", but the step has " << ops.size();
+    for (Value operand : operandsOf[ops[number]])
+      if (Operation *producer = storage.getRoot(operand).getDefiningOp(); producer && !ran.contains(producer))
+        return ops[number]->emitError() << "is scheduled before '" << getName(operand) << "' is written";
+    ran.insert(ops[number]);
+  }
+  for (Operation *op : ops)
+    if (!ran.contains(op))
+      return op->emitError() << "is missing from '" << LlmDialect::kSchedule << "'";
+  return success();
+}
+
+/// The latest run of `value`; a view is made again over the latest run of what it looks at.
+Value ScheduleApplier::latest(Value value) {
+  if (storage.getRoot(value) == value) {
+    auto it = current.find(value);
+    return it == current.end() ? value : it->second;
+  }
+  auto view = cast<OpResult>(value);
+  IRMapping mapping;
+  for (Value operand : view.getOwner()->getOperands())
+    mapping.map(operand, latest(operand));
+  return builder.clone(*view.getOwner(), mapping)->getResult(view.getResultNumber());
+}
+
+void ScheduleApplier::runFirst(Operation *op) {
+  op->moveBefore(body.getTerminator());
+  builder.setInsertionPoint(op);
+  for (auto [operand, value] : llvm::zip(op->getOpOperands(), operandsOf[op]))
+    operand.set(latest(value));
+  for (Value result : op->getResults())
+    current[result] = result;
+}
+
+void ScheduleApplier::runAgain(Operation *op, int64_t number, int64_t instance) {
+  builder.setInsertionPoint(body.getTerminator());
+  SmallVector<Value> operands;
+  for (Value value : operandsOf[op])
+    operands.push_back(latest(value));
+  Operation *clone = builder.clone(*op);
+  clone->setOperands(operands);
+  clone->removeAttr(LlmDialect::kDecision);
+  clone->removeAttr(LlmDialect::kId);
+  clone->setAttr(LlmDialect::kCloneOf, builder.getI64IntegerAttr(number));
+  // CSE compares discardable attributes too, so distinct instances are never merged.
+  clone->setAttr(LlmDialect::kInstance, builder.getI64IntegerAttr(instance));
+  op->setAttr(LlmDialect::kId, builder.getI64IntegerAttr(number));
+  for (auto [result, again] : llvm::zip(op->getResults(), clone->getResults()))
+    current[result] = again;
+}
+
+void ScheduleApplier::finish() {
+  Operation *terminator = body.getTerminator();
+  builder.setInsertionPoint(terminator);
+  for (OpOperand &operand : terminator->getOpOperands())
+    operand.set(latest(operand.get()));
+  for (Operation *view : llvm::reverse(views))
+    if (view->use_empty())
+      view->erase();
+}
+
+int64_t ScheduleApplier::apply(ArrayRef<int64_t> schedule) {
+  SmallVector<int64_t> runs(ops.size(), 0);
+  int64_t clones = 0;
+  for (int64_t number : schedule) {
+    if (runs[number]++ == 0) {
+      runFirst(ops[number]);
+    } else {
+      runAgain(ops[number], number, runs[number] - 1);
+      ++clones;
+    }
+  }
+  finish();
+  return clones;
+}
+
+FailureOr<int64_t> llmmem::applyCheckpoints(func::FuncOp step) {
+  auto schedule = step->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kSchedule);
+  if (!schedule)
+    return step.emitError() << "has no '" << LlmDialect::kSchedule << "'; run plan-checkpoints first";
+  FailureOr<StepStorage> storage = StepStorage::compute(step);
+  if (failed(storage))
+    return failure();
+  ScheduleApplier applier(step, *storage);
+  if (failed(applier.check(schedule)))
+    return failure();
+  int64_t clones = applier.apply(schedule);
+  step->removeAttr(LlmDialect::kSchedule);
+  return clones;
+}

@@ -1,0 +1,187 @@
+//===- PlanCheckpoints.cpp - Keep, recompute, order ------------------------===//
+//
+// The decision itself is `planning::plan`; this file hands it the step and writes the answer into the IR.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Planning/ByteSize.h"
+#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Transforms/Checkpoints.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+using planning::OpIndex;
+using planning::Phase;
+using planning::ValueIndex;
+
+//===----------------------------------------------------------------------===//
+// The answer, written into the IR
+//===----------------------------------------------------------------------===//
+
+/// For each value: whether the backward or the update reads it (saved), and whether one of them reads a later run.
+namespace {
+struct Decisions {
+  std::vector<bool> saved, recomputed;
+};
+} // namespace
+
+static Decisions findDecisions(const planning::Problem &problem, ArrayRef<OpIndex> steps) {
+  Decisions decisions{std::vector<bool>(problem.values.size()), std::vector<bool>(problem.values.size())};
+  std::vector<OpIndex> writer(problem.values.size(), -1);
+  for (auto [index, op] : llvm::enumerate(problem.ops))
+    for (ValueIndex value : op.writes)
+      writer[value] = index;
+  std::vector<int> runs(problem.ops.size(), 0);
+  for (OpIndex index : steps) {
+    const planning::Op &op = problem.ops[index];
+    ++runs[index];
+    if (op.phase != Phase::Backward && op.phase != Phase::Update)
+      continue;
+    for (ValueIndex value : op.reads) {
+      if (writer[value] < 0 || problem.ops[writer[value]].phase != Phase::Forward)
+        continue;
+      decisions.saved[value] = true;
+      if (runs[writer[value]] > 1)
+        decisions.recomputed[value] = true;
+    }
+  }
+  return decisions;
+}
+
+static void writeDecisions(const ExtractedProblem &extracted, const Decisions &decisions) {
+  for (Operation *op : extracted.ops) {
+    SmallVector<Attribute> words;
+    bool anySaved = false;
+    for (Value result : op->getResults()) {
+      ValueIndex index = extracted.indexOf.lookup(result);
+      anySaved |= decisions.saved[index];
+      StringRef word = !decisions.saved[index] ? "unsaved" : decisions.recomputed[index] ? "recompute" : "keep";
+      words.push_back(StringAttr::get(op->getContext(), word));
+    }
+    if (anySaved)
+      op->setAttr(LlmDialect::kDecision, ArrayAttr::get(op->getContext(), words));
+  }
+}
+
+static void writePlan(func::FuncOp step, const CheckpointRequest &request, const ExtractedProblem &extracted,
+                      const planning::Plan &plan) {
+  Builder builder(step.getContext());
+  SmallVector<int64_t> schedule(plan.steps.begin(), plan.steps.end());
+  step->setAttr(LlmDialect::kSchedule, builder.getDenseI64ArrayAttr(schedule));
+  step->setAttr(LlmDialect::kPolicy, builder.getStringAttr(request.policy));
+  if (request.budget)
+    step->setAttr(LlmDialect::kBudget, builder.getI64IntegerAttr(*request.budget));
+  step->setAttr(LlmDialect::kCertificate,
+                builder.getDictionaryAttr(
+                    {builder.getNamedAttr("bound", builder.getStringAttr(plan.bound)),
+                     builder.getNamedAttr("cost_lower_bound_ns", builder.getI64IntegerAttr(plan.costLowerBound)),
+                     builder.getNamedAttr("peak_lower_bound", builder.getI64IntegerAttr(plan.peakLowerBound))}));
+  writeDecisions(extracted, findDecisions(extracted.problem, plan.steps));
+}
+
+//===----------------------------------------------------------------------===//
+// No plan
+//===----------------------------------------------------------------------===//
+
+/// What could be done about a value that is in the way.
+static std::string adviceFor(const planning::Problem &problem, ValueIndex index, Value value) {
+  if (problem.values[index].resident) {
+    auto argument = dyn_cast_or_null<BlockArgument>(value);
+    StringRef role = argument ? getRole(argument) : "input";
+    if (role == "gradient")
+      return "resident gradient: import with --gradients transient";
+    if (role == "optimizer_state")
+      return "optimizer state: import with --optimizer sgd, or shard it";
+    return (role + ": held throughout; fewer layers, or shard it").str();
+  }
+  if (value && getPhase(value.getDefiningOp()) == Phase::Forward)
+    return "activation: a smaller batch or sequence shrinks it";
+  return "gradient or temporary: a smaller batch or sequence shrinks it";
+}
+
+static void explainFailure(func::FuncOp step, const CheckpointRequest &request, const ExtractedProblem &extracted,
+                           const planning::Plan &plan) {
+  const planning::Problem &problem = extracted.problem;
+  auto size = [](int64_t bytes) {
+    return planning::formatByteSize(bytes) + " (" + std::to_string(bytes) + " bytes)";
+  };
+  Operation *where = step;
+  if (plan.witness && plan.witness->op)
+    where = extracted.ops[*plan.witness->op];
+  auto diagnostic = where->emitError();
+  diagnostic << (plan.status == planning::Status::Infeasible ? "no plan exists" : "no plan was found") << " under a budget of "
+             << size(request.budget.value_or(0)) << ": proved lower bound on the peak "
+             << size(plan.peakLowerBound);
+  if (!plan.witness)
+    return;
+  diagnostic << "; least peak found " << size(plan.witness->bytes);
+  diagnostic.attachNote(step.getLoc()) << plan.witness->why << "; resident bytes " << size(problem.residentBytes());
+  size_t shown = 0;
+  for (ValueIndex index : plan.witness->values) {
+    if (shown++ == 8)
+      break;
+    Value value = extracted.values[index];
+    diagnostic.attachNote(value ? value.getLoc() : step.getLoc())
+        << "'" << problem.values[index].name << "' holds " << size(problem.values[index].bytes) << "; "
+        << adviceFor(problem, index, value);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+static LogicalResult emitText(func::FuncOp step, StringRef path, llvm::function_ref<void(raw_ostream &)> print) {
+  if (path.empty())
+    return success();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  print(os);
+  if (llvm::Error error = planning::writeTextFile(path, text))
+    return step.emitError() << llvm::toString(std::move(error));
+  return success();
+}
+
+LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest &request, const DeviceModel &device,
+                                      CheckpointOutcome &outcome) {
+  llvm::Expected<planning::Policy> policy = planning::parsePolicy(request.policy);
+  if (!policy)
+    return step.emitError() << llvm::toString(policy.takeError());
+  if (policy->kind == planning::PolicyKind::Budget && !request.budget)
+    return step.emitError("policy 'budget' needs a budget; give --checkpoint-budget=40GB");
+  FailureOr<StepStorage> storage = StepStorage::compute(step);
+  if (failed(storage))
+    return failure();
+  FailureOr<ExtractedProblem> extracted = extractProblem(step, *storage, device);
+  if (failed(extracted))
+    return failure();
+
+  extracted->problem.budget = request.budget;
+  policy->selected = extracted->coreAttention;
+  if (failed(emitText(step, request.emitProblem,
+                      [&](raw_ostream &os) { planning::printProblem(extracted->problem, os); })))
+    return failure();
+  planning::PlanOptions options;
+  options.policy = *policy;
+  options.seconds = request.seconds;
+  planning::Plan plan = planning::plan(extracted->problem, options);
+  outcome.status = plan.status;
+  outcome.seconds = plan.seconds;
+  outcome.peakLowerBound = plan.peakLowerBound;
+  outcome.leastPeak = plan.witness ? plan.witness->bytes : plan.peak;
+  if (failed(emitText(step, request.emitPlan,
+                      [&](raw_ostream &os) { planning::printPlan(extracted->problem, plan, os); })))
+    return failure();
+  if (plan.status != planning::Status::Feasible) {
+    outcome.noPlan = true;
+    explainFailure(step, request, *extracted, plan);
+    return failure();
+  }
+  writePlan(step, request, *extracted, plan);
+  return success();
+}

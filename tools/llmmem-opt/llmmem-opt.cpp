@@ -1,0 +1,131 @@
+//===- llmmem-opt.cpp - Plan the memory of a step, or run any pass ---------===//
+//
+// Exit codes: 0 the program printed fits and was verified; 1 bad input; 2 no plan under this budget.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Pipelines/CheckpointPipeline.h"
+#include "llmmem/Planning/ByteSize.h"
+#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Transforms/Passes.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+
+using namespace llvm;
+using namespace llmmem;
+
+static cl::OptionCategory category("Options of the memory plan");
+
+static cl::opt<std::string> checkpointBudget(
+    "checkpoint-budget", cl::cat(category), cl::value_desc("bytes"),
+    cl::desc("Plan recomputation so that resident bytes and arena stay under this: 40GB, 37.25GiB, 123456"));
+static cl::opt<std::string> checkpointPolicy(
+    "checkpoint-policy", cl::cat(category), cl::value_desc("policy"),
+    cl::desc("none, every=K, sqrt, full, selective or budget (the default where a budget is given)"));
+static cl::opt<std::string> deviceName("checkpoint-device", cl::cat(category), cl::init("h100"),
+                                       cl::value_desc("name or file"),
+                                       cl::desc("Device table that prices ops: h100, h200, a100, cpu, or a .json file"));
+static cl::opt<double> planSeconds("checkpoint-seconds", cl::cat(category), cl::init(10),
+                                   cl::desc("Bound on the planner's search"));
+static cl::opt<bool> memoryReport("memory-report", cl::cat(category),
+                                  cl::desc("Print resident, saved and peak bytes on stderr"));
+static cl::opt<std::string> memoryReportJson("memory-report-json", cl::cat(category), cl::value_desc("file"),
+                                             cl::desc("Write the report as JSON (- is stdout, then give -o)"));
+static cl::opt<std::string> emitProblem("emit-problem", cl::cat(category), cl::value_desc("file"),
+                                        cl::desc("Write what the planner sees as a llmmem-problem"));
+static cl::opt<std::string> emitPlan("emit-plan", cl::cat(category), cl::value_desc("file"),
+                                     cl::desc("Write what the planner decides as a llmmem-plan"));
+static cl::extrahelp examples(R"(
+EXAMPLES
+  llmmem-import examples/configs/gpt2.json --batch 8 --seq 1024 -o model.mlir
+  llmmem-opt --checkpoint-budget=6GB model.mlir -o step.mlir    plan under six billion bytes
+  llmmem-opt --checkpoint-policy=sqrt --memory-report model.mlir -o step.mlir
+  llmmem-opt --differentiate model.mlir                         one stage alone, as in mlir-opt
+
+EXIT CODES
+  0  the printed program fits its budget, and verify-plan proved it
+  1  bad input: the message says what was expected
+  2  no plan under this budget: the message says the least peak found and the proved lower bound
+)");
+
+static int fail(const Twine &message) {
+  errs() << "llmmem-opt: " << message << "\n";
+  return 1;
+}
+
+static int fail(Error error) { return fail(toString(std::move(error))); }
+
+/// Whether any flag asks for a memory plan; without one this is mlir-opt with our passes.
+static bool wantsPlan() {
+  return checkpointBudget.getNumOccurrences() || checkpointPolicy.getNumOccurrences() || memoryReport ||
+         !memoryReportJson.empty() || !emitProblem.empty() || !emitPlan.empty();
+}
+
+static Expected<CheckpointPipelineOptions> readOptions(StringRef outputFile) {
+  CheckpointPipelineOptions options;
+  bool hasBudget = checkpointBudget.getNumOccurrences() != 0;
+  options.policy = checkpointPolicy.empty() ? (hasBudget ? "budget" : "none") : checkpointPolicy;
+  options.device = deviceName;
+  options.seconds = planSeconds;
+  options.emitProblem = emitProblem;
+  options.emitPlan = emitPlan;
+  options.printReport = memoryReport;
+  options.reportJson = memoryReportJson;
+  if (hasBudget) {
+    Expected<int64_t> bytes = planning::parseByteSize(checkpointBudget);
+    if (!bytes)
+      return createStringError("--checkpoint-budget: " + toString(bytes.takeError()));
+    options.budget = std::to_string(*bytes);
+  }
+  if (Expected<planning::Policy> policy = planning::parsePolicy(options.policy); !policy)
+    return createStringError("--checkpoint-policy: " + toString(policy.takeError()));
+  if (options.policy == "budget" && !hasBudget)
+    return createStringError("--checkpoint-policy=budget needs --checkpoint-budget, as in --checkpoint-budget=40GB");
+  if (!(planSeconds >= 0))
+    return createStringError("--checkpoint-seconds: expected a number of seconds, 0 or more");
+  if (Expected<DeviceModel> device = loadDeviceModel(options.device); !device)
+    return createStringError("--checkpoint-device: " + toString(device.takeError()));
+  for (StringRef file : {options.reportJson, options.emitProblem, options.emitPlan})
+    if (file == "-" && outputFile == "-")
+      return createStringError("a report on stdout needs the program elsewhere: give -o step.mlir");
+  return options;
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  registry.insert<llm::LlmDialect>();
+  mlir::registerAllPasses();
+  registerLlmmemTransformsPasses();
+
+  auto [inputFile, outputFile] =
+      mlir::registerAndParseCLIOptions(argc, argv, "llmmem: the memory of transformers, planned\n", registry);
+  mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
+  auto outcome = std::make_shared<CheckpointOutcome>();
+  if (wantsPlan()) {
+    Expected<CheckpointPipelineOptions> options = readOptions(outputFile);
+    if (!options)
+      return fail(options.takeError());
+    config.setPassPipelineSetupFn([options = *options, outcome](mlir::PassManager &passes) {
+      buildCheckpointPipeline(passes, options, outcome);
+      return mlir::success();
+    });
+  }
+
+  Expected<std::unique_ptr<MemoryBuffer>> input = planning::readTextFile(inputFile);
+  if (!input)
+    return fail(input.takeError());
+  // The output exists as a whole or not at all.
+  std::string text;
+  raw_string_ostream os(text);
+  if (failed(mlir::MlirOptMain(os, std::move(*input), registry, config)))
+    return outcome->noPlan ? 2 : 1;
+  if (Error error = planning::writeTextFile(outputFile, text))
+    return fail(std::move(error));
+  return 0;
+}
