@@ -26,7 +26,10 @@ struct CostArc {
 ///   op -> sink        cost            runs again
 ///   op -> operand     infinite        runs again, so its operands are needed
 struct CutRelaxation::Impl {
-  Impl(const Graph &graph, OpIndex cut) : graph(graph), cut(cut), flow(0) { build(); }
+  Impl(const Graph &graph, OpIndex cut, OpIndex later)
+      : graph(graph), cut(cut), later(later), flow(0) {
+    build();
+  }
 
   void build();
   void markAncestors();
@@ -36,12 +39,14 @@ struct CutRelaxation::Impl {
   int32_t opNode(OpIndex op);
   int64_t priced(int64_t price, int64_t bytes) const;
   CutChoice solve(int64_t &value);
+  int64_t proved(int64_t value, int64_t price, int64_t capacity) const;
   CutChoice read() const;
 
   const Graph &graph;
-  OpIndex cut;
+  OpIndex cut, later;
   MaxFlow flow;
   int64_t scale = 1;
+  int64_t lastPrice = 0;
   std::vector<bool> ancestor, descendant;
   std::vector<int32_t> nodeOfValue, nodeOfOp;
   std::vector<ValueIndex> values; // with a node
@@ -70,6 +75,10 @@ void CutRelaxation::Impl::markAncestors() {
 void CutRelaxation::Impl::markDescendants() {
   descendant.assign(graph.numOps(), false);
   std::vector<OpIndex> worklist{cut};
+  if (later >= 0 && later != cut) {
+    descendant[later] = true;
+    worklist.push_back(later);
+  }
   while (!worklist.empty()) {
     OpIndex op = worklist.back();
     worklist.pop_back();
@@ -177,8 +186,25 @@ CutChoice CutRelaxation::Impl::solve(int64_t &value) {
   return read();
 }
 
-CutRelaxation::CutRelaxation(const Graph &graph, OpIndex cut)
-    : impl(std::make_unique<Impl>(graph, cut)) {}
+/// The dual: no choice within `capacity` costs less than the minimum cut, less what its bytes paid.
+int64_t CutRelaxation::Impl::proved(int64_t value, int64_t price, int64_t capacity) const {
+  __int128 excess = static_cast<__int128>(value) - static_cast<__int128>(price) * capacity;
+  return excess > 0 ? static_cast<int64_t>((excess + scale - 1) / scale) : 0;
+}
+
+int64_t CutRelaxation::lastPrice() const { return impl->lastPrice; }
+
+int64_t CutRelaxation::boundAtPrice(int64_t budget, int64_t price) {
+  int64_t capacity = budget - bytesBeside();
+  if (price < 0 || capacity < 0)
+    return 0;
+  int64_t value = 0;
+  choose(price, value);
+  return impl->proved(value, price, capacity);
+}
+
+CutRelaxation::CutRelaxation(const Graph &graph, OpIndex cut, OpIndex later)
+    : impl(std::make_unique<Impl>(graph, cut, later)) {}
 CutRelaxation::~CutRelaxation() = default;
 
 int64_t CutRelaxation::scale() const { return impl->scale; }
@@ -225,18 +251,16 @@ std::optional<int64_t> CutRelaxation::costLowerBound(int64_t budget,
   int64_t best = 0;
   // Newton's method on the concave dual: each step adds the line of one choice, and ends at the maximum.
   constexpr int maxSteps = 40;
-  int64_t lastPrice = -1;
+  impl->lastPrice = -1;
   for (int step = 0; step < maxSteps && more.bytes > capacity && more.bytes > less.bytes; ++step) {
     int64_t price = crossingPrice(more, less, impl->scale);
-    if (price == lastPrice || price < 0)
+    if (price == impl->lastPrice || price < 0)
       break;
-    lastPrice = price;
+    impl->lastPrice = price;
     CutChoice choice = choose(price, value);
     if (choices)
       choices->push_back(choice);
-    __int128 excess = static_cast<__int128>(value) - static_cast<__int128>(price) * capacity;
-    if (excess > 0)
-      best = std::max(best, static_cast<int64_t>((excess + impl->scale - 1) / impl->scale));
+    best = std::max(best, impl->proved(value, price, capacity));
     bool isOnMore = choice.bytes == more.bytes && choice.recomputeCost == more.recomputeCost;
     bool isOnLess = choice.bytes == less.bytes && choice.recomputeCost == less.recomputeCost;
     if (isOnMore || isOnLess)

@@ -15,7 +15,7 @@
 #include "llmmem/Planning/Problem.h"
 #include <algorithm>
 
-namespace llmmem::planning::testing {
+namespace llmmem::planning::test {
 
 struct TransformerShape {
   int64_t blocks = 12;
@@ -245,6 +245,6 @@ inline Problem makeTransformer(const TransformerShape &shape) {
   return TransformerBuilder(shape).build();
 }
 
-} // namespace llmmem::planning::testing
+} // namespace llmmem::planning::test
 
 #endif // LLMMEM_UNITTESTS_PLANNING_TRANSFORMERPROBLEM_H

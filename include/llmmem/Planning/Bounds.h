@@ -39,7 +39,10 @@ struct CutChoice {
 /// The relaxation of a problem at the first run of one op.
 class CutRelaxation {
 public:
-  CutRelaxation(const Graph &graph, OpIndex cut);
+  /// The moment is the first run of `cut`. Where `later` is given, only schedules count in which that op first
+  /// runs after `cut`: it and its descendants then need what they read, too. Together with the other order of
+  /// the two that gives a bound where `cut` alone has few descendants.
+  CutRelaxation(const Graph &graph, OpIndex cut, OpIndex later = -1);
   ~CutRelaxation();
 
   /// The best choice at `price` / `scale()` cost per byte, and through `value` the proved least of
@@ -52,6 +55,11 @@ public:
   /// A proved lower bound on the cost of recomputation when resident + arena is at most `budget`; nothing
   /// where no choice fits at all, which proves that no plan does. `choices` collects those met on the way.
   std::optional<int64_t> costLowerBound(int64_t budget, std::vector<CutChoice> *choices = nullptr);
+
+  /// The bound that one given price proves; cheaper than the search for the best price.
+  int64_t boundAtPrice(int64_t budget, int64_t price);
+  /// The price at which the last costLowerBound ended.
+  int64_t lastPrice() const;
 
   /// The choices that are best at some price, most bytes first; at most about `limit`.
   std::vector<CutChoice> allChoices(size_t limit);

@@ -1,41 +1,116 @@
 //===- Certificate.cpp - How good a plan is, or why there is none ----------------===//
 
 #include "Certificate.h"
-#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
 
-/// The ops whose first run makes a telling moment: the end of the forward, and the fullest steps of a plan.
-static std::vector<OpIndex> tellingCuts(const Graph &graph, const Chain &chain,
-                                        const std::vector<OpIndex> &steps) {
-  constexpr size_t mostCuts = 6;
-  std::vector<OpIndex> cuts{findCutOp(graph, chain)};
+namespace {
+/// Looks for the moment of a schedule that proves most.
+class CostCertifier {
+public:
+  CostCertifier(const Graph &graph, const Chain &chain, llvm::ArrayRef<OpIndex> steps);
+  /// Raises `plan.costLowerBound` for `budget`.
+  void run(int64_t budget, Plan &plan);
+
+private:
+  void raise(int64_t extra, std::string name, Plan &plan) const;
+  int64_t pairBound(OpIndex cut, OpIndex other, int64_t budget, int64_t price) const;
+
+  const Graph &graph;
+  OpIndex mainCut;
+  std::vector<int32_t> firstStep;       // per op
+  std::vector<OpIndex> fullest;         // by what the schedule holds at their first run, most first
+  std::vector<OpIndex> firstRuns;       // in schedule order
+};
+} // namespace
+
+/// Minimum cuts that one certificate may take, for its graph's size: a second for the largest.
+static size_t numCuts(const Graph &graph) {
+  constexpr int64_t work = 250000;
+  return static_cast<size_t>(std::clamp<int64_t>(work / std::max(graph.numOps(), 1), 10, 160));
+}
+
+CostCertifier::CostCertifier(const Graph &graph, const Chain &chain, llvm::ArrayRef<OpIndex> steps)
+    : graph(graph), mainCut(findCutOp(graph, chain)), firstStep(graph.numOps(), -1) {
   Profile usage = profile(graph, steps);
-  std::vector<int32_t> order;
-  std::vector<bool> seen(graph.numOps(), false);
-  for (int32_t step = 0; step < static_cast<int32_t>(steps.size()); ++step) {
-    if (!seen[steps[step]])
-      order.push_back(step);
-    seen[steps[step]] = true;
-  }
-  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    return std::pair(-usage.bytes[a], a) < std::pair(-usage.bytes[b], b);
+  for (int32_t step = 0; step < static_cast<int32_t>(steps.size()); ++step)
+    if (firstStep[steps[step]] < 0) {
+      firstStep[steps[step]] = step;
+      firstRuns.push_back(steps[step]);
+    }
+  fullest = firstRuns;
+  llvm::sort(fullest, [&](OpIndex a, OpIndex b) {
+    return std::pair(-usage.bytes[firstStep[a]], a) < std::pair(-usage.bytes[firstStep[b]], b);
   });
-  for (int32_t step : order) {
-    if (cuts.size() >= mostCuts)
-      break;
-    if (!llvm::is_contained(cuts, steps[step]))
-      cuts.push_back(steps[step]);
+}
+
+void CostCertifier::raise(int64_t extra, std::string name, Plan &plan) const {
+  if (graph.baseCost() + extra <= plan.costLowerBound)
+    return;
+  plan.costLowerBound = graph.baseCost() + extra;
+  plan.bound = std::move(name);
+}
+
+/// `cut` runs first before `other`, or after it: the smaller of what the two orders prove.
+int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t budget, int64_t price) const {
+  int64_t before = CutRelaxation(graph, cut, other).boundAtPrice(budget, price);
+  return before == 0 ? 0
+                     : std::min(before, CutRelaxation(graph, other, cut).boundAtPrice(budget, price));
+}
+
+void CostCertifier::run(int64_t budget, Plan &plan) {
+  auto name = [&](OpIndex op) { return std::to_string(graph.op(op).id); };
+  CutRelaxation relaxation(graph, mainCut);
+  raise(relaxation.costLowerBound(budget).value_or(0), "one cut in time at op " + name(mainCut), plan);
+  int64_t price = relaxation.lastPrice();
+  if (price < 0)
+    return;
+  // A price that is good for one cut is good for most: rank the others by what it and dearer ones prove there
+  // (a moment that is fuller than the main one wants a higher price).
+  auto provedBy = [&](OpIndex op) {
+    CutRelaxation other(graph, op);
+    int64_t best = 0;
+    for (int64_t some : {price, price + price / 2, price * 3})
+      best = std::max(best, other.boundAtPrice(budget, some));
+    return best;
+  };
+  size_t cuts = std::min(numCuts(graph), fullest.size());
+  std::vector<std::pair<int64_t, OpIndex>> ranked;
+  for (size_t index = 0; index < cuts; ++index) {
+    OpIndex op = fullest[index];
+    ranked.push_back({-provedBy(op), op});
   }
-  return cuts;
+  llvm::sort(ranked);
+  constexpr size_t refined = 3;
+  for (size_t index = 0; index < std::min(refined, ranked.size()); ++index) {
+    OpIndex op = ranked[index].second;
+    raise(CutRelaxation(graph, op).costLowerBound(budget).value_or(0),
+          "one cut in time at op " + name(op), plan);
+  }
+  // Full moments that prove nothing alone, for want of descendants (weight gradients): in either order with an op
+  // that the rest of the step descends from.
+  constexpr size_t mostLeaves = 3, mostPartners = 4;
+  size_t leaves = 0;
+  for (size_t index = 0; index < cuts && leaves < mostLeaves; ++index) {
+    OpIndex leaf = fullest[index];
+    auto alone = llvm::find_if(ranked, [&](auto &entry) { return entry.second == leaf; });
+    if (-alone->first > -ranked[0].first / 2)
+      continue;
+    ++leaves;
+    for (size_t partner = 0; partner < std::min(mostPartners, ranked.size()); ++partner) {
+      OpIndex other = ranked[partner].second;
+      raise(pairBound(leaf, other, budget, price),
+            "two cuts in time at ops " + name(leaf) + " and " + name(other), plan);
+    }
+  }
 }
 
 static void addWitness(const Graph &graph, const PeakBound &bound, Plan &plan, bool proved,
                        int64_t bytes, OpIndex op, std::vector<ValueIndex> values) {
   const Problem &problem = graph.problem();
-  llvm::stable_sort(values, [&](ValueIndex a, ValueIndex b) {
-    return problem.values[a].bytes > problem.values[b].bytes;
+  llvm::sort(values, [&](ValueIndex a, ValueIndex b) {
+    return std::pair(-problem.values[a].bytes, a) < std::pair(-problem.values[b].bytes, b);
   });
   constexpr size_t mostValues = 16;
   values.resize(std::min(values.size(), mostValues));
@@ -68,45 +143,49 @@ static void witnessOfSearch(const Graph &graph, const PeakBound &bound, const Ca
   addWitness(graph, bound, plan, /*proved=*/false, usage.peak, op, std::move(live));
 }
 
+/// Raises `bound` by what must be live beside the largest ops whatever is kept; `values` is the largest such set.
+static void raisePeakBound(const Graph &graph, llvm::ArrayRef<OpIndex> cuts, PeakBound &bound,
+                           std::vector<ValueIndex> &values) {
+  for (OpIndex cut : cuts) {
+    CutRelaxation relaxation(graph, cut);
+    CutChoice fewest = relaxation.chooseFewestBytes();
+    if (relaxation.bytesBeside() + fewest.bytes <= bound.bytes)
+      continue;
+    bound = {relaxation.bytesBeside() + fewest.bytes, cut};
+    values = std::move(fewest.kept);
+  }
+}
+
+static std::vector<OpIndex> largestOps(const Graph &graph) {
+  std::vector<OpIndex> ops = givenOrder(graph);
+  llvm::sort(ops, [&](OpIndex a, OpIndex b) {
+    return std::pair(-graph.footprint(a), a) < std::pair(-graph.footprint(b), b);
+  });
+  ops.resize(std::min(ops.size(), numCuts(graph)));
+  return ops;
+}
+
 void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, bool found, Plan &plan) {
   const Problem &problem = graph.problem();
   PeakBound bound = peakLowerBound(graph);
   plan.costLowerBound = graph.baseCost();
   plan.bound = "every op once";
-  std::vector<ValueIndex> mustHold;
-  if (bound.op >= 0)
-    for (ValueIndex value : graph.op(bound.op).reads)
-      mustHold.push_back(value);
-  if (bound.op >= 0)
-    for (ValueIndex value : graph.op(bound.op).writes)
-      mustHold.push_back(value);
-  bool needsCuts = problem.budget && *problem.budget < search.keepingPeak();
-  if (needsCuts && graph.numOps() > 0) {
-    const Candidate *shown = found ? nullptr : search.leastPeak();
-    for (OpIndex cut :
-         tellingCuts(graph, search.mainChain(), shown ? shown->steps : plan.steps)) {
-      CutRelaxation relaxation(graph, cut);
-      if (!found) {
-        CutChoice fewest = relaxation.chooseFewestBytes();
-        if (relaxation.bytesBeside() + fewest.bytes > bound.bytes) {
-          bound = {relaxation.bytesBeside() + fewest.bytes, cut};
-          mustHold = fewest.kept;
-        }
-        continue;
-      }
-      std::optional<int64_t> extra = relaxation.costLowerBound(*problem.budget);
-      if (extra && graph.baseCost() + *extra > plan.costLowerBound) {
-        plan.costLowerBound = graph.baseCost() + *extra;
-        plan.bound = "one cut in time at op " + std::to_string(graph.op(cut).id);
-      }
-    }
-  }
+  bool isTight = problem.budget && *problem.budget < search.keepingPeak();
+  std::vector<ValueIndex> beside;
+  if (isTight && !found && graph.numOps() > 0)
+    raisePeakBound(graph, largestOps(graph), bound, beside);
+  if (isTight && found && plan.cost > graph.baseCost())
+    CostCertifier(graph, search.mainChain(), plan.steps).run(*problem.budget, plan);
   plan.peakLowerBound = bound.bytes;
   if (plan.status == Status::Feasible)
     return;
   if (problem.budget && bound.bytes > *problem.budget) {
     plan.status = Status::Infeasible;
-    addWitness(graph, bound, plan, /*proved=*/true, bound.bytes, bound.op, std::move(mustHold));
+    if (bound.op >= 0) {
+      llvm::append_range(beside, graph.op(bound.op).reads);
+      llvm::append_range(beside, graph.op(bound.op).writes);
+    }
+    addWitness(graph, bound, plan, /*proved=*/true, bound.bytes, bound.op, std::move(beside));
   } else if (const Candidate *least = search.leastPeak()) {
     witnessOfSearch(graph, bound, *least, plan);
   }

@@ -23,23 +23,42 @@ static std::vector<bool> ancestorsOf(const Graph &graph, OpIndex op) {
   return seen;
 }
 
+static std::vector<bool> descendantsOf(const Graph &graph, OpIndex op) {
+  std::vector<bool> seen(graph.numOps(), false);
+  std::vector<OpIndex> worklist{op};
+  while (!worklist.empty()) {
+    OpIndex at = worklist.back();
+    worklist.pop_back();
+    for (ValueIndex value : graph.op(at).writes)
+      for (OpIndex reader : graph.readers(value)) {
+        if (seen[reader])
+          continue;
+        seen[reader] = true;
+        worklist.push_back(reader);
+      }
+  }
+  return seen;
+}
+
 OpIndex llmmem::planning::findCutOp(const Graph &graph, const Chain &chain) {
   std::vector<ValueIndex> saved = savedValues(graph, chain);
   int32_t count = static_cast<int32_t>(chain.order.size());
   OpIndex best = chain.order[std::clamp(chain.cut - 1, 0, count - 1)];
-  int64_t bestBytes = -1;
-  constexpr int32_t reach = 6; // the ops around the loss
+  int64_t bestBytes = INT64_MIN;
+  constexpr int32_t reach = 12; // the ops around the loss
   for (int32_t at = std::max(0, chain.cut - reach); at < std::min(count, chain.cut + reach); ++at) {
-    std::vector<bool> ancestors = ancestorsOf(graph, chain.order[at]);
+    OpIndex op = chain.order[at];
+    std::vector<bool> ancestors = ancestorsOf(graph, op), descendants = descendantsOf(graph, op);
     int64_t bytes = 0;
     for (ValueIndex value : saved)
-      if (ancestors[graph.writer(value)])
+      if (ancestors[graph.writer(value)] &&
+          llvm::any_of(graph.readers(value), [&](OpIndex reader) { return descendants[reader]; }))
         bytes += graph.bytes(value);
     // The footprint of the op itself counts beside what is live there: a smaller one leaves the clearer cut.
-    bytes -= graph.footprint(chain.order[at]) / 4;
+    bytes -= graph.footprint(op) / 4;
     if (bytes > bestBytes) {
       bestBytes = bytes;
-      best = chain.order[at];
+      best = op;
     }
   }
   return best;
@@ -111,6 +130,84 @@ static std::vector<bool> boundaries(const Graph &graph, const Chain &chain) {
   return crosses;
 }
 
+/// Choices between two neighbouring ones of the relaxation, for chains of few parts, where mixing whole choices is
+/// too coarse: of the values in which the two differ, keep one, or all but one, or the first or last few in each
+/// part. Equal prices per byte hide them from the relaxation.
+static void addBetween(const Graph &graph, const Chain &chain, const std::vector<bool> &more,
+                       const std::vector<bool> &less, size_t limit,
+                       std::vector<std::vector<bool>> &held) {
+  std::vector<llvm::SmallVector<ValueIndex, 16>> differing(chain.numParts);
+  size_t most = 0;
+  for (OpIndex op : chain.order) {
+    int32_t part = chain.partOf[op];
+    if (part < 0)
+      continue;
+    for (ValueIndex value : graph.op(op).writes)
+      if (more[value] && !less[value] && graph.bytes(value) > 0)
+        differing[part].push_back(value);
+    most = std::max(most, differing[part].size());
+  }
+  auto add = [&](llvm::function_ref<bool(size_t, size_t)> keeps) {
+    if (held.size() >= limit)
+      return;
+    std::vector<bool> mixed = less;
+    for (const auto &values : differing)
+      for (size_t index = 0; index < values.size(); ++index)
+        if (keeps(index, values.size()))
+          mixed[values[index]] = true;
+    held.push_back(std::move(mixed));
+  };
+  for (size_t chosen = 0; chosen < most && most > 1; ++chosen) {
+    add([&](size_t index, size_t) { return index == chosen; });
+    add([&](size_t index, size_t) { return index != chosen; });
+    if (chosen > 0 && chosen + 1 < most) {
+      add([&](size_t index, size_t) { return index <= chosen; });
+      add([&](size_t index, size_t) { return index > chosen; });
+    }
+  }
+}
+
+static std::vector<std::vector<bool>> heldChoices(const Graph &graph, const Chain &chain,
+                                                  OpIndex cut, size_t limit) {
+  std::vector<std::vector<bool>> held{std::vector<bool>(graph.numValues(), true)};
+  for (const CutChoice &choice : CutRelaxation(graph, cut).allChoices(limit)) {
+    std::vector<bool> values(graph.numValues(), false);
+    for (ValueIndex value : choice.kept)
+      values[value] = true;
+    held.push_back(std::move(values));
+  }
+  std::vector<bool> lean = boundaries(graph, chain);
+  size_t hull = held.size();
+  constexpr size_t perChoice = 6;
+  for (size_t index = 1; index + 1 < hull; ++index)
+    addBetween(graph, chain, std::vector<bool>(held[index]), std::vector<bool>(held[index + 1]),
+               limit * perChoice, held);
+  held.push_back(std::move(lean));
+  return held;
+}
+
+/// Keeps per part only what no other option beats in cost, bytes held and peaks.
+static void dropBeaten(ChainOptions &result) {
+  for (size_t part = 0; part < result.options[0].size(); ++part) {
+    std::vector<int32_t> &useful = result.useful.emplace_back();
+    for (int32_t choice = 0; choice < result.numChoices(); ++choice) {
+      const PartOption &option = result.options[choice][part];
+      auto beats = [&](const PartOption &a, const PartOption &b) {
+        return a.cost <= b.cost && a.held <= b.held &&
+               std::max(a.forwardPeak, a.backwardPeak) <= std::max(b.forwardPeak, b.backwardPeak);
+      };
+      if (llvm::any_of(useful, [&](int32_t other) {
+            return beats(result.options[other][part], option);
+          }))
+        continue;
+      llvm::erase_if(useful, [&](int32_t other) {
+        return beats(option, result.options[other][part]);
+      });
+      useful.push_back(choice);
+    }
+  }
+}
+
 ChainOptions llmmem::planning::findOptions(const Graph &graph, const Chain &chain, size_t limit) {
   ChainOptions result;
   OpIndex cut = findCutOp(graph, chain);
@@ -123,19 +220,11 @@ ChainOptions llmmem::planning::findOptions(const Graph &graph, const Chain &chai
                             graph.op(writer).recompute &&
                             !llvm::is_contained(graph.op(cut).reads, value);
   }
-  result.held.push_back(std::vector<bool>(graph.numValues(), true));
-  for (const CutChoice &choice : CutRelaxation(graph, cut).allChoices(limit)) {
-    std::vector<bool> held(graph.numValues(), false);
-    for (ValueIndex value : choice.kept)
-      held[value] = true;
-    result.held.push_back(std::move(held));
-  }
-  result.held.push_back(boundaries(graph, chain));
-
-  for (const std::vector<bool> &held : result.held) {
-    (void)held;
-    std::vector<int32_t> uniform(chain.numParts, static_cast<int32_t>(result.options.size()));
+  result.held = heldChoices(graph, chain, cut, limit);
+  for (int32_t choice = 0; choice < result.numChoices(); ++choice) {
+    std::vector<int32_t> uniform(chain.numParts, choice);
     result.options.push_back(measure(graph, chain, realizeChoices(graph, chain, result, uniform)));
   }
+  dropBeaten(result);
   return result;
 }

@@ -28,6 +28,8 @@ struct ChainOptions {
   std::vector<std::vector<bool>> held;
   /// options[choice][part]
   std::vector<std::vector<PartOption>> options;
+  /// Per part the choices worth trying there.
+  std::vector<std::vector<int32_t>> useful;
   /// Values that may be discarded at all.
   std::vector<bool> subject;
 
@@ -37,7 +39,8 @@ struct ChainOptions {
 /// The op at whose run the forward is over: the one near the cut with most of what is saved among its ancestors.
 OpIndex findCutOp(const Graph &graph, const Chain &chain);
 
-/// At most about `limit` options per part, the first one keeping everything.
+/// Choices from at most about `limit` minimum cuts and what lies between them. The first keeps everything, the
+/// last the parts' inputs alone.
 ChainOptions findOptions(const Graph &graph, const Chain &chain, size_t limit);
 
 /// Realizes one option per part.

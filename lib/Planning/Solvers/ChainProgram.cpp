@@ -44,7 +44,7 @@ llmmem::planning::chooseOptions(const ChainOptions &options, int64_t capacity) {
   std::vector<std::vector<State>> layers{{{0, 0, -1, -1}}};
   for (int32_t part = 0; part < numParts; ++part) {
     std::vector<State> next;
-    for (int32_t choice = 0; choice < options.numChoices(); ++choice) {
+    for (int32_t choice : options.useful[part]) {
       const PartOption &option = options.options[choice][part];
       int64_t peak = std::max({option.forwardPeak, option.backwardPeak, option.held});
       for (size_t index = 0; index < layers.back().size(); ++index) {

@@ -68,7 +68,7 @@ void NestedProgram::findLeaves(int64_t base, int64_t step) {
     for (ValueIndex value : inputs[part])
       bytes += graph.bytes(value);
     inputSize[part] = rounded(bytes);
-    for (int32_t choice = 0; choice < options.numChoices(); ++choice) {
+    for (int32_t choice : options.useful[part]) {
       // The recursion counts on the next part's input being there.
       bool holdsNext = part + 1 == parts || llvm::all_of(inputs[part + 1], [&](ValueIndex value) {
         return chain.partOf[graph.writer(value)] != part || !options.subject[value] ||
