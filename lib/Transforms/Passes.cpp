@@ -76,7 +76,9 @@ struct PlanCheckpointsPass : llmmem::impl::PlanCheckpointsBase<PlanCheckpointsPa
   void countDecisions(func::FuncOp step) {
     step.walk([&](Operation *op) {
       auto decisions = op->getAttrOfType<ArrayAttr>(llm::LlmDialect::kDecision);
-      for (auto word : decisions ? decisions.getAsRange<StringAttr>() : ArrayAttr().getAsRange<StringAttr>()) {
+      if (!decisions)
+        return;
+      for (auto word : decisions.getAsRange<StringAttr>()) {
         numKept += word == "keep";
         numRecomputed += word == "recompute";
       }

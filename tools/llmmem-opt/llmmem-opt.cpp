@@ -68,7 +68,9 @@ static bool wantsPlan() {
 static Expected<CheckpointPipelineOptions> readOptions(StringRef outputFile) {
   CheckpointPipelineOptions options;
   bool hasBudget = checkpointBudget.getNumOccurrences() != 0;
-  options.policy = checkpointPolicy.empty() ? (hasBudget ? "budget" : "none") : checkpointPolicy;
+  options.policy = hasBudget ? "budget" : "none";
+  if (!checkpointPolicy.empty())
+    options.policy = checkpointPolicy;
   options.device = deviceName;
   options.seconds = planSeconds;
   options.emitProblem = emitProblem;

@@ -1,0 +1,27 @@
+# The lit suite: one behaviour a file, FileCheck with scoped variables.
+import os
+
+import lit.formats
+import lit.util
+
+config.name = "llmmem"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["CMakeLists.txt", "Inputs", "lit.cfg.py", "lit.site.cfg.py"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.build_root, "test")
+
+config.environment["PATH"] = os.pathsep.join(
+    [config.build_root + "/bin", config.llvm_tools, config.environment["PATH"]])
+config.substitutions.append(("%configs", config.source_root + "/examples/configs"))
+config.substitutions.append(("%examples", config.source_root + "/examples"))
+config.substitutions.append(("%source_root", config.source_root))
+config.substitutions.append(("%python", config.python))
+# A variable that a later CHECK-LABEL section reads by mistake is a test that cannot fail.
+config.substitutions.append((r"\bFileCheck\b", "FileCheck -enable-var-scope"))
+
+# Third-party data for tests; tests that need it say REQUIRES: llmmem-data and are counted as skipped without it.
+data = os.environ.get("LLMMEM_DATA", os.path.join(config.source_root, "..", "shared", "data"))
+if os.path.isdir(os.path.join(data, "golden")):
+    config.available_features.add("llmmem-data")
+    config.substitutions.append(("%data", os.path.abspath(data)))

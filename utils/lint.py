@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Refuses tests that cannot fail and code that bends the rules of the house.
+
+  dead CHECK line     a directive without its colon, or with a prefix that no RUN line names
+  unverified          expected-error and its kin without -verify-diagnostics in a RUN line
+  no RUN line         a lit test that runs nothing
+  too long            a .cpp or .h over 600 lines
+  flags in a library  cl::opt outside tools/
+  planner on MLIR     an include of MLIR under Planning/
+  left open           a note to self in lib/, include/ or tools/
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+DIRECTIVE = re.compile(r"(?://|#|;)\s*([A-Z][A-Z0-9_-]*?)(?:-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))?:")
+NO_COLON = re.compile(r"(?://|#|;)\s*(CHECK[A-Z0-9_-]*|[A-Z][A-Z0-9_]*-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))(?:\s|$)")
+LIT_WORDS = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "DEFINE", "REDEFINE", "ALLOW_RETRIES", "NOTE", "END"}
+
+
+def tracked(root, *patterns):
+    command = ["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")
+    return sorted(name for name in names if name and os.path.isfile(os.path.join(root, name)))
+
+
+def prefixes_of(runs):
+    prefixes = set()
+    for match in re.finditer(r"-?-check-prefix(?:es)?[= ](\S+)", runs):
+        prefixes.update(match.group(1).split(","))
+    if re.search(r"FileCheck(?![^|&;]*check-prefix)", runs):
+        prefixes.add("CHECK")
+    return prefixes
+
+
+def lint_test(name, text):
+    runs = "\n".join(re.findall(r"RUN:(.*)", text))
+    if not runs:
+        yield f"{name}: no RUN line"
+        return
+    used, seen = set(), prefixes_of(runs)
+    for number, line in enumerate(text.split("\n"), 1):
+        match = NO_COLON.search(line)
+        if match and ":" not in line[match.end(1):match.end(1) + 1]:
+            yield f"{name}:{number}: dead CHECK line, no colon: {line.strip()}"
+        match = DIRECTIVE.search(line)
+        if match and match.group(1) not in LIT_WORDS:
+            used.add(match.group(1))
+            if match.group(1) not in seen and (match.group(1).startswith("CHECK") or "-" in line[:match.end()]):
+                yield f"{name}:{number}: dead CHECK line, no RUN line names the prefix {match.group(1)}"
+    for prefix in sorted(seen - used):
+        yield f"{name}: FileCheck looks for the prefix {prefix}, which no line has"
+    if re.search(r"expected-(error|warning|remark|note)", text) and not re.search(r"-verify-diagnostics", runs):
+        yield f"{name}: expected-* without -verify-diagnostics"
+
+
+def lint_source(name, text):
+    lines = text.count("\n")
+    if lines > 600:
+        yield f"{name}: {lines} lines, at most 600"
+    if re.search(r"\bcl::opt<", text) and not name.startswith(("tools/", "benchmarks/", "unittests/")):
+        yield f"{name}: cl::opt in a library"
+    if "/Planning/" in name and re.search(r'#include "(mlir|llvm/IR)/', text):
+        yield f"{name}: the planner knows no MLIR"
+    if re.search(r"\b(TODO|FIXME|XXX|HACK)\b", text):
+        yield f"{name}: a note to self"
+
+
+def main():
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    findings = []
+    for name in tracked(root, "test/*.mlir", "test/*.test"):
+        with open(os.path.join(root, name), errors="replace") as handle:
+            findings += lint_test(name, handle.read())
+    for name in tracked(root, "*.cpp", "*.h", "*.c"):
+        with open(os.path.join(root, name), errors="replace") as handle:
+            findings += lint_source(name, handle.read())
+    for finding in findings:
+        print(finding, file=sys.stderr)
+    print(f"lint: {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Runs the unit tests (CTest), the lit suite and the lint, and ends with `N passed, N failed, N skipped`."""
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def run_ctest(build):
+    """Counts of every gtest case, which CTest knows one by one."""
+    report = os.path.join(build, "ctest.xml")
+    subprocess.run(["ctest", "--test-dir", build, "--exclude-regex", "^lit$", "--output-junit", report,
+                    "--output-on-failure", "--progress"], check=False)
+    suite = ElementTree.parse(report).getroot()
+    tests, failed = int(suite.get("tests")), int(suite.get("failures"))
+    skipped = int(suite.get("skipped", 0)) + int(suite.get("disabled", 0))
+    return tests - failed - skipped, failed, skipped
+
+
+def run_lit(build):
+    report = os.path.join(build, "lit.json")
+    lit = next(path for path in (line.split("=", 1)[1].strip() for line in open(os.path.join(build, "CMakeCache.txt"))
+                                 if line.startswith("LLMMEM_LIT:")))
+    subprocess.run([sys.executable, lit, "-v", "--output", report, os.path.join(build, "test")], check=False)
+    with open(report) as handle:
+        codes = [test["code"] for test in json.load(handle)["tests"]]
+    passed = sum(code in ("PASS", "XFAIL", "FLAKYPASS") for code in codes)
+    skipped = sum(code in ("UNSUPPORTED", "SKIPPED", "EXCLUDED") for code in codes)
+    return passed, len(codes) - passed - skipped, skipped
+
+
+def run_lint(root):
+    result = subprocess.run([sys.executable, os.path.join(root, "utils", "lint.py")], check=False)
+    return (1, 0, 0) if result.returncode == 0 else (0, 1, 0)
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    counts = [run_lint(root), run_ctest(build), run_lit(build)]
+    passed, failed, skipped = (sum(column) for column in zip(*counts))
+    if passed == 0:
+        failed += 1  # a suite that runs nothing has not passed
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
