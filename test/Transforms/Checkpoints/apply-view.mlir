@@ -1,0 +1,16 @@
+// RUN: llmmem-opt --apply-checkpoints %s | FileCheck %s
+
+// A view is no op of the schedule: it is made again over the run that its reader sees.
+// CHECK: %[[FIRST:.+]] = llm.gelu
+// CHECK: %[[VIEW:.+]] = llm.reshape %[[FIRST]]
+// CHECK: llm.silu %[[VIEW]]
+// CHECK: %[[AGAIN:.+]] = llm.gelu {{.*}}llm.instance = 1
+// CHECK: %[[OTHER:.+]] = llm.reshape %[[AGAIN]]
+// CHECK: llm.mul %{{.+}}, %[[OTHER]]
+func.func @step(%x: tensor<64xf32>) -> tensor<2x32xf32> attributes {llm.schedule = array<i64: 0, 1, 0, 2>} {
+  %0 = llm.gelu %x : tensor<64xf32>
+  %v = llm.reshape %0 : tensor<64xf32> -> tensor<2x32xf32>
+  %1 = llm.silu %v : tensor<2x32xf32>
+  %2 = llm.mul %1, %v : tensor<2x32xf32>
+  return %2 : tensor<2x32xf32>
+}
