@@ -1,0 +1,106 @@
+//===- GraphBuilder.h - Writes the ops of a model ---------------*- C++ -*-===//
+//
+// Families say what follows what; types, names, blocks, dropout streams and the two forms of
+// attention are chosen here. Names within a block get its prefix: `attn.out` becomes
+// `h.3.attn.out`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_IMPORT_GRAPHBUILDER_H
+#define LLMMEM_IMPORT_GRAPHBUILDER_H
+
+#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Import/ImportOptions.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
+#include <string>
+
+namespace llmmem::importer {
+
+struct AttentionShape {
+  int64_t heads = 0;
+  int64_t kvHeads = 0;
+  int64_t headSize = 0;
+  std::optional<int64_t> window;
+  double dropout = 0;
+};
+
+class GraphBuilder {
+public:
+  GraphBuilder(mlir::OpBuilder builder, const ImportOptions &options, mlir::Type elementType)
+      : builder(builder), options(options), elementType(elementType) {}
+
+  void addParameter(llvm::StringRef name, mlir::Value value) { parameters[name] = value; }
+  void setSeed(mlir::Value value) { seed = value; }
+
+  /// Ops that are made while this lives belong to block `index`.
+  class BlockScope {
+  public:
+    BlockScope(GraphBuilder &graph, int64_t index) : graph(graph) { graph.block = index; }
+    ~BlockScope() { graph.block.reset(); }
+    BlockScope(const BlockScope &) = delete;
+    BlockScope &operator=(const BlockScope &) = delete;
+
+  private:
+    GraphBuilder &graph;
+  };
+
+  // Parameters are named without their `.weight` and `.bias`.
+  mlir::Value embedding(llvm::StringRef name, mlir::Value ids, llvm::StringRef module);
+  mlir::Value addPositions(llvm::StringRef name, mlir::Value x, llvm::StringRef module);
+  /// Adds a bias where the module has one.
+  mlir::Value linear(llvm::StringRef name, mlir::Value x, llvm::StringRef module,
+                     llm::WeightLayout layout);
+  mlir::Value layerNorm(llvm::StringRef name, mlir::Value x, llvm::StringRef module, double eps);
+  mlir::Value rmsNorm(llvm::StringRef name, mlir::Value x, llvm::StringRef module, double eps);
+  mlir::Value rope(llvm::StringRef name, mlir::Value x, int64_t heads, double theta,
+                   llm::RopeScalingAttr scaling);
+  mlir::Value gelu(llvm::StringRef name, mlir::Value x);
+  mlir::Value silu(llvm::StringRef name, mlir::Value x);
+  mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
+  mlir::Value mul(llvm::StringRef name, mlir::Value a, mlir::Value b);
+  /// Nothing where p is 0.
+  mlir::Value dropout(llvm::StringRef name, mlir::Value x, double p);
+  llvm::SmallVector<mlir::Value> splitEvenly(llvm::StringRef name, mlir::Value x, int64_t parts);
+  /// The core of attention, named `attn.out`, fused or written out as the options say.
+  mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v, const AttentionShape &shape);
+  mlir::Value crossEntropy(llvm::StringRef name, mlir::Value logits, mlir::Value targets);
+
+  mlir::MLIRContext *getContext() const { return builder.getContext(); }
+
+private:
+  template <typename OpTy, typename... Args>
+  OpTy create(llvm::StringRef name, Args &&...args) {
+    auto op = OpTy::create(builder, locate(name), std::forward<Args>(args)...);
+    annotate(op, name);
+    return op;
+  }
+
+  std::string fullName(llvm::StringRef name) const;
+  mlir::Location locate(llvm::StringRef name) const;
+  void annotate(mlir::Operation *op, llvm::StringRef name);
+  mlir::Value parameter(const llvm::Twine &name) const;
+  /// The type of `x` with its last dimension replaced.
+  mlir::RankedTensorType withWidth(mlir::Value x, int64_t width) const;
+  /// The type of a statistic of each row of `x`.
+  mlir::RankedTensorType rowStatistic(mlir::Value x) const;
+  mlir::RankedTensorType wide(llvm::ArrayRef<int64_t> shape) const;
+
+  mlir::Value fusedAttention(mlir::Value q, mlir::Value k, mlir::Value v,
+                             const AttentionShape &shape);
+  mlir::Value unfusedAttention(mlir::Value q, mlir::Value k, mlir::Value v,
+                               const AttentionShape &shape);
+
+  mlir::OpBuilder builder;
+  const ImportOptions &options;
+  mlir::Type elementType;
+  mlir::Value seed;
+  llvm::StringMap<mlir::Value> parameters;
+  std::optional<int64_t> block;
+  bool inCoreAttention = false;
+  int64_t dropouts = 0; // so far; each draws from a stream of its own
+};
+
+} // namespace llmmem::importer
+
+#endif // LLMMEM_IMPORT_GRAPHBUILDER_H

@@ -1,0 +1,39 @@
+//===- Import.h - From a config.json to a graph -----------------*- C++ -*-===//
+//
+// `readModel` understands the config, `buildModule` writes the graph:
+//
+//   func.func @loss(%ids, %targets, [%seed,] parameters...) -> tensor<f32>     Mode::Train
+//   func.func @forward(%ids, parameters...) -> logits                          Mode::Forward
+//
+// Targets are the ids shifted by whoever feeds them. Every op carries `llm.name`, ops of a layer
+// `llm.block`. Nothing here prints or exits; errors name the file and the key.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_IMPORT_IMPORT_H
+#define LLMMEM_IMPORT_IMPORT_H
+
+#include "llmmem/Import/ImportOptions.h"
+#include "llmmem/Import/Model.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace llmmem::importer {
+
+/// Reads the text of a config.json; `file` is for messages.
+llvm::Expected<std::unique_ptr<Model>> readModel(llvm::StringRef text, llvm::StringRef file,
+                                                 const ImportOptions &options);
+
+/// The exact number of parameters; a tied head counts once.
+llvm::Expected<int64_t> countParameters(const Model &model);
+
+/// Refuses options that no training can mean, before any work is done.
+llvm::Error checkTraining(const TrainingOptions &training);
+
+/// Builds and verifies the graph of `model`. The context is given the dialects that it needs.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+buildModule(mlir::MLIRContext &context, const Model &model, const ImportOptions &options);
+
+} // namespace llmmem::importer
+
+#endif // LLMMEM_IMPORT_IMPORT_H

@@ -1,0 +1,71 @@
+//===- Model.h - One family of models ---------------------------*- C++ -*-===//
+//
+// A family is a reader of its config.json that yields a Model: the parameters under their public
+// names, and the way from ids to logits. Everything else (arguments, loss, overflow) is shared.
+//
+// A new family is one file in lib/Import with its reader, and one line in Families.def.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_IMPORT_MODEL_H
+#define LLMMEM_IMPORT_MODEL_H
+
+#include "llmmem/Import/ConfigReader.h"
+#include "llmmem/Import/ImportOptions.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/SmallVector.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llmmem::importer {
+
+class GraphBuilder;
+
+struct Parameter {
+  std::string name; ///< as in the public checkpoint
+  llvm::SmallVector<int64_t, 2> shape;
+};
+
+/// What the shared code needs to know of any model.
+struct ModelFacts {
+  std::string file; ///< the config's, for messages
+  int64_t layers = 0;
+  int64_t maxSeq = 0;    ///< the longest sequence
+  std::string maxSeqKey; ///< the key that says so
+  bool dropsOut = false; ///< some dropout has a probability above 0
+  ElementKind dtype = ElementKind::F32;
+};
+
+class Model {
+public:
+  virtual ~Model();
+
+  /// In the order of the public state_dict; a tied head is not listed.
+  virtual std::vector<Parameter> parameters() const = 0;
+  virtual mlir::Value buildLogits(GraphBuilder &graph, mlir::Value ids) const = 0;
+
+  ModelFacts facts;
+};
+
+/// Complaints stay in the reader; the result counts only where there are none.
+using ReadModel = std::unique_ptr<Model> (*)(ConfigReader &config, const ImportOptions &options);
+
+struct Family {
+  llvm::StringRef modelType;
+  ReadModel read;
+};
+
+llvm::ArrayRef<Family> families();
+
+#define FAMILY(modelType, reader)                                                                  \
+  std::unique_ptr<Model> read##reader(ConfigReader &config, const ImportOptions &options);
+#include "llmmem/Import/Families.def"
+
+/// The probability of a dropout: none outside training, else what the options say, else the key's.
+double readDropout(ConfigReader &config, const ImportOptions &options, llvm::StringRef key,
+                   double fallback);
+
+} // namespace llmmem::importer
+
+#endif // LLMMEM_IMPORT_MODEL_H

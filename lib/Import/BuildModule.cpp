@@ -1,0 +1,118 @@
+//===- BuildModule.cpp - From a Model to a graph ---------------------------===//
+
+#include "ImportChecks.h"
+#include "llmmem/Import/GraphBuilder.h"
+#include "llmmem/Import/Import.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::importer;
+
+namespace {
+/// An argument of the function to be.
+struct Argument {
+  std::string name;
+  StringRef role;
+  RankedTensorType type;
+};
+} // namespace
+
+static FloatType elementTypeOf(OpBuilder &builder, ElementKind kind) {
+  switch (kind) {
+  case ElementKind::BF16:
+    return builder.getBF16Type();
+  case ElementKind::F32:
+    return builder.getF32Type();
+  case ElementKind::F64:
+    return builder.getF64Type();
+  }
+  llvm_unreachable("a kind beyond the enum");
+}
+
+static std::vector<Argument> listArguments(OpBuilder &builder, const Model &model,
+                                           const ImportOptions &options) {
+  Type i32 = builder.getI32Type(), element = elementTypeOf(builder, model.facts.dtype);
+  auto tokens = RankedTensorType::get({options.batch, options.seq}, i32);
+  std::vector<Argument> arguments = {{"ids", "input", tokens}};
+  if (options.mode == Mode::Train)
+    arguments.push_back({"targets", "input", tokens});
+  if (model.facts.dropsOut)
+    arguments.push_back({"seed", "seed", RankedTensorType::get({2}, i32)});
+  for (Parameter &parameter : model.parameters())
+    arguments.push_back(
+        {std::move(parameter.name), "param", RankedTensorType::get(parameter.shape, element)});
+  return arguments;
+}
+
+/// A function with these arguments and an empty body, its result types still to come.
+static func::FuncOp createFunction(OpBuilder &builder, StringRef name,
+                                   ArrayRef<Argument> arguments) {
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  for (const Argument &argument : arguments) {
+    types.push_back(argument.type);
+    attributes.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr(llm::LlmDialect::kRole, builder.getStringAttr(argument.role)),
+         builder.getNamedAttr(llm::LlmDialect::kName, builder.getStringAttr(argument.name))}));
+  }
+  auto function = func::FuncOp::create(builder, builder.getUnknownLoc(), name,
+                                       builder.getFunctionType(types, {}));
+  function.setAllArgAttrs(attributes);
+  Block *body = function.addEntryBlock();
+  for (auto [value, argument] : llvm::zip_equal(body->getArguments(), arguments))
+    value.setLoc(NameLoc::get(builder.getStringAttr(argument.name)));
+  builder.setInsertionPointToStart(body);
+  return function;
+}
+
+static void finishFunction(OpBuilder &builder, func::FuncOp function, Value result) {
+  builder.setInsertionPointToEnd(&function.getBody().front());
+  func::ReturnOp::create(builder, builder.getUnknownLoc(), result);
+  function.setType(builder.getFunctionType(function.getArgumentTypes(), result.getType()));
+}
+
+static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions &training) {
+  auto number = [&](double value) { return builder.getF64FloatAttr(value); };
+  double usualDecay = training.optimizer == llm::OptimizerKind::AdamW ? 0.1 : 0.0;
+  return llm::TrainingAttr::get(
+      builder.getContext(), training.optimizer, training.gradients, number(training.beta1),
+      number(training.beta2), number(training.eps),
+      number(training.weightDecay.value_or(usualDecay)), number(training.clipNorm));
+}
+
+static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
+                                  const ImportOptions &options) {
+  bool trains = options.mode == Mode::Train;
+  std::vector<Argument> arguments = listArguments(builder, model, options);
+  func::FuncOp function = createFunction(builder, trains ? "loss" : "forward", arguments);
+  GraphBuilder graph(builder, options, elementTypeOf(builder, model.facts.dtype));
+  for (auto [argument, value] : llvm::zip_equal(arguments, function.getArguments())) {
+    if (argument.role == "param")
+      graph.addParameter(argument.name, value);
+    else if (argument.role == "seed")
+      graph.setSeed(value);
+  }
+  Value result = model.buildLogits(graph, function.getArgument(0));
+  if (trains)
+    result = graph.crossEntropy("loss", result, function.getArgument(1));
+  finishFunction(builder, function, result);
+  return function;
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>>
+importer::buildModule(MLIRContext &context, const Model &model, const ImportOptions &options) {
+  if (llvm::Error error = checkOptions(options, model.facts))
+    return std::move(error);
+  context.loadDialect<func::FuncDialect, llm::LlmDialect>();
+  OpBuilder builder(&context);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, builder.getUnknownLoc());
+  if (options.mode == Mode::Train)
+    (*module)->setAttr(llm::LlmDialect::kTraining, trainingAttr(builder, options.training));
+  builder.setInsertionPointToStart(module->getBody());
+  func::FuncOp function = buildFunction(builder, model, options);
+  if (llvm::Error error = checkBytes(function, model.facts))
+    return std::move(error);
+  if (llvm::Error error = checkGraph(*module, model.facts))
+    return std::move(error);
+  return std::move(module);
+}

@@ -1,0 +1,192 @@
+//===- ConfigReader.cpp - Typed keys of a config.json ----------------------===//
+
+#include "llmmem/Import/ConfigReader.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <limits>
+
+using namespace llmmem::importer;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+/// llvm::json recurses as deep as the text says; a hostile text must not exhaust the stack.
+static bool nestsTooDeep(StringRef text) {
+  constexpr int kDeepest = 64;
+  int depth = 0;
+  bool inString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (inString && text[i] == '\\')
+      ++i;
+    else if (text[i] == '"')
+      inString = !inString;
+    else if (!inString && (text[i] == '{' || text[i] == '['))
+      ++depth;
+    else if (!inString && (text[i] == '}' || text[i] == ']'))
+      --depth;
+    if (depth > kDeepest)
+      return true;
+  }
+  return false;
+}
+
+llvm::Expected<json::Object> llmmem::importer::parseConfig(StringRef text, StringRef file) {
+  if (nestsTooDeep(text))
+    return llvm::createStringError(file + ": nested too deeply for a config");
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return llvm::createStringError(file + ": not JSON: " + llvm::toString(value.takeError()));
+  json::Object *object = value->getAsObject();
+  if (!object)
+    return llvm::createStringError(file + ": expected a JSON object with a model's config");
+  return std::move(*object);
+}
+
+//===----------------------------------------------------------------------===//
+// Complaints
+//===----------------------------------------------------------------------===//
+
+std::string ConfigReader::quoted(StringRef key) const {
+  return where.empty() ? ("'" + key + "'").str() : ("'" + Twine(where) + "." + key + "'").str();
+}
+
+void ConfigReader::fail(const Twine &text) {
+  if (message.empty())
+    message = text.str();
+}
+
+void ConfigReader::absorb(ConfigReader &nested) {
+  if (nested.message.empty())
+    return;
+  if (nested.missing)
+    nested.message += "; needed are: " + llvm::join(nested.required, ", ");
+  fail(nested.message);
+}
+
+llvm::Error ConfigReader::takeError(StringRef what) {
+  if (message.empty())
+    return llvm::Error::success();
+  std::string text = file + ": " + message;
+  if (missing) {
+    llvm::sort(required);
+    text += "; " + what.str() + " needs: " + llvm::join(required, ", ");
+  }
+  return llvm::createStringError(text);
+}
+
+/// Says what stands at `key`, in short.
+void ConfigReader::expected(StringRef key, StringRef what) {
+  constexpr size_t kLongest = 40;
+  std::string found;
+  llvm::raw_string_ostream(found) << *find(key);
+  if (found.size() > kLongest)
+    found = found.substr(0, kLongest) + "...";
+  fail("key " + quoted(key) + " is " + found + ", expected " + what);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+const json::Value *ConfigReader::find(StringRef key) const {
+  const json::Value *value = object.get(key);
+  return value && value->kind() != json::Value::Null ? value : nullptr;
+}
+
+const json::Value *ConfigReader::require(StringRef key) {
+  required.push_back(key.str());
+  const json::Value *value = find(key);
+  if (!value && message.empty()) {
+    fail("missing key " + quoted(key));
+    missing = true;
+  }
+  return value;
+}
+
+int64_t ConfigReader::integer(StringRef key, int64_t least) {
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+  std::optional<int64_t> number = find(key)->getAsInteger();
+  if (number && *number >= least && *number <= kLargest)
+    return *number;
+  expected(key, "an integer from " + std::to_string(least) + " to " + std::to_string(kLargest));
+  return 1;
+}
+
+int64_t ConfigReader::positive(StringRef key) { return require(key) ? integer(key, 1) : 1; }
+
+std::optional<int64_t> ConfigReader::optionalPositive(StringRef key) {
+  return find(key) ? std::optional(integer(key, 1)) : std::nullopt;
+}
+
+int64_t ConfigReader::countOr(StringRef key, int64_t fallback) {
+  return find(key) ? integer(key, 0) : fallback;
+}
+
+double ConfigReader::real(StringRef key, bool (*holds)(double), StringRef what) {
+  std::optional<double> number = find(key)->getAsNumber();
+  if (number && std::isfinite(*number) && holds(*number))
+    return *number;
+  expected(key, what);
+  return 0.5; // positive, and a probability
+}
+
+double ConfigReader::positiveRealOr(StringRef key, double fallback) {
+  return find(key) ? real(key, [](double x) { return x > 0; }, "a positive number") : fallback;
+}
+
+double ConfigReader::positiveReal(StringRef key) {
+  return require(key) ? positiveRealOr(key, 0) : 1;
+}
+
+double ConfigReader::probabilityOr(StringRef key, double fallback) {
+  auto holds = [](double x) { return x >= 0 && x < 1; };
+  return find(key) ? real(key, holds, "a probability p with 0 <= p < 1") : fallback;
+}
+
+bool ConfigReader::flagOr(StringRef key, bool fallback) {
+  const json::Value *value = find(key);
+  if (!value)
+    return fallback;
+  if (std::optional<bool> flag = value->getAsBoolean())
+    return *flag;
+  expected(key, "true or false");
+  return fallback;
+}
+
+void ConfigReader::onlyFlag(StringRef key, bool supported) {
+  if (flagOr(key, supported) != supported)
+    expected(key,
+             supported ? "true; nothing else is supported" : "false; nothing else is supported");
+}
+
+std::optional<std::string> ConfigReader::optionalText(StringRef key) {
+  const json::Value *value = find(key);
+  if (!value)
+    return std::nullopt;
+  if (std::optional<StringRef> text = value->getAsString())
+    return text->str();
+  expected(key, "a text");
+  return std::nullopt;
+}
+
+std::string ConfigReader::choice(StringRef key, llvm::ArrayRef<StringRef> supported) {
+  if (!require(key))
+    return "";
+  std::optional<StringRef> text = find(key)->getAsString();
+  if (text && llvm::is_contained(supported, *text))
+    return text->str();
+  expected(key, "one of " + llvm::join(supported, ", "));
+  return "";
+}
+
+const json::Object *ConfigReader::optionalObject(StringRef key) {
+  const json::Value *value = find(key);
+  if (!value)
+    return nullptr;
+  if (const json::Object *nested = value->getAsObject())
+    return nested;
+  expected(key, "an object or null");
+  return nullptr;
+}

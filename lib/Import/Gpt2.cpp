@@ -1,0 +1,134 @@
+//===- Gpt2.cpp - GPT-2 (Radford et al. 2019) ------------------------------===//
+
+#include "llmmem/Import/GraphBuilder.h"
+#include "llmmem/Import/Model.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::importer;
+
+namespace {
+
+/// Layer norms before attention and MLP, learned positions, one projection for q, k and v, the head
+/// tied to the embedding. Projections are Conv1D: [in, out].
+class Gpt2 final : public Model {
+public:
+  Gpt2(ConfigReader &config, const ImportOptions &options);
+  std::vector<Parameter> parameters() const override;
+  Value buildLogits(GraphBuilder &graph, Value ids) const override;
+
+private:
+  Value buildAttention(GraphBuilder &graph, const Twine &prefix, Value x) const;
+  Value buildMlp(GraphBuilder &graph, const Twine &prefix, Value x) const;
+  void addBlock(std::vector<Parameter> &list, const std::string &prefix) const;
+
+  int64_t width, heads, inner, vocabulary;
+  double eps, embeddingDropout, attentionDropout, residualDropout;
+  bool tied;
+};
+
+} // namespace
+
+static std::string blockPrefix(int64_t layer) {
+  return "transformer.h." + std::to_string(layer) + ".";
+}
+
+Gpt2::Gpt2(ConfigReader &config, const ImportOptions &options) {
+  width = config.positive("n_embd");
+  heads = config.positive("n_head");
+  vocabulary = config.positive("vocab_size");
+  inner = config.optionalPositive("n_inner").value_or(4 * width);
+  eps = config.positiveReal("layer_norm_epsilon");
+  // Three public names of one function; "gelu" alone is the exact form, which is another.
+  config.choice("activation_function", {"gelu_new", "gelu_pytorch_tanh", "gelu_fast"});
+  config.onlyFlag("scale_attn_weights", true);
+  config.onlyFlag("scale_attn_by_inverse_layer_idx", false);
+  config.onlyFlag("add_cross_attention", false);
+  tied = config.flagOr("tie_word_embeddings", true);
+  embeddingDropout = readDropout(config, options, "embd_pdrop", 0.1);
+  attentionDropout = readDropout(config, options, "attn_pdrop", 0.1);
+  residualDropout = readDropout(config, options, "resid_pdrop", 0.1);
+
+  facts.layers = config.positive("n_layer");
+  facts.maxSeqKey = "n_positions";
+  facts.maxSeq = config.positive(facts.maxSeqKey);
+  facts.dropsOut = embeddingDropout > 0 || attentionDropout > 0 || residualDropout > 0;
+  if (width % heads != 0)
+    config.fail("key 'n_head' is " + Twine(heads) + ", which does not divide 'n_embd', " +
+                Twine(width));
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+void Gpt2::addBlock(std::vector<Parameter> &list, const std::string &prefix) const {
+  auto affine = [&](StringRef module, ArrayRef<int64_t> weight) {
+    list.push_back({(prefix + module + ".weight").str(), SmallVector<int64_t, 2>(weight)});
+    list.push_back({(prefix + module + ".bias").str(), {weight.back()}});
+  };
+  affine("ln_1", {width});
+  affine("attn.c_attn", {width, 3 * width});
+  affine("attn.c_proj", {width, width});
+  affine("ln_2", {width});
+  affine("mlp.c_fc", {width, inner});
+  affine("mlp.c_proj", {inner, width});
+}
+
+std::vector<Parameter> Gpt2::parameters() const {
+  std::vector<Parameter> list;
+  list.push_back({"transformer.wte.weight", {vocabulary, width}});
+  list.push_back({"transformer.wpe.weight", {facts.maxSeq, width}});
+  for (int64_t layer = 0; layer < facts.layers; ++layer)
+    addBlock(list, blockPrefix(layer));
+  list.push_back({"transformer.ln_f.weight", {width}});
+  list.push_back({"transformer.ln_f.bias", {width}});
+  if (!tied)
+    list.push_back({"lm_head.weight", {vocabulary, width}});
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Graph
+//===----------------------------------------------------------------------===//
+
+Value Gpt2::buildAttention(GraphBuilder &graph, const Twine &prefix, Value x) const {
+  constexpr auto layout = llm::WeightLayout::InOut;
+  Value y = graph.layerNorm("attn.norm", x, (prefix + "ln_1").str(), eps);
+  y = graph.linear("attn.qkv", y, (prefix + "attn.c_attn").str(), layout);
+  SmallVector<Value> qkv = graph.splitEvenly("attn.split", y, 3);
+  y = graph.attention(qkv[0], qkv[1], qkv[2],
+                      {heads, heads, width / heads, std::nullopt, attentionDropout});
+  y = graph.linear("attn.proj", y, (prefix + "attn.c_proj").str(), layout);
+  y = graph.dropout("attn.dropout", y, residualDropout);
+  return graph.add("attn.residual", x, y);
+}
+
+Value Gpt2::buildMlp(GraphBuilder &graph, const Twine &prefix, Value x) const {
+  constexpr auto layout = llm::WeightLayout::InOut;
+  Value y = graph.layerNorm("mlp.norm", x, (prefix + "ln_2").str(), eps);
+  y = graph.linear("mlp.up", y, (prefix + "mlp.c_fc").str(), layout);
+  y = graph.gelu("mlp.act", y);
+  y = graph.linear("mlp.down", y, (prefix + "mlp.c_proj").str(), layout);
+  y = graph.dropout("mlp.dropout", y, residualDropout);
+  return graph.add("mlp.residual", x, y);
+}
+
+Value Gpt2::buildLogits(GraphBuilder &graph, Value ids) const {
+  Value x = graph.embedding("embed", ids, "transformer.wte");
+  x = graph.addPositions("embed.positions", x, "transformer.wpe");
+  x = graph.dropout("embed.dropout", x, embeddingDropout);
+  for (int64_t layer = 0; layer < facts.layers; ++layer) {
+    GraphBuilder::BlockScope scope(graph, layer);
+    std::string prefix = blockPrefix(layer);
+    x = buildAttention(graph, prefix, x);
+    x = buildMlp(graph, prefix, x);
+  }
+  x = graph.layerNorm("norm", x, "transformer.ln_f", eps);
+  return graph.linear("logits", x, tied ? "transformer.wte" : "lm_head", llm::WeightLayout::OutIn);
+}
+
+std::unique_ptr<Model> llmmem::importer::readGpt2(ConfigReader &config,
+                                                  const ImportOptions &options) {
+  return std::make_unique<Gpt2>(config, options);
+}

@@ -1,0 +1,177 @@
+//===- GraphBuilder.cpp - Writes the ops of a model ------------------------===//
+
+#include "llmmem/Import/GraphBuilder.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::importer;
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+//===----------------------------------------------------------------------===//
+// Names and types
+//===----------------------------------------------------------------------===//
+
+std::string GraphBuilder::fullName(StringRef name) const {
+  return block ? ("h." + Twine(*block) + "." + name).str() : name.str();
+}
+
+Location GraphBuilder::locate(StringRef name) const {
+  return NameLoc::get(StringAttr::get(getContext(), fullName(name)));
+}
+
+void GraphBuilder::annotate(Operation *op, StringRef name) {
+  op->setAttr(llm::LlmDialect::kName, builder.getStringAttr(fullName(name)));
+  if (block)
+    op->setAttr(llm::LlmDialect::kBlock, builder.getI64IntegerAttr(*block));
+  if (inCoreAttention)
+    op->setAttr(llm::LlmDialect::kCoreAttention, builder.getUnitAttr());
+}
+
+Value GraphBuilder::parameter(const Twine &name) const { return parameters.lookup(name.str()); }
+
+RankedTensorType GraphBuilder::withWidth(Value x, int64_t width) const {
+  SmallVector<int64_t> shape(tensorType(x).getShape());
+  shape.back() = width;
+  return RankedTensorType::get(shape, elementType);
+}
+
+RankedTensorType GraphBuilder::wide(ArrayRef<int64_t> shape) const {
+  return RankedTensorType::get(shape, llm::wideTypeFor(elementType));
+}
+
+RankedTensorType GraphBuilder::rowStatistic(Value x) const {
+  return wide(tensorType(x).getShape().drop_back());
+}
+
+//===----------------------------------------------------------------------===//
+// Tables, products and norms
+//===----------------------------------------------------------------------===//
+
+Value GraphBuilder::embedding(StringRef name, Value ids, StringRef module) {
+  Value table = parameter(module + ".weight");
+  SmallVector<int64_t> shape(tensorType(ids).getShape());
+  shape.push_back(tensorType(table).getDimSize(1));
+  return create<llm::EmbeddingOp>(name, RankedTensorType::get(shape, elementType), ids, table);
+}
+
+Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
+  return create<llm::AddPositionsOp>(name, x.getType(), x, parameter(module + ".weight"));
+}
+
+Value GraphBuilder::linear(StringRef name, Value x, StringRef module, llm::WeightLayout layout) {
+  Value weight = parameter(module + ".weight");
+  int64_t out = tensorType(weight).getDimSize(layout == llm::WeightLayout::InOut ? 1 : 0);
+  return create<llm::LinearOp>(name, withWidth(x, out), x, weight, parameter(module + ".bias"),
+                               layout);
+}
+
+Value GraphBuilder::layerNorm(StringRef name, Value x, StringRef module, double eps) {
+  auto op = create<llm::LayerNormOp>(name, x.getType(), rowStatistic(x), rowStatistic(x), x,
+                                     parameter(module + ".weight"), parameter(module + ".bias"),
+                                     builder.getF64FloatAttr(eps));
+  return op.getY();
+}
+
+Value GraphBuilder::rmsNorm(StringRef name, Value x, StringRef module, double eps) {
+  auto op = create<llm::RmsNormOp>(name, x.getType(), rowStatistic(x), x,
+                                   parameter(module + ".weight"), builder.getF64FloatAttr(eps));
+  return op.getY();
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+Value GraphBuilder::rope(StringRef name, Value x, int64_t heads, double theta,
+                         llm::RopeScalingAttr scaling) {
+  return create<llm::RopeOp>(name, x.getType(), x, builder.getI64IntegerAttr(heads),
+                             builder.getF64FloatAttr(theta), scaling);
+}
+
+Value GraphBuilder::gelu(StringRef name, Value x) {
+  return create<llm::GeluOp>(name, x.getType(), x);
+}
+
+Value GraphBuilder::silu(StringRef name, Value x) {
+  return create<llm::SiluOp>(name, x.getType(), x);
+}
+
+Value GraphBuilder::add(StringRef name, Value a, Value b) {
+  return create<llm::AddOp>(name, a.getType(), a, b);
+}
+
+Value GraphBuilder::mul(StringRef name, Value a, Value b) {
+  return create<llm::MulOp>(name, a.getType(), a, b);
+}
+
+Value GraphBuilder::dropout(StringRef name, Value x, double p) {
+  if (p == 0)
+    return x;
+  FloatAttr probability = builder.getF64FloatAttr(p);
+  IntegerAttr key = builder.getI64IntegerAttr(dropouts++);
+  if (options.masks == MaskForm::Seeded)
+    return create<llm::DropoutOp>(name, x.getType(), x, seed, probability, key);
+  auto mask = RankedTensorType::get(tensorType(x).getShape(), builder.getI8Type());
+  return create<llm::StoredDropoutOp>(name, x.getType(), mask, x, seed, probability, key).getY();
+}
+
+SmallVector<Value> GraphBuilder::splitEvenly(StringRef name, Value x, int64_t parts) {
+  int64_t width = tensorType(x).getShape().back() / parts;
+  SmallVector<Type> types(parts, withWidth(x, width));
+  return llvm::to_vector_of<Value>(create<llm::SplitOp>(name, types, x).getParts());
+}
+
+Value GraphBuilder::crossEntropy(StringRef name, Value logits, Value targets) {
+  auto op = create<llm::CrossEntropyOp>(name, wide({}), rowStatistic(logits), logits, targets);
+  return op.getLoss();
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+Value GraphBuilder::attention(Value q, Value k, Value v, const AttentionShape &shape) {
+  inCoreAttention = true;
+  Value out = options.attention == AttentionForm::Flash ? fusedAttention(q, k, v, shape)
+                                                        : unfusedAttention(q, k, v, shape);
+  inCoreAttention = false;
+  return out;
+}
+
+static FloatAttr scaleOf(OpBuilder &builder, const AttentionShape &shape) {
+  return builder.getF64FloatAttr(1.0 / std::sqrt(static_cast<double>(shape.headSize)));
+}
+
+static IntegerAttr windowOf(OpBuilder &builder, const AttentionShape &shape) {
+  return shape.window ? builder.getI64IntegerAttr(*shape.window) : IntegerAttr();
+}
+
+Value GraphBuilder::fusedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
+  bool drops = shape.dropout > 0;
+  ArrayRef<int64_t> dims = tensorType(q).getShape();
+  auto op = create<llm::AttentionOp>(
+      "attn.out", q.getType(), wide({dims[0], shape.heads, dims[1]}), q, k, v,
+      drops ? seed : Value(), builder.getI64IntegerAttr(shape.heads),
+      builder.getI64IntegerAttr(shape.kvHeads), scaleOf(builder, shape), windowOf(builder, shape),
+      builder.getF64FloatAttr(shape.dropout), builder.getI64IntegerAttr(drops ? dropouts++ : 0));
+  return op.getOut();
+}
+
+Value GraphBuilder::unfusedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
+  ArrayRef<int64_t> dims = tensorType(q).getShape();
+  auto square = RankedTensorType::get({dims[0], shape.heads, dims[1], dims[1]}, elementType);
+  IntegerAttr heads = builder.getI64IntegerAttr(shape.heads);
+  IntegerAttr kvHeads = builder.getI64IntegerAttr(shape.kvHeads);
+  FloatAttr hidden = builder.getF64FloatAttr(-std::numeric_limits<double>::infinity());
+
+  Value x = create<llm::AttentionScoresOp>("attn.scores", square, q, k, heads, kvHeads,
+                                           scaleOf(builder, shape));
+  x = create<llm::CausalMaskOp>("attn.masked", square, x, hidden, windowOf(builder, shape));
+  x = create<llm::SoftmaxOp>("attn.probabilities", square, x);
+  x = dropout("attn.dropped", x, shape.dropout);
+  return create<llm::AttentionValuesOp>("attn.out", q.getType(), x, v, heads, kvHeads,
+                                        builder.getF64FloatAttr(1.0));
+}

@@ -1,0 +1,105 @@
+//===- ImportChecks.cpp - What an import refuses ---------------------------===//
+
+#include "ImportChecks.h"
+#include "llmmem/Import/Import.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::importer;
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+static llvm::Error refuse(StringRef flag, double value, StringRef expected) {
+  return llvm::createStringError(flag + " is " + llvm::formatv("{0:g}", value).str() +
+                                 ", expected " + expected);
+}
+
+llvm::Error importer::checkTraining(const TrainingOptions &training) {
+  auto isNumber = [](double x) { return std::isfinite(x) && x >= 0; };
+  for (auto [flag, beta] : {std::pair("--beta1", training.beta1), {"--beta2", training.beta2}})
+    if (!(beta >= 0 && beta < 1))
+      return refuse(flag, beta, "a number x with 0 <= x < 1");
+  if (!isNumber(training.eps))
+    return refuse("--eps", training.eps, "a number from 0 up");
+  if (training.weightDecay && !isNumber(*training.weightDecay))
+    return refuse("--weight-decay", *training.weightDecay, "a number from 0 up");
+  if (!isNumber(training.clipNorm))
+    return refuse("--clip-norm", training.clipNorm, "a number from 0 up (0 clips nothing)");
+  return llvm::Error::success();
+}
+
+llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFacts &facts) {
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+  for (auto [flag, value] : {std::pair("--batch", options.batch), {"--seq", options.seq}})
+    if (value < 1 || value > kLargest)
+      return llvm::createStringError(Twine(flag) + " is " + Twine(value) +
+                                     ", expected an integer from 1 to " + Twine(kLargest));
+  if (options.seq > facts.maxSeq)
+    return llvm::createStringError(Twine(facts.file) + ": --seq is " + Twine(options.seq) +
+                                   ", but key '" + facts.maxSeqKey + "' allows " +
+                                   Twine(facts.maxSeq));
+  if (options.dropout && !(*options.dropout >= 0 && *options.dropout < 1))
+    return refuse("--dropout", *options.dropout, "a probability p with 0 <= p < 1");
+  return options.mode == Mode::Train ? checkTraining(options.training) : llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Graph
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t> bytesOf(RankedTensorType type) {
+  std::optional<int64_t> bytes = type.getElementTypeBitWidth() / 8;
+  for (int64_t dim : type.getShape())
+    bytes = bytes ? llvm::checkedMul(*bytes, dim) : std::nullopt;
+  return bytes;
+}
+
+/// Adds the bytes of `value` to `sum`.
+static llvm::Error addBytes(Value value, int64_t &sum, const ModelFacts &facts) {
+  std::optional<int64_t> bytes = bytesOf(cast<RankedTensorType>(value.getType()));
+  if (std::optional<int64_t> total = bytes ? llvm::checkedAdd(sum, *bytes) : std::nullopt) {
+    sum = *total;
+    return llvm::Error::success();
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << facts.file << ": ";
+  if (auto name = dyn_cast<NameLoc>(value.getLoc()))
+    os << "value '" << name.getName().getValue() << "', ";
+  os << value.getType() << ", " << (bytes ? "and all before it need" : "needs")
+     << " 2^63 bytes or more; lower --batch, --seq or --layers";
+  return llvm::createStringError(text);
+}
+
+llvm::Error importer::checkBytes(func::FuncOp function, const ModelFacts &facts) {
+  int64_t sum = 0;
+  Block &body = function.getBody().front();
+  for (Value argument : body.getArguments())
+    if (llvm::Error error = addBytes(argument, sum, facts))
+      return error;
+  for (Operation &op : body)
+    for (Value result : op.getResults())
+      if (llvm::Error error = addBytes(result, sum, facts))
+        return error;
+  return llvm::Error::success();
+}
+
+llvm::Error importer::checkGraph(ModuleOp module, const ModelFacts &facts) {
+  std::string text;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    llvm::raw_string_ostream(text) << ": " << diagnostic.str();
+    return success();
+  });
+  if (succeeded(verify(module)))
+    return llvm::Error::success();
+  return llvm::createStringError(facts.file + ": the imported graph is not valid" + text);
+}

@@ -1,0 +1,74 @@
+//===- ReadModel.cpp - From a config.json to a Model -----------------------===//
+
+#include "llmmem/Import/Import.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace llmmem;
+using namespace llmmem::importer;
+using llvm::StringRef;
+using llvm::Twine;
+
+/// Far beyond any model; a slip of the keyboard must not fill the memory with ops.
+static constexpr int64_t kMostLayers = 65536;
+
+static llvm::Expected<const Family *> findFamily(ConfigReader &config) {
+  auto names = llvm::map_to_vector(families(), [](const Family &f) { return f.modelType; });
+  std::string modelType = config.choice("model_type", names);
+  if (llvm::Error error =
+          config.takeError("model_type is one of " + llvm::join(names, ", ") + "; a config"))
+    return std::move(error);
+  return llvm::find_if(families(), [&](const Family &f) { return f.modelType == modelType; });
+}
+
+/// What the public library would load the weights as: float32 where the config does not say.
+static ElementKind readElementKind(ConfigReader &config, const ImportOptions &options) {
+  if (options.dtype)
+    return *options.dtype;
+  StringRef key = config.has("dtype") ? "dtype" : "torch_dtype"; // the newer name first
+  std::string text = config.optionalText(key).value_or("float32");
+  if (text != "bfloat16" && text != "float32" && text != "float64")
+    config.fail("key '" + key + "' is \"" + text +
+                "\", expected one of bfloat16, float32, float64; --dtype overrides it");
+  return text == "bfloat16"  ? ElementKind::BF16
+         : text == "float64" ? ElementKind::F64
+                             : ElementKind::F32;
+}
+
+llvm::Expected<std::unique_ptr<Model>> importer::readModel(StringRef text, StringRef file,
+                                                           const ImportOptions &options) {
+  llvm::Expected<llvm::json::Object> object = parseConfig(text, file);
+  if (!object)
+    return object.takeError();
+  ConfigReader typeReader(*object, file);
+  llvm::Expected<const Family *> family = findFamily(typeReader);
+  if (!family)
+    return family.takeError();
+
+  ConfigReader config(*object, file);
+  std::unique_ptr<Model> model = (*family)->read(config, options);
+  model->facts.dtype = readElementKind(config, options);
+  model->facts.file = file.str();
+  model->facts.layers = options.layers.value_or(model->facts.layers);
+  if (model->facts.layers < 1 || model->facts.layers > kMostLayers)
+    config.fail("the model has " + Twine(model->facts.layers) + " layers, supported are 1 to " +
+                Twine(kMostLayers));
+  if (llvm::Error error = config.takeError(("a " + (*family)->modelType + " config").str()))
+    return std::move(error);
+  return model;
+}
+
+llvm::Expected<int64_t> importer::countParameters(const Model &model) {
+  std::optional<int64_t> count = 0;
+  for (const Parameter &parameter : model.parameters()) {
+    std::optional<int64_t> elements = 1;
+    for (int64_t dim : parameter.shape)
+      elements = elements ? llvm::checkedMul(*elements, dim) : std::nullopt;
+    count = count && elements ? llvm::checkedAdd(*count, *elements) : std::nullopt;
+    if (!count)
+      return llvm::createStringError("the model has 2^63 parameters or more, counted up to '" +
+                                     parameter.name + "'");
+  }
+  return *count;
+}

@@ -1,0 +1,181 @@
+//===- llmmem-import.cpp - A transformer graph from a config.json ----------===//
+
+#include "llmmem/Import/Import.h"
+#include "llmmem/Planning/TextFile.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OperationSupport.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cl = llvm::cl;
+namespace llm = llmmem::llm;
+using namespace llmmem::importer;
+
+namespace {
+
+cl::OptionCategory category("llmmem-import");
+
+cl::opt<std::string> input(cl::Positional, cl::desc("<config.json>"), cl::init("-"),
+                           cl::cat(category));
+cl::opt<std::string> output("o", cl::desc("Where to write (default: -, stdout)"),
+                            cl::value_desc("file"), cl::init("-"), cl::cat(category));
+cl::opt<int64_t> batch("batch", cl::desc("Sequences in a step"), cl::value_desc("B"),
+                       cl::cat(category));
+cl::opt<int64_t> seq("seq", cl::desc("Tokens in a sequence"), cl::value_desc("S"),
+                     cl::cat(category));
+cl::opt<int64_t> layers("layers", cl::desc("Layers (default: the config's own)"),
+                        cl::value_desc("N"), cl::cat(category));
+cl::opt<ElementKind>
+    dtype("dtype", cl::desc("Type of parameters and activations (default: the config's own):"),
+          cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
+                     clEnumValN(ElementKind::F32, "f32", "float32"),
+                     clEnumValN(ElementKind::F64, "f64", "float64, for checks of gradients")),
+          cl::cat(category));
+cl::opt<AttentionForm>
+    attention("attention", cl::desc("Form of attention (default: flash):"),
+              cl::values(clEnumValN(AttentionForm::Flash, "flash", "one op, scores never held"),
+                         clEnumValN(AttentionForm::Unfused, "unfused",
+                                    "scores, mask, softmax, dropout, values")),
+              cl::cat(category));
+cl::opt<double> dropout("dropout",
+                        cl::desc("Probability of all dropouts that the family has (default: the "
+                                 "config's own; gpt2: embedding, attention, residual; others: "
+                                 "attention)"),
+                        cl::value_desc("P"), cl::cat(category));
+cl::opt<MaskForm>
+    masks("dropout-masks", cl::desc("How the backward gets dropout masks (default: seeded):"),
+          cl::values(clEnumValN(MaskForm::Seeded, "seeded", "drawn again from the seed"),
+                     clEnumValN(MaskForm::Stored, "stored",
+                                "kept, a byte an element; flash attention draws again")),
+          cl::cat(category));
+cl::opt<Mode> mode("mode", cl::desc("What to write (default: train):"),
+                   cl::values(clEnumValN(Mode::Train, "train", "@loss, to be differentiated"),
+                              clEnumValN(Mode::Forward, "forward", "@forward, giving logits")),
+                   cl::cat(category));
+cl::opt<llm::OptimizerKind>
+    optimizer("optimizer", cl::desc("Update of the parameters (default: adamw):"),
+              cl::values(clEnumValN(llm::OptimizerKind::AdamW, "adamw", "as PyTorch's"),
+                         clEnumValN(llm::OptimizerKind::SGD, "sgd", "plain gradient descent")),
+              cl::init(llm::OptimizerKind::AdamW), cl::cat(category));
+cl::opt<llm::GradientLifetime> gradients(
+    "gradients", cl::desc("How long a parameter's gradient lives (default: resident):"),
+    cl::values(clEnumValN(llm::GradientLifetime::Resident, "resident",
+                          "the whole step; micro-batches add to it"),
+               clEnumValN(llm::GradientLifetime::Transient, "transient",
+                          "until its parameter's update, which comes as early as it can")),
+    cl::init(llm::GradientLifetime::Resident), cl::cat(category));
+cl::opt<double> clipNorm("clip-norm",
+                         cl::desc("Largest global norm of the gradients (default: 0, none)"),
+                         cl::value_desc("X"), cl::init(0), cl::cat(category));
+cl::opt<double> beta1("beta1", cl::desc("Of AdamW (default: 0.9)"), cl::init(0.9),
+                      cl::cat(category));
+cl::opt<double> beta2("beta2", cl::desc("Of AdamW (default: 0.999)"), cl::init(0.999),
+                      cl::cat(category));
+cl::opt<double> eps("eps", cl::desc("Of AdamW (default: 1e-8)"), cl::init(1e-8), cl::cat(category));
+cl::opt<double> weightDecay("weight-decay",
+                            cl::desc("On parameters of two dimensions (default: 0.1 for adamw, 0 "
+                                     "for sgd)"),
+                            cl::cat(category));
+cl::opt<bool> countOnly("count-parameters",
+                        cl::desc("Print the number of parameters on stdout and nothing else"),
+                        cl::cat(category));
+
+cl::extrahelp examples(R"(
+EXAMPLES:
+  A training step of GPT-2 in bfloat16, as its public config says otherwise:
+    llmmem-import examples/configs/gpt2.json --batch 8 --seq 1024 --dtype bf16 -o gpt2.mlir
+  Two layers of Llama-3-8B, attention written out:
+    llmmem-import examples/configs/llama-3-8b.json --batch 1 --seq 8192 --layers 2 --attention unfused -o -
+  How many parameters a model has:
+    llmmem-import examples/configs/qwen2.5-7b.json --count-parameters
+)");
+
+template <typename T, typename Option>
+std::optional<T> given(const Option &option) {
+  return option.getNumOccurrences() ? std::optional<T>(option) : std::nullopt;
+}
+
+ImportOptions readOptions() {
+  ImportOptions options;
+  options.batch = batch;
+  options.seq = seq;
+  options.dtype = given<ElementKind>(dtype);
+  options.attention = attention;
+  options.dropout = given<double>(dropout);
+  options.masks = masks;
+  options.layers = given<int64_t>(layers);
+  options.mode = mode;
+  options.training = {optimizer, gradients, beta1, beta2, eps, given<double>(weightDecay),
+                      clipNorm};
+  return options;
+}
+
+int fail(const llvm::Twine &what) {
+  llvm::WithColor::error(llvm::errs(), "llmmem-import") << what << '\n';
+  return 1;
+}
+
+int fail(llvm::Error error) { return fail(llvm::toString(std::move(error))); }
+
+/// The first flag that stands without its meaning, or null.
+const cl::Option *findMisplacedFlag() {
+  if (mode != Mode::Forward)
+    return nullptr;
+  const cl::Option *training[] = {&masks, &optimizer, &gradients, &clipNorm,
+                                  &beta1, &beta2,     &eps,       &weightDecay};
+  for (const cl::Option *option : training)
+    if (option->getNumOccurrences())
+      return option;
+  return dropout > 0 ? &dropout : nullptr;
+}
+
+int writeModule(const Model &model, const ImportOptions &options) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = buildModule(context, model, options);
+  if (!module)
+    return fail(module.takeError());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  (*module)->print(os, mlir::OpPrintingFlags().printNameLocAsPrefix());
+  if (llvm::Error error = llmmem::planning::writeTextFile(output, text))
+    return fail(std::move(error));
+  return 0;
+}
+
+int run() {
+  if (const cl::Option *option = findMisplacedFlag())
+    return fail("--" + option->ArgStr + " says how to train; leave it out with --mode forward");
+  auto text = llmmem::planning::readTextFile(input);
+  if (!text)
+    return fail(text.takeError());
+  ImportOptions options = readOptions();
+  auto model = readModel((*text)->getBuffer(), input == "-" ? "<stdin>" : input.c_str(), options);
+  if (!model)
+    return fail(model.takeError());
+  if (countOnly) {
+    llvm::Expected<int64_t> count = countParameters(**model);
+    if (!count)
+      return fail(count.takeError());
+    llvm::outs() << *count << '\n';
+    return 0;
+  }
+  if (!batch.getNumOccurrences() || !seq.getNumOccurrences())
+    return fail("--batch and --seq are needed: llmmem-import config.json --batch 8 --seq 1024");
+  if (gradients == llm::GradientLifetime::Transient && clipNorm > 0)
+    llvm::WithColor::warning(llvm::errs(), "llmmem-import")
+        << "--clip-norm needs the norm of all gradients before the first update, so they all live "
+           "to the end of the backward although they are transient\n";
+  return writeModule(**model, options);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv,
+                              "A transformer graph in MLIR from a model's public config.json\n");
+  return run();
+}
