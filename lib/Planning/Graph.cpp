@@ -1,6 +1,7 @@
 //===- Graph.cpp - Who writes and who reads what ----------------------------===//
 
 #include "llmmem/Planning/Graph.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llmmem::planning;
@@ -47,11 +48,13 @@ int64_t Graph::footprint(OpIndex index) const {
     held += bytes(value);
   for (ValueIndex value : op.writes) {
     // In place is possible where any pair allows it; that two results may want the same operand only makes
-    // the bound weaker, never wrong.
-    bool shares = false;
-    for (const InPlace &pair : op.inPlace)
-      shares |= pair.write == value && !source->values[pair.read].resident && !kept[pair.read] &&
-                source->values[pair.write].bytes <= source->values[pair.read].bytes;
+    // the bound weaker, never wrong. A kept operand may die here too, if it can be made again.
+    bool shares = llvm::any_of(op.inPlace, [&](const InPlace &pair) {
+      OpIndex writer = writers[pair.read];
+      bool mayDie = !kept[pair.read] || (writer >= 0 && source->ops[writer].recompute);
+      return pair.write == value && mayDie && !source->values[pair.read].resident &&
+             source->values[pair.write].bytes <= source->values[pair.read].bytes;
+    });
     if (!shares)
       held += bytes(value);
   }

@@ -4,6 +4,7 @@
 #include "Policies/BudgetSearch.h"
 #include "Policies/Policies.h"
 #include "Solvers/Certificate.h"
+#include "Solvers/ExactSearch.h"
 #include "llmmem/Planning/Placement.h"
 #include "llvm/ADT/StringExtras.h"
 #include <chrono>
@@ -47,12 +48,15 @@ llvm::Expected<Policy> llmmem::planning::parsePolicy(llvm::StringRef text) {
                                  "budget or least-peak");
 }
 
+/// Fixed rates of work to time, so that equal flags give equal plans on every machine.
+static int64_t workFor(const PlanOptions &options, double unitsPerSecond) {
+  return static_cast<int64_t>(std::clamp(options.seconds, 0.0, 1e5) * unitsPerSecond);
+}
+
 static PackOptions packOptions(const Problem &problem, const PlanOptions &options) {
   PackOptions pack;
   pack.alignment = std::max<int64_t>(problem.alignment, 1);
-  // Fixed rate of work to time, so that equal flags give equal plans on every machine.
-  constexpr double unitsPerSecond = 20000;
-  pack.work = static_cast<int64_t>(std::clamp(options.seconds, 0.0, 1e6) * unitsPerSecond);
+  pack.work = workFor(options, 20000);
   if (problem.budget)
     pack.capacity = std::max<int64_t>(0, *problem.budget - problem.residentBytes());
   return pack;
@@ -73,7 +77,7 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Plan &plan
                             const PlanOptions &options) {
   const Problem &problem = graph.problem();
   if (!problem.budget) {
-    place(problem, plan, search.best(INT64_MAX)->steps, options);
+    place(problem, plan, search.withoutRepeats()->steps, options);
     return true;
   }
   // Sizes rounded to the alignment count the topmost buffer's padding too, which the arena does not hold.
@@ -92,8 +96,48 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Plan &plan
   return false;
 }
 
+/// Small problems: every schedule there is. Nothing where the search gave up, else whether there is a plan.
+static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const PlanOptions &options) {
+  const Problem &problem = graph.problem();
+  if (!problem.budget || !isSmall(graph))
+    return std::nullopt;
+  int64_t padding = std::max<int64_t>(problem.alignment, 1) - 1;
+  int64_t capacity = *problem.budget + padding;
+  ExactOptions exact{.repeats = true, .work = workFor(options, 100000)};
+  bool isFirst = true;
+  while (true) {
+    ExactAnswer answer = cheapestUnder(graph, capacity, exact);
+    if (answer.kind == ExactAnswer::Kind::GaveUp)
+      return std::nullopt;
+    if (answer.kind == ExactAnswer::Kind::None) {
+      plan.steps.clear();
+      if (isFirst)
+        plan.peakLowerBound = answer.leastBytes - padding;
+      return false;
+    }
+    if (isFirst) {
+      plan.costLowerBound = answer.cost;
+      plan.bound = "every schedule searched";
+    }
+    isFirst = false;
+    place(problem, plan, answer.steps, options);
+    if (fits(problem, plan))
+      return true;
+    // The live bytes fit and no packing found does: ask for less to be live.
+    capacity = std::min(capacity, profile(graph, answer.steps).peak) - 1;
+  }
+}
+
 static void planLeastPeak(const Graph &graph, BudgetSearch &search, Plan &plan,
                           const PlanOptions &options) {
+  ExactAnswer exact =
+      leastPeakExactly(graph, {.repeats = true, .work = workFor(options, 100000)});
+  if (exact.kind == ExactAnswer::Kind::Found) {
+    plan.peakLowerBound = profile(graph, exact.steps).peak -
+                          (std::max<int64_t>(graph.problem().alignment, 1) - 1);
+    place(graph.problem(), plan, std::move(exact.steps), options);
+    return;
+  }
   place(graph.problem(), plan, search.leastPeak()->steps, options);
 }
 
@@ -103,15 +147,18 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
   Plan plan;
   const PolicyEntry *entry = llvm::find_if(
       policyTable, [&](const PolicyEntry &other) { return other.kind == options.policy.kind; });
-  BudgetSearch search(graph);
+  plan.baseCost = plan.costLowerBound = graph.baseCost();
+  plan.bound = "every op once";
+  BudgetSearch search(graph, workFor(options, 4e6));
   bool found = true;
   if (entry->decide)
     place(problem, plan, entry->decide(graph, options.policy), options);
   else if (entry->kind == PolicyKind::LeastPeak)
     planLeastPeak(graph, search, plan, options);
+  else if (std::optional<bool> exact = planExactly(graph, plan, options))
+    found = *exact;
   else
     found = planUnderBudget(graph, search, plan, options);
-  plan.baseCost = graph.baseCost();
   plan.status = found && fits(problem, plan) ? Status::Feasible : Status::Unknown;
   certify(graph, search, found, plan);
   plan.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -1,6 +1,7 @@
 //===- Schedule.cpp - What an execution order costs and holds ----------------===//
 
 #include "llmmem/Planning/Schedule.h"
+#include "llmmem/Planning/InPlace.h"
 #include <algorithm>
 #include <numeric>
 
@@ -49,21 +50,11 @@ std::vector<Instance> llmmem::planning::instances(const Graph &graph,
   return lifetimes(graph, steps).list;
 }
 
-/// Bytes that the in-place results of `op` at `step` take from operands read for the last time.
-static int64_t sharedBytes(const Graph &graph, const Op &op, int32_t step,
-                           llvm::ArrayRef<int32_t> lastRead) {
+int64_t llmmem::planning::sharedBytes(const Graph &graph, const Op &op,
+                                      llvm::function_ref<bool(ValueIndex)> dies) {
   int64_t shared = 0;
-  llvm::SmallVector<ValueIndex, 4> taken;
-  for (const InPlace &pair : op.inPlace) {
-    const Value &read = graph.problem().values[pair.read];
-    const Value &write = graph.problem().values[pair.write];
-    if (read.resident || write.bytes > read.bytes || lastRead[pair.read] != step ||
-        llvm::is_contained(taken, pair.read) || llvm::is_contained(taken, pair.write))
-      continue;
-    taken.push_back(pair.read);
-    taken.push_back(pair.write);
+  for (const InPlace &pair : chooseInPlace(graph.problem(), op, dies))
     shared += graph.bytes(pair.write);
-  }
   return shared;
 }
 
@@ -92,7 +83,7 @@ Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> st
     live += change[step];
     int64_t held = live + graph.workspace(steps[step]);
     if (!op.inPlace.empty())
-      held -= sharedBytes(graph, op, step, lastRead);
+      held -= sharedBytes(graph, op, [&](ValueIndex value) { return lastRead[value] == step; });
     enter(step);
     result.cost += op.cost;
     result.bytes[step] = held;

@@ -11,6 +11,7 @@
 #define LLMMEM_PLANNING_SCHEDULE_H
 
 #include "llmmem/Planning/Graph.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace llmmem::planning {
 
@@ -34,6 +35,9 @@ std::vector<OpIndex> givenOrder(const Graph &graph);
 
 /// All instances of `steps`, by the step that writes them, inputs first.
 std::vector<Instance> instances(const Graph &graph, llvm::ArrayRef<OpIndex> steps);
+
+/// Bytes that the results of one run of `op` take from operands that die there.
+int64_t sharedBytes(const Graph &graph, const Op &op, llvm::function_ref<bool(ValueIndex)> dies);
 
 Profile profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps);
 

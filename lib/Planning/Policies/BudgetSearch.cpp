@@ -3,6 +3,9 @@
 #include "BudgetSearch.h"
 #include "../Solvers/ChainProgram.h"
 #include "../Solvers/Editor.h"
+#include "../Solvers/Eviction.h"
+#include "../Solvers/ExactSearch.h"
+#include "../Solvers/OrderSearch.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -14,8 +17,8 @@ static constexpr int32_t nestedLevels = 160;
 /// Longer chains are not tabulated: the table is quadratic in the number of parts.
 static constexpr int32_t mostNestedParts = 200;
 
-BudgetSearch::BudgetSearch(const Graph &graph)
-    : graph(graph), chain(findChain(graph, givenOrder(graph))) {
+BudgetSearch::BudgetSearch(const Graph &graph, int64_t work)
+    : graph(graph), chain(findChain(graph, givenOrder(graph))), work(work) {
   std::vector<OpIndex> order = givenOrder(graph);
   Profile usage = profile(graph, order);
   keepPeak = usage.peak;
@@ -93,9 +96,50 @@ void BudgetSearch::solveLadder(int64_t capacity) {
     solveFlat(flatFloor + index * width);
 }
 
+/// Order first: it is free.
+void BudgetSearch::solveOrder() {
+  if (hasOrder)
+    return;
+  hasOrder = true;
+  std::vector<OpIndex> order;
+  ExactAnswer exact = leastPeakExactly(graph, {.repeats = false, .work = work / 4});
+  if (exact.kind == ExactAnswer::Kind::Found)
+    order = std::move(exact.steps);
+  else
+    order = improveOrder(graph, givenOrder(graph), work);
+  Profile usage = profile(graph, order);
+  if (usage.peak < keepPeak)
+    found.push_back({std::move(order), usage.cost, usage.peak});
+}
+
+const Candidate *BudgetSearch::withoutRepeats() {
+  solveOrder();
+  const Candidate *best = &found.front();
+  for (const Candidate &candidate : found)
+    if (candidate.cost == graph.baseCost() && candidate.peak < best->peak)
+      best = &candidate;
+  return best;
+}
+
+/// For graphs that are no chains, and for chains small enough that a second opinion costs little.
+void BudgetSearch::solveByEviction(int64_t capacity) {
+  constexpr int32_t cheapSize = 1200;
+  if (graph.numOps() > cheapSize && cheapest(capacity))
+    return;
+  std::vector<std::vector<OpIndex>> starts{givenOrder(graph)};
+  const Candidate *ordered = withoutRepeats();
+  if (ordered->peak < keepPeak)
+    starts.push_back(ordered->steps);
+  for (std::vector<OpIndex> &start : starts)
+    if (evictUntilFits(graph, start, capacity, work))
+      consider(std::move(start), capacity);
+}
+
 const Candidate *BudgetSearch::best(int64_t capacity) {
-  if (keepPeak <= capacity)
-    return cheapest(capacity);
+  if (keepPeak > capacity)
+    solveOrder();
+  if (const Candidate *free = cheapest(capacity); free && free->cost == graph.baseCost())
+    return free;
   if (!options) {
     options = std::make_unique<ChainOptions>(findOptions(graph, chain, mostChoices));
     // The last choice holds the inputs of the parts alone.
@@ -108,8 +152,9 @@ const Candidate *BudgetSearch::best(int64_t capacity) {
     solveNested();
     const Candidate *nested = cheapest(capacity);
     if (nested)
-      consider(nested->steps, capacity);
+      consider(std::vector<OpIndex>(nested->steps), capacity);
   }
+  solveByEviction(capacity);
   return cheapest(capacity);
 }
 

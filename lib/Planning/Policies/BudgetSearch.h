@@ -22,11 +22,14 @@ struct Candidate {
 
 class BudgetSearch {
 public:
-  explicit BudgetSearch(const Graph &graph);
+  /// `work` bounds what may be spent on orders and on general graphs (steps looked at).
+  BudgetSearch(const Graph &graph, int64_t work);
   ~BudgetSearch();
 
   /// The cheapest candidate known whose peak is at most `capacity`, nullptr where none is.
   const Candidate *best(int64_t capacity);
+  /// The least-peak order found with nothing recomputed.
+  const Candidate *withoutRepeats();
   /// The candidate of the least peak that can be found.
   const Candidate *leastPeak();
 
@@ -38,6 +41,8 @@ private:
   void solveFlat(int64_t capacity);
   void solveNested();
   void solveLadder(int64_t capacity);
+  void solveByEviction(int64_t capacity);
+  void solveOrder();
   const Candidate *cheapest(int64_t capacity) const;
 
   const Graph &graph;
@@ -45,7 +50,8 @@ private:
   int64_t keepPeak = 0;
   std::unique_ptr<ChainOptions> options;
   std::vector<Candidate> found;
-  bool hasNested = false;
+  bool hasNested = false, hasOrder = false;
+  int64_t work;
   int64_t flatFloor = 0; // peak of the leanest choice without nested recomputation
 };
 

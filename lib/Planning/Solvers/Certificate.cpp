@@ -168,24 +168,26 @@ static std::vector<OpIndex> largestOps(const Graph &graph) {
 void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, bool found, Plan &plan) {
   const Problem &problem = graph.problem();
   PeakBound bound = peakLowerBound(graph);
-  plan.costLowerBound = graph.baseCost();
-  plan.bound = "every op once";
   bool isTight = problem.budget && *problem.budget < search.keepingPeak();
+  bool isExact = plan.peakLowerBound > bound.bytes; // by a search of every schedule
   std::vector<ValueIndex> beside;
-  if (isTight && !found && graph.numOps() > 0)
+  if (isTight && !found && !isExact && graph.numOps() > 0)
     raisePeakBound(graph, largestOps(graph), bound, beside);
-  if (isTight && found && plan.cost > graph.baseCost())
+  if (isTight && found && plan.cost > plan.costLowerBound)
     CostCertifier(graph, search.mainChain(), plan.steps).run(*problem.budget, plan);
-  plan.peakLowerBound = bound.bytes;
+  plan.peakLowerBound = std::max(plan.peakLowerBound, bound.bytes);
   if (plan.status == Status::Feasible)
     return;
-  if (problem.budget && bound.bytes > *problem.budget) {
+  if (problem.budget && plan.peakLowerBound > *problem.budget) {
     plan.status = Status::Infeasible;
     if (bound.op >= 0) {
       llvm::append_range(beside, graph.op(bound.op).reads);
       llvm::append_range(beside, graph.op(bound.op).writes);
     }
-    addWitness(graph, bound, plan, /*proved=*/true, bound.bytes, bound.op, std::move(beside));
+    addWitness(graph, bound, plan, /*proved=*/true, plan.peakLowerBound, bound.op,
+               std::move(beside));
+    if (plan.peakLowerBound > bound.bytes)
+      plan.witness->why = "every schedule was searched: none holds less at its fullest step";
   } else if (const Candidate *least = search.leastPeak()) {
     witnessOfSearch(graph, bound, *least, plan);
   }

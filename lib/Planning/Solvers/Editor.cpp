@@ -97,20 +97,9 @@ int32_t Editor::lastReadFrom(ValueIndex value, int32_t step) const {
 int64_t Editor::shared(int32_t step) const {
   if (!alive[step])
     return 0;
-  const Op &op = graph.op(steps[step]);
-  int64_t sum = 0;
-  llvm::SmallVector<ValueIndex, 4> taken;
-  for (const InPlace &pair : op.inPlace) {
-    const Value &read = graph.problem().values[pair.read];
-    const Value &write = graph.problem().values[pair.write];
-    if (read.resident || write.bytes > read.bytes || llvm::is_contained(taken, pair.read) ||
-        llvm::is_contained(taken, pair.write) || lastReadFrom(pair.read, step) != step)
-      continue;
-    taken.push_back(pair.read);
-    taken.push_back(pair.write);
-    sum += graph.bytes(pair.write);
-  }
-  return sum;
+  return sharedBytes(graph, graph.op(steps[step]), [&](ValueIndex value) {
+    return lastReadFrom(value, step) == step;
+  });
 }
 
 bool Editor::tryRemove(int32_t step, int64_t capacity) {

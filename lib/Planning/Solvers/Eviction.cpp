@@ -1,0 +1,153 @@
+//===- Eviction.cpp - Recomputation on any graph ---------------------------------===//
+
+#include "Eviction.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+namespace {
+/// Drop an instance at the fullest step: run `ops` again before step `before`.
+struct Proposal {
+  double score; // cost per byte freed
+  int32_t before;
+  std::vector<OpIndex> ops; // in the order to run
+};
+
+class Evictor {
+public:
+  Evictor(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int64_t work)
+      : graph(graph), steps(steps), capacity(capacity), work(work) {}
+  bool run();
+
+private:
+  std::vector<Proposal> propose(const Profile &usage) const;
+  bool addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
+                 std::vector<OpIndex> &ops) const;
+  int32_t nextRead(ValueIndex value, int32_t step) const;
+  int64_t excess(const Profile &usage) const;
+  void index();
+
+  const Graph &graph;
+  std::vector<OpIndex> &steps;
+  int64_t capacity;
+  int64_t work;
+  std::vector<Instance> lives;
+  std::vector<std::vector<int32_t>> livesOf; // per value, by step
+  std::vector<std::vector<int32_t>> readsOf; // per value, steps
+};
+} // namespace
+
+void Evictor::index() {
+  lives = instances(graph, steps);
+  livesOf.assign(graph.numValues(), {});
+  readsOf.assign(graph.numValues(), {});
+  for (size_t at = 0; at < lives.size(); ++at)
+    livesOf[lives[at].value].push_back(static_cast<int32_t>(at));
+  for (int32_t step = 0; step < static_cast<int32_t>(steps.size()); ++step)
+    for (ValueIndex value : graph.op(steps[step]).reads)
+      readsOf[value].push_back(step);
+}
+
+int32_t Evictor::nextRead(ValueIndex value, int32_t step) const {
+  auto it = llvm::upper_bound(readsOf[value], step);
+  return it == readsOf[value].end() ? -1 : *it;
+}
+
+/// All bytes over the capacity, over all steps: falls with each change that is taken.
+int64_t Evictor::excess(const Profile &usage) const {
+  int64_t sum = 0;
+  for (int64_t bytes : usage.bytes)
+    if (bytes > capacity && sum < INT64_MAX / 4)
+      sum += bytes - capacity;
+  return sum;
+}
+
+/// Appends what must run before `before` so that `value` is there, without anything new held at `fullest`.
+bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
+                        std::vector<OpIndex> &ops) const {
+  constexpr int deepest = 12;
+  OpIndex writer = graph.writer(value);
+  if (writer < 0 || !graph.op(writer).recompute || depth > deepest)
+    return false;
+  if (llvm::is_contained(ops, writer))
+    return true;
+  for (ValueIndex read : graph.op(writer).reads) {
+    if (graph.problem().values[read].resident)
+      continue;
+    // The instance that is current just before `before`.
+    const Instance *current = nullptr;
+    for (int32_t at : livesOf[read])
+      if (lives[at].from < before)
+        current = &lives[at];
+    // Held at the fullest step anyway, or born after it: holding it a little longer is free there.
+    bool costsNothing =
+        current && (current->to >= fullest || current->from > fullest || graph.bytes(read) == 0);
+    if (!costsNothing && !addRepeat(read, before, fullest, depth + 1, ops))
+      return false;
+  }
+  ops.push_back(writer);
+  return true;
+}
+
+std::vector<Proposal> Evictor::propose(const Profile &usage) const {
+  std::vector<Proposal> proposals;
+  int32_t fullest = usage.peakStep;
+  for (const Instance &instance : lives) {
+    if (instance.from >= fullest || instance.to <= fullest || graph.bytes(instance.value) == 0)
+      continue;
+    const Op &op = graph.op(steps[fullest]);
+    if (llvm::is_contained(op.reads, instance.value))
+      continue;
+    int32_t before = nextRead(instance.value, fullest);
+    if (before < 0)
+      before = static_cast<int32_t>(steps.size()); // kept to the end
+    Proposal proposal{0, before, {}};
+    if (!addRepeat(instance.value, before, fullest, 0, proposal.ops))
+      continue;
+    int64_t cost = 0;
+    for (OpIndex again : proposal.ops)
+      cost += graph.op(again).cost;
+    // Long idle times are worth a little: they relieve other full steps too.
+    double idle = double(before - fullest) / double(steps.size());
+    proposal.score = (double(cost) + 1e-3) / (double(graph.bytes(instance.value)) * (1 + idle));
+    proposals.push_back(std::move(proposal));
+  }
+  llvm::stable_sort(proposals,
+                    [](const Proposal &a, const Proposal &b) { return a.score < b.score; });
+  return proposals;
+}
+
+bool Evictor::run() {
+  Profile usage = profile(graph, steps);
+  int64_t over = excess(usage);
+  while (over > 0) {
+    index();
+    bool progressed = false;
+    for (const Proposal &proposal : propose(usage)) {
+      std::vector<OpIndex> changed = steps;
+      changed.insert(changed.begin() + proposal.before, proposal.ops.begin(), proposal.ops.end());
+      Profile now = profile(graph, changed);
+      work -= static_cast<int64_t>(changed.size());
+      int64_t left = excess(now);
+      if (left < over) {
+        steps = std::move(changed);
+        usage = std::move(now);
+        over = left;
+        progressed = true;
+        break;
+      }
+      if (work < 0)
+        return false;
+    }
+    if (!progressed || work < 0)
+      return false;
+  }
+  return true;
+}
+
+bool llmmem::planning::evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps,
+                                      int64_t capacity, int64_t work) {
+  bool fits = Evictor(graph, steps, capacity, work).run();
+  dropUselessRepeats(graph, steps);
+  return fits;
+}

@@ -1,0 +1,164 @@
+//===- OrderSearch.cpp - Least-peak orders without repeats ----------------------===//
+
+#include "OrderSearch.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+namespace {
+/// A partial order: what it still waits for, and what it holds.
+struct Partial {
+  std::vector<int32_t> unread;  // per value: readers that have not run
+  std::vector<int32_t> missing; // per op: operands not yet written
+  std::vector<OpIndex> ready;
+  std::vector<OpIndex> order;
+  int64_t live = 0;
+  int64_t peak = 0;
+  uint64_t key = 0; // of the set of ops that ran
+};
+
+struct Step {
+  int64_t peak, live;
+  int32_t place; // in the order to start from: ties go to it
+  int32_t parent;
+  OpIndex op;
+  uint64_t key;
+};
+
+class Beam {
+public:
+  Beam(const Graph &graph, llvm::ArrayRef<OpIndex> start) : graph(graph), place(graph.numOps()) {
+    for (size_t index = 0; index < start.size(); ++index)
+      place[start[index]] = static_cast<int32_t>(index);
+  }
+  std::vector<OpIndex> run(size_t width, int64_t limit);
+
+private:
+  Partial empty() const;
+  Step look(const Partial &partial, int32_t parent, OpIndex op) const;
+  void apply(Partial &partial, const Step &step) const;
+  static uint64_t keyOf(OpIndex op) { // splitmix64
+    uint64_t x = (uint64_t(op) + 1) * 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+  }
+
+  const Graph &graph;
+  std::vector<int32_t> place;
+};
+} // namespace
+
+Partial Beam::empty() const {
+  Partial partial;
+  partial.unread.resize(graph.numValues());
+  partial.missing.assign(graph.numOps(), 0);
+  partial.live = partial.peak = graph.residentBytes();
+  for (ValueIndex value = 0; value < graph.numValues(); ++value) {
+    partial.unread[value] =
+        static_cast<int32_t>(graph.readers(value).size()) + (graph.isKept(value) ? 1 : 0);
+    if (graph.writer(value) < 0 && partial.unread[value] > 0)
+      partial.live += graph.bytes(value);
+    if (graph.writer(value) >= 0)
+      for (OpIndex reader : graph.readers(value))
+        ++partial.missing[reader];
+  }
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (partial.missing[op] == 0)
+      partial.ready.push_back(op);
+  return partial;
+}
+
+Step Beam::look(const Partial &partial, int32_t parent, OpIndex op) const {
+  const Op &data = graph.op(op);
+  int64_t held = partial.live + graph.workspace(op), live = partial.live;
+  for (ValueIndex value : data.writes) {
+    held += graph.bytes(value);
+    if (partial.unread[value] > 0)
+      live += graph.bytes(value);
+  }
+  for (ValueIndex value : data.reads)
+    if (partial.unread[value] == 1)
+      live -= graph.bytes(value);
+  if (!data.inPlace.empty())
+    held -= sharedBytes(graph, data, [&](ValueIndex value) { return partial.unread[value] == 1; });
+  return {std::max(partial.peak, held), live, place[op], parent, op, partial.key ^ keyOf(op)};
+}
+
+void Beam::apply(Partial &partial, const Step &step) const {
+  const Op &data = graph.op(step.op);
+  llvm::erase(partial.ready, step.op);
+  for (ValueIndex value : data.reads)
+    --partial.unread[value];
+  for (ValueIndex value : data.writes)
+    for (OpIndex reader : graph.readers(value))
+      if (--partial.missing[reader] == 0)
+        partial.ready.push_back(reader);
+  partial.order.push_back(step.op);
+  partial.live = step.live;
+  partial.peak = step.peak;
+  partial.key = step.key;
+}
+
+/// The best order of a beam that many states wide, empty where every one of them exceeds `limit`.
+std::vector<OpIndex> Beam::run(size_t width, int64_t limit) {
+  std::vector<Partial> beam{empty()};
+  for (int32_t length = 0; length < graph.numOps(); ++length) {
+    std::vector<Step> steps;
+    for (size_t parent = 0; parent < beam.size(); ++parent)
+      for (OpIndex op : beam[parent].ready)
+        if (Step step = look(beam[parent], static_cast<int32_t>(parent), op); step.peak < limit)
+          steps.push_back(step);
+    llvm::sort(steps, [](const Step &a, const Step &b) {
+      return std::tie(a.peak, a.live, a.place, a.parent) <
+             std::tie(b.peak, b.live, b.place, b.parent);
+    });
+    llvm::DenseSet<uint64_t> seen;
+    std::vector<Step> chosen;
+    for (const Step &step : steps) {
+      if (chosen.size() == width)
+        break;
+      if (seen.insert(step.key >> 1).second)
+        chosen.push_back(step);
+    }
+    if (chosen.empty())
+      return {};
+    std::vector<int32_t> uses(beam.size(), 0);
+    for (const Step &step : chosen)
+      ++uses[step.parent];
+    std::vector<Partial> next;
+    next.reserve(chosen.size());
+    for (const Step &step : chosen) {
+      bool isLast = --uses[step.parent] == 0;
+      next.push_back(isLast ? std::move(beam[step.parent]) : beam[step.parent]);
+      apply(next.back(), step);
+    }
+    beam = std::move(next);
+  }
+  return beam.empty() ? std::vector<OpIndex>() : beam[0].order;
+}
+
+std::vector<OpIndex> llmmem::planning::improveOrder(const Graph &graph, std::vector<OpIndex> start,
+                                                    int64_t work) {
+  int64_t peak = profile(graph, start).peak;
+  int64_t floor = graph.residentBytes();
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    floor = std::max(floor, graph.residentBytes() + graph.footprint(op));
+  int64_t cost = int64_t(graph.numOps()) * (graph.numOps() + graph.numValues()) / 8 + 1;
+  constexpr int64_t widest = 64;
+  for (int64_t width = 1; width <= widest && peak > floor; width *= 4) {
+    if (width * cost > work)
+      break;
+    std::vector<OpIndex> order = Beam(graph, start).run(static_cast<size_t>(width), peak);
+    if (order.empty())
+      continue;
+    int64_t found = profile(graph, order).peak;
+    if (found < peak) {
+      peak = found;
+      start = std::move(order);
+    }
+  }
+  return start;
+}
