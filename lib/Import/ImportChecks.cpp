@@ -6,7 +6,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/CheckedArithmetic.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
 #include <cmath>
 #include <limits>
 
@@ -19,8 +19,10 @@ using namespace llmmem::importer;
 //===----------------------------------------------------------------------===//
 
 static llvm::Error refuse(StringRef flag, double value, StringRef expected) {
-  return llvm::createStringError(flag + " is " + llvm::formatv("{0:g}", value).str() +
-                                 ", expected " + expected);
+  std::string text;
+  llvm::raw_string_ostream(text) << flag << " is " << llvm::format("%g", value) << ", expected "
+                                 << expected;
+  return llvm::createStringError(text);
 }
 
 llvm::Error importer::checkTraining(const TrainingOptions &training) {

@@ -15,9 +15,10 @@ static constexpr int64_t kMostLayers = 65536;
 
 static llvm::Expected<const Family *> findFamily(ConfigReader &config) {
   auto names = llvm::map_to_vector(families(), [](const Family &f) { return f.modelType; });
+  if (!config.has("model_type"))
+    config.fail("missing key 'model_type', one of " + llvm::join(names, ", "));
   std::string modelType = config.choice("model_type", names);
-  if (llvm::Error error =
-          config.takeError("model_type is one of " + llvm::join(names, ", ") + "; a config"))
+  if (llvm::Error error = config.takeError("a config"))
     return std::move(error);
   return llvm::find_if(families(), [&](const Family &f) { return f.modelType == modelType; });
 }

@@ -17,6 +17,26 @@ namespace {
 
 cl::OptionCategory category("llmmem-import");
 
+/// As LLVM's parser of named values, and says which there are where one is wrong.
+template <typename T>
+class ChoiceParser : public cl::parser<T> {
+public:
+  using cl::parser<T>::parser;
+
+  bool parse(cl::Option &option, llvm::StringRef name, llvm::StringRef text, T &value) {
+    std::string names;
+    for (unsigned i = 0; i < this->getNumOptions(); ++i) {
+      if (this->getOption(i) == text)
+        return cl::parser<T>::parse(option, name, text, value);
+      names += (i ? ", " : "") + this->getOption(i).str();
+    }
+    return option.error("'" + text + "' is not one of " + names);
+  }
+};
+
+template <typename T>
+using Choice = cl::opt<T, /*ExternalStorage=*/false, ChoiceParser<T>>;
+
 cl::opt<std::string> input(cl::Positional, cl::desc("<config.json>"), cl::init("-"),
                            cl::cat(category));
 cl::opt<std::string> output("o", cl::desc("Where to write (default: -, stdout)"),
@@ -27,13 +47,13 @@ cl::opt<int64_t> seq("seq", cl::desc("Tokens in a sequence"), cl::value_desc("S"
                      cl::cat(category));
 cl::opt<int64_t> layers("layers", cl::desc("Layers (default: the config's own)"),
                         cl::value_desc("N"), cl::cat(category));
-cl::opt<ElementKind>
+Choice<ElementKind>
     dtype("dtype", cl::desc("Type of parameters and activations (default: the config's own):"),
           cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
                      clEnumValN(ElementKind::F32, "f32", "float32"),
                      clEnumValN(ElementKind::F64, "f64", "float64, for checks of gradients")),
           cl::cat(category));
-cl::opt<AttentionForm>
+Choice<AttentionForm>
     attention("attention", cl::desc("Form of attention (default: flash):"),
               cl::values(clEnumValN(AttentionForm::Flash, "flash", "one op, scores never held"),
                          clEnumValN(AttentionForm::Unfused, "unfused",
@@ -44,22 +64,22 @@ cl::opt<double> dropout("dropout",
                                  "config's own; gpt2: embedding, attention, residual; others: "
                                  "attention)"),
                         cl::value_desc("P"), cl::cat(category));
-cl::opt<MaskForm>
+Choice<MaskForm>
     masks("dropout-masks", cl::desc("How the backward gets dropout masks (default: seeded):"),
           cl::values(clEnumValN(MaskForm::Seeded, "seeded", "drawn again from the seed"),
                      clEnumValN(MaskForm::Stored, "stored",
                                 "kept, a byte an element; flash attention draws again")),
           cl::cat(category));
-cl::opt<Mode> mode("mode", cl::desc("What to write (default: train):"),
-                   cl::values(clEnumValN(Mode::Train, "train", "@loss, to be differentiated"),
-                              clEnumValN(Mode::Forward, "forward", "@forward, giving logits")),
-                   cl::cat(category));
-cl::opt<llm::OptimizerKind>
+Choice<Mode> mode("mode", cl::desc("What to write (default: train):"),
+                  cl::values(clEnumValN(Mode::Train, "train", "@loss, to be differentiated"),
+                             clEnumValN(Mode::Forward, "forward", "@forward, giving logits")),
+                  cl::cat(category));
+Choice<llm::OptimizerKind>
     optimizer("optimizer", cl::desc("Update of the parameters (default: adamw):"),
               cl::values(clEnumValN(llm::OptimizerKind::AdamW, "adamw", "as PyTorch's"),
                          clEnumValN(llm::OptimizerKind::SGD, "sgd", "plain gradient descent")),
               cl::init(llm::OptimizerKind::AdamW), cl::cat(category));
-cl::opt<llm::GradientLifetime> gradients(
+Choice<llm::GradientLifetime> gradients(
     "gradients", cl::desc("How long a parameter's gradient lives (default: resident):"),
     cl::values(clEnumValN(llm::GradientLifetime::Resident, "resident",
                           "the whole step; micro-batches add to it"),
@@ -79,7 +99,7 @@ cl::opt<double> weightDecay("weight-decay",
                                      "for sgd)"),
                             cl::cat(category));
 cl::opt<bool> countOnly("count-parameters",
-                        cl::desc("Print the number of parameters on stdout and nothing else"),
+                        cl::desc("Write the exact number of parameters in place of the graph"),
                         cl::cat(category));
 
 cl::extrahelp examples(R"(
@@ -131,6 +151,12 @@ const cl::Option *findMisplacedFlag() {
   return dropout > 0 ? &dropout : nullptr;
 }
 
+int write(llvm::StringRef text) {
+  if (llvm::Error error = llmmem::planning::writeTextFile(output, text))
+    return fail(std::move(error));
+  return 0;
+}
+
 int writeModule(const Model &model, const ImportOptions &options) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = buildModule(context, model, options);
@@ -139,9 +165,7 @@ int writeModule(const Model &model, const ImportOptions &options) {
   std::string text;
   llvm::raw_string_ostream os(text);
   (*module)->print(os, mlir::OpPrintingFlags().printNameLocAsPrefix());
-  if (llvm::Error error = llmmem::planning::writeTextFile(output, text))
-    return fail(std::move(error));
-  return 0;
+  return write(text);
 }
 
 int run() {
@@ -158,8 +182,7 @@ int run() {
     llvm::Expected<int64_t> count = countParameters(**model);
     if (!count)
       return fail(count.takeError());
-    llvm::outs() << *count << '\n';
-    return 0;
+    return write(llvm::Twine(*count).str() + "\n");
   }
   if (!batch.getNumOccurrences() || !seq.getNumOccurrences())
     return fail("--batch and --seq are needed: llmmem-import config.json --batch 8 --seq 1024");
