@@ -5,4 +5,35 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turns a planned step into calls of kernels on views of one arena";
+  let description = [{
+    *Requires*: a straight-line function with `llm.arena`, whose ops carry `llm.offsets` (and `llm.workspace`) and
+    have kernels (`KernelOpInterface`). *Ensures*: the function takes the arena, then a flat buffer for each argument,
+    then one for each result that is not donated; its body is calls on `memref.view`s of the arena, one kernel for
+    all equal ops, and nothing allocates.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"step\"", "The function to convert">,
+    Option<"poison", "poison", "bool", "false",
+           "Fill each range of the arena with 0xFF when its value dies (to catch reads of dead bytes)">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "Distinct kernels">,
+    Statistic<"numCalls", "calls", "Calls of kernels">,
+  ];
+}
+
+def ExpandKernelNumbers : Pass<"expand-kernel-numbers"> {
+  let summary = "Turns transcendental functions of f32 into polynomials, and roundings to bf16 into integer arithmetic";
+  let description = [{
+    *Ensures*: what is left gives the same bits on any machine and in any number of lanes.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
 #endif // LLMMEM_CONVERSION_PASSES

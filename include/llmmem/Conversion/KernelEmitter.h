@@ -1,0 +1,170 @@
+//===- KernelEmitter.h - Writing kernels as one would write C --------------===//
+//
+// A kernel works on flat buffers, computes in one wide type (f32, or f64 where the op touches f64)
+// and rounds where it stores. The vectors have a fixed number of lanes and sums a fixed tree, so
+// equal operands give equal bits on any machine. Example, the whole of llm.silu:
+//
+//   e.forLanes(e.result(0).size, [&](Index i, unsigned lanes) {
+//     Num x = e.load(e.operand(0), i, lanes);
+//     e.store(e.result(0), i, x / (exp(-x) + 1.0));
+//   });
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_CONVERSION_KERNELEMITTER_H
+#define LLMMEM_CONVERSION_KERNELEMITTER_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace llmmem {
+
+/// A floating-point value of a kernel: one number, or a vector of lanes. A number meets a vector as
+/// a splat.
+struct Num {
+  mlir::OpBuilder *builder = nullptr;
+  mlir::Value value;
+
+  mlir::Type type() const { return value.getType(); }
+  /// The same constant in this value's type.
+  Num like(double constant) const;
+};
+
+Num operator+(Num a, Num b);
+Num operator-(Num a, Num b);
+Num operator*(Num a, Num b);
+Num operator/(Num a, Num b);
+Num operator-(Num a);
+inline Num operator+(Num a, double b) { return a + a.like(b); }
+inline Num operator-(Num a, double b) { return a - a.like(b); }
+inline Num operator-(double a, Num b) { return b.like(a) - b; }
+inline Num operator*(Num a, double b) { return a * a.like(b); }
+inline Num operator/(Num a, double b) { return a / a.like(b); }
+inline Num operator/(double a, Num b) { return b.like(a) / b; }
+Num exp(Num x);
+Num tanh(Num x);
+Num log(Num x);
+Num sqrt(Num x);
+Num sin(Num x);
+Num cos(Num x);
+Num power(Num base, Num exponent);
+/// The larger one; a NaN wins, so that poison shows.
+Num maximum(Num a, Num b);
+/// `x` in another element type, rounded to nearest even where that is narrower.
+Num convert(Num x, mlir::Type element);
+/// a where `condition` (one bit, or one for each lane), else b.
+Num select(mlir::Value condition, Num a, Num b);
+/// All lanes together, in a fixed tree.
+Num sumOfLanes(Num x);
+Num maximumOfLanes(Num x);
+
+/// A position or a count, as an MLIR index.
+struct Index {
+  mlir::OpBuilder *builder = nullptr;
+  mlir::Value value;
+
+  Index like(int64_t constant) const;
+};
+
+Index operator+(Index a, Index b);
+Index operator-(Index a, Index b);
+Index operator*(Index a, int64_t b);
+inline Index operator+(Index a, int64_t b) { return a + a.like(b); }
+Index minimum(Index a, Index b);
+Index maximum(Index a, Index b);
+mlir::Value equal(Index a, Index b);
+mlir::Value less(Index a, Index b);
+
+/// The bytes of one tensor in row-major order: a memref of one dimension.
+struct Buffer {
+  mlir::Value memref;
+  int64_t size = 0;
+  mlir::Type element;
+
+  explicit operator bool() const { return static_cast<bool>(memref); }
+};
+
+/// A row held in registers: whole vectors, then one vector of what is left.
+using Row = llvm::SmallVector<Num>;
+
+class KernelEmitter {
+public:
+  /// Writes at the end of `block`, whose arguments are the operands' buffers, the results', and the
+  /// workspace's if the op has one.
+  KernelEmitter(mlir::Operation *op, mlir::Block *block);
+
+  mlir::OpBuilder &builder() { return nested; }
+  /// The type that the kernel computes in.
+  mlir::FloatType wideType() const { return wide; }
+  /// f64 where `op` touches f64, else f32.
+  static mlir::FloatType wideTypeOf(mlir::Operation *op);
+
+  //===--------------------------------------------------------------------===//
+  // Buffers
+  //===--------------------------------------------------------------------===//
+
+  Buffer operand(unsigned number) const;
+  Buffer result(unsigned number) const;
+  Buffer workspace() const;
+  /// Equal ops share a kernel, whichever of their operands are one value: so by number, never by
+  /// value.
+  Buffer operand(mlir::OpOperand &use) const { return operand(use.getOperandNumber()); }
+  /// Null where the optional operand is left out.
+  Buffer operand(mlir::MutableOperandRange range) const;
+  /// Wide numbers on the stack, allotted once at the kernel's entry.
+  Buffer scratch(int64_t size);
+  /// A table of numbers, made while compiling.
+  Buffer table(llvm::ArrayRef<double> numbers);
+
+  //===--------------------------------------------------------------------===//
+  // Numbers
+  //===--------------------------------------------------------------------===//
+
+  Num number(double constant);
+  Num load(Buffer buffer, Index index, unsigned lanes = 1);
+  void store(Buffer buffer, Index index, Num x);
+  Row loadRow(Buffer buffer, Index index, int64_t width);
+  void storeRow(Buffer buffer, Index index, llvm::ArrayRef<Num> row);
+  Row zeroRow(int64_t width);
+  /// Elements as they are, for copies and integers.
+  mlir::Value loadRaw(Buffer buffer, Index index, unsigned lanes = 1);
+  void storeRaw(Buffer buffer, Index index, mlir::Value value);
+
+  Index index(int64_t constant);
+  /// An i32 element as an index, below 0 where it is negative.
+  Index loadIndex(Buffer buffer, Index index);
+  Num toNumber(Index index);
+
+  //===--------------------------------------------------------------------===//
+  // Loops
+  //===--------------------------------------------------------------------===//
+
+  void forEach(Index lower, Index upper, llvm::function_ref<void(Index)> body);
+  void forEach(int64_t count, llvm::function_ref<void(Index)> body);
+  /// 0 to count in steps of whole vectors, then one by one.
+  void forLanes(int64_t count, llvm::function_ref<void(Index, unsigned lanes)> body);
+  /// Carries values from turn to turn, and gives the last ones.
+  Row fold(Index lower, Index upper, llvm::ArrayRef<Num> initial,
+           llvm::function_ref<Row(Index, llvm::ArrayRef<Num>)> body);
+  Num sum(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
+  Num maximumOver(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> then);
+
+private:
+  using Combine = llvm::function_ref<Num(Num, Num)>;
+  Num reduce(int64_t count, double neutral, llvm::function_ref<Num(Index, unsigned)> term,
+             Combine combine, llvm::function_ref<Num(Num)> acrossLanes);
+  Num toWide(mlir::Value raw);
+
+  mlir::Operation *op;
+  mlir::Block *entry;
+  mlir::OpBuilder nested;
+  mlir::FloatType wide;
+  unsigned vectorLanes;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_CONVERSION_KERNELEMITTER_H

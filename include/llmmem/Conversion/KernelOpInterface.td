@@ -1,0 +1,25 @@
+//===- KernelOpInterface.td - How an op becomes a kernel -------*- tablegen -*-===//
+
+#ifndef LLMMEM_CONVERSION_KERNELOPINTERFACE
+#define LLMMEM_CONVERSION_KERNELOPINTERFACE
+
+include "mlir/IR/OpBase.td"
+
+def KernelOpInterface : OpInterface<"KernelOpInterface"> {
+  let description = [{
+    How an op becomes a kernel: loops over flat buffers, in destination style. A dialect of one's own takes part by
+    attaching an external model. An op whose results are all views needs none.
+  }];
+  let cppNamespace = "::llmmem";
+  let methods = [
+    InterfaceMethod<[{
+        Writes the body of the kernel with `emitter`. Equal ops share one kernel, so the body may depend on the
+        op's name, types and inherent attributes and on nothing else. A kernel must be right where a result lies on
+        the bytes of an operand that `getInPlaceOperands` names, and where it does not. Fails after a located
+        diagnostic.
+      }],
+      "::llvm::LogicalResult", "emitKernel", (ins "::llmmem::KernelEmitter &":$emitter)>,
+  ];
+}
+
+#endif // LLMMEM_CONVERSION_KERNELOPINTERFACE

@@ -1,0 +1,50 @@
+//===- ArenaMemory.h - The arena of a run, and how much of it was touched --===//
+//
+// The arena ends where an inaccessible page begins, so that a write past it ends the process
+// instead of spoiling another value. Untouched pages have no memory behind them, and the last page
+// holds a pattern: what a run has touched can be measured afterwards, without asking the plan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_EXECUTION_ARENAMEMORY_H
+#define LLMMEM_EXECUTION_ARENAMEMORY_H
+
+#include "llvm/Support/Error.h"
+#include <cstdint>
+
+namespace llmmem {
+
+class ArenaMemory {
+public:
+  ArenaMemory() = default;
+  ArenaMemory(ArenaMemory &&other) { swap(other); }
+  ArenaMemory &operator=(ArenaMemory &&other) {
+    swap(other);
+    return *this;
+  }
+  ~ArenaMemory();
+
+  static llvm::Expected<ArenaMemory> allocate(int64_t bytes);
+
+  /// The first byte, at a multiple of 256.
+  void *base() const { return first; }
+  int64_t size() const { return bytes; }
+
+  /// One past the highest byte that was written, rounded up to 256.
+  int64_t measureHighWater() const;
+  /// Bytes of the pages that have memory behind them.
+  int64_t measureTouchedPages() const;
+
+private:
+  void swap(ArenaMemory &other);
+  llvm::SmallVector<unsigned char> residentPages() const;
+
+  char *mapping = nullptr; // two guard pages, the pages of the arena between them
+  int64_t mapped = 0;
+  char *first = nullptr;
+  int64_t bytes = 0;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_ARENAMEMORY_H

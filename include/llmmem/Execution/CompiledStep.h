@@ -1,0 +1,105 @@
+//===- CompiledStep.h - A planned step as a function to call ---------------===//
+//
+//   FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(module);
+//   Expected<StepMemory> memory = StepMemory::allocate(**step);
+//   ... fill memory->argument(i) ...
+//   (*step)->run(*memory);
+//   ... read memory->result(k) ...
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_EXECUTION_COMPILEDSTEP_H
+#define LLMMEM_EXECUTION_COMPILEDSTEP_H
+
+#include "llmmem/Execution/ArenaMemory.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace llmmem {
+
+/// Everything that compiling and running steps needs: the llm dialect with its kernels, the
+/// dialects that kernels are written in, and their translations to LLVM.
+void registerExecution(mlir::DialectRegistry &registry);
+
+struct StepArgument {
+  std::string role, name; // empty where the function does not say
+  mlir::RankedTensorType type;
+  int64_t bytes = 0;
+};
+
+struct StepResult {
+  mlir::RankedTensorType type;
+  int64_t bytes = 0;
+  /// The argument whose buffer holds this result after a run; without one it has a buffer of its
+  /// own.
+  std::optional<unsigned> donatedArgument;
+};
+
+class StepMemory;
+
+class CompiledStep {
+public:
+  struct Options {
+    std::string function = "step";
+    /// Fill ranges of the arena with 0xFF when their values die.
+    bool poison = false;
+  };
+
+  /// Compiles a function of a planned module, which stays as it is (and must outlive this object).
+  /// Fails after a located diagnostic.
+  static mlir::FailureOr<std::unique_ptr<CompiledStep>> compile(mlir::ModuleOp module,
+                                                                const Options &options);
+  static mlir::FailureOr<std::unique_ptr<CompiledStep>> compile(mlir::ModuleOp module) {
+    return compile(module, {});
+  }
+
+  llvm::ArrayRef<StepArgument> arguments() const { return argumentInfo; }
+  llvm::ArrayRef<StepResult> results() const { return resultInfo; }
+  int64_t arenaBytes() const { return arena; }
+
+  /// Runs the step once. Everything it touches is in `memory`.
+  void run(StepMemory &memory) const;
+
+private:
+  CompiledStep() = default;
+  void describe(mlir::func::FuncOp step);
+
+  llvm::SmallVector<StepArgument> argumentInfo;
+  llvm::SmallVector<StepResult> resultInfo;
+  int64_t arena = 0;
+  std::unique_ptr<mlir::ExecutionEngine> engine;
+  void (*entry)(void **) = nullptr;
+};
+
+/// A buffer for each argument and for each result that is not donated, and the arena. Buffers begin
+/// at multiples of 256 bytes and are zero at first.
+class StepMemory {
+public:
+  static llvm::Expected<StepMemory> allocate(const CompiledStep &step);
+
+  void *argument(unsigned number) { return arguments[number].get(); }
+  /// The bytes of a result after a run: an argument's, where it is donated.
+  void *result(unsigned number) { return results[number]; }
+  ArenaMemory &arena() { return arenaMemory; }
+  /// Bytes of the arguments' buffers, as allocated.
+  int64_t residentBytes() const { return resident; }
+
+private:
+  friend class CompiledStep;
+  struct Free {
+    void operator()(void *bytes) const { std::free(bytes); }
+  };
+  using Bytes = std::unique_ptr<void, Free>;
+  static Bytes allocateZeroed(int64_t bytes);
+
+  llvm::SmallVector<Bytes> arguments, ownResults;
+  llvm::SmallVector<void *> results;
+  ArenaMemory arenaMemory;
+  int64_t resident = 0;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_COMPILEDSTEP_H

@@ -1,0 +1,294 @@
+//===- ConvertStepToKernels.cpp - A planned step becomes calls of kernels --===//
+//
+// One kernel for all equal ops: an op and its recomputations run literally the same code, so
+// recomputing changes no bit, and twelve equal layers compile once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Poison.h"
+#include "StepPlaces.h"
+#include "llmmem/Conversion/KernelEmitter.h"
+#include "llmmem/Conversion/KernelOpInterface.h"
+#include "llmmem/Conversion/Passes.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_CONVERTSTEPTOKERNELS
+#include "llmmem/Conversion/Passes.h.inc"
+} // namespace llmmem
+
+using namespace mlir;
+using namespace llmmem;
+
+/// All elements of a tensor in one dimension.
+static MemRefType flatType(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return MemRefType::get({type.getNumElements()}, type.getElementType());
+}
+
+static bool isView(Operation &op) {
+  return op.getNumResults() > 0 && llvm::all_of(op.getResults(), [](OpResult result) {
+           return viewedOperand(result).has_value();
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The kernels of a module, one for each distinct op.
+class Kernels {
+public:
+  explicit Kernels(ModuleOp module) : module(module), symbols(module) {}
+
+  FailureOr<func::FuncOp> kernelOf(Operation &op, const std::optional<Workspace> &workspace) {
+    FunctionType type = kernelType(op, workspace);
+    Attribute key = keyOf(op, type);
+    if (func::FuncOp known = kernels.lookup(key))
+      return known;
+    auto emission = dyn_cast<KernelOpInterface>(op);
+    if (!emission) {
+      op.emitOpError("has no kernel; implement KernelOpInterface for it");
+      return failure();
+    }
+    func::FuncOp kernel = create(op, type);
+    KernelEmitter emitter(&op, &kernel.front());
+    if (failed(emission.emitKernel(emitter)))
+      return failure();
+    func::ReturnOp::create(emitter.builder(), op.getLoc());
+    kernels[key] = kernel;
+    return kernel;
+  }
+
+  size_t size() const { return kernels.size(); }
+
+private:
+  /// Equal keys, equal kernels: the name, what is inherent (not the notes of passes), and the
+  /// types.
+  static Attribute keyOf(Operation &op, FunctionType type) {
+    MLIRContext *context = op.getContext();
+    Attribute properties = op.getPropertiesAsAttribute();
+    return ArrayAttr::get(context, {op.getName().getIdentifier(),
+                                    properties ? properties : UnitAttr::get(context),
+                                    TypeAttr::get(type), typesOf(op)});
+  }
+
+  /// Tensor types beside the flat ones: [2, 6] and [3, 4] have the same buffers.
+  static Attribute typesOf(Operation &op) {
+    auto type = FunctionType::get(op.getContext(), op.getOperandTypes(), op.getResultTypes());
+    return TypeAttr::get(type);
+  }
+
+  static FunctionType kernelType(Operation &op, const std::optional<Workspace> &workspace) {
+    SmallVector<Type> types;
+    for (Type type : op.getOperandTypes())
+      types.push_back(flatType(type));
+    for (Type type : op.getResultTypes())
+      types.push_back(flatType(type));
+    auto cost = dyn_cast<CostOpInterface>(op);
+    int64_t bytes = cost ? cost.getWorkspaceBytes() : 0;
+    if (workspace && bytes > 0) {
+      Type wide = KernelEmitter::wideTypeOf(&op);
+      types.push_back(MemRefType::get({bytes / (wide.getIntOrFloatBitWidth() / 8)}, wide));
+    }
+    return FunctionType::get(op.getContext(), types, {});
+  }
+
+  func::FuncOp create(Operation &op, FunctionType type) {
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    std::string name =
+        ("kernel_" + Twine(kernels.size()) + "_" + op.getName().stripDialect()).str();
+    auto kernel = func::FuncOp::create(builder, op.getLoc(), name, type);
+    kernel.setPrivate();
+    symbols.insert(kernel);
+    kernel.addEntryBlock();
+    // Inlined, a kernel could be optimised for its place, and compiled as often as it is called.
+    kernel->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
+    return kernel;
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  llvm::DenseMap<Attribute, func::FuncOp> kernels;
+};
+
+//===----------------------------------------------------------------------===//
+// The step
+//===----------------------------------------------------------------------===//
+
+/// Builds the lowered step beside the planned one.
+class StepBuilder {
+public:
+  StepBuilder(func::FuncOp step, const StepPlaces &places, Kernels &kernels)
+      : step(step), places(places), kernels(kernels), builder(step.getContext()) {}
+
+  LogicalResult build(bool poison) {
+    createFunction();
+    llvm::DenseMap<Operation *, SmallVector<DeadRange>> dead;
+    if (poison)
+      dead = findDeadRanges(step, places);
+    for (Operation &op : step.getBody().front().without_terminator()) {
+      if (!isView(op) && failed(emitCall(op)))
+        return failure();
+      for (DeadRange range : dead.lookup(&op))
+        emitPoison(op.getLoc(), range);
+    }
+    emitCopiesOfResults();
+    func::ReturnOp::create(builder, step.getLoc());
+    return success();
+  }
+
+  func::FuncOp lowered() const { return function; }
+  unsigned numCalls() const { return calls; }
+
+private:
+  void createFunction() {
+    SmallVector<Type> types;
+    // memref.view needs something to look at, even where all values lie in arguments.
+    types.push_back(
+        MemRefType::get({std::max<int64_t>(places.arenaBytes(), 1)}, builder.getI8Type()));
+    for (Type type : step.getArgumentTypes())
+      types.push_back(flatType(type));
+    for (auto [number, type] : llvm::enumerate(step.getResultTypes()))
+      if (!places.donatedArgument(number))
+        types.push_back(flatType(type));
+    builder.setInsertionPoint(step);
+    function = func::FuncOp::create(builder, step.getLoc(), step.getName(),
+                                    builder.getFunctionType(types, {}));
+    builder.setInsertionPointToStart(function.addEntryBlock());
+  }
+
+  Value arena() { return function.getArgument(0); }
+
+  /// A part of the arena as `type`; views of one place and type are one value.
+  Value view(Location loc, int64_t offset, MemRefType type) {
+    Value &known = views[{offset, type}];
+    if (!known) {
+      Value shift = arith::ConstantIndexOp::create(builder, loc, offset);
+      known = memref::ViewOp::create(builder, loc, type, arena(), shift, ValueRange());
+    }
+    return known;
+  }
+
+  Value bufferAt(Location loc, Place place, Type tensor) {
+    if (place.argument)
+      return function.getArgument(1 + *place.argument);
+    return view(loc, place.offset, flatType(tensor));
+  }
+
+  LogicalResult emitCall(Operation &op) {
+    std::optional<Workspace> workspace = places.workspaceOf(&op);
+    FailureOr<func::FuncOp> kernel = kernels.kernelOf(op, workspace);
+    if (failed(kernel))
+      return failure();
+    SmallVector<Value> arguments;
+    for (Value operand : op.getOperands())
+      arguments.push_back(bufferAt(op.getLoc(), places.placeOf(operand), operand.getType()));
+    for (OpResult result : op.getResults())
+      arguments.push_back(bufferAt(op.getLoc(), places.placeOf(result), result.getType()));
+    if (kernel->getNumArguments() > arguments.size())
+      arguments.push_back(view(op.getLoc(), workspace->offset,
+                               cast<MemRefType>(kernel->getArgumentTypes().back())));
+    func::CallOp::create(builder, op.getLoc(), *kernel, arguments);
+    ++calls;
+    return success();
+  }
+
+  void emitPoison(Location loc, DeadRange range) {
+    Value bytes = view(loc, range.offset, MemRefType::get({range.bytes}, builder.getI8Type()));
+    Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, bytes);
+    Value integer = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), address);
+    Value pointer = LLVM::IntToPtrOp::create(
+        builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), integer);
+    Value count = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(range.bytes));
+    func::CallOp::create(builder, loc, poisonFunction(), ValueRange{pointer, count});
+  }
+
+  func::FuncOp poisonFunction() {
+    auto module = step->getParentOfType<ModuleOp>();
+    constexpr StringLiteral name = "llmmem_poison";
+    if (auto known = module.lookupSymbol<func::FuncOp>(name))
+      return known;
+    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+    auto type =
+        top.getFunctionType({LLVM::LLVMPointerType::get(top.getContext()), top.getI64Type()}, {});
+    auto function = func::FuncOp::create(top, step.getLoc(), name, type);
+    function.setPrivate();
+    return function;
+  }
+
+  /// Results that already lie in the argument they are donated to stay; the others are copied.
+  /// Those that are not donated go first: they may lie in an argument that a later copy overwrites.
+  void emitCopiesOfResults() {
+    auto returned = cast<func::ReturnOp>(step.getBody().front().getTerminator());
+    unsigned next = 1 + step.getNumArguments();
+    for (bool donated : {false, true})
+      for (auto [number, value] : llvm::enumerate(returned.getOperands())) {
+        std::optional<unsigned> argument = places.donatedArgument(number);
+        if (argument.has_value() != donated)
+          continue;
+        Place place = places.placeOf(value);
+        if (place.argument && place.argument == argument)
+          continue;
+        Value target = function.getArgument(argument ? 1 + *argument : next++);
+        memref::CopyOp::create(builder, step.getLoc(),
+                               bufferAt(step.getLoc(), place, value.getType()), target);
+      }
+  }
+
+  func::FuncOp step;
+  const StepPlaces &places;
+  Kernels &kernels;
+  OpBuilder builder;
+  func::FuncOp function;
+  llvm::DenseMap<std::pair<int64_t, Type>, Value> views;
+  unsigned calls = 0;
+};
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<ConvertStepToKernels> {
+  using ConvertStepToKernelsBase::ConvertStepToKernelsBase;
+
+  void runOnOperation() override {
+    auto step = getOperation().lookupSymbol<func::FuncOp>(function);
+    if (!step || step.isExternal()) {
+      getOperation().emitError("has no function '") << function << "' to convert";
+      return signalPassFailure();
+    }
+    if (failed(checkTypes(step)))
+      return signalPassFailure();
+    FailureOr<StepPlaces> places = StepPlaces::read(step);
+    if (failed(places))
+      return signalPassFailure();
+    Kernels kernels(getOperation());
+    StepBuilder builder(step, *places, kernels);
+    if (failed(builder.build(poison)))
+      return signalPassFailure();
+    step.erase();
+    numKernels = kernels.size();
+    numCalls = builder.numCalls();
+  }
+
+  static LogicalResult checkTypes(func::FuncOp step) {
+    auto isStatic = [](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor && tensor.hasStaticShape() && tensor.getElementType().isIntOrFloat();
+    };
+    if (!llvm::all_of(step.getArgumentTypes(), isStatic) ||
+        !llvm::all_of(step.getResultTypes(), isStatic))
+      return step.emitError("takes or gives something that is not a tensor of static shape");
+    for (Operation &op : step.getBody().front().without_terminator())
+      if (!llvm::all_of(op.getOperandTypes(), isStatic) ||
+          !llvm::all_of(op.getResultTypes(), isStatic))
+        return op.emitOpError("reads or writes something that is not a tensor of static shape");
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,237 @@
+//===- KernelEmitter.cpp - Buffers and loops of kernels --------------------===//
+
+#include "llmmem/Conversion/KernelEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+FloatType KernelEmitter::wideTypeOf(Operation *op) {
+  auto isDouble = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
+  if (llvm::any_of(op->getOperandTypes(), isDouble) || llvm::any_of(op->getResultTypes(), isDouble))
+    return Float64Type::get(op->getContext());
+  return Float32Type::get(op->getContext());
+}
+
+KernelEmitter::KernelEmitter(Operation *op, Block *block)
+    : op(op), entry(block), nested(OpBuilder::atBlockEnd(block)), wide(wideTypeOf(op)),
+      vectorLanes(wide.isF64() ? 8 : 16) {}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+static Buffer bufferOf(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  return {memref, type.getNumElements(), type.getElementType()};
+}
+
+Buffer KernelEmitter::operand(unsigned number) const {
+  return bufferOf(entry->getArgument(number));
+}
+
+Buffer KernelEmitter::result(unsigned number) const {
+  return bufferOf(entry->getArgument(op->getNumOperands() + number));
+}
+
+Buffer KernelEmitter::workspace() const {
+  return bufferOf(entry->getArgument(op->getNumOperands() + op->getNumResults()));
+}
+
+Buffer KernelEmitter::operand(MutableOperandRange range) const {
+  return range.empty() ? Buffer() : operand(range[0]);
+}
+
+Buffer KernelEmitter::scratch(int64_t size) {
+  OpBuilder start = OpBuilder::atBlockBegin(entry);
+  return bufferOf(memref::AllocaOp::create(start, op->getLoc(), MemRefType::get({size}, wide)));
+}
+
+Buffer KernelEmitter::table(ArrayRef<double> numbers) {
+  auto module = op->getParentOfType<ModuleOp>();
+  auto type = MemRefType::get({static_cast<int64_t>(numbers.size())}, nested.getF64Type());
+  auto initial = DenseElementsAttr::get(
+      RankedTensorType::get(type.getShape(), type.getElementType()), numbers);
+  std::string name;
+  for (unsigned k = 0; module.lookupSymbol(name = "table_" + std::to_string(k)); ++k)
+    ;
+  OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+  memref::GlobalOp::create(top, op->getLoc(), name, top.getStringAttr("private"), type, initial,
+                           /*constant=*/true, /*alignment=*/IntegerAttr());
+  return bufferOf(memref::GetGlobalOp::create(nested, op->getLoc(), type, name));
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+Num KernelEmitter::number(double constant) {
+  Value value =
+      arith::ConstantOp::create(nested, op->getLoc(), nested.getFloatAttr(wide, constant));
+  return {&nested, value};
+}
+
+Value KernelEmitter::loadRaw(Buffer buffer, Index index, unsigned lanes) {
+  if (lanes == 1)
+    return memref::LoadOp::create(nested, op->getLoc(), buffer.memref, index.value);
+  auto type = VectorType::get({lanes}, buffer.element);
+  return vector::LoadOp::create(nested, op->getLoc(), type, buffer.memref, index.value);
+}
+
+void KernelEmitter::storeRaw(Buffer buffer, Index index, Value value) {
+  if (isa<VectorType>(value.getType()))
+    vector::StoreOp::create(nested, op->getLoc(), value, buffer.memref, index.value);
+  else
+    memref::StoreOp::create(nested, op->getLoc(), value, buffer.memref, index.value);
+}
+
+Num KernelEmitter::load(Buffer buffer, Index index, unsigned lanes) {
+  return convert({&nested, loadRaw(buffer, index, lanes)}, wide);
+}
+
+void KernelEmitter::store(Buffer buffer, Index index, Num x) {
+  storeRaw(buffer, index, convert(x, buffer.element).value);
+}
+
+/// Calls `chunk` with the begin and the width of each vector of a row.
+static void forChunks(int64_t width, unsigned lanes, function_ref<void(int64_t, unsigned)> chunk) {
+  for (int64_t begin = 0; begin < width; begin += lanes)
+    chunk(begin, std::min<int64_t>(lanes, width - begin));
+}
+
+Row KernelEmitter::loadRow(Buffer buffer, Index index, int64_t width) {
+  Row row;
+  forChunks(width, vectorLanes, [&](int64_t begin, unsigned lanes) {
+    auto type = VectorType::get({lanes}, buffer.element);
+    Value raw =
+        vector::LoadOp::create(nested, op->getLoc(), type, buffer.memref, (index + begin).value);
+    row.push_back(convert({&nested, raw}, wide));
+  });
+  return row;
+}
+
+void KernelEmitter::storeRow(Buffer buffer, Index index, ArrayRef<Num> row) {
+  int64_t begin = 0;
+  for (Num chunk : row) {
+    store(buffer, index + begin, chunk);
+    begin += cast<VectorType>(chunk.type()).getNumElements();
+  }
+}
+
+Row KernelEmitter::zeroRow(int64_t width) {
+  Row row;
+  forChunks(width, vectorLanes, [&](int64_t, unsigned lanes) {
+    auto zero = DenseElementsAttr::get(VectorType::get({lanes}, wide), nested.getZeroAttr(wide));
+    row.push_back({&nested, arith::ConstantOp::create(nested, op->getLoc(),
+                                                      cast<TypedAttr>(Attribute(zero)))});
+  });
+  return row;
+}
+
+Index KernelEmitter::index(int64_t constant) {
+  return {&nested, arith::ConstantIndexOp::create(nested, op->getLoc(), constant)};
+}
+
+Index KernelEmitter::loadIndex(Buffer buffer, Index index) {
+  Value raw = loadRaw(buffer, index);
+  return {&nested, arith::IndexCastOp::create(nested, op->getLoc(), nested.getIndexType(), raw)};
+}
+
+Num KernelEmitter::toNumber(Index index) {
+  Value integer =
+      arith::IndexCastOp::create(nested, op->getLoc(), nested.getI64Type(), index.value);
+  return {&nested, arith::SIToFPOp::create(nested, op->getLoc(), wide, integer)};
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void KernelEmitter::forEach(Index lower, Index upper, function_ref<void(Index)> body) {
+  auto loop = scf::ForOp::create(nested, op->getLoc(), lower.value, upper.value, index(1).value);
+  OpBuilder::InsertionGuard guard(nested);
+  nested.setInsertionPointToStart(loop.getBody());
+  body({&nested, loop.getInductionVar()});
+}
+
+void KernelEmitter::forEach(int64_t count, function_ref<void(Index)> body) {
+  forEach(index(0), index(count), body);
+}
+
+void KernelEmitter::forLanes(int64_t count, function_ref<void(Index, unsigned)> body) {
+  int64_t whole = count - count % vectorLanes;
+  if (whole > 0) {
+    auto loop = scf::ForOp::create(nested, op->getLoc(), index(0).value, index(whole).value,
+                                   index(vectorLanes).value);
+    OpBuilder::InsertionGuard guard(nested);
+    nested.setInsertionPointToStart(loop.getBody());
+    body({&nested, loop.getInductionVar()}, vectorLanes);
+  }
+  if (whole < count)
+    forEach(index(whole), index(count), [&](Index i) { body(i, 1); });
+}
+
+static SmallVector<Value> valuesOf(ArrayRef<Num> numbers) {
+  SmallVector<Value> values;
+  for (Num number : numbers)
+    values.push_back(number.value);
+  return values;
+}
+
+static Row numbersOf(OpBuilder &builder, ValueRange values) {
+  Row numbers;
+  for (Value value : values)
+    numbers.push_back({&builder, value});
+  return numbers;
+}
+
+Row KernelEmitter::fold(Index lower, Index upper, ArrayRef<Num> initial,
+                        function_ref<Row(Index, ArrayRef<Num>)> body) {
+  auto loop = scf::ForOp::create(nested, op->getLoc(), lower.value, upper.value, index(1).value,
+                                 valuesOf(initial));
+  OpBuilder::InsertionGuard guard(nested);
+  nested.setInsertionPointToStart(loop.getBody());
+  Row next = body({&nested, loop.getInductionVar()}, numbersOf(nested, loop.getRegionIterArgs()));
+  scf::YieldOp::create(nested, op->getLoc(), valuesOf(next));
+  return numbersOf(nested, loop.getResults());
+}
+
+Num KernelEmitter::reduce(int64_t count, double neutral, function_ref<Num(Index, unsigned)> term,
+                          Combine combine, function_ref<Num(Num)> acrossLanes) {
+  int64_t whole = count / vectorLanes;
+  Num total = number(neutral);
+  if (whole > 0) {
+    auto type = VectorType::get({vectorLanes}, wide);
+    Num lanes{&nested, vector::BroadcastOp::create(nested, op->getLoc(), type, total.value)};
+    Row sums = fold(index(0), index(whole), lanes, [&](Index i, ArrayRef<Num> carried) -> Row {
+      return {combine(carried[0], term(i * vectorLanes, vectorLanes))};
+    });
+    total = acrossLanes(sums[0]);
+  }
+  if (whole * vectorLanes == count)
+    return total;
+  return fold(
+      index(whole * vectorLanes), index(count), total,
+      [&](Index i, ArrayRef<Num> carried) -> Row { return {combine(carried[0], term(i, 1))}; })[0];
+}
+
+Num KernelEmitter::sum(int64_t count, function_ref<Num(Index, unsigned)> term) {
+  return reduce(count, 0.0, term, [](Num a, Num b) { return a + b; }, sumOfLanes);
+}
+
+Num KernelEmitter::maximumOver(int64_t count, function_ref<Num(Index, unsigned)> term) {
+  return reduce(
+      count, -std::numeric_limits<double>::infinity(), term,
+      [](Num a, Num b) { return maximum(a, b); }, maximumOfLanes);
+}
+
+void KernelEmitter::ifThen(Value condition, function_ref<void()> then) {
+  auto branch = scf::IfOp::create(nested, op->getLoc(), condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(nested);
+  nested.setInsertionPointToStart(&branch.getThenRegion().front());
+  then();
+}

@@ -1,0 +1,18 @@
+//===- KernelModels.cpp - Gives every op of the dialect its kernel ---------===//
+
+#include "KernelModels.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/IR/DialectRegistry.h"
+
+#include "llmmem/Conversion/KernelOpInterface.cpp.inc"
+
+void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
+  registry.addExtension(+[](mlir::MLIRContext *context, llm::LlmDialect *) {
+    attachAttentionKernels(context);
+    attachElementKernels(context);
+    attachProductKernels(context);
+    attachRowKernels(context);
+    attachTableKernels(context);
+    attachUpdateKernels(context);
+  });
+}

@@ -1,0 +1,100 @@
+//===- Philox.cpp - Random numbers without a state -------------------------===//
+//
+// Words are kept in 64-bit integers, so that a product of two of them needs no second half.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Philox.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace llmmem;
+
+namespace {
+/// 64-bit integer arithmetic in the shape of `type`.
+struct Words {
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+
+  Value constant(uint64_t value) const {
+    APInt bits(64, value);
+    TypedAttr attribute = builder.getIntegerAttr(builder.getI64Type(), bits);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attribute = DenseElementsAttr::get(vector, bits);
+    return arith::ConstantOp::create(builder, loc, attribute);
+  }
+  Value low(Value a) const { return arith::AndIOp::create(builder, loc, a, constant(0xFFFFFFFF)); }
+  Value high(Value a) const { return arith::ShRUIOp::create(builder, loc, a, constant(32)); }
+  Value exclusiveOr(Value a, Value b) const { return arith::XOrIOp::create(builder, loc, a, b); }
+  Value times(Value a, uint64_t b) const {
+    return arith::MulIOp::create(builder, loc, a, constant(b));
+  }
+  Value plus(Value a, Value b) const { return arith::AddIOp::create(builder, loc, a, b); }
+  Value isEqual(Value a, uint64_t b) const {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, constant(b));
+  }
+  Value choose(Value condition, Value a, Value b) const {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  Value splat(Value a) const {
+    return isa<VectorType>(type) ? vector::BroadcastOp::create(builder, loc, type, a).getResult()
+                                 : a;
+  }
+};
+} // namespace
+
+Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer, int64_t key) : e(emitter), key(key) {
+  OpBuilder &builder = e.builder();
+  for (unsigned k = 0; k < 2; ++k) {
+    Value word = e.loadRaw(seedBuffer, e.index(k));
+    seed[k] = arith::ExtUIOp::create(builder, word.getLoc(), builder.getI64Type(), word);
+  }
+}
+
+Value Philox::wordOf(Value element) {
+  Words words{e.builder(), seed[0].getLoc(), element.getType()};
+  Value block = arith::ShRUIOp::create(words.builder, words.loc, element, words.constant(2));
+  uint64_t stream = static_cast<uint64_t>(key);
+  Value counter[4] = {words.low(block), words.high(block), words.constant(stream & 0xFFFFFFFF),
+                      words.constant(stream >> 32)};
+  Value key0 = words.splat(seed[0]), key1 = words.splat(seed[1]);
+  for (unsigned round = 0; round < 10; ++round) {
+    if (round > 0) {
+      key0 = words.low(words.plus(key0, words.constant(0x9E3779B9)));
+      key1 = words.low(words.plus(key1, words.constant(0xBB67AE85)));
+    }
+    Value left = words.times(counter[0], 0xD2511F53), right = words.times(counter[2], 0xCD9E8D57);
+    Value first = words.exclusiveOr(words.exclusiveOr(words.high(right), counter[1]), key0);
+    Value third = words.exclusiveOr(words.exclusiveOr(words.high(left), counter[3]), key1);
+    counter[0] = first, counter[1] = words.low(right), counter[2] = third,
+    counter[3] = words.low(left);
+  }
+  Value which = arith::AndIOp::create(words.builder, words.loc, element, words.constant(3));
+  Value lower = words.choose(words.isEqual(which, 0), counter[0], counter[1]);
+  Value upper = words.choose(words.isEqual(which, 2), counter[2], counter[3]);
+  Value isLower = arith::CmpIOp::create(words.builder, words.loc, arith::CmpIPredicate::ult, which,
+                                        words.constant(2));
+  return words.choose(isLower, lower, upper);
+}
+
+Value Philox::keeps(Index first, unsigned lanes, double p) {
+  OpBuilder &builder = e.builder();
+  Location loc = seed[0].getLoc();
+  Value element = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), first.value);
+  if (lanes > 1) {
+    auto type = VectorType::get({lanes}, builder.getI64Type());
+    SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
+    Value offsets = arith::ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
+    Value base = vector::BroadcastOp::create(builder, loc, type, element);
+    element = arith::AddIOp::create(builder, loc, base, offsets);
+  }
+  Words words{builder, loc, element.getType()};
+  // u >= p in integers: word >= ceil(p 2^32), exactly.
+  auto threshold = static_cast<uint64_t>(std::ceil(std::ldexp(p, 32)));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, wordOf(element),
+                               words.constant(threshold));
+}

@@ -1,0 +1,31 @@
+//===- Philox.h - Random numbers without a state ---------------------------===//
+
+#ifndef LLMMEM_LIB_CONVERSION_PHILOX_H
+#define LLMMEM_LIB_CONVERSION_PHILOX_H
+
+#include "llmmem/Conversion/KernelEmitter.h"
+
+namespace llmmem {
+
+/// Draws of Philox4x32-10 (Salmon et al. 2011), keyed by a seed buffer of two words; element i of
+/// stream `key` is word i mod 4 of the block with counter (i / 4, key), two little-endian numbers
+/// of 64 bits.
+class Philox {
+public:
+  /// Reads the seed where the emitter now stands.
+  Philox(KernelEmitter &emitter, Buffer seed, int64_t key);
+
+  /// For each of `lanes` elements from `first` on: whether u >= p, where u = word / 2^32.
+  mlir::Value keeps(Index first, unsigned lanes, double p);
+
+private:
+  mlir::Value wordOf(mlir::Value element);
+
+  KernelEmitter &e;
+  mlir::Value seed[2];
+  int64_t key;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CONVERSION_PHILOX_H

@@ -1,0 +1,268 @@
+//===- RowKernels.cpp - Norms, softmax, loss: kernels that go row by row ---===//
+//
+// A row is read whole (for its sums) before its first element is written, so results may take over
+// operands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelModels.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape().back(); }
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+struct LayerNormKernel : KernelModel<LayerNormKernel, LayerNormOp> {
+  static void emit(LayerNormOp op, KernelEmitter &e) {
+    Buffer x = e.operand(0), weight = e.operand(1), bias = e.operand(2), y = e.result(0);
+    int64_t width = widthOf(op.getX());
+    e.forEach(e.result(1).size, [&](Index row) {
+      Index begin = row * width;
+      Num mean = e.sum(width, [&](Index j, unsigned lanes) {
+        return e.load(x, begin + j, lanes);
+      }) / static_cast<double>(width);
+      Num variance = e.sum(width, [&](Index j, unsigned lanes) {
+        Num centred = e.load(x, begin + j, lanes) - mean;
+        return centred * centred;
+      }) / static_cast<double>(width);
+      Num rstd = 1.0 / sqrt(variance + op.getEps().convertToDouble());
+      e.forLanes(width, [&](Index j, unsigned lanes) {
+        Num n = (e.load(x, begin + j, lanes) - mean) * rstd;
+        e.store(y, begin + j, n * e.load(weight, j, lanes) + e.load(bias, j, lanes));
+      });
+      e.store(e.result(1), row, mean);
+      e.store(e.result(2), row, rstd);
+    });
+  }
+};
+
+struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
+  static void emit(RmsNormOp op, KernelEmitter &e) {
+    Buffer x = e.operand(0), weight = e.operand(1), y = e.result(0);
+    int64_t width = widthOf(op.getX());
+    e.forEach(e.result(1).size, [&](Index row) {
+      Index begin = row * width;
+      Num square = e.sum(width, [&](Index j, unsigned lanes) {
+        Num v = e.load(x, begin + j, lanes);
+        return v * v;
+      }) / static_cast<double>(width);
+      Num rstd = 1.0 / sqrt(square + op.getEps().convertToDouble());
+      e.forLanes(width, [&](Index j, unsigned lanes) {
+        e.store(y, begin + j, e.load(x, begin + j, lanes) * rstd * e.load(weight, j, lanes));
+      });
+      e.store(e.result(1), row, rstd);
+    });
+  }
+};
+
+/// dx = rstd (g - mean(g) - n mean(g n)) with n = (x - mean) rstd and g = dy weight; without a mean
+/// (RMSNorm) both the mean and mean(g) are left out.
+void emitNormGrad(KernelEmitter &e, Buffer x, Buffer mean, Buffer rstd, Buffer weight, Buffer dy,
+                  int64_t width) {
+  e.forEach(rstd.size, [&](Index row) {
+    Index begin = row * width;
+    Num scale = e.load(rstd, row);
+    Num centre = mean ? e.load(mean, row) : e.number(0.0);
+    auto normal = [&](Index j, unsigned lanes) {
+      Num v = e.load(x, begin + j, lanes);
+      return (mean ? v - centre : v) * scale;
+    };
+    auto gradient = [&](Index j, unsigned lanes) {
+      return e.load(dy, begin + j, lanes) * e.load(weight, j, lanes);
+    };
+    Num meanOfProduct = e.sum(width, [&](Index j, unsigned lanes) {
+      return gradient(j, lanes) * normal(j, lanes);
+    }) / static_cast<double>(width);
+    Num meanOfGradient = mean ? e.sum(width, gradient) / static_cast<double>(width) : e.number(0.0);
+    e.forLanes(width, [&](Index j, unsigned lanes) {
+      Num g = gradient(j, lanes);
+      Num centred = mean ? g - meanOfGradient : g;
+      e.store(e.result(0), begin + j, (centred - normal(j, lanes) * meanOfProduct) * scale);
+    });
+  });
+}
+
+struct LayerNormGradKernel : KernelModel<LayerNormGradKernel, LayerNormGradOp> {
+  static void emit(LayerNormGradOp op, KernelEmitter &e) {
+    emitNormGrad(e, e.operand(0), e.operand(1), e.operand(2), e.operand(3), e.operand(4),
+                 widthOf(op.getX()));
+  }
+};
+struct RmsNormGradKernel : KernelModel<RmsNormGradKernel, RmsNormGradOp> {
+  static void emit(RmsNormGradOp op, KernelEmitter &e) {
+    emitNormGrad(e, e.operand(0), Buffer(), e.operand(1), e.operand(2), e.operand(3),
+                 widthOf(op.getX()));
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Sums over rows: each column from the sum so far, in the order of the rows
+//===----------------------------------------------------------------------===//
+
+/// result[j] = into[j] + sum of term(row, j) over the rows, for `width` columns.
+void emitColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width,
+                    function_ref<Num(Index row, Index j, unsigned lanes)> term) {
+  e.forLanes(width, [&](Index j, unsigned lanes) {
+    Num zero = lanes == 1 ? e.number(0.0) : e.zeroRow(lanes)[0];
+    Num initial = into ? e.load(into, j, lanes) : zero;
+    Row total =
+        e.fold(e.index(0), e.index(rows), initial,
+               [&](Index row, ArrayRef<Num> sum) -> Row { return {sum[0] + term(row, j, lanes)}; });
+    e.store(e.result(0), j, total[0]);
+  });
+}
+
+struct SumRowsKernel : KernelModel<SumRowsKernel, SumRowsOp> {
+  static void emit(SumRowsOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getDy());
+    Buffer dy = e.operand(0);
+    emitColumnSums(
+        e, e.operand(op.getIntoMutable()), dy.size / width, width,
+        [&](Index row, Index j, unsigned lanes) { return e.load(dy, row * width + j, lanes); });
+  }
+};
+
+struct NormWeightGradKernel : KernelModel<NormWeightGradKernel, NormWeightGradOp> {
+  static void emit(NormWeightGradOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getX());
+    Buffer x = e.operand(0), dy = e.operand(1), rstd = e.operand(2),
+           mean = e.operand(op.getMeanMutable());
+    emitColumnSums(e, e.operand(op.getIntoMutable()), rstd.size, width,
+                   [&](Index row, Index j, unsigned lanes) {
+                     Num v = e.load(x, row * width + j, lanes);
+                     Num centred = mean ? v - e.load(mean, row) : v;
+                     return e.load(dy, row * width + j, lanes) * (centred * e.load(rstd, row));
+                   });
+  }
+};
+
+struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
+  static void emit(PositionsGradOp op, KernelEmitter &e) {
+    ArrayRef<int64_t> shape = op.getDy().getType().getShape();
+    int64_t used = shape[shape.size() - 2] * shape.back();
+    Buffer dy = e.operand(0), into = e.operand(op.getIntoMutable()), table = e.result(0);
+    emitColumnSums(e, into, dy.size / used, used, [&](Index b, Index j, unsigned lanes) {
+      return e.load(dy, b * used + j, lanes);
+    });
+    e.forEach(e.index(used), e.index(table.size),
+              [&](Index j) { e.store(table, j, into ? e.load(into, j) : e.number(0.0)); });
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Softmax and the loss
+//===----------------------------------------------------------------------===//
+
+struct SoftmaxKernel : KernelModel<SoftmaxKernel, SoftmaxOp> {
+  static void emit(SoftmaxOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getX());
+    Buffer x = e.operand(0), y = e.result(0);
+    e.forEach(x.size / width, [&](Index row) {
+      Index begin = row * width;
+      Num largest = e.maximumOver(
+          width, [&](Index j, unsigned lanes) { return e.load(x, begin + j, lanes); });
+      auto power = [&](Index j, unsigned lanes) {
+        return exp(e.load(x, begin + j, lanes) - largest);
+      };
+      Num total = e.sum(width, power);
+      e.forLanes(width,
+                 [&](Index j, unsigned lanes) { e.store(y, begin + j, power(j, lanes) / total); });
+    });
+  }
+};
+
+struct SoftmaxGradKernel : KernelModel<SoftmaxGradKernel, SoftmaxGradOp> {
+  static void emit(SoftmaxGradOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getY());
+    Buffer y = e.operand(0), dy = e.operand(1);
+    e.forEach(y.size / width, [&](Index row) {
+      Index begin = row * width;
+      Num inner = e.sum(width, [&](Index j, unsigned lanes) {
+        return e.load(dy, begin + j, lanes) * e.load(y, begin + j, lanes);
+      });
+      e.forLanes(width, [&](Index j, unsigned lanes) {
+        Num g = e.load(dy, begin + j, lanes) - inner;
+        e.store(e.result(0), begin + j, e.load(y, begin + j, lanes) * g);
+      });
+    });
+  }
+};
+
+/// 1 where the target at `row` counts, 0 where it is ignored.
+Num counts(KernelEmitter &e, Buffer targets, Index row, int64_t ignored) {
+  return select(equal(e.loadIndex(targets, row), e.index(ignored)), e.number(0.0), e.number(1.0));
+}
+
+/// A target outside the vocabulary is clamped into it, as an embedding's id is; an ignored one
+/// reads element 0.
+Index clamped(KernelEmitter &e, Index id, int64_t vocabulary) {
+  return minimum(maximum(id, e.index(0)), e.index(vocabulary - 1));
+}
+
+struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
+  static void emit(CrossEntropyOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getLogits()), ignored = op.getIgnoreIndex();
+    Buffer logits = e.operand(0), targets = e.operand(1), lse = e.result(1);
+    Row zero = {e.number(0.0), e.number(0.0)};
+    Row totals =
+        e.fold(e.index(0), e.index(lse.size), zero, [&](Index row, ArrayRef<Num> sums) -> Row {
+          Index begin = row * width;
+          Num largest = e.maximumOver(
+              width, [&](Index j, unsigned lanes) { return e.load(logits, begin + j, lanes); });
+          Num powers = e.sum(width, [&](Index j, unsigned lanes) {
+            return exp(e.load(logits, begin + j, lanes) - largest);
+          });
+          Num logSum = largest + log(powers);
+          e.store(lse, row, logSum);
+          Num count = counts(e, targets, row, ignored);
+          Num hit = e.load(logits, begin + clamped(e, e.loadIndex(targets, row), width));
+          return {sums[0] + select(equal(e.loadIndex(targets, row), e.index(ignored)),
+                                   e.number(0.0), logSum - hit),
+                  sums[1] + count};
+        });
+    e.store(e.result(0), e.index(0), totals[0] / totals[1]);
+  }
+};
+
+struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropyGradOp> {
+  static void emit(CrossEntropyGradOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getLogits()), ignored = op.getIgnoreIndex();
+    Buffer logits = e.operand(0), lse = e.operand(1), targets = e.operand(2), dloss = e.operand(3);
+    Buffer dlogits = e.result(0);
+    Row number = e.fold(e.index(0), e.index(lse.size), e.number(0.0),
+                        [&](Index row, ArrayRef<Num> sum) -> Row {
+                          return {sum[0] + counts(e, targets, row, ignored)};
+                        });
+    Num share = e.load(dloss, e.index(0)) / number[0];
+    e.forEach(lse.size, [&](Index row) {
+      Index begin = row * width;
+      Index target = e.loadIndex(targets, row);
+      Num factor = select(equal(target, e.index(ignored)), e.number(0.0), share),
+          logSum = e.load(lse, row);
+      Index hit = begin + clamped(e, target, width);
+      // Read before the row is overwritten.
+      Num atTarget = (exp(e.load(logits, hit) - logSum) - 1.0) * factor;
+      e.forLanes(width, [&](Index j, unsigned lanes) {
+        e.store(dlogits, begin + j, exp(e.load(logits, begin + j, lanes) - logSum) * factor);
+      });
+      e.store(dlogits, hit, atTarget);
+    });
+  }
+};
+
+} // namespace
+
+void llmmem::attachRowKernels(MLIRContext *context) {
+  attachKernels<LayerNormKernel, RmsNormKernel, LayerNormGradKernel, RmsNormGradKernel,
+                SumRowsKernel, NormWeightGradKernel, PositionsGradKernel, SoftmaxKernel,
+                SoftmaxGradKernel, CrossEntropyKernel, CrossEntropyGradKernel>(context);
+}

@@ -1,0 +1,126 @@
+//===- StepPlaces.cpp - Where the bytes of each value of a step lie --------===//
+
+#include "StepPlaces.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+std::optional<unsigned> llmmem::viewedOperand(OpResult result) {
+  auto buffers = dyn_cast<BufferOpInterface>(result.getOwner());
+  return buffers ? buffers.getViewedOperand(result.getResultNumber()) : std::nullopt;
+}
+
+FailureOr<StepPlaces> StepPlaces::read(func::FuncOp step) {
+  StepPlaces plan;
+  if (!llvm::hasSingleElement(step.getBody()))
+    return step.emitError("a step is one straight line: expected a function of one block");
+  auto arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena);
+  if (!arena || arena.getInt() < 0)
+    return step.emitError("is not planned: it has no '")
+           << LlmDialect::kArena
+           << "'; plan it with 'llmmem-opt --checkpoint-policy=none model.mlir -o step.mlir'";
+  plan.arena = arena.getInt();
+  if (failed(plan.readDonations(step)))
+    return failure();
+  for (BlockArgument argument : step.getArguments())
+    plan.places[argument] = Place{argument.getArgNumber(), 0};
+  for (Operation &op : step.getBody().front().without_terminator())
+    if (failed(plan.placeResults(op)) || failed(plan.checkWorkspace(op)))
+      return failure();
+  return plan;
+}
+
+LogicalResult StepPlaces::readDonations(func::FuncOp step) {
+  donations.resize(step.getNumResults());
+  for (BlockArgument argument : step.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto donated = step.getArgAttrOfType<IntegerAttr>(number, LlmDialect::kDonated);
+    if (!donated)
+      continue;
+    int64_t result = donated.getInt();
+    if (result < 0 || result >= static_cast<int64_t>(donations.size()) || donations[result] ||
+        step.getResultTypes()[result] != argument.getType())
+      return step.emitError("argument ")
+             << number << " is donated to result " << result
+             << ", which is not there, has another type, or has a donor already";
+    donations[result] = number;
+  }
+  return success();
+}
+
+LogicalResult StepPlaces::placeResults(Operation &op) {
+  auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kOffsets);
+  if (!offsets || offsets.size() != op.getNumResults())
+    return op.emitOpError("is not planned: expected one '")
+           << LlmDialect::kOffsets << "' for each result; plan the model with "
+           << "'llmmem-opt --checkpoint-policy=none model.mlir -o step.mlir'";
+  for (OpResult result : op.getOpResults()) {
+    int64_t offset = offsets[result.getResultNumber()];
+    if (failed(offset == -1 ? placeInArgument(result) : placeInArena(result, offset)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult StepPlaces::placeInArena(OpResult result, int64_t offset) {
+  int64_t bytes = bytesOfType(result.getType());
+  if (offset < 0 || offset > arena || bytes > arena - offset)
+    return result.getOwner()->emitOpError("places result ")
+           << result.getResultNumber() << " at bytes " << offset << " to " << offset + bytes
+           << " of an arena of " << arena;
+  if (offset % 16 != 0)
+    return result.getOwner()->emitOpError("places a result at byte ")
+           << offset << ", expected a multiple of 16";
+  Place place{std::nullopt, offset};
+  std::optional<unsigned> viewed = viewedOperand(result);
+  if (viewed && !(placeOf(result.getOwner()->getOperand(*viewed)) == place))
+    return result.getOwner()->emitOpError(
+        "is a view, but its offset is not that of what it looks at");
+  places[result] = place;
+  return success();
+}
+
+LogicalResult StepPlaces::placeInArgument(OpResult result) {
+  SmallVector<unsigned> candidates;
+  if (auto buffers = dyn_cast<BufferOpInterface>(result.getOwner()))
+    candidates = buffers.getInPlaceOperands(result.getResultNumber());
+  if (std::optional<unsigned> viewed = viewedOperand(result))
+    candidates = {*viewed};
+  for (unsigned operand : candidates) {
+    Place place = placeOf(result.getOwner()->getOperand(operand));
+    if (!place.argument)
+      continue;
+    places[result] = place;
+    return success();
+  }
+  return result.getOwner()->emitOpError("says that the bytes of result ")
+         << result.getResultNumber()
+         << " are an argument's (offset -1), but no operand that it may look at or take "
+         << "over lies in an argument";
+}
+
+std::optional<Workspace> StepPlaces::workspaceOf(Operation *op) const {
+  auto workspace = op->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace);
+  if (!workspace || workspace.size() != 2)
+    return std::nullopt;
+  return Workspace{workspace[0], workspace[1]};
+}
+
+LogicalResult StepPlaces::checkWorkspace(Operation &op) {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  int64_t needed = cost ? cost.getWorkspaceBytes() : 0;
+  if (needed == 0)
+    return success();
+  std::optional<Workspace> workspace = workspaceOf(&op);
+  if (workspace && workspace->offset >= 0 && workspace->offset % 16 == 0 &&
+      workspace->bytes >= needed && workspace->offset <= arena &&
+      workspace->bytes <= arena - workspace->offset)
+    return success();
+  return op.emitOpError("needs a workspace of ")
+         << needed << " bytes inside the arena: expected '" << LlmDialect::kWorkspace
+         << " = array<i64: offset, bytes>'";
+}

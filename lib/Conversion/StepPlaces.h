@@ -1,0 +1,58 @@
+//===- StepPlaces.h - Where the bytes of each value of a step lie ----------===//
+
+#ifndef LLMMEM_LIB_CONVERSION_STEPPLACES_H
+#define LLMMEM_LIB_CONVERSION_STEPPLACES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace llmmem {
+
+/// Bytes of the arena, or of an argument.
+struct Place {
+  std::optional<unsigned> argument;
+  int64_t offset = 0; // from the arena's start; 0 for an argument
+
+  bool operator==(const Place &other) const {
+    return argument == other.argument && offset == other.offset;
+  }
+};
+
+struct Workspace {
+  int64_t offset = 0, bytes = 0;
+};
+
+/// Reads the plan that a step carries: `llm.offsets`, `llm.workspace`, `llm.arena`, `llm.donated`.
+///
+/// Example: with %p an argument that result 1 is donated to,
+///   %y = llm.gelu %x {llm.offsets = array<i64: 256>}                 lies at byte 256 of the
+///   arena, %p1, ... = llm.sgd %p, ... {llm.offsets = array<i64: -1>}        lies where %p lies.
+class StepPlaces {
+public:
+  /// Fails after a located diagnostic where the plan is missing or leads out of the arena.
+  static mlir::FailureOr<StepPlaces> read(mlir::func::FuncOp step);
+
+  Place placeOf(mlir::Value value) const { return places.lookup(value); }
+  std::optional<Workspace> workspaceOf(mlir::Operation *op) const;
+  int64_t arenaBytes() const { return arena; }
+  /// The argument that result `number` of the step is donated to.
+  std::optional<unsigned> donatedArgument(unsigned number) const { return donations[number]; }
+
+private:
+  llvm::LogicalResult readDonations(mlir::func::FuncOp step);
+  llvm::LogicalResult placeResults(mlir::Operation &op);
+  llvm::LogicalResult placeInArena(mlir::OpResult result, int64_t offset);
+  llvm::LogicalResult placeInArgument(mlir::OpResult result);
+  llvm::LogicalResult checkWorkspace(mlir::Operation &op);
+
+  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::SmallVector<std::optional<unsigned>> donations;
+  int64_t arena = 0;
+};
+
+/// The operand that a result looks at, if it is a view.
+std::optional<unsigned> viewedOperand(mlir::OpResult result);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CONVERSION_STEPPLACES_H

@@ -1,0 +1,111 @@
+//===- UpdateKernels.cpp - Kernels of the optimizer ------------------------===//
+
+#include "KernelModels.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
+  static void emit(GlobalNormOp op, KernelEmitter &e) {
+    Num total = e.number(0.0);
+    for (unsigned number = 0; number < op->getNumOperands(); ++number)
+      total = total + sumOfSquares(e, e.operand(number));
+    e.store(e.result(0), e.index(0), sqrt(total));
+  }
+
+  /// Piece by piece, so that the rounding error does not grow with the whole length.
+  static Num sumOfSquares(KernelEmitter &e, Buffer x) {
+    constexpr int64_t piece = 4096;
+    auto sumFrom = [&](Index begin, int64_t count) {
+      return e.sum(count, [&](Index i, unsigned lanes) {
+        Num v = e.load(x, begin + i, lanes);
+        return v * v;
+      });
+    };
+    Num whole = e.fold(
+        e.index(0), e.index(x.size / piece), e.number(0.0),
+        [&](Index k, ArrayRef<Num> sum) -> Row { return {sum[0] + sumFrom(k * piece, piece)}; })[0];
+    return whole + sumFrom(e.index(x.size - x.size % piece), x.size % piece);
+  }
+};
+
+/// min(1, clip / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_; 1 without a norm.
+Num clipFactor(KernelEmitter &e, Buffer norm, double clip) {
+  Num one = e.number(1.0);
+  if (!norm)
+    return one;
+  Num factor = e.number(clip) / (e.load(norm, e.index(0)) + 1e-6);
+  // Not minimum(): a NaN norm must reach the parameters, as it does in PyTorch.
+  Value tooLarge = arith::CmpFOp::create(e.builder(), factor.value.getLoc(),
+                                         arith::CmpFPredicate::OGT, factor.value, one.value);
+  return select(tooLarge, one, factor);
+}
+
+/// 1 - beta^t in f64, as the reference computes it on the host.
+Num biasCorrection(KernelEmitter &e, double beta, Num step) {
+  return 1.0 - power(step.like(beta), step);
+}
+
+struct AdamWKernel : KernelModel<AdamWKernel, AdamWOp> {
+  struct Factors {
+    Num decay, stepSize, root, clip;
+  };
+
+  static Factors factors(AdamWOp op, KernelEmitter &e) {
+    Type precise = e.builder().getF64Type();
+    Num rate = convert(e.load(e.operand(op.getLearningRateMutable()), e.index(0)), precise);
+    Num step =
+        convert(e.toNumber(e.loadIndex(e.operand(op.getStepMutable()), e.index(0))), precise);
+    Num first = biasCorrection(e, op.getBeta1().convertToDouble(), step);
+    Num second = biasCorrection(e, op.getBeta2().convertToDouble(), step);
+    return {convert(1.0 - rate * op.getWeightDecay().convertToDouble(), e.wideType()),
+            convert(rate / first, e.wideType()), convert(sqrt(second), e.wideType()),
+            clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
+  }
+
+  static void emit(AdamWOp op, KernelEmitter &e) {
+    Buffer gradient = e.operand(1), first = e.operand(2), second = e.operand(3);
+    Buffer master = e.operand(op.getMasterMutable()), source = master ? master : e.operand(0);
+    double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
+    Factors f = factors(op, e);
+    e.forLanes(gradient.size, [&](Index i, unsigned lanes) {
+      Num g = e.load(gradient, i, lanes);
+      if (op.getNorm())
+        g = g * f.clip;
+      Num p = e.load(source, i, lanes) * f.decay;
+      Num m = e.load(first, i, lanes) * beta1 + g * (1.0 - beta1);
+      Num v = e.load(second, i, lanes) * beta2 + g * g * (1.0 - beta2);
+      Num updated = p - f.stepSize * m / (sqrt(v) / f.root + op.getEps().convertToDouble());
+      e.store(e.result(0), i, updated);
+      e.store(e.result(1), i, m);
+      e.store(e.result(2), i, v);
+      if (op.getNewMaster())
+        e.store(e.result(3), i, updated);
+    });
+  }
+};
+
+struct SGDKernel : KernelModel<SGDKernel, SGDOp> {
+  static void emit(SGDOp op, KernelEmitter &e) {
+    double decay = op.getWeightDecay().convertToDouble();
+    Num rate = e.load(e.operand(op.getLearningRateMutable()), e.index(0));
+    Num clip = clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble());
+    e.forLanes(e.result(0).size, [&](Index i, unsigned lanes) {
+      Num p = e.load(e.operand(0), i, lanes), g = e.load(e.operand(1), i, lanes);
+      if (op.getNorm())
+        g = g * clip;
+      e.store(e.result(0), i, p - rate * (g + p * decay));
+    });
+  }
+};
+
+} // namespace
+
+void llmmem::attachUpdateKernels(MLIRContext *context) {
+  attachKernels<GlobalNormKernel, AdamWKernel, SGDKernel>(context);
+}

@@ -1,0 +1,180 @@
+//===- CompiledStep.cpp - A planned step as a function to call -------------===//
+
+#include "llmmem/Execution/CompiledStep.h"
+#include "../Runtime/Gemm.h"
+#include "../Runtime/Runtime.h"
+#include "llmmem/Conversion/KernelOpInterface.h"
+#include "llmmem/Conversion/Passes.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+void llmmem::registerExecution(DialectRegistry &registry) {
+  registry
+      .insert<llm::LlmDialect, arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
+              math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+  registerKernelModels(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+void CompiledStep::describe(func::FuncOp step) {
+  resultInfo.resize(step.getNumResults());
+  for (auto [info, type] : llvm::zip_equal(resultInfo, step.getResultTypes()))
+    info = {cast<RankedTensorType>(type), bytesOfType(type), std::nullopt};
+  auto textOf = [&](unsigned number, StringRef attribute) -> std::string {
+    auto text = step.getArgAttrOfType<StringAttr>(number, attribute);
+    return text ? text.str() : "";
+  };
+  for (auto [number, type] : llvm::enumerate(step.getArgumentTypes())) {
+    argumentInfo.push_back({textOf(number, LlmDialect::kRole), textOf(number, LlmDialect::kName),
+                            cast<RankedTensorType>(type), bytesOfType(type)});
+    if (auto donated = step.getArgAttrOfType<IntegerAttr>(number, LlmDialect::kDonated))
+      resultInfo[donated.getInt()].donatedArgument = number;
+  }
+  arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena).getInt();
+}
+
+/// The kernels' module in the LLVM dialect; the planned one stays as it is.
+static FailureOr<OwningOpRef<ModuleOp>> lower(ModuleOp module,
+                                              const CompiledStep::Options &options) {
+  OwningOpRef<ModuleOp> lowered = module.clone();
+  // Other functions of the module may hold what has no lowering, and nothing calls them.
+  for (auto function : llvm::make_early_inc_range(lowered->getOps<func::FuncOp>()))
+    if (function.getName() != options.function)
+      function.erase();
+  PassManager manager(module.getContext());
+  ConvertStepToKernelsOptions conversion;
+  conversion.function = options.function;
+  conversion.poison = options.poison;
+  manager.addPass(createConvertStepToKernels(conversion));
+  buildKernelsToLLVMPipeline(manager);
+  if (failed(manager.run(*lowered)))
+    return failure();
+  return lowered;
+}
+
+static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) {
+  llvm::orc::SymbolMap symbols;
+  auto add = [&](StringRef name, auto *function) {
+    symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                             llvm::JITSymbolFlags::Exported};
+  };
+  add("llmmem_gemm_f32", &llmmem_gemm_f32);
+  add("llmmem_gemm_f64", &llmmem_gemm_f64);
+  add("llmmem_gemm_bf16", &llmmem_gemm_bf16);
+  add("llmmem_poison", &llmmem_poison);
+  return symbols;
+}
+
+static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lowered) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Expected<llvm::orc::JITTargetMachineBuilder> host =
+      llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (!host)
+    return host.takeError();
+  host->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> forPasses = host->createTargetMachine();
+  if (!forPasses)
+    return forPasses.takeError();
+  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> forCode = host->createTargetMachine();
+  if (!forCode)
+    return forCode.takeError();
+  auto optimize = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, forPasses->get());
+  ExecutionEngineOptions options;
+  options.transformer = optimize;
+  options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
+  options.enableGDBNotificationListener = false;
+  options.enablePerfNotificationListener = false;
+  auto engine = ExecutionEngine::create(lowered, options, std::move(*forCode));
+  if (engine)
+    (*engine)->registerSymbols(runtimeSymbols);
+  return engine;
+}
+
+FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
+                                                               const Options &options) {
+  FailureOr<OwningOpRef<ModuleOp>> lowered = lower(module, options);
+  if (failed(lowered))
+    return failure();
+  std::unique_ptr<CompiledStep> step(new CompiledStep());
+  step->describe(module.lookupSymbol<func::FuncOp>(options.function));
+  llvm::Expected<std::unique_ptr<ExecutionEngine>> engine = createEngine(**lowered);
+  if (!engine)
+    return module.emitError("cannot be compiled: ") << llvm::toString(engine.takeError());
+  step->engine = std::move(*engine);
+  step->engine->initialize();
+  llvm::Expected<void (*)(void **)> entry = step->engine->lookupPacked(options.function);
+  if (!entry)
+    return module.emitError("cannot be compiled: ") << llvm::toString(entry.takeError());
+  step->entry = *entry;
+  return step;
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+void CompiledStep::run(StepMemory &memory) const {
+  SmallVector<void *> addresses = {memory.arenaMemory.base()};
+  for (const StepMemory::Bytes &argument : memory.arguments)
+    addresses.push_back(argument.get());
+  for (const StepMemory::Bytes &result : memory.ownResults)
+    addresses.push_back(result.get());
+  // The packed entry takes the place of each parameter, and a parameter is an address.
+  SmallVector<void *> packed;
+  for (void *&address : addresses)
+    packed.push_back(&address);
+  entry(packed.data());
+}
+
+StepMemory::Bytes StepMemory::allocateZeroed(int64_t bytes) {
+  size_t size = llvm::alignTo(std::max<int64_t>(bytes, 1), 256);
+  void *memory = std::aligned_alloc(256, size);
+  if (memory)
+    std::memset(memory, 0, size);
+  return Bytes(memory);
+}
+
+llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
+  StepMemory memory;
+  auto add = [&](SmallVector<Bytes> &list, int64_t bytes) -> bool {
+    list.push_back(allocateZeroed(bytes));
+    return list.back() != nullptr;
+  };
+  bool complete = true;
+  for (const StepArgument &argument : step.arguments()) {
+    complete &= add(memory.arguments, argument.bytes);
+    memory.resident += llvm::alignTo(argument.bytes, 256);
+  }
+  for (const StepResult &result : step.results()) {
+    if (!result.donatedArgument)
+      complete &= add(memory.ownResults, result.bytes);
+    memory.results.push_back(result.donatedArgument ? memory.argument(*result.donatedArgument)
+                                                    : memory.ownResults.back().get());
+  }
+  if (!complete)
+    return llvm::createStringError("not enough memory for %lld bytes of parameters and inputs",
+                                   static_cast<long long>(memory.resident));
+  llvm::Expected<ArenaMemory> arena = ArenaMemory::allocate(step.arenaBytes());
+  if (!arena)
+    return arena.takeError();
+  memory.arenaMemory = std::move(*arena);
+  return std::move(memory);
+}

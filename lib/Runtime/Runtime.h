@@ -1,0 +1,26 @@
+/*===- Runtime.h - What compiled steps and their drivers call --------------===*/
+
+#ifndef LLMMEM_LIB_RUNTIME_RUNTIME_H
+#define LLMMEM_LIB_RUNTIME_RUNTIME_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Fills dead bytes with 0xFF: a NaN in every float type, so that who reads them shows. */
+void llmmem_poison(void *bytes, int64_t count);
+
+/* What multiplies f32 matrices: "oneDNN" or "built-in". */
+const char *llmmem_gemm_name(void);
+
+/* Threads of the library's matrix products, where it has any. Results are equal for equal counts.
+ */
+void llmmem_set_threads(int count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LLMMEM_LIB_RUNTIME_RUNTIME_H */

@@ -1,0 +1,238 @@
+//===- RowKernelsTest.cpp - Norms, sums, tables, loss against plain C++ ----===//
+
+#include "Check.h"
+
+using namespace llmmem::test;
+
+namespace {
+
+constexpr int kRows = 6, kWidth = 19; // [2, 3, 19]: a whole vector and a rest
+
+struct Norm {
+  double mean = 0.0, rstd = 0.0;
+};
+
+class RowKernels : public KernelTest {
+protected:
+  Norm normOf(int row, bool centred) const {
+    Norm norm;
+    double square = 0.0;
+    for (int j = 0; j < kWidth && centred; ++j)
+      norm.mean += x[row * kWidth + j] / kWidth;
+    for (int j = 0; j < kWidth; ++j)
+      square += std::pow(x[row * kWidth + j] - norm.mean, 2) / kWidth;
+    norm.rstd = 1.0 / std::sqrt(square + 1e-5);
+    return norm;
+  }
+
+  /// The gradient of a norm's input, by its definition: the transposed Jacobian times g.
+  Numbers normGrad(bool centred) const {
+    Numbers dx;
+    for (int row = 0; row < kRows; ++row) {
+      Norm norm = normOf(row, centred);
+      double meanG = 0.0, meanGN = 0.0;
+      for (int j = 0; j < kWidth; ++j) {
+        double g = dy[row * kWidth + j] * weight[j],
+               n = (x[row * kWidth + j] - norm.mean) * norm.rstd;
+        meanG += centred ? g / kWidth : 0.0;
+        meanGN += g * n / kWidth;
+      }
+      for (int j = 0; j < kWidth; ++j) {
+        double g = dy[row * kWidth + j] * weight[j],
+               n = (x[row * kWidth + j] - norm.mean) * norm.rstd;
+        dx.push_back(norm.rstd * (g - meanG - n * meanGN));
+      }
+    }
+    return dx;
+  }
+
+  Numbers x = someNumbers(kRows * kWidth, 1), dy = someNumbers(kRows * kWidth, 2);
+  Numbers weight = someNumbers(kWidth, 3), bias = someNumbers(kWidth, 4);
+};
+
+TEST_P(RowKernels, LayerNormAndItsGradients) {
+  std::vector<Numbers> r = runWide(
+      R"(func.func @step(%x: tensor<2x3x19xT>, %dy: tensor<2x3x19xT>, %w: tensor<19xT>, %b: tensor<19xT>)
+      -> (tensor<2x3x19xT>, tensor<2x3xW>, tensor<2x3xW>, tensor<2x3x19xT>, tensor<19xT>) {
+    %y, %mean, %rstd = llm.layer_norm %x, %w, %b {eps = 1.0e-5 : f64}
+      : (tensor<2x3x19xT>, tensor<19xT>, tensor<19xT>) -> (tensor<2x3x19xT>, tensor<2x3xW>, tensor<2x3xW>)
+    %dx = llm.layer_norm_grad %x, %mean, %rstd, %w, %dy
+      : (tensor<2x3x19xT>, tensor<2x3xW>, tensor<2x3xW>, tensor<19xT>, tensor<2x3x19xT>) -> tensor<2x3x19xT>
+    %dw = llm.norm_weight_grad %x, %dy, %rstd mean(%mean) into(%b)
+      : (tensor<2x3x19xT>, tensor<2x3x19xT>, tensor<2x3xW>, tensor<2x3xW>, tensor<19xT>) -> tensor<19xT>
+    return %y, %mean, %rstd, %dx, %dw : tensor<2x3x19xT>, tensor<2x3xW>, tensor<2x3xW>, tensor<2x3x19xT>, tensor<19xT>
+  })",
+      {x, dy, weight, bias});
+  Numbers y, mean, rstd, dw = bias;
+  for (int row = 0; row < kRows; ++row) {
+    Norm norm = normOf(row, true);
+    mean.push_back(norm.mean);
+    rstd.push_back(norm.rstd);
+    for (int j = 0; j < kWidth; ++j) {
+      double n = (x[row * kWidth + j] - norm.mean) * norm.rstd;
+      y.push_back(n * weight[j] + bias[j]);
+      dw[j] += dy[row * kWidth + j] * n;
+    }
+  }
+  double wideTolerance = toleranceOf(wide());
+  expectNear(r[0], y, tolerance());
+  expectNear(r[1], mean, wideTolerance);
+  expectNear(r[2], rstd, wideTolerance);
+  expectNear(r[3], normGrad(true), tolerance());
+  expectNear(r[4], dw, tolerance());
+}
+
+TEST_P(RowKernels, RmsNormAndItsGradients) {
+  std::vector<Numbers> r =
+      runWide(R"(func.func @step(%x: tensor<2x3x19xT>, %dy: tensor<2x3x19xT>, %w: tensor<19xT>)
+      -> (tensor<2x3x19xT>, tensor<2x3xW>, tensor<2x3x19xT>, tensor<19xT>) {
+    %y, %rstd = llm.rms_norm %x, %w {eps = 1.0e-5 : f64}
+      : (tensor<2x3x19xT>, tensor<19xT>) -> (tensor<2x3x19xT>, tensor<2x3xW>)
+    %dx = llm.rms_norm_grad %x, %rstd, %w, %dy
+      : (tensor<2x3x19xT>, tensor<2x3xW>, tensor<19xT>, tensor<2x3x19xT>) -> tensor<2x3x19xT>
+    %dw = llm.norm_weight_grad %x, %dy, %rstd : (tensor<2x3x19xT>, tensor<2x3x19xT>, tensor<2x3xW>) -> tensor<19xT>
+    return %y, %rstd, %dx, %dw : tensor<2x3x19xT>, tensor<2x3xW>, tensor<2x3x19xT>, tensor<19xT>
+  })",
+              {x, dy, weight});
+  Numbers y, rstd, dw(kWidth, 0.0);
+  for (int row = 0; row < kRows; ++row) {
+    rstd.push_back(normOf(row, false).rstd);
+    for (int j = 0; j < kWidth; ++j) {
+      double n = x[row * kWidth + j] * rstd.back();
+      y.push_back(n * weight[j]);
+      dw[j] += dy[row * kWidth + j] * n;
+    }
+  }
+  expectNear(r[0], y, tolerance());
+  expectNear(r[1], rstd, toleranceOf(wide()));
+  expectNear(r[2], normGrad(false), tolerance());
+  expectNear(r[3], dw, tolerance());
+}
+
+TEST_P(RowKernels, SumsOfRowsAndPositions) {
+  std::vector<Numbers> r =
+      run(R"(func.func @step(%dy: tensor<2x3x19xT>, %b: tensor<19xT>, %t: tensor<4x19xT>)
+      -> (tensor<19xT>, tensor<19xT>, tensor<4x19xT>, tensor<4x19xT>) {
+    %0 = llm.sum_rows %dy into(%b) : (tensor<2x3x19xT>, tensor<19xT>) -> tensor<19xT>
+    %1 = llm.sum_rows %dy : (tensor<2x3x19xT>) -> tensor<19xT>
+    %2 = llm.positions_grad %dy into(%t) : (tensor<2x3x19xT>, tensor<4x19xT>) -> tensor<4x19xT>
+    %3 = llm.positions_grad %dy : (tensor<2x3x19xT>) -> tensor<4x19xT>
+    return %0, %1, %2, %3 : tensor<19xT>, tensor<19xT>, tensor<4x19xT>, tensor<4x19xT>
+  })",
+          {dy, bias, someNumbers(4 * kWidth, 9)});
+  Numbers sum = bias, plain(kWidth, 0.0), table = someNumbers(4 * kWidth, 9),
+          plainTable(4 * kWidth, 0.0);
+  for (int i = 0; i < kRows * kWidth; ++i) {
+    sum[i % kWidth] += dy[i];
+    plain[i % kWidth] += dy[i];
+    table[i % (3 * kWidth)] += dy[i];
+    plainTable[i % (3 * kWidth)] += dy[i];
+  }
+  expectNear(r[0], sum, tolerance());
+  expectNear(r[1], plain, tolerance());
+  expectNear(r[2], table, tolerance());
+  expectNear(r[3], plainTable, tolerance());
+}
+
+TEST_P(RowKernels, SoftmaxAndItsGradient) {
+  Numbers masked = x;
+  masked[3] = -INFINITY;
+  std::vector<Numbers> r =
+      run(R"(func.func @step(%x: tensor<6x19xT>, %p: tensor<6x19xT>, %dy: tensor<6x19xT>)
+      -> (tensor<6x19xT>, tensor<6x19xT>) {
+    %y = llm.softmax %x : tensor<6x19xT>
+    %dx = llm.softmax_grad %p, %dy : tensor<6x19xT>
+    return %y, %dx : tensor<6x19xT>, tensor<6x19xT>
+  })",
+          {masked, x, dy});
+  Numbers y, dx;
+  for (int row = 0; row < kRows; ++row) {
+    double sum = 0.0, inner = 0.0;
+    for (int j = 0; j < kWidth; ++j) {
+      sum += std::exp(masked[row * kWidth + j]);
+      inner += x[row * kWidth + j] * dy[row * kWidth + j];
+    }
+    for (int j = 0; j < kWidth; ++j) {
+      y.push_back(std::exp(masked[row * kWidth + j]) / sum);
+      dx.push_back(x[row * kWidth + j] * (dy[row * kWidth + j] - inner));
+    }
+  }
+  expectNear(r[0], y, tolerance());
+  expectNear(r[1], dx, tolerance());
+}
+
+TEST_P(RowKernels, CrossEntropyIgnoresTargets) {
+  Numbers targets = {3, -100, 18, 0, 7, -100};
+  std::vector<Numbers> r =
+      runWide(R"(func.func @step(%x: tensor<2x3x19xT>, %t: tensor<2x3xi32>, %d: tensor<W>)
+      -> (tensor<W>, tensor<2x3xW>, tensor<2x3x19xT>) {
+    %loss, %lse = llm.cross_entropy %x, %t : (tensor<2x3x19xT>, tensor<2x3xi32>) -> (tensor<W>, tensor<2x3xW>)
+    %dx = llm.cross_entropy_grad %x, %lse, %t, %d
+      : (tensor<2x3x19xT>, tensor<2x3xW>, tensor<2x3xi32>, tensor<W>) -> tensor<2x3x19xT>
+    return %loss, %lse, %dx : tensor<W>, tensor<2x3xW>, tensor<2x3x19xT>
+  })",
+              {x, targets, {2.0}});
+  double loss = 0.0;
+  Numbers lse, dx;
+  for (int row = 0; row < kRows; ++row) {
+    double sum = 0.0;
+    for (int j = 0; j < kWidth; ++j)
+      sum += std::exp(x[row * kWidth + j]);
+    lse.push_back(std::log(sum));
+    bool counts = targets[row] >= 0;
+    loss += counts ? (lse.back() - x[row * kWidth + targets[row]]) / 4.0 : 0.0;
+    for (int j = 0; j < kWidth; ++j)
+      dx.push_back(counts ? 2.0 / 4.0 * (std::exp(x[row * kWidth + j]) / sum - (j == targets[row]))
+                          : 0.0);
+  }
+  expectNear(r[0], {loss}, toleranceOf(wide()));
+  expectNear(r[1], lse, toleranceOf(wide()));
+  expectNear(r[2], dx, tolerance());
+}
+
+TEST_P(RowKernels, EmbeddingClampsIdsAndSumsItsGradient) {
+  Numbers ids = {2, 0, 2, -5, 99, 2}, table = someNumbers(4 * kWidth, 5);
+  std::vector<Numbers> r =
+      run(R"(func.func @step(%i: tensor<2x3xi32>, %t: tensor<4x19xT>, %dy: tensor<2x3x19xT>)
+      -> (tensor<2x3x19xT>, tensor<4x19xT>, tensor<4x19xT>) {
+    %y = llm.embedding %i, %t : (tensor<2x3xi32>, tensor<4x19xT>) -> tensor<2x3x19xT>
+    %0 = llm.embedding_grad %i, %dy into(%t) : (tensor<2x3xi32>, tensor<2x3x19xT>, tensor<4x19xT>) -> tensor<4x19xT>
+    %1 = llm.embedding_grad %i, %dy : (tensor<2x3xi32>, tensor<2x3x19xT>) -> tensor<4x19xT>
+    return %y, %0, %1 : tensor<2x3x19xT>, tensor<4x19xT>, tensor<4x19xT>
+  })",
+          {ids, table, dy});
+  Numbers y, sum = table, plain(4 * kWidth, 0.0);
+  for (int i = 0; i < kRows * kWidth; ++i) {
+    int row = std::min(std::max(static_cast<int>(ids[i / kWidth]), 0), 3),
+        place = row * kWidth + i % kWidth;
+    y.push_back(table[place]);
+    sum[place] += dy[i];
+    plain[place] += dy[i];
+  }
+  EXPECT_EQ(r[0], y);
+  expectNear(r[1], sum, tolerance());
+  expectNear(r[2], plain, tolerance());
+}
+
+TEST_P(RowKernels, SplitAndConcat) {
+  std::vector<Numbers> r =
+      run(R"(func.func @step(%x: tensor<2x3x19xT>) -> (tensor<2x3x2xT>, tensor<2x3x19xT>) {
+    %a, %b = llm.split %x : (tensor<2x3x19xT>) -> (tensor<2x3x17xT>, tensor<2x3x2xT>)
+    %y = llm.concat %b, %a : (tensor<2x3x2xT>, tensor<2x3x17xT>) -> tensor<2x3x19xT>
+    return %b, %y : tensor<2x3x2xT>, tensor<2x3x19xT>
+  })",
+          {x});
+  Numbers end, turned;
+  for (int row = 0; row < kRows; ++row) {
+    for (int j = 17; j < kWidth; ++j)
+      end.push_back(x[row * kWidth + j]);
+    for (int j = 0; j < kWidth; ++j)
+      turned.push_back(x[row * kWidth + (j + 17) % kWidth]);
+  }
+  EXPECT_EQ(r[0], end);
+  EXPECT_EQ(r[1], turned);
+}
+
+LLMMEM_ALL_ELEMENT_TYPES(RowKernels);
+
+} // namespace

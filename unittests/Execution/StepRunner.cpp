@@ -1,0 +1,105 @@
+//===- StepRunner.cpp - Runs a function of llm ops on numbers --------------===//
+
+#include "StepRunner.h"
+#include "llmmem/Execution/SequentialPlan.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::test;
+
+std::string test::withElement(std::string text, const std::string &element) {
+  for (const char *pattern : {"xT>", "<T>"})
+    for (size_t at; (at = text.find(pattern)) != std::string::npos;)
+      text.replace(at + 1, 1, element);
+  return text;
+}
+
+static int64_t bitsOf(Type type, const void *buffer, int64_t index) {
+  int64_t bits = 0;
+  size_t size = type.getIntOrFloatBitWidth() / 8;
+  std::memcpy(&bits, static_cast<const char *>(buffer) + index * size, size);
+  return bits;
+}
+
+double test::readElement(Type type, const void *buffer, int64_t index) {
+  int64_t bits = bitsOf(type, buffer, index);
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return static_cast<double>(llvm::SignExtend64(bits, integer.getWidth()));
+  APFloat value(cast<FloatType>(type).getFloatSemantics(),
+                APInt(type.getIntOrFloatBitWidth(), bits, false, true));
+  bool loses = false;
+  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+  return value.convertToDouble();
+}
+
+void test::writeElement(Type type, void *buffer, int64_t index, double number) {
+  size_t size = type.getIntOrFloatBitWidth() / 8;
+  int64_t bits = static_cast<int64_t>(number);
+  if (auto floating = dyn_cast<FloatType>(type)) {
+    APFloat value(number);
+    bool loses = false;
+    value.convert(floating.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
+    bits = static_cast<int64_t>(value.bitcastToAPInt().getZExtValue());
+  }
+  std::memcpy(static_cast<char *>(buffer) + index * size, &bits, size);
+}
+
+Numbers test::someNumbers(int64_t count, unsigned seed) {
+  Numbers numbers;
+  uint64_t state = 0x9E3779B97F4A7C15ull * (seed + 1);
+  for (int64_t i = 0; i < count; ++i) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    numbers.push_back((static_cast<double>(state >> 57) - 64.0) / 64.0);
+  }
+  return numbers;
+}
+
+static MLIRContext &context() {
+  static MLIRContext *shared = [] {
+    DialectRegistry registry;
+    registerExecution(registry);
+    auto *created = new MLIRContext(registry);
+    created->loadAllAvailableDialects();
+    return created;
+  }();
+  return *shared;
+}
+
+std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Numbers> &arguments,
+                                   RunOptions options) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context());
+  if (!module) {
+    ADD_FAILURE() << "does not parse: " << text;
+    return {};
+  }
+  if (options.plan)
+    planSequentially(module->lookupSymbol<func::FuncOp>("step"));
+  CompiledStep::Options compile;
+  compile.poison = options.poison;
+  FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(*module, compile);
+  if (failed(step)) {
+    ADD_FAILURE() << "does not compile: " << text;
+    return {};
+  }
+  llvm::Expected<StepMemory> memory = StepMemory::allocate(**step);
+  if (!memory) {
+    ADD_FAILURE() << llvm::toString(memory.takeError());
+    return {};
+  }
+  EXPECT_EQ(arguments.size(), (*step)->arguments().size());
+  for (auto [number, info] : llvm::enumerate((*step)->arguments()))
+    for (auto [index, value] : llvm::enumerate(arguments[number]))
+      writeElement(info.type.getElementType(), memory->argument(number), index, value);
+  (*step)->run(*memory);
+  std::vector<Numbers> results;
+  for (auto [number, info] : llvm::enumerate((*step)->results())) {
+    results.emplace_back();
+    for (int64_t index = 0; index < info.type.getNumElements(); ++index)
+      results.back().push_back(
+          readElement(info.type.getElementType(), memory->result(number), index));
+  }
+  return results;
+}
