@@ -1,7 +1,6 @@
 //===- ImportChecks.cpp - What an import refuses ---------------------------===//
 
 #include "ImportChecks.h"
-#include "llmmem/Import/Import.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -25,7 +24,7 @@ static llvm::Error refuse(StringRef flag, double value, StringRef expected) {
   return llvm::createStringError(text);
 }
 
-llvm::Error importer::checkTraining(const TrainingOptions &training) {
+static llvm::Error checkTraining(const TrainingOptions &training) {
   auto isNumber = [](double x) { return std::isfinite(x) && x >= 0; };
   for (auto [flag, beta] : {std::pair("--beta1", training.beta1), {"--beta2", training.beta2}})
     if (!(beta >= 0 && beta < 1))

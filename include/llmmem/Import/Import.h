@@ -27,9 +27,6 @@ llvm::Expected<std::unique_ptr<Model>> readModel(llvm::StringRef text, llvm::Str
 /// The exact number of parameters; a tied head counts once.
 llvm::Expected<int64_t> countParameters(const Model &model);
 
-/// Refuses options that no training can mean, before any work is done.
-llvm::Error checkTraining(const TrainingOptions &training);
-
 /// Builds and verifies the graph of `model`. The context is given the dialects that it needs.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildModule(mlir::MLIRContext &context, const Model &model, const ImportOptions &options);
