@@ -66,6 +66,7 @@ void ChainFinder::findCut() {
   }
   std::vector<int64_t> bytes = profile(graph, chain.order).bytes;
   int32_t fullest = static_cast<int32_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
+  constexpr int32_t soon = 8;
   std::vector<int64_t> waiting(count + 1, 0);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
@@ -74,10 +75,12 @@ void ChainFinder::findCut() {
     int32_t first = count;
     for (OpIndex reader : graph.readers(value))
       first = std::min(first, position[reader]);
+    if (first - position[writer] > soon)
+      continue; // saved for the backward alone: waits at the loss as everywhere
     waiting[position[writer] + 1] += graph.bytes(value);
     waiting[first + 1] -= graph.bytes(value);
   }
-  int32_t margin = std::max(2, count / 20);
+  int32_t margin = std::clamp(count / 20, 2, 40);
   int64_t best = INT64_MAX, sum = 0;
   for (int32_t index = 0; index < count; ++index) {
     sum += waiting[index];

@@ -14,8 +14,8 @@ using namespace llmmem::planning;
 static constexpr size_t mostChoices = 28;
 /// Capacities at which the recursion is tabulated.
 static constexpr int32_t nestedLevels = 160;
-/// Longer chains are not tabulated: the table is quadratic in the number of parts.
-static constexpr int32_t mostNestedParts = 200;
+/// Longer chains are not tabulated: the work is quadratic in the number of parts even where they are equal.
+static constexpr int32_t mostNestedParts = 1200;
 
 BudgetSearch::BudgetSearch(const Graph &graph, int64_t work)
     : graph(graph), chain(findChain(graph, givenOrder(graph))), work(work) {
@@ -63,28 +63,68 @@ void BudgetSearch::solveFlat(int64_t capacity) {
   }
 }
 
-void BudgetSearch::solveNested() {
-  if (hasNested || chain.numParts > mostNestedParts)
-    return;
-  hasNested = true;
-  // A little above the leanest flat plan the recursion has nothing to add.
+/// The recursion's table for capacities about `capacity`: one of a fixed series, so that what is found at one
+/// budget does not hang on another's. A table for more room is coarser.
+NestedProgram &BudgetSearch::nestedFor(int64_t capacity) {
   int64_t low = graph.residentBytes();
   int64_t top = flatFloor + (flatFloor - low) / 8;
-  NestedProgram program(graph, chain, *options, top, nestedLevels);
+  for (size_t index = 0;; ++index, top += (top - low) / 3) {
+    bool isLast = top >= capacity || top >= keepPeak;
+    if (programs.size() <= index)
+      programs.emplace_back();
+    if (!isLast)
+      continue;
+    if (!programs[index])
+      programs[index] =
+          std::make_unique<NestedProgram>(graph, chain, *options, top, nestedLevels);
+    return *programs[index];
+  }
+}
+
+/// Levels from the capacity's own downwards, until a few fit: the model is near what is realized, not equal.
+void BudgetSearch::solveNested(int64_t capacity) {
+  NestedProgram &program = nestedFor(capacity);
+  constexpr int32_t above = 2, mostTries = 20;
+  int fitting = 0;
+  int64_t last = -1;
+  int32_t start = std::min(program.levelOf(capacity) + above, program.numLevels() - 1);
+  for (int32_t level = start; level >= std::max(0, start - mostTries) && fitting < 3; --level) {
+    int64_t cost = program.cost(level);
+    if (cost < 0)
+      return;
+    if (cost == last)
+      continue;
+    last = cost;
+    consider(program.realizeLevel(level).steps, capacity);
+    fitting += found.back().peak <= capacity;
+  }
+}
+
+/// Every level of the leanest table: down to the least memory.
+void BudgetSearch::solveAllNested() {
+  if (hasAllNested)
+    return;
+  hasAllNested = true;
+  NestedProgram &program = nestedFor(flatFloor);
   int64_t last = -1;
   for (int32_t level = 0; level < program.numLevels(); ++level) {
     int64_t cost = program.cost(level);
     if (cost < 0 || cost == last)
       continue;
     last = cost;
-    Candidate candidate;
-    candidate.steps = program.realizeLevel(level).steps;
-    dropUselessRepeats(graph, candidate.steps);
-    Profile usage = profile(graph, candidate.steps);
-    candidate.cost = usage.cost;
-    candidate.peak = usage.peak;
-    found.push_back(std::move(candidate));
+    consider(program.realizeLevel(level).steps, 0);
   }
+}
+
+bool BudgetSearch::isCloseToBound(int64_t capacity) {
+  const Candidate *candidate = cheapest(capacity);
+  if (!candidate)
+    return false;
+  if (!relaxation)
+    relaxation = std::make_unique<CutRelaxation>(graph, findCutOp(graph, chain));
+  int64_t bound = graph.baseCost() + relaxation->costLowerBound(capacity).value_or(0);
+  constexpr int64_t closeEnough = 400; // a quarter of a percent of the step
+  return candidate->cost - bound <= graph.baseCost() / closeEnough;
 }
 
 /// Fixed capacities below the one asked for: a plan for less room that happens to be cheaper is a plan for more.
@@ -106,7 +146,7 @@ void BudgetSearch::solveOrder() {
   if (exact.kind == ExactAnswer::Kind::Found)
     order = std::move(exact.steps);
   else
-    order = improveOrder(graph, givenOrder(graph), work);
+    order = improveOrder(graph, givenOrder(graph), work / 4);
   Profile usage = profile(graph, order);
   if (usage.peak < keepPeak)
     found.push_back({std::move(order), usage.cost, usage.peak});
@@ -148,11 +188,15 @@ const Candidate *BudgetSearch::best(int64_t capacity) {
   }
   solveFlat(capacity);
   solveLadder(capacity);
-  if (!cheapest(capacity) || capacity < flatFloor + (flatFloor - graph.residentBytes()) / 8) {
-    solveNested();
-    const Candidate *nested = cheapest(capacity);
-    if (nested)
-      consider(std::vector<OpIndex>(nested->steps), capacity);
+  if (isCloseToBound(capacity))
+    return cheapest(capacity);
+  if (chain.numParts <= mostNestedParts) {
+    solveNested(capacity);
+    if (!cheapest(capacity)) {
+      solveAllNested();
+      if (const Candidate *nested = cheapest(capacity))
+        consider(std::vector<OpIndex>(nested->steps), capacity);
+    }
   }
   solveByEviction(capacity);
   return cheapest(capacity);
@@ -160,6 +204,8 @@ const Candidate *BudgetSearch::best(int64_t capacity) {
 
 const Candidate *BudgetSearch::leastPeak() {
   best(graph.residentBytes());
+  if (options && chain.numParts <= mostNestedParts)
+    solveAllNested();
   const Candidate *least = nullptr;
   for (const Candidate &candidate : found)
     if (!least || std::tie(candidate.peak, candidate.cost) < std::tie(least->peak, least->cost))

@@ -39,7 +39,10 @@ public:
 private:
   void consider(std::vector<OpIndex> steps, int64_t capacity);
   void solveFlat(int64_t capacity);
-  void solveNested();
+  void solveNested(int64_t capacity);
+  void solveAllNested();
+  NestedProgram &nestedFor(int64_t capacity);
+  bool isCloseToBound(int64_t capacity);
   void solveLadder(int64_t capacity);
   void solveByEviction(int64_t capacity);
   void solveOrder();
@@ -50,7 +53,9 @@ private:
   int64_t keepPeak = 0;
   std::unique_ptr<ChainOptions> options;
   std::vector<Candidate> found;
-  bool hasNested = false, hasOrder = false;
+  bool hasAllNested = false, hasOrder = false;
+  std::unique_ptr<CutRelaxation> relaxation;
+  std::vector<std::unique_ptr<NestedProgram>> programs; // by growing capacity
   int64_t work;
   int64_t flatFloor = 0; // peak of the leanest choice without nested recomputation
 };

@@ -1,6 +1,8 @@
 //===- NestedProgram.cpp - Recomputation within recomputation ------------------===//
 
 #include "NestedProgram.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -9,26 +11,52 @@ NestedProgram::NestedProgram(const Graph &graph, const Chain &chain, const Chain
                              int64_t capacity, int32_t numLevels)
     : graph(graph), chain(chain), options(options), parts(chain.numParts), levels(numLevels) {
   findBoundaries();
-  int64_t base = INT64_MAX;
+  base = INT64_MAX;
   for (const std::vector<PartOption> &choice : options.options)
     for (const PartOption &option : choice)
       base = std::min(base, std::max(option.forwardPeak, option.backwardPeak));
   base = std::min(base, capacity);
-  int64_t step = std::max<int64_t>(1, (capacity - base) / std::max(levels - 1, 1));
-  findLeaves(base, step);
+  chooseStep(capacity - base);
+  findLeaves();
+  findRows();
   tabulate();
+}
+
+/// Rounding errors add up over as many inputs as the chain has parts: the step divides the commonest input's size.
+void NestedProgram::chooseStep(int64_t room) {
+  constexpr int32_t mostLevels = 1500;
+  std::vector<int64_t> sizes;
+  for (const std::vector<ValueIndex> &values : inputs) {
+    int64_t bytes = 0;
+    for (ValueIndex value : values)
+      bytes += graph.bytes(value);
+    if (bytes > 0)
+      sizes.push_back(bytes);
+  }
+  step = std::max<int64_t>(1, room / std::max(levels - 1, 1));
+  if (!sizes.empty()) {
+    std::nth_element(sizes.begin(), sizes.begin() + sizes.size() / 2, sizes.end());
+    int64_t input = sizes[sizes.size() / 2];
+    int64_t divided = input / std::max<int64_t>(1, (input + step / 2) / step);
+    if (divided > 0 && room / divided < mostLevels)
+      step = divided;
+  }
+  levels = static_cast<int32_t>(std::min<int64_t>(room / step + 1, mostLevels));
 }
 
 void NestedProgram::findBoundaries() {
   inputs.assign(parts, {});
   isShared.assign(graph.numValues(), false);
   forwardCost.assign(parts + 1, 0);
+  written.assign(parts, {});
   constexpr int32_t farthest = 2; // a value that parts farther apart read is shared by the chain
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
     if (writer < 0 || chain.partOf[writer] < 0)
       continue;
     int32_t from = chain.partOf[writer], to = from;
+    if (options.subject[value])
+      written[from].push_back(value);
     for (OpIndex reader : graph.readers(value))
       to = std::max(to, chain.partOf[reader]);
     isShared[value] = to - from > farthest;
@@ -39,12 +67,11 @@ void NestedProgram::findBoundaries() {
   for (int32_t part = 0; part < parts; ++part) {
     int64_t cost = 0;
     std::vector<OpIndex> worklist;
-    llvm::SmallVector<OpIndex, 64> seen;
+    llvm::SmallDenseSet<OpIndex, 64> seen;
     auto want = [&](ValueIndex value) {
       OpIndex writer = graph.writer(value);
-      if (writer < 0 || chain.partOf[writer] != part || llvm::is_contained(seen, writer))
+      if (writer < 0 || chain.partOf[writer] != part || !seen.insert(writer).second)
         return;
-      seen.push_back(writer);
       worklist.push_back(writer);
       cost += graph.op(writer).cost;
     };
@@ -59,7 +86,7 @@ void NestedProgram::findBoundaries() {
   }
 }
 
-void NestedProgram::findLeaves(int64_t base, int64_t step) {
+void NestedProgram::findLeaves() {
   auto rounded = [&](int64_t bytes) { return static_cast<int32_t>((bytes + step / 2) / step); };
   inputSize.assign(parts, 0);
   leaves.assign(parts, {});
@@ -88,6 +115,31 @@ void NestedProgram::findLeaves(int64_t base, int64_t step) {
   }
 }
 
+void NestedProgram::findRows() {
+  // endOfRun[p]: the last part of the run of equal parts that p stands in.
+  std::vector<int32_t> endOfRun(parts), kind(parts, 0);
+  auto isEqual = [&](int32_t a, int32_t b) {
+    return leaves[a] == leaves[b] && inputSize[a] == inputSize[b] &&
+           forwardCost[a + 1] - forwardCost[a] == forwardCost[b + 1] - forwardCost[b];
+  };
+  for (int32_t part = parts - 1; part >= 0; --part) {
+    bool continues = part + 1 < parts && isEqual(part, part + 1);
+    endOfRun[part] = continues ? endOfRun[part + 1] : part;
+    kind[part] = endOfRun[part];
+  }
+  numRows = size_t(parts);
+  rowOf.assign(size_t(parts) * parts, 0);
+  llvm::DenseMap<std::pair<int32_t, int32_t>, size_t> shared; // (run, length)
+  for (int32_t from = 0; from < parts; ++from)
+    for (int32_t to = from; to < parts; ++to) {
+      bool isInRun = to <= endOfRun[from];
+      auto [it, isNew] = shared.try_emplace(
+          isInRun ? std::pair(kind[from], to - from) : std::pair(-1 - from, to), numRows);
+      numRows += isNew;
+      rowOf[size_t(from) * parts + to] = static_cast<int32_t>(it->second);
+    }
+}
+
 void NestedProgram::improve(Cell &cell, int32_t repeats, int32_t from, int32_t to,
                             int32_t level) const {
   for (const Leaf &leaf : leaves[from]) {
@@ -107,20 +159,27 @@ void NestedProgram::improve(Cell &cell, int32_t repeats, int32_t from, int32_t t
     if (repeats)
       cost += forwardCost[split] - forwardCost[from];
     if (cost < cell.cost)
-      cell = {cost, -split};
+      cell = {cost, from - split};
   }
 }
 
 void NestedProgram::tabulate() {
-  table.assign(size_t(2) * parts * parts * levels, {impossible, 0});
+  table.assign(numRows * levels, {impossible, 0});
+  std::vector<bool> isDone(numRows, false);
   for (int32_t length = 0; length < parts; ++length)
     for (int32_t from = 0; from + length < parts; ++from)
       for (int32_t repeats : {1, 0}) {
-        if (repeats == 0 && from + length + 1 != parts)
-          continue; // the original pass always runs to the end of the chain
+        int32_t to = from + length;
+        if ((repeats == 0 && to + 1 != parts) || isDone[row(repeats, from, to)])
+          continue;
+        isDone[row(repeats, from, to)] = true;
         for (int32_t level = 0; level < levels; ++level)
-          improve(at(repeats, from, from + length, level), repeats, from, from + length, level);
+          improve(at(repeats, from, to, level), repeats, from, to, level);
       }
+}
+
+int32_t NestedProgram::levelOf(int64_t capacity) const {
+  return static_cast<int32_t>(std::clamp<int64_t>((capacity - base) / step, 0, levels - 1));
 }
 
 int64_t NestedProgram::cost(int32_t level) const {
@@ -134,7 +193,7 @@ void NestedProgram::unfold(Retention &retention, int32_t repeats, int32_t from, 
     return;
   int32_t decision = at(repeats, from, to, level).decision;
   if (decision < 0) {
-    int32_t split = -decision;
+    int32_t split = from - decision;
     for (ValueIndex value : inputs[split])
       retention.hold(value, stretch, chain.backwardStretch(split));
     unfold(retention, repeats, split, to, level - inputSize[split], stretch);
@@ -142,13 +201,9 @@ void NestedProgram::unfold(Retention &retention, int32_t repeats, int32_t from, 
     return;
   }
   const std::vector<bool> &held = options.held[decision];
-  for (OpIndex op : chain.order) {
-    if (chain.partOf[op] != from)
-      continue;
-    for (ValueIndex value : graph.op(op).writes)
-      if (held[value])
-        retention.hold(value, stretch, chain.backwardStretch(from));
-  }
+  for (ValueIndex value : written[from])
+    if (held[value])
+      retention.hold(value, stretch, chain.backwardStretch(from));
   auto leaf = llvm::find_if(leaves[from],
                             [&](const Leaf &other) { return other.choice == decision; });
   unfold(retention, repeats, from + 1, to, level - leaf->held, stretch);

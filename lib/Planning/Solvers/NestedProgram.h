@@ -20,11 +20,14 @@ namespace llmmem::planning {
 
 class NestedProgram {
 public:
-  /// Tabulates every capacity up to `capacity` (resident included) in `levels` steps.
+  /// Tabulates every capacity up to `capacity` (resident included) in about `levels` steps, more where the parts'
+  /// inputs are small.
   NestedProgram(const Graph &graph, const Chain &chain, const ChainOptions &options,
                 int64_t capacity, int32_t levels);
 
   int32_t numLevels() const { return levels; }
+  /// The level whose model holds about `capacity` bytes.
+  int32_t levelOf(int64_t capacity) const;
   /// The modelled recompute cost at a level, -1 where nothing fits.
   int64_t cost(int32_t level) const;
   /// Realizes the best plan of a level that has one.
@@ -33,25 +36,31 @@ public:
 private:
   struct Cell {
     int64_t cost;
-    int32_t decision; // >= 0: option; < 0: split before part -decision
+    int32_t decision; // >= 0: option; < 0: split, that many parts behind the first
   };
   struct Leaf {
     int32_t choice;
     int32_t held, peak; // in steps of the table
     int64_t cost;
+    bool operator==(const Leaf &) const = default;
   };
   void findBoundaries();
-  void findLeaves(int64_t base, int64_t step);
+  void chooseStep(int64_t room);
+  void findLeaves();
+  void findRows();
   void tabulate();
   void improve(Cell &cell, int32_t repeats, int32_t from, int32_t to, int32_t level) const;
+  /// Stretches of equal parts share one row per length: equal blocks are solved once.
+  size_t row(int32_t repeats, int32_t from, int32_t to) const {
+    if (repeats == 0)
+      return size_t(from); // the original pass always runs to the end of the chain
+    return rowOf[size_t(from) * parts + to];
+  }
   Cell &at(int32_t repeats, int32_t from, int32_t to, int32_t level) {
-    return table[index(repeats, from, to, level)];
+    return table[row(repeats, from, to) * levels + level];
   }
   const Cell &at(int32_t repeats, int32_t from, int32_t to, int32_t level) const {
-    return table[index(repeats, from, to, level)];
-  }
-  size_t index(int32_t repeats, int32_t from, int32_t to, int32_t level) const {
-    return ((size_t(repeats) * parts + from) * parts + to) * levels + level;
+    return table[row(repeats, from, to) * levels + level];
   }
   int64_t costOf(int32_t repeats, int32_t from, int32_t to, int32_t level) const {
     return from > to ? 0 : level < 0 ? impossible : at(repeats, from, to, level).cost;
@@ -64,11 +73,15 @@ private:
   const Chain &chain;
   const ChainOptions &options;
   int32_t parts, levels;
+  int64_t base = 0, step = 1; // level l has base + l * step bytes
   std::vector<std::vector<ValueIndex>> inputs; // per part: what its forward takes from earlier parts
   std::vector<int32_t> inputSize;              // in steps of the table
   std::vector<bool> isShared;                  // values that many parts read: always held
   std::vector<int64_t> forwardCost;            // prefix sums of what a forward without saving runs
   std::vector<std::vector<Leaf>> leaves;
+  std::vector<std::vector<ValueIndex>> written; // per part: what may be discarded
+  std::vector<int32_t> rowOf;
+  size_t numRows = 0;
   std::vector<Cell> table;
 };
 
