@@ -14,7 +14,7 @@ include "llmmem/Dialect/LlmForwardOps.td"
 // Gradients of parameters
 //===----------------------------------------------------------------------===//
 
-def Llm_LinearWeightGradOp : Llm_Op<"linear_weight_grad", [Cost, BuffersInPlace]> {
+def Llm_LinearWeightGradOp : Llm_Op<"linear_weight_grad", [Cost, BuffersInPlace, AccumulatingOpInterface]> {
   let summary = "Gradient of a linear's weight.";
   let description = [{
     dw = into + x^T dy (layout in_out) or into + dy^T x (out_in), summed over all rows in f32, rounded once.
@@ -32,7 +32,7 @@ def Llm_LinearWeightGradOp : Llm_Op<"linear_weight_grad", [Cost, BuffersInPlace]
   let hasVerifier = 1;
 }
 
-def Llm_SumRowsOp : Llm_Op<"sum_rows", [Cost, BuffersInPlace]> {
+def Llm_SumRowsOp : Llm_Op<"sum_rows", [Cost, BuffersInPlace, AccumulatingOpInterface]> {
   let summary = "Sums all but the last dimension: the gradient of a bias.";
   let description = [{
     ```mlir
@@ -45,7 +45,7 @@ def Llm_SumRowsOp : Llm_Op<"sum_rows", [Cost, BuffersInPlace]> {
   let hasVerifier = 1;
 }
 
-def Llm_EmbeddingGradOp : Llm_Op<"embedding_grad", [CostWithTraffic, BuffersInPlace]> {
+def Llm_EmbeddingGradOp : Llm_Op<"embedding_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
   let summary = "Gradient of an embedding's table.";
   let description = [{
     dtable[id] = into[id] + the sum of dy over the positions with that id, in the order of the positions.
@@ -61,7 +61,7 @@ def Llm_EmbeddingGradOp : Llm_Op<"embedding_grad", [CostWithTraffic, BuffersInPl
   let hasVerifier = 1;
 }
 
-def Llm_PositionsGradOp : Llm_Op<"positions_grad", [CostWithTraffic, BuffersInPlace]> {
+def Llm_PositionsGradOp : Llm_Op<"positions_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
   let summary = "Gradient of a table of positions.";
   let description = [{
     dtable[s, :] = into[s, :] + sum_b dy[b, s, :]; rows beyond seq get nothing.
@@ -77,7 +77,7 @@ def Llm_PositionsGradOp : Llm_Op<"positions_grad", [CostWithTraffic, BuffersInPl
   let hasVerifier = 1;
 }
 
-def Llm_NormWeightGradOp : Llm_Op<"norm_weight_grad", [Cost, BuffersInPlace, AttrSizedOperandSegments,
+def Llm_NormWeightGradOp : Llm_Op<"norm_weight_grad", [Cost, BuffersInPlace, AccumulatingOpInterface, AttrSizedOperandSegments,
     AllTypesMatch<["x", "dy"]>]> {
   let summary = "Gradient of the scale of a norm.";
   let description = [{

@@ -4,6 +4,7 @@
 #define LLMMEM_DIALECT_LLMOPBASE
 
 include "llmmem/Dialect/LlmAttributes.td"
+include "llmmem/Interfaces/AccumulatingOpInterface.td"
 include "llmmem/Interfaces/BufferOpInterface.td"
 include "llmmem/Interfaces/CostOpInterface.td"
 include "llmmem/Interfaces/DifferentiableOpInterface.td"

@@ -4,6 +4,7 @@
 #define LLMMEM_DIALECT_LLMOPS_H
 
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/AccumulatingOpInterface.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/DifferentiableOpInterface.h"

@@ -1,0 +1,10 @@
+//===- AccumulatingOpInterface.h -------------------------------------------===//
+
+#ifndef LLMMEM_INTERFACES_ACCUMULATINGOPINTERFACE_H
+#define LLMMEM_INTERFACES_ACCUMULATINGOPINTERFACE_H
+
+#include "mlir/IR/OpDefinition.h"
+
+#include "llmmem/Interfaces/AccumulatingOpInterface.h.inc"
+
+#endif // LLMMEM_INTERFACES_ACCUMULATINGOPINTERFACE_H

@@ -1,0 +1,86 @@
+//===- LlmVJPAttention.cpp - Gradients of attention, fused and written out -===//
+
+#include "LlmVJP.h"
+
+using namespace mlir;
+using namespace llmmem::llm;
+
+// A rotation's transpose is its inverse.
+LogicalResult RopeOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                               OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] = RopeOp::create(builder, getLoc(), getX().getType(), resultGradients[0],
+                                         getHeadsAttr(), getThetaAttr(), getScalingAttr(),
+                                         getInverse() ? UnitAttr() : builder.getUnitAttr());
+  return success();
+}
+
+// The seed and the key draw the forward's mask again, so no mask is kept.
+LogicalResult AttentionOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                    OperandGradients &operandGradients) {
+  if (failed(expectFirstResultOnly(*this, resultGradients)))
+    return failure();
+  operandGradients.assign(active.size(), Value());
+  auto gradient = AttentionGradOp::create(
+      builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), getQ(), getK(),
+      getV(), getOut(), getLse(), resultGradients[0], getSeed(), getHeadsAttr(), getKvHeadsAttr(),
+      getScaleAttr(), getWindowAttr(), getPAttr(), getKeyAttr());
+  // One pass makes all three; those not wanted have no reader.
+  for (auto [number, value] : llvm::enumerate(gradient.getResults()))
+    if (active[number])
+      operandGradients[number] = value;
+  return success();
+}
+
+LogicalResult AttentionScoresOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
+                                          Flags active, OperandGradients &operandGradients) {
+  Value ds = resultGradients[0];
+  operandGradients.assign(active.size(), Value());
+  if (active[1])
+    operandGradients[1] =
+        AttentionValuesTransposedOp::create(builder, getLoc(), getK().getType(), ds, getQ(),
+                                            getHeadsAttr(), getKvHeadsAttr(), getScaleAttr());
+  if (active[0])
+    operandGradients[0] =
+        AttentionValuesOp::create(builder, getLoc(), getQ().getType(), ds, getK(), getHeadsAttr(),
+                                  getKvHeadsAttr(), getScaleAttr());
+  return success();
+}
+
+// dv first: the probabilities that it reads may then end before their gradient, as large as they,
+// begins.
+LogicalResult AttentionValuesOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
+                                          Flags active, OperandGradients &operandGradients) {
+  Value dy = resultGradients[0];
+  operandGradients.assign(active.size(), Value());
+  if (active[1])
+    operandGradients[1] = AttentionValuesTransposedOp::create(
+        builder, getLoc(), getValues().getType(), getProbabilities(), dy, getHeadsAttr(),
+        getKvHeadsAttr(), getScaleAttr());
+  if (active[0])
+    operandGradients[0] =
+        AttentionScoresOp::create(builder, getLoc(), getProbabilities().getType(), dy, getValues(),
+                                  getHeadsAttr(), getKvHeadsAttr(), getScaleAttr());
+  return success();
+}
+
+// A score that was replaced has no influence.
+LogicalResult CausalMaskOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                     OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] =
+        CausalMaskOp::create(builder, getLoc(), getScores().getType(), resultGradients[0],
+                             builder.getF64FloatAttr(0.0), getWindowAttr());
+  return success();
+}
+
+LogicalResult SoftmaxOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                  OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] =
+        SoftmaxGradOp::create(builder, getLoc(), getX().getType(), getY(), resultGradients[0]);
+  return success();
+}

@@ -1,0 +1,128 @@
+//===- LlmVJPElements.cpp - Gradients of element-wise and shape ops --------===//
+
+#include "LlmVJP.h"
+
+using namespace mlir;
+using namespace llmmem::llm;
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+LogicalResult GeluOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                               OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] =
+        GeluGradOp::create(builder, getLoc(), getX().getType(), getX(), resultGradients[0]);
+  return success();
+}
+
+LogicalResult SiluOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                               OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] =
+        SiluGradOp::create(builder, getLoc(), getX().getType(), getX(), resultGradients[0]);
+  return success();
+}
+
+// Both operands have dy itself as gradient: no copy, and no bytes.
+LogicalResult AddOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                              OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  for (auto [gradient, isActive] : llvm::zip_equal(operandGradients, active))
+    if (isActive)
+      gradient = resultGradients[0];
+  return success();
+}
+
+LogicalResult MulOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                              OperandGradients &operandGradients) {
+  Value dy = resultGradients[0];
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] = MulOp::create(builder, getLoc(), getA().getType(), dy, getB());
+  if (active[1])
+    operandGradients[1] = MulOp::create(builder, getLoc(), getB().getType(), dy, getA());
+  return success();
+}
+
+LogicalResult DropoutOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                  OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] = DropoutOp::create(builder, getLoc(), getX().getType(), resultGradients[0],
+                                            getSeed(), getPAttr(), getKeyAttr());
+  return success();
+}
+
+LogicalResult StoredDropoutOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                        OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] = ApplyMaskOp::create(builder, getLoc(), getX().getType(),
+                                              resultGradients[0], getMask(), getPAttr());
+  return success();
+}
+
+LogicalResult ApplyMaskOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                    OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] = ApplyMaskOp::create(builder, getLoc(), getX().getType(),
+                                              resultGradients[0], getMask(), getPAttr());
+  return success();
+}
+
+LogicalResult CastOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                               OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] = CastOp::create(builder, getLoc(), getX().getType(), resultGradients[0]);
+  return success();
+}
+
+// No operand, no gradient.
+LogicalResult FillOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                               OperandGradients &operandGradients) {
+  operandGradients.clear();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReshapeOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                  OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] =
+        ReshapeOp::create(builder, getLoc(), getX().getType(), resultGradients[0]);
+  return success();
+}
+
+// A part that nobody read has the gradient 0, and the whole needs its columns.
+LogicalResult SplitOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (!active[0])
+    return success();
+  SmallVector<Value> parts(resultGradients);
+  for (auto [gradient, part] : llvm::zip_equal(parts, getParts()))
+    if (!gradient)
+      gradient = FillOp::create(builder, getLoc(), part.getType(), builder.getF64FloatAttr(0.0));
+  operandGradients[0] = ConcatOp::create(builder, getLoc(), getX().getType(), parts);
+  return success();
+}
+
+LogicalResult ConcatOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                 OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  auto split = SplitOp::create(builder, getLoc(), getParts().getTypes(), resultGradients[0]);
+  for (auto [number, part] : llvm::enumerate(split.getParts()))
+    if (active[number])
+      operandGradients[number] = part;
+  return success();
+}

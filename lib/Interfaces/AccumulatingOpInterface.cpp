@@ -1,0 +1,5 @@
+//===- AccumulatingOpInterface.cpp -----------------------------------------===//
+
+#include "llmmem/Interfaces/AccumulatingOpInterface.h"
+
+#include "llmmem/Interfaces/AccumulatingOpInterface.cpp.inc"
