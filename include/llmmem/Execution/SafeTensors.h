@@ -1,0 +1,48 @@
+//===- SafeTensors.h - Tensors in files, by name ---------------------------===//
+//
+// The format of Hugging Face checkpoints: 8 bytes of header length, a JSON header that gives each
+// tensor its dtype, shape and byte range, then the bytes. The reader takes nothing on trust: ranges
+// must tile the data exactly.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_EXECUTION_SAFETENSORS_H
+#define LLMMEM_EXECUTION_SAFETENSORS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <string>
+#include <vector>
+
+namespace llmmem {
+
+struct TensorEntry {
+  std::string name;
+  std::string dtype; // F64, F32, BF16, F16, I64, ...
+  std::vector<int64_t> shape;
+  llvm::StringRef bytes; // little-endian, row-major
+};
+
+class SafeTensors {
+public:
+  static llvm::Expected<SafeTensors> read(llvm::StringRef path);
+  static llvm::Expected<SafeTensors> parse(std::unique_ptr<llvm::MemoryBuffer> buffer);
+
+  /// Null where there is no such tensor.
+  const TensorEntry *find(llvm::StringRef name) const;
+  llvm::ArrayRef<TensorEntry> tensors() const { return entries; }
+
+private:
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  std::vector<TensorEntry> entries;
+  llvm::StringMap<size_t> byName;
+};
+
+/// Writes all tensors or nothing.
+llvm::Error writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors);
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_SAFETENSORS_H

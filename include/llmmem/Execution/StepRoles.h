@@ -1,0 +1,32 @@
+//===- StepRoles.h - What the buffers of a training step are ---------------===//
+
+#ifndef LLMMEM_EXECUTION_STEPROLES_H
+#define LLMMEM_EXECUTION_STEPROLES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Error.h"
+
+namespace llmmem {
+
+/// Argument numbers of a training step, found by `llm.role`, `llm.name` and by who updates what.
+struct StepRoles {
+  struct Parameter {
+    std::string name;
+    unsigned argument = 0;
+    std::optional<unsigned> master;   // its copy in f32
+    std::optional<unsigned> gradient; // resident: an argument
+  };
+
+  std::optional<unsigned> ids, targets, seed, learningRate, step;
+  llvm::SmallVector<Parameter> parameters;
+  llvm::SmallVector<unsigned> gradients;
+  /// Rows of the table that the ids are looked up in.
+  int64_t vocabulary = 0;
+
+  /// Fails where a step cannot be fed: no ids, or an input that no one knows how to fill.
+  static llvm::Expected<StepRoles> find(mlir::func::FuncOp step);
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_STEPROLES_H

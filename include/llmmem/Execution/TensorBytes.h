@@ -1,0 +1,26 @@
+//===- TensorBytes.h - Elements of tensors on the host ---------------------===//
+
+#ifndef LLMMEM_EXECUTION_TENSORBYTES_H
+#define LLMMEM_EXECUTION_TENSORBYTES_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace llmmem {
+
+/// A float of 64, 32 or 16 bits, as files and tensors have them.
+enum class FloatKind { F64, F32, BF16, F16 };
+
+std::optional<FloatKind> floatKindOf(mlir::Type element);
+/// By the name that safetensors files use: F64, F32, BF16, F16.
+std::optional<FloatKind> floatKindOf(llvm::StringRef dtype);
+llvm::StringRef dtypeOf(FloatKind kind);
+int64_t bytesOf(FloatKind kind);
+
+double readFloat(FloatKind kind, const void *bytes, int64_t index);
+/// Rounds to nearest even.
+void writeFloat(FloatKind kind, void *bytes, int64_t index, double value);
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_TENSORBYTES_H

@@ -1,0 +1,43 @@
+//===- TokenFeed.h - Batches of token ids from text ------------------------===//
+
+#ifndef LLMMEM_EXECUTION_TOKENFEED_H
+#define LLMMEM_EXECUTION_TOKENFEED_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <vector>
+
+namespace llmmem {
+
+/// Gives windows of token ids, one after another, and begins again at the end.
+class TokenFeed {
+public:
+  struct Shape {
+    int64_t batch = 1, seq = 1, vocabulary = 0;
+    int64_t size() const { return batch * seq; }
+  };
+
+  /// Bytes as ids; hashed into the vocabulary where that has fewer than 256. Fails where the text
+  /// is shorter than one batch.
+  static llvm::Expected<TokenFeed> fromText(llvm::StringRef file, llvm::StringRef text,
+                                            Shape shape);
+  /// Ids separated by white space. Fails at one that is no number or is outside the vocabulary,
+  /// with its place.
+  static llvm::Expected<TokenFeed> fromIds(llvm::StringRef file, llvm::StringRef text, Shape shape);
+
+  /// The next batch: ids, and as targets the ids shifted by one within each row, the last of which
+  /// is ignored (-100).
+  void next(llvm::MutableArrayRef<int32_t> ids, llvm::MutableArrayRef<int32_t> targets);
+
+private:
+  TokenFeed(std::vector<int32_t> ids, Shape shape) : all(std::move(ids)), shape(shape) {}
+
+  std::vector<int32_t> all;
+  Shape shape;
+  size_t position = 0;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_TOKENFEED_H

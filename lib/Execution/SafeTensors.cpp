@@ -1,0 +1,186 @@
+//===- SafeTensors.cpp - Tensors in files, by name -------------------------===//
+
+#include "llmmem/Execution/SafeTensors.h"
+#include "llmmem/Planning/TextFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llmmem;
+namespace json = llvm::json;
+
+/// Bytes of one element; 0 for a dtype that the format does not know.
+static int64_t elementBytes(llvm::StringRef dtype) {
+  return llvm::StringSwitch<int64_t>(dtype)
+      .Cases({"BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3"}, 1)
+      .Cases({"F16", "BF16", "I16", "U16"}, 2)
+      .Cases({"F32", "I32", "U32"}, 4)
+      .Cases({"F64", "I64", "U64"}, 8)
+      .Default(0);
+}
+
+static llvm::Error malformed(llvm::StringRef file, const llvm::Twine &why) {
+  return llvm::createStringError("'" + file + "' is no safetensors file: " + why);
+}
+
+namespace {
+/// One entry of the header, and its range in the data.
+struct Header {
+  TensorEntry entry;
+  int64_t begin = 0, end = 0;
+};
+} // namespace
+
+static bool readShape(const json::Array &numbers, std::vector<int64_t> &shape) {
+  for (const json::Value &number : numbers) {
+    std::optional<int64_t> extent = number.getAsInteger();
+    if (!extent || *extent < 0)
+      return false;
+    shape.push_back(*extent);
+  }
+  return true;
+}
+
+/// Bytes of a tensor of this shape, or none where they overflow.
+static std::optional<int64_t> bytesOf(llvm::ArrayRef<int64_t> shape, int64_t element) {
+  int64_t bytes = element;
+  for (int64_t extent : shape)
+    if (llvm::MulOverflow(bytes, extent, bytes))
+      return std::nullopt;
+  return bytes;
+}
+
+static llvm::Expected<Header> readEntry(llvm::StringRef file, llvm::StringRef name,
+                                        const json::Value &value, int64_t dataBytes) {
+  auto bad = [&](const llvm::Twine &why) {
+    return malformed(file, "tensor '" + name + "' " + why);
+  };
+  const json::Object *object = value.getAsObject();
+  std::optional<llvm::StringRef> dtype = object ? object->getString("dtype") : std::nullopt;
+  const json::Array *shape = object ? object->getArray("shape") : nullptr;
+  const json::Array *range = object ? object->getArray("data_offsets") : nullptr;
+  if (!dtype || !shape || !range || range->size() != 2)
+    return bad("needs 'dtype', 'shape' and two 'data_offsets'");
+  Header header;
+  header.entry.name = name.str();
+  header.entry.dtype = dtype->str();
+  if (elementBytes(*dtype) == 0)
+    return bad("has the unknown dtype '" + *dtype + "'");
+  if (!readShape(*shape, header.entry.shape))
+    return bad("has a shape that is no list of sizes");
+  std::optional<int64_t> begin = (*range)[0].getAsInteger(), end = (*range)[1].getAsInteger();
+  if (!begin || !end || *begin < 0 || *end < *begin || *end > dataBytes)
+    return bad("lies outside the " + llvm::Twine(dataBytes) + " bytes of data");
+  std::optional<int64_t> bytes = bytesOf(header.entry.shape, elementBytes(*dtype));
+  if (!bytes || *bytes != *end - *begin)
+    return bad("has " + llvm::Twine(*end - *begin) +
+               " bytes, which is not what its dtype and shape need");
+  header.begin = *begin, header.end = *end;
+  return header;
+}
+
+/// Every byte of the data belongs to exactly one tensor.
+static llvm::Error checkTiling(llvm::StringRef file, std::vector<Header> headers,
+                               int64_t dataBytes) {
+  llvm::sort(headers, [](const Header &a, const Header &b) {
+    return std::tie(a.begin, a.end, a.entry.name) < std::tie(b.begin, b.end, b.entry.name);
+  });
+  int64_t end = 0;
+  for (const Header &header : headers) {
+    if (header.begin != end)
+      return malformed(file, "tensor '" + header.entry.name + "' begins at byte " +
+                                 llvm::Twine(header.begin) + " of the data, where " +
+                                 llvm::Twine(end) + " is the end of the one before");
+    end = header.end;
+  }
+  if (end != dataBytes)
+    return malformed(file, llvm::Twine(dataBytes - end) + " bytes at the end belong to no tensor");
+  return llvm::Error::success();
+}
+
+static llvm::Expected<std::vector<Header>> readHeader(llvm::StringRef file, llvm::StringRef text,
+                                                      int64_t dataBytes) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return malformed(file, "its header is no JSON (" + llvm::toString(value.takeError()) + ")");
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return malformed(file, "its header is no JSON object");
+  std::vector<Header> headers;
+  for (const auto &[key, entry] : *object) {
+    if (key.str() == "__metadata__")
+      continue;
+    llvm::Expected<Header> header = readEntry(file, key.str(), entry, dataBytes);
+    if (!header)
+      return header.takeError();
+    headers.push_back(std::move(*header));
+  }
+  llvm::sort(headers, [](const Header &a, const Header &b) { return a.begin < b.begin; });
+  if (llvm::Error error = checkTiling(file, headers, dataBytes))
+    return std::move(error);
+  return headers;
+}
+
+llvm::Expected<SafeTensors> SafeTensors::read(llvm::StringRef path) {
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer = planning::readTextFile(path);
+  if (!buffer)
+    return buffer.takeError();
+  return parse(std::move(*buffer));
+}
+
+llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffer> buffer) {
+  llvm::StringRef bytes = buffer->getBuffer(), file = buffer->getBufferIdentifier();
+  if (bytes.size() < 8)
+    return malformed(file, "it is shorter than the 8 bytes of its header's length");
+  uint64_t length = llvm::support::endian::read64le(bytes.data());
+  if (length > bytes.size() - 8)
+    return malformed(file, "its header claims " + llvm::Twine(length) + " bytes, but only " +
+                               llvm::Twine(bytes.size() - 8) + " follow");
+  llvm::StringRef data = bytes.drop_front(8 + length);
+  llvm::Expected<std::vector<Header>> headers =
+      readHeader(file, bytes.substr(8, length), data.size());
+  if (!headers)
+    return headers.takeError();
+  SafeTensors tensors;
+  for (Header &header : *headers) {
+    header.entry.bytes = data.slice(header.begin, header.end);
+    tensors.byName[header.entry.name] = tensors.entries.size();
+    tensors.entries.push_back(std::move(header.entry));
+  }
+  tensors.buffer = std::move(buffer);
+  return std::move(tensors);
+}
+
+const TensorEntry *SafeTensors::find(llvm::StringRef name) const {
+  auto known = byName.find(name);
+  return known == byName.end() ? nullptr : &entries[known->second];
+}
+
+llvm::Error llmmem::writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors) {
+  std::string header;
+  llvm::raw_string_ostream os(header);
+  json::OStream writer(os);
+  int64_t end = 0;
+  writer.objectBegin();
+  for (const TensorEntry &tensor : tensors) {
+    int64_t begin = end;
+    end += tensor.bytes.size();
+    writer.attributeObject(tensor.name, [&] {
+      writer.attribute("dtype", tensor.dtype);
+      writer.attribute("shape", json::Array(tensor.shape));
+      writer.attribute("data_offsets", json::Array{begin, end});
+    });
+  }
+  writer.objectEnd();
+  // Readers that map the file like the data at a multiple of 8.
+  header.append(llvm::alignTo(header.size(), 8) - header.size(), ' ');
+  std::string file(8, '\0');
+  llvm::support::endian::write64le(file.data(), header.size());
+  file.reserve(file.size() + header.size() + end);
+  file += header;
+  for (const TensorEntry &tensor : tensors)
+    file += tensor.bytes;
+  return planning::writeTextFile(path, file);
+}

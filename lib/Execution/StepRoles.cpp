@@ -1,0 +1,111 @@
+//===- StepRoles.cpp - What the buffers of a training step are -------------===//
+
+#include "llmmem/Execution/StepRoles.h"
+#include "llmmem/Dialect/LlmOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+/// The argument whose bytes `value` has, may have taken over, or looks at, and that `accept`s.
+static std::optional<unsigned> sourceArgument(Value value, function_ref<bool(unsigned)> accept) {
+  if (!value)
+    return std::nullopt;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return accept(argument.getArgNumber()) ? std::optional<unsigned>(argument.getArgNumber())
+                                           : std::nullopt;
+  auto result = cast<OpResult>(value);
+  auto buffers = dyn_cast<BufferOpInterface>(result.getOwner());
+  if (!buffers)
+    return std::nullopt;
+  SmallVector<unsigned> sources = buffers.getInPlaceOperands(result.getResultNumber());
+  if (std::optional<unsigned> viewed = buffers.getViewedOperand(result.getResultNumber()))
+    sources.push_back(*viewed);
+  for (unsigned operand : sources)
+    if (std::optional<unsigned> found =
+            sourceArgument(result.getOwner()->getOperand(operand), accept))
+      return found;
+  return std::nullopt;
+}
+
+namespace {
+class RoleFinder {
+public:
+  explicit RoleFinder(func::FuncOp step) : step(step) {}
+
+  llvm::Expected<StepRoles> find() {
+    for (unsigned number = 0; number < step.getNumArguments(); ++number)
+      if (llvm::Error error = classify(number))
+        return std::move(error);
+    if (!roles.ids)
+      return llvm::createStringError("'" + step.getName() +
+                                     "' has no input named 'ids' to feed tokens to");
+    step.walk([&](llm::EmbeddingOp op) {
+      if (op.getIds() == step.getArgument(*roles.ids))
+        roles.vocabulary = op.getTable().getType().getDimSize(0);
+    });
+    if (roles.vocabulary == 0)
+      return llvm::createStringError("'" + step.getName() +
+                                     "' looks 'ids' up in no table: no llm.embedding reads them");
+    step.walk([&](llm::AdamWOp op) { connect(op.getParam(), op.getGradient(), op.getMaster()); });
+    step.walk([&](llm::SGDOp op) { connect(op.getParam(), op.getGradient(), Value()); });
+    return roles;
+  }
+
+private:
+  std::string text(unsigned number, StringRef attribute) {
+    auto value = step.getArgAttrOfType<StringAttr>(number, attribute);
+    return value ? value.str() : "";
+  }
+
+  llvm::Error classify(unsigned number) {
+    std::string role = text(number, LlmDialect::kRole), name = text(number, LlmDialect::kName);
+    if (role == "param")
+      roles.parameters.push_back({name, number, std::nullopt, std::nullopt});
+    else if (role == "gradient")
+      roles.gradients.push_back(number);
+    else if (role == "seed")
+      roles.seed = number;
+    else if (role == "input")
+      return classifyInput(number, name);
+    else if (role != "optimizer_state")
+      return llvm::createStringError("argument " + llvm::Twine(number) + " of '" + step.getName() +
+                                     "' has the role '" + role + "', which llmmem-run cannot fill");
+    return llvm::Error::success();
+  }
+
+  llvm::Error classifyInput(unsigned number, StringRef name) {
+    std::pair<StringRef, std::optional<unsigned> *> inputs[] = {
+        {"ids", &roles.ids},
+        {"targets", &roles.targets},
+        {"learning_rate", &roles.learningRate},
+        {"step", &roles.step}};
+    for (auto [known, place] : inputs)
+      if (name == known) {
+        *place = number;
+        return llvm::Error::success();
+      }
+    return llvm::createStringError("argument " + llvm::Twine(number) + " of '" + step.getName() +
+                                   "' is an input named '" + name +
+                                   "'; known are ids, targets, learning_rate and step");
+  }
+
+  /// One update: which master and which gradient belong to a parameter.
+  void connect(Value param, Value gradient, Value master) {
+    auto isAny = [](unsigned) { return true; };
+    auto isGradient = [&](unsigned number) { return llvm::is_contained(roles.gradients, number); };
+    std::optional<unsigned> argument = sourceArgument(param, isAny);
+    for (StepRoles::Parameter &known : roles.parameters) {
+      if (argument != known.argument)
+        continue;
+      known.master = sourceArgument(master, isAny);
+      known.gradient = sourceArgument(gradient, isGradient);
+    }
+  }
+
+  func::FuncOp step;
+  StepRoles roles;
+};
+} // namespace
+
+llvm::Expected<StepRoles> StepRoles::find(func::FuncOp step) { return RoleFinder(step).find(); }
