@@ -1,0 +1,67 @@
+//===- Differentiation.h - Reverse mode over straight-line code ------------===//
+//
+// Differentiation knows rules (`DifferentiableOpInterface`) and the order of ops, and nothing of
+// memory plans: the backward reads forward values as they are. Ops are in one block and have no
+// regions that hold active values.
+//
+//   %y = llm.linear %x, %w layout(in_out)        forward
+//   %z = llm.mul %y, %y
+//                                                 backward, from %dz:
+//   %0 = llm.mul %dz, %y
+//   %1 = llm.mul %dz, %y
+//   %2 = llm.add %0, %1                           several readers: the sum, in the order of the
+//   sweep %dw = llm.linear_weight_grad %x, %2 into(%g)  a sum that starts from %g, where the caller
+//   gave one
+//
+// New ops carry `llm.phase = "backward"`, the `llm.block` of the op whose rule made them, and a
+// name: the gradient of the value X is "X.gradient"; what a rule makes beside that, or an op that
+// makes several gradients, is "X.vjp" for the forward op X. Forward ops without a name lend none.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_TRANSFORMS_DIFFERENTIATION_H
+#define LLMMEM_TRANSFORMS_DIFFERENTIATION_H
+
+#include "llmmem/Dialect/LlmDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace llmmem {
+
+/// From values to their gradients.
+using GradientMap = llvm::DenseMap<mlir::Value, mlir::Value>;
+
+/// Builds, where `builder` stands, the backward of the ops that stand before it in its block. On
+/// entry `gradients` holds the gradients to start from (of results) and sums so far that
+/// contributions are added to (of values in `wanted`); on success it holds the gradient of each
+/// value in `wanted` that has one: none means zero. Ops without an operand that depends on `wanted`
+/// are skipped. Fails, after a located diagnostic, at an op without a rule.
+llvm::LogicalResult buildGradients(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Value> wanted,
+                                   GradientMap &gradients);
+
+/// Builds, after `function`, a function `name` which takes its arguments and then a gradient for
+/// each of its results of floats, and returns its results and then the gradients of the arguments
+/// `wanted`. `function` stays as it is.
+llvm::FailureOr<mlir::func::FuncOp> buildGradientFunction(mlir::func::FuncOp function,
+                                                          llvm::StringRef name,
+                                                          llvm::ArrayRef<unsigned> wanted);
+
+/// Builds, after `loss`, the training step of it; `loss` stays as it is.
+///
+/// Requires: the first result of `loss` is a scalar of floats; arguments with `llm.role = "param"`;
+/// straight-line ops and static shapes. The step takes
+///   the arguments of `loss`; `learning_rate` (f32, or f64 beside an f64 loss) and `step` (i32,
+///   counted from 1); for each parameter its state: under AdamW `first_moment` and `second_moment`
+///   (f32; f64 beside f64), and for bf16 a `master` in f32; its `gradient` where gradients are
+///   resident;
+/// and returns the loss, the new parameters, the new states, the summed gradients, and what else
+/// `loss` returned. Each updated argument carries `llm.donated`. A parameter that the loss does not
+/// depend on is left alone, with a warning. Fails, after a located diagnostic that says what to do,
+/// and leaves the module as it was.
+llvm::FailureOr<mlir::func::FuncOp> buildTrainingStep(mlir::func::FuncOp loss,
+                                                      llm::TrainingAttr training,
+                                                      llvm::StringRef name = "step");
+
+} // namespace llmmem
+
+#endif // LLMMEM_TRANSFORMS_DIFFERENTIATION_H

@@ -1,0 +1,153 @@
+//===- DifferentiationUpdates.cpp - Optimizer updates and where they stand -===//
+
+#include "DifferentiationStep.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static void annotateUpdate(Operation *op, const Twine &name, Operation *gradient) {
+  op->setAttr(LlmDialect::kPhase, StringAttr::get(op->getContext(), "update"));
+  op->setAttr(LlmDialect::kName, StringAttr::get(op->getContext(), name));
+  if (Attribute block = gradient ? gradient->getAttr(LlmDialect::kBlock) : Attribute())
+    op->setAttr(LlmDialect::kBlock, block);
+}
+
+/// Matrices decay, biases and norms do not (as in GPT-3's and most public recipes).
+static FloatAttr decayOf(OpBuilder &builder, llm::TrainingAttr training,
+                         TrainedParameter &parameter) {
+  bool decays = cast<RankedTensorType>(parameter.argument.getType()).getRank() == 2;
+  return decays ? training.getWeightDecay() : builder.getF64FloatAttr(0.0);
+}
+
+static Operation *createAdamW(OpBuilder &builder, Location loc, llm::TrainingAttr training,
+                              const UpdateInputs &inputs, TrainedParameter &p, Value norm) {
+  auto op = llm::AdamWOp::create(
+      builder, loc, p.argument.getType(), p.firstMoment.getType(), p.secondMoment.getType(),
+      p.master ? p.master.getType() : Type(), p.argument, p.gradient, p.firstMoment, p.secondMoment,
+      inputs.learningRate, inputs.step, p.master, norm, training.getBeta1(), training.getBeta2(),
+      training.getEps(), decayOf(builder, training, p), training.getClipNorm());
+  p.newArgument = op.getNewParam();
+  p.newFirstMoment = op.getNewFirstMoment();
+  p.newSecondMoment = op.getNewSecondMoment();
+  p.newMaster = op.getNewMaster();
+  return op;
+}
+
+static Operation *createSGD(OpBuilder &builder, Location loc, llm::TrainingAttr training,
+                            const UpdateInputs &inputs, TrainedParameter &p, Value norm) {
+  auto op = llm::SGDOp::create(builder, loc, p.argument.getType(), p.argument, p.gradient,
+                               inputs.learningRate, norm, decayOf(builder, training, p),
+                               training.getClipNorm());
+  p.newArgument = op.getNewParam();
+  return op;
+}
+
+static void createUpdate(OpBuilder &builder, llm::TrainingAttr training, const UpdateInputs &inputs,
+                         TrainedParameter &parameter, Value norm) {
+  Location loc = parameter.argument.getLoc();
+  Operation *op = nullptr;
+  switch (training.getOptimizer()) {
+  case llm::OptimizerKind::AdamW:
+    op = createAdamW(builder, loc, training, inputs, parameter, norm);
+    break;
+  case llm::OptimizerKind::SGD:
+    op = createSGD(builder, loc, training, inputs, parameter, norm);
+    break;
+  }
+  annotateUpdate(op, getName(parameter.argument) + ".update", parameter.gradient.getDefiningOp());
+}
+
+/// Clipping scales every gradient by one factor, so no update can stand before the last gradient.
+static Value createGlobalNorm(OpBuilder &builder, const UpdateInputs &inputs,
+                              ArrayRef<TrainedParameter> parameters) {
+  SmallVector<Value> gradients;
+  for (const TrainedParameter &parameter : parameters)
+    gradients.push_back(parameter.gradient);
+  auto op = llm::GlobalNormOp::create(builder, builder.getUnknownLoc(),
+                                      inputs.learningRate.getType(), gradients);
+  annotateUpdate(op, "gradient_norm", nullptr);
+  return op.getNorm();
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+static Operation *laterOf(Operation *a, Operation *b) {
+  if (!a || !b)
+    return a ? a : b;
+  return a->isBeforeInBlock(b) ? b : a;
+}
+
+namespace {
+/// For each forward op the last op of the backward that reads its results, or anything computed
+/// from them by forward ops. One sweep over ops and uses, readers first.
+class LastReaders {
+public:
+  LastReaders(Block &block, Operation *firstBackward) : firstBackward(firstBackward) {
+    for (auto it = Block::reverse_iterator(firstBackward->getReverseIterator()), end = block.rend();
+         it != end; ++it)
+      if (&*it != firstBackward)
+        lastReader[&*it] = findForResults(&*it);
+  }
+
+  /// The last op of the backward that reads `value` or depends on it as above.
+  Operation *find(Value value) const {
+    Operation *last = nullptr;
+    for (Operation *user : value.getUsers())
+      if (!user->hasTrait<OpTrait::IsTerminator>())
+        last = laterOf(last, user->isBeforeInBlock(firstBackward) ? lastReader.lookup(user) : user);
+    return last;
+  }
+
+private:
+  Operation *findForResults(Operation *op) const {
+    Operation *last = nullptr;
+    for (Value result : op->getResults())
+      last = laterOf(last, find(result));
+    return last;
+  }
+
+  Operation *firstBackward;
+  llvm::DenseMap<Operation *, Operation *> lastReader;
+};
+} // namespace
+
+/// An update overwrites its parameter. After it, nothing may read the parameter, and no forward op
+/// that reads it may have to run again: so it stands after the last reader of anything that was
+/// computed from the parameter. Then no plan ever has to choose between an early update and a
+/// recomputation.
+static Operation *findEarliestPlace(const TrainedParameter &parameter, const LastReaders &readers) {
+  return laterOf(parameter.gradient.getDefiningOp(), readers.find(parameter.argument));
+}
+
+void llmmem::buildUpdates(Block &block, Operation *firstBackward, llm::TrainingAttr training,
+                          const UpdateInputs &inputs,
+                          MutableArrayRef<TrainedParameter> parameters) {
+  OpBuilder builder(block.getTerminator());
+  bool clips = training.getClipNorm().getValueAsDouble() > 0.0;
+  if (clips || training.getGradients() == llm::GradientLifetime::Resident) {
+    Value norm = clips ? createGlobalNorm(builder, inputs, parameters) : Value();
+    for (TrainedParameter &parameter : parameters)
+      createUpdate(builder, training, inputs, parameter, norm);
+    return;
+  }
+  // All places are found before the first update changes who reads what.
+  LastReaders readers(block, firstBackward);
+  llvm::MapVector<Operation *, SmallVector<TrainedParameter *>> places;
+  for (TrainedParameter &parameter : parameters)
+    places[findEarliestPlace(parameter, readers)].push_back(&parameter);
+  for (auto &[place, updated] : places) {
+    builder.setInsertionPointAfter(place);
+    for (TrainedParameter *parameter : updated)
+      createUpdate(builder, training, inputs, *parameter, /*norm=*/Value());
+  }
+}
