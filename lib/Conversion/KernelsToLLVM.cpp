@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -48,4 +49,10 @@ void llmmem::buildKernelsToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void llmmem::registerKernelsToLLVMPipeline() {
+  PassPipelineRegistration<> registration(
+      "convert-kernels-to-llvm", "Lowers kernels and the step that calls them to the LLVM dialect",
+      buildKernelsToLLVMPipeline);
 }

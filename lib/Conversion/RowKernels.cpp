@@ -108,16 +108,25 @@ struct RmsNormGradKernel : KernelModel<RmsNormGradKernel, RmsNormGradOp> {
 // Sums over rows: each column from the sum so far, in the order of the rows
 //===----------------------------------------------------------------------===//
 
-/// result[j] = into[j] + sum of term(row, j) over the rows, for `width` columns.
+/// A sum and the part of it that rounding has lost so far.
+Row addExactly(ArrayRef<Num> sum, Num x) {
+  Num next = sum[0] + x, back = next - sum[0];
+  Num lost = (sum[0] - (next - back)) + (x - back);
+  return {next, sum[1] + lost};
+}
+
+/// result[j] = into[j] + sum of term(row, j) over the rows, for `width` columns. There may be
+/// thousands of rows, and terms that all but cancel (the gradient of a key's bias), so each
+/// addition keeps its error (Knuth's TwoSum).
 void emitColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width,
                     function_ref<Num(Index row, Index j, unsigned lanes)> term) {
   e.forLanes(width, [&](Index j, unsigned lanes) {
     Num zero = lanes == 1 ? e.number(0.0) : e.zeroRow(lanes)[0];
-    Num initial = into ? e.load(into, j, lanes) : zero;
-    Row total =
-        e.fold(e.index(0), e.index(rows), initial,
-               [&](Index row, ArrayRef<Num> sum) -> Row { return {sum[0] + term(row, j, lanes)}; });
-    e.store(e.result(0), j, total[0]);
+    Row initial = {into ? e.load(into, j, lanes) : zero, zero};
+    Row total = e.fold(e.index(0), e.index(rows), initial, [&](Index row, ArrayRef<Num> sum) {
+      return addExactly(sum, term(row, j, lanes));
+    });
+    e.store(e.result(0), j, total[0] + total[1]);
   });
 }
 

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "llmmem/Conversion/KernelOpInterface.h"
+#include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Pipelines/CheckpointPipeline.h"
 #include "llmmem/Planning/ByteSize.h"
@@ -102,8 +104,11 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   registry.insert<llm::LlmDialect>();
+  registerKernelModels(registry);
   mlir::registerAllPasses();
   registerLlmmemTransformsPasses();
+  registerLlmmemConversionPasses();
+  registerKernelsToLLVMPipeline();
 
   auto [inputFile, outputFile] =
       mlir::registerAndParseCLIOptions(argc, argv, "llmmem: the memory of transformers, planned\n", registry);

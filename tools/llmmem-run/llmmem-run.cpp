@@ -46,9 +46,6 @@ static cl::opt<bool> asJson("json", cl::cat(category),
 static cl::opt<bool>
     poison("poison", cl::cat(category),
            cl::desc("Fill arena ranges with NaN when their values die; no number may change"));
-static cl::opt<int>
-    threads("threads", cl::cat(category), cl::init(0),
-            cl::desc("Threads of the matrix products (default: as the library likes)"));
 static cl::extrahelp examples(R"(
 EXAMPLES
   llmmem-opt --checkpoint-budget=2GB model.mlir -o step.mlir
@@ -157,8 +154,6 @@ static Error checkOptions() {
     return createStringError("--steps: expected a number of steps, 1 or more");
   if (!(learningRate >= 0) || !std::isfinite(learningRate))
     return createStringError("--lr: expected a number, 0 or more");
-  if (threads < 0)
-    return createStringError("--threads: expected a number of threads, 1 or more");
   return Error::success();
 }
 
@@ -207,6 +202,12 @@ static int runFile(mlir::MLIRContext &context) {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  // LLVM's library brings a --threads of its own, which nothing here reads.
+  if (cl::Option *other = cl::getRegisteredOptions().lookup("threads"))
+    other->removeArgument();
+  cl::opt<unsigned> threads(
+      "threads", cl::cat(category), cl::init(0),
+      cl::desc("Threads of the matrix products (default: as the library likes)"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "llmmem-run: runs a planned training step on the CPU\n");
   if (Error error = checkOptions())

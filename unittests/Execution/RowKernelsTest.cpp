@@ -235,4 +235,32 @@ TEST_P(RowKernels, SplitAndConcat) {
 
 LLMMEM_ALL_ELEMENT_TYPES(RowKernels);
 
+/// With lse 0 and one row, the gradient of the logits is exp itself beside the target's.
+TEST(Exp, IsGoodToAUnitInTheLastPlace) {
+  constexpr int count = 40000;
+  Numbers x = {0.0}, zero = {0.0};
+  for (int i = 1; i < count - 4; ++i)
+    x.push_back(static_cast<float>(-103.0 + 191.5 * i / count));
+  x.insert(x.end(), {-INFINITY, INFINITY, NAN, -200.0});
+  Numbers y = runStep(
+      R"(func.func @step(%x: tensor<1x40000xf32>, %l: tensor<1xf32>, %t: tensor<1xi32>, %d: tensor<f32>)
+      -> tensor<1x40000xf32> {
+    %y = llm.cross_entropy_grad %x, %l, %t, %d
+      : (tensor<1x40000xf32>, tensor<1xf32>, tensor<1xi32>, tensor<f32>) -> tensor<1x40000xf32>
+    return %y : tensor<1x40000xf32>
+  })",
+      {x, {0.0}, {0}, {1.0}})[0];
+  double worst = 0.0;
+  for (int i = 1; i < count - 4; ++i)
+    if (x[i] > -87.0)
+      worst = std::max(worst, std::abs(y[i] / std::exp(x[i]) - 1.0));
+    else
+      EXPECT_NEAR(y[i], std::exp(x[i]), 1.2e-38) << x[i]; // the polynomial has no denormal results
+  EXPECT_LT(worst, std::ldexp(1.0, -23));
+  EXPECT_EQ(y[count - 4], 0.0);
+  EXPECT_EQ(y[count - 3], INFINITY);
+  EXPECT_TRUE(std::isnan(y[count - 2]));
+  EXPECT_EQ(y[count - 1], 0.0);
+}
+
 } // namespace

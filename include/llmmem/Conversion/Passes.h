@@ -26,6 +26,9 @@ namespace llmmem {
 /// on the width of its vectors.
 void buildKernelsToLLVMPipeline(mlir::OpPassManager &manager);
 
+/// Makes that pipeline a flag: --convert-kernels-to-llvm.
+void registerKernelsToLLVMPipeline();
+
 } // namespace llmmem
 
 #endif // LLMMEM_CONVERSION_PASSES_H
