@@ -2,6 +2,8 @@
 
 #include "llmmem/Planning/BufferCsv.h"
 #include "llmmem/Planning/ByteSize.h"
+#include "llmmem/Planning/Explain.h"
+#include "llmmem/Planning/Sweep.h"
 #include "llmmem/Planning/TextFile.h"
 #include "llmmem/Planning/Verify.h"
 #include "llvm/Support/CommandLine.h"
@@ -9,6 +11,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
+#include <chrono>
 #include <cmath>
 
 using namespace llmmem::planning;
@@ -27,6 +30,21 @@ llvm::cl::opt<bool> packMode("pack", llvm::cl::cat(category),
 llvm::cl::opt<std::string> capacity("capacity", llvm::cl::value_desc("bytes"),
                                     llvm::cl::cat(category),
                                     llvm::cl::desc("With --pack: the arena must not be larger"));
+llvm::cl::opt<std::string>
+    budget("budget", llvm::cl::value_desc("bytes|min"), llvm::cl::cat(category),
+           llvm::cl::desc("Resident bytes and arena must fit (40GB, 37.25GiB, 4096); overrides the "
+                          "problem's own. min: the least peak that can be found"));
+llvm::cl::opt<std::string>
+    policyText("policy", llvm::cl::init("budget"), llvm::cl::cat(category),
+               llvm::cl::desc("none, every=K, sqrt, full, selective or budget (default)"));
+llvm::cl::opt<int> sweepPoints("sweep", llvm::cl::value_desc("N"), llvm::cl::cat(category),
+                               llvm::cl::desc("Plan at N budgets and print the frontier"));
+llvm::cl::opt<bool> json("json", llvm::cl::cat(category),
+                         llvm::cl::desc("With --sweep: JSON instead of CSV"));
+llvm::cl::opt<bool> explain(
+    "explain", llvm::cl::cat(category),
+    llvm::cl::desc("Say on stderr for each saved value what was done, and the price of the other "
+                   "choice"));
 llvm::cl::opt<double> seconds("seconds", llvm::cl::init(10), llvm::cl::cat(category),
                               llvm::cl::desc("Time to spend, as a count of work (default 10)"));
 llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::value_desc("file"),
@@ -56,10 +74,25 @@ auto load(llvm::StringRef file, Parse parse) -> decltype(parse(llvm::StringRef()
   return parsed;
 }
 
+/// The problem of the command line, its budget overridden by --budget.
+llvm::Expected<Problem> loadProblem() {
+  llvm::Expected<Problem> problem = load(inputs[0], parseProblem);
+  if (!problem || budget.empty())
+    return problem;
+  problem->budget.reset();
+  if (budget != "min") {
+    llvm::Expected<int64_t> bytes = parseByteSize(budget);
+    if (!bytes)
+      return llvm::createStringError("--budget: " + llvm::toString(bytes.takeError()) + ", or min");
+    problem->budget = *bytes;
+  }
+  return problem;
+}
+
 int check() {
   if (inputs.size() != 2)
     return fail("--check takes a problem and a plan: llmmem-plan --check problem.json plan.json");
-  llvm::Expected<Problem> problem = load(inputs[0], parseProblem);
+  llvm::Expected<Problem> problem = loadProblem();
   if (!problem)
     return fail(llvm::toString(problem.takeError()));
   llvm::Expected<Plan> plan =
@@ -106,12 +139,94 @@ int packBuffers() {
   return write(text, Planned);
 }
 
+llvm::Expected<PlanOptions> planOptions() {
+  PlanOptions options;
+  llvm::Expected<Policy> policy = parsePolicy(policyText);
+  if (!policy)
+    return llvm::createStringError("--policy: " + llvm::toString(policy.takeError()));
+  options.policy = *policy;
+  if (budget == "min")
+    options.policy.kind = PolicyKind::LeastPeak;
+  options.seconds = seconds;
+  const auto start = std::chrono::steady_clock::now();
+  options.progress = [start](llvm::StringRef message) {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    if (passed.count() >= 2) // a short run says nothing
+      llvm::errs() << llvm::format("[%.0f s] ", passed.count()) << message << '\n';
+  };
+  return options;
+}
+
+void summarize(const Problem &problem, const Plan &plan) {
+  if (plan.witness)
+    llvm::errs() << "no plan" << (plan.witness->proved ? " exists" : " was found") << ": "
+                 << plan.witness->why << " (at least " << formatByteSize(plan.witness->bytes)
+                 << " there)\n";
+  if (plan.steps.empty())
+    return;
+  const double base = std::max<double>(static_cast<double>(plan.baseCost), 1);
+  llvm::errs() << "needs " << formatByteSize(problem.residentBytes() + plan.arena) << " ("
+               << formatByteSize(plan.arena) << " of them arena), peak "
+               << formatByteSize(plan.peak) << ", recompute cost " << plan.cost - plan.baseCost
+               << llvm::format(" (%.2f %%)", 100.0 * (plan.cost - plan.baseCost) / base)
+               << ", proved least " << plan.costLowerBound - plan.baseCost << '\n';
+}
+
+int sweepProblem(const Problem &problem, const PlanOptions &options) {
+  const std::vector<SweepPoint> sweep = sweepBudgets(problem, options, sweepPoints);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  (json ? printSweepJson : printSweepCsv)(sweep, os);
+  return write(text, Planned);
+}
+
+int planProblem() {
+  if (inputs.size() != 1)
+    return fail("give one problem: llmmem-plan problem.json --budget=40GB -o plan.json");
+  llvm::Expected<Problem> problem = loadProblem();
+  if (!problem)
+    return fail(llvm::toString(problem.takeError()));
+  llvm::Expected<PlanOptions> options = planOptions();
+  if (!options)
+    return fail(llvm::toString(options.takeError()));
+  if (sweepPoints.getNumOccurrences())
+    return sweepPoints >= 1 ? sweepProblem(*problem, *options)
+                            : fail("--sweep takes a number of points, at least 1");
+
+  Plan planned = plan(*problem, *options);
+  int code = planned.status == Status::Feasible ? Planned : NoPlan;
+  // Never hand out a plan that the verifier refuses.
+  const std::vector<Violation> violations = verify(*problem, planned);
+  if (!violations.empty()) {
+    llvm::errs() << "llmmem-plan: the plan found is wrong and not given out; please report this: "
+                 << violations.front().rule << ": " << violations.front().message << '\n';
+    return NoPlan;
+  }
+  summarize(*problem, planned);
+  if (explain && !planned.steps.empty())
+    printExplanation(*problem, explainPlan(*problem, planned), llvm::errs());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printPlan(*problem, planned, os);
+  return write(text, code);
+}
+
+constexpr llvm::StringLiteral overview =
+    "llmmem's planner: order, recomputation and offsets for a problem in JSON\n\n"
+    "  llmmem-plan problem.json --budget=40GB -o plan.json   plan within 40 * 10^9 bytes\n"
+    "  llmmem-plan problem.json --budget=min --explain       the least peak that can be found\n"
+    "  llmmem-plan problem.json --sweep=20 -o frontier.csv   bytes against cost\n"
+    "  llmmem-plan --check problem.json plan.json            is this plan right?\n"
+    "  llmmem-plan --pack instance.csv --capacity=1MiB       offsets alone\n\n"
+    "  A file named - is stdin or stdout. Exit 0: planned, 2: no plan (or a wrong one), 1: bad "
+    "input.\n";
+
 } // namespace
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::HideUnrelatedOptions(category);
-  llvm::cl::ParseCommandLineOptions(argc, argv, "llmmem's planner\n");
+  llvm::cl::ParseCommandLineOptions(argc, argv, overview);
   if (!(seconds >= 0) || !std::isfinite(seconds))
     return fail("--seconds must be a number from 0 up");
   if (checkMode && packMode)
@@ -120,5 +235,5 @@ int main(int argc, char **argv) {
     return check();
   if (packMode)
     return packBuffers();
-  return fail("nothing to do: give --check or --pack");
+  return planProblem();
 }

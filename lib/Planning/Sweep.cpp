@@ -1,0 +1,68 @@
+//===- Sweep.cpp - The frontier of bytes against cost ---------------------------===//
+
+#include "llmmem/Planning/Sweep.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace llmmem::planning {
+namespace {
+
+int64_t needed(const Problem &problem, const Plan &plan) {
+  return problem.residentBytes() + plan.arena;
+}
+
+llvm::StringRef statusWord(Status status) {
+  return status == Status::Feasible     ? "feasible"
+         : status == Status::Infeasible ? "infeasible"
+                                        : "unknown";
+}
+
+} // namespace
+
+std::vector<SweepPoint> sweepBudgets(const Problem &problem, const PlanOptions &options,
+                                     int points) {
+  Problem asked = problem;
+  PlanOptions atEnd = options;
+  asked.budget.reset();
+  const int64_t most = needed(asked, plan(asked, atEnd));
+  atEnd.policy.kind = PolicyKind::LeastPeak;
+  const int64_t least = std::min(most, needed(asked, plan(asked, atEnd)));
+
+  std::vector<SweepPoint> sweep;
+  for (int point = 0; point < points; ++point) {
+    const __int128 span = most - least;
+    const int64_t budget =
+        points == 1 ? most : least + static_cast<int64_t>(span * point / (points - 1));
+    asked.budget = std::max<int64_t>(budget, 0);
+    const Plan planned = plan(asked, options);
+    sweep.push_back({budget, planned.status, planned.cost, planned.costLowerBound, planned.baseCost,
+                     planned.peak, planned.arena, planned.bound});
+  }
+  return sweep;
+}
+
+void printSweepCsv(const std::vector<SweepPoint> &sweep, llvm::raw_ostream &os) {
+  os << "budget,status,cost,cost_lower_bound,base_cost,peak,arena,bound\n";
+  for (const SweepPoint &point : sweep)
+    os << point.budget << ',' << statusWord(point.status) << ',' << point.cost << ','
+       << point.costLowerBound << ',' << point.baseCost << ',' << point.peak << ',' << point.arena
+       << ',' << point.bound << '\n';
+}
+
+void printSweepJson(const std::vector<SweepPoint> &sweep, llvm::raw_ostream &os) {
+  os << "{\"format\": \"llmmem-sweep\", \"version\": 1, \"points\": [";
+  llvm::interleave(
+      sweep, os,
+      [&](const SweepPoint &point) {
+        os << "\n {\"budget\": " << point.budget << ", \"status\": \"" << statusWord(point.status)
+           << "\", \"cost\": " << point.cost << ", \"cost_lower_bound\": " << point.costLowerBound
+           << ", \"base_cost\": " << point.baseCost << ", \"peak\": " << point.peak
+           << ", \"arena\": " << point.arena << ", \"bound\": " << llvm::json::Value(point.bound)
+           << '}';
+      },
+      ",");
+  os << "]}\n";
+}
+
+} // namespace llmmem::planning
