@@ -211,7 +211,7 @@ bool ChainFinder::partsFromRepeats() {
   for (int32_t index = 0; index < chain.cut; ++index)
     shapes[index] = shapeOf(index);
   TandemRepeat repeat = findTandemRepeat(shapes);
-  if (repeat.count < 2 || int64_t(repeat.count) * repeat.period * 2 < chain.cut || repeat.period < 3)
+  if (repeat.count < 2 || int64_t(repeat.count) * repeat.period * 2 < chain.cut)
     return false;
   // Any rotation of a repeat is a repeat: begin where the fewest bytes cross, that is at the block's input.
   std::vector<int64_t> crossing = crossingBytes();

@@ -16,13 +16,15 @@ public:
       position[chain.order[index]] = static_cast<int32_t>(index);
   }
 
-  Realization run() {
+  Realization run(size_t mostSteps) {
     result.steps.reserve(chain.order.size() * 3 / 2);
     for (size_t index = 0; index < chain.order.size(); ++index) {
       stretch = chain.stretchOf[index];
       OpIndex op = chain.order[index];
       recomputeFor(op);
       emit(op, /*repeat=*/false);
+      if (result.steps.size() > mostSteps)
+        return {};
     }
     return std::move(result);
   }
@@ -84,8 +86,8 @@ private:
 } // namespace
 
 Realization llmmem::planning::realize(const Graph &graph, const Chain &chain,
-                                      const Retention &retention) {
-  return JustInTime(graph, chain, retention).run();
+                                      const Retention &retention, size_t mostSteps) {
+  return JustInTime(graph, chain, retention).run(mostSteps);
 }
 
 std::vector<ValueIndex> llmmem::planning::savedValues(const Graph &graph, const Chain &chain) {

@@ -43,8 +43,11 @@ struct Realization {
   std::vector<bool> repeats;      // per step: a recomputation
 };
 
-/// Places recomputation just in time. Never recomputes an op that must run once: its results are held.
-Realization realize(const Graph &graph, const Chain &chain, const Retention &retention);
+/// Places recomputation just in time. Never recomputes an op that must run once: its results are held. Stops,
+/// without steps, where more than `mostSteps` would be needed: dropping every input of a long chain repeats a
+/// number of ops that is quadratic in its length.
+Realization realize(const Graph &graph, const Chain &chain, const Retention &retention,
+                    size_t mostSteps = SIZE_MAX);
 
 /// The values that the forward writes and something after the cut reads, recomputable or not.
 std::vector<ValueIndex> savedValues(const Graph &graph, const Chain &chain);

@@ -63,27 +63,32 @@ void BudgetSearch::solveFlat(int64_t capacity) {
   }
 }
 
-/// The recursion's table for capacities about `capacity`: one of a fixed series, so that what is found at one
-/// budget does not hang on another's. A table for more room is coarser.
-NestedProgram &BudgetSearch::nestedFor(int64_t capacity) {
-  int64_t low = graph.residentBytes();
-  int64_t top = flatFloor + (flatFloor - low) / 8;
-  for (size_t index = 0;; ++index, top += (top - low) / 3) {
-    bool isLast = top >= capacity || top >= keepPeak;
-    if (programs.size() <= index)
-      programs.emplace_back();
-    if (!isLast)
-      continue;
-    if (!programs[index])
-      programs[index] =
-          std::make_unique<NestedProgram>(graph, chain, *options, top, nestedLevels);
-    return *programs[index];
+/// The recursion's tables are for fixed capacities, so that what is found at one budget does not hang on
+/// another's; each is as fine as its capacity is small.
+size_t BudgetSearch::tableFor(int64_t capacity) {
+  if (tableCapacities.empty()) {
+    int64_t low = graph.residentBytes();
+    constexpr int halvings = 5;
+    for (int index = halvings; index >= 0; --index)
+      tableCapacities.push_back(low + (((flatFloor - low) / 8 * 9) >> index));
+    while (tableCapacities.back() < keepPeak)
+      tableCapacities.push_back(tableCapacities.back() + (tableCapacities.back() - low) / 3 + 1);
+    tables.resize(tableCapacities.size());
   }
+  size_t index = llvm::lower_bound(tableCapacities, capacity) - tableCapacities.begin();
+  return std::min(index, tables.size() - 1);
+}
+
+NestedProgram &BudgetSearch::table(size_t index) {
+  if (!tables[index])
+    tables[index] = std::make_unique<NestedProgram>(graph, chain, *options, tableCapacities[index],
+                                                    nestedLevels);
+  return *tables[index];
 }
 
 /// Levels from the capacity's own downwards, until a few fit: the model is near what is realized, not equal.
 void BudgetSearch::solveNested(int64_t capacity) {
-  NestedProgram &program = nestedFor(capacity);
+  NestedProgram &program = table(tableFor(capacity));
   constexpr int32_t above = 2, mostTries = 20;
   int fitting = 0;
   int64_t last = -1;
@@ -100,19 +105,29 @@ void BudgetSearch::solveNested(int64_t capacity) {
   }
 }
 
-/// Every level of the leanest table: down to the least memory.
+/// Every level of the leanest table that has a plan, and of the next: down to the least memory.
 void BudgetSearch::solveAllNested() {
   if (hasAllNested)
     return;
   hasAllNested = true;
-  NestedProgram &program = nestedFor(flatFloor);
-  int64_t last = -1;
-  for (int32_t level = 0; level < program.numLevels(); ++level) {
-    int64_t cost = program.cost(level);
-    if (cost < 0 || cost == last)
-      continue;
-    last = cost;
-    consider(program.realizeLevel(level).steps, 0);
+  size_t last = tableFor(flatFloor), index = 0;
+  auto hasPlan = [&](NestedProgram &program) {
+    return program.cost(program.numLevels() - 1) >= 0;
+  };
+  while (index < last && !hasPlan(table(index)))
+    ++index;
+  for (size_t end = std::min(index + 1, last); index <= end; ++index) {
+    NestedProgram &program = table(index);
+    int64_t lastCost = -1;
+    constexpr int32_t fewLevels = 200;
+    int32_t stride = std::max(1, program.numLevels() / fewLevels);
+    for (int32_t level = 0; level < program.numLevels(); ++level) {
+      int64_t cost = program.cost(level);
+      if (cost < 0 || cost == lastCost || (lastCost >= 0 && level % stride != 0))
+        continue;
+      lastCost = cost;
+      consider(program.realizeLevel(level).steps, 0);
+    }
   }
 }
 

@@ -41,7 +41,8 @@ private:
   void solveFlat(int64_t capacity);
   void solveNested(int64_t capacity);
   void solveAllNested();
-  NestedProgram &nestedFor(int64_t capacity);
+  size_t tableFor(int64_t capacity);
+  NestedProgram &table(size_t index);
   bool isCloseToBound(int64_t capacity);
   void solveLadder(int64_t capacity);
   void solveByEviction(int64_t capacity);
@@ -55,7 +56,8 @@ private:
   std::vector<Candidate> found;
   bool hasAllNested = false, hasOrder = false;
   std::unique_ptr<CutRelaxation> relaxation;
-  std::vector<std::unique_ptr<NestedProgram>> programs; // by growing capacity
+  std::vector<int64_t> tableCapacities; // growing
+  std::vector<std::unique_ptr<NestedProgram>> tables;
   int64_t work;
   int64_t flatFloor = 0; // peak of the leanest choice without nested recomputation
 };

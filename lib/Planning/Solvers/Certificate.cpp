@@ -61,21 +61,34 @@ int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t budget, int
 
 void CostCertifier::run(int64_t budget, Plan &plan) {
   auto name = [&](OpIndex op) { return std::to_string(graph.op(op).id); };
-  CutRelaxation relaxation(graph, mainCut);
-  raise(relaxation.costLowerBound(budget).value_or(0), "one cut in time at op " + name(mainCut), plan);
-  int64_t price = relaxation.lastPrice();
-  if (price < 0)
+  size_t cuts = std::min(numCuts(graph), fullest.size());
+  // The prices at which the first telling moments prove most: the end of the forward, and the fullest ones.
+  std::vector<int64_t> prices;
+  std::vector<OpIndex> first{mainCut};
+  first.insert(first.end(), fullest.begin(), fullest.begin() + cuts / 8);
+  constexpr size_t mostPrices = 3;
+  for (OpIndex op : first) {
+    CutRelaxation relaxation(graph, op);
+    int64_t extra = relaxation.costLowerBound(budget).value_or(0);
+    raise(extra, "one cut in time at op " + name(op), plan);
+    if (extra > 0 && relaxation.lastPrice() > 0 && !llvm::is_contained(prices, relaxation.lastPrice()))
+      prices.push_back(relaxation.lastPrice());
+    if (prices.size() == mostPrices)
+      break;
+  }
+  if (prices.empty())
     return;
-  // A price that is good for one cut is good for most: rank the others by what it and dearer ones prove there
-  // (a moment that is fuller than the main one wants a higher price).
+  int64_t price = prices[0];
+  // A price that is good for one cut is good for most: rank the others by what these prove there.
   auto provedBy = [&](OpIndex op) {
     CutRelaxation other(graph, op);
     int64_t best = 0;
-    for (int64_t some : {price, price + price / 2, price * 3})
+    for (int64_t some : prices)
       best = std::max(best, other.boundAtPrice(budget, some));
+    if (prices.size() == 1) // a fuller moment wants a higher price
+      best = std::max(best, other.boundAtPrice(budget, price + price / 2));
     return best;
   };
-  size_t cuts = std::min(numCuts(graph), fullest.size());
   std::vector<std::pair<int64_t, OpIndex>> ranked;
   for (size_t index = 0; index < cuts; ++index) {
     OpIndex op = fullest[index];

@@ -49,6 +49,7 @@ OpIndex llmmem::planning::findCutOp(const Graph &graph, const Chain &chain) {
   for (int32_t at = std::max(0, chain.cut - reach); at < std::min(count, chain.cut + reach); ++at) {
     OpIndex op = chain.order[at];
     std::vector<bool> ancestors = ancestorsOf(graph, op), descendants = descendantsOf(graph, op);
+    ancestors[op] = false;
     int64_t bytes = 0;
     for (ValueIndex value : saved)
       if (ancestors[graph.writer(value)] &&
@@ -56,7 +57,7 @@ OpIndex llmmem::planning::findCutOp(const Graph &graph, const Chain &chain) {
         bytes += graph.bytes(value);
     // The footprint of the op itself counts beside what is live there: a smaller one leaves the clearer cut.
     bytes -= graph.footprint(op) / 4;
-    if (bytes > bestBytes) {
+    if (bytes >= bestBytes) { // the later of equals has less of the forward behind it still to come
       bestBytes = bytes;
       best = op;
     }
@@ -179,7 +180,8 @@ static std::vector<std::vector<bool>> heldChoices(const Graph &graph, const Chai
   std::vector<bool> lean = boundaries(graph, chain);
   size_t hull = held.size();
   constexpr size_t perChoice = 6;
-  for (size_t index = 1; index + 1 < hull; ++index)
+  constexpr int32_t fewParts = 64; // longer chains mix whole choices finely enough
+  for (size_t index = 1; index + 1 < hull && chain.numParts <= fewParts; ++index)
     addBetween(graph, chain, std::vector<bool>(held[index]), std::vector<bool>(held[index + 1]),
                limit * perChoice, held);
   held.push_back(std::move(lean));
@@ -221,10 +223,18 @@ ChainOptions llmmem::planning::findOptions(const Graph &graph, const Chain &chai
                             !llvm::is_contained(graph.op(cut).reads, value);
   }
   result.held = heldChoices(graph, chain, cut, limit);
+  size_t mostSteps = size_t(graph.numOps()) * 8 + 100;
+  std::vector<std::vector<bool>> measured;
   for (int32_t choice = 0; choice < result.numChoices(); ++choice) {
     std::vector<int32_t> uniform(chain.numParts, choice);
-    result.options.push_back(measure(graph, chain, realizeChoices(graph, chain, result, uniform)));
+    Realization made =
+        realize(graph, chain, retentionFor(graph, chain, result, uniform), mostSteps);
+    if (made.steps.empty() && graph.numOps() > 0)
+      continue;
+    measured.push_back(std::move(result.held[choice]));
+    result.options.push_back(measure(graph, chain, made));
   }
+  result.held = std::move(measured);
   dropBeaten(result);
   return result;
 }

@@ -39,8 +39,10 @@ static void keepBest(std::vector<State> &states, size_t limit) {
 
 std::optional<std::vector<int32_t>>
 llmmem::planning::chooseOptions(const ChainOptions &options, int64_t capacity) {
-  constexpr size_t mostStates = 3000;
   int32_t numParts = static_cast<int32_t>(options.options[0].size());
+  // All layers are kept to read the choices back.
+  constexpr size_t statesInAll = 4000000;
+  size_t mostStates = std::clamp<size_t>(statesInAll / std::max(numParts, 1), 1000, 3000);
   std::vector<std::vector<State>> layers{{{0, 0, -1, -1}}};
   for (int32_t part = 0; part < numParts; ++part) {
     std::vector<State> next;

@@ -14,7 +14,8 @@ NestedProgram::NestedProgram(const Graph &graph, const Chain &chain, const Chain
   base = INT64_MAX;
   for (const std::vector<PartOption> &choice : options.options)
     for (const PartOption &option : choice)
-      base = std::min(base, std::max(option.forwardPeak, option.backwardPeak));
+      if (option.backwardPeak > 0) // a part without a backward says nothing
+        base = std::min({base, option.forwardPeak, option.backwardPeak});
   base = std::min(base, capacity);
   chooseStep(capacity - base);
   findLeaves();
@@ -24,7 +25,10 @@ NestedProgram::NestedProgram(const Graph &graph, const Chain &chain, const Chain
 
 /// Rounding errors add up over as many inputs as the chain has parts: the step divides the commonest input's size.
 void NestedProgram::chooseStep(int64_t room) {
-  constexpr int32_t mostLevels = 1500;
+  // Rows grow with the parts, and each looks at every split.
+  constexpr int64_t work = 300000000;
+  const int64_t mostLevels =
+      std::clamp<int64_t>(work / (int64_t(parts) * parts + 1), std::min(levels, 160), 1500);
   std::vector<int64_t> sizes;
   for (const std::vector<ValueIndex> &values : inputs) {
     int64_t bytes = 0;
@@ -41,6 +45,7 @@ void NestedProgram::chooseStep(int64_t room) {
     if (divided > 0 && room / divided < mostLevels)
       step = divided;
   }
+  step = std::max(step, room / mostLevels);
   levels = static_cast<int32_t>(std::min<int64_t>(room / step + 1, mostLevels));
 }
 
@@ -87,14 +92,27 @@ void NestedProgram::findBoundaries() {
 }
 
 void NestedProgram::findLeaves() {
-  auto rounded = [&](int64_t bytes) { return static_cast<int32_t>((bytes + step / 2) / step); };
+  auto rounded = [&](int64_t bytes) {
+    constexpr int64_t never = 1 << 30; // more levels than any table has
+    return static_cast<int32_t>(std::clamp((bytes + step / 2) / step, -never, never));
+  };
   inputSize.assign(parts, 0);
   leaves.assign(parts, {});
+  lean.clear();
+  forwardPeak.clear();
   for (int32_t part = 0; part < parts; ++part) {
-    int64_t bytes = 0;
-    for (ValueIndex value : inputs[part])
+    int64_t bytes = 0, passing = 0;
+    for (ValueIndex value : inputs[part]) {
       bytes += graph.bytes(value);
+      // Without a reader in the backward it is not held over the cut: the peaks count it, and the recursion does.
+      if (llvm::all_of(graph.readers(value), [&](OpIndex op) { return chain.partOf[op] >= 0; }))
+        passing += graph.bytes(value);
+    }
     inputSize[part] = rounded(bytes);
+    const PartOption &alone = options.options.back()[part];
+    forwardPeak.push_back(rounded(std::max<int64_t>(alone.forwardPeak - passing - base, 0)));
+    lean.push_back({options.numChoices() - 1, 0,
+                    rounded(std::max<int64_t>(alone.backwardPeak - base, 0)), alone.cost});
     for (int32_t choice : options.useful[part]) {
       // The recursion counts on the next part's input being there.
       bool holdsNext = part + 1 == parts || llvm::all_of(inputs[part + 1], [&](ValueIndex value) {
@@ -104,7 +122,7 @@ void NestedProgram::findLeaves() {
       if (!holdsNext)
         continue;
       const PartOption &option = options.options[choice][part];
-      int64_t peak = std::max(option.forwardPeak, option.backwardPeak) - base;
+      int64_t peak = std::max(option.forwardPeak - passing, option.backwardPeak) - base;
       Leaf leaf{choice, rounded(option.held), rounded(std::max<int64_t>(peak, 0)), option.cost};
       bool isBeaten = llvm::any_of(leaves[part], [&](const Leaf &other) {
         return other.held <= leaf.held && other.peak <= leaf.peak && other.cost <= leaf.cost;
@@ -119,7 +137,8 @@ void NestedProgram::findRows() {
   // endOfRun[p]: the last part of the run of equal parts that p stands in.
   std::vector<int32_t> endOfRun(parts), kind(parts, 0);
   auto isEqual = [&](int32_t a, int32_t b) {
-    return leaves[a] == leaves[b] && inputSize[a] == inputSize[b] &&
+    return leaves[a] == leaves[b] && lean[a] == lean[b] &&
+           forwardPeak[a] == forwardPeak[b] && inputSize[a] == inputSize[b] &&
            forwardCost[a + 1] - forwardCost[a] == forwardCost[b + 1] - forwardCost[b];
   };
   for (int32_t part = parts - 1; part >= 0; --part) {
@@ -142,6 +161,8 @@ void NestedProgram::findRows() {
 
 void NestedProgram::improve(Cell &cell, int32_t repeats, int32_t from, int32_t to,
                             int32_t level) const {
+  if (repeats && from == to && lean[from].peak <= level && lean[from].cost < cell.cost)
+    cell = {lean[from].cost, lean[from].choice};
   for (const Leaf &leaf : leaves[from]) {
     if (leaf.peak > level)
       continue;
@@ -151,6 +172,8 @@ void NestedProgram::improve(Cell &cell, int32_t repeats, int32_t from, int32_t t
     if (cost < cell.cost)
       cell = {cost, leaf.choice};
   }
+  if (repeats && forwardPeak[from] > level)
+    return;
   for (int32_t split = from + 1; split <= to; ++split) {
     int64_t cost = costOf(repeats, split, to, level - inputSize[split]);
     if (cost >= cell.cost)
@@ -200,6 +223,8 @@ void NestedProgram::unfold(Retention &retention, int32_t repeats, int32_t from, 
     unfold(retention, 1, from, split - 1, level, chain.backwardStretch(split - 1));
     return;
   }
+  if (repeats && from == to)
+    return; // recomputed just in time, in its own stretch: nothing is held from one to another
   const std::vector<bool> &held = options.held[decision];
   for (ValueIndex value : written[from])
     if (held[value])

@@ -5,6 +5,7 @@
 // several options per part as in Rockmate (ICML 2023). For parts a..b, with the input of a in memory and m bytes:
 //
 //   least of  option o of a:  [its forward again] + its recomputation + (a+1..b with m - held(o))
+//             if a is b: what its backward needs, from its input alone
 //             split before j: [forwards of a..j-1 again] + (j..b with m - input(j)) + (a..j-1 again, with m)
 //
 // What stands in brackets is free in the original forward pass, and only there.
@@ -79,6 +80,8 @@ private:
   std::vector<bool> isShared;                  // values that many parts read: always held
   std::vector<int64_t> forwardCost;            // prefix sums of what a forward without saving runs
   std::vector<std::vector<Leaf>> leaves;
+  std::vector<int32_t> forwardPeak; // per part, in steps of the table
+  std::vector<Leaf> lean; // per part: from its input alone, its own results not needed by anyone else
   std::vector<std::vector<ValueIndex>> written; // per part: what may be discarded
   std::vector<int32_t> rowOf;
   size_t numRows = 0;

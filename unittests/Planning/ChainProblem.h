@@ -1,0 +1,65 @@
+//===- ChainProblem.h - Chains of forward steps and their reversal ---------------===//
+//
+// Steps F1..F(n-1) carry a state of one size on, in place where it is read for the last time; the reversal of step
+// i reads state i - 1. With s snapshots and the active state there is room for s + 1 states, the model of revolve
+// (Griewank & Walther, ACM Algorithm 799). A reversal costs nothing here, a forward step 1.
+//
+// Example: makeUnitChain(3): F1 F2 B3 B2 B1 with states x0 x1 x2.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_UNITTESTS_PLANNING_CHAINPROBLEM_H
+#define LLMMEM_UNITTESTS_PLANNING_CHAINPROBLEM_H
+
+#include "llmmem/Planning/Problem.h"
+
+namespace llmmem::planning::test {
+
+inline Problem makeUnitChain(int64_t steps) {
+  Problem problem;
+  auto value = [&](int64_t bytes) {
+    problem.values.push_back({int64_t(problem.values.size()), bytes, false, ""});
+    return ValueIndex(problem.values.size()) - 1;
+  };
+  auto op = [&](std::vector<ValueIndex> reads, std::vector<ValueIndex> writes, int64_t cost) {
+    Op result;
+    result.id = int64_t(problem.ops.size());
+    result.reads = std::move(reads);
+    result.writes = std::move(writes);
+    result.cost = cost;
+    problem.ops.push_back(std::move(result));
+  };
+  std::vector<ValueIndex> state{value(1)};
+  for (int64_t step = 1; step < steps; ++step) {
+    state.push_back(value(1));
+    op({state[step - 1]}, {state[step]}, 1);
+    problem.ops.back().inPlace.push_back({state[step], state[step - 1]});
+  }
+  ValueIndex gradient = value(0);
+  op({state[steps - 1]}, {gradient}, 0);
+  for (int64_t step = steps - 1; step >= 1; --step) {
+    ValueIndex next = value(0);
+    op({state[step - 1], gradient}, {next}, 0);
+    gradient = next;
+  }
+  problem.keep.push_back(gradient);
+  return problem;
+}
+
+/// The least number of forward steps to reverse `steps` with `snapshots`: r n - C(s + r, r - 1).
+inline int64_t revolveSteps(int64_t steps, int64_t snapshots) {
+  auto choose = [](int64_t n, int64_t k) {
+    int64_t result = 1;
+    for (int64_t i = 1; i <= k; ++i)
+      result = result * (n - k + i) / i;
+    return result;
+  };
+  int64_t repeats = 0;
+  while (choose(snapshots + repeats, snapshots) < steps)
+    ++repeats;
+  return repeats * steps - choose(snapshots + repeats, repeats - 1);
+}
+
+} // namespace llmmem::planning::test
+
+#endif // LLMMEM_UNITTESTS_PLANNING_CHAINPROBLEM_H

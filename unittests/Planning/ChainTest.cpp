@@ -1,0 +1,47 @@
+//===- ChainTest.cpp - Chains against what is proved optimal for them ------------===//
+
+#include "ChainProblem.h"
+#include "llmmem/Planning/Blocks.h"
+#include "llmmem/Planning/Planner.h"
+#include "llmmem/Planning/Verify.h"
+#include "gtest/gtest.h"
+
+using namespace llmmem::planning;
+
+namespace {
+
+/// Griewank & Walther 2000: r n - C(s + r, r - 1) forward steps, and no fewer, with equal steps.
+TEST(ChainTest, equalsRevolve) {
+  for (int64_t steps : {10, 20, 50, 100, 1000})
+    for (int64_t snapshots = 2; snapshots <= std::min<int64_t>(10, steps - 1); ++snapshots) {
+      if (steps == 1000 && snapshots != 5 && snapshots != 10)
+        continue; // the others take as long and say the same
+      Problem problem = test::makeUnitChain(steps);
+      problem.budget = snapshots + 1;
+      Plan made = plan(problem, {});
+      ASSERT_EQ(made.status, Status::Feasible) << steps << " steps, " << snapshots << " snapshots";
+      EXPECT_EQ(made.cost, test::revolveSteps(steps, snapshots))
+          << steps << " steps, " << snapshots << " snapshots";
+      EXPECT_TRUE(verify(problem, made).empty());
+    }
+}
+
+TEST(ChainTest, knowsTheBinomials) {
+  EXPECT_EQ(test::revolveSteps(10, 3), 15);
+  EXPECT_EQ(test::revolveSteps(100, 10), 222);
+}
+
+TEST(ChainTest, findsTandemRepeats) {
+  TandemRepeat repeat = findTandemRepeat({9, 1, 2, 1, 2, 1, 2, 8});
+  EXPECT_EQ(repeat.start, 1);
+  EXPECT_EQ(repeat.period, 2);
+  EXPECT_EQ(repeat.count, 3);
+  EXPECT_EQ(findTandemRepeat({1, 2, 3, 4}).count, 0);
+  EXPECT_EQ(findTandemRepeat({}).count, 0);
+  // A repeat inside of the block does not hide the block.
+  repeat = findTandemRepeat({5, 5, 1, 5, 5, 1, 5, 5, 1});
+  EXPECT_EQ(repeat.period, 3);
+  EXPECT_EQ(repeat.count, 3);
+}
+
+} // namespace
