@@ -1,1 +1,283 @@
-// placeholder
+//===- VerifyTest.cpp - Wrong plans, one for each rule ---------------------------===//
+//
+// Each test breaks a plan that holds in one place and expects the rule of that place by name.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Planning/Verify.h"
+#include "gtest/gtest.h"
+
+using namespace llmmem::planning;
+
+namespace {
+
+/// x(8, input), p(16, resident) -> f [workspace 4] -> y(8); y -> g -> z(8) in place of y; x, z -> h
+/// -> w(4), kept.
+///
+///   step 0: x at 0, y at 8, workspace at 16   20 + 16
+///   step 1: x at 0, z at 8 over y             16 + 16
+///   step 2: x at 0, z at 8, w at 16           20 + 16
+class VerifyTest : public testing::Test {
+protected:
+  VerifyTest() {
+    problem.alignment = 4;
+    problem.budget = 36;
+    problem.values = {{10, 8, false, "x"},
+                      {11, 8, false, "y"},
+                      {12, 8, false, "z"},
+                      {13, 4, false, "w"},
+                      {14, 16, true, "p"}};
+    Op f, g, h;
+    f.id = 100;
+    f.cost = 5;
+    f.workspace = 4;
+    f.reads = {X, P};
+    f.writes = {Y};
+    g.id = 101;
+    g.cost = 7;
+    g.reads = {Y};
+    g.writes = {Z};
+    g.inPlace = {{Z, Y}};
+    h.id = 102;
+    h.cost = 1;
+    h.reads = {X, Z};
+    h.writes = {W};
+    h.recompute = false;
+    problem.ops = {f, g, h};
+    problem.keep = {W};
+
+    plan.status = Status::Feasible;
+    plan.steps = {0, 1, 2};
+    plan.offsets = {{-1, X, 0}, {0, Y, 8}, {1, Z, 8}, {2, W, 16}};
+    plan.workspaces = {{0, 16}};
+    plan.peak = 36;
+    plan.arena = 20;
+    plan.cost = plan.baseCost = 13;
+  }
+
+  enum : ValueIndex { X, Y, Z, W, P };
+
+  /// The rules that the plan breaks, in order, with their steps.
+  std::vector<std::pair<int32_t, std::string>> broken() const {
+    std::vector<std::pair<int32_t, std::string>> rules;
+    for (const Violation &violation : verify(problem, plan))
+      rules.emplace_back(violation.step, violation.rule);
+    return rules;
+  }
+
+  void expectOnly(int32_t step, const std::string &rule) const {
+    const auto rules = broken();
+    ASSERT_EQ(rules.size(), 1u) << testing::PrintToString(rules);
+    EXPECT_EQ(rules[0].first, step);
+    EXPECT_EQ(rules[0].second, rule);
+  }
+
+  void expectAmong(int32_t step, const std::string &rule) const {
+    const auto rules = broken();
+    EXPECT_NE(std::find(rules.begin(), rules.end(), std::pair(step, rule)), rules.end())
+        << rule << " is not among " << testing::PrintToString(rules);
+  }
+
+  Problem problem;
+  Plan plan;
+};
+
+TEST_F(VerifyTest, TheRightPlanHolds) { EXPECT_TRUE(broken().empty()); }
+
+TEST_F(VerifyTest, UnknownOp) {
+  plan.steps[1] = 7;
+  expectOnly(1, "unknown-op");
+}
+
+TEST_F(VerifyTest, MissingOp) {
+  plan.steps = {0, 1};
+  plan.offsets.pop_back();
+  expectAmong(-1, "missing-op");
+}
+
+TEST_F(VerifyTest, Recomputed) {
+  plan.steps = {0, 1, 2, 2};
+  expectAmong(3, "recomputed");
+}
+
+TEST_F(VerifyTest, ReadBeforeWrite) {
+  plan.steps = {1, 0, 2};
+  expectAmong(0, "read-before-write");
+}
+
+TEST_F(VerifyTest, NoSuchInstance) {
+  plan.offsets.push_back({2, Z, 8});
+  expectOnly(2, "no-such-instance");
+}
+
+TEST_F(VerifyTest, NoSuchInstanceOfAnUnknownValue) {
+  plan.offsets.push_back({2, -1, 8});
+  expectOnly(2, "no-such-instance");
+}
+
+TEST_F(VerifyTest, NoSuchInstanceFarAway) {
+  plan.offsets.push_back({INT32_MAX, W, 8});
+  expectOnly(INT32_MAX, "no-such-instance");
+}
+
+TEST_F(VerifyTest, ResidentOffset) {
+  plan.offsets.push_back({-1, P, 0});
+  expectOnly(-1, "resident-offset");
+}
+
+TEST_F(VerifyTest, MissingOffset) {
+  plan.offsets.erase(plan.offsets.begin() + 2);
+  expectAmong(1, "missing-offset");
+}
+
+TEST_F(VerifyTest, DuplicateOffset) {
+  plan.offsets.push_back({2, W, 16});
+  expectOnly(2, "duplicate-offset");
+}
+
+TEST_F(VerifyTest, Workspaces) {
+  plan.workspaces.push_back({0, 16});
+  expectOnly(0, "duplicate-workspace");
+  plan.workspaces = {{0, 16}, {1, 0}};
+  expectOnly(1, "no-such-workspace");
+  plan.workspaces = {};
+  expectAmong(0, "missing-workspace");
+}
+
+TEST_F(VerifyTest, Misaligned) {
+  plan.offsets[3].offset = 18;
+  plan.arena = 22;
+  problem.budget.reset();
+  expectOnly(2, "misaligned");
+}
+
+TEST_F(VerifyTest, OutOfRange) {
+  plan.offsets[3].offset = INT64_MAX - 3;
+  expectAmong(2, "out-of-range");
+  plan.offsets[3].offset = -4;
+  expectAmong(2, "out-of-range");
+}
+
+TEST_F(VerifyTest, Overlap) {
+  plan.offsets[3].offset = 8; // w over z, which h reads
+  expectAmong(2, "overlap");
+  plan.offsets[3].offset = 0; // w over x, which h reads too
+  expectAmong(2, "overlap");
+}
+
+TEST_F(VerifyTest, OverlapWithAWorkspace) {
+  plan.workspaces[0].offset = 12;
+  expectAmong(0, "overlap");
+}
+
+/// Bytes inside, not at the start of, what is held.
+TEST_F(VerifyTest, OverlapInTheMiddle) {
+  problem.values[X].bytes = 16;
+  plan.offsets = {{-1, X, 0}, {0, Y, 16}, {1, Z, 16}, {2, W, 4}};
+  plan.workspaces = {{0, 24}};
+  expectAmong(2, "overlap");
+}
+
+TEST_F(VerifyTest, InPlaceNeedsThePair) {
+  problem.ops[1].inPlace.clear();
+  expectAmong(1, "overlap");
+}
+
+TEST_F(VerifyTest, InPlaceNeedsTheLastRead) {
+  problem.ops[2].reads.push_back(Y);
+  expectAmong(1, "overlap");
+}
+
+TEST_F(VerifyTest, InPlaceNeedsAnOperandThatIsNotKept) {
+  problem.keep.push_back(Y);
+  expectAmong(1, "overlap");
+}
+
+TEST_F(VerifyTest, InPlaceNeedsAResultNoLarger) {
+  problem.values[Y].bytes = 4;
+  expectAmong(1, "overlap");
+}
+
+TEST_F(VerifyTest, InPlaceNeedsTheSameOffset) {
+  plan.offsets[2].offset = 12;
+  expectAmong(1, "overlap");
+}
+
+/// z takes half of y's 16 bytes; the rest stays held while g runs and is free afterwards.
+TEST_F(VerifyTest, ASmallerResultFreesTheRestAfterItsStep) {
+  problem.values[Y].bytes = 16;
+  problem.budget = 44;
+  plan.offsets = {{-1, X, 0}, {0, Y, 8}, {1, Z, 8}, {2, W, 16}};
+  plan.workspaces = {{0, 24}};
+  plan.arena = 28;
+  plan.peak = 16 + 28;
+  EXPECT_TRUE(broken().empty()) << testing::PrintToString(broken());
+  problem.ops[1].workspace = 4;
+  plan.workspaces = {{0, 24}, {1, 16}}; // in the half that is not yet free
+  expectAmong(1, "overlap");
+}
+
+TEST_F(VerifyTest, StatedNumbers) {
+  plan.peak = 35;
+  expectOnly(-1, "peak");
+  plan.peak = 36;
+  plan.arena = 24;
+  expectOnly(-1, "arena");
+  plan.arena = 20;
+  plan.cost = 12;
+  expectOnly(-1, "cost");
+  plan.cost = 13;
+  plan.baseCost = 14;
+  expectOnly(-1, "base-cost");
+}
+
+TEST_F(VerifyTest, BoundsAbovePlan) {
+  plan.costLowerBound = 14;
+  expectOnly(-1, "bound");
+  plan.costLowerBound = 13;
+  plan.peakLowerBound = 37;
+  expectOnly(-1, "bound");
+}
+
+TEST_F(VerifyTest, OverBudget) {
+  problem.budget = 35;
+  expectOnly(-1, "over-budget");
+  plan.status = Status::Unknown; // claims nothing about the budget
+  EXPECT_TRUE(broken().empty());
+}
+
+TEST_F(VerifyTest, Statuses) {
+  plan.status = Status::Infeasible;
+  expectOnly(-1, "status");
+  Plan none;
+  none.status = Status::Feasible;
+  EXPECT_EQ(verify(problem, none).front().rule, "status");
+  none.status = Status::Infeasible;
+  EXPECT_TRUE(verify(problem, none).empty());
+  problem.budget.reset();
+  EXPECT_EQ(verify(problem, none).front().rule, "status");
+}
+
+/// A repeat makes a new instance with an offset of its own, and frees the first before it.
+TEST_F(VerifyTest, RepeatsMakeInstances) {
+  plan.steps = {0, 0, 1, 2};
+  plan.cost = 18;
+  plan.offsets = {{-1, X, 0}, {0, Y, 8}, {1, Y, 8}, {2, Z, 8}, {3, W, 16}};
+  plan.workspaces = {{0, 16}, {1, 16}};
+  EXPECT_TRUE(broken().empty()) << testing::PrintToString(broken());
+  plan.offsets.erase(plan.offsets.begin() + 2);
+  expectAmong(1, "missing-offset");
+}
+
+/// An input that nobody reads holds nothing, so it needs no offset.
+TEST_F(VerifyTest, UnreadInputs) {
+  problem.values.push_back({15, 1000, false, "unread"});
+  EXPECT_TRUE(broken().empty());
+}
+
+TEST_F(VerifyTest, AProblemThatIsNoneIsSaidSo) {
+  problem.ops[0].reads = {99};
+  EXPECT_EQ(broken().front().second, "problem");
+}
+
+} // namespace
