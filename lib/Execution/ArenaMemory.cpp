@@ -61,8 +61,11 @@ llvm::SmallVector<unsigned char> ArenaMemory::residentPages() const {
   return resident;
 }
 
-static bool holdsOnly(const char *begin, const char *end, char value) {
-  return std::find_if(begin, end, [&](char byte) { return byte != value; }) == end;
+/// One past the last byte that is not `value`; `begin` where there is none.
+static const char *endOfChange(const char *begin, const char *end, char value) {
+  while (end != begin && end[-1] == value)
+    --end;
+  return end;
 }
 
 int64_t ArenaMemory::measureHighWater() const {
@@ -74,13 +77,16 @@ int64_t ArenaMemory::measureHighWater() const {
     if (!(resident[number] & 1))
       continue;
     bool isLast = number + 1 == static_cast<int64_t>(resident.size());
-    char *begin = std::max(mapping + page * (number + 1), first),
-         *end = mapping + page * (number + 2);
-    for (char *block = end - kAlignment; block >= begin; block -= kAlignment)
-      if (!holdsOnly(block, block + kAlignment, isLast ? kPattern : 0))
-        return std::min<int64_t>(block + kAlignment - first, llvm::alignTo(bytes, kAlignment));
-    if (!isLast) // touched, and holding zeros
-      return end - first;
+    const char *begin = std::max(mapping + page * (number + 1), first),
+               *end = mapping + page * (number + 2);
+    const char *changed = endOfChange(begin, end, isLast ? kPattern : 0);
+    if (!isLast && changed == begin)
+      changed = end; // touched, and holding zeros
+    int64_t mark = changed - first;
+    if (mark > bytes)
+      return mark; // beyond the arena, into what rounding it up has left
+    if (changed != begin)
+      return std::min<int64_t>(llvm::alignTo(mark, kAlignment), bytes);
   }
   return 0;
 }

@@ -30,7 +30,8 @@ public:
   void *base() const { return first; }
   int64_t size() const { return bytes; }
 
-  /// One past the highest byte that was written, rounded up to 256.
+  /// One past the highest byte that was written, rounded up to 256 inside the arena. A write past
+  /// its end shows.
   int64_t measureHighWater() const;
   /// Bytes of the pages that have memory behind them.
   int64_t measureTouchedPages() const;
