@@ -9,8 +9,9 @@
 using namespace llvm;
 using namespace llmmem;
 
-// Dense rates and bandwidths of the vendors' datasheets (SXM parts); a launch inside a captured graph takes about
-// two microseconds. `cpu` is two cores with AVX-512 as this project measures itself on.
+// Dense rates and bandwidths of the vendors' datasheets (SXM parts); a launch inside a captured
+// graph takes about two microseconds. `cpu` is two cores with AVX-512 as this project measures
+// itself on.
 static constexpr StringLiteral shippedTables[] = {
     R"({"name": "h100", "source": "NVIDIA H100 SXM datasheet",
         "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 3350, "launch_ns": 2000})",
@@ -27,14 +28,16 @@ int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType) 
     rate = flopsPerNsF64;
   else if (elementType && elementType.isBF16())
     rate = flopsPerNsBF16;
-  int64_t busy = std::max(flops / rate + (flops % rate != 0), bytes / bytesPerNs + (bytes % bytesPerNs != 0));
+  int64_t busy =
+      std::max(flops / rate + (flops % rate != 0), bytes / bytesPerNs + (bytes % bytesPerNs != 0));
   return busy > INT64_MAX - launchNs ? INT64_MAX : busy + launchNs;
 }
 
 static Expected<int64_t> positive(const json::Object &object, StringRef key, StringRef where) {
   std::optional<int64_t> number = object.getInteger(key);
   if (!number || *number <= 0)
-    return createStringError(formatv("{0}: device table needs '{1}', a positive integer", where, key));
+    return createStringError(
+        formatv("{0}: device table needs '{1}', a positive integer", where, key));
   return *number;
 }
 
@@ -86,6 +89,7 @@ Expected<DeviceModel> llmmem::loadDeviceModel(StringRef nameOrFile) {
       return model;
     names += (names.empty() ? "" : ", ") + model->name;
   }
-  return createStringError(formatv("unknown device '{0}'; expected one of {1}, or a file that ends in .json",
-                                   nameOrFile, names));
+  return createStringError(
+      formatv("unknown device '{0}'; expected one of {1}, or a file that ends in .json", nameOrFile,
+              names));
 }

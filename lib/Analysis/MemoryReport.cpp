@@ -58,12 +58,14 @@ static void addPeak(func::FuncOp step, const StepLiveness &liveness, MemoryRepor
   }
   if (int64_t bytes = liveness.workspace[liveness.peakPosition])
     report.live.push_back({nullptr, "workspace", bytes, "workspace", getBlock(report.peakOp)});
-  llvm::stable_sort(report.live, [](const LiveEntry &a, const LiveEntry &b) { return a.bytes > b.bytes; });
+  llvm::stable_sort(report.live,
+                    [](const LiveEntry &a, const LiveEntry &b) { return a.bytes > b.bytes; });
 }
 
 static void addSaved(MemoryReport &report) {
   for (const SavedValue &saved : report.saved) {
-    if (saved.block && *saved.block >= 0 && *saved.block >= static_cast<int64_t>(report.savedByBlock.size()))
+    if (saved.block && *saved.block >= 0 &&
+        *saved.block >= static_cast<int64_t>(report.savedByBlock.size()))
       report.savedByBlock.resize(*saved.block + 1, 0);
     if (saved.recomputed)
       continue;
@@ -73,7 +75,8 @@ static void addSaved(MemoryReport &report) {
   }
 }
 
-static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &device, MemoryReport &report) {
+static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &device,
+                              MemoryReport &report) {
   for (Operation *op : liveness.ops) {
     FailureOr<OpCost> cost = getCost(op, device);
     if (failed(cost))
@@ -93,7 +96,8 @@ static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &d
 FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const DeviceModel &device) {
   MemoryReport report;
   if (!step->hasAttr(LlmDialect::kArena))
-    return step.emitError("is not planned; run plan-checkpoints, apply-checkpoints and plan-arena first");
+    return step.emitError(
+        "is not planned; run plan-checkpoints, apply-checkpoints and plan-arena first");
   FailureOr<StepStorage> storage = StepStorage::compute(step);
   if (failed(storage))
     return failure();
@@ -110,7 +114,8 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const DeviceMod
     return failure();
   report.arena = getInteger(step, LlmDialect::kArena, 0);
   int64_t liveInArena = report.peak - report.residentBytes;
-  report.fragmentation = liveInArena > 0 ? static_cast<double>(report.arena) / liveInArena - 1.0 : 0.0;
+  report.fragmentation =
+      liveInArena > 0 ? static_cast<double>(report.arena) / liveInArena - 1.0 : 0.0;
   if (auto certificate = step->getAttrOfType<DictionaryAttr>(LlmDialect::kCertificate)) {
     if (auto bound = certificate.getAs<IntegerAttr>("cost_lower_bound_ns"))
       report.costLowerBoundNs = bound.getInt();
@@ -133,15 +138,17 @@ void MemoryReport::emitRemarks(func::FuncOp step) const {
     return remark::analysis(location, remark::RemarkOpts::name(name).category("llmmem-memory"));
   };
   Location peakLocation = peakOp ? peakOp->getLoc() : step.getLoc();
-  remark(peakLocation, "peak") << remark::metric("Bytes", peak) << remark::metric("Position", peakPosition);
+  remark(peakLocation, "peak") << remark::metric("Bytes", peak)
+                               << remark::metric("Position", peakPosition);
   remark(step.getLoc(), "arena") << remark::metric("Bytes", arena);
   for (auto &[role, bytes] : resident)
     if (bytes > 0)
-      remark(step.getLoc(), "resident") << remark::metric("Role", role) << remark::metric("Bytes", bytes);
+      remark(step.getLoc(), "resident")
+          << remark::metric("Role", role) << remark::metric("Bytes", bytes);
   remark(step.getLoc(), "saved") << remark::metric("Bytes", savedBytes);
   for (auto [block, bytes] : llvm::enumerate(savedByBlock))
-    remark(step.getLoc(), "saved-block") << remark::metric("Block", static_cast<int64_t>(block))
-                                         << remark::metric("Bytes", bytes);
-  remark(step.getLoc(), "recompute") << remark::metric("Ops", recomputeOps)
-                                     << remark::metric("Flops", recomputeFlops);
+    remark(step.getLoc(), "saved-block")
+        << remark::metric("Block", static_cast<int64_t>(block)) << remark::metric("Bytes", bytes);
+  remark(step.getLoc(), "recompute")
+      << remark::metric("Ops", recomputeOps) << remark::metric("Flops", recomputeFlops);
 }

@@ -116,32 +116,38 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   os << formatv("budget         {0}\n", budget ? formatByteSize(*budget) : "none");
   os << formatv("peak           {0} ({1} bytes)", formatByteSize(peak), peak);
   if (peakOp)
-    os << formatv(" at op {0}, {1}, {2}", peakPosition, peakOp->getName().getStringRef(), locationText(peakOp));
+    os << formatv(" at op {0}, {1}, {2}", peakPosition, peakOp->getName().getStringRef(),
+                  locationText(peakOp));
   os << formatv("\n  resident     {0}\n", formatByteSize(residentBytes));
   for (auto &[kind, bytes] : byKind)
     os << formatv("  {0,-12} {1}\n", kind, formatByteSize(bytes));
-  os << formatv("recompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n", recomputeOps,
-                static_cast<double>(recomputeFlops), percent(recomputeFlops, stepFlops), recomputeNs / 1e6,
+  os << formatv("recompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n",
+                recomputeOps, static_cast<double>(recomputeFlops),
+                percent(recomputeFlops, stepFlops), recomputeNs / 1e6,
                 percent(recomputeNs, stepNs));
   int64_t provedNs = std::max<int64_t>(0, costLowerBoundNs - stepNs);
-  os << formatv("lower bound    {0:f3} ms of recomputation proved necessary ({1}); gap {2:f2} % of the step\n",
+  os << formatv("lower bound    {0:f3} ms of recomputation proved necessary ({1}); gap {2:f2} % of "
+                "the step\n",
                 provedNs / 1e6, bound.empty() ? "none" : bound, gapPercent());
-  os << formatv("arena          {0} ({1} bytes), fragmentation {2:f3} %\n", formatByteSize(arena), arena,
-                100.0 * fragmentation);
-  os << formatv("resident+arena {0} ({1} bytes)\n", formatByteSize(residentBytes + arena), residentBytes + arena);
+  os << formatv("arena          {0} ({1} bytes), fragmentation {2:f3} %\n", formatByteSize(arena),
+                arena, 100.0 * fragmentation);
+  os << formatv("resident+arena {0} ({1} bytes)\n", formatByteSize(residentBytes + arena),
+                residentBytes + arena);
   os << formatv("planning       {0:f2} s\n", planningSeconds);
 }
 
 static void printSaved(const MemoryReport &report, llvm::raw_ostream &os) {
-  os << formatv("\nsaved for the backward, kept: {0} ({1} bytes)\n", formatByteSize(report.savedBytes),
-                report.savedBytes);
+  os << formatv("\nsaved for the backward, kept: {0} ({1} bytes)\n",
+                formatByteSize(report.savedBytes), report.savedBytes);
   for (size_t block = 0; block < report.savedByBlock.size();) {
     // Equal neighbours share a line.
     size_t end = block;
-    while (end < report.savedByBlock.size() && report.savedByBlock[end] == report.savedByBlock[block])
+    while (end < report.savedByBlock.size() &&
+           report.savedByBlock[end] == report.savedByBlock[block])
       ++end;
     os << formatv("  block{0} {1}: {2} bytes each\n", end - block > 1 ? "s" : "",
-                  end - block > 1 ? formatv("{0}..{1}", block, end - 1).str() : std::to_string(block),
+                  end - block > 1 ? formatv("{0}..{1}", block, end - 1).str()
+                                  : std::to_string(block),
                   report.savedByBlock[block]);
     block = end;
   }
@@ -151,7 +157,8 @@ static void printSaved(const MemoryReport &report, llvm::raw_ostream &os) {
       if (!shown)
         os << formatv("\nblock {0} in detail\n", *saved.block);
       shown = saved.block;
-      os << formatv("  {0,14} {1} {2}\n", saved.bytes, saved.recomputed ? "recompute" : "keep     ", getName(saved.value));
+      os << formatv("  {0,14} {1} {2}\n", saved.bytes, saved.recomputed ? "recompute" : "keep     ",
+                    getName(saved.value));
     }
 }
 

@@ -42,8 +42,9 @@ static std::string getResultName(OpResult result) {
 std::string llmmem::getName(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    auto name = function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), LlmDialect::kName)
-                         : StringAttr();
+    auto name =
+        function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), LlmDialect::kName)
+                 : StringAttr();
     return name ? name.str() : "argument" + std::to_string(argument.getArgNumber());
   }
   auto result = cast<OpResult>(value);
@@ -57,23 +58,26 @@ std::string llmmem::getName(Value value) {
 
 StringRef llmmem::getRole(BlockArgument argument) {
   auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  auto role = function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), LlmDialect::kRole)
-                       : StringAttr();
+  auto role =
+      function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), LlmDialect::kRole)
+               : StringAttr();
   return role ? role.getValue() : "input";
 }
 
 FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   auto interface = dyn_cast<CostOpInterface>(op);
   if (!interface)
-    return op->emitError() << "'" << op->getName()
-                           << "' has no cost, so no plan can be priced; implement CostOpInterface, or attach it as "
-                              "an external model";
+    return op->emitError()
+           << "'" << op->getName()
+           << "' has no cost, so no plan can be priced; implement CostOpInterface, or attach it as "
+              "an external model";
   OpCost cost;
   cost.flops = interface.getFlops();
   cost.bytesMoved = interface.getBytesMoved();
   cost.workspace = interface.getWorkspaceBytes();
   if (cost.flops < 0 || cost.bytesMoved < 0 || cost.workspace < 0)
-    return op->emitError("costs more than 2^63 FLOPs or bytes; make the batch, the sequence or the model smaller");
+    return op->emitError(
+        "costs more than 2^63 FLOPs or bytes; make the batch, the sequence or the model smaller");
   Type element;
   for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
     if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !element)
@@ -97,17 +101,20 @@ FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
   };
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
   if (!tensor || !tensor.getElementType().isIntOrFloat())
-    return emit() << "type " << value.getType() << " has no bytes that can be planned; expected a ranked tensor "
+    return emit() << "type " << value.getType()
+                  << " has no bytes that can be planned; expected a ranked tensor "
                   << "of integers or floats";
   if (!tensor.hasStaticShape())
-    return emit() << "type " << value.getType() << " has a dynamic shape; a plan in bytes needs every dimension "
+    return emit() << "type " << value.getType()
+                  << " has a dynamic shape; a plan in bytes needs every dimension "
                   << "as a number: import the model with a fixed batch and sequence";
   std::optional<int64_t> bits = tensor.getElementTypeBitWidth();
   for (int64_t dimension : tensor.getShape())
     if (bits)
       bits = llvm::checkedMul(*bits, dimension);
   if (!bits || *bits > INT64_MAX - 7)
-    return emit() << "type " << value.getType() << " has more than 2^63 bits; make the batch, the sequence or the "
+    return emit() << "type " << value.getType()
+                  << " has more than 2^63 bits; make the batch, the sequence or the "
                   << "vocabulary smaller";
   return llvm::divideCeil(*bits, 8);
 }

@@ -1,7 +1,8 @@
 //===- PlanVerifier.cpp - Is the final program what it claims? -------------===//
 //
-// One walk over the ops in order, with the set of held byte ranges of the arena in a map by offset. On purpose
-// nothing is shared with the analyses that the plan was made with, not even the notion of a view.
+// One walk over the ops in order, with the set of held byte ranges of the arena in a map by offset.
+// On purpose nothing is shared with the analyses that the plan was made with, not even the notion
+// of a view.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,14 +58,14 @@ private:
   Block &body;
   bool broken = false;
   int64_t arenaClaim = 0, arenaEnd = 0, peak = 0, held = 0, resident = 0;
-  llvm::DenseMap<Value, Value> source;          // a view's storage; a value's own
-  llvm::DenseMap<Value, BlockArgument> homeOf;  // values that lie in an argument
-  llvm::DenseMap<BlockArgument, Value> newest;  // what an argument's bytes hold now
+  llvm::DenseMap<Value, Value> source;         // a view's storage; a value's own
+  llvm::DenseMap<Value, BlockArgument> homeOf; // values that lie in an argument
+  llvm::DenseMap<BlockArgument, Value> newest; // what an argument's bytes hold now
   llvm::DenseMap<Value, int64_t> offsetOf, lastRead;
-  std::map<int64_t, Value> live;                // by offset
-  llvm::DenseMap<Value, Value> replacedBy;      // a value whose bytes were taken over
-  SmallVector<OpResult> placed;                 // by the op at hand
-  std::multimap<int64_t, Value> deaths;         // by last read
+  std::map<int64_t, Value> live;           // by offset
+  llvm::DenseMap<Value, Value> replacedBy; // a value whose bytes were taken over
+  SmallVector<OpResult> placed;            // by the op at hand
+  std::multimap<int64_t, Value> deaths;    // by last read
 };
 } // namespace
 
@@ -119,8 +120,8 @@ void PlanVerifier::resolveStorage(Operation &op) {
       source[result] = of;
       int64_t expected = homeOf.contains(of) ? -1 : offsetOf.lookup(of);
       if (offsetOf.lookup(result) != expected)
-        fail(&op, "view") << "is a view at offset " << offsetOf.lookup(result) << ", but its source stands at "
-                          << expected;
+        fail(&op, "view") << "is a view at offset " << offsetOf.lookup(result)
+                          << ", but its source stands at " << expected;
       if (homeOf.contains(of))
         homeOf[result] = homeOf[of];
       continue;
@@ -128,7 +129,8 @@ void PlanVerifier::resolveStorage(Operation &op) {
     if (offsetOf.lookup(result) != -1)
       continue;
     // An argument's bytes: taken over from an operand that lies there.
-    for (unsigned operand : buffers ? buffers.getInPlaceOperands(result.getResultNumber()) : SmallVector<unsigned>())
+    for (unsigned operand :
+         buffers ? buffers.getInPlaceOperands(result.getResultNumber()) : SmallVector<unsigned>())
       if (BlockArgument home = homeOf.lookup(source[op.getOperand(operand)]);
           home && home.getType() == result.getType() &&
           step.getArgAttr(home.getArgNumber(), LlmDialect::kDonated)) {
@@ -158,15 +160,17 @@ void PlanVerifier::checkOperands(Operation &op) {
   for (Value operand : op.getOperands()) {
     Value storage = source[operand];
     if (BlockArgument home = homeOf.lookup(storage); home && newest.lookup(home) != storage)
-      fail(&op, "clobber") << "reads argument " << home.getArgNumber() << " after its bytes were overwritten";
+      fail(&op, "clobber") << "reads argument " << home.getArgNumber()
+                           << " after its bytes were overwritten";
   }
 }
 
-/// Whether `result` may stand on the bytes of `held`: an operand that it may take over, at the same offset, no
-/// smaller, and never read again.
+/// Whether `result` may stand on the bytes of `held`: an operand that it may take over, at the same
+/// offset, no smaller, and never read again.
 bool PlanVerifier::mayTakeOver(OpResult result, Value value, int64_t position) {
   auto buffers = dyn_cast<BufferOpInterface>(result.getOwner());
-  if (!buffers || offsetOf.lookup(result) != offsetOf.lookup(value) || lastRead.lookup(value) != position ||
+  if (!buffers || offsetOf.lookup(result) != offsetOf.lookup(value) ||
+      lastRead.lookup(value) != position ||
       bytesOfType(result.getType()) > bytesOfType(value.getType()) || replacedBy.contains(value))
     return false;
   return llvm::any_of(buffers.getInPlaceOperands(result.getResultNumber()), [&](unsigned operand) {
@@ -191,13 +195,15 @@ void PlanVerifier::place(OpResult result, int64_t position) {
       inPlace = true;
       continue;
     }
-    auto diagnostic = fail(result.getOwner(), "overlap") << "result " << result.getResultNumber() << " at bytes "
-                                                         << range.begin << " to " << range.end
-                                                         << " meets a value that is still held";
-    diagnostic.attachNote(other.getLoc()) << "which stands at byte " << it->first << " and is read later";
+    auto diagnostic = fail(result.getOwner(), "overlap")
+                      << "result " << result.getResultNumber() << " at bytes " << range.begin
+                      << " to " << range.end << " meets a value that is still held";
+    diagnostic.attachNote(other.getLoc())
+        << "which stands at byte " << it->first << " and is read later";
   }
   for (OpResult other : placed)
-    if (range.meets({offsetOf.lookup(other), offsetOf.lookup(other) + bytesOfType(other.getType())}))
+    if (range.meets(
+            {offsetOf.lookup(other), offsetOf.lookup(other) + bytesOfType(other.getType())}))
       fail(result.getOwner(), "overlap") << "results " << other.getResultNumber() << " and "
                                          << result.getResultNumber() << " share bytes";
   placed.push_back(result);
@@ -240,7 +246,8 @@ void PlanVerifier::visit(Operation &op, int64_t position) {
     if (source[result] == result && !homeOf.contains(result))
       place(result, position);
   int64_t workspace = 0;
-  if (auto attr = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace); attr && attr.size() == 2) {
+  if (auto attr = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace);
+      attr && attr.size() == 2) {
     workspace = attr[1];
     Range range{attr[0], attr[0] + workspace};
     arenaEnd = std::max(arenaEnd, range.end);
@@ -263,10 +270,12 @@ void PlanVerifier::checkReturns() {
   Operation *terminator = body.getTerminator();
   checkOperands(*terminator);
   for (BlockArgument argument : body.getArguments()) {
-    auto donated = step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), LlmDialect::kDonated);
+    auto donated =
+        step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), LlmDialect::kDonated);
     if (!donated)
       continue;
-    if (donated.getInt() < 0 || donated.getInt() >= static_cast<int64_t>(terminator->getNumOperands()) ||
+    if (donated.getInt() < 0 ||
+        donated.getInt() >= static_cast<int64_t>(terminator->getNumOperands()) ||
         homeOf.lookup(source[terminator->getOperand(donated.getInt())]) != argument)
       fail(step, "argument") << "argument " << argument.getArgNumber() << " is donated to result "
                              << donated.getInt() << ", which does not lie in its bytes";
@@ -305,8 +314,10 @@ void PlanVerifier::checkClones() {
     if (!of)
       continue;
     Operation *original = originals.lookup(of.getInt());
-    if (!original || original->getName() != op.getName() || getMeaning(original) != getMeaning(&op) ||
-        original->getResultTypes() != op.getResultTypes() || original->getNumOperands() != op.getNumOperands()) {
+    if (!original || original->getName() != op.getName() ||
+        getMeaning(original) != getMeaning(&op) ||
+        original->getResultTypes() != op.getResultTypes() ||
+        original->getNumOperands() != op.getNumOperands()) {
       fail(&op, "clone") << "is a clone of op " << of.getInt() << ", but does not do the same";
       continue;
     }
@@ -318,7 +329,8 @@ void PlanVerifier::checkClones() {
 
 void PlanVerifier::checkClaims() {
   if (claim(LlmDialect::kPeak) != peak)
-    fail(step, "peak") << "claims a peak of " << claim(LlmDialect::kPeak) << " bytes, but holds " << peak;
+    fail(step, "peak") << "claims a peak of " << claim(LlmDialect::kPeak) << " bytes, but holds "
+                       << peak;
   if (arenaClaim != arenaEnd)
     fail(step, "peak") << "claims an arena of " << arenaClaim << " bytes, but uses " << arenaEnd;
   int64_t budget = claim(LlmDialect::kBudget);

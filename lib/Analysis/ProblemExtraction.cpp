@@ -89,10 +89,26 @@ void Extraction::addInPlace(Operation &op, planning::Op &entry) {
     for (unsigned operand : buffers.getInPlaceOperands(result.getResultNumber())) {
       Value root = storage.getRoot(op.getOperand(operand));
       ValueIndex write = out.indexOf.lookup(result), read = out.indexOf.lookup(root);
-      if (!storage.getArgument(root) && out.problem.values[write].bytes <= out.problem.values[read].bytes)
+      if (!storage.getArgument(root) &&
+          out.problem.values[write].bytes <= out.problem.values[read].bytes)
         entry.inPlace.push_back({write, read});
     }
   }
+}
+
+/// Whether the rest of the forward reads a result of `op` and `op` itself reads core attention: the
+/// product with the values. Selective recomputation keeps what it gives (Korthikanti et al. 2022
+/// count it in the 34Th that stay); fused attention has no part but itself, and is recomputed
+/// whole.
+static bool endsCoreAttention(Operation &op) {
+  auto isCore = [](Operation *other) {
+    return other && other->hasAttr(llm::LlmDialect::kCoreAttention);
+  };
+  return llvm::any_of(op.getOperands(),
+                      [&](Value operand) { return isCore(operand.getDefiningOp()); }) &&
+         llvm::any_of(op.getUsers(), [&](Operation *user) {
+           return getPhase(user) == planning::Phase::Forward && !isCore(user);
+         });
 }
 
 LogicalResult Extraction::addOp(Operation &op) {
@@ -119,7 +135,8 @@ LogicalResult Extraction::addOp(Operation &op) {
   if (failed(addResults(op, entry)))
     return failure();
   addInPlace(op, entry);
-  if (entry.phase == planning::Phase::Forward && op.hasAttr(llm::LlmDialect::kCoreAttention))
+  if (entry.phase == planning::Phase::Forward && op.hasAttr(llm::LlmDialect::kCoreAttention) &&
+      !endsCoreAttention(op))
     out.coreAttention.push_back(out.ops.size());
   out.ops.push_back(&op);
   out.problem.ops.push_back(std::move(entry));

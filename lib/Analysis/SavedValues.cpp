@@ -34,7 +34,8 @@ std::vector<SavedValue> llmmem::findSavedValues(func::FuncOp step, const StepSto
     llvm::SmallPtrSet<Operation *, 4> seen;
     for (Value operand : op.getOperands()) {
       auto root = dyn_cast<OpResult>(storage.getRoot(operand));
-      if (!root || getPhase(root.getOwner()) != planning::Phase::Forward || storage.getArgument(root))
+      if (!root || getPhase(root.getOwner()) != planning::Phase::Forward ||
+          storage.getArgument(root))
         continue;
       Operation *original = originals.lookup(root.getOwner());
       Value first = original ? original->getResult(root.getResultNumber()) : Value(root);
@@ -53,7 +54,8 @@ std::vector<SavedValue> llmmem::findSavedValues(func::FuncOp step, const StepSto
   }
   llvm::stable_sort(result, [&](const SavedValue &a, const SavedValue &b) {
     auto x = cast<OpResult>(a.value), y = cast<OpResult>(b.value);
-    return std::pair(order[x.getOwner()], x.getResultNumber()) < std::pair(order[y.getOwner()], y.getResultNumber());
+    return std::pair(order[x.getOwner()], x.getResultNumber()) <
+           std::pair(order[y.getOwner()], y.getResultNumber());
   });
   return result;
 }

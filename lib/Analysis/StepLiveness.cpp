@@ -11,7 +11,8 @@ using namespace llmmem;
 namespace {
 class LivenessBuilder {
 public:
-  LivenessBuilder(func::FuncOp step, const StepStorage &storage) : storage(storage), body(step.getBody().front()) {}
+  LivenessBuilder(func::FuncOp step, const StepStorage &storage)
+      : storage(storage), body(step.getBody().front()) {}
 
   StepLiveness run() {
     findLastReads();
@@ -45,8 +46,8 @@ private:
     for (unsigned operand : buffers.getInPlaceOperands(result.getResultNumber())) {
       Value root = storage.getRoot(result.getOwner()->getOperand(operand));
       auto it = bufferOf.find(root);
-      if (it == bufferOf.end() || lastRead.lookup(root) != position || out.buffers[it->second].values.back() != root ||
-          bytesOfType(root.getType()) < bytes)
+      if (it == bufferOf.end() || lastRead.lookup(root) != position ||
+          out.buffers[it->second].values.back() != root || bytesOfType(root.getType()) < bytes)
         continue;
       if (!offsetOf(result) || offsetOf(result) == offsetOf(root))
         return root;
@@ -135,7 +136,8 @@ StepLiveness StepLiveness::compute(func::FuncOp step, const StepStorage &storage
 Value StepLiveness::holder(const LiveBuffer &buffer, int64_t position) const {
   Value held = buffer.values.front();
   for (Value value : llvm::drop_begin(buffer.values)) {
-    // The successor's op still reads the predecessor: while it runs the bytes are named after the result.
+    // The successor's op still reads the predecessor: while it runs the bytes are named after the
+    // result.
     if (llvm::find(ops, value.getDefiningOp()) - ops.begin() <= position)
       held = value;
   }

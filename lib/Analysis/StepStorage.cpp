@@ -29,7 +29,8 @@ BlockArgument StepStorage::getArgument(Value value) const {
   return inArgument.lookup(root);
 }
 
-/// Follows in-place operands from `value` back to `argument`; `chain` collects the roots on the way.
+/// Follows in-place operands from `value` back to `argument`; `chain` collects the roots on the
+/// way.
 static bool reaches(const StepStorage &storage, Value value, BlockArgument argument,
                     SmallVectorImpl<Value> &chain) {
   Value root = storage.getRoot(value);
@@ -57,16 +58,19 @@ FailureOr<StepStorage> StepStorage::compute(func::FuncOp step) {
 
   Operation *terminator = body.getTerminator();
   for (BlockArgument argument : body.getArguments()) {
-    auto donated = step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), llm::LlmDialect::kDonated);
+    auto donated =
+        step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), llm::LlmDialect::kDonated);
     if (!donated)
       continue;
     int64_t result = donated.getInt();
     if (result < 0 || result >= static_cast<int64_t>(terminator->getNumOperands()))
-      return step.emitError() << "argument " << argument.getArgNumber() << " is donated to result " << result
-                              << ", but the function has " << terminator->getNumOperands() << " results";
+      return step.emitError() << "argument " << argument.getArgNumber() << " is donated to result "
+                              << result << ", but the function has " << terminator->getNumOperands()
+                              << " results";
     SmallVector<Value> chain;
     if (!reaches(storage, terminator->getOperand(result), argument, chain))
-      return step.emitError() << "argument " << argument.getArgNumber() << " is donated to result " << result
+      return step.emitError() << "argument " << argument.getArgNumber() << " is donated to result "
+                              << result
                               << ", but no chain of in-place results leads from one to the other";
     for (Value root : chain)
       storage.inArgument[root] = argument;
@@ -84,7 +88,8 @@ func::FuncOp llmmem::findStep(ModuleOp module) {
       step = *functions.begin();
   }
   if (!step) {
-    module.emitError("has no @step and no @forward; import a model, or run --differentiate on one with @loss");
+    module.emitError(
+        "has no @step and no @forward; import a model, or run --differentiate on one with @loss");
     return nullptr;
   }
   if (!step.getBody().hasOneBlock()) {

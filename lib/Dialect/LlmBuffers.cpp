@@ -1,7 +1,7 @@
 //===- LlmBuffers.cpp - Whose bytes the results of the ops may have --------===//
 //
-// Each line says which operands a result may take over. The kernels of these ops read an element (or all that a
-// row's result depends on) before they write it, so both forms give equal bits.
+// Each line says which operands a result may take over. The kernels of these ops read an element
+// (or all that a row's result depends on) before they write it, so both forms give equal bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,9 @@ Operands SiluOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands AddOp::getInPlaceOperands(unsigned) { return {0, 1}; }
 Operands MulOp::getInPlaceOperands(unsigned) { return {0, 1}; }
 Operands DropoutOp::getInPlaceOperands(unsigned) { return {0}; }
-Operands StoredDropoutOp::getInPlaceOperands(unsigned result) { return result == 0 ? Operands{0} : Operands{}; }
+Operands StoredDropoutOp::getInPlaceOperands(unsigned result) {
+  return result == 0 ? Operands{0} : Operands{};
+}
 Operands ApplyMaskOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands SoftmaxGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
 Operands GeluGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }

@@ -1,8 +1,8 @@
 //===- LlmCost.cpp - FLOPs, traffic and workspaces of the ops --------------===//
 //
-// Matrix products count 2 FLOPs a multiply-add, as the papers do (Kaplan et al. 2020; Korthikanti et al. 2022).
-// Element-wise work counts the arithmetic of its formula, a transcendental function as one: those ops are bound by
-// traffic, which the default of the interface counts.
+// Matrix products count 2 FLOPs a multiply-add, as the papers do (Kaplan et al. 2020; Korthikanti
+// et al. 2022). Element-wise work counts the arithmetic of its formula, a transcendental function
+// as one: those ops are bound by traffic, which the default of the interface counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,16 +26,22 @@ int64_t LinearOp::getFlops() {
 }
 int64_t LinearWeightGradOp::getFlops() { return 2 * elements(getX()) * lastDim(getDy()); }
 
-// scores, and whatever has their shape, hold batch * heads * seq^2 elements; each costs a head's width.
-int64_t AttentionScoresOp::getFlops() { return 2 * elements(getScores()) * (lastDim(getQ()) / getHeads()); }
-int64_t AttentionValuesOp::getFlops() { return 2 * elements(getProbabilities()) * (lastDim(getOut()) / getHeads()); }
+// scores, and whatever has their shape, hold batch * heads * seq^2 elements; each costs a head's
+// width.
+int64_t AttentionScoresOp::getFlops() {
+  return 2 * elements(getScores()) * (lastDim(getQ()) / getHeads());
+}
+int64_t AttentionValuesOp::getFlops() {
+  return 2 * elements(getProbabilities()) * (lastDim(getOut()) / getHeads());
+}
 int64_t AttentionValuesTransposedOp::getFlops() {
   return 2 * elements(getProbabilities()) * (lastDim(getX()) / getHeads());
 }
 
-/// The products of one seq x seq matrix per head with `width` columns in all, of which a causal kernel does the
-/// lower half: 2 * (batch * seq) * seq * width / 2 for each product.
-template <typename AttentionLike> static int64_t causalFlops(AttentionLike op, int64_t products) {
+/// The products of one seq x seq matrix per head with `width` columns in all, of which a causal
+/// kernel does the lower half: 2 * (batch * seq) * seq * width / 2 for each product.
+template <typename AttentionLike>
+static int64_t causalFlops(AttentionLike op, int64_t products) {
   int64_t seq = tensorType(op.getQ()).getShape()[1];
   int64_t seen = seq + 1; // twice the mean number of keys that a query sees
   if (op.getWindow() && static_cast<int64_t>(*op.getWindow()) < seq)
@@ -65,7 +71,9 @@ int64_t EmbeddingGradOp::getBytesMoved() {
   return bytes(getIds()) + 3 * bytes(getDy()) + (getInto() ? 0 : bytes(getDtable()));
 }
 int64_t PositionsGradOp::getFlops() { return elements(getDy()); }
-int64_t PositionsGradOp::getBytesMoved() { return bytes(getDy()) + (getInto() ? 2 : 1) * bytes(getDtable()); }
+int64_t PositionsGradOp::getBytesMoved() {
+  return bytes(getDy()) + (getInto() ? 2 : 1) * bytes(getDtable());
+}
 
 //===----------------------------------------------------------------------===//
 // Rows

@@ -26,7 +26,8 @@ llvm::LogicalResult expectShape(mlir::Operation *op, llvm::StringRef name, mlir:
                                 llvm::ArrayRef<int64_t> shape);
 
 /// `value` has at least this rank.
-llvm::LogicalResult expectRank(mlir::Operation *op, llvm::StringRef name, mlir::Value value, int64_t least);
+llvm::LogicalResult expectRank(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
+                               int64_t least);
 
 /// All tensors of floats share the element type of the first, statistics apart.
 llvm::LogicalResult expectSameElement(mlir::Operation *op, mlir::ValueRange values);

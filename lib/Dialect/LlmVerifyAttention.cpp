@@ -18,8 +18,8 @@ struct Heads {
     if (tensorType(x).getRank() != 3)
       return op->emitOpError() << "'" << name << "' must be [batch, seq, width]";
     if (lastDim(x) % count != 0)
-      return op->emitOpError() << "'" << name << "' has width " << lastDim(x) << ", expected a multiple of "
-                               << count << " heads";
+      return op->emitOpError() << "'" << name << "' has width " << lastDim(x)
+                               << ", expected a multiple of " << count << " heads";
     return success();
   }
 
@@ -31,15 +31,19 @@ struct Heads {
   }
 
   /// `wide` holds all heads, `narrow` the key/value heads; they agree on batch, seq and head size.
-  LogicalResult verifyPair(StringRef wideName, Value wide, StringRef narrowName, Value narrow) const {
+  LogicalResult verifyPair(StringRef wideName, Value wide, StringRef narrowName,
+                           Value narrow) const {
     if (failed(verifyCounts()) || failed(expectHeads(wideName, wide, heads)) ||
-        failed(expectHeads(narrowName, narrow, kvHeads)) || failed(expectSameElement(op, {wide, narrow})))
+        failed(expectHeads(narrowName, narrow, kvHeads)) ||
+        failed(expectSameElement(op, {wide, narrow})))
       return failure();
-    if (leadingDims(wide) == leadingDims(narrow) && lastDim(wide) / heads == lastDim(narrow) / kvHeads)
+    if (leadingDims(wide) == leadingDims(narrow) &&
+        lastDim(wide) / heads == lastDim(narrow) / kvHeads)
       return success();
-    return op->emitOpError() << "'" << wideName << "' is [" << tensorType(wide).getShape() << "] with " << heads
-                             << " heads, '" << narrowName << "' is [" << tensorType(narrow).getShape()
-                             << "] with " << kvHeads << ": batch, seq and head size must agree";
+    return op->emitOpError() << "'" << wideName << "' is [" << tensorType(wide).getShape()
+                             << "] with " << heads << " heads, '" << narrowName << "' is ["
+                             << tensorType(narrow).getShape() << "] with " << kvHeads
+                             << ": batch, seq and head size must agree";
   }
 
   /// `scores` is [batch, heads, seq, seq] for an x of [batch, seq, ...].
@@ -55,13 +59,15 @@ template <typename AttentionLike>
 LogicalResult verifyFused(AttentionLike op, Value out, Value lse) {
   Heads shapes{op, static_cast<int64_t>(op.getHeads()), static_cast<int64_t>(op.getKvHeads())};
   Value q = op.getQ();
-  if (failed(shapes.verifyPair("q", q, "k", op.getK())) || failed(shapes.verifyPair("q", q, "v", op.getV())) ||
+  if (failed(shapes.verifyPair("q", q, "k", op.getK())) ||
+      failed(shapes.verifyPair("q", q, "v", op.getV())) ||
       failed(expectDropout(op, op.getP().convertToDouble(), op.getSeed())))
     return failure();
   if (op.getWindow() && static_cast<int64_t>(*op.getWindow()) <= 0)
     return op.emitOpError("has a window that is not positive");
   if (out.getType() != q.getType())
-    return op.emitOpError() << "'out' has type " << out.getType() << ", expected that of q, " << q.getType();
+    return op.emitOpError() << "'out' has type " << out.getType() << ", expected that of q, "
+                            << q.getType();
   ArrayRef<int64_t> shape = tensorType(q).getShape();
   return expectStatistic(op, "lse", lse, {shape[0], shapes.heads, shape[1]}, q);
 }
@@ -95,7 +101,8 @@ LogicalResult AttentionScoresOp::verify() {
 LogicalResult CausalMaskOp::verify() {
   ArrayRef<int64_t> shape = tensorType(getScores()).getShape();
   if (shape.size() != 4 || shape[2] != shape[3])
-    return emitOpError() << "'scores' has shape [" << shape << "], expected [batch, heads, seq, seq]";
+    return emitOpError() << "'scores' has shape [" << shape
+                         << "], expected [batch, heads, seq, seq]";
   if (getWindow() && static_cast<int64_t>(*getWindow()) <= 0)
     return emitOpError("has a window that is not positive");
   return success();

@@ -14,7 +14,8 @@ LogicalResult LinearWeightGradOp::verify() {
     return failure();
   if (leadingDims(getX()) != leadingDims(getDy()))
     return emitOpError() << "'x' is [" << tensorType(getX()).getShape() << "] and 'dy' is ["
-                         << tensorType(getDy()).getShape() << "]: all but the last dimension must agree";
+                         << tensorType(getDy()).getShape()
+                         << "]: all but the last dimension must agree";
   int64_t in = lastDim(getX()), out = lastDim(getDy());
   if (getLayout() == WeightLayout::InOut)
     return expectShape(*this, "dw", getDw(), {in, out});
@@ -22,38 +23,42 @@ LogicalResult LinearWeightGradOp::verify() {
 }
 
 LogicalResult SumRowsOp::verify() {
-  if (failed(expectRank(*this, "dy", getDy(), 1)) || failed(expectSameElement(*this, {getDy(), getDb()})) ||
+  if (failed(expectRank(*this, "dy", getDy(), 1)) ||
+      failed(expectSameElement(*this, {getDy(), getDb()})) ||
       failed(expectInto(*this, getInto(), getDb())))
     return failure();
   return expectShape(*this, "db", getDb(), {lastDim(getDy())});
 }
 
 LogicalResult EmbeddingGradOp::verify() {
-  if (failed(expectRank(*this, "dy", getDy(), 1)) || failed(expectSameElement(*this, {getDy(), getDtable()})) ||
+  if (failed(expectRank(*this, "dy", getDy(), 1)) ||
+      failed(expectSameElement(*this, {getDy(), getDtable()})) ||
       failed(expectInto(*this, getInto(), getDtable())) ||
       failed(expectShape(*this, "ids", getIds(), leadingDims(getDy()))))
     return failure();
   ArrayRef<int64_t> table = tensorType(getDtable()).getShape();
   if (table.size() != 2 || table[1] != lastDim(getDy()))
-    return emitOpError() << "'dtable' has shape [" << table << "], expected [vocabulary, " << lastDim(getDy())
-                         << "]";
+    return emitOpError() << "'dtable' has shape [" << table << "], expected [vocabulary, "
+                         << lastDim(getDy()) << "]";
   return success();
 }
 
 LogicalResult PositionsGradOp::verify() {
-  if (failed(expectRank(*this, "dy", getDy(), 2)) || failed(expectSameElement(*this, {getDy(), getDtable()})) ||
+  if (failed(expectRank(*this, "dy", getDy(), 2)) ||
+      failed(expectSameElement(*this, {getDy(), getDtable()})) ||
       failed(expectInto(*this, getInto(), getDtable())))
     return failure();
   ArrayRef<int64_t> table = tensorType(getDtable()).getShape();
   int64_t seq = tensorType(getDy()).getShape().end()[-2];
   if (table.size() != 2 || table[0] < seq || table[1] != lastDim(getDy()))
-    return emitOpError() << "'dtable' has shape [" << table << "], expected at least " << seq << " rows of "
-                         << lastDim(getDy());
+    return emitOpError() << "'dtable' has shape [" << table << "], expected at least " << seq
+                         << " rows of " << lastDim(getDy());
   return success();
 }
 
 LogicalResult NormWeightGradOp::verify() {
-  if (failed(expectRank(*this, "x", getX(), 1)) || failed(expectSameElement(*this, {getX(), getDw()})) ||
+  if (failed(expectRank(*this, "x", getX(), 1)) ||
+      failed(expectSameElement(*this, {getX(), getDw()})) ||
       failed(expectInto(*this, getInto(), getDw())) ||
       failed(expectStatistic(*this, "rstd", getRstd(), leadingDims(getX()), getX())))
     return failure();
@@ -63,7 +68,8 @@ LogicalResult NormWeightGradOp::verify() {
 }
 
 LogicalResult LayerNormGradOp::verify() {
-  if (failed(expectRank(*this, "x", getX(), 1)) || failed(expectSameElement(*this, {getX(), getWeight()})) ||
+  if (failed(expectRank(*this, "x", getX(), 1)) ||
+      failed(expectSameElement(*this, {getX(), getWeight()})) ||
       failed(expectShape(*this, "weight", getWeight(), {lastDim(getX())})) ||
       failed(expectStatistic(*this, "mean", getMean(), leadingDims(getX()), getX())))
     return failure();
@@ -71,7 +77,8 @@ LogicalResult LayerNormGradOp::verify() {
 }
 
 LogicalResult RmsNormGradOp::verify() {
-  if (failed(expectRank(*this, "x", getX(), 1)) || failed(expectSameElement(*this, {getX(), getWeight()})) ||
+  if (failed(expectRank(*this, "x", getX(), 1)) ||
+      failed(expectSameElement(*this, {getX(), getWeight()})) ||
       failed(expectShape(*this, "weight", getWeight(), {lastDim(getX())})))
     return failure();
   return expectStatistic(*this, "rstd", getRstd(), leadingDims(getX()), getX());

@@ -11,11 +11,13 @@ using namespace llmmem::llm;
 // Shared checks
 //===----------------------------------------------------------------------===//
 
-LogicalResult llm::expectShape(Operation *op, StringRef name, Value value, ArrayRef<int64_t> shape) {
+LogicalResult llm::expectShape(Operation *op, StringRef name, Value value,
+                               ArrayRef<int64_t> shape) {
   if (tensorType(value).getShape() == shape)
     return success();
-  auto diagnostic = op->emitOpError() << "'" << name << "' has shape [" << tensorType(value).getShape()
-                                      << "], expected [" << shape << "]";
+  auto diagnostic = op->emitOpError()
+                    << "'" << name << "' has shape [" << tensorType(value).getShape()
+                    << "], expected [" << shape << "]";
   return diagnostic;
 }
 
@@ -41,12 +43,12 @@ LogicalResult llm::expectSameElement(Operation *op, ValueRange values) {
   return success();
 }
 
-LogicalResult llm::expectStatistic(Operation *op, StringRef name, Value value, ArrayRef<int64_t> shape,
-                                   Value of) {
+LogicalResult llm::expectStatistic(Operation *op, StringRef name, Value value,
+                                   ArrayRef<int64_t> shape, Value of) {
   FloatType wide = wideTypeFor(tensorType(of).getElementType());
   if (tensorType(value).getElementType() != wide)
-    return op->emitOpError() << "'" << name << "' has element type " << tensorType(value).getElementType()
-                             << ", expected " << wide;
+    return op->emitOpError() << "'" << name << "' has element type "
+                             << tensorType(value).getElementType() << ", expected " << wide;
   return expectShape(op, name, value, shape);
 }
 
@@ -76,8 +78,8 @@ LogicalResult LinearOp::verify() {
       failed(expectSameElement(*this, {getX(), getWeight(), getBias(), getY()})))
     return failure();
   int64_t in = lastDim(getX()), out = lastDim(getY());
-  SmallVector<int64_t> weight =
-      getLayout() == WeightLayout::InOut ? SmallVector<int64_t>{in, out} : SmallVector<int64_t>{out, in};
+  SmallVector<int64_t> weight = getLayout() == WeightLayout::InOut ? SmallVector<int64_t>{in, out}
+                                                                   : SmallVector<int64_t>{out, in};
   if (failed(expectShape(*this, "weight", getWeight(), weight)))
     return failure();
   if (getBias() && failed(expectShape(*this, "bias", getBias(), {out})))
@@ -98,13 +100,14 @@ LogicalResult EmbeddingOp::verify() {
 }
 
 LogicalResult AddPositionsOp::verify() {
-  if (failed(expectRank(*this, "x", getX(), 2)) || failed(expectSameElement(*this, {getX(), getTable()})))
+  if (failed(expectRank(*this, "x", getX(), 2)) ||
+      failed(expectSameElement(*this, {getX(), getTable()})))
     return failure();
   int64_t seq = tensorType(getX()).getShape().end()[-2];
   ArrayRef<int64_t> table = tensorType(getTable()).getShape();
   if (table.size() != 2 || table[0] < seq || table[1] != lastDim(getX()))
-    return emitOpError() << "'table' has shape [" << table << "], expected at least " << seq << " rows of "
-                         << lastDim(getX());
+    return emitOpError() << "'table' has shape [" << table << "], expected at least " << seq
+                         << " rows of " << lastDim(getX());
   return success();
 }
 
@@ -123,7 +126,8 @@ LogicalResult LayerNormOp::verify() {
 }
 
 LogicalResult RmsNormOp::verify() {
-  if (failed(expectRank(*this, "x", getX(), 1)) || failed(expectSameElement(*this, {getX(), getWeight()})) ||
+  if (failed(expectRank(*this, "x", getX(), 1)) ||
+      failed(expectSameElement(*this, {getX(), getWeight()})) ||
       failed(expectShape(*this, "weight", getWeight(), {lastDim(getX())})))
     return failure();
   return expectStatistic(*this, "rstd", getRstd(), leadingDims(getX()), getX());
@@ -133,7 +137,9 @@ LogicalResult RmsNormOp::verify() {
 // Elements and shape
 //===----------------------------------------------------------------------===//
 
-LogicalResult DropoutOp::verify() { return expectDropout(*this, getP().convertToDouble(), getSeed()); }
+LogicalResult DropoutOp::verify() {
+  return expectDropout(*this, getP().convertToDouble(), getSeed());
+}
 
 LogicalResult StoredDropoutOp::verify() {
   if (failed(expectDropout(*this, getP().convertToDouble(), getSeed())))
@@ -148,12 +154,15 @@ LogicalResult ApplyMaskOp::verify() {
   return expectShape(*this, "mask", getMask(), tensorType(getX()).getShape());
 }
 
-LogicalResult CastOp::verify() { return expectShape(*this, "y", getY(), tensorType(getX()).getShape()); }
+LogicalResult CastOp::verify() {
+  return expectShape(*this, "y", getY(), tensorType(getX()).getShape());
+}
 
 LogicalResult ReshapeOp::verify() {
   if (tensorType(getX()).getNumElements() != tensorType(getY()).getNumElements())
-    return emitOpError() << "changes the number of elements from " << tensorType(getX()).getNumElements()
-                         << " to " << tensorType(getY()).getNumElements();
+    return emitOpError() << "changes the number of elements from "
+                         << tensorType(getX()).getNumElements() << " to "
+                         << tensorType(getY()).getNumElements();
   return expectSameElement(*this, {getX(), getY()});
 }
 
@@ -169,11 +178,13 @@ static LogicalResult verifyColumns(Operation *op, Value whole, ValueRange parts)
       return failure();
     if (leadingDims(part) != leadingDims(whole))
       return op->emitOpError() << "has a part of shape [" << tensorType(part).getShape()
-                               << "] beside a whole of shape [" << tensorType(whole).getShape() << "]";
+                               << "] beside a whole of shape [" << tensorType(whole).getShape()
+                               << "]";
     columns += lastDim(part);
   }
   if (columns != lastDim(whole))
-    return op->emitOpError() << "has parts of " << columns << " columns together, expected " << lastDim(whole);
+    return op->emitOpError() << "has parts of " << columns << " columns together, expected "
+                             << lastDim(whole);
   return success();
 }
 

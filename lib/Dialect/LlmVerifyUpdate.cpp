@@ -30,4 +30,6 @@ LogicalResult AdamWOp::verify() {
   return expectStatistic(*this, "new_master", getNewMaster(), shape, getParam());
 }
 
-LogicalResult SGDOp::verify() { return verifyClip(*this, getClipNorm().convertToDouble(), getNorm()); }
+LogicalResult SGDOp::verify() {
+  return verifyClip(*this, getClipNorm().convertToDouble(), getNorm());
+}

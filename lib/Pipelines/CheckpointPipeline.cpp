@@ -5,7 +5,8 @@
 
 using namespace llmmem;
 
-void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes, const CheckpointPipelineOptions &options,
+void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
+                                     const CheckpointPipelineOptions &options,
                                      std::shared_ptr<CheckpointOutcome> outcome) {
   DifferentiateOptions differentiate;
   differentiate.ifPresent = true;

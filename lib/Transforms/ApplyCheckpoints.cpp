@@ -11,7 +11,8 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 namespace {
-/// Rebuilds the body in schedule order. `current` maps each value of the unplanned program to its latest run.
+/// Rebuilds the body in schedule order. `current` maps each value of the unplanned program to its
+/// latest run.
 class ScheduleApplier {
 public:
   ScheduleApplier(func::FuncOp step, const StepStorage &storage)
@@ -47,11 +48,13 @@ LogicalResult ScheduleApplier::check(ArrayRef<int64_t> schedule) {
   llvm::DenseSet<Operation *> ran;
   for (int64_t number : schedule) {
     if (number < 0 || number >= static_cast<int64_t>(ops.size()))
-      return body.getParentOp()->emitError() << "'" << LlmDialect::kSchedule << "' names op " << number
-                                             << ", but the step has " << ops.size();
+      return body.getParentOp()->emitError() << "'" << LlmDialect::kSchedule << "' names op "
+                                             << number << ", but the step has " << ops.size();
     for (Value operand : operandsOf[ops[number]])
-      if (Operation *producer = storage.getRoot(operand).getDefiningOp(); producer && !ran.contains(producer))
-        return ops[number]->emitError() << "is scheduled before '" << getName(operand) << "' is written";
+      if (Operation *producer = storage.getRoot(operand).getDefiningOp();
+          producer && !ran.contains(producer))
+        return ops[number]->emitError()
+               << "is scheduled before '" << getName(operand) << "' is written";
     ran.insert(ops[number]);
   }
   for (Operation *op : ops)
@@ -127,7 +130,8 @@ int64_t ScheduleApplier::apply(ArrayRef<int64_t> schedule) {
 FailureOr<int64_t> llmmem::applyCheckpoints(func::FuncOp step) {
   auto schedule = step->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kSchedule);
   if (!schedule)
-    return step.emitError() << "has no '" << LlmDialect::kSchedule << "'; run plan-checkpoints first";
+    return step.emitError() << "has no '" << LlmDialect::kSchedule
+                            << "'; run plan-checkpoints first";
   FailureOr<StepStorage> storage = StepStorage::compute(step);
   if (failed(storage))
     return failure();

@@ -142,7 +142,8 @@ struct ReportMemoryPass : llmmem::impl::ReportMemoryBase<ReportMemoryPass> {
     else if (outcome)
       report->printSummary(llvm::errs());
     if (!json.empty())
-      if (llvm::Error error = planning::writeTextFile(json, llvm::formatv("{0:2}\n", report->toJson()).str())) {
+      if (llvm::Error error =
+              planning::writeTextFile(json, llvm::formatv("{0:2}\n", report->toJson()).str())) {
         step.emitError() << llvm::toString(std::move(error));
         signalPassFailure();
       }

@@ -24,8 +24,8 @@ static planning::Plan placeInOrder(const planning::Problem &problem) {
   return plan;
 }
 
-static void writeOffsets(func::FuncOp step, const StepStorage &storage, const ExtractedProblem &extracted,
-                         const planning::Plan &plan) {
+static void writeOffsets(func::FuncOp step, const StepStorage &storage,
+                         const ExtractedProblem &extracted, const planning::Plan &plan) {
   Builder builder(step.getContext());
   llvm::DenseMap<Value, int64_t> offsetOf;
   for (const planning::InstanceOffset &entry : plan.offsets)
@@ -34,7 +34,8 @@ static void writeOffsets(func::FuncOp step, const StepStorage &storage, const Ex
   for (Operation &op : step.getBody().front().without_terminator()) {
     SmallVector<int64_t> offsets;
     for (Value result : op.getResults())
-      offsets.push_back(storage.getArgument(result) ? -1 : offsetOf.lookup(storage.getRoot(result)));
+      offsets.push_back(storage.getArgument(result) ? -1
+                                                    : offsetOf.lookup(storage.getRoot(result)));
     op.setAttr(LlmDialect::kOffsets, builder.getDenseI64ArrayAttr(offsets));
   }
   for (const planning::WorkspaceOffset &entry : plan.workspaces) {

@@ -1,6 +1,7 @@
 //===- PlanCheckpoints.cpp - Keep, recompute, order ------------------------===//
 //
-// The decision itself is `planning::plan`; this file hands it the step and writes the answer into the IR.
+// The decision itself is `planning::plan`; this file hands it the step and writes the answer into
+// the IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,8 @@ using planning::ValueIndex;
 // The answer, written into the IR
 //===----------------------------------------------------------------------===//
 
-/// For each value: whether the backward or the update reads it (saved), and whether one of them reads a later run.
+/// For each value: whether the backward or the update reads it (saved), and whether one of them
+/// reads a later run.
 namespace {
 struct Decisions {
   std::vector<bool> saved, recomputed;
@@ -31,7 +33,8 @@ struct Decisions {
 } // namespace
 
 static Decisions findDecisions(const planning::Problem &problem, ArrayRef<OpIndex> steps) {
-  Decisions decisions{std::vector<bool>(problem.values.size()), std::vector<bool>(problem.values.size())};
+  Decisions decisions{std::vector<bool>(problem.values.size()),
+                      std::vector<bool>(problem.values.size())};
   std::vector<OpIndex> writer(problem.values.size(), -1);
   for (auto [index, op] : llvm::enumerate(problem.ops))
     for (ValueIndex value : op.writes)
@@ -60,7 +63,9 @@ static void writeDecisions(const ExtractedProblem &extracted, const Decisions &d
     for (Value result : op->getResults()) {
       ValueIndex index = extracted.indexOf.lookup(result);
       anySaved |= decisions.saved[index];
-      StringRef word = !decisions.saved[index] ? "unsaved" : decisions.recomputed[index] ? "recompute" : "keep";
+      StringRef word = !decisions.saved[index]       ? "unsaved"
+                       : decisions.recomputed[index] ? "recompute"
+                                                     : "keep";
       words.push_back(StringAttr::get(op->getContext(), word));
     }
     if (anySaved)
@@ -68,8 +73,8 @@ static void writeDecisions(const ExtractedProblem &extracted, const Decisions &d
   }
 }
 
-static void writePlan(func::FuncOp step, const CheckpointRequest &request, const ExtractedProblem &extracted,
-                      const planning::Plan &plan) {
+static void writePlan(func::FuncOp step, const CheckpointRequest &request,
+                      const ExtractedProblem &extracted, const planning::Plan &plan) {
   Builder builder(step.getContext());
   SmallVector<int64_t> schedule(plan.steps.begin(), plan.steps.end());
   step->setAttr(LlmDialect::kSchedule, builder.getDenseI64ArrayAttr(schedule));
@@ -79,8 +84,10 @@ static void writePlan(func::FuncOp step, const CheckpointRequest &request, const
   step->setAttr(LlmDialect::kCertificate,
                 builder.getDictionaryAttr(
                     {builder.getNamedAttr("bound", builder.getStringAttr(plan.bound)),
-                     builder.getNamedAttr("cost_lower_bound_ns", builder.getI64IntegerAttr(plan.costLowerBound)),
-                     builder.getNamedAttr("peak_lower_bound", builder.getI64IntegerAttr(plan.peakLowerBound))}));
+                     builder.getNamedAttr("cost_lower_bound_ns",
+                                          builder.getI64IntegerAttr(plan.costLowerBound)),
+                     builder.getNamedAttr("peak_lower_bound",
+                                          builder.getI64IntegerAttr(plan.peakLowerBound))}));
   writeDecisions(extracted, findDecisions(extracted.problem, plan.steps));
 }
 
@@ -104,39 +111,66 @@ static std::string adviceFor(const planning::Problem &problem, ValueIndex index,
   return "gradient or temporary: a smaller batch or sequence shrinks it";
 }
 
-static void explainFailure(func::FuncOp step, const CheckpointRequest &request, const ExtractedProblem &extracted,
-                           const planning::Plan &plan) {
+static std::string sizeText(int64_t bytes) {
+  return planning::formatByteSize(bytes) + " (" + std::to_string(bytes) + " bytes)";
+}
+
+/// Says, where the budget fails: the least that a plan was found for, the proved bound, and what is
+/// held there.
+static void explainFailure(func::FuncOp step, const CheckpointRequest &request,
+                           const ExtractedProblem &extracted, const planning::Plan &plan,
+                           const CheckpointOutcome &outcome) {
   const planning::Problem &problem = extracted.problem;
-  auto size = [](int64_t bytes) {
-    return planning::formatByteSize(bytes) + " (" + std::to_string(bytes) + " bytes)";
-  };
   Operation *where = step;
   if (plan.witness && plan.witness->op)
     where = extracted.ops[*plan.witness->op];
   auto diagnostic = where->emitError();
-  diagnostic << (plan.status == planning::Status::Infeasible ? "no plan exists" : "no plan was found") << " under a budget of "
-             << size(request.budget.value_or(0)) << ": proved lower bound on the peak "
-             << size(plan.peakLowerBound);
+  diagnostic << (plan.status == planning::Status::Infeasible ? "no plan exists"
+                                                             : "no plan was found")
+             << " under a budget of " << sizeText(*request.budget) << " with policy '"
+             << request.policy << "': least peak found " << sizeText(outcome.leastPeak)
+             << ", which needs a budget of " << outcome.leastBudget
+             << " bytes; proved lower bound on the peak " << sizeText(plan.peakLowerBound);
   if (!plan.witness)
     return;
-  diagnostic << "; least peak found " << size(plan.witness->bytes);
-  diagnostic.attachNote(step.getLoc()) << plan.witness->why << "; resident bytes " << size(problem.residentBytes());
+  diagnostic.attachNote(where->getLoc())
+      << plan.witness->why << "; resident bytes " << sizeText(problem.residentBytes());
   size_t shown = 0;
   for (ValueIndex index : plan.witness->values) {
-    if (shown++ == 8)
-      break;
+    if (problem.values[index].bytes == 0 || shown++ == 8)
+      break; // largest first
     Value value = extracted.values[index];
-    diagnostic.attachNote(value ? value.getLoc() : step.getLoc())
-        << "'" << problem.values[index].name << "' holds " << size(problem.values[index].bytes) << "; "
-        << adviceFor(problem, index, value);
+    // An argument's location would print the whole signature.
+    Operation *writer = value ? value.getDefiningOp() : nullptr;
+    diagnostic.attachNote(writer ? writer->getLoc() : where->getLoc())
+        << "'" << problem.values[index].name << "' holds " << sizeText(problem.values[index].bytes)
+        << "; " << adviceFor(problem, index, value);
   }
+}
+
+/// The least that can be promised instead: the fixed policy's own plan, or the least peak of any.
+static void findLeast(const planning::Problem &problem, planning::PlanOptions options,
+                      const planning::Plan &plan, CheckpointOutcome &outcome) {
+  outcome.noPlan = true;
+  if (!plan.steps.empty()) {
+    outcome.leastPeak = plan.peak;
+    outcome.leastBudget = problem.residentBytes() + plan.arena;
+    return;
+  }
+  planning::Problem unlimited = problem;
+  unlimited.budget.reset();
+  options.policy.kind = planning::PolicyKind::LeastPeak;
+  planning::Plan least = planning::plan(unlimited, options);
+  outcome.leastPeak = least.peak;
+  outcome.leastBudget = problem.residentBytes() + least.arena;
 }
 
 //===----------------------------------------------------------------------===//
 // Planning
 //===----------------------------------------------------------------------===//
 
-static LogicalResult emitText(func::FuncOp step, StringRef path, llvm::function_ref<void(raw_ostream &)> print) {
+static LogicalResult emitText(func::FuncOp step, StringRef path,
+                              llvm::function_ref<void(raw_ostream &)> print) {
   if (path.empty())
     return success();
   std::string text;
@@ -147,8 +181,8 @@ static LogicalResult emitText(func::FuncOp step, StringRef path, llvm::function_
   return success();
 }
 
-LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest &request, const DeviceModel &device,
-                                      CheckpointOutcome &outcome) {
+LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest &request,
+                                      const DeviceModel &device, CheckpointOutcome &outcome) {
   llvm::Expected<planning::Policy> policy = planning::parsePolicy(request.policy);
   if (!policy)
     return step.emitError() << llvm::toString(policy.takeError());
@@ -173,13 +207,12 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest
   outcome.status = plan.status;
   outcome.seconds = plan.seconds;
   outcome.peakLowerBound = plan.peakLowerBound;
-  outcome.leastPeak = plan.witness ? plan.witness->bytes : plan.peak;
   if (failed(emitText(step, request.emitPlan,
                       [&](raw_ostream &os) { planning::printPlan(extracted->problem, plan, os); })))
     return failure();
   if (plan.status != planning::Status::Feasible) {
-    outcome.noPlan = true;
-    explainFailure(step, request, *extracted, plan);
+    findLeast(extracted->problem, options, plan, outcome);
+    explainFailure(step, request, *extracted, plan, outcome);
     return failure();
   }
   writePlan(step, request, *extracted, plan);

@@ -1,6 +1,7 @@
 //===- llmmem-opt.cpp - Plan the memory of a step, or run any pass ---------===//
 //
-// Exit codes: 0 the program printed fits and was verified; 1 bad input; 2 no plan under this budget.
+// Exit codes: 0 the program printed fits and was verified; 1 bad input; 2 no plan under this
+// budget.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,30 +16,38 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/JSON.h"
 
 using namespace llvm;
 using namespace llmmem;
 
 static cl::OptionCategory category("Options of the memory plan");
 
-static cl::opt<std::string> checkpointBudget(
-    "checkpoint-budget", cl::cat(category), cl::value_desc("bytes"),
-    cl::desc("Plan recomputation so that resident bytes and arena stay under this: 40GB, 37.25GiB, 123456"));
-static cl::opt<std::string> checkpointPolicy(
-    "checkpoint-policy", cl::cat(category), cl::value_desc("policy"),
-    cl::desc("none, every=K, sqrt, full, selective or budget (the default where a budget is given)"));
-static cl::opt<std::string> deviceName("checkpoint-device", cl::cat(category), cl::init("h100"),
-                                       cl::value_desc("name or file"),
-                                       cl::desc("Device table that prices ops: h100, h200, a100, cpu, or a .json file"));
+static cl::opt<std::string>
+    checkpointBudget("checkpoint-budget", cl::cat(category), cl::value_desc("bytes"),
+                     cl::desc("Plan recomputation so that resident bytes and arena stay under "
+                              "this: 40GB, 37.25GiB, 123456; "
+                              "min: the least that can be found"));
+static cl::opt<std::string>
+    checkpointPolicy("checkpoint-policy", cl::cat(category), cl::value_desc("policy"),
+                     cl::desc("none, every=K, sqrt, full, selective, least-peak or budget (the "
+                              "default where a budget is given)"));
+static cl::opt<std::string>
+    deviceName("checkpoint-device", cl::cat(category), cl::init("h100"),
+               cl::value_desc("name or file"),
+               cl::desc("Device table that prices ops: h100, h200, a100, cpu, or a .json file"));
 static cl::opt<double> planSeconds("checkpoint-seconds", cl::cat(category), cl::init(10),
                                    cl::desc("Bound on the planner's search"));
 static cl::opt<bool> memoryReport("memory-report", cl::cat(category),
                                   cl::desc("Print resident, saved and peak bytes on stderr"));
-static cl::opt<std::string> memoryReportJson("memory-report-json", cl::cat(category), cl::value_desc("file"),
-                                             cl::desc("Write the report as JSON (- is stdout, then give -o)"));
-static cl::opt<std::string> emitProblem("emit-problem", cl::cat(category), cl::value_desc("file"),
-                                        cl::desc("Write what the planner sees as a llmmem-problem"));
+static cl::opt<std::string>
+    memoryReportJson("memory-report-json", cl::cat(category), cl::value_desc("file"),
+                     cl::desc("Write the report as JSON (- is stdout, then give -o)"));
+static cl::opt<std::string>
+    emitProblem("emit-problem", cl::cat(category), cl::value_desc("file"),
+                cl::desc("Write what the planner sees as a llmmem-problem"));
 static cl::opt<std::string> emitPlan("emit-plan", cl::cat(category), cl::value_desc("file"),
                                      cl::desc("Write what the planner decides as a llmmem-plan"));
 static cl::extrahelp examples(R"(
@@ -63,15 +72,15 @@ static int fail(Error error) { return fail(toString(std::move(error))); }
 
 /// Whether any flag asks for a memory plan; without one this is mlir-opt with our passes.
 static bool wantsPlan() {
-  return checkpointBudget.getNumOccurrences() || checkpointPolicy.getNumOccurrences() || memoryReport ||
-         !memoryReportJson.empty() || !emitProblem.empty() || !emitPlan.empty();
+  return checkpointBudget.getNumOccurrences() || checkpointPolicy.getNumOccurrences() ||
+         memoryReport || !memoryReportJson.empty() || !emitProblem.empty() || !emitPlan.empty();
 }
 
 static Expected<CheckpointPipelineOptions> readOptions(StringRef outputFile) {
   CheckpointPipelineOptions options;
   bool hasBudget = checkpointBudget.getNumOccurrences() != 0;
   options.policy = hasBudget ? "budget" : "none";
-  if (!checkpointPolicy.empty())
+  if (checkpointPolicy.getNumOccurrences())
     options.policy = checkpointPolicy;
   options.device = deviceName;
   options.seconds = planSeconds;
@@ -79,7 +88,12 @@ static Expected<CheckpointPipelineOptions> readOptions(StringRef outputFile) {
   options.emitPlan = emitPlan;
   options.printReport = memoryReport;
   options.reportJson = memoryReportJson;
-  if (hasBudget) {
+  if (hasBudget && checkpointBudget == "min") {
+    if (!checkpointPolicy.empty())
+      return createStringError(
+          "--checkpoint-budget=min chooses for itself; leave --checkpoint-policy out");
+    options.policy = "least-peak";
+  } else if (hasBudget) {
     Expected<int64_t> bytes = planning::parseByteSize(checkpointBudget);
     if (!bytes)
       return createStringError("--checkpoint-budget: " + toString(bytes.takeError()));
@@ -88,7 +102,8 @@ static Expected<CheckpointPipelineOptions> readOptions(StringRef outputFile) {
   if (Expected<planning::Policy> policy = planning::parsePolicy(options.policy); !policy)
     return createStringError("--checkpoint-policy: " + toString(policy.takeError()));
   if (options.policy == "budget" && !hasBudget)
-    return createStringError("--checkpoint-policy=budget needs --checkpoint-budget, as in --checkpoint-budget=40GB");
+    return createStringError(
+        "--checkpoint-policy=budget needs --checkpoint-budget, as in --checkpoint-budget=40GB");
   if (!(planSeconds >= 0))
     return createStringError("--checkpoint-seconds: expected a number of seconds, 0 or more");
   if (Expected<DeviceModel> device = loadDeviceModel(options.device); !device)
@@ -96,7 +111,44 @@ static Expected<CheckpointPipelineOptions> readOptions(StringRef outputFile) {
   for (StringRef file : {options.reportJson, options.emitProblem, options.emitPlan})
     if (file == "-" && outputFile == "-")
       return createStringError("a report on stdout needs the program elsewhere: give -o step.mlir");
+  SmallVector<StringRef> files{outputFile, options.reportJson, options.emitProblem,
+                               options.emitPlan};
+  for (auto [index, file] : enumerate(files))
+    if (!file.empty() && file != "/dev/null" &&
+        is_contained(ArrayRef(files).take_front(index), file))
+      return createStringError("two outputs go to '" + file + "'; give each a file of its own");
   return options;
+}
+
+/// A diagnostic points at its source line; the op printed again below it, a whole layer's types
+/// wide, hides the message. Whoever wants it back gives the flag of mlir-opt.
+static SmallVector<char *> withoutOpsOnDiagnostics(int argc, char **argv) {
+  static char flag[] = "--mlir-print-op-on-diagnostic=false";
+  SmallVector<char *> arguments(argv, argv + argc);
+  bool given = any_of(arguments,
+                      [](StringRef text) { return text.contains("mlir-print-op-on-diagnostic"); });
+  if (!given)
+    arguments.push_back(flag);
+  return arguments;
+}
+
+/// What a program learns of a budget that no plan keeps.
+static Error writeFailureReport(const CheckpointPipelineOptions &options,
+                                const CheckpointOutcome &outcome) {
+  bool proved = outcome.status == planning::Status::Infeasible;
+  int64_t budget = 0;
+  StringRef(options.budget).getAsInteger(10, budget);
+  json::Object report{{"format", "llmmem-memory-report"},
+                      {"version", 1},
+                      {"status", proved ? "infeasible" : "unknown"},
+                      {"policy", options.policy},
+                      {"budget", budget},
+                      {"least_peak_found", outcome.leastPeak},
+                      {"least_budget_found", outcome.leastBudget},
+                      {"certificate", json::Object{{"peak_lower_bound", outcome.peakLowerBound}}},
+                      {"planning_seconds", outcome.seconds}};
+  return planning::writeTextFile(options.reportJson,
+                                 formatv("{0:2}\n", json::Value(std::move(report))).str());
 }
 
 int main(int argc, char **argv) {
@@ -110,14 +162,18 @@ int main(int argc, char **argv) {
   registerLlmmemConversionPasses();
   registerKernelsToLLVMPipeline();
 
+  SmallVector<char *> arguments = withoutOpsOnDiagnostics(argc, argv);
   auto [inputFile, outputFile] =
-      mlir::registerAndParseCLIOptions(argc, argv, "llmmem: the memory of transformers, planned\n", registry);
+      mlir::registerAndParseCLIOptions(arguments.size(), arguments.data(),
+                                       "llmmem: the memory of transformers, planned\n", registry);
   mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
   auto outcome = std::make_shared<CheckpointOutcome>();
+  CheckpointPipelineOptions pipeline;
   if (wantsPlan()) {
     Expected<CheckpointPipelineOptions> options = readOptions(outputFile);
     if (!options)
       return fail(options.takeError());
+    pipeline = *options;
     config.setPassPipelineSetupFn([options = *options, outcome](mlir::PassManager &passes) {
       buildCheckpointPipeline(passes, options, outcome);
       return mlir::success();
@@ -130,8 +186,14 @@ int main(int argc, char **argv) {
   // The output exists as a whole or not at all.
   std::string text;
   raw_string_ostream os(text);
-  if (failed(mlir::MlirOptMain(os, std::move(*input), registry, config)))
-    return outcome->noPlan ? 2 : 1;
+  if (failed(mlir::MlirOptMain(os, std::move(*input), registry, config))) {
+    if (!outcome->noPlan)
+      return 1;
+    if (!pipeline.reportJson.empty())
+      if (Error error = writeFailureReport(pipeline, *outcome))
+        return fail(std::move(error));
+    return 2;
+  }
   if (Error error = planning::writeTextFile(outputFile, text))
     return fail(std::move(error));
   return 0;

@@ -1,10 +1,12 @@
 //===- DeviceModel.h - From FLOPs and bytes to modelled time ---------------===//
 //
-// time = max(FLOPs / rate, bytes / bandwidth) + launch, in whole ns, rounded up (the roofline of Williams et al.
-// 2009, plus what a launch costs). Rates are FLOPs per ns by element width, bandwidth is bytes per ns.
+// time = max(FLOPs / rate, bytes / bandwidth) + launch, in whole ns, rounded up (the roofline of
+// Williams et al. 2009, plus what a launch costs). Rates are FLOPs per ns by element width,
+// bandwidth is bytes per ns.
 //
 // Tables are JSON, so that a measured one can take the place of a shipped one:
-//   {"name": "h100", "source": "datasheet", "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000},
+//   {"name": "h100", "source": "datasheet", "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64":
+//   34000},
 //    "bytes_per_ns": 3350, "launch_ns": 2000}
 //
 // Example: 2 * 8192 * 4096 * 4096 FLOPs in bf16 on h100: 277,944 ns + 2,000 ns.
@@ -28,12 +30,13 @@ struct DeviceModel {
   int64_t bytesPerNs = 1;
   int64_t launchNs = 0;
 
-  /// Modelled ns of `flops` on elements of `elementType` that move `bytes`; saturates at the largest int64.
+  /// Modelled ns of `flops` on elements of `elementType` that move `bytes`; saturates at the
+  /// largest int64.
   int64_t time(int64_t flops, int64_t bytes, mlir::Type elementType) const;
 };
 
-/// A shipped table by its name (`h100`, `h200`, `a100`, `cpu`), or a file that ends in `.json`. The error lists
-/// what there is, or names the key that is missing.
+/// A shipped table by its name (`h100`, `h200`, `a100`, `cpu`), or a file that ends in `.json`. The
+/// error lists what there is, or names the key that is missing.
 llvm::Expected<DeviceModel> loadDeviceModel(llvm::StringRef nameOrFile);
 
 } // namespace llmmem

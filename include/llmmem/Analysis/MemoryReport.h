@@ -1,19 +1,20 @@
 //===- MemoryReport.h - The facts of a planned step ------------------------===//
 //
-// Gathers what a planned step holds, saves and recomputes, from its final IR alone; prints it for people and as
-// the JSON `llmmem-memory-report`, version 1. Bytes and FLOPs are integers.
+// Gathers what a planned step holds, saves and recomputes, from its final IR alone; prints it for
+// people and as the JSON `llmmem-memory-report`, version 1. Bytes and FLOPs are integers.
 //
-// Reading guide: `peak` includes resident bytes and workspaces; `saved.bytes` are those of the kept values only,
-// `saved.tensors` lists kept and recomputed ones; `arena` and `fragmentation` are the placement's.
+// Reading guide: `peak` includes resident bytes and workspaces; `saved.bytes` are those of the kept
+// values only, `saved.tensors` lists kept and recomputed ones; `arena` and `fragmentation` are the
+// placement's.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_ANALYSIS_MEMORYREPORT_H
 #define LLMMEM_ANALYSIS_MEMORYREPORT_H
 
+#include "llmmem/Analysis/DeviceModel.h"
 #include "llmmem/Analysis/SavedValues.h"
 #include "llmmem/Analysis/StepLiveness.h"
-#include "llmmem/Analysis/DeviceModel.h"
 #include "llvm/Support/JSON.h"
 
 namespace llmmem {
@@ -29,7 +30,7 @@ struct LiveEntry {
 struct MemoryReport {
   std::string policy;
   std::optional<int64_t> budget;
-  int64_t parameters = 0; // elements
+  int64_t parameters = 0;                  // elements
   std::map<std::string, int64_t> resident; // bytes by role
   int64_t residentBytes = 0;
   int64_t peak = 0;
@@ -39,9 +40,9 @@ struct MemoryReport {
   int64_t arena = 0;
   double fragmentation = 0;
   std::vector<SavedValue> saved;
-  int64_t savedBytes = 0;                // kept ones
-  std::vector<int64_t> savedByBlock;     // kept ones, by block
-  int64_t stepFlops = 0, stepNs = 0;     // every op once
+  int64_t savedBytes = 0;            // kept ones
+  std::vector<int64_t> savedByBlock; // kept ones, by block
+  int64_t stepFlops = 0, stepNs = 0; // every op once
   int64_t recomputeOps = 0, recomputeFlops = 0, recomputeNs = 0;
   int64_t costLowerBoundNs = 0; // of the whole step, as the planner proved it
   int64_t peakLowerBound = 0;

@@ -1,6 +1,7 @@
 //===- OpFacts.h - What the attributes of an op or value say ---------------===//
 //
-// The one place that reads the names, phases, blocks and costs which `annotate-memory` and the importer write.
+// The one place that reads the names, phases, blocks and costs which `annotate-memory` and the
+// importer write.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,8 @@ namespace llmmem {
 planning::Phase getPhase(mlir::Operation *op);
 std::optional<int64_t> getBlock(mlir::Operation *op);
 
-/// `llm.name` of the value's op, followed by the result's name where the op has several ("h.0.ln_1.mean"); the
-/// argument's `llm.name`; else the printed SSA-like "op#result".
+/// `llm.name` of the value's op, followed by the result's name where the op has several
+/// ("h.0.ln_1.mean"); the argument's `llm.name`; else the printed SSA-like "op#result".
 std::string getName(mlir::Value value);
 
 /// The argument's `llm.role`, "input" where there is none.
@@ -33,10 +34,12 @@ struct OpCost {
 /// The cost of one run, by the op's interface; a diagnostic that names the mend where it has none.
 llvm::FailureOr<OpCost> getCost(mlir::Operation *op, const DeviceModel &device);
 
-/// Whether a second run of `op` gives the same bits and has no effect: by its interface, else by its effects.
+/// Whether a second run of `op` gives the same bits and has no effect: by its interface, else by
+/// its effects.
 bool isRecomputable(mlir::Operation *op);
 
-/// Bytes of a statically shaped tensor, checked: a diagnostic at `where` on any other type, or on overflow.
+/// Bytes of a statically shaped tensor, checked: a diagnostic at `where` on any other type, or on
+/// overflow.
 llvm::FailureOr<int64_t> getCheckedBytes(mlir::Value value);
 
 } // namespace llmmem

@@ -1,9 +1,10 @@
 //===- ProblemExtraction.h - From a step to what the planner is asked ------===//
 //
-// Every op but views and the terminator becomes an op of the Problem; every tensor with bytes of its own becomes
-// a value. Arguments are resident. A result that lies in an argument's bytes is a value of 0 bytes: it orders the
-// ops and holds nothing. Ops that read an argument which a later op overwrites write an *order token*, a value of
-// 0 bytes that the overwriting op reads, so that no order of the ops lets a read come too late.
+// Every op but views and the terminator becomes an op of the Problem; every tensor with bytes of
+// its own becomes a value. Arguments are resident. A result that lies in an argument's bytes is a
+// value of 0 bytes: it orders the ops and holds nothing. Ops that read an argument which a later op
+// overwrites write an *order token*, a value of 0 bytes that the overwriting op reads, so that no
+// order of the ops lets a read come too late.
 //
 // Units: bytes; costs are modelled ns.
 //
@@ -18,21 +19,24 @@
 
 namespace llmmem {
 
-/// Byte boundaries that every buffer of the arena starts on: a GPU's widest loads and cuBLASLt want 256.
+/// Byte boundaries that every buffer of the arena starts on: a GPU's widest loads and cuBLASLt want
+/// 256.
 inline constexpr int64_t kArenaAlignment = 256;
 
 struct ExtractedProblem {
   planning::Problem problem;
-  std::vector<mlir::Operation *> ops;                    // by OpIndex
-  std::vector<mlir::Value> values;                       // by ValueIndex; null for an order token
+  std::vector<mlir::Operation *> ops; // by OpIndex
+  std::vector<mlir::Value> values;    // by ValueIndex; null for an order token
   llvm::DenseMap<mlir::Value, planning::ValueIndex> indexOf; // roots and values in arguments
-  std::vector<planning::OpIndex> coreAttention;          // forward ops marked llm.core_attention
+  // Forward ops marked llm.core_attention but the last, whose result leaves it: what `selective`
+  // drops.
+  std::vector<planning::OpIndex> coreAttention;
 };
 
-/// Fails, after located diagnostics, on what cannot be planned: an op without a cost, a dynamic shape, sizes that
-/// overflow, an op with regions.
-llvm::FailureOr<ExtractedProblem> extractProblem(mlir::func::FuncOp step, const StepStorage &storage,
-                                                 const DeviceModel &device);
+/// Fails, after located diagnostics, on what cannot be planned: an op without a cost, a dynamic
+/// shape, sizes that overflow, an op with regions.
+llvm::FailureOr<ExtractedProblem>
+extractProblem(mlir::func::FuncOp step, const StepStorage &storage, const DeviceModel &device);
 
 } // namespace llmmem
 

@@ -1,12 +1,12 @@
 //===- StepLiveness.h - What is live where, and the peak -------------------===//
 //
-// The live ranges of a step in its given order. Positions count the ops of the body but views; a buffer is held
-// from the op that writes it to the last op that reads it or a view of it, both included. A result that stands at
-// the offset of an operand it may take over continues that operand's buffer. A workspace is a buffer of one
-// position. Resident bytes span everything.
+// The live ranges of a step in its given order. Positions count the ops of the body but views; a
+// buffer is held from the op that writes it to the last op that reads it or a view of it, both
+// included. A result that stands at the offset of an operand it may take over continues that
+// operand's buffer. A workspace is a buffer of one position. Resident bytes span everything.
 //
-// Computes the same peak before and after `plan-arena`; without offsets every in-place candidate that is the last
-// read counts as taken. Cost: O(ops + operands).
+// Computes the same peak before and after `plan-arena`; without offsets every in-place candidate
+// that is the last read counts as taken. Cost: O(ops + operands).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +20,14 @@ namespace llmmem {
 struct LiveBuffer {
   llvm::SmallVector<mlir::Value, 1> values; // in the order in which they took the bytes over
   int64_t bytes;                            // of the first, the largest
-  int64_t first, last;                      // positions, inclusive; a returned value is held past the last op
+  int64_t first, last; // positions, inclusive; a returned value is held past the last op
 };
 
 struct StepLiveness {
-  std::vector<mlir::Operation *> ops;   // by position
-  std::vector<LiveBuffer> buffers;      // arena buffers, by first position
-  std::vector<int64_t> workspace;       // bytes by position
-  std::vector<int64_t> live;            // bytes held while each op runs, resident included
+  std::vector<mlir::Operation *> ops; // by position
+  std::vector<LiveBuffer> buffers;    // arena buffers, by first position
+  std::vector<int64_t> workspace;     // bytes by position
+  std::vector<int64_t> live;          // bytes held while each op runs, resident included
   int64_t resident = 0;
   int64_t peak = 0;
   int64_t peakPosition = -1; // -1 where no op runs

@@ -1,11 +1,11 @@
 //===- StepStorage.h - Whose bytes each value of a step has ----------------===//
 //
-// A value lies in bytes of its own, in those of the value that it is a view of, or in an argument's: where the
-// function donates an argument to a result, the result and every sum on the way to it take over the argument's
-// bytes, and no plan decides otherwise.
+// A value lies in bytes of its own, in those of the value that it is a view of, or in an
+// argument's: where the function donates an argument to a result, the result and every sum on the
+// way to it take over the argument's bytes, and no plan decides otherwise.
 //
-// Example: %1 = sum_rows %dy into(%g); %2 = sum_rows %dz into(%1); return %2, with %g donated to it: %1 and %2
-// lie in %g.
+// Example: %1 = sum_rows %dy into(%g); %2 = sum_rows %dz into(%1); return %2, with %g donated to
+// it: %1 and %2 lie in %g.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,15 +29,15 @@ public:
   mlir::BlockArgument getArgument(mlir::Value value) const;
 
 private:
-  llvm::DenseMap<mlir::Value, mlir::Value> viewed;              // view -> root
-  llvm::DenseMap<mlir::Value, mlir::BlockArgument> inArgument;  // root -> donated argument
+  llvm::DenseMap<mlir::Value, mlir::Value> viewed;             // view -> root
+  llvm::DenseMap<mlir::Value, mlir::BlockArgument> inArgument; // root -> donated argument
 };
 
 /// Whether `op` does nothing but look at an operand's bytes.
 bool isViewOp(mlir::Operation *op);
 
-/// The step of a module: @step, else @forward, else its only function. Null, after a diagnostic, where there is
-/// none or more than one block in it.
+/// The step of a module: @step, else @forward, else its only function. Null, after a diagnostic,
+/// where there is none or more than one block in it.
 mlir::func::FuncOp findStep(mlir::ModuleOp module);
 
 } // namespace llmmem

@@ -3,8 +3,8 @@
 #ifndef LLMMEM_DIALECT_LLMDIALECT_H
 #define LLMMEM_DIALECT_LLMDIALECT_H
 
-#include "mlir/IR/Dialect.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
 
 #include "llmmem/Dialect/LlmDialect.h.inc"
 #include "llmmem/Dialect/LlmEnums.h.inc"

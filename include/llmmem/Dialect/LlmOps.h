@@ -14,7 +14,8 @@
 
 namespace llmmem::llm {
 
-/// The element type that statistics and losses of an op on `elementType` have: f64 beside f64, else f32.
+/// The element type that statistics and losses of an op on `elementType` have: f64 beside f64, else
+/// f32.
 mlir::FloatType wideTypeFor(mlir::Type elementType);
 
 } // namespace llmmem::llm

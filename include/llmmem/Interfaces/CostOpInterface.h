@@ -3,8 +3,8 @@
 #ifndef LLMMEM_INTERFACES_COSTOPINTERFACE_H
 #define LLMMEM_INTERFACES_COSTOPINTERFACE_H
 
-#include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
 
 namespace llmmem {
 

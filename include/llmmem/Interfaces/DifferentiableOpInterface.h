@@ -3,8 +3,8 @@
 #ifndef LLMMEM_INTERFACES_DIFFERENTIABLEOPINTERFACE_H
 #define LLMMEM_INTERFACES_DIFFERENTIABLEOPINTERFACE_H
 
-#include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
 
 #include "llmmem/Interfaces/DifferentiableOpInterface.h.inc"
 

@@ -1,7 +1,7 @@
 //===- CheckpointPipeline.h - From a model to a verified plan --------------===//
 //
-// The whole way of the data as one pipeline: differentiate (where there is a @loss), annotate-memory,
-// plan-checkpoints, apply-checkpoints, plan-arena, verify-plan, report-memory.
+// The whole way of the data as one pipeline: differentiate (where there is a @loss),
+// annotate-memory, plan-checkpoints, apply-checkpoints, plan-arena, verify-plan, report-memory.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,8 +8,8 @@
 
 namespace llmmem {
 
-/// Writes `llm.bytes`, `llm.cost` and a missing `llm.phase` on every op of `step`; fails, after a located
-/// diagnostic, on an op without a cost or a value without static bytes.
+/// Writes `llm.bytes`, `llm.cost` and a missing `llm.phase` on every op of `step`; fails, after a
+/// located diagnostic, on an op without a cost or a value without static bytes.
 llvm::LogicalResult annotateMemory(mlir::func::FuncOp step, const DeviceModel &device);
 
 } // namespace llmmem

@@ -1,10 +1,11 @@
 //===- Arena.h - A place for every value -----------------------------------===//
 //
-// `planArena` packs the live ranges of a step, in the order in which it stands, into one arena. Offsets are
-// multiples of 256 bytes. A view or an in-place result repeats its source's offset; -1 says that the bytes are an
-// argument's.
+// `planArena` packs the live ranges of a step, in the order in which it stands, into one arena.
+// Offsets are multiples of 256 bytes. A view or an in-place result repeats its source's offset; -1
+// says that the bytes are an argument's.
 //
-// Example: `%1 = llm.gelu %0 {llm.offsets = array<i64: 4096>}` where %0 stands at 4096 and is not read again.
+// Example: `%1 = llm.gelu %0 {llm.offsets = array<i64: 4096>}` where %0 stands at 4096 and is not
+// read again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +16,8 @@
 
 namespace llmmem {
 
-/// Writes `llm.offsets`, `llm.workspace`, `llm.arena` and `llm.peak`. Fails, after a diagnostic, where resident +
-/// arena exceeds `llm.budget`.
+/// Writes `llm.offsets`, `llm.workspace`, `llm.arena` and `llm.peak`. Fails, after a diagnostic,
+/// where resident + arena exceeds `llm.budget`.
 llvm::LogicalResult planArena(mlir::func::FuncOp step, const DeviceModel &device);
 
 } // namespace llmmem

@@ -1,7 +1,7 @@
 //===- Checkpoints.h - Deciding on recomputation, and doing it -------------===//
 //
-// `planCheckpoints` decides and writes the decision into the IR; `applyCheckpoints` obeys it. Other compilers call
-// these; the passes of the same names are thin.
+// `planCheckpoints` decides and writes the decision into the IR; `applyCheckpoints` obeys it. Other
+// compilers call these; the passes of the same names are thin.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 namespace llmmem {
 
 struct CheckpointRequest {
-  std::string policy = "budget";     // none, every=K, sqrt, full, selective, budget
+  std::string policy = "budget";     // none, every=K, sqrt, full, selective, budget, least-peak
   std::optional<int64_t> budget;     // bytes for resident + arena
   double seconds = 10;               // bound on the search
   std::string emitProblem, emitPlan; // files for the planner's JSON, empty: none
@@ -25,16 +25,19 @@ struct CheckpointOutcome {
   planning::Status status = planning::Status::Unknown;
   bool noPlan = false; // planning ran, and found none
   double seconds = 0;
-  int64_t leastPeak = 0;      // least peak found where there is no plan
+  int64_t leastPeak = 0;      // least peak found, where there is no plan under the budget
+  int64_t leastBudget = 0;    // the budget that the plan of the least peak needs
   int64_t peakLowerBound = 0; // proved
 };
 
-/// Plans `step` and writes `llm.schedule`, `llm.decision`, `llm.policy`, `llm.budget`, `llm.certificate`. Fails,
-/// after a located diagnostic, where the step cannot be planned or no plan was found (then `outcome` says which).
+/// Plans `step` and writes `llm.schedule`, `llm.decision`, `llm.policy`, `llm.budget`,
+/// `llm.certificate`. Fails, after a located diagnostic, where the step cannot be planned or no
+/// plan was found (then `outcome` says which).
 llvm::LogicalResult planCheckpoints(mlir::func::FuncOp step, const CheckpointRequest &request,
                                     const DeviceModel &device, CheckpointOutcome &outcome);
 
-/// Brings the ops of `step` into the order of `llm.schedule`, cloning repeats; returns the number of clones.
+/// Brings the ops of `step` into the order of `llm.schedule`, cloning repeats; returns the number
+/// of clones.
 llvm::FailureOr<int64_t> applyCheckpoints(mlir::func::FuncOp step);
 
 } // namespace llmmem

@@ -49,7 +49,7 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
     fails, and says the least peak found, the proved lower bound and the largest values at the position.
   }];
   let options = [
-    Option<"policy", "policy", "std::string", "\"budget\"", "none, every=K, sqrt, full, selective or budget">,
+    Option<"policy", "policy", "std::string", "\"budget\"", "none, every=K, sqrt, full, selective, least-peak or budget">,
     Option<"budget", "budget", "std::string", "\"\"", "Bytes for everything the step needs, as 40GB or 37.25GiB">,
     Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
     Option<"seconds", "seconds", "double", "10", "Bound on the planner's search">,
