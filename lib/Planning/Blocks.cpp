@@ -51,8 +51,9 @@ private:
 };
 } // namespace
 
-/// The forward ends where the labels say so; without labels, near the fullest moment of the order, where the least
-/// is still waiting for its first reader (at the loss everything but a scalar has been read).
+/// The forward ends where the labels say so; without labels, near the fullest moment of the order,
+/// where the least is still waiting for its first reader (at the loss everything but a scalar has
+/// been read).
 void ChainFinder::findCut() {
   bool labelled = false;
   for (int32_t index = 0; index < count && !labelled; ++index)
@@ -65,7 +66,8 @@ void ChainFinder::findCut() {
     return;
   }
   std::vector<int64_t> bytes = profile(graph, chain.order).bytes;
-  int32_t fullest = static_cast<int32_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
+  int32_t fullest =
+      static_cast<int32_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
   constexpr int32_t soon = 8;
   std::vector<int64_t> waiting(count + 1, 0);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
@@ -128,8 +130,8 @@ bool ChainFinder::partsFromLabels() {
   return true;
 }
 
-/// What repeats about an op: its cost, its sizes, and how far back its operands are written. Names do not count
-/// (they carry layer numbers); far operands are shared ones (masks, tables).
+/// What repeats about an op: its cost, its sizes, and how far back its operands are written. Names
+/// do not count (they carry layer numbers); far operands are shared ones (masks, tables).
 uint64_t ChainFinder::shapeOf(int32_t index) const {
   constexpr int32_t farAway = 200;
   const Op &op = opAt(index);
@@ -144,7 +146,8 @@ uint64_t ChainFinder::shapeOf(int32_t index) const {
   return hash;
 }
 
-/// Bytes that the forward carries over each position: written before it, read by the forward from it on.
+/// Bytes that the forward carries over each position: written before it, read by the forward from
+/// it on.
 std::vector<int64_t> ChainFinder::crossingBytes() const {
   std::vector<int64_t> change(chain.cut + 1, 0);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
@@ -167,7 +170,8 @@ std::vector<int64_t> ChainFinder::crossingBytes() const {
 
 TandemRepeat llmmem::planning::findTandemRepeat(llvm::ArrayRef<uint64_t> signature) {
   int32_t count = static_cast<int32_t>(signature.size());
-  // The period separates neighbouring occurrences of any element of the repeat: only those distances can be it.
+  // The period separates neighbouring occurrences of any element of the repeat: only those
+  // distances can be it.
   llvm::DenseMap<uint64_t, int32_t> last;
   std::map<int32_t, int32_t> votes;
   for (int32_t index = 0; index < count; ++index) {
@@ -194,8 +198,8 @@ TandemRepeat llmmem::planning::findTandemRepeat(llvm::ArrayRef<uint64_t> signatu
       }
       int32_t periods = run / period + 1;
       int64_t cover = int64_t(periods) * period;
-      // Longer cover first; the shorter period on equal cover splits finer, but one that is a mere repeated op
-      // inside a block covers less and loses.
+      // Longer cover first; the shorter period on equal cover splits finer, but one that is a mere
+      // repeated op inside a block covers less and loses.
       if (periods >= 2 && (cover > bestCover || (cover == bestCover && period < best.period))) {
         bestCover = cover;
         best = {index - run, period, periods};
@@ -213,7 +217,8 @@ bool ChainFinder::partsFromRepeats() {
   TandemRepeat repeat = findTandemRepeat(shapes);
   if (repeat.count < 2 || int64_t(repeat.count) * repeat.period * 2 < chain.cut)
     return false;
-  // Any rotation of a repeat is a repeat: begin where the fewest bytes cross, that is at the block's input.
+  // Any rotation of a repeat is a repeat: begin where the fewest bytes cross, that is at the
+  // block's input.
   std::vector<int64_t> crossing = crossingBytes();
   int32_t last = repeat.start + repeat.period * repeat.count;
   int32_t middle = repeat.start + repeat.period * ((repeat.count - 1) / 2);
@@ -244,7 +249,8 @@ bool ChainFinder::partsFromRepeats() {
   return true;
 }
 
-/// Without repeats: a part ends wherever no more crosses than at the narrowest quarter of all positions.
+/// Without repeats: a part ends wherever no more crosses than at the narrowest quarter of all
+/// positions.
 void ChainFinder::partsFromNarrowPoints() {
   constexpr size_t mostParts = 128;
   std::vector<int32_t> starts{0};
@@ -296,8 +302,8 @@ int32_t ChainFinder::partServedBy(int32_t index) const {
   return part;
 }
 
-/// Stretches come from the longest non-increasing run of parts that the backward's ops serve, so that single
-/// ops out of turn (deferred weight gradients, tied embeddings) do not tear the chain.
+/// Stretches come from the longest non-increasing run of parts that the backward's ops serve, so
+/// that single ops out of turn (deferred weight gradients, tied embeddings) do not tear the chain.
 void ChainFinder::assignStretches() {
   chain.stretchOf.assign(count, 0);
   std::vector<int32_t> at, part;
@@ -306,7 +312,8 @@ void ChainFinder::assignStretches() {
       at.push_back(index);
       part.push_back(served);
     }
-  std::vector<int32_t> tails, previous(at.size(), -1); // patience: tails[l] ends the best run of length l + 1
+  std::vector<int32_t> tails,
+      previous(at.size(), -1); // patience: tails[l] ends the best run of length l + 1
   for (size_t index = 0; index < at.size(); ++index) {
     auto it = std::partition_point(tails.begin(), tails.end(),
                                    [&](int32_t tail) { return part[tail] >= part[index]; });

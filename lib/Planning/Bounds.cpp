@@ -18,8 +18,9 @@ struct CostArc {
 };
 } // namespace
 
-/// The closure problem of one cut as a network (Picard, "Maximal closure of a graph", 1976, with a choice at each
-/// value). Node of a value on the source's side: it is needed after the cut. Node of an op: it runs again.
+/// The closure problem of one cut as a network (Picard, "Maximal closure of a graph", 1976, with a
+/// choice at each value). Node of a value on the source's side: it is needed after the cut. Node of
+/// an op: it runs again.
 ///   source -> value   infinite        needed by a descendant of the cut
 ///   value -> writer   price x bytes   needed, and its writer does not run again: it is kept
 ///   value -> sink     price x bytes   needed, and it has no writer that may run again: it is kept
@@ -249,7 +250,8 @@ std::optional<int64_t> CutRelaxation::costLowerBound(int64_t budget,
   if (more.bytes <= capacity)
     return more.recomputeCost;
   int64_t best = 0;
-  // Newton's method on the concave dual: each step adds the line of one choice, and ends at the maximum.
+  // Newton's method on the concave dual: each step adds the line of one choice, and ends at the
+  // maximum.
   constexpr int maxSteps = 40;
   impl->lastPrice = -1;
   for (int step = 0; step < maxSteps && more.bytes > capacity && more.bytes > less.bytes; ++step) {
@@ -275,7 +277,8 @@ std::vector<CutChoice> CutRelaxation::allChoices(size_t limit) {
   std::vector<CutChoice> found;
   found.push_back(choose(1, value));
   found.push_back(chooseFewestBytes());
-  // Eisner and Severance (1976): between two choices, ask at the price where they tie; what is new splits.
+  // Eisner and Severance (1976): between two choices, ask at the price where they tie; what is new
+  // splits.
   std::vector<std::pair<size_t, size_t>> gaps{{0, 1}};
   for (size_t next = 0; next < gaps.size() && found.size() < limit; ++next) {
     auto [left, right] = gaps[next];

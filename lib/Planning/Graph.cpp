@@ -47,8 +47,9 @@ int64_t Graph::footprint(OpIndex index) const {
   for (ValueIndex value : op.reads)
     held += bytes(value);
   for (ValueIndex value : op.writes) {
-    // In place is possible where any pair allows it; that two results may want the same operand only makes
-    // the bound weaker, never wrong. A kept operand may die here too, if it can be made again.
+    // In place is possible where any pair allows it; that two results may want the same operand
+    // only makes the bound weaker, never wrong. A kept operand may die here too, if it can be made
+    // again.
     bool shares = llvm::any_of(op.inPlace, [&](const InPlace &pair) {
       OpIndex writer = writers[pair.read];
       bool mayDie = !kept[pair.read] || (writer >= 0 && source->ops[writer].recompute);

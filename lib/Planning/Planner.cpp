@@ -72,7 +72,15 @@ static bool fits(const Problem &problem, const Plan &plan) {
   return !problem.budget || problem.residentBytes() + plan.arena <= *problem.budget;
 }
 
-/// Closes the loop over the arena: what packing loses is taken from the capacity, and the search asked again.
+/// The live bytes to search under. Sizes rounded to the alignment count the topmost buffer's
+/// padding too, which the arena does not hold; a budget may be the largest number there is.
+static int64_t capacityFor(const Problem &problem) {
+  int64_t padding = std::max<int64_t>(problem.alignment, 1) - 1;
+  return std::min(*problem.budget, INT64_MAX - padding) + padding;
+}
+
+/// Closes the loop over the arena: what packing loses is taken from the capacity, and the search
+/// asked again.
 static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Plan &plan,
                             const PlanOptions &options) {
   const Problem &problem = graph.problem();
@@ -80,8 +88,7 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Plan &plan
     place(problem, plan, search.withoutRepeats()->steps, options);
     return true;
   }
-  // Sizes rounded to the alignment count the topmost buffer's padding too, which the arena does not hold.
-  int64_t capacity = *problem.budget + std::max<int64_t>(problem.alignment, 1) - 1;
+  int64_t capacity = capacityFor(problem);
   constexpr int mostRepairs = 12;
   for (int repair = 0; repair < mostRepairs; ++repair) {
     const Candidate *candidate = search.best(capacity);
@@ -96,13 +103,14 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Plan &plan
   return false;
 }
 
-/// Small problems: every schedule there is. Nothing where the search gave up, else whether there is a plan.
+/// Small problems: every schedule there is. Nothing where the search gave up, else whether there is
+/// a plan.
 static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const PlanOptions &options) {
   const Problem &problem = graph.problem();
   if (!problem.budget || !isSmall(graph))
     return std::nullopt;
   int64_t padding = std::max<int64_t>(problem.alignment, 1) - 1;
-  int64_t capacity = *problem.budget + padding;
+  int64_t capacity = capacityFor(problem);
   ExactOptions exact{.repeats = true, .work = workFor(options, 100000)};
   bool isFirst = true;
   while (true) {
@@ -130,11 +138,10 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
 
 static void planLeastPeak(const Graph &graph, BudgetSearch &search, Plan &plan,
                           const PlanOptions &options) {
-  ExactAnswer exact =
-      leastPeakExactly(graph, {.repeats = true, .work = workFor(options, 100000)});
+  ExactAnswer exact = leastPeakExactly(graph, {.repeats = true, .work = workFor(options, 100000)});
   if (exact.kind == ExactAnswer::Kind::Found) {
-    plan.peakLowerBound = profile(graph, exact.steps).peak -
-                          (std::max<int64_t>(graph.problem().alignment, 1) - 1);
+    plan.peakLowerBound =
+        profile(graph, exact.steps).peak - (std::max<int64_t>(graph.problem().alignment, 1) - 1);
     place(graph.problem(), plan, std::move(exact.steps), options);
     return;
   }

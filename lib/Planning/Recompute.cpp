@@ -33,6 +33,10 @@ private:
   bool isThere(ValueIndex value) const {
     if (since[value] == stretch || !retention.subject[value])
       return true;
+    // What has no bytes costs nothing to hold: an order token that an update reads must not bring
+    // back the forward op that wrote it, and all that op needs.
+    if (graph.bytes(value) == 0)
+      return true;
     return llvm::any_of(retention.windows[value], [&](Window window) {
       return window.from <= since[value] && stretch <= window.to;
     });

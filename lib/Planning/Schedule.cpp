@@ -97,8 +97,8 @@ Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> st
 }
 
 void llmmem::planning::dropUselessRepeats(const Graph &graph, std::vector<OpIndex> &steps) {
-  // Backwards: a run is useful if it is the op's first, or something that it writes is read before the next
-  // write. Leaving one out removes reads, so ops before it are judged after it.
+  // Backwards: a run is useful if it is the op's first, or something that it writes is read before
+  // the next write. Leaving one out removes reads, so ops before it are judged after it.
   std::vector<int32_t> runs(graph.numOps(), 0);
   for (OpIndex op : steps)
     ++runs[op];

@@ -19,7 +19,8 @@ int32_t fromEnvironment(const char *name, int32_t otherwise) {
   return text ? std::atoi(text) : otherwise;
 }
 
-Plan planUnder(Problem &problem, std::optional<int64_t> budget, PolicyKind kind = PolicyKind::Budget) {
+Plan planUnder(Problem &problem, std::optional<int64_t> budget,
+               PolicyKind kind = PolicyKind::Budget) {
   problem.budget = budget;
   PlanOptions options;
   options.policy.kind = kind;

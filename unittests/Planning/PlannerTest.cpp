@@ -1,7 +1,7 @@
 //===- PlannerTest.cpp - Policies and budgets on training steps -----------------===//
 
-#include "TransformerProblem.h"
 #include "llmmem/Planning/Planner.h"
+#include "TransformerProblem.h"
 #include "llmmem/Planning/Recompute.h"
 #include "llmmem/Planning/Verify.h"
 #include "gtest/gtest.h"
@@ -54,9 +54,14 @@ TEST(PlannerTest, parsesPolicies) {
 TEST(PlannerTest, everyPolicyVerifies) {
   for (bool labels : {true, false})
     for (bool transient : {true, false}) {
-      Problem problem = makeTransformer(
-          {.blocks = 5, .tokens = 256, .hidden = 256, .feedForward = 512, .heads = 4,
-           .vocabulary = 1000, .transientGradients = transient, .labels = labels});
+      Problem problem = makeTransformer({.blocks = 5,
+                                         .tokens = 256,
+                                         .hidden = 256,
+                                         .feedForward = 512,
+                                         .heads = 4,
+                                         .vocabulary = 1000,
+                                         .transientGradients = transient,
+                                         .labels = labels});
       for (PolicyKind kind : {PolicyKind::None, PolicyKind::Sqrt, PolicyKind::Full,
                               PolicyKind::EveryK, PolicyKind::LeastPeak}) {
         Plan made = planWith(problem, kind, std::nullopt, 2);
@@ -73,7 +78,8 @@ TEST(PlannerTest, keepingEverythingRepeatsNothing) {
   EXPECT_EQ(made.cost, made.baseCost);
 }
 
-/// The recomputation of a block comes behind the backward of the block after it, never in the forward.
+/// The recomputation of a block comes behind the backward of the block after it, never in the
+/// forward.
 TEST(PlannerTest, recomputesJustInTime) {
   Problem problem = makeTransformer({.blocks = 4, .tokens = 128, .hidden = 128, .labels = true});
   Plan made = planWith(problem, PolicyKind::Full);
@@ -92,8 +98,12 @@ TEST(PlannerTest, recomputesJustInTime) {
 }
 
 TEST(PlannerTest, selectedResultsAreRecomputed) {
-  Problem problem = makeTransformer({.blocks = 3, .tokens = 512, .hidden = 128, .heads = 4,
-                                     .fusedAttention = false, .labels = true});
+  Problem problem = makeTransformer({.blocks = 3,
+                                     .tokens = 512,
+                                     .hidden = 128,
+                                     .heads = 4,
+                                     .fusedAttention = false,
+                                     .labels = true});
   PlanOptions options;
   options.policy.kind = PolicyKind::Selective;
   for (OpIndex op = 0; op < OpIndex(problem.ops.size()); ++op)
@@ -109,7 +119,8 @@ TEST(PlannerTest, selectedResultsAreRecomputed) {
 TEST(PlannerTest, sqrtHoldsTheRootOfTheDepth) {
   std::vector<double> x, y;
   for (int64_t blocks : {16, 25, 36, 64, 100, 144, 256}) {
-    // Everything that one block saves weighs as much as a block's input would: the policy's own model.
+    // Everything that one block saves weighs as much as a block's input would: the policy's own
+    // model.
     Problem problem;
     auto value = [&](int64_t bytes) {
       problem.values.push_back({int64_t(problem.values.size()), bytes, false, ""});

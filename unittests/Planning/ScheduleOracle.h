@@ -1,7 +1,8 @@
 //===- ScheduleOracle.h - Small problems, and all of their schedules --------------===//
 //
-// `makeRandom` draws problems with in-place results, workspaces, several results, kept values and ops that must run
-// once. `leastCost` tries every schedule in the plainest way: it shares no code and no trick with the solvers.
+// `makeRandom` draws problems with in-place results, workspaces, several results, kept values and
+// ops that must run once. `leastCost` tries every schedule in the plainest way: it shares no code
+// and no trick with the solvers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +21,14 @@ namespace llmmem::planning::test {
 
 inline Problem makeRandom(uint32_t seed, int32_t mostOps) {
   std::mt19937 random(seed);
-  auto draw = [&](int32_t low, int32_t high) { // inclusive; the standard distributions differ by library
+  auto draw = [&](int32_t low,
+                  int32_t high) { // inclusive; the standard distributions differ by library
     return low + static_cast<int32_t>(random() % static_cast<uint32_t>(high - low + 1));
   };
   Problem problem;
   auto value = [&](bool resident = false) {
-    problem.values.push_back({int64_t(problem.values.size()), draw(0, 9) ? draw(1, 8) : 0, resident, ""});
+    problem.values.push_back(
+        {int64_t(problem.values.size()), draw(0, 9) ? draw(1, 8) : 0, resident, ""});
     return static_cast<ValueIndex>(problem.values.size()) - 1;
   };
   int32_t inputs = draw(0, 2);
@@ -60,7 +63,8 @@ inline Problem makeRandom(uint32_t seed, int32_t mostOps) {
   return problem;
 }
 
-/// The most bytes that the results of `op` can take from the operands in `dying`, by trying every assignment.
+/// The most bytes that the results of `op` can take from the operands in `dying`, by trying every
+/// assignment.
 inline int64_t mostShared(const Problem &problem, const Op &op, uint32_t dying, size_t pair = 0,
                           uint32_t taken = 0) {
   if (pair == op.inPlace.size())
@@ -74,8 +78,8 @@ inline int64_t mostShared(const Problem &problem, const Op &op, uint32_t dying, 
   return best;
 }
 
-/// Least cost over all schedules that hold at most `budget`; nothing where none does. At most 31 values. `refused`
-/// becomes the smallest sum of bytes that did not fit.
+/// Least cost over all schedules that hold at most `budget`; nothing where none does. At most 31
+/// values. `refused` becomes the smallest sum of bytes that did not fit.
 inline std::optional<int64_t> leastCost(const Problem &problem, int64_t budget, int64_t &refused) {
   using State = std::pair<uint32_t, uint32_t>; // ops that ran, values held
   uint32_t written = 0, keep = 0, inputs = 0, all = (1u << problem.ops.size()) - 1;
@@ -96,7 +100,9 @@ inline std::optional<int64_t> leastCost(const Problem &problem, int64_t budget, 
     return sum;
   };
   std::map<State, int64_t> best;
-  std::priority_queue<std::pair<int64_t, State>, std::vector<std::pair<int64_t, State>>, std::greater<>> open;
+  std::priority_queue<std::pair<int64_t, State>, std::vector<std::pair<int64_t, State>>,
+                      std::greater<>>
+      open;
   auto reach = [&](uint32_t done, uint32_t held, int64_t cost) {
     auto [it, isNew] = best.try_emplace({done, held}, cost);
     if (isNew || cost < it->second) {
@@ -104,7 +110,8 @@ inline std::optional<int64_t> leastCost(const Problem &problem, int64_t budget, 
       open.push({cost, {done, held}});
     }
   };
-  for (uint32_t start = inputs;; start = (start - 1) & inputs) { // inputs that nobody reads hold nothing
+  for (uint32_t start = inputs;;
+       start = (start - 1) & inputs) { // inputs that nobody reads hold nothing
     reach(0, start, 0);
     if (start == 0)
       break;
@@ -131,7 +138,8 @@ inline std::optional<int64_t> leastCost(const Problem &problem, int64_t budget, 
       for (uint32_t after = there;; after = (after - 1) & there) {
         // Only operands and results may go at this step: what else is held is held for a later one.
         if ((held & ~reads & ~after) == 0) {
-          int64_t sum = resident + op.workspace + bytes(there) - mostShared(problem, op, held & ~after);
+          int64_t sum =
+              resident + op.workspace + bytes(there) - mostShared(problem, op, held & ~after);
           if (sum <= budget)
             reach(done | 1u << index, after, cost + op.cost);
           else

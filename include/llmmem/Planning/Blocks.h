@@ -1,11 +1,13 @@
 //===- Blocks.h - The chain that a training step is ---------------------------===//
 //
-// A training step is a chain of *parts*: its forward is cut into consecutive parts (the blocks, and what stands
-// before and after them), and its backward visits the parts in reverse. A *stretch* is the piece of the order in
-// which one part's backward runs: stretch 0 is the whole forward, then the parts' backwards, last part first,
-// then what follows them (updates). Decisions are taken per part; held values are counted per stretch.
+// A training step is a chain of *parts*: its forward is cut into consecutive parts (the blocks, and
+// what stands before and after them), and its backward visits the parts in reverse. A *stretch* is
+// the piece of the order in which one part's backward runs: stretch 0 is the whole forward, then
+// the parts' backwards, last part first, then what follows them (updates). Decisions are taken per
+// part; held values are counted per stretch.
 //
-// Example: forward f0 f1 f2, backward b2 b1 b0: parts {f0} {f1} {f2}; stretches {f0 f1 f2} {b2} {b1} {b0}.
+// Example: forward f0 f1 f2, backward b2 b1 b0: parts {f0} {f1} {f2}; stretches {f0 f1 f2} {b2}
+// {b1} {b0}.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +19,8 @@
 namespace llmmem::planning {
 
 struct Chain {
-  std::vector<OpIndex> order;     // every op once
-  int32_t cut = 0;                // position of the first op after the forward
+  std::vector<OpIndex> order; // every op once
+  int32_t cut = 0;            // position of the first op after the forward
   int32_t numParts = 0;
   std::vector<int32_t> partOf;    // per op; -1 after the cut
   std::vector<bool> isBlock;      // per part: a repeated block, not what stands around them
@@ -30,8 +32,9 @@ struct Chain {
   int32_t numBlocks() const { return static_cast<int32_t>(llvm::count(isBlock, true)); }
 };
 
-/// Cuts `order` into a chain: by its labels (phase, block) where the problem has them, else by the repeats of its
-/// ops' shapes, else at the points that few bytes cross. A problem without any structure is one part.
+/// Cuts `order` into a chain: by its labels (phase, block) where the problem has them, else by the
+/// repeats of its ops' shapes, else at the points that few bytes cross. A problem without any
+/// structure is one part.
 Chain findChain(const Graph &graph, std::vector<OpIndex> order);
 
 /// The longest tandem repeat in `signature`: `count` periods of `period` elements from `start`.

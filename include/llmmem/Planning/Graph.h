@@ -1,7 +1,7 @@
 //===- Graph.h - Who writes and who reads what ------------------------------===//
 //
-// An index over a Problem that every solver shares: writers, readers, position-independent facts. It owns
-// nothing of the Problem and must not outlive it.
+// An index over a Problem that every solver shares: writers, readers, position-independent facts.
+// It owns nothing of the Problem and must not outlive it.
 //
 // Example: x -> matmul -> y: writer(y) = matmul, writer(x) = none, readers(x) = {matmul}.
 //
@@ -28,8 +28,8 @@ public:
   OpIndex writer(ValueIndex value) const { return writers[value]; }
   /// The ops that read `value`, in program order.
   llvm::ArrayRef<OpIndex> readers(ValueIndex value) const {
-    return llvm::ArrayRef<OpIndex>(readerList).slice(
-        readerStart[value], readerStart[value + 1] - readerStart[value]);
+    return llvm::ArrayRef<OpIndex>(readerList)
+        .slice(readerStart[value], readerStart[value + 1] - readerStart[value]);
   }
   bool isKept(ValueIndex value) const { return kept[value]; }
 
@@ -40,8 +40,8 @@ public:
   int64_t residentBytes() const { return resident; }
   /// Cost of running every op once.
   int64_t baseCost() const { return base; }
-  /// Reads, writes and workspace of one run of `op`, its in-place results counted as favourably as the
-  /// rules allow, without resident bytes. Every schedule holds at least this while `op` runs.
+  /// Reads, writes and workspace of one run of `op`, its in-place results counted as favourably as
+  /// the rules allow, without resident bytes. Every schedule holds at least this while `op` runs.
   int64_t footprint(OpIndex op) const;
 
 private:

@@ -1,14 +1,16 @@
 //===- Recompute.h - From a decision to a schedule ----------------------------===//
 //
-// A Retention says which forward values are held from one stretch of a chain to a later one. Everything else that
-// a backward op reads is recomputed just before the first op of a stretch that reads it, with its ancestors down
-// to what is held, and is free again at the end of that stretch.
+// A Retention says which forward values are held from one stretch of a chain to a later one.
+// Everything else that a backward op reads is recomputed just before the first op of a stretch that
+// reads it, with its ancestors down to what is held, and is free again at the end of that stretch.
 //
-// Tying each recomputation to the backward op that needs it is what keeps the peak down: a scheduler that may
-// hoist recomputation into the forward saves nothing (measured: 67 GiB against 7).
+// Tying each recomputation to the backward op that needs it is what keeps the peak down: a
+// scheduler that may hoist recomputation into the forward saves nothing (measured: 67 GiB against
+// 7).
 //
-// Example: forward f0 f1 f2 (x -> a -> b -> c), backward b2 b1 b0 reading b, a, x, nothing held but x:
-// f0 f1 f2 | f0 f1 b2 | f0 b1 | b0. With a window for a from stretch 1 to 2: f0 f1 f2 | f0 f1 b2 | b1 | b0.
+// Example: forward f0 f1 f2 (x -> a -> b -> c), backward b2 b1 b0 reading b, a, x, nothing held but
+// x: f0 f1 f2 | f0 f1 b2 | f0 b1 | b0. With a window for a from stretch 1 to 2: f0 f1 f2 | f0 f1 b2
+// | b1 | b0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,9 +45,9 @@ struct Realization {
   std::vector<bool> repeats;      // per step: a recomputation
 };
 
-/// Places recomputation just in time. Never recomputes an op that must run once: its results are held. Stops,
-/// without steps, where more than `mostSteps` would be needed: dropping every input of a long chain repeats a
-/// number of ops that is quadratic in its length.
+/// Places recomputation just in time. Never recomputes an op that must run once: its results are
+/// held. Stops, without steps, where more than `mostSteps` would be needed: dropping every input of
+/// a long chain repeats a number of ops that is quadratic in its length.
 Realization realize(const Graph &graph, const Chain &chain, const Retention &retention,
                     size_t mostSteps = SIZE_MAX);
 

@@ -1,7 +1,8 @@
 //===- Schedule.h - What an execution order costs and holds ------------------===//
 //
-// A schedule is a list of ops with repeats, as in Plan::steps. An instance of a value lives from the step that
-// writes it to its last read before it is written again. `profile` says what a schedule holds at each step.
+// A schedule is a list of ops with repeats, as in Plan::steps. An instance of a value lives from
+// the step that writes it to its last read before it is written again. `profile` says what a
+// schedule holds at each step.
 //
 // Example: a(4) -> f -> b(4) -> g -> c(4): steps f, g hold 8 and 8 bytes; peak 8.
 //
@@ -15,8 +16,8 @@
 
 namespace llmmem::planning {
 
-/// One instance of a value: written at step `from` (-1: an input), held through step `to` (the number of steps
-/// where it is kept).
+/// One instance of a value: written at step `from` (-1: an input), held through step `to` (the
+/// number of steps where it is kept).
 struct Instance {
   ValueIndex value;
   int32_t from;

@@ -10,11 +10,13 @@
 
 using namespace llmmem::planning;
 
-/// Choices per part. More than the relaxation has at different prices is no use; each costs one minimum cut.
+/// Choices per part. More than the relaxation has at different prices is no use; each costs one
+/// minimum cut.
 static constexpr size_t mostChoices = 28;
 /// Capacities at which the recursion is tabulated.
 static constexpr int32_t nestedLevels = 160;
-/// Longer chains are not tabulated: the work is quadratic in the number of parts even where they are equal.
+/// Longer chains are not tabulated: the work is quadratic in the number of parts even where they
+/// are equal.
 static constexpr int32_t mostNestedParts = 1200;
 
 BudgetSearch::BudgetSearch(const Graph &graph, int64_t work)
@@ -30,8 +32,9 @@ BudgetSearch::~BudgetSearch() = default;
 const Candidate *BudgetSearch::cheapest(int64_t capacity) const {
   const Candidate *best = nullptr;
   for (const Candidate &candidate : found)
-    if (candidate.peak <= capacity && (!best || candidate.cost < best->cost ||
-                                       (candidate.cost == best->cost && candidate.peak < best->peak)))
+    if (candidate.peak <= capacity &&
+        (!best || candidate.cost < best->cost ||
+         (candidate.cost == best->cost && candidate.peak < best->peak)))
       best = &candidate;
   return best;
 }
@@ -46,8 +49,8 @@ void BudgetSearch::consider(std::vector<OpIndex> steps, int64_t capacity) {
   found.push_back({std::move(steps), usage.cost, usage.peak});
 }
 
-/// One level of recomputation. The options were measured in uniform plans; where a mixed one needs more than
-/// they said, ask again with that much less.
+/// One level of recomputation. The options were measured in uniform plans; where a mixed one needs
+/// more than they said, ask again with that much less.
 void BudgetSearch::solveFlat(int64_t capacity) {
   int64_t target = capacity;
   constexpr int mostTries = 5;
@@ -63,8 +66,8 @@ void BudgetSearch::solveFlat(int64_t capacity) {
   }
 }
 
-/// The recursion's tables are for fixed capacities, so that what is found at one budget does not hang on
-/// another's; each is as fine as its capacity is small.
+/// The recursion's tables are for fixed capacities, so that what is found at one budget does not
+/// hang on another's; each is as fine as its capacity is small.
 size_t BudgetSearch::tableFor(int64_t capacity) {
   if (tableCapacities.empty()) {
     int64_t low = graph.residentBytes();
@@ -86,7 +89,8 @@ NestedProgram &BudgetSearch::table(size_t index) {
   return *tables[index];
 }
 
-/// Levels from the capacity's own downwards, until a few fit: the model is near what is realized, not equal.
+/// Levels from the capacity's own downwards, until a few fit: the model is near what is realized,
+/// not equal.
 void BudgetSearch::solveNested(int64_t capacity) {
   NestedProgram &program = table(tableFor(capacity));
   constexpr int32_t above = 2, mostTries = 20;
@@ -111,9 +115,7 @@ void BudgetSearch::solveAllNested() {
     return;
   hasAllNested = true;
   size_t last = tableFor(flatFloor), index = 0;
-  auto hasPlan = [&](NestedProgram &program) {
-    return program.cost(program.numLevels() - 1) >= 0;
-  };
+  auto hasPlan = [&](NestedProgram &program) { return program.cost(program.numLevels() - 1) >= 0; };
   while (index < last && !hasPlan(table(index)))
     ++index;
   for (size_t end = std::min(index + 1, last); index <= end; ++index) {
@@ -140,15 +142,6 @@ bool BudgetSearch::isCloseToBound(int64_t capacity) {
   int64_t bound = graph.baseCost() + relaxation->costLowerBound(capacity).value_or(0);
   constexpr int64_t closeEnough = 400; // a quarter of a percent of the step
   return candidate->cost - bound <= graph.baseCost() / closeEnough;
-}
-
-/// Fixed capacities below the one asked for: a plan for less room that happens to be cheaper is a plan for more.
-void BudgetSearch::solveLadder(int64_t capacity) {
-  constexpr int64_t rungs = 64;
-  int64_t width = std::max<int64_t>(1, (keepPeak - flatFloor) / rungs);
-  int64_t rung = (capacity - flatFloor) / width;
-  for (int64_t index = std::max<int64_t>(0, rung - 1); index <= std::min(rung, rungs); ++index)
-    solveFlat(flatFloor + index * width);
 }
 
 /// Order first: it is free.
@@ -186,8 +179,50 @@ void BudgetSearch::solveByEviction(int64_t capacity) {
   if (ordered->peak < keepPeak)
     starts.push_back(ordered->steps);
   for (std::vector<OpIndex> &start : starts)
-    if (evictUntilFits(graph, start, capacity, work))
+    if (evictUntilFits(graph, start, capacity, work / 2))
       consider(std::move(start), capacity);
+}
+
+const Candidate *BudgetSearch::leastFound() const {
+  const Candidate *least = nullptr;
+  for (const Candidate &candidate : found)
+    if (!least || std::tie(candidate.peak, candidate.cost) < std::tie(least->peak, least->cost))
+      least = &candidate;
+  return least;
+}
+
+/// From the leanest schedule found, by eviction and small steps, down to `capacity` or as far as it
+/// goes.
+void BudgetSearch::descend(int64_t capacity) {
+  constexpr int32_t mostSteps = 8000; // each try is a profile
+  if (hasDescended || leastFound()->steps.size() > mostSteps)
+    return;
+  hasDescended = true;
+  constexpr int64_t descents = 100;
+  int64_t width = std::max<int64_t>(1, (leastFound()->peak - graph.residentBytes()) / descents);
+  std::vector<OpIndex> steps = leastFound()->steps;
+  int64_t left = work;
+  while (left > 0) {
+    int64_t target = profile(graph, steps).peak - width;
+    left -= work / 16;
+    if (target < graph.residentBytes() || !evictUntilFits(graph, steps, target, work / 16))
+      return;
+    consider(std::vector<OpIndex>(steps), target);
+    if (target < capacity)
+      return;
+  }
+}
+
+/// Every way that there is, for one capacity.
+void BudgetSearch::solve(int64_t capacity) {
+  if (!solved.insert(capacity).second)
+    return;
+  solveFlat(capacity);
+  if (isCloseToBound(capacity))
+    return;
+  if (chain.numParts <= mostNestedParts)
+    solveNested(capacity);
+  solveByEviction(capacity);
 }
 
 const Candidate *BudgetSearch::best(int64_t capacity) {
@@ -201,19 +236,23 @@ const Candidate *BudgetSearch::best(int64_t capacity) {
     std::vector<int32_t> lean(chain.numParts, options->numChoices() - 1);
     flatFloor = profile(graph, realizeChoices(graph, chain, *options, lean).steps).peak;
   }
-  solveFlat(capacity);
-  solveLadder(capacity);
-  if (isCloseToBound(capacity))
-    return cheapest(capacity);
-  if (chain.numParts <= mostNestedParts) {
-    solveNested(capacity);
-    if (!cheapest(capacity)) {
-      solveAllNested();
-      if (const Candidate *nested = cheapest(capacity))
-        consider(std::vector<OpIndex>(nested->steps), capacity);
-    }
+  solve(capacity);
+  // Fixed capacities below: a plan for less room that happens to be cheaper is a plan for more.
+  constexpr int64_t rungs = 80;
+  constexpr int32_t smallSize = 3000;
+  int64_t low = graph.residentBytes();
+  int64_t width = std::max<int64_t>(1, (keepPeak - low) / rungs);
+  int64_t rung = capacity < low ? -1 : (capacity - low) / width;
+  int64_t window = graph.numOps() <= smallSize ? 2 : 1;
+  for (int64_t index = rung; index > std::max<int64_t>(-1, rung - window); --index)
+    solve(low + index * width);
+  if (!cheapest(capacity) && chain.numParts <= mostNestedParts) {
+    solveAllNested();
+    if (const Candidate *nested = cheapest(capacity))
+      consider(std::vector<OpIndex>(nested->steps), capacity);
   }
-  solveByEviction(capacity);
+  if (!cheapest(capacity))
+    descend(capacity);
   return cheapest(capacity);
 }
 
@@ -221,9 +260,6 @@ const Candidate *BudgetSearch::leastPeak() {
   best(graph.residentBytes());
   if (options && chain.numParts <= mostNestedParts)
     solveAllNested();
-  const Candidate *least = nullptr;
-  for (const Candidate &candidate : found)
-    if (!least || std::tie(candidate.peak, candidate.cost) < std::tie(least->peak, least->cost))
-      least = &candidate;
-  return least;
+  descend(graph.residentBytes());
+  return leastFound();
 }

@@ -1,8 +1,9 @@
 //===- BudgetSearch.h - The cheapest schedule found under a capacity ------------===//
 //
-// Everything that does not depend on the budget is found once: the chain, the options, the recursion's table.
-// `best` may then be asked for any number of capacities; what it finds for one is remembered and offered for
-// every larger one, so that more room never costs more within one search.
+// Everything that does not depend on the budget is found once: the chain, the options, the
+// recursion's tables. `best` may be asked for any number of capacities: what was found for less is
+// offered for more, and rungs of a fixed ladder below each capacity are solved too, so that more
+// room does not cost more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +12,7 @@
 
 #include "../Solvers/NestedProgram.h"
 #include <memory>
+#include <set>
 
 namespace llmmem::planning {
 
@@ -44,7 +46,9 @@ private:
   size_t tableFor(int64_t capacity);
   NestedProgram &table(size_t index);
   bool isCloseToBound(int64_t capacity);
-  void solveLadder(int64_t capacity);
+  void solve(int64_t capacity);
+  void descend(int64_t capacity);
+  const Candidate *leastFound() const;
   void solveByEviction(int64_t capacity);
   void solveOrder();
   const Candidate *cheapest(int64_t capacity) const;
@@ -55,6 +59,8 @@ private:
   std::unique_ptr<ChainOptions> options;
   std::vector<Candidate> found;
   bool hasAllNested = false, hasOrder = false;
+  std::set<int64_t> solved;
+  bool hasDescended = false;
   std::unique_ptr<CutRelaxation> relaxation;
   std::vector<int64_t> tableCapacities; // growing
   std::vector<std::unique_ptr<NestedProgram>> tables;

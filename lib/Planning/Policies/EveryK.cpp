@@ -1,7 +1,8 @@
 //===- EveryK.cpp - Keep the inputs of every K-th block -------------------------===//
 //
-// Chen et al., "Training deep nets with sublinear memory cost" (arXiv 1604.06174): with segments of K of the L
-// blocks, the backward holds L/K block inputs and K blocks' internals, least at K = sqrt(L).
+// Chen et al., "Training deep nets with sublinear memory cost" (arXiv 1604.06174): with segments of
+// K of the L blocks, the backward holds L/K block inputs and K blocks' internals, least at K =
+// sqrt(L).
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,9 +39,8 @@ static std::vector<OpIndex> everyKth(const Graph &graph, const Chain &chain, int
     if (first < 0)
       continue;
     // A value that the forward reads beyond its segment is an input of a later one: kept.
-    bool leaves = llvm::any_of(graph.readers(value), [&](OpIndex reader) {
-      return chain.partOf[reader] > last;
-    });
+    bool leaves = llvm::any_of(graph.readers(value),
+                               [&](OpIndex reader) { return chain.partOf[reader] > last; });
     if (leaves)
       continue;
     // The segment is recomputed at once, when the backward of its last part begins.

@@ -1,7 +1,8 @@
 //===- Policies.h - What decides what is kept --------------------------------===//
 //
-// A policy turns a problem into the steps that it wants run. The entry in Planner.cpp places them, closes the
-// budget's loop and adds the certificate. To add one: a file here, a line in the table of Planner.cpp.
+// A policy turns a problem into the steps that it wants run. The entry in Planner.cpp places them,
+// closes the budget's loop and adds the certificate. To add one: a file here, a line in the table
+// of Planner.cpp.
 //
 //===----------------------------------------------------------------------===//
 

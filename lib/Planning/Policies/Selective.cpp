@@ -1,7 +1,7 @@
 //===- Selective.cpp - Recompute the results of chosen ops ----------------------===//
 //
-// Korthikanti et al., "Reducing activation recomputation in large transformer models" (2022): core attention
-// holds most bytes for the least work.
+// Korthikanti et al., "Reducing activation recomputation in large transformer models" (2022): core
+// attention holds most bytes for the least work.
 //
 //===----------------------------------------------------------------------===//
 

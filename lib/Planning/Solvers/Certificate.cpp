@@ -19,9 +19,9 @@ private:
 
   const Graph &graph;
   OpIndex mainCut;
-  std::vector<int32_t> firstStep;       // per op
-  std::vector<OpIndex> fullest;         // by what the schedule holds at their first run, most first
-  std::vector<OpIndex> firstRuns;       // in schedule order
+  std::vector<int32_t> firstStep; // per op
+  std::vector<OpIndex> fullest;   // by what the schedule holds at their first run, most first
+  std::vector<OpIndex> firstRuns; // in schedule order
 };
 } // namespace
 
@@ -55,14 +55,16 @@ void CostCertifier::raise(int64_t extra, std::string name, Plan &plan) const {
 /// `cut` runs first before `other`, or after it: the smaller of what the two orders prove.
 int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t budget, int64_t price) const {
   int64_t before = CutRelaxation(graph, cut, other).boundAtPrice(budget, price);
-  return before == 0 ? 0
-                     : std::min(before, CutRelaxation(graph, other, cut).boundAtPrice(budget, price));
+  return before == 0
+             ? 0
+             : std::min(before, CutRelaxation(graph, other, cut).boundAtPrice(budget, price));
 }
 
 void CostCertifier::run(int64_t budget, Plan &plan) {
   auto name = [&](OpIndex op) { return std::to_string(graph.op(op).id); };
   size_t cuts = std::min(numCuts(graph), fullest.size());
-  // The prices at which the first telling moments prove most: the end of the forward, and the fullest ones.
+  // The prices at which the first telling moments prove most: the end of the forward, and the
+  // fullest ones.
   std::vector<int64_t> prices;
   std::vector<OpIndex> first{mainCut};
   first.insert(first.end(), fullest.begin(), fullest.begin() + cuts / 8);
@@ -71,7 +73,8 @@ void CostCertifier::run(int64_t budget, Plan &plan) {
     CutRelaxation relaxation(graph, op);
     int64_t extra = relaxation.costLowerBound(budget).value_or(0);
     raise(extra, "one cut in time at op " + name(op), plan);
-    if (extra > 0 && relaxation.lastPrice() > 0 && !llvm::is_contained(prices, relaxation.lastPrice()))
+    if (extra > 0 && relaxation.lastPrice() > 0 &&
+        !llvm::is_contained(prices, relaxation.lastPrice()))
       prices.push_back(relaxation.lastPrice());
     if (prices.size() == mostPrices)
       break;
@@ -101,8 +104,8 @@ void CostCertifier::run(int64_t budget, Plan &plan) {
     raise(CutRelaxation(graph, op).costLowerBound(budget).value_or(0),
           "one cut in time at op " + name(op), plan);
   }
-  // Full moments that prove nothing alone, for want of descendants (weight gradients): in either order with an op
-  // that the rest of the step descends from.
+  // Full moments that prove nothing alone, for want of descendants (weight gradients): in either
+  // order with an op that the rest of the step descends from.
   constexpr size_t mostLeaves = 3, mostPartners = 4;
   size_t leaves = 0;
   for (size_t index = 0; index < cuts && leaves < mostLeaves; ++index) {
@@ -156,7 +159,8 @@ static void witnessOfSearch(const Graph &graph, const PeakBound &bound, const Ca
   addWitness(graph, bound, plan, /*proved=*/false, usage.peak, op, std::move(live));
 }
 
-/// Raises `bound` by what must be live beside the largest ops whatever is kept; `values` is the largest such set.
+/// Raises `bound` by what must be live beside the largest ops whatever is kept; `values` is the
+/// largest such set.
 static void raisePeakBound(const Graph &graph, llvm::ArrayRef<OpIndex> cuts, PeakBound &bound,
                            std::vector<ValueIndex> &values) {
   for (OpIndex cut : cuts) {

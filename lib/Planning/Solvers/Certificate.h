@@ -8,8 +8,9 @@
 
 namespace llmmem::planning {
 
-/// Fills the bounds of `plan`, and its witness where it does not fit. Turns Unknown into Infeasible where the
-/// bounds prove it; `found` says whether the plan's steps are an answer or were never set.
+/// Fills the bounds of `plan`, and its witness where it does not fit. Turns Unknown into Infeasible
+/// where the bounds prove it; `found` says whether the plan's steps are an answer or were never
+/// set.
 void certify(const Graph &graph, BudgetSearch &search, bool found, Plan &plan);
 
 } // namespace llmmem::planning

@@ -55,7 +55,8 @@ OpIndex llmmem::planning::findCutOp(const Graph &graph, const Chain &chain) {
       if (ancestors[graph.writer(value)] &&
           llvm::any_of(graph.readers(value), [&](OpIndex reader) { return descendants[reader]; }))
         bytes += graph.bytes(value);
-    // The footprint of the op itself counts beside what is live there: a smaller one leaves the clearer cut.
+    // The footprint of the op itself counts beside what is live there: a smaller one leaves the
+    // clearer cut.
     bytes -= graph.footprint(op) / 4;
     if (bytes >= bestBytes) { // the later of equals has less of the forward behind it still to come
       bestBytes = bytes;
@@ -94,7 +95,8 @@ static std::vector<PartOption> measure(const Graph &graph, const Chain &chain,
       made.stretches.begin());
   for (const Instance &instance : instances(graph, made.steps)) {
     OpIndex writer = graph.writer(instance.value);
-    if (writer >= 0 && chain.partOf[writer] >= 0 && instance.from < cutStep && instance.to >= cutStep)
+    if (writer >= 0 && chain.partOf[writer] >= 0 && instance.from < cutStep &&
+        instance.to >= cutStep)
       parts[chain.partOf[writer]].held += graph.bytes(instance.value);
   }
   std::vector<int64_t> heldBefore(chain.numParts + 1, 0);
@@ -131,9 +133,9 @@ static std::vector<bool> boundaries(const Graph &graph, const Chain &chain) {
   return crosses;
 }
 
-/// Choices between two neighbouring ones of the relaxation, for chains of few parts, where mixing whole choices is
-/// too coarse: of the values in which the two differ, keep one, or all but one, or the first or last few in each
-/// part. Equal prices per byte hide them from the relaxation.
+/// Choices between two neighbouring ones of the relaxation, for chains of few parts, where mixing
+/// whole choices is too coarse: of the values in which the two differ, keep one, or all but one, or
+/// the first or last few in each part. Equal prices per byte hide them from the relaxation.
 static void addBetween(const Graph &graph, const Chain &chain, const std::vector<bool> &more,
                        const std::vector<bool> &less, size_t limit,
                        std::vector<std::vector<bool>> &held) {
@@ -198,13 +200,11 @@ static void dropBeaten(ChainOptions &result) {
         return a.cost <= b.cost && a.held <= b.held &&
                std::max(a.forwardPeak, a.backwardPeak) <= std::max(b.forwardPeak, b.backwardPeak);
       };
-      if (llvm::any_of(useful, [&](int32_t other) {
-            return beats(result.options[other][part], option);
-          }))
+      if (llvm::any_of(useful,
+                       [&](int32_t other) { return beats(result.options[other][part], option); }))
         continue;
-      llvm::erase_if(useful, [&](int32_t other) {
-        return beats(option, result.options[other][part]);
-      });
+      llvm::erase_if(useful,
+                     [&](int32_t other) { return beats(option, result.options[other][part]); });
       useful.push_back(choice);
     }
   }

@@ -1,10 +1,12 @@
 //===- ChainOptions.h - What each part of a chain may do ----------------------===//
 //
-// Per part of a chain a short list of options: which of its results are held for the backward, what that
-// holds, what recomputing the rest costs, and how much the part's own forward and backward need while they run,
-// beside what earlier parts hold. The choices of the cut relaxation, restricted to each part, are the options.
+// Per part of a chain a short list of options: which of its results are held for the backward, what
+// that holds, what recomputing the rest costs, and how much the part's own forward and backward
+// need while they run, beside what earlier parts hold. The choices of the cut relaxation,
+// restricted to each part, are the options.
 //
-// They are measured, not modelled: every option is realized in all parts at once, and the profile read per part.
+// They are measured, not modelled: every option is realized in all parts at once, and the profile
+// read per part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,11 +38,12 @@ struct ChainOptions {
   int32_t numChoices() const { return static_cast<int32_t>(held.size()); }
 };
 
-/// The op at whose run the forward is over: the one near the cut with most of what is saved among its ancestors.
+/// The op at whose run the forward is over: the one near the cut with most of what is saved among
+/// its ancestors.
 OpIndex findCutOp(const Graph &graph, const Chain &chain);
 
-/// Choices from at most about `limit` minimum cuts and what lies between them. The first keeps everything, the
-/// last the parts' inputs alone.
+/// Choices from at most about `limit` minimum cuts and what lies between them. The first keeps
+/// everything, the last the parts' inputs alone.
 ChainOptions findOptions(const Graph &graph, const Chain &chain, size_t limit);
 
 /// Realizes one option per part.

@@ -14,7 +14,8 @@ struct State {
 };
 } // namespace
 
-/// Keeps the states that no other beats in both; beyond `limit`, the cheapest of each of `limit` equal slices.
+/// Keeps the states that no other beats in both; beyond `limit`, the cheapest of each of `limit`
+/// equal slices.
 static void keepBest(std::vector<State> &states, size_t limit) {
   llvm::sort(states, [](const State &a, const State &b) {
     return std::tie(a.held, a.cost, a.choice) < std::tie(b.held, b.cost, b.choice);
@@ -26,7 +27,8 @@ static void keepBest(std::vector<State> &states, size_t limit) {
   if (best.size() > limit) {
     std::vector<State> sliced;
     int64_t low = best.front().held;
-    int64_t width = std::max<int64_t>(1, (best.back().held - low) / static_cast<int64_t>(limit) + 1);
+    int64_t width =
+        std::max<int64_t>(1, (best.back().held - low) / static_cast<int64_t>(limit) + 1);
     // Cost falls as held grows: the last state of a slice is its cheapest.
     for (size_t index = 0; index < best.size(); ++index)
       if (index + 1 == best.size() ||
@@ -37,8 +39,8 @@ static void keepBest(std::vector<State> &states, size_t limit) {
   states = std::move(best);
 }
 
-std::optional<std::vector<int32_t>>
-llmmem::planning::chooseOptions(const ChainOptions &options, int64_t capacity) {
+std::optional<std::vector<int32_t>> llmmem::planning::chooseOptions(const ChainOptions &options,
+                                                                    int64_t capacity) {
   int32_t numParts = static_cast<int32_t>(options.options[0].size());
   // All layers are kept to read the choices back.
   constexpr size_t statesInAll = 4000000;

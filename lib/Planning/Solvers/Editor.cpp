@@ -49,9 +49,8 @@ int64_t MaxTree::max(int32_t node, int32_t low, int32_t high, int32_t from, int3
 }
 
 Editor::Editor(const Graph &graph, std::vector<OpIndex> list)
-    : graph(graph), steps(std::move(list)), alive(steps.size(), true),
-      firstRun(graph.numOps(), -1), events(graph.numValues()), sharedAt(steps.size(), 0),
-      tree(profile(graph, steps).bytes) {
+    : graph(graph), steps(std::move(list)), alive(steps.size(), true), firstRun(graph.numOps(), -1),
+      events(graph.numValues()), sharedAt(steps.size(), 0), tree(profile(graph, steps).bytes) {
   for (int32_t step = 0; step < numSteps(); ++step) {
     const Op &op = graph.op(steps[step]);
     if (firstRun[steps[step]] < 0)
@@ -97,9 +96,8 @@ int32_t Editor::lastReadFrom(ValueIndex value, int32_t step) const {
 int64_t Editor::shared(int32_t step) const {
   if (!alive[step])
     return 0;
-  return sharedBytes(graph, graph.op(steps[step]), [&](ValueIndex value) {
-    return lastReadFrom(value, step) == step;
-  });
+  return sharedBytes(graph, graph.op(steps[step]),
+                     [&](ValueIndex value) { return lastReadFrom(value, step) == step; });
 }
 
 bool Editor::tryRemove(int32_t step, int64_t capacity) {

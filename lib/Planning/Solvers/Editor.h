@@ -1,8 +1,9 @@
 //===- Editor.h - A schedule under change -------------------------------------===//
 //
-// Holds a schedule and its memory profile, and tries to leave out repeats: without a repeat the instance before
-// it is held for its readers, and its own operands may be freed earlier. Each try costs O(log n) per value
-// touched (a segment tree with range add and range maximum), so thousands of tries cost what a few profiles do.
+// Holds a schedule and its memory profile, and tries to leave out repeats: without a repeat the
+// instance before it is held for its readers, and its own operands may be freed earlier. Each try
+// costs O(log n) per value touched (a segment tree with range add and range maximum), so thousands
+// of tries cost what a few profiles do.
 //
 // Example: f x->a, g, f again, h reads a: without the second f, a is held over g.
 //
@@ -38,7 +39,8 @@ class Editor {
 public:
   Editor(const Graph &graph, std::vector<OpIndex> steps);
 
-  /// Leaves out the repeat at `step` if what is held stays within `capacity` wherever that holds more.
+  /// Leaves out the repeat at `step` if what is held stays within `capacity` wherever that holds
+  /// more.
   bool tryRemove(int32_t step, int64_t capacity);
 
   int32_t numSteps() const { return static_cast<int32_t>(steps.size()); }

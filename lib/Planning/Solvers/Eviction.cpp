@@ -62,7 +62,8 @@ int64_t Evictor::excess(const Profile &usage) const {
   return sum;
 }
 
-/// Appends what must run before `before` so that `value` is there, without anything new held at `fullest`.
+/// Appends what must run before `before` so that `value` is there, without anything new held at
+/// `fullest`.
 bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
                         std::vector<OpIndex> &ops) const {
   constexpr int deepest = 12;

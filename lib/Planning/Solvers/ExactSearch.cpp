@@ -135,7 +135,8 @@ void Search::drop(int32_t from, OpIndex op, Mask fixed, Mask others, int64_t roo
       drop(from, op, fixed, others & ~bit(index), room, index + 1);
 }
 
-/// One run of `op` after which the operands in `dying` are gone, so that results may take their bytes.
+/// One run of `op` after which the operands in `dying` are gone, so that results may take their
+/// bytes.
 void Search::runWith(int32_t from, OpIndex op, Mask dying) {
   const Op &data = graph.op(op);
   int64_t shared = dying == 0 ? 0 : sharedBytes(graph, data, [&](ValueIndex value) {
@@ -222,7 +223,8 @@ ExactAnswer llmmem::planning::cheapestUnder(const Graph &graph, int64_t capacity
 ExactAnswer llmmem::planning::leastPeakExactly(const Graph &graph, ExactOptions options) {
   if (!isSmall(graph))
     return {};
-  // Where nothing fits, the smallest sum that did not fit is the next capacity at which anything changes.
+  // Where nothing fits, the smallest sum that did not fit is the next capacity at which anything
+  // changes.
   int64_t capacity = graph.residentBytes();
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     capacity = std::max(capacity, graph.residentBytes() + graph.footprint(op));

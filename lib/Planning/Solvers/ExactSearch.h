@@ -1,9 +1,10 @@
 //===- ExactSearch.h - All schedules of a small problem -------------------------===//
 //
-// Shortest paths over states (ops that have run, values held): an arc runs one op, after dropping as few of the
-// held values as must go for it to fit. Holding more is never worse (a value can be dropped at any time for
-// nothing), so a state is beaten by one of no more cost that holds a superset. What is found is optimal over all
-// schedules, with any number of repeats; what is not found does not exist.
+// Shortest paths over states (ops that have run, values held): an arc runs one op, after dropping
+// as few of the held values as must go for it to fit. Holding more is never worse (a value can be
+// dropped at any time for nothing), so a state is beaten by one of no more cost that holds a
+// superset. What is found is optimal over all schedules, with any number of repeats; what is not
+// found does not exist.
 //
 // Example: the chain f0 f1 with backward b1 b0 and room for no saved value: f0 f1 b1 f0 b0.
 //
@@ -32,7 +33,8 @@ struct ExactOptions {
 /// Is the problem small enough to be worth the try?
 bool isSmall(const Graph &graph);
 
-/// The cheapest schedule that holds at most `capacity` bytes, resident included, sizes rounded to the alignment.
+/// The cheapest schedule that holds at most `capacity` bytes, resident included, sizes rounded to
+/// the alignment.
 ExactAnswer cheapestUnder(const Graph &graph, int64_t capacity, ExactOptions options = {});
 
 /// The schedule of the least peak, and the cheapest of that peak.

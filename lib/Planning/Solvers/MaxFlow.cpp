@@ -29,7 +29,8 @@ bool MaxFlow::findLevels(int32_t source, int32_t sink) {
   return level[sink] >= 0;
 }
 
-/// One blocking flow, by depth-first search without recursion: paths may be as long as the graph is deep.
+/// One blocking flow, by depth-first search without recursion: paths may be as long as the graph is
+/// deep.
 int64_t MaxFlow::augment(int32_t source, int32_t sink) {
   int64_t total = 0;
   path.clear();

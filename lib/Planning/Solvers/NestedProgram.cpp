@@ -23,7 +23,8 @@ NestedProgram::NestedProgram(const Graph &graph, const Chain &chain, const Chain
   tabulate();
 }
 
-/// Rounding errors add up over as many inputs as the chain has parts: the step divides the commonest input's size.
+/// Rounding errors add up over as many inputs as the chain has parts: the step divides the
+/// commonest input's size.
 void NestedProgram::chooseStep(int64_t room) {
   // Rows grow with the parts, and each looks at every split.
   constexpr int64_t work = 300000000;
@@ -104,7 +105,8 @@ void NestedProgram::findLeaves() {
     int64_t bytes = 0, passing = 0;
     for (ValueIndex value : inputs[part]) {
       bytes += graph.bytes(value);
-      // Without a reader in the backward it is not held over the cut: the peaks count it, and the recursion does.
+      // Without a reader in the backward it is not held over the cut: the peaks count it, and the
+      // recursion does.
       if (llvm::all_of(graph.readers(value), [&](OpIndex op) { return chain.partOf[op] >= 0; }))
         passing += graph.bytes(value);
     }
@@ -116,9 +118,9 @@ void NestedProgram::findLeaves() {
     for (int32_t choice : options.useful[part]) {
       // The recursion counts on the next part's input being there.
       bool holdsNext = part + 1 == parts || llvm::all_of(inputs[part + 1], [&](ValueIndex value) {
-        return chain.partOf[graph.writer(value)] != part || !options.subject[value] ||
-               options.held[choice][value];
-      });
+                         return chain.partOf[graph.writer(value)] != part ||
+                                !options.subject[value] || options.held[choice][value];
+                       });
       if (!holdsNext)
         continue;
       const PartOption &option = options.options[choice][part];
@@ -137,8 +139,8 @@ void NestedProgram::findRows() {
   // endOfRun[p]: the last part of the run of equal parts that p stands in.
   std::vector<int32_t> endOfRun(parts), kind(parts, 0);
   auto isEqual = [&](int32_t a, int32_t b) {
-    return leaves[a] == leaves[b] && lean[a] == lean[b] &&
-           forwardPeak[a] == forwardPeak[b] && inputSize[a] == inputSize[b] &&
+    return leaves[a] == leaves[b] && lean[a] == lean[b] && forwardPeak[a] == forwardPeak[b] &&
+           inputSize[a] == inputSize[b] &&
            forwardCost[a + 1] - forwardCost[a] == forwardCost[b + 1] - forwardCost[b];
   };
   for (int32_t part = parts - 1; part >= 0; --part) {
@@ -229,8 +231,8 @@ void NestedProgram::unfold(Retention &retention, int32_t repeats, int32_t from, 
   for (ValueIndex value : written[from])
     if (held[value])
       retention.hold(value, stretch, chain.backwardStretch(from));
-  auto leaf = llvm::find_if(leaves[from],
-                            [&](const Leaf &other) { return other.choice == decision; });
+  auto leaf =
+      llvm::find_if(leaves[from], [&](const Leaf &other) { return other.choice == decision; });
   unfold(retention, repeats, from + 1, to, level - leaf->held, stretch);
 }
 

@@ -1,12 +1,14 @@
 //===- NestedProgram.h - Recomputation within recomputation --------------------===//
 //
-// Below the peak of keeping every block's input, inputs are dropped too and the forward runs again to rebuild
-// them: Beaumont, Herrmann et al., "Optimal checkpointing for heterogeneous chains" (arXiv 1911.13214), with
-// several options per part as in Rockmate (ICML 2023). For parts a..b, with the input of a in memory and m bytes:
+// Below the peak of keeping every block's input, inputs are dropped too and the forward runs again
+// to rebuild them: Beaumont, Herrmann et al., "Optimal checkpointing for heterogeneous chains"
+// (arXiv 1911.13214), with several options per part as in Rockmate (ICML 2023). For parts a..b,
+// with the input of a in memory and m bytes:
 //
 //   least of  option o of a:  [its forward again] + its recomputation + (a+1..b with m - held(o))
 //             if a is b: what its backward needs, from its input alone
-//             split before j: [forwards of a..j-1 again] + (j..b with m - input(j)) + (a..j-1 again, with m)
+//             split before j: [forwards of a..j-1 again] + (j..b with m - input(j)) + (a..j-1
+//             again, with m)
 //
 // What stands in brackets is free in the original forward pass, and only there.
 //
@@ -21,8 +23,8 @@ namespace llmmem::planning {
 
 class NestedProgram {
 public:
-  /// Tabulates every capacity up to `capacity` (resident included) in about `levels` steps, more where the parts'
-  /// inputs are small.
+  /// Tabulates every capacity up to `capacity` (resident included) in about `levels` steps, more
+  /// where the parts' inputs are small.
   NestedProgram(const Graph &graph, const Chain &chain, const ChainOptions &options,
                 int64_t capacity, int32_t levels);
 
@@ -75,13 +77,15 @@ private:
   const ChainOptions &options;
   int32_t parts, levels;
   int64_t base = 0, step = 1; // level l has base + l * step bytes
-  std::vector<std::vector<ValueIndex>> inputs; // per part: what its forward takes from earlier parts
-  std::vector<int32_t> inputSize;              // in steps of the table
-  std::vector<bool> isShared;                  // values that many parts read: always held
-  std::vector<int64_t> forwardCost;            // prefix sums of what a forward without saving runs
+  std::vector<std::vector<ValueIndex>>
+      inputs;                       // per part: what its forward takes from earlier parts
+  std::vector<int32_t> inputSize;   // in steps of the table
+  std::vector<bool> isShared;       // values that many parts read: always held
+  std::vector<int64_t> forwardCost; // prefix sums of what a forward without saving runs
   std::vector<std::vector<Leaf>> leaves;
   std::vector<int32_t> forwardPeak; // per part, in steps of the table
-  std::vector<Leaf> lean; // per part: from its input alone, its own results not needed by anyone else
+  std::vector<Leaf>
+      lean; // per part: from its input alone, its own results not needed by anyone else
   std::vector<std::vector<ValueIndex>> written; // per part: what may be discarded
   std::vector<int32_t> rowOf;
   size_t numRows = 0;

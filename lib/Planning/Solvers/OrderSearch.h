@@ -1,8 +1,8 @@
 //===- OrderSearch.h - Least-peak orders without repeats ------------------------===//
 //
-// The order of ops is free where recomputation costs: so before anything is recomputed, look for an order that
-// holds less. A beam search from the front: partial orders of equal length compete by their peak so far, then by
-// what they hold now.
+// The order of ops is free where recomputation costs: so before anything is recomputed, look for an
+// order that holds less. A beam search from the front: partial orders of equal length compete by
+// their peak so far, then by what they hold now.
 //
 // Example: big -> small and small' -> out: reducing each big result before the next one is made.
 //
@@ -15,7 +15,8 @@
 
 namespace llmmem::planning {
 
-/// An order of every op once whose peak is at most that of `start`; `work` bounds the tries (ops looked at).
+/// An order of every op once whose peak is at most that of `start`; `work` bounds the tries (ops
+/// looked at).
 std::vector<OpIndex> improveOrder(const Graph &graph, std::vector<OpIndex> start, int64_t work);
 
 } // namespace llmmem::planning
