@@ -89,16 +89,21 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Plan &plan
     return true;
   }
   int64_t capacity = capacityFor(problem);
-  constexpr int mostRepairs = 12;
+  constexpr int mostRepairs = 16;
+  int64_t target = capacity, excess = 0;
   for (int repair = 0; repair < mostRepairs; ++repair) {
     const Candidate *candidate = search.best(capacity);
+    if (!candidate) { // nothing else fits by its live bytes: ask for less to be live
+      target -= std::max<int64_t>(1, excess);
+      candidate = search.best(target);
+    }
     if (!candidate)
       return false;
     place(problem, plan, candidate->steps, options);
     if (fits(problem, plan))
       return true;
-    int64_t excess = problem.residentBytes() + plan.arena - *problem.budget;
-    capacity = std::min(capacity, candidate->peak) - std::max<int64_t>(1, excess);
+    excess = problem.residentBytes() + plan.arena - *problem.budget;
+    search.charge(candidate, capacity + excess);
   }
   return false;
 }

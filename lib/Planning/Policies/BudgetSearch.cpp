@@ -239,11 +239,11 @@ const Candidate *BudgetSearch::best(int64_t capacity) {
   solve(capacity);
   // Fixed capacities below: a plan for less room that happens to be cheaper is a plan for more.
   constexpr int64_t rungs = 80;
-  constexpr int32_t smallSize = 3000;
+  constexpr int32_t smallSize = 3000, largeSize = 20000;
   int64_t low = graph.residentBytes();
   int64_t width = std::max<int64_t>(1, (keepPeak - low) / rungs);
   int64_t rung = capacity < low ? -1 : (capacity - low) / width;
-  int64_t window = graph.numOps() <= smallSize ? 2 : 1;
+  int64_t window = graph.numOps() <= smallSize ? 2 : graph.numOps() <= largeSize ? 1 : 0;
   for (int64_t index = rung; index > std::max<int64_t>(-1, rung - window); --index)
     solve(low + index * width);
   if (!cheapest(capacity) && chain.numParts <= mostNestedParts) {
@@ -254,6 +254,11 @@ const Candidate *BudgetSearch::best(int64_t capacity) {
   if (!cheapest(capacity))
     descend(capacity);
   return cheapest(capacity);
+}
+
+void BudgetSearch::charge(const Candidate *candidate, int64_t bytes) {
+  Candidate &placed = found[candidate - found.data()];
+  placed.peak = std::max(placed.peak, bytes);
 }
 
 const Candidate *BudgetSearch::leastPeak() {

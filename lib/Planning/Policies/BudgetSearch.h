@@ -30,6 +30,8 @@ public:
 
   /// The cheapest candidate known whose peak is at most `capacity`, nullptr where none is.
   const Candidate *best(int64_t capacity);
+  /// Says what a candidate needs once it is placed: it is not offered for less any more.
+  void charge(const Candidate *candidate, int64_t bytes);
   /// The least-peak order found with nothing recomputed.
   const Candidate *withoutRepeats();
   /// The candidate of the least peak that can be found.

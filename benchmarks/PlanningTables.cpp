@@ -1,0 +1,272 @@
+//===- PlanningTables.cpp - How good and how fast the planner is -----------------===//
+//
+//   planning-tables [transformers|chains|pytorch|scale|layered|monotone]...     all without an
+//   argument
+//
+// Prints one table each. `pytorch` reads pytorch/llama8.json.gz in the directory that LLMMEM_DATA
+// names, and is skipped, visibly, without it. Every plan is verified; a broken one ends the program
+// with exit code 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../unittests/Planning/ChainProblem.h"
+#include "../unittests/Planning/TransformerProblem.h"
+#include "llmmem/Planning/Planner.h"
+#include "llmmem/Planning/Verify.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+using namespace llmmem::planning;
+using llvm::format;
+using llvm::outs;
+
+static Plan planFor(Problem &problem, PolicyKind kind,
+                    std::optional<int64_t> budget = std::nullopt) {
+  problem.budget = budget;
+  PlanOptions options;
+  options.policy.kind = kind;
+  Plan made = plan(problem, options);
+  if (made.status == Status::Feasible) {
+    std::vector<Violation> violations = verify(problem, made);
+    if (!violations.empty()) {
+      llvm::errs() << "error: a plan does not hold: " << violations[0].message << "\n";
+      std::exit(1);
+    }
+  }
+  return made;
+}
+
+static double percent(const Plan &plan, int64_t cost) {
+  return 100.0 * double(cost) / double(std::max<int64_t>(plan.baseCost, 1));
+}
+
+static test::TransformerShape shapeFor(int64_t blocks, bool fused, bool transient) {
+  test::TransformerShape shape;
+  shape.blocks = blocks;
+  shape.fusedAttention = fused;
+  shape.transientGradients = transient;
+  if (blocks >= 80) { // Llama-3-70B and 405B in depth
+    shape.hidden = 8192, shape.feedForward = 28672, shape.heads = 64, shape.vocabulary = 128256;
+  }
+  if (!fused)
+    shape.tokens = 2048;
+  return shape;
+}
+
+static void printTransformers() {
+  outs() << "Training steps without labels; f: 0 each block recomputed, 1 nothing; percent of the "
+            "step\n"
+            "blocks attention gradients     f  status     cost    bound      gap  arena/live  "
+            "seconds  bound's name\n";
+  for (int64_t blocks : {12, 32, 80, 126})
+    for (bool fused : {true, false})
+      for (bool transient : {false, true}) {
+        Problem problem = test::makeTransformer(shapeFor(blocks, fused, transient));
+        int64_t full = planFor(problem, PolicyKind::Full).peak;
+        int64_t none = planFor(problem, PolicyKind::None).peak;
+        for (double f : {-0.05, -0.02, 0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.95}) {
+          Plan made = planFor(problem, PolicyKind::Budget, full + int64_t(f * double(none - full)));
+          outs() << format("%6d %9s %9s %5.2f", int(blocks), fused ? "fused" : "written",
+                           transient ? "transient" : "resident", f);
+          if (made.status != Status::Feasible) {
+            outs() << (made.status == Status::Infeasible ? "  none, proved\n" : "  none found\n");
+            continue;
+          }
+          int64_t live = std::max<int64_t>(made.peak - problem.residentBytes(), 1);
+          outs() << format("  found  %8.3f %8.3f %8.3f  %10.6f %8.2f  ",
+                           percent(made, made.cost - made.baseCost),
+                           percent(made, made.costLowerBound - made.baseCost),
+                           percent(made, made.cost - made.costLowerBound),
+                           double(made.arena) / double(live), made.seconds)
+                 << made.bound << "\n";
+        }
+      }
+}
+
+static void printChains() {
+  outs() << "Unit chains: forward steps, ours / revolve's optimum, for 2 to 10 snapshots\n";
+  for (int64_t steps : {10, 20, 50, 100, 1000}) {
+    outs() << format("%5d", int(steps));
+    for (int64_t snapshots = 2; snapshots <= std::min<int64_t>(10, steps - 1); ++snapshots) {
+      Problem problem = test::makeUnitChain(steps);
+      Plan made = planFor(problem, PolicyKind::Budget, snapshots + 1);
+      outs() << format("  %d/%d", int(made.cost), int(test::revolveSteps(steps, snapshots)));
+    }
+    outs() << "\n";
+  }
+}
+
+static std::string readCompressed(const std::string &path) {
+  std::string text;
+  std::FILE *pipe = popen(("gzip -dc '" + path + "'").c_str(), "r");
+  if (!pipe)
+    return text;
+  char buffer[1 << 16];
+  for (size_t count; (count = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+    text.append(buffer, count);
+  pclose(pipe);
+  return text;
+}
+
+static void printPyTorch() {
+  const char *directory = std::getenv("LLMMEM_DATA");
+  if (!directory) {
+    outs() << "PyTorch's graph: skipped, LLMMEM_DATA is not set\n";
+    return;
+  }
+  llvm::Expected<llvm::json::Value> data =
+      llvm::json::parse(readCompressed(std::string(directory) + "/pytorch/llama8.json.gz"));
+  if (!data) {
+    outs() << "PyTorch's graph: skipped, " << llvm::toString(data.takeError()) << "\n";
+    return;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << *data->getAsObject()->get("problem");
+  Problem problem = llvm::cantFail(parseProblem(text));
+  outs() << "PyTorch's graph at the true peak of its own settings; recompute in percent\n"
+            "setting                     peak  PyTorch     ours    bound  rounding  seconds  "
+            "PyTorch's\n";
+  for (const llvm::json::Value &entry : *data->getAsObject()->getArray("plans")) {
+    const llvm::json::Object &theirs = *entry.getAsObject();
+    Plan made = planFor(problem, PolicyKind::Budget, *theirs.getInteger("peak"));
+    double cost = double(*theirs.getInteger("cost")), base = double(*theirs.getInteger("base"));
+    outs() << format("%-22s %9.4f %8.2f %8.2f %8.2f %9.2f %8.2f %10.2f\n",
+                     theirs.getString("label")->str().c_str(),
+                     double(*theirs.getInteger("peak")) / 1e9, 100 * (cost - base) / base,
+                     percent(made, made.cost - made.baseCost),
+                     percent(made, made.costLowerBound - made.baseCost),
+                     theirs.getNumber("simple_percent").value_or(NAN), made.seconds,
+                     theirs.getNumber("seconds").value_or(NAN));
+  }
+  for (double budget : {2.65e9, 2.6e9, 2.55e9, 2.5263e9}) {
+    Plan made = planFor(problem, PolicyKind::Budget, int64_t(budget));
+    outs() << format("below %14.4f", budget / 1e9);
+    if (made.status == Status::Feasible)
+      outs() << format("%33.2f %8.2f\n", percent(made, made.cost - made.baseCost),
+                       percent(made, made.costLowerBound - made.baseCost));
+    else
+      outs() << "   none; proved are " << made.peakLowerBound << " bytes\n";
+  }
+}
+
+static void printScale() {
+  outs() << "   ops      f     cost      gap  seconds\n";
+  for (int64_t blocks : {24, 80, 250, 800, 2400}) {
+    Problem problem = test::makeTransformer(
+        {.blocks = blocks, .tokens = 512, .hidden = 512, .feedForward = 2048, .heads = 8});
+    int64_t full = planFor(problem, PolicyKind::Full).peak,
+            none = planFor(problem, PolicyKind::None).peak;
+    for (double f : {0.1, 0.5}) {
+      Plan made = planFor(problem, PolicyKind::Budget, full + int64_t(f * double(none - full)));
+      outs() << format("%6d %6.2f %8.3f %8.3f %8.2f\n", int(problem.ops.size()), f,
+                       percent(made, made.cost - made.baseCost),
+                       percent(made, made.cost - made.costLowerBound), made.seconds);
+    }
+  }
+}
+
+/// Layers of about sqrt(n) ops, 2 to 6 operands each, mostly from the layer before.
+static Problem makeLayered(int32_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  auto draw = [&](int32_t low, int32_t high) {
+    return low + static_cast<int32_t>(random() % static_cast<uint32_t>(high - low + 1));
+  };
+  Problem problem;
+  std::vector<ValueIndex> earlier, last;
+  int32_t width = std::max(4, int32_t(std::sqrt(count)));
+  while (int32_t(problem.ops.size()) < count) {
+    std::vector<ValueIndex> layer;
+    for (int32_t left = draw(width / 2, width * 3 / 2);
+         left > 0 && int32_t(problem.ops.size()) < count; --left) {
+      ValueIndex result = ValueIndex(problem.values.size());
+      problem.values.push_back({result, draw(1, 100), false, ""});
+      Op op;
+      op.id = int64_t(problem.ops.size());
+      op.cost = draw(1, 10);
+      for (int32_t reads = last.empty() ? 0 : draw(2, 6); reads > 0; --reads) {
+        const std::vector<ValueIndex> &from = earlier.empty() || draw(0, 9) < 8 ? last : earlier;
+        ValueIndex read = from[draw(0, int32_t(from.size()) - 1)];
+        if (!llvm::is_contained(op.reads, read))
+          op.reads.push_back(read);
+      }
+      op.writes = {result};
+      problem.ops.push_back(op);
+      layer.push_back(result);
+    }
+    earlier.insert(earlier.end(), last.begin(), last.end());
+    last = layer;
+  }
+  problem.keep = last;
+  return problem;
+}
+
+static void printLayered() {
+  outs() << "Random layered graphs at a part of the given order's peak, ten each\n"
+            " nodes   part  planned  for nothing  mean increase %  seconds\n";
+  for (int32_t count : {100, 250, 500, 1000})
+    for (double part : {0.9, 0.8}) {
+      int planned = 0, free = 0;
+      double increase = 0, seconds = 0;
+      for (uint32_t seed = 0; seed < 10; ++seed) {
+        Problem problem = makeLayered(count, seed);
+        int64_t budget = int64_t(part * double(planFor(problem, PolicyKind::None).peak));
+        Plan made = planFor(problem, PolicyKind::Budget, budget);
+        seconds += made.seconds / 10;
+        if (made.status != Status::Feasible)
+          continue;
+        ++planned;
+        free += made.cost == made.baseCost;
+        increase += percent(made, made.cost - made.baseCost);
+      }
+      outs() << format("%6d %6.2f %8d %12d %16.2f %8.2f\n", count, part, planned, free,
+                       planned ? increase / planned : 0.0, seconds);
+    }
+}
+
+static void printMonotone() {
+  int budgets = 0, worse = 0;
+  double worst = 0;
+  for (int64_t blocks : {3, 12})
+    for (bool fused : {true, false})
+      for (bool transient : {false, true}) {
+        Problem problem = test::makeTransformer(shapeFor(blocks, fused, transient));
+        int64_t full = planFor(problem, PolicyKind::Full).peak,
+                none = planFor(problem, PolicyKind::None).peak;
+        std::optional<int64_t> least;
+        for (int part = -15; part <= 100; ++part) {
+          Plan made = planFor(problem, PolicyKind::Budget, full + (none - full) / 100 * part);
+          budgets += made.status == Status::Feasible;
+          if (least && (made.status != Status::Feasible || made.cost > *least)) {
+            ++worse;
+            worst = std::max(worst, percent(made, made.cost - *least));
+          }
+          if (made.status == Status::Feasible)
+            least = std::min(least.value_or(INT64_MAX), made.cost);
+        }
+      }
+  outs() << "More budget, more cost: " << worse << " of " << budgets << " budgets, at worst "
+         << format("%.4f", worst) << " percent of the step\n";
+}
+
+int main(int count, char **arguments) {
+  struct Table {
+    const char *name;
+    void (*print)();
+  };
+  const Table tables[] = {{"transformers", printTransformers}, {"chains", printChains},
+                          {"pytorch", printPyTorch},           {"scale", printScale},
+                          {"layered", printLayered},           {"monotone", printMonotone}};
+  llvm::StringSet<> wanted;
+  for (int index = 1; index < count; ++index)
+    wanted.insert(arguments[index]);
+  for (const Table &table : tables)
+    if (wanted.empty() || wanted.contains(table.name))
+      table.print();
+  return 0;
+}
