@@ -243,7 +243,10 @@ const Candidate *BudgetSearch::best(int64_t capacity) {
   int64_t low = graph.residentBytes();
   int64_t width = std::max<int64_t>(1, (keepPeak - low) / rungs);
   int64_t rung = capacity < low ? -1 : (capacity - low) / width;
-  int64_t window = graph.numOps() <= smallSize ? 2 : graph.numOps() <= largeSize ? 1 : 0;
+  int64_t window = graph.numOps() <= 300         ? rungs
+                   : graph.numOps() <= smallSize ? 2
+                   : graph.numOps() <= largeSize ? 1
+                                                 : 0;
   for (int64_t index = rung; index > std::max<int64_t>(-1, rung - window); --index)
     solve(low + index * width);
   if (!cheapest(capacity) && chain.numParts <= mostNestedParts) {
