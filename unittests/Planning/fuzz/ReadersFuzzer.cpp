@@ -1,0 +1,85 @@
+//===- ReadersFuzzer.cpp - Whatever the readers take must hold ---------------------===//
+//
+// Reads the input as a problem, as a plan for a fixed problem, and as a list of buffers. What a
+// reader takes must pass its own check, read back as it was printed, and be safe to verify and to
+// pack.
+//
+//   cmake --preset sanitize -DLLMMEM_ENABLE_FUZZERS=ON && ninja -C build-sanitize ReadersFuzzer
+//   build-sanitize/bin/ReadersFuzzer -max_total_time=600 unittests/Planning/fuzz/corpus
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Planning/BufferCsv.h"
+#include "llmmem/Planning/Verify.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
+
+using namespace llmmem::planning;
+
+namespace {
+
+void require(bool holds) {
+  if (!holds)
+    std::abort();
+}
+
+void asProblem(llvm::StringRef text) {
+  llvm::Expected<Problem> problem = parseProblem(text);
+  if (!problem)
+    return llvm::consumeError(problem.takeError());
+  if (llvm::Error error = validateProblem(*problem)) {
+    llvm::consumeError(std::move(error));
+    std::abort();
+  }
+  std::string printed, again;
+  llvm::raw_string_ostream printedStream(printed), againStream(again);
+  printProblem(*problem, printedStream);
+  llvm::Expected<Problem> read = parseProblem(printed);
+  require(static_cast<bool>(read));
+  printProblem(*read, againStream);
+  require(printed == again);
+
+  Plan plan;
+  for (OpIndex op = 0; op < static_cast<OpIndex>(problem->ops.size()); ++op)
+    plan.steps.push_back(op);
+  PackOptions options;
+  options.alignment = problem->alignment;
+  placeSteps(*problem, plan, options);
+  require(verify(*problem, plan).empty());
+}
+
+void asPlan(llvm::StringRef text) {
+  static const Problem problem = [] {
+    Problem it;
+    it.values = {{0, 4, false, ""}, {1, 4, false, ""}};
+    it.ops.resize(1);
+    it.ops[0].reads = {0};
+    it.ops[0].writes = {1};
+    it.ops[0].workspace = 4;
+    return it;
+  }();
+  llvm::Expected<Plan> plan = parsePlan(problem, text);
+  if (!plan)
+    return llvm::consumeError(plan.takeError());
+  static_cast<void>(verify(problem, *plan));
+}
+
+void asBuffers(llvm::StringRef text) {
+  llvm::Expected<BufferTable> table = parseBufferCsv(text);
+  if (!table)
+    return llvm::consumeError(table.takeError());
+  PackOptions options;
+  options.work = 1000;
+  const Packing packing = pack(table->buffers, options);
+  require(packing.arena >= packing.lowerBound);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const llvm::StringRef text(reinterpret_cast<const char *>(data), size);
+  asProblem(text);
+  asPlan(text);
+  asBuffers(text);
+  return 0;
+}
