@@ -1,9 +1,12 @@
 //===- PackTest.cpp - Offsets for buffers and for schedules ----------------------===//
 
 #include "RandomProblem.h"
+#include "llmmem/Planning/BufferCsv.h"
 #include "llmmem/Planning/Placement.h"
+#include "llmmem/Planning/TextFile.h"
 #include "llmmem/Planning/Verify.h"
 #include "gtest/gtest.h"
+#include <cstdlib>
 
 using namespace llmmem::planning;
 
@@ -81,6 +84,49 @@ TEST(PlaceSteps, RandomSchedulesVerify) {
     }
   }
 }
+
+TEST(Pack, ExampleOfMiniMalloc) {
+  const std::vector<Buffer> buffers = {{0, 3, 4}, {3, 9, 4}, {0, 9, 4}, {9, 21, 4}, {0, 21, 4}};
+  const Packing packing = pack(buffers, {});
+  expectPacked(buffers, packing);
+  EXPECT_EQ(packing.arena, 12);
+}
+
+/// LLMMEM_DATA names the folder of instances that are not part of this repository.
+class PackData : public testing::TestWithParam<std::pair<const char *, int64_t>> {};
+
+TEST_P(PackData, MeetsItsCapacity) {
+  const char *data = std::getenv("LLMMEM_DATA");
+  if (!data)
+    GTEST_SKIP() << "LLMMEM_DATA is not set";
+  auto file = readTextFile(std::string(data) + "/" + GetParam().first);
+  ASSERT_TRUE(static_cast<bool>(file)) << llvm::toString(file.takeError());
+  llvm::Expected<BufferTable> table = parseBufferCsv((*file)->getBuffer());
+  ASSERT_TRUE(static_cast<bool>(table)) << llvm::toString(table.takeError());
+  PackOptions options;
+  options.capacity = GetParam().second;
+  options.work = packWork(10);
+  const Packing packing = pack(table->buffers, options);
+  EXPECT_LE(packing.arena, std::max(GetParam().second, packing.lowerBound));
+}
+
+INSTANTIATE_TEST_SUITE_P(MiniMalloc, PackData,
+                         testing::Values(std::pair("minimalloc/A.1048576.csv", 1048576),
+                                         std::pair("minimalloc/B.1048576.csv", 1048576),
+                                         std::pair("minimalloc/C.1048576.csv", 1039360),
+                                         std::pair("minimalloc/D.1048576.csv", 1048576),
+                                         std::pair("minimalloc/E.1048576.csv", 1048576),
+                                         std::pair("minimalloc/F.1048576.csv", 1048576),
+                                         std::pair("minimalloc/G.1048576.csv", 1048576),
+                                         std::pair("minimalloc/H.1048576.csv", 1048576),
+                                         std::pair("minimalloc/I.1048576.csv", 1048576),
+                                         std::pair("minimalloc/J.1048576.csv", 1048576),
+                                         std::pair("minimalloc/K.1048576.csv", 1048576)));
+// Capacity 0: nothing but the largest live sum will do.
+INSTANTIATE_TEST_SUITE_P(Gemma, PackData,
+                         testing::Values(std::pair("live-ranges/gemma1-2b.csv", 0),
+                                         std::pair("live-ranges/gemma1-7b.csv", 0),
+                                         std::pair("live-ranges/gemma2-9b.csv", 0)));
 
 /// x (8) -> f -> y (8) in place: the two are one buffer.
 TEST(PlaceSteps, InPlaceCountsOnce) {
