@@ -174,7 +174,7 @@ LogicalResult StepBuilder::buildBackward() {
       llm::FillOp::create(builder, loss.getLoc(), loss.getType(), builder.getF64FloatAttr(1.0));
   firstBackward = one.getDefiningOp();
   firstBackward->setAttr(LlmDialect::kPhase, builder.getStringAttr("backward"));
-  firstBackward->setAttr(LlmDialect::kName, builder.getStringAttr(getName(loss) + ".gradient"));
+  firstBackward->setAttr(LlmDialect::kName, builder.getStringAttr("loss.gradient"));
 
   GradientMap gradients;
   SmallVector<Value> wanted;

@@ -1,0 +1,12 @@
+// RUN: llmmem-opt --differentiate --verify-diagnostics %s
+
+// Reverse mode follows one line.
+#training = #llm.training<optimizer = sgd, gradients = transient, beta1 = 0.9 : f64, beta2 = 0.999 : f64, eps = 1.0e-8 : f64, weight_decay = 0.1 : f64, clip_norm = 0.0 : f64>
+module attributes {llm.training = #training} {
+  // expected-error @+1 {{is not straight-line; a training step needs a body of one block}}
+  func.func @loss(%w: tensor<f32> {llm.role = "param"}) -> tensor<f32> {
+    cf.br ^next
+  ^next:
+    return %w : tensor<f32>
+  }
+}

@@ -1,0 +1,78 @@
+//===- SmallModels.cpp - Models of each family, as small as they can be ----===//
+
+#include "SmallModels.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::test;
+
+static std::string configOf(const std::string &family) {
+  if (family == "gpt2")
+    return R"({"model_type": "gpt2", "activation_function": "gelu_new", "attn_pdrop": 0.0, "embd_pdrop": 0.0,
+      "resid_pdrop": 0.0, "layer_norm_epsilon": 1e-2, "n_embd": 8, "n_head": 2, "n_inner": 12, "n_layer": 2,
+      "n_positions": 6, "torch_dtype": "float32", "vocab_size": 11})";
+  std::string common = R"("hidden_act": "silu", "hidden_size": 8, "intermediate_size": 12,
+      "max_position_embeddings": 6, "num_attention_heads": 2, "num_hidden_layers": 2, "num_key_value_heads": 1,
+      "rms_norm_eps": 1e-2, "rope_theta": 100.0, "torch_dtype": "float32", "vocab_size": 11, "attention_dropout": 0.0, )";
+  if (family == "llama")
+    return "{" + common +
+           R"("model_type": "llama", "attention_bias": false, "mlp_bias": false, "rope_scaling": null,
+      "tie_word_embeddings": false})";
+  if (family == "mistral")
+    return "{" + common +
+           R"("model_type": "mistral", "sliding_window": 3, "tie_word_embeddings": false})";
+  return "{" + common +
+         R"("model_type": "qwen2", "use_sliding_window": false, "tie_word_embeddings": true})";
+}
+
+OwningOpRef<ModuleOp> test::importSmallModel(const std::string &family,
+                                             const importer::ImportOptions &options) {
+  llvm::Expected<std::unique_ptr<importer::Model>> model =
+      importer::readModel(configOf(family), family + ".json", options);
+  if (!model) {
+    ADD_FAILURE() << llvm::toString(model.takeError());
+    return nullptr;
+  }
+  llvm::Expected<OwningOpRef<ModuleOp>> module =
+      importer::buildModule(testContext(), **model, options);
+  if (!module) {
+    ADD_FAILURE() << llvm::toString(module.takeError());
+    return nullptr;
+  }
+  return std::move(*module);
+}
+
+static Numbers numbersFor(const StepArgument &info, unsigned number, double learningRate) {
+  int64_t count = info.type.getNumElements();
+  Numbers numbers = someNumbers(count, number);
+  if (info.name == "learning_rate")
+    return {learningRate};
+  if (info.name == "step")
+    return {1};
+  if (info.role == "seed")
+    return {17, 4};
+  if (info.role == "optimizer_state")
+    return Numbers(count, 0.0);
+  if (info.role == "input")
+    for (int64_t i = 0; i < count; ++i)
+      numbers[i] =
+          info.name == "targets" && i % 5 == 4 ? -100 : (3 * i + 1 + count % 7) * (i + 2) % 11;
+  bool scales =
+      info.role == "param" && info.type.getRank() == 1 && StringRef(info.name).ends_with(".weight");
+  if (info.role == "param")
+    for (double &x : numbers)
+      x = x / 2 + (scales ? 1.0 : 0.0);
+  return numbers;
+}
+
+std::vector<Numbers> test::argumentsOf(const Program &step, double learningRate) {
+  std::vector<Numbers> arguments;
+  for (auto [number, info] : llvm::enumerate(step.step().arguments()))
+    arguments.push_back(numbersFor(info, number, learningRate));
+  // A master copy starts as its parameter.
+  for (auto [number, info] : llvm::enumerate(step.step().arguments()))
+    if (StringRef name = info.name; name.consume_back(".master"))
+      arguments[number] = arguments[step.argument(name)];
+  return arguments;
+}
