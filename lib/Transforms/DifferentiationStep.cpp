@@ -58,6 +58,16 @@ static LogicalResult checkScalarLoss(func::FuncOp loss) {
   return success();
 }
 
+/// A donated argument ends at its update, so no result can be the argument as it was.
+static LogicalResult checkResults(func::FuncOp loss) {
+  for (Value result : loss.getBody().front().getTerminator()->getOperands())
+    if (auto argument = dyn_cast<BlockArgument>(result); argument && getRole(argument) == "param")
+      return emitError(loss.getLoc()) << "returns parameter '" << getName(argument)
+                                      << "' as it is, and the update overwrites it; return what is "
+                                         "computed from it, or leave it out";
+  return success();
+}
+
 static bool isTrainable(RankedTensorType type) {
   Type element = type.getElementType();
   return element.isBF16() || element.isF32() || element.isF64();
@@ -253,7 +263,7 @@ FailureOr<func::FuncOp> StepBuilder::build(ArrayRef<unsigned> parameterNumbers) 
 
 FailureOr<func::FuncOp> llmmem::buildTrainingStep(func::FuncOp loss, llm::TrainingAttr training,
                                                   StringRef name) {
-  if (failed(checkBody(loss)) || failed(checkScalarLoss(loss)))
+  if (failed(checkBody(loss)) || failed(checkScalarLoss(loss)) || failed(checkResults(loss)))
     return failure();
   FailureOr<SmallVector<unsigned>> parameters = findParameters(loss);
   if (failed(parameters))

@@ -49,7 +49,7 @@ llvm::FailureOr<mlir::func::FuncOp> buildGradientFunction(mlir::func::FuncOp fun
 /// Builds, after `loss`, the training step of it; `loss` stays as it is.
 ///
 /// Requires: the first result of `loss` is a scalar of floats; arguments with `llm.role = "param"`;
-/// straight-line ops and static shapes. The step takes
+/// straight-line ops and static shapes; no result is a parameter itself. The step takes
 ///   the arguments of `loss`; `learning_rate` (f32, or f64 beside an f64 loss) and `step` (i32,
 ///   counted from 1); for each parameter its state: under AdamW `first_moment` and `second_moment`
 ///   (f32; f64 beside f64), and for bf16 a `master` in f32; its `gradient` where gradients are
