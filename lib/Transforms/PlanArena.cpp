@@ -20,6 +20,8 @@ static planning::Plan placeInOrder(const planning::Problem &problem) {
   options.alignment = problem.alignment;
   if (problem.budget)
     options.capacity = *problem.budget - problem.residentBytes();
+  // No less search than the planner had when it found that the schedule fits; it ends where it does.
+  options.work = planning::packWork(problem.budget ? 10.0 : 0.02);
   planning::placeSteps(problem, plan, options);
   return plan;
 }
