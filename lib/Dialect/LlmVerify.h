@@ -39,6 +39,10 @@ llvm::LogicalResult expectStatistic(mlir::Operation *op, llvm::StringRef name, m
 /// 0 <= p < 1, and a seed where p > 0.
 llvm::LogicalResult expectDropout(mlir::Operation *op, double p, mlir::Value seed);
 
+/// `number` is finite and at least `least`; `name` is the attribute it stands in.
+llvm::LogicalResult expectAtLeast(mlir::Operation *op, llvm::StringRef name,
+                                  const llvm::APFloat &number, double least);
+
 /// `into`, where there is one, has the type of the result.
 llvm::LogicalResult expectInto(mlir::Operation *op, mlir::Value into, mlir::Value result);
 

@@ -2,6 +2,7 @@
 
 #include "LlmVerify.h"
 #include "mlir/IR/Diagnostics.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace llmmem;
@@ -28,6 +29,13 @@ struct Heads {
       return success();
     return op->emitOpError() << "has " << heads << " heads and " << kvHeads
                              << " key/value heads; the second must divide the first";
+  }
+
+  LogicalResult expectScale(const llvm::APFloat &scale) const {
+    if (scale.isFinite())
+      return success();
+    return op->emitOpError() << "has scale " << scale.convertToDouble()
+                             << ", expected a finite number";
   }
 
   /// `wide` holds all heads, `narrow` the key/value heads; they agree on batch, seq and head size.
@@ -61,6 +69,7 @@ LogicalResult verifyFused(AttentionLike op, Value out, Value lse) {
   Value q = op.getQ();
   if (failed(shapes.verifyPair("q", q, "k", op.getK())) ||
       failed(shapes.verifyPair("q", q, "v", op.getV())) ||
+      failed(shapes.expectScale(op.getScale())) ||
       failed(expectDropout(op, op.getP().convertToDouble(), op.getSeed())))
     return failure();
   if (op.getWindow() && static_cast<int64_t>(*op.getWindow()) <= 0)
@@ -73,6 +82,20 @@ LogicalResult verifyFused(AttentionLike op, Value out, Value lse) {
 }
 } // namespace
 
+/// The interpolation divides by all of them, and by the difference of the frequencies.
+static LogicalResult verifyScaling(Operation *op, RopeScalingAttr scaling) {
+  if (!scaling)
+    return success();
+  double factor = scaling.getFactor().getValueAsDouble();
+  double low = scaling.getLowFreqFactor().getValueAsDouble();
+  double high = scaling.getHighFreqFactor().getValueAsDouble();
+  if (factor > 0.0 && low > 0.0 && high > low && std::isfinite(factor) && std::isfinite(high) &&
+      scaling.getOriginalMaxPosition() > 0)
+    return success();
+  return op->emitOpError("needs a scaling of positive numbers with high_freq_factor above "
+                         "low_freq_factor");
+}
+
 LogicalResult RopeOp::verify() {
   int64_t heads = getHeads();
   if (heads <= 0)
@@ -82,9 +105,9 @@ LogicalResult RopeOp::verify() {
     return failure();
   if ((lastDim(getX()) / heads) % 2 != 0)
     return emitOpError() << "has head size " << lastDim(getX()) / heads << ", expected an even one";
-  if (!(getTheta().convertToDouble() > 0.0))
+  if (!getTheta().isFinite() || !(getTheta().convertToDouble() > 0.0))
     return emitOpError("needs a positive theta");
-  return success();
+  return verifyScaling(*this, getScalingAttr());
 }
 
 LogicalResult AttentionOp::verify() { return verifyFused(*this, getOut(), getLse()); }
@@ -93,7 +116,8 @@ LogicalResult AttentionGradOp::verify() { return verifyFused(*this, getOut(), ge
 
 LogicalResult AttentionScoresOp::verify() {
   Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
-  if (failed(shapes.verifyPair("q", getQ(), "k", getK())))
+  if (failed(shapes.verifyPair("q", getQ(), "k", getK())) ||
+      failed(shapes.expectScale(getScale())))
     return failure();
   return shapes.verifyScores("scores", getScores(), getQ());
 }
@@ -110,14 +134,16 @@ LogicalResult CausalMaskOp::verify() {
 
 LogicalResult AttentionValuesOp::verify() {
   Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
-  if (failed(shapes.verifyPair("out", getOut(), "values", getValues())))
+  if (failed(shapes.verifyPair("out", getOut(), "values", getValues())) ||
+      failed(shapes.expectScale(getScale())))
     return failure();
   return shapes.verifyScores("probabilities", getProbabilities(), getOut());
 }
 
 LogicalResult AttentionValuesTransposedOp::verify() {
   Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
-  if (failed(shapes.verifyPair("x", getX(), "out", getOut())))
+  if (failed(shapes.verifyPair("x", getX(), "out", getOut())) ||
+      failed(shapes.expectScale(getScale())))
     return failure();
   return shapes.verifyScores("probabilities", getProbabilities(), getX());
 }

@@ -62,6 +62,14 @@ LogicalResult llm::expectDropout(Operation *op, double p, Value seed) {
   return success();
 }
 
+LogicalResult llm::expectAtLeast(Operation *op, StringRef name, const llvm::APFloat &number,
+                                 double least) {
+  if (number.isFinite() && number.convertToDouble() >= least)
+    return success();
+  return op->emitOpError() << "has " << name << " " << number.convertToDouble()
+                           << ", expected a finite number of at least " << least;
+}
+
 LogicalResult llm::expectInto(Operation *op, Value into, Value result) {
   if (!into || into.getType() == result.getType())
     return success();
@@ -117,6 +125,7 @@ LogicalResult AddPositionsOp::verify() {
 
 LogicalResult LayerNormOp::verify() {
   if (failed(expectRank(*this, "x", getX(), 1)) ||
+      failed(expectAtLeast(*this, "eps", getEps(), 0.0)) ||
       failed(expectSameElement(*this, {getX(), getWeight(), getBias()})) ||
       failed(expectShape(*this, "weight", getWeight(), {lastDim(getX())})) ||
       failed(expectShape(*this, "bias", getBias(), {lastDim(getX())})) ||
@@ -127,6 +136,7 @@ LogicalResult LayerNormOp::verify() {
 
 LogicalResult RmsNormOp::verify() {
   if (failed(expectRank(*this, "x", getX(), 1)) ||
+      failed(expectAtLeast(*this, "eps", getEps(), 0.0)) ||
       failed(expectSameElement(*this, {getX(), getWeight()})) ||
       failed(expectShape(*this, "weight", getWeight(), {lastDim(getX())})))
     return failure();

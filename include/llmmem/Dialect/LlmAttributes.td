@@ -69,11 +69,18 @@ def Llm_Float : AnyTypeOf<[BF16, F32, F64]>;
 // Element types of statistics and losses: f32 beside bf16 and f32, f64 beside f64.
 def Llm_Wide : AnyTypeOf<[F32, F64]>;
 
-def Llm_Tensor : StaticShapeTensorOf<[Llm_Float]>;
-def Llm_WideTensor : StaticShapeTensorOf<[Llm_Wide]>;
-def Llm_Ids : StaticShapeTensorOf<[I32]>;
-def Llm_Mask : StaticShapeTensorOf<[I8]>;
-def Llm_Seed : StaticShapeTensorOf<[I32]>; // tensor<2xi32>: the key of Philox4x32-10
+// An empty dimension has nothing to compute, and rows, heads and means divide by dimensions.
+def HasNoEmptyDimension : CPred<"!::llvm::is_contained(::llvm::cast<::mlir::ShapedType>($_self).getShape(), 0)">;
+class Llm_TensorOf<Type element> : RankedTensorOf<[element], [HasStaticShapePred, HasNoEmptyDimension],
+    "statically shaped tensor without empty dimensions">;
+
+def Llm_Tensor : Llm_TensorOf<Llm_Float>;
+def Llm_Rows : RankedTensorOf<[Llm_Float], [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
+    "statically shaped tensor of at least one dimension, none empty,">; // normalised along the last
+def Llm_WideTensor : Llm_TensorOf<Llm_Wide>;
+def Llm_Ids : Llm_TensorOf<I32>;
+def Llm_Mask : Llm_TensorOf<I8>;
+def Llm_Seed : Llm_TensorOf<I32>; // tensor<2xi32>: the key of Philox4x32-10
 def Llm_Scalar : TensorRankOf<[Llm_Wide], [0]>;
 
 #endif // LLMMEM_DIALECT_LLMATTRIBUTES

@@ -199,8 +199,8 @@ def Llm_SoftmaxGradOp : Llm_Op<"softmax_grad", [Cost, BuffersInPlace, AllTypesMa
     %dx = llm.softmax_grad %y, %dy : tensor<8x12x1024x1024xbf16>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$y, Llm_Tensor:$dy);
-  let results = (outs Llm_Tensor:$dx);
+  let arguments = (ins Llm_Rows:$y, Llm_Rows:$dy);
+  let results = (outs Llm_Rows:$dx);
   let assemblyFormat = "$y `,` $dy attr-dict `:` type($dx)";
 }
 

@@ -38,6 +38,9 @@ def LlmDialect : Dialect {
   }];
   let hasConstantMaterializer = 0;
   let useDefaultAttributePrinterParser = 1;
+  // A misspelt phase or role would silently change what a plan counts.
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     static constexpr llvm::StringLiteral kRole = "llm.role";
     static constexpr llvm::StringLiteral kName = "llm.name";

@@ -189,8 +189,8 @@ def Llm_SoftmaxOp : Llm_Op<"softmax", [Cost, Differentiable, BuffersInPlace, All
     %p = llm.softmax %m : tensor<8x12x1024x1024xbf16>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x);
-  let results = (outs Llm_Tensor:$y);
+  let arguments = (ins Llm_Rows:$x);
+  let results = (outs Llm_Rows:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 

@@ -1,0 +1,49 @@
+// The printed form of every op of LlmUpdateOps.td, read again: the examples of its descriptions, and each optional part.
+// RUN: llmmem-opt %s | llmmem-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @global_norm(
+// CHECK: llm.global_norm %arg0, %arg1 : (tensor<768x3072xbf16>, tensor<3072xbf16>) -> tensor<f32>
+func.func @global_norm(%dw: tensor<768x3072xbf16>, %db: tensor<3072xbf16>) {
+  %norm = llm.global_norm %dw, %db : (tensor<768x3072xbf16>, tensor<3072xbf16>) -> tensor<f32>
+  return
+}
+
+// CHECK-LABEL: func.func @adamw(
+// CHECK: llm.adamw %arg0, %arg1, %arg2, %arg3, %arg4, %arg5 master(%arg6) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, weight_decay = 1.000000e-01 : f64}
+// CHECK-SAME: : (tensor<768xbf16>, tensor<768xbf16>, tensor<768xf32>, tensor<768xf32>, tensor<f32>, tensor<i32>, tensor<768xf32>) -> (tensor<768xbf16>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>)
+func.func @adamw(%p: tensor<768xbf16>, %g: tensor<768xbf16>, %m: tensor<768xf32>, %v: tensor<768xf32>, %lr:
+  tensor<f32>, %step: tensor<i32>, %w: tensor<768xf32>) {
+  %p1, %m1, %v1, %w1 = llm.adamw %p, %g, %m, %v, %lr, %step master(%w) {beta1 = 0.9 : f64, beta2 = 0.999 : f64, eps =
+    1.0e-8 : f64, weight_decay = 0.1 : f64} : (tensor<768xbf16>, tensor<768xbf16>, tensor<768xf32>, tensor<768xf32>,
+    tensor<f32>, tensor<i32>, tensor<768xf32>) -> (tensor<768xbf16>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @sgd(
+// CHECK: llm.sgd %arg0, %arg1, %arg2 {weight_decay = 0.000000e+00 : f64}
+// CHECK-SAME: : (tensor<768xf32>, tensor<768xf32>, tensor<f32>) -> tensor<768xf32>
+func.func @sgd(%p: tensor<768xf32>, %g: tensor<768xf32>, %lr: tensor<f32>) {
+  %p1 = llm.sgd %p, %g, %lr {weight_decay = 0.0 : f64} : (tensor<768xf32>, tensor<768xf32>, tensor<f32>) ->
+    tensor<768xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @adamw_2(
+// CHECK: llm.adamw %arg0, %arg1, %arg2, %arg3, %arg4, %arg5 norm(%arg6) {beta1 = 9.000000e-01 : f64, beta2 = 0.98999999999999999 : f64, clip_norm = 1.000000e+00 : f64, eps = 1.000000e-08 : f64, weight_decay = 0.000000e+00 : f64}
+// CHECK-SAME: : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<i32>, tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+func.func @adamw_2(%p: tensor<8xf32>, %g: tensor<8xf32>, %m: tensor<8xf32>, %v: tensor<8xf32>, %lr: tensor<f32>,
+  %step: tensor<i32>, %n: tensor<f32>) {
+  %p1, %m1, %v1 = llm.adamw %p, %g, %m, %v, %lr, %step norm(%n) {beta1 = 0.9 : f64, beta2 = 0.99 : f64, eps = 1.0e-8 :
+    f64, weight_decay = 0.0 : f64, clip_norm = 1.0 : f64} : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>,
+    tensor<f32>, tensor<i32>, tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @sgd_2(
+// CHECK: llm.sgd %arg0, %arg1, %arg2 norm(%arg3) {clip_norm = 1.000000e+00 : f64, weight_decay = 1.000000e-01 : f64}
+// CHECK-SAME: : (tensor<8xf64>, tensor<8xf64>, tensor<f64>, tensor<f64>) -> tensor<8xf64>
+func.func @sgd_2(%p: tensor<8xf64>, %g: tensor<8xf64>, %lr: tensor<f64>, %n: tensor<f64>) {
+  %p1 = llm.sgd %p, %g, %lr norm(%n) {weight_decay = 0.1 : f64, clip_norm = 1.0 : f64} : (tensor<8xf64>,
+    tensor<8xf64>, tensor<f64>, tensor<f64>) -> tensor<8xf64>
+  return
+}
