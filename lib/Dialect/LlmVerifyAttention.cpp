@@ -116,8 +116,7 @@ LogicalResult AttentionGradOp::verify() { return verifyFused(*this, getOut(), ge
 
 LogicalResult AttentionScoresOp::verify() {
   Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
-  if (failed(shapes.verifyPair("q", getQ(), "k", getK())) ||
-      failed(shapes.expectScale(getScale())))
+  if (failed(shapes.verifyPair("q", getQ(), "k", getK())) || failed(shapes.expectScale(getScale())))
     return failure();
   return shapes.verifyScores("scores", getScores(), getQ());
 }

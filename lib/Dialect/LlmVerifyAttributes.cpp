@@ -22,9 +22,8 @@ static LogicalResult expectWord(Operation *op, NamedAttribute attribute,
   auto text = dyn_cast<StringAttr>(attribute.getValue());
   if (text && llvm::is_contained(words, text.getValue()))
     return success();
-  return op->emitError() << "'" << attribute.getName().getValue() << "' is "
-                         << attribute.getValue() << ", expected one of "
-                         << llvm::join(words, ", ");
+  return op->emitError() << "'" << attribute.getName().getValue() << "' is " << attribute.getValue()
+                         << ", expected one of " << llvm::join(words, ", ");
 }
 
 LogicalResult LlmDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {

@@ -40,6 +40,4 @@ LogicalResult AdamWOp::verify() {
   return expectStatistic(*this, "new_master", getNewMaster(), shape, getParam());
 }
 
-LogicalResult SGDOp::verify() {
-  return verifyClip(*this, getClipNorm(), getNorm());
-}
+LogicalResult SGDOp::verify() { return verifyClip(*this, getClipNorm(), getNorm()); }
