@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../lib/Runtime/Runtime.h"
+#include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Execution/TrainingRun.h"
 #include "llmmem/Planning/TextFile.h"
@@ -179,6 +180,10 @@ static int runFile(mlir::MLIRContext &context) {
   mlir::func::FuncOp function = findStep(*module);
   if (!function)
     return fail("'" + inputFile + "' has no function @step");
+  // A plan may have been edited, or made by other hands: offsets that overlap would run and be
+  // wrong.
+  if (function->hasAttr(llm::LlmDialect::kArena) && failed(verifyPlan(function)))
+    return 1;
 
   CompiledStep::Options options;
   options.function = function.getName().str();
