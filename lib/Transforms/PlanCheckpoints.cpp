@@ -11,6 +11,7 @@
 #include "llmmem/Planning/TextFile.h"
 #include "llmmem/Transforms/Checkpoints.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -115,6 +116,24 @@ static std::string sizeText(int64_t bytes) {
   return planning::formatByteSize(bytes) + " (" + std::to_string(bytes) + " bytes)";
 }
 
+/// What is held throughout, by role: mostly the larger part, and no plan can shrink it.
+static void explainResidents(func::FuncOp step, const ExtractedProblem &extracted,
+                             InFlightDiagnostic &diagnostic) {
+  const planning::Problem &problem = extracted.problem;
+  llvm::MapVector<StringRef, std::pair<int64_t, std::string>> byRole;
+  for (ValueIndex index = 0; index < static_cast<ValueIndex>(problem.values.size()); ++index) {
+    auto argument = dyn_cast_or_null<BlockArgument>(extracted.values[index]);
+    if (!argument || !problem.values[index].resident)
+      continue;
+    auto &[bytes, advice] = byRole[getRole(argument)];
+    bytes += problem.values[index].bytes;
+    advice = adviceFor(problem, index, argument);
+  }
+  for (auto &[role, entry] : byRole)
+    diagnostic.attachNote(step.getLoc())
+        << "resident '" << role << "' holds " << sizeText(entry.first) << "; " << entry.second;
+}
+
 /// Says, where the budget fails: the least that a plan was found for, the proved bound, and what is
 /// held there.
 static void explainFailure(func::FuncOp step, const CheckpointRequest &request,
@@ -131,8 +150,10 @@ static void explainFailure(func::FuncOp step, const CheckpointRequest &request,
              << request.policy << "': least peak found " << sizeText(outcome.leastPeak)
              << ", which needs a budget of " << outcome.leastBudget
              << " bytes; proved lower bound on the peak " << sizeText(plan.peakLowerBound);
-  if (!plan.witness)
+  if (!plan.witness) {
+    explainResidents(step, extracted, diagnostic);
     return;
+  }
   diagnostic.attachNote(where->getLoc())
       << plan.witness->why << "; resident bytes " << sizeText(problem.residentBytes());
   size_t shown = 0;
@@ -146,6 +167,7 @@ static void explainFailure(func::FuncOp step, const CheckpointRequest &request,
         << "'" << problem.values[index].name << "' holds " << sizeText(problem.values[index].bytes)
         << "; " << adviceFor(problem, index, value);
   }
+  explainResidents(step, extracted, diagnostic);
 }
 
 /// The least that can be promised instead: the fixed policy's own plan, or the least peak of any.
