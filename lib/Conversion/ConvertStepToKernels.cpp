@@ -279,15 +279,18 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
   static LogicalResult checkTypes(func::FuncOp step) {
     auto isStatic = [](Type type) {
       auto tensor = dyn_cast<RankedTensorType>(type);
-      return tensor && tensor.hasStaticShape() && tensor.getElementType().isIntOrFloat();
+      return tensor && tensor.hasStaticShape() && !llvm::is_contained(tensor.getShape(), 0) &&
+             tensor.getElementType().isIntOrFloat();
     };
     if (!llvm::all_of(step.getArgumentTypes(), isStatic) ||
         !llvm::all_of(step.getResultTypes(), isStatic))
-      return step.emitError("takes or gives something that is not a tensor of static shape");
+      return step.emitError(
+          "takes or gives something that is not a tensor of static shape, or is empty");
     for (Operation &op : step.getBody().front().without_terminator())
       if (!llvm::all_of(op.getOperandTypes(), isStatic) ||
           !llvm::all_of(op.getResultTypes(), isStatic))
-        return op.emitOpError("reads or writes something that is not a tensor of static shape");
+        return op.emitOpError(
+            "reads or writes something that is not a tensor of static shape, or is empty");
     return success();
   }
 };

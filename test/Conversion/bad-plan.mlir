@@ -59,3 +59,10 @@ func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> attributes {llm.arena = 256 
   %y = arith.addf %x, %x {llm.offsets = array<i64: 0>} : tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// -----
+
+// expected-error@+1 {{takes or gives something that is not a tensor of static shape, or is empty}}
+func.func @step(%x: tensor<2x0xf32>) -> tensor<2x0xf32> attributes {llm.arena = 256 : i64} {
+  return %x : tensor<2x0xf32>
+}
