@@ -21,7 +21,8 @@ def main():
         sys.exit("check-exit: a refusal without a message is none; say what it should mention")
     with tempfile.TemporaryDirectory() as out:
         command = [word.replace("@OUT", out) for word in command]
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                              timeout=300)
         left = sorted(os.listdir(out))
     faults = []
     if done.returncode != code:
