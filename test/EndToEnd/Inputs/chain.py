@@ -1,0 +1,66 @@
+"""The chain of tools as functions: each runs one tool and stops the test, with its command, where it fails."""
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+
+def stop(message):
+    sys.exit("failed: " + message)
+
+
+def run(*command):
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        stop("exit %d of %s\n%s" % (result.returncode, shlex.join(command), result.stderr))
+    return result.stdout
+
+
+def import_model(config, model, *flags):
+    run("llmmem-import", config, *flags, "-o", model)
+
+
+def plan(model, step, *flags):
+    """Plans a step and returns its memory report."""
+    run("llmmem-opt", model, *flags, "--memory-report-json=" + step + ".json", "-o", step)
+    with open(step + ".json") as file:
+        return json.load(file)
+
+
+def needed(report):
+    """What a budget must cover."""
+    return sum(report["resident"].values()) + report["arena"]
+
+
+def spread(least, most, count):
+    """`count` budgets in equal steps, the first at `least`, the last below `most`."""
+    return [least + (most - least) * k // count for k in range(count)]
+
+
+class Training:
+    """What a run printed and wrote: one line a step, the first gradients, the last parameters."""
+
+    def __init__(self, step, *flags, files=None):
+        files = files or step
+        self.parameters, self.gradients = files + ".parameters", files + ".gradients"
+        # One thread: on products this small, more only wait for each other.
+        lines = run("llmmem-run", step, "--json", "--threads", "1", "--save", self.parameters, "--save-gradients",
+                    self.gradients, *flags)
+        self.lines = [json.loads(line) for line in lines.splitlines()]
+
+    def bits(self):
+        """All that must not change: the losses and digests as printed, and both files byte for byte."""
+        numbers = [(line["step"], line["loss"], line["digest"]) for line in self.lines]
+        return {"losses or digests": numbers, "gradients": contents(self.gradients), "parameters": contents(self.parameters)}
+
+
+def contents(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def remove(*paths):
+    for path in paths:
+        if os.path.exists(path):
+            os.remove(path)

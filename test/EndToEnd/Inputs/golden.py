@@ -1,0 +1,69 @@
+"""Runs a golden step of PyTorch's, unplanned and at the least feasible budget, and compares every number.
+
+  golden.py folder golden/FAMILY f32|f64
+
+FAMILY.safetensors holds parameters, ids, losses, gradients, and parameters after three AdamW steps in float64;
+FAMILY.config.json is the model. Prints the largest error of each kind, and last how many numbers were compared.
+"""
+import math
+import os
+import sys
+
+import chain
+import tensors
+
+# Loss; gradients and parameters after three steps, relative to the largest element of their tensor. In float64 the noise
+# of a gradient that is zero becomes a step of its size over Adam's eps, 1e-8.
+ALLOWED = {"f32": (1e-5, 1e-4, 1e-4), "f64": (1e-12, 1e-12, 1e-9)}
+
+
+def left_out(kind, name, dtype):
+    """GPT-2's key bias shifts all scores of a row alike, so its gradient is zero and its step Adam's rounding noise."""
+    if kind == "after3." and dtype == "f32" and name.endswith("attn.c_attn.bias"):
+        return range(32, 64)
+    return ()
+
+
+def compare(golden, training, dtype):
+    """Prints the largest errors and returns how many tensors were compared."""
+    loss_allowed, gradient_allowed, after_allowed = ALLOWED[dtype]
+    losses = [line["loss"] for line in training.lines]
+    worst = max(abs(loss - right) for loss, right in zip(losses, golden["losses"]))
+    print("  loss: %.1e of %.0e" % (worst, loss_allowed))
+    if len(losses) != 3 or not worst <= loss_allowed:
+        chain.stop("the losses are %s, golden %s" % (losses, golden["losses"]))
+    compared = 0
+    kinds = (("grad.", training.gradients, gradient_allowed), ("after3.", training.parameters, after_allowed))
+    for kind, file, allowed in kinds:
+        ours, worst = tensors.read(file), (0.0, "")
+        names = [name[len(kind) :] for name in golden if name.startswith(kind)]
+        if sorted(names) != sorted(ours):
+            chain.stop("the tensors %s are not the golden ones" % sorted(ours))
+        for name in names:
+            error = tensors.relative_error(ours[name], golden[kind + name], left_out(kind, name, dtype))
+            if math.isnan(error) or error > allowed:
+                chain.stop("%s%s: error %.1e, allowed %.0e" % (kind, name, error, allowed))
+            worst, compared = max(worst, (error, name)), compared + 1
+        print("  %s*: %.1e of %.0e, at %s" % (kind, worst[0], allowed, worst[1]))
+    return compared
+
+
+def main(folder, family, dtype):
+    os.makedirs(folder, exist_ok=True)
+    model, ids = os.path.join(folder, "model.mlir"), os.path.join(folder, "ids")
+    golden = tensors.read(family + ".safetensors")
+    with open(ids, "w") as file:
+        print(*golden["input_ids"], file=file)
+    chain.import_model(family + ".config.json", model, "--batch", "2", "--seq", "16", "--dtype", dtype)
+    compared = 0
+    for flag in ("--checkpoint-policy=none", "--checkpoint-budget=min"):
+        step = os.path.join(folder, flag.rpartition("=")[2] + ".mlir")
+        report = chain.plan(model, step, flag)
+        print("%s: %d ops recomputed" % (flag, report["recompute"]["ops"]))
+        # PyTorch's AdamW, whose learning rate the golden steps took: 1e-3.
+        flags = ["--tokens", ids, "--steps", "3", "--lr", "1e-3", "--load", family + ".safetensors"]
+        compared += compare(golden, chain.Training(step, *flags), dtype)
+    print("%d tensors agree" % compared)
+
+
+main(*sys.argv[1:])
