@@ -1,4 +1,6 @@
-"""Hands the problem and the plan of every policy to `llmmem-plan --check`: check.py folder config.json [flags of import]
+"""Hands the problem and the plan of every policy to `llmmem-plan --check`.
+
+  check.py folder config.json [flags of llmmem-import]
 
 A plan whose peak is understated by a byte must be refused.
 """

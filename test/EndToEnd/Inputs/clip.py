@@ -1,4 +1,7 @@
-"""Measures how far one step of SGD moves the parameters under --clip-norm: clip.py folder text config.json [flags of import]"""
+"""Measures how far one step of SGD moves the parameters under --clip-norm.
+
+  clip.py folder text config.json [flags of llmmem-import]
+"""
 import math
 import os
 import sys

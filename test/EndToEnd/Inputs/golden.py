@@ -12,8 +12,8 @@ import sys
 import chain
 import tensors
 
-# Loss; gradients and parameters after three steps, relative to the largest element of their tensor. In float64 the noise
-# of a gradient that is zero becomes a step of its size over Adam's eps, 1e-8.
+# Loss; gradients and parameters after three steps, relative to the largest element of their tensor. In float64 the
+# noise of a gradient that is zero becomes a step of its size over Adam's eps, 1e-8.
 ALLOWED = {"f32": (1e-5, 1e-4, 1e-4), "f64": (1e-12, 1e-12, 1e-9)}
 
 

@@ -1,4 +1,6 @@
-"""Trains a small model on text, unplanned and at the least feasible budget: learns.py folder text config.json [flags of import]
+"""Trains a small model on text, unplanned and at the least feasible budget.
+
+  learns.py folder text config.json [flags of llmmem-import]
 
 The losses must have the same digits at every step, begin at what knowing nothing gives, and fall.
 """
