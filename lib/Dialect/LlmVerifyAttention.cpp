@@ -63,6 +63,14 @@ struct Heads {
   }
 };
 
+/// Kernels add positions to it. One that sees every key is left out instead.
+LogicalResult verifyWindow(Operation *op, std::optional<uint64_t> window) {
+  if (!window || (*window >= 1 && *window <= INT32_MAX))
+    return success();
+  return op->emitOpError() << "has a window of " << static_cast<int64_t>(*window)
+                           << ", expected 1 to " << INT32_MAX;
+}
+
 template <typename AttentionLike>
 LogicalResult verifyFused(AttentionLike op, Value out, Value lse) {
   Heads shapes{op, static_cast<int64_t>(op.getHeads()), static_cast<int64_t>(op.getKvHeads())};
@@ -72,8 +80,8 @@ LogicalResult verifyFused(AttentionLike op, Value out, Value lse) {
       failed(shapes.expectScale(op.getScale())) ||
       failed(expectDropout(op, op.getP().convertToDouble(), op.getSeed())))
     return failure();
-  if (op.getWindow() && static_cast<int64_t>(*op.getWindow()) <= 0)
-    return op.emitOpError("has a window that is not positive");
+  if (failed(verifyWindow(op, op.getWindow())))
+    return failure();
   if (out.getType() != q.getType())
     return op.emitOpError() << "'out' has type " << out.getType() << ", expected that of q, "
                             << q.getType();
@@ -126,9 +134,7 @@ LogicalResult CausalMaskOp::verify() {
   if (shape.size() != 4 || shape[2] != shape[3])
     return emitOpError() << "'scores' has shape [" << shape
                          << "], expected [batch, heads, seq, seq]";
-  if (getWindow() && static_cast<int64_t>(*getWindow()) <= 0)
-    return emitOpError("has a window that is not positive");
-  return success();
+  return verifyWindow(*this, getWindow());
 }
 
 LogicalResult AttentionValuesOp::verify() {

@@ -80,7 +80,7 @@ func.func @f(%s: tensor<f32>) {
 // -----
 
 func.func @f(%s: tensor<1x2x4x4xf32>) {
-  // expected-error @below {{has a window that is not positive}}
+  // expected-error @below {{has a window of -1, expected 1 to 2147483647}}
   %0 = llm.causal_mask %s {fill = 0.0 : f64, window = -1 : i64} : tensor<1x2x4x4xf32>
   return
 }

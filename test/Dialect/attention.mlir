@@ -138,7 +138,7 @@ func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>
 // -----
 
 func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>) {
-  // expected-error @below {{has a window that is not positive}}
+  // expected-error @below {{has a window of 0, expected 1 to 2147483647}}
   %0:2 = llm.attention %q, %k, %v {heads = 2 : i64, kv_heads = 1 : i64, scale = 0.5 : f64, window = 0 : i64} :
     (tensor<1x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x8xf32>, tensor<1x2x4xf32>)
   return
@@ -147,8 +147,17 @@ func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>
 // -----
 
 func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>) {
-  // expected-error @below {{has a window that is not positive}}
+  // expected-error @below {{has a window of -3, expected 1 to 2147483647}}
   %0:2 = llm.attention %q, %k, %v {heads = 2 : i64, kv_heads = 1 : i64, scale = 0.5 : f64, window = -3 : i64} :
+    (tensor<1x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x8xf32>, tensor<1x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>) {
+  // expected-error @below {{has a window of 2147483648, expected 1 to 2147483647}}
+  %0:2 = llm.attention %q, %k, %v {heads = 2 : i64, kv_heads = 1 : i64, scale = 0.5 : f64, window = 2147483648 : i64} :
     (tensor<1x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x8xf32>, tensor<1x2x4xf32>)
   return
 }
@@ -226,7 +235,7 @@ func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>
 
 func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>, %o: tensor<1x4x8xf32>, %l:
   tensor<1x2x4xf32>, %d: tensor<1x4x8xf32>) {
-  // expected-error @below {{has a window that is not positive}}
+  // expected-error @below {{has a window of 0, expected 1 to 2147483647}}
   %0:3 = llm.attention_grad %q, %k, %v, %o, %l, %d {heads = 2 : i64, kv_heads = 1 : i64, scale = 0.5 : f64, window =
     0 : i64} : (tensor<1x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1x4x8xf32>, tensor<1x2x4xf32>,
     tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>)
