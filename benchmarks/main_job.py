@@ -4,7 +4,7 @@
 GPT-2 124M and Llama-3-8B over every policy and ten budgets, from the least that a plan was found for to what
 keeping everything takes; then Llama-3-70B and Llama-3.1-405B for the time and memory of planning itself. Exits
 with 1 where a promise is broken: a plan over its budget, more budget that costs more, an arena a hundredth larger
-than what lives in it, a large model that takes 10 seconds or 2 GiB to plan.
+than what lives in it, a large model that takes 10 processor seconds or 2 GiB to plan.
 """
 
 import argparse
@@ -47,6 +47,8 @@ class Plan:
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             self.seconds = time.monotonic() - start
+            # One thread plans: these are the seconds of a machine that does nothing else.
+            self.processor_seconds = usage.ru_utime + usage.ru_stime
             self.rss = usage.ru_maxrss * 1024
             if process.returncode:
                 stderr.seek(0)
@@ -73,6 +75,7 @@ class Plan:
                 "proved_percent_time": 100 * least_recompute / report["step"]["time_ns"],
                 "gap_percent": report["certificate"]["gap_percent"], "bound": report["certificate"]["bound"],
                 "planning_seconds": report["planning_seconds"], "process_seconds": self.seconds,
+                "processor_seconds": self.processor_seconds,
                 "process_rss": self.rss}
 
 
@@ -143,10 +146,11 @@ def plan_large(tools, directory, name, model, repeats):
             how = f"--checkpoint-budget={(most + rows[-1]['total']) // 2}"
         runs = [Plan(tools, model, how, directory) for _ in range(repeats)]
         row = {"label": label, **runs[0].figures()}
-        row["process_seconds"] = statistics.median(plan.seconds for plan in runs)
+        for key in ("process_seconds", "processor_seconds"):
+            row[key] = statistics.median(plan.figures()[key] for plan in runs)
         row["process_rss"] = max(plan.rss for plan in runs)
         most = most or runs[0].total
-        check(row["process_seconds"] < MOST_SECONDS, f"{name}, {label}: {row['process_seconds']:.1f} s to plan")
+        check(row["processor_seconds"] < MOST_SECONDS, f"{name}, {label}: {row['processor_seconds']:.1f} s to plan")
         check(row["process_rss"] < MOST_RSS, f"{name}, {label}: {row['process_rss']} bytes to plan")
         if row["budget"]:
             check(row["total"] <= row["budget"], f"{name}, {label}: over its budget")
@@ -175,7 +179,8 @@ def main():
             everything[name] = plan_large(tools, directory, name, model, arguments.repeats)
             print(f"## {name} (bf16, AdamW): planning, whole process\n")
             print_table(everything[name],
-                        COLUMNS[:-1] + [("process s", lambda row: f"{row['process_seconds']:.2f}"),
+                        COLUMNS[:-1] + [("processor s", lambda row: f"{row['processor_seconds']:.2f}"),
+                                        ("wall s", lambda row: f"{row['process_seconds']:.2f}"),
                                         ("most memory GiB", lambda row: f"{row['process_rss'] / 2 ** 30:.3f}")])
     if arguments.json:
         with open(arguments.json, "w") as file:
