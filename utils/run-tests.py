@@ -12,7 +12,7 @@ def run_ctest(build):
     """Counts of every gtest case, which CTest knows one by one."""
     report = os.path.join(build, "ctest.xml")
     subprocess.run(["ctest", "--test-dir", build, "--exclude-regex", "^lit$", "--output-junit", report,
-                    "--output-on-failure", "--progress"], check=False)
+                    "--output-on-failure", "--progress", "--parallel", str(os.cpu_count() or 1)], check=False)
     suite = ElementTree.parse(report).getroot()
     tests, failed = int(suite.get("tests")), int(suite.get("failures"))
     skipped = int(suite.get("skipped", 0)) + int(suite.get("disabled", 0))
@@ -39,6 +39,10 @@ def run_lint(root):
 def main():
     build = os.path.abspath(sys.argv[1])
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    # Third-party data for tests; what needs it is skipped, and counted as such, where it is missing.
+    data = os.path.join(os.path.dirname(root), "shared", "data")
+    if os.path.isdir(data):
+        os.environ.setdefault("LLMMEM_DATA", data)
     counts = [run_lint(root), run_ctest(build), run_lit(build)]
     passed, failed, skipped = (sum(column) for column in zip(*counts))
     if passed == 0:
