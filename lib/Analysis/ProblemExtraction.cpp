@@ -25,7 +25,9 @@ private:
   LogicalResult addResults(Operation &op, planning::Op &entry);
   void addReads(Operation &op, planning::Op &entry);
   void addInPlace(Operation &op, planning::Op &entry);
+  void orderAfter(OpIndex later, OpIndex earlier);
   void addOrderTokens();
+  void guardEarlyUpdates();
   void addKeeps();
   ValueIndex addValue(Value value, int64_t bytes, std::string name);
 
@@ -34,6 +36,7 @@ private:
   const StepStorage &storage;
   const DeviceModel &device;
   ExtractedProblem out;
+  llvm::DenseMap<OpIndex, ValueIndex> tokenOf; // the order token that an op writes
 };
 } // namespace
 
@@ -143,29 +146,67 @@ LogicalResult Extraction::addOp(Operation &op) {
   return success();
 }
 
+/// No order of the ops lets `later` run before `earlier`.
+void Extraction::orderAfter(OpIndex later, OpIndex earlier) {
+  auto [it, inserted] = tokenOf.try_emplace(earlier, 0);
+  if (inserted) {
+    it->second = addValue(Value(), 0, "order");
+    out.problem.ops[earlier].writes.push_back(it->second);
+  }
+  std::vector<ValueIndex> &reads = out.problem.ops[later].reads;
+  if (!llvm::is_contained(reads, it->second))
+    reads.push_back(it->second);
+}
+
 void Extraction::addOrderTokens() {
   // For each argument that is overwritten: who reads it before, in program order.
   llvm::DenseMap<ValueIndex, SmallVector<OpIndex>> readers;
-  llvm::DenseMap<OpIndex, ValueIndex> tokenOf;
   for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index) {
     llvm::SmallSetVector<OpIndex, 8> before;
     for (OpResult result : out.ops[index]->getResults())
       if (BlockArgument argument = storage.getArgument(result))
         for (OpIndex reader : readers[out.indexOf.lookup(argument)])
           before.insert(reader);
-    for (OpIndex reader : before) {
-      auto [it, inserted] = tokenOf.try_emplace(reader, 0);
-      if (inserted) {
-        it->second = addValue(Value(), 0, "order");
-        out.problem.ops[reader].writes.push_back(it->second);
-      }
-      out.problem.ops[index].reads.push_back(it->second);
-    }
+    for (OpIndex reader : before)
+      orderAfter(index, reader);
     for (ValueIndex read : out.problem.ops[index].reads)
       if (out.values[read])
         if (BlockArgument argument = storage.getArgument(out.values[read]))
           readers[out.indexOf.lookup(argument)].push_back(index);
   }
+}
+
+/// Updates inside the backward overwrite parameters that a clone might read again. `differentiate`
+/// puts such an update behind every op that reads what depends on its parameter, so no forward op
+/// needs to run again after it, as long as the backward ops before it neither run again nor come
+/// later: they run once, and the next update waits for them.
+void Extraction::guardEarlyUpdates() {
+  auto overwrites = [&](OpIndex index) {
+    return llvm::any_of(out.ops[index]->getResults(),
+                        [&](Value result) { return storage.getArgument(result) != nullptr; });
+  };
+  auto isBackward = [&](OpIndex index) {
+    return out.problem.ops[index].phase == planning::Phase::Backward;
+  };
+  OpIndex count = out.ops.size(), lastBackward = count;
+  while (lastBackward > 0 && !isBackward(lastBackward - 1))
+    --lastBackward;
+  bool hasEarlyUpdates = false;
+  SmallVector<OpIndex> waitedFor; // since the last early update, that one included
+  for (OpIndex index = 0; index < lastBackward; ++index) {
+    bool isUpdate = out.problem.ops[index].phase == planning::Phase::Update && overwrites(index);
+    if (isUpdate) {
+      for (OpIndex before : waitedFor)
+        orderAfter(index, before);
+      waitedFor.assign(1, index);
+      hasEarlyUpdates = true;
+    } else if (isBackward(index)) {
+      waitedFor.push_back(index);
+    }
+  }
+  for (OpIndex index = 0; hasEarlyUpdates && index < count; ++index)
+    if (isBackward(index))
+      out.problem.ops[index].recompute = false;
 }
 
 void Extraction::addKeeps() {
@@ -184,6 +225,7 @@ LogicalResult Extraction::run(ExtractedProblem &result) {
     if (failed(addOp(op)))
       return failure();
   addOrderTokens();
+  guardEarlyUpdates();
   addKeeps();
   if (llvm::Error error = planning::validateProblem(out.problem))
     return step.emitError() << "cannot be planned: " << llvm::toString(std::move(error));

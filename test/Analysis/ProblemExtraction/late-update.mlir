@@ -1,0 +1,16 @@
+// RUN: llmmem-opt --plan-checkpoints='policy=none emit-problem=%t' %s -o /dev/null
+// RUN: FileCheck --input-file=%t %s
+
+// The update stands last: a backward op before it may run again, and the update waits for who reads %p.
+// CHECK: "name": "order"
+// CHECK: "name": "llm.gelu_grad"
+// CHECK-NOT: "recompute": false
+// CHECK: "name": "llm.sgd"
+// CHECK-SAME: "recompute": false
+func.func @step(%x: tensor<64xf32>, %dy: tensor<64xf32>, %p: tensor<64xf32> {llm.donated = 0 : i64}, %lr: tensor<f32>)
+    -> tensor<64xf32> {
+  %0 = llm.gelu %p {llm.phase = "forward"} : tensor<64xf32>
+  %1 = llm.gelu_grad %0, %dy {llm.phase = "backward"} : tensor<64xf32>
+  %2 = llm.sgd %p, %1, %lr {llm.phase = "update", weight_decay = 0.0 : f64} : (tensor<64xf32>, tensor<64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
