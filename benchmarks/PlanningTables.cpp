@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../unittests/Planning/ChainProblem.h"
+#include "../unittests/Planning/RotorChain.h"
 #include "../unittests/Planning/TransformerProblem.h"
 #include "llmmem/Planning/Planner.h"
 #include "llmmem/Planning/Verify.h"
@@ -100,6 +101,30 @@ static void printChains() {
     }
     outs() << "\n";
   }
+  outs() << "Twelve layers of GPT-3 at 428 units: ours / the recurrence's optimum\n";
+  for (bool canDrop : {false, true}) {
+    test::RotorChain chain = test::gpt3Chain(canDrop);
+    Problem problem = test::makeRotorProblem(chain);
+    int64_t capacity = 428 * test::rotorUnit;
+    Plan made = planFor(problem, PolicyKind::Budget, problem.residentBytes() + capacity);
+    outs() << (canDrop ? "  attention may be dropped  " : "  all of a layer or nothing ")
+           << format("%d/%d\n", int(made.cost), int(test::rotorCost(chain, capacity).value_or(-1)));
+  }
+  int plans = 0, above = 0, below = 0;
+  for (uint32_t seed = 0; seed < 12; ++seed) {
+    test::RotorChain chain = test::randomChain(seed);
+    Problem problem = test::makeRotorProblem(chain);
+    for (int64_t capacity : test::rotorCapacities(chain, 4))
+      if (std::optional<int64_t> theirs = test::rotorCost(chain, capacity)) {
+        Plan made = planFor(problem, PolicyKind::Budget, problem.residentBytes() + capacity);
+        bool isFound = made.status == Status::Feasible;
+        ++plans;
+        above += !isFound || made.cost > *theirs;
+        below += isFound && made.cost < *theirs;
+      }
+  }
+  outs() << format("Random unequal chains: %d of %d plans above the recurrence, %d below\n", above,
+                   plans, below);
 }
 
 static std::string readCompressed(const std::string &path) {

@@ -24,8 +24,10 @@ public:
 
   Chain run() {
     findCut();
-    if (!partsFromLabels() && !partsFromRepeats())
+    if (!partsFromLabels() && !partsFromRepeats()) {
+      findCutByHeld();
       partsFromNarrowPoints();
+    }
     assignStretches();
     return std::move(chain);
   }
@@ -34,12 +36,18 @@ private:
   const Op &opAt(int32_t index) const { return graph.op(chain.order[index]); }
 
   void findCut();
+  void findCutByHeld();
+  std::vector<int64_t> waitingBytes() const;
   bool partsFromLabels();
   bool partsFromRepeats();
   void partsFromNarrowPoints();
   void assignStretches();
   void setParts(llvm::ArrayRef<int32_t> starts, llvm::ArrayRef<bool> isBlock);
-  std::vector<int64_t> crossingBytes() const;
+  struct Crossing {
+    std::vector<int64_t> bytes;
+    std::vector<int32_t> values;
+  };
+  Crossing crossing() const;
   uint64_t shapeOf(int32_t index) const;
   int32_t partServedBy(int32_t index) const;
 
@@ -50,6 +58,27 @@ private:
   std::map<int64_t, int32_t> partOfLabel;
 };
 } // namespace
+
+/// Bytes between each two ops, the ones at index - 1 and index, that wait for their first reader.
+std::vector<int64_t> ChainFinder::waitingBytes() const {
+  constexpr int32_t soon = 8;
+  std::vector<int64_t> waiting(count + 1, 0);
+  for (ValueIndex value = 0; value < graph.numValues(); ++value) {
+    OpIndex writer = graph.writer(value);
+    if (writer < 0 || graph.readers(value).empty())
+      continue;
+    int32_t first = count;
+    for (OpIndex reader : graph.readers(value))
+      first = std::min(first, position[reader]);
+    if (first - position[writer] > soon)
+      continue; // saved for the backward alone: waits at the loss as everywhere
+    waiting[position[writer] + 1] += graph.bytes(value);
+    waiting[first + 1] -= graph.bytes(value);
+  }
+  for (int32_t index = 1; index < count; ++index)
+    waiting[index] += waiting[index - 1];
+  return waiting;
+}
 
 /// The forward ends where the labels say so; without labels, near the fullest moment of the order,
 /// where the least is still waiting for its first reader (at the loss everything but a scalar has
@@ -68,27 +97,41 @@ void ChainFinder::findCut() {
   std::vector<int64_t> bytes = profile(graph, chain.order).bytes;
   int32_t fullest =
       static_cast<int32_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
-  constexpr int32_t soon = 8;
-  std::vector<int64_t> waiting(count + 1, 0);
+  std::vector<int64_t> waiting = waitingBytes();
+  int32_t margin = std::clamp(count / 20, 2, 40);
+  int64_t best = INT64_MAX;
+  for (int32_t index = 0; index < count; ++index)
+    if (std::abs(index - fullest) <= margin && waiting[index] < best) {
+      best = waiting[index];
+      chain.cut = index;
+    }
+}
+
+/// Where nothing repeats and nothing is labelled, sizes are too unequal for the least that waits to
+/// tell the loss from a narrow place in the backward. What is held between two ops still does: in a
+/// chain it grows until the loss and shrinks from there.
+void ChainFinder::findCutByHeld() {
+  if (graph.numOps() == 0 ||
+      llvm::any_of(chain.order, [&](OpIndex op) { return graph.op(op).phase != Phase::None; }))
+    return;
+  std::vector<int64_t> change(count + 1, 0);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
     if (writer < 0 || graph.readers(value).empty())
       continue;
-    int32_t first = count;
+    int32_t last = 0;
     for (OpIndex reader : graph.readers(value))
-      first = std::min(first, position[reader]);
-    if (first - position[writer] > soon)
-      continue; // saved for the backward alone: waits at the loss as everywhere
-    waiting[position[writer] + 1] += graph.bytes(value);
-    waiting[first + 1] -= graph.bytes(value);
+      last = std::max(last, position[reader]);
+    change[position[writer] + 1] += graph.bytes(value);
+    change[last + 1] -= graph.bytes(value);
   }
-  int32_t margin = std::clamp(count / 20, 2, 40);
-  int64_t best = INT64_MAX, sum = 0;
+  std::vector<int64_t> waiting = waitingBytes();
+  std::pair<int64_t, int64_t> best{INT64_MIN, 0}; // most held, and of equals the least waiting
+  int64_t held = 0;
   for (int32_t index = 0; index < count; ++index) {
-    sum += waiting[index];
-    // `sum` waits between the ops at index - 1 and index.
-    if (std::abs(index - fullest) <= margin && sum < best) {
-      best = sum;
+    held += change[index];
+    if (std::pair(held, -waiting[index]) > best) {
+      best = {held, -waiting[index]};
       chain.cut = index;
     }
   }
@@ -146,10 +189,10 @@ uint64_t ChainFinder::shapeOf(int32_t index) const {
   return hash;
 }
 
-/// Bytes that the forward carries over each position: written before it, read by the forward from
-/// it on.
-std::vector<int64_t> ChainFinder::crossingBytes() const {
+/// What the forward carries over each position: written before it, read by the forward from it on.
+ChainFinder::Crossing ChainFinder::crossing() const {
   std::vector<int64_t> change(chain.cut + 1, 0);
+  std::vector<int32_t> number(chain.cut + 1, 0);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
     if (writer < 0 || position[writer] >= chain.cut)
@@ -162,10 +205,14 @@ std::vector<int64_t> ChainFinder::crossingBytes() const {
       continue;
     change[position[writer] + 1] += graph.bytes(value);
     change[last + 1] -= graph.bytes(value);
+    ++number[position[writer] + 1];
+    --number[last + 1];
   }
-  for (size_t index = 1; index < change.size(); ++index)
+  for (size_t index = 1; index < change.size(); ++index) {
     change[index] += change[index - 1];
-  return change;
+    number[index] += number[index - 1];
+  }
+  return {std::move(change), std::move(number)};
 }
 
 TandemRepeat llmmem::planning::findTandemRepeat(llvm::ArrayRef<uint64_t> signature) {
@@ -219,12 +266,12 @@ bool ChainFinder::partsFromRepeats() {
     return false;
   // Any rotation of a repeat is a repeat: begin where the fewest bytes cross, that is at the
   // block's input.
-  std::vector<int64_t> crossing = crossingBytes();
+  std::vector<int64_t> bytes = crossing().bytes;
   int32_t last = repeat.start + repeat.period * repeat.count;
   int32_t middle = repeat.start + repeat.period * ((repeat.count - 1) / 2);
   int32_t shift = 0;
   for (int32_t candidate = 1; candidate < repeat.period; ++candidate)
-    if (crossing[middle + candidate] < crossing[middle + shift])
+    if (bytes[middle + candidate] < bytes[middle + shift])
       shift = candidate;
   std::vector<int32_t> starts;
   llvm::SmallVector<bool, 64> isBlock;
@@ -249,19 +296,26 @@ bool ChainFinder::partsFromRepeats() {
   return true;
 }
 
-/// Without repeats: a part ends wherever no more crosses than at the narrowest quarter of all
-/// positions.
+/// Without repeats: a part ends wherever a single value crosses, however large, since stages of
+/// unequal sizes are a chain; where that is too rare, wherever no more bytes cross than at the
+/// narrowest quarter of all positions.
 void ChainFinder::partsFromNarrowPoints() {
-  constexpr size_t mostParts = 128;
+  constexpr size_t mostParts = 128, fewParts = 4;
   std::vector<int32_t> starts{0};
   if (chain.cut > 1) {
-    std::vector<int64_t> crossing = crossingBytes();
-    std::vector<int64_t> sorted(crossing.begin() + 1, crossing.begin() + chain.cut);
+    auto [bytes, values] = crossing();
+    for (int32_t index = 1; index < chain.cut; ++index)
+      if (values[index] == 1)
+        starts.push_back(index);
+    std::vector<int64_t> sorted(bytes.begin() + 1, bytes.begin() + chain.cut);
     std::sort(sorted.begin(), sorted.end());
     int64_t limit = sorted[sorted.size() / 4];
-    for (int32_t index = 1; index < chain.cut; ++index)
-      if (crossing[index] <= limit)
-        starts.push_back(index);
+    if (starts.size() < fewParts) {
+      starts.resize(1);
+      for (int32_t index = 1; index < chain.cut; ++index)
+        if (bytes[index] <= limit)
+          starts.push_back(index);
+    }
     if (starts.size() > mostParts) {
       std::vector<int32_t> fewer;
       for (size_t index = 0; index < mostParts; ++index)

@@ -1,6 +1,7 @@
 //===- ChainTest.cpp - Chains against what is proved optimal for them ------------===//
 
 #include "ChainProblem.h"
+#include "RotorChain.h"
 #include "llmmem/Planning/Blocks.h"
 #include "llmmem/Planning/Planner.h"
 #include "llmmem/Planning/Verify.h"
@@ -29,6 +30,39 @@ TEST(ChainTest, equalsRevolve) {
 TEST(ChainTest, knowsTheBinomials) {
   EXPECT_EQ(test::revolveSteps(10, 3), 15);
   EXPECT_EQ(test::revolveSteps(100, 10), 222);
+}
+
+TEST(ChainTest, isNoWorseThanRotorOnGpt3) {
+  // The published optima at 428 units, with everything kept or nothing, and with the option.
+  for (auto [canDrop, published] : {std::pair(false, 45000), std::pair(true, 36324)}) {
+    test::RotorChain chain = test::gpt3Chain(canDrop);
+    Problem problem = test::makeRotorProblem(chain);
+    int64_t capacity = 428 * test::rotorUnit;
+    EXPECT_EQ(test::rotorCost(chain, capacity), published);
+    problem.budget = problem.residentBytes() + capacity;
+    Plan made = plan(problem, {});
+    ASSERT_EQ(made.status, Status::Feasible);
+    EXPECT_TRUE(verify(problem, made).empty());
+    EXPECT_LE(made.cost, published);
+    EXPECT_GE(made.cost, 36000);
+  }
+}
+
+TEST(ChainTest, isNoWorseThanTheRecurrence) {
+  for (uint32_t seed = 0; seed < 12; ++seed) {
+    test::RotorChain chain = test::randomChain(seed);
+    Problem problem = test::makeRotorProblem(chain);
+    for (int64_t capacity : test::rotorCapacities(chain, 4)) {
+      std::optional<int64_t> theirs = test::rotorCost(chain, capacity);
+      if (!theirs)
+        continue;
+      problem.budget = problem.residentBytes() + capacity;
+      Plan made = plan(problem, {});
+      ASSERT_EQ(made.status, Status::Feasible) << "seed " << seed << ", capacity " << capacity;
+      EXPECT_TRUE(verify(problem, made).empty());
+      EXPECT_LE(made.cost, *theirs) << "seed " << seed << ", capacity " << capacity;
+    }
+  }
 }
 
 TEST(ChainTest, findsTandemRepeats) {

@@ -4,6 +4,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace llmmem::planning;
 
@@ -23,13 +24,23 @@ NestedProgram::NestedProgram(const Graph &graph, const Chain &chain, const Chain
   tabulate();
 }
 
-/// Rounding errors add up over as many inputs as the chain has parts: the step divides the
-/// commonest input's size.
+/// Rounding errors add up over as many inputs as the chain has parts: the step divides all sizes
+/// where that gives few levels, else the commonest input's size.
 void NestedProgram::chooseStep(int64_t room) {
   // Rows grow with the parts, and each looks at every split.
   constexpr int64_t work = 300000000;
   const int64_t mostLevels =
       std::clamp<int64_t>(work / (int64_t(parts) * parts + 1), std::min(levels, 160), 1500);
+  int64_t divisor = 0;
+  for (ValueIndex value = 0; value < graph.numValues(); ++value)
+    divisor = std::gcd(divisor, graph.bytes(value));
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    divisor = std::gcd(divisor, graph.workspace(op));
+  if (divisor > 0 && room / divisor < mostLevels) {
+    step = divisor; // no rounding at all
+    levels = static_cast<int32_t>(room / step + 1);
+    return;
+  }
   std::vector<int64_t> sizes;
   for (const std::vector<ValueIndex> &values : inputs) {
     int64_t bytes = 0;
@@ -97,7 +108,28 @@ void NestedProgram::findLeaves() {
     constexpr int64_t never = 1 << 30; // more levels than any table has
     return static_cast<int32_t>(std::clamp((bytes + step / 2) / step, -never, never));
   };
+  // Gradients on their way: written in an earlier stretch of the backward, read in a later one.
+  std::vector<int64_t> change(chain.numStretches() + 1, 0);
+  std::vector<int32_t> stretchOfOp(graph.numOps(), 0);
+  for (size_t index = 0; index < chain.order.size(); ++index)
+    stretchOfOp[chain.order[index]] = chain.stretchOf[index];
+  for (ValueIndex value = 0; value < graph.numValues(); ++value) {
+    OpIndex writer = graph.writer(value);
+    if (writer < 0 || chain.partOf[writer] >= 0)
+      continue;
+    int32_t last = stretchOfOp[writer];
+    for (OpIndex reader : graph.readers(value))
+      last = std::max(last, stretchOfOp[reader]);
+    change[stretchOfOp[writer] + 1] += graph.bytes(value);
+    change[last + 1] -= graph.bytes(value);
+  }
+  for (size_t stretch = 1; stretch < change.size(); ++stretch)
+    change[stretch] += change[stretch - 1];
+  waiting.assign(parts, 0);
+  for (int32_t part = 0; part < parts; ++part)
+    waiting[part] = rounded(change[chain.backwardStretch(part)]);
   inputSize.assign(parts, 0);
+  passingSize.assign(parts, 0);
   leaves.assign(parts, {});
   lean.clear();
   forwardPeak.clear();
@@ -111,9 +143,16 @@ void NestedProgram::findLeaves() {
         passing += graph.bytes(value);
     }
     inputSize[part] = rounded(bytes);
+    int64_t taken = 0; // passed through, the input dies where it may leave its bytes to a result
+    for (ValueIndex value : inputs[part])
+      for (OpIndex reader : graph.readers(value))
+        for (InPlace pair : graph.op(reader).inPlace)
+          if (pair.read == value && chain.partOf[reader] == part)
+            taken += std::min(graph.bytes(pair.write), graph.bytes(value));
+    passingSize[part] = rounded(std::max<int64_t>(bytes - taken, 0));
     const PartOption &alone = options.options.back()[part];
     forwardPeak.push_back(rounded(std::max<int64_t>(alone.forwardPeak - passing - base, 0)));
-    lean.push_back({options.numChoices() - 1, 0,
+    lean.push_back({options.numChoices() - 1, 0, 0,
                     rounded(std::max<int64_t>(alone.backwardPeak - base, 0)), alone.cost});
     for (int32_t choice : options.useful[part]) {
       // The recursion counts on the next part's input being there.
@@ -125,9 +164,12 @@ void NestedProgram::findLeaves() {
         continue;
       const PartOption &option = options.options[choice][part];
       int64_t peak = std::max(option.forwardPeak - passing, option.backwardPeak) - base;
-      Leaf leaf{choice, rounded(option.held), rounded(std::max<int64_t>(peak, 0)), option.cost};
+      Leaf leaf{choice, rounded(option.held),
+                rounded(std::max<int64_t>(option.forwardPeak - passing - base, 0)),
+                rounded(std::max<int64_t>(peak, 0)), option.cost};
       bool isBeaten = llvm::any_of(leaves[part], [&](const Leaf &other) {
-        return other.held <= leaf.held && other.peak <= leaf.peak && other.cost <= leaf.cost;
+        return other.held <= leaf.held && other.forward <= leaf.forward &&
+               other.peak <= leaf.peak && other.cost <= leaf.cost;
       });
       if (!isBeaten)
         leaves[part].push_back(leaf);
@@ -140,6 +182,7 @@ void NestedProgram::findRows() {
   std::vector<int32_t> endOfRun(parts), kind(parts, 0);
   auto isEqual = [&](int32_t a, int32_t b) {
     return leaves[a] == leaves[b] && lean[a] == lean[b] && forwardPeak[a] == forwardPeak[b] &&
+           waiting[a] == waiting[b] && passingSize[a] == passingSize[b] &&
            inputSize[a] == inputSize[b] &&
            forwardCost[a + 1] - forwardCost[a] == forwardCost[b + 1] - forwardCost[b];
   };
@@ -163,10 +206,13 @@ void NestedProgram::findRows() {
 
 void NestedProgram::improve(Cell &cell, int32_t repeats, int32_t from, int32_t to,
                             int32_t level) const {
-  if (repeats && from == to && lean[from].peak <= level && lean[from].cost < cell.cost)
-    cell = {lean[from].cost, lean[from].choice};
+  if (repeats && from == to) { // all is rebuilt just in time, whatever an option would hold
+    if (lean[from].peak <= level && lean[from].cost < cell.cost)
+      cell = {lean[from].cost, lean[from].choice};
+    return;
+  }
   for (const Leaf &leaf : leaves[from]) {
-    if (leaf.peak > level)
+    if (leaf.peak > level || (repeats && leaf.forward + waiting[to] > level))
       continue;
     int64_t cost = leaf.cost + costOf(repeats, from + 1, to, level - leaf.held);
     if (repeats)
@@ -174,9 +220,13 @@ void NestedProgram::improve(Cell &cell, int32_t repeats, int32_t from, int32_t t
     if (cost < cell.cost)
       cell = {cost, leaf.choice};
   }
-  if (repeats && forwardPeak[from] > level)
-    return;
   for (int32_t split = from + 1; split <= to; ++split) {
+    // Running forward to the split passes through the part before it: beside that part's own input
+    // and what it makes, the gradient for the end of the stretch waits.
+    int32_t passed = split - 1;
+    if (repeats &&
+        forwardPeak[passed] + waiting[to] + (passed > from ? passingSize[passed] : 0) > level)
+      return;
     int64_t cost = costOf(repeats, split, to, level - inputSize[split]);
     if (cost >= cell.cost)
       continue;

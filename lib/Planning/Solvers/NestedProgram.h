@@ -10,6 +10,8 @@
 //             split before j: [forwards of a..j-1 again] + (j..b with m - input(j)) + (a..j-1
 //             again, with m)
 //
+// A forward that runs again shares its m bytes with the gradient of b, which waits for it.
+//
 // What stands in brackets is free in the original forward pass, and only there.
 //
 //===----------------------------------------------------------------------===//
@@ -43,7 +45,7 @@ private:
   };
   struct Leaf {
     int32_t choice;
-    int32_t held, peak; // in steps of the table
+    int32_t held, forward, peak; // in steps of the table; `peak` is of forward and backward
     int64_t cost;
     bool operator==(const Leaf &) const = default;
   };
@@ -80,10 +82,12 @@ private:
   std::vector<std::vector<ValueIndex>>
       inputs;                       // per part: what its forward takes from earlier parts
   std::vector<int32_t> inputSize;   // in steps of the table
+  std::vector<int32_t> passingSize; // of it, what no result of the part may take
   std::vector<bool> isShared;       // values that many parts read: always held
   std::vector<int64_t> forwardCost; // prefix sums of what a forward without saving runs
   std::vector<std::vector<Leaf>> leaves;
   std::vector<int32_t> forwardPeak; // per part, in steps of the table
+  std::vector<int32_t> waiting;     // per part: gradients held when its backward begins
   std::vector<Leaf>
       lean; // per part: from its input alone, its own results not needed by anyone else
   std::vector<std::vector<ValueIndex>> written; // per part: what may be discarded
