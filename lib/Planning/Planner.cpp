@@ -186,6 +186,7 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
   plan.baseCost = plan.costLowerBound = graph.baseCost();
   plan.bound = "every op once";
   BudgetSearch search(graph, workFor(options, 4e6));
+  search.reportTo(options.progress);
   bool found = true;
   if (entry->decide)
     place(problem, plan, entry->decide(graph, options.policy), options);

@@ -6,6 +6,9 @@
 #include "../Solvers/Eviction.h"
 #include "../Solvers/ExactSearch.h"
 #include "../Solvers/OrderSearch.h"
+#include "llmmem/Planning/ByteSize.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -39,7 +42,27 @@ const Candidate *BudgetSearch::cheapest(int64_t capacity) const {
   return best;
 }
 
+/// Steps of the schedules considered are the measure of work: the clock decides nothing here.
+void BudgetSearch::report(llvm::StringRef searched, int64_t capacity) {
+  constexpr int64_t secondOfWork = 4000000;
+  if (!progress || unreported < secondOfWork)
+    return;
+  unreported = 0;
+  std::string message;
+  llvm::raw_string_ostream os(message);
+  os << searched << " under " << formatByteSize(capacity) << ": " << found.size()
+     << " schedules so far, ";
+  if (const Candidate *best = cheapest(capacity))
+    os << llvm::format("the best recomputes %.2f %%",
+                       100.0 * double(best->cost - graph.baseCost()) /
+                           double(std::max<int64_t>(graph.baseCost(), 1)));
+  else
+    os << "none fits";
+  progress(message);
+}
+
 void BudgetSearch::consider(std::vector<OpIndex> steps, int64_t capacity) {
+  unreported += static_cast<int64_t>(steps.size());
   dropUselessRepeats(graph, steps);
   Profile usage = profile(graph, steps);
   if (usage.peak <= capacity) {
@@ -59,6 +82,7 @@ void BudgetSearch::solveFlat(int64_t capacity) {
     if (!chosen)
       return;
     consider(realizeChoices(graph, chain, *options, *chosen).steps, capacity);
+    report("options per part", capacity);
     int64_t excess = found.back().peak - capacity;
     if (excess <= 0)
       return;
@@ -105,6 +129,7 @@ void BudgetSearch::solveNested(int64_t capacity) {
       continue;
     last = cost;
     consider(program.realizeLevel(level).steps, capacity);
+    report("nested recomputation", capacity);
     fitting += found.back().peak <= capacity;
   }
 }
@@ -129,6 +154,7 @@ void BudgetSearch::solveAllNested() {
         continue;
       lastCost = cost;
       consider(program.realizeLevel(level).steps, 0);
+      report("the least memory", tableCapacities[index]);
     }
   }
 }
@@ -179,8 +205,10 @@ void BudgetSearch::solveByEviction(int64_t capacity) {
   if (ordered->peak < keepPeak)
     starts.push_back(ordered->steps);
   for (std::vector<OpIndex> &start : starts)
-    if (evictUntilFits(graph, start, capacity, work / 2))
+    if (evictUntilFits(graph, start, capacity, work / 2)) {
       consider(std::move(start), capacity);
+      report("eviction", capacity);
+    }
 }
 
 const Candidate *BudgetSearch::leastFound() const {
@@ -208,6 +236,7 @@ void BudgetSearch::descend(int64_t capacity) {
     if (target < graph.residentBytes() || !evictUntilFits(graph, steps, target, work / 16))
       return;
     consider(std::vector<OpIndex>(steps), target);
+    report("eviction", target);
     if (target < capacity)
       return;
   }

@@ -11,6 +11,7 @@
 #define LLMMEM_LIB_PLANNING_BUDGETSEARCH_H
 
 #include "../Solvers/NestedProgram.h"
+#include <functional>
 #include <memory>
 #include <set>
 
@@ -37,10 +38,14 @@ public:
   /// The candidate of the least peak that can be found.
   const Candidate *leastPeak();
 
+  /// Called with what is searched and the best found, about once a second of modelled work.
+  void reportTo(std::function<void(llvm::StringRef)> listener) { progress = std::move(listener); }
+
   const Chain &mainChain() const { return chain; }
   int64_t keepingPeak() const { return keepPeak; }
 
 private:
+  void report(llvm::StringRef searched, int64_t capacity);
   void consider(std::vector<OpIndex> steps, int64_t capacity);
   void solveFlat(int64_t capacity);
   void solveNested(int64_t capacity);
@@ -67,7 +72,9 @@ private:
   std::vector<int64_t> tableCapacities; // growing
   std::vector<std::unique_ptr<NestedProgram>> tables;
   int64_t work;
-  int64_t flatFloor = 0; // peak of the leanest choice without nested recomputation
+  std::function<void(llvm::StringRef)> progress;
+  int64_t unreported = 0; // steps looked at since the last report
+  int64_t flatFloor = 0;  // peak of the leanest choice without nested recomputation
 };
 
 } // namespace llmmem::planning
