@@ -27,7 +27,7 @@ private:
   void addInPlace(Operation &op, planning::Op &entry);
   void orderAfter(OpIndex later, OpIndex earlier);
   void addOrderTokens();
-  void guardEarlyUpdates();
+  void guardUpdates();
   void addKeeps();
   ValueIndex addValue(Value value, int64_t bytes, std::string name);
 
@@ -176,37 +176,45 @@ void Extraction::addOrderTokens() {
   }
 }
 
-/// Updates inside the backward overwrite parameters that a clone might read again. `differentiate`
-/// puts such an update behind every op that reads what depends on its parameter, so no forward op
-/// needs to run again after it, as long as the backward ops before it neither run again nor come
-/// later: they run once, and the next update waits for them.
-void Extraction::guardEarlyUpdates() {
+/// An update overwrites a parameter that a clone might read again. `differentiate` puts each update
+/// behind every op that reads what depends on its parameter, so no forward op needs to run again
+/// after it, as long as the backward ops that stand before it do not come later: each update waits
+/// for those since the update before, and for that update. Where gradients are transient they do
+/// not run again either, lest an update asks for its gradient anew behind another update.
+void Extraction::guardUpdates() {
+  auto phaseIs = [&](OpIndex index, planning::Phase phase) {
+    return out.problem.ops[index].phase == phase;
+  };
   auto overwrites = [&](OpIndex index) {
     return llvm::any_of(out.ops[index]->getResults(),
                         [&](Value result) { return storage.getArgument(result) != nullptr; });
   };
-  auto isBackward = [&](OpIndex index) {
-    return out.problem.ops[index].phase == planning::Phase::Backward;
-  };
-  OpIndex count = out.ops.size(), lastBackward = count;
-  while (lastBackward > 0 && !isBackward(lastBackward - 1))
-    --lastBackward;
-  bool hasEarlyUpdates = false;
-  SmallVector<OpIndex> waitedFor; // since the last early update, that one included
-  for (OpIndex index = 0; index < lastBackward; ++index) {
-    bool isUpdate = out.problem.ops[index].phase == planning::Phase::Update && overwrites(index);
-    if (isUpdate) {
-      for (OpIndex before : waitedFor)
-        orderAfter(index, before);
-      waitedFor.assign(1, index);
-      hasEarlyUpdates = true;
-    } else if (isBackward(index)) {
+  OpIndex count = out.ops.size();
+  bool hasUpdates = false, readsTransient = false;
+  SmallVector<OpIndex> waitedFor; // backward ops since the last update, and that update
+  for (OpIndex index = 0; index < count; ++index) {
+    if (phaseIs(index, planning::Phase::Backward))
       waitedFor.push_back(index);
-    }
+    if (!phaseIs(index, planning::Phase::Update) || !overwrites(index))
+      continue;
+    for (OpIndex before : waitedFor)
+      orderAfter(index, before);
+    waitedFor.assign(1, index);
+    hasUpdates = true;
+    readsTransient |= llvm::any_of(out.problem.ops[index].reads, [&](ValueIndex read) {
+      Operation *writer = out.values[read] ? out.values[read].getDefiningOp() : nullptr;
+      return writer && out.problem.values[read].bytes > 0 &&
+             getPhase(writer) == planning::Phase::Backward;
+    });
   }
-  for (OpIndex index = 0; hasEarlyUpdates && index < count; ++index)
-    if (isBackward(index))
-      out.problem.ops[index].recompute = false;
+  for (OpIndex index = 0; index < count; ++index) {
+    planning::Op &op = out.problem.ops[index];
+    // What is returned would be made anew last, behind every update.
+    bool isReturned = llvm::any_of(
+        op.writes, [&](ValueIndex value) { return llvm::is_contained(out.problem.keep, value); });
+    if ((hasUpdates && isReturned) || (readsTransient && op.phase == planning::Phase::Backward))
+      op.recompute = false;
+  }
 }
 
 void Extraction::addKeeps() {
@@ -225,8 +233,8 @@ LogicalResult Extraction::run(ExtractedProblem &result) {
     if (failed(addOp(op)))
       return failure();
   addOrderTokens();
-  guardEarlyUpdates();
   addKeeps();
+  guardUpdates();
   if (llvm::Error error = planning::validateProblem(out.problem))
     return step.emitError() << "cannot be planned: " << llvm::toString(std::move(error));
   result = std::move(out);

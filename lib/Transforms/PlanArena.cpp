@@ -1,6 +1,8 @@
 //===- PlanArena.cpp - A place for every value -----------------------------===//
 
+#include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/ByteSize.h"
 #include "llmmem/Planning/Placement.h"
 #include "llmmem/Transforms/Arena.h"
@@ -11,8 +13,41 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
+namespace {
+struct ArenaOffsets {
+  llvm::DenseMap<Value, int64_t> values;
+  llvm::DenseMap<Operation *, int64_t> workspaces;
+};
+} // namespace
+
+/// Takes over the places that the planner found with the schedule, where the ops still stand as it
+/// says. Nothing where there are none.
+static std::optional<ArenaOffsets> takePlacement(func::FuncOp step, const StepStorage &storage,
+                                                 const ExtractedProblem &extracted) {
+  auto placement = step->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kPlacement);
+  if (!placement)
+    return std::nullopt;
+  step->removeAttr(LlmDialect::kPlacement);
+  ArrayRef<int64_t> left = placement;
+  ArenaOffsets offsets;
+  auto next = [&]() {
+    int64_t offset = left.empty() ? -1 : left.front();
+    left = left.drop_front(left.empty() ? 0 : 1);
+    return offset;
+  };
+  for (auto [index, op] : llvm::enumerate(extracted.ops)) {
+    for (Value result : op->getResults())
+      if (!storage.getArgument(result))
+        offsets.values[result] = next();
+    if (extracted.problem.ops[index].workspace > 0)
+      offsets.workspaces[op] = next();
+  }
+  return left.empty() ? std::optional(offsets) : std::nullopt;
+}
+
 /// Packs the ops in the order in which they stand: nothing is left to decide but the offsets.
-static planning::Plan placeInOrder(const planning::Problem &problem) {
+static ArenaOffsets packInOrder(const ExtractedProblem &extracted) {
+  const planning::Problem &problem = extracted.problem;
   planning::Plan plan;
   plan.steps.resize(problem.ops.size());
   std::iota(plan.steps.begin(), plan.steps.end(), 0);
@@ -20,34 +55,38 @@ static planning::Plan placeInOrder(const planning::Problem &problem) {
   options.alignment = problem.alignment;
   if (problem.budget)
     options.capacity = *problem.budget - problem.residentBytes();
-  // No less search than the planner had when it found that the schedule fits; it ends where it does.
   options.work = planning::packWork(problem.budget ? 10.0 : 0.02);
   planning::placeSteps(problem, plan, options);
-  return plan;
-}
-
-static void writeOffsets(func::FuncOp step, const StepStorage &storage,
-                         const ExtractedProblem &extracted, const planning::Plan &plan) {
-  Builder builder(step.getContext());
-  llvm::DenseMap<Value, int64_t> offsetOf;
+  ArenaOffsets offsets;
   for (const planning::InstanceOffset &entry : plan.offsets)
     if (Value value = extracted.values[entry.value])
-      offsetOf[value] = entry.offset;
+      offsets.values[value] = entry.offset;
+  for (const planning::WorkspaceOffset &entry : plan.workspaces)
+    offsets.workspaces[extracted.ops[plan.steps[entry.step]]] = entry.offset;
+  return offsets;
+}
+
+/// Writes the offsets onto the ops and returns the arena's bytes.
+static int64_t writeOffsets(func::FuncOp step, const StepStorage &storage,
+                            const ExtractedProblem &extracted, const ArenaOffsets &placed) {
+  Builder builder(step.getContext());
+  int64_t arena = 0;
   for (Operation &op : step.getBody().front().without_terminator()) {
     SmallVector<int64_t> offsets;
-    for (Value result : op.getResults())
-      offsets.push_back(storage.getArgument(result) ? -1
-                                                    : offsetOf.lookup(storage.getRoot(result)));
+    for (Value result : op.getResults()) {
+      bool inArgument = static_cast<bool>(storage.getArgument(result));
+      offsets.push_back(inArgument ? -1 : placed.values.lookup(storage.getRoot(result)));
+      arena = std::max(arena, offsets.back() + bytesOfType(result.getType()) * !inArgument);
+    }
     op.setAttr(LlmDialect::kOffsets, builder.getDenseI64ArrayAttr(offsets));
   }
-  for (const planning::WorkspaceOffset &entry : plan.workspaces) {
-    planning::OpIndex index = plan.steps[entry.step];
-    extracted.ops[index]->setAttr(
-        LlmDialect::kWorkspace,
-        builder.getDenseI64ArrayAttr({entry.offset, extracted.problem.ops[index].workspace}));
-  }
-  step->setAttr(LlmDialect::kArena, builder.getI64IntegerAttr(plan.arena));
-  step->setAttr(LlmDialect::kPeak, builder.getI64IntegerAttr(plan.peak));
+  for (auto [index, op] : llvm::enumerate(extracted.ops))
+    if (int64_t bytes = extracted.problem.ops[index].workspace) {
+      int64_t offset = placed.workspaces.lookup(op);
+      op->setAttr(LlmDialect::kWorkspace, builder.getDenseI64ArrayAttr({offset, bytes}));
+      arena = std::max(arena, offset + bytes);
+    }
+  return arena;
 }
 
 LogicalResult llmmem::planArena(func::FuncOp step, const DeviceModel &device) {
@@ -60,12 +99,17 @@ LogicalResult llmmem::planArena(func::FuncOp step, const DeviceModel &device) {
   auto budget = step->getAttrOfType<IntegerAttr>(LlmDialect::kBudget);
   if (budget)
     extracted->problem.budget = budget.getInt();
-  planning::Plan plan = placeInOrder(extracted->problem);
-  int64_t total = extracted->problem.residentBytes() + plan.arena;
+  std::optional<ArenaOffsets> offsets = takePlacement(step, *storage, *extracted);
+  int64_t arena =
+      writeOffsets(step, *storage, *extracted, offsets ? *offsets : packInOrder(*extracted));
+  int64_t total = extracted->problem.residentBytes() + arena;
   if (budget && total > budget.getInt())
     return step.emitError() << "needs " << planning::formatByteSize(total)
                             << " of resident bytes and arena, more than the budget of "
                             << planning::formatByteSize(budget.getInt());
-  writeOffsets(step, *storage, *extracted, plan);
+  Builder builder(step.getContext());
+  step->setAttr(LlmDialect::kArena, builder.getI64IntegerAttr(arena));
+  step->setAttr(LlmDialect::kPeak,
+                builder.getI64IntegerAttr(StepLiveness::compute(step, *storage).peak));
   return success();
 }

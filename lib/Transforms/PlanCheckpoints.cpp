@@ -13,6 +13,7 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 using namespace mlir;
 using namespace llmmem;
@@ -72,6 +73,27 @@ static void writeDecisions(const ExtractedProblem &extracted, const Decisions &d
     if (anySaved)
       op->setAttr(LlmDialect::kDecision, ArrayAttr::get(op->getContext(), words));
   }
+}
+
+/// The planner's offsets, step by step: each result with bytes in the arena, then the workspace.
+/// `plan-arena` takes them over, so that what was found to fit is what is written.
+static void writePlacement(func::FuncOp step, const ExtractedProblem &extracted,
+                           const StepStorage &storage, const planning::Plan &plan) {
+  std::map<std::pair<int32_t, ValueIndex>, int64_t> offsets;
+  llvm::DenseMap<int32_t, int64_t> workspaces;
+  for (const planning::InstanceOffset &entry : plan.offsets)
+    offsets[{entry.step, entry.value}] = entry.offset;
+  for (const planning::WorkspaceOffset &entry : plan.workspaces)
+    workspaces[entry.step] = entry.offset;
+  SmallVector<int64_t> placement;
+  for (auto [number, index] : llvm::enumerate(plan.steps)) {
+    for (Value result : extracted.ops[index]->getResults())
+      if (!storage.getArgument(result))
+        placement.push_back(offsets[{number, extracted.indexOf.lookup(result)}]);
+    if (extracted.problem.ops[index].workspace > 0)
+      placement.push_back(workspaces.lookup(number));
+  }
+  step->setAttr(LlmDialect::kPlacement, Builder(step.getContext()).getDenseI64ArrayAttr(placement));
 }
 
 static void writePlan(func::FuncOp step, const CheckpointRequest &request,
@@ -238,5 +260,6 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest
     return failure();
   }
   writePlan(step, request, *extracted, plan);
+  writePlacement(step, *extracted, *storage, plan);
   return success();
 }

@@ -34,7 +34,7 @@ def LlmDialect : Dialect {
     | `llm.id` | op | its number, where it has clones |
     | `llm.clone_of`, `llm.instance` | op | the number of the op that it runs again, and which run this is; keeps CSE from merging clones |
     | `llm.offsets`, `llm.workspace` | op | places in the arena, in bytes |
-    | `llm.schedule`, `llm.policy`, `llm.budget`, `llm.certificate`, `llm.arena`, `llm.peak` | function | the plan and what it claims |
+    | `llm.schedule`, `llm.placement`, `llm.policy`, `llm.budget`, `llm.certificate`, `llm.arena`, `llm.peak` | function | the plan and what it claims |
   }];
   let hasConstantMaterializer = 0;
   let useDefaultAttributePrinterParser = 1;
@@ -57,6 +57,7 @@ def LlmDialect : Dialect {
     static constexpr llvm::StringLiteral kDevice = "llm.device";
     static constexpr llvm::StringLiteral kDecision = "llm.decision";   // keep | recompute, on saved values' ops
     static constexpr llvm::StringLiteral kSchedule = "llm.schedule";   // op positions in execution order
+    static constexpr llvm::StringLiteral kPlacement = "llm.placement"; // the schedule's offsets, consumed by plan-arena
     static constexpr llvm::StringLiteral kCertificate = "llm.certificate";
     static constexpr llvm::StringLiteral kOffsets = "llm.offsets";     // arena byte offset of each result
     static constexpr llvm::StringLiteral kWorkspace = "llm.workspace"; // [offset, bytes]
