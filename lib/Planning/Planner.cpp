@@ -177,6 +177,19 @@ static void planLeastPeak(const Graph &graph, BudgetSearch &search, Plan &plan,
   refineLeastPeak(graph, search, plan, options);
 }
 
+/// The bounds count sizes rounded up to the alignment, as the arena holds them; a peak counts them
+/// as they are. What rounding can have added to the bound, at the most.
+static int64_t paddingOf(const Problem &problem) {
+  int64_t alignment = std::max<int64_t>(problem.alignment, 1), sum = 0;
+  auto gap = [&](int64_t bytes) { return (alignment - bytes % alignment) % alignment; };
+  for (const Value &value : problem.values)
+    sum += gap(value.bytes);
+  int64_t workspace = 0; // one op's
+  for (const Op &op : problem.ops)
+    workspace = std::max(workspace, gap(op.workspace));
+  return sum + workspace;
+}
+
 Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) {
   auto start = std::chrono::steady_clock::now();
   Graph graph(problem);
@@ -198,6 +211,9 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
     found = planUnderBudget(graph, search, plan, options);
   plan.status = found && fits(problem, plan) ? Status::Feasible : Status::Unknown;
   certify(graph, search, found, plan);
+  if (!plan.steps.empty())
+    plan.peakLowerBound =
+        std::max(problem.residentBytes(), plan.peakLowerBound - paddingOf(problem));
   plan.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return plan;
 }

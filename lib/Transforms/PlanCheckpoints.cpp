@@ -227,6 +227,10 @@ static LogicalResult emitText(func::FuncOp step, StringRef path,
 
 LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest &request,
                                       const DeviceModel &device, CheckpointOutcome &outcome) {
+  if (step->hasAttr(LlmDialect::kArena))
+    return step.emitError(
+        "is planned already, and its clones would pass for the model's own ops; plan "
+        "the model that it was made from");
   llvm::Expected<planning::Policy> policy = planning::parsePolicy(request.policy);
   if (!policy)
     return step.emitError() << llvm::toString(policy.takeError());
