@@ -1,6 +1,6 @@
 //===- Arena.h - A place for every value -----------------------------------===//
 //
-// `planArena` packs the live ranges of a step, in the order in which it stands, into one arena.
+// `planArena` places the live ranges of a step, in the order in which it stands, into one arena.
 // Offsets are multiples of 256 bytes. A view or an in-place result repeats its source's offset; -1
 // says that the bytes are an argument's.
 //
@@ -16,7 +16,8 @@
 
 namespace llmmem {
 
-/// Writes `llm.offsets`, `llm.workspace`, `llm.arena` and `llm.peak`. Fails, after a diagnostic,
+/// Takes over the places that came with the schedule (`llm.placement`), packs where there are none;
+/// writes `llm.offsets`, `llm.workspace`, `llm.arena` and `llm.peak`. Fails, after a diagnostic,
 /// where resident + arena exceeds `llm.budget`.
 llvm::LogicalResult planArena(mlir::func::FuncOp step, const DeviceModel &device);
 

@@ -43,7 +43,7 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
   let description = [{
     Hands the step as a Problem to the planner and writes the answer: `llm.schedule` on the function (the numbers of
     the ops in execution order, again where recomputed), `llm.decision` on the ops of saved values,
-    `llm.certificate`, `llm.policy` and `llm.budget`.
+    `llm.placement` (the offsets that were found with it), `llm.certificate`, `llm.policy` and `llm.budget`.
 
     *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed; where no plan was found the pass
     fails, and says the least peak found, the proved lower bound and the largest values at the position.
@@ -76,6 +76,8 @@ def ApplyCheckpoints : Pass<"apply-checkpoints", "::mlir::ModuleOp"> {
 def PlanArena : Pass<"plan-arena", "::mlir::ModuleOp"> {
   let summary = "Gives every value and workspace its place in one arena";
   let description = [{
+    Takes over `llm.placement` where the ops stand as scheduled, and packs where there is none.
+
     *Ensures*: every op carries `llm.offsets`, one per result (-1: the bytes are an argument's), an op with a
     workspace `llm.workspace`, the function `llm.arena` and `llm.peak`; fails where `llm.budget` is exceeded.
   }];
