@@ -40,14 +40,14 @@ Num siluGrad(Num x, Num dy) {
 
 template <typename Formula>
 void emitUnary(KernelEmitter &e, Formula formula) {
-  e.forLanes(e.result(0).size, [&](Index i, unsigned lanes) {
+  e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
     e.store(e.result(0), i, formula(e.load(e.operand(0), i, lanes)));
   });
 }
 
 template <typename Formula>
 void emitBinary(KernelEmitter &e, Formula formula) {
-  e.forLanes(e.result(0).size, [&](Index i, unsigned lanes) {
+  e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
     e.store(e.result(0), i,
             formula(e.load(e.operand(0), i, lanes), e.load(e.operand(1), i, lanes)));
   });
@@ -85,7 +85,9 @@ struct SiluGradKernel : KernelModel<SiluGradKernel, SiluGradOp> {
 struct FillKernel : KernelModel<FillKernel, FillOp> {
   static void emit(FillOp op, KernelEmitter &e) {
     double value = op.getValue().convertToDouble();
-    e.forEach(e.result(0).size, [&](Index i) { e.store(e.result(0), i, e.number(value)); });
+    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
+      e.store(e.result(0), i, e.splat(value, lanes));
+    });
   }
 };
 
@@ -100,7 +102,7 @@ struct DropoutKernel : KernelModel<DropoutKernel, DropoutOp> {
   static void emit(DropoutOp op, KernelEmitter &e) {
     double p = op.getP().convertToDouble();
     Philox philox(e, e.operand(op.getSeedMutable()), op.getKey());
-    e.forLanes(e.result(0).size, [&](Index i, unsigned lanes) {
+    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
       Value keep = philox.keeps(i, lanes, p);
       e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
     });
@@ -111,7 +113,7 @@ struct StoredDropoutKernel : KernelModel<StoredDropoutKernel, StoredDropoutOp> {
   static void emit(StoredDropoutOp op, KernelEmitter &e) {
     double p = op.getP().convertToDouble();
     Philox philox(e, e.operand(op.getSeedMutable()), op.getKey());
-    e.forLanes(e.result(0).size, [&](Index i, unsigned lanes) {
+    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
       Value keep = philox.keeps(i, lanes, p);
       e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
       Type byte = e.builder().getI8Type();
@@ -125,7 +127,7 @@ struct StoredDropoutKernel : KernelModel<StoredDropoutKernel, StoredDropoutOp> {
 struct ApplyMaskKernel : KernelModel<ApplyMaskKernel, ApplyMaskOp> {
   static void emit(ApplyMaskOp op, KernelEmitter &e) {
     double p = op.getP().convertToDouble();
-    e.forLanes(e.result(0).size, [&](Index i, unsigned lanes) {
+    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
       Value mask = e.loadRaw(e.operand(op.getMaskMutable()), i, lanes);
       Value zero = arith::ConstantOp::create(e.builder(), op.getLoc(),
                                              e.builder().getZeroAttr(mask.getType()));
@@ -144,7 +146,7 @@ struct AddPositionsKernel : KernelModel<AddPositionsKernel, AddPositionsOp> {
   static void emit(AddPositionsOp op, KernelEmitter &e) {
     ArrayRef<int64_t> shape = op.getX().getType().getShape();
     int64_t used = shape[shape.size() - 2] * shape.back();
-    e.forEach(e.result(0).size / used, [&](Index b) {
+    e.forEachParallel(e.result(0).size / used, [&](Index b) {
       e.forLanes(used, [&](Index i, unsigned lanes) {
         Num x = e.load(e.operand(0), b * used + i, lanes);
         e.store(e.result(0), b * used + i, x + e.load(e.operand(1), i, lanes));
@@ -158,7 +160,7 @@ struct CausalMaskKernel : KernelModel<CausalMaskKernel, CausalMaskOp> {
     int64_t seq = op.getScores().getType().getShape().back();
     int64_t window = op.getWindow().value_or(seq);
     Num fill = e.number(op.getFill().convertToDouble());
-    e.forEach(e.result(0).size / (seq * seq), [&](Index matrix) {
+    e.forEachParallel(e.result(0).size / (seq * seq), [&](Index matrix) {
       e.forEach(seq, [&](Index i) {
         Index row = matrix * (seq * seq) + i * seq;
         Index begin = maximum(i - i.like(window - 1), i.like(0)), end = i + 1;

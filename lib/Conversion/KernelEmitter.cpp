@@ -1,11 +1,13 @@
 //===- KernelEmitter.cpp - Buffers and loops of kernels --------------------===//
 
 #include "llmmem/Conversion/KernelEmitter.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -18,8 +20,8 @@ FloatType KernelEmitter::wideTypeOf(Operation *op) {
 }
 
 KernelEmitter::KernelEmitter(Operation *op, Block *block)
-    : op(op), entry(block), nested(OpBuilder::atBlockEnd(block)), wide(wideTypeOf(op)),
-      vectorLanes(wide.isF64() ? 8 : 16) {}
+    : op(op), entry(block), frame(block), nested(OpBuilder::atBlockEnd(block)),
+      wide(wideTypeOf(op)), vectorLanes(wide.isF64() ? 8 : 16) {}
 
 //===----------------------------------------------------------------------===//
 // Buffers
@@ -47,7 +49,7 @@ Buffer KernelEmitter::operand(MutableOperandRange range) const {
 }
 
 Buffer KernelEmitter::scratch(int64_t size) {
-  OpBuilder start = OpBuilder::atBlockBegin(entry);
+  OpBuilder start = OpBuilder::atBlockBegin(frame);
   return bufferOf(memref::AllocaOp::create(start, op->getLoc(), MemRefType::get({size}, wide)));
 }
 
@@ -73,6 +75,14 @@ Num KernelEmitter::number(double constant) {
   Value value =
       arith::ConstantOp::create(nested, op->getLoc(), nested.getFloatAttr(wide, constant));
   return {&nested, value};
+}
+
+Num KernelEmitter::splat(double constant, unsigned lanes) {
+  Num scalar = number(constant);
+  if (lanes == 1)
+    return scalar;
+  auto type = VectorType::get({lanes}, wide);
+  return {&nested, vector::BroadcastOp::create(nested, op->getLoc(), type, scalar.value)};
 }
 
 Value KernelEmitter::loadRaw(Buffer buffer, Index index, unsigned lanes) {
@@ -162,15 +172,51 @@ void KernelEmitter::forEach(int64_t count, function_ref<void(Index)> body) {
   forEach(index(0), index(count), body);
 }
 
+void KernelEmitter::forVectors(Index lower, Index upper, function_ref<void(Index, unsigned)> body) {
+  auto loop =
+      scf::ForOp::create(nested, op->getLoc(), lower.value, upper.value, index(vectorLanes).value);
+  OpBuilder::InsertionGuard guard(nested);
+  nested.setInsertionPointToStart(loop.getBody());
+  body({&nested, loop.getInductionVar()}, vectorLanes);
+}
+
 void KernelEmitter::forLanes(int64_t count, function_ref<void(Index, unsigned)> body) {
   int64_t whole = count - count % vectorLanes;
-  if (whole > 0) {
-    auto loop = scf::ForOp::create(nested, op->getLoc(), index(0).value, index(whole).value,
-                                   index(vectorLanes).value);
-    OpBuilder::InsertionGuard guard(nested);
-    nested.setInsertionPointToStart(loop.getBody());
-    body({&nested, loop.getInductionVar()}, vectorLanes);
-  }
+  if (whole > 0)
+    forVectors(index(0), index(whole), body);
+  if (whole < count)
+    forEach(index(whole), index(count), [&](Index i) { body(i, 1); });
+}
+
+/// Below some 20 us of work, waking threads costs more than they give.
+bool KernelEmitter::isWorthThreads() const {
+  constexpr int64_t kLeastWork = 1 << 18; // FLOPs and bytes
+  if (frame != entry)
+    return false;
+  auto cost = dyn_cast<CostOpInterface>(op);
+  return !cost || cost.getFlops() + cost.getBytesMoved() >= kLeastWork;
+}
+
+void KernelEmitter::forEachParallel(int64_t count, function_ref<void(Index)> body) {
+  if (count < 2 || !isWorthThreads())
+    return forEach(count, body);
+  auto loop = scf::ForallOp::create(nested, op->getLoc(), {nested.getIndexAttr(count)},
+                                    /*outputs=*/ValueRange(), /*mapping=*/std::nullopt);
+  OpBuilder::InsertionGuard guard(nested);
+  nested.setInsertionPointToStart(loop.getBody());
+  llvm::SaveAndRestore inside(frame, loop.getBody());
+  body({&nested, loop.getInductionVar(0)});
+}
+
+void KernelEmitter::forLanesParallel(int64_t count, function_ref<void(Index, unsigned)> body) {
+  constexpr int64_t kPiece = 4096; // a multiple of the lanes; 16 KiB of f32
+  int64_t whole = count - count % vectorLanes;
+  if (whole <= kPiece || !isWorthThreads())
+    return forLanes(count, body);
+  forEachParallel(llvm::divideCeil(whole, kPiece), [&](Index piece) {
+    Index lower = piece * kPiece;
+    forVectors(lower, minimum(lower + kPiece, index(whole)), body);
+  });
   if (whole < count)
     forEach(index(whole), index(count), [&](Index i) { body(i, 1); });
 }
@@ -205,8 +251,7 @@ Num KernelEmitter::reduce(int64_t count, double neutral, function_ref<Num(Index,
   int64_t whole = count / vectorLanes;
   Num total = number(neutral);
   if (whole > 0) {
-    auto type = VectorType::get({vectorLanes}, wide);
-    Num lanes{&nested, vector::BroadcastOp::create(nested, op->getLoc(), type, total.value)};
+    Num lanes = splat(neutral, vectorLanes);
     Row sums = fold(index(0), index(whole), lanes, [&](Index i, ArrayRef<Num> carried) -> Row {
       return {combine(carried[0], term(i * vectorLanes, vectorLanes))};
     });

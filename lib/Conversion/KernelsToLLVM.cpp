@@ -32,6 +32,7 @@ struct ExpandKernelNumbers : public llmmem::impl::ExpandKernelNumbersBase<Expand
 } // namespace
 
 void llmmem::buildKernelsToLLVMPipeline(OpPassManager &manager) {
+  manager.addPass(createOutlineParallelLoops());
   manager.addPass(createExpandKernelNumbers());
   manager.addPass(createCSEPass());
   manager.addPass(memref::createExpandStridedMetadataPass());

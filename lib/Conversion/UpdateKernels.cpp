@@ -73,7 +73,7 @@ struct AdamWKernel : KernelModel<AdamWKernel, AdamWOp> {
     Buffer master = e.operand(op.getMasterMutable()), source = master ? master : e.operand(0);
     double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
     Factors f = factors(op, e);
-    e.forLanes(gradient.size, [&](Index i, unsigned lanes) {
+    e.forLanesParallel(gradient.size, [&](Index i, unsigned lanes) {
       Num g = e.load(gradient, i, lanes);
       if (op.getNorm())
         g = g * f.clip;
@@ -95,7 +95,7 @@ struct SGDKernel : KernelModel<SGDKernel, SGDOp> {
     double decay = op.getWeightDecay().convertToDouble();
     Num rate = e.load(e.operand(op.getLearningRateMutable()), e.index(0));
     Num clip = clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble());
-    e.forLanes(e.result(0).size, [&](Index i, unsigned lanes) {
+    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
       Num p = e.load(e.operand(0), i, lanes), g = e.load(e.operand(1), i, lanes);
       if (op.getNorm())
         g = g * clip;

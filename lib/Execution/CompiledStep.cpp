@@ -2,6 +2,7 @@
 
 #include "llmmem/Execution/CompiledStep.h"
 #include "../Runtime/Gemm.h"
+#include "../Runtime/Parallel.h"
 #include "../Runtime/Runtime.h"
 #include "llmmem/Conversion/KernelOpInterface.h"
 #include "llmmem/Conversion/Passes.h"
@@ -78,6 +79,7 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_gemm_f32", &llmmem_gemm_f32);
   add("llmmem_gemm_f64", &llmmem_gemm_f64);
   add("llmmem_gemm_bf16", &llmmem_gemm_bf16);
+  add("llmmem_parallel_for", &llmmem_parallel_for);
   add("llmmem_poison", &llmmem_poison);
   return symbols;
 }

@@ -15,10 +15,6 @@ void llmmem_poison(void *bytes, int64_t count);
 /* What multiplies f32 matrices: "oneDNN" or "built-in". */
 const char *llmmem_gemm_name(void);
 
-/* Threads of the library's matrix products, where it has any. Results are equal for equal counts.
- */
-void llmmem_set_threads(int count);
-
 #ifdef __cplusplus
 }
 #endif

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../lib/Runtime/Parallel.h"
 #include "../../lib/Runtime/Runtime.h"
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Dialect/LlmDialect.h"
@@ -99,7 +100,7 @@ static void printEnd(TrainingRun &run, const Claims &claims) {
          << run.memory().arena().measureTouchedPages() << " in touched pages)\n"
          << "resident measured " << resident << " bytes, with the arena " << resident + touched
          << "\n"
-         << "matrix products by " << llmmem_gemm_name() << "\n";
+         << "matrix products by " << llmmem_gemm_name() << ", threads " << llmmem_threads() << "\n";
 }
 
 static Expected<TokenFeed> openFeed(TokenFeed::Shape shape) {
@@ -212,13 +213,15 @@ int main(int argc, char **argv) {
     other->removeArgument();
   cl::opt<unsigned> threads(
       "threads", cl::cat(category), cl::init(0),
-      cl::desc("Threads of the matrix products (default: as the library likes)"));
+      cl::desc("Threads of kernels and matrix products (default: all cores)"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "llmmem-run: runs a planned training step on the CPU\n");
   if (Error error = checkOptions())
     return fail(toString(std::move(error)));
   if (threads > 0)
     llmmem_set_threads(threads);
+  if (threads > static_cast<unsigned>(llmmem_threads()))
+    errs() << "llmmem-run: note: runs on one thread, as neither libgomp nor libomp is installed\n";
   mlir::DialectRegistry registry;
   registerExecution(registry);
   mlir::MLIRContext context(registry);

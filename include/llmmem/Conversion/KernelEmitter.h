@@ -113,7 +113,8 @@ public:
   Buffer operand(mlir::OpOperand &use) const { return operand(use.getOperandNumber()); }
   /// Null where the optional operand is left out.
   Buffer operand(mlir::MutableOperandRange range) const;
-  /// Wide numbers on the stack, allotted once at the kernel's entry.
+  /// Wide numbers on the stack, allotted once at the kernel's entry; inside a parallel loop, once
+  /// for each thread.
   Buffer scratch(int64_t size);
   /// A table of numbers, made while compiling.
   Buffer table(llvm::ArrayRef<double> numbers);
@@ -123,6 +124,8 @@ public:
   //===--------------------------------------------------------------------===//
 
   Num number(double constant);
+  /// A constant in each of `lanes` lanes, or one number.
+  Num splat(double constant, unsigned lanes);
   Num load(Buffer buffer, Index index, unsigned lanes = 1);
   void store(Buffer buffer, Index index, Num x);
   Row loadRow(Buffer buffer, Index index, int64_t width);
@@ -145,6 +148,12 @@ public:
   void forEach(int64_t count, llvm::function_ref<void(Index)> body);
   /// 0 to count in steps of whole vectors, then one by one.
   void forLanes(int64_t count, llvm::function_ref<void(Index, unsigned lanes)> body);
+  /// As forEach, with the turns shared out among threads: no turn reads or writes a byte that
+  /// another writes, so that any number of threads gives the same bits. Plain loops where the op is
+  /// too small to be worth it, and inside another parallel loop.
+  void forEachParallel(int64_t count, llvm::function_ref<void(Index)> body);
+  /// As forLanes, with pieces of a fixed length shared out among threads.
+  void forLanesParallel(int64_t count, llvm::function_ref<void(Index, unsigned lanes)> body);
   /// Carries values from turn to turn, and gives the last ones.
   Row fold(Index lower, Index upper, llvm::ArrayRef<Num> initial,
            llvm::function_ref<Row(Index, llvm::ArrayRef<Num>)> body);
@@ -156,10 +165,12 @@ private:
   using Combine = llvm::function_ref<Num(Num, Num)>;
   Num reduce(int64_t count, double neutral, llvm::function_ref<Num(Index, unsigned)> term,
              Combine combine, llvm::function_ref<Num(Num)> acrossLanes);
-  Num toWide(mlir::Value raw);
+  void forVectors(Index lower, Index upper, llvm::function_ref<void(Index, unsigned lanes)> body);
+  bool isWorthThreads() const;
 
   mlir::Operation *op;
-  mlir::Block *entry;
+  /// The kernel's block, and the one that runs on one thread: a parallel loop's, or the kernel's.
+  mlir::Block *entry, *frame;
   mlir::OpBuilder nested;
   mlir::FloatType wide;
   unsigned vectorLanes;

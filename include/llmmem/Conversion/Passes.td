@@ -27,6 +27,18 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def OutlineParallelLoops : Pass<"outline-parallel-loops", "::mlir::ModuleOp"> {
+  let summary = "Makes each scf.forall a function of turns that the runtime shares out among threads";
+  let description = [{
+    *Requires*: `scf.forall` of one dimension, from 0 to a constant, without results, and none inside another.
+    *Ensures*: `func @kernel_turns_0(%context, %begin, %end)` runs turns one after another, and the kernel calls
+    `llmmem_parallel_for(count, @kernel_turns_0, %context)` (lib/Runtime/Parallel.h). Scratch of a turn lies on the
+    stack of the thread that runs it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def ExpandKernelNumbers : Pass<"expand-kernel-numbers"> {
   let summary = "Turns transcendental functions of f32 into polynomials, and roundings to bf16 into integer arithmetic";
   let description = [{
