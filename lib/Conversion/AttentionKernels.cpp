@@ -1,17 +1,20 @@
-//===- AttentionKernels.cpp - Attention without scores, and rotary angles --===//
+//===- AttentionKernels.cpp - Attention without scores ---------------------===//
 //
-// A query is a row in registers. The forward takes two passes over the keys it sees: the largest
-// score, then the sum of powers and the weighted values. The backward draws probabilities again
-// from lse (Dao et al. 2022, algorithm 4), once by queries for dq, once by keys for dk and dv, so
-// that each sum is made in one place and rounded once.
+// A block of queries meets a block of keys at a time, in panels on the stack: memory beside the
+// operands does not grow with the sequence (Dao et al. 2022). The forward keeps a running maximum
+// and a running sum for each query, and rescales what it has so far. The backward draws
+// probabilities again from lse, once by blocks of queries for dq, once by blocks of keys for dk and
+// dv: each sum is made in one place, in one order, and rounded once (Dao 2023 adds dq up by
+// atomics).
+//
+// The blocks of the outer loop lie in the lanes, be they queries or keys: so only panels that stay
+// are ever turned, and no sum and no maximum goes across lanes.
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionBlocks.h"
 #include "KernelModels.h"
-#include "Philox.h"
-#include "RopeFrequencies.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -19,214 +22,236 @@ using namespace llmmem::llm;
 
 namespace {
 
-Num dot(ArrayRef<Num> a, ArrayRef<Num> b) {
-  // Chunks may differ in width at the end of a row, so each is summed by itself.
-  Num total;
-  for (auto [left, right] : llvm::zip_equal(a, b)) {
-    Num part = left * right;
-    bool sameWidth = total.builder && total.type() == part.type();
-    if (sameWidth)
-      total = total + part;
-    else
-      total = total.builder ? sumOfLanes(total) + sumOfLanes(part) : part;
-  }
-  return sumOfLanes(total);
+void fill(KernelEmitter &e, Buffer buffer, double value) {
+  e.forLanes(buffer.size,
+             [&](Index i, unsigned lanes) { e.store(buffer, i, e.zeroRow(lanes)[0].like(value)); });
 }
 
-/// sum[i] + factor * row[i]
-Row addScaled(ArrayRef<Num> sum, Num factor, ArrayRef<Num> row) {
-  Row result;
-  for (auto [a, b] : llvm::zip_equal(sum, row))
-    result.push_back(a + b * factor);
-  return result;
-}
-
-Row scaled(ArrayRef<Num> row, Num factor) {
-  Row result;
-  for (Num x : row)
-    result.push_back(x * factor);
-  return result;
-}
-
-/// What the forward and the backward have in common: shapes, places, visibility, dropout.
-template <typename Op>
-struct Heads {
-  Heads(Op op, KernelEmitter &e)
-      : e(e), batch(op.getQ().getType().getShape()[0]), seq(op.getQ().getType().getShape()[1]),
-        heads(op.getHeads()), kvHeads(op.getKvHeads()),
-        size(op.getQ().getType().getShape()[2] / heads), window(op.getWindow().value_or(seq)),
-        scale(op.getScale().convertToDouble()), p(op.getP().convertToDouble()) {
-    if (p > 0.0)
-      philox.emplace(e, e.operand(op.getSeedMutable()[0]), op.getKey());
-  }
-
-  int64_t group() const { return heads / kvHeads; }
-  Index wide(Index b, Index i, Index h) const { return ((b * seq + i) * heads + h) * size; }
-  Index narrow(Index b, Index j, Index g) const { return ((b * seq + j) * kvHeads + g) * size; }
-  Index statistic(Index b, Index h, Index i) const { return (b * heads + h) * seq + i; }
-  /// The first key that query `i` sees; the last is i itself.
-  Index firstKey(Index i) const { return maximum(i - e.index(window - 1), e.index(0)); }
-  /// One past the last query that sees key `j`; the first is j itself.
-  Index endOfQueries(Index j) const { return minimum(j + window, e.index(seq)); }
-
-  /// x / (1 - p) where the probability of (i, j) stays, else 0.
-  Num dropped(Index b, Index h, Index i, Index j, Num x) {
-    if (!philox)
-      return x;
-    Value keep = philox->keeps(statistic(b, h, i) * seq + j, 1, p);
-    return select(keep, x / (1.0 - p), x.like(0.0));
-  }
-
-  KernelEmitter &e;
-  int64_t batch, seq, heads, kvHeads, size, window;
-  double scale, p;
-  std::optional<Philox> philox;
-};
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
 
 struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
-  static void emit(AttentionOp op, KernelEmitter &e) {
-    Heads<AttentionOp> heads(op, e);
-    e.forEach(heads.batch, [&](Index b) {
-      e.forEach(heads.kvHeads, [&](Index g) {
-        e.forEach(heads.group(), [&](Index k) {
-          e.forEach(heads.seq, [&](Index i) { emitQuery(heads, b, g, g * heads.group() + k, i); });
-        });
-      });
-    });
-  }
+  struct Emission : AttentionBlocks {
+    using AttentionBlocks::AttentionBlocks;
+    Panel turned, keys, values, scores, out;
+    Buffer largest, total, rescale; // of each query
 
-  static void emitQuery(Heads<AttentionOp> &heads, Index b, Index g, Index h, Index i) {
-    KernelEmitter &e = heads.e;
-    Buffer keys = e.operand(1), values = e.operand(2);
-    Row query = e.loadRow(e.operand(0), heads.wide(b, i, h), heads.size);
-    auto score = [&](Index j) {
-      return dot(query, e.loadRow(keys, heads.narrow(b, j, g), heads.size)) * heads.scale;
-    };
-    Num lowest = e.number(-std::numeric_limits<double>::infinity());
-    Num largest =
-        e.fold(heads.firstKey(i), i + 1, lowest, [&](Index j, ArrayRef<Num> carried) -> Row {
-          return {maximum(carried[0], score(j))};
-        })[0];
-    Row initial = e.zeroRow(heads.size);
-    initial.push_back(e.number(0.0));
-    Row sums = e.fold(heads.firstKey(i), i + 1, initial, [&](Index j, ArrayRef<Num> carried) {
-      Num power = exp(score(j) - largest);
-      Row value = e.loadRow(values, heads.narrow(b, j, g), heads.size);
-      Row next = addScaled(carried.drop_back(), heads.dropped(b, h, i, j, power), value);
-      next.push_back(carried.back() + power);
-      return next;
-    });
-    Num total = sums.pop_back_val();
-    e.storeRow(e.result(0), heads.wide(b, i, h), scaled(sums, 1.0 / total));
-    e.store(e.result(1), heads.statistic(b, h, i), largest + log(total));
+    void emitBlock(HeadBlock block) {
+      Panel queries = rowPanel();
+      keys = rowPanel(), values = rowPanel(), out = rowPanel();
+      turned = turnedPanel(), scores = pairPanel();
+      largest = e.scratch(extent), total = e.scratch(extent), rescale = e.scratch(extent);
+      loadQueries(queries, e.operand(0), block);
+      transposePanel(e, queries, turned, scale);
+      clearPanel(e, out);
+      // Not minus infinity, from which the first rescaling would be by NaN.
+      fill(e, largest,
+           APFloat::getLargest(e.wideType().getFloatSemantics(), /*Negative=*/true)
+               .convertToDouble());
+      fill(e, total, 0.0);
+      forKeysSeen(block, [&](HeadBlock met) { emitMeeting(block, met); });
+      emitEnd(block);
+    }
+
+    void emitMeeting(HeadBlock block, HeadBlock met) {
+      loadKeys(keys, e.operand(1), met);
+      loadKeys(values, e.operand(2), met);
+      emitProduct(
+          e, {.a = keys, .b = turned, .c = scores, .rows = met.count, .terms = [&](Index, Index) {
+                return wholeRow();
+              }});
+      e.forLanes(extent, [&](Index i, unsigned) { emitPowers(block, met, i); });
+      emitProduct(
+          e, {.a = scores,
+              .b = values,
+              .c = out,
+              .transposed = true,
+              .rows = block.count,
+              .terms = [&](Index first, Index last) { return keysSeen(block, met, first, last); },
+              .factor = [&](Index i) { return e.load(rescale, i); }});
+    }
+
+    /// Scores become powers of e, for the queries in the lanes from `i` on.
+    void emitPowers(HeadBlock block, HeadBlock met, Index i) {
+      unsigned lanes = e.lanes();
+      auto score = [&](Index j) {
+        Value seen = isVisible(block.first + i, met.first + j, Lanes::Queries);
+        return select(seen, e.load(scores.numbers, scores.at(j, i), lanes),
+                      e.number(-std::numeric_limits<double>::infinity()));
+      };
+      Num before = e.load(largest, i, lanes);
+      Num now = e.fold(e.index(0), met.count, before, [&](Index j, ArrayRef<Num> carried) -> Row {
+        return {maximum(carried[0], score(j))};
+      })[0];
+      Num zero = e.zeroRow(lanes)[0];
+      Num sum = e.fold(e.index(0), met.count, zero, [&](Index j, ArrayRef<Num> carried) -> Row {
+        Num power = exp(score(j) - now);
+        Value kept = isKept(block, i, met.first + j, Lanes::Queries);
+        e.store(scores.numbers, scores.at(j, i), dropped(kept, power));
+        return {carried[0] + power};
+      })[0];
+      Num factor = exp(before - now);
+      e.store(largest, i, now);
+      e.store(rescale, i, factor);
+      e.store(total, i, e.load(total, i, lanes) * factor + sum);
+    }
+
+    void emitEnd(HeadBlock block) {
+      storePanel(
+          e, out, e.result(0), [&](Index i) { return wide(block, i); }, block.count,
+          [&](Index i) { return 1.0 / e.load(total, i); });
+      e.forEach(e.index(0), block.count, [&](Index i) {
+        e.store(e.result(1), statistic(block, i), e.load(largest, i) + log(e.load(total, i)));
+      });
+    }
+  };
+
+  static void emit(AttentionOp op, KernelEmitter &e) {
+    Emission emission(op, e);
+    emission.forEachOfQueries([&](HeadBlock block) { emission.emitBlock(block); });
   }
 };
 
+//===----------------------------------------------------------------------===//
+// Backward
+//===----------------------------------------------------------------------===//
+
 struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
-  struct Emission : Heads<AttentionGradOp> {
-    using Heads::Heads;
+  struct Emission : AttentionBlocks {
+    using AttentionBlocks::AttentionBlocks;
     Buffer q = e.operand(0), k = e.operand(1), v = e.operand(2), out = e.operand(3),
            lse = e.operand(4), dout = e.operand(5), delta = e.workspace();
+    Panel queries, douts, keys, values;
+    /// What lies in the lanes, turned: scaled queries and douts, or scaled keys and values.
+    Panel turnedFirst, turnedSecond;
+    /// Scores and dout . value of each pair, then probabilities and the gradients of scores.
+    Panel first, second;
 
-    Row wideRow(Buffer x, Index b, Index i, Index h) { return e.loadRow(x, wide(b, i, h), size); }
-    Row narrowRow(Buffer x, Index b, Index j, Index g) {
-      return e.loadRow(x, narrow(b, j, g), size);
+    void makePanels() {
+      queries = rowPanel(), douts = rowPanel(), keys = rowPanel(), values = rowPanel();
+      turnedFirst = turnedPanel(), turnedSecond = turnedPanel();
+      first = pairPanel(), second = pairPanel();
     }
 
-    /// p and dscore of one pair, given the rows of its query and its key.
-    std::pair<Num, Num> pair(Index b, Index h, Index i, Index j, ArrayRef<Num> query,
-                             ArrayRef<Num> key, ArrayRef<Num> dquery, ArrayRef<Num> value) {
-      Num probability = exp(dot(query, key) * scale - e.load(lse, statistic(b, h, i)));
-      Num kept = dropped(b, h, i, j, dot(dquery, value));
-      Num dscore = probability * (kept - e.load(delta, statistic(b, h, i)));
-      return {probability, dscore};
+    /// The scores and dout . value of all pairs of `rows` rows with what lies in the lanes.
+    void emitPairProducts(Panel a, Panel b, Index rows) {
+      auto whole = [&](Index, Index) { return wholeRow(); };
+      emitProduct(e, {.a = a, .b = turnedFirst, .c = first, .rows = rows, .terms = whole});
+      emitProduct(e, {.a = b, .b = turnedSecond, .c = second, .rows = rows, .terms = whole});
     }
 
-    void emitDelta(Index b, Index h, Index i) {
-      e.store(delta, statistic(b, h, i), dot(wideRow(dout, b, i, h), wideRow(out, b, i, h)));
+    /// p, and p (dp - delta), both from scores and dout . value at `place` of the panels.
+    void emitPairs(Index place, Value seen, Value kept, Num lse, Num delta) {
+      Num score = e.load(first.numbers, place, e.lanes());
+      Num product = e.load(second.numbers, place, e.lanes());
+      Num probability = select(seen, exp(score - lse), score.like(0.0));
+      e.store(first.numbers, place, dropped(kept, probability));
+      e.store(second.numbers, place, probability * (dropped(kept, product) - delta));
     }
 
-    void emitQuery(Index b, Index g, Index h, Index i) {
-      Row query = wideRow(q, b, i, h), dquery = wideRow(dout, b, i, h);
-      Row sum = e.fold(firstKey(i), i + 1, e.zeroRow(size), [&](Index j, ArrayRef<Num> carried) {
-        Row key = narrowRow(k, b, j, g);
-        auto [probability, dscore] = pair(b, h, i, j, query, key, dquery, narrowRow(v, b, j, g));
-        return addScaled(carried, dscore, key);
-      });
-      e.storeRow(e.result(0), wide(b, i, h), scaled(sum, e.number(scale)));
+    void emitSum(Panel sum, Panel a, Panel b, Index rows, function_ref<Terms(Index, Index)> terms) {
+      emitProduct(e, {.a = a,
+                      .b = b,
+                      .c = sum,
+                      .transposed = true,
+                      .rows = rows,
+                      .terms = terms,
+                      .factor = [&](Index) { return e.number(1.0); }});
     }
 
-    void emitKey(Index b, Index g, Index j) {
-      Row key = narrowRow(k, b, j, g), value = narrowRow(v, b, j, g);
-      Row sums = e.zeroRow(size);
-      size_t chunks = sums.size();
-      sums.append(e.zeroRow(size));
-      sums = e.fold(g * group(), g * group() + group(), sums, [&](Index h, ArrayRef<Num> outer) {
-        return e.fold(j, endOfQueries(j), outer, [&](Index i, ArrayRef<Num> carried) {
-          Row query = wideRow(q, b, i, h), dquery = wideRow(dout, b, i, h);
-          auto [probability, dscore] = pair(b, h, i, j, query, key, dquery, value);
-          Row next = addScaled(carried.take_front(chunks), dscore, query);
-          next.append(
-              addScaled(carried.drop_front(chunks), dropped(b, h, i, j, probability), dquery));
-          return next;
+    //===------------------------------------------------------------------===//
+    // By queries
+    //===------------------------------------------------------------------===//
+
+    void emitQueries(HeadBlock block) {
+      makePanels();
+      Panel dq = rowPanel();
+      Buffer lseHere = e.scratch(extent), deltaHere = e.scratch(extent);
+      loadQueries(queries, q, block);
+      transposePanel(e, queries, turnedFirst, scale);
+      loadQueries(douts, dout, block);
+      transposePanel(e, douts, turnedSecond, 1.0);
+      emitStatistics(block, lseHere, deltaHere);
+      clearPanel(e, dq);
+      forKeysSeen(block, [&](HeadBlock met) {
+        loadKeys(keys, k, met);
+        loadKeys(values, v, met);
+        emitPairProducts(keys, values, met.count);
+        e.forEach(e.index(0), met.count, [&](Index j) {
+          e.forLanes(extent, [&](Index i, unsigned lanes) {
+            emitPairs(first.at(j, i), isVisible(block.first + i, met.first + j, Lanes::Queries),
+                      isKept(block, i, met.first + j, Lanes::Queries), e.load(lseHere, i, lanes),
+                      e.load(deltaHere, i, lanes));
+          });
         });
+        emitSum(dq, second, keys, block.count,
+                [&](Index from, Index to) { return keysSeen(block, met, from, to); });
       });
-      e.storeRow(e.result(1), narrow(b, j, g),
-                 scaled(ArrayRef(sums).take_front(chunks), e.number(scale)));
-      e.storeRow(e.result(2), narrow(b, j, g), ArrayRef(sums).drop_front(chunks));
+      storePanel(
+          e, dq, e.result(0), [&](Index i) { return wide(block, i); }, block.count,
+          [&](Index) { return e.number(scale); });
+    }
+
+    /// delta = dout . out, in the lanes of this block and for the blocks of keys.
+    void emitStatistics(HeadBlock block, Buffer lseHere, Buffer deltaHere) {
+      fill(e, lseHere, 0.0);
+      fill(e, deltaHere, 0.0);
+      e.forEach(e.index(0), block.count, [&](Index i) {
+        Num product = e.sum(size, [&](Index d, unsigned lanes) {
+          return e.load(douts.numbers, douts.at(i, d), lanes) *
+                 e.load(out, wide(block, i) + d, lanes);
+        });
+        e.store(deltaHere, i, product);
+        e.store(delta, statistic(block, i), product);
+        e.store(lseHere, i, e.load(lse, statistic(block, i)));
+      });
+    }
+
+    //===------------------------------------------------------------------===//
+    // By keys
+    //===------------------------------------------------------------------===//
+
+    void emitKeys(HeadBlock block) {
+      makePanels();
+      Panel dk = rowPanel(), dv = rowPanel();
+      loadKeys(keys, k, block);
+      transposePanel(e, keys, turnedFirst, scale);
+      loadKeys(values, v, block);
+      transposePanel(e, values, turnedSecond, 1.0);
+      clearPanel(e, dk);
+      clearPanel(e, dv);
+      forQueriesSeeing(block, [&](HeadBlock met) {
+        loadQueries(queries, q, met);
+        loadQueries(douts, dout, met);
+        emitPairProducts(queries, douts, met.count);
+        e.forEach(e.index(0), met.count, [&](Index i) {
+          Num lseHere = e.load(lse, statistic(met, i)),
+              deltaHere = e.load(delta, statistic(met, i));
+          e.forLanes(extent, [&](Index j, unsigned) {
+            emitPairs(first.at(i, j), isVisible(met.first + i, block.first + j, Lanes::Keys),
+                      isKept(met, i, block.first + j, Lanes::Keys), lseHere, deltaHere);
+          });
+        });
+        auto seeing = [&](Index from, Index to) { return queriesSeeing(met, block, from, to); };
+        emitSum(dv, first, douts, block.count, seeing);
+        emitSum(dk, second, queries, block.count, seeing);
+      });
+      auto place = [&](Index j) { return narrow(block, j); };
+      storePanel(e, dk, e.result(1), place, block.count, [&](Index) { return e.number(scale); });
+      storePanel(e, dv, e.result(2), place, block.count, [&](Index) { return e.number(1.0); });
     }
   };
 
   static void emit(AttentionGradOp op, KernelEmitter &e) {
     Emission emission(op, e);
-    e.forEach(emission.batch, [&](Index b) {
-      e.forEach(emission.heads, [&](Index h) {
-        e.forEach(emission.seq, [&](Index i) { emission.emitDelta(b, h, i); });
-      });
-      e.forEach(emission.kvHeads, [&](Index g) {
-        e.forEach(emission.group(), [&](Index k) {
-          e.forEach(emission.seq,
-                    [&](Index i) { emission.emitQuery(b, g, g * emission.group() + k, i); });
-        });
-        e.forEach(emission.seq, [&](Index j) { emission.emitKey(b, g, j); });
-      });
-    });
-  }
-};
-
-//===----------------------------------------------------------------------===//
-// Rotary angles
-//===----------------------------------------------------------------------===//
-
-struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
-  static void emit(RopeOp op, KernelEmitter &e) {
-    ArrayRef<int64_t> shape = op.getX().getType().getShape();
-    int64_t batch = shape[0], seq = shape[1], width = shape[2], heads = op.getHeads(),
-            half = width / heads / 2;
-    Buffer x = e.operand(0), y = e.result(0), frequencies = e.table(ropeFrequencies(op));
-    e.forEach(seq, [&](Index s) {
-      e.forEach(half, [&](Index i) {
-        // Angles grow to thousands of turns: f64, whatever the kernel computes in.
-        Num frequency{&e.builder(), e.loadRaw(frequencies, i)};
-        Num angle = convert(e.toNumber(s), frequency.type()) * frequency;
-        Num cosine = convert(cos(angle), e.wideType()), sine = convert(sin(angle), e.wideType());
-        if (op.getInverse())
-          sine = -sine;
-        e.forEach(batch, [&](Index b) {
-          e.forEach(heads, [&](Index h) {
-            Index low = (b * seq + s) * width + h * (2 * half) + i, high = low + half;
-            Num first = e.load(x, low), second = e.load(x, high);
-            e.store(y, low, first * cosine - second * sine);
-            e.store(y, high, second * cosine + first * sine);
-          });
-        });
-      });
-    });
+    emission.forEachOfQueries([&](HeadBlock block) { emission.emitQueries(block); });
+    emission.forEachOfKeys([&](HeadBlock block) { emission.emitKeys(block); });
   }
 };
 
 } // namespace
 
 void llmmem::attachAttentionKernels(MLIRContext *context) {
-  attachKernels<AttentionKernel, AttentionGradKernel, RopeKernel>(context);
+  attachKernels<AttentionKernel, AttentionGradKernel>(context);
 }

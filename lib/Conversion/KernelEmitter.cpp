@@ -50,7 +50,9 @@ Buffer KernelEmitter::operand(MutableOperandRange range) const {
 
 Buffer KernelEmitter::scratch(int64_t size) {
   OpBuilder start = OpBuilder::atBlockBegin(frame);
-  return bufferOf(memref::AllocaOp::create(start, op->getLoc(), MemRefType::get({size}, wide)));
+  // A vector that lies across two cache lines is two loads.
+  return bufferOf(memref::AllocaOp::create(start, op->getLoc(), MemRefType::get({size}, wide),
+                                           start.getI64IntegerAttr(64)));
 }
 
 Buffer KernelEmitter::table(ArrayRef<double> numbers) {
@@ -161,11 +163,16 @@ Num KernelEmitter::toNumber(Index index) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-void KernelEmitter::forEach(Index lower, Index upper, function_ref<void(Index)> body) {
-  auto loop = scf::ForOp::create(nested, op->getLoc(), lower.value, upper.value, index(1).value);
+void KernelEmitter::forSteps(Index lower, Index upper, int64_t step,
+                             function_ref<void(Index)> body) {
+  auto loop = scf::ForOp::create(nested, op->getLoc(), lower.value, upper.value, index(step).value);
   OpBuilder::InsertionGuard guard(nested);
   nested.setInsertionPointToStart(loop.getBody());
   body({&nested, loop.getInductionVar()});
+}
+
+void KernelEmitter::forEach(Index lower, Index upper, function_ref<void(Index)> body) {
+  forSteps(lower, upper, 1, body);
 }
 
 void KernelEmitter::forEach(int64_t count, function_ref<void(Index)> body) {

@@ -11,6 +11,7 @@ void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
     attachAttentionKernels(context);
     attachElementKernels(context);
     attachProductKernels(context);
+    attachRopeKernels(context);
     attachRowKernels(context);
     attachTableKernels(context);
     attachUpdateKernels(context);

@@ -26,6 +26,7 @@ void attachKernels(mlir::MLIRContext *context) {
 void attachAttentionKernels(mlir::MLIRContext *context);
 void attachElementKernels(mlir::MLIRContext *context);
 void attachProductKernels(mlir::MLIRContext *context);
+void attachRopeKernels(mlir::MLIRContext *context);
 void attachRowKernels(mlir::MLIRContext *context);
 void attachTableKernels(mlir::MLIRContext *context);
 void attachUpdateKernels(mlir::MLIRContext *context);

@@ -54,6 +54,13 @@ Num llmmem::operator-(Num a, Num b) { return binary<arith::SubFOp>(a, b); }
 Num llmmem::operator*(Num a, Num b) { return binary<arith::MulFOp>(a, b); }
 Num llmmem::operator/(Num a, Num b) { return binary<arith::DivFOp>(a, b); }
 Num llmmem::operator-(Num a) { return unary<arith::NegFOp>(a); }
+Num llmmem::fma(Num a, Num b, Num c) {
+  for (Num other : {b, c})
+    a.value = splatTo(*a.builder, a.value, other.type());
+  Value factor = splatTo(*a.builder, b.value, a.type()),
+        sum = splatTo(*a.builder, c.value, a.type());
+  return {a.builder, math::FmaOp::create(*a.builder, locationOf(a.value), a.value, factor, sum)};
+}
 Num llmmem::exp(Num x) { return unary<math::ExpOp>(x); }
 Num llmmem::tanh(Num x) { return unary<math::TanhOp>(x); }
 Num llmmem::log(Num x) { return unary<math::LogOp>(x); }
@@ -180,6 +187,8 @@ static Index binary(Index a, Index b) {
 Index llmmem::operator+(Index a, Index b) { return binary<arith::AddIOp>(a, b); }
 Index llmmem::operator-(Index a, Index b) { return binary<arith::SubIOp>(a, b); }
 Index llmmem::operator*(Index a, int64_t b) { return binary<arith::MulIOp>(a, a.like(b)); }
+Index llmmem::operator/(Index a, int64_t b) { return binary<arith::DivUIOp>(a, a.like(b)); }
+Index llmmem::operator%(Index a, int64_t b) { return binary<arith::RemUIOp>(a, a.like(b)); }
 Index llmmem::minimum(Index a, Index b) { return binary<arith::MinSIOp>(a, b); }
 Index llmmem::maximum(Index a, Index b) { return binary<arith::MaxSIOp>(a, b); }
 

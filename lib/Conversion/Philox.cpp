@@ -80,13 +80,15 @@ Value Philox::wordOf(Value element) {
   return words.choose(isLower, lower, upper);
 }
 
-Value Philox::keeps(Index first, unsigned lanes, double p) {
+Value Philox::keeps(Index first, unsigned lanes, double p, int64_t step) {
   OpBuilder &builder = e.builder();
   Location loc = seed[0].getLoc();
   Value element = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), first.value);
   if (lanes > 1) {
     auto type = VectorType::get({lanes}, builder.getI64Type());
-    SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
+    SmallVector<int64_t> steps;
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      steps.push_back(lane * step);
     Value offsets = arith::ConstantOp::create(
         builder, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
     Value base = vector::BroadcastOp::create(builder, loc, type, element);

@@ -15,8 +15,9 @@ public:
   /// Reads the seed where the emitter now stands.
   Philox(KernelEmitter &emitter, Buffer seed, int64_t key);
 
-  /// For each of `lanes` elements from `first` on: whether u >= p, where u = word / 2^32.
-  mlir::Value keeps(Index first, unsigned lanes, double p);
+  /// For each of `lanes` elements, `step` apart from `first` on: whether u >= p, where u = word /
+  /// 2^32.
+  mlir::Value keeps(Index first, unsigned lanes, double p, int64_t step = 1);
 
 private:
   mlir::Value wordOf(mlir::Value element);

@@ -6,112 +6,155 @@ using namespace llmmem::test;
 
 namespace {
 
-constexpr int kBatch = 2, kSeq = 7, kHeads = 4, kGroups = 2, kSize = 20;
+/// Lengths and head sizes around the kernels' blocks (64 in f32, 32 in f64) and vectors (16, 8).
+struct Shape {
+  int batch = 2, seq = 7, heads = 4, groups = 2, size = 20;
+  int window = seq;
+  double p = 0.0;
+
+  int wide(int b, int i, int h) const { return ((b * seq + i) * heads + h) * size; }
+  int narrow(int b, int j, int h) const {
+    return ((b * seq + j) * groups + h / (heads / groups)) * size;
+  }
+  int statistics() const { return batch * heads * seq; }
+};
 
 /// Attention with all scores held, forward and backward.
-struct Dense {
+struct Dense : Shape {
   Numbers q, k, v, dout, keep; // keep: what a probability is multiplied with
-  int window;
-  Numbers out = Numbers(q.size()), lse = Numbers(kBatch * kHeads * kSeq), dq = out,
-          dk = Numbers(k.size()), dv = dk;
+  Numbers out = Numbers(q.size()), lse = Numbers(statistics()), dq = out, dk = Numbers(k.size()),
+          dv = dk;
 
-  static int wide(int b, int i, int h) { return ((b * kSeq + i) * kHeads + h) * kSize; }
-  static int narrow(int b, int j, int h) {
-    return ((b * kSeq + j) * kGroups + h / (kHeads / kGroups)) * kSize;
-  }
-  static double dot(const Numbers &a, int i, const Numbers &b, int j) {
+  double dot(const Numbers &a, int i, const Numbers &b, int j) const {
     double sum = 0.0;
-    for (int d = 0; d < kSize; ++d)
+    for (int d = 0; d < size; ++d)
       sum += a[i + d] * b[j + d];
     return sum;
   }
 
   void runRow(int b, int h, int i) {
-    int stat = (b * kHeads + h) * kSeq + i, query = wide(b, i, h),
+    int stat = (b * heads + h) * seq + i, query = wide(b, i, h),
         first = std::max(0, i - window + 1);
     double sum = 0.0, inner = 0.0;
+    Numbers probability(seq), dp(seq);
     for (int j = first; j <= i; ++j)
-      sum += std::exp(0.25 * dot(q, query, k, narrow(b, j, h)));
+      sum += probability[j] = std::exp(0.25 * dot(q, query, k, narrow(b, j, h)));
     lse[stat] = std::log(sum);
-    auto probability = [&](int j) {
-      return std::exp(0.25 * dot(q, query, k, narrow(b, j, h))) / sum;
-    };
-    auto dp = [&](int j) { return dot(dout, query, v, narrow(b, j, h)) * keep[stat * kSeq + j]; };
     for (int j = first; j <= i; ++j) {
-      inner += probability(j) * dp(j);
-      for (int d = 0; d < kSize; ++d)
-        out[query + d] += probability(j) * keep[stat * kSeq + j] * v[narrow(b, j, h) + d];
+      probability[j] /= sum;
+      dp[j] = dot(dout, query, v, narrow(b, j, h)) * keep[stat * seq + j];
+      inner += probability[j] * dp[j];
+      for (int d = 0; d < size; ++d)
+        out[query + d] += probability[j] * keep[stat * seq + j] * v[narrow(b, j, h) + d];
     }
     for (int j = first; j <= i; ++j)
-      for (int d = 0; d < kSize; ++d) {
-        double ds = 0.25 * probability(j) * (dp(j) - inner);
+      for (int d = 0; d < size; ++d) {
+        double ds = 0.25 * probability[j] * (dp[j] - inner);
         dq[query + d] += ds * k[narrow(b, j, h) + d];
         dk[narrow(b, j, h) + d] += ds * q[query + d];
-        dv[narrow(b, j, h) + d] += probability(j) * keep[stat * kSeq + j] * dout[query + d];
+        dv[narrow(b, j, h) + d] += probability[j] * keep[stat * seq + j] * dout[query + d];
       }
   }
 
   void runAll() {
-    for (int b = 0; b < kBatch; ++b)
-      for (int h = 0; h < kHeads; ++h)
-        for (int i = 0; i < kSeq; ++i)
+    for (int b = 0; b < batch; ++b)
+      for (int h = 0; h < heads; ++h)
+        for (int i = 0; i < seq; ++i)
           runRow(b, h, i);
   }
 };
+
+/// Replaces the letters of shapes: Q and K by what q and k are, L by what lse is, N by the number
+/// of elements of the dropout mask, A by the attributes.
+std::string withShape(std::string text, const Shape &s) {
+  auto extents = [](std::initializer_list<int> list) {
+    std::string result;
+    for (int extent : list)
+      result += std::to_string(extent) + "x";
+    return result;
+  };
+  const std::pair<std::string, std::string> values[] = {
+      {"$Q", "tensor<" + extents({s.batch, s.seq, s.heads * s.size}) + "T>"},
+      {"$K", "tensor<" + extents({s.batch, s.seq, s.groups * s.size}) + "T>"},
+      {"$L", "tensor<" + extents({s.batch, s.heads, s.seq}) + "W>"},
+      {"$N", std::to_string(s.statistics() * s.seq)},
+      {"$P", "p = " + std::to_string(s.p) + " : f64, key = 3 : i64"},
+      {"$A", "heads = " + std::to_string(s.heads) +
+                 " : i64, kv_heads = " + std::to_string(s.groups) +
+                 " : i64, scale = 0.25 : f64, window = " + std::to_string(s.window) + " : i64"}};
+  for (const auto &[name, value] : values)
+    for (size_t at; (at = text.find(name)) != std::string::npos;)
+      text.replace(at, name.size(), value);
+  return text;
+}
 
 class AttentionKernels : public KernelTest {
 protected:
   /// Runs forward and backward. The backward gets the exact out and lse, so that its own rounding
   /// shows alone.
-  void check(int window, double p) {
-    std::string attributes =
-        " {heads = 4 : i64, kv_heads = 2 : i64, scale = 0.25 : f64, window = " +
-        std::to_string(window) + " : i64, key = 3 : i64, p = " + std::to_string(p) + " : f64}";
+  void check(const Shape &shape) {
     Numbers seed = {12345, 678};
-    Dense dense{someNumbers(kBatch * kSeq * kHeads * kSize, 1),
-                someNumbers(kBatch * kSeq * kGroups * kSize, 2),
-                someNumbers(kBatch * kSeq * kGroups * kSize, 3),
-                someNumbers(kBatch * kSeq * kHeads * kSize, 4),
-                keepFactors(p, seed),
-                window};
+    int wide = shape.batch * shape.seq * shape.heads * shape.size,
+        narrow = shape.batch * shape.seq * shape.groups * shape.size;
+    Dense dense{shape,
+                someNumbers(wide, 1),
+                someNumbers(narrow, 2),
+                someNumbers(narrow, 3),
+                someNumbers(wide, 4),
+                keepFactors(shape, seed)};
     dense.runAll();
-    std::vector<Numbers> r =
-        runWide(R"(func.func @step(%q: tensor<2x7x80xT>, %k: tensor<2x7x40xT>, %v: tensor<2x7x40xT>,
-        %do: tensor<2x7x80xT>, %o: tensor<2x7x80xT>, %l: tensor<2x4x7xW>, %s: tensor<2xi32>)
-        -> (tensor<2x7x80xT>, tensor<2x4x7xW>, tensor<2x7x80xT>, tensor<2x7x40xT>, tensor<2x7x40xT>) {
-      %out, %lse = llm.attention %q, %k, %v seed(%s))" +
-                    attributes + R"(
-        : (tensor<2x7x80xT>, tensor<2x7x40xT>, tensor<2x7x40xT>, tensor<2xi32>) -> (tensor<2x7x80xT>, tensor<2x4x7xW>)
-      %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %o, %l, %do seed(%s))" +
-                    attributes + R"(
-        : (tensor<2x7x80xT>, tensor<2x7x40xT>, tensor<2x7x40xT>, tensor<2x7x80xT>, tensor<2x4x7xW>, tensor<2x7x80xT>, tensor<2xi32>)
-        -> (tensor<2x7x80xT>, tensor<2x7x40xT>, tensor<2x7x40xT>)
-      return %out, %lse, %dq, %dk, %dv : tensor<2x7x80xT>, tensor<2x4x7xW>, tensor<2x7x80xT>, tensor<2x7x40xT>, tensor<2x7x40xT>
+    std::vector<Numbers> r = runWide(
+        withShape(
+            R"(func.func @step(%q: $Q, %k: $K, %v: $K, %do: $Q, %o: $Q, %l: $L, %s: tensor<2xi32>)
+        -> ($Q, $L, $Q, $K, $K) {
+      %out, %lse = llm.attention %q, %k, %v seed(%s) {$A, $P} : ($Q, $K, $K, tensor<2xi32>) -> ($Q, $L)
+      %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %o, %l, %do seed(%s) {$A, $P}
+        : ($Q, $K, $K, $Q, $L, $Q, tensor<2xi32>) -> ($Q, $K, $K)
+      return %out, %lse, %dq, %dk, %dv : $Q, $L, $Q, $K, $K
     })",
-                {dense.q, dense.k, dense.v, dense.dout, dense.out, dense.lse, seed});
+            shape),
+        {dense.q, dense.k, dense.v, dense.dout, dense.out, dense.lse, seed});
     expectNear(r[0], dense.out, tolerance());
-    expectNear(r[1], dense.lse, toleranceOf(wide()));
+    expectNear(r[1], dense.lse, toleranceOf(wideElement()));
     // In bf16 delta is made from a rounded `out`, as in the published algorithm.
     for (auto [number, expected] :
          {std::pair(2, dense.dq), std::pair(3, dense.dk), std::pair(4, dense.dv)})
       expectNear(r[number], expected, 2.0 * tolerance());
   }
 
+  std::string wideElement() const { return KernelTest::wide(); }
+
   /// What llm.dropout makes of ones in the same stream.
-  Numbers keepFactors(double p, const Numbers &seed) {
-    constexpr int count = kBatch * kHeads * kSeq * kSeq;
-    return runStep("func.func @step(%x: tensor<392xf64>, %s: tensor<2xi32>) -> tensor<392xf64> {\n"
-                   "  %y = llm.dropout %x, %s {p = " +
-                       std::to_string(p) +
-                       " : f64, key = 3 : i64} : tensor<392xf64>, "
-                       "tensor<2xi32>\n  return %y : tensor<392xf64>\n}",
-                   {Numbers(count, 1.0), seed})[0];
+  Numbers keepFactors(const Shape &shape, const Numbers &seed) {
+    return runStep(
+        withShape("func.func @step(%x: tensor<$Nxf64>, %s: tensor<2xi32>) -> tensor<$Nxf64> {\n"
+                  "  %y = llm.dropout %x, %s {$P} : tensor<$Nxf64>, tensor<2xi32>\n"
+                  "  return %y : tensor<$Nxf64>\n}",
+                  shape),
+        {Numbers(shape.statistics() * shape.seq, 1.0), seed})[0];
   }
 };
 
-TEST_P(AttentionKernels, Causal) { check(/*window=*/kSeq, /*p=*/0.0); }
-TEST_P(AttentionKernels, Window) { check(/*window=*/3, /*p=*/0.0); }
-TEST_P(AttentionKernels, Dropout) { check(/*window=*/kSeq, /*p=*/0.4); }
+TEST_P(AttentionKernels, Causal) { check({}); }
+TEST_P(AttentionKernels, Window) { check({.window = 3}); }
+TEST_P(AttentionKernels, Dropout) { check({.p = 0.4}); }
+TEST_P(AttentionKernels, ManyBlocks) { check({.batch = 1, .seq = 150, .heads = 2, .groups = 1}); }
+TEST_P(AttentionKernels, WholeBlocks) {
+  check({.batch = 1, .seq = 128, .heads = 1, .groups = 1, .size = 64});
+}
+TEST_P(AttentionKernels, WindowOverBlocks) {
+  check({.batch = 1, .seq = 150, .heads = 2, .groups = 2, .window = 37});
+}
+TEST_P(AttentionKernels, WindowOfOne) {
+  check({.batch = 1, .seq = 70, .heads = 1, .groups = 1, .window = 1});
+}
+TEST_P(AttentionKernels, DropoutOverBlocks) {
+  check({.batch = 2, .seq = 71, .heads = 2, .groups = 1, .size = 3, .window = 70, .p = 0.25});
+}
+TEST_P(AttentionKernels, WideHeads) {
+  check({.batch = 1, .seq = 17, .heads = 3, .groups = 1, .size = 136});
+}
+TEST_P(AttentionKernels, OnePosition) { check({.batch = 3, .seq = 1, .heads = 2, .groups = 2}); }
 
 TEST_P(AttentionKernels, RopeTurnsAndTurnsBack) {
   constexpr int seq = 5, heads = 2, half = 3;

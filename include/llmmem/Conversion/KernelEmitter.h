@@ -43,6 +43,8 @@ inline Num operator-(double a, Num b) { return b.like(a) - b; }
 inline Num operator*(Num a, double b) { return a * a.like(b); }
 inline Num operator/(Num a, double b) { return a / a.like(b); }
 inline Num operator/(double a, Num b) { return b.like(a) / b; }
+/// a b + c, rounded once.
+Num fma(Num a, Num b, Num c);
 Num exp(Num x);
 Num tanh(Num x);
 Num log(Num x);
@@ -71,6 +73,9 @@ struct Index {
 Index operator+(Index a, Index b);
 Index operator-(Index a, Index b);
 Index operator*(Index a, int64_t b);
+/// Of numbers that are not negative, rounded down.
+Index operator/(Index a, int64_t b);
+Index operator%(Index a, int64_t b);
 inline Index operator+(Index a, int64_t b) { return a + a.like(b); }
 Index minimum(Index a, Index b);
 Index maximum(Index a, Index b);
@@ -98,6 +103,8 @@ public:
   mlir::OpBuilder &builder() { return nested; }
   /// The type that the kernel computes in.
   mlir::FloatType wideType() const { return wide; }
+  /// Lanes of a whole vector.
+  unsigned lanes() const { return vectorLanes; }
   /// f64 where `op` touches f64, else f32.
   static mlir::FloatType wideTypeOf(mlir::Operation *op);
 
@@ -146,6 +153,8 @@ public:
 
   void forEach(Index lower, Index upper, llvm::function_ref<void(Index)> body);
   void forEach(int64_t count, llvm::function_ref<void(Index)> body);
+  /// lower, lower + step, lower + 2 step, ... below upper.
+  void forSteps(Index lower, Index upper, int64_t step, llvm::function_ref<void(Index)> body);
   /// 0 to count in steps of whole vectors, then one by one.
   void forLanes(int64_t count, llvm::function_ref<void(Index, unsigned lanes)> body);
   /// As forEach, with the turns shared out among threads: no turn reads or writes a byte that
