@@ -18,7 +18,7 @@ HeadBlock AttentionBlocks::blockAt(Index b, Index head, Index number) {
 
 void AttentionBlocks::forBlocks(int64_t headCount, Body body) {
   int64_t blocks = llvm::divideCeil(seq, extent);
-  e.forEach(batch * headCount * blocks, [&](Index turn) {
+  e.forEachParallel(batch * headCount * blocks, [&](Index turn) {
     Index head = turn / blocks;
     body(blockAt(head / headCount, head % headCount, turn % blocks));
   });
