@@ -49,6 +49,10 @@ std::string llmmem::getName(Value value) {
   }
   auto result = cast<OpResult>(value);
   Operation *op = result.getOwner();
+  if (auto names = op->getAttrOfType<ArrayAttr>(LlmDialect::kResultNames);
+      names && names.size() == op->getNumResults())
+    if (auto name = dyn_cast<StringAttr>(names[result.getResultNumber()]))
+      return name.str();
   auto name = op->getAttrOfType<StringAttr>(LlmDialect::kName);
   std::string text = name ? name.str() : op->getName().getStringRef().str();
   if (op->getNumResults() > 1 && result.getResultNumber() > 0)

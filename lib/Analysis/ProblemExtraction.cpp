@@ -115,7 +115,8 @@ static bool endsCoreAttention(Operation &op) {
 }
 
 LogicalResult Extraction::addOp(Operation &op) {
-  if (op.getNumRegions() != 0)
+  // A kernel's body is its own affair: it captures nothing, and has its cost as a whole.
+  if (op.getNumRegions() != 0 && !op.hasTrait<OpTrait::IsIsolatedFromAbove>())
     return op.emitError("has regions; a plan orders straight-line ops only: inline or outline it");
   if (isViewOp(&op)) {
     for (OpResult result : op.getResults())

@@ -67,14 +67,32 @@ public:
   size_t size() const { return kernels.size(); }
 
 private:
-  /// Equal keys, equal kernels: the name, what is inherent (not the notes of passes), and the
-  /// types.
+  /// Equal keys, equal kernels: the name, what is inherent (not the notes of passes), the types,
+  /// and the body of a group.
   static Attribute keyOf(Operation &op, FunctionType type) {
+    MLIRContext *context = op.getContext();
+    SmallVector<Attribute> key = {inherent(op), TypeAttr::get(type)};
+    llvm::DenseMap<Value, int64_t> numbers;
+    auto numberOf = [&](Value value) {
+      return numbers.try_emplace(value, numbers.size()).first->second;
+    };
+    for (Region &region : op.getRegions())
+      for (Block &body : region) {
+        llvm::for_each(body.getArguments(), numberOf);
+        for (Operation &inner : body) {
+          SmallVector<int64_t> operands = llvm::map_to_vector(inner.getOperands(), numberOf);
+          key.append({inherent(inner), DenseI64ArrayAttr::get(context, operands)});
+          llvm::for_each(inner.getResults(), numberOf);
+        }
+      }
+    return ArrayAttr::get(context, key);
+  }
+
+  static Attribute inherent(Operation &op) {
     MLIRContext *context = op.getContext();
     Attribute properties = op.getPropertiesAsAttribute();
     return ArrayAttr::get(context, {op.getName().getIdentifier(),
-                                    properties ? properties : UnitAttr::get(context),
-                                    TypeAttr::get(type), typesOf(op)});
+                                    properties ? properties : UnitAttr::get(context), typesOf(op)});
   }
 
   /// Tensor types beside the flat ones: [2, 6] and [3, 4] have the same buffers.

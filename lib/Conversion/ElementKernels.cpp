@@ -22,6 +22,8 @@ Num logistic(Num x) { return 1.0 / (exp(-x) + 1.0); }
 constexpr double kGeluInner = 0.79788456080286535588; // sqrt(2 / pi)
 constexpr double kGeluCubic = 0.044715;
 
+Num silu(Num x) { return x / (exp(-x) + 1.0); }
+
 Num gelu(Num x) {
   Num t = tanh((x + x * x * x * kGeluCubic) * kGeluInner);
   return x * 0.5 * (t + 1.0);
@@ -38,49 +40,48 @@ Num siluGrad(Num x, Num dy) {
   return dy * s * (x * (1.0 - s) + 1.0);
 }
 
-template <typename Formula>
-void emitUnary(KernelEmitter &e, Formula formula) {
-  e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
-    e.store(e.result(0), i, formula(e.load(e.operand(0), i, lanes)));
-  });
+void emitUnary(KernelEmitter &e, Index i, unsigned lanes, function_ref<Num(Num)> formula) {
+  e.store(e.result(0), i, formula(e.load(e.operand(0), i, lanes)));
 }
 
-template <typename Formula>
-void emitBinary(KernelEmitter &e, Formula formula) {
-  e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
-    e.store(e.result(0), i,
-            formula(e.load(e.operand(0), i, lanes), e.load(e.operand(1), i, lanes)));
-  });
+void emitBinary(KernelEmitter &e, Index i, unsigned lanes, function_ref<Num(Num, Num)> formula) {
+  e.store(e.result(0), i, formula(e.load(e.operand(0), i, lanes), e.load(e.operand(1), i, lanes)));
 }
 
-struct GeluKernel : KernelModel<GeluKernel, GeluOp> {
-  static void emit(GeluOp, KernelEmitter &e) { emitUnary(e, gelu); }
-};
-struct SiluKernel : KernelModel<SiluKernel, SiluOp> {
-  static void emit(SiluOp, KernelEmitter &e) {
-    emitUnary(e, [](Num x) { return x / (exp(-x) + 1.0); });
+struct GeluKernel : ElementModel<GeluKernel, GeluOp> {
+  static void emitAt(GeluOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, gelu);
   }
 };
-struct CastKernel : KernelModel<CastKernel, CastOp> {
-  static void emit(CastOp, KernelEmitter &e) {
-    emitUnary(e, [](Num x) { return x; });
+struct SiluKernel : ElementModel<SiluKernel, SiluOp> {
+  static void emitAt(SiluOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, silu);
   }
 };
-struct AddKernel : KernelModel<AddKernel, AddOp> {
-  static void emit(AddOp, KernelEmitter &e) {
-    emitBinary(e, [](Num a, Num b) { return a + b; });
+struct CastKernel : ElementModel<CastKernel, CastOp> {
+  static void emitAt(CastOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, [](Num x) { return x; });
   }
 };
-struct MulKernel : KernelModel<MulKernel, MulOp> {
-  static void emit(MulOp, KernelEmitter &e) {
-    emitBinary(e, [](Num a, Num b) { return a * b; });
+struct AddKernel : ElementModel<AddKernel, AddOp> {
+  static void emitAt(AddOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitBinary(e, i, lanes, [](Num a, Num b) { return a + b; });
   }
 };
-struct GeluGradKernel : KernelModel<GeluGradKernel, GeluGradOp> {
-  static void emit(GeluGradOp, KernelEmitter &e) { emitBinary(e, geluGrad); }
+struct MulKernel : ElementModel<MulKernel, MulOp> {
+  static void emitAt(MulOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitBinary(e, i, lanes, [](Num a, Num b) { return a * b; });
+  }
 };
-struct SiluGradKernel : KernelModel<SiluGradKernel, SiluGradOp> {
-  static void emit(SiluGradOp, KernelEmitter &e) { emitBinary(e, siluGrad); }
+struct GeluGradKernel : ElementModel<GeluGradKernel, GeluGradOp> {
+  static void emitAt(GeluGradOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitBinary(e, i, lanes, geluGrad);
+  }
+};
+struct SiluGradKernel : ElementModel<SiluGradKernel, SiluGradOp> {
+  static void emitAt(SiluGradOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitBinary(e, i, lanes, siluGrad);
+  }
 };
 struct FillKernel : KernelModel<FillKernel, FillOp> {
   static void emit(FillOp op, KernelEmitter &e) {
@@ -98,43 +99,37 @@ struct FillKernel : KernelModel<FillKernel, FillOp> {
 /// x / (1 - p), where `keep`, else 0.
 Num dropped(Value keep, Num x, double p) { return select(keep, x / (1.0 - p), x.like(0.0)); }
 
-struct DropoutKernel : KernelModel<DropoutKernel, DropoutOp> {
-  static void emit(DropoutOp op, KernelEmitter &e) {
+struct DropoutKernel : ElementModel<DropoutKernel, DropoutOp> {
+  static void emitAt(DropoutOp op, KernelEmitter &e, Index i, unsigned lanes) {
     double p = op.getP().convertToDouble();
     Philox philox(e, e.operand(op.getSeedMutable()), op.getKey());
-    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
-      Value keep = philox.keeps(i, lanes, p);
-      e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
-    });
+    Value keep = philox.keeps(i, lanes, p);
+    e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
   }
 };
 
-struct StoredDropoutKernel : KernelModel<StoredDropoutKernel, StoredDropoutOp> {
-  static void emit(StoredDropoutOp op, KernelEmitter &e) {
+struct StoredDropoutKernel : ElementModel<StoredDropoutKernel, StoredDropoutOp> {
+  static void emitAt(StoredDropoutOp op, KernelEmitter &e, Index i, unsigned lanes) {
     double p = op.getP().convertToDouble();
     Philox philox(e, e.operand(op.getSeedMutable()), op.getKey());
-    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
-      Value keep = philox.keeps(i, lanes, p);
-      e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
-      Type byte = e.builder().getI8Type();
-      if (auto vector = dyn_cast<VectorType>(keep.getType()))
-        byte = vector.clone(byte);
-      e.storeRaw(e.result(1), i, arith::ExtUIOp::create(e.builder(), op.getLoc(), byte, keep));
-    });
+    Value keep = philox.keeps(i, lanes, p);
+    e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
+    Type byte = e.builder().getI8Type();
+    if (auto vector = dyn_cast<VectorType>(keep.getType()))
+      byte = vector.clone(byte);
+    e.storeRaw(e.result(1), i, arith::ExtUIOp::create(e.builder(), op.getLoc(), byte, keep));
   }
 };
 
-struct ApplyMaskKernel : KernelModel<ApplyMaskKernel, ApplyMaskOp> {
-  static void emit(ApplyMaskOp op, KernelEmitter &e) {
+struct ApplyMaskKernel : ElementModel<ApplyMaskKernel, ApplyMaskOp> {
+  static void emitAt(ApplyMaskOp op, KernelEmitter &e, Index i, unsigned lanes) {
     double p = op.getP().convertToDouble();
-    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
-      Value mask = e.loadRaw(e.operand(op.getMaskMutable()), i, lanes);
-      Value zero = arith::ConstantOp::create(e.builder(), op.getLoc(),
-                                             e.builder().getZeroAttr(mask.getType()));
-      Value keep =
-          arith::CmpIOp::create(e.builder(), op.getLoc(), arith::CmpIPredicate::ne, mask, zero);
-      e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
-    });
+    Value mask = e.loadRaw(e.operand(op.getMaskMutable()), i, lanes);
+    Value zero = arith::ConstantOp::create(e.builder(), op.getLoc(),
+                                           e.builder().getZeroAttr(mask.getType()));
+    Value keep =
+        arith::CmpIOp::create(e.builder(), op.getLoc(), arith::CmpIPredicate::ne, mask, zero);
+    e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
   }
 };
 
@@ -142,35 +137,41 @@ struct ApplyMaskKernel : KernelModel<ApplyMaskKernel, ApplyMaskOp> {
 // Elements that know their place
 //===----------------------------------------------------------------------===//
 
-struct AddPositionsKernel : KernelModel<AddPositionsKernel, AddPositionsOp> {
-  static void emit(AddPositionsOp op, KernelEmitter &e) {
+struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
+  static void emitAt(AddPositionsOp op, KernelEmitter &e, Index i, unsigned lanes) {
     ArrayRef<int64_t> shape = op.getX().getType().getShape();
     int64_t used = shape[shape.size() - 2] * shape.back();
-    e.forEachParallel(e.result(0).size / used, [&](Index b) {
-      e.forLanes(used, [&](Index i, unsigned lanes) {
-        Num x = e.load(e.operand(0), b * used + i, lanes);
-        e.store(e.result(0), b * used + i, x + e.load(e.operand(1), i, lanes));
-      });
-    });
+    Num position = e.loadPeriodic(e.operand(1), i, lanes, used);
+    e.store(e.result(0), i, e.load(e.operand(0), i, lanes) + position);
   }
 };
 
-struct CausalMaskKernel : KernelModel<CausalMaskKernel, CausalMaskOp> {
-  static void emit(CausalMaskOp op, KernelEmitter &e) {
+/// Whether the query of each score sees its key: j <= i < j + window, by the score's number.
+Value seesKey(KernelEmitter &e, Location loc, Value number, int64_t seq, int64_t window) {
+  OpBuilder &builder = e.builder();
+  auto constant = [&](int64_t value) -> Value {
+    TypedAttr attribute = builder.getI64IntegerAttr(value);
+    if (auto vector = dyn_cast<VectorType>(number.getType()))
+      attribute = DenseElementsAttr::get(vector, APInt(64, value));
+    return arith::ConstantOp::create(builder, loc, attribute);
+  };
+  Value width = constant(seq);
+  Value key = arith::RemUIOp::create(builder, loc, number, width);
+  Value row = arith::DivUIOp::create(builder, loc, number, width);
+  Value query = arith::RemUIOp::create(builder, loc, row, width);
+  Value end = arith::AddIOp::create(builder, loc, key, constant(window));
+  Value causal = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, key, query);
+  Value inWindow = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, query, end);
+  return arith::AndIOp::create(builder, loc, causal, inWindow);
+}
+
+struct CausalMaskKernel : ElementModel<CausalMaskKernel, CausalMaskOp> {
+  static void emitAt(CausalMaskOp op, KernelEmitter &e, Index i, unsigned lanes) {
     int64_t seq = op.getScores().getType().getShape().back();
-    int64_t window = op.getWindow().value_or(seq);
-    Num fill = e.number(op.getFill().convertToDouble());
-    e.forEachParallel(e.result(0).size / (seq * seq), [&](Index matrix) {
-      e.forEach(seq, [&](Index i) {
-        Index row = matrix * (seq * seq) + i * seq;
-        Index begin = maximum(i - i.like(window - 1), i.like(0)), end = i + 1;
-        e.forEach(e.index(0), begin, [&](Index j) { e.store(e.result(0), row + j, fill); });
-        e.forEach(begin, end, [&](Index j) {
-          e.storeRaw(e.result(0), row + j, e.loadRaw(e.operand(0), row + j));
-        });
-        e.forEach(end, e.index(seq), [&](Index j) { e.store(e.result(0), row + j, fill); });
-      });
-    });
+    Value visible =
+        seesKey(e, op.getLoc(), e.elementNumbers(i, lanes), seq, op.getWindow().value_or(seq));
+    Num score = e.load(e.operand(0), i, lanes);
+    e.store(e.result(0), i, select(visible, score, score.like(op.getFill().convertToDouble())));
   }
 };
 

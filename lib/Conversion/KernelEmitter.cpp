@@ -19,25 +19,37 @@ FloatType KernelEmitter::wideTypeOf(Operation *op) {
   return Float32Type::get(op->getContext());
 }
 
-KernelEmitter::KernelEmitter(Operation *op, Block *block)
-    : op(op), entry(block), frame(block), nested(OpBuilder::atBlockEnd(block)),
-      wide(wideTypeOf(op)), vectorLanes(wide.isF64() ? 8 : 16) {}
-
-//===----------------------------------------------------------------------===//
-// Buffers
-//===----------------------------------------------------------------------===//
-
 static Buffer bufferOf(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   return {memref, type.getNumElements(), type.getElementType()};
 }
 
-Buffer KernelEmitter::operand(unsigned number) const {
-  return bufferOf(entry->getArgument(number));
+KernelEmitter::KernelEmitter(Operation *op, Block *block)
+    : op(op), entry(block), frame(block), nested(OpBuilder::atBlockEnd(block)),
+      wide(wideTypeOf(op)), vectorLanes(wide.isF64() ? 8 : 16) {
+  for (unsigned number = 0; number < op->getNumOperands(); ++number)
+    operands.push_back(bufferOf(block->getArgument(number)));
+  for (unsigned number = 0; number < op->getNumResults(); ++number)
+    results.push_back(bufferOf(block->getArgument(op->getNumOperands() + number)));
 }
 
-Buffer KernelEmitter::result(unsigned number) const {
-  return bufferOf(entry->getArgument(op->getNumOperands() + number));
+KernelEmitter::KernelEmitter(Operation *op, KernelEmitter &outer, ArrayRef<Buffer> operands,
+                             ArrayRef<Buffer> results)
+    : op(op), entry(outer.entry), frame(outer.frame), nested(outer.nested), operands(operands),
+      results(results), wide(wideTypeOf(op)), vectorLanes(wide.isF64() ? 8 : 16) {}
+
+KernelEmitter::KernelEmitter(Operation *op, const OpBuilder &builder, ArrayRef<Buffer> operands,
+                             ArrayRef<Buffer> results)
+    : op(op), entry(builder.getInsertionBlock()), frame(entry), nested(builder), operands(operands),
+      results(results), wide(wideTypeOf(op)), vectorLanes(wide.isF64() ? 8 : 16) {}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+Buffer Buffer::of(Type tensor, const BufferAccess &access) {
+  auto type = cast<RankedTensorType>(tensor);
+  return {Value(), type.getNumElements(), type.getElementType(), &access};
 }
 
 Buffer KernelEmitter::workspace() const {
@@ -88,6 +100,8 @@ Num KernelEmitter::splat(double constant, unsigned lanes) {
 }
 
 Value KernelEmitter::loadRaw(Buffer buffer, Index index, unsigned lanes) {
+  if (buffer.access)
+    return buffer.access->load(nested, index, lanes);
   if (lanes == 1)
     return memref::LoadOp::create(nested, op->getLoc(), buffer.memref, index.value);
   auto type = VectorType::get({lanes}, buffer.element);
@@ -95,7 +109,9 @@ Value KernelEmitter::loadRaw(Buffer buffer, Index index, unsigned lanes) {
 }
 
 void KernelEmitter::storeRaw(Buffer buffer, Index index, Value value) {
-  if (isa<VectorType>(value.getType()))
+  if (buffer.access)
+    buffer.access->store(nested, index, value);
+  else if (isa<VectorType>(value.getType()))
     vector::StoreOp::create(nested, op->getLoc(), value, buffer.memref, index.value);
   else
     memref::StoreOp::create(nested, op->getLoc(), value, buffer.memref, index.value);
@@ -107,6 +123,33 @@ Num KernelEmitter::load(Buffer buffer, Index index, unsigned lanes) {
 
 void KernelEmitter::store(Buffer buffer, Index index, Num x) {
   storeRaw(buffer, index, convert(x, buffer.element).value);
+}
+
+Num KernelEmitter::loadPeriodic(Buffer buffer, Index index, unsigned lanes, int64_t period) {
+  // Vectors begin at multiples of their lanes, so only an uneven period ends inside one.
+  if (period % lanes == 0)
+    return load(buffer, index % period, lanes);
+  Value raw = arith::ConstantOp::create(
+      nested, op->getLoc(), nested.getZeroAttr(VectorType::get({lanes}, buffer.element)));
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    raw = vector::InsertOp::create(nested, op->getLoc(), loadRaw(buffer, (index + lane) % period),
+                                   raw, lane);
+  return convert({&nested, raw}, wide);
+}
+
+Value KernelEmitter::elementNumbers(Index first, unsigned lanes, int64_t step) {
+  Type integer = nested.getI64Type();
+  Value number = arith::IndexCastOp::create(nested, op->getLoc(), integer, first.value);
+  if (lanes == 1)
+    return number;
+  auto type = VectorType::get({lanes}, integer);
+  SmallVector<int64_t> steps;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    steps.push_back(lane * step);
+  Value offsets = arith::ConstantOp::create(nested, op->getLoc(),
+                                            DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
+  Value base = vector::BroadcastOp::create(nested, op->getLoc(), type, number);
+  return arith::AddIOp::create(nested, op->getLoc(), base, offsets);
 }
 
 /// Calls `chunk` with the begin and the width of each vector of a row.

@@ -10,6 +10,7 @@ void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
   registry.addExtension(+[](mlir::MLIRContext *context, llm::LlmDialect *) {
     attachAttentionKernels(context);
     attachElementKernels(context);
+    attachGroupKernels(context);
     attachProductKernels(context);
     attachRopeKernels(context);
     attachRowKernels(context);

@@ -18,6 +18,25 @@ struct KernelModel : KernelOpInterface::ExternalModel<Model, ConcreteOp> {
   }
 };
 
+/// The kernel of an op that goes by elements: `Model` has
+/// `static void emitAt(ConcreteOp, KernelEmitter &, Index first, unsigned lanes)`, which
+/// loads and stores nothing but those elements of what has as many elements as the first result.
+template <typename Model, typename ConcreteOp>
+struct ElementModel : KernelOpInterface::ExternalModel<Model, ConcreteOp> {
+  using OpType = ConcreteOp;
+  llvm::LogicalResult emitKernel(mlir::Operation *op, KernelEmitter &emitter) const {
+    emitter.forLanesParallel(emitter.result(0).size, [&](Index first, unsigned lanes) {
+      Model::emitAt(mlir::cast<ConcreteOp>(op), emitter, first, lanes);
+    });
+    return mlir::success();
+  }
+  llvm::LogicalResult emitElements(mlir::Operation *op, KernelEmitter &emitter, Index first,
+                                   unsigned lanes) const {
+    Model::emitAt(mlir::cast<ConcreteOp>(op), emitter, first, lanes);
+    return mlir::success();
+  }
+};
+
 template <typename... Models>
 void attachKernels(mlir::MLIRContext *context) {
   (Models::OpType::template attachInterface<Models>(*context), ...);
@@ -25,6 +44,7 @@ void attachKernels(mlir::MLIRContext *context) {
 
 void attachAttentionKernels(mlir::MLIRContext *context);
 void attachElementKernels(mlir::MLIRContext *context);
+void attachGroupKernels(mlir::MLIRContext *context);
 void attachProductKernels(mlir::MLIRContext *context);
 void attachRopeKernels(mlir::MLIRContext *context);
 void attachRowKernels(mlir::MLIRContext *context);

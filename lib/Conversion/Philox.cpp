@@ -83,17 +83,7 @@ Value Philox::wordOf(Value element) {
 Value Philox::keeps(Index first, unsigned lanes, double p, int64_t step) {
   OpBuilder &builder = e.builder();
   Location loc = seed[0].getLoc();
-  Value element = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), first.value);
-  if (lanes > 1) {
-    auto type = VectorType::get({lanes}, builder.getI64Type());
-    SmallVector<int64_t> steps;
-    for (unsigned lane = 0; lane < lanes; ++lane)
-      steps.push_back(lane * step);
-    Value offsets = arith::ConstantOp::create(
-        builder, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
-    Value base = vector::BroadcastOp::create(builder, loc, type, element);
-    element = arith::AddIOp::create(builder, loc, base, offsets);
-  }
+  Value element = e.elementNumbers(first, lanes, step);
   Words words{builder, loc, element.getType()};
   // u >= p in integers: word >= ceil(p 2^32), exactly.
   auto threshold = static_cast<uint64_t>(std::ceil(std::ldexp(p, 32)));

@@ -8,9 +8,11 @@
 #include "llmmem/Planning/TextFile.h"
 #include "llmmem/Transforms/AnnotateMemory.h"
 #include "llmmem/Transforms/Arena.h"
+#include "llmmem/Transforms/GroupKernels.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace llmmem {
+#define GEN_PASS_DEF_GROUPKERNELS
 #define GEN_PASS_DEF_ANNOTATEMEMORY
 #define GEN_PASS_DEF_PLANCHECKPOINTS
 #define GEN_PASS_DEF_APPLYCHECKPOINTS
@@ -32,6 +34,19 @@ static FailureOr<DeviceModel> getDevice(ModuleOp module, StringRef name) {
 }
 
 namespace {
+struct GroupKernelsPass : llmmem::impl::GroupKernelsBase<GroupKernelsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    func::FuncOp step = findStep(getOperation());
+    if (!step)
+      return signalPassFailure();
+    GroupingCounts counts = groupKernels(step);
+    numKernels = counts.kernels;
+    numGrouped = counts.grouped;
+    numCopies = counts.copies;
+  }
+};
+
 struct AnnotateMemoryPass : llmmem::impl::AnnotateMemoryBase<AnnotateMemoryPass> {
   using Base::Base;
   void runOnOperation() override {

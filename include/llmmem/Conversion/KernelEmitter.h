@@ -18,6 +18,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <functional>
 
 namespace llmmem {
 
@@ -82,13 +83,23 @@ Index maximum(Index a, Index b);
 mlir::Value equal(Index a, Index b);
 mlir::Value less(Index a, Index b);
 
-/// The bytes of one tensor in row-major order: a memref of one dimension.
+/// What stands in for the bytes of a value that lives only inside a kernel. Both write where
+/// `builder` stands, on elements (one, or a vector of lanes) in the value's own element type.
+struct BufferAccess {
+  std::function<mlir::Value(mlir::OpBuilder &builder, Index first, unsigned lanes)> load;
+  std::function<void(mlir::OpBuilder &builder, Index first, mlir::Value elements)> store;
+};
+
+/// The bytes of one tensor in row-major order: a memref of one dimension, or a way to do without.
 struct Buffer {
   mlir::Value memref;
   int64_t size = 0;
   mlir::Type element;
+  const BufferAccess *access = nullptr;
 
-  explicit operator bool() const { return static_cast<bool>(memref); }
+  /// A buffer of `tensor`'s size without bytes; `access` must outlive it.
+  static Buffer of(mlir::Type tensor, const BufferAccess &access);
+  explicit operator bool() const { return memref || access; }
 };
 
 /// A row held in registers: whole vectors, then one vector of what is left.
@@ -99,6 +110,13 @@ public:
   /// Writes at the end of `block`, whose arguments are the operands' buffers, the results', and the
   /// workspace's if the op has one.
   KernelEmitter(mlir::Operation *op, mlir::Block *block);
+  /// For an op inside the kernel of others: its loops go where `outer` stands, its operands and
+  /// results are given.
+  KernelEmitter(mlir::Operation *op, KernelEmitter &outer, llvm::ArrayRef<Buffer> operands,
+                llvm::ArrayRef<Buffer> results);
+  /// For elements of such an op: writes where `builder` stands.
+  KernelEmitter(mlir::Operation *op, const mlir::OpBuilder &builder,
+                llvm::ArrayRef<Buffer> operands = {}, llvm::ArrayRef<Buffer> results = {});
 
   mlir::OpBuilder &builder() { return nested; }
   /// The type that the kernel computes in.
@@ -112,8 +130,8 @@ public:
   // Buffers
   //===--------------------------------------------------------------------===//
 
-  Buffer operand(unsigned number) const;
-  Buffer result(unsigned number) const;
+  Buffer operand(unsigned number) const { return operands[number]; }
+  Buffer result(unsigned number) const { return results[number]; }
   Buffer workspace() const;
   /// Equal ops share a kernel, whichever of their operands are one value: so by number, never by
   /// value.
@@ -135,6 +153,10 @@ public:
   Num splat(double constant, unsigned lanes);
   Num load(Buffer buffer, Index index, unsigned lanes = 1);
   void store(Buffer buffer, Index index, Num x);
+  /// Element `index` modulo `period`, for tables that repeat.
+  Num loadPeriodic(Buffer buffer, Index index, unsigned lanes, int64_t period);
+  /// first, first + step, ...: the numbers of `lanes` elements, as i64.
+  mlir::Value elementNumbers(Index first, unsigned lanes, int64_t step = 1);
   Row loadRow(Buffer buffer, Index index, int64_t width);
   void storeRow(Buffer buffer, Index index, llvm::ArrayRef<Num> row);
   Row zeroRow(int64_t width);
@@ -181,6 +203,7 @@ private:
   /// The kernel's block, and the one that runs on one thread: a parallel loop's, or the kernel's.
   mlir::Block *entry, *frame;
   mlir::OpBuilder nested;
+  llvm::SmallVector<Buffer> operands, results;
   mlir::FloatType wide;
   unsigned vectorLanes;
 };

@@ -3,11 +3,8 @@
 #ifndef LLMMEM_CONVERSION_KERNELOPINTERFACE_H
 #define LLMMEM_CONVERSION_KERNELOPINTERFACE_H
 
+#include "llmmem/Conversion/KernelEmitter.h"
 #include "mlir/IR/OpDefinition.h"
-
-namespace llmmem {
-class KernelEmitter;
-} // namespace llmmem
 
 #include "llmmem/Conversion/KernelOpInterface.h.inc"
 

@@ -19,6 +19,15 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
         diagnostic.
       }],
       "::llvm::LogicalResult", "emitKernel", (ins "::llmmem::KernelEmitter &":$emitter)>,
+    InterfaceMethod<[{
+        Writes the elements from `first` on, `lanes` of each result, for an op that goes by elements
+        (`GroupableOpInterface`) and shares a kernel with others. Fails after a located diagnostic.
+      }],
+      "::llvm::LogicalResult", "emitElements",
+      (ins "::llmmem::KernelEmitter &":$emitter, "::llmmem::Index":$first, "unsigned":$lanes), "", [{
+        return $_op.emitOpError("has no formula for single elements, so it cannot share a kernel; "
+                                "implement KernelOpInterface::emitElements for it");
+      }]>,
   ];
 }
 

@@ -102,7 +102,7 @@ def Llm_NormWeightGradOp : Llm_Op<"norm_weight_grad", [Cost, BuffersInPlace, Acc
 // Gradients of activations
 //===----------------------------------------------------------------------===//
 
-def Llm_LayerNormGradOp : Llm_Op<"layer_norm_grad", [Cost, BuffersInPlace, AllTypesMatch<["x", "dy", "dx"]>]> {
+def Llm_LayerNormGradOp : Llm_Op<"layer_norm_grad", [Cost, BuffersInPlace, ByRows, AllTypesMatch<["x", "dy", "dx"]>]> {
   let summary = "Gradient of layer_norm's input.";
   let description = [{
     With n = (x - mean) rstd and g = dy * weight: dx = rstd (g - mean(g) - n mean(g n)), per row.
@@ -121,7 +121,7 @@ def Llm_LayerNormGradOp : Llm_Op<"layer_norm_grad", [Cost, BuffersInPlace, AllTy
   let hasVerifier = 1;
 }
 
-def Llm_RmsNormGradOp : Llm_Op<"rms_norm_grad", [Cost, BuffersInPlace, AllTypesMatch<["x", "dy", "dx"]>]> {
+def Llm_RmsNormGradOp : Llm_Op<"rms_norm_grad", [Cost, BuffersInPlace, ByRows, AllTypesMatch<["x", "dy", "dx"]>]> {
   let summary = "Gradient of rms_norm's input.";
   let description = [{
     With n = x rstd and g = dy * weight: dx = rstd (g - n mean(g n)), per row.
@@ -184,13 +184,13 @@ def Llm_AttentionValuesTransposedOp : Llm_Op<"attention_values_transposed", [Cos
 }
 
 class Llm_UnaryGradOp<string mnemonic> : Llm_Op<mnemonic,
-    [Cost, BuffersInPlace, AllTypesMatch<["x", "dy", "dx"]>]> {
+    [Cost, BuffersInPlace, ByElements, AllTypesMatch<["x", "dy", "dx"]>]> {
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$dy);
   let results = (outs Llm_Tensor:$dx);
   let assemblyFormat = "$x `,` $dy attr-dict `:` type($dx)";
 }
 
-def Llm_SoftmaxGradOp : Llm_Op<"softmax_grad", [Cost, BuffersInPlace, AllTypesMatch<["y", "dy", "dx"]>]> {
+def Llm_SoftmaxGradOp : Llm_Op<"softmax_grad", [Cost, BuffersInPlace, ByRows, AllTypesMatch<["y", "dy", "dx"]>]> {
   let summary = "Gradient of softmax's input, from its result.";
   let description = [{
     dx = y (dy - sum(dy y)) over the last dimension.

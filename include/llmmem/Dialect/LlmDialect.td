@@ -26,6 +26,7 @@ def LlmDialect : Dialect {
     | `llm.role` | argument | `param`, `optimizer_state`, `gradient`, `input`, `kv_cache`, `seed` |
     | `llm.name` | argument, op | the public name of a parameter; a name for people |
     | `llm.donated` | argument | index of the function result that takes over its bytes |
+    | `llm.result_names` | kernel | names of its results, where it has several |
     | `llm.phase` | op | `forward`, `backward`, `update` |
     | `llm.block` | op | the transformer layer it belongs to |
     | `llm.core_attention` | op | lies between the scores and the product with the values |
@@ -44,6 +45,7 @@ def LlmDialect : Dialect {
   let extraClassDeclaration = [{
     static constexpr llvm::StringLiteral kRole = "llm.role";
     static constexpr llvm::StringLiteral kName = "llm.name";
+    static constexpr llvm::StringLiteral kResultNames = "llm.result_names";
     static constexpr llvm::StringLiteral kDonated = "llm.donated";
     static constexpr llvm::StringLiteral kPhase = "llm.phase";
     static constexpr llvm::StringLiteral kBlock = "llm.block";

@@ -44,7 +44,7 @@ def Llm_EmbeddingOp : Llm_Op<"embedding", [CostWithTraffic, Differentiable]> {
 }
 
 def Llm_AddPositionsOp : Llm_Op<"add_positions",
-    [CostWithTraffic, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+    [CostWithTraffic, Differentiable, BuffersInPlace, ByElements, AllTypesMatch<["x", "y"]>]> {
   let summary = "Adds the row of a table that belongs to each position.";
   let description = [{
     y[b, s, :] = x[b, s, :] + table[s, :]; the table has at least seq rows. Keeps nothing.
@@ -64,7 +64,7 @@ def Llm_AddPositionsOp : Llm_Op<"add_positions",
 // Norms
 //===----------------------------------------------------------------------===//
 
-def Llm_LayerNormOp : Llm_Op<"layer_norm", [Cost, Differentiable, AllTypesMatch<["x", "y"]>]> {
+def Llm_LayerNormOp : Llm_Op<"layer_norm", [Cost, Differentiable, ByRows, AllTypesMatch<["x", "y"]>]> {
   let summary = "Normalises rows to mean 0 and variance 1, then scales and shifts.";
   let description = [{
     y = (x - mean) * rstd * weight + bias over the last dimension, with the biased variance and
@@ -83,7 +83,7 @@ def Llm_LayerNormOp : Llm_Op<"layer_norm", [Cost, Differentiable, AllTypesMatch<
   let hasVerifier = 1;
 }
 
-def Llm_RmsNormOp : Llm_Op<"rms_norm", [Cost, Differentiable, AllTypesMatch<["x", "y"]>]> {
+def Llm_RmsNormOp : Llm_Op<"rms_norm", [Cost, Differentiable, ByRows, AllTypesMatch<["x", "y"]>]> {
   let summary = "Divides rows by their root mean square, then scales.";
   let description = [{
     y = x * rstd * weight, rstd = 1 / sqrt(mean(x^2) + eps) as [batch, seq] in f32 (f64 beside f64).
@@ -164,7 +164,7 @@ def Llm_AttentionScoresOp : Llm_Op<"attention_scores", [Cost, Differentiable]> {
 }
 
 def Llm_CausalMaskOp : Llm_Op<"causal_mask",
-    [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["scores", "masked"]>]> {
+    [Cost, Differentiable, BuffersInPlace, ByElements, AllTypesMatch<["scores", "masked"]>]> {
   let summary = "Replaces the scores of keys that a query must not see.";
   let description = [{
     masked[b, h, i, j] = scores where j <= i (and j > i - window), else `fill`. The gradient of a replaced score is
@@ -180,7 +180,8 @@ def Llm_CausalMaskOp : Llm_Op<"causal_mask",
   let hasVerifier = 1;
 }
 
-def Llm_SoftmaxOp : Llm_Op<"softmax", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+def Llm_SoftmaxOp : Llm_Op<"softmax",
+    [Cost, Differentiable, BuffersInPlace, ByRows, AllTypesMatch<["x", "y"]>]> {
   let summary = "Softmax over the last dimension.";
   let description = [{
     y = exp(x - max) / sum exp(x - max). Keeps for the backward: y.
@@ -216,7 +217,7 @@ def Llm_AttentionValuesOp : Llm_Op<"attention_values", [Cost, Differentiable]> {
 //===----------------------------------------------------------------------===//
 
 class Llm_UnaryOp<string mnemonic> : Llm_Op<mnemonic,
-    [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+    [Cost, Differentiable, BuffersInPlace, ByElements, AllTypesMatch<["x", "y"]>]> {
   let arguments = (ins Llm_Tensor:$x);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
@@ -245,7 +246,7 @@ def Llm_SiluOp : Llm_UnaryOp<"silu"> {
 }
 
 class Llm_BinaryOp<string mnemonic> : Llm_Op<mnemonic,
-    [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["a", "b", "y"]>]> {
+    [Cost, Differentiable, BuffersInPlace, ByElements, AllTypesMatch<["a", "b", "y"]>]> {
   let arguments = (ins Llm_Tensor:$a, Llm_Tensor:$b);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$a `,` $b attr-dict `:` type($y)";
@@ -273,7 +274,8 @@ def Llm_MulOp : Llm_BinaryOp<"mul"> {
   }];
 }
 
-def Llm_DropoutOp : Llm_Op<"dropout", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+def Llm_DropoutOp : Llm_Op<"dropout",
+    [Cost, Differentiable, BuffersInPlace, ByCostlyElements, AllTypesMatch<["x", "y"]>]> {
   let summary = "Zeroes elements at random by a counter-based generator, and scales the rest.";
   let description = [{
     y[i] = x[i] / (1 - p) where u(seed, key, i) >= p, else 0; i is the flat element number and u is word i mod 4 of
@@ -290,7 +292,8 @@ def Llm_DropoutOp : Llm_Op<"dropout", [Cost, Differentiable, BuffersInPlace, All
   let hasVerifier = 1;
 }
 
-def Llm_StoredDropoutOp : Llm_Op<"stored_dropout", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+def Llm_StoredDropoutOp : Llm_Op<"stored_dropout",
+    [Cost, Differentiable, BuffersInPlace, ByCostlyElements, AllTypesMatch<["x", "y"]>]> {
   let summary = "Dropout that hands out its mask, one byte an element.";
   let description = [{
     As llm.dropout, bit for bit; mask[i] is 1 where the element stays. Keeps for the backward: the mask.
@@ -306,7 +309,8 @@ def Llm_StoredDropoutOp : Llm_Op<"stored_dropout", [Cost, Differentiable, Buffer
   let hasVerifier = 1;
 }
 
-def Llm_ApplyMaskOp : Llm_Op<"apply_mask", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+def Llm_ApplyMaskOp : Llm_Op<"apply_mask",
+    [Cost, Differentiable, BuffersInPlace, ByElements, AllTypesMatch<["x", "y"]>]> {
   let summary = "Multiplies by a stored dropout mask and scales.";
   let description = [{
     y = mask ? x / (1 - p) : 0. Keeps for the backward: the mask.
@@ -321,7 +325,7 @@ def Llm_ApplyMaskOp : Llm_Op<"apply_mask", [Cost, Differentiable, BuffersInPlace
   let hasVerifier = 1;
 }
 
-def Llm_CastOp : Llm_Op<"cast", [Cost, Differentiable, BuffersInPlace]> {
+def Llm_CastOp : Llm_Op<"cast", [Cost, Differentiable, BuffersInPlace, ByElements]> {
   let summary = "Rounds or widens elements.";
   let description = [{
     y = x in another element type, rounded to nearest even. Keeps nothing.

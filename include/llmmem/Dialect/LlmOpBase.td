@@ -8,6 +8,7 @@ include "llmmem/Interfaces/AccumulatingOpInterface.td"
 include "llmmem/Interfaces/BufferOpInterface.td"
 include "llmmem/Interfaces/CostOpInterface.td"
 include "llmmem/Interfaces/DifferentiableOpInterface.td"
+include "llmmem/Interfaces/GroupableOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -18,6 +19,9 @@ def Cost : DeclareOpInterfaceMethods<CostOpInterface>;
 def CostWithWorkspace : DeclareOpInterfaceMethods<CostOpInterface, ["getWorkspaceBytes"]>;
 def CostWithTraffic : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved"]>;
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+def ByElements : DeclareOpInterfaceMethods<GroupableOpInterface>;
+def ByCostlyElements : DeclareOpInterfaceMethods<GroupableOpInterface, ["isCheapToRepeat"]>;
+def ByRows : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
 
 class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic, !listconcat([Pure], traits)> {
 }

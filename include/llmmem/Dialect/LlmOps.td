@@ -6,5 +6,6 @@
 include "llmmem/Dialect/LlmForwardOps.td"
 include "llmmem/Dialect/LlmBackwardOps.td"
 include "llmmem/Dialect/LlmUpdateOps.td"
+include "llmmem/Dialect/LlmKernelOps.td"
 
 #endif // LLMMEM_DIALECT_LLMOPS

@@ -23,6 +23,34 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
+def GroupKernels : Pass<"group-kernels", "::mlir::ModuleOp"> {
+  let summary = "Groups ops into kernels, so that what lives only between them has no bytes";
+  let description = [{
+    Ops by elements and by rows that feed each other become one `llm.kernel` (`GroupableOpInterface`); see
+    `include/llmmem/Transforms/GroupKernels.h` for what is grouped and what is not.
+
+    *Requires*: a straight-line step. *Ensures*: every result has the bits that it had, no value lives longer than
+    before, phases and blocks are not mixed.
+
+    ```mlir
+    %m = llm.causal_mask %s {fill = 0xFFF0000000000000 : f64} : tensor<1x2x8x8xf32>
+    %p = llm.softmax %m : tensor<1x2x8x8xf32>
+    // becomes
+    %p = llm.kernel(%a = %s) : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
+      %m = llm.causal_mask %a {fill = 0xFFF0000000000000 : f64} : tensor<1x2x8x8xf32>
+      %q = llm.softmax %m : tensor<1x2x8x8xf32>
+      llm.yield %q : tensor<1x2x8x8xf32>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "Kernels made of several ops">,
+    Statistic<"numGrouped", "ops grouped", "Ops that went into them">,
+    Statistic<"numCopies", "copies", "Cheap forward ops computed again inside a backward kernel">,
+  ];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
 def AnnotateMemory : Pass<"annotate-memory", "::mlir::ModuleOp"> {
   let summary = "Writes bytes, costs, phases and blocks onto the ops of the step";
   let description = [{

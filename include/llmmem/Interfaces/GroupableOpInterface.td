@@ -1,0 +1,32 @@
+//===- GroupableOpInterface.td - Who may share a kernel --------*- tablegen -*-===//
+
+#ifndef LLMMEM_INTERFACES_GROUPABLEOPINTERFACE
+#define LLMMEM_INTERFACES_GROUPABLEOPINTERFACE
+
+include "mlir/IR/OpBase.td"
+
+def GroupableOpInterface : OpInterface<"GroupableOpInterface"> {
+  let description = [{
+    How an op goes over its elements, which says with whom it may share a kernel (`group-kernels`). An op without this
+    interface has a kernel of its own.
+
+    `Elements`: element i of each result depends on element i of the operands that have as many elements as it, and on
+    the whole of all others (a seed, a table). `Rows`: sums run over the last dimension; an element operand is read
+    within the row that is being written, and the elements of result 0 are written once each, after the row's sums.
+
+    Example: `llm.add` goes by elements, `llm.softmax` by rows; `softmax(mask(x))` and `add(a, norm_grad(...))` are one
+    kernel each, `softmax(softmax(x))` is two.
+  }];
+  let cppNamespace = "::llmmem";
+  let methods = [
+    InterfaceMethod<"How the op goes over its elements.",
+      "::llmmem::Traversal", "getTraversal", (ins), "", [{ return ::llmmem::Traversal::Elements; }]>,
+    InterfaceMethod<[{
+        Whether its elements may be computed again at every read: a kernel by rows reads an operand once for each of
+        its sums, and a cheap op that the backward reads may be computed there a second time.
+      }],
+      "bool", "isCheapToRepeat", (ins), "", [{ return true; }]>,
+  ];
+}
+
+#endif // LLMMEM_INTERFACES_GROUPABLEOPINTERFACE

@@ -1,0 +1,168 @@
+//===- GroupKernels.cpp - One kernel for the ops of an llm.kernel ----------===//
+//
+// The ops of the body are emitted by the formulas that they have alone, on buffers that have no
+// bytes: to load from one is to compute its elements there, in the element type that they would
+// have been stored in, so every rounding point stays.
+//
+// Without a row op, all formulas are written into one loop over elements. With one, its own loops
+// drive: its operands are computed when it loads them, and what follows it when it stores.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelModels.h"
+#include "llmmem/Dialect/LlmOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+class GroupEmission {
+public:
+  GroupEmission(KernelOp kernel, KernelEmitter &outer)
+      : kernel(kernel), outer(outer), rows(kernel.getRowOp()) {}
+
+  LogicalResult emit() {
+    if (rows)
+      emitRows();
+    else
+      outer.forLanesParallel(outer.result(0).size, [&](Index i, unsigned lanes) {
+        Elements elements{i, lanes, &outer.builder()};
+        storeResults(elements);
+      });
+    return status;
+  }
+
+private:
+  /// The elements [index, index + lanes) of the body's values, as far as they are computed.
+  struct Elements {
+    Index index;
+    unsigned lanes;
+    OpBuilder *builder;
+    llvm::DenseMap<Value, Value> known = llvm::DenseMap<Value, Value>();
+  };
+
+  //===--------------------------------------------------------------------===//
+  // Elements
+  //===--------------------------------------------------------------------===//
+
+  Value elementsOf(Value value, Elements &elements) {
+    if (Value known = elements.known.lookup(value))
+      return known;
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return elements.known[value] = loadInput(argument, elements);
+    compute(value.getDefiningOp(), elements);
+    return elements.known.lookup(value);
+  }
+
+  Value loadInput(BlockArgument argument, Elements &elements) {
+    KernelEmitter reader(kernel, *elements.builder);
+    return reader.loadRaw(outer.operand(argument.getArgNumber()), elements.index, elements.lanes);
+  }
+
+  /// Writes the formulas of an op by elements; its operands and results are buffers without bytes.
+  void compute(Operation *op, Elements &elements) {
+    SmallVector<BufferAccess> accesses(op->getNumOperands() + op->getNumResults());
+    SmallVector<Buffer> operands, results;
+    for (auto [number, operand] : llvm::enumerate(op->getOperands()))
+      operands.push_back(operandOf(op, operand, elements, accesses[number]));
+    for (OpResult result : op->getResults()) {
+      BufferAccess &access = accesses[op->getNumOperands() + result.getResultNumber()];
+      access.store = [&elements, result](OpBuilder &, Index, Value stored) {
+        elements.known[result] = stored;
+      };
+      results.push_back(Buffer::of(result.getType(), access));
+    }
+    KernelEmitter emitter(op, *elements.builder, operands, results);
+    auto emission = dyn_cast<KernelOpInterface>(op);
+    if (!emission || failed(emission.emitElements(emitter, elements.index, elements.lanes)))
+      status = failure();
+  }
+
+  /// What is not read element by element (a seed, a table) is an operand of the kernel as it is.
+  Buffer operandOf(Operation *op, Value operand, Elements &elements, BufferAccess &access) {
+    if (auto argument = dyn_cast<BlockArgument>(operand))
+      return outer.operand(argument.getArgNumber());
+    access.load = [this, operand, &elements](OpBuilder &, Index, unsigned) {
+      return elementsOf(operand, elements);
+    };
+    return Buffer::of(operand.getType(), access);
+  }
+
+  /// All of them are computed before the first is stored: a result may lie on an operand.
+  void storeResults(Elements &elements) {
+    SmallVector<std::pair<unsigned, Value>> stored;
+    for (auto [number, value] : llvm::enumerate(kernel.getYielded()))
+      if (value.getDefiningOp() != rows || isFirstOfRows(value))
+        stored.push_back({static_cast<unsigned>(number), elementsOf(value, elements)});
+    if (failed(status))
+      return;
+    KernelEmitter writer(kernel, *elements.builder);
+    for (auto [number, value] : stored)
+      writer.storeRaw(outer.result(number), elements.index, value);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Rows
+  //===--------------------------------------------------------------------===//
+
+  bool isFirstOfRows(Value value) const { return rows && value == rows->getResult(0); }
+
+  void emitRows() {
+    SmallVector<BufferAccess> accesses(rows->getNumOperands() + 1);
+    SmallVector<Buffer> operands, results;
+    for (auto [number, operand] : llvm::enumerate(rows->getOperands()))
+      operands.push_back(rowOperandOf(operand, accesses[number]));
+    accesses.back().store = [this](OpBuilder &builder, Index index, Value stored) {
+      auto vector = dyn_cast<VectorType>(stored.getType());
+      unsigned lanes = vector ? vector.getNumElements() : 1;
+      Elements elements{index, lanes, &builder};
+      elements.known[rows->getResult(0)] = stored;
+      storeResults(elements);
+    };
+    results.push_back(Buffer::of(rows->getResult(0).getType(), accesses.back()));
+    for (OpResult statistic : rows->getResults().drop_front())
+      results.push_back(statisticOf(statistic));
+    auto emission = dyn_cast<KernelOpInterface>(rows);
+    KernelEmitter emitter(rows, outer, operands, results);
+    if (!emission || failed(emission.emitKernel(emitter)))
+      status = failure();
+  }
+
+  Buffer rowOperandOf(Value operand, BufferAccess &access) {
+    if (auto argument = dyn_cast<BlockArgument>(operand))
+      return outer.operand(argument.getArgNumber());
+    access.load = [this, operand](OpBuilder &builder, Index index, unsigned lanes) {
+      Elements elements{index, lanes, &builder};
+      return elementsOf(operand, elements);
+    };
+    return Buffer::of(operand.getType(), access);
+  }
+
+  /// The kernel's result that a statistic leaves by, or a buffer that swallows it.
+  Buffer statisticOf(OpResult statistic) {
+    for (auto [number, value] : llvm::enumerate(kernel.getYielded()))
+      if (value == statistic)
+        return outer.result(number);
+    static const BufferAccess unread{nullptr, [](OpBuilder &, Index, Value) {}};
+    return Buffer::of(statistic.getType(), unread);
+  }
+
+  KernelOp kernel;
+  KernelEmitter &outer;
+  Operation *rows;
+  LogicalResult status = success();
+};
+
+struct GroupKernel : KernelOpInterface::ExternalModel<GroupKernel, KernelOp> {
+  LogicalResult emitKernel(Operation *op, KernelEmitter &emitter) const {
+    return GroupEmission(cast<KernelOp>(op), emitter).emit();
+  }
+};
+
+} // namespace
+
+void llmmem::attachGroupKernels(MLIRContext *context) {
+  KernelOp::attachInterface<GroupKernel>(*context);
+}

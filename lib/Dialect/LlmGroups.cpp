@@ -1,0 +1,22 @@
+//===- LlmGroups.cpp - How the ops go over their elements ------------------===//
+//
+// What is not named here goes by elements that are cheap to compute again, if it can share a
+// kernel at all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Dialect/LlmOps.h"
+
+using namespace llmmem;
+using namespace llmmem::llm;
+
+Traversal LayerNormOp::getTraversal() { return Traversal::Rows; }
+Traversal LayerNormGradOp::getTraversal() { return Traversal::Rows; }
+Traversal RmsNormOp::getTraversal() { return Traversal::Rows; }
+Traversal RmsNormGradOp::getTraversal() { return Traversal::Rows; }
+Traversal SoftmaxOp::getTraversal() { return Traversal::Rows; }
+Traversal SoftmaxGradOp::getTraversal() { return Traversal::Rows; }
+
+// Ten rounds of Philox for four numbers.
+bool DropoutOp::isCheapToRepeat() { return false; }
+bool StoredDropoutOp::isCheapToRepeat() { return false; }

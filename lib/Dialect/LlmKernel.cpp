@@ -1,0 +1,148 @@
+//===- LlmKernel.cpp - The op that is a kernel of several ops --------------===//
+
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+OperandRange KernelOp::getYielded() {
+  return cast<YieldOp>(getBody().front().getTerminator()).getValues();
+}
+
+static bool goesByRows(Operation &op) {
+  auto groupable = dyn_cast<GroupableOpInterface>(op);
+  return groupable && groupable.getTraversal() == Traversal::Rows;
+}
+
+Operation *KernelOp::getRowOp() {
+  for (Operation &op : getBody().front())
+    if (goesByRows(op))
+      return &op;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Text: llm.kernel(%a = %x, %b = %y) : functional type { ... } attributes {...}
+//===----------------------------------------------------------------------===//
+
+void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  for (BlockArgument argument : region.getArguments())
+    setName(argument, "in");
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  Region *body = result.addRegion();
+  SMLoc start = parser.getCurrentLocation();
+  FunctionType type;
+  if (parser.parseAssignmentList(arguments, operands) || parser.parseColon() ||
+      parser.parseType(type))
+    return failure();
+  if (type.getNumInputs() != operands.size())
+    return parser.emitError(start) << "expected " << operands.size() << " operand types";
+  for (auto [argument, input] : llvm::zip_equal(arguments, type.getInputs()))
+    argument.type = input;
+  result.addTypes(type.getResults());
+  return failure(parser.resolveOperands(operands, type.getInputs(), start, result.operands) ||
+                 parser.parseRegion(*body, arguments) ||
+                 parser.parseOptionalAttrDictWithKeyword(result.attributes));
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << '(';
+  llvm::interleaveComma(
+      llvm::zip_equal(getBody().getArguments(), getInputs()), printer,
+      [&](auto pair) { printer << std::get<0>(pair) << " = " << std::get<1>(pair); });
+  printer << ") : ";
+  printer.printFunctionalType(getInputs().getTypes(), getOutputs().getTypes());
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelOp::verify() {
+  if (getBody().getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("has operands of types ")
+           << getInputs().getTypes() << ", but its body takes " << getBody().getArgumentTypes();
+  if (getYielded().getTypes() != getOutputs().getTypes())
+    return emitOpError("has results of types ")
+           << getOutputs().getTypes() << ", but its body yields " << getYielded().getTypes();
+  return success();
+}
+
+/// Everything between the row op and the results must go by elements that the row op writes.
+static LogicalResult verifyAfterRows(Operation *rows) {
+  for (OpResult result : rows->getResults())
+    for (Operation *user : result.getUsers())
+      if (result.getResultNumber() != 0 && !isa<YieldOp>(user))
+        return user->emitOpError("reads a statistic of '")
+               << rows->getName() << "' in the same kernel; only its first result goes on";
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  if (getYielded().empty())
+    return emitOpError("yields nothing");
+  for (Value value : getYielded())
+    if (isa<BlockArgument>(value))
+      return emitOpError("yields an operand; a reader of the result can read the operand itself");
+  Operation *rows = nullptr;
+  for (Operation &op : getBody().front().without_terminator()) {
+    if (!isa<GroupableOpInterface>(op))
+      return op.emitOpError("cannot share a kernel; expected an op that goes by elements or rows");
+    if (!goesByRows(op))
+      continue;
+    if (rows)
+      return op.emitOpError("goes by rows, and so does '")
+             << rows->getName() << "' in the same kernel; expected one at most";
+    rows = &op;
+  }
+  return rows ? verifyAfterRows(rows) : success();
+}
+
+//===----------------------------------------------------------------------===//
+// Cost and buffers
+//===----------------------------------------------------------------------===//
+
+int64_t KernelOp::getFlops() {
+  int64_t flops = 0;
+  for (Operation &op : getBody().front().without_terminator()) {
+    auto cost = dyn_cast<CostOpInterface>(op);
+    std::optional<int64_t> sum = llvm::checkedAdd(flops, cost ? cost.getFlops() : 0);
+    if (!sum)
+      return -1;
+    flops = *sum;
+  }
+  return flops;
+}
+
+/// Whether every op from `use` to the results may write where it reads.
+static bool worksInPlace(OpOperand &use) {
+  if (isa<YieldOp>(use.getOwner()))
+    return true;
+  auto buffers = dyn_cast<BufferOpInterface>(use.getOwner());
+  if (!buffers || !llvm::is_contained(buffers.getInPlaceOperands(0), use.getOperandNumber()))
+    return false;
+  return llvm::all_of(use.getOwner()->getUses(), worksInPlace);
+}
+
+SmallVector<unsigned> KernelOp::getInPlaceOperands(unsigned result) {
+  auto type = cast<RankedTensorType>(getOutputs()[result].getType());
+  SmallVector<unsigned> operands;
+  for (BlockArgument argument : getBody().getArguments()) {
+    auto input = dyn_cast<RankedTensorType>(argument.getType());
+    bool fits = input && input.getNumElements() == type.getNumElements() &&
+                input.getElementTypeBitWidth() == type.getElementTypeBitWidth();
+    if (fits && llvm::all_of(argument.getUses(), worksInPlace))
+      operands.push_back(argument.getArgNumber());
+  }
+  return operands;
+}
