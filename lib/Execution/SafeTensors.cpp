@@ -100,8 +100,22 @@ static llvm::Error checkTiling(llvm::StringRef file, std::vector<Header> headers
   return llvm::Error::success();
 }
 
+/// The format allows texts only.
+static llvm::Error readMetadata(llvm::StringRef file, const json::Value &value, Metadata &notes) {
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    return malformed(file, "'__metadata__' is no object");
+  for (const auto &[key, note] : *object) {
+    std::optional<llvm::StringRef> text = note.getAsString();
+    if (!text)
+      return malformed(file, "'__metadata__' has '" + key.str() + "', which is no text");
+    notes[key.str()] = text->str();
+  }
+  return llvm::Error::success();
+}
+
 static llvm::Expected<std::vector<Header>> readHeader(llvm::StringRef file, llvm::StringRef text,
-                                                      int64_t dataBytes) {
+                                                      int64_t dataBytes, Metadata &notes) {
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value)
     return malformed(file, "its header is no JSON (" + llvm::toString(value.takeError()) + ")");
@@ -110,8 +124,11 @@ static llvm::Expected<std::vector<Header>> readHeader(llvm::StringRef file, llvm
     return malformed(file, "its header is no JSON object");
   std::vector<Header> headers;
   for (const auto &[key, entry] : *object) {
-    if (key.str() == "__metadata__")
+    if (key.str() == "__metadata__") {
+      if (llvm::Error error = readMetadata(file, entry, notes))
+        return std::move(error);
       continue;
+    }
     llvm::Expected<Header> header = readEntry(file, key.str(), entry, dataBytes);
     if (!header)
       return header.takeError();
@@ -139,11 +156,11 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
     return malformed(file, "its header claims " + llvm::Twine(length) + " bytes, but only " +
                                llvm::Twine(bytes.size() - 8) + " follow");
   llvm::StringRef data = bytes.drop_front(8 + length);
+  SafeTensors tensors;
   llvm::Expected<std::vector<Header>> headers =
-      readHeader(file, bytes.substr(8, length), data.size());
+      readHeader(file, bytes.substr(8, length), data.size(), tensors.notes);
   if (!headers)
     return headers.takeError();
-  SafeTensors tensors;
   for (Header &header : *headers) {
     header.entry.bytes = data.slice(header.begin, header.end);
     tensors.byName[header.entry.name] = tensors.entries.size();
@@ -158,12 +175,23 @@ const TensorEntry *SafeTensors::find(llvm::StringRef name) const {
   return known == byName.end() ? nullptr : &entries[known->second];
 }
 
-llvm::Error llmmem::writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors) {
+llvm::StringRef SafeTensors::metadata(llvm::StringRef key) const {
+  auto known = notes.find(key.str());
+  return known == notes.end() ? llvm::StringRef() : llvm::StringRef(known->second);
+}
+
+/// The length of the JSON header and the header.
+static std::string encodeHeader(llvm::ArrayRef<TensorEntry> tensors, const Metadata &metadata) {
   std::string header;
   llvm::raw_string_ostream os(header);
   json::OStream writer(os);
   int64_t end = 0;
   writer.objectBegin();
+  if (!metadata.empty())
+    writer.attributeObject("__metadata__", [&] {
+      for (const auto &[key, text] : metadata)
+        writer.attribute(key, text);
+    });
   for (const TensorEntry &tensor : tensors) {
     int64_t begin = end;
     end += tensor.bytes.size();
@@ -176,11 +204,16 @@ llvm::Error llmmem::writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<Tensor
   writer.objectEnd();
   // Readers that map the file like the data at a multiple of 8.
   header.append(llvm::alignTo(header.size(), 8) - header.size(), ' ');
-  std::string file(8, '\0');
-  llvm::support::endian::write64le(file.data(), header.size());
-  file.reserve(file.size() + header.size() + end);
-  file += header;
+  std::string length(8, '\0');
+  llvm::support::endian::write64le(length.data(), header.size());
+  return length + header;
+}
+
+llvm::Error llmmem::writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
+                                     const Metadata &metadata) {
+  std::string header = encodeHeader(tensors, metadata);
+  std::vector<llvm::StringRef> pieces = {header};
   for (const TensorEntry &tensor : tensors)
-    file += tensor.bytes;
-  return planning::writeTextFile(path, file);
+    pieces.push_back(tensor.bytes);
+  return planning::writePieces(path, pieces);
 }

@@ -14,8 +14,10 @@ llvm::Error failed(const llvm::Twine &what, std::error_code code) {
 
 /// Writes through `os` and reports what the system said; a stream destroyed with its error unread
 /// aborts.
-llvm::Error writeAll(llvm::raw_fd_ostream &os, llvm::StringRef name, llvm::StringRef text) {
-  os << text;
+llvm::Error writeAll(llvm::raw_fd_ostream &os, llvm::StringRef name,
+                     llvm::ArrayRef<llvm::StringRef> pieces) {
+  for (llvm::StringRef piece : pieces)
+    os << piece;
   os.flush();
   if (!os.has_error())
     return llvm::Error::success();
@@ -24,15 +26,16 @@ llvm::Error writeAll(llvm::raw_fd_ostream &os, llvm::StringRef name, llvm::Strin
   return failed("cannot write '" + name + "'", code);
 }
 
-llvm::Error writeInPlace(llvm::StringRef path, llvm::StringRef text) {
+llvm::Error writeInPlace(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces) {
   std::error_code code;
   llvm::raw_fd_ostream os(path, code, llvm::sys::fs::CD_OpenExisting);
   if (code)
     return failed("cannot open '" + path + "' for writing", code);
-  return writeAll(os, path, text);
+  return writeAll(os, path, pieces);
 }
 
-llvm::Error writeBeside(llvm::StringRef path, llvm::StringRef target, llvm::StringRef text) {
+llvm::Error writeBeside(llvm::StringRef path, llvm::StringRef target,
+                        llvm::ArrayRef<llvm::StringRef> pieces) {
   llvm::Expected<llvm::sys::fs::TempFile> temporary =
       llvm::sys::fs::TempFile::create(target + ".%%%%%%%%.tmp");
   if (!temporary)
@@ -41,7 +44,7 @@ llvm::Error writeBeside(llvm::StringRef path, llvm::StringRef target, llvm::Stri
   llvm::Error error = llvm::Error::success();
   {
     llvm::raw_fd_ostream os(temporary->FD, /*shouldClose=*/false);
-    error = writeAll(os, path, text);
+    error = writeAll(os, path, pieces);
   }
   if (error)
     return llvm::joinErrors(std::move(error), temporary->discard());
@@ -62,20 +65,24 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readTextFile(llvm::StringRef
 }
 
 llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text) {
+  return writePieces(path, text);
+}
+
+llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces) {
   if (path == "-")
-    return writeAll(llvm::outs(), "stdout", text);
+    return writeAll(llvm::outs(), "stdout", pieces);
   llvm::sys::fs::file_status status;
   const bool exists = !llvm::sys::fs::status(path, status);
   if (exists && llvm::sys::fs::is_directory(status))
     return failed("cannot write '" + path + "'", std::make_error_code(std::errc::is_a_directory));
   if (exists && !llvm::sys::fs::is_regular_file(status))
-    return writeInPlace(path, text);
+    return writeInPlace(path, pieces);
   // Through a link: rename what it points at, or the link itself would be replaced.
   llvm::SmallString<256> target(path);
   if (exists)
     if (std::error_code code = llvm::sys::fs::real_path(path, target))
       return failed("cannot write '" + path + "'", code);
-  return writeBeside(path, target, text);
+  return writeBeside(path, target, pieces);
 }
 
 } // namespace llmmem::planning

@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct TensorEntry {
   llvm::StringRef bytes; // little-endian, row-major
 };
 
+/// What the format calls `__metadata__`: texts by name.
+using Metadata = std::map<std::string, std::string>;
+
 class SafeTensors {
 public:
   static llvm::Expected<SafeTensors> read(llvm::StringRef path);
@@ -33,15 +37,20 @@ public:
   /// Null where there is no such tensor.
   const TensorEntry *find(llvm::StringRef name) const;
   llvm::ArrayRef<TensorEntry> tensors() const { return entries; }
+  /// The text of `__metadata__` under a key; empty where there is none.
+  llvm::StringRef metadata(llvm::StringRef key) const;
 
 private:
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   std::vector<TensorEntry> entries;
   llvm::StringMap<size_t> byName;
+  Metadata notes;
 };
 
-/// Writes all tensors or nothing.
-llvm::Error writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors);
+/// Writes all tensors or nothing: into a file beside `path`, which then takes its name. Holds no
+/// copy of the tensors.
+llvm::Error writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
+                             const Metadata &metadata = {});
 
 } // namespace llmmem
 

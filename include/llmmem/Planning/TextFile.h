@@ -8,6 +8,7 @@
 #ifndef LLMMEM_PLANNING_TEXTFILE_H
 #define LLMMEM_PLANNING_TEXTFILE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -21,6 +22,9 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readTextFile(llvm::StringRef
 /// Writes `text` to `path` as a whole or not at all; `-` is stdout. A target that is no regular
 /// file (a pipe, /dev/null) is written in place.
 llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text);
+
+/// The same for a text in pieces, of which no copy is made.
+llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces);
 
 } // namespace llmmem::planning
 
