@@ -68,7 +68,9 @@ private:
       roles.seed = number;
     else if (role == "input")
       return classifyInput(number, name);
-    else if (role != "optimizer_state")
+    else if (role == "optimizer_state")
+      roles.states.push_back(number);
+    else
       return llvm::createStringError("argument " + llvm::Twine(number) + " of '" + step.getName() +
                                      "' has the role '" + role + "', which llmmem-run cannot fill");
     return llvm::Error::success();

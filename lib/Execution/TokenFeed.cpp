@@ -60,3 +60,9 @@ void TokenFeed::next(llvm::MutableArrayRef<int32_t> ids, llvm::MutableArrayRef<i
   for (size_t i = 0; i < targets.size(); ++i)
     targets[i] = (i + 1) % shape.seq == 0 ? -100 : ids[i + 1];
 }
+
+void TokenFeed::seek(int64_t batches) {
+  // Factors first brought under the length: their product stays far from 2^63.
+  uint64_t length = all.size();
+  position = (batches % length) * (shape.size() % length) % length;
+}

@@ -1,22 +1,21 @@
 //===- llmmem-run.cpp - Run a planned training step on the CPU -------------===//
 //
-// Exit codes: 0 all steps ran; 1 bad input.
+// Exit codes: 0 all steps ran; 1 bad input; 130 or 143 interrupted, after the running step and its
+// checkpoint.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../../lib/Runtime/Parallel.h"
-#include "../../lib/Runtime/Runtime.h"
+#include "RunOptions.h"
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Dialect/LlmDialect.h"
-#include "llmmem/Execution/TrainingRun.h"
 #include "llmmem/Planning/TextFile.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/SourceMgr.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace llmmem;
@@ -27,8 +26,9 @@ static cl::opt<std::string> inputFile(cl::Positional, cl::cat(category), cl::ini
                                       cl::desc("<planned step>"));
 static cl::opt<int64_t> steps("steps", cl::cat(category), cl::init(1),
                               cl::desc("Steps to run (default 1)"));
-static cl::opt<uint64_t> seed("seed", cl::cat(category), cl::init(0),
-                              cl::desc("What parameters and dropout are drawn from (default 0)"));
+static cl::opt<uint64_t>
+    seed("seed", cl::cat(category), cl::init(0),
+         cl::desc("What parameters and dropout are drawn from (default: a checkpoint's, or 0)"));
 static cl::opt<std::string> dataFile("data", cl::cat(category), cl::value_desc("text"),
                                      cl::desc("Train on the bytes of this file (- is stdin)"));
 static cl::opt<std::string>
@@ -36,10 +36,18 @@ static cl::opt<std::string>
                cl::desc("Train on token ids separated by white space (- is stdin)"));
 static cl::opt<double> learningRate("lr", cl::cat(category), cl::init(1e-3),
                                     cl::desc("Learning rate (default 1e-3)"));
-static cl::opt<std::string> loadFile("load", cl::cat(category), cl::value_desc("safetensors"),
-                                     cl::desc("Begin with these parameters"));
-static cl::opt<std::string> saveFile("save", cl::cat(category), cl::value_desc("safetensors"),
-                                     cl::desc("Write the parameters after the last step"));
+static cl::opt<int64_t>
+    warmupSteps("warmup-steps", cl::cat(category), cl::init(0),
+                cl::desc("The learning rate rises in a line until this step (default 0)"));
+static cl::opt<int64_t>
+    cosineSteps("cosine-steps", cl::cat(category), cl::init(0),
+                cl::desc("... and falls to a tenth at this step (default 0: it stays)"));
+static cl::opt<std::string>
+    loadFile("load", cl::cat(category), cl::value_desc("safetensors"),
+             cl::desc("Begin with these parameters; go on from where a run saved them"));
+static cl::opt<std::string>
+    saveFile("save", cl::cat(category), cl::value_desc("safetensors"),
+             cl::desc("Write parameters and optimizer state after the last step"));
 static cl::opt<std::string> gradientsFile("save-gradients", cl::cat(category),
                                           cl::value_desc("safetensors"),
                                           cl::desc("Write the gradients of the first step"));
@@ -48,15 +56,30 @@ static cl::opt<bool> asJson("json", cl::cat(category),
 static cl::opt<bool>
     poison("poison", cl::cat(category),
            cl::desc("Fill arena ranges with NaN when their values die; no number may change"));
+static cl::opt<double> progressSeconds(
+    "progress-seconds", cl::cat(category), cl::init(5),
+    cl::desc("Seconds between progress lines where stderr is no terminal (default 5)"));
+static cl::opt<int64_t>
+    generateBytes("generate", cl::cat(category), cl::value_desc("bytes"), cl::init(0),
+                  cl::desc("Write this much text by a planned @forward with --load"));
+static cl::opt<std::string> prompt("prompt", cl::cat(category), cl::value_desc("text"),
+                                   cl::init("\n"),
+                                   cl::desc("What the text begins with (default: a line's end)"));
+static cl::opt<double>
+    temperature("temperature", cl::cat(category), cl::init(1.0),
+                cl::desc("Logits are divided by this; 0 takes the likeliest byte (default 1)"));
 static cl::extrahelp examples(R"(
 EXAMPLES
   llmmem-opt --checkpoint-budget=2GB model.mlir -o step.mlir
   llmmem-run step.mlir --steps 20 --data book.txt
   llmmem-run step.mlir --tokens ids.txt --load gpt2.safetensors --save trained.safetensors
+  llmmem-run forward.mlir --load trained.safetensors --generate 500 --prompt "Once upon"
 
 EXIT CODES
-  0  all steps ran
-  1  bad input: the message says what was expected
+  0    all steps ran
+  1    bad input: the message says what was expected
+  130  Ctrl-C: the running step was finished, and saved where --save is given (a second Ctrl-C ends
+       at once); 143 is the same for SIGTERM
 )");
 
 static int fail(const Twine &message) {
@@ -64,99 +87,51 @@ static int fail(const Twine &message) {
   return 1;
 }
 
-/// What the plan claims, to stand beside what is measured.
-struct Claims {
-  std::optional<int64_t> peak;
-  int64_t arena = 0;
-};
-
-static void printStep(TrainingRun &run, const StepReport &report, const Claims &claims) {
-  if (!asJson) {
-    outs() << "step " << report.step << "  loss "
-           << format(run.lossIsDouble() ? "%.17g" : "%.9g", report.loss) << "\n";
-    return;
-  }
-  json::Object line{
-      {"step", report.step},
-      {"loss", std::isfinite(report.loss) ? json::Value(report.loss) : json::Value(nullptr)},
-      {"digest", report.digest},
-      {"arena", claims.arena},
-      {"arena_measured", run.memory().arena().measureHighWater()},
-      {"resident_measured", run.memory().residentBytes()}};
-  if (claims.peak)
-    line["peak"] = *claims.peak;
-  outs() << json::Value(std::move(line)) << "\n";
-}
-
-static void printEnd(TrainingRun &run, const Claims &claims) {
-  if (asJson)
-    return;
-  int64_t resident = run.memory().residentBytes(),
-          touched = run.memory().arena().measureHighWater();
-  outs() << "digest " << run.digest() << "\n";
-  if (claims.peak)
-    outs() << "peak predicted " << *claims.peak << " bytes\n";
-  outs() << "arena predicted " << claims.arena << " bytes, measured " << touched << " ("
-         << run.memory().arena().measureTouchedPages() << " in touched pages)\n"
-         << "resident measured " << resident << " bytes, with the arena " << resident + touched
-         << "\n"
-         << "matrix products by " << llmmem_gemm_name() << ", threads " << llmmem_threads() << "\n";
-}
-
-static Expected<TokenFeed> openFeed(TokenFeed::Shape shape) {
-  bool hasText = dataFile.getNumOccurrences(), hasIds = tokensFile.getNumOccurrences();
-  if (hasText == hasIds)
-    return createStringError("expected either --data text.txt or --tokens ids.txt");
-  std::string file = hasText ? dataFile : tokensFile;
-  if (file == "-" && inputFile == "-")
-    return createStringError("stdin cannot be both the step and its data");
-  Expected<std::unique_ptr<MemoryBuffer>> text = planning::readTextFile(file);
-  if (!text)
-    return text.takeError();
-  if (hasText)
-    return TokenFeed::fromText(file, (*text)->getBuffer(), shape);
-  return TokenFeed::fromIds(file, (*text)->getBuffer(), shape);
-}
-
-static Error loadParameters(TrainingRun &run) {
-  if (loadFile.empty())
-    return Error::success();
-  Expected<SafeTensors> file = SafeTensors::read(loadFile);
-  if (!file)
-    return file.takeError();
-  Expected<int64_t> extra = run.load(*file);
-  if (!extra)
-    return createStringError("'" + loadFile + "': " + toString(extra.takeError()));
-  if (*extra > 0)
-    errs() << "llmmem-run: note: " << *extra << " tensors of '" << loadFile
-           << "' belong to no parameter\n";
-  return Error::success();
-}
-
-static Error train(TrainingRun &run, const Claims &claims) {
-  Expected<TokenFeed> feed = openFeed(run.feedShape());
-  if (!feed)
-    return feed.takeError();
-  if (Error error = loadParameters(run))
-    return error;
-  for (int64_t k = 0; k < steps; ++k) {
-    StepReport report = run.runStep(*feed, learningRate);
-    printStep(run, report, claims);
-    outs().flush();
-    if (k == 0 && !gradientsFile.empty())
-      if (Error error = run.saveGradients(gradientsFile))
-        return error;
-  }
-  printEnd(run, claims);
-  return saveFile.empty() ? Error::success() : run.save(saveFile);
-}
-
 static Error checkOptions() {
   if (steps < 1)
     return createStringError("--steps: expected a number of steps, 1 or more");
   if (!(learningRate >= 0) || !std::isfinite(learningRate))
     return createStringError("--lr: expected a number, 0 or more");
+  if (warmupSteps < 0)
+    return createStringError("--warmup-steps: expected a number of steps, 0 or more");
+  if (cosineSteps != 0 && cosineSteps <= warmupSteps)
+    return createStringError("--cosine-steps: expected a step after those of --warmup-steps");
+  if (!(progressSeconds >= 0))
+    return createStringError("--progress-seconds: expected a number of seconds, 0 or more");
+  if (generateBytes < 0)
+    return createStringError("--generate: expected a number of bytes, 1 or more");
+  if (generateBytes > 0 && loadFile.empty())
+    return createStringError("--generate: needs --load with trained parameters");
+  if (generateBytes > 0 && prompt.empty())
+    return createStringError("--prompt: expected at least one byte");
+  if (!(temperature >= 0) || !std::isfinite(temperature))
+    return createStringError("--temperature: expected a number, 0 or more");
   return Error::success();
+}
+
+template <typename T>
+static std::optional<T> given(const cl::opt<T> &option) {
+  return option.getNumOccurrences() ? std::optional<T>(option) : std::nullopt;
+}
+
+static RunOptions readOptions() {
+  RunOptions options;
+  options.steps = steps;
+  options.seed = given(seed);
+  options.inputFile = inputFile;
+  options.dataFile = given(dataFile);
+  options.tokensFile = given(tokensFile);
+  options.learningRate = {learningRate, warmupSteps, cosineSteps};
+  options.loadFile = loadFile;
+  options.saveFile = saveFile;
+  options.gradientsFile = gradientsFile;
+  options.asJson = asJson;
+  options.poison = poison;
+  options.progressSeconds = progressSeconds;
+  options.generate = generateBytes;
+  options.prompt = prompt;
+  options.temperature = temperature;
+  return options;
 }
 
 /// @step, or the one function that there is.
@@ -167,8 +142,36 @@ static mlir::func::FuncOp findStep(mlir::ModuleOp module) {
   return hasSingleElement(functions) ? *functions.begin() : nullptr;
 }
 
-static int runFile(mlir::MLIRContext &context) {
-  Expected<std::unique_ptr<MemoryBuffer>> text = planning::readTextFile(inputFile);
+static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
+                       const RunOptions &options) {
+  // A plan may have been edited, or made by other hands: offsets that overlap would run and be
+  // wrong.
+  if (function->hasAttr(llm::LlmDialect::kArena) && failed(verifyPlan(function)))
+    return 1;
+  CompiledStep::Options compileOptions;
+  compileOptions.function = function.getName().str();
+  compileOptions.poison = options.poison;
+  mlir::FailureOr<std::unique_ptr<CompiledStep>> compiled =
+      CompiledStep::compile(module, compileOptions);
+  if (failed(compiled))
+    return 1;
+  Expected<StepRoles> roles = StepRoles::find(function);
+  if (!roles)
+    return fail(toString(roles.takeError()));
+  PlannedFunction planned{std::move(*compiled), std::move(*roles), std::nullopt};
+  if (auto peak = function->getAttrOfType<mlir::IntegerAttr>(llm::LlmDialect::kPeak))
+    planned.peak = peak.getInt();
+  if (options.generate > 0) {
+    if (Error error = generate(planned, options))
+      return fail(toString(std::move(error)));
+    return 0;
+  }
+  Expected<int> code = train(planned, options);
+  return code ? *code : fail(toString(code.takeError()));
+}
+
+static int runFile(mlir::MLIRContext &context, const RunOptions &options) {
+  Expected<std::unique_ptr<MemoryBuffer>> text = planning::readTextFile(options.inputFile);
   if (!text)
     return fail(toString(text.takeError()));
   SourceMgr sources;
@@ -180,30 +183,8 @@ static int runFile(mlir::MLIRContext &context) {
     return 1;
   mlir::func::FuncOp function = findStep(*module);
   if (!function)
-    return fail("'" + inputFile + "' has no function @step");
-  // A plan may have been edited, or made by other hands: offsets that overlap would run and be
-  // wrong.
-  if (function->hasAttr(llm::LlmDialect::kArena) && failed(verifyPlan(function)))
-    return 1;
-
-  CompiledStep::Options options;
-  options.function = function.getName().str();
-  options.poison = poison;
-  mlir::FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(*module, options);
-  if (failed(step))
-    return 1;
-  Expected<StepRoles> roles = StepRoles::find(function);
-  if (!roles)
-    return fail(toString(roles.takeError()));
-  Expected<TrainingRun> run = TrainingRun::create(**step, std::move(*roles), seed);
-  if (!run)
-    return fail(toString(run.takeError()));
-  Claims claims{std::nullopt, (*step)->arenaBytes()};
-  if (auto peak = function->getAttrOfType<mlir::IntegerAttr>(llm::LlmDialect::kPeak))
-    claims.peak = peak.getInt();
-  if (Error error = train(*run, claims))
-    return fail(toString(std::move(error)));
-  return 0;
+    return fail("'" + options.inputFile + "' has no function @step");
+  return runFunction(*module, function, options);
 }
 
 int main(int argc, char **argv) {
@@ -226,5 +207,5 @@ int main(int argc, char **argv) {
   registerExecution(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
-  return runFile(context);
+  return runFile(context, readOptions());
 }

@@ -26,6 +26,19 @@ TEST(TokenFeed, ShiftsTargetsWithinRowsAndWrapsAround) {
   EXPECT_EQ(targets, (std::vector<int32_t>{6, -100, 1, -100}));
 }
 
+TEST(TokenFeed, SeeksToWhereReadingWouldStand) {
+  auto feed = TokenFeed::fromIds("ids", "1 2 3 4 5 6 7", {1, 3, 10});
+  ASSERT_TRUE(static_cast<bool>(feed));
+  for (int64_t batches : {0, 1, 2, 5, 100}) {
+    feed->seek(0);
+    for (int64_t i = 0; i < batches; ++i)
+      nextIds(*feed, 3);
+    std::vector<int32_t> read = nextIds(*feed, 3);
+    feed->seek(batches);
+    EXPECT_EQ(nextIds(*feed, 3), read) << batches;
+  }
+}
+
 TEST(TokenFeed, TakesBytesAsTheyAreWhereTheVocabularyAllows) {
   auto feed = TokenFeed::fromText("text", "Az\xff!", {1, 4, 256});
   ASSERT_TRUE(static_cast<bool>(feed));

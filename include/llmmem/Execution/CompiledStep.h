@@ -79,7 +79,7 @@ class StepMemory {
 public:
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step);
 
-  void *argument(unsigned number) { return arguments[number].get(); }
+  void *argument(unsigned number) const { return arguments[number].get(); }
   /// The bytes of a result after a run: an argument's, where it is donated.
   void *result(unsigned number) { return results[number]; }
   ArenaMemory &arena() { return arenaMemory; }

@@ -20,6 +20,7 @@ struct StepRoles {
   std::optional<unsigned> ids, targets, seed, learningRate, step;
   llvm::SmallVector<Parameter> parameters;
   llvm::SmallVector<unsigned> gradients;
+  llvm::SmallVector<unsigned> states; // of the optimizer, masters among them
   /// Rows of the table that the ids are looked up in.
   int64_t vocabulary = 0;
 

@@ -21,6 +21,9 @@ double readFloat(FloatKind kind, const void *bytes, int64_t index);
 /// Rounds to nearest even.
 void writeFloat(FloatKind kind, void *bytes, int64_t index, double value);
 
+/// `count` floats of one kind as floats of another, rounded to nearest even.
+void convertFloats(FloatKind fromKind, const void *from, FloatKind toKind, void *to, int64_t count);
+
 } // namespace llmmem
 
 #endif // LLMMEM_EXECUTION_TENSORBYTES_H

@@ -29,6 +29,8 @@ public:
   /// The next batch: ids, and as targets the ids shifted by one within each row, the last of which
   /// is ignored (-100).
   void next(llvm::MutableArrayRef<int32_t> ids, llvm::MutableArrayRef<int32_t> targets);
+  /// Goes to where `next` stands after `batches` calls from the beginning.
+  void seek(int64_t batches);
 
 private:
   TokenFeed(std::vector<int32_t> ids, Shape shape) : all(std::move(ids)), shape(shape) {}

@@ -1,68 +1,61 @@
-//===- TrainingRun.h - Steps, parameters, losses ---------------------------===//
+//===- TrainingRun.h - Steps, losses, checkpoints --------------------------===//
 //
-// Everything that a run needs besides the compiled step: initial parameters from a seed,
-// checkpoints by public names, batches, and what is reported. A run is a function of its inputs
-// alone.
+// A run is a function of its inputs alone: the planned step, the seed, the text, the learning rate
+// of each step. What is fed depends on the number of the step and on no clock and no state besides
+// what a checkpoint holds, so that N steps, a checkpoint and M steps more are N + M steps, bit for
+// bit.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_EXECUTION_TRAININGRUN_H
 #define LLMMEM_EXECUTION_TRAININGRUN_H
 
-#include "llmmem/Execution/CompiledStep.h"
-#include "llmmem/Execution/SafeTensors.h"
-#include "llmmem/Execution/StepRoles.h"
-#include "llmmem/Execution/TokenFeed.h"
+#include "llmmem/Execution/ModelBuffers.h"
 
 namespace llmmem {
 
 struct StepReport {
   int64_t step = 0;
   double loss = 0.0;
-  std::string digest; // of the bytes of all parameters, after the step
 };
 
 class TrainingRun {
 public:
-  /// Parameters drawn from `seed`: weights normal with deviation 0.02, scales of norms 1, biases 0.
+  /// Parameters are drawn from `seed`, and dropout from it and the number of the step.
   static llvm::Expected<TrainingRun> create(const CompiledStep &step, StepRoles roles,
                                             uint64_t seed);
 
-  /// Parameters (and their f32 masters) from a file. Returns the number of tensors in it that no
-  /// parameter has.
+  /// Parameters from a file; where a run has saved it, the optimizer's state, the number of the
+  /// step and the seed as well. Returns the number of tensors in it that nothing took.
   llvm::Expected<int64_t> load(const SafeTensors &file);
+  /// Parameters under their public names (masters in their place, where there are any), and what
+  /// going on needs: the optimizer's state as `llmmem.state.NAME`, the number of the step and the
+  /// seed as metadata.
   llvm::Error save(llvm::StringRef path);
   /// The accumulated gradients of the last step under their parameters' names.
   llvm::Error saveGradients(llvm::StringRef path);
 
-  TokenFeed::Shape feedShape() const;
+  /// The step that comes next reads its batch at its place in the text.
   StepReport runStep(TokenFeed &feed, double learningRate);
-  std::string digest();
 
-  StepMemory &memory() { return stepMemory; }
+  /// Over all runs that a checkpoint went through.
+  int64_t stepsDone() const { return done; }
+  void setSeed(uint64_t value) { seed = value; }
   bool lossIsDouble() const;
+  const ModelBuffers &model() const { return buffers; }
+  StepMemory &memory() { return buffers.stepMemory(); }
 
 private:
-  TrainingRun(const CompiledStep &step, StepRoles roles, uint64_t seed, StepMemory memory)
-      : step(&step), roles(std::move(roles)), seed(seed), stepMemory(std::move(memory)) {}
+  TrainingRun(ModelBuffers buffers, uint64_t seed) : buffers(std::move(buffers)), seed(seed) {}
 
-  void initialize(const StepRoles::Parameter &parameter);
-  llvm::Error load(const StepRoles::Parameter &parameter, const TensorEntry &tensor);
-  void setParameter(const StepRoles::Parameter &parameter, int64_t index, double value);
-  TensorEntry tensorOf(llvm::StringRef name, unsigned argument);
-  void fillScalars(double learningRate);
-  void fillSeed();
+  llvm::Expected<int64_t> loadState(const SafeTensors &file);
+  bool isMaster(unsigned state) const;
+  void feedInputs(TokenFeed &feed, double learningRate);
 
-  const CompiledStep *step;
-  StepRoles roles;
+  ModelBuffers buffers;
   uint64_t seed;
-  StepMemory stepMemory;
-  int64_t stepsDone = 0;
+  int64_t done = 0;
 };
-
-/// The names under which public checkpoints may hold `name`: with and without the prefix of the
-/// family.
-llvm::SmallVector<std::string> checkpointNames(llvm::StringRef name);
 
 } // namespace llmmem
 

@@ -1,0 +1,34 @@
+//===- ProcessMemory.h - What the system says this process holds -----------===//
+//
+// Pages in memory, as Linux counts them: of the heap, the arena, mapped files and code alike.
+//
+//   ProcessMemory memory = ProcessMemory::begin();   before the buffers are there
+//   ... allocate, fill ...
+//   memory.forgetPeak();                             what filling took besides is not the step's
+//   ... run steps ...
+//   memory.peakBytes();                              the most held since, less what was held first
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_EXECUTION_PROCESSMEMORY_H
+#define LLMMEM_EXECUTION_PROCESSMEMORY_H
+
+#include <cstdint>
+#include <optional>
+
+namespace llmmem {
+
+class ProcessMemory {
+public:
+  static ProcessMemory begin();
+  void forgetPeak();
+  /// None where the system does not say, or would not forget the peak.
+  std::optional<int64_t> peakBytes() const;
+
+private:
+  std::optional<int64_t> before;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_PROCESSMEMORY_H

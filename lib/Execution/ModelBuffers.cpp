@@ -1,0 +1,168 @@
+//===- ModelBuffers.cpp - The buffers of a compiled function, by name ------===//
+
+#include "llmmem/Execution/ModelBuffers.h"
+#include "../Runtime/Parallel.h"
+#include "llmmem/Execution/CounterDraws.h"
+#include "llmmem/Execution/TensorBytes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace llmmem;
+
+/// Calls `turn` with 0 to count - 1, side by side, on the threads that steps run on.
+static void parallelFor(int64_t count, llvm::function_ref<void(int64_t)> turn) {
+  auto turns = [](void *context, int64_t begin, int64_t end) {
+    for (int64_t number = begin; number < end; ++number)
+      (*static_cast<llvm::function_ref<void(int64_t)> *>(context))(number);
+  };
+  llmmem_parallel_for(count, turns, &turn);
+}
+
+llvm::Expected<ModelBuffers> ModelBuffers::allocate(const CompiledStep &step, StepRoles roles) {
+  auto isFloat = [&](unsigned argument) {
+    return floatKindOf(step.arguments()[argument].type.getElementType()).has_value();
+  };
+  for (const StepRoles::Parameter &parameter : roles.parameters)
+    if (!isFloat(parameter.argument))
+      return llvm::createStringError("parameter '" + parameter.name +
+                                     "' has elements that are no floats");
+  for (unsigned state : roles.states)
+    if (!isFloat(state))
+      return llvm::createStringError("state '" + step.arguments()[state].name +
+                                     "' has elements that are no floats");
+  llvm::Expected<StepMemory> memory = StepMemory::allocate(step);
+  if (!memory)
+    return memory.takeError();
+  return ModelBuffers(step, std::move(roles), std::move(*memory));
+}
+
+FloatKind ModelBuffers::kindOf(unsigned argument) const {
+  return *floatKindOf(step->arguments()[argument].type.getElementType());
+}
+
+llvm::MutableArrayRef<int32_t> ModelBuffers::integers(unsigned argument) {
+  return {static_cast<int32_t *>(memory.argument(argument)),
+          static_cast<size_t>(step->arguments()[argument].type.getNumElements())};
+}
+
+TokenFeed::Shape llmmem::feedShapeOf(const CompiledStep &step, const StepRoles &roles) {
+  mlir::RankedTensorType type = step.arguments()[*roles.ids].type;
+  TokenFeed::Shape feed;
+  feed.seq = type.getRank() == 0 ? 1 : type.getShape().back();
+  feed.batch = type.getNumElements() / feed.seq;
+  feed.vocabulary = roles.vocabulary;
+  return feed;
+}
+
+//===----------------------------------------------------------------------===//
+// Drawing
+//===----------------------------------------------------------------------===//
+
+void ModelBuffers::drawParameters(uint64_t seed) {
+  for (const StepRoles::Parameter &parameter : roles.parameters)
+    draw(parameter, streamOf(seed, parameter.name));
+}
+
+void ModelBuffers::draw(const StepRoles::Parameter &parameter, uint64_t stream) {
+  mlir::RankedTensorType type = step->arguments()[parameter.argument].type;
+  bool isWeight = type.getRank() >= 2;
+  bool isNormScale = type.getRank() == 1 && llvm::StringRef(parameter.name).ends_with("weight");
+  constexpr int64_t kPiece = 1 << 14;
+  auto drawPiece = [&](int64_t piece) {
+    int64_t begin = piece * kPiece, count = std::min(kPiece, type.getNumElements() - begin);
+    // Rounded to f32 first, so that a run in bf16 begins where the one in f32 does.
+    float values[kPiece];
+    for (int64_t index = 0; index < count; ++index)
+      values[index] = isWeight ? static_cast<float>(0.02 * drawNormal(stream, begin + index))
+                               : (isNormScale ? 1.0f : 0.0f);
+    auto store = [&](unsigned argument) {
+      FloatKind kind = kindOf(argument);
+      auto *to = static_cast<char *>(memory.argument(argument)) + begin * bytesOf(kind);
+      convertFloats(FloatKind::F32, values, kind, to, count);
+    };
+    store(parameter.argument);
+    if (parameter.master)
+      store(*parameter.master);
+  };
+  parallelFor(llvm::divideCeil(type.getNumElements(), kPiece), drawPiece);
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+llvm::SmallVector<std::string> llmmem::checkpointNames(llvm::StringRef name) {
+  constexpr llvm::StringLiteral families[] = {"transformer.", "model."};
+  llvm::SmallVector<std::string> names = {name.str()};
+  for (llvm::StringRef family : families)
+    names.push_back(name.starts_with(family) ? name.drop_front(family.size()).str()
+                                             : (family + name).str());
+  for (const std::string &known : llvm::SmallVector<std::string>(names))
+    names.push_back("param." + known);
+  return names;
+}
+
+llvm::Expected<int64_t> ModelBuffers::loadParameters(const SafeTensors &file) {
+  for (const StepRoles::Parameter &parameter : roles.parameters) {
+    const TensorEntry *tensor = nullptr;
+    for (const std::string &name : checkpointNames(parameter.name))
+      if ((tensor = file.find(name)))
+        break;
+    if (!tensor)
+      return llvm::createStringError("the file has no tensor '" + parameter.name + "'");
+    if (llvm::Error error = loadArgument(parameter.argument, *tensor))
+      return std::move(error);
+    if (!parameter.master)
+      continue;
+    if (llvm::Error error = loadArgument(*parameter.master, *tensor))
+      return std::move(error);
+  }
+  return static_cast<int64_t>(roles.parameters.size());
+}
+
+static std::string printShape(llvm::ArrayRef<int64_t> shape) {
+  auto extents = llvm::map_range(shape, [](int64_t extent) { return std::to_string(extent); });
+  return "[" + llvm::join(extents, ", ") + "]";
+}
+
+llvm::Error ModelBuffers::loadArgument(unsigned argument, const TensorEntry &tensor) {
+  mlir::RankedTensorType type = step->arguments()[argument].type;
+  if (type.getShape() != llvm::ArrayRef<int64_t>(tensor.shape))
+    return llvm::createStringError("tensor '" + tensor.name + "' has the shape " +
+                                   printShape(tensor.shape) + ", the step expects " +
+                                   printShape(type.getShape()));
+  std::optional<FloatKind> kind = floatKindOf(tensor.dtype);
+  if (!kind)
+    return llvm::createStringError("tensor '" + tensor.name + "' has the dtype " + tensor.dtype +
+                                   ", expected F64, F32, BF16 or F16");
+  convertFloats(*kind, tensor.bytes.data(), kindOf(argument), memory.argument(argument),
+                type.getNumElements());
+  return llvm::Error::success();
+}
+
+TensorEntry ModelBuffers::tensorOf(llvm::StringRef name, unsigned argument) const {
+  const StepArgument &info = step->arguments()[argument];
+  TensorEntry tensor;
+  tensor.name = name.str();
+  tensor.dtype = dtypeOf(kindOf(argument)).str();
+  tensor.shape = std::vector<int64_t>(info.type.getShape());
+  tensor.bytes = llvm::StringRef(static_cast<const char *>(memory.argument(argument)), info.bytes);
+  return tensor;
+}
+
+std::string ModelBuffers::digest() const {
+  auto text = [](llvm::XXH128_hash_t hash) {
+    return llvm::utohexstr(hash.high64, /*LowerCase=*/true, 16) +
+           llvm::utohexstr(hash.low64, true, 16);
+  };
+  // Each tensor by itself, then their hashes: one pass, and no copy of all parameters.
+  std::vector<std::string> hashes(roles.parameters.size());
+  parallelFor(hashes.size(), [&](int64_t number) {
+    unsigned argument = roles.parameters[number].argument;
+    const auto *bytes = static_cast<const uint8_t *>(memory.argument(argument));
+    size_t count = step->arguments()[argument].bytes;
+    hashes[number] = text(llvm::xxh3_128bits(llvm::ArrayRef<uint8_t>(bytes, count)));
+  });
+  std::string all = llvm::join(hashes, "");
+  return text(llvm::xxh3_128bits(llvm::arrayRefFromStringRef<uint8_t>(all)));
+}

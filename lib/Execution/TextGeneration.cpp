@@ -1,0 +1,67 @@
+//===- TextGeneration.cpp - Text from a trained model ----------------------===//
+
+#include "llmmem/Execution/TextGeneration.h"
+#include "llmmem/Execution/CounterDraws.h"
+#include "llmmem/Execution/TensorBytes.h"
+#include <cmath>
+
+using namespace llmmem;
+
+llvm::Expected<TextGeneration> TextGeneration::create(const CompiledStep &forward,
+                                                      StepRoles roles) {
+  if (roles.targets || forward.results().size() != 1)
+    return llvm::createStringError("to generate, give a planned @forward: llmmem-import "
+                                   "config.json --batch 1 --seq 256 --mode forward");
+  mlir::RankedTensorType ids = forward.arguments()[*roles.ids].type,
+                         logits = forward.results()[0].type;
+  if (ids.getRank() != 2 || ids.getDimSize(0) != 1 || ids.getDimSize(1) < 2 ||
+      logits.getRank() != 3 || logits.getDimSize(1) != ids.getDimSize(1) ||
+      !floatKindOf(logits.getElementType()))
+    return llvm::createStringError(
+        "to generate, give a @forward of one sequence (--batch 1, --seq 2 or more) that "
+        "returns logits of [1, seq, vocabulary]");
+  if (roles.vocabulary < 256)
+    return llvm::createStringError("a vocabulary of " + llvm::Twine(roles.vocabulary) +
+                                   " cannot spell the 256 bytes of a text");
+  llvm::Expected<ModelBuffers> buffers = ModelBuffers::allocate(forward, std::move(roles));
+  if (!buffers)
+    return buffers.takeError();
+  return TextGeneration(std::move(*buffers));
+}
+
+/// What a causal model reads stands on the left; whatever fills the rest changes nothing before it.
+std::vector<double> TextGeneration::logitsAfter(llvm::StringRef window) {
+  llvm::MutableArrayRef<int32_t> ids = buffers.integers(*buffers.argumentRoles().ids);
+  llvm::fill(ids, 0);
+  for (auto [id, byte] : llvm::zip(ids, window))
+    id = static_cast<unsigned char>(byte);
+  buffers.run();
+  mlir::RankedTensorType type = buffers.compiled().results()[0].type;
+  FloatKind kind = *floatKindOf(type.getElementType());
+  int64_t width = type.getDimSize(2);
+  std::vector<double> logits(256);
+  for (size_t id = 0; id < logits.size(); ++id)
+    logits[id] = readFloat(kind, buffers.stepMemory().result(0), (window.size() - 1) * width + id);
+  return logits;
+}
+
+/// The first place where the running sum of exp(logit / temperature) passes the drawn part of the
+/// whole.
+static size_t drawFrom(llvm::ArrayRef<double> logits, double temperature, double uniform) {
+  double highest = *llvm::max_element(logits);
+  std::vector<double> sums;
+  double sum = 0.0;
+  for (double logit : logits)
+    sums.push_back(sum += std::exp((logit - highest) / temperature));
+  return std::min<size_t>(llvm::upper_bound(sums, uniform * sum) - sums.begin(), logits.size() - 1);
+}
+
+char TextGeneration::next(llvm::StringRef text, const Options &options) {
+  // Training gives the last position of a window no target, so its logits mean nothing.
+  size_t seq = feedShapeOf(buffers.compiled(), buffers.argumentRoles()).seq;
+  std::vector<double> logits = logitsAfter(text.take_back(seq - 1));
+  if (options.temperature == 0.0)
+    return static_cast<char>(llvm::max_element(logits) - logits.begin());
+  double uniform = drawUniform(streamOf(options.seed, "generate"), text.size());
+  return static_cast<char>(drawFrom(logits, options.temperature, uniform));
+}

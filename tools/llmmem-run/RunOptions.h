@@ -1,0 +1,42 @@
+//===- RunOptions.h - What a run was asked for -----------------------------===//
+
+#ifndef LLMMEM_TOOLS_LLMMEM_RUN_RUNOPTIONS_H
+#define LLMMEM_TOOLS_LLMMEM_RUN_RUNOPTIONS_H
+
+#include "llmmem/Execution/CompiledStep.h"
+#include "llmmem/Execution/LearningRate.h"
+#include "llmmem/Execution/StepRoles.h"
+
+namespace llmmem {
+
+struct RunOptions {
+  int64_t steps = 1;
+  std::optional<uint64_t> seed;
+  std::string inputFile;
+  std::optional<std::string> dataFile, tokensFile;
+  LearningRate learningRate;
+  std::string loadFile, saveFile, gradientsFile;
+  bool asJson = false, poison = false;
+  double progressSeconds = 5;
+
+  int64_t generate = 0; // bytes of text; 0: train
+  std::string prompt;
+  double temperature = 1.0;
+};
+
+/// A planned function, ready to run, and what its plan claims.
+struct PlannedFunction {
+  std::unique_ptr<CompiledStep> compiled;
+  StepRoles roles;
+  std::optional<int64_t> peak;
+};
+
+/// Runs the steps that `options` asks for, and prints what they gave. Returns the exit code.
+llvm::Expected<int> train(PlannedFunction &step, const RunOptions &options);
+
+/// Writes a text that begins with the prompt to stdout.
+llvm::Error generate(PlannedFunction &forward, const RunOptions &options);
+
+} // namespace llmmem
+
+#endif // LLMMEM_TOOLS_LLMMEM_RUN_RUNOPTIONS_H

@@ -1,0 +1,169 @@
+//===- Train.cpp - The steps of a run, and what they report ----------------===//
+
+#include "../../lib/Runtime/Parallel.h"
+#include "../../lib/Runtime/Runtime.h"
+#include "Interrupt.h"
+#include "Progress.h"
+#include "RunOptions.h"
+#include "llmmem/Execution/ProcessMemory.h"
+#include "llmmem/Planning/TextFile.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include <chrono>
+#include <cmath>
+
+using namespace llvm;
+using namespace llmmem;
+
+static Expected<TokenFeed> openFeed(TokenFeed::Shape shape, const RunOptions &options) {
+  if (options.dataFile.has_value() == options.tokensFile.has_value())
+    return createStringError("expected either --data text.txt or --tokens ids.txt");
+  std::string file = options.dataFile ? *options.dataFile : *options.tokensFile;
+  if (file == "-" && options.inputFile == "-")
+    return createStringError("stdin cannot be both the step and its data");
+  Expected<std::unique_ptr<MemoryBuffer>> text = planning::readTextFile(file);
+  if (!text)
+    return text.takeError();
+  if (options.dataFile)
+    return TokenFeed::fromText(file, (*text)->getBuffer(), shape);
+  return TokenFeed::fromIds(file, (*text)->getBuffer(), shape);
+}
+
+namespace {
+/// A run with its buffers, and what is printed of it.
+class Training {
+public:
+  Training(TrainingRun run, ProcessMemory processMemory, const PlannedFunction &step,
+           const RunOptions &options)
+      : run(std::move(run)), processMemory(processMemory), step(step), options(options) {}
+
+  Error load();
+  Error runSteps(TokenFeed &feed);
+  Error save();
+  void printEnd();
+
+private:
+  void printStep(const StepReport &report, double seconds);
+
+  TrainingRun run;
+  ProcessMemory processMemory;
+  const PlannedFunction &step;
+  const RunOptions &options;
+};
+} // namespace
+
+Error Training::load() {
+  if (options.loadFile.empty())
+    return Error::success();
+  Expected<SafeTensors> file = SafeTensors::read(options.loadFile);
+  if (!file)
+    return file.takeError();
+  Expected<int64_t> extra = run.load(*file);
+  if (!extra)
+    return createStringError("'" + options.loadFile + "': " + toString(extra.takeError()));
+  if (options.seed)
+    run.setSeed(*options.seed);
+  if (*extra > 0)
+    errs() << "llmmem-run: note: " << *extra << " tensors of '" << options.loadFile
+           << "' belong to no parameter\n";
+  return Error::success();
+}
+
+Error Training::runSteps(TokenFeed &feed) {
+  TokenFeed::Shape shape = feedShapeOf(*step.compiled, step.roles);
+  int64_t first = run.stepsDone() + 1, last = run.stepsDone() + options.steps;
+  Progress progress(errs(), errs().is_displayed(),
+                    {last, shape.size(), step.compiled->arenaBytes(), options.progressSeconds});
+  processMemory.forgetPeak();
+  for (int64_t number = first; number <= last && !caughtInterrupt(); ++number) {
+    auto start = std::chrono::steady_clock::now();
+    StepReport report = run.runStep(feed, options.learningRate.at(number));
+    std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    printStep(report, taken.count());
+    progress.update(report);
+    if (number == first && !options.gradientsFile.empty())
+      if (Error error = run.saveGradients(options.gradientsFile))
+        return error;
+  }
+  progress.finish();
+  return Error::success();
+}
+
+void Training::printStep(const StepReport &report, double seconds) {
+  if (!options.asJson) {
+    // Where people watch, the progress line says it.
+    if (!outs().is_displayed())
+      outs() << "step " << report.step << "  loss "
+             << format(run.lossIsDouble() ? "%.17g" : "%.9g", report.loss) << "\n";
+    outs().flush();
+    return;
+  }
+  json::Object line{
+      {"step", report.step},
+      {"loss", std::isfinite(report.loss) ? json::Value(report.loss) : json::Value(nullptr)},
+      {"seconds", seconds},
+      {"digest", run.model().digest()},
+      {"arena", step.compiled->arenaBytes()},
+      {"arena_measured", run.memory().arena().measureHighWater()},
+      {"resident_measured", run.memory().residentBytes()}};
+  if (step.peak)
+    line["peak"] = *step.peak;
+  if (std::optional<int64_t> bytes = processMemory.peakBytes())
+    line["process_measured"] = *bytes;
+  outs() << json::Value(std::move(line)) << "\n";
+  outs().flush();
+}
+
+void Training::printEnd() {
+  if (options.asJson)
+    return;
+  int64_t resident = run.memory().residentBytes(), arena = step.compiled->arenaBytes(),
+          touched = run.memory().arena().measureHighWater();
+  std::optional<int64_t> process = processMemory.peakBytes();
+  outs() << "digest " << run.model().digest() << "\n";
+  if (step.peak)
+    outs() << "peak predicted " << *step.peak << " bytes\n";
+  outs() << "arena predicted " << arena << " bytes, measured " << touched << " ("
+         << run.memory().arena().measureTouchedPages() << " in touched pages)\n"
+         << "resident measured " << resident << " bytes, with the arena " << resident + touched
+         << "\n";
+  if (process)
+    outs() << "process memory measured " << *process
+           << " bytes over what it was before, predicted (resident and arena) " << resident + arena
+           << "\n";
+  outs() << "matrix products by " << llmmem_gemm_name() << ", threads " << llmmem_threads() << "\n";
+}
+
+Error Training::save() {
+  if (options.saveFile.empty())
+    return Error::success();
+  return run.save(options.saveFile);
+}
+
+Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
+  Expected<TokenFeed> feed = openFeed(feedShapeOf(*step.compiled, step.roles), options);
+  if (!feed)
+    return feed.takeError();
+  ProcessMemory memory = ProcessMemory::begin();
+  Expected<TrainingRun> run =
+      TrainingRun::create(*step.compiled, step.roles, options.seed.value_or(0));
+  if (!run)
+    return run.takeError();
+  Training training(std::move(*run), memory, step, options);
+  if (Error error = training.load())
+    return std::move(error);
+  catchInterrupts();
+  if (Error error = training.runSteps(*feed))
+    return std::move(error);
+  training.printEnd();
+  if (Error error = training.save())
+    return std::move(error);
+  if (int signal = caughtInterrupt()) {
+    errs() << "llmmem-run: interrupted; "
+           << (options.saveFile.empty() ? "nothing is saved without --save"
+                                        : "--load '" + options.saveFile + "' goes on from here")
+           << "\n";
+    return 128 + signal; // as shells report a signal
+  }
+  return 0;
+}
