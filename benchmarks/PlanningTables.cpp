@@ -232,6 +232,7 @@ static Problem makeLayered(int32_t count, uint32_t seed) {
 }
 
 static void printLayered() {
+  outs().SetUnbuffered();
   outs() << "Random layered graphs at a part of the given order's peak, ten each\n"
             " nodes   part  planned  for nothing  mean increase %  seconds\n";
   for (int32_t count : {100, 250, 500, 1000})

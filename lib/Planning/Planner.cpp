@@ -1,7 +1,7 @@
 //===- Planner.cpp - The one entry to every solver -------------------------------===//
 
 #include "llmmem/Planning/Planner.h"
-#include "Policies/BudgetSearch.h"
+#include "Policies/Frontier.h"
 #include "Policies/Policies.h"
 #include "Solvers/Certificate.h"
 #include "Solvers/ExactSearch.h"
@@ -79,33 +79,27 @@ static int64_t capacityFor(const Problem &problem) {
   return std::min(*problem.budget, INT64_MAX - padding) + padding;
 }
 
-/// Closes the loop over the arena: what packing loses is taken from the capacity, and the search
-/// asked again.
-static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Plan &plan,
-                            const PlanOptions &options) {
+/// Takes over what was placed, and leaves the bounds.
+static void adopt(const Plan &placed, Plan &plan) {
+  plan.steps = placed.steps;
+  plan.offsets = placed.offsets;
+  plan.workspaces = placed.workspaces;
+  plan.peak = placed.peak;
+  plan.arena = placed.arena;
+  plan.cost = placed.cost;
+}
+
+static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Frontier &frontier,
+                            Plan &plan, const PlanOptions &options) {
   const Problem &problem = graph.problem();
   if (!problem.budget) {
-    place(problem, plan, search.withoutRepeats()->steps, options);
+    place(problem, plan, search.ordered().steps, options);
     return true;
   }
-  int64_t capacity = capacityFor(problem);
-  constexpr int mostRepairs = 16;
-  int64_t target = capacity, excess = 0;
-  for (int repair = 0; repair < mostRepairs; ++repair) {
-    const Candidate *candidate = search.best(capacity);
-    if (!candidate) { // nothing else fits by its live bytes: ask for less to be live
-      target -= std::max<int64_t>(1, excess);
-      candidate = search.best(target);
-    }
-    if (!candidate)
-      return false;
-    place(problem, plan, candidate->steps, options);
-    if (fits(problem, plan))
-      return true;
-    excess = problem.residentBytes() + plan.arena - *problem.budget;
-    search.charge(candidate, capacity + excess);
-  }
-  return false;
+  std::shared_ptr<const Plan> placed = frontier.at(*problem.budget);
+  if (placed)
+    adopt(*placed, plan);
+  return placed != nullptr;
 }
 
 /// Small problems: every schedule there is. Nothing where the search gave up, else whether there is
@@ -141,40 +135,16 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
   }
 }
 
-/// The search for the least peak looks at bytes alone. Asking for the cheapest plan of as many bytes
-/// mostly finds a cheaper one, and now and then one that is smaller still.
-static void refineLeastPeak(const Graph &graph, BudgetSearch &search, Plan &plan,
-                            const PlanOptions &options) {
-  constexpr size_t mostOps = 4000; // beyond, a search at the least bytes takes seconds
-  constexpr int mostRounds = 6;
-  const Problem &problem = graph.problem();
-  if (problem.ops.size() > mostOps)
-    return;
-  int64_t padding = std::max<int64_t>(problem.alignment, 1) - 1;
-  for (int round = 0; round < mostRounds; ++round) {
-    const Candidate *candidate =
-        search.best(problem.residentBytes() + plan.arena + padding - (round > 0));
-    if (!candidate)
-      return;
-    Plan other = plan;
-    place(problem, other, candidate->steps, options);
-    if (std::tie(other.arena, other.cost) >= std::tie(plan.arena, plan.cost))
-      return;
-    plan = std::move(other);
-  }
-}
-
-static void planLeastPeak(const Graph &graph, BudgetSearch &search, Plan &plan,
+static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
                           const PlanOptions &options) {
   ExactAnswer exact = leastPeakExactly(graph, {.repeats = true, .work = workFor(options, 100000)});
-  if (exact.kind == ExactAnswer::Kind::Found) {
-    plan.peakLowerBound =
-        profile(graph, exact.steps).peak - (std::max<int64_t>(graph.problem().alignment, 1) - 1);
-    place(graph.problem(), plan, std::move(exact.steps), options);
+  if (exact.kind != ExactAnswer::Kind::Found) {
+    adopt(*frontier.least(), plan);
     return;
   }
-  place(graph.problem(), plan, search.leastPeak()->steps, options);
-  refineLeastPeak(graph, search, plan, options);
+  plan.peakLowerBound =
+      profile(graph, exact.steps).peak - (std::max<int64_t>(graph.problem().alignment, 1) - 1);
+  place(graph.problem(), plan, std::move(exact.steps), options);
 }
 
 /// The bounds count sizes rounded up to the alignment, as the arena holds them; a peak counts them
@@ -200,17 +170,18 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
   plan.bound = "every op once";
   BudgetSearch search(graph, workFor(options, 4e6));
   search.reportTo(options.progress);
+  Frontier frontier(graph, search, workFor(options, 20000));
   bool found = true;
   if (entry->decide)
     place(problem, plan, entry->decide(graph, options.policy), options);
   else if (entry->kind == PolicyKind::LeastPeak)
-    planLeastPeak(graph, search, plan, options);
+    planLeastPeak(graph, frontier, plan, options);
   else if (std::optional<bool> exact = planExactly(graph, plan, options))
     found = *exact;
   else
-    found = planUnderBudget(graph, search, plan, options);
+    found = planUnderBudget(graph, search, frontier, plan, options);
   plan.status = found && fits(problem, plan) ? Status::Feasible : Status::Unknown;
-  certify(graph, search, found, plan);
+  certify(graph, search, frontier, found, plan);
   if (!plan.steps.empty())
     plan.peakLowerBound =
         std::max(problem.residentBytes(), plan.peakLowerBound - paddingOf(problem));

@@ -1,19 +1,18 @@
-//===- BudgetSearch.h - The cheapest schedule found under a capacity ------------===//
+//===- BudgetSearch.h - Schedules worth trying under a capacity ------------------===//
 //
-// Everything that does not depend on the budget is found once: the chain, the options, the
-// recursion's tables. `best` may be asked for any number of capacities: what was found for less is
-// offered for more, and rungs of a fixed ladder below each capacity are solved too, so that more
-// room does not cost more.
+// Everything that does not depend on the budget is found once: the order, the chain, the options,
+// the tables. What `under` answers depends on the problem, the work and the capacity alone, never
+// on what was asked before: the frontier (Frontier.h) builds on that.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_PLANNING_BUDGETSEARCH_H
 #define LLMMEM_LIB_PLANNING_BUDGETSEARCH_H
 
+#include "../Solvers/ChainProgram.h"
 #include "../Solvers/NestedProgram.h"
 #include <functional>
 #include <memory>
-#include <set>
 
 namespace llmmem::planning {
 
@@ -29,52 +28,55 @@ public:
   BudgetSearch(const Graph &graph, int64_t work);
   ~BudgetSearch();
 
-  /// The cheapest candidate known whose peak is at most `capacity`, nullptr where none is.
-  const Candidate *best(int64_t capacity);
-  /// Says what a candidate needs once it is placed: it is not offered for less any more.
-  void charge(const Candidate *candidate, int64_t bytes);
+  /// Schedules whose peak is at most `capacity`, cheapest first; empty where none was found.
+  /// `deeply` offers what `leanest` found, too.
+  std::vector<Candidate> under(int64_t capacity, bool deeply);
+  /// Steps looked at for the last answer of `under`: a function of its arguments, as the answer is.
+  int64_t workOfLast() const { return lastSpent; }
+  int64_t workInAll() const { return work; }
+  /// The given order.
+  const Candidate &given() const { return givenCandidate; }
   /// The least-peak order found with nothing recomputed.
-  const Candidate *withoutRepeats();
-  /// The candidate of the least peak that can be found.
-  const Candidate *leastPeak();
+  const Candidate &ordered();
+  /// Every part's input kept and nothing else: one level of recomputation takes no less.
+  const Candidate &leanestFlat();
+  /// Schedules on the way down to the least peak that can be found; leanest first.
+  const std::vector<Candidate> &leanest();
 
-  /// Called with what is searched and the best found, about once a second of modelled work.
+  /// Called with what is searched, about once a second of modelled work.
   void reportTo(std::function<void(llvm::StringRef)> listener) { progress = std::move(listener); }
 
   const Chain &mainChain() const { return chain; }
-  int64_t keepingPeak() const { return keepPeak; }
 
 private:
+  using Candidates = std::vector<Candidate>;
+  Candidate measured(std::vector<OpIndex> steps) const;
+  Candidate improved(std::vector<OpIndex> steps, int64_t capacity);
   void report(llvm::StringRef searched, int64_t capacity);
-  void consider(std::vector<OpIndex> steps, int64_t capacity);
-  void solveFlat(int64_t capacity);
-  void solveNested(int64_t capacity);
-  void solveAllNested();
+  const ChainOptions &chainOptions();
+  void addFlat(int64_t capacity, Candidates &found);
+  void addNested(int64_t capacity, Candidates &found);
+  void addEvicted(int64_t capacity, Candidates &found);
+  bool isCloseToBound(int64_t capacity, const Candidates &found);
+  void addEveryLevel();
+  void descend();
   size_t tableFor(int64_t capacity);
   NestedProgram &table(size_t index);
-  bool isCloseToBound(int64_t capacity);
-  void solve(int64_t capacity);
-  void descend(int64_t capacity);
-  const Candidate *leastFound() const;
-  void solveByEviction(int64_t capacity);
-  void solveOrder();
-  const Candidate *cheapest(int64_t capacity) const;
 
   const Graph &graph;
   Chain chain;
-  int64_t keepPeak = 0;
+  int64_t work;
+  Candidate givenCandidate;
+  std::optional<Candidate> orderedCandidate, flatCandidate;
   std::unique_ptr<ChainOptions> options;
-  std::vector<Candidate> found;
-  bool hasAllNested = false, hasOrder = false;
-  std::set<int64_t> solved;
-  bool hasDescended = false;
+  std::unique_ptr<ChainProgram> program;
   std::unique_ptr<CutRelaxation> relaxation;
   std::vector<int64_t> tableCapacities; // growing
   std::vector<std::unique_ptr<NestedProgram>> tables;
-  int64_t work;
+  Candidates lean;
   std::function<void(llvm::StringRef)> progress;
+  int64_t spent = 0, lastSpent = 0;
   int64_t unreported = 0; // steps looked at since the last report
-  int64_t flatFloor = 0;  // peak of the leanest choice without nested recomputation
 };
 
 } // namespace llmmem::planning

@@ -147,15 +147,15 @@ static void addWitness(const Graph &graph, const PeakBound &bound, Plan &plan, b
 }
 
 /// Where the plan with the least peak is fullest, and what is live there.
-static void witnessOfSearch(const Graph &graph, const PeakBound &bound, const Candidate &least,
-                            Plan &plan) {
-  Profile usage = profile(graph, least.steps);
+static void witnessOfSearch(const Graph &graph, const PeakBound &bound,
+                            llvm::ArrayRef<OpIndex> steps, Plan &plan) {
+  Profile usage = profile(graph, steps);
   std::vector<ValueIndex> live;
-  for (const Instance &instance : instances(graph, least.steps))
+  for (const Instance &instance : instances(graph, steps))
     if (instance.from <= usage.peakStep && usage.peakStep <= instance.to &&
         graph.bytes(instance.value) > 0)
       live.push_back(instance.value);
-  OpIndex op = usage.peakStep < 0 ? -1 : least.steps[usage.peakStep];
+  OpIndex op = usage.peakStep < 0 ? -1 : steps[usage.peakStep];
   addWitness(graph, bound, plan, /*proved=*/false, usage.peak, op, std::move(live));
 }
 
@@ -182,10 +182,11 @@ static std::vector<OpIndex> largestOps(const Graph &graph) {
   return ops;
 }
 
-void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, bool found, Plan &plan) {
+void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontier &frontier,
+                               bool found, Plan &plan) {
   const Problem &problem = graph.problem();
   PeakBound bound = peakLowerBound(graph);
-  bool isTight = problem.budget && *problem.budget < search.keepingPeak();
+  bool isTight = problem.budget && *problem.budget < search.given().peak;
   bool isExact = plan.peakLowerBound > bound.bytes; // by a search of every schedule
   std::vector<ValueIndex> beside;
   if (isTight && !found && !isExact && graph.numOps() > 0)
@@ -205,8 +206,8 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, bool fo
                std::move(beside));
     if (plan.peakLowerBound > bound.bytes)
       plan.witness->why = "every schedule was searched: none holds less at its fullest step";
-  } else if (const Candidate *least = search.leastPeak()) {
-    witnessOfSearch(graph, bound, *least, plan);
+  } else {
+    witnessOfSearch(graph, bound, frontier.least()->steps, plan);
   }
   if (!found) {
     plan.steps.clear();

@@ -3,7 +3,7 @@
 #ifndef LLMMEM_LIB_PLANNING_CERTIFICATE_H
 #define LLMMEM_LIB_PLANNING_CERTIFICATE_H
 
-#include "../Policies/BudgetSearch.h"
+#include "../Policies/Frontier.h"
 #include "llmmem/Planning/Plan.h"
 
 namespace llmmem::planning {
@@ -11,7 +11,7 @@ namespace llmmem::planning {
 /// Fills the bounds of `plan`, and its witness where it does not fit. Turns Unknown into Infeasible
 /// where the bounds prove it; `found` says whether the plan's steps are an answer or were never
 /// set.
-void certify(const Graph &graph, BudgetSearch &search, bool found, Plan &plan);
+void certify(const Graph &graph, BudgetSearch &search, Frontier &frontier, bool found, Plan &plan);
 
 } // namespace llmmem::planning
 

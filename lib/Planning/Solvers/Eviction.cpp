@@ -15,7 +15,7 @@ struct Proposal {
 
 class Evictor {
 public:
-  Evictor(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int64_t work)
+  Evictor(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int64_t &work)
       : graph(graph), steps(steps), capacity(capacity), work(work) {}
   bool run();
 
@@ -30,7 +30,7 @@ private:
   const Graph &graph;
   std::vector<OpIndex> &steps;
   int64_t capacity;
-  int64_t work;
+  int64_t &work;
   std::vector<Instance> lives;
   std::vector<std::vector<int32_t>> livesOf; // per value, by step
   std::vector<std::vector<int32_t>> readsOf; // per value, steps
@@ -147,7 +147,7 @@ bool Evictor::run() {
 }
 
 bool llmmem::planning::evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps,
-                                      int64_t capacity, int64_t work) {
+                                      int64_t capacity, int64_t &work) {
   bool fits = Evictor(graph, steps, capacity, work).run();
   dropUselessRepeats(graph, steps);
   return fits;

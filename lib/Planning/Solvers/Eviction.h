@@ -17,7 +17,7 @@ namespace llmmem::planning {
 /// Inserts repeats into `steps` until nothing exceeds `capacity`; false where it got stuck or ran
 /// out of `work` (steps looked at), with the best it reached.
 bool evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity,
-                    int64_t work);
+                    int64_t &work);
 
 } // namespace llmmem::planning
 

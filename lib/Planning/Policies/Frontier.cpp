@@ -1,0 +1,201 @@
+//===- Frontier.cpp - One plan per budget, no dearer for more ---------------------===//
+
+#include "Frontier.h"
+#include "llmmem/Planning/Placement.h"
+#include <algorithm>
+#include <numeric>
+
+using namespace llmmem::planning;
+
+/// Where all sizes are multiples of one number that the alignment divides, so is every arena.
+static int64_t commonUnit(const Graph &graph) {
+  const Problem &problem = graph.problem();
+  int64_t unit = 0, alignment = std::max<int64_t>(problem.alignment, 1);
+  for (const Value &value : problem.values)
+    if (!value.resident)
+      unit = std::gcd(unit, value.bytes);
+  for (const Op &op : problem.ops)
+    unit = std::gcd(unit, op.workspace);
+  if (unit % alignment != 0)
+    unit = std::gcd(unit, alignment);
+  return std::max<int64_t>(unit, 1);
+}
+
+Frontier::Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork)
+    : graph(graph), search(search), packWork(packWork),
+      padding(std::max<int64_t>(graph.problem().alignment, 1) - 1), unit(commonUnit(graph)) {}
+
+Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int64_t work) const {
+  auto plan = std::make_shared<Plan>();
+  plan->steps = candidate.steps;
+  PackOptions pack;
+  pack.alignment = padding + 1;
+  pack.work = work;
+  pack.capacity = budget - graph.residentBytes();
+  placeSteps(graph.problem(), *plan, pack);
+  return plan;
+}
+
+/// Packed by the heuristics alone: what a search of offsets gains is left to the nodes below.
+Frontier::Placed Frontier::given() {
+  if (!givenPlan)
+    givenPlan = place(search.given(), graph.residentBytes(), /*work=*/0);
+  return givenPlan;
+}
+
+/// Nothing recomputed, in the better order: the top of the tree.
+Frontier::Placed Frontier::free() {
+  if (!freePlan) {
+    freePlan = given();
+    if (search.ordered().peak < search.given().peak)
+      if (Placed plan = place(search.ordered(), graph.residentBytes(), 0);
+          need(plan) < need(given()))
+        freePlan = std::move(plan);
+  }
+  return freePlan;
+}
+
+Frontier::Placed Frontier::flat() {
+  if (!flatPlan)
+    flatPlan = place(search.leanestFlat(), graph.residentBytes(), /*work=*/0);
+  return flatPlan;
+}
+
+/// The ends from the top downwards, each searched with nothing known below it: `flat` where one
+/// level of recomputation gains anything, then an eighth less each time, until one fails.
+const Frontier::Node *Frontier::end(size_t number) {
+  if (ends.empty())
+    ends.push_back({indexAbove(need(free())), free()});
+  while (ends.size() <= number && !isLastEnd) {
+    const Node &above = ends.back();
+    Node next{above.index - above.index / 8 - 1, nullptr};
+    if (ends.size() == 1 && need(flat()) <= budgetOf(above.index - 1))
+      next = {indexAbove(need(flat())), flat()};
+    isLastEnd = next.index <= 0;
+    if (!isLastEnd)
+      next = solve(next.index, next, above, /*deeply=*/false);
+    isLastEnd |= !next.plan;
+    if (!isLastEnd)
+      ends.push_back(std::move(next));
+  }
+  return number < ends.size() ? &ends[number] : nullptr;
+}
+
+/// The plan for one budget of the tree: the cheapest found that costs no less than `above` and less
+/// than `below`, else that of `below`. What packing loses is taken from the capacity, and the
+/// search asked again.
+Frontier::Node Frontier::solve(int64_t index, const Node &below, const Node &above, bool deeply) {
+  int64_t budget = budgetOf(index), target = capacityOf(budget);
+  Node node{index, below.plan, std::max(below.work, above.work)};
+  constexpr int mostRepairs = 3, mostPlaced = 3;
+  for (int repair = 0; repair < mostRepairs; ++repair) {
+    int64_t excess = INT64_MAX;
+    int placed = 0;
+    std::vector<Candidate> candidates = search.under(target, deeply);
+    node.work += search.workOfLast();
+    for (const Candidate &candidate : candidates) {
+      if (candidate.cost < above.plan->cost)
+        continue;
+      if ((below.plan && candidate.cost >= below.plan->cost) || placed++ == mostPlaced)
+        break;
+      Placed plan = place(candidate, budget, packWork);
+      if (need(plan) <= budget) {
+        node.plan = std::move(plan);
+        return node;
+      }
+      excess = std::min(excess, need(plan) - budget);
+    }
+    if (placed == 0)
+      break;
+    target -= excess;
+  }
+  return node;
+}
+
+/// Ends where the work is spent or the costs are so close that a search costs more than it can
+/// gain. Both depend on the interval alone.
+Frontier::Placed Frontier::walk(int64_t index, Node below, Node above, bool deeply) {
+  constexpr int32_t smallSize = 2000;
+  int64_t tolerance = graph.numOps() <= smallSize ? 0 : graph.baseCost() >> 12;
+  int64_t mostWork = search.workInAll() / 4;
+  below.work = above.work = 0;
+  while (above.index - below.index > 1 && below.plan->cost - above.plan->cost > tolerance &&
+         std::max(below.work, above.work) <= mostWork) {
+    int64_t middle = below.index + (above.index - below.index) / 2;
+    Node node = solve(middle, below, above, deeply);
+    (index < middle ? above : below) = std::move(node);
+  }
+  return below.plan;
+}
+
+/// From the leanest schedule down by asking for a little less, until several such steps fail.
+Frontier::Placed Frontier::findLeast() {
+  const std::vector<Candidate> &lean = search.leanest();
+  size_t number = 0;
+  while (end(number + 1))
+    ++number;
+  const Node &top = *end(number);
+  auto isAdmitted = [&](const Candidate &candidate) { return candidate.cost >= top.plan->cost; };
+  Placed best = top.plan;
+  constexpr int mostPlaced = 4;
+  int placed = 0;
+  for (const Candidate &candidate : lean) {
+    if (placed == mostPlaced || candidate.peak > need(best) + padding)
+      break;
+    if (!isAdmitted(candidate))
+      continue;
+    ++placed;
+    Placed plan = place(candidate, graph.residentBytes(), packWork);
+    if (std::pair(need(plan), plan->cost) < std::pair(need(best), best->cost))
+      best = std::move(plan);
+  }
+  constexpr int32_t mostOps = 4000; // beyond, a search at the least bytes takes seconds
+  if (graph.numOps() > mostOps)
+    return best;
+  int64_t left = search.workInAll() / 4;
+  auto improve = [&](int64_t budget) {
+    std::vector<Candidate> candidates = search.under(capacityOf(budget), /*deeply=*/true);
+    left -= search.workOfLast();
+    for (const Candidate &candidate : candidates) {
+      if (!isAdmitted(candidate))
+        continue;
+      Placed plan = place(candidate, budget, packWork);
+      if (std::pair(need(plan), plan->cost) >= std::pair(need(best), best->cost))
+        continue;
+      best = std::move(plan);
+      return true;
+    }
+    return false;
+  };
+  constexpr int mostRounds = 40, coarsest = 4, finest = 12;
+  int rounds = 0;
+  for (int fineness = coarsest; fineness <= finest; fineness += 2)
+    while (rounds++ < mostRounds && left > 0) {
+      int64_t less = std::max<int64_t>((need(best) - graph.residentBytes()) >> fineness, 1);
+      if (need(best) - less < graph.residentBytes() || !improve(need(best) - less))
+        break;
+    }
+  improve(need(best)); // as lean, but cheaper
+  return best;
+}
+
+Frontier::Placed Frontier::least() {
+  if (!leastPlan)
+    leastPlan = findLeast();
+  return leastPlan;
+}
+
+std::shared_ptr<const Plan> Frontier::at(int64_t budget) {
+  for (Placed (Frontier::*end)() : {&Frontier::given, &Frontier::free})
+    if (Placed plan = (this->*end)(); budget >= need(plan))
+      return plan;
+  if (budget < graph.residentBytes())
+    return nullptr;
+  int64_t index = indexBelow(budget);
+  for (size_t number = 1; const Node *below = end(number); ++number)
+    if (index >= below->index)
+      return walk(index, *below, *end(number - 1), /*deeply=*/false);
+  if (budget < need(least()))
+    return nullptr;
+  return walk(index, {indexBelow(need(least())), least()}, ends.back(), /*deeply=*/true);
+}
