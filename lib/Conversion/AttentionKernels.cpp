@@ -24,7 +24,7 @@ namespace {
 
 void fill(KernelEmitter &e, Buffer buffer, double value) {
   e.forLanes(buffer.size,
-             [&](Index i, unsigned lanes) { e.store(buffer, i, e.zeroRow(lanes)[0].like(value)); });
+             [&](Index i, unsigned lanes) { e.store(buffer, i, e.splat(value, lanes)); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -84,7 +84,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
       Num now = e.fold(e.index(0), met.count, before, [&](Index j, ArrayRef<Num> carried) -> Row {
         return {maximum(carried[0], score(j))};
       })[0];
-      Num zero = e.zeroRow(lanes)[0];
+      Num zero = e.splat(0.0, lanes);
       Num sum = e.fold(e.index(0), met.count, zero, [&](Index j, ArrayRef<Num> carried) -> Row {
         Num power = exp(score(j) - now);
         Value kept = isKept(block, i, met.first + j, Lanes::Queries);

@@ -25,7 +25,7 @@ static Num padded(KernelEmitter &e, Num x) {
   if (known == lanes)
     return x;
   SmallVector<int64_t> mask = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
-  Num zeros = e.zeroRow(lanes - known)[0];
+  Num zeros = e.splat(0.0, lanes - known);
   return {x.builder,
           vector::ShuffleOp::create(*x.builder, x.value.getLoc(), x.value, zeros.value, mask)};
 }
@@ -118,7 +118,7 @@ static void emitTile(KernelEmitter &e, const PanelProduct &p, Index row, int64_t
   Row sums;
   for (int64_t i = 0; i < kTileRows; ++i)
     for (int64_t j = 0; j < columns; j += lanes) {
-      Num zero = e.zeroRow(lanes)[0];
+      Num zero = e.splat(0.0, lanes);
       Index place = p.c.at(row + i, e.index(column + j));
       sums.push_back(p.factor ? e.load(p.c.numbers, place, lanes) * (*p.factor)(row + i) : zero);
     }

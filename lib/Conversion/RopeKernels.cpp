@@ -16,18 +16,23 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
     int64_t batch = shape[0], seq = shape[1], width = shape[2], heads = op.getHeads(),
             half = width / heads / 2;
     Buffer x = e.operand(0), y = e.result(0), frequencies = e.table(ropeFrequencies(op));
-    e.forEach(seq, [&](Index s) {
+    e.forEachParallel(seq, [&](Index s) {
+      Buffer cosines = e.scratch(half), sines = e.scratch(half);
       e.forEach(half, [&](Index i) {
         // Angles grow to thousands of turns: f64, whatever the kernel computes in.
         Num frequency{&e.builder(), e.loadRaw(frequencies, i)};
         Num angle = convert(e.toNumber(s), frequency.type()) * frequency;
-        Num cosine = convert(cos(angle), e.wideType()), sine = convert(sin(angle), e.wideType());
-        if (op.getInverse())
-          sine = -sine;
-        e.forEach(batch, [&](Index b) {
-          e.forEach(heads, [&](Index h) {
-            Index low = (b * seq + s) * width + h * (2 * half) + i, high = low + half;
-            Num first = e.load(x, low), second = e.load(x, high);
+        Num sine = convert(sin(angle), e.wideType());
+        e.store(cosines, i, convert(cos(angle), e.wideType()));
+        e.store(sines, i, op.getInverse() ? -sine : sine);
+      });
+      e.forEach(batch, [&](Index b) {
+        e.forEach(heads, [&](Index h) {
+          Index begin = (b * seq + s) * width + h * (2 * half);
+          e.forLanes(half, [&](Index i, unsigned lanes) {
+            Index low = begin + i, high = low + half;
+            Num cosine = e.load(cosines, i, lanes), sine = e.load(sines, i, lanes);
+            Num first = e.load(x, low, lanes), second = e.load(x, high, lanes);
             e.store(y, low, first * cosine - second * sine);
             e.store(y, high, second * cosine + first * sine);
           });

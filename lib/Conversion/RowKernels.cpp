@@ -25,7 +25,7 @@ struct LayerNormKernel : KernelModel<LayerNormKernel, LayerNormOp> {
   static void emit(LayerNormOp op, KernelEmitter &e) {
     Buffer x = e.operand(0), weight = e.operand(1), bias = e.operand(2), y = e.result(0);
     int64_t width = widthOf(op.getX());
-    e.forEach(e.result(1).size, [&](Index row) {
+    e.forEachParallel(e.result(1).size, [&](Index row) {
       Index begin = row * width;
       Num mean = e.sum(width, [&](Index j, unsigned lanes) {
         return e.load(x, begin + j, lanes);
@@ -49,7 +49,7 @@ struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
   static void emit(RmsNormOp op, KernelEmitter &e) {
     Buffer x = e.operand(0), weight = e.operand(1), y = e.result(0);
     int64_t width = widthOf(op.getX());
-    e.forEach(e.result(1).size, [&](Index row) {
+    e.forEachParallel(e.result(1).size, [&](Index row) {
       Index begin = row * width;
       Num square = e.sum(width, [&](Index j, unsigned lanes) {
         Num v = e.load(x, begin + j, lanes);
@@ -68,7 +68,7 @@ struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
 /// (RMSNorm) both the mean and mean(g) are left out.
 void emitNormGrad(KernelEmitter &e, Buffer x, Buffer mean, Buffer rstd, Buffer weight, Buffer dy,
                   int64_t width) {
-  e.forEach(rstd.size, [&](Index row) {
+  e.forEachParallel(rstd.size, [&](Index row) {
     Index begin = row * width;
     Num scale = e.load(rstd, row);
     Num centre = mean ? e.load(mean, row) : e.number(0.0);
@@ -115,19 +115,40 @@ Row addExactly(ArrayRef<Num> sum, Num x) {
   return {next, sum[1] + lost};
 }
 
+using ColumnTerm = function_ref<Num(Index row, Index j, unsigned lanes)>;
+
+/// The sums of `vectors` neighbouring vectors of `lanes` columns from `begin` on.
+void emitSumsFrom(KernelEmitter &e, Buffer into, int64_t rows, Index begin, int64_t vectors,
+                  unsigned lanes, ColumnTerm term) {
+  Row initial;
+  for (int64_t k = 0; k < vectors; ++k) {
+    Num zero = e.splat(0.0, lanes);
+    initial.append({into ? e.load(into, begin + k * lanes, lanes) : zero, zero});
+  }
+  Row sums = e.fold(e.index(0), e.index(rows), initial, [&](Index row, ArrayRef<Num> carried) {
+    Row next;
+    for (int64_t k = 0; k < vectors; ++k)
+      next.append(addExactly(carried.slice(2 * k, 2), term(row, begin + k * lanes, lanes)));
+    return next;
+  });
+  for (int64_t k = 0; k < vectors; ++k)
+    e.store(e.result(0), begin + k * lanes, sums[2 * k] + sums[2 * k + 1]);
+}
+
 /// result[j] = into[j] + sum of term(row, j) over the rows, for `width` columns. There may be
 /// thousands of rows, and terms that all but cancel (the gradient of a key's bias), so each
-/// addition keeps its error (Knuth's TwoSum).
-void emitColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width,
-                    function_ref<Num(Index row, Index j, unsigned lanes)> term) {
-  e.forLanes(width, [&](Index j, unsigned lanes) {
-    Num zero = lanes == 1 ? e.number(0.0) : e.zeroRow(lanes)[0];
-    Row initial = {into ? e.load(into, j, lanes) : zero, zero};
-    Row total = e.fold(e.index(0), e.index(rows), initial, [&](Index row, ArrayRef<Num> sum) {
-      return addExactly(sum, term(row, j, lanes));
-    });
-    e.store(e.result(0), j, total[0] + total[1]);
+/// addition keeps its error (Knuth's TwoSum). A turn takes a few cache lines of every row.
+void emitColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term) {
+  constexpr int64_t vectors = 4;
+  int64_t lanes = e.lanes(), block = vectors * lanes;
+  int64_t whole = width - width % block, vectorised = width - width % lanes;
+  e.forEachParallel(width / block, [&](Index number) {
+    emitSumsFrom(e, into, rows, number * block, vectors, lanes, term);
   });
+  e.forSteps(e.index(whole), e.index(vectorised), lanes,
+             [&](Index j) { emitSumsFrom(e, into, rows, j, 1, lanes, term); });
+  e.forEach(e.index(vectorised), e.index(width),
+            [&](Index j) { emitSumsFrom(e, into, rows, j, 1, 1, term); });
 }
 
 struct SumRowsKernel : KernelModel<SumRowsKernel, SumRowsOp> {
@@ -162,8 +183,9 @@ struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
     emitColumnSums(e, into, dy.size / used, used, [&](Index b, Index j, unsigned lanes) {
       return e.load(dy, b * used + j, lanes);
     });
-    e.forEach(e.index(used), e.index(table.size),
-              [&](Index j) { e.store(table, j, into ? e.load(into, j) : e.number(0.0)); });
+    e.forLanesParallel(table.size - used, [&](Index j, unsigned lanes) {
+      e.store(table, j + used, into ? e.load(into, j + used, lanes) : e.splat(0.0, lanes));
+    });
   }
 };
 
@@ -175,7 +197,7 @@ struct SoftmaxKernel : KernelModel<SoftmaxKernel, SoftmaxOp> {
   static void emit(SoftmaxOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX());
     Buffer x = e.operand(0), y = e.result(0);
-    e.forEach(x.size / width, [&](Index row) {
+    e.forEachParallel(x.size / width, [&](Index row) {
       Index begin = row * width;
       Num largest = e.maximumOver(
           width, [&](Index j, unsigned lanes) { return e.load(x, begin + j, lanes); });
@@ -193,7 +215,7 @@ struct SoftmaxGradKernel : KernelModel<SoftmaxGradKernel, SoftmaxGradOp> {
   static void emit(SoftmaxGradOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getY());
     Buffer y = e.operand(0), dy = e.operand(1);
-    e.forEach(y.size / width, [&](Index row) {
+    e.forEachParallel(y.size / width, [&](Index row) {
       Index begin = row * width;
       Num inner = e.sum(width, [&](Index j, unsigned lanes) {
         return e.load(dy, begin + j, lanes) * e.load(y, begin + j, lanes);
@@ -221,22 +243,23 @@ struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
   static void emit(CrossEntropyOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getLogits()), ignored = op.getIgnoreIndex();
     Buffer logits = e.operand(0), targets = e.operand(1), lse = e.result(1);
+    e.forEachParallel(lse.size, [&](Index row) {
+      Index begin = row * width;
+      Num largest = e.maximumOver(
+          width, [&](Index j, unsigned lanes) { return e.load(logits, begin + j, lanes); });
+      Num powers = e.sum(width, [&](Index j, unsigned lanes) {
+        return exp(e.load(logits, begin + j, lanes) - largest);
+      });
+      e.store(lse, row, largest + log(powers));
+    });
+    // One after another, so that the loss has the same bits whoever made the rows.
     Row zero = {e.number(0.0), e.number(0.0)};
     Row totals =
         e.fold(e.index(0), e.index(lse.size), zero, [&](Index row, ArrayRef<Num> sums) -> Row {
-          Index begin = row * width;
-          Num largest = e.maximumOver(
-              width, [&](Index j, unsigned lanes) { return e.load(logits, begin + j, lanes); });
-          Num powers = e.sum(width, [&](Index j, unsigned lanes) {
-            return exp(e.load(logits, begin + j, lanes) - largest);
-          });
-          Num logSum = largest + log(powers);
-          e.store(lse, row, logSum);
-          Num count = counts(e, targets, row, ignored);
-          Num hit = e.load(logits, begin + clamped(e, e.loadIndex(targets, row), width));
-          return {sums[0] + select(equal(e.loadIndex(targets, row), e.index(ignored)),
-                                   e.number(0.0), logSum - hit),
-                  sums[1] + count};
+          Index target = e.loadIndex(targets, row);
+          Num hit = e.load(logits, row * width + clamped(e, target, width));
+          Num loss = select(equal(target, e.index(ignored)), e.number(0.0), e.load(lse, row) - hit);
+          return {sums[0] + loss, sums[1] + counts(e, targets, row, ignored)};
         });
     e.store(e.result(0), e.index(0), totals[0] / totals[1]);
   }
@@ -252,7 +275,7 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
                           return {sum[0] + counts(e, targets, row, ignored)};
                         });
     Num share = e.load(dloss, e.index(0)) / number[0];
-    e.forEach(lse.size, [&](Index row) {
+    e.forEachParallel(lse.size, [&](Index row) {
       Index begin = row * width;
       Index target = e.loadIndex(targets, row);
       Num factor = select(equal(target, e.index(ignored)), e.number(0.0), share),

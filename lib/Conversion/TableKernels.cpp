@@ -3,6 +3,7 @@
 #include "KernelModels.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -28,51 +29,103 @@ struct EmbeddingKernel : KernelModel<EmbeddingKernel, EmbeddingOp> {
   static void emit(EmbeddingOp op, KernelEmitter &e) {
     Buffer ids = e.operand(0), table = e.operand(1);
     int64_t width = widthOf(op.getTable());
-    e.forEach(ids.size, [&](Index position) {
+    e.forEachParallel(ids.size, [&](Index position) {
       Index row = rowOf(e, ids, position, table.size / width);
       copyElements(e, table, row * width, e.result(0), position * width, width);
     });
   }
 };
 
-/// Whether no position before this one has the same id.
-Value isFirst(KernelEmitter &e, Buffer ids, Index position, Index row, int64_t rows) {
-  Row seen =
-      e.fold(e.index(0), position, e.number(0.0), [&](Index other, ArrayRef<Num> found) -> Row {
-        return {select(equal(rowOf(e, ids, other, rows), row), e.number(1.0), found[0])};
-      });
-  return arith::CmpFOp::create(e.builder(), seen[0].value.getLoc(), arith::CmpFPredicate::OEQ,
-                               seen[0].value, e.number(0.0).value);
-}
+//===----------------------------------------------------------------------===//
+// The gradient of an embedding
+//===----------------------------------------------------------------------===//
 
-/// A row's sum is made in wide numbers, at the first position that has its id, and rounded once.
+/// Who looks up which row, a vector of ids at a time.
+struct Lookups {
+  KernelEmitter &e;
+  Buffer ids;
+  int64_t rows;
+
+  Index rowAt(Index position) { return rowOf(e, ids, position, rows); }
+
+  /// Whether any of the ids of a whole vector from `position` on looks up `row`.
+  Value anyOf(Index position, Index row) {
+    OpBuilder &b = e.builder();
+    Location loc = row.value.getLoc();
+    Value raw = e.loadRaw(ids, position, e.lanes());
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(
+          b, loc,
+          DenseElementsAttr::get(cast<VectorType>(raw.getType()), static_cast<int32_t>(value)));
+    };
+    Value clamped = arith::MaxSIOp::create(b, loc, raw, constant(0));
+    clamped = arith::MinSIOp::create(b, loc, clamped, constant(rows - 1));
+    Value number = arith::IndexCastOp::create(b, loc, b.getI32Type(), row.value);
+    Value wanted = vector::BroadcastOp::create(b, loc, raw.getType(), number);
+    Value hits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, clamped, wanted);
+    return vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, hits);
+  }
+
+  /// Whether no position before this one looks up `row`.
+  Value isFirst(Index position, Index row) {
+    OpBuilder &b = e.builder();
+    Location loc = row.value.getLoc();
+    auto orElse = [&](ArrayRef<Num> found, Value hit) -> Row {
+      return {{&b, arith::OrIOp::create(b, loc, found[0].value, hit)}};
+    };
+    Num none{&b, arith::ConstantOp::create(b, loc, b.getBoolAttr(false))};
+    Index vectors = position / e.lanes();
+    Row found = e.fold(e.index(0), vectors, none, [&](Index k, ArrayRef<Num> carried) {
+      return orElse(carried, anyOf(k * e.lanes(), row));
+    });
+    found = e.fold(vectors * e.lanes(), position, found, [&](Index other, ArrayRef<Num> carried) {
+      return orElse(carried, equal(rowAt(other), row));
+    });
+    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+    return arith::XOrIOp::create(b, loc, found[0].value, yes);
+  }
+
+  /// Calls `body`, in their order, with the positions that look up `row`, the first of which is
+  /// `first`.
+  void forThose(Index first, Index row, function_ref<void(Index)> body) {
+    auto test = [&](Index position) {
+      e.ifThen(equal(rowAt(position), row), [&] { body(position); });
+    };
+    int64_t lanes = e.lanes(), whole = ids.size - ids.size % lanes;
+    e.forSteps((first / lanes) * lanes, e.index(whole), lanes, [&](Index begin) {
+      e.ifThen(anyOf(begin, row), [&] { e.forEach(begin, begin + lanes, test); });
+    });
+    e.forEach(maximum(first, e.index(whole)), e.index(ids.size), test);
+  }
+};
+
+/// A row's sum is made in wide numbers, at the first position that has its id, in the order of the
+/// positions, and rounded once.
 struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
   static void emit(EmbeddingGradOp op, KernelEmitter &e) {
-    Buffer ids = e.operand(0), dy = e.operand(1), into = e.operand(op.getIntoMutable()),
-           table = e.result(0);
-    int64_t width = widthOf(op.getDy()), rows = table.size / width;
-    e.forLanes(table.size, [&](Index i, unsigned lanes) {
-      Num zero = lanes == 1 ? e.number(0.0) : e.zeroRow(lanes)[0];
-      e.store(table, i, into ? e.load(into, i, lanes) : zero);
+    Buffer into = e.operand(op.getIntoMutable()), table = e.result(0);
+    int64_t width = widthOf(op.getDy());
+    e.forLanesParallel(table.size, [&](Index i, unsigned lanes) {
+      e.store(table, i, into ? e.load(into, i, lanes) : e.splat(0.0, lanes));
     });
-    Buffer sum = e.scratch(width);
-    e.forEach(ids.size, [&](Index position) {
-      Index row = rowOf(e, ids, position, rows);
-      e.ifThen(isFirst(e, ids, position, row, rows),
-               [&] { sumOneRow(e, ids, dy, table, sum, position, row, width); });
+    Lookups lookups{e, e.operand(0), table.size / width};
+    e.forEachParallel(lookups.ids.size, [&](Index position) {
+      Index row = lookups.rowAt(position);
+      e.ifThen(lookups.isFirst(position, row),
+               [&] { sumOneRow(lookups, e.operand(1), table, position, row, width); });
     });
   }
 
-  static void sumOneRow(KernelEmitter &e, Buffer ids, Buffer dy, Buffer table, Buffer sum,
-                        Index position, Index row, int64_t width) {
+  static void sumOneRow(Lookups &lookups, Buffer dy, Buffer table, Index position, Index row,
+                        int64_t width) {
+    KernelEmitter &e = lookups.e;
+    Buffer sum = e.scratch(width);
     e.forLanes(width, [&](Index j, unsigned lanes) {
       e.store(sum, j, e.load(table, row * width + j, lanes));
     });
-    e.forEach(position, e.index(ids.size), [&](Index other) {
-      e.ifThen(equal(rowOf(e, ids, other, table.size / width), row), [&] {
-        e.forLanes(width, [&](Index j, unsigned lanes) {
-          e.store(sum, j, e.load(sum, j, lanes) + e.load(dy, other * width + j, lanes));
-        });
+    lookups.forThose(position, row, [&](Index other) {
+      e.forLanes(width, [&](Index j, unsigned lanes) {
+        e.store(sum, j, e.load(sum, j, lanes) + e.load(dy, other * width + j, lanes));
       });
     });
     e.forLanes(width, [&](Index j, unsigned lanes) {
@@ -81,12 +134,16 @@ struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
   }
 };
 
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
 struct SplitKernel : KernelModel<SplitKernel, SplitOp> {
   static void emit(SplitOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX()), begin = 0;
     for (auto [number, part] : llvm::enumerate(op.getParts())) {
       int64_t columns = widthOf(part);
-      e.forEach(e.operand(0).size / width, [&](Index row) {
+      e.forEachParallel(e.operand(0).size / width, [&](Index row) {
         copyElements(e, e.operand(0), row * width + begin, e.result(number), row * columns,
                      columns);
       });
@@ -100,7 +157,7 @@ struct ConcatKernel : KernelModel<ConcatKernel, ConcatOp> {
     int64_t width = widthOf(op.getY()), begin = 0;
     for (auto [number, part] : llvm::enumerate(op.getParts())) {
       int64_t columns = widthOf(part);
-      e.forEach(e.result(0).size / width, [&](Index row) {
+      e.forEachParallel(e.result(0).size / width, [&](Index row) {
         copyElements(e, e.operand(number), row * columns, e.result(0), row * width + begin,
                      columns);
       });

@@ -18,19 +18,32 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
     e.store(e.result(0), e.index(0), sqrt(total));
   }
 
-  /// Piece by piece, so that the rounding error does not grow with the whole length.
+  /// Piece by piece, so that the rounding error does not grow with the whole length. A turn sums a
+  /// run of pieces, and the number of turns depends on the length alone.
   static Num sumOfSquares(KernelEmitter &e, Buffer x) {
-    constexpr int64_t piece = 4096;
+    constexpr int64_t piece = 4096, mostTurns = 256;
     auto sumFrom = [&](Index begin, int64_t count) {
       return e.sum(count, [&](Index i, unsigned lanes) {
         Num v = e.load(x, begin + i, lanes);
         return v * v;
       });
     };
-    Num whole = e.fold(
-        e.index(0), e.index(x.size / piece), e.number(0.0),
-        [&](Index k, ArrayRef<Num> sum) -> Row { return {sum[0] + sumFrom(k * piece, piece)}; })[0];
-    return whole + sumFrom(e.index(x.size - x.size % piece), x.size % piece);
+    int64_t pieces = x.size / piece,
+            run = llvm::divideCeil(std::max<int64_t>(pieces, 1), mostTurns),
+            turns = llvm::divideCeil(pieces, run);
+    Num rest = sumFrom(e.index(pieces * piece), x.size % piece);
+    if (pieces == 0)
+      return rest;
+    Buffer sums = e.scratch(turns);
+    e.forEachParallel(turns, [&](Index turn) {
+      Index begin = turn * run, end = minimum(begin + run, e.index(pieces));
+      Num sum = e.fold(begin, end, e.number(0.0), [&](Index k, ArrayRef<Num> carried) -> Row {
+        return {carried[0] + sumFrom(k * piece, piece)};
+      })[0];
+      e.store(sums, turn, sum);
+    });
+    return e.sum(turns, [&](Index turn, unsigned lanes) { return e.load(sums, turn, lanes); }) +
+           rest;
   }
 };
 

@@ -214,6 +214,42 @@ TEST_P(RowKernels, EmbeddingClampsIdsAndSumsItsGradient) {
   expectNear(r[2], plain, tolerance());
 }
 
+/// 83 columns: a block of vectors, a vector, and a rest.
+TEST_P(RowKernels, SumsOverManyColumns) {
+  constexpr int rows = 5, width = 83;
+  Numbers a = someNumbers(rows * width, 7), sum(width, 0.0);
+  for (int i = 0; i < rows * width; ++i)
+    sum[i % width] += a[i];
+  std::vector<Numbers> r =
+      run(R"(func.func @step(%a: tensor<1x5x83xT>) -> (tensor<83xT>, tensor<7x83xT>) {
+    %0 = llm.sum_rows %a : (tensor<1x5x83xT>) -> tensor<83xT>
+    %1 = llm.positions_grad %a : (tensor<1x5x83xT>) -> tensor<7x83xT>
+    return %0, %1 : tensor<83xT>, tensor<7x83xT>
+  })",
+          {a});
+  expectNear(r[0], sum, tolerance());
+  Numbers table = a;
+  table.resize(7 * width, 0.0);
+  EXPECT_EQ(r[1], table);
+}
+
+/// More ids than lanes: rows that come once, often, and in the last few places alone.
+TEST_P(RowKernels, EmbeddingGradOfManyIds) {
+  constexpr int count = 45, rows = 9, width = 3;
+  Numbers ids, a = someNumbers(count * width, 8), sum(rows * width, 0.0);
+  for (int i = 0; i < count; ++i)
+    ids.push_back(i == 17 ? 5 : i >= 43 ? 7 : i * i % 5);
+  for (int i = 0; i < count * width; ++i)
+    sum[static_cast<int>(ids[i / width]) * width + i % width] += a[i];
+  std::vector<Numbers> r = run(
+      R"(func.func @step(%i: tensor<1x45xi32>, %a: tensor<1x45x3xT>) -> tensor<9x3xT> {
+    %0 = llm.embedding_grad %i, %a : (tensor<1x45xi32>, tensor<1x45x3xT>) -> tensor<9x3xT>
+    return %0 : tensor<9x3xT>
+  })",
+      {ids, a});
+  expectNear(r[0], sum, tolerance());
+}
+
 TEST_P(RowKernels, SplitAndConcat) {
   std::vector<Numbers> r =
       run(R"(func.func @step(%x: tensor<2x3x19xT>) -> (tensor<2x3x2xT>, tensor<2x3x19xT>) {

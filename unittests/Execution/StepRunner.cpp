@@ -1,6 +1,7 @@
 //===- StepRunner.cpp - Runs a function of llm ops on numbers --------------===//
 
 #include "StepRunner.h"
+#include "../../lib/Runtime/Parallel.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -68,6 +69,28 @@ static MLIRContext &context() {
   return *shared;
 }
 
+static std::vector<Numbers> runOnce(const CompiledStep &step,
+                                    const std::vector<Numbers> &arguments) {
+  llvm::Expected<StepMemory> memory = StepMemory::allocate(step);
+  if (!memory) {
+    ADD_FAILURE() << llvm::toString(memory.takeError());
+    return {};
+  }
+  EXPECT_EQ(arguments.size(), step.arguments().size());
+  for (auto [number, info] : llvm::enumerate(step.arguments()))
+    for (auto [index, value] : llvm::enumerate(arguments[number]))
+      writeElement(info.type.getElementType(), memory->argument(number), index, value);
+  step.run(*memory);
+  std::vector<Numbers> results;
+  for (auto [number, info] : llvm::enumerate(step.results())) {
+    results.emplace_back();
+    for (int64_t index = 0; index < info.type.getNumElements(); ++index)
+      results.back().push_back(
+          readElement(info.type.getElementType(), memory->result(number), index));
+  }
+  return results;
+}
+
 std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Numbers> &arguments,
                                    RunOptions options) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context());
@@ -84,22 +107,17 @@ std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Nu
     ADD_FAILURE() << "does not compile: " << text;
     return {};
   }
-  llvm::Expected<StepMemory> memory = StepMemory::allocate(**step);
-  if (!memory) {
-    ADD_FAILURE() << llvm::toString(memory.takeError());
-    return {};
+  if (options.threads.empty())
+    return runOnce(**step, arguments);
+  int before = llmmem_threads();
+  std::vector<Numbers> first;
+  for (int threads : options.threads) {
+    llmmem_set_threads(threads);
+    std::vector<Numbers> results = runOnce(**step, arguments);
+    EXPECT_TRUE(first.empty() || results == first) << "on " << threads << " threads";
+    if (first.empty())
+      first = std::move(results);
   }
-  EXPECT_EQ(arguments.size(), (*step)->arguments().size());
-  for (auto [number, info] : llvm::enumerate((*step)->arguments()))
-    for (auto [index, value] : llvm::enumerate(arguments[number]))
-      writeElement(info.type.getElementType(), memory->argument(number), index, value);
-  (*step)->run(*memory);
-  std::vector<Numbers> results;
-  for (auto [number, info] : llvm::enumerate((*step)->results())) {
-    results.emplace_back();
-    for (int64_t index = 0; index < info.type.getNumElements(); ++index)
-      results.back().push_back(
-          readElement(info.type.getElementType(), memory->result(number), index));
-  }
-  return results;
+  llmmem_set_threads(before);
+  return first;
 }

@@ -23,6 +23,8 @@ Numbers someNumbers(int64_t count, unsigned seed);
 struct RunOptions {
   bool plan = true; // sequentially; off: the text carries a plan
   bool poison = false;
+  /// Runs once on each of these numbers of threads, and expects equal results of all.
+  std::vector<int> threads = {};
 };
 
 /// The results of `@step` in `text` on these arguments, bit for bit as doubles. Fails the test

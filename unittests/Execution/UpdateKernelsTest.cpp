@@ -71,6 +71,20 @@ TEST_P(UpdateKernels, AdamWOnAMasterCopyClippedByANorm) {
   expectNear(r[2], {std::sqrt(square)}, toleranceOf(wide()));
 }
 
+/// 300 pieces of 4096, more than there are turns, and a rest.
+TEST_P(UpdateKernels, NormOfManyPieces) {
+  Numbers x = someNumbers(300 * 4096 + 7, 5);
+  double square = 0.0;
+  for (double value : x)
+    square += value * value;
+  expectNear(runWide(R"(func.func @step(%x: tensor<1228807xT>) -> tensor<W> {
+    %n = llm.global_norm %x : (tensor<1228807xT>) -> tensor<W>
+    return %n : tensor<W>
+  })",
+                     {x})[0],
+             {std::sqrt(square)}, toleranceOf(wide()));
+}
+
 TEST_P(UpdateKernels, SGD) {
   Numbers expected;
   for (int i = 0; i < kSize; ++i)
