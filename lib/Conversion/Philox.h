@@ -4,6 +4,7 @@
 #define LLMMEM_LIB_CONVERSION_PHILOX_H
 
 #include "llmmem/Conversion/KernelEmitter.h"
+#include <array>
 
 namespace llmmem {
 
@@ -20,7 +21,12 @@ public:
   mlir::Value keeps(Index first, unsigned lanes, double p, int64_t step = 1);
 
 private:
-  mlir::Value wordOf(mlir::Value element);
+  /// The four words of each block, in 64 bits each.
+  std::array<mlir::Value, 4> wordsOf(mlir::Value block);
+  /// One block for each element.
+  mlir::Value keepsApart(mlir::Value element, double p);
+  /// One block for four elements.
+  mlir::Value keepsTogether(Index first, unsigned lanes, double p);
 
   KernelEmitter &e;
   mlir::Value seed[2];
