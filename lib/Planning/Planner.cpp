@@ -5,6 +5,7 @@
 #include "Policies/Policies.h"
 #include "Solvers/Certificate.h"
 #include "Solvers/ExactSearch.h"
+#include "Solvers/PlacedSearch.h"
 #include "llmmem/Planning/Placement.h"
 #include "llvm/ADT/StringExtras.h"
 #include <chrono>
@@ -102,6 +103,32 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Frontier &
   return placed != nullptr;
 }
 
+/// A tenth of the time given: where the search of places ends at all, it mostly ends soon.
+static constexpr double placedRate = 400000;
+
+/// The live bytes fit and no packing found does: every schedule with every placement, which may
+/// find a dearer plan, or prove that none is. Nothing where the search gave up.
+static std::optional<bool> planPlacedExactly(const Graph &graph, Plan &plan,
+                                             const PlanOptions &options) {
+  const Problem &problem = graph.problem();
+  int64_t work = workFor(options, placedRate);
+  PlacedAnswer answer = cheapestPlaced(graph, *problem.budget - problem.residentBytes(), work);
+  if (answer.kind == PlacedAnswer::Kind::GaveUp)
+    return std::nullopt;
+  if (answer.kind == PlacedAnswer::Kind::None) {
+    plan.witness.emplace();
+    plan.witness->bytes = problem.residentBytes() + answer.leastArena;
+    plan.witness->proved = true;
+    plan.witness->why = "every schedule was searched with every placement: where the live bytes "
+                        "fit, no arena that holds them does";
+    return false;
+  }
+  adopt(answer.plan, plan);
+  plan.costLowerBound = plan.cost;
+  plan.bound = "every schedule and placement searched";
+  return true;
+}
+
 /// Small problems: every schedule there is. Nothing where the search gave up, else whether there is
 /// a plan.
 static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const PlanOptions &options) {
@@ -117,7 +144,6 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
     if (answer.kind == ExactAnswer::Kind::GaveUp)
       return std::nullopt;
     if (answer.kind == ExactAnswer::Kind::None) {
-      plan.steps.clear();
       if (isFirst)
         plan.peakLowerBound = answer.leastBytes - padding;
       return false;
@@ -126,12 +152,28 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
       plan.costLowerBound = answer.cost;
       plan.bound = "every schedule searched";
     }
-    isFirst = false;
     place(problem, plan, answer.steps, options);
     if (fits(problem, plan))
       return true;
+    if (isFirst)
+      if (std::optional<bool> placed = planPlacedExactly(graph, plan, options))
+        return placed;
+    isFirst = false;
     // The live bytes fit and no packing found does: ask for less to be live.
     capacity = std::min(capacity, profile(graph, answer.steps).peak) - 1;
+  }
+}
+
+/// Where packing loses, the schedule of the least peak need not have the least arena. Asks for less
+/// until there is none; what was found last is then the cheapest with the least arena.
+static void shrinkArena(const Graph &graph, int64_t leastArena, Plan &plan,
+                        const PlanOptions &options) {
+  int64_t work = workFor(options, placedRate);
+  while (plan.arena > leastArena) {
+    PlacedAnswer answer = cheapestPlaced(graph, plan.arena - 1, work);
+    if (answer.kind != PlacedAnswer::Kind::Found)
+      return;
+    adopt(answer.plan, plan);
   }
 }
 
@@ -145,6 +187,8 @@ static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
   plan.peakLowerBound =
       profile(graph, exact.steps).peak - (std::max<int64_t>(graph.problem().alignment, 1) - 1);
   place(graph.problem(), plan, std::move(exact.steps), options);
+  shrinkArena(graph, std::max<int64_t>(0, plan.peakLowerBound - graph.residentBytes()), plan,
+              options);
 }
 
 /// The bounds count sizes rounded up to the alignment, as the arena holds them; a peak counts them

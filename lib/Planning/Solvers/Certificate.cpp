@@ -206,6 +206,8 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontie
                std::move(beside));
     if (plan.peakLowerBound > bound.bytes)
       plan.witness->why = "every schedule was searched: none holds less at its fullest step";
+  } else if (plan.witness && plan.witness->proved) {
+    plan.status = Status::Infeasible; // the solver brought its own proof
   } else {
     witnessOfSearch(graph, bound, frontier.least()->steps, plan);
   }

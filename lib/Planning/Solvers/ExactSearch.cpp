@@ -25,6 +25,7 @@ class Search {
 public:
   Search(const Graph &graph, int64_t capacity, ExactOptions options);
   ExactAnswer run();
+  int64_t workSpent() const { return work; }
 
 private:
   static Mask bit(int32_t index) { return Mask(1) << index; }
@@ -182,7 +183,8 @@ ExactAnswer Search::run() {
   for (size_t index = 0; index < valueOf.size(); ++index)
     if (graph.writer(valueOf[index]) < 0)
       inputs |= bit(static_cast<int32_t>(index));
-  states.push_back({0, inputs & needed(0), 0, -1, -1});
+  Mask held = options.held ? maskOf(*options.held) : inputs;
+  states.push_back({options.done, held & needed(options.done), 0, -1, -1});
   open.push({0, 0});
   while (!open.empty()) {
     auto [cost, index] = open.top();
@@ -217,7 +219,12 @@ bool llmmem::planning::isSmall(const Graph &graph) {
 
 ExactAnswer llmmem::planning::cheapestUnder(const Graph &graph, int64_t capacity,
                                             ExactOptions options) {
-  return isSmall(graph) ? Search(graph, capacity, options).run() : ExactAnswer();
+  if (!isSmall(graph))
+    return {};
+  Search search(graph, capacity, options);
+  ExactAnswer answer = search.run();
+  answer.work = search.workSpent();
+  return answer;
 }
 
 ExactAnswer llmmem::planning::leastPeakExactly(const Graph &graph, ExactOptions options) {

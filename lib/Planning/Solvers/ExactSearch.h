@@ -23,11 +23,15 @@ struct ExactAnswer {
   int64_t cost = 0;
   /// Where there is none: no schedule holds less than this, resident included.
   int64_t leastBytes = 0;
+  int64_t work = 0; // spent
 };
 
 struct ExactOptions {
   bool repeats = true;        // false: every op exactly once
   int64_t work = 1000 * 1000; // states and arcs before giving up
+  uint32_t done = 0;          // the ops that have run already
+  std::optional<std::vector<ValueIndex>> held =
+      std::nullopt; // what is held then; nothing: the inputs
 };
 
 /// Is the problem small enough to be worth the try?
