@@ -14,8 +14,8 @@ namespace {
 class Explainer {
 public:
   Explainer(const Problem &problem, const Plan &plan)
-      : problem(problem), plan(plan), graph(problem), lives(problem.values.size()),
-        uses(problem.values.size()), runs(problem.ops.size(), 0) {
+      : problem(problem), graph(problem), lives(problem.values.size()), uses(problem.values.size()),
+        runs(problem.ops.size(), 0) {
     for (const Instance &instance : instances(graph, plan.steps))
       lives[instance.value].push_back(instance);
     for (int32_t step = 0; step < static_cast<int32_t>(plan.steps.size()); ++step) {
@@ -73,7 +73,8 @@ private:
     }
     const auto [step, wait] = longestWait(value);
     saved.stepsIdle = wait;
-    std::tie(saved.otherCost, saved.canRecompute) = costAgain(writer, step);
+    saved.canRecompute = problem.ops[writer].recompute;
+    saved.otherCost = saved.canRecompute ? costAgain(writer, step) : 0;
     return saved;
   }
 
@@ -86,32 +87,28 @@ private:
   }
 
   /// Cost of running `op` again just before `step`, with every ancestor whose result is gone by
-  /// then.
-  std::pair<int64_t, bool> costAgain(OpIndex op, int32_t step) const {
+  /// then. What cannot be made again, an input or a result of an op that runs once, would be held
+  /// on.
+  int64_t costAgain(OpIndex op, int32_t step) const {
     int64_t cost = 0;
-    bool allowed = true;
     llvm::DenseSet<OpIndex> visited;
     std::vector<OpIndex> stack = {op};
     visited.insert(op);
-    while (!stack.empty() && allowed) {
+    while (!stack.empty()) {
       const Op &it = problem.ops[stack.back()];
       stack.pop_back();
       cost += it.cost;
-      allowed &= it.recompute;
       for (ValueIndex value : it.reads) {
         const OpIndex writer = graph.writer(value);
-        if (isHeld(value, step))
-          continue;
-        allowed &= writer >= 0; // an input that is gone is gone for good
-        if (writer >= 0 && visited.insert(writer).second)
+        if (writer >= 0 && problem.ops[writer].recompute && !isHeld(value, step) &&
+            visited.insert(writer).second)
           stack.push_back(writer);
       }
     }
-    return {cost, allowed};
+    return cost;
   }
 
   const Problem &problem;
-  const Plan &plan;
   Graph graph;
   std::vector<std::vector<Instance>> lives; // by value, in step order
   std::vector<std::vector<int32_t>> uses;   // by value: steps that touch it, in order
@@ -133,9 +130,9 @@ void printExplanation(const Problem &problem, const std::vector<SavedValue> &sav
     os << "  " << (value.name.empty() ? "value " + std::to_string(value.id) : value.name) << " ("
        << formatByteSize(it.bytes) << "): ";
     if (it.runs > 1)
-      os << "recomputed " << it.runs - 1 << " times, held " << it.stepsHeld
-         << " steps; keeping it would save cost " << it.otherCost << " and hold it " << it.stepsIdle
-         << " steps more\n";
+      os << "recomputed " << (it.runs == 2 ? "once" : std::to_string(it.runs - 1) + " times")
+         << ", held " << it.stepsHeld << " steps; keeping it would save cost " << it.otherCost
+         << " and hold it " << it.stepsIdle << " steps more\n";
     else if (it.canRecompute)
       os << "kept, held " << it.stepsHeld << " steps, " << it.stepsIdle
          << " of them idle; recomputing it after those would cost " << it.otherCost << '\n';

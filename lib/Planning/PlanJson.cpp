@@ -15,7 +15,7 @@ namespace {
 
 constexpr llvm::StringLiteral planKeys =
     "format, version, status, steps, offsets, workspaces, peak, arena, cost, base_cost, "
-    "cost_lower_bound, peak_lower_bound, bound, seconds, witness";
+    "cost_lower_bound, peak_lower_bound, seconds, witness";
 constexpr llvm::StringLiteral witnessKeys = "step, values, bytes, proved, why";
 
 llvm::StringRef statusName(Status status) {
@@ -93,8 +93,6 @@ private:
       return reader.integer(plan.costLowerBound);
     if (key == "peak_lower_bound")
       return reader.integer(plan.peakLowerBound);
-    if (key == "bound")
-      return reader.string(plan.bound);
     if (key == "seconds")
       return reader.real(plan.seconds);
     if (key == "witness")
@@ -236,11 +234,10 @@ void printPlan(const Problem &problem, const Plan &plan, llvm::raw_ostream &os) 
   });
   os << "],\n \"peak\": " << plan.peak << ", \"arena\": " << plan.arena
      << ", \"cost\": " << plan.cost << ", \"base_cost\": " << plan.baseCost
-     << ", \"cost_lower_bound\": " << plan.costLowerBound
-     << ",\n \"peak_lower_bound\": " << plan.peakLowerBound << ", \"bound\": ";
-  printString(os, plan.bound);
-  // Milliseconds say enough, and keep the line short.
-  os << ", \"seconds\": " << llvm::format("%.3f", plan.seconds);
+     << ", \"cost_lower_bound\": " << plan.costLowerBound << ",\n \"peak_lower_bound\": "
+     << plan.peakLowerBound
+     // Milliseconds say enough, and keep the line short.
+     << ", \"seconds\": " << llvm::format("%.3f", plan.seconds);
   if (plan.witness)
     printWitness(problem, *plan.witness, os);
   os << "}\n";

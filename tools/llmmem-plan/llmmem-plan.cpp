@@ -169,7 +169,8 @@ void summarize(const Problem &problem, const Plan &plan) {
                << formatByteSize(plan.arena) << " of them arena), peak "
                << formatByteSize(plan.peak) << ", recompute cost " << plan.cost - plan.baseCost
                << llvm::format(" (%.2f %%)", 100.0 * (plan.cost - plan.baseCost) / base)
-               << ", proved least " << plan.costLowerBound - plan.baseCost << '\n';
+               << ", proved least " << plan.costLowerBound - plan.baseCost << " (" << plan.bound
+               << ")\n";
 }
 
 int sweepProblem(const Problem &problem, const PlanOptions &options) {

@@ -18,7 +18,7 @@ struct SavedValue {
                      // it in between
   int64_t otherCost; // kept: cost of recomputing it after that wait, with all that is no longer
                      // held there. recomputed: cost that keeping it would save
-  bool canRecompute; // kept: nothing on the way runs exactly once
+  bool canRecompute; // kept: its writer may run again
 };
 
 /// By bytes, largest first.

@@ -49,7 +49,7 @@ struct Plan {
   int64_t baseCost = 0; // every op once
   int64_t costLowerBound = 0;
   int64_t peakLowerBound = 0;
-  std::string bound; // the name of the bound that held, for reports
+  std::string bound; // the name of the bound that held, for reports; not part of the JSON
   double seconds = 0;
   std::optional<Witness> witness;
 };
