@@ -49,7 +49,7 @@ TEST(ChainTest, isNoWorseThanRotorOnGpt3) {
 }
 
 TEST(ChainTest, isNoWorseThanTheRecurrence) {
-  for (uint32_t seed = 0; seed < 12; ++seed) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
     test::RotorChain chain = test::randomChain(seed);
     Problem problem = test::makeRotorProblem(chain);
     for (int64_t capacity : test::rotorCapacities(chain, 4)) {
@@ -58,7 +58,7 @@ TEST(ChainTest, isNoWorseThanTheRecurrence) {
         continue;
       problem.budget = problem.residentBytes() + capacity;
       Plan made = plan(problem, {});
-      ASSERT_EQ(made.status, Status::Feasible) << "seed " << seed << ", capacity " << capacity;
+      EXPECT_EQ(made.status, Status::Feasible) << "seed " << seed << ", capacity " << capacity;
       EXPECT_TRUE(verify(problem, made).empty());
       EXPECT_LE(made.cost, *theirs) << "seed " << seed << ", capacity " << capacity;
     }

@@ -4,8 +4,11 @@
 // reader takes must pass its own check, read back as it was printed, and be safe to verify and to
 // pack.
 //
-//   cmake --preset sanitize -DLLMMEM_ENABLE_FUZZERS=ON && ninja -C build-sanitize ReadersFuzzer
-//   build-sanitize/bin/ReadersFuzzer -max_total_time=600 unittests/Planning/fuzz/corpus
+//   cmake --preset sanitize && ninja -C build-sanitize ReadersFuzzer       needs libclang-rt-22-dev
+//   mkdir found && build-sanitize/bin/ReadersFuzzer -max_total_time=600 \
+//     -dict=unittests/Planning/fuzz/readers.dict found unittests/Planning/fuzz/corpus
+//
+// CorpusTest.cpp replays the corpus in the normal suite.
 //
 //===----------------------------------------------------------------------===//
 
