@@ -11,6 +11,8 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   DifferentiateOptions differentiate;
   differentiate.ifPresent = true;
   passes.addPass(createDifferentiate(differentiate));
+  if (options.groupKernels)
+    passes.addPass(createGroupKernels());
 
   AnnotateMemoryOptions annotate;
   annotate.device = options.device;

@@ -1,6 +1,6 @@
 //===- CheckpointPipeline.h - From a model to a verified plan --------------===//
 //
-// The whole way of the data as one pipeline: differentiate (where there is a @loss),
+// The whole way of the data as one pipeline: differentiate (where there is a @loss), group-kernels,
 // annotate-memory, plan-checkpoints, apply-checkpoints, plan-arena, verify-plan, report-memory.
 //
 //===----------------------------------------------------------------------===//
@@ -18,6 +18,7 @@ struct CheckpointPipelineOptions {
   std::string budget; // as people write it, empty: none
   std::string device = "h100";
   double seconds = 10;
+  bool groupKernels = true; // false: every op is a kernel of its own, as in the papers' formulas
   std::string emitProblem, emitPlan;
   bool printReport = false;
   std::string reportJson;

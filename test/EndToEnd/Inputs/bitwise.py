@@ -1,4 +1,5 @@
-"""Runs a small model unplanned and at five budgets, from the least feasible up, and demands the same bits.
+"""Runs a small model unplanned, each op a kernel of its own, and demands the same bits of grouped kernels and of five
+budgets, from the least feasible up.
 
   bitwise.py folder text config.json [flags of llmmem-import]
 
@@ -47,11 +48,16 @@ def main(folder, text, config, *flags):
     step = lambda name: os.path.join(folder, name + ".mlir")
     chain.import_model(config, model, *flags)
 
+    report = chain.plan(model, step("apart"), "--checkpoint-policy=none", "--checkpoint-kernels=apart")
+    apart = chain.Training(step("apart"), *data)
+    check_numbers(apart)
+    check_memory("apart", report, None, apart)
+    expected, runs = apart.bits(), 0
+
     report = chain.plan(model, step("none"), "--checkpoint-policy=none")
     unplanned = chain.Training(step("none"), *data)
-    check_numbers(unplanned)
     check_memory("none", report, None, unplanned)
-    expected, runs = unplanned.bits(), 0
+    check_bits("none", expected, unplanned)
     check_bits("none, poisoned", expected, chain.Training(step("none"), *data, "--poison"))
 
     least = chain.needed(chain.plan(model, step("min"), "--checkpoint-budget=min"))
