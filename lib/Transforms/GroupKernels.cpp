@@ -23,7 +23,8 @@ static bool isReadIn(Attribute phase, Value value) {
 /// The readers of `producer` in later phases, if a copy in the kernel of each costs no byte:
 /// each can share a kernel, and all that the copies would read is read in that phase anyway.
 static SmallVector<Operation *> readersToCopyInto(Operation *producer) {
-  if (producer->getNumResults() != 1 || !isCheapByElements(producer))
+  if (producer->getNumResults() != 1 || !isCheapByElements(producer) ||
+      !isReadIn(phaseOf(producer), producer->getResult(0)))
     return {};
   SmallVector<Operation *> readers;
   for (Operation *user : producer->getResult(0).getUsers()) {
