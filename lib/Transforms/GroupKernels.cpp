@@ -113,7 +113,9 @@ static void annotate(llm::KernelOp kernel, const KernelGroup &group) {
 
 static void materialize(const KernelGroup &group) {
   SmallVector<Value> inputs = group.inputs(), outputs = group.outputs();
-  OpBuilder builder(group.members().back());
+  // All that it reads is there before the first member. Further down, an update might already have
+  // overwritten a parameter that a member reads.
+  OpBuilder builder(group.members().front());
   SmallVector<Location> locations;
   for (Operation *op : group.members())
     locations.push_back(op->getLoc());

@@ -19,7 +19,7 @@ bool isElementOperand(mlir::Value operand, mlir::Operation *op);
 /// result, and the two may share a kernel.
 bool canFeed(mlir::Operation *producer, mlir::Operation *reader);
 
-/// Ops that become one kernel, in program order; the kernel stands where the last of them stood.
+/// Ops that become one kernel, in program order; the kernel stands where the first of them stood.
 class KernelGroup {
 public:
   explicit KernelGroup(mlir::Operation *op) : ops{op} {}
@@ -37,8 +37,8 @@ public:
 
   /// `this` and `other` together, in program order.
   KernelGroup with(const KernelGroup &other) const;
-  /// Whether the kernel can stand where its last member stands, and all that it reads is there
-  /// before its first: then nothing lives longer than without the kernel.
+  /// Whether all that the kernel reads is there before its first member, and nothing that it gives
+  /// is read before its last: then nothing lives longer than without the kernel.
   bool keepsLifetimes() const;
 
 private:
