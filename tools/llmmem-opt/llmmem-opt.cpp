@@ -41,12 +41,12 @@ static cl::opt<std::string>
 static cl::opt<double> planSeconds("checkpoint-seconds", cl::cat(category), cl::init(10),
                                    cl::desc("Bound on the planner's search"));
 enum class Kernels { Grouped, Apart };
-static cl::opt<Kernels> kernels(
-    "checkpoint-kernels", cl::cat(category), cl::init(Kernels::Grouped),
-    cl::values(clEnumValN(Kernels::Grouped, "grouped",
-                          "ops by elements and by rows share kernels (default)"),
-               clEnumValN(Kernels::Apart, "apart", "each op is a kernel of its own")),
-    cl::desc("What lives only inside a kernel has no bytes"));
+static cl::opt<Kernels>
+    kernels("checkpoint-kernels", cl::cat(category), cl::init(Kernels::Grouped),
+            cl::values(clEnumValN(Kernels::Grouped, "grouped",
+                                  "ops by elements and by rows share kernels (default)"),
+                       clEnumValN(Kernels::Apart, "apart", "each op is a kernel of its own")),
+            cl::desc("What lives only inside a kernel has no bytes"));
 static cl::opt<bool> memoryReport("memory-report", cl::cat(category),
                                   cl::desc("Print resident, saved and peak bytes on stderr"));
 static cl::opt<std::string>
