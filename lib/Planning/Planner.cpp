@@ -216,6 +216,7 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
   search.reportTo(options.progress);
   Frontier frontier(graph, search, workFor(options, 20000));
   bool found = true;
+  search.announce("a plan for " + llvm::Twine(problem.ops.size()) + " ops");
   if (entry->decide)
     place(problem, plan, entry->decide(graph, options.policy), options);
   else if (entry->kind == PolicyKind::LeastPeak)
@@ -225,6 +226,7 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
   else
     found = planUnderBudget(graph, search, frontier, plan, options);
   plan.status = found && fits(problem, plan) ? Status::Feasible : Status::Unknown;
+  search.announce("the certificate");
   certify(graph, search, frontier, found, plan);
   if (!plan.steps.empty())
     plan.peakLowerBound =

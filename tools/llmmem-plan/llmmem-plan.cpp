@@ -1,5 +1,6 @@
 //===- llmmem-plan.cpp - The planner alone ------------------------------------===//
 
+#include "Heartbeat.h"
 #include "llmmem/Planning/BufferCsv.h"
 #include "llmmem/Planning/ByteSize.h"
 #include "llmmem/Planning/Explain.h"
@@ -11,7 +12,6 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
-#include <chrono>
 #include <cmath>
 
 using namespace llmmem::planning;
@@ -123,7 +123,10 @@ int packBuffers() {
   if (!table)
     return fail(llvm::toString(table.takeError()));
   options.work = packWork(seconds);
+  Heartbeat heartbeat;
+  heartbeat.say("places for " + std::to_string(table->buffers.size()) + " buffers");
   const Packing packing = pack(table->buffers, options);
+  heartbeat.stop();
   llvm::errs() << "arena " << packing.arena << ", largest live sum " << packing.lowerBound << '\n';
   if (options.capacity && packing.arena > *options.capacity) {
     // The live sum is what any packing needs; only above it is the packing to blame.
@@ -139,7 +142,7 @@ int packBuffers() {
   return write(text, Planned);
 }
 
-llvm::Expected<PlanOptions> planOptions() {
+llvm::Expected<PlanOptions> planOptions(Heartbeat &heartbeat) {
   PlanOptions options;
   llvm::Expected<Policy> policy = parsePolicy(policyText);
   if (!policy)
@@ -148,12 +151,7 @@ llvm::Expected<PlanOptions> planOptions() {
   if (budget == "min")
     options.policy.kind = PolicyKind::LeastPeak;
   options.seconds = seconds;
-  const auto start = std::chrono::steady_clock::now();
-  options.progress = [start](llvm::StringRef message) {
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    if (passed.count() >= 2) // a short run says nothing
-      llvm::errs() << llvm::format("[%.0f s] ", passed.count()) << message << '\n';
-  };
+  options.progress = [&](llvm::StringRef stage) { heartbeat.say(stage); };
   return options;
 }
 
@@ -187,7 +185,8 @@ int planProblem() {
   llvm::Expected<Problem> problem = loadProblem();
   if (!problem)
     return fail(llvm::toString(problem.takeError()));
-  llvm::Expected<PlanOptions> options = planOptions();
+  Heartbeat heartbeat;
+  llvm::Expected<PlanOptions> options = planOptions(heartbeat);
   if (!options)
     return fail(llvm::toString(options.takeError()));
   if (sweepPoints.getNumOccurrences())
@@ -195,6 +194,7 @@ int planProblem() {
                             : fail("--sweep takes a number of points, at least 1");
 
   Plan planned = plan(*problem, *options);
+  heartbeat.stop();
   int code = planned.status == Status::Feasible ? Planned : NoPlan;
   // Never hand out a plan that the verifier refuses.
   const std::vector<Violation> violations = verify(*problem, planned);

@@ -222,6 +222,19 @@ TEST(PlannerTest, equalProblemsGiveEqualPlans) {
   EXPECT_EQ(one.arena, two.arena);
 }
 
+/// A watcher hears of each stage that may take long.
+TEST(PlannerTest, saysWhatItIsAt) {
+  Problem problem = makeTransformer({.blocks = 12});
+  problem.budget = rangeOf(problem).at(0.3);
+  std::string heard;
+  PlanOptions options;
+  options.progress = [&](llvm::StringRef stage) { heard += stage.str() + "\n"; };
+  plan(problem, options);
+  for (const char *stage : {"a plan for ", "an order that holds less", "schedules within ",
+                            "eviction under ", "places for ", "the certificate"})
+    EXPECT_NE(heard.find(stage), std::string::npos) << stage << " in\n" << heard;
+}
+
 TEST(PlannerTest, findsUnlabelledBlocks) {
   for (bool fused : {true, false}) {
     Problem problem = makeTransformer({.blocks = 9, .fusedAttention = fused});

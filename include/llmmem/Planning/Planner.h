@@ -36,7 +36,7 @@ llvm::Expected<Policy> parsePolicy(llvm::StringRef text);
 struct PlanOptions {
   Policy policy;
   double seconds = 10; // mapped to a count of work by a fixed rate: equal flags give equal plans
-  std::function<void(llvm::StringRef)> progress; // called rarely, on long runs
+  std::function<void(llvm::StringRef)> progress; // told what begins, and within long stages what is searched
 };
 
 /// Plans `problem`, which must be valid. The result always verifies; where no plan was found its status says

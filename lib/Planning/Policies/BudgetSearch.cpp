@@ -167,6 +167,7 @@ bool BudgetSearch::isCloseToBound(int64_t capacity, const Candidates &found) {
 
 const Candidate &BudgetSearch::ordered() {
   if (!orderedCandidate) {
+    announce("an order that holds less");
     ExactAnswer exact = leastPeakExactly(graph, {.repeats = false, .work = work / 4});
     orderedCandidate = measured(exact.kind == ExactAnswer::Kind::Found
                                     ? std::move(exact.steps)
@@ -186,6 +187,7 @@ void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
   if (ordered().peak < givenCandidate.peak)
     starts.push_back(ordered().steps);
   for (std::vector<OpIndex> &start : starts) {
+    announce("eviction under " + formatByteSize(capacity));
     int64_t left = work / 8;
     bool fits = evictUntilFits(graph, start, capacity, left);
     spent += work / 8 - left;

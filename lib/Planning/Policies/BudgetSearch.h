@@ -45,6 +45,11 @@ public:
 
   /// Called with what is searched, about once a second of modelled work.
   void reportTo(std::function<void(llvm::StringRef)> listener) { progress = std::move(listener); }
+  /// Says what begins, for whoever watches.
+  void announce(const llvm::Twine &stage) const {
+    if (progress)
+      progress(stage.str());
+  }
 
   const Chain &mainChain() const { return chain; }
 

@@ -1,6 +1,7 @@
 //===- Frontier.cpp - One plan per budget, no dearer for more ---------------------===//
 
 #include "Frontier.h"
+#include "llmmem/Planning/ByteSize.h"
 #include "llmmem/Planning/Placement.h"
 #include <algorithm>
 #include <numeric>
@@ -26,6 +27,7 @@ Frontier::Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork)
       padding(std::max<int64_t>(graph.problem().alignment, 1) - 1), unit(commonUnit(graph)) {}
 
 Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int64_t work) const {
+  search.announce("places for " + llvm::Twine(candidate.steps.size()) + " steps");
   auto plan = std::make_shared<Plan>();
   plan->steps = candidate.steps;
   PackOptions pack;
@@ -91,6 +93,7 @@ Frontier::Node Frontier::solve(int64_t index, const Node &below, const Node &abo
   for (int repair = 0; repair < mostRepairs; ++repair) {
     int64_t excess = INT64_MAX;
     int placed = 0;
+    search.announce("schedules within " + formatByteSize(target));
     std::vector<Candidate> candidates = search.under(target, deeply);
     node.work += search.workOfLast();
     for (const Candidate &candidate : candidates) {
@@ -130,6 +133,7 @@ Frontier::Placed Frontier::walk(int64_t index, Node below, Node above, bool deep
 
 /// From the leanest schedule down by asking for a little less, until several such steps fail.
 Frontier::Placed Frontier::findLeast() {
+  search.announce("the least memory");
   const std::vector<Candidate> &lean = search.leanest();
   size_t number = 0;
   while (end(number + 1))
