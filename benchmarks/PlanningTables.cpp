@@ -1,7 +1,7 @@
 //===- PlanningTables.cpp - How good and how fast the planner is -----------------===//
 //
-//   planning-tables [transformers|chains|pytorch|scale|layered|monotone]...     all without an
-//   argument
+//   planning-tables [transformers|chains|pytorch|scale|layered|monotone|fragmentation]...
+//   all without an argument
 //
 // Prints one table each. `pytorch` reads pytorch/llama8.json.gz in the directory that LLMMEM_DATA
 // names, and is skipped, visibly, without it. Every plan is verified; a broken one ends the program
@@ -280,14 +280,57 @@ static void printMonotone() {
          << format("%.4f", worst) << " percent of the step\n";
 }
 
+/// Arena over the largest live sum, minus 1, at 256-byte alignment.
+static void printFragmentation() {
+  int plans = 0, whole = 0;
+  double worst = 0;
+  auto count = [&](const Problem &problem, const Plan &made) {
+    int64_t live = made.peak - problem.residentBytes();
+    if (made.status != Status::Feasible || live == 0)
+      return;
+    ++plans;
+    whole += made.arena == live;
+    worst = std::max(worst, double(made.arena - live) / double(live));
+  };
+  for (int64_t blocks : {2, 5, 12, 24, 48})
+    for (int64_t hidden : {256, 768, 4096})
+      for (bool fused : {true, false})
+        for (bool transient : {false, true}) {
+          test::TransformerShape shape{.blocks = blocks,
+                                       .tokens = fused ? 4000 : 1000, // multiples of no alignment
+                                       .hidden = hidden,
+                                       .feedForward = hidden * 7 / 2,
+                                       .heads = hidden / 64,
+                                       .keyValueHeads = hidden / 256,
+                                       .fusedAttention = fused,
+                                       .transientGradients = transient};
+          Problem problem = test::makeTransformer(shape);
+          Plan full = planFor(problem, PolicyKind::Full), none = planFor(problem, PolicyKind::None);
+          count(problem, full);
+          count(problem, none);
+          for (PolicyKind kind : {PolicyKind::Sqrt, PolicyKind::Selective})
+            count(problem, planFor(problem, kind));
+          for (double f : {0.0, 0.1, 0.3, 0.5, 0.7, 0.9})
+            count(problem, planFor(problem, PolicyKind::Budget,
+                                   full.peak + int64_t(f * double(none.peak - full.peak))));
+        }
+  outs() << "Fragmentation: none in " << whole << " of " << plans << " plans"
+         << format(" (%.1f percent), at worst %.4f percent\n", 100.0 * whole / std::max(plans, 1),
+                   100 * worst);
+}
+
 int main(int count, char **arguments) {
   struct Table {
     const char *name;
     void (*print)();
   };
-  const Table tables[] = {{"transformers", printTransformers}, {"chains", printChains},
-                          {"pytorch", printPyTorch},           {"scale", printScale},
-                          {"layered", printLayered},           {"monotone", printMonotone}};
+  const Table tables[] = {{"transformers", printTransformers},
+                          {"chains", printChains},
+                          {"pytorch", printPyTorch},
+                          {"scale", printScale},
+                          {"layered", printLayered},
+                          {"monotone", printMonotone},
+                          {"fragmentation", printFragmentation}};
   llvm::StringSet<> wanted;
   for (int index = 1; index < count; ++index)
     wanted.insert(arguments[index]);
