@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace llmmem;
@@ -22,7 +23,8 @@ static constexpr StringLiteral shippedTables[] = {
     R"({"name": "cpu", "source": "two cores, oneDNN GEMM and stream bandwidth, order of magnitude",
         "flops_per_ns": {"bf16": 300, "f32": 300, "f64": 150}, "bytes_per_ns": 20, "launch_ns": 1000})"};
 
-int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType) const {
+int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,
+                          StringRef kernel) const {
   int64_t rate = flopsPerNsF32;
   if (elementType && elementType.isF64())
     rate = flopsPerNsF64;
@@ -30,6 +32,10 @@ int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType) 
     rate = flopsPerNsBF16;
   int64_t busy =
       std::max(flops / rate + (flops % rate != 0), bytes / bytesPerNs + (bytes % bytesPerNs != 0));
+  if (auto known = permilleOfKernels.find(kernel); known != permilleOfKernels.end()) {
+    __int128 scaled = (static_cast<__int128>(busy) * known->second + 999) / 1000;
+    busy = scaled > INT64_MAX ? INT64_MAX : static_cast<int64_t>(scaled);
+  }
   return busy > INT64_MAX - launchNs ? INT64_MAX : busy + launchNs;
 }
 
@@ -39,6 +45,27 @@ static Expected<int64_t> positive(const json::Object &object, StringRef key, Str
     return createStringError(
         formatv("{0}: device table needs '{1}', a positive integer", where, key));
   return *number;
+}
+
+/// `"kernels": {"attention": 3.25}`, to three decimals.
+static Error readKernels(const json::Object &object, DeviceModel &model, StringRef where) {
+  const json::Value *value = object.get("kernels");
+  if (!value)
+    return Error::success();
+  const json::Object *kernels = value->getAsObject();
+  if (!kernels)
+    return createStringError(formatv("{0}: 'kernels' is no object", where));
+  for (const auto &[kind, factor] : *kernels) {
+    std::optional<double> times = factor.getAsNumber();
+    // A thousandth is the finest that is kept, a million times the roofline is no measurement.
+    if (!times || !(*times >= 1e-3 && *times <= 1e6))
+      return createStringError(
+          formatv("{0}: device table has the kernel '{1}', which needs a number "
+                  "of times its roofline, 0.001 to 1000000",
+                  where, kind.str()));
+    model.permilleOfKernels[kind.str()] = std::llround(*times * 1000);
+  }
+  return Error::success();
 }
 
 static Expected<DeviceModel> parseDeviceModel(StringRef text, StringRef where) {
@@ -68,6 +95,7 @@ static Expected<DeviceModel> parseDeviceModel(StringRef text, StringRef where) {
     else
       errors = joinErrors(std::move(errors), number.takeError());
   }
+  errors = joinErrors(std::move(errors), readKernels(*object, model, where));
   if (errors)
     return std::move(errors);
   return model;

@@ -4,6 +4,7 @@
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Interfaces/KernelKind.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -88,7 +89,7 @@ FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
       element = tensor.getElementType();
   // A view costs nothing, not even a launch.
   if (cost.flops != 0 || cost.bytesMoved != 0)
-    cost.ns = device.time(cost.flops, cost.bytesMoved, element);
+    cost.ns = device.time(cost.flops, cost.bytesMoved, element, kernelKind(op));
   return cost;
 }
 

@@ -9,6 +9,10 @@
 //   34000},
 //    "bytes_per_ns": 3350, "launch_ns": 2000}
 //
+// A measured table may say of a kind of kernel how many times that roofline it takes, launch left
+// out: `"kernels": {"attention": 3.25}`. A group of ops is named by what it is made of: `silu+mul`.
+// benchmarks/calibrate_cpu.py measures and writes such a table.
+//
 // Example: 2 * 8192 * 4096 * 4096 FLOPs in bf16 on h100: 277,944 ns + 2,000 ns.
 //
 //===----------------------------------------------------------------------===//
@@ -17,6 +21,7 @@
 #define LLMMEM_ANALYSIS_DEVICEMODEL_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
 namespace llmmem {
@@ -29,10 +34,12 @@ struct DeviceModel {
   int64_t flopsPerNsF64 = 1;
   int64_t bytesPerNs = 1;
   int64_t launchNs = 0;
+  llvm::StringMap<int64_t> permilleOfKernels; // of the roofline, where a kind's kernels were timed
 
-  /// Modelled ns of `flops` on elements of `elementType` that move `bytes`; saturates at the
-  /// largest int64.
-  int64_t time(int64_t flops, int64_t bytes, mlir::Type elementType) const;
+  /// Modelled ns of `flops` on elements of `elementType` that move `bytes`, by a kernel of a kind;
+  /// saturates at the largest int64.
+  int64_t time(int64_t flops, int64_t bytes, mlir::Type elementType,
+               llvm::StringRef kernel = "") const;
 };
 
 /// A shipped table by its name (`h100`, `h200`, `a100`, `cpu`), or a file that ends in `.json`. The
