@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Poison.h"
+#include "Profile.h"
 #include "StepPlaces.h"
 #include "llmmem/Conversion/KernelEmitter.h"
 #include "llmmem/Conversion/KernelOpInterface.h"
@@ -141,8 +142,9 @@ private:
 /// Builds the lowered step beside the planned one.
 class StepBuilder {
 public:
-  StepBuilder(func::FuncOp step, const StepPlaces &places, Kernels &kernels)
-      : step(step), places(places), kernels(kernels), builder(step.getContext()) {}
+  StepBuilder(func::FuncOp step, const StepPlaces &places, Kernels &kernels, bool profile)
+      : step(step), places(places), kernels(kernels), profile(profile), builder(step.getContext()) {
+  }
 
   LogicalResult build(bool poison) {
     createFunction();
@@ -174,10 +176,17 @@ private:
     for (auto [number, type] : llvm::enumerate(step.getResultTypes()))
       if (!places.donatedArgument(number))
         types.push_back(flatType(type));
+    if (profile)
+      types.push_back(MemRefType::get({2 * countCalls()}, builder.getI64Type()));
     builder.setInsertionPoint(step);
     function = func::FuncOp::create(builder, step.getLoc(), step.getName(),
                                     builder.getFunctionType(types, {}));
     builder.setInsertionPointToStart(function.addEntryBlock());
+  }
+
+  int64_t countCalls() {
+    return llvm::count_if(step.getBody().front().without_terminator(),
+                          [](Operation &op) { return !isView(op); });
   }
 
   Value arena() { return function.getArgument(0); }
@@ -211,9 +220,19 @@ private:
     if (kernel->getNumArguments() > arguments.size())
       arguments.push_back(view(op.getLoc(), workspace->offset,
                                cast<MemRefType>(kernel->getArgumentTypes().back())));
-    func::CallOp::create(builder, op.getLoc(), *kernel, arguments);
+    emitTimeOfCall(op.getLoc(), 0);
+    auto call = func::CallOp::create(builder, op.getLoc(), *kernel, arguments);
+    emitTimeOfCall(op.getLoc(), 1);
+    if (profile)
+      call->setAttr("profile", describeCall(op));
     ++calls;
     return success();
+  }
+
+  /// Before (0) or after (1) the call at hand.
+  void emitTimeOfCall(Location loc, int64_t side) {
+    if (profile)
+      emitTime(builder, loc, function.getArguments().back(), 2 * calls + side);
   }
 
   void emitPoison(Location loc, DeadRange range) {
@@ -261,6 +280,7 @@ private:
   func::FuncOp step;
   const StepPlaces &places;
   Kernels &kernels;
+  bool profile;
   OpBuilder builder;
   func::FuncOp function;
   llvm::DenseMap<std::pair<int64_t, Type>, Value> views;
@@ -286,7 +306,7 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     if (failed(places))
       return signalPassFailure();
     Kernels kernels(getOperation());
-    StepBuilder builder(step, *places, kernels);
+    StepBuilder builder(step, *places, kernels, profile);
     if (failed(builder.build(poison)))
       return signalPassFailure();
     step.erase();

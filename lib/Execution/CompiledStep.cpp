@@ -51,9 +51,25 @@ void CompiledStep::describe(func::FuncOp step) {
   arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena).getInt();
 }
 
-/// The kernels' module in the LLVM dialect; the planned one stays as it is.
-static FailureOr<OwningOpRef<ModuleOp>> lower(ModuleOp module,
-                                              const CompiledStep::Options &options) {
+/// What `convert-step-to-kernels` has written on a call for a profile.
+static KernelCall readProfiledCall(DictionaryAttr notes) {
+  auto text = [&](StringRef key) {
+    auto value = notes.getAs<StringAttr>(key);
+    return value ? value.str() : std::string();
+  };
+  KernelCall call;
+  call.kind = text("kind"), call.name = text("name"), call.phase = text("phase");
+  if (auto block = notes.getAs<IntegerAttr>("block"))
+    call.block = block.getInt();
+  call.recomputed = notes.getAs<BoolAttr>("recomputed").getValue();
+  call.flops = notes.getAs<IntegerAttr>("flops").getInt();
+  call.bytes = notes.getAs<IntegerAttr>("bytes").getInt();
+  return call;
+}
+
+/// The kernels' module in the LLVM dialect, and its calls; the planned one stays as it is.
+static FailureOr<OwningOpRef<ModuleOp>> lower(ModuleOp module, const CompiledStep::Options &options,
+                                              std::vector<KernelCall> &calls) {
   OwningOpRef<ModuleOp> lowered = module.clone();
   // Other functions of the module may hold what has no lowering, and nothing calls them.
   for (auto function : llvm::make_early_inc_range(lowered->getOps<func::FuncOp>()))
@@ -63,9 +79,17 @@ static FailureOr<OwningOpRef<ModuleOp>> lower(ModuleOp module,
   ConvertStepToKernelsOptions conversion;
   conversion.function = options.function;
   conversion.poison = options.poison;
+  conversion.profile = options.profile;
   manager.addPass(createConvertStepToKernels(conversion));
-  buildKernelsToLLVMPipeline(manager);
   if (failed(manager.run(*lowered)))
+    return failure();
+  lowered->lookupSymbol<func::FuncOp>(options.function).walk([&](func::CallOp call) {
+    if (auto notes = call->getAttrOfType<DictionaryAttr>("profile"))
+      calls.push_back(readProfiledCall(notes));
+  });
+  PassManager lowering(module.getContext());
+  buildKernelsToLLVMPipeline(lowering);
+  if (failed(lowering.run(*lowered)))
     return failure();
   return lowered;
 }
@@ -81,6 +105,7 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_gemm_bf16", &llmmem_gemm_bf16);
   add("llmmem_parallel_for", &llmmem_parallel_for);
   add("llmmem_poison", &llmmem_poison);
+  add("llmmem_clock", &llmmem_clock);
   return symbols;
 }
 
@@ -112,10 +137,10 @@ static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lo
 
 FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
                                                                const Options &options) {
-  FailureOr<OwningOpRef<ModuleOp>> lowered = lower(module, options);
+  std::unique_ptr<CompiledStep> step(new CompiledStep());
+  FailureOr<OwningOpRef<ModuleOp>> lowered = lower(module, options, step->calls);
   if (failed(lowered))
     return failure();
-  std::unique_ptr<CompiledStep> step(new CompiledStep());
   step->describe(module.lookupSymbol<func::FuncOp>(options.function));
   llvm::Expected<std::unique_ptr<ExecutionEngine>> engine = createEngine(**lowered);
   if (!engine)
@@ -139,6 +164,8 @@ void CompiledStep::run(StepMemory &memory) const {
     addresses.push_back(argument.get());
   for (const StepMemory::Bytes &result : memory.ownResults)
     addresses.push_back(result.get());
+  if (!calls.empty())
+    addresses.push_back(memory.times.data());
   // The packed entry takes the place of each parameter, and a parameter is an address.
   SmallVector<void *> packed;
   for (void *&address : addresses)
@@ -178,5 +205,6 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
   if (!arena)
     return arena.takeError();
   memory.arenaMemory = std::move(*arena);
+  memory.times.resize(2 * step.profiledCalls().size());
   return std::move(memory);
 }

@@ -12,6 +12,9 @@ extern "C" {
 /* Fills dead bytes with 0xFF: a NaN in every float type, so that who reads them shows. */
 void llmmem_poison(void *bytes, int64_t count);
 
+/* Nanoseconds of a clock that only goes forward. */
+int64_t llmmem_clock(void);
+
 /* What multiplies f32 matrices: "oneDNN" or "built-in". */
 const char *llmmem_gemm_name(void);
 

@@ -18,6 +18,8 @@ struct RunOptions {
   std::string loadFile, saveFile, gradientsFile;
   bool asJson = false, poison = false;
   double progressSeconds = 5;
+  bool profile = false;
+  std::string profileJson, trace; // files
 
   int64_t generate = 0; // bytes of text; 0: train
   std::string prompt;

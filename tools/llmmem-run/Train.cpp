@@ -8,6 +8,7 @@
 #include "llmmem/Execution/ProcessMemory.h"
 #include "llmmem/Planning/TextFile.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include <chrono>
 #include <cmath>
@@ -35,18 +36,21 @@ class Training {
 public:
   Training(TrainingRun run, ProcessMemory processMemory, const PlannedFunction &step,
            const RunOptions &options)
-      : run(std::move(run)), processMemory(processMemory), step(step), options(options) {}
+      : run(std::move(run)), processMemory(processMemory), profile(step.compiled->profiledCalls()),
+        step(step), options(options) {}
 
   Error load();
   Error runSteps(TokenFeed &feed);
   Error save();
   void printEnd();
+  Error writeProfile();
 
 private:
   void printStep(const StepReport &report, double seconds);
 
   TrainingRun run;
   ProcessMemory processMemory;
+  StepProfile profile;
   const PlannedFunction &step;
   const RunOptions &options;
 };
@@ -79,6 +83,8 @@ Error Training::runSteps(TokenFeed &feed) {
     auto start = std::chrono::steady_clock::now();
     StepReport report = run.runStep(feed, options.learningRate.at(number));
     std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    if (!step.compiled->profiledCalls().empty())
+      profile.add(run.memory().callTimes());
     printStep(report, taken.count());
     progress.update(report);
     if (number == first && !options.gradientsFile.empty())
@@ -134,6 +140,19 @@ void Training::printEnd() {
   outs() << "matrix products by " << llmmem_gemm_name() << ", threads " << llmmem_threads() << "\n";
 }
 
+Error Training::writeProfile() {
+  if (options.profile)
+    profile.print(options.asJson ? errs() : outs());
+  auto write = [](StringRef file, const json::Value &value) -> Error {
+    if (file.empty())
+      return Error::success();
+    return planning::writeTextFile(file, formatv("{0:2}\n", value).str());
+  };
+  if (Error error = write(options.profileJson, profile.toJson()))
+    return error;
+  return write(options.trace, profile.toTrace());
+}
+
 Error Training::save() {
   if (options.saveFile.empty())
     return Error::success();
@@ -156,6 +175,8 @@ Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
   if (Error error = training.runSteps(*feed))
     return std::move(error);
   training.printEnd();
+  if (Error error = training.writeProfile())
+    return std::move(error);
   if (Error error = training.save())
     return std::move(error);
   if (int signal = caughtInterrupt()) {

@@ -56,6 +56,12 @@ static cl::opt<bool> asJson("json", cl::cat(category),
 static cl::opt<bool>
     poison("poison", cl::cat(category),
            cl::desc("Fill arena ranges with NaN when their values die; no number may change"));
+static cl::opt<bool> profile("profile", cl::cat(category),
+                             cl::desc("Print the time of each kind of kernel, by phase"));
+static cl::opt<std::string> profileJson("profile-json", cl::cat(category), cl::value_desc("file"),
+                                        cl::desc("Write the time of each call as JSON"));
+static cl::opt<std::string> traceFile("trace", cl::cat(category), cl::value_desc("file"),
+                                      cl::desc("Write the last step as a Chrome trace"));
 static cl::opt<double> progressSeconds(
     "progress-seconds", cl::cat(category), cl::init(5),
     cl::desc("Seconds between progress lines where stderr is no terminal (default 5)"));
@@ -128,6 +134,9 @@ static RunOptions readOptions() {
   options.asJson = asJson;
   options.poison = poison;
   options.progressSeconds = progressSeconds;
+  options.profile = profile;
+  options.profileJson = profileJson;
+  options.trace = traceFile;
   options.generate = generateBytes;
   options.prompt = prompt;
   options.temperature = temperature;
@@ -151,6 +160,8 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   CompiledStep::Options compileOptions;
   compileOptions.function = function.getName().str();
   compileOptions.poison = options.poison;
+  compileOptions.profile =
+      options.profile || !options.profileJson.empty() || !options.trace.empty();
   mlir::FailureOr<std::unique_ptr<CompiledStep>> compiled =
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))

@@ -12,11 +12,16 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
     have kernels (`KernelOpInterface`). *Ensures*: the function takes the arena, then a flat buffer for each argument,
     then one for each result that is not donated; its body is calls on `memref.view`s of the arena, one kernel for
     all equal ops, and nothing allocates.
+
+    With `profile` the function takes one buffer more, for nanoseconds before and after each call, and each call says
+    what it runs: `{profile = {kind = "linear", name = "h.0.attn.qkv", phase = "forward", block = 0 : i64,
+    recomputed = false, flops = 792576 : i64, bytes = 82688 : i64}}`.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"step\"", "The function to convert">,
     Option<"poison", "poison", "bool", "false",
            "Fill each range of the arena with 0xFF when its value dies (to catch reads of dead bytes)">,
+    Option<"profile", "profile", "bool", "false", "Write the time before and after each call into a last argument">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",

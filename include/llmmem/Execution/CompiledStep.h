@@ -12,6 +12,7 @@
 #define LLMMEM_EXECUTION_COMPILEDSTEP_H
 
 #include "llmmem/Execution/ArenaMemory.h"
+#include "llmmem/Execution/StepProfile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -45,6 +46,8 @@ public:
     std::string function = "step";
     /// Fill ranges of the arena with 0xFF when their values die.
     bool poison = false;
+    /// Take the time before and after each call.
+    bool profile = false;
   };
 
   /// Compiles a function of a planned module, which stays as it is (and must outlive this object).
@@ -58,6 +61,8 @@ public:
   llvm::ArrayRef<StepArgument> arguments() const { return argumentInfo; }
   llvm::ArrayRef<StepResult> results() const { return resultInfo; }
   int64_t arenaBytes() const { return arena; }
+  /// What a profile times, in order; empty without one.
+  llvm::ArrayRef<KernelCall> profiledCalls() const { return calls; }
 
   /// Runs the step once. Everything it touches is in `memory`.
   void run(StepMemory &memory) const;
@@ -68,6 +73,7 @@ private:
 
   llvm::SmallVector<StepArgument> argumentInfo;
   llvm::SmallVector<StepResult> resultInfo;
+  std::vector<KernelCall> calls;
   int64_t arena = 0;
   std::unique_ptr<mlir::ExecutionEngine> engine;
   void (*entry)(void **) = nullptr;
@@ -83,6 +89,8 @@ public:
   /// The bytes of a result after a run: an argument's, where it is donated.
   void *result(unsigned number) { return results[number]; }
   ArenaMemory &arena() { return arenaMemory; }
+  /// Nanoseconds before and after each profiled call of the last step.
+  llvm::ArrayRef<int64_t> callTimes() const { return times; }
   /// Bytes of the arguments' buffers, as allocated.
   int64_t residentBytes() const { return resident; }
 
@@ -97,6 +105,7 @@ private:
   llvm::SmallVector<Bytes> arguments, ownResults;
   llvm::SmallVector<void *> results;
   ArenaMemory arenaMemory;
+  std::vector<int64_t> times;
   int64_t resident = 0;
 };
 

@@ -25,8 +25,9 @@ public:
 
   llvm::Expected<int64_t> load(const SafeTensors &file) { return buffers.loadParameters(file); }
 
-  /// The byte after `text`, of which the last window, less one, counts: byte i of a text is drawn by (seed, i)
-  /// alone. Ids beyond 255 are no bytes and are never drawn. Needs a text that is not empty.
+  /// The byte after `text`, of which the last window, less one, counts: byte i of a text is drawn
+  /// by (seed, i) alone. Ids beyond 255 are no bytes and are never drawn. Needs a text that is not
+  /// empty.
   char next(llvm::StringRef text, const Options &options);
 
 private:

@@ -1,0 +1,58 @@
+//===- StepProfile.h - Where the time of steps goes ------------------------===//
+//
+// One entry for each call of a kernel, timed in the step itself. The first of several steps is left
+// out: it touches every page for the first time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_EXECUTION_STEPPROFILE_H
+#define LLMMEM_EXECUTION_STEPPROFILE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llmmem {
+
+/// One call of a step: which op's kernel, and what it has to do.
+struct KernelCall {
+  std::string kind;  // linear; of a group, silu+mul
+  std::string name;  // h.0.mlp.act
+  std::string phase; // forward, backward, update, or empty
+  std::optional<int64_t> block;
+  bool recomputed = false;
+  int64_t flops = 0, bytes = 0;
+};
+
+class StepProfile {
+public:
+  explicit StepProfile(llvm::ArrayRef<KernelCall> calls)
+      : calls(calls.begin(), calls.end()), total(calls.size()) {}
+
+  /// Nanoseconds before and after each call of one step.
+  void add(llvm::ArrayRef<int64_t> times);
+
+  /// A table by phase and kind, recomputation as a phase of its own, longest first.
+  void print(llvm::raw_ostream &os) const;
+  /// Every call with the mean of its nanoseconds:
+  ///   {"format": "llmmem-profile", "version": 1, "steps": 3, "calls": [{"kind": "linear", "name":
+  ///   "h.0.attn.qkv", "phase": "forward", "block": 0, "recomputed": false, "flops": 792576,
+  ///   "bytes": 82688, "ns": 5120}]}
+  llvm::json::Value toJson() const;
+  /// The last step in the Trace Event Format, for chrome://tracing or Perfetto.
+  llvm::json::Value toTrace() const;
+
+private:
+  int64_t counted() const { return steps > 1 ? steps - 1 : steps; }
+
+  std::vector<KernelCall> calls;
+  std::vector<int64_t> total; // ns of each call over the steps that count
+  std::vector<int64_t> last;
+  int64_t steps = 0;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_STEPPROFILE_H

@@ -1,0 +1,46 @@
+//===- Profile.cpp - Times around the calls of kernels ---------------------===//
+
+#include "Profile.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Interfaces/KernelKind.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+DictionaryAttr llmmem::describeCall(Operation &op) {
+  Builder builder(op.getContext());
+  auto cost = dyn_cast<CostOpInterface>(op);
+  NamedAttrList notes;
+  notes.set("kind", builder.getStringAttr(kernelKind(&op)));
+  for (auto [key, attribute] : {std::pair<StringRef, StringRef>{"name", LlmDialect::kName},
+                                {"phase", LlmDialect::kPhase},
+                                {"block", LlmDialect::kBlock}})
+    if (Attribute note = op.getAttr(attribute))
+      notes.set(key, note);
+  notes.set("recomputed", builder.getBoolAttr(op.hasAttr(LlmDialect::kInstance)));
+  notes.set("flops", builder.getI64IntegerAttr(cost ? cost.getFlops() : 0));
+  notes.set("bytes", builder.getI64IntegerAttr(cost ? cost.getBytesMoved() : 0));
+  return notes.getDictionary(op.getContext());
+}
+
+static func::FuncOp clockFunction(OpBuilder &builder, Location loc) {
+  constexpr StringLiteral name = "llmmem_clock";
+  auto module = builder.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  if (auto known = module.lookupSymbol<func::FuncOp>(name))
+    return known;
+  OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+  auto function = func::FuncOp::create(top, loc, name, top.getFunctionType({}, top.getI64Type()));
+  function.setPrivate();
+  return function;
+}
+
+void llmmem::emitTime(OpBuilder &builder, Location loc, Value times, int64_t index) {
+  Value time =
+      func::CallOp::create(builder, loc, clockFunction(builder, loc), ValueRange()).getResult(0);
+  Value place = arith::ConstantIndexOp::create(builder, loc, index);
+  memref::StoreOp::create(builder, loc, time, times, place);
+}

@@ -1,0 +1,126 @@
+//===- StepProfile.cpp - Where the time of steps goes ----------------------===//
+
+#include "llmmem/Execution/StepProfile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+
+using namespace llmmem;
+namespace json = llvm::json;
+
+void StepProfile::add(llvm::ArrayRef<int64_t> times) {
+  if (++steps == 2)
+    llvm::fill(total, 0);
+  last.assign(times.begin(), times.end());
+  for (size_t call = 0; call < calls.size(); ++call)
+    total[call] += times[2 * call + 1] - times[2 * call];
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Row {
+  std::string phase, kind;
+  int64_t calls = 0, ns = 0, flops = 0;
+};
+} // namespace
+
+static std::string phaseOf(const KernelCall &call) {
+  return call.recomputed ? "recompute" : call.phase.empty() ? "other" : call.phase;
+}
+
+static void printRow(llvm::raw_ostream &os, const Row &row, int64_t steps, int64_t all) {
+  double milliseconds = 1e-6 * row.ns / steps;
+  os << llvm::left_justify(row.phase, 10) << llvm::left_justify(row.kind, 32)
+     << llvm::format("%7lld %10.3f %7.2f %%", static_cast<long long>(row.calls), milliseconds,
+                     all ? 100.0 * row.ns / all : 0.0);
+  if (row.flops > 0 && row.ns > 0)
+    os << llvm::format(" %9.2f", static_cast<double>(row.flops) * steps / row.ns);
+  os << "\n";
+}
+
+void StepProfile::print(llvm::raw_ostream &os) const {
+  if (steps == 0)
+    return;
+  constexpr llvm::StringLiteral phases[] = {"forward", "recompute", "backward", "update", "other"};
+  std::map<std::pair<std::string, std::string>, Row> byKind;
+  std::map<std::string, Row> byPhase;
+  Row all{"all", ""};
+  for (auto [call, ns] : llvm::zip_equal(calls, total)) {
+    std::string phase = phaseOf(call);
+    for (Row *row : {&byKind[{phase, call.kind}], &byPhase[phase], &all}) {
+      ++row->calls;
+      row->ns += ns;
+      row->flops += call.flops;
+    }
+  }
+  os << "profile of " << counted() << (counted() == 1 ? " step" : " steps")
+     << (steps > 1 ? ", without the first" : "") << "\n"
+     << "phase     kernel                            calls    ms/step    share   GFLOP/s\n";
+  for (llvm::StringRef phase : phases) {
+    std::vector<Row> rows;
+    for (auto &[key, row] : byKind)
+      if (key.first == phase)
+        rows.push_back({key.first, key.second, row.calls, row.ns, row.flops});
+    llvm::stable_sort(rows, [](const Row &a, const Row &b) { return a.ns > b.ns; });
+    for (const Row &row : rows)
+      printRow(os, row, counted(), all.ns);
+  }
+  for (llvm::StringRef phase : phases)
+    if (auto row = byPhase.find(phase.str()); row != byPhase.end()) {
+      row->second.phase = phase.str();
+      row->second.kind = "(all)";
+      printRow(os, row->second, counted(), all.ns);
+    }
+  printRow(os, all, counted(), all.ns);
+}
+
+//===----------------------------------------------------------------------===//
+// For programs
+//===----------------------------------------------------------------------===//
+
+static json::Object describe(const KernelCall &call) {
+  json::Object object{{"kind", call.kind},
+                      {"name", call.name},
+                      {"phase", call.phase},
+                      {"block", nullptr},
+                      {"flops", call.flops},
+                      {"bytes", call.bytes},
+                      {"recomputed", call.recomputed}};
+  if (call.block)
+    object["block"] = *call.block;
+  return object;
+}
+
+json::Value StepProfile::toJson() const {
+  json::Array list;
+  for (auto [call, ns] : llvm::zip_equal(calls, total)) {
+    json::Object object = describe(call);
+    object["ns"] = counted() ? ns / counted() : 0;
+    list.push_back(std::move(object));
+  }
+  return json::Object{{"format", "llmmem-profile"},
+                      {"version", 1},
+                      {"steps", counted()},
+                      {"calls", std::move(list)}};
+}
+
+json::Value StepProfile::toTrace() const {
+  json::Array events;
+  for (size_t number = 0; 2 * number + 1 < last.size(); ++number) {
+    const KernelCall &call = calls[number];
+    int64_t begin = last[2 * number], end = last[2 * number + 1];
+    events.push_back(json::Object{{"name", call.name.empty() ? call.kind : call.name},
+                                  {"cat", phaseOf(call)},
+                                  {"ph", "X"},
+                                  {"ts", 1e-3 * static_cast<double>(begin - last.front())},
+                                  {"dur", 1e-3 * static_cast<double>(end - begin)},
+                                  {"pid", 1},
+                                  {"tid", 1},
+                                  {"args", describe(call)}});
+  }
+  return json::Object{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
+}
