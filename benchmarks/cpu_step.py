@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Times whole AdamW steps on the CPU: what recomputation costs beside what the planner said, and PyTorch beside both.
+
+  cpu_step.py [--build build] [--device cpu] [--rounds 3] [--python /path/to/python-with-torch] [--json FILE]
+
+Each model runs unplanned, at 75, 50 and 25 percent of the bytes that the unplanned step keeps for its backward, and
+under the bytes that recomputing every layer takes. Every round runs each of them once, one after another, so that a
+slow minute is everyone's; a round's figure is the median of its steps without the first, and what is printed is the
+median over the rounds. `predicted` is the ratio of the modelled times in the reports. Exit code 1 where a prediction
+is off by more than 15 percent, or PyTorch is faster.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+GPT2 = os.path.join(ROOT, "examples", "configs", "gpt2.json")
+SMALL = os.path.join(ROOT, "examples", "train-text", "gpt-10m.json")
+TEXT = os.path.join(ROOT, "docs", "Design", "Planning.md")
+MODELS = [("GPT-2 124M, batch 4, sequence 64", GPT2, 4, 64), ("GPT-2 124M, batch 2, sequence 256", GPT2, 2, 256),
+          ("GPT 10.8M, batch 8, sequence 128", SMALL, 8, 128)]
+MOST_ERROR = 15
+broken = []
+
+
+def check(holds, promise):
+    if not holds:
+        broken.append(promise)
+
+
+def run(command, **how):
+    result = subprocess.run(list(map(str, command)), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
+    if result.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\nexit code {result.returncode}\n{result.stderr}")
+    return result.stdout
+
+
+def needed(report):
+    return sum(report["resident"].values()) + report["arena"]
+
+
+class Plan:
+    """A planned step, its report, and the seconds of its rounds."""
+
+    def __init__(self, bench, model, label, flag):
+        self.label, self.bench = label, bench
+        stem = os.path.join(bench.folder, label.replace(" ", "-").replace("%", ""))
+        self.step, report = stem + ".mlir", stem + ".json"
+        run([bench.tool("llmmem-opt"), flag, f"--checkpoint-device={bench.device}", f"--memory-report-json={report}",
+             model, "-o", self.step])
+        with open(report) as file:
+            self.report = json.load(file)
+        self.rounds = []
+
+    def time(self):
+        lines = [json.loads(line) for line in run([self.bench.tool("llmmem-run"), self.step, "--data", TEXT, "--steps",
+                                                   self.bench.steps + 1, "--json", *self.bench.flags]).splitlines()]
+        self.rounds.append(statistics.median(line["seconds"] for line in lines[1:]))
+
+    def predicted(self):
+        return 1 + self.report["recompute"]["time_ns"] / self.report["step"]["time_ns"]
+
+
+class Torch:
+    def __init__(self, bench, config, batch, seq, mode):
+        self.label, self.saved, self.version, self.rounds = f"PyTorch {mode}", None, None, []
+        self.command = [bench.python, os.path.join(ROOT, "benchmarks", "torch_step.py"), "--config", config, "--batch",
+                        batch, "--seq", seq, "--mode", mode, "--threads", bench.threads, "--steps", bench.steps]
+
+    def time(self):
+        result = json.loads(run(self.command).splitlines()[-1])
+        self.saved, self.version = result["saved"], result["torch"]
+        self.rounds.append(statistics.median(result["seconds"]))
+
+
+def plans_of(bench, config, batch, seq):
+    model = os.path.join(bench.folder, "model.mlir")
+    run([bench.tool("llmmem-import"), config, "--batch", batch, "--seq", seq, "--dtype", "f32", "--dropout", 0, "-o", model])
+    plans = [Plan(bench, model, "unplanned", "--checkpoint-policy=none")]
+    full = Plan(bench, model, "every layer recomputed", "--checkpoint-policy=full")
+    whole, saved = needed(plans[0].report), plans[0].report["saved"]["bytes"]
+    for percent in (75, 50, 25):
+        budget = whole - saved * (100 - percent) // 100
+        try:
+            plans.append(Plan(bench, model, f"{percent} % of the saved bytes", f"--checkpoint-budget={budget}"))
+        except SystemExit as failure:
+            if "exit code 2" not in str(failure):
+                raise
+            print(f"{percent} % of the saved bytes: no plan under {budget} bytes", file=sys.stderr)
+    plans.append(Plan(bench, model, "bytes of recomputing layers", f"--checkpoint-budget={needed(full.report)}"))
+    return plans
+
+
+def ratio(one, other):
+    """Median over the rounds of pairs that ran one after another."""
+    return statistics.median(a / b for a, b in zip(one.rounds, other.rounds))
+
+
+def row_of(plan, unplanned):
+    measured, predicted = ratio(plan, unplanned), plan.predicted()
+    return {"plan": plan.label, "bytes": needed(plan.report), "saved": plan.report["saved"]["bytes"],
+            "seconds": statistics.median(plan.rounds), "measured": measured, "predicted": predicted,
+            "error_percent": 100 * (predicted / measured - 1)}
+
+
+def print_rows(rows):
+    print("| | resident + arena MB | saved MB | s/step | measured ratio | predicted ratio | error % |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for row in rows:
+        cells = [row["plan"], f"{row['bytes'] / 1e6:.1f}" if row["bytes"] else "-",
+                 f"{row['saved'] / 1e6:.1f}" if row["saved"] else "-", f"{row['seconds']:.3f}",
+                 f"{row['measured']:.3f}", f"{row['predicted']:.3f}" if row["predicted"] else "-",
+                 f"{row['error_percent']:+.1f}" if row["predicted"] else "-"]
+        print("| " + " | ".join(cells) + " |")
+    print(flush=True)
+
+
+def study(bench, name, config, batch, seq):
+    plans = plans_of(bench, config, batch, seq)
+    modes = ["eager", "compiled", "checkpointed"] if bench.python else []
+    torches = [Torch(bench, config, batch, seq, mode) for mode in modes]
+    for _ in range(bench.rounds):
+        for timed in plans + torches:
+            timed.time()
+    rows = [row_of(plan, plans[0]) for plan in plans]
+    for row in rows:
+        check(abs(row["error_percent"]) <= MOST_ERROR, f"{name}, {row['plan']}: predicted {row['predicted']:.3f}, "
+              f"measured {row['measured']:.3f}")
+    for torch in torches:
+        rows.append({"plan": f"{torch.label} ({torch.version})", "bytes": None, "saved": torch.saved,
+                     "seconds": statistics.median(torch.rounds), "measured": ratio(torch, plans[0]), "predicted": None})
+    print(f"## {name} (f32, AdamW)\n")
+    print_rows(rows)
+    if torches:
+        eager, compiled, checkpointed = torches
+        fastest = min(ratio(eager, plans[0]), ratio(compiled, plans[0]))
+        theirs, ours = ratio(checkpointed, eager), ratio(plans[-1], plans[0])
+        print(f"PyTorch's faster step takes {fastest:.2f} times ours. Recomputing layers: ratio {theirs:.3f} in PyTorch, "
+              f"{ours:.3f} here under the bytes that it takes.\n", flush=True)
+        check(fastest >= 1, f"{name}: PyTorch is faster")
+        check(ours <= theirs, f"{name}: recomputation costs more than PyTorch's, {ours:.3f} and {theirs:.3f}")
+    return rows
+
+
+class Bench:
+    def __init__(self, arguments, folder):
+        self.build, self.folder = os.path.abspath(arguments.build), folder
+        self.device, self.threads, self.python = arguments.device, arguments.threads, arguments.python
+        self.rounds, self.steps = arguments.rounds, arguments.steps
+        self.flags = ["--threads", arguments.threads, *arguments.run_flag]
+
+    def tool(self, name):
+        return os.path.join(self.build, "bin", name)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build", help="the build folder (default: build)")
+    parser.add_argument("--device", default="cpu", help="device table of the predictions: a name or a .json file")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=5, help="timed steps of a round (default: 5)")
+    parser.add_argument("--python", help="a Python that imports torch; without one PyTorch is left out")
+    parser.add_argument("--run-flag", action="append", default=[], help="another flag of llmmem-run")
+    parser.add_argument("--only", type=int, choices=range(len(MODELS)), help="one of the models")
+    parser.add_argument("--json", metavar="FILE", help="write every figure for programs")
+    arguments = parser.parse_args()
+    everything = {}
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(arguments, folder)
+        for number, (name, *model) in enumerate(MODELS):
+            if arguments.only in (None, number):
+                everything[name] = study(bench, name, *model)
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump({"broken": broken, "models": everything}, file, indent=1)
+    for promise in broken:
+        print(f"broken: {promise}", file=sys.stderr)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
