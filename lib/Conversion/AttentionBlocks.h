@@ -31,7 +31,7 @@ public:
         extent(std::min<int64_t>(llvm::alignTo(seq, e.lanes()), 4 * e.lanes())),
         scale(op.getScale().convertToDouble()), p(op.getP().convertToDouble()) {
     if (p > 0.0)
-      philox.emplace(e, e.operand(op.getSeedMutable()[0]), op.getKey());
+      philox.emplace(e, e.operand(op.getSeedMutable()[0]));
   }
 
   //===--------------------------------------------------------------------===//

@@ -89,9 +89,17 @@ private:
     return ArrayAttr::get(context, key);
   }
 
+  /// The number of a random stream is an argument of the kernel.
   static Attribute inherent(Operation &op) {
     MLIRContext *context = op.getContext();
     Attribute properties = op.getPropertiesAsAttribute();
+    auto emission = dyn_cast<KernelOpInterface>(op);
+    if (auto named = dyn_cast_if_present<DictionaryAttr>(properties);
+        named && emission && !emission.getStreamAttrName().empty()) {
+      NamedAttrList kept(named);
+      kept.erase(emission.getStreamAttrName());
+      properties = kept.getDictionary(context);
+    }
     return ArrayAttr::get(context, {op.getName().getIdentifier(),
                                     properties ? properties : UnitAttr::get(context), typesOf(op)});
   }
@@ -114,6 +122,7 @@ private:
       Type wide = KernelEmitter::wideTypeOf(&op);
       types.push_back(MemRefType::get({bytes / (wide.getIntOrFloatBitWidth() / 8)}, wide));
     }
+    types.append(drawingOps(&op).size(), IntegerType::get(op.getContext(), 64));
     return FunctionType::get(op.getContext(), types, {});
   }
 
@@ -217,9 +226,15 @@ private:
       arguments.push_back(bufferAt(op.getLoc(), places.placeOf(operand), operand.getType()));
     for (OpResult result : op.getResults())
       arguments.push_back(bufferAt(op.getLoc(), places.placeOf(result), result.getType()));
-    if (kernel->getNumArguments() > arguments.size())
+    SmallVector<Operation *> drawing = drawingOps(&op);
+    if (kernel->getNumArguments() > arguments.size() + drawing.size())
       arguments.push_back(view(op.getLoc(), workspace->offset,
-                               cast<MemRefType>(kernel->getArgumentTypes().back())));
+                               cast<MemRefType>(kernel->getArgumentTypes()[arguments.size()])));
+    for (Operation *draws : drawing) {
+      StringRef name = cast<KernelOpInterface>(draws).getStreamAttrName();
+      arguments.push_back(
+          arith::ConstantOp::create(builder, op.getLoc(), draws->getAttrOfType<IntegerAttr>(name)));
+    }
     emitTimeOfCall(op.getLoc(), 0);
     auto call = func::CallOp::create(builder, op.getLoc(), *kernel, arguments);
     emitTimeOfCall(op.getLoc(), 1);

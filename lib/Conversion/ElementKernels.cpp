@@ -102,7 +102,7 @@ Num dropped(Value keep, Num x, double p) { return select(keep, x / (1.0 - p), x.
 struct DropoutKernel : ElementModel<DropoutKernel, DropoutOp> {
   static void emitAt(DropoutOp op, KernelEmitter &e, Index i, unsigned lanes) {
     double p = op.getP().convertToDouble();
-    Philox philox(e, e.operand(op.getSeedMutable()), op.getKey());
+    Philox philox(e, e.operand(op.getSeedMutable()));
     Value keep = philox.keeps(i, lanes, p);
     e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
   }
@@ -111,7 +111,7 @@ struct DropoutKernel : ElementModel<DropoutKernel, DropoutOp> {
 struct StoredDropoutKernel : ElementModel<StoredDropoutKernel, StoredDropoutOp> {
   static void emitAt(StoredDropoutOp op, KernelEmitter &e, Index i, unsigned lanes) {
     double p = op.getP().convertToDouble();
-    Philox philox(e, e.operand(op.getSeedMutable()), op.getKey());
+    Philox philox(e, e.operand(op.getSeedMutable()));
     Value keep = philox.keeps(i, lanes, p);
     e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
     Type byte = e.builder().getI8Type();

@@ -1,8 +1,10 @@
 //===- KernelEmitter.cpp - Buffers and loops of kernels --------------------===//
 
 #include "llmmem/Conversion/KernelEmitter.h"
+#include "llmmem/Conversion/KernelOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -54,6 +56,17 @@ Buffer Buffer::of(Type tensor, const BufferAccess &access) {
 
 Buffer KernelEmitter::workspace() const {
   return bufferOf(entry->getArgument(op->getNumOperands() + op->getNumResults()));
+}
+
+Value KernelEmitter::stream() const {
+  Operation *root = op, *kernel = nested.getInsertionBlock()->getParentOp();
+  while (!isa<func::FuncOp>(root->getParentOp()))
+    root = root->getParentOp();
+  while (!isa<func::FuncOp>(kernel))
+    kernel = kernel->getParentOp();
+  SmallVector<Operation *> drawing = drawingOps(root);
+  auto arguments = cast<func::FuncOp>(kernel).getArguments().take_back(drawing.size());
+  return arguments[llvm::find(drawing, op) - drawing.begin()];
 }
 
 Buffer KernelEmitter::operand(MutableOperandRange range) const {

@@ -8,10 +8,21 @@
 
 namespace llmmem {
 
+/// What all models of ops of the dialect have in common.
+template <typename Model, typename ConcreteOp>
+struct BaseModel : KernelOpInterface::ExternalModel<Model, ConcreteOp> {
+  using OpType = ConcreteOp;
+  /// The dialect's random ops call their stream `key`.
+  llvm::StringRef getStreamAttrName(mlir::Operation *op) const {
+    if constexpr (requires { &ConcreteOp::getKey; })
+      return mlir::cast<ConcreteOp>(op).getKeyAttrName();
+    return "";
+  }
+};
+
 /// The kernel of `ConcreteOp`: `Model` has `static void emit(ConcreteOp, KernelEmitter &)`.
 template <typename Model, typename ConcreteOp>
-struct KernelModel : KernelOpInterface::ExternalModel<Model, ConcreteOp> {
-  using OpType = ConcreteOp;
+struct KernelModel : BaseModel<Model, ConcreteOp> {
   llvm::LogicalResult emitKernel(mlir::Operation *op, KernelEmitter &emitter) const {
     Model::emit(mlir::cast<ConcreteOp>(op), emitter);
     return mlir::success();
@@ -22,8 +33,7 @@ struct KernelModel : KernelOpInterface::ExternalModel<Model, ConcreteOp> {
 /// `static void emitAt(ConcreteOp, KernelEmitter &, Index first, unsigned lanes)`, which
 /// loads and stores nothing but those elements of what has as many elements as the first result.
 template <typename Model, typename ConcreteOp>
-struct ElementModel : KernelOpInterface::ExternalModel<Model, ConcreteOp> {
-  using OpType = ConcreteOp;
+struct ElementModel : BaseModel<Model, ConcreteOp> {
   llvm::LogicalResult emitKernel(mlir::Operation *op, KernelEmitter &emitter) const {
     emitter.forLanesParallel(emitter.result(0).size, [&](Index first, unsigned lanes) {
       Model::emitAt(mlir::cast<ConcreteOp>(op), emitter, first, lanes);

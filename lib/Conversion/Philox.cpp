@@ -46,7 +46,7 @@ struct Words {
 };
 } // namespace
 
-Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer, int64_t key) : e(emitter), key(key) {
+Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer) : e(emitter), stream(e.stream()) {
   OpBuilder &builder = e.builder();
   for (unsigned k = 0; k < 2; ++k) {
     Value word = e.loadRaw(seedBuffer, e.index(k));
@@ -56,10 +56,9 @@ Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer, int64_t key) : e(emitt
 
 std::array<Value, 4> Philox::wordsOf(Value block) {
   Words words{e.builder(), seed[0].getLoc(), block.getType()};
-  uint64_t stream = static_cast<uint64_t>(key);
-  std::array<Value, 4> counter = {words.low(block), words.high(block),
-                                  words.constant(stream & 0xFFFFFFFF),
-                                  words.constant(stream >> 32)};
+  Value number = words.splat(stream);
+  std::array<Value, 4> counter = {words.low(block), words.high(block), words.low(number),
+                                  words.high(number)};
   Value key0 = words.splat(seed[0]), key1 = words.splat(seed[1]);
   for (unsigned round = 0; round < 10; ++round) {
     if (round > 0) {

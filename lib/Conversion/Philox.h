@@ -9,12 +9,12 @@
 namespace llmmem {
 
 /// Draws of Philox4x32-10 (Salmon et al. 2011), keyed by a seed buffer of two words; element i of
-/// stream `key` is word i mod 4 of the block with counter (i / 4, key), two little-endian numbers
-/// of 64 bits.
+/// the op's stream is word i mod 4 of the block with counter (i / 4, stream), two little-endian
+/// numbers of 64 bits.
 class Philox {
 public:
   /// Reads the seed where the emitter now stands.
-  Philox(KernelEmitter &emitter, Buffer seed, int64_t key);
+  Philox(KernelEmitter &emitter, Buffer seed);
 
   /// For each of `lanes` elements, `step` apart from `first` on: whether u >= p, where u = word /
   /// 2^32.
@@ -29,8 +29,7 @@ private:
   mlir::Value keepsTogether(Index first, unsigned lanes, double p);
 
   KernelEmitter &e;
-  mlir::Value seed[2];
-  int64_t key;
+  mlir::Value seed[2], stream;
 };
 
 } // namespace llmmem

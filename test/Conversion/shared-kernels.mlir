@@ -1,4 +1,5 @@
-// Equal ops call one kernel, whatever passes have noted on them; another attribute or shape is another kernel.
+// Equal ops call one kernel, whatever passes have noted on them; another attribute or shape is another kernel. The number
+// of a random stream is an argument.
 // Nothing allocates.
 //
 // RUN: llmmem-opt --convert-step-to-kernels %s | FileCheck %s
@@ -17,15 +18,18 @@ func.func @step(%x: tensor<6x8xf32>, %s: tensor<2xi32>) -> tensor<48xf32> attrib
   // CHECK: call @kernel_0_gelu(%[[A]], %[[A]])
   %b = llm.gelu %a {llm.offsets = array<i64: 0>, llm.instance = 1 : i64} : tensor<6x8xf32>
   // CHECK: %[[C:.*]] = memref.view %[[ARENA]][%c256][]
-  // CHECK: call @kernel_1_dropout(%[[A]], %[[SEED]], %[[C]])
+  // CHECK: call @kernel_1_dropout(%[[A]], %[[SEED]], %[[C]], %c1_i64)
   %c = llm.dropout %b, %s {p = 0.1 : f64, key = 1 : i64, llm.offsets = array<i64: 256>} : tensor<6x8xf32>, tensor<2xi32>
   // CHECK: %[[D:.*]] = memref.view %[[ARENA]][%c512][]
-  // CHECK-NEXT: call @kernel_2_dropout(%[[C]], %[[SEED]], %[[D]])
+  // CHECK: call @kernel_1_dropout(%[[C]], %[[SEED]], %[[D]], %c2_i64)
   %d = llm.dropout %c, %s {p = 0.1 : f64, key = 2 : i64, llm.offsets = array<i64: 512>} : tensor<6x8xf32>, tensor<2xi32>
+  // CHECK: %[[E:.*]] = memref.view %[[ARENA]][%c768][]
+  // CHECK: call @kernel_2_dropout(%[[D]], %[[SEED]], %[[E]], %{{.*}})
+  %e = llm.dropout %d, %s {p = 0.2 : f64, key = 2 : i64, llm.offsets = array<i64: 768>} : tensor<6x8xf32>, tensor<2xi32>
   // A view is no call, and its bytes are those of what it looks at.
-  // CHECK-NEXT: memref.copy %[[D]], %[[OUT]]
-  %e = llm.reshape %d {llm.offsets = array<i64: 512>} : tensor<6x8xf32> -> tensor<48xf32>
-  return %e : tensor<48xf32>
+  // CHECK-NEXT: memref.copy %[[E]], %[[OUT]]
+  %f = llm.reshape %e {llm.offsets = array<i64: 768>} : tensor<6x8xf32> -> tensor<48xf32>
+  return %f : tensor<48xf32>
 }
 
 // CHECK: func.func private @kernel_0_gelu(%{{.*}}: memref<48xf32>, %{{.*}}: memref<48xf32>)

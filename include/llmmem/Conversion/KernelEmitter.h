@@ -133,6 +133,8 @@ public:
   Buffer operand(unsigned number) const { return operands[number]; }
   Buffer result(unsigned number) const { return results[number]; }
   Buffer workspace() const;
+  /// The number of the random stream that the op draws from, as i64.
+  mlir::Value stream() const;
   /// Equal ops share a kernel, whichever of their operands are one value: so by number, never by
   /// value.
   Buffer operand(mlir::OpOperand &use) const { return operand(use.getOperandNumber()); }

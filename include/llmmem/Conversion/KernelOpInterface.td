@@ -28,6 +28,12 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
         return $_op.emitOpError("has no formula for single elements, so it cannot share a kernel; "
                                 "implement KernelOpInterface::emitElements for it");
       }]>,
+    InterfaceMethod<[{
+        The inherent i64 attribute that numbers the random stream that the op draws from; empty where it draws from
+        none. Ops that differ in it alone share a kernel, which gets the number as an argument
+        (`KernelEmitter::stream`): else twelve layers with dropout would be twelve kernels.
+      }],
+      "::llvm::StringRef", "getStreamAttrName", (ins), "", [{ return ""; }]>,
   ];
 }
 
