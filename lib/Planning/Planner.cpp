@@ -90,6 +90,20 @@ static void adopt(const Plan &placed, Plan &plan) {
   plan.cost = placed.cost;
 }
 
+/// A packing ends as soon as the budget is met. What the plan found may hold less than that, and
+/// its arena need not be larger than what it holds.
+static void tightenArena(const Graph &graph, Plan &plan, const PlanOptions &options) {
+  int64_t live = profile(graph, plan.steps).peak - graph.residentBytes();
+  if (plan.arena <= live)
+    return;
+  Plan other = plan;
+  PackOptions pack = packOptions(graph.problem(), options);
+  pack.capacity.reset();
+  placeSteps(graph.problem(), other, pack);
+  if (other.arena < plan.arena)
+    plan = std::move(other);
+}
+
 static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Frontier &frontier,
                             Plan &plan, const PlanOptions &options) {
   const Problem &problem = graph.problem();
@@ -98,8 +112,10 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Frontier &
     return true;
   }
   std::shared_ptr<const Plan> placed = frontier.at(*problem.budget);
-  if (placed)
+  if (placed) {
     adopt(*placed, plan);
+    tightenArena(graph, plan, options);
+  }
   return placed != nullptr;
 }
 
