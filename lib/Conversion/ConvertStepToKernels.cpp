@@ -44,7 +44,8 @@ namespace {
 /// The kernels of a module, one for each distinct op.
 class Kernels {
 public:
-  explicit Kernels(ModuleOp module) : module(module), symbols(module) {}
+  Kernels(ModuleOp module, KernelOptions options)
+      : module(module), symbols(module), options(options) {}
 
   FailureOr<func::FuncOp> kernelOf(Operation &op, const std::optional<Workspace> &workspace) {
     FunctionType type = kernelType(op, workspace);
@@ -57,7 +58,7 @@ public:
       return failure();
     }
     func::FuncOp kernel = create(op, type);
-    KernelEmitter emitter(&op, &kernel.front());
+    KernelEmitter emitter(&op, &kernel.front(), options);
     if (failed(emission.emitKernel(emitter)))
       return failure();
     func::ReturnOp::create(emitter.builder(), op.getLoc());
@@ -141,6 +142,7 @@ private:
 
   ModuleOp module;
   SymbolTable symbols;
+  KernelOptions options;
   llvm::DenseMap<Attribute, func::FuncOp> kernels;
 };
 
@@ -320,7 +322,7 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     FailureOr<StepPlaces> places = StepPlaces::read(step);
     if (failed(places))
       return signalPassFailure();
-    Kernels kernels(getOperation());
+    Kernels kernels(getOperation(), {.libraryProducts = libraryProducts});
     StepBuilder builder(step, *places, kernels, profile);
     if (failed(builder.build(poison)))
       return signalPassFailure();

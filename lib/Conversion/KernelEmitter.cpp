@@ -26,8 +26,8 @@ static Buffer bufferOf(Value memref) {
   return {memref, type.getNumElements(), type.getElementType()};
 }
 
-KernelEmitter::KernelEmitter(Operation *op, Block *block)
-    : op(op), entry(block), frame(block), nested(OpBuilder::atBlockEnd(block)),
+KernelEmitter::KernelEmitter(Operation *op, Block *block, KernelOptions options)
+    : op(op), entry(block), frame(block), chosen(options), nested(OpBuilder::atBlockEnd(block)),
       wide(wideTypeOf(op)), vectorLanes(wide.isF64() ? 8 : 16) {
   for (unsigned number = 0; number < op->getNumOperands(); ++number)
     operands.push_back(bufferOf(block->getArgument(number)));
@@ -37,8 +37,9 @@ KernelEmitter::KernelEmitter(Operation *op, Block *block)
 
 KernelEmitter::KernelEmitter(Operation *op, KernelEmitter &outer, ArrayRef<Buffer> operands,
                              ArrayRef<Buffer> results)
-    : op(op), entry(outer.entry), frame(outer.frame), nested(outer.nested), operands(operands),
-      results(results), wide(wideTypeOf(op)), vectorLanes(wide.isF64() ? 8 : 16) {}
+    : op(op), entry(outer.entry), frame(outer.frame), chosen(outer.chosen), nested(outer.nested),
+      operands(operands), results(results), wide(wideTypeOf(op)),
+      vectorLanes(wide.isF64() ? 8 : 16) {}
 
 KernelEmitter::KernelEmitter(Operation *op, const OpBuilder &builder, ArrayRef<Buffer> operands,
                              ArrayRef<Buffer> results)

@@ -186,9 +186,9 @@ static Index binary(Index a, Index b) {
 
 Index llmmem::operator+(Index a, Index b) { return binary<arith::AddIOp>(a, b); }
 Index llmmem::operator-(Index a, Index b) { return binary<arith::SubIOp>(a, b); }
-Index llmmem::operator*(Index a, int64_t b) { return binary<arith::MulIOp>(a, a.like(b)); }
-Index llmmem::operator/(Index a, int64_t b) { return binary<arith::DivUIOp>(a, a.like(b)); }
-Index llmmem::operator%(Index a, int64_t b) { return binary<arith::RemUIOp>(a, a.like(b)); }
+Index llmmem::operator*(Index a, Index b) { return binary<arith::MulIOp>(a, b); }
+Index llmmem::operator/(Index a, Index b) { return binary<arith::DivUIOp>(a, b); }
+Index llmmem::operator%(Index a, Index b) { return binary<arith::RemUIOp>(a, b); }
 Index llmmem::minimum(Index a, Index b) { return binary<arith::MinSIOp>(a, b); }
 Index llmmem::maximum(Index a, Index b) { return binary<arith::MaxSIOp>(a, b); }
 

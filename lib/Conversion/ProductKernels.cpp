@@ -1,11 +1,10 @@
-//===- ProductKernels.cpp - Kernels that call the runtime's matrix product -===//
+//===- ProductKernels.cpp - Kernels that are matrix products --------------===//
 
+#include "Gemm.h"
 #include "KernelModels.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -16,80 +15,43 @@ namespace {
 int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape().back(); }
 
 //===----------------------------------------------------------------------===//
-// The call
+// Products
 //===----------------------------------------------------------------------===//
 
-/// A matrix inside a buffer: rows `pitch` elements apart, from element `begin` on.
-struct Matrix {
-  Buffer buffer;
-  int64_t pitch = 0;
-  bool transposed = false;
-  std::optional<Index> begin = std::nullopt;
-};
-
-/// c = scale * sum over t < terms of a_t b_t + initial, where a_t and b_t lie `steps` elements
-/// behind a_0 and b_0. The meaning of each field is that of `llmmem_gemm_*` in lib/Runtime/Gemm.h.
-struct Product {
-  Matrix a, b, initial = {}, c;
-  int64_t rows, columns, inner;
-  double scale = 1.0;
-  int64_t terms = 1, stepA = 0, stepB = 0;
-};
-
-class ProductCall {
-public:
-  ProductCall(Operation *op, KernelEmitter &e) : op(op), builder(e.builder()) {}
-
-  void emit(const Product &p) {
-    SmallVector<Value> arguments;
-    for (const Matrix &factor : {p.a, p.b})
-      arguments.append({pointerTo(factor), integer(factor.pitch), integer(factor.transposed)});
-    arguments.append(
-        {pointerTo(p.initial), integer(p.initial.pitch), pointerTo(p.c), integer(p.c.pitch)});
-    for (int64_t number : {p.rows, p.columns, p.inner, p.terms, p.stepA, p.stepB})
-      arguments.push_back(integer(number));
-    arguments.push_back(
-        arith::ConstantOp::create(builder, op->getLoc(), builder.getF64FloatAttr(p.scale)));
-    func::CallOp::create(builder, op->getLoc(), declare(p.c.buffer.element, arguments), arguments);
-  }
-
-private:
-  Value integer(int64_t value) {
+/// The call of `llmmem_library_gemm` in lib/Runtime/Gemm.h.
+void emitLibraryCall(Operation *op, KernelEmitter &e, const Product &p) {
+  OpBuilder &builder = e.builder();
+  auto integer = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(value));
-  }
+  };
+  SmallVector<Value> arguments;
+  for (const Matrix &factor : {p.a, p.b})
+    arguments.append({addressOf(op, e, factor), integer(factor.pitch), integer(factor.transposed)});
+  arguments.append({addressOf(op, e, p.initial), integer(p.initial.pitch), addressOf(op, e, p.c),
+                    integer(p.c.pitch)});
+  for (int64_t number : {p.rows, p.columns, p.inner, p.terms, p.stepA, p.stepB})
+    arguments.push_back(integer(number));
+  arguments.push_back(
+      arith::ConstantOp::create(builder, op->getLoc(), builder.getF64FloatAttr(p.scale)));
 
-  /// Null for a matrix that is not there.
-  Value pointerTo(const Matrix &matrix) {
-    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    if (!matrix.buffer)
-      return LLVM::ZeroOp::create(builder, op->getLoc(), pointer);
-    Value address =
-        memref::ExtractAlignedPointerAsIndexOp::create(builder, op->getLoc(), matrix.buffer.memref);
-    Index begin{&builder, address};
-    if (matrix.begin)
-      begin = begin + *matrix.begin * (matrix.buffer.element.getIntOrFloatBitWidth() / 8);
-    Value bits =
-        arith::IndexCastOp::create(builder, op->getLoc(), builder.getI64Type(), begin.value);
-    return LLVM::IntToPtrOp::create(builder, op->getLoc(), pointer, bits);
-  }
-
-  func::FuncOp declare(Type element, ValueRange arguments) {
-    std::string name = element.isBF16()  ? "llmmem_gemm_bf16"
-                       : element.isF64() ? "llmmem_gemm_f64"
-                                         : "llmmem_gemm_f32";
-    auto module = op->getParentOfType<ModuleOp>();
-    if (auto known = module.lookupSymbol<func::FuncOp>(name))
-      return known;
+  auto module = op->getParentOfType<ModuleOp>();
+  constexpr StringLiteral name = "llmmem_library_gemm";
+  auto function = module.lookupSymbol<func::FuncOp>(name);
+  if (!function) {
     OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-    auto function = func::FuncOp::create(top, op->getLoc(), name,
-                                         top.getFunctionType(arguments.getTypes(), {}));
+    auto type = top.getFunctionType(ValueRange(arguments).getTypes(), {});
+    function = func::FuncOp::create(top, op->getLoc(), name, type);
     function.setPrivate();
-    return function;
   }
+  func::CallOp::create(builder, op->getLoc(), function, arguments);
+}
 
-  Operation *op;
-  OpBuilder &builder;
-};
+void emit(Operation *op, KernelEmitter &e, const Product &p) {
+  if (e.options().libraryProducts && p.c.buffer.element.isF32())
+    emitLibraryCall(op, e, p);
+  else
+    emitProduct(op, e, p);
+}
 
 //===----------------------------------------------------------------------===//
 // Linear
@@ -99,14 +61,14 @@ struct LinearKernel : KernelModel<LinearKernel, LinearOp> {
   static void emit(LinearOp op, KernelEmitter &e) {
     int64_t in = widthOf(op.getX()), out = widthOf(op.getY());
     bool transposed = op.getLayout() == WeightLayout::OutIn;
-    ProductCall(op, e).emit(
-        {.a = {e.operand(0), in},
-         .b = {e.operand(1), transposed ? in : out, transposed},
-         .initial = {e.operand(op.getBiasMutable()), 0}, // every row is the bias
-         .c = {e.result(0), out},
-         .rows = e.result(0).size / out,
-         .columns = out,
-         .inner = in});
+    ::emit(op, e,
+           {.a = {e.operand(0), in},
+            .b = {e.operand(1), transposed ? in : out, transposed},
+            .initial = {e.operand(op.getBiasMutable()), 0}, // every row is the bias
+            .c = {e.result(0), out},
+            .rows = e.result(0).size / out,
+            .columns = out,
+            .inner = in});
   }
 };
 
@@ -124,7 +86,7 @@ struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeight
                     .columns = columns,
                     .inner = e.operand(0).size / in};
     product.a.transposed = true;
-    ProductCall(op, e).emit(product);
+    ::emit(op, e, product);
   }
 };
 
@@ -155,13 +117,12 @@ struct HeadLayout {
     return {x, seq, false, (b * heads + h) * (seq * seq)};
   }
 
-  /// Calls `body` with the batch, the key/value head, and the number of a query head in its group.
+  /// Calls `body` with the batch, the key/value head, and the query head.
   void forHeads(KernelEmitter &e, int64_t batch,
                 function_ref<void(Index b, Index g, Index h)> body) const {
-    e.forEach(batch, [&](Index b) {
-      e.forEach(kvHeads, [&](Index g) {
-        e.forEach(group(), [&](Index k) { body(b, g, g * group() + k); });
-      });
+    e.forEachParallel(batch * heads, [&](Index turn) {
+      Index h = turn % heads;
+      body(turn / heads, h / group(), h);
     });
   }
 };
@@ -174,13 +135,14 @@ struct AttentionScoresKernel : KernelModel<AttentionScoresKernel, AttentionScore
     layout.forHeads(e, batchOf(op.getQ()), [&](Index b, Index g, Index h) {
       Matrix keys = layout.narrow(e.operand(1), b, g);
       keys.transposed = true;
-      ProductCall(op, e).emit({.a = layout.wide(e.operand(0), b, h),
-                               .b = keys,
-                               .c = layout.scores(e.result(0), b, h),
-                               .rows = layout.seq,
-                               .columns = layout.seq,
-                               .inner = layout.size,
-                               .scale = op.getScale().convertToDouble()});
+      ::emit(op, e,
+             {.a = layout.wide(e.operand(0), b, h),
+              .b = keys,
+              .c = layout.scores(e.result(0), b, h),
+              .rows = layout.seq,
+              .columns = layout.seq,
+              .inner = layout.size,
+              .scale = op.getScale().convertToDouble()});
     });
   }
 };
@@ -189,13 +151,14 @@ struct AttentionValuesKernel : KernelModel<AttentionValuesKernel, AttentionValue
   static void emit(AttentionValuesOp op, KernelEmitter &e) {
     HeadLayout layout(op, op.getOut());
     layout.forHeads(e, batchOf(op.getOut()), [&](Index b, Index g, Index h) {
-      ProductCall(op, e).emit({.a = layout.scores(e.operand(0), b, h),
-                               .b = layout.narrow(e.operand(1), b, g),
-                               .c = layout.wide(e.result(0), b, h),
-                               .rows = layout.seq,
-                               .columns = layout.size,
-                               .inner = layout.seq,
-                               .scale = op.getScale().convertToDouble()});
+      ::emit(op, e,
+             {.a = layout.scores(e.operand(0), b, h),
+              .b = layout.narrow(e.operand(1), b, g),
+              .c = layout.wide(e.result(0), b, h),
+              .rows = layout.seq,
+              .columns = layout.size,
+              .inner = layout.seq,
+              .scale = op.getScale().convertToDouble()});
     });
   }
 };
@@ -204,23 +167,22 @@ struct AttentionValuesTransposedKernel
     : KernelModel<AttentionValuesTransposedKernel, AttentionValuesTransposedOp> {
   static void emit(AttentionValuesTransposedOp op, KernelEmitter &e) {
     HeadLayout layout(op, op.getX());
-    e.forEach(batchOf(op.getX()), [&](Index b) {
-      e.forEach(layout.kvHeads, [&](Index g) {
-        Index first = g * layout.group();
-        Matrix transposed = layout.scores(e.operand(0), b, first);
-        transposed.transposed = true;
-        // The heads of a group are terms of one sum, rounded once.
-        ProductCall(op, e).emit({.a = transposed,
-                                 .b = layout.wide(e.operand(1), b, first),
-                                 .c = layout.narrow(e.result(0), b, g),
-                                 .rows = layout.seq,
-                                 .columns = layout.size,
-                                 .inner = layout.seq,
-                                 .scale = op.getScale().convertToDouble(),
-                                 .terms = layout.group(),
-                                 .stepA = layout.seq * layout.seq,
-                                 .stepB = layout.size});
-      });
+    e.forEachParallel(batchOf(op.getX()) * layout.kvHeads, [&](Index turn) {
+      Index b = turn / layout.kvHeads, g = turn % layout.kvHeads, first = g * layout.group();
+      Matrix transposed = layout.scores(e.operand(0), b, first);
+      transposed.transposed = true;
+      // The heads of a group are terms of one sum, rounded once.
+      ::emit(op, e,
+             {.a = transposed,
+              .b = layout.wide(e.operand(1), b, first),
+              .c = layout.narrow(e.result(0), b, g),
+              .rows = layout.seq,
+              .columns = layout.size,
+              .inner = layout.seq,
+              .scale = op.getScale().convertToDouble(),
+              .terms = layout.group(),
+              .stepA = layout.seq * layout.seq,
+              .stepB = layout.size});
     });
   }
 };

@@ -80,6 +80,7 @@ static FailureOr<OwningOpRef<ModuleOp>> lower(ModuleOp module, const CompiledSte
   conversion.function = options.function;
   conversion.poison = options.poison;
   conversion.profile = options.profile;
+  conversion.libraryProducts = options.libraryProducts;
   manager.addPass(createConvertStepToKernels(conversion));
   if (failed(manager.run(*lowered)))
     return failure();
@@ -100,9 +101,8 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
     symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
                              llvm::JITSymbolFlags::Exported};
   };
-  add("llmmem_gemm_f32", &llmmem_gemm_f32);
-  add("llmmem_gemm_f64", &llmmem_gemm_f64);
-  add("llmmem_gemm_bf16", &llmmem_gemm_bf16);
+  if (const llmmem_gemm_library *library = llmmem_find_gemm_library())
+    add("llmmem_library_gemm", library->gemm);
   add("llmmem_parallel_for", &llmmem_parallel_for);
   add("llmmem_poison", &llmmem_poison);
   add("llmmem_clock", &llmmem_clock);
@@ -137,6 +137,9 @@ static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lo
 
 FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
                                                                const Options &options) {
+  if (options.libraryProducts && !llmmem_find_gemm_library())
+    return module.emitError("cannot call a library for matrix products: none was found when "
+                            "llmmem was built");
   std::unique_ptr<CompiledStep> step(new CompiledStep());
   FailureOr<OwningOpRef<ModuleOp>> lowered = lower(module, options, step->calls);
   if (failed(lowered))

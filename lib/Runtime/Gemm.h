@@ -1,13 +1,7 @@
-/*===- Gemm.h - The matrix products that kernels call ----------------------===*\
+/*===- Gemm.h - Matrix products by a library -------------------------------===*\
 |*
-|*   C = scale * sum over t < terms of op(A + t * step_a) op(B + t * step_b) + initial
-|*
-|* C has `rows` x `columns`, the sums run over `inner`; each matrix is row-major, `*_pitch` elements
-from row to row,
-|* and op transposes where `*_transposed` is not 0. `initial` may be null, may be C itself, and
-repeats one row
-|* (a bias) where its pitch is 0. Sums are made in f32 (f64 for f64) and rounded once, into C.
-|* Equal operands give equal bits at any address, for a given number of threads.
+|* Products are generated code (lib/Conversion/Gemm.h); where a library of products was found when
+|* this was built, steps may call it for f32 instead.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -20,24 +14,25 @@ repeats one row
 extern "C" {
 #endif
 
-void llmmem_gemm_f32(const float *a, int64_t a_pitch, int64_t a_transposed, const float *b,
-                     int64_t b_pitch, int64_t b_transposed, const float *initial,
-                     int64_t initial_pitch, float *c, int64_t c_pitch, int64_t rows,
-                     int64_t columns, int64_t inner, int64_t terms, int64_t step_a, int64_t step_b,
-                     double scale);
+/* C = scale * sum over t < terms of op(A + t * step_a) op(B + t * step_b) + initial
+ *
+ * C has `rows` x `columns`, the sums run over `inner`; each matrix is row-major, `*_pitch` elements
+ * from row to row, and op transposes where `*_transposed` is not 0. `initial` may be null, may be C
+ * itself, and repeats one row (a bias) where its pitch is 0. Equal operands give equal bits on one
+ * machine for one number of threads, no more. */
+typedef void llmmem_gemm(const float *a, int64_t a_pitch, int64_t a_transposed, const float *b,
+                         int64_t b_pitch, int64_t b_transposed, const float *initial,
+                         int64_t initial_pitch, float *c, int64_t c_pitch, int64_t rows,
+                         int64_t columns, int64_t inner, int64_t terms, int64_t step_a,
+                         int64_t step_b, double scale);
 
-void llmmem_gemm_f64(const double *a, int64_t a_pitch, int64_t a_transposed, const double *b,
-                     int64_t b_pitch, int64_t b_transposed, const double *initial,
-                     int64_t initial_pitch, double *c, int64_t c_pitch, int64_t rows,
-                     int64_t columns, int64_t inner, int64_t terms, int64_t step_a, int64_t step_b,
-                     double scale);
+typedef struct {
+  const char *name; /* "oneDNN" */
+  llmmem_gemm *gemm;
+} llmmem_gemm_library;
 
-/* bf16 numbers are the upper halves of f32 numbers. */
-void llmmem_gemm_bf16(const uint16_t *a, int64_t a_pitch, int64_t a_transposed, const uint16_t *b,
-                      int64_t b_pitch, int64_t b_transposed, const uint16_t *initial,
-                      int64_t initial_pitch, uint16_t *c, int64_t c_pitch, int64_t rows,
-                      int64_t columns, int64_t inner, int64_t terms, int64_t step_a, int64_t step_b,
-                      double scale);
+/* Null where there is none. */
+const llmmem_gemm_library *llmmem_find_gemm_library(void);
 
 #ifdef __cplusplus
 }

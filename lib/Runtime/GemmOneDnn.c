@@ -17,7 +17,7 @@ static float load_initial(const float *initial, int64_t initial_pitch, float *c,
   return 1.0f;
 }
 
-void llmmem_gemm_f32(const float *a, int64_t a_pitch, int64_t a_transposed, const float *b,
+static void multiply(const float *a, int64_t a_pitch, int64_t a_transposed, const float *b,
                      int64_t b_pitch, int64_t b_transposed, const float *initial,
                      int64_t initial_pitch, float *c, int64_t c_pitch, int64_t rows,
                      int64_t columns, int64_t inner, int64_t terms, int64_t step_a, int64_t step_b,
@@ -35,4 +35,9 @@ void llmmem_gemm_f32(const float *a, int64_t a_pitch, int64_t a_transposed, cons
     }
     beta = 1.0f;
   }
+}
+
+const llmmem_gemm_library *llmmem_find_gemm_library(void) {
+  static const llmmem_gemm_library library = {"oneDNN", multiply};
+  return &library;
 }

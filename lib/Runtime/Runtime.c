@@ -12,11 +12,3 @@ int64_t llmmem_clock(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
-
-const char *llmmem_gemm_name(void) {
-#ifdef LLMMEM_HAVE_ONEDNN
-  return "oneDNN";
-#else
-  return "built-in";
-#endif
-}

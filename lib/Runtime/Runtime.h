@@ -15,9 +15,6 @@ void llmmem_poison(void *bytes, int64_t count);
 /* Nanoseconds of a clock that only goes forward. */
 int64_t llmmem_clock(void);
 
-/* What multiplies f32 matrices: "oneDNN" or "built-in". */
-const char *llmmem_gemm_name(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -16,7 +16,7 @@ struct RunOptions {
   std::optional<std::string> dataFile, tokensFile;
   LearningRate learningRate;
   std::string loadFile, saveFile, gradientsFile;
-  bool asJson = false, poison = false;
+  bool asJson = false, poison = false, libraryProducts = false;
   double progressSeconds = 5;
   bool profile = false;
   std::string profileJson, trace; // files

@@ -1,7 +1,7 @@
 //===- Train.cpp - The steps of a run, and what they report ----------------===//
 
+#include "../../lib/Runtime/Gemm.h"
 #include "../../lib/Runtime/Parallel.h"
-#include "../../lib/Runtime/Runtime.h"
 #include "Interrupt.h"
 #include "Progress.h"
 #include "RunOptions.h"
@@ -120,6 +120,12 @@ void Training::printStep(const StepReport &report, double seconds) {
   outs().flush();
 }
 
+static std::string nameOfProducts(const RunOptions &options) {
+  if (options.libraryProducts)
+    return llmmem_find_gemm_library()->name + std::string(" for f32, else by generated code");
+  return "generated code";
+}
+
 void Training::printEnd() {
   if (options.asJson)
     return;
@@ -137,7 +143,8 @@ void Training::printEnd() {
     outs() << "process memory measured " << *process
            << " bytes over what it was before, predicted (resident and arena) " << resident + arena
            << "\n";
-  outs() << "matrix products by " << llmmem_gemm_name() << ", threads " << llmmem_threads() << "\n";
+  outs() << "matrix products by " << nameOfProducts(options) << ", threads " << llmmem_threads()
+         << "\n";
 }
 
 Error Training::writeProfile() {

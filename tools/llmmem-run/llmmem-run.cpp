@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../lib/Runtime/Gemm.h"
 #include "../../lib/Runtime/Parallel.h"
 #include "RunOptions.h"
 #include "llmmem/Analysis/PlanVerifier.h"
@@ -74,6 +75,13 @@ static cl::opt<std::string> prompt("prompt", cl::cat(category), cl::value_desc("
 static cl::opt<double>
     temperature("temperature", cl::cat(category), cl::init(1.0),
                 cl::desc("Logits are divided by this; 0 takes the likeliest byte (default 1)"));
+enum class Products { Best, BuiltIn, OneDnn };
+static cl::opt<Products>
+    products("gemm", cl::cat(category), cl::init(Products::Best),
+             cl::desc("What multiplies matrices (default: onednn for f32 where it was found):"),
+             cl::values(clEnumValN(Products::BuiltIn, "builtin",
+                                   "generated code: equal bits for any number of threads"),
+                        clEnumValN(Products::OneDnn, "onednn", "oneDNN for f32")));
 static cl::extrahelp examples(R"(
 EXAMPLES
   llmmem-opt --checkpoint-budget=2GB model.mlir -o step.mlir
@@ -112,6 +120,8 @@ static Error checkOptions() {
     return createStringError("--prompt: expected at least one byte");
   if (!(temperature >= 0) || !std::isfinite(temperature))
     return createStringError("--temperature: expected a number, 0 or more");
+  if (products == Products::OneDnn && !llmmem_find_gemm_library())
+    return createStringError("--gemm=onednn: llmmem was built without oneDNN; there is: builtin");
   return Error::success();
 }
 
@@ -133,6 +143,7 @@ static RunOptions readOptions() {
   options.gradientsFile = gradientsFile;
   options.asJson = asJson;
   options.poison = poison;
+  options.libraryProducts = products != Products::BuiltIn && llmmem_find_gemm_library();
   options.progressSeconds = progressSeconds;
   options.profile = profile;
   options.profileJson = profileJson;
@@ -162,6 +173,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   compileOptions.poison = options.poison;
   compileOptions.profile =
       options.profile || !options.profileJson.empty() || !options.trace.empty();
+  compileOptions.libraryProducts = options.libraryProducts;
   mlir::FailureOr<std::unique_ptr<CompiledStep>> compiled =
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))

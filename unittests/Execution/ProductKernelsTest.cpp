@@ -1,6 +1,5 @@
 //===- ProductKernelsTest.cpp - Matrix products against plain C++ ----------===//
 
-#include "../../lib/Runtime/Gemm.h"
 #include "Check.h"
 
 using namespace llmmem::test;
@@ -99,27 +98,84 @@ TEST_P(ProductKernels, AttentionWrittenOut) {
 
 LLMMEM_ALL_ELEMENT_TYPES(ProductKernels);
 
-/// Shapes beyond one block in every direction, and addresses of every alignment.
-TEST(Gemm, BitsDoNotDependOnAddresses) {
-  constexpr int rows = 131, columns = 203, inner = 301;
-  std::vector<uint16_t> a(rows * inner + 16), b(inner * columns + 16), c(rows * columns + 16),
-      moved(c.size());
-  auto fill = [](std::vector<uint16_t> &x, unsigned shift) {
-    for (size_t i = shift; i < x.size(); ++i)
-      x[i] = static_cast<uint16_t>(0x3F00 + ((i - shift) * 2654435761u >> 24) +
-                                   ((i - shift) % 2 ? 0x8000 : 0));
-  };
-  auto multiply = [&](unsigned shift, std::vector<uint16_t> &to) {
-    fill(a, shift);
-    fill(b, shift);
-    llmmem_gemm_bf16(a.data() + shift, inner, 0, b.data() + shift, columns, 0, nullptr, 0,
-                     to.data() + shift, columns, rows, columns, inner, 1, 0, 0, 1.0);
-  };
-  multiply(0, c);
-  for (unsigned shift : {1, 3, 7}) {
-    multiply(shift, moved);
-    EXPECT_TRUE(std::equal(c.begin(), c.begin() + rows * columns, moved.begin() + shift));
-  }
+//===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+/// One element of the product as its definition says: one chain of fused multiply-adds.
+template <typename Wide>
+double chain(int64_t inner, llvm::function_ref<double(int64_t)> a,
+             llvm::function_ref<double(int64_t)> b) {
+  Wide sum = 0;
+  for (int64_t k = 0; k < inner; ++k)
+    sum = std::fma(static_cast<Wide>(a(k)), static_cast<Wide>(b(k)), sum);
+  return static_cast<double>(sum);
 }
+
+/// Numbers whose products round.
+Numbers roughNumbers(int64_t count, unsigned seed) {
+  Numbers numbers = someNumbers(count, seed);
+  for (double &x : numbers)
+    x = static_cast<double>(static_cast<float>(x / 3.0 + 0.01));
+  return numbers;
+}
+
+struct Shape {
+  int64_t rows, inner, columns;
+};
+
+/// Shapes on both sides of every edge: of tiles, vectors, panels and blocks.
+class ProductBits : public ::testing::TestWithParam<Shape> {
+protected:
+  int64_t m = GetParam().rows, k = GetParam().inner, n = GetParam().columns;
+  Numbers x = roughNumbers(m * k, 1), w = roughNumbers(k * n, 2), dy = roughNumbers(m * n, 3);
+
+  std::string tensor(int64_t rows, int64_t columns, const std::string &type) {
+    return "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "x" + type + ">";
+  }
+
+  /// y = x w, dx = dy w^T, dw = x^T dy.
+  std::vector<Numbers> run(const std::string &type) {
+    std::string X = tensor(m, k, type), W = tensor(k, n, type), Y = tensor(m, n, type);
+    return runStep("func.func @step(%x: " + X + ", %w: " + W + ", %dy: " + Y + ") -> (" + Y + ", " +
+                       X + ", " + W + ") {\n %y = llm.linear %x, %w layout(in_out) : (" + X + ", " +
+                       W + ") -> " + Y + "\n %dx = llm.linear %dy, %w layout(out_in) : (" + Y +
+                       ", " + W + ") -> " + X +
+                       "\n %dw = llm.linear_weight_grad %x, %dy layout(in_out) : (" + X + ", " + Y +
+                       ") -> " + W + "\n return %y, %dx, %dw : " + Y + ", " + X + ", " + W + " }",
+                   {x, w, dy});
+  }
+
+  template <typename Wide>
+  std::vector<Numbers> expected() {
+    std::vector<Numbers> results(3);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        results[0].push_back(chain<Wide>(
+            k, [&](int64_t l) { return x[i * k + l]; }, [&](int64_t l) { return w[l * n + j]; }));
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < k; ++j)
+        results[1].push_back(chain<Wide>(
+            n, [&](int64_t l) { return dy[i * n + l]; }, [&](int64_t l) { return w[j * n + l]; }));
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        results[2].push_back(chain<Wide>(
+            m, [&](int64_t l) { return x[l * k + i]; }, [&](int64_t l) { return dy[l * n + j]; }));
+    return results;
+  }
+};
+
+TEST_P(ProductBits, EachElementIsOneChainInF32) { EXPECT_EQ(run("f32"), expected<float>()); }
+TEST_P(ProductBits, EachElementIsOneChainInF64) { EXPECT_EQ(run("f64"), expected<double>()); }
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ProductBits,
+                         ::testing::Values(Shape{1, 1, 1}, Shape{7, 5, 3}, Shape{8, 16, 48},
+                                           Shape{9, 17, 49}, Shape{129, 193, 241},
+                                           Shape{200, 30, 300}, Shape{40, 500, 60}),
+                         [](const auto &info) {
+                           return std::to_string(info.param.rows) + "x" +
+                                  std::to_string(info.param.inner) + "x" +
+                                  std::to_string(info.param.columns);
+                         });
 
 } // namespace

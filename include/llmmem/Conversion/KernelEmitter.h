@@ -73,11 +73,17 @@ struct Index {
 
 Index operator+(Index a, Index b);
 Index operator-(Index a, Index b);
-Index operator*(Index a, int64_t b);
+Index operator*(Index a, Index b);
 /// Of numbers that are not negative, rounded down.
-Index operator/(Index a, int64_t b);
-Index operator%(Index a, int64_t b);
+Index operator/(Index a, Index b);
+Index operator%(Index a, Index b);
 inline Index operator+(Index a, int64_t b) { return a + a.like(b); }
+inline Index operator-(Index a, int64_t b) { return a - a.like(b); }
+inline Index operator*(Index a, int64_t b) { return a * a.like(b); }
+inline Index operator/(Index a, int64_t b) { return a / a.like(b); }
+inline Index operator%(Index a, int64_t b) { return a % a.like(b); }
+inline Index ceilDiv(Index a, Index b) { return (a + (b - 1)) / b; }
+inline Index roundUp(Index a, int64_t granule) { return (a + (granule - 1)) / granule * granule; }
 Index minimum(Index a, Index b);
 Index maximum(Index a, Index b);
 mlir::Value equal(Index a, Index b);
@@ -105,11 +111,16 @@ struct Buffer {
 /// A row held in registers: whole vectors, then one vector of what is left.
 using Row = llvm::SmallVector<Num>;
 
+struct KernelOptions {
+  /// Products of f32 by the library that the runtime was built with, instead of generated ones.
+  bool libraryProducts = false;
+};
+
 class KernelEmitter {
 public:
   /// Writes at the end of `block`, whose arguments are the operands' buffers, the results', and the
   /// workspace's if the op has one.
-  KernelEmitter(mlir::Operation *op, mlir::Block *block);
+  KernelEmitter(mlir::Operation *op, mlir::Block *block, KernelOptions options = {});
   /// For an op inside the kernel of others: its loops go where `outer` stands, its operands and
   /// results are given.
   KernelEmitter(mlir::Operation *op, KernelEmitter &outer, llvm::ArrayRef<Buffer> operands,
@@ -117,6 +128,8 @@ public:
   /// For elements of such an op: writes where `builder` stands.
   KernelEmitter(mlir::Operation *op, const mlir::OpBuilder &builder,
                 llvm::ArrayRef<Buffer> operands = {}, llvm::ArrayRef<Buffer> results = {});
+
+  const KernelOptions &options() const { return chosen; }
 
   mlir::OpBuilder &builder() { return nested; }
   /// The type that the kernel computes in.
@@ -204,6 +217,7 @@ private:
   mlir::Operation *op;
   /// The kernel's block, and the one that runs on one thread: a parallel loop's, or the kernel's.
   mlir::Block *entry, *frame;
+  KernelOptions chosen;
   mlir::OpBuilder nested;
   llvm::SmallVector<Buffer> operands, results;
   mlir::FloatType wide;

@@ -22,6 +22,8 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
     Option<"poison", "poison", "bool", "false",
            "Fill each range of the arena with 0xFF when its value dies (to catch reads of dead bytes)">,
     Option<"profile", "profile", "bool", "false", "Write the time before and after each call into a last argument">,
+    Option<"libraryProducts", "library-products", "bool", "false",
+           "Call the runtime's library for matrix products of f32 (llmmem_library_gemm) instead of generated code">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",

@@ -48,6 +48,9 @@ public:
     bool poison = false;
     /// Take the time before and after each call.
     bool profile = false;
+    /// Multiply f32 matrices by the library that llmmem was built with (oneDNN), which must be
+    /// there, instead of generated code.
+    bool libraryProducts = false;
   };
 
   /// Compiles a function of a planned module, which stays as it is (and must outlive this object).

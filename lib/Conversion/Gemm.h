@@ -1,0 +1,45 @@
+//===- Gemm.h - Matrix products as generated code ---------------------------===//
+//
+//   C = scale * sum over t < terms of op(A_t) op(B_t) + initial
+//
+// Every element of C is one chain of fused multiply-adds in f32 (f64 for f64), over `inner` from 0
+// up and then over the terms, beginning with 0, and is rounded once where it is stored. Neither the
+// sizes of blocks nor threads nor the machine take part in that, so they change no bit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CONVERSION_GEMM_H
+#define LLMMEM_LIB_CONVERSION_GEMM_H
+
+#include "llmmem/Conversion/KernelEmitter.h"
+#include <optional>
+
+namespace llmmem {
+
+/// A matrix inside a buffer, from element `begin` on: row-major, rows `pitch` elements apart.
+struct Matrix {
+  Buffer buffer;
+  int64_t pitch = 0;
+  bool transposed = false;
+  std::optional<Index> begin = std::nullopt;
+};
+
+/// A_t and B_t lie t * `stepA` and t * `stepB` elements behind A and B. `initial` may be left out,
+/// may be C itself, and repeats one row (a bias) where its pitch is 0.
+struct Product {
+  Matrix a, b, initial = {}, c;
+  int64_t rows, columns, inner;
+  double scale = 1.0;
+  int64_t terms = 1, stepA = 0, stepB = 0;
+};
+
+/// Writes the product into the kernel of `op`, as calls of functions of the module that all
+/// products of one type share.
+void emitProduct(mlir::Operation *op, KernelEmitter &e, const Product &product);
+
+/// The address of a matrix's first element; null for one that is not there.
+mlir::Value addressOf(mlir::Operation *op, KernelEmitter &e, const Matrix &matrix);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CONVERSION_GEMM_H
