@@ -16,6 +16,7 @@
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include <chrono>
 
 using namespace mlir;
 using namespace llmmem;
@@ -140,10 +141,13 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   if (options.libraryProducts && !llmmem_find_gemm_library())
     return module.emitError("cannot call a library for matrix products: none was found when "
                             "llmmem was built");
+  auto begin = std::chrono::steady_clock::now();
   std::unique_ptr<CompiledStep> step(new CompiledStep());
   FailureOr<OwningOpRef<ModuleOp>> lowered = lower(module, options, step->calls);
   if (failed(lowered))
     return failure();
+  for (auto function : (*lowered)->getOps<LLVM::LLVMFuncOp>())
+    step->functions += !function.isExternal();
   step->describe(module.lookupSymbol<func::FuncOp>(options.function));
   llvm::Expected<std::unique_ptr<ExecutionEngine>> engine = createEngine(**lowered);
   if (!engine)
@@ -154,6 +158,7 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   if (!entry)
     return module.emitError("cannot be compiled: ") << llvm::toString(entry.takeError());
   step->entry = *entry;
+  step->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return step;
 }
 
@@ -161,20 +166,7 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
 // Running
 //===----------------------------------------------------------------------===//
 
-void CompiledStep::run(StepMemory &memory) const {
-  SmallVector<void *> addresses = {memory.arenaMemory.base()};
-  for (const StepMemory::Bytes &argument : memory.arguments)
-    addresses.push_back(argument.get());
-  for (const StepMemory::Bytes &result : memory.ownResults)
-    addresses.push_back(result.get());
-  if (!calls.empty())
-    addresses.push_back(memory.times.data());
-  // The packed entry takes the place of each parameter, and a parameter is an address.
-  SmallVector<void *> packed;
-  for (void *&address : addresses)
-    packed.push_back(&address);
-  entry(packed.data());
-}
+void CompiledStep::run(StepMemory &memory) const { entry(memory.packed.data()); }
 
 StepMemory::Bytes StepMemory::allocateZeroed(int64_t bytes) {
   size_t size = llvm::alignTo(std::max<int64_t>(bytes, 1), 256);
@@ -209,5 +201,15 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
     return arena.takeError();
   memory.arenaMemory = std::move(*arena);
   memory.times.resize(2 * step.profiledCalls().size());
+  memory.addresses = {memory.arenaMemory.base()};
+  for (const Bytes &argument : memory.arguments)
+    memory.addresses.push_back(argument.get());
+  for (const Bytes &result : memory.ownResults)
+    memory.addresses.push_back(result.get());
+  if (!memory.times.empty())
+    memory.addresses.push_back(memory.times.data());
+  // The packed entry takes the place of each parameter, and a parameter is an address.
+  for (void *&address : memory.addresses)
+    memory.packed.push_back(&address);
   return std::move(memory);
 }

@@ -1,19 +1,33 @@
 /*===- GemmOneDnn.c - Matrix products of f32 by oneDNN ---------------------===*/
 
 #include "Gemm.h"
+#include "Parallel.h"
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef struct {
+  const float *from;
+  float *to;
+  int64_t from_pitch, to_pitch, columns;
+} Copy;
+
+static void copy_rows(void *context, int64_t begin, int64_t end) {
+  const Copy *copy = context;
+  for (int64_t i = begin; i < end; ++i)
+    memcpy(copy->to + i * copy->to_pitch, copy->from + i * copy->from_pitch,
+           (size_t)copy->columns * sizeof(float));
+}
 
 /* C begins as `initial`, and every product is added to it. */
 static float load_initial(const float *initial, int64_t initial_pitch, float *c, int64_t c_pitch,
                           int64_t rows, int64_t columns) {
   if (!initial)
     return 0.0f;
+  Copy copy = {initial, c, initial_pitch, c_pitch, columns};
   if (initial != c)
-    for (int64_t i = 0; i < rows; ++i)
-      memcpy(c + i * c_pitch, initial + i * initial_pitch, (size_t)columns * sizeof(float));
+    llmmem_parallel_for(rows, copy_rows, &copy);
   return 1.0f;
 }
 

@@ -14,6 +14,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 #include <cmath>
@@ -178,6 +179,8 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))
     return 1;
+  errs() << format("llmmem-run: compiled %u functions in %.1f s\n", (*compiled)->numFunctions(),
+                   (*compiled)->compileSeconds());
   Expected<StepRoles> roles = StepRoles::find(function);
   if (!roles)
     return fail(toString(roles.takeError()));

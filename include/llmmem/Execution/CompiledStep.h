@@ -66,8 +66,11 @@ public:
   int64_t arenaBytes() const { return arena; }
   /// What a profile times, in order; empty without one.
   llvm::ArrayRef<KernelCall> profiledCalls() const { return calls; }
+  /// Functions that were compiled (equal ops share theirs), and the seconds that it took.
+  unsigned numFunctions() const { return functions; }
+  double compileSeconds() const { return seconds; }
 
-  /// Runs the step once. Everything it touches is in `memory`.
+  /// Runs the step once. Everything it touches is in `memory`; nothing is allocated.
   void run(StepMemory &memory) const;
 
 private:
@@ -78,6 +81,8 @@ private:
   llvm::SmallVector<StepResult> resultInfo;
   std::vector<KernelCall> calls;
   int64_t arena = 0;
+  unsigned functions = 0;
+  double seconds = 0.0;
   std::unique_ptr<mlir::ExecutionEngine> engine;
   void (*entry)(void **) = nullptr;
 };
@@ -107,6 +112,8 @@ private:
 
   llvm::SmallVector<Bytes> arguments, ownResults;
   llvm::SmallVector<void *> results;
+  /// What the step is called with: the places of addresses, as the packed entry wants them.
+  std::vector<void *> addresses, packed;
   ArenaMemory arenaMemory;
   std::vector<int64_t> times;
   int64_t resident = 0;
