@@ -20,7 +20,7 @@
 namespace llmmem::gemm {
 
 /// Sizes for one type of sums. A tile's 24 vectors of sums, 3 of B and one of A fill the 32
-/// registers of AVX-512; a strip of B (36 KiB) fits in its first cache, all panels (344 KiB) in its
+/// registers of AVX-512; a strip of B (36 KiB) fits in its first cache, all panels (396 KiB) in its
 /// second, and on the stack of a thread.
 struct Sizes {
   explicit Sizes(mlir::FloatType wide) : lanes(wide.isF64() ? 8 : 16), depth(12 * lanes) {}
