@@ -10,6 +10,7 @@
 // CHECK: llvm.call @kernel_0_embedding_grad(
 // CHECK: llvm.call @kernel_1_linear(
 // CHECK: llvm.func {{.*}}@kernel_0_embedding_grad({{.*}} {
+// CHECK: llvm.mlir.constant(24 : index)
 // CHECK: %[[ROW:.*]] = llvm.mlir.constant(24 : index)
 // CHECK: llvm.alloca %[[ROW]] x f32
 // CHECK: llvm.func {{.*}}@gemm_bf16_block_nn({{.*}} {

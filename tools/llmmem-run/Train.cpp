@@ -143,7 +143,9 @@ void Training::printEnd() {
     outs() << "process memory measured " << *process
            << " bytes over what it was before, predicted (resident and arena) " << resident + arena
            << "\n";
-  outs() << "matrix products by " << nameOfProducts(options) << ", threads " << llmmem_threads()
+  outs() << "compiled " << step.compiled->numFunctions() << " functions in "
+         << format("%.1f", step.compiled->compileSeconds()) << " s\n"
+         << "matrix products by " << nameOfProducts(options) << ", threads " << llmmem_threads()
          << "\n";
 }
 

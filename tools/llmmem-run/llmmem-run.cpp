@@ -179,8 +179,6 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))
     return 1;
-  errs() << format("llmmem-run: compiled %u functions in %.1f s\n", (*compiled)->numFunctions(),
-                   (*compiled)->compileSeconds());
   Expected<StepRoles> roles = StepRoles::find(function);
   if (!roles)
     return fail(toString(roles.takeError()));
