@@ -83,13 +83,16 @@ FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   if (cost.flops < 0 || cost.bytesMoved < 0 || cost.workspace < 0)
     return op->emitError(
         "costs more than 2^63 FLOPs or bytes; make the batch, the sequence or the model smaller");
-  Type element;
+  Type element; // of the work: a scalar, as a loss, says nothing of it
   for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
-    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !element)
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0 && !element)
       element = tensor.getElementType();
   // A view costs nothing, not even a launch.
   if (cost.flops != 0 || cost.bytesMoved != 0)
-    cost.ns = device.time(cost.flops, cost.bytesMoved, element, kernelKind(op));
+    for (KernelCost kernel : interface.getKernelCosts()) {
+      int64_t ns = device.time(kernel.flops, kernel.bytesMoved, element, kernelKind(op));
+      cost.ns = ns > INT64_MAX - cost.ns ? INT64_MAX : cost.ns + ns;
+    }
   return cost;
 }
 

@@ -31,6 +31,7 @@ def LlmDialect : Dialect {
     | `llm.block` | op | the transformer layer it belongs to |
     | `llm.core_attention` | op | lies between the scores and the product with the values |
     | `llm.cost`, `llm.bytes` | op | modelled cost of a run, bytes of each result |
+    | `llm.chunk` | op | rows at a time, decided and not yet set (`ChunkedOpInterface`) |
     | `llm.decision` | op | for each result: `keep`, `recompute`, or `unsaved` |
     | `llm.id` | op | its number, where it has clones |
     | `llm.clone_of`, `llm.instance` | op | the number of the op that it runs again, and which run this is; keeps CSE from merging clones |
@@ -58,6 +59,7 @@ def LlmDialect : Dialect {
     static constexpr llvm::StringLiteral kPolicy = "llm.policy";
     static constexpr llvm::StringLiteral kDevice = "llm.device";
     static constexpr llvm::StringLiteral kDecision = "llm.decision";   // keep | recompute, on saved values' ops
+    static constexpr llvm::StringLiteral kChunk = "llm.chunk";         // the chunk that the plan chose
     static constexpr llvm::StringLiteral kSchedule = "llm.schedule";   // op positions in execution order
     static constexpr llvm::StringLiteral kPlacement = "llm.placement"; // the schedule's offsets, consumed by plan-arena
     static constexpr llvm::StringLiteral kCertificate = "llm.certificate";

@@ -6,6 +6,7 @@
 include "llmmem/Dialect/LlmAttributes.td"
 include "llmmem/Interfaces/AccumulatingOpInterface.td"
 include "llmmem/Interfaces/BufferOpInterface.td"
+include "llmmem/Interfaces/ChunkedOpInterface.td"
 include "llmmem/Interfaces/CostOpInterface.td"
 include "llmmem/Interfaces/DifferentiableOpInterface.td"
 include "llmmem/Interfaces/GroupableOpInterface.td"

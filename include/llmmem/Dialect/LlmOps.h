@@ -4,8 +4,10 @@
 #define LLMMEM_DIALECT_LLMOPS_H
 
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LossHeadWorkspace.h"
 #include "llmmem/Interfaces/AccumulatingOpInterface.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/DifferentiableOpInterface.h"
 #include "llmmem/Interfaces/GroupableOpInterface.h"

@@ -12,6 +12,12 @@ namespace llmmem {
 /// Example: tensor<8x1024x768xbf16> has 12,582,912.
 int64_t bytesOfType(mlir::Type type);
 
+/// What one launch of a kernel does.
+struct KernelCost {
+  int64_t flops = 0;
+  int64_t bytesMoved = 0;
+};
+
 /// Every operand and every result once. The default traffic of an op.
 int64_t sumOfOperandAndResultBytes(mlir::Operation *op);
 

@@ -19,6 +19,10 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
       "int64_t", "getBytesMoved", (ins), "", [{
         return ::llmmem::sumOfOperandAndResultBytes($_op);
       }]>,
+    InterfaceMethod<"The kernels that one run launches one after another: their times add up, their sums are the above.",
+      "::llvm::SmallVector<::llmmem::KernelCost>", "getKernelCosts", (ins), "", [{
+        return {::llmmem::KernelCost{$_op.getFlops(), $_op.getBytesMoved()}};
+      }]>,
     InterfaceMethod<"Scratch bytes held only while the op runs.",
       "int64_t", "getWorkspaceBytes", (ins), "", [{ return 0; }]>,
   ];

@@ -51,6 +51,38 @@ def GroupKernels : Pass<"group-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
+def GroupLossHead : Pass<"group-loss-head", "::mlir::ModuleOp"> {
+  let summary = "Makes a last projection, its loss and their gradients one op that works in chunks of tokens";
+  let description = [{
+    Logits are the largest tensor of a step with a small model, and all that is read of them is a loss and two
+    gradients; see `include/llmmem/Transforms/GroupLossHead.h` for what is grouped.
+
+    *Requires*: a differentiated step. *Ensures*: where the pattern is, one `llm.loss_head` that works on all tokens at
+    once; the plan chooses fewer. Where logits are read by others, or the loss is scaled, all stays as it is.
+
+    ```mlir
+    %logits = llm.linear %x, %w layout(out_in) : (tensor<16x8xf32>, tensor<32x8xf32>) -> tensor<16x32xf32>
+    %loss, %lse = llm.cross_entropy %logits, %t : (tensor<16x32xf32>, tensor<16xi32>) -> (tensor<f32>, tensor<16xf32>)
+    %one = llm.fill {value = 1.0 : f64} : tensor<f32>
+    %dlogits = llm.cross_entropy_grad %logits, %lse, %t, %one
+       : (tensor<16x32xf32>, tensor<16xf32>, tensor<16xi32>, tensor<f32>) -> tensor<16x32xf32>
+    %dw = llm.linear_weight_grad %x, %dlogits layout(out_in) : (tensor<16x8xf32>, tensor<16x32xf32>) -> tensor<32x8xf32>
+    %dx = llm.linear %dlogits, %w layout(in_out) : (tensor<16x32xf32>, tensor<32x8xf32>) -> tensor<16x8xf32>
+    // becomes
+    %loss, %dx, %dw = llm.loss_head %x, %w, %t layout(out_in) {chunk = 16 : i64}
+       : (tensor<16x8xf32>, tensor<32x8xf32>, tensor<16xi32>) -> (tensor<f32>, tensor<16x8xf32>, tensor<32x8xf32>)
+    ```
+  }];
+  let options = [
+    Option<"granule", "granule", "int64_t", "512", "Tokens whose sums are made in one piece, whatever the chunk">,
+  ];
+  let statistics = [
+    Statistic<"numGrouped", "loss heads", "Losses that are one op with their projection and gradients">,
+    Statistic<"numLeft", "losses left", "Losses that stay several ops">,
+  ];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
 def AnnotateMemory : Pass<"annotate-memory", "::mlir::ModuleOp"> {
   let summary = "Writes bytes, costs, phases and blocks onto the ops of the step";
   let description = [{

@@ -1,0 +1,48 @@
+//===- LlmLossOps.td - The loss head in one op -----------------*- tablegen -*-===//
+
+#ifndef LLMMEM_DIALECT_LLMLOSSOPS
+#define LLMMEM_DIALECT_LLMLOSSOPS
+
+include "llmmem/Dialect/LlmOpBase.td"
+
+def Llm_LossHeadOp : Llm_Op<"loss_head", [
+    DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getKernelCosts", "getWorkspaceBytes"]>,
+    BuffersInPlace, DeclareOpInterfaceMethods<ChunkedOpInterface>, AllTypesMatch<["x", "dx"]>,
+    AllTypesMatch<["weight", "dw"]>]> {
+  let summary = "The loss of a last projection and its gradients, some tokens at a time: logits never exist whole.";
+  let description = [{
+    With logits = linear(x, weight): loss = mean over the targets that are not `ignore_index` of lse - logits[target],
+    dx and dw its gradients, dw added to `into`. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with a
+    dloss of 1, llm.linear_weight_grad and the linear of the other layout. Logits and their gradient are rounded to
+    x's element type, as those ops round them.
+
+    Tokens go through in chunks of `chunk`, whose logits are the workspace. Products and the sum of dw are made granule
+    by granule (`granule` tokens) in order, whatever the chunk, and a chunk is whole granules, so equal operands give
+    equal bits for every chunk. The sum of dw is f32 beside bf16: its upper halves stand in dw, its lower ones in the
+    workspace, until it is rounded at the end.
+
+    ```mlir
+    %loss, %dx, %dw = llm.loss_head %x, %w, %targets into(%acc) layout(out_in) {chunk = 1024 : i64}
+       : (tensor<8x1024x768xbf16>, tensor<50257x768xbf16>, tensor<8x1024xi32>, tensor<50257x768xbf16>)
+      -> (tensor<f32>, tensor<8x1024x768xbf16>, tensor<50257x768xbf16>)
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_Ids:$targets, Optional<Llm_Tensor>:$into,
+    Llm_WeightLayout:$layout, I64Attr:$chunk, DefaultValuedAttr<I64Attr, "512">:$granule,
+    DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs Llm_Scalar:$loss, Llm_Tensor:$dx, Llm_Tensor:$dw);
+  let assemblyFormat = [{
+    $x `,` $weight `,` $targets (`into` `(` $into^ `)`)? `layout` `(` $layout `)` attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getWidth();
+    int64_t getVocabulary();
+    /// Whether the sum of dw takes more than one granule and is wider than dw.
+    bool splitsSum();
+    ::llmmem::llm::LossHeadWorkspace getWorkspace();
+  }];
+}
+
+#endif // LLMMEM_DIALECT_LLMLOSSOPS

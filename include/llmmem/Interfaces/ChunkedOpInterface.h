@@ -1,0 +1,10 @@
+//===- ChunkedOpInterface.h ------------------------------------------------===//
+
+#ifndef LLMMEM_INTERFACES_CHUNKEDOPINTERFACE_H
+#define LLMMEM_INTERFACES_CHUNKEDOPINTERFACE_H
+
+#include "mlir/IR/OpDefinition.h"
+
+#include "llmmem/Interfaces/ChunkedOpInterface.h.inc"
+
+#endif // LLMMEM_INTERFACES_CHUNKEDOPINTERFACE_H

@@ -1,0 +1,34 @@
+//===- GroupLossHead.h - The loss and its gradients as one op --------------===//
+//
+// What differentiation makes of a last projection and its loss becomes one `llm.loss_head`, whose
+// logits are a workspace of as many tokens as the plan chooses.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_TRANSFORMS_GROUPLOSSHEAD_H
+#define LLMMEM_TRANSFORMS_GROUPLOSSHEAD_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace llmmem {
+
+struct LossHeads {
+  unsigned grouped = 0;
+  unsigned left = 0; // losses that stay several ops, for want of the pattern
+};
+
+/// Groups in `step` every
+///
+///   %logits = llm.linear %x, %w                      without a bias
+///   %loss, %lse = llm.cross_entropy %logits, %targets
+///   %dlogits = llm.cross_entropy_grad %logits, %lse, %targets, %one
+///   %dw = llm.linear_weight_grad %x, %dlogits [into(%acc)]
+///   %dx = llm.linear %dlogits, %w                    the other layout
+///
+/// where %one is an llm.fill of 1 and nobody else reads %logits, %lse or %dlogits. Sums are made in
+/// granules of `granule` tokens. The new op works on all tokens at once until a plan says else.
+LossHeads groupLossHeads(mlir::func::FuncOp step, int64_t granule);
+
+} // namespace llmmem
+
+#endif // LLMMEM_TRANSFORMS_GROUPLOSSHEAD_H

@@ -1,0 +1,5 @@
+//===- ChunkedOpInterface.cpp ----------------------------------------------===//
+
+#include "llmmem/Interfaces/ChunkedOpInterface.h"
+
+#include "llmmem/Interfaces/ChunkedOpInterface.cpp.inc"
