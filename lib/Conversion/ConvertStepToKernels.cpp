@@ -119,10 +119,8 @@ private:
       types.push_back(flatType(type));
     auto cost = dyn_cast<CostOpInterface>(op);
     int64_t bytes = cost ? cost.getWorkspaceBytes() : 0;
-    if (workspace && bytes > 0) {
-      Type wide = KernelEmitter::wideTypeOf(&op);
-      types.push_back(MemRefType::get({bytes / (wide.getIntOrFloatBitWidth() / 8)}, wide));
-    }
+    if (workspace && bytes > 0)
+      types.push_back(MemRefType::get({bytes}, IntegerType::get(op.getContext(), 8)));
     types.append(drawingOps(&op).size(), IntegerType::get(op.getContext(), 64));
     return FunctionType::get(op.getContext(), types, {});
   }

@@ -1,10 +1,11 @@
-//===- Gemm.h - Matrix products as generated code ---------------------------===//
+//===- Gemm.h - Matrix products of kernels ----------------------------------===//
 //
 //   C = scale * sum over t < terms of op(A_t) op(B_t) + initial
 //
-// Every element of C is one chain of fused multiply-adds in f32 (f64 for f64), over `inner` from 0
-// up and then over the terms, beginning with 0, and is rounded once where it is stored. Neither the
-// sizes of blocks nor threads nor the machine take part in that, so they change no bit.
+// In generated code every element of C is one chain of fused multiply-adds in f32 (f64 for f64),
+// over `inner` from 0 up and then over the terms, beginning with 0, and is rounded once where it is
+// stored. Neither the sizes of blocks nor threads nor the machine take part in that, so they change
+// no bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,9 +34,12 @@ struct Product {
   int64_t terms = 1, stepA = 0, stepB = 0;
 };
 
-/// Writes the product into the kernel of `op`, as calls of functions of the module that all
-/// products of one type share.
+/// Writes the product into the kernel of `op`: a call of the library where it multiplies and the
+/// options ask for it (f32), else generated code.
 void emitProduct(mlir::Operation *op, KernelEmitter &e, const Product &product);
+
+/// As generated code: calls of functions of the module that all products of one type share.
+void emitGeneratedProduct(mlir::Operation *op, KernelEmitter &e, const Product &product);
 
 /// The address of a matrix's first element; null for one that is not there.
 mlir::Value addressOf(mlir::Operation *op, KernelEmitter &e, const Matrix &matrix);

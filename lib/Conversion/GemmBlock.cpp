@@ -137,7 +137,7 @@ static int64_t partOf(int64_t total, int64_t limit, int64_t granule) {
   return llvm::alignTo(llvm::divideCeil(total, llvm::divideCeil(total, limit)), granule);
 }
 
-void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
+void llmmem::emitGeneratedProduct(Operation *op, KernelEmitter &e, const Product &p) {
   Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element);
   const Sizes &sizes = functions.sizes;
   func::FuncOp block =

@@ -55,8 +55,18 @@ Buffer Buffer::of(Type tensor, const BufferAccess &access) {
   return {Value(), type.getNumElements(), type.getElementType(), &access};
 }
 
-Buffer KernelEmitter::workspace() const {
-  return bufferOf(entry->getArgument(op->getNumOperands() + op->getNumResults()));
+Buffer KernelEmitter::workspace() {
+  Value bytes = entry->getArgument(op->getNumOperands() + op->getNumResults());
+  int64_t width = wide.getIntOrFloatBitWidth() / 8;
+  return workspace(0, cast<MemRefType>(bytes.getType()).getNumElements() / width, wide);
+}
+
+Buffer KernelEmitter::workspace(int64_t begin, int64_t size, Type element) {
+  OpBuilder start = OpBuilder::atBlockBegin(entry);
+  Value bytes = entry->getArgument(op->getNumOperands() + op->getNumResults());
+  Value shift = arith::ConstantIndexOp::create(start, op->getLoc(), begin);
+  return bufferOf(memref::ViewOp::create(start, op->getLoc(), MemRefType::get({size}, element),
+                                         bytes, shift, ValueRange()));
 }
 
 Value KernelEmitter::stream() const {

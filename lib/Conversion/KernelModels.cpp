@@ -20,6 +20,7 @@ void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
     attachAttentionKernels(context);
     attachElementKernels(context);
     attachGroupKernels(context);
+    attachLossKernels(context);
     attachProductKernels(context);
     attachRopeKernels(context);
     attachRowKernels(context);

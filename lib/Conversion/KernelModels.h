@@ -55,6 +55,8 @@ void attachKernels(mlir::MLIRContext *context) {
 void attachAttentionKernels(mlir::MLIRContext *context);
 void attachElementKernels(mlir::MLIRContext *context);
 void attachGroupKernels(mlir::MLIRContext *context);
+void attachLossHeadKernel(mlir::MLIRContext *context);
+void attachLossKernels(mlir::MLIRContext *context);
 void attachProductKernels(mlir::MLIRContext *context);
 void attachRopeKernels(mlir::MLIRContext *context);
 void attachRowKernels(mlir::MLIRContext *context);

@@ -46,12 +46,16 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Product &p) {
   func::CallOp::create(builder, op->getLoc(), function, arguments);
 }
 
-void emit(Operation *op, KernelEmitter &e, const Product &p) {
+} // namespace
+
+void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
   if (e.options().libraryProducts && p.c.buffer.element.isF32())
     emitLibraryCall(op, e, p);
   else
-    emitProduct(op, e, p);
+    emitGeneratedProduct(op, e, p);
 }
+
+namespace {
 
 //===----------------------------------------------------------------------===//
 // Linear
@@ -61,14 +65,14 @@ struct LinearKernel : KernelModel<LinearKernel, LinearOp> {
   static void emit(LinearOp op, KernelEmitter &e) {
     int64_t in = widthOf(op.getX()), out = widthOf(op.getY());
     bool transposed = op.getLayout() == WeightLayout::OutIn;
-    ::emit(op, e,
-           {.a = {e.operand(0), in},
-            .b = {e.operand(1), transposed ? in : out, transposed},
-            .initial = {e.operand(op.getBiasMutable()), 0}, // every row is the bias
-            .c = {e.result(0), out},
-            .rows = e.result(0).size / out,
-            .columns = out,
-            .inner = in});
+    emitProduct(op, e,
+                {.a = {e.operand(0), in},
+                 .b = {e.operand(1), transposed ? in : out, transposed},
+                 .initial = {e.operand(op.getBiasMutable()), 0}, // every row is the bias
+                 .c = {e.result(0), out},
+                 .rows = e.result(0).size / out,
+                 .columns = out,
+                 .inner = in});
   }
 };
 
@@ -86,7 +90,7 @@ struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeight
                     .columns = columns,
                     .inner = e.operand(0).size / in};
     product.a.transposed = true;
-    ::emit(op, e, product);
+    emitProduct(op, e, product);
   }
 };
 
@@ -135,14 +139,14 @@ struct AttentionScoresKernel : KernelModel<AttentionScoresKernel, AttentionScore
     layout.forHeads(e, batchOf(op.getQ()), [&](Index b, Index g, Index h) {
       Matrix keys = layout.narrow(e.operand(1), b, g);
       keys.transposed = true;
-      ::emit(op, e,
-             {.a = layout.wide(e.operand(0), b, h),
-              .b = keys,
-              .c = layout.scores(e.result(0), b, h),
-              .rows = layout.seq,
-              .columns = layout.seq,
-              .inner = layout.size,
-              .scale = op.getScale().convertToDouble()});
+      emitProduct(op, e,
+                  {.a = layout.wide(e.operand(0), b, h),
+                   .b = keys,
+                   .c = layout.scores(e.result(0), b, h),
+                   .rows = layout.seq,
+                   .columns = layout.seq,
+                   .inner = layout.size,
+                   .scale = op.getScale().convertToDouble()});
     });
   }
 };
@@ -151,14 +155,14 @@ struct AttentionValuesKernel : KernelModel<AttentionValuesKernel, AttentionValue
   static void emit(AttentionValuesOp op, KernelEmitter &e) {
     HeadLayout layout(op, op.getOut());
     layout.forHeads(e, batchOf(op.getOut()), [&](Index b, Index g, Index h) {
-      ::emit(op, e,
-             {.a = layout.scores(e.operand(0), b, h),
-              .b = layout.narrow(e.operand(1), b, g),
-              .c = layout.wide(e.result(0), b, h),
-              .rows = layout.seq,
-              .columns = layout.size,
-              .inner = layout.seq,
-              .scale = op.getScale().convertToDouble()});
+      emitProduct(op, e,
+                  {.a = layout.scores(e.operand(0), b, h),
+                   .b = layout.narrow(e.operand(1), b, g),
+                   .c = layout.wide(e.result(0), b, h),
+                   .rows = layout.seq,
+                   .columns = layout.size,
+                   .inner = layout.seq,
+                   .scale = op.getScale().convertToDouble()});
     });
   }
 };
@@ -172,17 +176,17 @@ struct AttentionValuesTransposedKernel
       Matrix transposed = layout.scores(e.operand(0), b, first);
       transposed.transposed = true;
       // The heads of a group are terms of one sum, rounded once.
-      ::emit(op, e,
-             {.a = transposed,
-              .b = layout.wide(e.operand(1), b, first),
-              .c = layout.narrow(e.result(0), b, g),
-              .rows = layout.seq,
-              .columns = layout.size,
-              .inner = layout.seq,
-              .scale = op.getScale().convertToDouble(),
-              .terms = layout.group(),
-              .stepA = layout.seq * layout.seq,
-              .stepB = layout.size});
+      emitProduct(op, e,
+                  {.a = transposed,
+                   .b = layout.wide(e.operand(1), b, first),
+                   .c = layout.narrow(e.result(0), b, g),
+                   .rows = layout.seq,
+                   .columns = layout.size,
+                   .inner = layout.seq,
+                   .scale = op.getScale().convertToDouble(),
+                   .terms = layout.group(),
+                   .stepA = layout.seq * layout.seq,
+                   .stepB = layout.size});
     });
   }
 };

@@ -1,4 +1,4 @@
-//===- RowKernels.cpp - Norms, softmax, loss: kernels that go row by row ---===//
+//===- RowKernels.cpp - Norms, softmax: kernels that go row by row ---===//
 //
 // A row is read whole (for its sums) before its first element is written, so results may take over
 // operands.
@@ -190,7 +190,7 @@ struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
 };
 
 //===----------------------------------------------------------------------===//
-// Softmax and the loss
+// Softmax
 //===----------------------------------------------------------------------===//
 
 struct SoftmaxKernel : KernelModel<SoftmaxKernel, SoftmaxOp> {
@@ -228,73 +228,10 @@ struct SoftmaxGradKernel : KernelModel<SoftmaxGradKernel, SoftmaxGradOp> {
   }
 };
 
-/// 1 where the target at `row` counts, 0 where it is ignored.
-Num counts(KernelEmitter &e, Buffer targets, Index row, int64_t ignored) {
-  return select(equal(e.loadIndex(targets, row), e.index(ignored)), e.number(0.0), e.number(1.0));
-}
-
-/// A target outside the vocabulary is clamped into it, as an embedding's id is; an ignored one
-/// reads element 0.
-Index clamped(KernelEmitter &e, Index id, int64_t vocabulary) {
-  return minimum(maximum(id, e.index(0)), e.index(vocabulary - 1));
-}
-
-struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
-  static void emit(CrossEntropyOp op, KernelEmitter &e) {
-    int64_t width = widthOf(op.getLogits()), ignored = op.getIgnoreIndex();
-    Buffer logits = e.operand(0), targets = e.operand(1), lse = e.result(1);
-    e.forEachParallel(lse.size, [&](Index row) {
-      Index begin = row * width;
-      Num largest = e.maximumOver(
-          width, [&](Index j, unsigned lanes) { return e.load(logits, begin + j, lanes); });
-      Num powers = e.sum(width, [&](Index j, unsigned lanes) {
-        return exp(e.load(logits, begin + j, lanes) - largest);
-      });
-      e.store(lse, row, largest + log(powers));
-    });
-    // One after another, so that the loss has the same bits whoever made the rows.
-    Row zero = {e.number(0.0), e.number(0.0)};
-    Row totals =
-        e.fold(e.index(0), e.index(lse.size), zero, [&](Index row, ArrayRef<Num> sums) -> Row {
-          Index target = e.loadIndex(targets, row);
-          Num hit = e.load(logits, row * width + clamped(e, target, width));
-          Num loss = select(equal(target, e.index(ignored)), e.number(0.0), e.load(lse, row) - hit);
-          return {sums[0] + loss, sums[1] + counts(e, targets, row, ignored)};
-        });
-    e.store(e.result(0), e.index(0), totals[0] / totals[1]);
-  }
-};
-
-struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropyGradOp> {
-  static void emit(CrossEntropyGradOp op, KernelEmitter &e) {
-    int64_t width = widthOf(op.getLogits()), ignored = op.getIgnoreIndex();
-    Buffer logits = e.operand(0), lse = e.operand(1), targets = e.operand(2), dloss = e.operand(3);
-    Buffer dlogits = e.result(0);
-    Row number = e.fold(e.index(0), e.index(lse.size), e.number(0.0),
-                        [&](Index row, ArrayRef<Num> sum) -> Row {
-                          return {sum[0] + counts(e, targets, row, ignored)};
-                        });
-    Num share = e.load(dloss, e.index(0)) / number[0];
-    e.forEachParallel(lse.size, [&](Index row) {
-      Index begin = row * width;
-      Index target = e.loadIndex(targets, row);
-      Num factor = select(equal(target, e.index(ignored)), e.number(0.0), share),
-          logSum = e.load(lse, row);
-      Index hit = begin + clamped(e, target, width);
-      // Read before the row is overwritten.
-      Num atTarget = (exp(e.load(logits, hit) - logSum) - 1.0) * factor;
-      e.forLanes(width, [&](Index j, unsigned lanes) {
-        e.store(dlogits, begin + j, exp(e.load(logits, begin + j, lanes) - logSum) * factor);
-      });
-      e.store(dlogits, hit, atTarget);
-    });
-  }
-};
-
 } // namespace
 
 void llmmem::attachRowKernels(MLIRContext *context) {
   attachKernels<LayerNormKernel, RmsNormKernel, LayerNormGradKernel, RmsNormGradKernel,
                 SumRowsKernel, NormWeightGradKernel, PositionsGradKernel, SoftmaxKernel,
-                SoftmaxGradKernel, CrossEntropyKernel, CrossEntropyGradKernel>(context);
+                SoftmaxGradKernel>(context);
 }

@@ -70,20 +70,20 @@ bool LossHeadOp::splitsSum() {
 
 LossHeadWorkspace LossHeadOp::getWorkspace() {
   constexpr int64_t line = 64, mostProduct = 1 << 20; // bytes of a cache line; elements
-  auto type = tensorType(getDw());
-  int64_t element = type.getElementTypeBitWidth() / 8;
-  int64_t wide = element == 8 ? 8 : 4;
+  int64_t element = tensorType(getX()).getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
+  int64_t end = 0;
+  auto take = [&](int64_t bytes) { return std::exchange(end, llvm::alignTo(end + bytes, line)); };
   LossHeadWorkspace parts;
-  parts.logits = llvm::alignTo(getNumRows() * wide, line);
-  parts.product = llvm::alignTo(
-      parts.logits + std::min(getChunkRows(), getNumRows()) * getVocabulary() * element, line);
-  parts.lowerHalves = parts.end = parts.product;
-  if (!splitsSum())
-    return parts;
-  int64_t rows = type.getShape()[0], columns = type.getShape()[1];
-  parts.productRows = std::clamp<int64_t>(mostProduct / columns, 1, rows);
-  parts.lowerHalves = llvm::alignTo(parts.product + parts.productRows * columns * wide, line);
-  parts.end = llvm::alignTo(parts.lowerHalves + type.getNumElements() * (wide - element), line);
+  parts.losses = take(getNumRows() * wide);
+  parts.logits = take(std::min(getChunkRows(), getNumRows()) * getVocabulary() * element);
+  if (splitsSum()) {
+    parts.columns = std::clamp<int64_t>(mostProduct / getWidth(), 1, getVocabulary());
+    parts.inputs = take(getGranule() * getWidth() * wide);
+    parts.gradient = take(getGranule() * parts.columns * wide);
+    parts.product = take(parts.columns * getWidth() * wide);
+    parts.lowerHalves = take(getWidth() * getVocabulary() * (wide - element));
+  }
+  parts.end = end;
   return parts;
 }
 

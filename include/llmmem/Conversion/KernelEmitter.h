@@ -145,7 +145,10 @@ public:
 
   Buffer operand(unsigned number) const { return operands[number]; }
   Buffer result(unsigned number) const { return results[number]; }
-  Buffer workspace() const;
+  /// All of the workspace, as wide numbers.
+  Buffer workspace();
+  /// `size` elements of the workspace from byte `begin` on.
+  Buffer workspace(int64_t begin, int64_t size, mlir::Type element);
   /// The number of the random stream that the op draws from, as i64.
   mlir::Value stream() const;
   /// Equal ops share a kernel, whichever of their operands are one value: so by number, never by

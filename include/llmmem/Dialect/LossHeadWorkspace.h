@@ -12,14 +12,17 @@
 namespace llmmem::llm {
 
 /// Example: 8192 tokens in chunks of 512 on GPT-2 in bf16 are 32 KB of losses, 51.5 MB of logits,
-/// 4.2 MB of products and 77.2 MB of lower halves.
+/// 8.6 MB of wide factors and products, and 77.2 MB of lower halves.
 struct LossHeadWorkspace {
-  int64_t losses = 0;      // each token's loss, wide
-  int64_t logits = 0;      // of one chunk, then their gradient, in the tensors' element type
-  int64_t product = 0;     // some rows of one granule's weight gradient, wide
-  int64_t lowerHalves = 0; // of the weight gradient's f32 sum; the upper halves stand in the result
+  int64_t losses = 0; // each token's loss, wide
+  int64_t logits = 0; // of one chunk, then their gradient, in the tensors' element type
+  // Where the sum of dw is wider than dw:
+  int64_t inputs = 0;      // one granule of x, wide
+  int64_t gradient = 0;    // some columns of one granule of the logits' gradient, wide
+  int64_t product = 0;     // of the two, wide
+  int64_t lowerHalves = 0; // of the sum; the upper halves stand in dw
   int64_t end = 0;
-  int64_t productRows = 0; // rows of the weight gradient at a time; 0 where it is summed in place
+  int64_t columns = 0; // of the vocabulary at a time
 };
 
 } // namespace llmmem::llm

@@ -1,0 +1,92 @@
+//===- LossKernels.cpp - The loss and its gradient, row by row -------------===//
+
+#include "KernelModels.h"
+#include "LossRows.h"
+#include "llmmem/Dialect/LlmOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+Num LossTargets::ifCounted(Index row, Num x) {
+  return select(equal(e.loadIndex(targets, row), e.index(ignored)), e.number(0.0), x);
+}
+
+Num LossTargets::count() {
+  return e.fold(e.index(0), e.index(targets.size), e.number(0.0),
+                [&](Index row, ArrayRef<Num> sum) -> Row {
+                  return {sum[0] + ifCounted(row, e.number(1.0))};
+                })[0];
+}
+
+Index LossTargets::column(Index row) {
+  return minimum(maximum(e.loadIndex(targets, row), e.index(0)), e.index(vocabulary - 1));
+}
+
+Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width) {
+  Num largest = e.maximumOver(
+      width, [&](Index j, unsigned lanes) { return e.load(logits, begin + j, lanes); });
+  Num powers = e.sum(width, [&](Index j, unsigned lanes) {
+    return exp(e.load(logits, begin + j, lanes) - largest);
+  });
+  return largest + log(powers);
+}
+
+void llmmem::emitLossGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits, Index begin,
+                                 int64_t width, Index column, Num logSum, Num factor) {
+  Index hit = begin + column;
+  // Read before the row is overwritten.
+  Num atTarget = (exp(e.load(logits, hit) - logSum) - 1.0) * factor;
+  e.forLanes(width, [&](Index j, unsigned lanes) {
+    e.store(dlogits, begin + j, exp(e.load(logits, begin + j, lanes) - logSum) * factor);
+  });
+  e.store(dlogits, hit, atTarget);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape().back(); }
+
+struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
+  static void emit(CrossEntropyOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getLogits());
+    Buffer logits = e.operand(0), lse = e.result(1);
+    LossTargets targets(e, e.operand(1), width, op.getIgnoreIndex());
+    e.forEachParallel(
+        lse.size, [&](Index row) { e.store(lse, row, logSumExp(e, logits, row * width, width)); });
+    Row sum = e.fold(e.index(0), e.index(lse.size), e.number(0.0),
+                     [&](Index row, ArrayRef<Num> sum) -> Row {
+                       Num hit = e.load(logits, row * width + targets.column(row));
+                       return {sum[0] + targets.ifCounted(row, e.load(lse, row) - hit)};
+                     });
+    e.store(e.result(0), e.index(0), sum[0] / targets.count());
+  }
+};
+
+struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropyGradOp> {
+  static void emit(CrossEntropyGradOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getLogits());
+    Buffer logits = e.operand(0), lse = e.operand(1), dloss = e.operand(3);
+    LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex());
+    Num share = e.load(dloss, e.index(0)) / targets.count();
+    e.forEachParallel(lse.size, [&](Index row) {
+      emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
+                          e.load(lse, row), targets.ifCounted(row, share));
+    });
+  }
+};
+
+} // namespace
+
+void llmmem::attachLossKernels(MLIRContext *context) {
+  attachKernels<CrossEntropyKernel, CrossEntropyGradKernel>(context);
+  attachLossHeadKernel(context);
+}
