@@ -3,6 +3,7 @@
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/IR/Remarks.h"
 
@@ -75,6 +76,13 @@ static void addSaved(MemoryReport &report) {
   }
 }
 
+static void addChunks(const StepLiveness &liveness, MemoryReport &report) {
+  for (Operation *op : liveness.ops)
+    if (auto chunked = dyn_cast<ChunkedOpInterface>(op))
+      report.chunks.push_back(
+          {getName(op->getResult(0)), chunked.getChunkRows(), chunked.getNumRows()});
+}
+
 static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &device,
                               MemoryReport &report) {
   for (Operation *op : liveness.ops) {
@@ -110,6 +118,7 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const DeviceMod
   report.saved = findSavedValues(step, *storage);
   addSaved(report);
   addPeak(step, liveness, report);
+  addChunks(liveness, report);
   if (failed(addCosts(liveness, device, report)))
     return failure();
   report.arena = getInteger(step, LlmDialect::kArena, 0);

@@ -80,6 +80,10 @@ llvm::json::Value MemoryReport::toJson() const {
   llvm::json::Object residentByRole;
   for (auto &[role, bytes] : resident)
     residentByRole[role] = bytes;
+  llvm::json::Array chunkList;
+  for (const ChunkEntry &chunk : chunks)
+    chunkList.push_back(
+        llvm::json::Object{{"name", chunk.name}, {"tokens", chunk.rows}, {"of", chunk.of}});
   return llvm::json::Object{
       {"format", "llmmem-memory-report"},
       {"version", 1},
@@ -92,6 +96,7 @@ llvm::json::Value MemoryReport::toJson() const {
       {"arena", arena},
       {"fragmentation", fragmentation},
       {"saved", savedToJson(*this)},
+      {"chunks", std::move(chunkList)},
       {"step", llvm::json::Object{{"flops", stepFlops}, {"time_ns", stepNs}}},
       {"recompute", llvm::json::Object{{"ops", recomputeOps},
                                        {"flops", recomputeFlops},
@@ -121,6 +126,9 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   os << formatv("\n  resident     {0}\n", formatByteSize(residentBytes));
   for (auto &[kind, bytes] : byKind)
     os << formatv("  {0,-12} {1}\n", kind, formatByteSize(bytes));
+  for (const ChunkEntry &chunk : chunks)
+    os << formatv("chunks         {0}: {1} of {2} tokens at a time\n", chunk.name, chunk.rows,
+                  chunk.of);
   os << formatv("recompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n",
                 recomputeOps, static_cast<double>(recomputeFlops),
                 percent(recomputeFlops, stepFlops), recomputeNs / 1e6,

@@ -65,17 +65,20 @@ SmallVector<int64_t> LossHeadOp::getChunkCandidates() {
 //===----------------------------------------------------------------------===//
 
 bool LossHeadOp::splitsSum() {
-  return tensorType(getX()).getElementType().isBF16() && getNumRows() > getGranule();
+  return tensorType(getX()).getElementType().isBF16() &&
+         getNumRows() > static_cast<int64_t>(getGranule());
 }
 
 LossHeadWorkspace LossHeadOp::getWorkspace() {
   constexpr int64_t line = 64, mostProduct = 1 << 20; // bytes of a cache line; elements
   int64_t element = tensorType(getX()).getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
-  int64_t end = 0;
-  auto take = [&](int64_t bytes) { return std::exchange(end, llvm::alignTo(end + bytes, line)); };
   LossHeadWorkspace parts;
+  auto take = [&](int64_t bytes) {
+    int64_t begin = llvm::alignTo(parts.end, line);
+    parts.end = begin + bytes;
+    return begin;
+  };
   parts.losses = take(getNumRows() * wide);
-  parts.logits = take(std::min(getChunkRows(), getNumRows()) * getVocabulary() * element);
   if (splitsSum()) {
     parts.columns = std::clamp<int64_t>(mostProduct / getWidth(), 1, getVocabulary());
     parts.inputs = take(getGranule() * getWidth() * wide);
@@ -83,7 +86,7 @@ LossHeadWorkspace LossHeadOp::getWorkspace() {
     parts.product = take(parts.columns * getWidth() * wide);
     parts.lowerHalves = take(getWidth() * getVocabulary() * (wide - element));
   }
-  parts.end = end;
+  parts.logits = take(std::min(getChunkRows(), getNumRows()) * getVocabulary() * element);
   return parts;
 }
 

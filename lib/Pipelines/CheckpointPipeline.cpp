@@ -11,6 +11,8 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   DifferentiateOptions differentiate;
   differentiate.ifPresent = true;
   passes.addPass(createDifferentiate(differentiate));
+  if (options.groupLossHead)
+    passes.addPass(createGroupLossHead());
   if (options.groupKernels)
     passes.addPass(createGroupKernels());
 
@@ -23,6 +25,7 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   plan.budget = options.budget;
   plan.device = options.device;
   plan.seconds = options.seconds;
+  plan.chunk = options.lossChunk;
   plan.emitProblem = options.emitProblem;
   plan.emitPlan = options.emitPlan;
   passes.addPass(createPlanCheckpoints(plan, outcome));

@@ -2,6 +2,7 @@
 
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Transforms/Checkpoints.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -127,6 +128,23 @@ int64_t ScheduleApplier::apply(ArrayRef<int64_t> schedule) {
   return clones;
 }
 
+/// Sets the chunks that the plan chose. What was annotated of such an op is then another chunk's.
+static LogicalResult setChunks(func::FuncOp step) {
+  for (Operation &op : step.getBody().front()) {
+    auto rows = op.getAttrOfType<IntegerAttr>(LlmDialect::kChunk);
+    if (!rows)
+      continue;
+    auto chunked = dyn_cast<ChunkedOpInterface>(op);
+    if (!chunked)
+      return op.emitError() << "has '" << LlmDialect::kChunk << "', but does not work in chunks";
+    if (chunked.getChunkRows() != rows.getInt())
+      op.removeAttr(LlmDialect::kCost);
+    chunked.setChunkRows(rows.getInt());
+    op.removeAttr(LlmDialect::kChunk);
+  }
+  return success();
+}
+
 FailureOr<int64_t> llmmem::applyCheckpoints(func::FuncOp step) {
   auto schedule = step->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kSchedule);
   if (!schedule)
@@ -136,7 +154,7 @@ FailureOr<int64_t> llmmem::applyCheckpoints(func::FuncOp step) {
   if (failed(storage))
     return failure();
   ScheduleApplier applier(step, *storage);
-  if (failed(applier.check(schedule)))
+  if (failed(applier.check(schedule)) || failed(setChunks(step)))
     return failure();
   int64_t clones = applier.apply(schedule);
   step->removeAttr(LlmDialect::kSchedule);

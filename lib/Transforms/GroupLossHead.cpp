@@ -103,6 +103,12 @@ void LossHeadPattern::group(int64_t granule) {
       head->setAttr(name, attribute);
   if (Attribute name = loss->getAttr(LlmDialect::kName))
     head->setAttr(LlmDialect::kName, name);
+  SmallVector<Attribute> names;
+  for (Operation *op : {loss.getOperation(), dx.getOperation(), dw.getOperation()})
+    if (auto name = op->getAttrOfType<StringAttr>(LlmDialect::kName))
+      names.push_back(name);
+  if (names.size() == head->getNumResults())
+    head->setAttr(LlmDialect::kResultNames, builder.getArrayAttr(names));
   loss.getLoss().replaceAllUsesWith(head.getLoss());
   dx.getY().replaceAllUsesWith(head.getDx());
   dw.getDw().replaceAllUsesWith(head.getDw());

@@ -79,6 +79,10 @@ struct PlanCheckpointsPass : llmmem::impl::PlanCheckpointsBase<PlanCheckpointsPa
     request.seconds = seconds;
     request.emitProblem = emitProblem;
     request.emitPlan = emitPlan;
+    llvm::Expected<ChunkRequest> rows = parseChunkRequest(chunk);
+    if (!rows)
+      return getOperation().emitError() << "chunk: " << llvm::toString(rows.takeError());
+    request.chunk = *rows;
     if (budget.empty())
       return success();
     llvm::Expected<int64_t> bytes = planning::parseByteSize(budget);

@@ -97,8 +97,11 @@ static void writePlacement(func::FuncOp step, const ExtractedProblem &extracted,
 }
 
 static void writePlan(func::FuncOp step, const CheckpointRequest &request,
-                      const ExtractedProblem &extracted, const planning::Plan &plan) {
+                      const ExtractedProblem &extracted, const planning::Plan &plan,
+                      ArrayRef<std::pair<Operation *, int64_t>> chunks) {
   Builder builder(step.getContext());
+  for (auto &[op, rows] : chunks)
+    op->setAttr(LlmDialect::kChunk, builder.getI64IntegerAttr(rows));
   SmallVector<int64_t> schedule(plan.steps.begin(), plan.steps.end());
   step->setAttr(LlmDialect::kSchedule, builder.getDenseI64ArrayAttr(schedule));
   step->setAttr(LlmDialect::kPolicy, builder.getStringAttr(request.policy));
@@ -243,19 +246,23 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest
   if (failed(extracted))
     return failure();
 
+  FailureOr<ChunkForms> forms = findChunkForms(*extracted, request.chunk, device);
+  if (failed(forms))
+    return failure();
+
   extracted->problem.budget = request.budget;
   policy->selected = extracted->coreAttention;
-  if (failed(emitText(step, request.emitProblem,
-                      [&](raw_ostream &os) { planning::printProblem(extracted->problem, os); })))
-    return failure();
   planning::PlanOptions options;
   options.policy = *policy;
   options.seconds = request.seconds;
-  planning::Plan plan = planning::plan(extracted->problem, options);
+  auto [form, plan] = planning::planForms(extracted->problem, forms->forms, options);
+  extracted->problem = planning::inForm(extracted->problem, forms->forms[form]);
   outcome.status = plan.status;
   outcome.seconds = plan.seconds;
   outcome.peakLowerBound = plan.peakLowerBound;
-  if (failed(emitText(step, request.emitPlan,
+  if (failed(emitText(step, request.emitProblem,
+                      [&](raw_ostream &os) { planning::printProblem(extracted->problem, os); })) ||
+      failed(emitText(step, request.emitPlan,
                       [&](raw_ostream &os) { planning::printPlan(extracted->problem, plan, os); })))
     return failure();
   if (plan.status != planning::Status::Feasible) {
@@ -263,7 +270,7 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest
     explainFailure(step, request, *extracted, plan, outcome);
     return failure();
   }
-  writePlan(step, request, *extracted, plan);
+  writePlan(step, request, *extracted, plan, forms->chunks[form]);
   writePlacement(step, *extracted, *storage, plan);
   return success();
 }

@@ -47,6 +47,10 @@ static cl::opt<Kernels>
                                   "ops by elements and by rows share kernels (default)"),
                        clEnumValN(Kernels::Apart, "apart", "each op is a kernel of its own")),
             cl::desc("What lives only inside a kernel has no bytes"));
+static cl::opt<std::string>
+    lossChunk("loss-chunk", cl::cat(category), cl::init("auto"), cl::value_desc("tokens"),
+              cl::desc("Tokens whose logits are held at a time: a number, auto (the plan chooses), "
+                       "whole, or apart (the loss and its gradients stay several ops)"));
 static cl::opt<bool> memoryReport("memory-report", cl::cat(category),
                                   cl::desc("Print resident, saved and peak bytes on stderr"));
 static cl::opt<std::string>
@@ -112,6 +116,11 @@ static Expected<CheckpointPipelineOptions> readOptions(StringRef outputFile) {
   if (options.policy == "budget" && !hasBudget)
     return createStringError(
         "--checkpoint-policy=budget needs --checkpoint-budget, as in --checkpoint-budget=40GB");
+  options.groupLossHead = lossChunk != "apart";
+  options.lossChunk = options.groupLossHead ? lossChunk.getValue() : "auto";
+  if (Expected<ChunkRequest> chunk = parseChunkRequest(options.lossChunk); !chunk)
+    return createStringError("--loss-chunk: " + toString(chunk.takeError()) +
+                             "; or apart, to leave the loss and its gradients several ops");
   if (!(planSeconds >= 0))
     return createStringError("--checkpoint-seconds: expected a number of seconds, 0 or more");
   if (Expected<DeviceModel> device = loadDeviceModel(options.device); !device)

@@ -27,6 +27,12 @@ struct LiveEntry {
   std::optional<int64_t> block;
 };
 
+/// An op that works in chunks, and how many rows it takes at a time.
+struct ChunkEntry {
+  std::string name;
+  int64_t rows = 0, of = 0;
+};
+
 struct MemoryReport {
   std::string policy;
   std::optional<int64_t> budget;
@@ -37,6 +43,7 @@ struct MemoryReport {
   int64_t peakPosition = -1;
   mlir::Operation *peakOp = nullptr;
   std::vector<LiveEntry> live; // at the peak, largest first
+  std::vector<ChunkEntry> chunks;
   int64_t arena = 0;
   double fragmentation = 0;
   std::vector<SavedValue> saved;

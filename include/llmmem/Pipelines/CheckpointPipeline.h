@@ -1,7 +1,8 @@
 //===- CheckpointPipeline.h - From a model to a verified plan --------------===//
 //
-// The whole way of the data as one pipeline: differentiate (where there is a @loss), group-kernels,
-// annotate-memory, plan-checkpoints, apply-checkpoints, plan-arena, verify-plan, report-memory.
+// The whole way of the data as one pipeline: differentiate (where there is a @loss),
+// group-loss-head, group-kernels, annotate-memory, plan-checkpoints, apply-checkpoints, plan-arena,
+// verify-plan, report-memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,8 @@ struct CheckpointPipelineOptions {
   std::string budget; // as people write it, empty: none
   std::string device = "h100";
   double seconds = 10;
+  bool groupLossHead = true;      // else logits are values like any other
+  std::string lossChunk = "auto"; // tokens at a time: auto, whole, or so many
   bool groupKernels = true; // false: every op is a kernel of its own, as in the papers' formulas
   std::string emitProblem, emitPlan;
   bool printReport = false;

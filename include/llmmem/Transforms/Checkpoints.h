@@ -8,7 +8,7 @@
 #ifndef LLMMEM_TRANSFORMS_CHECKPOINTS_H
 #define LLMMEM_TRANSFORMS_CHECKPOINTS_H
 
-#include "llmmem/Analysis/ProblemExtraction.h"
+#include "llmmem/Analysis/ChunkForms.h"
 #include "llmmem/Planning/Planner.h"
 
 namespace llmmem {
@@ -17,6 +17,7 @@ struct CheckpointRequest {
   std::string policy = "budget";     // none, every=K, sqrt, full, selective, budget, least-peak
   std::optional<int64_t> budget;     // bytes for resident + arena
   double seconds = 10;               // bound on the search
+  ChunkRequest chunk;                // rows at a time of ops that work in chunks
   std::string emitProblem, emitPlan; // files for the planner's JSON, empty: none
 };
 
@@ -30,13 +31,14 @@ struct CheckpointOutcome {
   int64_t peakLowerBound = 0; // proved
 };
 
-/// Plans `step` and writes `llm.schedule`, `llm.decision`, `llm.policy`, `llm.budget`,
+/// Plans `step` and writes `llm.schedule`, `llm.decision`, `llm.chunk`, `llm.policy`, `llm.budget`,
 /// `llm.certificate`. Fails, after a located diagnostic, where the step cannot be planned or no
 /// plan was found (then `outcome` says which).
 llvm::LogicalResult planCheckpoints(mlir::func::FuncOp step, const CheckpointRequest &request,
                                     const DeviceModel &device, CheckpointOutcome &outcome);
 
-/// Brings the ops of `step` into the order of `llm.schedule`, cloning repeats; returns the number
+/// Sets the chunks of `llm.chunk` and brings the ops of `step` into the order of `llm.schedule`,
+/// cloning repeats; returns the number
 /// of clones.
 llvm::FailureOr<int64_t> applyCheckpoints(mlir::func::FuncOp step);
 

@@ -102,7 +102,8 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
   let summary = "Decides what to keep, what to recompute and in which order";
   let description = [{
     Hands the step as a Problem to the planner and writes the answer: `llm.schedule` on the function (the numbers of
-    the ops in execution order, again where recomputed), `llm.decision` on the ops of saved values,
+    the ops in execution order, again where recomputed), `llm.decision` on the ops of saved values, `llm.chunk` on ops
+    that work in chunks (the plan of each chunk is compared, and the cheapest in all is taken),
     `llm.placement` (the offsets that were found with it), `llm.certificate`, `llm.policy` and `llm.budget`.
 
     *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed; where no plan was found the pass
@@ -113,6 +114,7 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
     Option<"budget", "budget", "std::string", "\"\"", "Bytes for everything the step needs, as 40GB or 37.25GiB">,
     Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
     Option<"seconds", "seconds", "double", "10", "Bound on the planner's search">,
+    Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows at a time of ops that work in chunks: auto, whole, or so many">,
     Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
     Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
   ];
@@ -126,7 +128,7 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
 def ApplyCheckpoints : Pass<"apply-checkpoints", "::mlir::ModuleOp"> {
   let summary = "Reorders and clones ops as the schedule says";
   let description = [{
-    *Requires*: `llm.schedule`. *Ensures*: the ops stand in its order; each repeat is a clone with `llm.clone_of` and
+    *Requires*: `llm.schedule`. *Ensures*: ops work in the chunks of `llm.chunk`; the ops stand in the schedule's order; each repeat is a clone with `llm.clone_of` and
     `llm.instance`, and each reader reads the latest run before it; the schedule is consumed.
   }];
   let statistics = [Statistic<"numClones", "clones", "Ops that run again">];

@@ -47,7 +47,9 @@ def report(name, policy="none", budget=None, kernels="apart", **flags):
     with tempfile.TemporaryDirectory() as directory:
         model = os.path.join(directory, "model.mlir")
         run("llmmem-import", path, *arguments, "-o", model)
-        planned = run("llmmem-opt", how, f"--checkpoint-kernels={kernels}", "--memory-report-json=-", model, "-o", os.devnull)
+        # Logits are saved like anything else in the formulas.
+        planned = run("llmmem-opt", how, f"--checkpoint-kernels={kernels}", "--loss-chunk=apart",
+                      "--memory-report-json=-", model, "-o", os.devnull)
     return json.loads(planned.stdout)
 
 

@@ -1,0 +1,39 @@
+//===- ChunkForms.h - The chunks that a plan can choose from ---------------===//
+//
+// Each form of a step says how many rows its chunked ops (`ChunkedOpInterface`) work on at a time,
+// and what they then cost and hold.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_ANALYSIS_CHUNKFORMS_H
+#define LLMMEM_ANALYSIS_CHUNKFORMS_H
+
+#include "llmmem/Analysis/ProblemExtraction.h"
+#include "llmmem/Planning/Forms.h"
+
+namespace llmmem {
+
+/// What a user asks for: all candidates ("auto"), all rows at once ("whole"), or so many.
+struct ChunkRequest {
+  enum class Kind { Auto, Whole, Rows } kind = Kind::Auto;
+  int64_t rows = 0;
+};
+
+/// Parses "auto", "whole", or a positive number.
+llvm::Expected<ChunkRequest> parseChunkRequest(llvm::StringRef text);
+
+struct ChunkForms {
+  std::vector<planning::Form>
+      forms; // cheapest first; one that changes nothing where no op has chunks
+  /// For each form, the chunked ops and their rows at a time.
+  std::vector<llvm::SmallVector<std::pair<mlir::Operation *, int64_t>>> chunks;
+};
+
+/// The forms of an extracted step. Fails, after a diagnostic at the op, where it cannot work on as
+/// many rows at a time as asked for. Several chunked ops go from form to form together.
+llvm::FailureOr<ChunkForms> findChunkForms(const ExtractedProblem &extracted,
+                                           const ChunkRequest &request, const DeviceModel &device);
+
+} // namespace llmmem
+
+#endif // LLMMEM_ANALYSIS_CHUNKFORMS_H

@@ -1,0 +1,71 @@
+//===- ChunkForms.cpp - The chunks that a plan can choose from -------------===//
+
+#include "llmmem/Analysis/ChunkForms.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Interfaces/ChunkedOpInterface.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+llvm::Expected<ChunkRequest> llmmem::parseChunkRequest(StringRef text) {
+  ChunkRequest request;
+  if (text == "auto")
+    return request;
+  request.kind = ChunkRequest::Kind::Whole;
+  if (text == "whole")
+    return request;
+  request.kind = ChunkRequest::Kind::Rows;
+  if (text.getAsInteger(10, request.rows) || request.rows < 1)
+    return llvm::createStringError("expected auto, whole, or a number of tokens, not '" + text +
+                                   "'");
+  return request;
+}
+
+static SmallVector<int64_t> candidatesOf(ChunkedOpInterface op, const ChunkRequest &request) {
+  switch (request.kind) {
+  case ChunkRequest::Kind::Auto:
+    return op.getChunkCandidates();
+  case ChunkRequest::Kind::Whole:
+    return {op.getNumRows()};
+  case ChunkRequest::Kind::Rows:
+    return {std::min(request.rows, op.getNumRows())};
+  }
+  return {};
+}
+
+/// The price of `op` with so many rows at a time, asked of a copy: an analysis changes nothing.
+static FailureOr<OpCost> priceAt(Operation *op, int64_t rows, const DeviceModel &device) {
+  OwningOpRef<Operation *> copy(op->clone());
+  cast<ChunkedOpInterface>(*copy).setChunkRows(rows);
+  if (failed(verify(*copy)))
+    return failure();
+  return getCost(*copy, device);
+}
+
+FailureOr<ChunkForms> llmmem::findChunkForms(const ExtractedProblem &extracted,
+                                             const ChunkRequest &request,
+                                             const DeviceModel &device) {
+  ChunkForms result;
+  result.forms.resize(1);
+  result.chunks.resize(1);
+  SmallVector<std::pair<planning::OpIndex, SmallVector<int64_t>>> choices;
+  for (auto [index, op] : llvm::enumerate(extracted.ops))
+    if (auto chunked = dyn_cast<ChunkedOpInterface>(op))
+      choices.push_back({index, candidatesOf(chunked, request)});
+  for (auto &[index, candidates] : choices) {
+    result.forms.resize(std::max(result.forms.size(), candidates.size()));
+    result.chunks.resize(result.forms.size());
+  }
+  for (auto &[index, candidates] : choices)
+    for (size_t form = 0; form < result.forms.size(); ++form) {
+      int64_t rows = candidates[std::min(form, candidates.size() - 1)];
+      FailureOr<OpCost> cost = priceAt(extracted.ops[index], rows, device);
+      if (failed(cost))
+        return failure();
+      result.forms[form].push_back({index, cost->ns, cost->workspace});
+      result.chunks[form].push_back({extracted.ops[index], rows});
+    }
+  return result;
+}

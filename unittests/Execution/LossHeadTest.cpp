@@ -1,0 +1,171 @@
+//===- LossHeadTest.cpp - The loss head beside the ops it stands for -------===//
+
+#include "../../lib/Runtime/Parallel.h"
+#include "Check.h"
+
+using namespace llmmem::test;
+
+namespace {
+
+struct Head {
+  int tokens = 10, width = 19, vocabulary = 37;
+  bool outIn = true, into = true;
+
+  std::string x() const { return std::to_string(tokens) + "x" + std::to_string(width) + "xT"; }
+  std::string logits() const {
+    return std::to_string(tokens) + "x" + std::to_string(vocabulary) + "xT";
+  }
+  std::string weight() const {
+    int rows = outIn ? vocabulary : width, columns = outIn ? width : vocabulary;
+    return std::to_string(rows) + "x" + std::to_string(columns) + "xT";
+  }
+  std::string targets() const { return std::to_string(tokens) + "xi32"; }
+  const char *layout() const { return outIn ? "layout(out_in)" : "layout(in_out)"; }
+  const char *otherLayout() const { return outIn ? "layout(in_out)" : "layout(out_in)"; }
+  std::string sumSoFar() const { return into ? "into(%s) " : ""; }
+  std::string sumType() const { return into ? ", tensor<" + weight() + ">" : ""; }
+
+  std::string signature() const {
+    return "func.func @step(%x: tensor<" + x() + ">, %w: tensor<" + weight() + ">, %t: tensor<" +
+           targets() + ">, %s: tensor<" + weight() + ">) -> " + results();
+  }
+  std::string results() const {
+    return "(tensor<W>, tensor<" + x() + ">, tensor<" + weight() + ">)";
+  }
+  std::string returned() const {
+    return "  return %loss, %dx, %dw : tensor<W>, tensor<" + x() + ">, tensor<" + weight() +
+           ">\n}\n";
+  }
+
+  std::string grouped(int granule, int chunk) const {
+    return signature() + " {\n  %loss, %dx, %dw = llm.loss_head %x, %w, %t " + sumSoFar() +
+           layout() + " {chunk = " + std::to_string(chunk) +
+           " : i64, granule = " + std::to_string(granule) + " : i64} : (tensor<" + x() +
+           ">, tensor<" + weight() + ">, tensor<" + targets() + ">" + sumType() + ") -> " +
+           results() + "\n" + returned();
+  }
+
+  std::string separate() const {
+    std::string types = "tensor<" + x() + ">, tensor<" + weight() + ">";
+    return signature() + " {\n  %logits = llm.linear %x, %w " + layout() + " : (" + types +
+           ") -> tensor<" + logits() + ">\n" +
+           "  %loss, %lse = llm.cross_entropy %logits, %t : (tensor<" + logits() + ">, tensor<" +
+           targets() + ">) -> (tensor<W>, tensor<" + std::to_string(tokens) + "xW>)\n" +
+           "  %one = llm.fill {value = 1.0 : f64} : tensor<W>\n" +
+           "  %dlogits = llm.cross_entropy_grad %logits, %lse, %t, %one : (tensor<" + logits() +
+           ">, tensor<" + std::to_string(tokens) + "xW>, tensor<" + targets() +
+           ">, tensor<W>) -> tensor<" + logits() + ">\n" +
+           "  %dw = llm.linear_weight_grad %x, %dlogits " + sumSoFar() + layout() + " : (tensor<" +
+           x() + ">, tensor<" + logits() + ">" + sumType() + ") -> tensor<" + weight() + ">\n" +
+           "  %dx = llm.linear %dlogits, %w " + otherLayout() + " : (tensor<" + logits() +
+           ">, tensor<" + weight() + ">) -> tensor<" + x() + ">\n" + returned();
+  }
+
+  /// Every third target is ignored, one lies outside the vocabulary.
+  std::vector<Numbers> arguments() const {
+    Numbers ids;
+    for (int i = 0; i < tokens; ++i)
+      ids.push_back(i % 3 == 1 ? -100 : i == 2 ? vocabulary + 5 : (7 * i) % vocabulary);
+    return {someNumbers(tokens * width, 1), someNumbers(vocabulary * width, 2), ids,
+            someNumbers(vocabulary * width, 3)};
+  }
+};
+
+class LossHead : public KernelTest {
+protected:
+  std::vector<Numbers> runHead(const Head &head, const std::string &text, RunOptions options = {}) {
+    return runWide(text, head.arguments(), options);
+  }
+};
+
+TEST_P(LossHead, OneGranuleHasTheBitsOfTheOpsApart) {
+  for (bool outIn : {true, false})
+    for (bool into : {true, false}) {
+      Head head{.outIn = outIn, .into = into};
+      EXPECT_EQ(runHead(head, head.grouped(512, 10)), runHead(head, head.separate()));
+    }
+}
+
+TEST_P(LossHead, ChunksChangeNoBit) {
+  for (bool outIn : {true, false})
+    for (bool into : {true, false}) {
+      Head head{.outIn = outIn, .into = into};
+      std::vector<Numbers> apart = runHead(head, head.separate());
+      std::vector<Numbers> whole = runHead(head, head.grouped(3, 10));
+      // 3 + 3 + 3 + 1, 6 + 4, 9 + 1 tokens.
+      for (int chunk : {3, 6, 9})
+        EXPECT_EQ(runHead(head, head.grouped(3, chunk)), whole) << "chunk " << chunk;
+      if (GetParam() != "f32") { // a library may multiply matrices of other sizes otherwise
+        EXPECT_EQ(whole[0], apart[0]);
+        EXPECT_EQ(whole[1], apart[1]);
+      }
+      for (int result : {0, 1, 2})
+        expectNear(whole[result], apart[result], tolerance());
+    }
+}
+
+TEST_P(LossHead, GradientsMeetDifferencesOfTheLoss) {
+  if (GetParam() != "f64")
+    GTEST_SKIP() << "differences need f64";
+  Head head{.tokens = 6, .width = 4, .vocabulary = 5, .into = false};
+  std::string text = head.grouped(2, 4);
+  std::vector<Numbers> arguments = head.arguments();
+  std::vector<Numbers> results = runWide(text, arguments);
+  for (int number : {0, 1}) // of x, of w
+    for (size_t i = 0; i < arguments[number].size(); ++i) {
+      constexpr double step = 1e-3;
+      auto lossAt = [&](double shift) {
+        std::vector<Numbers> moved = arguments;
+        moved[number][i] += shift;
+        return runWide(text, moved)[0][0];
+      };
+      double slope = (8.0 * (lossAt(step) - lossAt(-step)) - lossAt(2 * step) + lossAt(-2 * step)) /
+                     (12.0 * step);
+      EXPECT_NEAR(results[1 + number][i], slope, 1e-10) << "argument " << number << ", " << i;
+    }
+}
+
+TEST_P(LossHead, IsRightOnItsOperandsBytes) {
+  Head head;
+  auto placed = [&](int dx, int dw) {
+    std::string text = head.grouped(3, 6);
+    text.replace(text.find(") -> (") + 1, 0, " ");
+    std::string plan = ", llm.offsets = array<i64: 0, " + std::to_string(dx) + ", " +
+                       std::to_string(dw) + ">, llm.workspace = array<i64: 65536, 65536>} : (";
+    text.replace(text.find("} : ("), 5, plan);
+    text.replace(text.find("loss_head %x"), 12, "loss_head %a");
+    text.replace(text.find("into(%s)"), 8, "into(%b)");
+    std::string copies;
+    for (auto [to, from, type, offset] :
+         {std::tuple("%a", "%x", head.x(), "256"), {"%b", "%s", head.weight(), "8192"}})
+      copies += std::string("  ") + to + " = llm.concat " + from +
+                " {llm.offsets = array<i64: " + offset + ">} : (tensor<" + type + ">) -> tensor<" +
+                type + ">\n";
+    text.replace(text.find(" {\n"), 3, " attributes {llm.arena = 131072 : i64} {\n" + copies);
+    return text;
+  };
+  RunOptions planned{.plan = false};
+  EXPECT_EQ(runHead(head, placed(256, 8192), planned),
+            runHead(head, placed(16384, 32768), planned));
+}
+
+TEST_P(LossHead, ThreadsAndChunksChangeNoBit) {
+  // Enough work to be shared out; four granules.
+  Head head{.tokens = 250, .width = 33, .vocabulary = 130};
+  int before = llmmem_threads();
+  std::vector<Numbers> one[2];
+  for (int threads : {1, 2}) {
+    llmmem_set_threads(threads);
+    std::vector<Numbers> whole = runHead(head, head.grouped(64, 250));
+    EXPECT_EQ(runHead(head, head.grouped(64, 64)), whole) << threads << " threads";
+    EXPECT_EQ(runHead(head, head.grouped(64, 128)), whole) << threads << " threads";
+    one[threads - 1] = whole;
+  }
+  llmmem_set_threads(before);
+  if (GetParam() != "f32") // a library may multiply f32
+    EXPECT_EQ(one[0], one[1]);
+}
+
+LLMMEM_ALL_ELEMENT_TYPES(LossHead);
+
+} // namespace
