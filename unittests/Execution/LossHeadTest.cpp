@@ -111,8 +111,8 @@ TEST_P(LossHead, GradientsMeetDifferencesOfTheLoss) {
   std::string text = head.grouped(2, 4);
   std::vector<Numbers> arguments = head.arguments();
   std::vector<Numbers> results = runWide(text, arguments);
-  for (int number : {0, 1}) // of x, of w
-    for (size_t i = 0; i < arguments[number].size(); ++i) {
+  for (int number : {0, 1})                                    // of x, of w
+    for (size_t i = 0; i < arguments[number].size(); i += 5) { // each loss is a compilation
       constexpr double step = 1e-3;
       auto lossAt = [&](double shift) {
         std::vector<Numbers> moved = arguments;
