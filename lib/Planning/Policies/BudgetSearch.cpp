@@ -36,6 +36,10 @@ BudgetSearch::BudgetSearch(const Graph &graph, int64_t work)
     : graph(graph), chain(findChain(graph, givenOrder(graph))), work(work),
       givenCandidate(measured(givenOrder(graph))) {}
 
+BudgetSearch::BudgetSearch(const Graph &graph, std::vector<OpIndex> order, int64_t work)
+    : graph(graph), chain(findChain(graph, order)), work(work),
+      givenCandidate(measured(std::move(order))), orderedCandidate(givenCandidate) {}
+
 BudgetSearch::~BudgetSearch() = default;
 
 Candidate BudgetSearch::measured(std::vector<OpIndex> steps) const {

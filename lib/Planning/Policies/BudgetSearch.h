@@ -26,6 +26,8 @@ class BudgetSearch {
 public:
   /// `work` bounds what may be spent on orders and on general graphs (steps looked at).
   BudgetSearch(const Graph &graph, int64_t work);
+  /// The same from another order, which it takes as it is.
+  BudgetSearch(const Graph &graph, std::vector<OpIndex> order, int64_t work);
   ~BudgetSearch();
 
   /// Schedules whose peak is at most `capacity`, cheapest first; empty where none was found.

@@ -1,6 +1,7 @@
 //===- Frontier.cpp - One plan per budget, no dearer for more ---------------------===//
 
 #include "Frontier.h"
+#include "../Solvers/DeferredOrder.h"
 #include "llmmem/Planning/ByteSize.h"
 #include "llmmem/Planning/Placement.h"
 #include <algorithm>
@@ -25,6 +26,27 @@ static int64_t commonUnit(const Graph &graph) {
 Frontier::Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork)
     : graph(graph), search(search), packWork(packWork),
       padding(std::max<int64_t>(graph.problem().alignment, 1) - 1), unit(commonUnit(graph)) {}
+
+/// The schedules of both orders, cheapest first.
+std::vector<Candidate> Frontier::under(int64_t capacity, bool deeply, int64_t &work) {
+  std::vector<Candidate> found = search.under(capacity, deeply);
+  work += search.workOfLast();
+  if (!hasDeferred) {
+    hasDeferred = true;
+    std::vector<OpIndex> order = deferFullest(graph, search.mainChain());
+    if (!order.empty())
+      deferred = std::make_unique<BudgetSearch>(graph, std::move(order), search.workInAll());
+  }
+  if (!deferred || (!found.empty() && found.front().cost == graph.baseCost()))
+    return found;
+  for (Candidate &candidate : deferred->under(capacity, /*deeply=*/false))
+    found.push_back(std::move(candidate));
+  work += deferred->workOfLast();
+  llvm::stable_sort(found, [](const Candidate &a, const Candidate &b) {
+    return std::tie(a.cost, a.peak) < std::tie(b.cost, b.peak);
+  });
+  return found;
+}
 
 Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int64_t work) const {
   search.announce("places for " + llvm::Twine(candidate.steps.size()) + " steps");
@@ -94,8 +116,7 @@ Frontier::Node Frontier::solve(int64_t index, const Node &below, const Node &abo
     int64_t excess = INT64_MAX;
     int placed = 0;
     search.announce("schedules within " + formatByteSize(target));
-    std::vector<Candidate> candidates = search.under(target, deeply);
-    node.work += search.workOfLast();
+    std::vector<Candidate> candidates = under(target, deeply, node.work);
     for (const Candidate &candidate : candidates) {
       if (candidate.cost < above.plan->cost)
         continue;
@@ -158,8 +179,9 @@ Frontier::Placed Frontier::findLeast() {
     return best;
   int64_t left = search.workInAll() / 4;
   auto improve = [&](int64_t budget) {
-    std::vector<Candidate> candidates = search.under(capacityOf(budget), /*deeply=*/true);
-    left -= search.workOfLast();
+    int64_t spent = 0;
+    std::vector<Candidate> candidates = under(capacityOf(budget), /*deeply=*/true, spent);
+    left -= spent;
     for (const Candidate &candidate : candidates) {
       if (!isAdmitted(candidate))
         continue;

@@ -45,6 +45,7 @@ private:
     int64_t work = 0; // of the searches on the way to it
   };
   Placed place(const Candidate &candidate, int64_t budget, int64_t work) const;
+  std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t &work);
   Placed given();
   Placed free();
   Placed flat();
@@ -61,6 +62,8 @@ private:
 
   const Graph &graph;
   BudgetSearch &search;
+  std::unique_ptr<BudgetSearch> deferred; // the same with the fullest weight gradient later
+  bool hasDeferred = false;
   int64_t packWork;
   int64_t padding;  // of the topmost buffer, which an arena does not hold
   int64_t unit = 1; // divides all sizes, so that the tree's budgets are all that matter
