@@ -190,6 +190,26 @@ TEST(PlannerTest, isWithinHalfAPercentOfTheBound) {
     }
 }
 
+/// The gradient of a large vocabulary's head is as large as many blocks' saved values, and no one
+/// waits for it but its update: not at the loss, where the most is held.
+TEST(PlannerTest, defersTheHeadsGradient) {
+  Problem problem = makeTransformer({.blocks = 48,
+                                     .tokens = 2048,
+                                     .hidden = 8192,
+                                     .feedForward = 28672,
+                                     .heads = 64,
+                                     .vocabulary = 128256,
+                                     .fusedAttention = false,
+                                     .transientGradients = true});
+  Range range = rangeOf(problem);
+  for (double fraction : {0.25, 0.5}) {
+    Plan made = planWith(problem, PolicyKind::Budget, range.at(fraction));
+    ASSERT_EQ(made.status, Status::Feasible);
+    EXPECT_TRUE(holds(problem, made));
+    EXPECT_LE(percentOfBase(made, made.cost - made.costLowerBound), 0.5) << "at " << fraction;
+  }
+}
+
 TEST(PlannerTest, nestsBelowBlockInputs) {
   Problem problem = makeTransformer({.blocks = 48});
   Range range = rangeOf(problem);

@@ -155,8 +155,7 @@ void BudgetSearch::addNested(int64_t capacity, Candidates &found) {
   }
 }
 
-bool BudgetSearch::isCloseToBound(int64_t capacity, const Candidates &found) {
-  int64_t best = INT64_MAX;
+bool BudgetSearch::isCloseToBound(int64_t capacity, const Candidates &found, int64_t best) {
   for (const Candidate &candidate : found)
     if (candidate.peak <= capacity)
       best = std::min(best, candidate.cost);
@@ -201,7 +200,7 @@ void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
   }
 }
 
-std::vector<Candidate> BudgetSearch::under(int64_t capacity, bool deeply) {
+std::vector<Candidate> BudgetSearch::under(int64_t capacity, bool deeply, int64_t known) {
   lastSpent = 0;
   // Order first: it is free.
   if (givenCandidate.peak <= capacity)
@@ -213,7 +212,7 @@ std::vector<Candidate> BudgetSearch::under(int64_t capacity, bool deeply) {
   int64_t before = spent; // what is made once does not count as this capacity's
   Candidates found;
   addFlat(capacity, found);
-  if (!isCloseToBound(capacity, found)) {
+  if (!isCloseToBound(capacity, found, known)) {
     addNested(capacity, found);
     addEvicted(capacity, found);
   }

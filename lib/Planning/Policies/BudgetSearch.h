@@ -31,8 +31,9 @@ public:
   ~BudgetSearch();
 
   /// Schedules whose peak is at most `capacity`, cheapest first; empty where none was found.
-  /// `deeply` offers what `leanest` found, too.
-  std::vector<Candidate> under(int64_t capacity, bool deeply);
+  /// `deeply` offers what `leanest` found, too; `known` is the cost of a schedule that is known
+  /// already: where that is close to the bound, little is tried.
+  std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t known = INT64_MAX);
   /// Steps looked at for the last answer of `under`: a function of its arguments, as the answer is.
   int64_t workOfLast() const { return lastSpent; }
   int64_t workInAll() const { return work; }
@@ -64,7 +65,7 @@ private:
   void addFlat(int64_t capacity, Candidates &found);
   void addNested(int64_t capacity, Candidates &found);
   void addEvicted(int64_t capacity, Candidates &found);
-  bool isCloseToBound(int64_t capacity, const Candidates &found);
+  bool isCloseToBound(int64_t capacity, const Candidates &found, int64_t known);
   void addEveryLevel();
   void descend();
   size_t tableFor(int64_t capacity);

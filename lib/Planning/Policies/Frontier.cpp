@@ -29,19 +29,22 @@ Frontier::Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork)
 
 /// The schedules of both orders, cheapest first.
 std::vector<Candidate> Frontier::under(int64_t capacity, bool deeply, int64_t &work) {
-  std::vector<Candidate> found = search.under(capacity, deeply);
-  work += search.workOfLast();
   if (!hasDeferred) {
     hasDeferred = true;
     std::vector<OpIndex> order = deferFullest(graph, search.mainChain());
     if (!order.empty())
       deferred = std::make_unique<BudgetSearch>(graph, std::move(order), search.workInAll());
   }
-  if (!deferred || (!found.empty() && found.front().cost == graph.baseCost()))
+  if (!deferred) {
+    std::vector<Candidate> found = search.under(capacity, deeply);
+    work += search.workOfLast();
     return found;
-  for (Candidate &candidate : deferred->under(capacity, /*deeply=*/false))
+  }
+  std::vector<Candidate> found = deferred->under(capacity, /*deeply=*/false);
+  int64_t known = found.empty() ? INT64_MAX : found.front().cost;
+  for (Candidate &candidate : search.under(capacity, deeply, known))
     found.push_back(std::move(candidate));
-  work += deferred->workOfLast();
+  work += deferred->workOfLast() + search.workOfLast();
   llvm::stable_sort(found, [](const Candidate &a, const Candidate &b) {
     return std::tie(a.cost, a.peak) < std::tie(b.cost, b.peak);
   });
