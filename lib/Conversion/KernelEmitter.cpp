@@ -149,6 +149,14 @@ void KernelEmitter::store(Buffer buffer, Index index, Num x) {
   storeRaw(buffer, index, convert(x, buffer.element).value);
 }
 
+Value KernelEmitter::lieApart(Buffer a, Buffer b) {
+  auto address = [&](Buffer buffer) -> Value {
+    return memref::ExtractAlignedPointerAsIndexOp::create(nested, op->getLoc(), buffer.memref);
+  };
+  return arith::CmpIOp::create(nested, op->getLoc(), arith::CmpIPredicate::ne, address(a),
+                               address(b));
+}
+
 Num KernelEmitter::loadPeriodic(Buffer buffer, Index index, unsigned lanes, int64_t period) {
   // Vectors begin at multiples of their lanes, so only an uneven period ends inside one.
   if (period % lanes == 0)

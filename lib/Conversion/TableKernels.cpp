@@ -105,9 +105,13 @@ struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
   static void emit(EmbeddingGradOp op, KernelEmitter &e) {
     Buffer into = e.operand(op.getIntoMutable()), table = e.result(0);
     int64_t width = widthOf(op.getDy());
-    e.forLanesParallel(table.size, [&](Index i, unsigned lanes) {
-      e.store(table, i, into ? e.load(into, i, lanes) : e.splat(0.0, lanes));
-    });
+    auto begin = [&] {
+      e.forLanesParallel(table.size, [&](Index i, unsigned lanes) {
+        e.store(table, i, into ? e.load(into, i, lanes) : e.splat(0.0, lanes));
+      });
+    };
+    // A batch touches few rows of a table that may be the model's largest parameter.
+    into ? e.ifThen(e.lieApart(into, table), begin) : begin();
     Lookups lookups{e, e.operand(0), table.size / width};
     e.forEachParallel(lookups.ids.size, [&](Index position) {
       Index row = lookups.rowAt(position);

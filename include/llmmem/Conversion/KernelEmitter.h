@@ -178,6 +178,8 @@ public:
   Row loadRow(Buffer buffer, Index index, int64_t width);
   void storeRow(Buffer buffer, Index index, llvm::ArrayRef<Num> row);
   Row zeroRow(int64_t width);
+  /// Whether two buffers that coincide or are disjoint are disjoint.
+  mlir::Value lieApart(Buffer a, Buffer b);
   /// Elements as they are, for copies and integers.
   mlir::Value loadRaw(Buffer buffer, Index index, unsigned lanes = 1);
   void storeRaw(Buffer buffer, Index index, mlir::Value value);
