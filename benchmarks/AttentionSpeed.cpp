@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../unittests/ExecutionContext.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -22,17 +23,6 @@ struct Shape {
   std::string element;
   double dropout = 0.0;
 };
-
-MLIRContext &context() {
-  static MLIRContext *shared = [] {
-    DialectRegistry registry;
-    registerExecution(registry);
-    auto *created = new MLIRContext(registry);
-    created->loadAllAvailableDialects();
-    return created;
-  }();
-  return *shared;
-}
 
 std::string stepText(const Shape &s, bool backward) {
   std::string q =
@@ -77,7 +67,8 @@ void fill(StepMemory &memory, const CompiledStep &step) {
 }
 
 void run(benchmark::State &state, Shape shape, bool backward) {
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(stepText(shape, backward), &context());
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(stepText(shape, backward), &test::executionContext());
   if (!module)
     return state.SkipWithError("the step does not parse");
   planSequentially(module->lookupSymbol<func::FuncOp>("step"));

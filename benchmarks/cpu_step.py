@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from promises import check, finish
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GPT2 = os.path.join(ROOT, "examples", "configs", "gpt2.json")
 SMALL = os.path.join(ROOT, "examples", "train-text", "gpt-10m.json")
@@ -25,12 +27,6 @@ TEXT = os.path.join(ROOT, "docs", "Design", "Planning.md")
 MODELS = [("GPT-2 124M, batch 4, sequence 64", GPT2, 4, 64), ("GPT-2 124M, batch 2, sequence 256", GPT2, 2, 256),
           ("GPT 10.8M, batch 8, sequence 128", SMALL, 8, 128)]
 MOST_ERROR = 15
-broken = []
-
-
-def check(holds, promise):
-    if not holds:
-        broken.append(promise)
 
 
 def run(command, **how):
@@ -176,12 +172,7 @@ def main():
         for number, (name, *model) in enumerate(MODELS):
             if arguments.only in (None, number):
                 everything[name] = study(bench, name, *model)
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump({"broken": broken, "models": everything}, file, indent=1)
-    for promise in broken:
-        print(f"broken: {promise}", file=sys.stderr)
-    return 1 if broken else 0
+    return finish(arguments.json, everything)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+from promises import check, finish
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 POLICIES = ["none", "selective", "every=2", "every=4", "sqrt", "full"]
 # Without dropout, as the peers were measured.
@@ -24,13 +26,6 @@ STUDIED = [("GPT-2 124M, batch 8, sequence 1024", "gpt2", 8, 1024, ["--dropout=0
 LARGE = [("Llama-3-70B, batch 1, sequence 8192", "llama-3-70b", 1, 8192),
          ("Llama-3.1-405B, batch 1, sequence 8192", "llama-3.1-405b", 1, 8192)]
 MOST_SECONDS, MOST_RSS, MOST_FRAGMENTATION = 10, 2 << 30, 0.01
-
-broken = []
-
-
-def check(holds, promise):
-    if not holds:
-        broken.append(promise)
 
 
 class Plan:
@@ -182,12 +177,7 @@ def main():
                         COLUMNS[:-1] + [("processor s", lambda row: f"{row['processor_seconds']:.2f}"),
                                         ("wall s", lambda row: f"{row['process_seconds']:.2f}"),
                                         ("most memory GiB", lambda row: f"{row['process_rss'] / 2 ** 30:.3f}")])
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump({"broken": broken, "models": everything}, file, indent=1)
-    for promise in broken:
-        print(f"broken: {promise}", file=sys.stderr)
-    return 1 if broken else 0
+    return finish(arguments.json, everything)
 
 
 if __name__ == "__main__":

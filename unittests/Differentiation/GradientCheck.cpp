@@ -1,6 +1,7 @@
 //===- GradientCheck.cpp - Gradients against central differences -----------===//
 
 #include "GradientCheck.h"
+#include "../ExecutionContext.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "llmmem/Transforms/Differentiation.h"
 #include "mlir/IR/Verifier.h"
@@ -12,19 +13,8 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::test;
 
-MLIRContext &test::testContext() {
-  static MLIRContext *shared = [] {
-    DialectRegistry registry;
-    registerExecution(registry);
-    auto *created = new MLIRContext(registry);
-    created->loadAllAvailableDialects();
-    return created;
-  }();
-  return *shared;
-}
-
 OwningOpRef<ModuleOp> test::parse(const std::string &text) {
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &testContext());
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &executionContext());
   if (!module)
     ADD_FAILURE() << "does not parse: " << text;
   return module;

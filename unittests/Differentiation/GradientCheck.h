@@ -22,9 +22,6 @@ namespace llmmem::test {
 /// Largest difference allowed, relative to the largest element of the gradient.
 inline constexpr double kTolerance = 1e-8;
 
-/// A context with everything that differentiating, planning and running needs.
-mlir::MLIRContext &testContext();
-
 mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text);
 
 /// A compiled function of numbers.

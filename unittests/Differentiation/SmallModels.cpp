@@ -1,6 +1,7 @@
 //===- SmallModels.cpp - Models of each family, as small as they can be ----===//
 
 #include "SmallModels.h"
+#include "../ExecutionContext.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -35,7 +36,7 @@ OwningOpRef<ModuleOp> test::importSmallModel(const std::string &family,
     return nullptr;
   }
   llvm::Expected<OwningOpRef<ModuleOp>> module =
-      importer::buildModule(testContext(), **model, options);
+      importer::buildModule(executionContext(), **model, options);
   if (!module) {
     ADD_FAILURE() << llvm::toString(module.takeError());
     return nullptr;

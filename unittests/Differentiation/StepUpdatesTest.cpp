@@ -1,5 +1,6 @@
 //===- StepUpdatesTest.cpp - Where updates stand changes no bit ------------===//
 
+#include "../ExecutionContext.h"
 #include "SmallModels.h"
 #include "llmmem/Pipelines/CheckpointPipeline.h"
 #include "llmmem/Transforms/Differentiation.h"
@@ -67,7 +68,7 @@ Outcome runPlanned(const std::string &family, importer::ElementKind dtype,
       importSmallModel(family, optionsOf(dtype, llm::GradientLifetime::Transient));
   if (!module)
     return {};
-  PassManager passes(&testContext());
+  PassManager passes(&executionContext());
   CheckpointPipelineOptions options;
   options.policy = policy;
   buildCheckpointPipeline(passes, options, nullptr);

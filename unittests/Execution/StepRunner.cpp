@@ -2,6 +2,7 @@
 
 #include "StepRunner.h"
 #include "../../lib/Runtime/Parallel.h"
+#include "../ExecutionContext.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -58,17 +59,6 @@ Numbers test::someNumbers(int64_t count, unsigned seed) {
   return numbers;
 }
 
-static MLIRContext &context() {
-  static MLIRContext *shared = [] {
-    DialectRegistry registry;
-    registerExecution(registry);
-    auto *created = new MLIRContext(registry);
-    created->loadAllAvailableDialects();
-    return created;
-  }();
-  return *shared;
-}
-
 static std::vector<Numbers> runOnce(const CompiledStep &step,
                                     const std::vector<Numbers> &arguments) {
   llvm::Expected<StepMemory> memory = StepMemory::allocate(step);
@@ -93,7 +83,7 @@ static std::vector<Numbers> runOnce(const CompiledStep &step,
 
 std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Numbers> &arguments,
                                    RunOptions options) {
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context());
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &executionContext());
   if (!module) {
     ADD_FAILURE() << "does not parse: " << text;
     return {};

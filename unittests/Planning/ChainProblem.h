@@ -12,39 +12,27 @@
 #ifndef LLMMEM_UNITTESTS_PLANNING_CHAINPROBLEM_H
 #define LLMMEM_UNITTESTS_PLANNING_CHAINPROBLEM_H
 
-#include "llmmem/Planning/Problem.h"
+#include "ProblemBuilder.h"
 
 namespace llmmem::planning::test {
 
 inline Problem makeUnitChain(int64_t steps) {
-  Problem problem;
-  auto value = [&](int64_t bytes) {
-    problem.values.push_back({int64_t(problem.values.size()), bytes, false, ""});
-    return ValueIndex(problem.values.size()) - 1;
-  };
-  auto op = [&](std::vector<ValueIndex> reads, std::vector<ValueIndex> writes, int64_t cost) {
-    Op result;
-    result.id = int64_t(problem.ops.size());
-    result.reads = std::move(reads);
-    result.writes = std::move(writes);
-    result.cost = cost;
-    problem.ops.push_back(std::move(result));
-  };
-  std::vector<ValueIndex> state{value(1)};
+  ProblemBuilder build;
+  std::vector<ValueIndex> state{build.value(1)};
   for (int64_t step = 1; step < steps; ++step) {
-    state.push_back(value(1));
-    op({state[step - 1]}, {state[step]}, 1);
-    problem.ops.back().inPlace.push_back({state[step], state[step - 1]});
+    state.push_back(build.value(1));
+    build.op({state[step - 1]}, {state[step]}, 1);
+    build.problem.ops.back().inPlace.push_back({state[step], state[step - 1]});
   }
-  ValueIndex gradient = value(0);
-  op({state[steps - 1]}, {gradient}, 0);
+  ValueIndex gradient = build.value(0);
+  build.op({state[steps - 1]}, {gradient}, 0);
   for (int64_t step = steps - 1; step >= 1; --step) {
-    ValueIndex next = value(0);
-    op({state[step - 1], gradient}, {next}, 0);
+    ValueIndex next = build.value(0);
+    build.op({state[step - 1], gradient}, {next}, 0);
     gradient = next;
   }
-  problem.keep.push_back(gradient);
-  return problem;
+  build.problem.keep.push_back(gradient);
+  return build.problem;
 }
 
 /// The least number of forward steps to reverse `steps` with `snapshots`: r n - C(s + r, r - 1).

@@ -16,7 +16,7 @@
 #ifndef LLMMEM_UNITTESTS_PLANNING_ROTORCHAIN_H
 #define LLMMEM_UNITTESTS_PLANNING_ROTORCHAIN_H
 
-#include "llmmem/Planning/Problem.h"
+#include "ProblemBuilder.h"
 #include <algorithm>
 #include <map>
 #include <random>
@@ -59,53 +59,41 @@ inline RotorChain gpt3Chain(bool canDropAttention) {
 
 /// Boundary 0 is resident: the recurrence leaves it out of the capacity as well.
 inline Problem makeRotorProblem(const RotorChain &chain) {
-  Problem problem;
-  auto value = [&](int64_t bytes, bool resident = false) {
-    problem.values.push_back({int64_t(problem.values.size()), bytes, resident, ""});
-    return ValueIndex(problem.values.size()) - 1;
-  };
-  auto op = [&](std::vector<ValueIndex> reads, std::vector<ValueIndex> writes, int64_t cost) {
-    Op result;
-    result.id = int64_t(problem.ops.size());
-    result.reads = std::move(reads);
-    result.writes = std::move(writes);
-    result.cost = cost;
-    problem.ops.push_back(std::move(result));
-  };
+  ProblemBuilder build;
   size_t count = chain.stages.size();
-  std::vector<ValueIndex> boundary{value(chain.boundary[0], true)}, body(count);
+  std::vector<ValueIndex> boundary{build.value(chain.boundary[0], true)}, body(count);
   std::vector<std::vector<ValueIndex>> parts(count);
   for (size_t i = 0; i < count; ++i) {
     const RotorStage &stage = chain.stages[i];
-    body[i] = value(stage.body);
-    ValueIndex sum = value(chain.boundary[i + 1]);
-    op({boundary[i]}, {body[i], sum}, stage.bodyCost);
+    body[i] = build.value(stage.body);
+    ValueIndex sum = build.value(chain.boundary[i + 1]);
+    build.op({boundary[i]}, {body[i], sum}, stage.bodyCost);
     for (int64_t k = 0; k < stage.parts; ++k) {
-      parts[i].push_back(value(stage.part));
-      op({body[i]}, {parts[i].back()}, stage.partCost);
-      ValueIndex next = value(chain.boundary[i + 1]);
-      op({sum, parts[i].back()}, {next}, 0); // the output waits for every part
-      problem.ops.back().inPlace.push_back({next, sum});
+      parts[i].push_back(build.value(stage.part));
+      build.op({body[i]}, {parts[i].back()}, stage.partCost);
+      ValueIndex next = build.value(chain.boundary[i + 1]);
+      build.op({sum, parts[i].back()}, {next}, 0); // the output waits for every part
+      build.problem.ops.back().inPlace.push_back({next, sum});
       sum = next;
     }
     boundary.push_back(sum);
   }
-  ValueIndex gradient = value(chain.boundary[count]);
-  op({boundary[count]}, {gradient}, 0);
-  problem.ops.back().inPlace.push_back({gradient, boundary[count]});
+  ValueIndex gradient = build.value(chain.boundary[count]);
+  build.op({boundary[count]}, {gradient}, 0);
+  build.problem.ops.back().inPlace.push_back({gradient, boundary[count]});
   for (size_t i = count; i-- > 0;) {
     for (ValueIndex part : parts[i]) {
-      ValueIndex next = value(chain.boundary[i + 1]);
-      op({gradient, part}, {next}, 0);
-      problem.ops.back().inPlace.push_back({next, gradient});
+      ValueIndex next = build.value(chain.boundary[i + 1]);
+      build.op({gradient, part}, {next}, 0);
+      build.problem.ops.back().inPlace.push_back({next, gradient});
       gradient = next;
     }
-    ValueIndex next = value(chain.boundary[i]);
-    op({gradient, body[i], boundary[i]}, {next}, chain.stages[i].backwardCost);
+    ValueIndex next = build.value(chain.boundary[i]);
+    build.op({gradient, body[i], boundary[i]}, {next}, chain.stages[i].backwardCost);
     gradient = next;
   }
-  problem.keep.push_back(gradient);
-  return problem;
+  build.problem.keep.push_back(gradient);
+  return build.problem;
 }
 
 /// The least forward and backward cost by the recurrence, nothing where it fits nothing. opt(m, a,
