@@ -1,5 +1,6 @@
 # The lit suite: one behaviour a file, FileCheck with scoped variables.
 import os
+import shutil
 
 import lit.formats
 import lit.util
@@ -19,6 +20,8 @@ config.substitutions.append(("%configs", config.source_root + "/examples/configs
 config.substitutions.append(("%examples", config.source_root + "/examples"))
 config.substitutions.append(("%source_root", config.source_root))
 config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%ptx", config.python + " " + config.test_source_root + "/ptx.py"))
+config.substitutions.append(("%fake_cuda", config.build_root + "/lib/libllmmem-fake-cuda.so"))
 # A variable that a later CHECK-LABEL section reads by mistake is a test that cannot fail.
 config.substitutions.append((r"\bFileCheck\b", "FileCheck -enable-var-scope"))
 
@@ -27,3 +30,9 @@ data = os.environ.get("LLMMEM_DATA", os.path.join(config.source_root, "..", "sha
 if os.path.isdir(os.path.join(data, "golden")):
     config.available_features.add("llmmem-data")
     config.substitutions.append(("%data", os.path.abspath(data)))
+
+# The CUDA toolkit's assembler; tests that need it say REQUIRES: ptxas and are counted as skipped without it.
+ptxas = shutil.which("ptxas") or shutil.which("ptxas", path=os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin"))
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append((r"\bptxas_path\b", ptxas))

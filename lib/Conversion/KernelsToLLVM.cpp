@@ -24,7 +24,10 @@ struct ExpandKernelNumbers : public llmmem::impl::ExpandKernelNumbersBase<Expand
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns);
-    arith::populateExpandBFloat16Patterns(patterns);
+    if (device)
+      llmmem::populateExpandDoubleFunctionsPatterns(patterns);
+    else
+      arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

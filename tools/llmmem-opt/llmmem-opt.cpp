@@ -178,6 +178,7 @@ int main(int argc, char **argv) {
   registerLlmmemTransformsPasses();
   registerLlmmemConversionPasses();
   registerKernelsToLLVMPipeline();
+  registerGpuKernelsToNVVMPipeline();
 
   SmallVector<char *> arguments = withoutOpsOnDiagnostics(argc, argv);
   auto [inputFile, outputFile] =

@@ -5,7 +5,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -28,6 +30,16 @@ void buildKernelsToLLVMPipeline(mlir::OpPassManager &manager);
 
 /// Makes that pipeline a flag: --convert-kernels-to-llvm.
 void registerKernelsToLLVMPipeline();
+
+/// From outlined kernels (docs/Design/Gpu.md) to PTX in the module, and from their launches to
+/// calls of lib/Runtime/Cuda.h. What is left on the host, `convert-kernels-to-llvm` lowers.
+void buildGpuKernelsToNVVMPipeline(mlir::OpPassManager &manager, llvm::StringRef chip);
+
+/// Makes that pipeline a flag: --convert-gpu-kernels-to-nvvm="chip=sm_90a".
+void registerGpuKernelsToNVVMPipeline();
+
+/// Functions of f64 as arithmetic: sine, cosine, powers with a whole exponent.
+void populateExpandDoubleFunctionsPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace llmmem
 

@@ -50,9 +50,64 @@ def ExpandKernelNumbers : Pass<"expand-kernel-numbers"> {
   let summary = "Turns transcendental functions of f32 into polynomials, and roundings to bf16 into integer arithmetic";
   let description = [{
     *Ensures*: what is left gives the same bits on any machine and in any number of lanes.
+
+    With `device` roundings to bf16 stay: an NVIDIA GPU has an instruction for them, whose bits are the same (a NaN is
+    another NaN). There is no libm either, so sine and cosine of f64 become polynomials, and powers of f64 with a whole
+    exponent products.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+  let options = [
+    Option<"device", "device", "bool", "false", "For a GPU instead of a CPU">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect"];
+}
+
+def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Lowers the kernels of a gpu.module to the NVVM and LLVM dialects";
+  let description = [{
+    *Requires*: what docs/Design/Gpu.md lets a kernel hold, after `expand-kernel-numbers{device}` and without `scf`.
+    *Ensures*: buffers are bare pointers, an index has 64 bits, whole vectors move in one access, no function of
+    libdevice is called. Where upstream's `convert-gpu-to-nvvm` makes each function of `math` a call of libdevice, here
+    the ones that are instructions stay intrinsics, and the others are refused.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+def TranslateKernelsToPTX : Pass<"translate-kernels-to-ptx", "::mlir::ModuleOp"> {
+  let summary = "Turns each gpu.module of NVVM into a gpu.binary of PTX";
+  let description = [{
+    LLVM's NVPTX backend alone does it: neither the CUDA toolkit nor libdevice is needed.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"sm_90a\"", "What the kernels run on: sm_80, sm_90a, ...">,
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "Distinct kernels">,
+  ];
+}
+
+def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "Turns gpu.launch_func into calls of the CUDA runtime";
+  let description = [{
+    *Ensures*: each function that launches takes the run (`llmmem_cuda *`, lib/Runtime/Cuda.h) as its first argument,
+    and calls `llmmem_cuda_launch` with the kernel's number in the module's attribute `llmmem.kernels`:
+
+    ```mlir
+    module attributes {llmmem.kernels = [@kernel_module::@kernel_3_gelu_kernel]} {
+      func.func private @kernel_3_gelu(%run: !llvm.ptr, %x: memref<8192xbf16>, %y: memref<8192xbf16>) {
+        ...
+        call @llmmem_cuda_launch(%run, %c0, %c4, %c1, %c1, %c256, %c1, %c1, %c0, %values, %c2) : ...
+    ```
+
+    Buffers are addresses of the device, which the host hands on and never reads.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "Distinct kernels">,
+    Statistic<"numLaunches", "launches", "Launches in the text of host functions">,
+  ];
 }
 
 #endif // LLMMEM_CONVERSION_PASSES
