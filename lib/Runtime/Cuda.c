@@ -1,0 +1,305 @@
+/*===- Cuda.c - A planned step on an NVIDIA GPU -----------------------------===*/
+
+#define _POSIX_C_SOURCE 200809L /* strdup */
+#include "Cuda.h"
+#include "CudaDriver.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  CUfunction function;
+  char *name;
+  int64_t shared_bytes; /* that it may be launched with */
+} Kernel;
+
+struct llmmem_cuda {
+  CudaDriver driver;
+  CUdevice device;
+  CUcontext context;
+  CUstream stream;
+  CUmodule *modules;
+  Kernel *kernels;
+  size_t module_count, kernel_count;
+  CUdeviceptr resident, arena;
+  size_t free_at_first;
+  CUgraph graph;
+  CUgraphExec executable;
+  int failed;
+  char device_name[128], message[4096];
+};
+
+/* What a kernel may use without asking. */
+enum { UNASKED_SHARED_BYTES = 48 << 10, MOST_ARGUMENTS = 512 };
+
+/*===----------------------------------------------------------------------===*\
+|* Failures
+\*===----------------------------------------------------------------------===*/
+
+static int fail(llmmem_cuda *run, const char *what, const char *why) {
+  if (!run->failed)
+    snprintf(run->message, sizeof run->message, "%s: %s", what, why);
+  run->failed = 1;
+  return 1;
+}
+
+/* Whether the driver has done `what`. */
+static int check(llmmem_cuda *run, CUresult result, const char *what) {
+  if (result == 0)
+    return 0;
+  const char *name = NULL, *text = NULL;
+  run->driver.error_name(result, &name);
+  run->driver.error_string(result, &text);
+  char why[512];
+  snprintf(why, sizeof why, "%s (error %d%s%s)", text ? text : "the driver does not say why",
+           result, name ? ", " : "", name ? name : "");
+  return fail(run, what, why);
+}
+
+const char *llmmem_cuda_message(const llmmem_cuda *run) { return run->failed ? run->message : ""; }
+
+/*===----------------------------------------------------------------------===*\
+|* The device
+\*===----------------------------------------------------------------------===*/
+
+static int open_device(llmmem_cuda *run) {
+  CudaDriver *driver = &run->driver;
+  size_t total;
+  if (check(run, driver->init(0), "starting the CUDA driver") ||
+      check(run, driver->device_get(&run->device, 0), "finding a CUDA device") ||
+      check(run, driver->device_name(run->device_name, sizeof run->device_name, run->device),
+            "asking for the device's name") ||
+      check(run, driver->context_retain(&run->context, run->device), "opening the CUDA device") ||
+      check(run, driver->context_set(run->context), "opening the CUDA device"))
+    return 1;
+  return check(run, driver->stream_create(&run->stream, CU_STREAM_NON_BLOCKING),
+               "making a stream") ||
+         check(run, driver->memory_info(&run->free_at_first, &total),
+               "asking for the device's free memory");
+}
+
+llmmem_cuda *llmmem_cuda_open(const char *library, char *message, size_t size) {
+  llmmem_cuda *run = calloc(1, sizeof *run);
+  if (!run) {
+    snprintf(message, size, "not enough memory to open the CUDA driver");
+    return NULL;
+  }
+  if (llmmem_cuda_driver_open(&run->driver, library, message, size)) {
+    free(run);
+    return NULL;
+  }
+  if (open_device(run)) {
+    snprintf(message, size, "%s", run->message);
+    llmmem_cuda_close(run);
+    return NULL;
+  }
+  return run;
+}
+
+/* What fails while giving back was given back by an earlier failure. */
+void llmmem_cuda_close(llmmem_cuda *run) {
+  if (!run)
+    return;
+  CudaDriver *driver = &run->driver;
+  if (run->executable)
+    driver->graph_exec_destroy(run->executable);
+  if (run->graph)
+    driver->graph_destroy(run->graph);
+  if (run->arena)
+    driver->memory_free(run->arena);
+  if (run->resident)
+    driver->memory_free(run->resident);
+  for (size_t k = 0; k < run->module_count; ++k)
+    driver->module_unload(run->modules[k]);
+  if (run->stream)
+    driver->stream_destroy(run->stream);
+  if (run->context)
+    driver->context_release(run->device);
+  llmmem_cuda_driver_close(driver);
+  for (size_t k = 0; k < run->kernel_count; ++k)
+    free(run->kernels[k].name);
+  free(run->kernels);
+  free(run->modules);
+  free(run);
+}
+
+const char *llmmem_cuda_device_name(const llmmem_cuda *run) { return run->device_name; }
+
+/*===----------------------------------------------------------------------===*\
+|* Kernels
+\*===----------------------------------------------------------------------===*/
+
+/* Room for one more, or null. */
+static void *grow(void **array, size_t count, size_t size) {
+  void *larger = realloc(*array, (count + 1) * size);
+  if (!larger)
+    return NULL;
+  *array = larger;
+  return (char *)larger + count * size;
+}
+
+int llmmem_cuda_load(llmmem_cuda *run, const char *image) {
+  if (run->failed)
+    return 1;
+  CUmodule *module = grow((void **)&run->modules, run->module_count, sizeof *module);
+  if (!module)
+    return fail(run, "loading the kernels", "not enough memory on the host");
+  char log[2048] = "";
+  int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+  CUresult result = run->driver.module_load(module, image, 2, options, values);
+  char what[sizeof log + 64];
+  snprintf(what, sizeof what, "loading the kernels%s%s", *log ? "\n" : "", log);
+  if (check(run, result, what))
+    return 1;
+  ++run->module_count;
+  return 0;
+}
+
+int llmmem_cuda_add_kernel(llmmem_cuda *run, const char *name) {
+  if (run->failed)
+    return 1;
+  if (run->module_count == 0)
+    return fail(run, name, "no kernels were loaded");
+  Kernel *kernel = grow((void **)&run->kernels, run->kernel_count, sizeof *kernel);
+  char *copy = strdup(name);
+  if (!kernel || !copy) {
+    free(copy);
+    return fail(run, name, "not enough memory on the host");
+  }
+  kernel->name = copy;
+  kernel->shared_bytes = UNASKED_SHARED_BYTES;
+  ++run->kernel_count;
+  CUmodule last = run->modules[run->module_count - 1];
+  return check(run, run->driver.module_function(&kernel->function, last, name), name);
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Memory
+\*===----------------------------------------------------------------------===*/
+
+static int allocate(llmmem_cuda *run, CUdeviceptr *address, int64_t bytes, const char *what) {
+  /* The driver allocates no 0 bytes, and every buffer has an address. */
+  size_t size = bytes > 0 ? (size_t)bytes : 256;
+  if (check(run, run->driver.memory_alloc(address, size), what))
+    return 1;
+  if (*address % 256 != 0)
+    return fail(run, what, "the driver's address is no multiple of 256");
+  return check(run, run->driver.fill(*address, 0, size, run->stream), what);
+}
+
+int llmmem_cuda_reserve(llmmem_cuda *run, int64_t resident, int64_t arena) {
+  if (run->failed)
+    return 1;
+  size_t available, total;
+  if (check(run, run->driver.memory_info(&available, &total),
+            "asking for the device's free memory"))
+    return 1;
+  if (resident < 0 || arena < 0 || (uint64_t)resident + (uint64_t)arena > available) {
+    char why[256];
+    snprintf(why, sizeof why,
+             "the step needs %lld bytes (resident %lld, arena %lld), and of the device's %llu are "
+             "%llu free",
+             (long long)resident + arena, (long long)resident, (long long)arena,
+             (unsigned long long)total, (unsigned long long)available);
+    return fail(run, run->device_name, why);
+  }
+  return allocate(run, &run->resident, resident, "allocating the step's arguments") ||
+         allocate(run, &run->arena, arena, "allocating the arena") ||
+         check(run, run->driver.stream_wait(run->stream), "clearing the device's memory");
+}
+
+uint64_t llmmem_cuda_resident(const llmmem_cuda *run) { return run->resident; }
+uint64_t llmmem_cuda_arena(const llmmem_cuda *run) { return run->arena; }
+
+int64_t llmmem_cuda_measured_bytes(llmmem_cuda *run) {
+  size_t available, total;
+  if (run->failed || check(run, run->driver.memory_info(&available, &total),
+                           "asking for the device's free memory"))
+    return -1;
+  return (int64_t)run->free_at_first - (int64_t)available;
+}
+
+int llmmem_cuda_upload(llmmem_cuda *run, uint64_t to, const void *from, int64_t bytes) {
+  return run->failed ||
+         check(run, run->driver.upload(to, from, (size_t)bytes, run->stream),
+               "copying to the device") ||
+         check(run, run->driver.stream_wait(run->stream), "copying to the device");
+}
+
+int llmmem_cuda_download(llmmem_cuda *run, void *to, uint64_t from, int64_t bytes) {
+  return run->failed ||
+         check(run, run->driver.download(to, from, (size_t)bytes, run->stream),
+               "copying from the device") ||
+         check(run, run->driver.stream_wait(run->stream), "copying from the device");
+}
+
+int llmmem_cuda_fill(llmmem_cuda *run, uint64_t to, int byte, int64_t bytes) {
+  return run->failed ||
+         check(run, run->driver.fill(to, (unsigned char)byte, (size_t)bytes, run->stream),
+               "filling the device's memory");
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Steps
+\*===----------------------------------------------------------------------===*/
+
+/* Whether it may be launched with so much memory of its block. */
+static int allow_shared_bytes(llmmem_cuda *run, Kernel *kernel, int64_t bytes) {
+  if (bytes <= kernel->shared_bytes)
+    return 0;
+  kernel->shared_bytes = bytes;
+  return check(run,
+               run->driver.function_set(
+                   kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
+               kernel->name);
+}
+
+void llmmem_cuda_launch(llmmem_cuda *run, int64_t number, int64_t grid_x, int64_t grid_y,
+                        int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
+                        int64_t shared_bytes, uint64_t *values, int64_t count) {
+  if (run->failed)
+    return;
+  if (number < 0 || (uint64_t)number >= run->kernel_count || count > MOST_ARGUMENTS) {
+    fail(run, "launching a kernel", "its number or its arguments are out of range");
+    return;
+  }
+  Kernel *kernel = &run->kernels[number];
+  void *arguments[MOST_ARGUMENTS];
+  for (int64_t k = 0; k < count; ++k)
+    arguments[k] = &values[k];
+  if (allow_shared_bytes(run, kernel, shared_bytes))
+    return;
+  check(run,
+        run->driver.launch(kernel->function, (unsigned)grid_x, (unsigned)grid_y, (unsigned)grid_z,
+                           (unsigned)block_x, (unsigned)block_y, (unsigned)block_z,
+                           (unsigned)shared_bytes, run->stream, arguments, NULL),
+        kernel->name);
+}
+
+void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes) {
+  if (!run->failed)
+    check(run, run->driver.copy(to, from, (size_t)bytes, run->stream), "copying on the device");
+}
+
+int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context) {
+  if (run->failed)
+    return 1;
+  if (check(run, run->driver.capture_begin(run->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+            "capturing the step"))
+    return 1;
+  step(context);
+  /* Ended whatever happened: a stream that captures can do nothing else. */
+  check(run, run->driver.capture_end(run->stream, &run->graph), "capturing the step");
+  return run->failed || check(run, run->driver.graph_instantiate(&run->executable, run->graph, 0),
+                              "making a graph of the step");
+}
+
+int llmmem_cuda_replay(llmmem_cuda *run) {
+  if (run->failed)
+    return 1;
+  if (!run->executable)
+    return fail(run, "running the step", "it was not captured");
+  return check(run, run->driver.graph_launch(run->executable, run->stream), "running the step") ||
+         check(run, run->driver.stream_wait(run->stream), "running the step");
+}

@@ -1,0 +1,83 @@
+/*===- Cuda.h - A planned step on an NVIDIA GPU -----------------------------===*\
+|*
+|* Over the CUDA driver, which is opened when it is asked for: nothing here is linked against it.
+|* One run holds one device, one stream, the kernels, and two allocations: the arena, and the
+buffers
+|* of all arguments and results one after another. A step is captured once as a graph and replayed,
+|* as its addresses never change.
+|*
+|*   llmmem_cuda *run = llmmem_cuda_open("libcuda.so.1", message, sizeof message);
+|*   llmmem_cuda_load(run, ptx);
+|*   llmmem_cuda_add_kernel(run, "kernel_3_gelu_kernel");        kernel 0 of llmmem_cuda_launch
+|*   llmmem_cuda_reserve(run, resident, arena);                  refused where the device has less
+|*   llmmem_cuda_upload(run, llmmem_cuda_resident(run) + offset, bytes, count);
+|*   llmmem_cuda_capture(run, step, context);                    calls step(context), which launches
+|*   llmmem_cuda_replay(run);
+|*   llmmem_cuda_download(run, bytes, llmmem_cuda_resident(run) + offset, count);
+|*   llmmem_cuda_close(run);
+|*
+|* Functions return 0, or another number when the driver has failed; then llmmem_cuda_message says
+|* what failed, and everything after it fails too, so that compiled code need not ask. A run belongs
+|* to the thread that opened it.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef LLMMEM_LIB_RUNTIME_CUDA_H
+#define LLMMEM_LIB_RUNTIME_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct llmmem_cuda llmmem_cuda;
+
+/* Opens `library` (a name for dlopen) and its first device. Null where that fails, with the reason
+ * in `message`. */
+llmmem_cuda *llmmem_cuda_open(const char *library, char *message, size_t size);
+/* Gives everything back, after a failure too. Null is nothing to close. */
+void llmmem_cuda_close(llmmem_cuda *run);
+/* What failed first; empty where nothing has. */
+const char *llmmem_cuda_message(const llmmem_cuda *run);
+/* "NVIDIA H200" */
+const char *llmmem_cuda_device_name(const llmmem_cuda *run);
+
+/* PTX or a cubin, ending with a zero. Kernels are looked for in what was loaded last. */
+int llmmem_cuda_load(llmmem_cuda *run, const char *image);
+/* The next kernel's number is the number of kernels before it. */
+int llmmem_cuda_add_kernel(llmmem_cuda *run, const char *name);
+
+/* Allocates, and fills with zeros, the bytes of arguments and results and those of the arena. Both
+ * begin at multiples of 256. Refuses before anything is allocated where they exceed what is free.
+ */
+int llmmem_cuda_reserve(llmmem_cuda *run, int64_t resident, int64_t arena);
+/* Addresses on the device. */
+uint64_t llmmem_cuda_resident(const llmmem_cuda *run);
+uint64_t llmmem_cuda_arena(const llmmem_cuda *run);
+/* Bytes that the device has less than when its context was made: both allocations, code, the graph.
+ * -1 after a failure. */
+int64_t llmmem_cuda_measured_bytes(llmmem_cuda *run);
+
+/* Copies are done when they return. */
+int llmmem_cuda_upload(llmmem_cuda *run, uint64_t to, const void *from, int64_t bytes);
+int llmmem_cuda_download(llmmem_cuda *run, void *to, uint64_t from, int64_t bytes);
+int llmmem_cuda_fill(llmmem_cuda *run, uint64_t to, int byte, int64_t bytes);
+
+/* Records what `step(context)` launches, and runs nothing. */
+int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context);
+/* Runs what was captured, to its end. */
+int llmmem_cuda_replay(llmmem_cuda *run);
+
+/* What compiled steps call. A kernel's arguments lie in 8 bytes each, low bytes first. */
+void llmmem_cuda_launch(llmmem_cuda *run, int64_t kernel, int64_t grid_x, int64_t grid_y,
+                        int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
+                        int64_t shared_bytes, uint64_t *values, int64_t count);
+void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LLMMEM_LIB_RUNTIME_CUDA_H */

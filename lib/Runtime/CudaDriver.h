@@ -1,0 +1,88 @@
+/*===- CudaDriver.h - The functions of the CUDA driver that steps need ------===*\
+|*
+|* Declared here, so that llmmem builds without the CUDA toolkit. Names, versions and types are
+those
+|* of cuda.h since CUDA 12; the driver keeps old versions of its functions.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef LLMMEM_LIB_RUNTIME_CUDADRIVER_H
+#define LLMMEM_LIB_RUNTIME_CUDADRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int CUresult; /* 0: success */
+typedef int CUdevice;
+typedef uint64_t CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUstream_st *CUstream;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphExec_st *CUgraphExec;
+
+enum {
+  CU_STREAM_NON_BLOCKING = 1,
+  CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
+  CU_JIT_ERROR_LOG_BUFFER = 5,
+  CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NO_DEVICE = 100
+};
+
+/* member, name in the library, parameters */
+#define LLMMEM_CUDA_FUNCTIONS(FUNCTION)                                                            \
+  FUNCTION(init, cuInit, (unsigned flags))                                                         \
+  FUNCTION(error_name, cuGetErrorName, (CUresult error, const char **name))                        \
+  FUNCTION(error_string, cuGetErrorString, (CUresult error, const char **text))                    \
+  FUNCTION(device_get, cuDeviceGet, (CUdevice * device, int ordinal))                              \
+  FUNCTION(device_name, cuDeviceGetName, (char *name, int size, CUdevice device))                  \
+  FUNCTION(context_retain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))       \
+  FUNCTION(context_release, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                       \
+  FUNCTION(context_set, cuCtxSetCurrent, (CUcontext context))                                      \
+  FUNCTION(memory_info, cuMemGetInfo_v2, (size_t *free, size_t *total))                            \
+  FUNCTION(memory_alloc, cuMemAlloc_v2, (CUdeviceptr * address, size_t bytes))                     \
+  FUNCTION(memory_free, cuMemFree_v2, (CUdeviceptr address))                                       \
+  FUNCTION(upload, cuMemcpyHtoDAsync_v2,                                                           \
+           (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                      \
+  FUNCTION(download, cuMemcpyDtoHAsync_v2,                                                         \
+           (void *to, CUdeviceptr from, size_t bytes, CUstream stream))                            \
+  FUNCTION(copy, cuMemcpyDtoDAsync_v2,                                                             \
+           (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                      \
+  FUNCTION(fill, cuMemsetD8Async,                                                                  \
+           (CUdeviceptr to, unsigned char byte, size_t count, CUstream stream))                    \
+  FUNCTION(module_load, cuModuleLoadDataEx,                                                        \
+           (CUmodule * module, const void *image, unsigned count, int *options, void **values))    \
+  FUNCTION(module_unload, cuModuleUnload, (CUmodule module))                                       \
+  FUNCTION(module_function, cuModuleGetFunction,                                                   \
+           (CUfunction * function, CUmodule module, const char *name))                             \
+  FUNCTION(function_set, cuFuncSetAttribute, (CUfunction function, int attribute, int value))      \
+  FUNCTION(stream_create, cuStreamCreate, (CUstream * stream, unsigned flags))                     \
+  FUNCTION(stream_destroy, cuStreamDestroy_v2, (CUstream stream))                                  \
+  FUNCTION(stream_wait, cuStreamSynchronize, (CUstream stream))                                    \
+  FUNCTION(capture_begin, cuStreamBeginCapture_v2, (CUstream stream, int mode))                    \
+  FUNCTION(capture_end, cuStreamEndCapture, (CUstream stream, CUgraph * graph))                    \
+  FUNCTION(graph_instantiate, cuGraphInstantiateWithFlags,                                         \
+           (CUgraphExec * executable, CUgraph graph, unsigned long long flags))                    \
+  FUNCTION(graph_destroy, cuGraphDestroy, (CUgraph graph))                                         \
+  FUNCTION(graph_exec_destroy, cuGraphExecDestroy, (CUgraphExec executable))                       \
+  FUNCTION(graph_launch, cuGraphLaunch, (CUgraphExec executable, CUstream stream))                 \
+  FUNCTION(launch, cuLaunchKernel,                                                                 \
+           (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,                \
+            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,           \
+            CUstream stream, void **arguments, void **extra))
+
+typedef struct {
+  void *library;
+#define LLMMEM_CUDA_MEMBER(member, name, parameters) CUresult(*member) parameters;
+  LLMMEM_CUDA_FUNCTIONS(LLMMEM_CUDA_MEMBER)
+#undef LLMMEM_CUDA_MEMBER
+} CudaDriver;
+
+/* 0, or the reason in `message`. */
+int llmmem_cuda_driver_open(CudaDriver *driver, const char *library, char *message, size_t size);
+void llmmem_cuda_driver_close(CudaDriver *driver);
+
+#endif /* LLMMEM_LIB_RUNTIME_CUDADRIVER_H */

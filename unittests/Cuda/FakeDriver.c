@@ -1,0 +1,413 @@
+/*===- FakeDriver.c - A CUDA driver that writes down what it is asked -------===*\
+|*
+|* Stands for libcuda.so.1 where the host code of steps is tested. Copies and fills are done, at
+|* addresses of this process that nothing may read directly; kernels are not: launches are written
+|* down. Any number it gives back says nothing of a GPU.
+|*
+|*   LLMMEM_FAKE_CUDA_LOG=file        one line a call; A0+256 is byte 256 of the first allocation
+|*   LLMMEM_FAKE_CUDA_FAIL=name:n     the n-th call of `name` (from 1) fails
+|*   LLMMEM_FAKE_CUDA_FREE=bytes      free memory at first (default 1 TiB)
+|*
+|* Arguments of a launch are read as the PTX declares them: `.entry name(.param .u64 name_param_0,
+...)`.
+|* At the end the log counts what was not given back.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "../../lib/Runtime/CudaDriver.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { MOST = 4096 };
+
+typedef struct {
+  char *begin;
+  size_t bytes;
+  int number;
+} Allocation;
+
+typedef struct CUmod_st {
+  char *text;
+} Module;
+
+/* A function looks its parameters up once. */
+typedef struct CUfunc_st {
+  char name[256];
+  int widths[MOST], count;
+} Function;
+
+static Allocation allocations[MOST];
+static int allocation_count, allocated;
+static int modules, streams, graphs, executables, contexts, functions_found;
+static int capturing, captured, capture_number;
+static size_t used;
+static FILE *log_file;
+
+/*===----------------------------------------------------------------------===*\
+|* The log
+\*===----------------------------------------------------------------------===*/
+
+static FILE *output(void) {
+  if (!log_file) {
+    const char *path = getenv("LLMMEM_FAKE_CUDA_LOG");
+    log_file = path ? fopen(path, "w") : NULL;
+    if (!log_file)
+      log_file = fopen("/dev/null", "w");
+  }
+  return log_file;
+}
+
+static void note(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vfprintf(output(), format, arguments);
+  va_end(arguments);
+  fputc('\n', output());
+  fflush(output());
+}
+
+/* Whether this is the call that was asked to fail. */
+static int must_fail(const char *name) {
+  static int calls;
+  const char *wanted = getenv("LLMMEM_FAKE_CUDA_FAIL");
+  size_t length = strlen(name);
+  if (!wanted || strncmp(wanted, name, length) != 0 || wanted[length] != ':' ||
+      ++calls != atoi(wanted + length + 1))
+    return 0;
+  note("%s fails", name);
+  return 1;
+}
+
+#define FAIL_IF_ASKED(name)                                                                        \
+  if (must_fail(#name))                                                                            \
+  return 999
+
+/* A1+256, or 0x1234 for what lies in no allocation. */
+static const char *place(CUdeviceptr address, char *text, size_t size) {
+  for (int k = 0; k < allocation_count; ++k) {
+    Allocation *known = &allocations[k];
+    uint64_t begin = (uint64_t)(uintptr_t)known->begin;
+    if (known->begin && address >= begin && address < begin + known->bytes) {
+      snprintf(text, size, "A%d+%llu", known->number, (unsigned long long)(address - begin));
+      return text;
+    }
+  }
+  snprintf(text, size, "0x%llx", (unsigned long long)address);
+  return text;
+}
+
+__attribute__((destructor)) static void count_what_is_left(void) {
+  note("left: %d allocations, %d modules, %d streams, %d graphs, %d contexts", allocated, modules,
+       streams, graphs + executables, contexts);
+}
+
+/*===----------------------------------------------------------------------===*\
+|* The device
+\*===----------------------------------------------------------------------===*/
+
+static size_t free_at_first(void) {
+  const char *text = getenv("LLMMEM_FAKE_CUDA_FREE");
+  return text ? strtoull(text, NULL, 10) : (size_t)1 << 40;
+}
+
+CUresult cuInit(unsigned flags) {
+  FAIL_IF_ASKED(cuInit);
+  return 0;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **name) {
+  *name = error == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == 218 ? "CUDA_ERROR_INVALID_PTX"
+                         : "CUDA_ERROR_UNKNOWN";
+  return 0;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text) {
+  *text = error == 2     ? "out of memory"
+          : error == 218 ? "a PTX JIT compilation failed"
+                         : "unknown error";
+  return 0;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  FAIL_IF_ASKED(cuDeviceGet);
+  *device = ordinal;
+  return 0;
+}
+
+CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
+  FAIL_IF_ASKED(cuDeviceGetName);
+  snprintf(name, (size_t)size, "no GPU, a fake driver");
+  return 0;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  FAIL_IF_ASKED(cuDevicePrimaryCtxRetain);
+  *context = (CUcontext)&contexts;
+  ++contexts;
+  return 0;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  --contexts;
+  return 0;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  FAIL_IF_ASKED(cuCtxSetCurrent);
+  return 0;
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Memory
+\*===----------------------------------------------------------------------===*/
+
+CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
+  FAIL_IF_ASKED(cuMemGetInfo_v2);
+  *available = free_at_first() - used;
+  *total = free_at_first();
+  return 0;
+}
+
+/* Pages get memory when they are touched: a fake 80 GB cost nothing. */
+CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
+  FAIL_IF_ASKED(cuMemAlloc_v2);
+  if (bytes == 0 || used + bytes > free_at_first() || allocation_count == MOST)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  void *begin =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (begin == MAP_FAILED)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  note("alloc A%d %zu bytes", allocation_count, bytes);
+  allocations[allocation_count] = (Allocation){begin, bytes, allocation_count};
+  ++allocation_count;
+  ++allocated;
+  used += bytes;
+  *address = (CUdeviceptr)(uintptr_t)begin;
+  return 0;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  for (int k = 0; k < allocation_count; ++k)
+    if ((CUdeviceptr)(uintptr_t)allocations[k].begin == address) {
+      munmap(allocations[k].begin, allocations[k].bytes);
+      used -= allocations[k].bytes;
+      allocations[k].begin = NULL;
+      --allocated;
+      note("free A%d", k);
+      return 0;
+    }
+  return 1;
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+  FAIL_IF_ASKED(cuMemcpyHtoDAsync_v2);
+  char text[64];
+  note("upload %s %zu bytes", place(to, text, sizeof text), bytes);
+  memcpy((void *)(uintptr_t)to, from, bytes);
+  return 0;
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  FAIL_IF_ASKED(cuMemcpyDtoHAsync_v2);
+  char text[64];
+  note("download %s %zu bytes", place(from, text, sizeof text), bytes);
+  memcpy(to, (void *)(uintptr_t)from, bytes);
+  return 0;
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  FAIL_IF_ASKED(cuMemcpyDtoDAsync_v2);
+  char first[64], second[64];
+  note("%scopy %s from %s %zu bytes", capturing ? "node " : "", place(to, first, sizeof first),
+       place(from, second, sizeof second), bytes);
+  captured += capturing;
+  return 0;
+}
+
+/* Whole pages become zero by being given back: a fake 80 GB stay untouched. */
+static void fill(char *to, unsigned char byte, size_t count) {
+  enum { PAGE = 4096 };
+  char *first = (char *)(((uintptr_t)to + PAGE - 1) / PAGE * PAGE),
+       *last = (char *)((uintptr_t)(to + count) / PAGE * PAGE);
+  if (byte != 0 || first >= last || madvise(first, (size_t)(last - first), MADV_DONTNEED) != 0) {
+    memset(to, byte, count);
+    return;
+  }
+  memset(to, 0, (size_t)(first - to));
+  memset(last, 0, (size_t)(to + count - last));
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t count, CUstream stream) {
+  FAIL_IF_ASKED(cuMemsetD8Async);
+  char text[64];
+  note("%sfill %s %zu bytes with %d", capturing ? "node " : "", place(to, text, sizeof text), count,
+       byte);
+  captured += capturing;
+  fill((char *)(uintptr_t)to, byte, count);
+  return 0;
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Kernels
+\*===----------------------------------------------------------------------===*/
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, int *options,
+                            void **values) {
+  if (must_fail("cuModuleLoadDataEx")) {
+    for (unsigned k = 0; k < count; ++k)
+      if (options[k] == CU_JIT_ERROR_LOG_BUFFER)
+        strcpy(values[k], "ptxas application ptx input, line 1; fatal : the log of the assembler");
+    return 218;
+  }
+  *module = malloc(sizeof(Module));
+  (*module)->text = strdup(image);
+  ++modules;
+  note("module with %zu bytes", strlen(image));
+  return 0;
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+  free(module->text);
+  free(module);
+  --modules;
+  return 0;
+}
+
+/* The bytes of `.param .u64 .ptr .align 1 name`. */
+static int width_of(const char *parameter) {
+  static const struct {
+    const char *type;
+    int bytes;
+  } types[] = {{".u64", 8}, {".b64", 8}, {".s64", 8}, {".f64", 8}, {".u32", 4}, {".b32", 4},
+               {".s32", 4}, {".f32", 4}, {".u16", 2}, {".b16", 2}, {".u8", 1},  {".b8", 1}};
+  for (size_t k = 0; k < sizeof types / sizeof *types; ++k)
+    if (strstr(parameter, types[k].type))
+      return types[k].bytes;
+  return 8;
+}
+
+static void read_parameters(Function *function, const char *entry) {
+  const char *open = strchr(entry, '('), *end = strchr(entry, ')'), *body = strchr(entry, '{');
+  if (!open || !end || (body && body < open))
+    return;
+  for (const char *at = open; at < end && function->count < MOST;) {
+    const char *comma = memchr(at, ',', (size_t)(end - at));
+    const char *stop = comma ? comma : end;
+    char text[512];
+    snprintf(text, sizeof text, "%.*s", (int)(stop - at), at);
+    if (strstr(text, ".param"))
+      function->widths[function->count++] = width_of(text);
+    at = stop + 1;
+  }
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+  FAIL_IF_ASKED(cuModuleGetFunction);
+  char entry[300];
+  size_t length = (size_t)snprintf(entry, sizeof entry, ".entry %s", name);
+  const char *found = module->text;
+  while ((found = strstr(found, entry)) &&
+         strchr("_$abcdefghijklmnopqrstuvwxyz0123456789", found[length]) && found[length])
+    ++found;
+  if (!found)
+    return 500; /* CUDA_ERROR_NOT_FOUND */
+  static Function known[MOST];
+  Function *next = &known[functions_found++ % MOST];
+  memset(next, 0, sizeof *next);
+  snprintf(next->name, sizeof next->name, "%s", name);
+  read_parameters(next, found);
+  note("function %s", name);
+  *function = next;
+  return 0;
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
+  FAIL_IF_ASKED(cuFuncSetAttribute);
+  note("attribute %d of %s is %d", attribute, function->name, value);
+  return 0;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void **arguments, void **extra) {
+  FAIL_IF_ASKED(cuLaunchKernel);
+  FILE *file = output();
+  fprintf(file, "%slaunch %s grid %u %u %u block %u %u %u shared %u (", capturing ? "node " : "",
+          function->name, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes);
+  for (int k = 0; k < function->count; ++k) {
+    uint64_t value = 0;
+    char text[64];
+    memcpy(&value, arguments[k], (size_t)function->widths[k]);
+    fprintf(file, "%s%s", k ? ", " : "", place(value, text, sizeof text));
+  }
+  fputs(")\n", file);
+  captured += capturing;
+  return 0;
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Streams and graphs
+\*===----------------------------------------------------------------------===*/
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+  FAIL_IF_ASKED(cuStreamCreate);
+  ++streams;
+  *stream = (CUstream)&streams;
+  return 0;
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  --streams;
+  return 0;
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  FAIL_IF_ASKED(cuStreamSynchronize);
+  return capturing ? 900 : 0; /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
+  FAIL_IF_ASKED(cuStreamBeginCapture_v2);
+  note("capture %d begins", ++capture_number);
+  capturing = 1;
+  captured = 0;
+  return 0;
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  capturing = 0;
+  FAIL_IF_ASKED(cuStreamEndCapture);
+  note("capture ends with %d nodes", captured);
+  ++graphs;
+  *graph = (CUgraph)&graphs;
+  return 0;
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph,
+                                     unsigned long long flags) {
+  FAIL_IF_ASKED(cuGraphInstantiateWithFlags);
+  ++executables;
+  *executable = (CUgraphExec)&executables;
+  return 0;
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+  --graphs;
+  return 0;
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  --executables;
+  return 0;
+}
+
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  FAIL_IF_ASKED(cuGraphLaunch);
+  note("replay of %d nodes", captured);
+  return 0;
+}
