@@ -8,7 +8,10 @@
 
 #include "GradientCheck.h"
 #include "SmallModels.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Transforms/Differentiation.h"
+#include "llmmem/Transforms/GroupKernels.h"
+#include "llmmem/Transforms/GroupLossHead.h"
 #include "mlir/IR/Verifier.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -24,6 +27,8 @@ struct ModelCase {
   importer::AttentionForm attention;
   double dropout;
   importer::MaskForm masks;
+  /// As compiled by default: ops in kernels, and a loss head of several granules and chunks.
+  bool grouped = false;
 };
 
 void PrintTo(const ModelCase &model, std::ostream *os) { *os << model.name; }
@@ -41,7 +46,19 @@ std::vector<ModelCase> allCases() {
     cases.push_back(
         {family + "UnfusedStoredDropout", family, AttentionForm::Unfused, 0.2, MaskForm::Stored});
   }
+  for (size_t plain = 0, count = cases.size(); plain < count; ++plain) {
+    cases.push_back(cases[plain]);
+    cases.back().name += "Grouped";
+    cases.back().grouped = true;
+  }
   return cases;
+}
+
+void group(func::FuncOp step) {
+  LossHeads heads = groupLossHeads(step, /*granule=*/3);
+  EXPECT_EQ(heads.grouped, 1u);
+  step.walk([](llm::LossHeadOp head) { head.setChunk(6); });
+  EXPECT_GT(groupKernels(step).kernels, 0);
 }
 
 class ModelGradients : public ::testing::TestWithParam<ModelCase> {};
@@ -61,6 +78,8 @@ TEST_P(ModelGradients, AgreeWithDifferences) {
   auto training = (*module)->getAttrOfType<llm::TrainingAttr>(llm::LlmDialect::kTraining);
   auto lossFunction = module->lookupSymbol<func::FuncOp>("loss");
   ASSERT_TRUE(succeeded(buildTrainingStep(lossFunction, training)));
+  if (GetParam().grouped)
+    group(module->lookupSymbol<func::FuncOp>("step"));
   ASSERT_TRUE(succeeded(verify(*module)));
   std::unique_ptr<Program> loss = Program::compile(*module, "loss"),
                            step = Program::compile(*module, "step");
