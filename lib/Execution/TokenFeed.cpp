@@ -1,6 +1,7 @@
 //===- TokenFeed.cpp - Batches of token ids from text ----------------------===//
 
 #include "llmmem/Execution/TokenFeed.h"
+#include "llmmem/Execution/CounterDraws.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llmmem;
@@ -52,17 +53,18 @@ llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, llvm::StringR
   return TokenFeed(std::move(ids), shape);
 }
 
-void TokenFeed::next(llvm::MutableArrayRef<int32_t> ids, llvm::MutableArrayRef<int32_t> targets) {
-  for (int32_t &id : ids) {
-    id = all[position];
-    position = (position + 1) % all.size();
-  }
-  for (size_t i = 0; i < targets.size(); ++i)
-    targets[i] = (i + 1) % shape.seq == 0 ? -100 : ids[i + 1];
+size_t TokenFeed::beginOfRow(int64_t row) const {
+  uint64_t length = all.size(), number = batch * shape.batch + row;
+  if (drawn)
+    return drawWord(streamOf(*drawn, "places in the text"), number) % (length - shape.seq + 1);
+  // Factors first brought under the length: their product stays far from 2^63.
+  return (number % length) * (shape.seq % length) % length;
 }
 
-void TokenFeed::seek(int64_t batches) {
-  // Factors first brought under the length: their product stays far from 2^63.
-  uint64_t length = all.size();
-  position = (batches % length) * (shape.size() % length) % length;
+void TokenFeed::next(llvm::MutableArrayRef<int32_t> ids, llvm::MutableArrayRef<int32_t> targets) {
+  for (size_t i = 0; i < ids.size(); ++i)
+    ids[i] = all[(beginOfRow(i / shape.seq) + i % shape.seq) % all.size()];
+  for (size_t i = 0; i < targets.size(); ++i)
+    targets[i] = (i + 1) % shape.seq == 0 ? -100 : ids[i + 1];
+  ++batch;
 }

@@ -14,6 +14,7 @@ struct RunOptions {
   std::optional<uint64_t> seed;
   std::string inputFile;
   std::optional<std::string> dataFile, tokensFile;
+  bool shuffle = false;
   LearningRate learningRate;
   std::string loadFile, saveFile, gradientsFile;
   bool asJson = false, poison = false, libraryProducts = false;

@@ -44,6 +44,7 @@ public:
   Error save();
   void printEnd();
   Error writeProfile();
+  uint64_t seedOfDraws() const { return run.seedOfDraws(); }
 
 private:
   void printStep(const StepReport &report, double seconds);
@@ -180,6 +181,8 @@ Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
   Training training(std::move(*run), memory, step, options);
   if (Error error = training.load())
     return std::move(error);
+  if (options.shuffle)
+    feed->shuffle(training.seedOfDraws());
   catchInterrupts();
   if (Error error = training.runSteps(*feed))
     return std::move(error);

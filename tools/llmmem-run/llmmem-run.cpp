@@ -36,6 +36,9 @@ static cl::opt<std::string> dataFile("data", cl::cat(category), cl::value_desc("
 static cl::opt<std::string>
     tokensFile("tokens", cl::cat(category), cl::value_desc("ids"),
                cl::desc("Train on token ids separated by white space (- is stdin)"));
+static cl::opt<bool> shuffleRows(
+    "shuffle", cl::cat(category),
+    cl::desc("Rows begin at places drawn from the seed and the step (default: one after another)"));
 static cl::opt<double> learningRate("lr", cl::cat(category), cl::init(1e-3),
                                     cl::desc("Learning rate (default 1e-3)"));
 static cl::opt<int64_t>
@@ -138,6 +141,7 @@ static RunOptions readOptions() {
   options.inputFile = inputFile;
   options.dataFile = given(dataFile);
   options.tokensFile = given(tokensFile);
+  options.shuffle = shuffleRows;
   options.learningRate = {learningRate, warmupSteps, cosineSteps};
   options.loadFile = loadFile;
   options.saveFile = saveFile;

@@ -2,6 +2,7 @@
 
 #include "llmmem/Execution/TokenFeed.h"
 #include "gtest/gtest.h"
+#include <set>
 
 using namespace llmmem;
 
@@ -37,6 +38,41 @@ TEST(TokenFeed, SeeksToWhereReadingWouldStand) {
     feed->seek(batches);
     EXPECT_EQ(nextIds(*feed, 3), read) << batches;
   }
+}
+
+TEST(TokenFeed, ShufflesRowsOverTheWholeText) {
+  std::string text;
+  for (int id = 0; id < 100; ++id)
+    text += std::to_string(id) + " ";
+  auto feed = TokenFeed::fromIds("ids", text, {2, 5, 100});
+  ASSERT_TRUE(static_cast<bool>(feed));
+  feed->shuffle(7);
+  std::set<int32_t> begins;
+  for (int batch = 0; batch < 2000; ++batch) {
+    std::vector<int32_t> ids = nextIds(*feed, 10);
+    for (int row : {0, 5}) {
+      begins.insert(ids[row]);
+      for (int i = 1; i < 5; ++i)
+        EXPECT_EQ(ids[row + i], ids[row] + i); // no window goes over the end
+    }
+  }
+  EXPECT_EQ(begins.size(), 96u);
+}
+
+TEST(TokenFeed, ShufflesByTheSeedAndTheBatchAlone) {
+  auto feed = TokenFeed::fromIds("ids", "1 2 3 4 5 6 7 8 9 10 11 12 13", {1, 3, 20});
+  ASSERT_TRUE(static_cast<bool>(feed));
+  feed->shuffle(1);
+  std::vector<std::vector<int32_t>> first, other;
+  for (int batch = 0; batch < 8; ++batch)
+    first.push_back(nextIds(*feed, 3));
+  feed->seek(5);
+  EXPECT_EQ(nextIds(*feed, 3), first[5]);
+  feed->seek(0);
+  feed->shuffle(2);
+  for (int batch = 0; batch < 8; ++batch)
+    other.push_back(nextIds(*feed, 3));
+  EXPECT_NE(other, first);
 }
 
 TEST(TokenFeed, TakesBytesAsTheyAreWhereTheVocabularyAllows) {

@@ -6,11 +6,13 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <vector>
 
 namespace llmmem {
 
-/// Gives windows of token ids, one after another, and begins again at the end.
+/// Gives windows of token ids: one after another, beginning again at the end, or each row from a
+/// place of its own that is drawn.
 class TokenFeed {
 public:
   struct Shape {
@@ -30,14 +32,22 @@ public:
   /// is ignored (-100).
   void next(llvm::MutableArrayRef<int32_t> ids, llvm::MutableArrayRef<int32_t> targets);
   /// Goes to where `next` stands after `batches` calls from the beginning.
-  void seek(int64_t batches);
+  void seek(int64_t batches) { batch = batches; }
+  /// From now on the rows of batch `n` begin at places drawn from (`seed`, n), all equally likely.
+  /// Rows that lie side by side in the text speak of one thing, and a small batch of them is a
+  /// biased gradient.
+  void shuffle(uint64_t seed) { drawn = seed; }
 
 private:
   TokenFeed(std::vector<int32_t> ids, Shape shape) : all(std::move(ids)), shape(shape) {}
 
+  /// Where a row of the batch at hand begins.
+  size_t beginOfRow(int64_t row) const;
+
   std::vector<int32_t> all;
   Shape shape;
-  size_t position = 0;
+  int64_t batch = 0;
+  std::optional<uint64_t> drawn;
 };
 
 } // namespace llmmem

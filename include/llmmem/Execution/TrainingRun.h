@@ -41,6 +41,7 @@ public:
   /// Over all runs that a checkpoint went through.
   int64_t stepsDone() const { return done; }
   void setSeed(uint64_t value) { seed = value; }
+  uint64_t seedOfDraws() const { return seed; }
   bool lossIsDouble() const;
   const ModelBuffers &model() const { return buffers; }
   StepMemory &memory() { return buffers.stepMemory(); }
