@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceStep.h"
 #include "Poison.h"
 #include "Profile.h"
 #include "StepPlaces.h"
 #include "llmmem/Conversion/KernelEmitter.h"
 #include "llmmem/Conversion/KernelOpInterface.h"
 #include "llmmem/Conversion/Passes.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -57,14 +59,37 @@ public:
       op.emitOpError("has no kernel; implement KernelOpInterface for it");
       return failure();
     }
-    func::FuncOp kernel = create(op, type);
+    func::FuncOp kernel = create(op, type, op.getName().stripDialect());
     KernelEmitter emitter(&op, &kernel.front(), options);
     if (failed(emission.emitKernel(emitter)))
       return failure();
     func::ReturnOp::create(emitter.builder(), op.getLoc());
+    if (isForDevice() && failed(checkDeviceKernel(&op, kernel)))
+      return failure();
     kernels[key] = kernel;
     return kernel;
   }
+
+  /// The kernel that copies a value like `value`: on a GPU bytes move by launches alone.
+  func::FuncOp copyKernelOf(Value value) {
+    MemRefType buffer = flatType(value.getType());
+    Attribute key = TypeAttr::get(buffer);
+    if (func::FuncOp known = kernels.lookup(key))
+      return known;
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    auto same = llm::ReshapeOp::create(builder, value.getLoc(), value.getType(), value);
+    func::FuncOp kernel = create(*same, builder.getFunctionType({buffer, buffer}, {}), "copy");
+    KernelEmitter e(same, &kernel.front(), options);
+    e.forLanesParallel(buffer.getNumElements(), [&](Index i, unsigned lanes) {
+      e.storeRaw(e.result(0), i, e.loadRaw(e.operand(0), i, lanes));
+    });
+    func::ReturnOp::create(e.builder(), value.getLoc());
+    same.erase();
+    return kernels[key] = kernel;
+  }
+
+  bool isForDevice() const { return options.target == KernelTarget::Gpu; }
 
   size_t size() const { return kernels.size(); }
 
@@ -125,10 +150,9 @@ private:
     return FunctionType::get(op.getContext(), types, {});
   }
 
-  func::FuncOp create(Operation &op, FunctionType type) {
+  func::FuncOp create(Operation &op, FunctionType type, StringRef what) {
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    std::string name =
-        ("kernel_" + Twine(kernels.size()) + "_" + op.getName().stripDialect()).str();
+    std::string name = ("kernel_" + Twine(kernels.size()) + "_" + what).str();
     auto kernel = func::FuncOp::create(builder, op.getLoc(), name, type);
     kernel.setPrivate();
     symbols.insert(kernel);
@@ -152,8 +176,8 @@ private:
 class StepBuilder {
 public:
   StepBuilder(func::FuncOp step, const StepPlaces &places, Kernels &kernels, bool profile)
-      : step(step), places(places), kernels(kernels), profile(profile), builder(step.getContext()) {
-  }
+      : step(step), places(places), kernels(kernels), profile(profile), numbers(step, places),
+        builder(step.getContext()) {}
 
   LogicalResult build(bool poison) {
     createFunction();
@@ -240,8 +264,28 @@ private:
     emitTimeOfCall(op.getLoc(), 1);
     if (profile)
       call->setAttr("profile", describeCall(op));
+    if (kernels.isForDevice())
+      describeBuffersOf(op, call);
     ++calls;
     return success();
+  }
+
+  void describeBuffersOf(Operation &op, func::CallOp call) {
+    SmallVector<int64_t> values, writes;
+    for (Value operand : op.getOperands())
+      values.push_back(numbers.of(operand));
+    for (Value result : op.getResults()) {
+      writes.push_back(values.size());
+      values.push_back(numbers.of(result));
+    }
+    for (Value argument : call.getOperands().drop_front(values.size()))
+      if (isa<MemRefType>(argument.getType())) { // the workspace
+        writes.push_back(values.size());
+        values.push_back(numbers.fresh());
+      } else {
+        values.push_back(-1);
+      }
+    describeBuffers(call, values, writes);
   }
 
   /// Before (0) or after (1) the call at hand.
@@ -287,15 +331,26 @@ private:
         if (place.argument && place.argument == argument)
           continue;
         Value target = function.getArgument(argument ? 1 + *argument : next++);
-        memref::CopyOp::create(builder, step.getLoc(),
-                               bufferAt(step.getLoc(), place, value.getType()), target);
+        emitCopy(value, bufferAt(step.getLoc(), place, value.getType()), target,
+                 argument ? *argument : numbers.fresh());
       }
+  }
+
+  void emitCopy(Value value, Value from, Value to, int64_t number) {
+    if (!kernels.isForDevice()) {
+      memref::CopyOp::create(builder, step.getLoc(), from, to);
+      return;
+    }
+    auto call = func::CallOp::create(builder, step.getLoc(), kernels.copyKernelOf(value),
+                                     ValueRange{from, to});
+    describeBuffers(call, {numbers.of(value), number}, {1});
   }
 
   func::FuncOp step;
   const StepPlaces &places;
   Kernels &kernels;
   bool profile;
+  ValueNumbers numbers;
   OpBuilder builder;
   func::FuncOp function;
   llvm::DenseMap<std::pair<int64_t, Type>, Value> views;
@@ -315,18 +370,28 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
       getOperation().emitError("has no function '") << function << "' to convert";
       return signalPassFailure();
     }
-    if (failed(checkTypes(step)))
+    if (failed(checkTypes(step)) || failed(checkTarget(step)))
       return signalPassFailure();
     FailureOr<StepPlaces> places = StepPlaces::read(step);
     if (failed(places))
       return signalPassFailure();
-    Kernels kernels(getOperation(), {.libraryProducts = libraryProducts});
+    Kernels kernels(getOperation(), {.libraryProducts = libraryProducts, .target = target});
     StepBuilder builder(step, *places, kernels, profile);
     if (failed(builder.build(poison)))
       return signalPassFailure();
     step.erase();
     numKernels = kernels.size();
     numCalls = builder.numCalls();
+  }
+
+  LogicalResult checkTarget(func::FuncOp step) {
+    if (target == KernelTarget::Cpu || !(poison || profile || libraryProducts))
+      return success();
+    return step.emitError("cannot be converted with '")
+           << (poison    ? "poison"
+               : profile ? "profile"
+                         : "library-products")
+           << "' for target=gpu, where the host does nothing but launch";
   }
 
   static LogicalResult checkTypes(func::FuncOp step) {

@@ -1,8 +1,9 @@
 //===- DoubleFunctions.cpp - Functions of f64 without libm -----------------===//
 //
-// What kernels compute in f64 on a device that has no libm: angles of rotations, and the powers of
-// the optimizer's corrections. Errors stay below two units in the last place (sine and cosine, to
-// angles of a million; powers grow by one unit for each factor), and results are rounded to f32.
+// What kernels compute in f64: angles of rotations, and the powers of the optimizer's corrections.
+// A device has no libm, and no two libms give the same last bit. Errors stay below two units in the
+// last place (sine and cosine, to angles of a million; powers grow by one unit for each factor),
+// and results are rounded to f32.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,15 +1,13 @@
 //===- KernelEmitter.cpp - Buffers and loops of kernels --------------------===//
 
-#include "llmmem/Conversion/KernelEmitter.h"
+#include "KernelLoops.h"
 #include "llmmem/Conversion/KernelOpInterface.h"
-#include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -27,8 +25,10 @@ static Buffer bufferOf(Value memref) {
 }
 
 KernelEmitter::KernelEmitter(Operation *op, Block *block, KernelOptions options)
-    : op(op), entry(block), frame(block), chosen(options), nested(OpBuilder::atBlockEnd(block)),
-      wide(wideTypeOf(op)), vectorLanes(wide.isF64() ? 8 : 16) {
+    : op(op), entry(block), chosen(options), nested(OpBuilder::atBlockEnd(block)),
+      wide(wideTypeOf(op)),
+      turns(options.target == KernelTarget::Gpu ? makeDeviceLoops(op) : makeCpuLoops(block)),
+      vectorLanes(turns->lanes(wide)) {
   for (unsigned number = 0; number < op->getNumOperands(); ++number)
     operands.push_back(bufferOf(block->getArgument(number)));
   for (unsigned number = 0; number < op->getNumResults(); ++number)
@@ -37,14 +37,14 @@ KernelEmitter::KernelEmitter(Operation *op, Block *block, KernelOptions options)
 
 KernelEmitter::KernelEmitter(Operation *op, KernelEmitter &outer, ArrayRef<Buffer> operands,
                              ArrayRef<Buffer> results)
-    : op(op), entry(outer.entry), frame(outer.frame), chosen(outer.chosen), nested(outer.nested),
-      operands(operands), results(results), wide(wideTypeOf(op)),
-      vectorLanes(wide.isF64() ? 8 : 16) {}
+    : op(op), entry(outer.entry), chosen(outer.chosen), nested(outer.nested), operands(operands),
+      results(results), wide(wideTypeOf(op)), turns(outer.turns), vectorLanes(turns->lanes(wide)) {}
 
 KernelEmitter::KernelEmitter(Operation *op, const OpBuilder &builder, ArrayRef<Buffer> operands,
                              ArrayRef<Buffer> results)
-    : op(op), entry(builder.getInsertionBlock()), frame(entry), nested(builder), operands(operands),
-      results(results), wide(wideTypeOf(op)), vectorLanes(wide.isF64() ? 8 : 16) {}
+    : op(op), entry(builder.getInsertionBlock()), nested(builder), operands(operands),
+      results(results), wide(wideTypeOf(op)), turns(makeCpuLoops(entry)),
+      vectorLanes(turns->lanes(wide)) {}
 
 //===----------------------------------------------------------------------===//
 // Buffers
@@ -84,12 +84,7 @@ Buffer KernelEmitter::operand(MutableOperandRange range) const {
   return range.empty() ? Buffer() : operand(range[0]);
 }
 
-Buffer KernelEmitter::scratch(int64_t size) {
-  OpBuilder start = OpBuilder::atBlockBegin(frame);
-  // A vector that lies across two cache lines is two loads.
-  return bufferOf(memref::AllocaOp::create(start, op->getLoc(), MemRefType::get({size}, wide),
-                                           start.getI64IntegerAttr(64)));
-}
+Buffer KernelEmitter::scratch(int64_t size) { return turns->scratch(*this, size); }
 
 Buffer KernelEmitter::table(ArrayRef<double> numbers) {
   auto module = op->getParentOfType<ModuleOp>();
@@ -138,7 +133,9 @@ void KernelEmitter::storeRaw(Buffer buffer, Index index, Value value) {
   else if (isa<VectorType>(value.getType()))
     vector::StoreOp::create(nested, op->getLoc(), value, buffer.memref, index.value);
   else
-    memref::StoreOp::create(nested, op->getLoc(), value, buffer.memref, index.value);
+    turns->storeOnce(*this, [&] {
+      memref::StoreOp::create(nested, op->getLoc(), value, buffer.memref, index.value);
+    });
 }
 
 Num KernelEmitter::load(Buffer buffer, Index index, unsigned lanes) {
@@ -254,53 +251,27 @@ void KernelEmitter::forEach(int64_t count, function_ref<void(Index)> body) {
   forEach(index(0), index(count), body);
 }
 
-void KernelEmitter::forVectors(Index lower, Index upper, function_ref<void(Index, unsigned)> body) {
-  auto loop =
-      scf::ForOp::create(nested, op->getLoc(), lower.value, upper.value, index(vectorLanes).value);
-  OpBuilder::InsertionGuard guard(nested);
-  nested.setInsertionPointToStart(loop.getBody());
-  body({&nested, loop.getInductionVar()}, vectorLanes);
-}
-
 void KernelEmitter::forLanes(int64_t count, function_ref<void(Index, unsigned)> body) {
-  int64_t whole = count - count % vectorLanes;
-  if (whole > 0)
-    forVectors(index(0), index(whole), body);
-  if (whole < count)
-    forEach(index(whole), index(count), [&](Index i) { body(i, 1); });
+  turns->forLanes(*this, count, body);
 }
 
-/// Below some 20 us of work, waking threads costs more than they give.
-bool KernelEmitter::isWorthThreads() const {
-  constexpr int64_t kLeastWork = 1 << 18; // FLOPs and bytes
-  if (frame != entry)
-    return false;
-  auto cost = dyn_cast<CostOpInterface>(op);
-  return !cost || cost.getFlops() + cost.getBytesMoved() >= kLeastWork;
+void KernelEmitter::forRows(int64_t rows, RowShape shape, function_ref<void(Index)> body) {
+  turns->forRows(*this, rows, shape, body);
 }
 
 void KernelEmitter::forEachParallel(int64_t count, function_ref<void(Index)> body) {
-  if (count < 2 || !isWorthThreads())
-    return forEach(count, body);
-  auto loop = scf::ForallOp::create(nested, op->getLoc(), {nested.getIndexAttr(count)},
-                                    /*outputs=*/ValueRange(), /*mapping=*/std::nullopt);
-  OpBuilder::InsertionGuard guard(nested);
-  nested.setInsertionPointToStart(loop.getBody());
-  llvm::SaveAndRestore inside(frame, loop.getBody());
-  body({&nested, loop.getInductionVar(0)});
+  // Of what a turn reads nothing is known.
+  turns->forRows(*this, count, {.width = 1, .meets = true}, body);
 }
 
 void KernelEmitter::forLanesParallel(int64_t count, function_ref<void(Index, unsigned)> body) {
-  constexpr int64_t kPiece = 4096; // a multiple of the lanes; 16 KiB of f32
-  int64_t whole = count - count % vectorLanes;
-  if (whole <= kPiece || !isWorthThreads())
-    return forLanes(count, body);
-  forEachParallel(llvm::divideCeil(whole, kPiece), [&](Index piece) {
-    Index lower = piece * kPiece;
-    forVectors(lower, minimum(lower + kPiece, index(whole)), body);
-  });
-  if (whole < count)
-    forEach(index(whole), index(count), [&](Index i) { body(i, 1); });
+  forLanesParallel(
+      count, [] { return Row(); }, [&](Index i, unsigned lanes, ArrayRef<Num>) { body(i, lanes); });
+}
+
+void KernelEmitter::forLanesParallel(int64_t count, function_ref<Row()> common,
+                                     function_ref<void(Index, unsigned, ArrayRef<Num>)> body) {
+  turns->forLanesParallel(*this, count, common, body);
 }
 
 static SmallVector<Value> valuesOf(ArrayRef<Num> numbers) {
@@ -317,9 +288,9 @@ static Row numbersOf(OpBuilder &builder, ValueRange values) {
   return numbers;
 }
 
-Row KernelEmitter::fold(Index lower, Index upper, ArrayRef<Num> initial,
-                        function_ref<Row(Index, ArrayRef<Num>)> body) {
-  auto loop = scf::ForOp::create(nested, op->getLoc(), lower.value, upper.value, index(1).value,
+Row KernelEmitter::foldSteps(Index lower, Index upper, int64_t step, ArrayRef<Num> initial,
+                             function_ref<Row(Index, ArrayRef<Num>)> body) {
+  auto loop = scf::ForOp::create(nested, op->getLoc(), lower.value, upper.value, index(step).value,
                                  valuesOf(initial));
   OpBuilder::InsertionGuard guard(nested);
   nested.setInsertionPointToStart(loop.getBody());
@@ -328,32 +299,19 @@ Row KernelEmitter::fold(Index lower, Index upper, ArrayRef<Num> initial,
   return numbersOf(nested, loop.getResults());
 }
 
-Num KernelEmitter::reduce(int64_t count, double neutral, function_ref<Num(Index, unsigned)> term,
-                          Combine combine, function_ref<Num(Num)> acrossLanes) {
-  int64_t whole = count / vectorLanes;
-  Num total = number(neutral);
-  if (whole > 0) {
-    Num lanes = splat(neutral, vectorLanes);
-    Row sums = fold(index(0), index(whole), lanes, [&](Index i, ArrayRef<Num> carried) -> Row {
-      return {combine(carried[0], term(i * vectorLanes, vectorLanes))};
-    });
-    total = acrossLanes(sums[0]);
-  }
-  if (whole * vectorLanes == count)
-    return total;
-  return fold(
-      index(whole * vectorLanes), index(count), total,
-      [&](Index i, ArrayRef<Num> carried) -> Row { return {combine(carried[0], term(i, 1))}; })[0];
+Row KernelEmitter::fold(Index lower, Index upper, ArrayRef<Num> initial,
+                        function_ref<Row(Index, ArrayRef<Num>)> body) {
+  return foldSteps(lower, upper, 1, initial, body);
 }
 
 Num KernelEmitter::sum(int64_t count, function_ref<Num(Index, unsigned)> term) {
-  return reduce(count, 0.0, term, [](Num a, Num b) { return a + b; }, sumOfLanes);
+  return turns->reduce(*this, count, term, {0.0, [](Num a, Num b) { return a + b; }, sumOfLanes});
 }
 
 Num KernelEmitter::maximumOver(int64_t count, function_ref<Num(Index, unsigned)> term) {
-  return reduce(
-      count, -std::numeric_limits<double>::infinity(), term,
-      [](Num a, Num b) { return maximum(a, b); }, maximumOfLanes);
+  return turns->reduce(*this, count, term,
+                       {-std::numeric_limits<double>::infinity(),
+                        [](Num a, Num b) { return maximum(a, b); }, maximumOfLanes});
 }
 
 void KernelEmitter::ifThen(Value condition, function_ref<void()> then) {

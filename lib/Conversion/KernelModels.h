@@ -20,11 +20,18 @@ struct BaseModel : KernelOpInterface::ExternalModel<Model, ConcreteOp> {
   }
 };
 
-/// The kernel of `ConcreteOp`: `Model` has `static void emit(ConcreteOp, KernelEmitter &)`.
+/// The kernel of `ConcreteOp`: `Model` has `static void emit(ConcreteOp, KernelEmitter &)`, and
+/// `emitOnDevice` beside it where threads of a GPU share the work in another way.
 template <typename Model, typename ConcreteOp>
 struct KernelModel : BaseModel<Model, ConcreteOp> {
   llvm::LogicalResult emitKernel(mlir::Operation *op, KernelEmitter &emitter) const {
-    Model::emit(mlir::cast<ConcreteOp>(op), emitter);
+    auto concrete = mlir::cast<ConcreteOp>(op);
+    if constexpr (requires { &Model::emitOnDevice; })
+      if (emitter.options().target == KernelTarget::Gpu) {
+        Model::emitOnDevice(concrete, emitter);
+        return mlir::success();
+      }
+    Model::emit(concrete, emitter);
     return mlir::success();
   }
 };

@@ -24,9 +24,8 @@ struct ExpandKernelNumbers : public llmmem::impl::ExpandKernelNumbersBase<Expand
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns);
-    if (device)
-      llmmem::populateExpandDoubleFunctionsPatterns(patterns);
-    else
+    llmmem::populateExpandDoubleFunctionsPatterns(patterns);
+    if (!device)
       arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -25,7 +25,7 @@ struct LayerNormKernel : KernelModel<LayerNormKernel, LayerNormOp> {
   static void emit(LayerNormOp op, KernelEmitter &e) {
     Buffer x = e.operand(0), weight = e.operand(1), bias = e.operand(2), y = e.result(0);
     int64_t width = widthOf(op.getX());
-    e.forEachParallel(e.result(1).size, [&](Index row) {
+    e.forRows(e.result(1).size, {width}, [&](Index row) {
       Index begin = row * width;
       Num mean = e.sum(width, [&](Index j, unsigned lanes) {
         return e.load(x, begin + j, lanes);
@@ -49,7 +49,7 @@ struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
   static void emit(RmsNormOp op, KernelEmitter &e) {
     Buffer x = e.operand(0), weight = e.operand(1), y = e.result(0);
     int64_t width = widthOf(op.getX());
-    e.forEachParallel(e.result(1).size, [&](Index row) {
+    e.forRows(e.result(1).size, {width}, [&](Index row) {
       Index begin = row * width;
       Num square = e.sum(width, [&](Index j, unsigned lanes) {
         Num v = e.load(x, begin + j, lanes);
@@ -68,7 +68,7 @@ struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
 /// (RMSNorm) both the mean and mean(g) are left out.
 void emitNormGrad(KernelEmitter &e, Buffer x, Buffer mean, Buffer rstd, Buffer weight, Buffer dy,
                   int64_t width) {
-  e.forEachParallel(rstd.size, [&](Index row) {
+  e.forRows(rstd.size, {width}, [&](Index row) {
     Index begin = row * width;
     Num scale = e.load(rstd, row);
     Num centre = mean ? e.load(mean, row) : e.number(0.0);
@@ -197,7 +197,7 @@ struct SoftmaxKernel : KernelModel<SoftmaxKernel, SoftmaxOp> {
   static void emit(SoftmaxOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX());
     Buffer x = e.operand(0), y = e.result(0);
-    e.forEachParallel(x.size / width, [&](Index row) {
+    e.forRows(x.size / width, {.width = width, .isAlone = true}, [&](Index row) {
       Index begin = row * width;
       Num largest = e.maximumOver(
           width, [&](Index j, unsigned lanes) { return e.load(x, begin + j, lanes); });
@@ -215,7 +215,7 @@ struct SoftmaxGradKernel : KernelModel<SoftmaxGradKernel, SoftmaxGradOp> {
   static void emit(SoftmaxGradOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getY());
     Buffer y = e.operand(0), dy = e.operand(1);
-    e.forEachParallel(y.size / width, [&](Index row) {
+    e.forRows(y.size / width, {.width = width, .isAlone = true}, [&](Index row) {
       Index begin = row * width;
       Num inner = e.sum(width, [&](Index j, unsigned lanes) {
         return e.load(dy, begin + j, lanes) * e.load(y, begin + j, lanes);

@@ -4,6 +4,7 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace llmmem;
@@ -29,7 +30,7 @@ struct EmbeddingKernel : KernelModel<EmbeddingKernel, EmbeddingOp> {
   static void emit(EmbeddingOp op, KernelEmitter &e) {
     Buffer ids = e.operand(0), table = e.operand(1);
     int64_t width = widthOf(op.getTable());
-    e.forEachParallel(ids.size, [&](Index position) {
+    e.forRows(ids.size, {width}, [&](Index position) {
       Index row = rowOf(e, ids, position, table.size / width);
       copyElements(e, table, row * width, e.result(0), position * width, width);
     });
@@ -142,12 +143,17 @@ struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
 // Columns
 //===----------------------------------------------------------------------===//
 
+/// Rows of `columns`, from column `begin` of rows of `width` on.
+RowShape shapeOf(int64_t columns, int64_t width, int64_t begin) {
+  return {.width = columns, .pitch = std::gcd(std::gcd(columns, width), begin)};
+}
+
 struct SplitKernel : KernelModel<SplitKernel, SplitOp> {
   static void emit(SplitOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX()), begin = 0;
     for (auto [number, part] : llvm::enumerate(op.getParts())) {
       int64_t columns = widthOf(part);
-      e.forEachParallel(e.operand(0).size / width, [&](Index row) {
+      e.forRows(e.operand(0).size / width, shapeOf(columns, width, begin), [&](Index row) {
         copyElements(e, e.operand(0), row * width + begin, e.result(number), row * columns,
                      columns);
       });
@@ -161,7 +167,7 @@ struct ConcatKernel : KernelModel<ConcatKernel, ConcatOp> {
     int64_t width = widthOf(op.getY()), begin = 0;
     for (auto [number, part] : llvm::enumerate(op.getParts())) {
       int64_t columns = widthOf(part);
-      e.forEachParallel(e.result(0).size / width, [&](Index row) {
+      e.forRows(e.result(0).size / width, shapeOf(columns, width, begin), [&](Index row) {
         copyElements(e, e.operand(number), row * columns, e.result(0), row * width + begin,
                      columns);
       });

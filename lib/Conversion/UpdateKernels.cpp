@@ -65,11 +65,9 @@ Num biasCorrection(KernelEmitter &e, double beta, Num step) {
 }
 
 struct AdamWKernel : KernelModel<AdamWKernel, AdamWOp> {
-  struct Factors {
-    Num decay, stepSize, root, clip;
-  };
+  enum Factor : unsigned { Decay, StepSize, Root, Clip };
 
-  static Factors factors(AdamWOp op, KernelEmitter &e) {
+  static Row factors(AdamWOp op, KernelEmitter &e) {
     Type precise = e.builder().getF64Type();
     Num rate = convert(e.load(e.operand(op.getLearningRateMutable()), e.index(0)), precise);
     Num step =
@@ -85,35 +83,38 @@ struct AdamWKernel : KernelModel<AdamWKernel, AdamWOp> {
     Buffer gradient = e.operand(1), first = e.operand(2), second = e.operand(3);
     Buffer master = e.operand(op.getMasterMutable()), source = master ? master : e.operand(0);
     double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
-    Factors f = factors(op, e);
-    e.forLanesParallel(gradient.size, [&](Index i, unsigned lanes) {
+    auto update = [&](Index i, unsigned lanes, ArrayRef<Num> f) {
       Num g = e.load(gradient, i, lanes);
       if (op.getNorm())
-        g = g * f.clip;
-      Num p = e.load(source, i, lanes) * f.decay;
+        g = g * f[Clip];
+      Num p = e.load(source, i, lanes) * f[Decay];
       Num m = e.load(first, i, lanes) * beta1 + g * (1.0 - beta1);
       Num v = e.load(second, i, lanes) * beta2 + g * g * (1.0 - beta2);
-      Num updated = p - f.stepSize * m / (sqrt(v) / f.root + op.getEps().convertToDouble());
+      Num updated = p - f[StepSize] * m / (sqrt(v) / f[Root] + op.getEps().convertToDouble());
       e.store(e.result(0), i, updated);
       e.store(e.result(1), i, m);
       e.store(e.result(2), i, v);
       if (op.getNewMaster())
         e.store(e.result(3), i, updated);
-    });
+    };
+    e.forLanesParallel(gradient.size, [&] { return factors(op, e); }, update);
   }
 };
 
 struct SGDKernel : KernelModel<SGDKernel, SGDOp> {
   static void emit(SGDOp op, KernelEmitter &e) {
     double decay = op.getWeightDecay().convertToDouble();
-    Num rate = e.load(e.operand(op.getLearningRateMutable()), e.index(0));
-    Num clip = clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble());
-    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
+    auto factors = [&]() -> Row {
+      return {e.load(e.operand(op.getLearningRateMutable()), e.index(0)),
+              clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
+    };
+    auto update = [&](Index i, unsigned lanes, ArrayRef<Num> f) {
       Num p = e.load(e.operand(0), i, lanes), g = e.load(e.operand(1), i, lanes);
       if (op.getNorm())
-        g = g * clip;
-      e.store(e.result(0), i, p - rate * (g + p * decay));
-    });
+        g = g * f[1];
+      e.store(e.result(0), i, p - f[0] * (g + p * decay));
+    };
+    e.forLanesParallel(e.result(0).size, factors, update);
   }
 };
 

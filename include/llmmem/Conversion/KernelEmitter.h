@@ -19,6 +19,7 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <functional>
+#include <memory>
 
 namespace llmmem {
 
@@ -111,10 +112,30 @@ struct Buffer {
 /// A row held in registers: whole vectors, then one vector of what is left.
 using Row = llvm::SmallVector<Num>;
 
+enum class KernelTarget { Cpu, Gpu };
+
 struct KernelOptions {
   /// Products of f32 by the library that the runtime was built with, instead of generated ones.
   bool libraryProducts = false;
+  KernelTarget target = KernelTarget::Cpu;
 };
+
+/// What the turns of a loop over rows read and write, so that a GPU can choose who shares a turn.
+struct RowShape {
+  /// Elements of a row.
+  int64_t width;
+  /// The places of its vectors are multiples of this and of the lanes before the first of a row, in
+  /// every buffer. Example: to copy 8 of 12 columns into rows of 8, gcd(12, 8) = 4.
+  int64_t pitch = width;
+  /// All vectors of a turn lie in the row `pitch` times its number behind the start of their
+  /// buffers. Then whole vectors can begin inside the row where its start is no place for them.
+  bool isAlone = false;
+  /// The team must meet in a turn (`KernelEmitter::meet`), whatever the width.
+  bool meets = false;
+};
+
+class KernelLoops;
+struct Reduction;
 
 class KernelEmitter {
 public:
@@ -130,8 +151,11 @@ public:
                 llvm::ArrayRef<Buffer> operands = {}, llvm::ArrayRef<Buffer> results = {});
 
   const KernelOptions &options() const { return chosen; }
+  KernelLoops &loops() { return *turns; }
 
   mlir::OpBuilder &builder() { return nested; }
+  mlir::Location location() const { return op->getLoc(); }
+  mlir::Operation *operation() const { return op; }
   /// The type that the kernel computes in.
   mlir::FloatType wideType() const { return wide; }
   /// Lanes of a whole vector.
@@ -203,29 +227,34 @@ public:
   /// another writes, so that any number of threads gives the same bits. Plain loops where the op is
   /// too small to be worth it, and inside another parallel loop.
   void forEachParallel(int64_t count, llvm::function_ref<void(Index)> body);
+  /// As forEachParallel, over rows. On a GPU a turn is shared by a team of threads: each takes some
+  /// of the vectors of forLanes, sum and maximumOver, and one of them stores what is stored outside
+  /// of forLanes.
+  void forRows(int64_t rows, RowShape shape, llvm::function_ref<void(Index)> body);
   /// As forLanes, with pieces of a fixed length shared out among threads.
   void forLanesParallel(int64_t count, llvm::function_ref<void(Index, unsigned lanes)> body);
+  /// The same with numbers that all turns have in common, computed once (on a GPU once a block).
+  void forLanesParallel(
+      int64_t count, llvm::function_ref<Row()> common,
+      llvm::function_ref<void(Index, unsigned lanes, llvm::ArrayRef<Num> common)> body);
   /// Carries values from turn to turn, and gives the last ones.
   Row fold(Index lower, Index upper, llvm::ArrayRef<Num> initial,
            llvm::function_ref<Row(Index, llvm::ArrayRef<Num>)> body);
+  Row foldSteps(Index lower, Index upper, int64_t step, llvm::ArrayRef<Num> initial,
+                llvm::function_ref<Row(Index, llvm::ArrayRef<Num>)> body);
   Num sum(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
   Num maximumOver(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
   void ifThen(mlir::Value condition, llvm::function_ref<void()> then);
 
 private:
-  using Combine = llvm::function_ref<Num(Num, Num)>;
-  Num reduce(int64_t count, double neutral, llvm::function_ref<Num(Index, unsigned)> term,
-             Combine combine, llvm::function_ref<Num(Num)> acrossLanes);
-  void forVectors(Index lower, Index upper, llvm::function_ref<void(Index, unsigned lanes)> body);
-  bool isWorthThreads() const;
-
   mlir::Operation *op;
-  /// The kernel's block, and the one that runs on one thread: a parallel loop's, or the kernel's.
-  mlir::Block *entry, *frame;
+  /// The kernel's block.
+  mlir::Block *entry;
   KernelOptions chosen;
   mlir::OpBuilder nested;
   llvm::SmallVector<Buffer> operands, results;
   mlir::FloatType wide;
+  std::shared_ptr<KernelLoops> turns;
   unsigned vectorLanes;
 };
 

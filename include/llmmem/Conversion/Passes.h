@@ -3,6 +3,7 @@
 #ifndef LLMMEM_CONVERSION_PASSES_H
 #define LLMMEM_CONVERSION_PASSES_H
 
+#include "llmmem/Conversion/KernelEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

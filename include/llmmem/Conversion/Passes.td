@@ -16,6 +16,10 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
     With `profile` the function takes one buffer more, for nanoseconds before and after each call, and each call says
     what it runs: `{profile = {kind = "linear", name = "h.0.attn.qkv", phase = "forward", block = 0 : i64,
     recomputed = false, flops = 792576 : i64, bytes = 82688 : i64}}`.
+
+    With `target=gpu` each kernel is a host function that launches (`gpu.launch`) and does nothing else, and each call
+    says which value each of its buffers holds and which it writes: `{values = array<i64: 4, 7>, writes = array<i64: 1>}`
+    (docs/Design/Gpu.md).
   }];
   let options = [
     Option<"function", "function", "std::string", "\"step\"", "The function to convert">,
@@ -24,9 +28,13 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
     Option<"profile", "profile", "bool", "false", "Write the time before and after each call into a last argument">,
     Option<"libraryProducts", "library-products", "bool", "false",
            "Call the runtime's library for matrix products of f32 (llmmem_library_gemm) instead of generated code">,
+    Option<"target", "target", "::llmmem::KernelTarget", "::llmmem::KernelTarget::Cpu", "Who runs the kernels", [{
+      ::llvm::cl::values(clEnumValN(::llmmem::KernelTarget::Cpu, "cpu", "threads of a CPU"),
+                         clEnumValN(::llmmem::KernelTarget::Gpu, "gpu", "launches of blocks of threads on a GPU"))
+    }]>,
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect"];
   let statistics = [
     Statistic<"numKernels", "kernels", "Distinct kernels">,
@@ -49,11 +57,11 @@ def OutlineParallelLoops : Pass<"outline-parallel-loops", "::mlir::ModuleOp"> {
 def ExpandKernelNumbers : Pass<"expand-kernel-numbers"> {
   let summary = "Turns transcendental functions of f32 into polynomials, and roundings to bf16 into integer arithmetic";
   let description = [{
-    *Ensures*: what is left gives the same bits on any machine and in any number of lanes.
+    *Ensures*: what is left gives the same bits on any machine and in any number of lanes. Sine and cosine of f64 become
+    polynomials, and powers of f64 with a whole exponent products; other functions of f64 stay libm's.
 
     With `device` roundings to bf16 stay: an NVIDIA GPU has an instruction for them, whose bits are the same (a NaN is
-    another NaN). There is no libm either, so sine and cosine of f64 become polynomials, and powers of f64 with a whole
-    exponent products.
+    another NaN).
   }];
   let options = [
     Option<"device", "device", "bool", "false", "For a GPU instead of a CPU">,

@@ -1,0 +1,233 @@
+//===- DeviceLoops.cpp - Loops of kernels on the threads of a GPU ----------===//
+
+#include "DeviceLoops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/SaveAndRestore.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace llmmem;
+
+/// The widest rows that a warp shares; a longer one keeps a block busy.
+static constexpr int64_t kWarpRow = 1024;
+
+DeviceLoops &llmmem::deviceLoops(KernelEmitter &e) { return static_cast<DeviceLoops &>(e.loops()); }
+
+std::shared_ptr<KernelLoops> llmmem::makeDeviceLoops(Operation *op) {
+  return std::make_shared<DeviceLoops>(op);
+}
+
+/// 16 bytes of the narrowest floating-point type among what `op` reads and writes.
+DeviceLoops::DeviceLoops(Operation *op) {
+  unsigned narrowest = 64;
+  for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type)))
+        narrowest = std::min(narrowest, element.getWidth());
+  vectorLanes = 128 / narrowest;
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// Constants are made inside: an argument would hide their values.
+static void sinkConstants(gpu::LaunchOp launch) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(launch.getBody(), used);
+  OpBuilder inside = OpBuilder::atBlockBegin(&launch.getBody().front());
+  for (Value value : used)
+    if (Operation *source = value.getDefiningOp();
+        source && (source->hasTrait<OpTrait::ConstantLike>() || isa<memref::GetGlobalOp>(source)))
+      replaceAllUsesInRegionWith(value, inside.clone(*source)->getResult(0), launch.getBody());
+}
+
+void DeviceLoops::launch(KernelEmitter &e, int64_t blocks, int64_t threads, LaunchBody body) {
+  OpBuilder &builder = e.builder();
+  Value one = e.index(1).value, grid = e.index(blocks).value, block = e.index(threads).value;
+  auto launch = gpu::LaunchOp::create(builder, e.location(), grid, one, one, block, one, one);
+  launch.setModuleAttr(FlatSymbolRefAttr::get(builder.getContext(), "kernels"));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&launch.getBody().front());
+  llvm::SaveAndRestore inside(current, launch);
+  body({&builder, launch.getBlockIds().x}, {&builder, launch.getThreadIds().x});
+  gpu::TerminatorOp::create(builder, e.location());
+  sinkConstants(launch);
+}
+
+Buffer DeviceLoops::workgroup(KernelEmitter &e, int64_t size, Type element) {
+  auto space = gpu::AddressSpaceAttr::get(e.builder().getContext(), gpu::AddressSpace::Workgroup);
+  auto type = MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space);
+  return {current.addWorkgroupAttribution(type, e.location()), size, element};
+}
+
+void DeviceLoops::barrier(KernelEmitter &e) { gpu::BarrierOp::create(e.builder(), e.location()); }
+
+Num DeviceLoops::exchange(KernelEmitter &e, Num x, int32_t distance) {
+  auto shuffle = gpu::ShuffleOp::create(e.builder(), e.location(), x.value, distance, kWarp,
+                                        gpu::ShuffleMode::XOR);
+  return {x.builder, shuffle.getShuffleResult()};
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+void DeviceLoops::forLanesParallel(KernelEmitter &e, int64_t count, Common common,
+                                   CommonBody body) {
+  int64_t lanes = vectorLanes, vectors = count / lanes, items = vectors + count % lanes;
+  int64_t threads = std::min<int64_t>(kBlockThreads, llvm::alignTo(items, kWarp));
+  launch(e, llvm::divideCeil(items, threads), threads, [&](Index block, Index thread) {
+    Row numbers = commonNumbers(e, thread, common);
+    llvm::SaveAndRestore own(inLanes, true);
+    Index item = block * threads + thread;
+    auto ifBelow = [&](int64_t bound, function_ref<void()> then) {
+      bound % threads == 0 ? then() : e.ifThen(less(item, e.index(bound)), then);
+    };
+    if (vectors > 0)
+      ifBelow(vectors, [&] { body(item * lanes, lanes, numbers); });
+    if (items > vectors)
+      ifBelow(items, [&] {
+        e.ifThen(less(e.index(vectors - 1), item),
+                 [&] { body(item + (vectors * lanes - vectors), 1, numbers); });
+      });
+  });
+}
+
+/// One thread computes them, and the block reads them from its memory.
+Row DeviceLoops::commonNumbers(KernelEmitter &e, Index thread, Common common) {
+  Row computed, known;
+  SmallVector<Buffer> slots;
+  e.ifThen(equal(thread, e.index(0)), [&] {
+    computed = common();
+    for (Num number : computed) {
+      slots.push_back(workgroup(e, 1, number.type()));
+      e.storeRaw(slots.back(), e.index(0), number.value);
+    }
+  });
+  if (!slots.empty())
+    barrier(e);
+  for (Buffer slot : slots)
+    known.push_back({&e.builder(), e.loadRaw(slot, e.index(0))});
+  return known;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+void DeviceLoops::forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body body) {
+  if (current)
+    return e.forEach(rows, body);
+  bool isBlock = shape.meets || shape.width > kWarpRow;
+  int64_t together = isBlock ? 1 : std::min(kBlockThreads / kWarp, rows);
+  int64_t threads = isBlock ? kBlockThreads : together * kWarp;
+  launch(e, llvm::divideCeil(rows, together), threads, [&](Index block, Index thread) {
+    int64_t size = isBlock ? kBlockThreads : kWarp;
+    Index number = isBlock ? block : block * together + thread / kWarp;
+    llvm::SaveAndRestore ofTeam(teamThread, std::optional(isBlock ? thread : thread % kWarp));
+    llvm::SaveAndRestore ofSize(teamThreads, size);
+    llvm::SaveAndRestore ofShape(row, shape);
+    llvm::SaveAndRestore ofNumber(rowNumber, std::optional(number));
+    if (rows % together == 0)
+      body(number);
+    else
+      e.ifThen(less(number, e.index(rows)), [&] { body(number); });
+  });
+}
+
+void DeviceLoops::once(KernelEmitter &e, function_ref<void()> body) {
+  forRows(e, 1, {.width = 1, .meets = true}, [&](Index) { body(); });
+}
+
+DeviceLoops::Deal DeviceLoops::deal(KernelEmitter &e, int64_t count) {
+  int64_t lanes = std::gcd<int64_t>(vectorLanes, row.pitch);
+  if (lanes == vectorLanes || !row.isAlone) {
+    int64_t vectors = count / lanes;
+    return {std::nullopt, e.index(vectors), static_cast<unsigned>(lanes), e.index(vectors * lanes),
+            vectors * lanes < count};
+  }
+  // Single elements up to the next place where a vector may begin, which is the same in all
+  // buffers.
+  lanes = vectorLanes;
+  Index begin = *rowNumber * row.pitch, place = begin % lanes;
+  Index head = minimum((e.index(lanes) - place) % lanes, e.index(count));
+  Index vectors = (e.index(count) - head) / lanes;
+  return {head, vectors, static_cast<unsigned>(lanes), head + vectors * lanes, true};
+}
+
+Index DeviceLoops::firstOfVector(const Deal &deal, Index number) {
+  Index first = number * static_cast<int64_t>(deal.lanes);
+  return deal.head ? *deal.head + first : first;
+}
+
+void DeviceLoops::forLanes(KernelEmitter &e, int64_t count, LanesBody body) {
+  if (!current)
+    return e.forLanesParallel(count, body);
+  llvm::SaveAndRestore own(inLanes, true);
+  Deal parts = deal(e, count);
+  if (parts.head)
+    e.forSteps(*teamThread, *parts.head, teamThreads, [&](Index i) { body(i, 1); });
+  e.forSteps(*teamThread, parts.vectors, teamThreads,
+             [&](Index v) { body(firstOfVector(parts, v), parts.lanes); });
+  if (parts.hasRest)
+    e.forSteps(parts.rest + *teamThread, e.index(count), teamThreads, [&](Index i) { body(i, 1); });
+}
+
+Num DeviceLoops::reduce(KernelEmitter &e, int64_t count, Term term, Reduction reduction) {
+  Deal parts = deal(e, count);
+  auto foldOver = [&](Index lower, Index upper, Num start, function_ref<Num(Index)> element) {
+    return e.foldSteps(lower, upper, teamThreads, start,
+                       [&](Index i, ArrayRef<Num> carried) -> Row {
+                         return {reduction.combine(carried[0], element(i))};
+                       })[0];
+  };
+  Num total = foldOver(*teamThread, parts.vectors, e.splat(reduction.neutral, parts.lanes),
+                       [&](Index v) { return term(firstOfVector(parts, v), parts.lanes); });
+  total = reduction.acrossLanes(total);
+  auto single = [&](Index i) { return term(i, 1); };
+  if (parts.head)
+    total = foldOver(*teamThread, *parts.head, total, single);
+  if (parts.hasRest)
+    total = foldOver(parts.rest + *teamThread, e.index(count), total, single);
+  return acrossTeam(e, total, reduction.combine);
+}
+
+Num DeviceLoops::acrossTeam(KernelEmitter &e, Num x, function_ref<Num(Num, Num)> combine) {
+  // The sum of two numbers does not depend on their order, so all threads get the same bits.
+  for (int32_t distance = kWarp / 2; distance > 0; distance /= 2)
+    x = combine(x, exchange(e, x, distance));
+  if (teamThreads == kWarp)
+    return x;
+  int64_t warps = teamThreads / kWarp;
+  Buffer slots = workgroup(e, warps, x.type());
+  e.ifThen(equal(*teamThread % kWarp, e.index(0)), [&] {
+    llvm::SaveAndRestore own(inLanes, true);
+    e.storeRaw(slots, *teamThread / kWarp, x.value);
+  });
+  barrier(e);
+  SmallVector<Num> parts;
+  for (int64_t warp = 0; warp < warps; ++warp)
+    parts.push_back({x.builder, e.loadRaw(slots, e.index(warp))});
+  for (size_t half = parts.size() / 2; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i)
+      parts[i] = combine(parts[i], parts[i + half]);
+  // Before the next turn of a loop writes the slots again.
+  if (e.builder().getInsertionBlock() != &current.getBody().front())
+    barrier(e);
+  return parts[0];
+}
+
+void DeviceLoops::storeOnce(KernelEmitter &e, function_ref<void()> store) {
+  if (inLanes || !isInTeam())
+    return store();
+  e.ifThen(equal(*teamThread, e.index(0)), store);
+}
+
+Buffer DeviceLoops::scratch(KernelEmitter &e, int64_t size) {
+  return workgroup(e, size, e.wideType());
+}

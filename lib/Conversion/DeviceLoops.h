@@ -1,0 +1,90 @@
+//===- DeviceLoops.h - Loops of kernels on the threads of a GPU ------------===//
+//
+// A parallel loop is one launch. A turn of a loop over rows is shared by a team: a warp where the
+// row is short, else a block. Elements are dealt out in vectors of 128 bits (of the narrowest
+// floating-point type that the kernel touches), thread after thread, so that neighbours touch
+// neighbouring bytes. What the team computes together meets in a fixed tree of shuffles, and
+// between warps in workgroup memory, so bits depend on no schedule. Code outside of forLanes is run
+// by all threads of the team alike, but for stores, which one of them makes.
+//
+// Example, llm.softmax of rows of 512 bf16: eight rows in a block of 256 threads, each thread of a
+// warp with two vectors of eight elements.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CONVERSION_DEVICELOOPS_H
+#define LLMMEM_LIB_CONVERSION_DEVICELOOPS_H
+
+#include "KernelLoops.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace llmmem {
+
+constexpr int64_t kWarp = 32;
+constexpr int64_t kBlockThreads = 256;
+
+class DeviceLoops : public KernelLoops {
+public:
+  explicit DeviceLoops(mlir::Operation *op);
+
+  unsigned lanes(mlir::FloatType) const override { return vectorLanes; }
+  Buffer scratch(KernelEmitter &e, int64_t size) override;
+  void forLanes(KernelEmitter &e, int64_t count, LanesBody body) override;
+  void forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body body) override;
+  void forLanesParallel(KernelEmitter &e, int64_t count, Common common, CommonBody body) override;
+  Num reduce(KernelEmitter &e, int64_t count, Term term, Reduction reduction) override;
+  void storeOnce(KernelEmitter &e, llvm::function_ref<void()> store) override;
+
+  //===--------------------------------------------------------------------===//
+  // For kernels that are written for a GPU
+  //===--------------------------------------------------------------------===//
+
+  using LaunchBody = llvm::function_ref<void(Index block, Index thread)>;
+  /// One launch. `body` is written once, for every thread of every block; its stores are each
+  /// thread's own.
+  void launch(KernelEmitter &e, int64_t blocks, int64_t threads, LaunchBody body);
+  /// `body` for a single team, a block.
+  void once(KernelEmitter &e, llvm::function_ref<void()> body);
+  /// Inside a launch: memory of the block.
+  Buffer workgroup(KernelEmitter &e, int64_t size, mlir::Type element);
+  /// Inside a launch, and never where threads of the block part.
+  void barrier(KernelEmitter &e);
+  /// Inside a launch, for the threads of a warp: `x` of the thread whose number differs in
+  /// `distance`, a power of two.
+  Num exchange(KernelEmitter &e, Num x, int32_t distance);
+  /// `x` of all threads of the team, in a fixed tree, known to each of them.
+  Num acrossTeam(KernelEmitter &e, Num x, llvm::function_ref<Num(Num, Num)> combine);
+  /// This thread's number in its team, and the team's threads.
+  Index thread() const { return *teamThread; }
+  int64_t teamSize() const { return teamThreads; }
+
+private:
+  /// How the elements [0, count) of a turn are dealt out: `head` single ones, `vectors` vectors of
+  /// `lanes` from there, and at most `mostRest` single ones from `rest` to `count`.
+  struct Deal {
+    std::optional<Index> head;
+    Index vectors;
+    unsigned lanes;
+    Index rest;
+    bool hasRest;
+  };
+  Deal deal(KernelEmitter &e, int64_t count);
+  Row commonNumbers(KernelEmitter &e, Index thread, Common common);
+  Index firstOfVector(const Deal &deal, Index number);
+  bool isInTeam() const { return teamThread.has_value(); }
+
+  unsigned vectorLanes;
+  mlir::gpu::LaunchOp current;
+  std::optional<Index> teamThread;
+  int64_t teamThreads = 0;
+  bool inLanes = false;
+  RowShape row{0};
+  std::optional<Index> rowNumber;
+};
+
+/// The loops of a kernel whose target is a GPU.
+DeviceLoops &deviceLoops(KernelEmitter &e);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CONVERSION_DEVICELOOPS_H
