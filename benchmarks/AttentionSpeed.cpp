@@ -82,7 +82,8 @@ void run(benchmark::State &state, Shape shape, bool backward) {
   }
   fill(*memory, **step);
   for (auto _ : state)
-    (*step)->run(*memory);
+    if (mlir::failed((*step)->run(*memory)))
+      return state.SkipWithError("the step failed");
   double pairs = 0.5 * static_cast<double>(shape.batch * shape.heads * shape.seq * shape.seq);
   double flops = (backward ? 10.0 : 4.0) * pairs * static_cast<double>(shape.size);
   state.counters["GFLOP/s"] =

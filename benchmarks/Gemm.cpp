@@ -97,7 +97,8 @@ public:
 
   double time() {
     double begin = seconds();
-    step->run(*memory);
+    if (failed(step->run(*memory)))
+      std::exit(1);
     return seconds() - begin;
   }
 

@@ -166,7 +166,10 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
 // Running
 //===----------------------------------------------------------------------===//
 
-void CompiledStep::run(StepMemory &memory) const { entry(memory.packed.data()); }
+LogicalResult CompiledStep::run(StepMemory &memory) const {
+  entry(memory.packed.data());
+  return success();
+}
 
 StepMemory::Bytes StepMemory::allocateZeroed(int64_t bytes) {
   size_t size = llvm::alignTo(std::max<int64_t>(bytes, 1), 256);

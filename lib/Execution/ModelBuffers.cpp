@@ -40,6 +40,12 @@ FloatKind ModelBuffers::kindOf(unsigned argument) const {
   return *floatKindOf(step->arguments()[argument].type.getElementType());
 }
 
+llvm::Error ModelBuffers::run() {
+  if (failed(step->run(memory)))
+    return llvm::createStringError("the step did not run to its end");
+  return llvm::Error::success();
+}
+
 llvm::MutableArrayRef<int32_t> ModelBuffers::integers(unsigned argument) {
   return {static_cast<int32_t *>(memory.argument(argument)),
           static_cast<size_t>(step->arguments()[argument].type.getNumElements())};

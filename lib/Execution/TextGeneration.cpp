@@ -30,12 +30,13 @@ llvm::Expected<TextGeneration> TextGeneration::create(const CompiledStep &forwar
 }
 
 /// What a causal model reads stands on the left; whatever fills the rest changes nothing before it.
-std::vector<double> TextGeneration::logitsAfter(llvm::StringRef window) {
+llvm::Expected<std::vector<double>> TextGeneration::logitsAfter(llvm::StringRef window) {
   llvm::MutableArrayRef<int32_t> ids = buffers.integers(*buffers.argumentRoles().ids);
   llvm::fill(ids, 0);
   for (auto [id, byte] : llvm::zip(ids, window))
     id = static_cast<unsigned char>(byte);
-  buffers.run();
+  if (llvm::Error error = buffers.run())
+    return std::move(error);
   mlir::RankedTensorType type = buffers.compiled().results()[0].type;
   FloatKind kind = *floatKindOf(type.getElementType());
   int64_t width = type.getDimSize(2);
@@ -56,12 +57,14 @@ static size_t drawFrom(llvm::ArrayRef<double> logits, double temperature, double
   return std::min<size_t>(llvm::upper_bound(sums, uniform * sum) - sums.begin(), logits.size() - 1);
 }
 
-char TextGeneration::next(llvm::StringRef text, const Options &options) {
+llvm::Expected<char> TextGeneration::next(llvm::StringRef text, const Options &options) {
   // Training gives the last position of a window no target, so its logits mean nothing.
   size_t seq = feedShapeOf(buffers.compiled(), buffers.argumentRoles()).seq;
-  std::vector<double> logits = logitsAfter(text.take_back(seq - 1));
+  llvm::Expected<std::vector<double>> logits = logitsAfter(text.take_back(seq - 1));
+  if (!logits)
+    return logits.takeError();
   if (options.temperature == 0.0)
-    return static_cast<char>(llvm::max_element(logits) - logits.begin());
+    return static_cast<char>(llvm::max_element(*logits) - logits->begin());
   double uniform = drawUniform(streamOf(options.seed, "generate"), text.size());
-  return static_cast<char>(drawFrom(logits, options.temperature, uniform));
+  return static_cast<char>(drawFrom(*logits, options.temperature, uniform));
 }

@@ -127,10 +127,11 @@ void TrainingRun::feedInputs(TokenFeed &feed, double learningRate) {
     std::memset(memory().argument(gradient), 0, buffers.compiled().arguments()[gradient].bytes);
 }
 
-StepReport TrainingRun::runStep(TokenFeed &feed, double learningRate) {
+llvm::Expected<StepReport> TrainingRun::runStep(TokenFeed &feed, double learningRate) {
   feedInputs(feed, learningRate);
-  buffers.run();
+  if (llvm::Error error = buffers.run())
+    return std::move(error);
   ++done;
   FloatKind kind = *floatKindOf(buffers.compiled().results()[0].type.getElementType());
-  return {done, readFloat(kind, memory().result(0), 0)};
+  return StepReport{done, readFloat(kind, memory().result(0), 0)};
 }

@@ -82,12 +82,16 @@ Error Training::runSteps(TokenFeed &feed) {
   processMemory.forgetPeak();
   for (int64_t number = first; number <= last && !caughtInterrupt(); ++number) {
     auto start = std::chrono::steady_clock::now();
-    StepReport report = run.runStep(feed, options.learningRate.at(number));
+    Expected<StepReport> report = run.runStep(feed, options.learningRate.at(number));
+    if (!report) {
+      progress.finish();
+      return report.takeError();
+    }
     std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     if (!step.compiled->profiledCalls().empty())
       profile.add(run.memory().callTimes());
-    printStep(report, taken.count());
-    progress.update(report);
+    printStep(*report, taken.count());
+    progress.update(*report);
     if (number == first && !options.gradientsFile.empty())
       if (Error error = run.saveGradients(options.gradientsFile))
         return error;

@@ -48,7 +48,7 @@ std::vector<Numbers> Program::run(const std::vector<Numbers> &arguments) {
   for (auto [number, info] : llvm::enumerate(compiled->arguments()))
     for (auto [index, value] : llvm::enumerate(arguments[number]))
       writeElement(info.type.getElementType(), memory.argument(number), index, value);
-  compiled->run(memory);
+  EXPECT_TRUE(mlir::succeeded(compiled->run(memory)));
   std::vector<Numbers> results;
   for (auto [number, info] : llvm::enumerate(compiled->results())) {
     results.emplace_back();

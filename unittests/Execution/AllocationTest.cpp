@@ -85,9 +85,9 @@ TEST(Allocation, NothingIsAllocatedWhileAStepRuns) {
   for (int threads : {1, 2}) {
     llmmem_set_threads(threads);
     // The OpenMP library sets its team up at the first parallel loop.
-    (*step)->run(memory);
+    ASSERT_TRUE(mlir::succeeded((*step)->run(memory)));
     int64_t counted = allocations;
-    (*step)->run(memory);
+    ASSERT_TRUE(mlir::succeeded((*step)->run(memory)));
     EXPECT_EQ(allocations - counted, 0) << threads << " threads";
   }
   llmmem_set_threads(before);

@@ -70,7 +70,7 @@ static std::vector<Numbers> runOnce(const CompiledStep &step,
   for (auto [number, info] : llvm::enumerate(step.arguments()))
     for (auto [index, value] : llvm::enumerate(arguments[number]))
       writeElement(info.type.getElementType(), memory->argument(number), index, value);
-  step.run(*memory);
+  EXPECT_TRUE(succeeded(step.run(*memory)));
   std::vector<Numbers> results;
   for (auto [number, info] : llvm::enumerate(step.results())) {
     results.emplace_back();

@@ -3,8 +3,8 @@
 //   FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(module);
 //   Expected<StepMemory> memory = StepMemory::allocate(**step);
 //   ... fill memory->argument(i) ...
-//   (*step)->run(*memory);
-//   ... read memory->result(k) ...
+//   if (succeeded((*step)->run(*memory)))
+//     ... read memory->result(k) ...
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,8 +70,9 @@ public:
   unsigned numFunctions() const { return functions; }
   double compileSeconds() const { return seconds; }
 
-  /// Runs the step once. Everything it touches is in `memory`; nothing is allocated.
-  void run(StepMemory &memory) const;
+  /// Runs the step once. Everything it touches is in `memory`; nothing is allocated. Fails after a
+  /// located diagnostic, and then `memory` holds a part of a step.
+  mlir::LogicalResult run(StepMemory &memory) const;
 
 private:
   CompiledStep() = default;

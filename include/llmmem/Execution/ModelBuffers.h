@@ -35,7 +35,8 @@ public:
   llvm::MutableArrayRef<int32_t> integers(unsigned argument);
   FloatKind kindOf(unsigned argument) const;
 
-  void run() { step->run(memory); }
+  /// Fails after a located diagnostic that says why.
+  llvm::Error run();
 
   const CompiledStep &compiled() const { return *step; }
   const StepRoles &argumentRoles() const { return roles; }

@@ -28,12 +28,12 @@ public:
   /// The byte after `text`, of which the last window, less one, counts: byte i of a text is drawn
   /// by (seed, i) alone. Ids beyond 255 are no bytes and are never drawn. Needs a text that is not
   /// empty.
-  char next(llvm::StringRef text, const Options &options);
+  llvm::Expected<char> next(llvm::StringRef text, const Options &options);
 
 private:
   explicit TextGeneration(ModelBuffers buffers) : buffers(std::move(buffers)) {}
 
-  std::vector<double> logitsAfter(llvm::StringRef window);
+  llvm::Expected<std::vector<double>> logitsAfter(llvm::StringRef window);
 
   ModelBuffers buffers;
 };

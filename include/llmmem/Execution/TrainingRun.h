@@ -36,7 +36,7 @@ public:
   llvm::Error saveGradients(llvm::StringRef path);
 
   /// The step that comes next reads its batch at its place in the text.
-  StepReport runStep(TokenFeed &feed, double learningRate);
+  llvm::Expected<StepReport> runStep(TokenFeed &feed, double learningRate);
 
   /// Over all runs that a checkpoint went through.
   int64_t stepsDone() const { return done; }
