@@ -128,7 +128,7 @@ struct ConvertLaunchesToRuntime
     SmallVector<Attribute> names;
     for (auto &[name, number] : kernels)
       names.push_back(name);
-    getOperation()->setAttr("llmmem.kernels", ArrayAttr::get(&getContext(), names));
+    getOperation()->setAttr(llmmem::kKernelsAttr, ArrayAttr::get(&getContext(), names));
     numKernels = kernels.size();
     numLaunches = launches.size();
   }

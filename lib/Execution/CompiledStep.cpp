@@ -1,13 +1,17 @@
 //===- CompiledStep.cpp - A planned step as a function to call -------------===//
 
 #include "llmmem/Execution/CompiledStep.h"
+#include "../Runtime/Cuda.h"
 #include "../Runtime/Gemm.h"
 #include "../Runtime/Parallel.h"
 #include "../Runtime/Runtime.h"
+#include "CudaProgram.h"
+#include "DeviceBuffers.h"
 #include "llmmem/Conversion/KernelOpInterface.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Pass/PassManager.h"
@@ -23,9 +27,9 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 void llmmem::registerExecution(DialectRegistry &registry) {
-  registry
-      .insert<llm::LlmDialect, arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
-              math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+  registry.insert<llm::LlmDialect, arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
+                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+                  scf::SCFDialect, vector::VectorDialect>();
   registerKernelModels(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -68,12 +72,22 @@ static KernelCall readProfiledCall(DictionaryAttr notes) {
   return call;
 }
 
-/// The kernels' module in the LLVM dialect, and its calls; the planned one stays as it is.
-static FailureOr<OwningOpRef<ModuleOp>> lower(ModuleOp module, const CompiledStep::Options &options,
-                                              std::vector<KernelCall> &calls) {
-  OwningOpRef<ModuleOp> lowered = module.clone();
+namespace {
+struct LoweredStep {
+  /// In the LLVM dialect: kernels and the step that calls them; on a GPU what launches alone.
+  OwningOpRef<ModuleOp> host;
+  std::vector<KernelCall> calls;
+  CudaProgram kernels;
+};
+} // namespace
+
+/// The planned module stays as it is.
+static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options &options) {
+  LoweredStep step;
+  step.host = module.clone();
+  ModuleOp lowered = *step.host;
   // Other functions of the module may hold what has no lowering, and nothing calls them.
-  for (auto function : llvm::make_early_inc_range(lowered->getOps<func::FuncOp>()))
+  for (auto function : llvm::make_early_inc_range(lowered.getOps<func::FuncOp>()))
     if (function.getName() != options.function)
       function.erase();
   PassManager manager(module.getContext());
@@ -82,18 +96,27 @@ static FailureOr<OwningOpRef<ModuleOp>> lower(ModuleOp module, const CompiledSte
   conversion.poison = options.poison;
   conversion.profile = options.profile;
   conversion.libraryProducts = options.libraryProducts;
+  conversion.target = options.cuda ? KernelTarget::Gpu : KernelTarget::Cpu;
   manager.addPass(createConvertStepToKernels(conversion));
-  if (failed(manager.run(*lowered)))
+  if (failed(manager.run(lowered)))
     return failure();
-  lowered->lookupSymbol<func::FuncOp>(options.function).walk([&](func::CallOp call) {
+  lowered.lookupSymbol<func::FuncOp>(options.function).walk([&](func::CallOp call) {
     if (auto notes = call->getAttrOfType<DictionaryAttr>("profile"))
-      calls.push_back(readProfiledCall(notes));
+      step.calls.push_back(readProfiledCall(notes));
   });
+  if (options.cuda) {
+    PassManager kernels(module.getContext());
+    kernels.addPass(createGpuKernelOutliningPass());
+    buildGpuKernelsToNVVMPipeline(kernels, options.cuda->chip());
+    if (failed(kernels.run(lowered)))
+      return failure();
+    step.kernels = CudaProgram::takeFrom(lowered);
+  }
   PassManager lowering(module.getContext());
   buildKernelsToLLVMPipeline(lowering);
-  if (failed(lowering.run(*lowered)))
+  if (failed(lowering.run(lowered)))
     return failure();
-  return lowered;
+  return std::move(step);
 }
 
 static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) {
@@ -104,6 +127,8 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   };
   if (const llmmem_gemm_library *library = llmmem_find_gemm_library())
     add("llmmem_library_gemm", library->gemm);
+  add("llmmem_cuda_launch", &llmmem_cuda_launch);
+  add("llmmem_cuda_copy", &llmmem_cuda_copy);
   add("llmmem_parallel_for", &llmmem_parallel_for);
   add("llmmem_poison", &llmmem_poison);
   add("llmmem_clock", &llmmem_clock);
@@ -142,24 +167,33 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
     return module.emitError("cannot call a library for matrix products: none was found when "
                             "llmmem was built");
   auto begin = std::chrono::steady_clock::now();
-  std::unique_ptr<CompiledStep> step(new CompiledStep());
-  FailureOr<OwningOpRef<ModuleOp>> lowered = lower(module, options, step->calls);
+  FailureOr<LoweredStep> lowered = lower(module, options);
   if (failed(lowered))
     return failure();
-  for (auto function : (*lowered)->getOps<LLVM::LLVMFuncOp>())
+  std::unique_ptr<CompiledStep> step(new CompiledStep(module.getLoc()));
+  step->calls = std::move(lowered->calls);
+  for (auto function : lowered->host->getOps<LLVM::LLVMFuncOp>())
     step->functions += !function.isExternal();
   step->describe(module.lookupSymbol<func::FuncOp>(options.function));
-  llvm::Expected<std::unique_ptr<ExecutionEngine>> engine = createEngine(**lowered);
-  if (!engine)
-    return module.emitError("cannot be compiled: ") << llvm::toString(engine.takeError());
-  step->engine = std::move(*engine);
-  step->engine->initialize();
-  llvm::Expected<void (*)(void **)> entry = step->engine->lookupPacked(options.function);
-  if (!entry)
-    return module.emitError("cannot be compiled: ") << llvm::toString(entry.takeError());
-  step->entry = *entry;
+  llvm::Error error = step->load(*lowered->host, options.function);
+  if (!error && options.cuda) {
+    step->device = options.cuda;
+    step->functions = lowered->kernels.kernels.size();
+    error = options.cuda->load(lowered->kernels.ptx, lowered->kernels.kernels);
+  }
+  if (error)
+    return module.emitError("cannot be compiled: ") << llvm::toString(std::move(error));
   step->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return step;
+}
+
+llvm::Error CompiledStep::load(ModuleOp host, StringRef function) {
+  llvm::Expected<std::unique_ptr<ExecutionEngine>> created = createEngine(host);
+  if (!created)
+    return created.takeError();
+  engine = std::move(*created);
+  engine->initialize();
+  return engine->lookupPacked(function).moveInto(entry);
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,52 +201,32 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
 //===----------------------------------------------------------------------===//
 
 LogicalResult CompiledStep::run(StepMemory &memory) const {
-  entry(memory.packed.data());
+  if (!device) {
+    entry(memory.packed.data());
+    return success();
+  }
+  if (llvm::Error error = replay(memory))
+    return emitError(location, llvm::toString(std::move(error)));
   return success();
 }
 
-StepMemory::Bytes StepMemory::allocateZeroed(int64_t bytes) {
-  size_t size = llvm::alignTo(std::max<int64_t>(bytes, 1), 256);
-  void *memory = std::aligned_alloc(256, size);
-  if (memory)
-    std::memset(memory, 0, size);
-  return Bytes(memory);
-}
-
-llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
-  StepMemory memory;
-  auto add = [&](SmallVector<Bytes> &list, int64_t bytes) -> bool {
-    list.push_back(allocateZeroed(bytes));
-    return list.back() != nullptr;
+llvm::Error CompiledStep::replay(StepMemory &memory) const {
+  if (llvm::Error error = memory.onDevice->beginStep())
+    return error;
+  auto launchAll = [&](llmmem_cuda *run) {
+    memory.addresses[0] = run;
+    entry(memory.packed.data());
   };
-  bool complete = true;
-  for (const StepArgument &argument : step.arguments()) {
-    complete &= add(memory.arguments, argument.bytes);
-    memory.resident += llvm::alignTo(argument.bytes, 256);
-  }
-  for (const StepResult &result : step.results()) {
+  if (!memory.captured)
+    if (llvm::Error error = device->capture(launchAll))
+      return error;
+  memory.captured = true;
+  if (llvm::Error error = device->replay())
+    return error;
+  memory.onDevice->endStep();
+  // The loss.
+  for (auto [number, result] : llvm::enumerate(resultInfo))
     if (!result.donatedArgument)
-      complete &= add(memory.ownResults, result.bytes);
-    memory.results.push_back(result.donatedArgument ? memory.argument(*result.donatedArgument)
-                                                    : memory.ownResults.back().get());
-  }
-  if (!complete)
-    return llvm::createStringError("not enough memory for %lld bytes of parameters and inputs",
-                                   static_cast<long long>(memory.resident));
-  llvm::Expected<ArenaMemory> arena = ArenaMemory::allocate(step.arenaBytes());
-  if (!arena)
-    return arena.takeError();
-  memory.arenaMemory = std::move(*arena);
-  memory.times.resize(2 * step.profiledCalls().size());
-  memory.addresses = {memory.arenaMemory.base()};
-  for (const Bytes &argument : memory.arguments)
-    memory.addresses.push_back(argument.get());
-  for (const Bytes &result : memory.ownResults)
-    memory.addresses.push_back(result.get());
-  if (!memory.times.empty())
-    memory.addresses.push_back(memory.times.data());
-  // The packed entry takes the place of each parameter, and a parameter is an address.
-  for (void *&address : memory.addresses)
-    memory.packed.push_back(&address);
-  return std::move(memory);
+      memory.result(number);
+  return memory.check();
 }

@@ -74,6 +74,11 @@ void ModelBuffers::draw(const StepRoles::Parameter &parameter, uint64_t stream) 
   bool isWeight = type.getRank() >= 2;
   bool isNormScale = type.getRank() == 1 && llvm::StringRef(parameter.name).ends_with("weight");
   constexpr int64_t kPiece = 1 << 14;
+  llvm::SmallVector<std::pair<FloatKind, char *>, 2> copies = {
+      {kindOf(parameter.argument), static_cast<char *>(memory.argument(parameter.argument))}};
+  if (parameter.master)
+    copies.push_back(
+        {kindOf(*parameter.master), static_cast<char *>(memory.argument(*parameter.master))});
   auto drawPiece = [&](int64_t piece) {
     int64_t begin = piece * kPiece, count = std::min(kPiece, type.getNumElements() - begin);
     // Rounded to f32 first, so that a run in bf16 begins where the one in f32 does.
@@ -81,14 +86,8 @@ void ModelBuffers::draw(const StepRoles::Parameter &parameter, uint64_t stream) 
     for (int64_t index = 0; index < count; ++index)
       values[index] = isWeight ? static_cast<float>(0.02 * drawNormal(stream, begin + index))
                                : (isNormScale ? 1.0f : 0.0f);
-    auto store = [&](unsigned argument) {
-      FloatKind kind = kindOf(argument);
-      auto *to = static_cast<char *>(memory.argument(argument)) + begin * bytesOf(kind);
-      convertFloats(FloatKind::F32, values, kind, to, count);
-    };
-    store(parameter.argument);
-    if (parameter.master)
-      store(*parameter.master);
+    for (auto [kind, bytes] : copies)
+      convertFloats(FloatKind::F32, values, kind, bytes + begin * bytesOf(kind), count);
   };
   parallelFor(llvm::divideCeil(type.getNumElements(), kPiece), drawPiece);
 }
@@ -152,7 +151,7 @@ TensorEntry ModelBuffers::tensorOf(llvm::StringRef name, unsigned argument) cons
   tensor.name = name.str();
   tensor.dtype = dtypeOf(kindOf(argument)).str();
   tensor.shape = std::vector<int64_t>(info.type.getShape());
-  tensor.bytes = llvm::StringRef(static_cast<const char *>(memory.argument(argument)), info.bytes);
+  tensor.bytes = llvm::StringRef(static_cast<const char *>(memory.bytes(argument)), info.bytes);
   return tensor;
 }
 
@@ -162,13 +161,13 @@ std::string ModelBuffers::digest() const {
            llvm::utohexstr(hash.low64, true, 16);
   };
   // Each tensor by itself, then their hashes: one pass, and no copy of all parameters.
-  std::vector<std::string> hashes(roles.parameters.size());
-  parallelFor(hashes.size(), [&](int64_t number) {
-    unsigned argument = roles.parameters[number].argument;
-    const auto *bytes = static_cast<const uint8_t *>(memory.argument(argument));
-    size_t count = step->arguments()[argument].bytes;
-    hashes[number] = text(llvm::xxh3_128bits(llvm::ArrayRef<uint8_t>(bytes, count)));
-  });
+  std::vector<llvm::ArrayRef<uint8_t>> tensors;
+  for (const StepRoles::Parameter &parameter : roles.parameters)
+    tensors.emplace_back(static_cast<const uint8_t *>(memory.bytes(parameter.argument)),
+                         step->arguments()[parameter.argument].bytes);
+  std::vector<std::string> hashes(tensors.size());
+  parallelFor(hashes.size(),
+              [&](int64_t number) { hashes[number] = text(llvm::xxh3_128bits(tensors[number])); });
   std::string all = llvm::join(hashes, "");
   return text(llvm::xxh3_128bits(llvm::arrayRefFromStringRef<uint8_t>(all)));
 }

@@ -82,6 +82,8 @@ llvm::Error TrainingRun::save(llvm::StringRef path) {
     if (!isMaster(state))
       tensors.push_back(
           buffers.tensorOf((kState + buffers.compiled().arguments()[state].name).str(), state));
+  if (llvm::Error error = memory().check())
+    return error;
   // Loaders of models ask for the framework; `pt` stands for row-major tensors as PyTorch's.
   Metadata metadata = {
       {"format", "pt"}, {kStep.str(), std::to_string(done)}, {kSeed.str(), std::to_string(seed)}};
@@ -98,6 +100,8 @@ llvm::Error TrainingRun::saveGradients(llvm::StringRef path) {
           "--gradients resident");
     tensors.push_back(buffers.tensorOf(parameter.name, *parameter.gradient));
   }
+  if (llvm::Error error = memory().check())
+    return error;
   return writeSafeTensors(path, tensors);
 }
 
@@ -124,7 +128,7 @@ void TrainingRun::feedInputs(TokenFeed &feed, double learningRate) {
     std::memcpy(memory().argument(*roles.seed), &words, sizeof words);
   }
   for (unsigned gradient : roles.gradients)
-    std::memset(memory().argument(gradient), 0, buffers.compiled().arguments()[gradient].bytes);
+    memory().clear(gradient, buffers.compiled().arguments()[gradient].bytes);
 }
 
 llvm::Expected<StepReport> TrainingRun::runStep(TokenFeed &feed, double learningRate) {

@@ -25,7 +25,7 @@ struct llmmem_cuda {
   size_t free_at_first;
   CUgraph graph;
   CUgraphExec executable;
-  int failed;
+  int capability, failed;
   char device_name[128], message[4096];
 };
 
@@ -62,6 +62,21 @@ const char *llmmem_cuda_message(const llmmem_cuda *run) { return run->failed ? r
 |* The device
 \*===----------------------------------------------------------------------===*/
 
+static int ask_for_capability(llmmem_cuda *run) {
+  int major = 0, minor = 0;
+  if (check(run,
+            run->driver.device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                         run->device),
+            "asking for the device's capability") ||
+      check(run,
+            run->driver.device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                         run->device),
+            "asking for the device's capability"))
+    return 1;
+  run->capability = 10 * major + minor;
+  return 0;
+}
+
 static int open_device(llmmem_cuda *run) {
   CudaDriver *driver = &run->driver;
   size_t total;
@@ -69,6 +84,7 @@ static int open_device(llmmem_cuda *run) {
       check(run, driver->device_get(&run->device, 0), "finding a CUDA device") ||
       check(run, driver->device_name(run->device_name, sizeof run->device_name, run->device),
             "asking for the device's name") ||
+      ask_for_capability(run) ||
       check(run, driver->context_retain(&run->context, run->device), "opening the CUDA device") ||
       check(run, driver->context_set(run->context), "opening the CUDA device"))
     return 1;
@@ -124,6 +140,7 @@ void llmmem_cuda_close(llmmem_cuda *run) {
 }
 
 const char *llmmem_cuda_device_name(const llmmem_cuda *run) { return run->device_name; }
+int llmmem_cuda_capability(const llmmem_cuda *run) { return run->capability; }
 
 /*===----------------------------------------------------------------------===*\
 |* Kernels
@@ -138,7 +155,7 @@ static void *grow(void **array, size_t count, size_t size) {
   return (char *)larger + count * size;
 }
 
-int llmmem_cuda_load(llmmem_cuda *run, const char *image) {
+int llmmem_cuda_load(llmmem_cuda *run, const char *ptx) {
   if (run->failed)
     return 1;
   CUmodule *module = grow((void **)&run->modules, run->module_count, sizeof *module);
@@ -147,7 +164,7 @@ int llmmem_cuda_load(llmmem_cuda *run, const char *image) {
   char log[2048] = "";
   int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
-  CUresult result = run->driver.module_load(module, image, 2, options, values);
+  CUresult result = run->driver.module_load(module, ptx, 2, options, values);
   char what[sizeof log + 64];
   snprintf(what, sizeof what, "loading the kernels%s%s", *log ? "\n" : "", log);
   if (check(run, result, what))
@@ -156,11 +173,11 @@ int llmmem_cuda_load(llmmem_cuda *run, const char *image) {
   return 0;
 }
 
-int llmmem_cuda_add_kernel(llmmem_cuda *run, const char *name) {
+int llmmem_cuda_add_kernel(llmmem_cuda *run, size_t module, const char *name) {
   if (run->failed)
     return 1;
-  if (run->module_count == 0)
-    return fail(run, name, "no kernels were loaded");
+  if (module >= run->module_count)
+    return fail(run, name, "its module was not loaded");
   Kernel *kernel = grow((void **)&run->kernels, run->kernel_count, sizeof *kernel);
   char *copy = strdup(name);
   if (!kernel || !copy) {
@@ -170,8 +187,8 @@ int llmmem_cuda_add_kernel(llmmem_cuda *run, const char *name) {
   kernel->name = copy;
   kernel->shared_bytes = UNASKED_SHARED_BYTES;
   ++run->kernel_count;
-  CUmodule last = run->modules[run->module_count - 1];
-  return check(run, run->driver.module_function(&kernel->function, last, name), name);
+  return check(run, run->driver.module_function(&kernel->function, run->modules[module], name),
+               name);
 }
 
 /*===----------------------------------------------------------------------===*\

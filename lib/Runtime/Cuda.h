@@ -8,7 +8,7 @@ buffers
 |*
 |*   llmmem_cuda *run = llmmem_cuda_open("libcuda.so.1", message, sizeof message);
 |*   llmmem_cuda_load(run, ptx);
-|*   llmmem_cuda_add_kernel(run, "kernel_3_gelu_kernel");        kernel 0 of llmmem_cuda_launch
+|*   llmmem_cuda_add_kernel(run, 0, "kernel_3_gelu_kernel");     kernel 0 of llmmem_cuda_launch
 |*   llmmem_cuda_reserve(run, resident, arena);                  refused where the device has less
 |*   llmmem_cuda_upload(run, llmmem_cuda_resident(run) + offset, bytes, count);
 |*   llmmem_cuda_capture(run, step, context);                    calls step(context), which launches
@@ -43,11 +43,13 @@ void llmmem_cuda_close(llmmem_cuda *run);
 const char *llmmem_cuda_message(const llmmem_cuda *run);
 /* "NVIDIA H200" */
 const char *llmmem_cuda_device_name(const llmmem_cuda *run);
+/* Ten times the compute capability: 90 for 9.0. */
+int llmmem_cuda_capability(const llmmem_cuda *run);
 
-/* PTX or a cubin, ending with a zero. Kernels are looked for in what was loaded last. */
-int llmmem_cuda_load(llmmem_cuda *run, const char *image);
-/* The next kernel's number is the number of kernels before it. */
-int llmmem_cuda_add_kernel(llmmem_cuda *run, const char *name);
+/* PTX, ending with a zero. Modules are numbered from 0, in the order of loading. */
+int llmmem_cuda_load(llmmem_cuda *run, const char *ptx);
+/* Kernels are numbered from 0, in the order of adding. */
+int llmmem_cuda_add_kernel(llmmem_cuda *run, size_t module, const char *name);
 
 /* Allocates, and fills with zeros, the bytes of arguments and results and those of the arena. Both
  * begin at multiples of 256. Refuses before anything is allocated where they exceed what is free.

@@ -27,6 +27,8 @@ enum {
   CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
   CU_JIT_ERROR_LOG_BUFFER = 5,
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
   CUDA_ERROR_OUT_OF_MEMORY = 2,
   CUDA_ERROR_NO_DEVICE = 100
@@ -39,6 +41,7 @@ enum {
   FUNCTION(error_string, cuGetErrorString, (CUresult error, const char **text))                    \
   FUNCTION(device_get, cuDeviceGet, (CUdevice * device, int ordinal))                              \
   FUNCTION(device_name, cuDeviceGetName, (char *name, int size, CUdevice device))                  \
+  FUNCTION(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, CUdevice device))   \
   FUNCTION(context_retain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))       \
   FUNCTION(context_release, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                       \
   FUNCTION(context_set, cuCtxSetCurrent, (CUcontext context))                                      \

@@ -22,8 +22,7 @@ Error llmmem::generate(PlannedFunction &forward, const RunOptions &options) {
   std::string text = options.prompt;
   outs() << text;
   for (int64_t count = 0; count < options.generate && !caughtInterrupt(); ++count) {
-    Expected<char> next =
-        generation->next(text, {options.temperature, options.seed.value_or(0)});
+    Expected<char> next = generation->next(text, {options.temperature, options.seed.value_or(0)});
     if (!next)
       return next.takeError();
     text += *next;

@@ -9,7 +9,11 @@
 
 namespace llmmem {
 
+enum class Device { Cpu, Cuda };
+
 struct RunOptions {
+  Device device = Device::Cpu;
+  std::string cudaDriver;
   int64_t steps = 1;
   std::optional<uint64_t> seed;
   std::string inputFile;

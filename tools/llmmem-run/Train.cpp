@@ -42,12 +42,16 @@ public:
   Error load();
   Error runSteps(TokenFeed &feed);
   Error save();
-  void printEnd();
+  Error printEnd();
   Error writeProfile();
   uint64_t seedOfDraws() const { return run.seedOfDraws(); }
 
 private:
-  void printStep(const StepReport &report, double seconds);
+  Error printStep(const StepReport &report, double seconds);
+  Expected<std::string> digest();
+  Expected<json::Object> describeMemory();
+  Error printMemory();
+  void printProcessMemory(int64_t predicted);
 
   TrainingRun run;
   ProcessMemory processMemory;
@@ -90,7 +94,8 @@ Error Training::runSteps(TokenFeed &feed) {
     std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     if (!step.compiled->profiledCalls().empty())
       profile.add(run.memory().callTimes());
-    printStep(*report, taken.count());
+    if (Error error = printStep(*report, taken.count()))
+      return error;
     progress.update(*report);
     if (number == first && !options.gradientsFile.empty())
       if (Error error = run.saveGradients(options.gradientsFile))
@@ -100,29 +105,55 @@ Error Training::runSteps(TokenFeed &feed) {
   return Error::success();
 }
 
-void Training::printStep(const StepReport &report, double seconds) {
+/// Parameters come from the device first.
+Expected<std::string> Training::digest() {
+  std::string text = run.model().digest();
+  if (Error error = run.memory().check())
+    return std::move(error);
+  return text;
+}
+
+/// What was measured, for programs.
+Expected<json::Object> Training::describeMemory() {
+  json::Object memory{{"arena", step.compiled->arenaBytes()},
+                      {"resident_measured", run.memory().residentBytes()}};
+  if (const std::shared_ptr<CudaDevice> &device = step.compiled->cuda()) {
+    Expected<int64_t> bytes = device->measuredBytes();
+    if (!bytes)
+      return bytes.takeError();
+    memory["device_measured"] = *bytes;
+  } else {
+    memory["arena_measured"] = run.memory().arena().measureHighWater();
+  }
+  if (step.peak)
+    memory["peak"] = *step.peak;
+  if (std::optional<int64_t> bytes = processMemory.peakBytes())
+    memory["process_measured"] = *bytes;
+  return memory;
+}
+
+Error Training::printStep(const StepReport &report, double seconds) {
   if (!options.asJson) {
     // Where people watch, the progress line says it.
     if (!outs().is_displayed())
       outs() << "step " << report.step << "  loss "
              << format(run.lossIsDouble() ? "%.17g" : "%.9g", report.loss) << "\n";
     outs().flush();
-    return;
+    return Error::success();
   }
-  json::Object line{
-      {"step", report.step},
-      {"loss", std::isfinite(report.loss) ? json::Value(report.loss) : json::Value(nullptr)},
-      {"seconds", seconds},
-      {"digest", run.model().digest()},
-      {"arena", step.compiled->arenaBytes()},
-      {"arena_measured", run.memory().arena().measureHighWater()},
-      {"resident_measured", run.memory().residentBytes()}};
-  if (step.peak)
-    line["peak"] = *step.peak;
-  if (std::optional<int64_t> bytes = processMemory.peakBytes())
-    line["process_measured"] = *bytes;
-  outs() << json::Value(std::move(line)) << "\n";
+  Expected<std::string> parameters = digest();
+  if (!parameters)
+    return parameters.takeError();
+  Expected<json::Object> line = describeMemory();
+  if (!line)
+    return line.takeError();
+  (*line)["step"] = report.step;
+  (*line)["loss"] = std::isfinite(report.loss) ? json::Value(report.loss) : json::Value(nullptr);
+  (*line)["seconds"] = seconds;
+  (*line)["digest"] = *parameters;
+  outs() << json::Value(std::move(*line)) << "\n";
   outs().flush();
+  return Error::success();
 }
 
 static std::string nameOfProducts(const RunOptions &options) {
@@ -131,27 +162,52 @@ static std::string nameOfProducts(const RunOptions &options) {
   return "generated code";
 }
 
-void Training::printEnd() {
-  if (options.asJson)
-    return;
-  int64_t resident = run.memory().residentBytes(), arena = step.compiled->arenaBytes(),
-          touched = run.memory().arena().measureHighWater();
-  std::optional<int64_t> process = processMemory.peakBytes();
-  outs() << "digest " << run.model().digest() << "\n";
-  if (step.peak)
-    outs() << "peak predicted " << *step.peak << " bytes\n";
+void Training::printProcessMemory(int64_t predicted) {
+  if (std::optional<int64_t> process = processMemory.peakBytes())
+    outs() << "process memory measured " << *process
+           << " bytes over what it was before, predicted (resident and arena) " << predicted
+           << "\n";
+}
+
+Error Training::printMemory() {
+  int64_t resident = run.memory().residentBytes(), arena = step.compiled->arenaBytes();
+  if (const std::shared_ptr<CudaDevice> &device = step.compiled->cuda()) {
+    Expected<int64_t> bytes = device->measuredBytes();
+    if (!bytes)
+      return bytes.takeError();
+    outs() << "device memory predicted " << resident + arena << " bytes (resident " << resident
+           << ", arena " << arena << "), measured " << *bytes << "\n";
+    return Error::success();
+  }
+  int64_t touched = run.memory().arena().measureHighWater();
   outs() << "arena predicted " << arena << " bytes, measured " << touched << " ("
          << run.memory().arena().measureTouchedPages() << " in touched pages)\n"
          << "resident measured " << resident << " bytes, with the arena " << resident + touched
          << "\n";
-  if (process)
-    outs() << "process memory measured " << *process
-           << " bytes over what it was before, predicted (resident and arena) " << resident + arena
+  printProcessMemory(resident + arena);
+  return Error::success();
+}
+
+Error Training::printEnd() {
+  if (options.asJson)
+    return Error::success();
+  Expected<std::string> parameters = digest();
+  if (!parameters)
+    return parameters.takeError();
+  outs() << "digest " << *parameters << "\n";
+  if (step.peak)
+    outs() << "peak predicted " << *step.peak << " bytes\n";
+  if (Error error = printMemory())
+    return error;
+  outs() << "compiled " << step.compiled->numFunctions()
+         << (step.compiled->cuda() ? " kernels" : " functions") << " in "
+         << format("%.1f", step.compiled->compileSeconds()) << " s\n";
+  if (const std::shared_ptr<CudaDevice> &device = step.compiled->cuda())
+    outs() << "run on " << device->name() << "\n";
+  else
+    outs() << "matrix products by " << nameOfProducts(options) << ", threads " << llmmem_threads()
            << "\n";
-  outs() << "compiled " << step.compiled->numFunctions() << " functions in "
-         << format("%.1f", step.compiled->compileSeconds()) << " s\n"
-         << "matrix products by " << nameOfProducts(options) << ", threads " << llmmem_threads()
-         << "\n";
+  return Error::success();
 }
 
 Error Training::writeProfile() {
@@ -190,7 +246,8 @@ Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
   catchInterrupts();
   if (Error error = training.runSteps(*feed))
     return std::move(error);
-  training.printEnd();
+  if (Error error = training.printEnd())
+    return std::move(error);
   if (Error error = training.writeProfile())
     return std::move(error);
   if (Error error = training.save())

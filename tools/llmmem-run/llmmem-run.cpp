@@ -1,7 +1,7 @@
-//===- llmmem-run.cpp - Run a planned training step on the CPU -------------===//
+//===- llmmem-run.cpp - Run a planned training step -------------------------===//
 //
-// Exit codes: 0 all steps ran; 1 bad input; 130 or 143 interrupted, after the running step and its
-// checkpoint.
+// Exit codes: 0 all steps ran; 1 bad input; 3 no GPU that could run it; 130 or 143 interrupted,
+// after the running step and its checkpoint.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,16 +86,26 @@ static cl::opt<Products>
              cl::values(clEnumValN(Products::BuiltIn, "builtin",
                                    "generated code: equal bits for any number of threads"),
                         clEnumValN(Products::OneDnn, "onednn", "oneDNN for f32")));
+static cl::opt<Device> device("device", cl::cat(category), cl::init(Device::Cpu),
+                              cl::desc("What runs the step (default: cpu):"),
+                              cl::values(clEnumValN(Device::Cpu, "cpu", "threads of the CPU"),
+                                         clEnumValN(Device::Cuda, "cuda", "an NVIDIA GPU")));
+static cl::opt<std::string>
+    cudaDriver("cuda-driver", cl::cat(category), cl::value_desc("library"),
+               cl::init("libcuda.so.1"),
+               cl::desc("The CUDA driver, as dlopen finds it (default libcuda.so.1)"));
 static cl::extrahelp examples(R"(
 EXAMPLES
   llmmem-opt --checkpoint-budget=2GB model.mlir -o step.mlir
   llmmem-run step.mlir --steps 20 --data book.txt
+  llmmem-run step.mlir --steps 20 --data book.txt --device=cuda
   llmmem-run step.mlir --tokens ids.txt --load gpt2.safetensors --save trained.safetensors
   llmmem-run forward.mlir --load trained.safetensors --generate 500 --prompt "Once upon"
 
 EXIT CODES
   0    all steps ran
   1    bad input: the message says what was expected
+  3    --device=cuda: no driver or no device was found, or it has too little free memory
   130  Ctrl-C: the running step was finished, and saved where --save is given (a second Ctrl-C ends
        at once); 143 is the same for SIGTERM
 )");
@@ -103,6 +113,13 @@ EXIT CODES
 static int fail(const Twine &message) {
   errs() << "llmmem-run: " << message << "\n";
   return 1;
+}
+
+/// What only another machine mends has an exit code of its own.
+static int failWith(Error error) {
+  int code = error.isA<DeviceError>() ? 3 : 1;
+  fail(toString(std::move(error)));
+  return code;
 }
 
 static Error checkOptions() {
@@ -126,6 +143,10 @@ static Error checkOptions() {
     return createStringError("--temperature: expected a number, 0 or more");
   if (products == Products::OneDnn && !llmmem_find_gemm_library())
     return createStringError("--gemm=onednn: llmmem was built without oneDNN; there is: builtin");
+  if (device != Device::Cpu && (poison || profile || !profileJson.empty() || !traceFile.empty() ||
+                                products == Products::OneDnn))
+    return createStringError("--poison, --profile, --profile-json, --trace and --gemm=onednn: only "
+                             "with --device=cpu");
   return Error::success();
 }
 
@@ -148,7 +169,10 @@ static RunOptions readOptions() {
   options.gradientsFile = gradientsFile;
   options.asJson = asJson;
   options.poison = poison;
-  options.libraryProducts = products != Products::BuiltIn && llmmem_find_gemm_library();
+  options.device = device;
+  options.cudaDriver = cudaDriver;
+  options.libraryProducts =
+      device == Device::Cpu && products != Products::BuiltIn && llmmem_find_gemm_library();
   options.progressSeconds = progressSeconds;
   options.profile = profile;
   options.profileJson = profileJson;
@@ -179,6 +203,12 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   compileOptions.profile =
       options.profile || !options.profileJson.empty() || !options.trace.empty();
   compileOptions.libraryProducts = options.libraryProducts;
+  if (options.device == Device::Cuda) {
+    Expected<std::shared_ptr<CudaDevice>> opened = CudaDevice::open(options.cudaDriver);
+    if (!opened)
+      return failWith(opened.takeError());
+    compileOptions.cuda = std::move(*opened);
+  }
   mlir::FailureOr<std::unique_ptr<CompiledStep>> compiled =
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))
@@ -191,11 +221,11 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
     planned.peak = peak.getInt();
   if (options.generate > 0) {
     if (Error error = generate(planned, options))
-      return fail(toString(std::move(error)));
+      return failWith(std::move(error));
     return 0;
   }
   Expected<int> code = train(planned, options);
-  return code ? *code : fail(toString(code.takeError()));
+  return code ? *code : failWith(code.takeError());
 }
 
 static int runFile(mlir::MLIRContext &context, const RunOptions &options) {
@@ -224,7 +254,7 @@ int main(int argc, char **argv) {
       "threads", cl::cat(category), cl::init(0),
       cl::desc("Threads of kernels and matrix products (default: all cores)"));
   cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv, "llmmem-run: runs a planned training step on the CPU\n");
+  cl::ParseCommandLineOptions(argc, argv, "llmmem-run: runs a planned training step\n");
   if (Error error = checkOptions())
     return fail(toString(std::move(error)));
   if (threads > 0)

@@ -45,8 +45,8 @@ protected:
     if (!run)
       return message;
     float number = 0.5;
-    bool failed = llmmem_cuda_load(run, kKernels) || llmmem_cuda_add_kernel(run, "copy") ||
-                  llmmem_cuda_add_kernel(run, "scale") || llmmem_cuda_reserve(run, 512, 1024) ||
+    bool failed = llmmem_cuda_load(run, kKernels) || llmmem_cuda_add_kernel(run, 0, "copy") ||
+                  llmmem_cuda_add_kernel(run, 0, "scale") || llmmem_cuda_reserve(run, 512, 1024) ||
                   llmmem_cuda_upload(run, llmmem_cuda_resident(run) + 256, &number, 4) ||
                   llmmem_cuda_fill(run, llmmem_cuda_resident(run), 0, 256) ||
                   llmmem_cuda_capture(run, twoLaunches, run) || llmmem_cuda_replay(run) ||
@@ -141,6 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
               "starting the CUDA driver: unknown error (error 999, CUDA_ERROR_UNKNOWN)"},
         Fault{"cuDeviceGet:1", "finding a CUDA device: "},
         Fault{"cuDeviceGetName:1", "asking for the device's name: "},
+        Fault{"cuDeviceGetAttribute:2", "asking for the device's capability: "},
         Fault{"cuDevicePrimaryCtxRetain:1", "opening the CUDA device: "},
         Fault{"cuCtxSetCurrent:1", "opening the CUDA device: "},
         Fault{"cuStreamCreate:1", "making a stream: "},

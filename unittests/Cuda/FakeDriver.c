@@ -7,6 +7,7 @@
 |*   LLMMEM_FAKE_CUDA_LOG=file        one line a call; A0+256 is byte 256 of the first allocation
 |*   LLMMEM_FAKE_CUDA_FAIL=name:n     the n-th call of `name` (from 1) fails
 |*   LLMMEM_FAKE_CUDA_FREE=bytes      free memory at first (default 1 TiB)
+|*   LLMMEM_FAKE_CUDA_CAPABILITY=80   ten times the compute capability (default 90)
 |*
 |* Arguments of a launch are read as the PTX declares them: `.entry name(.param .u64 name_param_0,
 ...)`.
@@ -142,6 +143,15 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal) {
 CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
   FAIL_IF_ASKED(cuDeviceGetName);
   snprintf(name, (size_t)size, "no GPU, a fake driver");
+  return 0;
+}
+
+CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
+  FAIL_IF_ASKED(cuDeviceGetAttribute);
+  const char *text = getenv("LLMMEM_FAKE_CUDA_CAPABILITY");
+  int capability = text ? atoi(text) : 90;
+  *value =
+      attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? capability / 10 : capability % 10;
   return 0;
 }
 

@@ -32,6 +32,9 @@ void buildKernelsToLLVMPipeline(mlir::OpPassManager &manager);
 /// Makes that pipeline a flag: --convert-kernels-to-llvm.
 void registerKernelsToLLVMPipeline();
 
+/// On a module: the kernels that host code launches by number.
+constexpr llvm::StringLiteral kKernelsAttr = "llmmem.kernels";
+
 /// From outlined kernels (docs/Design/Gpu.md) to PTX in the module, and from their launches to
 /// calls of lib/Runtime/Cuda.h. What is left on the host, `convert-kernels-to-llvm` lowers.
 void buildGpuKernelsToNVVMPipeline(mlir::OpPassManager &manager, llvm::StringRef chip);

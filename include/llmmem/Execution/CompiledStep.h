@@ -12,6 +12,7 @@
 #define LLMMEM_EXECUTION_COMPILEDSTEP_H
 
 #include "llmmem/Execution/ArenaMemory.h"
+#include "llmmem/Execution/CudaDevice.h"
 #include "llmmem/Execution/StepProfile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
@@ -38,6 +39,7 @@ struct StepResult {
   std::optional<unsigned> donatedArgument;
 };
 
+class DeviceBuffers;
 class StepMemory;
 
 class CompiledStep {
@@ -51,6 +53,8 @@ public:
     /// Multiply f32 matrices by the library that llmmem was built with (oneDNN), which must be
     /// there, instead of generated code.
     bool libraryProducts = false;
+    /// Run on this GPU, which then has this step's kernels alone. The host only launches.
+    std::shared_ptr<CudaDevice> cuda;
   };
 
   /// Compiles a function of a planned module, which stays as it is (and must outlive this object).
@@ -66,38 +70,57 @@ public:
   int64_t arenaBytes() const { return arena; }
   /// What a profile times, in order; empty without one.
   llvm::ArrayRef<KernelCall> profiledCalls() const { return calls; }
-  /// Functions that were compiled (equal ops share theirs), and the seconds that it took.
+  /// Functions that were compiled (equal ops share theirs; on a GPU its kernels), and the seconds
+  /// that it took.
   unsigned numFunctions() const { return functions; }
   double compileSeconds() const { return seconds; }
+  /// The GPU that the step runs on; null on a CPU.
+  const std::shared_ptr<CudaDevice> &cuda() const { return device; }
 
   /// Runs the step once. Everything it touches is in `memory`; nothing is allocated. Fails after a
   /// located diagnostic, and then `memory` holds a part of a step.
   mlir::LogicalResult run(StepMemory &memory) const;
 
 private:
-  CompiledStep() = default;
+  explicit CompiledStep(mlir::Location location) : location(location) {}
   void describe(mlir::func::FuncOp step);
+  llvm::Error load(mlir::ModuleOp host, llvm::StringRef function);
+  llvm::Error replay(StepMemory &memory) const;
 
+  mlir::Location location;
   llvm::SmallVector<StepArgument> argumentInfo;
   llvm::SmallVector<StepResult> resultInfo;
   std::vector<KernelCall> calls;
   int64_t arena = 0;
   unsigned functions = 0;
   double seconds = 0.0;
+  std::shared_ptr<CudaDevice> device;
   std::unique_ptr<mlir::ExecutionEngine> engine;
   void (*entry)(void **) = nullptr;
 };
 
 /// A buffer for each argument and for each result that is not donated, and the arena. Buffers begin
-/// at multiples of 256 bytes and are zero at first.
+/// at multiples of 256 bytes and are zero at first. On a GPU they lie in its memory, and what is
+/// read and written here are mirrors of them.
 class StepMemory {
 public:
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step);
+  StepMemory(StepMemory &&);
+  StepMemory &operator=(StepMemory &&);
+  ~StepMemory();
 
-  void *argument(unsigned number) const { return arguments[number].get(); }
+  /// An argument's bytes, for writing all of them before a step.
+  void *argument(unsigned number);
+  /// An argument's bytes as the last step left them.
+  const void *bytes(unsigned number) const;
+  /// Makes the first `bytes` of an argument zero, which are all of them.
+  void clear(unsigned number, int64_t bytes);
   /// The bytes of a result after a run: an argument's, where it is donated.
-  void *result(unsigned number) { return results[number]; }
-  ArenaMemory &arena() { return arenaMemory; }
+  const void *result(unsigned number) const;
+  /// Fails where bytes that were asked for did not come from a GPU.
+  llvm::Error check() const;
+  /// Without pages on a GPU.
+  const ArenaMemory &arena() const { return arenaMemory; }
   /// Nanoseconds before and after each profiled call of the last step.
   llvm::ArrayRef<int64_t> callTimes() const { return times; }
   /// Bytes of the arguments' buffers, as allocated.
@@ -109,12 +132,19 @@ private:
     void operator()(void *bytes) const { std::free(bytes); }
   };
   using Bytes = std::unique_ptr<void, Free>;
+  StepMemory();
   static Bytes allocateZeroed(int64_t bytes);
+  bool allocateBuffers(const CompiledStep &step);
+  llvm::Error allocateOnDevice(const CompiledStep &step);
+  llvm::Error allocateOnHost(const CompiledStep &step);
 
   llvm::SmallVector<Bytes> arguments, ownResults;
-  llvm::SmallVector<void *> results;
+  /// Numbers of buffers: arguments, then the results that are not donated.
+  llvm::SmallVector<unsigned> results;
+  std::unique_ptr<DeviceBuffers> onDevice;
   /// What the step is called with: the places of addresses, as the packed entry wants them.
   std::vector<void *> addresses, packed;
+  bool captured = false;
   ArenaMemory arenaMemory;
   std::vector<int64_t> times;
   int64_t resident = 0;

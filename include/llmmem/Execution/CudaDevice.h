@@ -1,0 +1,83 @@
+//===- CudaDevice.h - A GPU with one step on it ----------------------------===//
+//
+//   Expected<std::shared_ptr<CudaDevice>> device = CudaDevice::open("libcuda.so.1");
+//   ... CompiledStep::compile(module, {.device = *device}) loads the step's kernels ...
+//   ... StepMemory::allocate(step) reserves its buffers, and run() replays it ...
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_EXECUTION_CUDADEVICE_H
+#define LLMMEM_EXECUTION_CUDADEVICE_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+struct llmmem_cuda;
+
+namespace llmmem {
+
+/// What a GPU or its driver did not do. The input is not to blame.
+class DeviceError : public llvm::ErrorInfo<DeviceError> {
+public:
+  static char ID;
+  explicit DeviceError(std::string message) : message(std::move(message)) {}
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+private:
+  std::string message;
+};
+
+/// Its functions fail with a DeviceError.
+class CudaDevice {
+public:
+  /// The first device of a CUDA driver, found by name as dlopen does. Fails where there is no
+  /// driver or no device, or the device knows no bf16.
+  static llvm::Expected<std::shared_ptr<CudaDevice>> open(const std::string &driver);
+  ~CudaDevice();
+  CudaDevice(const CudaDevice &) = delete;
+  CudaDevice &operator=(const CudaDevice &) = delete;
+
+  /// "NVIDIA H200"
+  llvm::StringRef name() const;
+  /// What kernels are compiled for: sm_90a on its own kind alone, else sm_80, which later devices
+  /// run too.
+  std::string chip() const;
+
+  struct Kernel {
+    size_t module; // number of the PTX it is in
+    std::string name;
+  };
+  llvm::Error load(llvm::ArrayRef<std::string> ptx, llvm::ArrayRef<Kernel> kernels);
+
+  /// Two allocations; see lib/Runtime/Cuda.h. The addresses that follow are the device's.
+  llvm::Error reserve(int64_t resident, int64_t arena);
+  uint64_t resident() const;
+  uint64_t arena() const;
+  /// What failed so far.
+  llvm::Error check() const;
+  /// Bytes that the device has less than when it was opened.
+  llvm::Expected<int64_t> measuredBytes();
+
+  llvm::Error upload(uint64_t to, const void *from, int64_t bytes);
+  llvm::Error download(void *to, uint64_t from, int64_t bytes);
+  llvm::Error clear(uint64_t to, int64_t bytes);
+
+  /// Records what `step` launches on the run it is given, as the graph that `replay` runs.
+  llvm::Error capture(llvm::function_ref<void(llmmem_cuda *run)> step);
+  llvm::Error replay();
+
+private:
+  explicit CudaDevice(llmmem_cuda *run) : run(run) {}
+  llvm::Error outcome(int failed) const;
+
+  llmmem_cuda *run;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_CUDADEVICE_H

@@ -1,0 +1,93 @@
+//===- CudaDevice.cpp - A GPU with one step on it --------------------------===//
+
+#include "llmmem/Execution/CudaDevice.h"
+#include "../Runtime/Cuda.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llmmem;
+
+char DeviceError::ID = 0;
+
+void DeviceError::log(llvm::raw_ostream &os) const { os << message; }
+
+llvm::Expected<std::shared_ptr<CudaDevice>> CudaDevice::open(const std::string &driver) {
+  char message[1024];
+  llmmem_cuda *run = llmmem_cuda_open(driver.c_str(), message, sizeof message);
+  if (!run)
+    return llvm::make_error<DeviceError>(message);
+  std::shared_ptr<CudaDevice> device(new CudaDevice(run));
+  int capability = llmmem_cuda_capability(run);
+  if (capability < 80)
+    return llvm::make_error<DeviceError>(
+        llvm::formatv("{0} has compute capability {1}.{2}; expected 8.0 or later, which multiplies "
+                      "bf16",
+                      device->name(), capability / 10, capability % 10)
+            .str());
+  return device;
+}
+
+CudaDevice::~CudaDevice() { llmmem_cuda_close(run); }
+
+llvm::StringRef CudaDevice::name() const { return llmmem_cuda_device_name(run); }
+
+std::string CudaDevice::chip() const {
+  return llmmem_cuda_capability(run) == 90 ? "sm_90a" : "sm_80";
+}
+
+llvm::Error CudaDevice::outcome(int failed) const {
+  if (!failed)
+    return llvm::Error::success();
+  return llvm::make_error<DeviceError>(llmmem_cuda_message(run));
+}
+
+llvm::Error CudaDevice::load(llvm::ArrayRef<std::string> ptx, llvm::ArrayRef<Kernel> kernels) {
+  for (const std::string &module : ptx)
+    if (llmmem_cuda_load(run, module.c_str()))
+      return outcome(1);
+  for (const Kernel &kernel : kernels)
+    if (llmmem_cuda_add_kernel(run, kernel.module, kernel.name.c_str()))
+      return outcome(1);
+  return llvm::Error::success();
+}
+
+llvm::Error CudaDevice::reserve(int64_t resident, int64_t arena) {
+  return outcome(llmmem_cuda_reserve(run, resident, arena));
+}
+
+uint64_t CudaDevice::resident() const { return llmmem_cuda_resident(run); }
+uint64_t CudaDevice::arena() const { return llmmem_cuda_arena(run); }
+
+llvm::Error CudaDevice::check() const { return outcome(*llmmem_cuda_message(run) != 0); }
+
+llvm::Expected<int64_t> CudaDevice::measuredBytes() {
+  int64_t bytes = llmmem_cuda_measured_bytes(run);
+  if (bytes < 0)
+    return outcome(1);
+  return bytes;
+}
+
+llvm::Error CudaDevice::upload(uint64_t to, const void *from, int64_t bytes) {
+  return outcome(llmmem_cuda_upload(run, to, from, bytes));
+}
+
+llvm::Error CudaDevice::download(void *to, uint64_t from, int64_t bytes) {
+  return outcome(llmmem_cuda_download(run, to, from, bytes));
+}
+
+llvm::Error CudaDevice::clear(uint64_t to, int64_t bytes) {
+  return outcome(llmmem_cuda_fill(run, to, 0, bytes));
+}
+
+llvm::Error CudaDevice::capture(llvm::function_ref<void(llmmem_cuda *run)> step) {
+  struct Context {
+    llvm::function_ref<void(llmmem_cuda *run)> step;
+    llmmem_cuda *run;
+  } context = {step, run};
+  auto call = [](void *opaque) {
+    auto *context = static_cast<Context *>(opaque);
+    context->step(context->run);
+  };
+  return outcome(llmmem_cuda_capture(run, call, &context));
+}
+
+llvm::Error CudaDevice::replay() { return outcome(llmmem_cuda_replay(run)); }

@@ -1,0 +1,55 @@
+//===- DeviceBuffers.h - The buffers of a step on a GPU --------------------===//
+//
+// The host has a mirror of each argument, of which pages that it never writes cost nothing. What it
+// has written is sent before the next step, and what a step has written is fetched when it is read.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_EXECUTION_DEVICEBUFFERS_H
+#define LLMMEM_LIB_EXECUTION_DEVICEBUFFERS_H
+
+#include "llmmem/Execution/CudaDevice.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace llmmem {
+
+class DeviceBuffers {
+public:
+  explicit DeviceBuffers(std::shared_ptr<CudaDevice> device) : device(std::move(device)) {}
+
+  /// A buffer whose mirror has `bytes` zeros; buffers are numbered from 0. Before `reserve`.
+  void add(void *mirror, int64_t bytes);
+  /// Fails where they and the arena do not fit the device.
+  llvm::Error reserve(int64_t arena);
+
+  int64_t residentBytes() const { return resident; }
+  uint64_t addressOf(unsigned number) const { return device->resident() + buffers[number].offset; }
+  CudaDevice &cuda() const { return *device; }
+
+  /// The mirror has new bytes, all of them.
+  void noteWritten(unsigned number) { buffers[number].newer = Newer::Mirror; }
+  /// Brings the mirror up to date. What fails here, `CudaDevice::check` tells.
+  void fetch(unsigned number);
+  void clear(unsigned number);
+
+  /// Sends what the host has written.
+  llvm::Error beginStep();
+  /// The step may have written any of them.
+  void endStep();
+
+private:
+  enum class Newer { Neither, Mirror, Device };
+  struct DeviceBuffer {
+    void *mirror;
+    int64_t bytes, offset;
+    Newer newer = Newer::Neither;
+  };
+
+  std::shared_ptr<CudaDevice> device;
+  llvm::SmallVector<DeviceBuffer> buffers;
+  int64_t resident = 0;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_EXECUTION_DEVICEBUFFERS_H
