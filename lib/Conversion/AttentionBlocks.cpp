@@ -76,10 +76,15 @@ Value AttentionBlocks::isVisible(Index query, Index key, Lanes lanes) {
 }
 
 Value AttentionBlocks::isKept(HeadBlock queries, Index i, Index key, Lanes lanes) {
+  return isKept(queries, i, key, lanes, e.lanes());
+}
+
+Value AttentionBlocks::isKept(HeadBlock queries, Index i, Index key, Lanes direction,
+                              unsigned lanes) {
   if (!philox)
     return Value();
-  return philox->keeps(statistic(queries, i) * seq + key, e.lanes(), p,
-                       lanes == Lanes::Queries ? seq : 1);
+  return philox->keeps(statistic(queries, i) * seq + key, lanes, p,
+                       direction == Lanes::Queries ? seq : 1);
 }
 
 Num AttentionBlocks::dropped(Value kept, Num x) {

@@ -65,6 +65,8 @@ public:
   /// For each lane from row `i` of `queries` and the key on: whether dropout keeps the
   /// probability. Null without dropout.
   mlir::Value isKept(HeadBlock queries, Index i, Index key, Lanes lanes);
+  /// The same for `lanes` lanes.
+  mlir::Value isKept(HeadBlock queries, Index i, Index key, Lanes direction, unsigned lanes);
   /// x / (1 - p) where `kept`, else 0; x itself without dropout.
   Num dropped(mlir::Value kept, Num x);
 

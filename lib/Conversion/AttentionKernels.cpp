@@ -14,6 +14,7 @@
 
 #include "AttentionBlocks.h"
 #include "KernelModels.h"
+#include "MmaAttention.h"
 #include "llmmem/Dialect/LlmOps.h"
 
 using namespace mlir;
@@ -106,6 +107,10 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
       });
     }
   };
+
+  static void emitOnDevice(AttentionOp op, KernelEmitter &e) {
+    isMmaAttention(op) ? emitMmaAttention(op, e) : emit(op, e);
+  }
 
   static void emit(AttentionOp op, KernelEmitter &e) {
     Emission emission(op, e);
@@ -242,6 +247,10 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
       storePanel(e, dv, e.result(2), place, block.count, [&](Index) { return e.number(1.0); });
     }
   };
+
+  static void emitOnDevice(AttentionGradOp op, KernelEmitter &e) {
+    isMmaAttention(op) ? emitMmaAttention(op, e) : emit(op, e);
+  }
 
   static void emit(AttentionGradOp op, KernelEmitter &e) {
     Emission emission(op, e);

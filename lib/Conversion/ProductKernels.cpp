@@ -2,6 +2,7 @@
 
 #include "Gemm.h"
 #include "KernelModels.h"
+#include "MmaProduct.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -49,7 +50,9 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Product &p) {
 } // namespace
 
 void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
-  if (e.options().libraryProducts && p.c.buffer.element.isF32())
+  if (e.options().target == KernelTarget::Gpu && isMmaProduct(p))
+    emitMmaProduct(e, p);
+  else if (e.options().libraryProducts && p.c.buffer.element.isF32())
     emitLibraryCall(op, e, p);
   else
     emitGeneratedProduct(op, e, p);

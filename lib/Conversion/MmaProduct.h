@@ -1,0 +1,24 @@
+//===- MmaProduct.h - Products of bf16 matrices on tensor cores ------------===//
+//
+// What stands in where no library multiplies: one launch, a block of threads for each tile of C.
+// Each element of C is summed in f32 by mma.sync over `inner` from 0 up in steps of 16 and then
+// over the terms, whatever the tiles, and rounded once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CONVERSION_MMAPRODUCT_H
+#define LLMMEM_LIB_CONVERSION_MMAPRODUCT_H
+
+#include "Gemm.h"
+
+namespace llmmem {
+
+/// Whether both factors are bf16.
+bool isMmaProduct(const Product &product);
+
+/// Writes the launch into the device kernel of `e`.
+void emitMmaProduct(KernelEmitter &e, const Product &product);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CONVERSION_MMAPRODUCT_H
