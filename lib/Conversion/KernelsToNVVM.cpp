@@ -52,7 +52,8 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
 
   void runOnOperation() override {
     if (failed(checkNumbers(getOperation())) || failed(simplify()) || failed(convert()))
-      signalPassFailure();
+      return signalPassFailure();
+    allowAllRegisters();
   }
 
   /// Vectors of shapes and kinds that have no counterpart in LLVM become others, as upstream's
@@ -96,6 +97,15 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
                              math::MathDialect, memref::MemRefDialect, vector::VectorDialect>();
     target.addLegalOp<gpu::GPUModuleOp>();
     return applyPartialConversion(getOperation(), target, std::move(patterns));
+  }
+
+  /// Left to guess how many blocks should share a multiprocessor, the assembler spills registers to
+  /// fit in one more.
+  void allowAllRegisters() {
+    auto one = IntegerAttr::get(IntegerType::get(&getContext(), 32), 1);
+    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>())
+      if (kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+        kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), one);
   }
 };
 
