@@ -54,6 +54,14 @@ void llmmem::buildKernelsToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createReconcileUnrealizedCastsPass());
 }
 
+void llmmem::buildEmulatedKernelsPipeline(OpPassManager &manager) {
+  // The numbers of kernels as on the way to NVVM.
+  ExpandKernelNumbersOptions numbers;
+  numbers.device = true;
+  manager.nest<gpu::GPUModuleOp>().addPass(createExpandKernelNumbers(numbers));
+  manager.addPass(createEmulateGpuKernels());
+}
+
 void llmmem::registerKernelsToLLVMPipeline() {
   PassPipelineRegistration<> registration(
       "convert-kernels-to-llvm", "Lowers kernels and the step that calls them to the LLVM dialect",

@@ -1,10 +1,7 @@
 //===- CompiledStep.cpp - A planned step as a function to call -------------===//
 
 #include "llmmem/Execution/CompiledStep.h"
-#include "../Runtime/Cuda.h"
 #include "../Runtime/Gemm.h"
-#include "../Runtime/Parallel.h"
-#include "../Runtime/Runtime.h"
 #include "CudaProgram.h"
 #include "DeviceBuffers.h"
 #include "llmmem/Conversion/KernelOpInterface.h"
@@ -12,14 +9,9 @@
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
-#include "mlir/InitAllExtensions.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
-#include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include <chrono>
 
 using namespace mlir;
@@ -78,6 +70,7 @@ struct LoweredStep {
   OwningOpRef<ModuleOp> host;
   std::vector<KernelCall> calls;
   CudaProgram kernels;
+  std::optional<Emulation> emulation;
 };
 } // namespace
 
@@ -96,7 +89,8 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   conversion.poison = options.poison;
   conversion.profile = options.profile;
   conversion.libraryProducts = options.libraryProducts;
-  conversion.target = options.cuda ? KernelTarget::Gpu : KernelTarget::Cpu;
+  bool isForGpu = options.cuda || options.emulate;
+  conversion.target = isForGpu ? KernelTarget::Gpu : KernelTarget::Cpu;
   manager.addPass(createConvertStepToKernels(conversion));
   if (failed(manager.run(lowered)))
     return failure();
@@ -104,14 +98,19 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
     if (auto notes = call->getAttrOfType<DictionaryAttr>("profile"))
       step.calls.push_back(readProfiledCall(notes));
   });
-  if (options.cuda) {
-    PassManager kernels(module.getContext());
+  PassManager kernels(module.getContext());
+  if (isForGpu)
     kernels.addPass(createGpuKernelOutliningPass());
+  if (options.cuda)
     buildGpuKernelsToNVVMPipeline(kernels, options.cuda->chip());
-    if (failed(kernels.run(lowered)))
-      return failure();
+  if (options.emulate)
+    buildEmulatedKernelsPipeline(kernels);
+  if (failed(kernels.run(lowered)))
+    return failure();
+  if (options.cuda)
     step.kernels = CudaProgram::takeFrom(lowered);
-  }
+  if (options.emulate)
+    step.emulation = Emulation::takeFrom(lowered);
   PassManager lowering(module.getContext());
   buildKernelsToLLVMPipeline(lowering);
   if (failed(lowering.run(lowered)))
@@ -119,53 +118,14 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   return std::move(step);
 }
 
-static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) {
-  llvm::orc::SymbolMap symbols;
-  auto add = [&](StringRef name, auto *function) {
-    symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
-                             llvm::JITSymbolFlags::Exported};
-  };
-  if (const llmmem_gemm_library *library = llmmem_find_gemm_library())
-    add("llmmem_library_gemm", library->gemm);
-  add("llmmem_cuda_launch", &llmmem_cuda_launch);
-  add("llmmem_cuda_copy", &llmmem_cuda_copy);
-  add("llmmem_parallel_for", &llmmem_parallel_for);
-  add("llmmem_poison", &llmmem_poison);
-  add("llmmem_clock", &llmmem_clock);
-  return symbols;
-}
-
-static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lowered) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  llvm::Expected<llvm::orc::JITTargetMachineBuilder> host =
-      llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (!host)
-    return host.takeError();
-  host->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> forPasses = host->createTargetMachine();
-  if (!forPasses)
-    return forPasses.takeError();
-  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> forCode = host->createTargetMachine();
-  if (!forCode)
-    return forCode.takeError();
-  auto optimize = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, forPasses->get());
-  ExecutionEngineOptions options;
-  options.transformer = optimize;
-  options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
-  options.enableGDBNotificationListener = false;
-  options.enablePerfNotificationListener = false;
-  auto engine = ExecutionEngine::create(lowered, options, std::move(*forCode));
-  if (engine)
-    (*engine)->registerSymbols(runtimeSymbols);
-  return engine;
-}
-
 FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
                                                                const Options &options) {
   if (options.libraryProducts && !llmmem_find_gemm_library())
     return module.emitError("cannot call a library for matrix products: none was found when "
                             "llmmem was built");
+  if (options.emulate && !emulation::isEmulatorBuilt())
+    return module.emitError("cannot emulate a GPU: llmmem was built without Boost.Context "
+                            "(libboost-context-dev)");
   auto begin = std::chrono::steady_clock::now();
   FailureOr<LoweredStep> lowered = lower(module, options);
   if (failed(lowered))
@@ -175,7 +135,8 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   for (auto function : lowered->host->getOps<LLVM::LLVMFuncOp>())
     step->functions += !function.isExternal();
   step->describe(module.lookupSymbol<func::FuncOp>(options.function));
-  llvm::Error error = step->load(*lowered->host, options.function);
+  step->emulation = std::move(lowered->emulation);
+  llvm::Error error = compileToNative(*lowered->host, options.function).moveInto(step->code);
   if (!error && options.cuda) {
     step->device = options.cuda;
     step->functions = lowered->kernels.kernels.size();
@@ -187,22 +148,15 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   return step;
 }
 
-llvm::Error CompiledStep::load(ModuleOp host, StringRef function) {
-  llvm::Expected<std::unique_ptr<ExecutionEngine>> created = createEngine(host);
-  if (!created)
-    return created.takeError();
-  engine = std::move(*created);
-  engine->initialize();
-  return engine->lookupPacked(function).moveInto(entry);
-}
-
 //===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
 
 LogicalResult CompiledStep::run(StepMemory &memory) const {
+  if (emulation)
+    return emulate(memory);
   if (!device) {
-    entry(memory.packed.data());
+    code.entry(memory.packed.data());
     return success();
   }
   if (llvm::Error error = replay(memory))
@@ -210,12 +164,22 @@ LogicalResult CompiledStep::run(StepMemory &memory) const {
   return success();
 }
 
+LogicalResult CompiledStep::emulate(StepMemory &memory) const {
+  memory.emulator->beginStep();
+  code.entry(memory.packed.data());
+  const emulation::Fault *fault = memory.emulator->fault();
+  if (!fault)
+    return success();
+  emulation->report(*fault);
+  return failure();
+}
+
 llvm::Error CompiledStep::replay(StepMemory &memory) const {
   if (llvm::Error error = memory.onDevice->beginStep())
     return error;
   auto launchAll = [&](llmmem_cuda *run) {
     memory.addresses[0] = run;
-    entry(memory.packed.data());
+    code.entry(memory.packed.data());
   };
   if (!memory.captured)
     if (llvm::Error error = device->capture(launchAll))

@@ -57,7 +57,23 @@ llvm::Error StepMemory::allocateOnHost(const CompiledStep &step) {
     addresses.push_back(result.get());
   if (!times.empty())
     addresses.push_back(times.data());
+  if (step.emulated())
+    addEmulator(step);
   return llvm::Error::success();
+}
+
+/// The emulator is told what the step may touch, and is its last argument.
+void StepMemory::addEmulator(const CompiledStep &step) {
+  using Contents = emulation::Emulator::Contents;
+  emulator = std::make_unique<emulation::Emulator>(step.emulated()->program());
+  emulator->addBuffer(arenaMemory.base(), std::max<int64_t>(step.arenaBytes(), 1), Contents::None);
+  for (auto [buffer, argument] : llvm::zip_equal(arguments, step.arguments()))
+    emulator->addBuffer(buffer.get(), argument.bytes, Contents::Given);
+  size_t next = 0;
+  for (const StepResult &result : step.results())
+    if (!result.donatedArgument)
+      emulator->addBuffer(ownResults[next++].get(), result.bytes, Contents::None);
+  addresses.push_back(emulator.get());
 }
 
 llvm::Error StepMemory::allocateOnDevice(const CompiledStep &step) {

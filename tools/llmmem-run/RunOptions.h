@@ -9,7 +9,7 @@
 
 namespace llmmem {
 
-enum class Device { Cpu, Cuda };
+enum class Device { Cpu, Cuda, Emulate };
 
 struct RunOptions {
   Device device = Device::Cpu;

@@ -89,7 +89,10 @@ static cl::opt<Products>
 static cl::opt<Device> device("device", cl::cat(category), cl::init(Device::Cpu),
                               cl::desc("What runs the step (default: cpu):"),
                               cl::values(clEnumValN(Device::Cpu, "cpu", "threads of the CPU"),
-                                         clEnumValN(Device::Cuda, "cuda", "an NVIDIA GPU")));
+                                         clEnumValN(Device::Cuda, "cuda", "an NVIDIA GPU"),
+                                         clEnumValN(Device::Emulate, "emulate",
+                                                    "the CPU in the place of a GPU, each access "
+                                                    "of its kernels checked")));
 static cl::opt<std::string>
     cudaDriver("cuda-driver", cl::cat(category), cl::value_desc("library"),
                cl::init("libcuda.so.1"),
@@ -203,6 +206,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   compileOptions.profile =
       options.profile || !options.profileJson.empty() || !options.trace.empty();
   compileOptions.libraryProducts = options.libraryProducts;
+  compileOptions.emulate = options.device == Device::Emulate;
   if (options.device == Device::Cuda) {
     Expected<std::shared_ptr<CudaDevice>> opened = CudaDevice::open(options.cudaDriver);
     if (!opened)

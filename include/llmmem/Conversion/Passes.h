@@ -29,6 +29,9 @@ namespace llmmem {
 /// on the width of its vectors.
 void buildKernelsToLLVMPipeline(mlir::OpPassManager &manager);
 
+/// Makes kernels of a GPU (docs/Design/Gpu.md) such ones, which the emulator runs.
+void buildEmulatedKernelsPipeline(mlir::OpPassManager &manager);
+
 /// Makes that pipeline a flag: --convert-kernels-to-llvm.
 void registerKernelsToLLVMPipeline();
 
@@ -38,6 +41,9 @@ constexpr llvm::StringLiteral kKernelsAttr = "llmmem.kernels";
 /// From outlined kernels (docs/Design/Gpu.md) to PTX in the module, and from their launches to
 /// calls of lib/Runtime/Cuda.h. What is left on the host, `convert-kernels-to-llvm` lowers.
 void buildGpuKernelsToNVVMPipeline(mlir::OpPassManager &manager, llvm::StringRef chip);
+
+/// The same for kernels of a GPU (docs/Design/Gpu.md) that the emulator runs.
+void buildEmulatedKernelsToLLVMPipeline(mlir::OpPassManager &manager);
 
 /// Makes that pipeline a flag: --convert-gpu-kernels-to-nvvm="chip=sm_90a".
 void registerGpuKernelsToNVVMPipeline();

@@ -118,4 +118,18 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
   ];
 }
 
+def EmulateGpuKernels : Pass<"emulate-gpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turns GPU kernels and their launches into functions that fibers run on the CPU";
+  let description = [{
+    *Requires*: the form of docs/Design/Gpu.md: `gpu.module`s of kernels, and host functions with
+    `gpu.launch_func`. *Ensures*: a kernel is `func @kernel(%thread: !llvm.ptr, %arguments: !llvm.ptr)`, in which
+    each read and write of memory follows a call of `llmmem_emulate_access`, and barriers, shuffles and products of
+    warps are calls (lib/Emulation/Hooks.h); host functions that launch, and those that call them, take the emulator
+    as their last argument, and launch through it. The module says in `llm.emulation` what it has
+    (include/llmmem/Conversion/EmulationNotes.h).
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
+}
+
 #endif // LLMMEM_CONVERSION_PASSES

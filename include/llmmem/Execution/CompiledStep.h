@@ -13,9 +13,10 @@
 
 #include "llmmem/Execution/ArenaMemory.h"
 #include "llmmem/Execution/CudaDevice.h"
+#include "llmmem/Execution/Emulation.h"
+#include "llmmem/Execution/NativeCode.h"
 #include "llmmem/Execution/StepProfile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -55,6 +56,8 @@ public:
     bool libraryProducts = false;
     /// Run on this GPU, which then has this step's kernels alone. The host only launches.
     std::shared_ptr<CudaDevice> cuda;
+    /// Run a GPU's kernels here, with each access checked: slow, and a wrong one fails the run.
+    bool emulate = false;
   };
 
   /// Compiles a function of a planned module, which stays as it is (and must outlive this object).
@@ -77,6 +80,9 @@ public:
   /// The GPU that the step runs on; null on a CPU.
   const std::shared_ptr<CudaDevice> &cuda() const { return device; }
 
+  /// What the emulator runs; nothing where there is none.
+  const std::optional<Emulation> &emulated() const { return emulation; }
+
   /// Runs the step once. Everything it touches is in `memory`; nothing is allocated. Fails after a
   /// located diagnostic, and then `memory` holds a part of a step.
   mlir::LogicalResult run(StepMemory &memory) const;
@@ -84,7 +90,7 @@ public:
 private:
   explicit CompiledStep(mlir::Location location) : location(location) {}
   void describe(mlir::func::FuncOp step);
-  llvm::Error load(mlir::ModuleOp host, llvm::StringRef function);
+  mlir::LogicalResult emulate(StepMemory &memory) const;
   llvm::Error replay(StepMemory &memory) const;
 
   mlir::Location location;
@@ -95,8 +101,8 @@ private:
   unsigned functions = 0;
   double seconds = 0.0;
   std::shared_ptr<CudaDevice> device;
-  std::unique_ptr<mlir::ExecutionEngine> engine;
-  void (*entry)(void **) = nullptr;
+  NativeCode code;
+  std::optional<Emulation> emulation;
 };
 
 /// A buffer for each argument and for each result that is not donated, and the arena. Buffers begin
@@ -137,6 +143,7 @@ private:
   bool allocateBuffers(const CompiledStep &step);
   llvm::Error allocateOnDevice(const CompiledStep &step);
   llvm::Error allocateOnHost(const CompiledStep &step);
+  void addEmulator(const CompiledStep &step);
 
   llvm::SmallVector<Bytes> arguments, ownResults;
   /// Numbers of buffers: arguments, then the results that are not donated.
@@ -144,6 +151,7 @@ private:
   std::unique_ptr<DeviceBuffers> onDevice;
   /// What the step is called with: the places of addresses, as the packed entry wants them.
   std::vector<void *> addresses, packed;
+  std::unique_ptr<emulation::Emulator> emulator;
   bool captured = false;
   ArenaMemory arenaMemory;
   std::vector<int64_t> times;

@@ -1,0 +1,68 @@
+//===- Program.h - What the emulator knows of a program of GPU kernels -----===//
+//
+// Plain data, no MLIR: `emulate-gpu-kernels` notes it on the module, lib/Execution/Emulation.cpp
+// reads it from there. Kernels, calls, launches and sites are numbered from 0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_EMULATION_PROGRAM_H
+#define LLMMEM_EMULATION_PROGRAM_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace llmmem::emulation {
+
+/// Values of `Site::buffer` beside the number of a kernel's argument: the block's shared memory,
+/// and tables that are part of the kernel.
+constexpr int32_t kSharedMemory = -1, kConstantTable = -2;
+
+/// An op of a kernel that reads or writes memory, or in which threads meet.
+struct Site {
+  enum class Kind { Read, Write, Barrier, WarpBarrier, Shuffle, Mma };
+  enum class Shuffle { Xor, Down, Up, Idx };
+
+  Kind kind = Kind::Read;
+  // Reads and writes: the argument whose bytes are meant, or what stands for one; how many; the
+  // multiple of bytes that the address must be; and the bytes of the buffer or view at hand (-1:
+  // all of the argument).
+  int32_t buffer = kSharedMemory;
+  int64_t bytes = 0, alignment = 1, extent = -1;
+  Shuffle shuffle = Shuffle::Xor;
+};
+
+struct Kernel {
+  std::string name;
+  /// For each argument the bytes of its buffer; 0 where it is a number.
+  std::vector<int64_t> bufferBytes;
+  /// Of workgroup attributions; dynamic shared memory begins behind them.
+  int64_t sharedBytes = 0;
+  /// Whether threads meet anywhere in it. Where they do not, they run one after another.
+  bool meets = false;
+};
+
+/// A launch inside a host function: for each argument of the kernel, the parameter of the host
+/// function that it is; -1 where it is none.
+struct Launch {
+  int64_t kernel = 0;
+  std::vector<int64_t> parameters;
+};
+
+/// A call of a host function by the step: for each parameter the number of the value that its
+/// buffer holds (-1: none), and whether the call writes it.
+struct Call {
+  std::vector<int64_t> values;
+  std::vector<bool> writes;
+};
+
+struct Program {
+  std::vector<Site> sites;
+  std::vector<Kernel> kernels;
+  std::vector<Launch> launches;
+  std::vector<Call> calls;
+};
+
+} // namespace llmmem::emulation
+
+#endif // LLMMEM_EMULATION_PROGRAM_H

@@ -1,0 +1,42 @@
+//===- Emulation.h - What the emulator runs, and its faults as diagnostics --===//
+//
+//   Emulation emulation = Emulation::takeFrom(module);   // after emulate-gpu-kernels
+//   emulation::Emulator emulator(emulation.program());
+//   ... run ...
+//   if (const emulation::Fault *fault = emulator.fault())
+//     emulation.report(*fault);
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_EXECUTION_EMULATION_H
+#define LLMMEM_EXECUTION_EMULATION_H
+
+#include "llmmem/Emulation/Emulator.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace llmmem {
+
+class Emulation {
+public:
+  /// Takes the notes of `emulate-gpu-kernels` off the module.
+  static Emulation takeFrom(mlir::ModuleOp module);
+
+  const emulation::Program &program() const { return described; }
+  /// An error at the op at fault, with the op, the launch and the call as notes.
+  void report(const emulation::Fault &fault) const;
+
+private:
+  void readSite(mlir::DictionaryAttr site);
+  void readKernel(mlir::DictionaryAttr kernel);
+  void readLaunch(mlir::DictionaryAttr launch);
+  void readCall(mlir::DictionaryAttr call);
+
+  emulation::Program described;
+  // By number, what the emulator has no use for.
+  std::vector<mlir::Location> sites, launches, calls;
+  std::vector<std::string> texts;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_EMULATION_H

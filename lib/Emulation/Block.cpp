@@ -1,0 +1,167 @@
+//===- Block.cpp - The threads of a block, and where they meet -------------===//
+//
+// Each thread of a warp runs until it meets others, then the next one. Threads that all wait at one
+// op of the warp go on together; when no warp gets any further, all must wait at one barrier, or
+// have ended.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Block.h"
+#include "State.h"
+
+using namespace llmmem::emulation;
+
+bool Block::run(std::vector<Thread> &all) {
+  threads = &all;
+  for (Thread &thread : all)
+    thread.status = Thread::Status::New;
+  for (;;) {
+    for (size_t first = 0; first < all.size(); first += kWarp)
+      if (!runWarp(first))
+        return false;
+    if (std::all_of(all.begin(), all.end(),
+                    [](const Thread &thread) { return thread.status == Thread::Status::Ended; }))
+      return true;
+    if (!meetInBlock())
+      return false;
+  }
+}
+
+void Block::proceed(Thread &thread) {
+  if (thread.status == Thread::Status::Ready)
+    thread.fiber->resume();
+  if (thread.status == Thread::Status::New)
+    thread.fiber->start([this, &thread] {
+      kernel(&thread, arguments);
+      thread.status = Thread::Status::Ended;
+    });
+}
+
+/// As far as it gets without the other warps.
+bool Block::runWarp(size_t first) {
+  Thread *warp = threads->data() + first;
+  size_t size = std::min<size_t>(kWarp, threads->size() - first);
+  do {
+    for (size_t lane = 0; lane < size; ++lane) {
+      proceed(warp[lane]);
+      if (emulator.fault())
+        return false;
+    }
+  } while (meetInWarp(warp, size));
+  return true;
+}
+
+/// Lets threads that wait for lanes of their warp go on, where all of these have come.
+bool Block::meetInWarp(Thread *warp, size_t size) {
+  auto waiting = std::find_if(warp, warp + size, [](const Thread &thread) {
+    return thread.status == Thread::Status::Waits && thread.lanes > 0;
+  });
+  if (waiting == warp + size || static_cast<size_t>(waiting->lanes) > size)
+    return false;
+  int64_t number = waiting->site;
+  int lanes = waiting->lanes;
+  for (int lane = 0; lane < lanes; ++lane)
+    if (warp[lane].status != Thread::Status::Waits || warp[lane].site != number ||
+        warp[lane].lanes != lanes)
+      return false;
+  const Site &site = emulator.site(number);
+  if (site.kind == Site::Kind::Shuffle)
+    shuffle(warp, lanes, site.shuffle);
+  if (site.kind == Site::Kind::WarpBarrier)
+    emulator.passWarpBarrier(warp, size);
+  if (site.kind == Site::Kind::Mma) {
+    std::array<Fragments *, kWarp> fragments;
+    for (int lane = 0; lane < kWarp; ++lane)
+      fragments[lane] = warp[lane].fragments;
+    multiplyFragments(fragments);
+  }
+  for (int lane = 0; lane < lanes; ++lane)
+    warp[lane].status = Thread::Status::Ready;
+  return true;
+}
+
+bool Block::meetInBlock() {
+  for (Thread &thread : *threads) {
+    bool inWarp = thread.status == Thread::Status::Waits && thread.lanes > 0;
+    if (inWarp) {
+      reportMissing(thread);
+      return false;
+    }
+  }
+  const Thread &waiting = *std::find_if(threads->begin(), threads->end(), [](const Thread &thread) {
+    return thread.status == Thread::Status::Waits;
+  });
+  for (const Thread &thread : *threads)
+    if (thread.status != Thread::Status::Waits || thread.site != waiting.site) {
+      auto [where, site] = whereabouts(thread);
+      emulator.fail(&waiting, waiting.site,
+                    "waits at a barrier that thread " + textOf(thread.threadIds()) +
+                        " does not come to: it " + where,
+                    site, "where thread " + textOf(thread.threadIds()) + " waits");
+      return false;
+    }
+  emulator.passBarrier(*threads);
+  for (Thread &thread : *threads)
+    thread.status = Thread::Status::Ready;
+  return true;
+}
+
+/// What keeps the lanes that `waiting` waits for.
+void Block::reportMissing(const Thread &waiting) {
+  size_t first = waiting.number / kWarp * kWarp;
+  std::string wants =
+      "waits for lanes 0 to " + std::to_string(waiting.lanes - 1) + " of its warp, ";
+  for (size_t number = first; number < first + waiting.lanes; ++number) {
+    if (number >= threads->size()) {
+      emulator.fail(&waiting, waiting.site,
+                    wants + "which has " + std::to_string(threads->size() - first) + " lanes");
+      return;
+    }
+    const Thread &thread = (*threads)[number];
+    if (thread.status == Thread::Status::Waits && thread.site == waiting.site &&
+        thread.lanes == waiting.lanes)
+      continue;
+    auto [where, site] = whereabouts(thread);
+    emulator.fail(&waiting, waiting.site,
+                  wants + "but lane " + std::to_string(thread.lane()) + " does not come: it " +
+                      where,
+                  site, "where lane " + std::to_string(thread.lane()) + " waits");
+    return;
+  }
+}
+
+std::pair<std::string, std::optional<int64_t>> Block::whereabouts(const Thread &thread) const {
+  if (thread.status == Thread::Status::Ended)
+    return {"has ended", std::nullopt};
+  return {"waits elsewhere", thread.site};
+}
+
+//===----------------------------------------------------------------------===//
+// Shuffles
+//===----------------------------------------------------------------------===//
+
+void llmmem::emulation::shuffle(Thread *warp, int lanes, Site::Shuffle mode) {
+  std::array<uint64_t, kWarp> bits;
+  for (int lane = 0; lane < lanes; ++lane)
+    bits[lane] = warp[lane].value.bits;
+  for (int lane = 0; lane < lanes; ++lane) {
+    int64_t source = lane, offset = warp[lane].offset & (kWarp - 1); // as shfl.sync reads it
+    switch (mode) {
+    case Site::Shuffle::Xor:
+      source = lane ^ offset;
+      break;
+    case Site::Shuffle::Down:
+      source = lane + offset;
+      break;
+    case Site::Shuffle::Up:
+      source = lane - offset;
+      break;
+    case Site::Shuffle::Idx:
+      source = offset;
+      break;
+    }
+    bool valid = source >= 0 && source < lanes;
+    // A lane that asks for one that is not there gets its own value back.
+    warp[lane].value = {bits[valid ? source : lane], valid};
+  }
+}

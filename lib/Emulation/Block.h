@@ -1,0 +1,75 @@
+//===- Block.h - The threads of a block, and where they meet ---------------===//
+
+#ifndef LLMMEM_LIB_EMULATION_BLOCK_H
+#define LLMMEM_LIB_EMULATION_BLOCK_H
+
+#include "AccessHistory.h"
+#include "Fiber.h"
+#include "Fragments.h"
+#include "Hooks.h"
+#include "llmmem/Emulation/Emulator.h"
+
+namespace llmmem::emulation {
+
+constexpr int kWarp = 32;
+
+/// Begins with the words that kernels read themselves.
+struct Thread : ThreadWords {
+  enum class Status { New, Ready, Waits, Ended };
+
+  Emulator::State *emulator = nullptr;
+  Fiber *fiber = nullptr;
+  AccessRecord record; // of what it does now
+  uint32_t number = 0; // in its block
+  Status status = Status::Ended;
+
+  // Where it waits for other threads, how many lanes of its warp must come (0: the whole block),
+  // and what it brings and takes.
+  int64_t site = 0;
+  int32_t lanes = 0;
+  int32_t offset = 0;
+  Shuffled value = {0, 0};
+  Fragments *fragments = nullptr;
+
+  int lane() const { return number % kWarp; }
+  Triple threadIds() const { return {thread[0], thread[1], thread[2]}; }
+  Triple blockIds() const { return {block[0], block[1], block[2]}; }
+  /// Until the others have come.
+  void wait(int64_t atSite, int32_t forLanes) {
+    site = atSite, lanes = forLanes, status = Status::Waits;
+    fiber->suspend();
+  }
+  /// A thread at fault goes no further.
+  void halt() { fiber->suspend(); }
+};
+
+/// Runs the threads of one block after another.
+class Block {
+public:
+  Block(Emulator::State &emulator, KernelFunction kernel, const uint64_t *arguments)
+      : emulator(emulator), kernel(kernel), arguments(arguments) {}
+
+  /// Threads change over where they meet. False after a fault.
+  bool run(std::vector<Thread> &threads);
+
+private:
+  void proceed(Thread &thread);
+  bool runWarp(size_t first);
+  bool meetInWarp(Thread *warp, size_t size);
+  bool meetInBlock();
+  void reportMissing(const Thread &waiting);
+  std::pair<std::string, std::optional<int64_t>> whereabouts(const Thread &thread) const;
+
+  Emulator::State &emulator;
+  KernelFunction kernel;
+  const uint64_t *arguments;
+  std::vector<Thread> *threads = nullptr;
+};
+
+/// What PTX's shfl.sync gives each of `lanes` lanes, by the op's mode, from `value.bits` and
+/// `offset`.
+void shuffle(Thread *warp, int lanes, Site::Shuffle mode);
+
+} // namespace llmmem::emulation
+
+#endif // LLMMEM_LIB_EMULATION_BLOCK_H

@@ -1,0 +1,67 @@
+//===- Buffers.h - The memory of a step, and whose bytes it holds ----------===//
+//
+// For each byte: the number of the value that wrote it last. A plan gives the bytes of dead values
+// to others; who reads a value after that finds another number there, whatever the plan says.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_EMULATION_BUFFERS_H
+#define LLMMEM_LIB_EMULATION_BUFFERS_H
+
+#include "AccessHistory.h"
+#include "llmmem/Emulation/Emulator.h"
+
+namespace llmmem::emulation {
+
+/// Owners beside the numbers of values: bytes that any value may read, and bytes that none may.
+constexpr int32_t kAnyone = -1, kNobody = -2;
+
+struct Buffer {
+  Buffer(char *begin, int64_t bytes, Emulator::Contents contents)
+      : begin(begin), bytes(bytes), contents(contents), owners(bytes), history(bytes) {}
+
+  void beginStep() {
+    std::fill(owners.begin(), owners.end(),
+              contents == Emulator::Contents::Given ? kAnyone : kNobody);
+  }
+
+  char *begin;
+  int64_t bytes;
+  Emulator::Contents contents;
+  std::vector<int32_t> owners;
+  AccessHistory history;
+};
+
+/// A buffer argument of the launch at hand.
+struct Argument {
+  char *begin = nullptr;
+  int64_t bytes = 0;
+  Buffer *buffer = nullptr; // that it lies in; null where it is a number
+  int64_t first = 0;        // its place there
+  int32_t value = kAnyone;  // whose bytes it reads and writes
+  bool writable = true;
+  // Whether a byte of it may be written in this launch, and whether reads must ask for owners.
+  bool watched = true, asksOwners = true;
+
+  bool overlaps(const Argument &other) const {
+    return buffer && buffer == other.buffer && first < other.first + other.bytes &&
+           other.first < first + bytes;
+  }
+  bool mayRead(int32_t owner) const { return owner == value || owner == kAnyone; }
+  /// The first byte from `begin` on, of `count`, that another value has taken; -1: none.
+  int64_t firstTaken(int64_t begin, int64_t count) const {
+    const int32_t *owner = buffer->owners.data() + first + begin;
+    bool taken = false;
+    for (int64_t i = 0; i < count; ++i)
+      taken |= !mayRead(owner[i]);
+    if (!taken)
+      return -1;
+    return begin +
+           (std::find_if(owner, owner + count, [&](int32_t each) { return !mayRead(each); }) -
+            owner);
+  }
+};
+
+} // namespace llmmem::emulation
+
+#endif // LLMMEM_LIB_EMULATION_BUFFERS_H

@@ -1,0 +1,287 @@
+//===- Emulator.cpp - Launches, block after block --------------------------===//
+
+#include "llmmem/Emulation/Emulator.h"
+#include "State.h"
+
+using namespace llmmem::emulation;
+
+// What a launch may ask for (CUDA C++ Programming Guide, "Compute Capabilities"); dynamic shared
+// memory as on sm_90.
+static constexpr int64_t kMaxThreads = AccessRecord::kMaxThreads;
+static constexpr Triple kMaxBlock = {1024, 1024, 64}, kMaxGrid = {INT32_MAX, 65535, 65535};
+static constexpr int64_t kMaxStaticShared = 48 << 10, kMaxShared = 227 << 10;
+
+std::string llmmem::emulation::textOf(Triple numbers) {
+  return "(" + std::to_string(numbers[0]) + ", " + std::to_string(numbers[1]) + ", " +
+         std::to_string(numbers[2]) + ")";
+}
+
+static int64_t product(Triple sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+
+static int64_t alignTo(int64_t bytes, int64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers and faults
+//===----------------------------------------------------------------------===//
+
+void Emulator::State::addBuffer(char *begin, int64_t bytes, Contents contents) {
+  auto place = std::upper_bound(
+      buffers.begin(), buffers.end(), begin,
+      [](char *address, const std::unique_ptr<Buffer> &buffer) { return address < buffer->begin; });
+  buffers.insert(place, std::make_unique<Buffer>(begin, bytes, contents));
+}
+
+void Emulator::State::beginStep() {
+  found.reset();
+  call = -1;
+  for (const std::unique_ptr<Buffer> &buffer : buffers)
+    buffer->beginStep();
+}
+
+void Emulator::State::fail(const Thread *thread, std::optional<int64_t> site, std::string message,
+                           std::optional<int64_t> otherSite, std::string otherMessage) {
+  if (found)
+    return;
+  found.emplace();
+  found->kernel = kernel->name;
+  found->launch = launchNumber;
+  found->call = call;
+  if (thread) {
+    found->block = thread->blockIds();
+    found->thread = thread->threadIds();
+  }
+  found->site = site;
+  found->message = std::move(message);
+  found->otherSite = otherSite;
+  found->otherMessage = std::move(otherMessage);
+}
+
+//===----------------------------------------------------------------------===//
+// What a launch is given
+//===----------------------------------------------------------------------===//
+
+void Emulator::State::launch(int64_t number, KernelFunction function, const uint64_t *words,
+                             const int64_t *shape) {
+  if (found)
+    return;
+  launchNumber = number;
+  const Launch &launch = program.launches[number];
+  kernel = &program.kernels[launch.kernel];
+  std::copy_n(shape, 3, grid.begin());
+  std::copy_n(shape + 3, 3, block.begin());
+  dynamicBytes = shape[6];
+  if (checkShape() && bind(launch, words) && allocateShared() &&
+      allocateStacks(kernel->meets ? product(block) : 1))
+    runBlocks(function, words);
+}
+
+bool Emulator::State::checkShape() {
+  auto isWithin = [](Triple sizes, Triple limits) {
+    for (int axis = 0; axis < 3; ++axis)
+      if (sizes[axis] < 1 || sizes[axis] > limits[axis])
+        return false;
+    return true;
+  };
+  if (!isWithin(grid, kMaxGrid))
+    fail(nullptr, {}, "a grid of " + textOf(grid) + " blocks, expected 1 to " + textOf(kMaxGrid));
+  else if (!isWithin(block, kMaxBlock) || product(block) > kMaxThreads)
+    fail(nullptr, {},
+         "blocks of " + textOf(block) + " threads, expected 1 to " + std::to_string(kMaxThreads) +
+             " in all");
+  else if (kernel->sharedBytes > kMaxStaticShared)
+    fail(nullptr, {},
+         std::to_string(kernel->sharedBytes) + " bytes of workgroup attributions, expected " +
+             std::to_string(kMaxStaticShared) + " at most");
+  else if (dynamicBytes < 0 || kernel->sharedBytes + dynamicBytes > kMaxShared)
+    fail(nullptr, {},
+         std::to_string(kernel->sharedBytes + dynamicBytes) + " bytes of shared memory, expected " +
+             std::to_string(kMaxShared) + " at most");
+  return !found;
+}
+
+bool Emulator::State::bind(const Launch &launch, const uint64_t *words) {
+  arguments.assign(kernel->bufferBytes.size(), {});
+  for (size_t number = 0; number < arguments.size(); ++number) {
+    if (kernel->bufferBytes[number] == 0)
+      continue;
+    if (!bindArgument(number, reinterpret_cast<char *>(words[number]), kernel->bufferBytes[number]))
+      return false;
+    takeNotes(number, launch);
+  }
+  watch();
+  return true;
+}
+
+bool Emulator::State::bindArgument(size_t number, char *begin, int64_t bytes) {
+  auto next = std::upper_bound(
+      buffers.begin(), buffers.end(), begin,
+      [](char *address, const std::unique_ptr<Buffer> &buffer) { return address < buffer->begin; });
+  Buffer *buffer = next == buffers.begin() ? nullptr : std::prev(next)->get();
+  if (!buffer || begin - buffer->begin > buffer->bytes - bytes) {
+    fail(nullptr, {},
+         "argument " + std::to_string(number) + " of " + std::to_string(bytes) +
+             " bytes does not lie inside a buffer of the step");
+    return false;
+  }
+  arguments[number].begin = begin;
+  arguments[number].bytes = bytes;
+  arguments[number].buffer = buffer;
+  arguments[number].first = begin - buffer->begin;
+  return true;
+}
+
+/// What the call of the host function says of the parameter that this argument is.
+void Emulator::State::takeNotes(size_t number, const Launch &launch) {
+  int64_t parameter = launch.parameters[number];
+  if (call < 0 || parameter < 0)
+    return;
+  const Call &notes = program.calls[call];
+  if (parameter < static_cast<int64_t>(notes.values.size()))
+    arguments[number].value = static_cast<int32_t>(notes.values[parameter]);
+  arguments[number].writable = notes.writes[parameter];
+}
+
+/// Most arguments are only read, and hold what they should from end to end: one look at all their
+/// bytes saves a look at each access.
+void Emulator::State::watch() {
+  for (Argument &argument : arguments) {
+    if (!argument.buffer)
+      continue;
+    argument.watched = std::any_of(arguments.begin(), arguments.end(), [&](const Argument &other) {
+      return other.writable && other.overlaps(argument);
+    });
+    argument.asksOwners =
+        argument.value >= 0 && (argument.watched || argument.firstTaken(0, argument.bytes) >= 0);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+bool Emulator::State::allocateShared() {
+  constexpr int64_t alignment = 1024;
+  sharedBytes = kernel->sharedBytes + dynamicBytes;
+  if (sharedBytes <= sharedCapacity)
+    return true;
+  std::free(shared);
+  sharedCapacity = alignTo(sharedBytes, alignment);
+  shared = static_cast<char *>(std::aligned_alloc(alignment, sharedCapacity));
+  sharedHistory = AccessHistory(sharedCapacity);
+  if (!shared)
+    fail(nullptr, {}, "no memory for the shared memory of a block");
+  return shared;
+}
+
+bool Emulator::State::allocateStacks(size_t count) {
+  if (stacks.size() == 0 && !stacks.allocate(kMaxThreads))
+    fail(nullptr, {}, "no memory for the stacks of threads");
+  while (!found && fibers.size() < count)
+    fibers.push_back(std::make_unique<Fiber>(stacks.stack(fibers.size())));
+  return !found;
+}
+
+void Emulator::State::runBlocks(KernelFunction function, const uint64_t *words) {
+  if (time > UINT32_MAX / 2) {
+    // Records of earlier launches say nothing any more.
+    for (const std::unique_ptr<Buffer> &buffer : buffers)
+      buffer->history.forget();
+    sharedHistory.forget();
+    time = 0;
+  }
+  now.launch = ++time;
+  blockTimes.clear();
+  threads.assign(kernel->meets ? product(block) : 1, {});
+  warpBarriers.assign(alignTo(product(block), kWarp) / kWarp, 0);
+  for (size_t number = 0; number < threads.size(); ++number) {
+    threads[number].emulator = this;
+    threads[number].fiber = fibers[number].get();
+  }
+  if (!kernel->meets) {
+    runThreadsInTurn(function, words, product(grid));
+    return;
+  }
+  Block runner(*this, function, words);
+  for (int64_t number = 0; number < product(grid) && !found; ++number) {
+    beginBlock(number);
+    runner.run(threads);
+  }
+  // Fibers that stand in the middle of a kernel take no other job.
+  if (found)
+    fibers.clear();
+}
+
+static void setIds(int64_t *ids, int64_t linear, Triple sizes) {
+  ids[0] = linear % sizes[0];
+  ids[1] = linear / sizes[0] % sizes[1];
+  ids[2] = linear / sizes[0] / sizes[1];
+}
+
+void Emulator::State::beginBlock(int64_t number) {
+  now.block = now.epoch = ++time;
+  blockTimes.push_back(now.block);
+  std::fill(warpBarriers.begin(), warpBarriers.end(), 0);
+  for (size_t index = 0; index < threads.size(); ++index) {
+    Thread &thread = threads[index];
+    thread.number = index;
+    setIds(thread.thread, index, block);
+    setIds(thread.block, number, grid);
+    std::copy_n(block.begin(), 3, thread.blockSize);
+    std::copy_n(grid.begin(), 3, thread.gridSize);
+    thread.shared = shared;
+    thread.dynamicBytes = dynamicBytes;
+    thread.record = AccessRecord::of(now.epoch, 0, index);
+  }
+}
+
+/// Where threads do not meet, one fiber serves all, and is there only to be left after a fault.
+bool Emulator::State::runThreadsInTurn(KernelFunction function, const uint64_t *words,
+                                       int64_t blocks) {
+  Thread &thread = threads.front();
+  fibers.front()->start([&] {
+    for (int64_t number = 0; number < blocks; ++number) {
+      beginBlock(number);
+      for (int64_t index = 0; index < product(block); ++index) {
+        thread.number = index;
+        setIds(thread.thread, index, block);
+        thread.record = AccessRecord::of(now.epoch, 0, index);
+        function(&thread, words);
+      }
+    }
+  });
+  if (found)
+    fibers.clear();
+  return !found;
+}
+
+void Emulator::State::passBarrier(std::vector<Thread> &all) {
+  now.epoch = ++time;
+  std::fill(warpBarriers.begin(), warpBarriers.end(), 0);
+  for (Thread &thread : all)
+    thread.record = AccessRecord::of(now.epoch, 0, thread.number);
+}
+
+void Emulator::State::passWarpBarrier(Thread *warp, size_t size) {
+  uint32_t &passed = warpBarriers[warp->number / kWarp];
+  passed = std::min(passed + 1, AccessRecord::kMaxWarpBarriers - 1);
+  for (size_t lane = 0; lane < size; ++lane)
+    warp[lane].record = AccessRecord::of(now.epoch, passed, warp[lane].number);
+}
+
+//===----------------------------------------------------------------------===//
+// The public face
+//===----------------------------------------------------------------------===//
+
+bool llmmem::emulation::isEmulatorBuilt() { return true; }
+
+Emulator::Emulator(Program program) : impl(new State(std::move(program))) {}
+Emulator::~Emulator() = default;
+
+void Emulator::addBuffer(void *begin, int64_t bytes, Contents contents) {
+  impl->addBuffer(static_cast<char *>(begin), bytes, contents);
+}
+
+void Emulator::beginStep() { impl->beginStep(); }
+const Fault *Emulator::fault() const { return impl->fault(); }

@@ -1,0 +1,25 @@
+//===- EmulatorNone.cpp - Without fibers there is no emulator --------------===//
+
+#include "Hooks.h"
+#include "llmmem/Emulation/Emulator.h"
+
+using namespace llmmem::emulation;
+
+class Emulator::State {};
+
+bool llmmem::emulation::isEmulatorBuilt() { return false; }
+
+Emulator::Emulator(Program) {}
+Emulator::~Emulator() = default;
+void Emulator::addBuffer(void *, int64_t, Contents) {}
+void Emulator::beginStep() {}
+const Fault *Emulator::fault() const { return nullptr; }
+
+// Nobody calls these: who asks for the emulator is told that there is none.
+void llmmem_emulate_call(void *, int64_t) {}
+void llmmem_emulate_launch(void *, int64_t, KernelFunction, const uint64_t *, const int64_t *) {}
+void llmmem_emulate_access(Thread *, int64_t, int64_t, int64_t) {}
+void llmmem_emulate_barrier(Thread *, int64_t) {}
+void llmmem_emulate_warp_barrier(Thread *, int64_t, int32_t) {}
+Shuffled llmmem_emulate_shuffle(Thread *, int64_t, uint64_t, int32_t, int32_t) { return {0, 0}; }
+void llmmem_emulate_mma(Thread *, int64_t, void *) {}

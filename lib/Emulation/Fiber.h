@@ -1,0 +1,63 @@
+//===- Fiber.h - Functions that can be left in the middle ------------------===//
+//
+//   Fiber fiber(stack);
+//   fiber.start(job);    // runs job until it suspends or ends
+//   while (!fiber.ended())
+//     fiber.resume();
+//
+// `job` calls suspend() on the fiber that runs it. A fiber that has ended takes the next job.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_EMULATION_FIBER_H
+#define LLMMEM_LIB_EMULATION_FIBER_H
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace llmmem::emulation {
+
+class Fiber {
+public:
+  struct Stack {
+    char *top = nullptr;
+    size_t bytes = 0;
+  };
+
+  explicit Fiber(Stack stack);
+  /// Where a job stands in the middle it is dropped: nothing on its stack is destroyed.
+  ~Fiber();
+
+  void start(std::function<void()> job);
+  void resume();
+  void suspend();
+  bool ended() const;
+
+private:
+  struct Context;
+  std::unique_ptr<Context> context;
+};
+
+/// Equal stacks with a page between them that cannot be touched, so that one that overflows ends
+/// the process.
+class FiberStacks {
+public:
+  FiberStacks() = default;
+  FiberStacks(const FiberStacks &) = delete;
+  FiberStacks &operator=(const FiberStacks &) = delete;
+  ~FiberStacks();
+
+  /// False where there is no memory for so many.
+  bool allocate(size_t count);
+  size_t size() const { return count; }
+  Fiber::Stack stack(size_t number) const;
+
+private:
+  char *mapping = nullptr;
+  size_t count = 0;
+};
+
+} // namespace llmmem::emulation
+
+#endif // LLMMEM_LIB_EMULATION_FIBER_H

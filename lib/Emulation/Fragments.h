@@ -1,0 +1,47 @@
+//===- Fragments.h - Products of matrices that a warp holds in registers ---===//
+//
+// mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32: D = A B + C, with A of 16 x 16, B of 16 x 8,
+// C and D of 16 x 8. Each of the 32 lanes holds a part, its fragment (PTX ISA, "Matrix Fragments
+// for mma.m16n8k16 with floating point type").
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_EMULATION_FRAGMENTS_H
+#define LLMMEM_LIB_EMULATION_FRAGMENTS_H
+
+#include <array>
+#include <cstdint>
+
+namespace llmmem::emulation {
+
+/// What one lane holds. A word has two bf16, the one of the lower column (A) or row (B) in its low
+/// half.
+struct Fragments {
+  uint32_t a[4], b[2];
+  float c[4];
+};
+
+/// Where a number stands in its matrix.
+struct Element {
+  int row, column;
+};
+
+/// Half `half` of word `word` of A and of B, and number `number` of C, in lane `lane`.
+constexpr Element elementOfA(int lane, int word, int half) {
+  return {lane / 4 + (word % 2) * 8, lane % 4 * 2 + half + (word / 2) * 8};
+}
+constexpr Element elementOfB(int lane, int word, int half) {
+  return {lane % 4 * 2 + half + word * 8, lane / 4};
+}
+constexpr Element elementOfC(int lane, int number) {
+  return {lane / 4 + (number / 2) * 8, lane % 4 * 2 + number % 2};
+}
+
+/// Replaces each C by D. An element is one chain of fused multiply-adds over the 16 terms in order,
+/// from C on; the hardware's order is not said anywhere, and its result may differ in the last
+/// bits.
+void multiplyFragments(const std::array<Fragments *, 32> &lanes);
+
+} // namespace llmmem::emulation
+
+#endif // LLMMEM_LIB_EMULATION_FRAGMENTS_H

@@ -1,0 +1,43 @@
+//===- Hooks.cpp - What emulated kernels and their host code call ----------===//
+
+#include "Hooks.h"
+#include "State.h"
+
+using namespace llmmem::emulation;
+
+void llmmem_emulate_call(void *emulator, int64_t call) {
+  static_cast<Emulator *>(emulator)->state().announce(call);
+}
+
+void llmmem_emulate_launch(void *emulator, int64_t launch, KernelFunction kernel,
+                           const uint64_t *arguments, const int64_t *shape) {
+  static_cast<Emulator *>(emulator)->state().launch(launch, kernel, arguments, shape);
+}
+
+void llmmem_emulate_access(Thread *thread, int64_t site, int64_t base, int64_t offset) {
+  if (!thread->emulator->mayAccess(*thread, site, base, offset))
+    thread->halt();
+}
+
+void llmmem_emulate_barrier(Thread *thread, int64_t site) { thread->wait(site, 0); }
+
+void llmmem_emulate_warp_barrier(Thread *thread, int64_t site, int32_t mask) {
+  if (!thread->emulator->maySynchronize(*thread, site, mask))
+    thread->halt();
+  thread->wait(site, kWarp);
+}
+
+Shuffled llmmem_emulate_shuffle(Thread *thread, int64_t site, uint64_t bits, int32_t offset,
+                                int32_t width) {
+  if (!thread->emulator->mayShuffle(*thread, site, width))
+    thread->halt();
+  thread->value.bits = bits;
+  thread->offset = offset;
+  thread->wait(site, width);
+  return thread->value;
+}
+
+void llmmem_emulate_mma(Thread *thread, int64_t site, void *fragments) {
+  thread->fragments = static_cast<Fragments *>(fragments);
+  thread->wait(site, kWarp);
+}

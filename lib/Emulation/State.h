@@ -1,0 +1,88 @@
+//===- State.h - The launch at hand, and what is known of memory -----------===//
+
+#ifndef LLMMEM_LIB_EMULATION_STATE_H
+#define LLMMEM_LIB_EMULATION_STATE_H
+
+#include "Block.h"
+#include "Buffers.h"
+
+namespace llmmem::emulation {
+
+class Emulator::State {
+public:
+  explicit State(Program program) : program(std::move(program)), sharedHistory(0) {}
+  ~State() { std::free(shared); }
+
+  void addBuffer(char *begin, int64_t bytes, Contents contents);
+  void beginStep();
+  void announce(int64_t number) { call = number; }
+  void launch(int64_t number, KernelFunction function, const uint64_t *arguments,
+              const int64_t *shape);
+
+  /// Whether the thread may; else there is a fault, and it must halt.
+  bool mayAccess(const Thread &thread, int64_t number, int64_t base, int64_t offset);
+  bool maySynchronize(const Thread &thread, int64_t number, int32_t mask);
+  bool mayShuffle(const Thread &thread, int64_t number, int32_t width);
+
+  const Site &site(int64_t number) const { return program.sites[number]; }
+  /// All that threads did before is ordered before what follows: for a block, for one warp.
+  void passBarrier(std::vector<Thread> &threads);
+  void passWarpBarrier(Thread *warp, size_t size);
+
+  /// The first fault stays. A thread is at fault in an op; without a thread it is the launch.
+  void fail(const Thread *thread, std::optional<int64_t> site, std::string message,
+            std::optional<int64_t> otherSite = {}, std::string otherMessage = {});
+  const Fault *fault() const { return found ? &*found : nullptr; }
+
+private:
+  bool checkShape();
+  bool bind(const Launch &launch, const uint64_t *words);
+  bool bindArgument(size_t number, char *begin, int64_t bytes);
+  void takeNotes(size_t number, const Launch &launch);
+  void watch();
+  bool allocateShared();
+  bool allocateStacks(size_t count);
+  void runBlocks(KernelFunction function, const uint64_t *words);
+  void beginBlock(int64_t number);
+  bool runThreadsInTurn(KernelFunction function, const uint64_t *words, int64_t blocks);
+
+  bool isInside(const Thread &thread, const Site &site, int64_t number, int64_t first,
+                int64_t limit, int64_t offset);
+  bool mayReadTable(const Thread &thread, int64_t number, int64_t offset);
+  bool mayAccessShared(const Thread &thread, int64_t number, int64_t first);
+  bool mayAccessArgument(const Thread &thread, int64_t number, Argument &argument, int64_t first);
+  bool reportRace(const Thread &thread, int64_t number, const AccessHistory::Race &race,
+                  int64_t byte);
+  std::string nameOf(const Site &site) const;
+
+  Program program;
+  std::vector<std::unique_ptr<Buffer>> buffers; // by address
+  int64_t call = -1;
+  std::optional<Fault> found;
+
+  // The launch at hand.
+  int64_t launchNumber = 0;
+  const Kernel *kernel = nullptr;
+  Triple grid = {1, 1, 1}, block = {1, 1, 1};
+  int64_t dynamicBytes = 0;
+  std::vector<Argument> arguments;
+  uint32_t time = 0;
+  Now now;
+  std::vector<uint32_t> blockTimes; // when each block began
+  std::vector<Thread> threads;
+  std::vector<uint32_t> warpBarriers; // passed since the epoch began, by warp
+
+  char *shared = nullptr;
+  int64_t sharedBytes = 0, sharedCapacity = 0;
+  AccessHistory sharedHistory;
+
+  FiberStacks stacks;
+  std::vector<std::unique_ptr<Fiber>> fibers;
+};
+
+/// (1, 0, 0)
+std::string textOf(Triple numbers);
+
+} // namespace llmmem::emulation
+
+#endif // LLMMEM_LIB_EMULATION_STATE_H

@@ -1,0 +1,75 @@
+//===- NativeCode.cpp - Lowered modules as code of this machine ------------===//
+
+#include "llmmem/Execution/NativeCode.h"
+#include "../Emulation/Hooks.h"
+#include "../Runtime/Cuda.h"
+#include "../Runtime/Gemm.h"
+#include "../Runtime/Parallel.h"
+#include "../Runtime/Runtime.h"
+#include "mlir/ExecutionEngine/OptUtils.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) {
+  llvm::orc::SymbolMap symbols;
+  auto add = [&](StringRef name, auto *function) {
+    symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                             llvm::JITSymbolFlags::Exported};
+  };
+  if (const llmmem_gemm_library *library = llmmem_find_gemm_library())
+    add("llmmem_library_gemm", library->gemm);
+  add("llmmem_cuda_launch", &llmmem_cuda_launch);
+  add("llmmem_cuda_copy", &llmmem_cuda_copy);
+  add("llmmem_parallel_for", &llmmem_parallel_for);
+  add("llmmem_poison", &llmmem_poison);
+  add("llmmem_clock", &llmmem_clock);
+  add("llmmem_emulate_call", &llmmem_emulate_call);
+  add("llmmem_emulate_launch", &llmmem_emulate_launch);
+  add("llmmem_emulate_access", &llmmem_emulate_access);
+  add("llmmem_emulate_barrier", &llmmem_emulate_barrier);
+  add("llmmem_emulate_warp_barrier", &llmmem_emulate_warp_barrier);
+  add("llmmem_emulate_shuffle", &llmmem_emulate_shuffle);
+  add("llmmem_emulate_mma", &llmmem_emulate_mma);
+  return symbols;
+}
+
+static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lowered) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Expected<llvm::orc::JITTargetMachineBuilder> host =
+      llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (!host)
+    return host.takeError();
+  host->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> forPasses = host->createTargetMachine();
+  if (!forPasses)
+    return forPasses.takeError();
+  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> forCode = host->createTargetMachine();
+  if (!forCode)
+    return forCode.takeError();
+  auto optimize = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, forPasses->get());
+  ExecutionEngineOptions options;
+  options.transformer = optimize;
+  options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
+  options.enableGDBNotificationListener = false;
+  options.enablePerfNotificationListener = false;
+  auto engine = ExecutionEngine::create(lowered, options, std::move(*forCode));
+  if (engine)
+    (*engine)->registerSymbols(runtimeSymbols);
+  return engine;
+}
+
+llvm::Expected<NativeCode> llmmem::compileToNative(ModuleOp lowered, StringRef function) {
+  llvm::Expected<std::unique_ptr<ExecutionEngine>> engine = createEngine(lowered);
+  if (!engine)
+    return engine.takeError();
+  (*engine)->initialize();
+  llvm::Expected<PackedEntry> entry = (*engine)->lookupPacked(function);
+  if (!entry)
+    return entry.takeError();
+  return NativeCode{std::move(*engine), *entry};
+}

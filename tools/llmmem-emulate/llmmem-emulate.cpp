@@ -1,0 +1,204 @@
+//===- llmmem-emulate.cpp - Run a module of GPU kernels, with each access checked ===//
+//
+// Exit codes: 0 the function ran; 1 bad input, or a fault of a kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Conversion/Passes.h"
+#include "llmmem/Execution/CompiledStep.h"
+#include "llmmem/Execution/TensorBytes.h"
+#include "llmmem/Planning/TextFile.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace llvm;
+using namespace llmmem;
+
+static cl::OptionCategory category("Options of the emulator");
+static cl::opt<std::string> inputFile(cl::Positional, cl::cat(category), cl::init("-"),
+                                      cl::desc("<module of GPU kernels>"));
+static cl::opt<std::string> functionName("function", cl::cat(category), cl::init("step"),
+                                         cl::desc("The host function to run (default step)"));
+static cl::opt<int64_t> printed("print", cl::cat(category), cl::init(16),
+                                cl::value_desc("elements"),
+                                cl::desc("Elements to print of each buffer (default 16)"));
+static cl::extrahelp help(R"(
+The module has the form of docs/Design/Gpu.md: gpu.modules, and host functions with gpu.launch_func. Element i of a
+buffer holds i modulo 128 at first. A first argument of bytes (memref<Nxi8>) is the arena, which holds nothing.
+
+EXAMPLE
+  llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining step.mlir | llmmem-emulate
+
+EXIT CODES
+  0  the function ran, and each access of its kernels was right
+  1  bad input, or a fault: the message says in which kernel, block, thread and op
+)");
+
+static int fail(const Twine &message) {
+  errs() << "llmmem-emulate: " << message << "\n";
+  return 1;
+}
+
+namespace {
+/// What the function takes, and what its buffers hold.
+class Buffers {
+public:
+  static FailureOr<Buffers> of(mlir::func::FuncOp function);
+
+  void give(emulation::Emulator &emulator);
+  /// The place of each argument, as the packed entry wants them; the emulator is the last.
+  std::vector<void *> pack(emulation::Emulator &emulator);
+  void print() const;
+
+private:
+  struct Buffer {
+    mlir::MemRefType type;
+    bool isArena = false;
+    std::unique_ptr<char, void (*)(void *)> bytes = {nullptr, std::free};
+
+    int64_t size() const { return type.getNumElements() * type.getElementTypeBitWidth() / 8; }
+  };
+
+  void fill(Buffer &buffer);
+  double element(const Buffer &buffer, int64_t index) const;
+
+  std::vector<Buffer> buffers;
+  std::vector<void *> addresses;
+};
+} // namespace
+
+void Buffers::fill(Buffer &buffer) {
+  int64_t size = alignTo(std::max<int64_t>(buffer.size(), 1), 256);
+  buffer.bytes.reset(static_cast<char *>(std::aligned_alloc(256, size)));
+  std::memset(buffer.bytes.get(), 0, size);
+  mlir::Type element = buffer.type.getElementType();
+  unsigned bytes = element.getIntOrFloatBitWidth() / 8;
+  for (int64_t index = 0; !buffer.isArena && index < buffer.type.getNumElements(); ++index) {
+    int64_t number = index % 128;
+    if (auto type = dyn_cast<mlir::FloatType>(element)) {
+      APFloat value(static_cast<double>(number));
+      bool loses = false;
+      value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
+      number = static_cast<int64_t>(value.bitcastToAPInt().getZExtValue());
+    }
+    std::memcpy(buffer.bytes.get() + index * bytes, &number, bytes);
+  }
+}
+
+FailureOr<Buffers> Buffers::of(mlir::func::FuncOp function) {
+  Buffers all;
+  for (auto [number, type] : enumerate(function.getArgumentTypes())) {
+    auto buffer = dyn_cast<mlir::MemRefType>(type);
+    if (!buffer || !buffer.hasStaticShape() || !buffer.getElementType().isIntOrFloat() ||
+        buffer.getElementTypeBitWidth() % 8 != 0) {
+      function.emitError("argument ")
+          << number << " is " << type << "; expected buffers of numbers, of static shape";
+      return failure();
+    }
+    all.buffers.push_back({buffer, number == 0 && buffer.getElementType().isInteger(8)});
+    all.fill(all.buffers.back());
+  }
+  return all;
+}
+
+void Buffers::give(emulation::Emulator &emulator) {
+  using Contents = emulation::Emulator::Contents;
+  for (const Buffer &buffer : buffers)
+    emulator.addBuffer(buffer.bytes.get(), buffer.size(),
+                       buffer.isArena ? Contents::None : Contents::Given);
+}
+
+std::vector<void *> Buffers::pack(emulation::Emulator &emulator) {
+  addresses.clear();
+  for (const Buffer &buffer : buffers)
+    addresses.push_back(buffer.bytes.get());
+  addresses.push_back(&emulator);
+  std::vector<void *> packed;
+  for (void *&address : addresses)
+    packed.push_back(&address);
+  return packed;
+}
+
+double Buffers::element(const Buffer &buffer, int64_t index) const {
+  mlir::Type type = buffer.type.getElementType();
+  int64_t bits = 0;
+  unsigned width = type.getIntOrFloatBitWidth();
+  std::memcpy(&bits, buffer.bytes.get() + index * (width / 8), width / 8);
+  if (!isa<mlir::FloatType>(type))
+    return static_cast<double>(SignExtend64(bits, width));
+  APFloat value(cast<mlir::FloatType>(type).getFloatSemantics(), APInt(width, bits, false, true));
+  bool loses = false;
+  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+  return value.convertToDouble();
+}
+
+void Buffers::print() const {
+  for (auto [number, buffer] : enumerate(buffers)) {
+    if (buffer.isArena)
+      continue;
+    outs() << "argument " << number << ":";
+    for (int64_t index = 0; index < std::min<int64_t>(printed, buffer.type.getNumElements());
+         ++index)
+      outs() << format(" %.9g", element(buffer, index));
+    outs() << "\n";
+  }
+}
+
+static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
+  FailureOr<Buffers> buffers = Buffers::of(function);
+  if (failed(buffers))
+    return 1;
+  mlir::PassManager lowering(module.getContext());
+  buildEmulatedKernelsPipeline(lowering);
+  buildKernelsToLLVMPipeline(lowering);
+  if (failed(lowering.run(module)))
+    return 1;
+  Emulation emulation = Emulation::takeFrom(module);
+  Expected<NativeCode> code = compileToNative(module, functionName);
+  if (!code)
+    return fail(toString(code.takeError()));
+  emulation::Emulator emulator(emulation.program());
+  buffers->give(emulator);
+  emulator.beginStep();
+  code->entry(buffers->pack(emulator).data());
+  if (const emulation::Fault *fault = emulator.fault()) {
+    emulation.report(*fault);
+    return 1;
+  }
+  buffers->print();
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv,
+                              "llmmem-emulate: runs GPU kernels on the CPU, each access checked\n");
+  if (!emulation::isEmulatorBuilt())
+    return fail("llmmem was built without Boost.Context (libboost-context-dev)");
+  mlir::DialectRegistry registry;
+  registerExecution(registry);
+  registry.insert<mlir::cf::ControlFlowDialect>();
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  Expected<std::unique_ptr<MemoryBuffer>> text = planning::readTextFile(inputFile);
+  if (!text)
+    return fail(toString(text.takeError()));
+  SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*text), SMLoc());
+  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
+  context.printOpOnDiagnostic(false);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  if (!module)
+    return 1;
+  auto function = module->lookupSymbol<mlir::func::FuncOp>(functionName);
+  if (!function)
+    return fail("'" + inputFile + "' has no function @" + functionName);
+  return runFunction(*module, function);
+}
