@@ -25,17 +25,35 @@ void AttentionBlocks::forBlocks(int64_t headCount, Body body) {
 }
 
 void AttentionBlocks::forKeysSeen(HeadBlock queries, Body body) {
-  Index lowest = maximum(queries.first - e.index(window - 1), e.index(0));
-  e.forEach(lowest / extent, queries.first / extent + 1,
-            [&](Index number) { body(blockAt(queries.batch, queries.head / group(), number)); });
+  foldKeysSeen(queries, {}, [&](HeadBlock met, ArrayRef<Num>) {
+    body(met);
+    return Row();
+  });
 }
 
 void AttentionBlocks::forQueriesSeeing(HeadBlock keys, Body body) {
+  foldQueriesSeeing(keys, {}, [&](HeadBlock met, ArrayRef<Num>) {
+    body(met);
+    return Row();
+  });
+}
+
+Row AttentionBlocks::foldKeysSeen(HeadBlock queries, ArrayRef<Num> initial, FoldBody body) {
+  Index lowest = maximum(queries.first - e.index(window - 1), e.index(0));
+  return e.fold(lowest / extent, queries.first / extent + 1, initial,
+                [&](Index number, ArrayRef<Num> carried) {
+                  return body(blockAt(queries.batch, queries.head / group(), number), carried);
+                });
+}
+
+Row AttentionBlocks::foldQueriesSeeing(HeadBlock keys, ArrayRef<Num> initial, FoldBody body) {
   Index highest = minimum(keys.first + keys.count + (window - 2), e.index(seq - 1));
   Index firstHead = keys.head * group();
-  e.forEach(firstHead, firstHead + group(), [&](Index head) {
-    e.forEach(keys.first / extent, highest / extent + 1,
-              [&](Index number) { body(blockAt(keys.batch, head, number)); });
+  return e.fold(firstHead, firstHead + group(), initial, [&](Index head, ArrayRef<Num> ofHead) {
+    return e.fold(keys.first / extent, highest / extent + 1, ofHead,
+                  [&](Index number, ArrayRef<Num> carried) {
+                    return body(blockAt(keys.batch, head, number), carried);
+                  });
   });
 }
 
@@ -85,6 +103,10 @@ Value AttentionBlocks::isKept(HeadBlock queries, Index i, Index key, Lanes direc
     return Value();
   return philox->keeps(statistic(queries, i) * seq + key, lanes, p,
                        direction == Lanes::Queries ? seq : 1);
+}
+
+Value AttentionBlocks::isPairKept(HeadBlock queries, Index i, Index key) {
+  return philox ? philox->keeps(statistic(queries, i) * seq + key, 1, p) : Value();
 }
 
 Num AttentionBlocks::dropped(Value kept, Num x) {

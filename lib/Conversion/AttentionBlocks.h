@@ -22,13 +22,14 @@ struct HeadBlock {
 
 class AttentionBlocks {
 public:
-  /// Reads the seed where the emitter now stands.
+  /// Reads the seed where the emitter now stands. A whole block has `rows` rows, or as many as suit
+  /// the vectors of a CPU.
   template <typename Op>
-  AttentionBlocks(Op op, KernelEmitter &e)
+  AttentionBlocks(Op op, KernelEmitter &e, int64_t rows = 0)
       : e(e), batch(op.getQ().getType().getShape()[0]), seq(op.getQ().getType().getShape()[1]),
         heads(op.getHeads()), kvHeads(op.getKvHeads()),
         size(op.getQ().getType().getShape()[2] / heads), window(op.getWindow().value_or(seq)),
-        extent(std::min<int64_t>(llvm::alignTo(seq, e.lanes()), 4 * e.lanes())),
+        extent(rows > 0 ? rows : std::min<int64_t>(llvm::alignTo(seq, e.lanes()), 4 * e.lanes())),
         scale(op.getScale().convertToDouble()), p(op.getP().convertToDouble()) {
     if (p > 0.0)
       philox.emplace(e, e.operand(op.getSeedMutable()[0]));
@@ -46,6 +47,10 @@ public:
   void forKeysSeen(HeadBlock queries, Body body);
   /// The blocks of queries, in the order of the heads of the group, that see some of `keys`.
   void forQueriesSeeing(HeadBlock keys, Body body);
+  /// The same with numbers that go from block to block.
+  using FoldBody = llvm::function_ref<Row(HeadBlock, llvm::ArrayRef<Num>)>;
+  Row foldKeysSeen(HeadBlock queries, llvm::ArrayRef<Num> initial, FoldBody body);
+  Row foldQueriesSeeing(HeadBlock keys, llvm::ArrayRef<Num> initial, FoldBody body);
 
   //===--------------------------------------------------------------------===//
   // Who sees whom
@@ -67,6 +72,8 @@ public:
   mlir::Value isKept(HeadBlock queries, Index i, Index key, Lanes lanes);
   /// The same for `lanes` lanes.
   mlir::Value isKept(HeadBlock queries, Index i, Index key, Lanes direction, unsigned lanes);
+  /// The same for a single pair.
+  mlir::Value isPairKept(HeadBlock queries, Index i, Index key);
   /// x / (1 - p) where `kept`, else 0; x itself without dropout.
   Num dropped(mlir::Value kept, Num x);
 
@@ -103,9 +110,11 @@ public:
   const int64_t extent;
   const double scale, p;
 
+protected:
+  HeadBlock blockAt(Index b, Index head, Index number);
+
 private:
   int64_t group() const { return heads / kvHeads; }
-  HeadBlock blockAt(Index b, Index head, Index number);
   void forBlocks(int64_t headCount, Body body);
 
   std::optional<Philox> philox;

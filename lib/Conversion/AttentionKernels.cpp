@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionBlocks.h"
+#include "DeviceAttention.h"
 #include "KernelModels.h"
 #include "MmaAttention.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -109,7 +110,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
   };
 
   static void emitOnDevice(AttentionOp op, KernelEmitter &e) {
-    isMmaAttention(op) ? emitMmaAttention(op, e) : emit(op, e);
+    isMmaAttention(op) ? emitMmaAttention(op, e) : emitDeviceAttention(op, e);
   }
 
   static void emit(AttentionOp op, KernelEmitter &e) {
@@ -249,7 +250,7 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
   };
 
   static void emitOnDevice(AttentionGradOp op, KernelEmitter &e) {
-    isMmaAttention(op) ? emitMmaAttention(op, e) : emit(op, e);
+    isMmaAttention(op) ? emitMmaAttention(op, e) : emitDeviceAttention(op, e);
   }
 
   static void emit(AttentionGradOp op, KernelEmitter &e) {

@@ -79,6 +79,8 @@ Num DeviceLoops::exchange(KernelEmitter &e, Num x, int32_t distance) {
 
 void DeviceLoops::forLanesParallel(KernelEmitter &e, int64_t count, Common common,
                                    CommonBody body) {
+  if (count == 0)
+    return;
   int64_t lanes = vectorLanes, vectors = count / lanes, items = vectors + count % lanes;
   int64_t threads = std::min<int64_t>(kBlockThreads, llvm::alignTo(items, kWarp));
   launch(e, llvm::divideCeil(items, threads), threads, [&](Index block, Index thread) {
@@ -205,10 +207,8 @@ Num DeviceLoops::acrossTeam(KernelEmitter &e, Num x, function_ref<Num(Num, Num)>
     return x;
   int64_t warps = teamThreads / kWarp;
   Buffer slots = workgroup(e, warps, x.type());
-  e.ifThen(equal(*teamThread % kWarp, e.index(0)), [&] {
-    llvm::SaveAndRestore own(inLanes, true);
-    e.storeRaw(slots, *teamThread / kWarp, x.value);
-  });
+  e.ifThen(equal(*teamThread % kWarp, e.index(0)),
+           [&] { storeRawOwn(e, slots, *teamThread / kWarp, x.value); });
   barrier(e);
   SmallVector<Num> parts;
   for (int64_t warp = 0; warp < warps; ++warp)
@@ -220,6 +220,28 @@ Num DeviceLoops::acrossTeam(KernelEmitter &e, Num x, function_ref<Num(Num, Num)>
   if (e.builder().getInsertionBlock() != &current.getBody().front())
     barrier(e);
   return parts[0];
+}
+
+void DeviceLoops::forElements(KernelEmitter &e, int64_t count, Body body) {
+  llvm::SaveAndRestore own(inLanes, true);
+  e.forSteps(*teamThread, e.index(count), teamThreads, body);
+}
+
+void DeviceLoops::storeOwn(KernelEmitter &e, Buffer buffer, Index index, Num x) {
+  llvm::SaveAndRestore own(inLanes, true);
+  e.store(buffer, index, x);
+}
+
+void DeviceLoops::storeRawOwn(KernelEmitter &e, Buffer buffer, Index index, Value value) {
+  llvm::SaveAndRestore own(inLanes, true);
+  e.storeRaw(buffer, index, value);
+}
+
+Num DeviceLoops::sumOfElements(KernelEmitter &e, int64_t count, function_ref<Num(Index)> term) {
+  Num sum =
+      e.foldSteps(*teamThread, e.index(count), teamThreads, e.number(0.0),
+                  [&](Index i, ArrayRef<Num> carried) -> Row { return {carried[0] + term(i)}; })[0];
+  return acrossTeam(e, sum, [](Num a, Num b) { return a + b; });
 }
 
 void DeviceLoops::storeOnce(KernelEmitter &e, function_ref<void()> store) {

@@ -54,6 +54,13 @@ public:
   Num exchange(KernelEmitter &e, Num x, int32_t distance);
   /// `x` of all threads of the team, in a fixed tree, known to each of them.
   Num acrossTeam(KernelEmitter &e, Num x, llvm::function_ref<Num(Num, Num)> combine);
+  /// Each element is one thread's, whose stores are its own.
+  void forElements(KernelEmitter &e, int64_t count, Body body);
+  /// The sum of what is not read in vectors.
+  Num sumOfElements(KernelEmitter &e, int64_t count, llvm::function_ref<Num(Index)> term);
+  /// A store of this thread's own.
+  void storeOwn(KernelEmitter &e, Buffer buffer, Index index, Num x);
+  void storeRawOwn(KernelEmitter &e, Buffer buffer, Index index, mlir::Value value);
   /// This thread's number in its team, and the team's threads.
   Index thread() const { return *teamThread; }
   int64_t teamSize() const { return teamThreads; }

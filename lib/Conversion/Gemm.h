@@ -38,6 +38,15 @@ struct Product {
 /// options ask for it (f32), else generated code.
 void emitProduct(mlir::Operation *op, KernelEmitter &e, const Product &product);
 
+/// The products make(0), ..., make(count - 1), of equal sizes and strides, as turns of a parallel
+/// loop.
+void emitProducts(mlir::Operation *op, KernelEmitter &e, int64_t count,
+                  llvm::function_ref<Product(Index number)> make);
+
+/// As one launch of a GPU; `first` is one of them.
+void emitDeviceProducts(KernelEmitter &e, int64_t count, const Product &first,
+                        llvm::function_ref<Product(Index number)> make);
+
 /// As generated code: calls of functions of the module that all products of one type share.
 void emitGeneratedProduct(mlir::Operation *op, KernelEmitter &e, const Product &product);
 

@@ -295,7 +295,8 @@ Row KernelEmitter::foldSteps(Index lower, Index upper, int64_t step, ArrayRef<Nu
   OpBuilder::InsertionGuard guard(nested);
   nested.setInsertionPointToStart(loop.getBody());
   Row next = body({&nested, loop.getInductionVar()}, numbersOf(nested, loop.getRegionIterArgs()));
-  scf::YieldOp::create(nested, op->getLoc(), valuesOf(next));
+  if (!initial.empty()) // else it has its yield
+    scf::YieldOp::create(nested, op->getLoc(), valuesOf(next));
   return numbersOf(nested, loop.getResults());
 }
 
@@ -319,4 +320,16 @@ void KernelEmitter::ifThen(Value condition, function_ref<void()> then) {
   OpBuilder::InsertionGuard guard(nested);
   nested.setInsertionPointToStart(&branch.getThenRegion().front());
   then();
+}
+
+Row KernelEmitter::chooseIf(Value condition, ArrayRef<Num> otherwise, function_ref<Row()> then) {
+  SmallVector<Value> values = valuesOf(otherwise);
+  auto branch = scf::IfOp::create(nested, op->getLoc(), ValueRange(values).getTypes(), condition,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(nested);
+  nested.setInsertionPointToStart(&branch.getElseRegion().front());
+  scf::YieldOp::create(nested, op->getLoc(), values);
+  nested.setInsertionPointToStart(&branch.getThenRegion().front());
+  scf::YieldOp::create(nested, op->getLoc(), valuesOf(then()));
+  return numbersOf(nested, branch.getResults());
 }

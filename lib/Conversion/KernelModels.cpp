@@ -18,6 +18,7 @@ llvm::SmallVector<mlir::Operation *> llmmem::drawingOps(mlir::Operation *op) {
 void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
   registry.addExtension(+[](mlir::MLIRContext *context, llm::LlmDialect *) {
     attachAttentionKernels(context);
+    attachColumnKernels(context);
     attachElementKernels(context);
     attachGroupKernels(context);
     attachLossKernels(context);

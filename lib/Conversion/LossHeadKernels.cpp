@@ -6,11 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceLoops.h"
 #include "Gemm.h"
 #include "KernelModels.h"
 #include "LossRows.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace llmmem;
@@ -97,16 +99,23 @@ private:
   int64_t chunk() { return std::min(op.getChunkRows(), tokens); }
   bool isOneGranule() { return tokens <= granule; }
   void forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body);
+  void emitChunks(function_ref<Num()> share);
   void emitLogits(Index first, Rows part);
-  void emitRows(Rows chunk, Num share);
+  /// `share` writes the weight of a token's loss.
+  void emitRows(Rows chunk, function_ref<Num()> share);
   void beginSum();
   void addToSum(Index first, Rows part);
   void addToSplitSum(Index first, Rows part);
+  Matrix wideInputs(Rows part) {
+    return {e.workspace(parts.inputs, part.count * width, e.wideType()), width};
+  }
   void addProductToSum(Index first, Rows part, Rows columns);
   void widen(Buffer from, Index begin, int64_t pitch, int64_t rows, int64_t columns, Buffer to);
   void finishSum();
   void emitInputGradient(Index first, Rows part);
   void emitLoss(Num count);
+  void emitLossOnDevice();
+  bool isForDevice() { return e.options().target == KernelTarget::Gpu; }
   SplitSum splitSum() {
     Type half = IntegerType::get(op.getContext(), 16);
     return {e, dw, e.workspace(parts.lowerHalves, dw.size, half)};
@@ -133,7 +142,18 @@ void LossHeadEmitter::forPieces(int64_t count, int64_t piece, function_ref<void(
 }
 
 void LossHeadEmitter::emit() {
+  if (isForDevice()) {
+    // Each block counts the targets for itself, as no number may go through the host.
+    emitChunks([&] { return e.number(1.0) / targets.count(); });
+    emitLossOnDevice();
+    return;
+  }
   Num count = targets.count(), share = e.number(1.0) / count;
+  emitChunks([&] { return share; });
+  emitLoss(count);
+}
+
+void LossHeadEmitter::emitChunks(function_ref<Num()> share) {
   if (!isOneGranule())
     beginSum();
   forPieces(tokens, chunk(), [&](Rows rows) {
@@ -148,7 +168,6 @@ void LossHeadEmitter::emit() {
   });
   if (op.splitsSum())
     finishSum();
-  emitLoss(count);
 }
 
 void LossHeadEmitter::emitLogits(Index first, Rows part) {
@@ -161,13 +180,16 @@ void LossHeadEmitter::emitLogits(Index first, Rows part) {
                .inner = width});
 }
 
-void LossHeadEmitter::emitRows(Rows rows, Num share) {
-  e.forEachParallel(rows.count, [&](Index row) {
+void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> share) {
+  RowShape shape{.width = vocabulary, .isAlone = true, .meets = true};
+  e.forRows(rows.count, shape, [&](Index row) {
     Index token = rows.begin + row, begin = row * vocabulary, column = targets.column(token);
     Num logSum = logSumExp(e, logits, begin, vocabulary);
     e.store(losses, token, targets.ifCounted(token, logSum - e.load(logits, begin + column)));
+    if (isForDevice())
+      deviceLoops(e).barrier(e); // all have read the target's logit
     emitLossGradientRow(e, logits, logits, begin, vocabulary, column, logSum,
-                        targets.ifCounted(token, share));
+                        targets.ifCounted(token, share()));
   });
 }
 
@@ -186,6 +208,14 @@ void LossHeadEmitter::emitLoss(Num count) {
       e.fold(e.index(0), e.index(tokens), e.number(0.0),
              [&](Index row, ArrayRef<Num> sum) -> Row { return {sum[0] + e.load(losses, row)}; });
   e.store(e.result(0), e.index(0), sum[0] / count);
+}
+
+void LossHeadEmitter::emitLossOnDevice() {
+  deviceLoops(e).once(e, [&] {
+    Num sum =
+        deviceLoops(e).sumOfElements(e, tokens, [&](Index row) { return e.load(losses, row); });
+    e.store(e.result(0), e.index(0), sum / targets.count());
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,29 +245,37 @@ void LossHeadEmitter::addToSum(Index first, Rows part) {
 }
 
 void LossHeadEmitter::addToSplitSum(Index first, Rows part) {
-  Buffer inputs = e.workspace(parts.inputs, part.count * width, e.wideType());
-  widen(x, (first + part.begin) * width, width, part.count, width, inputs);
+  if (!isForDevice())
+    widen(x, (first + part.begin) * width, width, part.count, width, wideInputs(part).buffer);
   forPieces(vocabulary, parts.columns,
             [&](Rows columns) { addProductToSum(first, part, columns); });
 }
 
 /// The product of one granule and some columns of the logits, in f32, and from there to the sum.
-void LossHeadEmitter::addProductToSum(Index, Rows part, Rows columns) {
-  Type wide = e.wideType();
-  Buffer inputs = e.workspace(parts.inputs, part.count * width, wide);
-  Buffer gradient = e.workspace(parts.gradient, part.count * columns.count, wide);
-  Buffer product = e.workspace(parts.product, columns.count * width, wide);
-  widen(logits, part.begin * vocabulary + columns.begin, vocabulary, part.count, columns.count,
-        gradient);
-  Matrix a{inputs, width}, b{gradient, columns.count};
-  if (isOutIn)
+void LossHeadEmitter::addProductToSum(Index first, Rows part, Rows columns) {
+  Buffer product = e.workspace(parts.product, columns.count * width, e.wideType());
+  Matrix a, b;
+  if (isForDevice()) { // whose tensor cores multiply bf16
+    a = {x, width, false, (first + part.begin) * width};
+    b = {logits, vocabulary, false, part.begin * vocabulary + columns.begin};
+  } else {
+    a = wideInputs(part);
+    b = {e.workspace(parts.gradient, part.count * columns.count, e.wideType()), columns.count};
+    widen(logits, part.begin * vocabulary + columns.begin, vocabulary, part.count, columns.count,
+          b.buffer);
+  }
+  int64_t rows = width, pitch = columns.count;
+  if (isOutIn) {
     std::swap(a, b);
+    std::swap(rows, pitch);
+  }
   a.transposed = true;
-  int64_t rows = a.pitch, pitch = b.pitch;
   emitProduct(
       op, e,
       {.a = a, .b = b, .c = {product, pitch}, .rows = rows, .columns = pitch, .inner = part.count});
-  e.forEachParallel(rows, [&](Index row) {
+  RowShape shape{.width = pitch,
+                 .pitch = isOutIn ? width : std::gcd(std::gcd(pitch, vocabulary), parts.columns)};
+  e.forRows(rows, shape, [&](Index row) {
     Index place = isOutIn ? (columns.begin + row) * width : row * vocabulary + columns.begin;
     e.forLanes(pitch, [&](Index j, unsigned lanes) {
       Num sum = splitSum().load(place + j, lanes) + e.load(product, row * pitch + j, lanes);
@@ -248,7 +286,10 @@ void LossHeadEmitter::addProductToSum(Index, Rows part, Rows columns) {
 
 void LossHeadEmitter::widen(Buffer from, Index begin, int64_t pitch, int64_t rows, int64_t columns,
                             Buffer to) {
-  e.forEachParallel(rows, [&](Index row) {
+  RowShape shape{.width = columns, .pitch = std::gcd(std::gcd(columns, pitch), parts.columns)};
+  if (columns == pitch)
+    shape.pitch = columns;
+  e.forRows(rows, shape, [&](Index row) {
     e.forLanes(columns, [&](Index j, unsigned lanes) {
       e.store(to, row * columns + j, e.load(from, begin + row * pitch + j, lanes));
     });

@@ -1,8 +1,11 @@
 //===- LossKernels.cpp - The loss and its gradient, row by row -------------===//
 
+#include "DeviceLoops.h"
 #include "KernelModels.h"
 #include "LossRows.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -17,6 +20,9 @@ Num LossTargets::ifCounted(Index row, Num x) {
 }
 
 Num LossTargets::count() {
+  if (e.options().target == KernelTarget::Gpu)
+    return deviceLoops(e).sumOfElements(e, targets.size,
+                                        [&](Index row) { return ifCounted(row, e.number(1.0)); });
   return e.fold(e.index(0), e.index(targets.size), e.number(0.0),
                 [&](Index row, ArrayRef<Num> sum) -> Row {
                   return {sum[0] + ifCounted(row, e.number(1.0))};
@@ -36,8 +42,27 @@ Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t widt
   return largest + log(powers);
 }
 
+/// By threads, each of which makes its elements: none may read or write another's, not even the
+/// target's.
+static void emitSharedGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits, Index begin,
+                                  int64_t width, Index column, Num logSum, Num factor) {
+  OpBuilder &b = e.builder();
+  Location loc = e.location();
+  Value target = arith::IndexCastOp::create(b, loc, b.getI64Type(), column.value);
+  e.forLanes(width, [&](Index j, unsigned lanes) {
+    Value numbers = e.elementNumbers(j, lanes), wanted = target;
+    if (lanes > 1)
+      wanted = vector::BroadcastOp::create(b, loc, numbers.getType(), target);
+    Value isTarget = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, numbers, wanted);
+    Num p = exp(e.load(logits, begin + j, lanes) - logSum);
+    e.store(dlogits, begin + j, (p - select(isTarget, p.like(1.0), p.like(0.0))) * factor);
+  });
+}
+
 void llmmem::emitLossGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits, Index begin,
                                  int64_t width, Index column, Num logSum, Num factor) {
+  if (e.options().target == KernelTarget::Gpu)
+    return emitSharedGradientRow(e, logits, dlogits, begin, width, column, logSum, factor);
   Index hit = begin + column;
   // Read before the row is overwritten.
   Num atTarget = (exp(e.load(logits, hit) - logSum) - 1.0) * factor;
@@ -69,6 +94,21 @@ struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
                      });
     e.store(e.result(0), e.index(0), sum[0] / targets.count());
   }
+
+  static void emitOnDevice(CrossEntropyOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getLogits());
+    Buffer logits = e.operand(0), lse = e.result(1);
+    LossTargets targets(e, e.operand(1), width, op.getIgnoreIndex());
+    e.forRows(lse.size, {.width = width, .isAlone = true},
+              [&](Index row) { e.store(lse, row, logSumExp(e, logits, row * width, width)); });
+    deviceLoops(e).once(e, [&] {
+      Num sum = deviceLoops(e).sumOfElements(e, lse.size, [&](Index row) {
+        Num hit = e.load(logits, row * width + targets.column(row));
+        return targets.ifCounted(row, e.load(lse, row) - hit);
+      });
+      e.store(e.result(0), e.index(0), sum / targets.count());
+    });
+  }
 };
 
 struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropyGradOp> {
@@ -78,6 +118,18 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
     LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex());
     Num share = e.load(dloss, e.index(0)) / targets.count();
     e.forEachParallel(lse.size, [&](Index row) {
+      emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
+                          e.load(lse, row), targets.ifCounted(row, share));
+    });
+  }
+
+  /// Each block counts the targets for itself: they are few beside a row, and in the cache.
+  static void emitOnDevice(CrossEntropyGradOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getLogits());
+    Buffer logits = e.operand(0), lse = e.operand(1), dloss = e.operand(3);
+    LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex());
+    e.forRows(lse.size, {.width = width, .isAlone = true, .meets = true}, [&](Index row) {
+      Num share = e.load(dloss, e.index(0)) / targets.count();
       emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
                           e.load(lse, row), targets.ifCounted(row, share));
     });

@@ -32,12 +32,6 @@ class ProductEmission {
 public:
   ProductEmission(KernelEmitter &e, const Product &p) : e(e), p(p), sizes(p) {}
 
-  void emit() {
-    deviceLoops(e).launch(e, sizes.blocks, TileSizes::kThreads,
-                          [&](Index block, Index thread) { emitTile(block, thread); });
-  }
-
-private:
   void emitTile(Index block, Index thread) {
     Index warp = thread / kWarp;
     MmaLane lane = MmaLane::of(thread % kWarp);
@@ -61,6 +55,7 @@ private:
     storeSums(sums, row + warpRow, column + warpColumn, lane);
   }
 
+private:
   TileSource sourceOfA(Index term, Index row, Index inner) {
     return {p.a.buffer,
             beginOf(p.a) + term * p.stepA,
@@ -157,6 +152,11 @@ private:
 
 } // namespace
 
-void llmmem::emitMmaProduct(KernelEmitter &e, const Product &product) {
-  ProductEmission(e, product).emit();
+void llmmem::emitMmaProducts(KernelEmitter &e, int64_t count, const Product &first,
+                             function_ref<Product(Index)> make) {
+  int64_t blocks = TileSizes(first).blocks;
+  deviceLoops(e).launch(e, count * blocks, TileSizes::kThreads, [&](Index block, Index thread) {
+    Product product = make(block / blocks);
+    ProductEmission(e, product).emitTile(block % blocks, thread);
+  });
 }

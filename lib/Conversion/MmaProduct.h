@@ -16,8 +16,10 @@ namespace llmmem {
 /// Whether both factors are bf16.
 bool isMmaProduct(const Product &product);
 
-/// Writes the launch into the device kernel of `e`.
-void emitMmaProduct(KernelEmitter &e, const Product &product);
+/// Writes the launch of make(0), ..., make(count - 1), one of which is `first`, into the device
+/// kernel of `e`.
+void emitMmaProducts(KernelEmitter &e, int64_t count, const Product &first,
+                     llvm::function_ref<Product(Index number)> make);
 
 } // namespace llmmem
 

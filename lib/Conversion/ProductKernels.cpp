@@ -47,15 +47,29 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Product &p) {
   func::CallOp::create(builder, op->getLoc(), function, arguments);
 }
 
+/// By tensor cores where the factors are bf16.
+void emitOnDevice(KernelEmitter &e, int64_t count, const Product &first,
+                  function_ref<Product(Index)> make) {
+  isMmaProduct(first) ? emitMmaProducts(e, count, first, make)
+                      : emitDeviceProducts(e, count, first, make);
+}
+
 } // namespace
 
 void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
-  if (e.options().target == KernelTarget::Gpu && isMmaProduct(p))
-    emitMmaProduct(e, p);
+  if (e.options().target == KernelTarget::Gpu)
+    emitOnDevice(e, 1, p, [&](Index) { return p; });
   else if (e.options().libraryProducts && p.c.buffer.element.isF32())
     emitLibraryCall(op, e, p);
   else
     emitGeneratedProduct(op, e, p);
+}
+
+void llmmem::emitProducts(Operation *op, KernelEmitter &e, int64_t count,
+                          function_ref<Product(Index)> make) {
+  if (e.options().target == KernelTarget::Gpu)
+    return emitOnDevice(e, count, make(e.index(0)), make);
+  e.forEachParallel(count, [&](Index number) { emitProduct(op, e, make(number)); });
 }
 
 namespace {
@@ -124,12 +138,12 @@ struct HeadLayout {
     return {x, seq, false, (b * heads + h) * (seq * seq)};
   }
 
-  /// Calls `body` with the batch, the key/value head, and the query head.
-  void forHeads(KernelEmitter &e, int64_t batch,
-                function_ref<void(Index b, Index g, Index h)> body) const {
-    e.forEachParallel(batch * heads, [&](Index turn) {
+  /// Writes a product for each query head, made of the batch, the key/value head and itself.
+  void emitForHeads(Operation *op, KernelEmitter &e, int64_t batch,
+                    function_ref<Product(Index b, Index g, Index h)> make) const {
+    emitProducts(op, e, batch * heads, [&](Index turn) {
       Index h = turn % heads;
-      body(turn / heads, h / group(), h);
+      return make(turn / heads, h / group(), h);
     });
   }
 };
@@ -139,34 +153,34 @@ int64_t batchOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).
 struct AttentionScoresKernel : KernelModel<AttentionScoresKernel, AttentionScoresOp> {
   static void emit(AttentionScoresOp op, KernelEmitter &e) {
     HeadLayout layout(op, op.getQ());
-    layout.forHeads(e, batchOf(op.getQ()), [&](Index b, Index g, Index h) {
+    auto make = [&](Index b, Index g, Index h) -> Product {
       Matrix keys = layout.narrow(e.operand(1), b, g);
       keys.transposed = true;
-      emitProduct(op, e,
-                  {.a = layout.wide(e.operand(0), b, h),
-                   .b = keys,
-                   .c = layout.scores(e.result(0), b, h),
-                   .rows = layout.seq,
-                   .columns = layout.seq,
-                   .inner = layout.size,
-                   .scale = op.getScale().convertToDouble()});
-    });
+      return {.a = layout.wide(e.operand(0), b, h),
+              .b = keys,
+              .c = layout.scores(e.result(0), b, h),
+              .rows = layout.seq,
+              .columns = layout.seq,
+              .inner = layout.size,
+              .scale = op.getScale().convertToDouble()};
+    };
+    layout.emitForHeads(op, e, batchOf(op.getQ()), make);
   }
 };
 
 struct AttentionValuesKernel : KernelModel<AttentionValuesKernel, AttentionValuesOp> {
   static void emit(AttentionValuesOp op, KernelEmitter &e) {
     HeadLayout layout(op, op.getOut());
-    layout.forHeads(e, batchOf(op.getOut()), [&](Index b, Index g, Index h) {
-      emitProduct(op, e,
-                  {.a = layout.scores(e.operand(0), b, h),
-                   .b = layout.narrow(e.operand(1), b, g),
-                   .c = layout.wide(e.result(0), b, h),
-                   .rows = layout.seq,
-                   .columns = layout.size,
-                   .inner = layout.seq,
-                   .scale = op.getScale().convertToDouble()});
-    });
+    auto make = [&](Index b, Index g, Index h) -> Product {
+      return {.a = layout.scores(e.operand(0), b, h),
+              .b = layout.narrow(e.operand(1), b, g),
+              .c = layout.wide(e.result(0), b, h),
+              .rows = layout.seq,
+              .columns = layout.size,
+              .inner = layout.seq,
+              .scale = op.getScale().convertToDouble()};
+    };
+    layout.emitForHeads(op, e, batchOf(op.getOut()), make);
   }
 };
 
@@ -174,22 +188,21 @@ struct AttentionValuesTransposedKernel
     : KernelModel<AttentionValuesTransposedKernel, AttentionValuesTransposedOp> {
   static void emit(AttentionValuesTransposedOp op, KernelEmitter &e) {
     HeadLayout layout(op, op.getX());
-    e.forEachParallel(batchOf(op.getX()) * layout.kvHeads, [&](Index turn) {
+    emitProducts(op, e, batchOf(op.getX()) * layout.kvHeads, [&](Index turn) -> Product {
       Index b = turn / layout.kvHeads, g = turn % layout.kvHeads, first = g * layout.group();
       Matrix transposed = layout.scores(e.operand(0), b, first);
       transposed.transposed = true;
       // The heads of a group are terms of one sum, rounded once.
-      emitProduct(op, e,
-                  {.a = transposed,
-                   .b = layout.wide(e.operand(1), b, first),
-                   .c = layout.narrow(e.result(0), b, g),
-                   .rows = layout.seq,
-                   .columns = layout.size,
-                   .inner = layout.seq,
-                   .scale = op.getScale().convertToDouble(),
-                   .terms = layout.group(),
-                   .stepA = layout.seq * layout.seq,
-                   .stepB = layout.size});
+      return {.a = transposed,
+              .b = layout.wide(e.operand(1), b, first),
+              .c = layout.narrow(e.result(0), b, g),
+              .rows = layout.seq,
+              .columns = layout.size,
+              .inner = layout.seq,
+              .scale = op.getScale().convertToDouble(),
+              .terms = layout.group(),
+              .stepA = layout.seq * layout.seq,
+              .stepB = layout.size};
     });
   }
 };

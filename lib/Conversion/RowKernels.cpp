@@ -105,91 +105,6 @@ struct RmsNormGradKernel : KernelModel<RmsNormGradKernel, RmsNormGradOp> {
 };
 
 //===----------------------------------------------------------------------===//
-// Sums over rows: each column from the sum so far, in the order of the rows
-//===----------------------------------------------------------------------===//
-
-/// A sum and the part of it that rounding has lost so far.
-Row addExactly(ArrayRef<Num> sum, Num x) {
-  Num next = sum[0] + x, back = next - sum[0];
-  Num lost = (sum[0] - (next - back)) + (x - back);
-  return {next, sum[1] + lost};
-}
-
-using ColumnTerm = function_ref<Num(Index row, Index j, unsigned lanes)>;
-
-/// The sums of `vectors` neighbouring vectors of `lanes` columns from `begin` on.
-void emitSumsFrom(KernelEmitter &e, Buffer into, int64_t rows, Index begin, int64_t vectors,
-                  unsigned lanes, ColumnTerm term) {
-  Row initial;
-  for (int64_t k = 0; k < vectors; ++k) {
-    Num zero = e.splat(0.0, lanes);
-    initial.append({into ? e.load(into, begin + k * lanes, lanes) : zero, zero});
-  }
-  Row sums = e.fold(e.index(0), e.index(rows), initial, [&](Index row, ArrayRef<Num> carried) {
-    Row next;
-    for (int64_t k = 0; k < vectors; ++k)
-      next.append(addExactly(carried.slice(2 * k, 2), term(row, begin + k * lanes, lanes)));
-    return next;
-  });
-  for (int64_t k = 0; k < vectors; ++k)
-    e.store(e.result(0), begin + k * lanes, sums[2 * k] + sums[2 * k + 1]);
-}
-
-/// result[j] = into[j] + sum of term(row, j) over the rows, for `width` columns. There may be
-/// thousands of rows, and terms that all but cancel (the gradient of a key's bias), so each
-/// addition keeps its error (Knuth's TwoSum). A turn takes a few cache lines of every row.
-void emitColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term) {
-  constexpr int64_t vectors = 4;
-  int64_t lanes = e.lanes(), block = vectors * lanes;
-  int64_t whole = width - width % block, vectorised = width - width % lanes;
-  e.forEachParallel(width / block, [&](Index number) {
-    emitSumsFrom(e, into, rows, number * block, vectors, lanes, term);
-  });
-  e.forSteps(e.index(whole), e.index(vectorised), lanes,
-             [&](Index j) { emitSumsFrom(e, into, rows, j, 1, lanes, term); });
-  e.forEach(e.index(vectorised), e.index(width),
-            [&](Index j) { emitSumsFrom(e, into, rows, j, 1, 1, term); });
-}
-
-struct SumRowsKernel : KernelModel<SumRowsKernel, SumRowsOp> {
-  static void emit(SumRowsOp op, KernelEmitter &e) {
-    int64_t width = widthOf(op.getDy());
-    Buffer dy = e.operand(0);
-    emitColumnSums(
-        e, e.operand(op.getIntoMutable()), dy.size / width, width,
-        [&](Index row, Index j, unsigned lanes) { return e.load(dy, row * width + j, lanes); });
-  }
-};
-
-struct NormWeightGradKernel : KernelModel<NormWeightGradKernel, NormWeightGradOp> {
-  static void emit(NormWeightGradOp op, KernelEmitter &e) {
-    int64_t width = widthOf(op.getX());
-    Buffer x = e.operand(0), dy = e.operand(1), rstd = e.operand(2),
-           mean = e.operand(op.getMeanMutable());
-    emitColumnSums(e, e.operand(op.getIntoMutable()), rstd.size, width,
-                   [&](Index row, Index j, unsigned lanes) {
-                     Num v = e.load(x, row * width + j, lanes);
-                     Num centred = mean ? v - e.load(mean, row) : v;
-                     return e.load(dy, row * width + j, lanes) * (centred * e.load(rstd, row));
-                   });
-  }
-};
-
-struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
-  static void emit(PositionsGradOp op, KernelEmitter &e) {
-    ArrayRef<int64_t> shape = op.getDy().getType().getShape();
-    int64_t used = shape[shape.size() - 2] * shape.back();
-    Buffer dy = e.operand(0), into = e.operand(op.getIntoMutable()), table = e.result(0);
-    emitColumnSums(e, into, dy.size / used, used, [&](Index b, Index j, unsigned lanes) {
-      return e.load(dy, b * used + j, lanes);
-    });
-    e.forLanesParallel(table.size - used, [&](Index j, unsigned lanes) {
-      e.store(table, j + used, into ? e.load(into, j + used, lanes) : e.splat(0.0, lanes));
-    });
-  }
-};
-
-//===----------------------------------------------------------------------===//
 // Softmax
 //===----------------------------------------------------------------------===//
 
@@ -232,6 +147,5 @@ struct SoftmaxGradKernel : KernelModel<SoftmaxGradKernel, SoftmaxGradOp> {
 
 void llmmem::attachRowKernels(MLIRContext *context) {
   attachKernels<LayerNormKernel, RmsNormKernel, LayerNormGradKernel, RmsNormGradKernel,
-                SumRowsKernel, NormWeightGradKernel, PositionsGradKernel, SoftmaxKernel,
-                SoftmaxGradKernel>(context);
+                SoftmaxKernel, SoftmaxGradKernel>(context);
 }

@@ -1,5 +1,6 @@
 //===- UpdateKernels.cpp - Kernels of the optimizer ------------------------===//
 
+#include "DeviceLoops.h"
 #include "KernelModels.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,31 +11,42 @@ using namespace llmmem::llm;
 
 namespace {
 
+/// Piece by piece, so that the rounding error does not grow with the whole length. The parts depend
+/// on the length alone; their sums wait in the workspace.
 struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
+  static constexpr int64_t piece = GlobalNormOp::kPiece;
+
   static void emit(GlobalNormOp op, KernelEmitter &e) {
     Num total = e.number(0.0);
-    for (unsigned number = 0; number < op->getNumOperands(); ++number)
-      total = total + sumOfSquares(e, e.operand(number));
+    forOperands(op, e,
+                [&](Buffer x, int64_t, Buffer sums) { total = total + sumOfSquares(e, x, sums); });
     e.store(e.result(0), e.index(0), sqrt(total));
   }
 
-  /// Piece by piece, so that the rounding error does not grow with the whole length. A turn sums a
-  /// run of pieces, and the number of turns depends on the length alone.
-  static Num sumOfSquares(KernelEmitter &e, Buffer x) {
-    constexpr int64_t piece = 4096, mostTurns = 256;
+  /// Calls `body` with each operand, the place of its first sum, and its sums.
+  static void forOperands(GlobalNormOp op, KernelEmitter &e,
+                          function_ref<void(Buffer x, int64_t first, Buffer sums)> body) {
+    int64_t first = 0, width = e.wideType().getWidth() / 8;
+    for (unsigned number = 0; number < op->getNumOperands(); ++number) {
+      Buffer x = e.operand(number);
+      int64_t parts = GlobalNormOp::getNumParts(x.size);
+      body(x, first, e.workspace(first * width, parts, e.wideType()));
+      first += parts;
+    }
+  }
+
+  static Num sumOfSquares(KernelEmitter &e, Buffer x, Buffer sums) {
     auto sumFrom = [&](Index begin, int64_t count) {
       return e.sum(count, [&](Index i, unsigned lanes) {
         Num v = e.load(x, begin + i, lanes);
         return v * v;
       });
     };
-    int64_t pieces = x.size / piece,
-            run = llvm::divideCeil(std::max<int64_t>(pieces, 1), mostTurns),
+    int64_t pieces = x.size / piece, run = GlobalNormOp::getPiecesOfPart(x.size),
             turns = llvm::divideCeil(pieces, run);
     Num rest = sumFrom(e.index(pieces * piece), x.size % piece);
     if (pieces == 0)
       return rest;
-    Buffer sums = e.scratch(turns);
     e.forEachParallel(turns, [&](Index turn) {
       Index begin = turn * run, end = minimum(begin + run, e.index(pieces));
       Num sum = e.fold(begin, end, e.number(0.0), [&](Index k, ArrayRef<Num> carried) -> Row {
@@ -44,6 +56,39 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
     });
     return e.sum(turns, [&](Index turn, unsigned lanes) { return e.load(sums, turn, lanes); }) +
            rest;
+  }
+
+  /// A block sums a part, and one block the sums.
+  static void emitOnDevice(GlobalNormOp op, KernelEmitter &e) {
+    int64_t count = op.getWorkspaceBytes() / (e.wideType().getWidth() / 8);
+    forOperands(op, e, [&](Buffer x, int64_t, Buffer sums) {
+      int64_t part = GlobalNormOp::getPiecesOfPart(x.size) * piece;
+      e.forRows(sums.size, {.width = part, .meets = true},
+                [&](Index number) { e.store(sums, number, sumOfPart(e, x, number * part, part)); });
+    });
+    Buffer all = e.workspace(0, count, e.wideType());
+    deviceLoops(e).once(e, [&] {
+      Num total = deviceLoops(e).sumOfElements(e, count, [&](Index i) { return e.load(all, i); });
+      e.store(e.result(0), e.index(0), sqrt(total));
+    });
+  }
+
+  /// Of the elements of `x` that the part from `begin` on has.
+  static Num sumOfPart(KernelEmitter &e, Buffer x, Index begin, int64_t part) {
+    DeviceLoops &device = deviceLoops(e);
+    auto lanes = static_cast<int64_t>(e.lanes());
+    auto addSquare = [&](Index i, unsigned width, Num sum) -> Row {
+      Num v = e.load(x, i, width);
+      return {sum + v * v};
+    };
+    Index end = minimum(begin + part, e.index(x.size)), whole = end / lanes * lanes;
+    Num sum = e.foldSteps(
+        begin + device.thread() * lanes, whole, device.teamSize() * lanes, e.splat(0.0, lanes),
+        [&](Index i, ArrayRef<Num> carried) { return addSquare(i, lanes, carried[0]); })[0];
+    sum =
+        e.foldSteps(whole + device.thread(), end, device.teamSize(), sumOfLanes(sum),
+                    [&](Index i, ArrayRef<Num> carried) { return addSquare(i, 1, carried[0]); })[0];
+    return device.acrossTeam(e, sum, [](Num a, Num b) { return a + b; });
   }
 };
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Dialect/LlmOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -121,6 +122,18 @@ int64_t GlobalNormOp::getFlops() {
   for (Value gradient : getGradients())
     flops += 2 * elements(gradient);
   return flops;
+}
+int64_t GlobalNormOp::getPiecesOfPart(int64_t elements) {
+  return llvm::divideCeil(std::max<int64_t>(elements / kPiece, 1), 256);
+}
+int64_t GlobalNormOp::getNumParts(int64_t elements) {
+  return llvm::divideCeil(elements, getPiecesOfPart(elements) * kPiece);
+}
+int64_t GlobalNormOp::getWorkspaceBytes() {
+  int64_t parts = 0;
+  for (Value gradient : getGradients())
+    parts += getNumParts(elements(gradient));
+  return parts * bytes(getNorm());
 }
 int64_t AdamWOp::getFlops() { return 14 * elements(getParam()); }
 int64_t SGDOp::getFlops() { return 3 * elements(getParam()); }

@@ -245,6 +245,9 @@ public:
   Num sum(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
   Num maximumOver(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
   void ifThen(mlir::Value condition, llvm::function_ref<void()> then);
+  /// The numbers of `then` where it is run, else `otherwise`.
+  Row chooseIf(mlir::Value condition, llvm::ArrayRef<Num> otherwise,
+               llvm::function_ref<Row()> then);
 
 private:
   mlir::Operation *op;

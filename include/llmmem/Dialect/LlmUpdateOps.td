@@ -9,10 +9,11 @@
 
 include "llmmem/Dialect/LlmOpBase.td"
 
-def Llm_GlobalNormOp : Llm_Op<"global_norm", [Cost]> {
+def Llm_GlobalNormOp : Llm_Op<"global_norm", [CostWithWorkspace]> {
   let summary = "The Euclidean norm of all gradients taken together.";
   let description = [{
-    norm = sqrt(sum of squares over all operands), in f32 (f64 beside f64), operand by operand.
+    norm = sqrt(sum of squares over all operands), in f32 (f64 beside f64), operand by operand. The workspace holds the
+    sums of parts, at most 256 an operand.
 
     ```mlir
     %norm = llm.global_norm %dw, %db : (tensor<768x3072xbf16>, tensor<3072xbf16>) -> tensor<f32>
@@ -21,6 +22,13 @@ def Llm_GlobalNormOp : Llm_Op<"global_norm", [Cost]> {
   let arguments = (ins Variadic<Llm_Tensor>:$gradients);
   let results = (outs Llm_Scalar:$norm);
   let assemblyFormat = "$gradients attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// Elements of the pieces that an operand is summed in.
+    static constexpr int64_t kPiece = 4096;
+    /// Pieces of a part, of which an operand of so many elements has at most 256.
+    static int64_t getPiecesOfPart(int64_t elements);
+    static int64_t getNumParts(int64_t elements);
+  }];
 }
 
 def Llm_AdamWOp : Llm_Op<"adamw", [Cost, BuffersInPlace, AttrSizedOperandSegments,

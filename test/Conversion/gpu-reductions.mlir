@@ -1,0 +1,36 @@
+// Where all of a tensor meets: the norm of gradients in two stages over the planned workspace, the gradient of a table by
+// the first position of each id, angles once for all heads.
+//
+// RUN: llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining --canonicalize --cse %s | FileCheck %s
+
+func.func @step(%g: tensor<4100x256xbf16>, %h: tensor<100xbf16>, %ids: tensor<2x32xi32>, %dy: tensor<2x32x64xbf16>)
+    -> (tensor<f32>, tensor<500x64xbf16>, tensor<2x32x64xbf16>) attributes {llm.arena = 81920 : i64} {
+  %n = llm.global_norm %g, %h {llm.offsets = array<i64: 0>, llm.workspace = array<i64: 256, 1032>}
+    : (tensor<4100x256xbf16>, tensor<100xbf16>) -> tensor<f32>
+  %t = llm.embedding_grad %ids, %dy {llm.offsets = array<i64: 1536>} : (tensor<2x32xi32>, tensor<2x32x64xbf16>) -> tensor<500x64xbf16>
+  %r = llm.rope %dy {heads = 4 : i64, theta = 10000.0 : f64, llm.offsets = array<i64: 65792>} : tensor<2x32x64xbf16>
+  return %n, %t, %r : tensor<f32>, tensor<500x64xbf16>, tensor<2x32x64xbf16>
+}
+
+// 256 pieces and what is left are 257 parts, 100 elements another.
+// CHECK: gpu.func @kernel_0_global_norm_kernel(
+// CHECK-SAME: known_grid_size = array<i32: 257, 1, 1>
+// CHECK: gpu.func @kernel_0_global_norm_kernel_0(
+// CHECK-SAME: known_grid_size = array<i32: 1, 1, 1>
+// CHECK: gpu.func @kernel_0_global_norm_kernel_1(
+// CHECK-SAME: known_grid_size = array<i32: 1, 1, 1>
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c258 step %c256
+// CHECK: math.sqrt
+
+// CHECK: gpu.func @kernel_1_embedding_grad_kernel(
+// CHECK: gpu.func @kernel_1_embedding_grad_kernel_0(
+// CHECK-SAME: known_grid_size = array<i32: 64, 1, 1>
+
+// CHECK: gpu.func @kernel_2_rope_kernel(
+// CHECK-SAME: workgroup(%[[COSINES:.*]] : memref<8xf32, {{.*}}>, %[[SINES:.*]] : memref<8xf32, {{.*}}>)
+// CHECK-SAME: known_grid_size = array<i32: 32, 1, 1>
+// CHECK: memref.get_global @table_0
+// CHECK: math.sin
+// CHECK: gpu.barrier
+// CHECK: vector.load %{{.*}} : memref<4096xbf16>, vector<8xbf16>
+// CHECK: memref.global "private" constant @table_0
