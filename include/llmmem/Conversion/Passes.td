@@ -132,4 +132,19 @@ def EmulateGpuKernels : Pass<"emulate-gpu-kernels", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
 }
 
+def ReportKernelTraffic : Pass<"report-kernel-traffic", "::mlir::ModuleOp"> {
+  let summary = "Prints the bytes that each GPU kernel moves, against the least possible";
+  let description = [{
+    *Requires*: outlined kernels (docs/Design/Gpu.md). Changes nothing.
+
+    Counted statically: the accesses of a kernel's buffers, with the loops and the threads around them, for some blocks
+    that stand for all. What threads of a warp read at one address at one time counts once, and what every block reads
+    alike counts once a launch, as it stays in the cache (`asked`). What a block reads again counts once where all that
+    it touches fits a cache (`moved`). The least is every buffer that is touched, once.
+  }];
+  let options = [
+    Option<"json", "json", "std::string", "\"\"", "Write the same as JSON to this file">,
+  ];
+}
+
 #endif // LLMMEM_CONVERSION_PASSES
