@@ -99,13 +99,16 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     return applyPartialConversion(getOperation(), target, std::move(patterns));
   }
 
-  /// Left to guess how many blocks should share a multiprocessor, the assembler spills registers to
-  /// fit in one more.
+  /// Left to guess how many blocks should share a multiprocessor, the assembler spills registers of
+  /// kernels that multiply to fit in one more. The others it fits without.
   void allowAllRegisters() {
     auto one = IntegerAttr::get(IntegerType::get(&getContext(), 32), 1);
-    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>())
-      if (kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>()) {
+      auto product = [](NVVM::MmaOp) { return WalkResult::interrupt(); };
+      if (kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) &&
+          kernel.walk(product).wasInterrupted())
         kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), one);
+    }
   }
 };
 
@@ -132,6 +135,14 @@ void llmmem::buildGpuKernelsToNVVMPipeline(OpPassManager &manager, StringRef chi
   translation.chip = chip.str();
   manager.addPass(createTranslateKernelsToPTX(translation));
   manager.addPass(createConvertLaunchesToRuntime());
+}
+
+void llmmem::buildStepToCudaPipeline(OpPassManager &manager, ConvertStepToKernelsOptions options,
+                                     StringRef chip) {
+  options.target = KernelTarget::Gpu;
+  manager.addPass(createConvertStepToKernels(options));
+  manager.addPass(createGpuKernelOutliningPass());
+  buildGpuKernelsToNVVMPipeline(manager, chip);
 }
 
 void llmmem::registerGpuKernelsToNVVMPipeline() {

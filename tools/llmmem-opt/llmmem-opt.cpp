@@ -61,11 +61,21 @@ static cl::opt<std::string>
                 cl::desc("Write what the planner sees as a llmmem-problem"));
 static cl::opt<std::string> emitPlan("emit-plan", cl::cat(category), cl::value_desc("file"),
                                      cl::desc("Write what the planner decides as a llmmem-plan"));
+enum class Target { None, Cuda };
+static cl::opt<Target>
+    target("target", cl::cat(category), cl::init(Target::None),
+           cl::values(clEnumValN(Target::Cuda, "cuda",
+                                 "kernels as PTX, and the host code that launches them")),
+           cl::desc("Lower the planned @step, after planning it where a plan is asked for"));
+static cl::opt<std::string> chip("chip", cl::cat(category), cl::init("sm_90a"),
+                                 cl::value_desc("architecture"),
+                                 cl::desc("What --target=cuda compiles for (default sm_90a)"));
 static cl::extrahelp examples(R"(
 EXAMPLES
   llmmem-import examples/configs/gpt2.json --batch 8 --seq 1024 -o model.mlir
   llmmem-opt --checkpoint-budget=6GB model.mlir -o step.mlir    plan under six billion bytes
   llmmem-opt --checkpoint-policy=sqrt --memory-report model.mlir -o step.mlir
+  llmmem-opt --target=cuda --chip=sm_80 step.mlir               a planned step as PTX and host code
   llmmem-opt --differentiate model.mlir                         one stage alone, as in mlir-opt
 
 EXIT CODES
@@ -192,11 +202,15 @@ int main(int argc, char **argv) {
     if (!options)
       return fail(options.takeError());
     pipeline = *options;
-    config.setPassPipelineSetupFn([options = *options, outcome](mlir::PassManager &passes) {
-      buildCheckpointPipeline(passes, options, outcome);
+  }
+  if (wantsPlan() || target == Target::Cuda)
+    config.setPassPipelineSetupFn([&pipeline, outcome](mlir::PassManager &passes) {
+      if (wantsPlan())
+        buildCheckpointPipeline(passes, pipeline, outcome);
+      if (target == Target::Cuda)
+        buildStepToCudaPipeline(passes, {}, chip);
       return mlir::success();
     });
-  }
 
   Expected<std::unique_ptr<MemoryBuffer>> input = planning::readTextFile(inputFile);
   if (!input)

@@ -45,7 +45,11 @@ void buildGpuKernelsToNVVMPipeline(mlir::OpPassManager &manager, llvm::StringRef
 /// The same for kernels of a GPU (docs/Design/Gpu.md) that the emulator runs.
 void buildEmulatedKernelsToLLVMPipeline(mlir::OpPassManager &manager);
 
-/// Makes that pipeline a flag: --convert-gpu-kernels-to-nvvm="chip=sm_90a".
+/// From a planned step to PTX and calls.
+void buildStepToCudaPipeline(mlir::OpPassManager &manager, ConvertStepToKernelsOptions options,
+                             llvm::StringRef chip);
+
+/// Makes the pipeline of kernels a flag: --convert-gpu-kernels-to-nvvm="chip=sm_90a".
 void registerGpuKernelsToNVVMPipeline();
 
 /// Functions of f64 as arithmetic: sine, cosine, powers with a whole exponent.
