@@ -174,17 +174,21 @@ LogicalResult CompiledStep::emulate(StepMemory &memory) const {
   return failure();
 }
 
+llvm::Error CompiledStep::prepare(StepMemory &memory) const {
+  if (!device || memory.captured)
+    return llvm::Error::success();
+  memory.captured = true;
+  return device->capture([&](llmmem_cuda *run) {
+    memory.addresses[0] = run;
+    code.entry(memory.packed.data());
+  });
+}
+
 llvm::Error CompiledStep::replay(StepMemory &memory) const {
   if (llvm::Error error = memory.onDevice->beginStep())
     return error;
-  auto launchAll = [&](llmmem_cuda *run) {
-    memory.addresses[0] = run;
-    code.entry(memory.packed.data());
-  };
-  if (!memory.captured)
-    if (llvm::Error error = device->capture(launchAll))
-      return error;
-  memory.captured = true;
+  if (llvm::Error error = prepare(memory))
+    return error;
   if (llvm::Error error = device->replay())
     return error;
   memory.onDevice->endStep();

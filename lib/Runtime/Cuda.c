@@ -302,7 +302,8 @@ void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t byte
 int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context) {
   if (run->failed)
     return 1;
-  if (check(run, run->driver.capture_begin(run->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+  /* Relaxed, as the driver may load a kernel at its first launch. */
+  if (check(run, run->driver.capture_begin(run->stream, CU_STREAM_CAPTURE_MODE_RELAXED),
             "capturing the step"))
     return 1;
   step(context);

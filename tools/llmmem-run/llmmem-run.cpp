@@ -93,6 +93,8 @@ static cl::opt<Device> device("device", cl::cat(category), cl::init(Device::Cpu)
                                          clEnumValN(Device::Emulate, "emulate",
                                                     "the CPU in the place of a GPU, each access "
                                                     "of its kernels checked")));
+static cl::opt<bool> dryRun("dry-run", cl::cat(category),
+                            cl::desc("Compile the step and reserve its memory, and run nothing"));
 static cl::opt<std::string>
     cudaDriver("cuda-driver", cl::cat(category), cl::value_desc("library"),
                cl::init("libcuda.so.1"),
@@ -194,6 +196,21 @@ static mlir::func::FuncOp findStep(mlir::ModuleOp module) {
   return hasSingleElement(functions) ? *functions.begin() : nullptr;
 }
 
+/// Whether the step can be compiled and fits here.
+static Error runNothing(const CompiledStep &step) {
+  Expected<StepMemory> memory = StepMemory::allocate(step);
+  if (!memory)
+    return memory.takeError();
+  if (Error error = step.prepare(*memory))
+    return error;
+  int64_t resident = memory->residentBytes();
+  outs() << "resident " << resident << " bytes, arena " << step.arenaBytes() << ", together "
+         << resident + step.arenaBytes() << "\n"
+         << "compiled " << step.numFunctions() << (step.cuda() ? " kernels" : " functions")
+         << " in " << format("%.1f", step.compileSeconds()) << " s; nothing was run\n";
+  return Error::success();
+}
+
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
                        const RunOptions &options) {
   // A plan may have been edited, or made by other hands: offsets that overlap would run and be
@@ -217,6 +234,10 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))
     return 1;
+  if (dryRun) {
+    Error error = runNothing(**compiled);
+    return error ? failWith(std::move(error)) : 0;
+  }
   Expected<StepRoles> roles = StepRoles::find(function);
   if (!roles)
     return fail(toString(roles.takeError()));

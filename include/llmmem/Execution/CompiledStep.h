@@ -86,6 +86,8 @@ public:
   /// Runs the step once. Everything it touches is in `memory`; nothing is allocated. Fails after a
   /// located diagnostic, and then `memory` holds a part of a step.
   mlir::LogicalResult run(StepMemory &memory) const;
+  /// What the first run does beforehand: on a GPU the step is captured, and nothing runs.
+  llvm::Error prepare(StepMemory &memory) const;
 
 private:
   explicit CompiledStep(mlir::Location location) : location(location) {}

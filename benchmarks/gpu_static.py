@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Lowers planned steps for a GPU, without one, and prints what can be known: benchmarks/gpu_static.py --build build
+
+For GPT-2 124M and Llama-3-8B (32 layers): distinct kernels and launches; seconds for PTX and, where the CUDA toolkit is
+installed, for assembling it; registers, spills and 128-bit accesses; bytes moved against the least possible; and the host
+code executed against a driver that only writes down what it is asked, each address compared with the plan. Nothing here
+was measured on a GPU. Exits with 1 where a promise is broken.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from promises import check, finish
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(ROOT, "test"))
+import ptx
+
+STUDIED = [("GPT-2 124M, batch 8, sequence 1024", "gpt2", 8, 1024, ["--dropout=0"], "6GB"),
+           ("Llama-3-8B, batch 1, sequence 8192", "llama-3-8b", 1, 8192, [], "150GB")]
+CHIPS = ["sm_80", "sm_90a"]
+MOST_SECONDS, MOST_ROW_REGISTERS, MOST_TRAFFIC = 60, 64, 1.05
+ROWS = re.compile(r"_(layer_norm|rms_norm|layer_norm_grad|rms_norm_grad|softmax|cross_entropy|rope)$")
+ELEMENTS = re.compile(r"_(add|mul|gelu|gelu_grad|silu|silu_grad|kernel|adamw|sgd|add_positions|embedding|split|concat|cast)$")
+
+
+def timed(command, **arguments):
+    start = time.monotonic()
+    result = subprocess.run(command, check=True, text=True, capture_output=True, **arguments)
+    return time.monotonic() - start, result
+
+
+def host_name(kernel):
+    """The host function that launches a kernel: kernel_3_linear_kernel_0 is launched by kernel_3_linear."""
+    return re.sub(r"_kernel(_\d+)?$", "", kernel)
+
+
+def study_ptx(ptxas, name, text, chip):
+    rows, seconds = [], 0
+    for _, module_chip, code in ptx.modules(text):
+        check(not re.search(r"__nv_|\.extern \.func", code), f"{name}, {chip}: a function is nowhere")
+        if ptxas:
+            start = time.monotonic()
+            rows += list(ptx.kernels(ptxas, module_chip, code))
+            seconds += time.monotonic() - start
+    for row in rows:
+        del row["body"]
+        check(not row["spills"] and not row["local"] and not row["depot"], f"{name}, {chip}: {row['kernel']} spills")
+        host = host_name(row["kernel"])
+        if ROWS.search(host):
+            check(row["registers"] <= MOST_ROW_REGISTERS, f"{name}, {chip}: {row['kernel']}: {row['registers']} registers")
+        if ROWS.search(host) or ELEMENTS.search(host):
+            check(row["vector"] > 0, f"{name}, {chip}: {row['kernel']} moves nothing by 128 bits")
+    return rows, seconds
+
+
+def study(tools, ptxas, directory, name, config, batch, seq, flags, budget):
+    model, step, log, traffic = (os.path.join(directory, file) for file in ("model.mlir", "step.mlir", "log", "traffic.json"))
+    opt = os.path.join(tools, "bin", "llmmem-opt")
+    timed([os.path.join(tools, "bin", "llmmem-import"), os.path.join(ROOT, "examples", "configs", config + ".json"),
+           f"--batch={batch}", f"--seq={seq}", "--dtype=bf16", "--optimizer=adamw", *flags, "-o", model])
+    timed([opt, f"--checkpoint-budget={budget}", model, "-o", step])
+    figures = {"name": name, "chips": {}}
+    for chip in CHIPS:
+        seconds, result = timed([opt, "--target=cuda", f"--chip={chip}", step])
+        rows, assembling = study_ptx(ptxas, name, result.stdout, chip)
+        figures["chips"][chip] = {"ptx_seconds": seconds, "assembling_seconds": assembling if ptxas else None, "kernels": rows}
+        check(seconds + assembling < MOST_SECONDS, f"{name}, {chip}: {seconds + assembling:.0f} s to assemble")
+    _, result = timed([opt, "--convert-step-to-kernels=target=gpu", "--gpu-kernel-outlining",
+                       f"--report-kernel-traffic=json={traffic}", step, "-o", "/dev/null"])
+    with open(traffic) as file:
+        figures["traffic"] = json.load(file)["kernels"]
+    for row in figures["traffic"]:
+        if ROWS.search(row["kernel"]) or ELEMENTS.search(row["kernel"]):
+            check(row["ratio"] <= MOST_TRAFFIC, f"{name}: {row['kernel']} moves {row['ratio']:.3f} of the least")
+    fake = os.path.join(tools, "lib", "libllmmem-fake-cuda.so")
+    seconds, result = timed([os.path.join(tools, "bin", "llmmem-run"), step, "--device=cuda", f"--cuda-driver={fake}",
+                             "--dry-run"], env={**os.environ, "LLMMEM_FAKE_CUDA_LOG": log})
+    figures["host_seconds"], figures["memory"] = seconds, result.stdout.split("\n")[0]
+    _, result = timed([sys.executable, os.path.join(ROOT, "test", "Cuda", "Inputs", "planned-addresses.py"), step, log])
+    figures["addresses"] = result.stdout.strip()
+    return figures
+
+
+def print_study(figures):
+    print(f"## {figures['name']}\n")
+    print(f"{figures['memory']}; host code compiled and captured in {figures['host_seconds']:.1f} s: {figures['addresses']}\n")
+    print("| chip | kernels | PTX s | assembling s | most registers | spills |\n|---|---:|---:|---:|---:|---:|")
+    for chip, row in figures["chips"].items():
+        kernels = row["kernels"]
+        if not kernels:
+            print(f"| {chip} | - | {row['ptx_seconds']:.1f} | no ptxas | - | - |")
+            continue
+        print(f"| {chip} | {len(kernels)} | {row['ptx_seconds']:.1f} | {row['assembling_seconds']:.1f} | "
+              f"{max(kernel['registers'] for kernel in kernels)} | {sum(kernel['spills'] for kernel in kernels)} |")
+    print("\n| kernel | calls | launches | registers | shared | accesses | of 128 bits | bytes moved | least | ratio |\n"
+          "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    last = figures["chips"][CHIPS[-1]]["kernels"]
+    for row in figures["traffic"]:
+        parts = [kernel for kernel in last if host_name(kernel["kernel"]) == row["kernel"]]
+        static = [str(max((kernel[key] for kernel in parts), default="-")) for key in ("registers", "shared")]
+        static += [str(sum(kernel[key] for kernel in parts)) if parts else "-" for key in ("accesses", "vector")]
+        estimate = " *" if row["estimate"] else ""
+        print(f"| {row['kernel']} | {row['calls']} | {row['launches']} | {' | '.join(static)} | {row['moved']} | "
+              f"{row['least']} | {row['ratio']:.3f}{estimate} |")
+    print("\n`*`: data decides how often something runs; loops of unknown length count as one turn.\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build", help="the build folder (default: build)")
+    parser.add_argument("--ptxas", help="the assembler (default: that on the PATH, or of /usr/local/cuda)")
+    parser.add_argument("--json", metavar="FILE", help="write every figure for programs")
+    arguments = parser.parse_args()
+    ptxas = arguments.ptxas or shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+    if not ptxas:
+        print("no ptxas was found: kernels are not assembled\n")
+    everything = []
+    for name, config, batch, seq, flags, budget in STUDIED:
+        with tempfile.TemporaryDirectory() as directory:
+            everything.append(study(os.path.abspath(arguments.build), ptxas, directory, name, config, batch, seq, flags, budget))
+        print_study(everything[-1])
+    return finish(arguments.json, everything)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""planned-addresses.py step.mlir log: checks that each launch in a fake driver's log has the addresses that the plan says.
+
+Shares nothing with the lowering: offsets are read from the text of the planned step. A0 is the block of arguments and
+results, one after another at multiples of 256; A1 is the arena. A launch may touch what its op reads, writes or works
+in, and nothing else; what the op writes it must touch.
+"""
+
+import re
+import sys
+
+SIZES = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8, "i32": 4, "i64": 8, "i1": 1, "i8": 1}
+LAUNCH = re.compile(r"node launch kernel_(\d+)_(\w+?)_kernel(?:_\d+)? grid .*\((.*)\)$")
+VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
+
+
+def tensor_bytes(text):
+    *extents, element = text.split("x")
+    size = SIZES[element]
+    for extent in extents:
+        size *= int(extent)
+    return size
+
+
+def numbers(text, name):
+    match = re.search(re.escape(name) + r" = array<i64(?:: ([-\d, ]*))?>", text)
+    return [int(number) for number in match.group(1).split(",")] if match and match.group(1) else []
+
+
+def operations(lines):
+    """(results, name, operands, text) of each op of the step; an op with a region ends where its brace does."""
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        index += 1
+        match = re.match(r"    (%.*?) = \"?(llm\.\w+)\"?(.*)", line)
+        if not match:
+            continue
+        names, op, rest = match.groups()
+        text = rest
+        if rest.endswith("{"):
+            while not lines[index].startswith("    }"):
+                index += 1
+            text += lines[index]
+            operands = re.findall(r"= (%[\w$.-]+(?:#\d+)?)", rest.split(") :")[0])
+        else:
+            operands = VALUE.findall(rest.split(" {")[0])
+        results = []
+        for name in names.split(", "):
+            base, _, count = name.partition(":")
+            results += [f"{base}#{k}" for k in range(int(count))] if count else [base]
+        yield results, op, operands, text
+
+
+class Plan:
+    def __init__(self, path):
+        lines = open(path).read().split("\n")
+        start = next(k for k, line in enumerate(lines) if "func.func @step(" in line)
+        end = next(k for k in range(start, len(lines)) if lines[k].startswith("    return "))
+        self.places, self.sizes, self.donations, offset = {}, {}, {}, 0
+        header = re.split(r"\) -> \(", lines[start])
+        for name, tensor, notes in re.findall(r"(%arg\d+): tensor<([^>]*)>(?: \{(.*?)\})?(?=, %arg|$)", header[0]):
+            self.places[name], self.sizes[name] = ("A0", offset), tensor_bytes(tensor)
+            donated = re.search(r"llm\.donated = (\d+)", notes or "")
+            if donated:
+                self.donations[int(donated.group(1))] = name
+            offset += (tensor_bytes(tensor) + 255) // 256 * 256
+        self.returned = VALUE.findall(lines[end].split(" :")[0])
+        types = re.findall(r"tensor<([^>]*)>", lines[end].split(" : ")[1])
+        self.targets = {}
+        for number, tensor in enumerate(types):
+            if number not in self.donations:
+                self.targets[number] = ("A0", offset)
+                offset += (tensor_bytes(tensor) + 255) // 256 * 256
+        self.ops = list(operations(lines[start:end]))
+        for results, op, operands, text in self.ops:
+            self.place(results, operands, text)
+
+    def place(self, results, operands, text):
+        sizes = numbers(text, "llm.bytes")
+        if not sizes:
+            types = re.findall(r"tensor<([^>]*)>", text.rsplit(" : ", 1)[-1].rsplit("->", 1)[-1])
+            sizes = [tensor_bytes(tensor) for tensor in types]
+        for k, (result, offset) in enumerate(zip(results, numbers(text, "llm.offsets"), strict=True)):
+            self.sizes[result] = sizes[k]
+            self.places[result] = ("A1", offset) if offset >= 0 else self.in_argument(result, operands, text)
+
+    def in_argument(self, result, operands, text):
+        """Bytes of an argument: the one that the result is donated to, or accumulates into, or looks at."""
+        if result in self.returned and self.returned.index(result) in self.donations:
+            return self.places[self.donations[self.returned.index(result)]]
+        into = re.search(r"into\((%[\w$.-]+(?:#\d+)?)\)", text)
+        return self.places[into.group(1) if into else operands[0]]
+
+
+def launches_of(path):
+    for line in open(path):
+        match = LAUNCH.match(line)
+        if match:
+            number, op, arguments = match.groups()
+            places = [(block, int(offset)) for block, offset in re.findall(r"(A[01])\+(\d+)", arguments)]
+            yield int(number), op, places, line.strip()
+
+
+def calls_first(launches, at):
+    """The launches of the call that begins here: its first kernel begins the next call of the same function."""
+    number, _, _, line = launches[at]
+    end = at + 1
+    while end < len(launches) and launches[end][0] == number and launches[end][3].split()[2] != line.split()[2]:
+        end += 1
+    return launches[at:end]
+
+
+def check_op(plan, op, group):
+    results, name, operands, text = op
+    allowed = {plan.places[value] for value in operands + results}
+    workspace = numbers(text, "llm.workspace")
+    ranges = [(*plan.places[value], plan.sizes[value]) for value in operands + results]
+    ranges += [("A1", *workspace)] if workspace else []
+    touched = set()
+    for _, _, places, line in group:
+        for place in places:
+            # One launch gets whole buffers; of several some get parts.
+            parts = ranges if len(group) > 1 else ranges[len(operands + results):]
+            inside = any(place[0] == block and 0 <= place[1] - begin < size for block, begin, size in parts)
+            if place not in allowed and not inside:
+                sys.exit(f"{name} {text[:200]}\nmay not touch {place}: {line}\nplanned: {sorted(allowed)} {workspace}")
+        touched.update(places)
+    for result in results:
+        if plan.places[result] not in touched:
+            sys.exit(f"{name} does not write {result} at {plan.places[result]}: {group}")
+
+
+def main():
+    plan = Plan(sys.argv[1])
+    launches = list(launches_of(sys.argv[2]))
+    names = {}
+    for number, _, _, line in launches:
+        names.setdefault(number, set()).add(line.split()[2])
+    at, views = 0, 0
+    for op in plan.ops:
+        results, name, operands, text = op
+        if at == len(launches) or launches[at][1] != name.removeprefix("llm."):
+            views += 1
+            if any(plan.places[result] != plan.places[operands[0]] for result in results):
+                sys.exit(f"{name} is no view, and has no launch: {text[:300]}")
+            continue
+        group = calls_first(launches, at)
+        check_op(plan, op, group)
+        at += len(group)
+    copies = [(plan.places[plan.returned[number]], target) for number, target in sorted(plan.targets.items())]
+    for number, argument in plan.donations.items():
+        if plan.places[plan.returned[number]] != plan.places[argument]:
+            copies.append((plan.places[plan.returned[number]], plan.places[argument]))
+    made = [(places[0], places[1]) for _, _, places, _ in launches[at:]]
+    if made != copies:
+        sys.exit(f"the step ends with copies {made}, planned {copies}")
+    print(f"{len(launches)} launches of {sum(map(len, names.values()))} kernels for {len(plan.ops) - views} ops at the planned addresses; "
+          f"{views} views")
+
+
+if __name__ == "__main__":
+    main()
