@@ -92,6 +92,8 @@ std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Nu
     planSequentially(module->lookupSymbol<func::FuncOp>("step"));
   CompiledStep::Options compile;
   compile.poison = options.poison;
+  bool always = std::getenv("LLMMEM_TEST_EMULATE") && !options.poison && options.threads.empty();
+  compile.emulate = options.emulate || always;
   FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(*module, compile);
   if (failed(step)) {
     ADD_FAILURE() << "does not compile: " << text;
