@@ -1,6 +1,7 @@
 //===- DeviceStep.cpp - What a step for a GPU says beside its calls --------===//
 
 #include "DeviceStep.h"
+#include "llmmem/Interfaces/AccumulatingOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -8,6 +9,13 @@
 
 using namespace mlir;
 using namespace llmmem;
+
+/// The sum so far that `value` goes on from in its bytes, some of which may stay as they are.
+Value ValueNumbers::continued(Value value) const {
+  auto sum = value.getDefiningOp<AccumulatingOpInterface>();
+  Value before = sum ? sum.getInto() : Value();
+  return before && places.placeOf(before) == places.placeOf(value) ? before : Value();
+}
 
 int64_t ValueNumbers::of(Value value) {
   Place place = places.placeOf(value);
@@ -19,6 +27,8 @@ int64_t ValueNumbers::of(Value value) {
       break;
     value = result.getOwner()->getOperand(*viewed);
   }
+  if (Value before = continued(value))
+    return of(before);
   auto [known, isNew] = numbers.try_emplace(value, next);
   next += isNew;
   return known->second;

@@ -9,7 +9,8 @@ namespace llmmem {
 
 /// Numbers the values of a step whose bytes calls touch, so that a read of bytes that another value
 /// has taken can be found whatever the plan says. The arguments of the step are 0, 1, ...; a view
-/// has the number of what it looks at, and what lies in an argument has the argument's.
+/// has the number of what it looks at, what lies in an argument has the argument's, and a sum that
+/// goes on where it lies keeps its number: rows of a table that no token touches are not written.
 class ValueNumbers {
 public:
   ValueNumbers(mlir::func::FuncOp step, const StepPlaces &places)
@@ -20,6 +21,8 @@ public:
   int64_t fresh() { return next++; }
 
 private:
+  mlir::Value continued(mlir::Value value) const;
+
   const StepPlaces &places;
   llvm::DenseMap<mlir::Value, int64_t> numbers;
   int64_t next;

@@ -181,7 +181,10 @@ void LossHeadEmitter::emitLogits(Index first, Rows part) {
 }
 
 void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> share) {
-  RowShape shape{.width = vocabulary, .isAlone = true, .meets = true};
+  // Where a row's vectors begin decides which elements a thread sums: it must not depend on the
+  // chunk, which moves the row by whole granules.
+  bool isAlone = granule % static_cast<int64_t>(e.lanes()) == 0;
+  RowShape shape{.width = vocabulary, .isAlone = isAlone, .meets = true};
   e.forRows(rows.count, shape, [&](Index row) {
     Index token = rows.begin + row, begin = row * vocabulary, column = targets.column(token);
     Num logSum = logSumExp(e, logits, begin, vocabulary);

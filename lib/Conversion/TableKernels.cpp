@@ -147,9 +147,10 @@ struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
 /// in registers.
 class DeviceTableSums {
 public:
-  DeviceTableSums(KernelEmitter &e, int64_t width)
-      : e(e), device(deviceLoops(e)), ids(e.operand(0)), dy(e.operand(1)), table(e.result(0)),
-        width(width), rows(table.size / width), lanes(std::gcd<int64_t>(e.lanes(), width)) {}
+  DeviceTableSums(KernelEmitter &e, Buffer into, int64_t width)
+      : e(e), device(deviceLoops(e)), ids(e.operand(0)), dy(e.operand(1)), into(into),
+        table(e.result(0)), width(width), rows(table.size / width),
+        lanes(std::gcd<int64_t>(e.lanes(), width)) {}
 
   void emit() {
     e.forRows(ids.size, {.width = width, .meets = true}, [&](Index position) {
@@ -199,7 +200,7 @@ private:
     e.forSteps(e.index(0), e.index(vectors), kBlockThreads, [&](Index begin) {
       // A thread without columns goes along with those that have some.
       Index own = begin + device.thread(), vector = minimum(own, e.index(vectors - 1));
-      Num start = e.load(table, row * width + vector * lanes, lanes);
+      Num start = into ? e.load(into, row * width + vector * lanes, lanes) : e.splat(0.0, lanes);
       Row sum = e.fold(position / kBlockThreads, e.index(llvm::divideCeil(ids.size, kBlockThreads)),
                        start, [&](Index k, ArrayRef<Num> carried) {
                          return addStretch(position, row, k, vector, carried);
@@ -228,7 +229,7 @@ private:
 
   KernelEmitter &e;
   DeviceLoops &device;
-  Buffer ids, dy, table;
+  Buffer ids, dy, into, table;
   int64_t width, rows, lanes;
 };
 
@@ -238,7 +239,7 @@ void EmbeddingGradKernel::emitOnDevice(EmbeddingGradOp op, KernelEmitter &e) {
     auto begin = [&] { e.store(table, i, into ? e.load(into, i, lanes) : e.splat(0.0, lanes)); };
     into ? e.ifThen(e.lieApart(into, table), begin) : begin();
   });
-  DeviceTableSums(e, widthOf(op.getDy())).emit();
+  DeviceTableSums(e, into, widthOf(op.getDy())).emit();
 }
 
 //===----------------------------------------------------------------------===//

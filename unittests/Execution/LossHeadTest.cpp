@@ -95,7 +95,9 @@ TEST_P(LossHead, ChunksChangeNoBit) {
       // 3 + 3 + 3 + 1, 6 + 4, 9 + 1 tokens.
       for (int chunk : {3, 6, 9})
         EXPECT_EQ(runHead(head, head.grouped(3, chunk)), whole) << "chunk " << chunk;
-      if (GetParam() != "f32") { // a library may multiply matrices of other sizes otherwise
+      // A library may multiply matrices of other sizes otherwise, and a GPU's threads share a row
+      // of odd length by where it begins.
+      if (GetParam() != "f32" && !std::getenv("LLMMEM_TEST_EMULATE")) {
         EXPECT_EQ(whole[0], apart[0]);
         EXPECT_EQ(whole[1], apart[1]);
       }
