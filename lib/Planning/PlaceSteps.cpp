@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PackShapes.h"
+#include "PackLight.h"
 #include "llmmem/Planning/InPlace.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -34,9 +34,22 @@ public:
     const Packing packing = packShapes(shapes, options);
     fillOffsets(packing);
     fillNumbers();
+    tryLightLast(packing);
   }
 
 private:
+  /// Where padding is all that the arena holds beyond the peak, it may go on top.
+  void tryLightLast(const Packing &packing) {
+    const int64_t before = plan.arena;
+    if (before <= std::max(plan.peak - problem.residentBytes(), options.capacity.value_or(0)))
+      return;
+    if (const std::optional<Packing> other = packLightLast(shapes, isLight, options)) {
+      fillOffsets(*other);
+      if (plan.arena >= before)
+        fillOffsets(packing);
+    }
+  }
+
   void makeInstances() {
     std::vector<bool> written(problem.values.size(), false);
     for (const Op &op : problem.ops)
@@ -124,11 +137,16 @@ private:
       for (int32_t i = static_cast<int32_t>(head); i >= 0; i = instances[i].taker)
         shapeOf[i] = static_cast<int32_t>(shapes.shapes.size());
       shapes.add(chain);
+      isLight.push_back(
+          llvm::all_of(chain,
+                       [&](const Piece &piece) { return piece.size == options.alignment; }) &&
+          problem.values[instances[head].value].bytes < options.alignment);
     }
     firstWorkspace = static_cast<int32_t>(shapes.shapes.size());
     for (int32_t step = 0; step < stepCount; ++step)
       if (const int64_t bytes = problem.ops[plan.steps[step]].workspace) {
         shapes.add(Piece{step, step + 1, rounded(bytes)});
+        isLight.push_back(bytes < options.alignment);
         hold(shapes.pieces.back(), bytes);
       }
   }
@@ -182,6 +200,7 @@ private:
   std::vector<int32_t> readInstances; // -1: resident
   Shapes shapes;
   std::vector<int32_t> shapeOf; // by instance; -1: no bytes
+  std::vector<bool> isLight;    // by shape: smaller than the alignment
   int32_t firstWorkspace = 0;
   std::vector<int64_t> live; // changes of the live bytes, sizes as given
 };

@@ -93,8 +93,7 @@ static void adopt(const Plan &placed, Plan &plan) {
 /// A packing ends as soon as the budget is met. What the plan found may hold less than that, and
 /// its arena need not be larger than what it holds.
 static void tightenArena(const Graph &graph, Plan &plan, const PlanOptions &options) {
-  int64_t live = profile(graph, plan.steps).peak - graph.residentBytes();
-  if (plan.arena <= live)
+  if (plan.arena <= plan.peak - graph.residentBytes())
     return;
   Plan other = plan;
   PackOptions pack = packOptions(graph.problem(), options);
