@@ -15,7 +15,9 @@ public:
 
 private:
   void raise(int64_t extra, std::string name, Plan &plan) const;
-  int64_t pairBound(OpIndex cut, OpIndex other, int64_t budget, int64_t price) const;
+  int64_t pairBound(OpIndex cut, OpIndex other, int64_t budget,
+                    llvm::ArrayRef<int64_t> prices) const;
+  int64_t pairBound(OpIndex cut, OpIndex other, int64_t budget) const;
 
   const Graph &graph;
   OpIndex mainCut;
@@ -56,12 +58,28 @@ void CostCertifier::raise(int64_t extra, std::string name, Plan &plan) const {
   plan.bound = std::move(name);
 }
 
-/// `cut` runs first before `other`, or after it: the smaller of what the two orders prove.
-int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t budget, int64_t price) const {
-  int64_t before = CutRelaxation(graph, cut, other).boundAtPrice(budget, price);
-  return before == 0
-             ? 0
-             : std::min(before, CutRelaxation(graph, other, cut).boundAtPrice(budget, price));
+/// `cut` runs first before `other`, or after it: the smaller of what the two orders prove, each at
+/// the best of `prices`.
+int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t budget,
+                                 llvm::ArrayRef<int64_t> prices) const {
+  auto provedBy = [&](OpIndex first, OpIndex later) {
+    CutRelaxation relaxation(graph, first, later);
+    int64_t best = 0;
+    for (int64_t price : prices)
+      best = std::max(best, relaxation.boundAtPrice(budget, price));
+    return best;
+  };
+  int64_t before = provedBy(cut, other);
+  return before == 0 ? 0 : std::min(before, provedBy(other, cut));
+}
+
+/// The same, each order at its own best price.
+int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, int64_t budget) const {
+  std::optional<int64_t> before = CutRelaxation(graph, cut, other).costLowerBound(budget);
+  std::optional<int64_t> after = CutRelaxation(graph, other, cut).costLowerBound(budget);
+  if (!before && !after)
+    return 0; // neither order fits: the peak's bounds say so
+  return std::min(before.value_or(INT64_MAX), after.value_or(INT64_MAX));
 }
 
 void CostCertifier::run(int64_t budget, Plan &plan) {
@@ -110,7 +128,10 @@ void CostCertifier::run(int64_t budget, Plan &plan) {
   }
   // Full moments that prove nothing alone, for want of descendants (weight gradients): in either
   // order with an op that the rest of the step descends from.
-  constexpr size_t mostLeaves = 3, mostPartners = 4;
+  constexpr size_t mostLeaves = 3;
+  constexpr int32_t smallSize = 2000; // of which more pairs can be tried, and at their best prices
+  const bool isSmall = graph.numOps() <= smallSize;
+  const size_t mostPartners = isSmall ? 32 : 4, mostRefined = isSmall ? 4 : 1;
   size_t leaves = 0;
   for (size_t index = 0; index < cuts && leaves < mostLeaves; ++index) {
     OpIndex leaf = fullest[index];
@@ -118,11 +139,17 @@ void CostCertifier::run(int64_t budget, Plan &plan) {
     if (-alone->first > -ranked[0].first / 2)
       continue;
     ++leaves;
+    std::vector<std::pair<int64_t, OpIndex>> partners;
     for (size_t partner = 0; partner < std::min(mostPartners, ranked.size()); ++partner) {
       OpIndex other = ranked[partner].second;
-      raise(pairBound(leaf, other, budget, price),
-            "two cuts in time at ops " + name(leaf) + " and " + name(other), plan);
+      if (other != leaf)
+        partners.push_back({-pairBound(leaf, other, budget, prices), other});
     }
+    llvm::sort(partners);
+    partners.resize(std::min(partners.size(), mostRefined));
+    for (auto [proved, other] : partners)
+      raise(std::max(-proved, pairBound(leaf, other, budget)),
+            "two cuts in time at ops " + name(leaf) + " and " + name(other), plan);
   }
 }
 
