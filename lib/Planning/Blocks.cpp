@@ -312,6 +312,7 @@ void ChainFinder::partsFromNarrowPoints() {
     int64_t limit = sorted[sorted.size() / 4];
     if (starts.size() < fewParts) {
       starts.resize(1);
+      chain.isGuess = true;
       for (int32_t index = 1; index < chain.cut; ++index)
         if (bytes[index] <= limit)
           starts.push_back(index);

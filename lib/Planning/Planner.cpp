@@ -108,6 +108,12 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Frontier &
   const Problem &problem = graph.problem();
   if (!problem.budget) {
     place(problem, plan, search.ordered().steps, options);
+    if (search.annealedOrder().peak < search.ordered().peak) {
+      Plan other = plan;
+      place(problem, other, search.annealedOrder().steps, options);
+      if (other.arena < plan.arena)
+        plan = std::move(other);
+    }
     return true;
   }
   std::shared_ptr<const Plan> placed = frontier.at(*problem.budget);

@@ -24,6 +24,7 @@ struct Chain {
   int32_t numParts = 0;
   std::vector<int32_t> partOf;    // per op; -1 after the cut
   std::vector<bool> isBlock;      // per part: a repeated block, not what stands around them
+  bool isGuess = false;           // no label, repeat or single value says where parts end
   std::vector<int32_t> stretchOf; // per position in `order`, never decreasing
 
   int32_t numStretches() const { return numParts + 2; }

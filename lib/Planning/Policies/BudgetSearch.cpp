@@ -1,16 +1,20 @@
 //===- BudgetSearch.cpp - Schedules worth trying under a capacity ----------------===//
 
 #include "BudgetSearch.h"
+#include "../Solvers/Annealing.h"
 #include "../Solvers/Editor.h"
 #include "../Solvers/Eviction.h"
 #include "../Solvers/ExactSearch.h"
 #include "../Solvers/OrderSearch.h"
+#include "../Solvers/SeriesParallel.h"
 #include "llmmem/Planning/ByteSize.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
 
+/// Steps looked at in the time of one change of a schedule (Annealing.h).
+static constexpr int64_t workOfChange = 4;
 /// Choices per part. More than the relaxation has at different prices is no use; each costs one
 /// minimum cut.
 static constexpr size_t mostChoices = 28;
@@ -168,17 +172,48 @@ bool BudgetSearch::isCloseToBound(int64_t capacity, const Candidates &found, int
   return best - bound <= graph.baseCost() / closeEnough;
 }
 
+/// Exact where the graph is small or series-parallel, else searched.
+std::vector<OpIndex> BudgetSearch::findOrder() const {
+  ExactAnswer exact = leastPeakExactly(graph, {.repeats = false, .work = work / 4});
+  if (exact.kind == ExactAnswer::Kind::Found)
+    return std::move(exact.steps);
+  if (std::optional<std::vector<OpIndex>> order = leastPeakSeriesParallel(graph))
+    return *std::move(order);
+  return improveOrder(graph, givenOrder(graph), work / 4);
+}
+
 const Candidate &BudgetSearch::ordered() {
   if (!orderedCandidate) {
     announce("an order that holds less");
-    ExactAnswer exact = leastPeakExactly(graph, {.repeats = false, .work = work / 4});
-    orderedCandidate = measured(exact.kind == ExactAnswer::Kind::Found
-                                    ? std::move(exact.steps)
-                                    : improveOrder(graph, givenOrder(graph), work / 4));
+    orderedCandidate = measured(findOrder());
     if (orderedCandidate->peak >= givenCandidate.peak)
       orderedCandidate = givenCandidate;
   }
   return *orderedCandidate;
+}
+
+const Candidate &BudgetSearch::annealedOrder() {
+  if (!annealedCandidate) {
+    annealedCandidate = ordered();
+    if (isAnnealed()) {
+      std::vector<OpIndex> order = ordered().steps;
+      annealOrder(graph, order, graph.residentBytes(), work / workOfChange / 16);
+      annealedCandidate = measured(std::move(order));
+    }
+  }
+  return *annealedCandidate;
+}
+
+Candidate BudgetSearch::annealed(const Candidate &start, int64_t capacity, int64_t enough,
+                                 int attempt) {
+  announce("small changes under " + formatByteSize(capacity));
+  constexpr int64_t perOp = 2000, shares = 24;
+  int64_t changes = std::min(work / workOfChange / shares, perOp * graph.numOps());
+  if (attempt > 0)
+    changes /= 2;
+  Candidate candidate = start;
+  bool fits = annealSchedule(graph, candidate.steps, capacity, enough, changes, attempt);
+  return fits ? measured(std::move(candidate.steps)) : start;
 }
 
 /// For graphs that are no chains, and for chains small enough that a second opinion costs little.
@@ -189,6 +224,8 @@ void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
   std::vector<std::vector<OpIndex>> starts{givenCandidate.steps};
   if (ordered().peak < givenCandidate.peak)
     starts.push_back(ordered().steps);
+  if (annealedOrder().peak < ordered().peak)
+    starts.push_back(annealedOrder().steps);
   for (std::vector<OpIndex> &start : starts) {
     announce("eviction under " + formatByteSize(capacity));
     int64_t left = work / 8;

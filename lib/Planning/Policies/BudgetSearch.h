@@ -34,6 +34,11 @@ public:
   /// `deeply` offers what `leanest` found, too; `known` is the cost of a schedule that is known
   /// already: where that is close to the bound, little is tried.
   std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t known = INT64_MAX);
+  /// For graphs that are no chains: a schedule of at most `capacity` that is cheaper than `start`
+  /// if that fits, but no cheaper than `enough`; `start` itself where nothing was found.
+  Candidate annealed(const Candidate &start, int64_t capacity, int64_t enough, int attempt);
+  /// Is that how the graph is searched, for want of a chain's structure?
+  bool isAnnealed() const { return chain.isGuess && graph.numOps() <= mostAnnealedOps; }
   /// Steps looked at for the last answer of `under`: a function of its arguments, as the answer is.
   int64_t workOfLast() const { return lastSpent; }
   int64_t workInAll() const { return work; }
@@ -41,6 +46,9 @@ public:
   const Candidate &given() const { return givenCandidate; }
   /// The least-peak order found with nothing recomputed.
   const Candidate &ordered();
+  /// The same made leaner by small changes, where the graph is searched that way. It holds less,
+  /// but as it is as full as can be at many steps, it may pack worse.
+  const Candidate &annealedOrder();
   /// Every part's input kept and nothing else: one level of recomputation takes no less.
   const Candidate &leanestFlat();
   /// Schedules on the way down to the least peak that can be found; leanest first.
@@ -61,6 +69,7 @@ private:
   Candidate measured(std::vector<OpIndex> steps) const;
   Candidate improved(std::vector<OpIndex> steps, int64_t capacity);
   void report(llvm::StringRef searched, int64_t capacity);
+  std::vector<OpIndex> findOrder() const;
   const ChainOptions &chainOptions();
   void addFlat(int64_t capacity, Candidates &found);
   void addNested(int64_t capacity, Candidates &found);
@@ -71,11 +80,12 @@ private:
   size_t tableFor(int64_t capacity);
   NestedProgram &table(size_t index);
 
+  static constexpr int32_t mostAnnealedOps = 1500;
   const Graph &graph;
   Chain chain;
   int64_t work;
   Candidate givenCandidate;
-  std::optional<Candidate> orderedCandidate, flatCandidate;
+  std::optional<Candidate> orderedCandidate, annealedCandidate, flatCandidate;
   std::unique_ptr<ChainOptions> options;
   std::unique_ptr<ChainProgram> program;
   std::unique_ptr<CutRelaxation> relaxation;

@@ -74,10 +74,13 @@ Frontier::Placed Frontier::given() {
 Frontier::Placed Frontier::free() {
   if (!freePlan) {
     freePlan = given();
-    if (search.ordered().peak < search.given().peak)
-      if (Placed plan = place(search.ordered(), graph.residentBytes(), 0);
-          need(plan) < need(given()))
-        freePlan = std::move(plan);
+    int64_t last = search.given().peak;
+    for (const Candidate *candidate : {&search.ordered(), &search.annealedOrder()})
+      if (candidate->peak < last) {
+        last = candidate->peak;
+        if (Placed plan = place(*candidate, graph.residentBytes(), 0); need(plan) < need(freePlan))
+          freePlan = std::move(plan);
+      }
   }
   return freePlan;
 }
@@ -112,6 +115,14 @@ const Frontier::Node *Frontier::end(size_t number) {
 /// than `below`, else that of `below`. What packing loses is taken from the capacity, and the
 /// search asked again.
 Frontier::Node Frontier::solve(int64_t index, const Node &below, const Node &above, bool deeply) {
+  Node node = solveBySearch(index, below, above, deeply);
+  if (search.isAnnealed() && !deeply)
+    improve(node, above);
+  return node;
+}
+
+Frontier::Node Frontier::solveBySearch(int64_t index, const Node &below, const Node &above,
+                                       bool deeply) {
   int64_t budget = budgetOf(index), target = capacityOf(budget);
   Node node{index, below.plan, std::max(below.work, above.work)};
   constexpr int mostRepairs = 3, mostPlaced = 3;
@@ -139,14 +150,53 @@ Frontier::Node Frontier::solve(int64_t index, const Node &below, const Node &abo
   return node;
 }
 
+/// Makes the plan of a node cheaper by small changes, but no cheaper than the upper end's. A
+/// schedule that is as full as it may be packs badly, so it is asked for less to be live until its
+/// arena fits.
+void Frontier::improve(Node &node, const Node &above) {
+  int64_t budget = budgetOf(node.index);
+  Candidate found = search.ordered();
+  if (node.plan) {
+    Profile usage = profile(graph, node.plan->steps);
+    found = {node.plan->steps, usage.cost, usage.peak};
+  }
+  // Parts of the arena, in thousands, to leave free: packing loses about a twentieth, seldom
+  // nothing.
+  constexpr int64_t room[] = {0, 45, 65, 90};
+  int64_t arena = budget - graph.residentBytes();
+  for (int attempt = 0; attempt < int(std::size(room)); ++attempt) {
+    int64_t capacity =
+        capacityOf(budget - (arena / 1000 * room[attempt] + arena % 1000 * room[attempt] / 1000));
+    found = search.annealed(found, capacity, above.plan->cost, attempt);
+    if (node.plan && found.cost >= node.plan->cost)
+      return;
+    if (found.peak > capacity)
+      continue;
+    Placed plan = place(found, budget, packWork / 4);
+    constexpr int64_t nearly = 32;
+    if (need(plan) > budget && need(plan) - budget <= arena / nearly)
+      plan = place(found, budget, packWork);
+    if (need(plan) <= budget) {
+      node.plan = std::move(plan);
+      return;
+    }
+  }
+}
+
 /// Ends where the work is spent or the costs are so close that a search costs more than it can
 /// gain. Both depend on the interval alone.
 Frontier::Placed Frontier::walk(int64_t index, Node below, Node above, bool deeply) {
   constexpr int32_t smallSize = 2000;
   int64_t tolerance = graph.numOps() <= smallSize ? 0 : graph.baseCost() >> 12;
   int64_t mostWork = search.workInAll() / 4;
+  // What a search by small changes gains between budgets that are this close is luck.
+  constexpr int64_t finest = 128;
+  auto isNarrow = [&] {
+    int64_t parts = search.isAnnealed() && !deeply ? finest : INT64_MAX;
+    return above.index - below.index <= std::max<int64_t>(1, below.index / parts);
+  };
   below.work = above.work = 0;
-  while (above.index - below.index > 1 && below.plan->cost - above.plan->cost > tolerance &&
+  while (!isNarrow() && below.plan->cost - above.plan->cost > tolerance &&
          std::max(below.work, above.work) <= mostWork) {
     int64_t middle = below.index + (above.index - below.index) / 2;
     Node node = solve(middle, below, above, deeply);

@@ -51,6 +51,8 @@ private:
   Placed flat();
   const Node *end(size_t number);
   Node solve(int64_t index, const Node &below, const Node &above, bool deeply);
+  Node solveBySearch(int64_t index, const Node &below, const Node &above, bool deeply);
+  void improve(Node &node, const Node &above);
   Placed findLeast();
   Placed walk(int64_t index, Node below, Node above, bool deeply);
 

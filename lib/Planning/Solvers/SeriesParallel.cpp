@@ -1,0 +1,225 @@
+//===- SeriesParallel.cpp - Least-peak orders of series-parallel programs ----------===//
+
+#include "SeriesParallel.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+namespace {
+using Ops = std::vector<OpIndex>;
+
+/// What a run of ops adds to memory at its fullest and leaves there at its end, over what was there
+/// before it.
+struct Segment {
+  int64_t hill = 0, rest = 0;
+  Ops ops = {};
+};
+
+class SeriesParallel {
+public:
+  explicit SeriesParallel(const Graph &graph) : graph(graph) {}
+  std::optional<Ops> run();
+
+private:
+  void findAncestors();
+  bool findLastReaders();
+  void weighOps();
+  bool order(Ops &part) const;
+  std::vector<Ops> inSeries(const Ops &part) const;
+  std::vector<Ops> sideBySide(const Ops &part) const;
+  void cut(llvm::ArrayRef<OpIndex> part, std::vector<Segment> &falling,
+           std::vector<Segment> &rising) const;
+  Ops merge(llvm::ArrayRef<Ops> branches) const;
+
+  const Graph &graph;
+  std::vector<llvm::BitVector> ancestors; // per op
+  std::vector<OpIndex> lastReader;        // per value, -1: it has none, or is kept
+  std::vector<Segment> weight;            // per op
+};
+} // namespace
+
+void SeriesParallel::findAncestors() {
+  ancestors.assign(graph.numOps(), llvm::BitVector(graph.numOps()));
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    for (ValueIndex value : graph.op(op).reads)
+      if (OpIndex writer = graph.writer(value); writer >= 0 && !ancestors[op].test(writer)) {
+        ancestors[op] |= ancestors[writer];
+        ancestors[op].set(writer);
+      }
+}
+
+/// The reader that all others come before; false where a value that counts has none such.
+bool SeriesParallel::findLastReaders() {
+  lastReader.assign(graph.numValues(), -1);
+  for (ValueIndex value = 0; value < graph.numValues(); ++value) {
+    llvm::ArrayRef<OpIndex> readers = graph.readers(value);
+    if (readers.empty() || graph.isKept(value) || graph.bytes(value) == 0)
+      continue;
+    OpIndex last = readers.back(); // in program order
+    for (OpIndex reader : readers.drop_back())
+      if (!ancestors[last].test(reader))
+        return false;
+    lastReader[value] = last;
+  }
+  return true;
+}
+
+void SeriesParallel::weighOps() {
+  weight.resize(graph.numOps());
+  for (OpIndex index = 0; index < graph.numOps(); ++index) {
+    const Op &op = graph.op(index);
+    Segment &here = weight[index];
+    here.hill = graph.workspace(index);
+    for (ValueIndex value : op.writes) {
+      here.hill += graph.bytes(value);
+      if (!graph.readers(value).empty() || graph.isKept(value))
+        here.rest += graph.bytes(value);
+    }
+    for (ValueIndex value : op.reads)
+      if (lastReader[value] == index)
+        here.rest -= graph.bytes(value);
+    if (!op.inPlace.empty())
+      here.hill -=
+          sharedBytes(graph, op, [&](ValueIndex value) { return lastReader[value] == index; });
+  }
+}
+
+/// The parts of `part`, which is in program order, that come one after another, each all of whose
+/// ops wait for all of the part before.
+std::vector<Ops> SeriesParallel::inSeries(const Ops &part) const {
+  // How many ops, from the first on, `part[index]` waits for without a gap; then the least over it
+  // and all behind it.
+  std::vector<size_t> waitsFor(part.size());
+  size_t least = part.size();
+  for (size_t index = part.size(); index-- > 0;) {
+    size_t count = 0;
+    while (count < index && ancestors[part[index]].test(part[count]))
+      ++count;
+    waitsFor[index] = least = std::min(least, count);
+  }
+  std::vector<Ops> parts(1);
+  for (size_t index = 0; index < part.size(); ++index) {
+    if (index > 0 && waitsFor[index] == index)
+      parts.emplace_back();
+    parts.back().push_back(part[index]);
+  }
+  return parts;
+}
+
+/// The parts of `part` that nothing connects, each in program order. No path between two ops of a
+/// part leaves it, so direct reads tell what is connected.
+std::vector<Ops> SeriesParallel::sideBySide(const Ops &part) const {
+  llvm::EquivalenceClasses<OpIndex> connected;
+  for (OpIndex op : part)
+    connected.insert(op);
+  for (OpIndex op : part)
+    for (ValueIndex value : graph.op(op).reads)
+      if (OpIndex writer = graph.writer(value); writer >= 0 && connected.contains(writer))
+        connected.unionSets(writer, op);
+  std::vector<Ops> parts;
+  std::vector<OpIndex> leaders;
+  for (OpIndex op : part) {
+    size_t at = llvm::find(leaders, connected.getLeaderValue(op)) - leaders.begin();
+    if (at == leaders.size()) {
+      leaders.push_back(connected.getLeaderValue(op));
+      parts.emplace_back();
+    }
+    parts[at].push_back(op);
+  }
+  return parts;
+}
+
+/// Cuts an ordered part where it holds least. From there backwards and forwards, a segment reaches
+/// over the highest hill left to the lowest valley behind it (Liu, "An application of generalized
+/// tree pebbling to sparse matrix factorization", SIAM J. Alg. Disc. Meth. 8, 1987).
+void SeriesParallel::cut(llvm::ArrayRef<OpIndex> part, std::vector<Segment> &falling,
+                         std::vector<Segment> &rising) const {
+  size_t count = part.size();
+  std::vector<int64_t> level(count + 1, 0), hill(count);
+  for (size_t index = 0; index < count; ++index) {
+    hill[index] = level[index] + weight[part[index]].hill;
+    level[index + 1] = level[index] + weight[part[index]].rest;
+  }
+  auto segment = [&](size_t from, size_t to) {
+    int64_t highest = *std::max_element(hill.begin() + from, hill.begin() + to);
+    return Segment{highest - level[from], level[to] - level[from],
+                   Ops(part.begin() + from, part.begin() + to)};
+  };
+  size_t lowest = std::min_element(level.begin(), level.end()) - level.begin();
+  std::vector<Segment> backwards;
+  for (size_t end = lowest; end > 0;) {
+    size_t top = std::max_element(hill.begin(), hill.begin() + end) - hill.begin();
+    size_t start = std::min_element(level.begin(), level.begin() + top + 1) - level.begin();
+    backwards.push_back(segment(start, end));
+    end = start;
+  }
+  std::move(backwards.rbegin(), backwards.rend(), std::back_inserter(falling));
+  for (size_t start = lowest; start < count;) {
+    size_t top = start, end = count;
+    for (size_t index = start; index < count; ++index)
+      top = hill[index] >= hill[top] ? index : top;
+    for (size_t index = count; index > top; --index)
+      end = level[index] < level[end] ? index : end;
+    rising.push_back(segment(start, end));
+    start = end;
+  }
+}
+
+Ops SeriesParallel::merge(llvm::ArrayRef<Ops> branches) const {
+  std::vector<Segment> falling, rising;
+  for (const Ops &branch : branches)
+    cut(branch, falling, rising);
+  // Within a branch the segments stand in this order already.
+  llvm::stable_sort(falling, [](const Segment &a, const Segment &b) { return a.hill < b.hill; });
+  llvm::stable_sort(
+      rising, [](const Segment &a, const Segment &b) { return a.hill - a.rest > b.hill - b.rest; });
+  Ops merged;
+  for (const std::vector<Segment> *side : {&falling, &rising})
+    for (const Segment &segment : *side)
+      llvm::append_range(merged, segment.ops);
+  return merged;
+}
+
+/// Brings `part` into its best order; false where it is neither in series nor side by side.
+bool SeriesParallel::order(Ops &part) const {
+  if (part.size() == 1)
+    return true;
+  std::vector<Ops> branches = sideBySide(part);
+  if (branches.size() > 1) {
+    for (Ops &branch : branches)
+      if (!order(branch))
+        return false;
+    part = merge(branches);
+    return true;
+  }
+  std::vector<Ops> parts = inSeries(part);
+  if (parts.size() == 1)
+    return false; // it holds the N that no series-parallel order does (Valdes, Tarjan, Lawler 1982)
+  part.clear();
+  for (Ops &next : parts) {
+    if (!order(next))
+      return false;
+    llvm::append_range(part, next);
+  }
+  return true;
+}
+
+std::optional<Ops> SeriesParallel::run() {
+  findAncestors();
+  if (!findLastReaders())
+    return std::nullopt;
+  weighOps();
+  Ops all = givenOrder(graph);
+  if (!all.empty() && !order(all))
+    return std::nullopt;
+  return all;
+}
+
+std::optional<std::vector<OpIndex>> llmmem::planning::leastPeakSeriesParallel(const Graph &graph) {
+  constexpr int32_t mostOps = 2000; // the ancestors are a square of bits
+  if (graph.numOps() > mostOps)
+    return std::nullopt;
+  return SeriesParallel(graph).run();
+}
