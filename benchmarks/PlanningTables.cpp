@@ -1,17 +1,19 @@
 //===- PlanningTables.cpp - How good and how fast the planner is -----------------===//
 //
-//   planning-tables [transformers|chains|pytorch|scale|layered|monotone|fragmentation]...
+//   planning-tables [transformers|chains|pytorch|scale|layered|monotone|fragmentation|minimalloc|
+//                    live-ranges|order]...
 //   all without an argument
 //
-// Prints one table each. `pytorch` reads pytorch/llama8.json.gz in the directory that LLMMEM_DATA
-// names, and is skipped, visibly, without it. Every plan is verified; a broken one ends the program
-// with exit code 1.
+// Prints one table each. `pytorch`, `minimalloc` and `live-ranges` read files in the directory that
+// LLMMEM_DATA names, and are skipped, visibly, without it. Every plan is verified; a broken one
+// ends the program with exit code 1.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../unittests/Planning/ChainProblem.h"
 #include "../unittests/Planning/RotorChain.h"
 #include "../unittests/Planning/TransformerProblem.h"
+#include "PackingTables.h"
 #include "llmmem/Planning/Planner.h"
 #include "llmmem/Planning/Schedule.h"
 #include "llmmem/Planning/Verify.h"
@@ -349,7 +351,10 @@ int main(int count, char **arguments) {
                           {"scale", printScale},
                           {"layered", printLayered},
                           {"monotone", printMonotone},
-                          {"fragmentation", printFragmentation}};
+                          {"fragmentation", printFragmentation},
+                          {"minimalloc", printMiniMalloc},
+                          {"live-ranges", printLiveRanges},
+                          {"order", printOrder}};
   llvm::StringSet<> wanted;
   for (int index = 1; index < count; ++index)
     wanted.insert(arguments[index]);
