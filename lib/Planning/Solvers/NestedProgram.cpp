@@ -204,8 +204,9 @@ void NestedProgram::findRows() {
     }
 }
 
-void NestedProgram::improve(Cell &cell, int32_t repeats, int32_t from, int32_t to,
-                            int32_t level) const {
+/// The best option of the first part of a stretch, the rest solved already.
+void NestedProgram::takeOption(Cell &cell, int32_t repeats, int32_t from, int32_t to,
+                               int32_t level) const {
   if (repeats && from == to) { // all is rebuilt just in time, whatever an option would hold
     if (lean[from].peak <= level && lean[from].cost < cell.cost)
       cell = {lean[from].cost, lean[from].choice};
@@ -220,21 +221,33 @@ void NestedProgram::improve(Cell &cell, int32_t repeats, int32_t from, int32_t t
     if (cost < cell.cost)
       cell = {cost, leaf.choice};
   }
+}
+
+/// Fills the row of a stretch, at all levels together: a split asks two other rows for them.
+void NestedProgram::fillRow(int32_t repeats, int32_t from, int32_t to) {
+  Cell *cells = &at(repeats, from, to, 0);
+  for (int32_t level = 0; level < levels; ++level)
+    takeOption(cells[level], repeats, from, to, level);
+  int32_t lowest = 0;
   for (int32_t split = from + 1; split <= to; ++split) {
     // Running forward to the split passes through the part before it: beside that part's own input
     // and what it makes, the gradient for the end of the stretch waits.
-    int32_t passed = split - 1;
-    if (repeats &&
-        forwardPeak[passed] + waiting[to] + (passed > from ? passingSize[passed] : 0) > level)
-      return;
-    int64_t cost = costOf(repeats, split, to, level - inputSize[split]);
-    if (cost >= cell.cost)
-      continue;
-    cost += costOf(1, from, split - 1, level);
+    int32_t passed = split - 1, held = inputSize[split];
     if (repeats)
-      cost += forwardCost[split] - forwardCost[from];
-    if (cost < cell.cost)
-      cell = {cost, from - split};
+      lowest = std::max(lowest, forwardPeak[passed] + waiting[to] +
+                                    (passed > from ? passingSize[passed] : 0));
+    if (lowest >= levels)
+      return;
+    const Cell *tail = &at(repeats, split, to, 0), *head = &at(1, from, passed, 0);
+    int64_t forward = repeats ? forwardCost[split] - forwardCost[from] : 0;
+    for (int32_t level = std::max(lowest, held); level < levels; ++level) {
+      int64_t cost = tail[level - held].cost;
+      if (cost >= cells[level].cost)
+        continue;
+      cost += head[level].cost + forward;
+      if (cost < cells[level].cost)
+        cells[level] = {cost, from - split};
+    }
   }
 }
 
@@ -248,8 +261,7 @@ void NestedProgram::tabulate() {
         if ((repeats == 0 && to + 1 != parts) || isDone[row(repeats, from, to)])
           continue;
         isDone[row(repeats, from, to)] = true;
-        for (int32_t level = 0; level < levels; ++level)
-          improve(at(repeats, from, to, level), repeats, from, to, level);
+        fillRow(repeats, from, to);
       }
 }
 

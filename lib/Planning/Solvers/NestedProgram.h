@@ -54,7 +54,8 @@ private:
   void findLeaves();
   void findRows();
   void tabulate();
-  void improve(Cell &cell, int32_t repeats, int32_t from, int32_t to, int32_t level) const;
+  void takeOption(Cell &cell, int32_t repeats, int32_t from, int32_t to, int32_t level) const;
+  void fillRow(int32_t repeats, int32_t from, int32_t to);
   /// Stretches of equal parts share one row per length: equal blocks are solved once.
   size_t row(int32_t repeats, int32_t from, int32_t to) const {
     if (repeats == 0)
