@@ -115,8 +115,9 @@ void printLiveRanges() {
   outs() << "Live ranges of training steps, 256-byte sizes\n" << packingHeader;
   for (const char *name : {"gemma1-2b", "gemma1-7b", "gemma2-9b"})
     printPacking(name, readBuffers(std::string("live-ranges/") + name),
-                 {.alignment = 256, .work = packWork(10)});
-  printPacking("synthetic", syntheticStep(100000), {.alignment = 256, .work = packWork(1)});
+                 {.alignment = 256, .capacity = std::nullopt, .work = packWork(10)});
+  printPacking("synthetic", syntheticStep(100000),
+               {.alignment = 256, .capacity = std::nullopt, .work = packWork(1)});
 }
 
 namespace {
