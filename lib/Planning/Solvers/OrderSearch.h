@@ -1,8 +1,9 @@
 //===- OrderSearch.h - Least-peak orders without repeats ------------------------===//
 //
 // The order of ops is free where recomputation costs: so before anything is recomputed, look for an
-// order that holds less. A beam search from the front: partial orders of equal length compete by
-// their peak so far, then by what they hold now.
+// order that holds less. First by demand, from the end of the longest path; then by a beam search
+// from the front: partial orders of equal length compete by their peak so far, then by what they
+// hold now.
 //
 // Example: big -> small and small' -> out: reducing each big result before the next one is made.
 //
