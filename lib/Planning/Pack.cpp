@@ -53,7 +53,10 @@ private:
   /// Noisy ranks around random weights.
   void restart(int64_t share) {
     Random random(0x9E3779B97F4A7C15ULL);
-    const auto price = static_cast<int64_t>(shapes.shapes.size());
+    // A skyline of very many shapes takes longer for each.
+    constexpr int64_t many = 4000;
+    const auto count = static_cast<int64_t>(shapes.shapes.size());
+    const int64_t price = count * std::max<int64_t>(1, count / many);
     for (; share > 0 && best.arena > target; share -= price, work -= price) {
       const Weights weights = {random.unit() * 1.5 - 0.25, random.unit() * 1.5 - 0.25};
       tryWeights(weights, &random, random.unit() * 2);
