@@ -73,8 +73,8 @@ static double printPacking(const std::string &name, const std::vector<Buffer> &b
                    (long long)packing.lowerBound, (long long)packing.arena, seconds)
          << (isSound(buffers, packing) ? "" : "overlaps! ")
          << (!options.capacity                    ? ""
-             : packing.arena <= *options.capacity ? "within its capacity"
-                                                  : "above its capacity")
+             : packing.arena <= *options.capacity ? "within its capacity "
+                                                  : "above its capacity ")
          << (packing.arena == packing.lowerBound ? "exactly the live sum" : "") << "\n";
   outs().flush();
   return seconds;
