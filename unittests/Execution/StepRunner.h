@@ -24,7 +24,7 @@ struct RunOptions {
   bool plan = true; // sequentially; off: the text carries a plan
   bool poison = false;
   /// The kernels of a GPU, each access checked. Where the environment has LLMMEM_TEST_EMULATE all
-  /// steps are run so, but for those that are about poison or threads.
+  /// steps are run so, but for those that are about threads.
   bool emulate = false;
   /// Runs once on each of these numbers of threads, and expects equal results of all.
   std::vector<int> threads = {};
