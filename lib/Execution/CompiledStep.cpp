@@ -136,7 +136,8 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
     step->functions += !function.isExternal();
   step->describe(module.lookupSymbol<func::FuncOp>(options.function));
   step->emulation = std::move(lowered->emulation);
-  llvm::Error error = compileToNative(*lowered->host, options.function).moveInto(step->code);
+  llvm::Error error =
+      compileToNative(*lowered->host, options.function, options.processor).moveInto(step->code);
   if (!error && options.cuda) {
     step->device = options.cuda;
     step->functions = lowered->kernels.kernels.size();

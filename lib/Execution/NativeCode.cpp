@@ -37,7 +37,8 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   return symbols;
 }
 
-static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lowered) {
+static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lowered,
+                                                                     StringRef processor) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Expected<llvm::orc::JITTargetMachineBuilder> host =
@@ -45,6 +46,10 @@ static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lo
   if (!host)
     return host.takeError();
   host->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  if (!processor.empty()) {
+    host->setCPU(processor.str());
+    host->getFeatures() = llvm::SubtargetFeatures();
+  }
   llvm::Expected<std::unique_ptr<llvm::TargetMachine>> forPasses = host->createTargetMachine();
   if (!forPasses)
     return forPasses.takeError();
@@ -63,8 +68,9 @@ static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lo
   return engine;
 }
 
-llvm::Expected<NativeCode> llmmem::compileToNative(ModuleOp lowered, StringRef function) {
-  llvm::Expected<std::unique_ptr<ExecutionEngine>> engine = createEngine(lowered);
+llvm::Expected<NativeCode> llmmem::compileToNative(ModuleOp lowered, StringRef function,
+                                                   StringRef processor) {
+  llvm::Expected<std::unique_ptr<ExecutionEngine>> engine = createEngine(lowered, processor);
   if (!engine)
     return engine.takeError();
   (*engine)->initialize();

@@ -91,6 +91,7 @@ std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Nu
   if (options.plan)
     planSequentially(module->lookupSymbol<func::FuncOp>("step"));
   CompiledStep::Options compile;
+  compile.processor = options.processor;
   bool always = std::getenv("LLMMEM_TEST_EMULATE") && options.threads.empty();
   compile.emulate = options.emulate || always;
   compile.poison = options.poison && !compile.emulate; // the emulator knows whose bytes are dead

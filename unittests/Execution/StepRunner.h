@@ -23,6 +23,8 @@ Numbers someNumbers(int64_t count, unsigned seed);
 struct RunOptions {
   bool plan = true; // sequentially; off: the text carries a plan
   bool poison = false;
+  /// Compiled for another processor than this one, where it is named.
+  std::string processor = "";
   /// The kernels of a GPU, each access checked. Where the environment has LLMMEM_TEST_EMULATE all
   /// steps are run so, but for those that are about threads.
   bool emulate = false;

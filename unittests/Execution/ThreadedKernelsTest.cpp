@@ -1,4 +1,4 @@
-//===- ThreadedKernelsTest.cpp - Every family of kernels on 1, 2, 3 threads ===//
+//===- ThreadedKernelsTest.cpp - Bits of kernels on threads and machines ---===//
 //
 // Each op is large enough to be shared out, in pieces that leave a rest.
 //
@@ -39,6 +39,8 @@ const Case kCases[] = {
      "$A"},
     {"embedding", "%0 = llm.embedding %i, %t : ($I, $T) -> $A", "$A"},
     {"embedding_grad", "%0 = llm.embedding_grad %i, %a into(%t) : ($I, $A, $T) -> $T", "$T"},
+    {"linear", "%0 = llm.linear %a, %t layout(out_in) : ($A, $T) -> $O", "$O"},
+    {"gelu", "%0 = llm.gelu %a : $A", "$A"},
     {"split", "%0, %1 = llm.split %a : ($A) -> ($K, $K)", "$K, $K", 2},
     {"concat", "%0 = llm.concat %k, %k : ($K, $K) -> $A", "$A"},
     {"rope", "%0 = llm.rope %a {heads = 6 : i64, theta = 100.0 : f64} : $A", "$A"},
@@ -64,9 +66,9 @@ std::string textOf(const Case &test) {
       "%s: tensor<2xi32>) -> (" +
       types + ") {\n  " + test.op + "\n  return " + results + " : " + types + "\n}";
   const std::pair<const char *, const char *> names[] = {
-      {"$A", "tensor<2x150x204xT>"}, {"$W", "tensor<204xT>"},     {"$M", "tensor<2x150xW>"},
-      {"$I", "tensor<2x150xi32>"},   {"$T", "tensor<700x204xT>"}, {"$K", "tensor<2x150x102xT>"},
-      {"$S", "tensor<2x4x150xW>"},   {"$L", "tensor<W>"},
+      {"$A", "tensor<2x150x204xT>"}, {"$W", "tensor<204xT>"},       {"$M", "tensor<2x150xW>"},
+      {"$I", "tensor<2x150xi32>"},   {"$T", "tensor<700x204xT>"},   {"$K", "tensor<2x150x102xT>"},
+      {"$S", "tensor<2x4x150xW>"},   {"$O", "tensor<2x150x700xT>"}, {"$L", "tensor<W>"},
   };
   for (auto [name, type] : names)
     for (size_t at; (at = text.find(name)) != std::string::npos;)
@@ -76,26 +78,43 @@ std::string textOf(const Case &test) {
 
 class ThreadedKernels : public KernelTest {};
 
-TEST_P(ThreadedKernels, HaveTheSameBits) {
+std::vector<Numbers> someArguments() {
   Numbers ids;
   for (int i = 0; i < 300; ++i)
     ids.push_back(i * i % 97 * 7);
-  std::vector<Numbers> arguments = {someNumbers(61200, 1),
-                                    someNumbers(61200, 2),
-                                    someNumbers(204, 3),
-                                    someNumbers(300, 4),
-                                    ids,
-                                    someNumbers(142800, 5),
-                                    someNumbers(30600, 6),
-                                    someNumbers(1200, 7),
-                                    {0.5},
-                                    {17, 4}};
+  return {someNumbers(61200, 1),
+          someNumbers(61200, 2),
+          someNumbers(204, 3),
+          someNumbers(300, 4),
+          ids,
+          someNumbers(142800, 5),
+          someNumbers(30600, 6),
+          someNumbers(1200, 7),
+          {0.5},
+          {17, 4}};
+}
+
+TEST_P(ThreadedKernels, HaveTheSameBits) {
+  std::vector<Numbers> arguments = someArguments();
   for (const Case &test : kCases) {
     SCOPED_TRACE(test.name);
     std::vector<Numbers> results = runWide(textOf(test), arguments, {.threads = {1, 2, 3}});
     EXPECT_EQ(results.size(), test.count);
   }
 }
+
+#ifdef __x86_64__
+// Vectors of 256 bits and no AVX-512, then of 128 bits and no instruction that multiplies and adds.
+TEST_P(ThreadedKernels, HaveTheSameBitsOnOtherMachines) {
+  std::vector<Numbers> arguments = someArguments();
+  for (const Case &test : kCases) {
+    SCOPED_TRACE(test.name);
+    std::vector<Numbers> here = runWide(textOf(test), arguments);
+    for (const char *processor : {"x86-64-v3", "x86-64"})
+      EXPECT_EQ(runWide(textOf(test), arguments, {.processor = processor}), here) << processor;
+  }
+}
+#endif
 
 LLMMEM_ALL_ELEMENT_TYPES(ThreadedKernels);
 

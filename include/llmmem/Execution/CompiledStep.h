@@ -54,6 +54,9 @@ public:
     /// Multiply f32 matrices by the library that llmmem was built with (oneDNN), which must be
     /// there, instead of generated code.
     bool libraryProducts = false;
+    /// A processor, as LLVM names it, in the place of this machine's, which must have all of its
+    /// instructions. Changes no bit of generated code's results.
+    std::string processor;
     /// Run on this GPU, which then has this step's kernels alone. The host only launches.
     std::shared_ptr<CudaDevice> cuda;
     /// Run a GPU's kernels here, with each access checked: slow, and a wrong one fails the run.

@@ -17,7 +17,10 @@ struct NativeCode {
 };
 
 /// Compiles a module in the LLVM dialect, which may call llmmem's runtime, and finds `function`.
-llvm::Expected<NativeCode> compileToNative(mlir::ModuleOp lowered, llvm::StringRef function);
+/// `processor`, as LLVM names it ("x86-64-v3"), takes the place of this machine's, which must have
+/// all of its instructions.
+llvm::Expected<NativeCode> compileToNative(mlir::ModuleOp lowered, llvm::StringRef function,
+                                           llvm::StringRef processor = "");
 
 } // namespace llmmem
 
