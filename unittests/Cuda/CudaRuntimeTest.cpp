@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <unistd.h>
 
 namespace {
 
@@ -37,6 +38,7 @@ protected:
     unsetenv("LLMMEM_FAKE_CUDA_FAIL");
     unsetenv("LLMMEM_FAKE_CUDA_FREE");
   }
+  void TearDown() override { std::remove(log.c_str()); }
 
   /// Everything that a run does. Returns what failed, or nothing.
   std::string runTwice() {
@@ -67,7 +69,8 @@ protected:
     return text.str();
   }
 
-  std::string log = testing::TempDir() + "cuda-runtime.log";
+  /// Tests run side by side, each in a process of its own.
+  std::string log = testing::TempDir() + "cuda-runtime-" + std::to_string(getpid()) + ".log";
   int64_t measured = 0;
 };
 
