@@ -151,9 +151,7 @@ public:
   }
 
   Num acrossRow(Num x, function_ref<Num(Num, Num)> combine) {
-    for (int32_t distance = kShare / 2; distance > 0; distance /= 2)
-      x = combine(x, device.exchange(e, x, distance));
-    return x;
+    return device.acrossLanes(e, x, kShare, combine);
   }
 
   //===--------------------------------------------------------------------===//

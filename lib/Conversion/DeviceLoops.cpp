@@ -199,10 +199,16 @@ Num DeviceLoops::reduce(KernelEmitter &e, int64_t count, Term term, Reduction re
   return acrossTeam(e, total, reduction.combine);
 }
 
-Num DeviceLoops::acrossTeam(KernelEmitter &e, Num x, function_ref<Num(Num, Num)> combine) {
+Num DeviceLoops::acrossLanes(KernelEmitter &e, Num x, int64_t lanes,
+                             function_ref<Num(Num, Num)> combine) {
   // The sum of two numbers does not depend on their order, so all threads get the same bits.
-  for (int32_t distance = kWarp / 2; distance > 0; distance /= 2)
-    x = combine(x, exchange(e, x, distance));
+  for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
+    x = combine(x, exchange(e, x, static_cast<int32_t>(distance)));
+  return x;
+}
+
+Num DeviceLoops::acrossTeam(KernelEmitter &e, Num x, function_ref<Num(Num, Num)> combine) {
+  x = acrossLanes(e, x, kWarp, combine);
   if (teamThreads == kWarp)
     return x;
   int64_t warps = teamThreads / kWarp;

@@ -52,6 +52,10 @@ public:
   /// Inside a launch, for the threads of a warp: `x` of the thread whose number differs in
   /// `distance`, a power of two.
   Num exchange(KernelEmitter &e, Num x, int32_t distance);
+  /// Inside a launch: `x` of each `lanes` neighbouring threads, a power of two up to a warp, in a
+  /// fixed tree, known to each of them.
+  Num acrossLanes(KernelEmitter &e, Num x, int64_t lanes,
+                  llvm::function_ref<Num(Num, Num)> combine);
   /// `x` of all threads of the team, in a fixed tree, known to each of them.
   Num acrossTeam(KernelEmitter &e, Num x, llvm::function_ref<Num(Num, Num)> combine);
   /// Each element is one thread's, whose stores are its own.

@@ -90,9 +90,7 @@ void MmaRows::addProducts(FragmentsC &sums, ArrayRef<FragmentC> pairs, const Mma
 //===----------------------------------------------------------------------===//
 
 Num MmaRows::acrossRow(Num x, function_ref<Num(Num, Num)> combine) {
-  for (int32_t distance : {2, 1})
-    x = combine(x, deviceLoops(e).exchange(e, x, distance));
-  return x;
+  return deviceLoops(e).acrossLanes(e, x, /*lanes=*/4, combine);
 }
 
 /// 0 <= query - key < window in one comparison without signs.
