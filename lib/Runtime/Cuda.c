@@ -25,6 +25,9 @@ struct llmmem_cuda {
   size_t free_at_first;
   CUgraph graph;
   CUgraphExec executable;
+  llmmem_products *products;
+  int64_t failed_product;
+  int is_choosing; /* algorithms, and nothing else */
   int capability, failed;
   char device_name[128], message[4096];
 };
@@ -100,6 +103,7 @@ llmmem_cuda *llmmem_cuda_open(const char *library, char *message, size_t size) {
     snprintf(message, size, "not enough memory to open the CUDA driver");
     return NULL;
   }
+  run->failed_product = -1;
   if (llmmem_cuda_driver_open(&run->driver, library, message, size)) {
     free(run);
     return NULL;
@@ -125,6 +129,7 @@ void llmmem_cuda_close(llmmem_cuda *run) {
     driver->memory_free(run->arena);
   if (run->resident)
     driver->memory_free(run->resident);
+  llmmem_products_close(run->products);
   for (size_t k = 0; k < run->module_count; ++k)
     driver->module_unload(run->modules[k]);
   if (run->stream)
@@ -258,6 +263,35 @@ int llmmem_cuda_fill(llmmem_cuda *run, uint64_t to, int byte, int64_t bytes) {
 }
 
 /*===----------------------------------------------------------------------===*\
+|* Products
+\*===----------------------------------------------------------------------===*/
+
+int llmmem_cuda_open_products(llmmem_cuda *run, const char *library, char *message, size_t size) {
+  if (run->failed) {
+    snprintf(message, size, "%s", run->message);
+    return 1;
+  }
+  run->products = llmmem_products_open(library, message, size);
+  return !run->products;
+}
+
+llmmem_products *llmmem_cuda_products(const llmmem_cuda *run) { return run->products; }
+int64_t llmmem_cuda_failed_product(const llmmem_cuda *run) { return run->failed_product; }
+
+void llmmem_cuda_multiply(llmmem_cuda *run, const llmmem_product *product) {
+  if (run->failed)
+    return;
+  int failed = !run->products ||
+               (run->is_choosing ? llmmem_products_choose(run->products, product)
+                                 : llmmem_products_multiply(run->products, product, run->stream));
+  if (!failed)
+    return;
+  run->failed_product = product->number;
+  fail(run, "cuBLASLt",
+       run->products ? llmmem_products_message(run->products) : "it was not opened");
+}
+
+/*===----------------------------------------------------------------------===*\
 |* Steps
 \*===----------------------------------------------------------------------===*/
 
@@ -275,7 +309,7 @@ static int allow_shared_bytes(llmmem_cuda *run, Kernel *kernel, int64_t bytes) {
 void llmmem_cuda_launch(llmmem_cuda *run, int64_t number, int64_t grid_x, int64_t grid_y,
                         int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
                         int64_t shared_bytes, uint64_t *values, int64_t count) {
-  if (run->failed)
+  if (run->failed || run->is_choosing)
     return;
   if (number < 0 || (uint64_t)number >= run->kernel_count || count > MOST_ARGUMENTS) {
     fail(run, "launching a kernel", "its number or its arguments are out of range");
@@ -295,11 +329,20 @@ void llmmem_cuda_launch(llmmem_cuda *run, int64_t number, int64_t grid_x, int64_
 }
 
 void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes) {
-  if (!run->failed)
+  if (!run->failed && !run->is_choosing)
     check(run, run->driver.copy(to, from, (size_t)bytes, run->stream), "copying on the device");
 }
 
+/* Before the capture, in which the library may not do what it likes. */
+static void choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context) {
+  run->is_choosing = 1;
+  step(context);
+  run->is_choosing = 0;
+}
+
 int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context) {
+  if (!run->failed && run->products)
+    choose_algorithms(run, step, context);
   if (run->failed)
     return 1;
   /* Relaxed, as the driver may load a kernel at its first launch. */

@@ -2,9 +2,8 @@
 |*
 |* Over the CUDA driver, which is opened when it is asked for: nothing here is linked against it.
 |* One run holds one device, one stream, the kernels, and two allocations: the arena, and the
-buffers
-|* of all arguments and results one after another. A step is captured once as a graph and replayed,
-|* as its addresses never change.
+|* buffers of all arguments and results one after another. A step is captured once as a graph and
+|* replayed, as its addresses never change.
 |*
 |*   llmmem_cuda *run = llmmem_cuda_open("libcuda.so.1", message, sizeof message);
 |*   llmmem_cuda_load(run, ptx);
@@ -25,8 +24,7 @@ buffers
 #ifndef LLMMEM_LIB_RUNTIME_CUDA_H
 #define LLMMEM_LIB_RUNTIME_CUDA_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "CudaProducts.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +49,14 @@ int llmmem_cuda_load(llmmem_cuda *run, const char *ptx);
 /* Kernels are numbered from 0, in the order of adding. */
 int llmmem_cuda_add_kernel(llmmem_cuda *run, size_t module, const char *name);
 
+/* Lets steps multiply matrices by cuBLASLt. 1 where `library` cannot be opened, with the reason in
+ * `message`; the run goes on without. */
+int llmmem_cuda_open_products(llmmem_cuda *run, const char *library, char *message, size_t size);
+/* Null where they were not opened. */
+llmmem_products *llmmem_cuda_products(const llmmem_cuda *run);
+/* The number of the product that failed; -1 where none has. */
+int64_t llmmem_cuda_failed_product(const llmmem_cuda *run);
+
 /* Allocates, and fills with zeros, the bytes of arguments and results and those of the arena. Both
  * begin at multiples of 256. Refuses before anything is allocated where they exceed what is free.
  */
@@ -67,7 +73,8 @@ int llmmem_cuda_upload(llmmem_cuda *run, uint64_t to, const void *from, int64_t 
 int llmmem_cuda_download(llmmem_cuda *run, void *to, uint64_t from, int64_t bytes);
 int llmmem_cuda_fill(llmmem_cuda *run, uint64_t to, int byte, int64_t bytes);
 
-/* Records what `step(context)` launches, and runs nothing. */
+/* Records what `step(context)` launches, and runs nothing. With products the step is called twice:
+ * first algorithms are chosen for them, and what it launches is left out. */
 int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context);
 /* Runs what was captured, to its end. */
 int llmmem_cuda_replay(llmmem_cuda *run);
@@ -76,6 +83,7 @@ int llmmem_cuda_replay(llmmem_cuda *run);
 void llmmem_cuda_launch(llmmem_cuda *run, int64_t kernel, int64_t grid_x, int64_t grid_y,
                         int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
                         int64_t shared_bytes, uint64_t *values, int64_t count);
+void llmmem_cuda_multiply(llmmem_cuda *run, const llmmem_product *product);
 void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes);
 
 #ifdef __cplusplus

@@ -2,7 +2,8 @@
 |*
 |* Stands for libcuda.so.1 where the host code of steps is tested. Copies and fills are done, at
 |* addresses of this process that nothing may read directly; kernels are not: launches are written
-|* down. Any number it gives back says nothing of a GPU.
+|* down. What a library of this process puts into a graph (FakeDriver.h) is run. Any number it gives
+back says nothing of a GPU.
 |*
 |*   LLMMEM_FAKE_CUDA_LOG=file        one line a call; A0+256 is byte 256 of the first allocation
 |*   LLMMEM_FAKE_CUDA_FAIL=name:n     the n-th call of `name` (from 1) fails
@@ -16,6 +17,7 @@
 \*===----------------------------------------------------------------------===*/
 
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "FakeDriver.h"
 #include "../../lib/Runtime/CudaDriver.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,6 +50,13 @@ static int capturing, captured, capture_number;
 static size_t used;
 static FILE *log_file;
 
+/* What a library has put into the graph, for each replay. */
+static struct {
+  void (*run)(void *context);
+  void *context;
+} library_nodes[MOST];
+static int library_node_count;
+
 /*===----------------------------------------------------------------------===*\
 |* The log
 \*===----------------------------------------------------------------------===*/
@@ -62,13 +71,24 @@ static FILE *output(void) {
   return log_file;
 }
 
+static void note_all(const char *format, va_list arguments) {
+  vfprintf(output(), format, arguments);
+  fputc('\n', output());
+  fflush(output());
+}
+
 static void note(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vfprintf(output(), format, arguments);
+  note_all(format, arguments);
   va_end(arguments);
-  fputc('\n', output());
-  fflush(output());
+}
+
+void llmmem_fake_cuda_note(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  note_all(format, arguments);
+  va_end(arguments);
 }
 
 /* Whether this is the call that was asked to fail. */
@@ -101,6 +121,21 @@ static const char *place(CUdeviceptr address, char *text, size_t size) {
   return text;
 }
 
+const char *llmmem_fake_cuda_place(uint64_t address, char *text, size_t size) {
+  return place(address, text, size);
+}
+
+int llmmem_fake_cuda_is_capturing(void) { return capturing; }
+
+int llmmem_fake_cuda_node(void (*run)(void *context), void *context) {
+  if (library_node_count == MOST)
+    return 1;
+  library_nodes[library_node_count].run = run;
+  library_nodes[library_node_count++].context = context;
+  ++captured;
+  return 0;
+}
+
 __attribute__((destructor)) static void count_what_is_left(void) {
   note("left: %d allocations, %d modules, %d streams, %d graphs, %d contexts", allocated, modules,
        streams, graphs + executables, contexts);
@@ -117,6 +152,12 @@ static size_t free_at_first(void) {
 
 CUresult cuInit(unsigned flags) {
   FAIL_IF_ASKED(cuInit);
+  /* A library of this process may have kept the driver loaded behind an earlier run. */
+  if (log_file && allocated == 0) {
+    fclose(log_file);
+    log_file = NULL;
+    allocation_count = capture_number = 0;
+  }
   return 0;
 }
 
@@ -385,6 +426,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
   FAIL_IF_ASKED(cuStreamBeginCapture_v2);
   note("capture %d begins", ++capture_number);
   capturing = 1;
+  library_node_count = 0;
   captured = 0;
   return 0;
 }
@@ -419,5 +461,7 @@ CUresult cuGraphExecDestroy(CUgraphExec executable) {
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   FAIL_IF_ASKED(cuGraphLaunch);
   note("replay of %d nodes", captured);
+  for (int k = 0; k < library_node_count; ++k)
+    library_nodes[k].run(library_nodes[k].context);
   return 0;
 }

@@ -1,0 +1,396 @@
+/*===- CudaProducts.c - Matrix products of a GPU by cuBLASLt ----------------===*/
+
+#include "CudaProducts.h"
+#include "CublasLt.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct llmmem_products {
+  CublasLt lt;
+  LtHandle handle;
+  llmmem_product_algorithm *table;
+  size_t count;
+  char message[2048];
+};
+
+/*===----------------------------------------------------------------------===*\
+|* Failures
+\*===----------------------------------------------------------------------===*/
+
+const char *llmmem_products_message(const llmmem_products *products) { return products->message; }
+
+static const char *name_of_type(int64_t type) {
+  return type == LLMMEM_PRODUCT_BF16 ? "bf16" : "f32";
+}
+
+static const char *name_of_epilogue(int64_t epilogue) {
+  static const char *const names[] = {"",
+                                      ", bias",
+                                      ", gelu of bias",
+                                      ", gelu of bias and aux",
+                                      ", gelu gradient",
+                                      ", gelu gradient and sum",
+                                      ", sum of b",
+                                      ", sum of a"};
+  return epilogue >= 0 && epilogue < LLMMEM_EPILOGUES ? names[epilogue] : ", unknown epilogue";
+}
+
+/* "multiplying 128 x 64 bf16 by 64 x 96 bf16 to f32, bias, with 4096 bytes of workspace: ..." */
+static int fail(llmmem_products *products, const llmmem_product_form *form, const char *format,
+                ...) {
+  char why[1024], batch[64] = "";
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(why, sizeof why, format, arguments);
+  va_end(arguments);
+  if (form->batch > 1)
+    snprintf(batch, sizeof batch, "%lld times ", (long long)form->batch);
+  snprintf(products->message, sizeof products->message,
+           "multiplying %s%lld x %lld %s by %lld x %lld %s to %s%s, with %lld bytes of workspace: "
+           "%s",
+           batch, (long long)form->rows, (long long)form->inner, name_of_type(form->a.type),
+           (long long)form->inner, (long long)form->columns, name_of_type(form->b.type),
+           name_of_type(form->c.type), name_of_epilogue(form->epilogue),
+           (long long)form->workspace_bytes, why);
+  return 1;
+}
+
+static int check(llmmem_products *products, const llmmem_product_form *form, int status,
+                 const char *what) {
+  if (status == LT_SUCCESS)
+    return 0;
+  return fail(products, form, "%s failed: %s (status %d)", what, products->lt.status_string(status),
+              status);
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Opening
+\*===----------------------------------------------------------------------===*/
+
+llmmem_products *llmmem_products_open(const char *library, char *message, size_t size) {
+  llmmem_products *products = calloc(1, sizeof *products);
+  if (!products) {
+    snprintf(message, size, "not enough memory to open cuBLASLt");
+    return NULL;
+  }
+  if (llmmem_cublaslt_open(&products->lt, library, message, size)) {
+    free(products);
+    return NULL;
+  }
+  int status = products->lt.create(&products->handle);
+  if (status != LT_SUCCESS) {
+    snprintf(message, size, "cuBLASLt ('%s') does not start: %s (status %d)", library,
+             products->lt.status_string(status), status);
+    products->handle = NULL;
+    llmmem_products_close(products);
+    return NULL;
+  }
+  return products;
+}
+
+void llmmem_products_close(llmmem_products *products) {
+  if (!products)
+    return;
+  if (products->handle)
+    products->lt.destroy(products->handle);
+  llmmem_cublaslt_close(&products->lt);
+  free(products->table);
+  free(products);
+}
+
+int64_t llmmem_products_version(const llmmem_products *products) {
+  return (int64_t)products->lt.version();
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Descriptors
+\*===----------------------------------------------------------------------===*/
+
+/* In cuBLASLt's words: its a is our B. */
+typedef struct {
+  LtOperation operation;
+  LtLayout a, b, c, d;
+} Descriptors;
+
+static void close_descriptors(llmmem_products *products, Descriptors *descriptors) {
+  LtLayout layouts[] = {descriptors->a, descriptors->b, descriptors->c, descriptors->d};
+  for (size_t k = 0; k < 4; ++k)
+    if (layouts[k])
+      products->lt.layout_destroy(layouts[k]);
+  if (descriptors->operation)
+    products->lt.operation_destroy(descriptors->operation);
+}
+
+static int type_of(int64_t type) {
+  return type == LLMMEM_PRODUCT_BF16 ? LT_TYPE_BF16 : LT_TYPE_F32;
+}
+
+static int set_operation(llmmem_products *products, LtOperation operation,
+                         const llmmem_product *product) {
+  static const uint32_t epilogues[LLMMEM_EPILOGUES] = {
+      LT_EPILOGUE_DEFAULT,       LT_EPILOGUE_BIAS,  LT_EPILOGUE_GELU_BIAS,
+      LT_EPILOGUE_GELU_AUX_BIAS, LT_EPILOGUE_DGELU, LT_EPILOGUE_DGELU_BGRAD,
+      LT_EPILOGUE_BGRADA,        LT_EPILOGUE_BGRADB}; /* its A is our B */
+  const llmmem_product_form *form = &product->form;
+  CublasLt *lt = &products->lt;
+  int32_t of_a = form->b.transposed ? LT_OP_T : LT_OP_N,
+          of_b = form->a.transposed ? LT_OP_T : LT_OP_N;
+  uint32_t epilogue = epilogues[form->epilogue];
+  int status = lt->operation_set(operation, LT_DESC_TRANSA, &of_a, sizeof of_a);
+  if (status == LT_SUCCESS)
+    status = lt->operation_set(operation, LT_DESC_TRANSB, &of_b, sizeof of_b);
+  if (status == LT_SUCCESS)
+    status = lt->operation_set(operation, LT_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+  if (status == LT_SUCCESS && product->bias)
+    status = lt->operation_set(operation, LT_DESC_BIAS_POINTER, &product->bias, sizeof(void *));
+  if (status == LT_SUCCESS && product->aux) {
+    status = lt->operation_set(operation, LT_DESC_AUX_POINTER, &product->aux, sizeof(void *));
+    if (status == LT_SUCCESS)
+      status = lt->operation_set(operation, LT_DESC_AUX_LD, &form->aux_pitch, sizeof(int64_t));
+  }
+  return check(products, form, status, "describing the product");
+}
+
+/* A row-major matrix of `rows` x `columns` is a column-major one of `columns` x `rows`, whose
+ * columns begin a pitch apart. */
+static int open_layout(llmmem_products *products, const llmmem_product_form *form,
+                       const llmmem_matrix_form *matrix, int64_t rows, int64_t columns,
+                       LtLayout *layout) {
+  CublasLt *lt = &products->lt;
+  int64_t down = matrix->transposed ? rows : columns, across = matrix->transposed ? columns : rows;
+  int status = lt->layout_create(layout, type_of(matrix->type), (uint64_t)down, (uint64_t)across,
+                                 matrix->pitch);
+  if (status != LT_SUCCESS)
+    *layout = NULL;
+  if (status == LT_SUCCESS && form->batch > 1) {
+    int32_t count = (int32_t)form->batch;
+    status = lt->layout_set(*layout, LT_LAYOUT_BATCH_COUNT, &count, sizeof count);
+    if (status == LT_SUCCESS)
+      status = lt->layout_set(*layout, LT_LAYOUT_BATCH_STRIDE, &matrix->stride, sizeof(int64_t));
+  }
+  return check(products, form, status, "describing a matrix");
+}
+
+static const llmmem_matrix_form *initial_of(const llmmem_product_form *form) {
+  return form->initial.pitch ? &form->initial : &form->c;
+}
+
+static int open_descriptors(llmmem_products *products, const llmmem_product *product,
+                            Descriptors *descriptors) {
+  const llmmem_product_form *form = &product->form;
+  memset(descriptors, 0, sizeof *descriptors);
+  int status = products->lt.operation_create(&descriptors->operation, LT_COMPUTE_F32, LT_TYPE_F32);
+  if (status != LT_SUCCESS)
+    descriptors->operation = NULL;
+  if (!check(products, form, status, "describing the product") &&
+      !set_operation(products, descriptors->operation, product) &&
+      !open_layout(products, form, &form->b, form->inner, form->columns, &descriptors->a) &&
+      !open_layout(products, form, &form->a, form->rows, form->inner, &descriptors->b) &&
+      !open_layout(products, form, initial_of(form), form->rows, form->columns, &descriptors->c) &&
+      !open_layout(products, form, &form->c, form->rows, form->columns, &descriptors->d))
+    return 0;
+  close_descriptors(products, descriptors);
+  return 1;
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Algorithms
+\*===----------------------------------------------------------------------===*/
+
+size_t llmmem_products_count(const llmmem_products *products) { return products->count; }
+
+const llmmem_product_algorithm *llmmem_products_algorithm(const llmmem_products *products,
+                                                          size_t number) {
+  return &products->table[number];
+}
+
+static llmmem_product_algorithm *find(llmmem_products *products, const llmmem_product_form *form) {
+  for (size_t k = 0; k < products->count; ++k)
+    if (memcmp(&products->table[k].form, form, sizeof *form) == 0)
+      return &products->table[k];
+  return NULL;
+}
+
+static llmmem_product_algorithm *add(llmmem_products *products, const llmmem_product_form *form) {
+  llmmem_product_algorithm *larger =
+      realloc(products->table, (products->count + 1) * sizeof *larger);
+  if (!larger) {
+    fail(products, form, "not enough memory on the host");
+    return NULL;
+  }
+  products->table = larger;
+  llmmem_product_algorithm *entry = &larger[products->count++];
+  memset(entry, 0, sizeof *entry);
+  entry->form = *form;
+  return entry;
+}
+
+int llmmem_products_give(llmmem_products *products, const llmmem_product_form *form,
+                         const uint64_t data[8]) {
+  llmmem_product_algorithm *entry = find(products, form);
+  if (!entry && !(entry = add(products, form)))
+    return 1;
+  memcpy(entry->data, data, sizeof entry->data);
+  entry->is_given = 1;
+  entry->is_checked = 0;
+  return 0;
+}
+
+static int set_preferences(llmmem_products *products, const llmmem_product_form *form,
+                           LtPreference preference) {
+  CublasLt *lt = &products->lt;
+  uint64_t workspace = (uint64_t)form->workspace_bytes;
+  uint32_t none = LT_REDUCTION_NONE; /* a mask that allows no other scheme */
+  const struct {
+    int attribute;
+    uint32_t bytes;
+  } alignments[] = {{LT_PREF_ALIGNMENT_A, (uint32_t)form->b.alignment},
+                    {LT_PREF_ALIGNMENT_B, (uint32_t)form->a.alignment},
+                    {LT_PREF_ALIGNMENT_C, (uint32_t)initial_of(form)->alignment},
+                    {LT_PREF_ALIGNMENT_D, (uint32_t)form->c.alignment}};
+  int status =
+      lt->preference_set(preference, LT_PREF_WORKSPACE_BYTES, &workspace, sizeof workspace);
+  if (status == LT_SUCCESS)
+    status = lt->preference_set(preference, LT_PREF_REDUCTION_MASK, &none, sizeof none);
+  for (size_t k = 0; k < 4 && status == LT_SUCCESS; ++k)
+    status = lt->preference_set(preference, alignments[k].attribute, &alignments[k].bytes,
+                                sizeof alignments[k].bytes);
+  return check(products, form, status, "saying what an algorithm may use");
+}
+
+/* Whether the library has an algorithm for the form, the first of those that it thinks fast. */
+static int ask(llmmem_products *products, const llmmem_product_form *form,
+               const Descriptors *descriptors, LtHeuristic *answer) {
+  LtPreference preference = NULL;
+  if (check(products, form, products->lt.preference_create(&preference), "asking for an algorithm"))
+    return 1;
+  int found = 0, failed = set_preferences(products, form, preference);
+  if (!failed) {
+    int status = products->lt.heuristic(products->handle, descriptors->operation, descriptors->a,
+                                        descriptors->b, descriptors->c, descriptors->d, preference,
+                                        1, answer, &found);
+    if (status == LT_NOT_SUPPORTED || (status == LT_SUCCESS && found == 0))
+      failed = fail(
+          products, form,
+          "there is no algorithm for it; --products=generated multiplies by kernels of llmmem");
+    else
+      failed = check(products, form, status, "asking for an algorithm") ||
+               check(products, form, answer->state, "asking for an algorithm");
+  }
+  products->lt.preference_destroy(preference);
+  return failed;
+}
+
+/* Algorithms of another library, device or form are refused, and those that add parts up in an
+ * order that nobody has fixed. */
+static int verify(llmmem_products *products, llmmem_product_algorithm *entry,
+                  const Descriptors *descriptors) {
+  LtHeuristic result;
+  LtAlgorithm algorithm;
+  memset(&result, 0, sizeof result);
+  memcpy(&algorithm, entry->data, sizeof algorithm);
+  int status = products->lt.algorithm_check(products->handle, descriptors->operation,
+                                            descriptors->a, descriptors->b, descriptors->c,
+                                            descriptors->d, &algorithm, &result);
+  if (status == LT_SUCCESS)
+    status = result.state;
+  if (status != LT_SUCCESS)
+    return fail(products, &entry->form, "its algorithm does not run here: %s (status %d)%s",
+                products->lt.status_string(status), status,
+                entry->is_given ? "; delete the file of algorithms" : "");
+  if (result.workspace_bytes > (size_t)entry->form.workspace_bytes)
+    return fail(products, &entry->form, "its algorithm needs %llu bytes of workspace",
+                (unsigned long long)result.workspace_bytes);
+  uint32_t reduction = 0;
+  size_t written;
+  if (check(products, &entry->form,
+            products->lt.algorithm_get(&algorithm, LT_ALGO_REDUCTION, &reduction, sizeof reduction,
+                                       &written),
+            "asking an algorithm how it adds up"))
+    return 1;
+  if (reduction != LT_REDUCTION_NONE)
+    return fail(products, &entry->form,
+                "its algorithm adds parts up by scheme %u; expected %u, which adds up in one order",
+                reduction, LT_REDUCTION_NONE);
+  entry->workspace_bytes = (int64_t)result.workspace_bytes;
+  entry->is_checked = 1;
+  return 0;
+}
+
+static int choose(llmmem_products *products, const llmmem_product_form *form,
+                  const Descriptors *descriptors) {
+  llmmem_product_algorithm *entry = find(products, form);
+  if (!entry) {
+    LtHeuristic answer;
+    memset(&answer, 0, sizeof answer);
+    if (ask(products, form, descriptors, &answer) || !(entry = add(products, form)))
+      return 1;
+    memcpy(entry->data, &answer.algorithm, sizeof entry->data);
+  }
+  return entry->is_checked ? 0 : verify(products, entry, descriptors);
+}
+
+static int check_product(llmmem_products *products, const llmmem_product *product) {
+  const llmmem_product_form *form = &product->form;
+  if (form->epilogue < 0 || form->epilogue >= LLMMEM_EPILOGUES)
+    return fail(products, form, "the epilogue's number is %lld", (long long)form->epilogue);
+  const struct {
+    const char *name;
+    uint64_t address;
+    int64_t alignment;
+  } places[] = {{"A", product->a, form->a.alignment},
+                {"B", product->b, form->b.alignment},
+                {"initial", product->initial, initial_of(form)->alignment},
+                {"C", product->c, form->c.alignment},
+                {"bias", product->bias, 256},
+                {"aux", product->aux, 256},
+                {"the workspace", product->workspace, 256}};
+  for (size_t k = 0; k < sizeof places / sizeof *places; ++k)
+    if (places[k].alignment <= 0 || places[k].address % (uint64_t)places[k].alignment != 0)
+      return fail(products, form, "%s lies at 0x%llx, expected a multiple of %lld", places[k].name,
+                  (unsigned long long)places[k].address, (long long)places[k].alignment);
+  return 0;
+}
+
+int llmmem_products_choose(llmmem_products *products, const llmmem_product *product) {
+  llmmem_product_algorithm *known = find(products, &product->form);
+  if (check_product(products, product))
+    return 1;
+  if (known && known->is_checked)
+    return 0;
+  Descriptors descriptors;
+  if (open_descriptors(products, product, &descriptors))
+    return 1;
+  int failed = choose(products, &product->form, &descriptors);
+  close_descriptors(products, &descriptors);
+  return failed;
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Multiplying
+\*===----------------------------------------------------------------------===*/
+
+int llmmem_products_multiply(llmmem_products *products, const llmmem_product *product,
+                             void *stream) {
+  const llmmem_product_form *form = &product->form;
+  const llmmem_product_algorithm *entry = find(products, form);
+  if (!entry || !entry->is_checked)
+    return fail(products, form, "no algorithm was chosen for it");
+  Descriptors descriptors;
+  if (check_product(products, product) || open_descriptors(products, product, &descriptors))
+    return 1;
+  LtAlgorithm algorithm;
+  memcpy(&algorithm, entry->data, sizeof algorithm);
+  float alpha = (float)product->alpha, beta = product->initial ? 1.0f : 0.0f;
+  /* With beta 0 C is not read; it is named all the same. */
+  uint64_t initial = product->initial ? product->initial : product->c;
+  const void *a = (const void *)(uintptr_t)product->b, *b = (const void *)(uintptr_t)product->a;
+  int status = products->lt.multiply(
+      products->handle, descriptors.operation, &alpha, a, descriptors.a, b, descriptors.b, &beta,
+      (const void *)(uintptr_t)initial, descriptors.c, (void *)(uintptr_t)product->c, descriptors.d,
+      &algorithm, (void *)(uintptr_t)product->workspace, (size_t)form->workspace_bytes, stream);
+  close_descriptors(products, &descriptors);
+  return check(products, form, status, "the call");
+}

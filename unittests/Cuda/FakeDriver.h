@@ -1,0 +1,18 @@
+/*===- FakeDriver.h - What a fake library asks of the fake driver -----------===*/
+
+#ifndef LLMMEM_UNITTESTS_CUDA_FAKEDRIVER_H
+#define LLMMEM_UNITTESTS_CUDA_FAKEDRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A line of the driver's log. */
+void llmmem_fake_cuda_note(const char *format, ...);
+/* A1+256, or 0x1234 for what lies in no allocation. */
+const char *llmmem_fake_cuda_place(uint64_t address, char *text, size_t size);
+/* Whether work now becomes a node of a graph, */
+int llmmem_fake_cuda_is_capturing(void);
+/* which every replay runs. 1 where the graph is full. */
+int llmmem_fake_cuda_node(void (*run)(void *context), void *context);
+
+#endif /* LLMMEM_UNITTESTS_CUDA_FAKEDRIVER_H */
