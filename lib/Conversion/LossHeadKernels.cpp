@@ -12,7 +12,6 @@
 #include "LossRows.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace llmmem;
@@ -104,8 +103,12 @@ private:
   /// `share` writes the weight of a token's loss.
   void emitRows(Rows chunk, function_ref<Num()> share);
   void beginSum();
+  using WorkOnGranule = void (LossHeadEmitter::*)(Index, Rows);
+  WorkOnGranule sumOfGranule();
+  Product productOfGranule(Index first, Rows part);
   void addToSum(Index first, Rows part);
   void addToSplitSum(Index first, Rows part);
+  void addToSplitSumOnDevice(Index first, Rows part);
   Matrix wideInputs(Rows part) {
     return {e.workspace(parts.inputs, part.count * width, e.wideType()), width};
   }
@@ -157,12 +160,12 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> share) {
   if (!isOneGranule())
     beginSum();
   forPieces(tokens, chunk(), [&](Rows rows) {
-    auto forGranules = [&](void (LossHeadEmitter::*work)(Index, Rows)) {
+    auto forGranules = [&](WorkOnGranule work) {
       forPieces(rows.count, granule, [&](Rows part) { (this->*work)(rows.begin, part); });
     };
     forGranules(&LossHeadEmitter::emitLogits);
     emitRows(rows, share);
-    forGranules(op.splitsSum() ? &LossHeadEmitter::addToSplitSum : &LossHeadEmitter::addToSum);
+    forGranules(sumOfGranule());
     // Last, as dx may stand where x stood.
     forGranules(&LossHeadEmitter::emitInputGradient);
   });
@@ -233,40 +236,46 @@ void LossHeadEmitter::beginSum() {
   });
 }
 
-void LossHeadEmitter::addToSum(Index first, Rows part) {
+LossHeadEmitter::WorkOnGranule LossHeadEmitter::sumOfGranule() {
+  if (!op.splitsSum())
+    return &LossHeadEmitter::addToSum;
+  return isForDevice() ? &LossHeadEmitter::addToSplitSumOnDevice : &LossHeadEmitter::addToSplitSum;
+}
+
+/// What a granule adds to dw, which the product is made in.
+Product LossHeadEmitter::productOfGranule(Index first, Rows part) {
   Matrix inputs{x, width, false, (first + part.begin) * width};
   Matrix gradient{logits, vocabulary, false, part.begin * vocabulary};
   Product product{.a = isOutIn ? gradient : inputs,
                   .b = isOutIn ? inputs : gradient,
-                  .initial = {isOneGranule() ? into : dw, isOutIn ? width : vocabulary},
                   .c = {dw, isOutIn ? width : vocabulary},
                   .rows = isOutIn ? vocabulary : width,
                   .columns = isOutIn ? width : vocabulary,
                   .inner = part.count};
   product.a.transposed = true;
+  return product;
+}
+
+void LossHeadEmitter::addToSum(Index first, Rows part) {
+  Product product = productOfGranule(first, part);
+  product.initial = {isOneGranule() ? into : dw, product.c.pitch};
   emitProduct(op, e, product);
 }
 
+/// On a CPU in two steps: the product of a granule and some columns of the logits, in f32, and from
+/// there to the sum.
 void LossHeadEmitter::addToSplitSum(Index first, Rows part) {
-  if (!isForDevice())
-    widen(x, (first + part.begin) * width, width, part.count, width, wideInputs(part).buffer);
+  widen(x, (first + part.begin) * width, width, part.count, width, wideInputs(part).buffer);
   forPieces(vocabulary, parts.columns,
             [&](Rows columns) { addProductToSum(first, part, columns); });
 }
 
-/// The product of one granule and some columns of the logits, in f32, and from there to the sum.
 void LossHeadEmitter::addProductToSum(Index first, Rows part, Rows columns) {
   Buffer product = e.workspace(parts.product, columns.count * width, e.wideType());
-  Matrix a, b;
-  if (isForDevice()) { // whose tensor cores multiply bf16
-    a = {x, width, false, (first + part.begin) * width};
-    b = {logits, vocabulary, false, part.begin * vocabulary + columns.begin};
-  } else {
-    a = wideInputs(part);
-    b = {e.workspace(parts.gradient, part.count * columns.count, e.wideType()), columns.count};
-    widen(logits, part.begin * vocabulary + columns.begin, vocabulary, part.count, columns.count,
-          b.buffer);
-  }
+  Matrix a = wideInputs(part),
+         b = {e.workspace(parts.gradient, part.count * columns.count, e.wideType()), columns.count};
+  widen(logits, part.begin * vocabulary + columns.begin, vocabulary, part.count, columns.count,
+        b.buffer);
   int64_t rows = width, pitch = columns.count;
   if (isOutIn) {
     std::swap(a, b);
@@ -276,9 +285,7 @@ void LossHeadEmitter::addProductToSum(Index first, Rows part, Rows columns) {
   emitProduct(
       op, e,
       {.a = a, .b = b, .c = {product, pitch}, .rows = rows, .columns = pitch, .inner = part.count});
-  RowShape shape{.width = pitch,
-                 .pitch = isOutIn ? width : std::gcd(std::gcd(pitch, vocabulary), parts.columns)};
-  e.forRows(rows, shape, [&](Index row) {
+  e.forRows(rows, {.width = pitch}, [&](Index row) {
     Index place = isOutIn ? (columns.begin + row) * width : row * vocabulary + columns.begin;
     e.forLanes(pitch, [&](Index j, unsigned lanes) {
       Num sum = splitSum().load(place + j, lanes) + e.load(product, row * pitch + j, lanes);
@@ -287,12 +294,24 @@ void LossHeadEmitter::addProductToSum(Index first, Rows part, Rows columns) {
   });
 }
 
+/// On a GPU in one launch a granule: tensor cores multiply bf16 as it is, and whoever has made an
+/// element of the product adds it to the sum.
+void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
+  BufferAccess adding;
+  adding.store = [&](OpBuilder &builder, Index place, Value product) {
+    auto vector = dyn_cast<VectorType>(product.getType());
+    unsigned lanes = vector ? vector.getNumElements() : 1;
+    splitSum().store(place, lanes, splitSum().load(place, lanes) + Num{&builder, product});
+  };
+  Buffer sum{Value(), dw.size, e.wideType(), &adding};
+  Product product = productOfGranule(first, part);
+  product.c = {sum, product.c.pitch};
+  emitProduct(op, e, product);
+}
+
 void LossHeadEmitter::widen(Buffer from, Index begin, int64_t pitch, int64_t rows, int64_t columns,
                             Buffer to) {
-  RowShape shape{.width = columns, .pitch = std::gcd(std::gcd(columns, pitch), parts.columns)};
-  if (columns == pitch)
-    shape.pitch = columns;
-  e.forRows(rows, shape, [&](Index row) {
+  e.forRows(rows, {.width = columns}, [&](Index row) {
     e.forLanes(columns, [&](Index j, unsigned lanes) {
       e.store(to, row * columns + j, e.load(from, begin + row * pitch + j, lanes));
     });
