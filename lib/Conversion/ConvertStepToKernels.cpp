@@ -190,6 +190,8 @@ public:
       for (DeadRange range : dead.lookup(&op))
         emitPoison(op.getLoc(), range);
     }
+    if (profile && kernels.isForDevice())
+      emitMark(builder, step.getLoc(), calls);
     emitCopiesOfResults();
     func::ReturnOp::create(builder, step.getLoc());
     return success();
@@ -209,7 +211,7 @@ private:
     for (auto [number, type] : llvm::enumerate(step.getResultTypes()))
       if (!places.donatedArgument(number))
         types.push_back(flatType(type));
-    if (profile)
+    if (profile && !kernels.isForDevice())
       types.push_back(MemRefType::get({2 * countCalls()}, builder.getI64Type()));
     builder.setInsertionPoint(step);
     function = func::FuncOp::create(builder, step.getLoc(), step.getName(),
@@ -288,9 +290,11 @@ private:
     describeBuffers(call, values, writes);
   }
 
-  /// Before (0) or after (1) the call at hand.
+  /// Before (0) or after (1) the call at hand. On a GPU the end of a call is the begin of the next.
   void emitTimeOfCall(Location loc, int64_t side) {
-    if (profile)
+    if (profile && kernels.isForDevice() && side == 0)
+      emitMark(builder, loc, calls);
+    if (profile && !kernels.isForDevice())
       emitTime(builder, loc, function.getArguments().back(), 2 * calls + side);
   }
 
@@ -385,12 +389,10 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
   }
 
   LogicalResult checkTarget(func::FuncOp step) {
-    if (target == KernelTarget::Cpu || !(poison || profile || libraryProducts))
+    if (target == KernelTarget::Cpu || !(poison || libraryProducts))
       return success();
     return step.emitError("cannot be converted with '")
-           << (poison    ? "poison"
-               : profile ? "profile"
-                         : "library-products")
+           << (poison ? "poison" : "library-products")
            << "' for target=gpu, where the host does nothing but launch";
   }
 

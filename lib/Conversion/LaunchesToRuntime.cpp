@@ -1,5 +1,6 @@
 //===- LaunchesToRuntime.cpp - Launches become calls of the runtime --------===//
 
+#include "Profile.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -148,16 +149,19 @@ struct ConvertLaunchesToRuntime
     return success();
   }
 
-  /// Every function with a body may launch, by itself or by a call.
+  /// Every function with a body may launch, by itself or by a call; marks are the runtime's.
   void handRunToFunctions(Type run) {
     SmallVector<func::CallOp> calls;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         (void)function.insertArgument(0, run, {}, function.getLoc());
+    auto mark = getOperation().lookupSymbol<func::FuncOp>(llmmem::kMarkFunction);
+    if (mark)
+      mark.setType(FunctionType::get(&getContext(), {run, mark.getArgumentTypes()[0]}, {}));
     getOperation().walk([&](func::CallOp call) { calls.push_back(call); });
     for (func::CallOp call : calls) {
       auto callee = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
-      if (!callee || callee.isExternal())
+      if (!callee || (callee.isExternal() && callee != mark))
         continue;
       Value first = call->getParentOfType<func::FuncOp>().getArgument(0);
       call->insertOperands(0, first);

@@ -16,6 +16,7 @@ DictionaryAttr llmmem::describeCall(Operation &op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   NamedAttrList notes;
   notes.set("kind", builder.getStringAttr(kernelKind(&op)));
+  notes.set("key", builder.getStringAttr(kernelKey(&op)));
   for (auto [key, attribute] : {std::pair<StringRef, StringRef>{"name", LlmDialect::kName},
                                 {"phase", LlmDialect::kPhase},
                                 {"block", LlmDialect::kBlock}})
@@ -27,20 +28,26 @@ DictionaryAttr llmmem::describeCall(Operation &op) {
   return notes.getDictionary(op.getContext());
 }
 
-static func::FuncOp clockFunction(OpBuilder &builder, Location loc) {
-  constexpr StringLiteral name = "llmmem_clock";
+static func::FuncOp runtimeFunction(OpBuilder &builder, Location loc, StringRef name,
+                                    TypeRange takes, TypeRange gives) {
   auto module = builder.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
   if (auto known = module.lookupSymbol<func::FuncOp>(name))
     return known;
   OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-  auto function = func::FuncOp::create(top, loc, name, top.getFunctionType({}, top.getI64Type()));
+  auto function = func::FuncOp::create(top, loc, name, top.getFunctionType(takes, gives));
   function.setPrivate();
   return function;
 }
 
 void llmmem::emitTime(OpBuilder &builder, Location loc, Value times, int64_t index) {
-  Value time =
-      func::CallOp::create(builder, loc, clockFunction(builder, loc), ValueRange()).getResult(0);
+  func::FuncOp clock = runtimeFunction(builder, loc, "llmmem_clock", {}, builder.getI64Type());
+  Value time = func::CallOp::create(builder, loc, clock, ValueRange()).getResult(0);
   Value place = arith::ConstantIndexOp::create(builder, loc, index);
   memref::StoreOp::create(builder, loc, time, times, place);
+}
+
+void llmmem::emitMark(OpBuilder &builder, Location loc, int64_t number) {
+  func::FuncOp mark = runtimeFunction(builder, loc, kMarkFunction, builder.getI64Type(), {});
+  Value which = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(number));
+  func::CallOp::create(builder, loc, mark, which);
 }

@@ -13,6 +13,12 @@ mlir::DictionaryAttr describeCall(mlir::Operation &op);
 /// Writes the time at which the builder stands into `times[index]`.
 void emitTime(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value times, int64_t index);
 
+/// Marks the place where the builder stands for events of a GPU: the runtime is given the run.
+void emitMark(mlir::OpBuilder &builder, mlir::Location loc, int64_t number);
+
+/// What a device's mark calls before its launches become calls of the runtime.
+inline constexpr llvm::StringLiteral kMarkFunction = "llmmem_cuda_mark";
+
 } // namespace llmmem
 
 #endif // LLMMEM_LIB_CONVERSION_PROFILE_H

@@ -55,7 +55,8 @@ static KernelCall readProfiledCall(DictionaryAttr notes) {
     return value ? value.str() : std::string();
   };
   KernelCall call;
-  call.kind = text("kind"), call.name = text("name"), call.phase = text("phase");
+  call.kind = text("kind"), call.key = text("key"), call.name = text("name"),
+  call.phase = text("phase");
   if (auto block = notes.getAs<IntegerAttr>("block"))
     call.block = block.getInt();
   call.recomputed = notes.getAs<BoolAttr>("recomputed").getValue();
@@ -126,6 +127,8 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   if (options.emulate && !emulation::isEmulatorBuilt())
     return module.emitError("cannot emulate a GPU: llmmem was built without Boost.Context "
                             "(libboost-context-dev)");
+  if (options.emulate && options.profile)
+    return module.emitError("cannot be profiled on the emulator: its time says nothing of a GPU's");
   auto begin = std::chrono::steady_clock::now();
   FailureOr<LoweredStep> lowered = lower(module, options);
   if (failed(lowered))
@@ -176,13 +179,30 @@ LogicalResult CompiledStep::emulate(StepMemory &memory) const {
 }
 
 llvm::Error CompiledStep::prepare(StepMemory &memory) const {
-  if (!device || memory.captured)
+  if (!device || memory.captured || !calls.empty())
     return llvm::Error::success();
   memory.captured = true;
-  return device->capture([&](llmmem_cuda *run) {
-    memory.addresses[0] = run;
-    code.entry(memory.packed.data());
-  });
+  return device->capture([&](llmmem_cuda *run) { launch(run, memory); });
+}
+
+void CompiledStep::launch(llmmem_cuda *run, StepMemory &memory) const {
+  memory.addresses[0] = run;
+  code.entry(memory.packed.data());
+}
+
+/// Events of a graph cannot be asked for their time, so that a profiled step is launched as it
+/// comes.
+llvm::Error CompiledStep::runMarked(StepMemory &memory) const {
+  std::vector<int64_t> ns(calls.size());
+  if (llvm::Error error = device->runMarked([&](llmmem_cuda *run) { launch(run, memory); }, ns))
+    return error;
+  memory.times.assign(2 * calls.size(), 0);
+  int64_t now = 0;
+  for (auto [call, taken] : llvm::enumerate(ns)) {
+    memory.times[2 * call] = now;
+    memory.times[2 * call + 1] = now += taken;
+  }
+  return llvm::Error::success();
 }
 
 llvm::Error CompiledStep::replay(StepMemory &memory) const {
@@ -190,7 +210,7 @@ llvm::Error CompiledStep::replay(StepMemory &memory) const {
     return error;
   if (llvm::Error error = prepare(memory))
     return error;
-  if (llvm::Error error = device->replay())
+  if (llvm::Error error = calls.empty() ? device->replay() : runMarked(memory))
     return error;
   memory.onDevice->endStep();
   // The loss.

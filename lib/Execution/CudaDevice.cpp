@@ -34,6 +34,21 @@ std::string CudaDevice::chip() const {
   return llmmem_cuda_capability(run) == 90 ? "sm_90a" : "sm_80";
 }
 
+llvm::Expected<llvm::json::Object> CudaDevice::describe() {
+  llmmem_cuda_facts facts;
+  if (llmmem_cuda_describe(run, &facts))
+    return outcome(1);
+  return llvm::json::Object{{"name", name()},
+                            {"capability", llmmem_cuda_capability(run)},
+                            {"chip", chip()},
+                            {"cuda", facts.cuda_version},
+                            {"clock_khz", facts.clock_khz},
+                            {"memory_clock_khz", facts.memory_clock_khz},
+                            {"multiprocessors", facts.multiprocessors},
+                            {"free_bytes", facts.free_bytes},
+                            {"total_bytes", facts.total_bytes}};
+}
+
 llvm::Error CudaDevice::outcome(int failed) const {
   if (!failed)
     return llvm::Error::success();
@@ -78,16 +93,30 @@ llvm::Error CudaDevice::clear(uint64_t to, int64_t bytes) {
   return outcome(llmmem_cuda_fill(run, to, 0, bytes));
 }
 
+namespace {
+/// A step as the runtime calls it.
+struct Launching {
+  llvm::function_ref<void(llmmem_cuda *run)> step;
+  llmmem_cuda *run;
+};
+} // namespace
+
+static void launch(void *opaque) {
+  auto *launching = static_cast<Launching *>(opaque);
+  launching->step(launching->run);
+}
+
 llvm::Error CudaDevice::capture(llvm::function_ref<void(llmmem_cuda *run)> step) {
-  struct Context {
-    llvm::function_ref<void(llmmem_cuda *run)> step;
-    llmmem_cuda *run;
-  } context = {step, run};
-  auto call = [](void *opaque) {
-    auto *context = static_cast<Context *>(opaque);
-    context->step(context->run);
-  };
-  return outcome(llmmem_cuda_capture(run, call, &context));
+  Launching launching = {step, run};
+  return outcome(llmmem_cuda_capture(run, launch, &launching));
 }
 
 llvm::Error CudaDevice::replay() { return outcome(llmmem_cuda_replay(run)); }
+
+int64_t CudaDevice::replayNs() const { return llmmem_cuda_replay_ns(run); }
+
+llvm::Error CudaDevice::runMarked(llvm::function_ref<void(llmmem_cuda *run)> step,
+                                  llvm::MutableArrayRef<int64_t> ns) {
+  Launching launching = {step, run};
+  return outcome(llmmem_cuda_run_marked(run, launch, &launching, ns.data(), ns.size()));
+}

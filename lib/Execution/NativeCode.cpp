@@ -23,6 +23,7 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   if (const llmmem_gemm_library *library = llmmem_find_gemm_library())
     add("llmmem_library_gemm", library->gemm);
   add("llmmem_cuda_launch", &llmmem_cuda_launch);
+  add("llmmem_cuda_mark", &llmmem_cuda_mark);
   add("llmmem_cuda_copy", &llmmem_cuda_copy);
   add("llmmem_parallel_for", &llmmem_parallel_for);
   add("llmmem_poison", &llmmem_poison);

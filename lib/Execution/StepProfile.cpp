@@ -10,11 +10,24 @@ using namespace llmmem;
 namespace json = llvm::json;
 
 void StepProfile::add(llvm::ArrayRef<int64_t> times) {
+  // What came before the second step was the first.
   if (++steps == 2)
-    llvm::fill(total, 0);
+    llvm::for_each(taken, [](std::vector<int64_t> &ns) { ns.clear(); });
   last.assign(times.begin(), times.end());
   for (size_t call = 0; call < calls.size(); ++call)
-    total[call] += times[2 * call + 1] - times[2 * call];
+    taken[call].push_back(times[2 * call + 1] - times[2 * call]);
+}
+
+std::vector<int64_t> StepProfile::medians() const {
+  std::vector<int64_t> result;
+  for (std::vector<int64_t> ns : taken) {
+    llvm::sort(ns);
+    size_t middle = ns.size() / 2;
+    result.push_back(ns.empty()           ? 0
+                     : ns.size() % 2 == 1 ? ns[middle]
+                                          : (ns[middle - 1] + ns[middle]) / 2);
+  }
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -32,13 +45,13 @@ static std::string phaseOf(const KernelCall &call) {
   return call.recomputed ? "recompute" : call.phase.empty() ? "other" : call.phase;
 }
 
-static void printRow(llvm::raw_ostream &os, const Row &row, int64_t steps, int64_t all) {
-  double milliseconds = 1e-6 * row.ns / steps;
+static void printRow(llvm::raw_ostream &os, const Row &row, int64_t all) {
+  double milliseconds = 1e-6 * row.ns;
   os << llvm::left_justify(row.phase, 10) << llvm::left_justify(row.kind, 32)
      << llvm::format("%7lld %10.3f %7.2f %%", static_cast<long long>(row.calls), milliseconds,
                      all ? 100.0 * row.ns / all : 0.0);
   if (row.flops > 0 && row.ns > 0)
-    os << llvm::format(" %9.2f", static_cast<double>(row.flops) * steps / row.ns);
+    os << llvm::format(" %9.2f", static_cast<double>(row.flops) / row.ns);
   os << "\n";
 }
 
@@ -49,7 +62,7 @@ void StepProfile::print(llvm::raw_ostream &os) const {
   std::map<std::pair<std::string, std::string>, Row> byKind;
   std::map<std::string, Row> byPhase;
   Row all{"all", ""};
-  for (auto [call, ns] : llvm::zip_equal(calls, total)) {
+  for (auto [call, ns] : llvm::zip_equal(calls, medians())) {
     std::string phase = phaseOf(call);
     for (Row *row : {&byKind[{phase, call.kind}], &byPhase[phase], &all}) {
       ++row->calls;
@@ -67,15 +80,15 @@ void StepProfile::print(llvm::raw_ostream &os) const {
         rows.push_back({key.first, key.second, row.calls, row.ns, row.flops});
     llvm::stable_sort(rows, [](const Row &a, const Row &b) { return a.ns > b.ns; });
     for (const Row &row : rows)
-      printRow(os, row, counted(), all.ns);
+      printRow(os, row, all.ns);
   }
   for (llvm::StringRef phase : phases)
     if (auto row = byPhase.find(phase.str()); row != byPhase.end()) {
       row->second.phase = phase.str();
       row->second.kind = "(all)";
-      printRow(os, row->second, counted(), all.ns);
+      printRow(os, row->second, all.ns);
     }
-  printRow(os, all, counted(), all.ns);
+  printRow(os, all, all.ns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,13 +96,10 @@ void StepProfile::print(llvm::raw_ostream &os) const {
 //===----------------------------------------------------------------------===//
 
 static json::Object describe(const KernelCall &call) {
-  json::Object object{{"kind", call.kind},
-                      {"name", call.name},
-                      {"phase", call.phase},
-                      {"block", nullptr},
-                      {"flops", call.flops},
-                      {"bytes", call.bytes},
-                      {"recomputed", call.recomputed}};
+  json::Object object{{"kind", call.kind},   {"key", call.key},
+                      {"name", call.name},   {"phase", call.phase},
+                      {"block", nullptr},    {"flops", call.flops},
+                      {"bytes", call.bytes}, {"recomputed", call.recomputed}};
   if (call.block)
     object["block"] = *call.block;
   return object;
@@ -97,9 +107,9 @@ static json::Object describe(const KernelCall &call) {
 
 json::Value StepProfile::toJson() const {
   json::Array list;
-  for (auto [call, ns] : llvm::zip_equal(calls, total)) {
+  for (auto [call, ns] : llvm::zip_equal(calls, medians())) {
     json::Object object = describe(call);
-    object["ns"] = counted() ? ns / counted() : 0;
+    object["ns"] = ns;
     list.push_back(std::move(object));
   }
   return json::Object{{"format", "llmmem-profile"},

@@ -1,65 +1,13 @@
 /*===- Cuda.c - A planned step on an NVIDIA GPU -----------------------------===*/
 
 #define _POSIX_C_SOURCE 200809L /* strdup */
-#include "Cuda.h"
-#include "CudaDriver.h"
+#include "CudaRun.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-  CUfunction function;
-  char *name;
-  int64_t shared_bytes; /* that it may be launched with */
-} Kernel;
-
-struct llmmem_cuda {
-  CudaDriver driver;
-  CUdevice device;
-  CUcontext context;
-  CUstream stream;
-  CUmodule *modules;
-  Kernel *kernels;
-  size_t module_count, kernel_count;
-  CUdeviceptr resident, arena;
-  size_t free_at_first;
-  CUgraph graph;
-  CUgraphExec executable;
-  llmmem_products *products;
-  int64_t failed_product;
-  int is_choosing; /* algorithms, and nothing else */
-  int capability, failed;
-  char device_name[128], message[4096];
-};
-
 /* What a kernel may use without asking. */
 enum { UNASKED_SHARED_BYTES = 48 << 10, MOST_ARGUMENTS = 512 };
-
-/*===----------------------------------------------------------------------===*\
-|* Failures
-\*===----------------------------------------------------------------------===*/
-
-static int fail(llmmem_cuda *run, const char *what, const char *why) {
-  if (!run->failed)
-    snprintf(run->message, sizeof run->message, "%s: %s", what, why);
-  run->failed = 1;
-  return 1;
-}
-
-/* Whether the driver has done `what`. */
-static int check(llmmem_cuda *run, CUresult result, const char *what) {
-  if (result == 0)
-    return 0;
-  const char *name = NULL, *text = NULL;
-  run->driver.error_name(result, &name);
-  run->driver.error_string(result, &text);
-  char why[512];
-  snprintf(why, sizeof why, "%s (error %d%s%s)", text ? text : "the driver does not say why",
-           result, name ? ", " : "", name ? name : "");
-  return fail(run, what, why);
-}
-
-const char *llmmem_cuda_message(const llmmem_cuda *run) { return run->failed ? run->message : ""; }
 
 /*===----------------------------------------------------------------------===*\
 |* The device
@@ -130,6 +78,7 @@ void llmmem_cuda_close(llmmem_cuda *run) {
   if (run->resident)
     driver->memory_free(run->resident);
   llmmem_products_close(run->products);
+  llmmem_cuda_close_marks(run);
   for (size_t k = 0; k < run->module_count; ++k)
     driver->module_unload(run->modules[k]);
   if (run->stream)
@@ -144,8 +93,29 @@ void llmmem_cuda_close(llmmem_cuda *run) {
   free(run);
 }
 
+const char *llmmem_cuda_message(const llmmem_cuda *run) { return run->failed ? run->message : ""; }
+
 const char *llmmem_cuda_device_name(const llmmem_cuda *run) { return run->device_name; }
 int llmmem_cuda_capability(const llmmem_cuda *run) { return run->capability; }
+
+int llmmem_cuda_describe(llmmem_cuda *run, llmmem_cuda_facts *facts) {
+  CudaDriver *driver = &run->driver;
+  const struct {
+    int attribute, *value;
+  } asked[] = {{CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &facts->clock_khz},
+               {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &facts->memory_clock_khz},
+               {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &facts->multiprocessors}};
+  for (size_t k = 0; k < sizeof asked / sizeof *asked; ++k)
+    if (driver->device_attribute(asked[k].value, asked[k].attribute, run->device))
+      *asked[k].value = 0;
+  size_t available = 0, total = 0;
+  if (check(run, driver->version(&facts->cuda_version), "asking for the driver's version") ||
+      check(run, driver->memory_info(&available, &total), "asking for the device's free memory"))
+    return 1;
+  facts->free_bytes = (int64_t)available;
+  facts->total_bytes = (int64_t)total;
+  return 0;
+}
 
 /*===----------------------------------------------------------------------===*\
 |* Kernels
@@ -333,16 +303,17 @@ void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t byte
     check(run, run->driver.copy(to, from, (size_t)bytes, run->stream), "copying on the device");
 }
 
-/* Before the capture, in which the library may not do what it likes. */
-static void choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context) {
+void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context) {
+  if (run->failed || !run->products || run->has_chosen)
+    return;
   run->is_choosing = 1;
   step(context);
   run->is_choosing = 0;
+  run->has_chosen = 1;
 }
 
 int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context) {
-  if (!run->failed && run->products)
-    choose_algorithms(run, step, context);
+  llmmem_cuda_choose_algorithms(run, step, context);
   if (run->failed)
     return 1;
   /* Relaxed, as the driver may load a kernel at its first launch. */
@@ -361,6 +332,13 @@ int llmmem_cuda_replay(llmmem_cuda *run) {
     return 1;
   if (!run->executable)
     return fail(run, "running the step", "it was not captured");
-  return check(run, run->driver.graph_launch(run->executable, run->stream), "running the step") ||
-         check(run, run->driver.stream_wait(run->stream), "running the step");
+  llmmem_cuda_mark(run, 0);
+  if (run->failed ||
+      check(run, run->driver.graph_launch(run->executable, run->stream), "running the step"))
+    return 1;
+  llmmem_cuda_mark(run, 1);
+  return run->failed || check(run, run->driver.stream_wait(run->stream), "running the step") ||
+         llmmem_cuda_read_marks(run, &run->replay_ns, 1);
 }
+
+int64_t llmmem_cuda_replay_ns(const llmmem_cuda *run) { return run->replay_ns; }

@@ -43,6 +43,12 @@ const char *llmmem_cuda_message(const llmmem_cuda *run);
 const char *llmmem_cuda_device_name(const llmmem_cuda *run);
 /* Ten times the compute capability: 90 for 9.0. */
 int llmmem_cuda_capability(const llmmem_cuda *run);
+typedef struct {
+  int cuda_version;                                 /* that the driver knows: 12040 for 12.4 */
+  int clock_khz, memory_clock_khz, multiprocessors; /* 0: the driver does not say */
+  int64_t free_bytes, total_bytes;
+} llmmem_cuda_facts;
+int llmmem_cuda_describe(llmmem_cuda *run, llmmem_cuda_facts *facts);
 
 /* PTX, ending with a zero. Modules are numbered from 0, in the order of loading. */
 int llmmem_cuda_load(llmmem_cuda *run, const char *ptx);
@@ -78,12 +84,22 @@ int llmmem_cuda_fill(llmmem_cuda *run, uint64_t to, int byte, int64_t bytes);
 int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context);
 /* Runs what was captured, to its end. */
 int llmmem_cuda_replay(llmmem_cuda *run);
+/* What the last replay took, by events around it. */
+int64_t llmmem_cuda_replay_ns(const llmmem_cuda *run);
+/* Runs what `step(context)` launches, as it comes, and gives the nanoseconds between its marks 0
+ * and 1, ..., count - 1 and count, by events. */
+int llmmem_cuda_run_marked(llmmem_cuda *run, void (*step)(void *context), void *context,
+                           int64_t *ns, int64_t count);
+/* The nanoseconds between marks that were recorded and have been reached. */
+int llmmem_cuda_read_marks(llmmem_cuda *run, int64_t *ns, int64_t count);
 
 /* What compiled steps call. A kernel's arguments lie in 8 bytes each, low bytes first. */
 void llmmem_cuda_launch(llmmem_cuda *run, int64_t kernel, int64_t grid_x, int64_t grid_y,
                         int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
                         int64_t shared_bytes, uint64_t *values, int64_t count);
 void llmmem_cuda_multiply(llmmem_cuda *run, const llmmem_product *product);
+/* The place before call `number` of a profiled step, or behind the last. */
+void llmmem_cuda_mark(llmmem_cuda *run, int64_t number);
 void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes);
 
 #ifdef __cplusplus

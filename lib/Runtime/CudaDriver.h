@@ -21,12 +21,17 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUevent_st *CUevent;
 
 enum {
   CU_STREAM_NON_BLOCKING = 1,
   CU_STREAM_CAPTURE_MODE_RELAXED = 2,
   CU_JIT_ERROR_LOG_BUFFER = 5,
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+  CU_EVENT_DEFAULT = 0,
+  CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
@@ -37,6 +42,7 @@ enum {
 /* member, name in the library, parameters */
 #define LLMMEM_CUDA_FUNCTIONS(FUNCTION)                                                            \
   FUNCTION(init, cuInit, (unsigned flags))                                                         \
+  FUNCTION(version, cuDriverGetVersion, (int *version))                                            \
   FUNCTION(error_name, cuGetErrorName, (CUresult error, const char **name))                        \
   FUNCTION(error_string, cuGetErrorString, (CUresult error, const char **text))                    \
   FUNCTION(device_get, cuDeviceGet, (CUdevice * device, int ordinal))                              \
@@ -72,6 +78,10 @@ enum {
   FUNCTION(graph_destroy, cuGraphDestroy, (CUgraph graph))                                         \
   FUNCTION(graph_exec_destroy, cuGraphExecDestroy, (CUgraphExec executable))                       \
   FUNCTION(graph_launch, cuGraphLaunch, (CUgraphExec executable, CUstream stream))                 \
+  FUNCTION(event_create, cuEventCreate, (CUevent * event, unsigned flags))                         \
+  FUNCTION(event_destroy, cuEventDestroy_v2, (CUevent event))                                      \
+  FUNCTION(event_record, cuEventRecord, (CUevent event, CUstream stream))                          \
+  FUNCTION(event_elapsed, cuEventElapsedTime, (float *milliseconds, CUevent begin, CUevent end))   \
   FUNCTION(launch, cuLaunchKernel,                                                                 \
            (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,                \
             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,           \

@@ -21,7 +21,7 @@ struct RunOptions {
   bool shuffle = false;
   LearningRate learningRate;
   std::string loadFile, saveFile, gradientsFile;
-  bool asJson = false, poison = false, libraryProducts = false;
+  bool asJson = false, digest = true, poison = false, libraryProducts = false;
   double progressSeconds = 5;
   bool profile = false;
   std::string profileJson, trace; // files

@@ -141,16 +141,20 @@ Error Training::printStep(const StepReport &report, double seconds) {
     outs().flush();
     return Error::success();
   }
-  Expected<std::string> parameters = digest();
-  if (!parameters)
-    return parameters.takeError();
   Expected<json::Object> line = describeMemory();
   if (!line)
     return line.takeError();
   (*line)["step"] = report.step;
   (*line)["loss"] = std::isfinite(report.loss) ? json::Value(report.loss) : json::Value(nullptr);
   (*line)["seconds"] = seconds;
-  (*line)["digest"] = *parameters;
+  if (step.compiled->cuda() && step.compiled->profiledCalls().empty())
+    (*line)["device_seconds"] = 1e-9 * static_cast<double>(step.compiled->cuda()->replayNs());
+  if (options.digest) {
+    Expected<std::string> parameters = digest();
+    if (!parameters)
+      return parameters.takeError();
+    (*line)["digest"] = *parameters;
+  }
   outs() << json::Value(std::move(*line)) << "\n";
   outs().flush();
   return Error::success();

@@ -58,6 +58,9 @@ static cl::opt<std::string> gradientsFile("save-gradients", cl::cat(category),
                                           cl::desc("Write the gradients of the first step"));
 static cl::opt<bool> asJson("json", cl::cat(category),
                             cl::desc("Print one line of JSON for each step"));
+static cl::opt<bool> noDigest(
+    "no-digest", cl::cat(category),
+    cl::desc("Leave the digest out of --json: it fetches all parameters from a GPU each step"));
 static cl::opt<bool>
     poison("poison", cl::cat(category),
            cl::desc("Fill arena ranges with NaN when their values die; no number may change"));
@@ -93,6 +96,9 @@ static cl::opt<Device> device("device", cl::cat(category), cl::init(Device::Cpu)
                                          clEnumValN(Device::Emulate, "emulate",
                                                     "the CPU in the place of a GPU, each access "
                                                     "of its kernels checked")));
+static cl::opt<bool>
+    describeDevice("describe-device", cl::cat(category),
+                   cl::desc("Print what --device=cuda would run on as JSON, and run nothing"));
 static cl::opt<bool> dryRun("dry-run", cl::cat(category),
                             cl::desc("Compile the step and reserve its memory, and run nothing"));
 static cl::opt<std::string>
@@ -148,10 +154,13 @@ static Error checkOptions() {
     return createStringError("--temperature: expected a number, 0 or more");
   if (products == Products::OneDnn && !llmmem_find_gemm_library())
     return createStringError("--gemm=onednn: llmmem was built without oneDNN; there is: builtin");
-  if (device != Device::Cpu && (poison || profile || !profileJson.empty() || !traceFile.empty() ||
-                                products == Products::OneDnn))
-    return createStringError("--poison, --profile, --profile-json, --trace and --gemm=onednn: only "
-                             "with --device=cpu");
+  if (device != Device::Cpu && (poison || products == Products::OneDnn))
+    return createStringError("--poison and --gemm=onednn: only with --device=cpu");
+  if (device == Device::Emulate && (profile || !profileJson.empty() || !traceFile.empty()))
+    return createStringError("--profile, --profile-json and --trace: not with --device=emulate, "
+                             "whose time says nothing of a GPU's");
+  if (describeDevice && device != Device::Cuda)
+    return createStringError("--describe-device: only with --device=cuda");
   return Error::success();
 }
 
@@ -173,6 +182,7 @@ static RunOptions readOptions() {
   options.saveFile = saveFile;
   options.gradientsFile = gradientsFile;
   options.asJson = asJson;
+  options.digest = !noDigest;
   options.poison = poison;
   options.device = device;
   options.cudaDriver = cudaDriver;
@@ -186,6 +196,17 @@ static RunOptions readOptions() {
   options.prompt = prompt;
   options.temperature = temperature;
   return options;
+}
+
+static int printDevice() {
+  Expected<std::shared_ptr<CudaDevice>> opened = CudaDevice::open(cudaDriver);
+  if (!opened)
+    return failWith(opened.takeError());
+  Expected<json::Object> facts = (*opened)->describe();
+  if (!facts)
+    return failWith(facts.takeError());
+  outs() << json::Value(std::move(*facts)) << "\n";
+  return 0;
 }
 
 /// @step, or the one function that there is.
@@ -282,6 +303,8 @@ int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv, "llmmem-run: runs a planned training step\n");
   if (Error error = checkOptions())
     return fail(toString(std::move(error)));
+  if (describeDevice)
+    return printDevice();
   if (threads > 0)
     llmmem_set_threads(threads);
   if (threads > static_cast<unsigned>(llmmem_threads()))

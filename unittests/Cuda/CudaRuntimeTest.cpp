@@ -96,8 +96,47 @@ replay of 2 nodes
 download A0+256 4 bytes
 free A1
 free A0
-left: 0 allocations, 0 modules, 0 streams, 0 graphs, 0 contexts
+left: 0 allocations, 0 modules, 0 streams, 0 graphs, 0 contexts, 0 events
 )");
+}
+
+/// `scale`, nothing, then `copy` and `scale`.
+void markedLaunches(void *context) {
+  auto *run = static_cast<llmmem_cuda *>(context);
+  uint64_t values[] = {llmmem_cuda_resident(run), llmmem_cuda_arena(run)};
+  llmmem_cuda_mark(run, 0);
+  llmmem_cuda_launch(run, 1, 1, 1, 1, 32, 1, 1, 0, values, 2);
+  llmmem_cuda_mark(run, 1);
+  llmmem_cuda_mark(run, 2);
+  twoLaunches(run);
+  llmmem_cuda_mark(run, 3);
+}
+
+TEST_F(CudaRuntime, TimesCallsAndReplaysByEvents) {
+  setenv("LLMMEM_FAKE_CUDA_NS", "none=1,scale=70500", 1);
+  char message[256] = "";
+  llmmem_cuda *run = llmmem_cuda_open(LLMMEM_FAKE_CUDA, message, sizeof message);
+  ASSERT_NE(run, nullptr) << message;
+  int64_t ns[3] = {-1, -1, -1};
+  EXPECT_FALSE(llmmem_cuda_load(run, kKernels) || llmmem_cuda_add_kernel(run, 0, "copy") ||
+               llmmem_cuda_add_kernel(run, 0, "scale") || llmmem_cuda_reserve(run, 512, 1024) ||
+               llmmem_cuda_run_marked(run, markedLaunches, run, ns, 3))
+      << llmmem_cuda_message(run);
+  EXPECT_EQ(ns[0], 70500);
+  EXPECT_EQ(ns[1], 0);
+  EXPECT_EQ(ns[2], 71500);
+  // A marked run is not captured; a captured one takes what its launches take.
+  EXPECT_EQ(readLog().find("capture"), std::string::npos);
+  EXPECT_FALSE(llmmem_cuda_capture(run, twoLaunches, run) || llmmem_cuda_replay(run))
+      << llmmem_cuda_message(run);
+  EXPECT_EQ(llmmem_cuda_replay_ns(run), 71500);
+  llmmem_cuda_facts facts;
+  EXPECT_FALSE(llmmem_cuda_describe(run, &facts));
+  EXPECT_EQ(facts.cuda_version, 12000);
+  EXPECT_EQ(facts.total_bytes - facts.free_bytes, 1536);
+  llmmem_cuda_close(run);
+  unsetenv("LLMMEM_FAKE_CUDA_NS");
+  EXPECT_TRUE(llvm::StringRef(readLog()).ends_with(", 0 contexts, 0 events\n")) << readLog();
 }
 
 TEST_F(CudaRuntime, RefusesWhatDoesNotFitBeforeAllocating) {
@@ -133,7 +172,7 @@ TEST_P(CudaFaults, AreToldAndLeaveNothing) {
   std::string message = runTwice();
   EXPECT_TRUE(llvm::StringRef(message).starts_with(GetParam().message)) << message;
   EXPECT_TRUE(llvm::StringRef(readLog()).ends_with(
-      "left: 0 allocations, 0 modules, 0 streams, 0 graphs, 0 contexts\n"))
+      "left: 0 allocations, 0 modules, 0 streams, 0 graphs, 0 contexts, 0 events\n"))
       << readLog();
 }
 
@@ -166,6 +205,10 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"cuFuncSetAttribute:1", "scale: "},
         Fault{"cuStreamEndCapture:1", "capturing the step: "},
         Fault{"cuGraphInstantiateWithFlags:1", "making a graph of the step: "},
+        Fault{"cuEventCreate:1", "timing the step: "},
+        Fault{"cuEventCreate:2", "timing the step: "},
+        Fault{"cuEventRecord:2", "timing the step: "},
+        Fault{"cuEventElapsedTime:1", "timing the step: "},
         Fault{"cuGraphLaunch:1", "running the step: "},
         Fault{"cuGraphLaunch:2", "running the step: "},
         Fault{"cuStreamSynchronize:3", "running the step: "},

@@ -441,6 +441,7 @@ int cublasLtMatmul(LtHandle handle, LtOperation operation, const void *alpha, co
   memcpy(&product.alpha, alpha, sizeof product.alpha);
   memcpy(&product.beta, beta, sizeof product.beta);
   note_product(&product, workspace, workspace_bytes);
+  llmmem_fake_cuda_take_time("cublasLtMatmul");
   /* An algorithm may write anywhere in its workspace. */
   if (!llmmem_fake_cuda_is_capturing()) {
     run(&product);

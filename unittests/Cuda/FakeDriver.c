@@ -9,6 +9,8 @@ back says nothing of a GPU.
 |*   LLMMEM_FAKE_CUDA_FAIL=name:n     the n-th call of `name` (from 1) fails
 |*   LLMMEM_FAKE_CUDA_FREE=bytes      free memory at first (default 1 TiB)
 |*   LLMMEM_FAKE_CUDA_CAPABILITY=80   ten times the compute capability (default 90)
+|*   LLMMEM_FAKE_CUDA_NS=linear=7000,gelu=300   what events say that kernels with this in their name
+|*                                    take; the first that fits (default 1000)
 |*
 |* Arguments of a launch are read as the PTX declares them: `.entry name(.param .u64 name_param_0,
 ...)`.
@@ -45,9 +47,10 @@ typedef struct CUfunc_st {
 
 static Allocation allocations[MOST];
 static int allocation_count, allocated;
-static int modules, streams, graphs, executables, contexts, functions_found;
+static int modules, streams, graphs, executables, contexts, functions_found, events;
 static int capturing, captured, capture_number;
 static size_t used;
+static int64_t clock_ns, captured_ns;
 static FILE *log_file;
 
 /* What a library has put into the graph, for each replay. */
@@ -137,8 +140,8 @@ int llmmem_fake_cuda_node(void (*run)(void *context), void *context) {
 }
 
 __attribute__((destructor)) static void count_what_is_left(void) {
-  note("left: %d allocations, %d modules, %d streams, %d graphs, %d contexts", allocated, modules,
-       streams, graphs + executables, contexts);
+  note("left: %d allocations, %d modules, %d streams, %d graphs, %d contexts, %d events", allocated,
+       modules, streams, graphs + executables, contexts, events);
 }
 
 /*===----------------------------------------------------------------------===*\
@@ -158,6 +161,12 @@ CUresult cuInit(unsigned flags) {
     log_file = NULL;
     allocation_count = capture_number = 0;
   }
+  return 0;
+}
+
+CUresult cuDriverGetVersion(int *version) {
+  FAIL_IF_ASKED(cuDriverGetVersion);
+  *version = 12000;
   return 0;
 }
 
@@ -191,9 +200,24 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
   FAIL_IF_ASKED(cuDeviceGetAttribute);
   const char *text = getenv("LLMMEM_FAKE_CUDA_CAPABILITY");
   int capability = text ? atoi(text) : 90;
-  *value =
-      attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? capability / 10 : capability % 10;
-  return 0;
+  switch (attribute) {
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+    *value = capability / 10;
+    return 0;
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+    *value = capability % 10;
+    return 0;
+  case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+    *value = 1000;
+    return 0;
+  case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+    *value = 2000;
+    return 0;
+  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+    *value = 1;
+    return 0;
+  }
+  return 1; /* CUDA_ERROR_INVALID_VALUE */
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
@@ -383,6 +407,27 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   return 0;
 }
 
+/* What a kernel is said to take. */
+static int64_t ns_of(const char *kernel) {
+  const char *rule = getenv("LLMMEM_FAKE_CUDA_NS");
+  while (rule && *rule) {
+    const char *sign = strchr(rule, '=');
+    char part[256];
+    if (!sign || (size_t)(sign - rule) >= sizeof part)
+      break;
+    snprintf(part, sizeof part, "%.*s", (int)(sign - rule), rule);
+    if (strstr(kernel, part))
+      return strtoll(sign + 1, NULL, 10);
+    rule = strchr(sign, ',');
+    rule = rule ? rule + 1 : NULL;
+  }
+  return 1000;
+}
+
+void llmmem_fake_cuda_take_time(const char *name) {
+  *(capturing ? &captured_ns : &clock_ns) += ns_of(name);
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         CUstream stream, void **arguments, void **extra) {
@@ -398,6 +443,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   }
   fputs(")\n", file);
   captured += capturing;
+  llmmem_fake_cuda_take_time(function->name);
   return 0;
 }
 
@@ -428,6 +474,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
   capturing = 1;
   library_node_count = 0;
   captured = 0;
+  captured_ns = 0;
   return 0;
 }
 
@@ -463,5 +510,45 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   note("replay of %d nodes", captured);
   for (int k = 0; k < library_node_count; ++k)
     library_nodes[k].run(library_nodes[k].context);
+  clock_ns += captured_ns;
+  return 0;
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Events: times are those of LLMMEM_FAKE_CUDA_NS
+\*===----------------------------------------------------------------------===*/
+
+typedef struct CUevent_st {
+  int64_t ns;
+  int recorded;
+} Event;
+
+CUresult cuEventCreate(CUevent *event, unsigned flags) {
+  FAIL_IF_ASKED(cuEventCreate);
+  *event = calloc(1, sizeof **event);
+  ++events;
+  return 0;
+}
+
+CUresult cuEventDestroy_v2(CUevent event) {
+  free(event);
+  --events;
+  return 0;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  FAIL_IF_ASKED(cuEventRecord);
+  if (capturing)
+    return 900; /* an event of a graph has no time */
+  event->ns = clock_ns;
+  event->recorded = 1;
+  return 0;
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
+  FAIL_IF_ASKED(cuEventElapsedTime);
+  if (!begin->recorded || !end->recorded)
+    return 400; /* CUDA_ERROR_INVALID_HANDLE */
+  *milliseconds = (float)(1e-6 * (double)(end->ns - begin->ns));
   return 0;
 }

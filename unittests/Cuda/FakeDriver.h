@@ -14,5 +14,7 @@ const char *llmmem_fake_cuda_place(uint64_t address, char *text, size_t size);
 int llmmem_fake_cuda_is_capturing(void);
 /* which every replay runs. 1 where the graph is full. */
 int llmmem_fake_cuda_node(void (*run)(void *context), void *context);
+/* Lets pass what LLMMEM_FAKE_CUDA_NS says of `name`, now or in each replay. */
+void llmmem_fake_cuda_take_time(const char *name);
 
 #endif /* LLMMEM_UNITTESTS_CUDA_FAKEDRIVER_H */

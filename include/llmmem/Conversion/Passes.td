@@ -14,8 +14,9 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
     all equal ops, and nothing allocates.
 
     With `profile` the function takes one buffer more, for nanoseconds before and after each call, and each call says
-    what it runs: `{profile = {kind = "linear", name = "h.0.attn.qkv", phase = "forward", block = 0 : i64,
-    recomputed = false, flops = 792576 : i64, bytes = 82688 : i64}}`.
+    what it runs: `{profile = {kind = "linear", key = "linear(...) -> ...", name = "h.0.attn.qkv", phase = "forward", block = 0 : i64,
+    recomputed = false, flops = 792576 : i64, bytes = 82688 : i64}}`. For `target=gpu` there is no buffer: before each
+    call and behind the last stands `call @llmmem_cuda_mark(%number)`, of which the runtime makes events.
 
     With `target=gpu` each kernel is a host function that launches (`gpu.launch`) and does nothing else, and each call
     says which value each of its buffers holds and which it writes: `{values = array<i64: 4, 7>, writes = array<i64: 1>}`

@@ -49,7 +49,8 @@ public:
     std::string function = "step";
     /// Fill ranges of the arena with 0xFF when their values die.
     bool poison = false;
-    /// Take the time before and after each call.
+    /// Take the time before and after each call: on a GPU by events, and then the step is not
+    /// captured. Not with `emulate`.
     bool profile = false;
     /// Multiply f32 matrices by the library that llmmem was built with (oneDNN), which must be
     /// there, instead of generated code.
@@ -97,6 +98,8 @@ private:
   void describe(mlir::func::FuncOp step);
   mlir::LogicalResult emulate(StepMemory &memory) const;
   llvm::Error replay(StepMemory &memory) const;
+  llvm::Error runMarked(StepMemory &memory) const;
+  void launch(llmmem_cuda *run, StepMemory &memory) const;
 
   mlir::Location location;
   llvm::SmallVector<StepArgument> argumentInfo;

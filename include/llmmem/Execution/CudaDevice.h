@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,9 @@ public:
   /// What kernels are compiled for: sm_90a on its own kind alone, else sm_80, which later devices
   /// run too.
   std::string chip() const;
+  /// Name, capability, what CUDA the driver knows, clocks, bytes: for programs that say where a
+  /// figure comes from.
+  llvm::Expected<llvm::json::Object> describe();
 
   struct Kernel {
     size_t module; // number of the PTX it is in
@@ -70,6 +74,12 @@ public:
   /// Records what `step` launches on the run it is given, as the graph that `replay` runs.
   llvm::Error capture(llvm::function_ref<void(llmmem_cuda *run)> step);
   llvm::Error replay();
+  /// Nanoseconds that the last replay took on the device.
+  int64_t replayNs() const;
+  /// Runs what `step` launches as it comes, and gives the nanoseconds between its marks, of which
+  /// it has one more than `ns` has places.
+  llvm::Error runMarked(llvm::function_ref<void(llmmem_cuda *run)> step,
+                        llvm::MutableArrayRef<int64_t> ns);
 
 private:
   explicit CudaDevice(llmmem_cuda *run) : run(run) {}

@@ -19,6 +19,7 @@ namespace llmmem {
 /// One call of a step: which op's kernel, and what it has to do.
 struct KernelCall {
   std::string kind;  // linear; of a group, silu+mul
+  std::string key;   // what its kernel is: kind, types and attributes, as a device table has it
   std::string name;  // h.0.mlp.act
   std::string phase; // forward, backward, update, or empty
   std::optional<int64_t> block;
@@ -29,26 +30,27 @@ struct KernelCall {
 class StepProfile {
 public:
   explicit StepProfile(llvm::ArrayRef<KernelCall> calls)
-      : calls(calls.begin(), calls.end()), total(calls.size()) {}
+      : calls(calls.begin(), calls.end()), taken(calls.size()) {}
 
   /// Nanoseconds before and after each call of one step.
   void add(llvm::ArrayRef<int64_t> times);
 
   /// A table by phase and kind, recomputation as a phase of its own, longest first.
   void print(llvm::raw_ostream &os) const;
-  /// Every call with the mean of its nanoseconds:
-  ///   {"format": "llmmem-profile", "version": 1, "steps": 3, "calls": [{"kind": "linear", "name":
-  ///   "h.0.attn.qkv", "phase": "forward", "block": 0, "recomputed": false, "flops": 792576,
-  ///   "bytes": 82688, "ns": 5120}]}
+  /// Every call with the median of its nanoseconds; calls of equal keys run one kernel:
+  ///   {"format": "llmmem-profile", "version": 1, "steps": 3, "calls": [{"kind": "linear", "key":
+  ///   "linear(4x64xf32, 192x64xf32) -> 4x192xf32", "name": "h.0.attn.qkv", "phase": "forward",
+  ///   "block": 0, "recomputed": false, "flops": 792576, "bytes": 82688, "ns": 5120}]}
   llvm::json::Value toJson() const;
   /// The last step in the Trace Event Format, for chrome://tracing or Perfetto.
   llvm::json::Value toTrace() const;
 
 private:
+  std::vector<int64_t> medians() const;
   int64_t counted() const { return steps > 1 ? steps - 1 : steps; }
 
   std::vector<KernelCall> calls;
-  std::vector<int64_t> total; // ns of each call over the steps that count
+  std::vector<std::vector<int64_t>> taken; // ns of each call in the steps that count
   std::vector<int64_t> last;
   int64_t steps = 0;
 };

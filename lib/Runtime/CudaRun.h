@@ -1,0 +1,71 @@
+/*===- CudaRun.h - What a run on a GPU holds --------------------------------===*\
+|*
+|* Shared by the files of the runtime; callers see Cuda.h.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef LLMMEM_LIB_RUNTIME_CUDARUN_H
+#define LLMMEM_LIB_RUNTIME_CUDARUN_H
+
+#include "Cuda.h"
+#include "CudaDriver.h"
+#include "CudaProducts.h"
+#include <stdio.h>
+
+typedef struct {
+  CUfunction function;
+  char *name;
+  int64_t shared_bytes; /* that it may be launched with */
+} Kernel;
+
+struct llmmem_cuda {
+  CudaDriver driver;
+  CUdevice device;
+  CUcontext context;
+  CUstream stream;
+  CUmodule *modules;
+  Kernel *kernels;
+  size_t module_count, kernel_count;
+  CUevent *marks;
+  size_t mark_count;
+  CUdeviceptr resident, arena;
+  size_t free_at_first;
+  CUgraph graph;
+  CUgraphExec executable;
+  int64_t replay_ns;
+  llmmem_products *products;
+  int64_t failed_product;
+  int is_choosing; /* algorithms, and nothing else */
+  int has_chosen;
+  int capability, failed;
+  char device_name[128], message[4096];
+};
+
+/* Keeps what failed first. Always 1. */
+static inline int fail(llmmem_cuda *run, const char *what, const char *why) {
+  if (!run->failed)
+    snprintf(run->message, sizeof run->message, "%s: %s", what, why);
+  run->failed = 1;
+  return 1;
+}
+
+/* 0 where the driver has done `what`. */
+static inline int check(llmmem_cuda *run, CUresult result, const char *what) {
+  if (result == 0)
+    return 0;
+  const char *name = NULL, *text = NULL;
+  run->driver.error_name(result, &name);
+  run->driver.error_string(result, &text);
+  char why[512];
+  snprintf(why, sizeof why, "%s (error %d%s%s)", text ? text : "the driver does not say why",
+           result, name ? ", " : "", name ? name : "");
+  return fail(run, what, why);
+}
+
+/* Before a capture, in which the library may not do what it likes; once. */
+void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context);
+
+/* Of CudaTimes.c. */
+void llmmem_cuda_close_marks(llmmem_cuda *run);
+
+#endif /* LLMMEM_LIB_RUNTIME_CUDARUN_H */

@@ -1,0 +1,60 @@
+/*===- CudaTimes.c - Times of a step's calls, by events ---------------------===*/
+
+#include "CudaRun.h"
+#include <stdlib.h>
+
+enum { MOST_MARKS = 1 << 20 };
+
+/* Events 0 to `number`; made once, as making one takes longer than recording it. */
+static int make_marks(llmmem_cuda *run, size_t number) {
+  if (number < run->mark_count)
+    return 0;
+  CUevent *larger = number < MOST_MARKS ? realloc(run->marks, (number + 1) * sizeof *larger) : NULL;
+  if (!larger)
+    return fail(run, "timing the step", "not enough memory on the host");
+  run->marks = larger;
+  for (; run->mark_count <= number; ++run->mark_count)
+    if (check(run, run->driver.event_create(&larger[run->mark_count], CU_EVENT_DEFAULT),
+              "timing the step"))
+      return 1;
+  return 0;
+}
+
+void llmmem_cuda_mark(llmmem_cuda *run, int64_t number) {
+  if (!run->failed && !run->is_choosing && !make_marks(run, (size_t)number))
+    check(run, run->driver.event_record(run->marks[number], run->stream), "timing the step");
+}
+
+/* Neighbours are compared, as a float of milliseconds has 24 bits: half a microsecond, which is
+ * what events resolve, in eight seconds. */
+int llmmem_cuda_read_marks(llmmem_cuda *run, int64_t *ns, int64_t count) {
+  for (int64_t k = 0; k < count; ++k) {
+    float milliseconds = 0;
+    if (run->failed ||
+        check(run, run->driver.event_elapsed(&milliseconds, run->marks[k], run->marks[k + 1]),
+              "timing the step"))
+      return 1;
+    ns[k] = (int64_t)(1e6 * (double)milliseconds + 0.5);
+  }
+  return 0;
+}
+
+int llmmem_cuda_run_marked(llmmem_cuda *run, void (*step)(void *context), void *context,
+                           int64_t *ns, int64_t count) {
+  if (run->failed || make_marks(run, (size_t)count))
+    return 1;
+  llmmem_cuda_choose_algorithms(run, step, context);
+  if (run->failed)
+    return 1;
+  step(context);
+  return run->failed || check(run, run->driver.stream_wait(run->stream), "running the step") ||
+         llmmem_cuda_read_marks(run, ns, count);
+}
+
+void llmmem_cuda_close_marks(llmmem_cuda *run) {
+  for (size_t k = 0; k < run->mark_count; ++k)
+    run->driver.event_destroy(run->marks[k]);
+  free(run->marks);
+  run->marks = NULL;
+  run->mark_count = 0;
+}
