@@ -304,12 +304,11 @@ void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t byte
 }
 
 void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context) {
-  if (run->failed || !run->products || run->has_chosen)
+  if (run->failed || !run->products)
     return;
   run->is_choosing = 1;
   step(context);
   run->is_choosing = 0;
-  run->has_chosen = 1;
 }
 
 int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context) {

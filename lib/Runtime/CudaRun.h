@@ -36,7 +36,6 @@ struct llmmem_cuda {
   llmmem_products *products;
   int64_t failed_product;
   int is_choosing; /* algorithms, and nothing else */
-  int has_chosen;
   int capability, failed;
   char device_name[128], message[4096];
 };
@@ -62,7 +61,8 @@ static inline int check(llmmem_cuda *run, CUresult result, const char *what) {
   return fail(run, what, why);
 }
 
-/* Before a capture, in which the library may not do what it likes; once. */
+/* Before a capture, in which the library may not do what it likes. What was
+ * chosen stays. */
 void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context);
 
 /* Of CudaTimes.c. */
