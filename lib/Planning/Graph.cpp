@@ -61,3 +61,24 @@ int64_t Graph::footprint(OpIndex index) const {
   }
   return held;
 }
+
+void llmmem::planning::markAncestors(const Graph &graph, OpIndex op, std::vector<bool> &marked) {
+  llvm::SmallVector<OpIndex, 64> worklist{op};
+  while (!worklist.empty())
+    for (ValueIndex value : graph.op(worklist.pop_back_val()).reads)
+      if (OpIndex writer = graph.writer(value); writer >= 0 && !marked[writer]) {
+        marked[writer] = true;
+        worklist.push_back(writer);
+      }
+}
+
+void llmmem::planning::markDescendants(const Graph &graph, OpIndex op, std::vector<bool> &marked) {
+  llvm::SmallVector<OpIndex, 64> worklist{op};
+  while (!worklist.empty())
+    for (ValueIndex value : graph.op(worklist.pop_back_val()).writes)
+      for (OpIndex reader : graph.readers(value))
+        if (!marked[reader]) {
+          marked[reader] = true;
+          worklist.push_back(reader);
+        }
+}

@@ -30,6 +30,13 @@ struct PeakBound {
 /// The largest footprint of one op, with what must be live beside it whatever the schedule.
 PeakBound peakLowerBound(const Graph &graph);
 
+/// Bytes held while `op` runs whatever is kept: resident, the op's footprint, less the padding of
+/// the topmost buffer, which an arena need not hold.
+int64_t bytesBeside(const Graph &graph, OpIndex op);
+
+/// Prices of bytes are integers over this scale: as fine as 64 bits allow.
+int64_t priceScale(const Graph &graph);
+
 /// One choice at a cut: what to keep live there, what that saves and costs.
 struct CutChoice {
   int64_t recomputeCost = 0;
@@ -68,11 +75,10 @@ public:
   /// The choices that are best at some price, most bytes first; at most about `limit`.
   std::vector<CutChoice> allChoices(size_t limit);
 
-  /// Bytes held at the cut beside what a choice keeps: resident, the op's footprint, less the
-  /// padding of the topmost buffer, which an arena need not hold.
+  /// Bytes held at the cut beside what a choice keeps.
   int64_t bytesBeside() const;
 
-  /// Prices are integers over this scale: as fine as 64 bits allow.
+  /// Of prices: priceScale's.
   int64_t scale() const;
 
 private:

@@ -56,6 +56,11 @@ private:
   int64_t base = 0;
 };
 
+/// Adds to `marked`, per op, the ops that run before `op` in every schedule.
+void markAncestors(const Graph &graph, OpIndex op, std::vector<bool> &marked);
+/// Adds to `marked`, per op, the ops whose first run comes after that of `op` in every schedule.
+void markDescendants(const Graph &graph, OpIndex op, std::vector<bool> &marked);
+
 } // namespace llmmem::planning
 
 #endif // LLMMEM_PLANNING_GRAPH_H

@@ -5,41 +5,6 @@
 
 using namespace llmmem::planning;
 
-static std::vector<bool> ancestorsOf(const Graph &graph, OpIndex op) {
-  std::vector<bool> seen(graph.numOps(), false);
-  std::vector<OpIndex> worklist{op};
-  seen[op] = true;
-  while (!worklist.empty()) {
-    OpIndex at = worklist.back();
-    worklist.pop_back();
-    for (ValueIndex value : graph.op(at).reads) {
-      OpIndex writer = graph.writer(value);
-      if (writer < 0 || seen[writer])
-        continue;
-      seen[writer] = true;
-      worklist.push_back(writer);
-    }
-  }
-  return seen;
-}
-
-static std::vector<bool> descendantsOf(const Graph &graph, OpIndex op) {
-  std::vector<bool> seen(graph.numOps(), false);
-  std::vector<OpIndex> worklist{op};
-  while (!worklist.empty()) {
-    OpIndex at = worklist.back();
-    worklist.pop_back();
-    for (ValueIndex value : graph.op(at).writes)
-      for (OpIndex reader : graph.readers(value)) {
-        if (seen[reader])
-          continue;
-        seen[reader] = true;
-        worklist.push_back(reader);
-      }
-  }
-  return seen;
-}
-
 OpIndex llmmem::planning::findCutOp(const Graph &graph, const Chain &chain) {
   std::vector<ValueIndex> saved = savedValues(graph, chain);
   int32_t count = static_cast<int32_t>(chain.order.size());
@@ -48,8 +13,9 @@ OpIndex llmmem::planning::findCutOp(const Graph &graph, const Chain &chain) {
   constexpr int32_t reach = 12; // the ops around the loss
   for (int32_t at = std::max(0, chain.cut - reach); at < std::min(count, chain.cut + reach); ++at) {
     OpIndex op = chain.order[at];
-    std::vector<bool> ancestors = ancestorsOf(graph, op), descendants = descendantsOf(graph, op);
-    ancestors[op] = false;
+    std::vector<bool> ancestors(graph.numOps(), false), descendants(graph.numOps(), false);
+    markAncestors(graph, op, ancestors);
+    markDescendants(graph, op, descendants);
     int64_t bytes = 0;
     for (ValueIndex value : saved)
       if (ancestors[graph.writer(value)] &&
@@ -213,8 +179,8 @@ static void dropBeaten(ChainOptions &result) {
 ChainOptions llmmem::planning::findOptions(const Graph &graph, const Chain &chain, size_t limit) {
   ChainOptions result;
   OpIndex cut = findCutOp(graph, chain);
-  std::vector<bool> ancestors = ancestorsOf(graph, cut);
-  ancestors[cut] = false;
+  std::vector<bool> ancestors(graph.numOps(), false);
+  markAncestors(graph, cut, ancestors);
   result.subject.assign(graph.numValues(), false);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);

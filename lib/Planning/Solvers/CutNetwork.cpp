@@ -1,0 +1,144 @@
+//===- CutNetwork.cpp - What moments in time force, as a minimum cut --------------===//
+
+#include "CutNetwork.h"
+
+using namespace llmmem::planning;
+
+static constexpr int32_t source = 0, sink = 1;
+
+CutNetwork::CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> moments, size_t numPriced)
+    : graph(graph), levels(numPriced), flow(0) {
+  for (size_t index = 0; index < numPriced; ++index) {
+    Level &level = levels[index];
+    level.moment = moments[index];
+    if (index == 0) {
+      level.before.assign(graph.numOps(), false);
+    } else {
+      level.before = levels[index - 1].before;
+      level.before[moments[index - 1]] = true;
+    }
+    markAncestors(graph, level.moment, level.before);
+  }
+  // What runs again after a moment has run again after those before: the last level comes first.
+  for (size_t index = numPriced; index-- > 0;)
+    addLevel(index, moments.drop_front(index));
+  flow = MaxFlow(numNodes);
+  for (size_t index = 0; index < numPriced; ++index)
+    addArcs(index);
+}
+
+/// Written before the moment, and not there for free: resident, or the op's own operand or result.
+bool CutNetwork::counts(const Level &level, ValueIndex value) const {
+  OpIndex writer = graph.writer(value);
+  const Op &op = graph.op(level.moment);
+  return (writer < 0 || level.before[writer]) && !graph.problem().values[value].resident &&
+         !llvm::is_contained(op.reads, value) && !llvm::is_contained(op.writes, value);
+}
+
+void CutNetwork::needValue(Level &level, ValueIndex value) {
+  if (level.nodeOfValue[value] >= 0 || !counts(level, value))
+    return;
+  level.nodeOfValue[value] = numNodes++;
+  level.values.push_back(value);
+}
+
+void CutNetwork::needOp(Level &level, OpIndex op) {
+  if (level.nodeOfOp[op] >= 0)
+    return;
+  level.nodeOfOp[op] = numNodes++;
+  level.ops.push_back(op);
+  for (ValueIndex value : graph.op(op).reads)
+    needValue(level, value);
+}
+
+/// `later`: the level's moment and those after it.
+void CutNetwork::addLevel(size_t index, llvm::ArrayRef<OpIndex> later) {
+  Level &level = levels[index];
+  level.nodeOfValue.assign(graph.numValues(), -1);
+  level.nodeOfOp.assign(graph.numOps(), -1);
+  std::vector<bool> after(graph.numOps(), false);
+  for (OpIndex moment : later) {
+    after[moment] = moment != level.moment;
+    markDescendants(graph, moment, after);
+  }
+  addNodes(level, after, index + 1 < levels.size() ? &levels[index + 1] : nullptr);
+}
+
+void CutNetwork::addNodes(Level &level, const std::vector<bool> &after, const Level *next) {
+  for (ValueIndex value = 0; value < graph.numValues(); ++value)
+    if (graph.isKept(value) ||
+        llvm::any_of(graph.readers(value), [&](OpIndex op) { return after[op]; }))
+      needValue(level, value);
+  level.numNeeded = level.values.size();
+  if (next) {
+    for (ValueIndex value : next->values)
+      needValue(level, value);
+    for (OpIndex op : next->ops)
+      if (level.before[op])
+        needOp(level, op);
+  }
+  for (size_t index = 0; index < level.values.size(); ++index)
+    if (OpIndex writer = graph.writer(level.values[index]);
+        writer >= 0 && graph.op(writer).recompute)
+      needOp(level, writer);
+}
+
+void CutNetwork::addArcs(size_t index) {
+  const Level &level = levels[index];
+  const Level *earlier = index > 0 ? &levels[index - 1] : nullptr;
+  for (size_t position = 0; position < level.values.size(); ++position) {
+    ValueIndex value = level.values[position];
+    int32_t node = level.nodeOfValue[value];
+    if (position < level.numNeeded)
+      flow.addArc(source, node, MaxFlow::infinite);
+    OpIndex writer = graph.writer(value);
+    int32_t target = writer >= 0 && level.nodeOfOp[writer] >= 0 ? level.nodeOfOp[writer] : sink;
+    pricedArcs.push_back({flow.addArc(node, target, 0), graph.bytes(value), index});
+    if (earlier && earlier->nodeOfValue[value] >= 0)
+      flow.addArc(node, earlier->nodeOfValue[value], MaxFlow::infinite);
+  }
+  for (OpIndex op : level.ops) {
+    int32_t node = level.nodeOfOp[op];
+    if (earlier && earlier->before[op])
+      flow.addArc(node, earlier->nodeOfOp[op], MaxFlow::infinite);
+    else
+      costArcs.push_back({flow.addArc(node, sink, 0), graph.op(op).cost});
+    for (ValueIndex value : graph.op(op).reads)
+      if (level.nodeOfValue[value] >= 0)
+        flow.addArc(node, level.nodeOfValue[value], MaxFlow::infinite);
+  }
+}
+
+int64_t CutNetwork::solve(llvm::ArrayRef<int64_t> prices, int64_t costFactor) {
+  for (PricedArc arc : pricedArcs) {
+    // Never above the product: prices that are too low make a bound weaker, never wrong.
+    __int128 product = static_cast<__int128>(prices[arc.level]) * arc.bytes;
+    flow.setCapacity(arc.arc, product >= MaxFlow::infinite ? MaxFlow::infinite
+                                                           : static_cast<int64_t>(product));
+  }
+  for (CostArc arc : costArcs)
+    flow.setCapacity(arc.arc, arc.cost * costFactor);
+  return flow.solve(source, sink);
+}
+
+bool CutNetwork::runsAgain(const Level &level, OpIndex op) const {
+  return level.nodeOfOp[op] >= 0 && flow.onSourceSide(level.nodeOfOp[op]);
+}
+
+std::vector<ValueIndex> CutNetwork::held(size_t moment) const {
+  const Level &level = levels[moment];
+  std::vector<ValueIndex> held;
+  for (ValueIndex value : level.values) {
+    OpIndex writer = graph.writer(value);
+    if (flow.onSourceSide(level.nodeOfValue[value]) && !(writer >= 0 && runsAgain(level, writer)))
+      held.push_back(value);
+  }
+  return held;
+}
+
+std::vector<bool> CutNetwork::repeated() const {
+  std::vector<bool> repeated(graph.numOps(), false);
+  for (OpIndex op : levels[0].ops)
+    repeated[op] = runsAgain(levels[0], op);
+  return repeated;
+}

@@ -1,0 +1,146 @@
+//===- BoundTest.cpp - Bounds on the cost against all schedules -------------------===//
+//
+// LLMMEM_BOUND_PROBLEMS in the environment asks for more random problems.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../lib/Planning/Solvers/JointBound.h"
+#include "ProblemBuilder.h"
+#include "ScheduleOracle.h"
+#include "llmmem/Planning/Bounds.h"
+#include "gtest/gtest.h"
+#include <cstdlib>
+
+using namespace llmmem::planning;
+
+namespace {
+
+/// No schedule of these tests pays as much.
+constexpr int64_t muchCost = 1000;
+constexpr int fewSteps = 100;
+
+int64_t together(const Graph &graph, llvm::ArrayRef<OpIndex> moments, int64_t budget,
+                 int64_t known = muchCost) {
+  llvm::SmallVector<int64_t, 4> prices(moments.size(), 0);
+  return JointBound(graph, moments, budget).raise(prices, known, fewSteps);
+}
+
+/// Two moments with room for 8 bytes each. At the first a and b (8 bytes each, made at a cost of 20
+/// and 50) wait for their readers, at the second b and c (8 and 4, at 50 and 100).
+struct TwoMoments {
+  test::ProblemBuilder builder;
+  OpIndex first = 2, second = 5;
+  int64_t budget = 100;
+
+  TwoMoments() {
+    ValueIndex a = builder.value(8), b = builder.value(8), c = builder.value(4);
+    ValueIndex fromA = token(), fromB = token(), afterFirst = token(), fromC = token(),
+               middle = token(), afterSecond = token();
+    builder.op({}, {a, fromA}, 20);
+    builder.op({}, {b, fromB}, 50);
+    builder.op({fromA, fromB}, {afterFirst}, 1);
+    builder.op({afterFirst, a}, {middle}, 1);
+    builder.op({middle}, {c, fromC}, 100);
+    builder.op({fromC}, {afterSecond}, 1);
+    builder.op({afterSecond, b, c}, {}, 1);
+    for (OpIndex moment : {first, second})
+      builder.problem.ops[moment].workspace = 92;
+  }
+  ValueIndex token() { return builder.value(0); }
+};
+
+/// Half of b is lost at the second moment, which leaves half of a to be lost at the first.
+TEST(BoundTest, momentsProveMoreTogether) {
+  TwoMoments example;
+  Graph graph(example.builder.problem);
+  EXPECT_EQ(CutRelaxation(graph, example.first).costLowerBound(example.budget), 20);
+  EXPECT_EQ(CutRelaxation(graph, example.second).costLowerBound(example.budget), 25);
+  EXPECT_EQ(together(graph, {example.first, example.second}, example.budget, /*known=*/50), 35);
+  int64_t refused = 0;
+  EXPECT_EQ(test::leastCost(graph.problem(), example.budget, refused), graph.baseCost() + 50);
+}
+
+TEST(BoundTest, oneMomentIsTheCutInTime) {
+  TwoMoments example;
+  Graph graph(example.builder.problem);
+  EXPECT_EQ(together(graph, {example.first}, example.budget),
+            CutRelaxation(graph, example.first).costLowerBound(example.budget));
+}
+
+/// Every order of some ops' first runs that a schedule may have.
+std::vector<std::vector<OpIndex>> ordersOf(const Graph &graph, std::vector<OpIndex> ops) {
+  std::vector<std::vector<OpIndex>> orders;
+  llvm::sort(ops);
+  do {
+    bool isPossible = true;
+    for (OpIndex op : ops) {
+      std::vector<bool> after(graph.numOps(), false);
+      markDescendants(graph, op, after);
+      for (OpIndex other : ops) {
+        if (other == op)
+          break;
+        isPossible &= !after[other];
+      }
+    }
+    if (isPossible)
+      orders.push_back(ops);
+  } while (std::next_permutation(ops.begin(), ops.end()));
+  return orders;
+}
+
+/// One of the orders happens, so the least of what they prove is proved.
+struct Comparison {
+  int64_t bounds = 0, proving = 0, more = 0;
+
+  void at(const Graph &graph, int64_t budget, int64_t extra, std::mt19937 &random) {
+    std::vector<OpIndex> ops;
+    for (OpIndex op = 0; op < graph.numOps(); ++op)
+      ops.push_back(op);
+    for (size_t index = 0; index + 1 < ops.size(); ++index)
+      std::swap(ops[index], ops[index + random() % (ops.size() - index)]);
+    ops.resize(std::min<size_t>(ops.size(), 1 + random() % 3));
+    int64_t proved = INT64_MAX, single = 0;
+    for (const std::vector<OpIndex> &order : ordersOf(graph, ops))
+      proved = std::min(proved, together(graph, order, budget));
+    for (OpIndex op : ops)
+      single = std::max(single, together(graph, {op}, budget));
+    EXPECT_LE(proved, extra);
+    ++bounds;
+    proving += proved > 0;
+    more += proved > single;
+  }
+
+  void run(const Problem &problem, std::mt19937 &random) {
+    if (problem.values.size() > 20)
+      return;
+    Graph graph(problem);
+    for (int64_t budget = problem.residentBytes(), refused = 0; budget != INT64_MAX;
+         budget = refused) {
+      std::optional<int64_t> least = test::leastCost(problem, budget, refused);
+      if (!least)
+        continue;
+      if (*least == graph.baseCost())
+        return;
+      constexpr int draws = 10;
+      for (int draw = 0; draw < draws; ++draw)
+        at(graph, budget, *least - graph.baseCost(), random);
+    }
+  }
+};
+
+TEST(BoundTest, neverExceedsTheCheapestSchedule) {
+  const char *text = std::getenv("LLMMEM_BOUND_PROBLEMS");
+  const int32_t problems = text ? std::atoi(text) : 400;
+  Comparison comparison;
+  std::mt19937 random(1);
+  for (int32_t seed = 0; seed < problems; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    comparison.run(test::makeRandom(seed, 7), random);
+  }
+  std::printf("%d bounds, %d above nothing, %d above what one moment proves\n",
+              int(comparison.bounds), int(comparison.proving), int(comparison.more));
+  EXPECT_GT(comparison.proving, comparison.bounds / 10);
+  EXPECT_GT(comparison.more, 0);
+}
+
+} // namespace
