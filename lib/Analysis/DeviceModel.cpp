@@ -1,26 +1,26 @@
 //===- DeviceModel.cpp - Device tables -------------------------------------===//
 
 #include "llmmem/Analysis/DeviceModel.h"
+#include "../Planning/JsonReader.h"
 #include "llmmem/Planning/TextFile.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include <cmath>
 
 using namespace llvm;
 using namespace llmmem;
 
-// Dense rates and bandwidths of the vendors' datasheets (SXM parts); a launch inside a captured
-// graph takes about two microseconds. `cpu` is two cores with AVX-512 as this project measures
-// itself on.
+// Dense rates and bandwidths of the vendors' datasheets (SXM parts), which say nothing of launches:
+// two microseconds inside a captured graph are assumed. `cpu` is two cores with AVX-512 as this
+// project measures itself on.
 static constexpr StringLiteral shippedTables[] = {
-    R"({"name": "h100", "source": "NVIDIA H100 SXM datasheet",
+    R"({"name": "h100", "source": "NVIDIA H100 SXM datasheet, not measured",
         "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 3350, "launch_ns": 2000})",
-    R"({"name": "h200", "source": "NVIDIA H200 SXM datasheet",
+    R"({"name": "h200", "source": "NVIDIA H200 SXM datasheet, not measured",
         "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 4800, "launch_ns": 2000})",
-    R"({"name": "a100", "source": "NVIDIA A100 80GB SXM datasheet",
+    R"({"name": "a100", "source": "NVIDIA A100 80GB SXM datasheet, not measured",
         "flops_per_ns": {"bf16": 312000, "f32": 19500, "f64": 9700}, "bytes_per_ns": 2039, "launch_ns": 2000})",
-    R"({"name": "cpu", "source": "benchmarks/calibrate_cpu.py on two cores of an AMD EPYC with AVX-512",
+    R"({"name": "cpu", "source": "measured by benchmarks/calibrate on two cores of an AMD EPYC with AVX-512",
         "flops_per_ns": {"bf16": 313, "f32": 388, "f64": 134}, "bytes_per_ns": 57, "launch_ns": 1000})"};
 
 int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,
@@ -39,65 +39,84 @@ int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,
   return busy > INT64_MAX - launchNs ? INT64_MAX : busy + launchNs;
 }
 
-static Expected<int64_t> positive(const json::Object &object, StringRef key, StringRef where) {
-  std::optional<int64_t> number = object.getInteger(key);
-  if (!number || *number <= 0)
-    return createStringError(
-        formatv("{0}: device table needs '{1}', a positive integer", where, key));
-  return *number;
-}
+namespace {
+constexpr StringLiteral tableKeys =
+    "name, source, flops_per_ns, bytes_per_ns, launch_ns, kernels, measured";
+constexpr StringLiteral rateKeys = "bf16, f32, f64";
 
-/// `"kernels": {"attention": 3.25}`, to three decimals.
-static Error readKernels(const json::Object &object, DeviceModel &model, StringRef where) {
-  const json::Value *value = object.get("kernels");
-  if (!value)
-    return Error::success();
-  const json::Object *kernels = value->getAsObject();
-  if (!kernels)
-    return createStringError(formatv("{0}: 'kernels' is no object", where));
-  for (const auto &[kind, factor] : *kernels) {
-    std::optional<double> times = factor.getAsNumber();
-    // A thousandth is the finest that is kept, a million times the roofline is no measurement.
-    if (!times || !(*times >= 1e-3 && *times <= 1e6))
-      return createStringError(
-          formatv("{0}: device table has the kernel '{1}', which needs a number "
-                  "of times its roofline, 0.001 to 1000000",
-                  where, kind.str()));
-    model.permilleOfKernels[kind.str()] = std::llround(*times * 1000);
+/// Reads one table; see the header for its form.
+class TableReader {
+public:
+  explicit TableReader(StringRef json) : reader(json) {}
+
+  Expected<DeviceModel> run() {
+    readTable();
+    if (Error error = reader.finish())
+      return std::move(error);
+    return std::move(model);
   }
-  return Error::success();
-}
+
+private:
+  bool readTable() {
+    bool hasRates = false, hasBandwidth = false;
+    bool read = reader.object([&](StringRef key) {
+      if (key == "name")
+        return reader.string(model.name);
+      if (key == "source")
+        return reader.string(model.source);
+      if (key == "flops_per_ns")
+        return hasRates = true, readRates();
+      if (key == "bytes_per_ns")
+        return hasBandwidth = true, reader.integer(model.bytesPerNs, 1);
+      if (key == "launch_ns")
+        return reader.integer(model.launchNs);
+      if (key == "kernels")
+        return reader.object([&](StringRef kind) { return readFactor(kind); });
+      if (key == "measured")
+        return reader.object(
+            [&](StringRef kernel) { return reader.integer(model.measuredNs[kernel], 1); });
+      return reader.unknownKey(key, tableKeys);
+    });
+    return read && ((hasRates && hasBandwidth) ||
+                    reader.fail("a device table must have 'flops_per_ns' and 'bytes_per_ns'"));
+  }
+
+  bool readRates() {
+    unsigned rates = 0;
+    bool read = reader.object([&](StringRef key) {
+      int64_t *rate = key == "bf16"  ? &model.flopsPerNsBF16
+                      : key == "f32" ? &model.flopsPerNsF32
+                      : key == "f64" ? &model.flopsPerNsF64
+                                     : nullptr;
+      ++rates;
+      return rate ? reader.integer(*rate, 1) : reader.unknownKey(key, rateKeys);
+    });
+    return read && (rates == 3 || reader.fail("'flops_per_ns' must have 'bf16', 'f32' and 'f64'"));
+  }
+
+  /// Kept to three decimals.
+  bool readFactor(StringRef kind) {
+    double times = 0;
+    if (!reader.real(times))
+      return false;
+    // A thousandth is the finest that is kept, a million times the roofline is no measurement.
+    if (!(times >= 1e-3 && times <= 1e6))
+      return reader.fail("expected a number of times the roofline, 0.001 to 1000000");
+    model.permilleOfKernels[kind] = std::llround(times * 1000);
+    return true;
+  }
+
+  planning::JsonReader reader;
+  DeviceModel model;
+};
+} // namespace
 
 static Expected<DeviceModel> parseDeviceModel(StringRef text, StringRef where) {
-  Expected<json::Value> value = json::parse(text);
-  if (!value)
-    return createStringError(formatv("{0}: not JSON: {1}", where, toString(value.takeError())));
-  const json::Object *object = value->getAsObject();
-  const json::Object *rates = object ? object->getObject("flops_per_ns") : nullptr;
-  if (!rates)
-    return createStringError(
-        formatv("{0}: device table needs 'flops_per_ns' with 'bf16', 'f32' and 'f64'", where));
-  DeviceModel model;
-  model.name = object->getString("name").value_or(where).str();
-  model.source = object->getString("source").value_or("").str();
-  model.launchNs = object->getInteger("launch_ns").value_or(0);
-  if (model.launchNs < 0)
-    return createStringError(formatv("{0}: 'launch_ns' is negative", where));
-  std::pair<int64_t *, Expected<int64_t>> fields[] = {
-      {&model.flopsPerNsBF16, positive(*rates, "bf16", where)},
-      {&model.flopsPerNsF32, positive(*rates, "f32", where)},
-      {&model.flopsPerNsF64, positive(*rates, "f64", where)},
-      {&model.bytesPerNs, positive(*object, "bytes_per_ns", where)}};
-  Error errors = Error::success();
-  for (auto &[field, number] : fields) {
-    if (number)
-      *field = *number;
-    else
-      errors = joinErrors(std::move(errors), number.takeError());
-  }
-  errors = joinErrors(std::move(errors), readKernels(*object, model, where));
-  if (errors)
-    return std::move(errors);
+  Expected<DeviceModel> model = TableReader(text).run();
+  if (!model)
+    return createStringError(where + ": " + toString(model.takeError()));
+  if (model->name.empty())
+    model->name = where.str();
   return model;
 }
 

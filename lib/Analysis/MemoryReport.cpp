@@ -89,6 +89,8 @@ static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &d
     FailureOr<OpCost> cost = getCost(op, device);
     if (failed(cost))
       return failure();
+    if (cost->ns > 0)
+      ++(cost->measured ? report.measuredOps : report.modelledOps);
     if (!op->hasAttr(LlmDialect::kCloneOf)) {
       report.stepFlops += cost->flops;
       report.stepNs += cost->ns;
@@ -121,6 +123,8 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const DeviceMod
   addChunks(liveness, report);
   if (failed(addCosts(liveness, device, report)))
     return failure();
+  report.device = device.name;
+  report.deviceSource = device.source;
   report.arena = getInteger(step, LlmDialect::kArena, 0);
   int64_t liveInArena = report.peak - report.residentBytes;
   report.fragmentation =

@@ -97,6 +97,10 @@ llvm::json::Value MemoryReport::toJson() const {
       {"fragmentation", fragmentation},
       {"saved", savedToJson(*this)},
       {"chunks", std::move(chunkList)},
+      {"device", llvm::json::Object{{"name", device},
+                                    {"source", deviceSource},
+                                    {"measured_ops", measuredOps},
+                                    {"modelled_ops", modelledOps}}},
       {"step", llvm::json::Object{{"flops", stepFlops}, {"time_ns", stepNs}}},
       {"recompute", llvm::json::Object{{"ops", recomputeOps},
                                        {"flops", recomputeFlops},
@@ -129,10 +133,13 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   for (const ChunkEntry &chunk : chunks)
     os << formatv("chunks         {0}: {1} of {2} tokens at a time\n", chunk.name, chunk.rows,
                   chunk.of);
-  os << formatv("recompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n",
-                recomputeOps, static_cast<double>(recomputeFlops),
-                percent(recomputeFlops, stepFlops), recomputeNs / 1e6,
-                percent(recomputeNs, stepNs));
+  os << formatv("device         {0} ({1})", device, deviceSource);
+  if (measuredOps > 0)
+    os << formatv("; {0} of {1} ops priced as measured", measuredOps, measuredOps + modelledOps);
+  os << formatv(
+      "\nrecompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n",
+      recomputeOps, static_cast<double>(recomputeFlops), percent(recomputeFlops, stepFlops),
+      recomputeNs / 1e6, percent(recomputeNs, stepNs));
   int64_t provedNs = std::max<int64_t>(0, costLowerBoundNs - stepNs);
   os << formatv("lower bound    {0:f3} ms of recomputation proved necessary ({1}); gap {2:f2} % of "
                 "the step\n",

@@ -88,7 +88,12 @@ FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
     if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0 && !element)
       element = tensor.getElementType();
   // A view costs nothing, not even a launch.
-  if (cost.flops != 0 || cost.bytesMoved != 0)
+  if (cost.flops == 0 && cost.bytesMoved == 0)
+    return cost;
+  if (!device.measuredNs.empty())
+    if (auto known = device.measuredNs.find(kernelKey(op)); known != device.measuredNs.end())
+      cost.ns = known->second, cost.measured = true;
+  if (!cost.measured)
     for (KernelCost kernel : interface.getKernelCosts()) {
       int64_t ns = device.time(kernel.flops, kernel.bytesMoved, element, kernelKind(op));
       cost.ns = ns > INT64_MAX - cost.ns ? INT64_MAX : cost.ns + ns;

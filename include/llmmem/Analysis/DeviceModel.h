@@ -9,9 +9,12 @@
 //   34000},
 //    "bytes_per_ns": 3350, "launch_ns": 2000}
 //
-// A measured table may say of a kind of kernel how many times that roofline it takes, launch left
-// out: `"kernels": {"attention": 3.25}`. A group of ops is named by what it is made of: `silu+mul`.
-// benchmarks/calibrate_cpu.py measures and writes such a table.
+// A measured table may say what a kernel takes in ns, launches included, by its key
+// (Interfaces/KernelKind.h), and of a kind of kernel how many times that roofline it takes, launch
+// left out; the first holds before the second. A group of ops is named by what it is made of:
+//   "measured": {"gelu(8x1024x3072xbf16) -> 8x1024x3072xbf16": 41216},
+//   "kernels": {"attention": 3.25, "silu+mul": 1.1}
+// benchmarks/calibrate measures and writes such a table; its `source` says on what and when.
 //
 // Example: 2 * 8192 * 4096 * 4096 FLOPs in bf16 on h100: 277,944 ns + 2,000 ns.
 //
@@ -34,6 +37,7 @@ struct DeviceModel {
   int64_t flopsPerNsF64 = 1;
   int64_t bytesPerNs = 1;
   int64_t launchNs = 0;
+  llvm::StringMap<int64_t> measuredNs;        // of kernels by their keys
   llvm::StringMap<int64_t> permilleOfKernels; // of the roofline, where a kind's kernels were timed
 
   /// Modelled ns of `flops` on elements of `elementType` that move `bytes`, by a kernel of a kind;
@@ -43,7 +47,7 @@ struct DeviceModel {
 };
 
 /// A shipped table by its name (`h100`, `h200`, `a100`, `cpu`), or a file that ends in `.json`. The
-/// error lists what there is, or names the key that is missing.
+/// error lists what there is, or says line, column and what was expected there.
 llvm::Expected<DeviceModel> loadDeviceModel(llvm::StringRef nameOrFile);
 
 } // namespace llmmem

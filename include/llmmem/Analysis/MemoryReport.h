@@ -47,9 +47,11 @@ struct MemoryReport {
   int64_t arena = 0;
   double fragmentation = 0;
   std::vector<SavedValue> saved;
-  int64_t savedBytes = 0;            // kept ones
-  std::vector<int64_t> savedByBlock; // kept ones, by block
-  int64_t stepFlops = 0, stepNs = 0; // every op once
+  int64_t savedBytes = 0;                   // kept ones
+  std::vector<int64_t> savedByBlock;        // kept ones, by block
+  std::string device, deviceSource;         // the table of prices, and where they come from
+  int64_t measuredOps = 0, modelledOps = 0; // of the program, by how they were priced
+  int64_t stepFlops = 0, stepNs = 0;        // every op once
   int64_t recomputeOps = 0, recomputeFlops = 0, recomputeNs = 0;
   int64_t costLowerBoundNs = 0; // of the whole step, as the planner proved it
   int64_t peakLowerBound = 0;

@@ -29,6 +29,7 @@ struct OpCost {
   int64_t bytesMoved = 0;
   int64_t ns = 0;
   int64_t workspace = 0;
+  bool measured = false; // whether `ns` is a measurement of this very kernel
 };
 
 /// The cost of one run, by the op's interface; a diagnostic that names the mend where it has none.
