@@ -30,7 +30,7 @@ def prefixes_of(runs):
     prefixes = set()
     for match in re.finditer(r"-?-check-prefix(?:es)?[= ](\S+)", runs):
         prefixes.update(match.group(1).split(","))
-    if re.search(r"FileCheck(?![^|&;]*check-prefix)", runs):
+    if re.search(r"FileCheck(?![^|&;\n]*check-prefix)", runs):
         prefixes.add("CHECK")
     return prefixes
 
