@@ -57,10 +57,19 @@ private:
     constexpr int64_t many = 4000;
     const auto count = static_cast<int64_t>(shapes.shapes.size());
     const int64_t price = count * std::max<int64_t>(1, count / many);
-    for (; share > 0 && best.arena > target; share -= price, work -= price) {
+    for (; share > 0 && isWorthARestart(); share -= price, work -= price) {
       const Weights weights = {random.unit() * 1.5 - 0.25, random.unit() * 1.5 - 0.25};
       tryWeights(weights, &random, random.unit() * 2);
     }
+  }
+
+  /// A skyline wastes about a buffer, however many there are: where a restart takes a third of a
+  /// second, a ten-thousandth of the arena is not worth one, unless a capacity asks for it.
+  bool isWorthARestart() const {
+    constexpr size_t veryMany = 20000;
+    const bool isGain = options.capacity || shapes.shapes.size() < veryMany ||
+                        best.arena - best.lowerBound > best.lowerBound / 10000;
+    return best.arena > target && isGain;
   }
 
   /// The search keeps lists that grow with the square of the shapes, and adds offsets without a
