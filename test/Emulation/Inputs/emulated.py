@@ -9,51 +9,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "EndToEnd", "Inputs"))
-import chain
-import tensors
+import on_device
 
-STEPS = "2"
-
-
-def check_numbers(cpu, emulated, tolerance):
-    losses = [[line["loss"] for line in run.lines] for run in (cpu, emulated)]
-    if None in losses[0] + losses[1] or losses[0][0] == losses[0][-1]:
-        chain.stop("the losses say nothing: %s" % losses)
-    worst = max(abs(a - b) / abs(a) for a, b in zip(*losses))
-    if worst > tolerance:
-        chain.stop("losses differ by %g: %s" % (worst, losses))
-    expected, found = tensors.read(cpu.gradients), tensors.read(emulated.gradients)
-    if expected.keys() != found.keys():
-        chain.stop("the runs have other gradients")
-    worst, name = max((tensors.relative_error(found[name], expected[name]), name) for name in expected)
-    if not worst <= tolerance:
-        chain.stop("the gradient of %s differs by %g" % (name, worst))
-    print("near the CPU's")
-
-
-def main(folder, text, tolerance, config, *flags):
-    os.makedirs(folder, exist_ok=True)
-    model, data = os.path.join(folder, "model.mlir"), ["--data", text, "--steps", STEPS, "--seed", "7"]
-    step = lambda name: os.path.join(folder, name + ".mlir")
-    chain.import_model(config, model, *flags)
-    report = chain.plan(model, step("none"), "--checkpoint-policy=none")
-    cpu = chain.Training(step("none"), *data, "--gemm=builtin", files=step("cpu"))
-    unplanned = chain.Training(step("none"), *data, "--device=emulate")
-    check_numbers(cpu, unplanned, float(tolerance))
-    expected = unplanned.bits()
-    least = chain.needed(chain.plan(model, step("min"), "--checkpoint-budget=min"))
-    runs = 0
-    for budget in chain.spread(least, chain.needed(report), 5):
-        name = str(budget)
-        recomputed = chain.plan(model, step(name), "--checkpoint-budget=" + name)["recompute"]["ops"]
-        if budget == least and recomputed == 0:
-            chain.stop("nothing is recomputed at the least feasible budget")
-        for what, bits in chain.Training(step(name), *data, "--device=emulate").bits().items():
-            if bits != expected[what]:
-                chain.stop("budget %s: %s differ from the unplanned step's" % (name, what))
-        print("budget %s: %d ops recomputed" % (name, recomputed))
-        runs += 1
-    print("%d budgets have the bits of the unplanned step" % runs)
-
-
-main(*sys.argv[1:])
+folder, text, tolerance, *model = sys.argv[1:]
+on_device.compare(folder, text, float(tolerance), ["--device=emulate"], *model)
