@@ -39,6 +39,23 @@ int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,
   return busy > INT64_MAX - launchNs ? INT64_MAX : busy + launchNs;
 }
 
+json::Value DeviceModel::toJson() const {
+  json::Object kernels, measured;
+  for (const auto &[kind, permille] : permilleOfKernels)
+    kernels[kind] = 1e-3 * static_cast<double>(permille);
+  for (const auto &[kernel, ns] : measuredNs)
+    measured[kernel] = ns;
+  return json::Object{
+      {"name", name},
+      {"source", source},
+      {"flops_per_ns",
+       json::Object{{"bf16", flopsPerNsBF16}, {"f32", flopsPerNsF32}, {"f64", flopsPerNsF64}}},
+      {"bytes_per_ns", bytesPerNs},
+      {"launch_ns", launchNs},
+      {"kernels", std::move(kernels)},
+      {"measured", std::move(measured)}};
+}
+
 namespace {
 constexpr StringLiteral tableKeys =
     "name, source, flops_per_ns, bytes_per_ns, launch_ns, kernels, measured";

@@ -38,6 +38,8 @@ static cl::opt<std::string>
     deviceName("checkpoint-device", cl::cat(category), cl::init("h100"),
                cl::value_desc("name or file"),
                cl::desc("Device table that prices ops: h100, h200, a100, cpu, or a .json file"));
+static cl::opt<bool> printDevice("print-device-table", cl::cat(category),
+                                 cl::desc("Print the table of --checkpoint-device as JSON"));
 static cl::opt<double> planSeconds("checkpoint-seconds", cl::cat(category), cl::init(10),
                                    cl::desc("Bound on the planner's search"));
 enum class Kernels { Grouped, Apart };
@@ -90,6 +92,14 @@ static int fail(const Twine &message) {
 }
 
 static int fail(Error error) { return fail(toString(std::move(error))); }
+
+static int printDeviceTable() {
+  Expected<DeviceModel> device = loadDeviceModel(deviceName);
+  if (!device)
+    return fail("--checkpoint-device: " + toString(device.takeError()));
+  outs() << formatv("{0:2}\n", device->toJson());
+  return 0;
+}
 
 /// Whether any flag asks for a memory plan; without one this is mlir-opt with our passes.
 static bool wantsPlan() {
@@ -194,6 +204,8 @@ int main(int argc, char **argv) {
   auto [inputFile, outputFile] =
       mlir::registerAndParseCLIOptions(arguments.size(), arguments.data(),
                                        "llmmem: the memory of transformers, planned\n", registry);
+  if (printDevice)
+    return printDeviceTable();
   mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
   auto outcome = std::make_shared<CheckpointOutcome>();
   CheckpointPipelineOptions pipeline;

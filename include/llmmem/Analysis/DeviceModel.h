@@ -26,6 +26,7 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 
 namespace llmmem {
 
@@ -44,6 +45,8 @@ struct DeviceModel {
   /// saturates at the largest int64.
   int64_t time(int64_t flops, int64_t bytes, mlir::Type elementType,
                llvm::StringRef kernel = "") const;
+  /// The form that is read.
+  llvm::json::Value toJson() const;
 };
 
 /// A shipped table by its name (`h100`, `h200`, `a100`, `cpu`), or a file that ends in `.json`. The
