@@ -14,11 +14,13 @@ config.test_exec_root = os.path.join(config.build_root, "test")
 
 # Tests share the cores: a thread that waits by spinning takes the time of one that works.
 config.environment["OMP_WAIT_POLICY"] = "passive"
+config.environment["LLMMEM_BUILD"] = config.build_root
 config.environment["PATH"] = os.pathsep.join(
     [config.build_root + "/bin", config.llvm_tools, config.environment["PATH"]])
 config.substitutions.append(("%configs", config.source_root + "/examples/configs"))
 config.substitutions.append(("%examples", config.source_root + "/examples"))
 config.substitutions.append(("%source_root", config.source_root))
+config.substitutions.append(("%build_root", config.build_root))
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%ptx", config.python + " " + config.test_source_root + "/ptx.py"))
 # %refuse CODE MESSAGE... -- COMMAND...: see the script.

@@ -1,0 +1,52 @@
+"""From profiles of steps to a device table (include/llmmem/Analysis/DeviceModel.h)."""
+import collections
+import statistics
+
+
+def median_by_kernel(calls):
+    """Nanoseconds of each kernel: the median over its calls, an op's and its clones'."""
+    by_key = collections.defaultdict(list)
+    for call in calls:
+        by_key[call["key"]].append(call["ns"])
+    return {key: max(1, round(statistics.median(times))) for key, times in sorted(by_key.items())}
+
+
+def rate(calls, kinds, unit):
+    """FLOPs or bytes a nanosecond over all calls of some kinds; None where there are none."""
+    chosen = [call for call in calls if call["kind"] in kinds]
+    taken = sum(call["ns"] for call in chosen)
+    return sum(call[unit] for call in chosen) / taken if taken else None
+
+
+def bandwidth(calls):
+    """That of the kind that moves bytes fastest, among kinds that move a gigabyte or the most that there is."""
+    moved = collections.Counter()
+    for call in calls:
+        moved[call["kind"]] += call["bytes"]
+    least = min(1e9, max(moved.values()))
+    return max(rate(calls, {kind}, "bytes") for kind, size in moved.items() if size >= least)
+
+
+def roofline(call, table):
+    flops = table["flops_per_ns"][call["dtype"]]
+    return max(call["flops"] / flops, call["bytes"] / table["bytes_per_ns"])
+
+
+def factors(calls, table):
+    """How many times the roofline the calls of each kind took, all of their time without launches by all of its."""
+    measured, modelled = collections.Counter(), collections.Counter()
+    for call in calls:
+        if roofline(call, table) > 0:
+            measured[call["kind"]] += max(call["ns"] - table["launch_ns"], 1)
+            modelled[call["kind"]] += roofline(call, table)
+    return {kind: min(1e6, max(1e-3, round(measured[kind] / modelled[kind], 3))) for kind in sorted(measured)}
+
+
+def fit(calls, base, name, source, exact):
+    """A table with the rates of `base`, and what `calls` took: by kind, and where `exact` by kernel."""
+    table = {"name": name, "source": source, "flops_per_ns": base["flops_per_ns"],
+             "bytes_per_ns": base["bytes_per_ns"], "launch_ns": base["launch_ns"]}
+    table["kernels"] = factors(calls, table)
+    if exact:
+        table["measured"] = median_by_kernel(calls)
+    return table

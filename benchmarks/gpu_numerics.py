@@ -1,0 +1,59 @@
+"""Whether a device computes what the CPU does, and the same bits under every budget: the first part of gpu.py."""
+import os
+import sys
+
+from promises import check
+from steps import ROOT, TEXT
+
+sys.path.append(os.path.join(ROOT, "test", "EndToEnd", "Inputs"))
+import on_device
+
+# Tolerances are those of the emulator's tests: the rounding of the type.
+TOLERANCE = {"f32": 2e-5, "bf16": 0.03}
+MODELS = [(f"{name} {dtype}{', dropout' if dropout else ''}", name, seq, dtype, dropout)
+          for name, seq, dropouts in [("tiny-gpt2", 40, (0, 0.1)), ("tiny-llama", 33, (0,)), ("tiny-mistral", 40, (0,)),
+                                      ("tiny-qwen2", 24, (0,))]
+          for dtype in ("f32", "bf16") for dropout in dropouts]
+
+
+def compare(bench, name, config, seq, dtype, dropout):
+    """What was found, or why not."""
+    folder = bench.place("numerics", name.replace(" ", "-").replace(",", ""))
+    path = os.path.join(ROOT, "examples", "configs", config + ".json")
+    try:
+        near = on_device.compare(folder, TEXT, TOLERANCE[dtype], bench.run_flags, path, "--batch", "2", "--seq", str(seq),
+                                 "--layers", "2", "--dtype", dtype, "--dropout", str(dropout))
+        return {"holds": True, **near}
+    except SystemExit as failure:
+        return {"holds": False, "why": str(failure)}
+
+
+def run(bench, results, chosen):
+    """Compares what was not compared yet. A comparison that failed is made again."""
+    os.environ["PATH"] = bench.tools + os.pathsep + os.environ["PATH"]
+    for name, config, *rest in MODELS:
+        if chosen and config not in chosen:
+            continue
+        done = results.part("numerics").get(name)
+        if not done or not done["holds"]:
+            print(f"numerics of {name}", flush=True)
+            results.keep("numerics", name, compare(bench, name, config, *rest))
+
+
+def report(results, write):
+    """Lines of the report, and the promises."""
+    rows = results.part("numerics")
+    if not rows:
+        return
+    write("## Numbers\n")
+    write("Two steps of models with two layers: loss and gradients beside the CPU's (an element's error in parts of the")
+    write("largest), and the bits of five budgets beside those of the unplanned step on the device itself.\n")
+    write("| model | worst loss | worst gradient | five budgets |")
+    write("| --- | ---: | ---: | --- |")
+    for name, row in rows.items():
+        if row["holds"]:
+            write(f"| {name} | {row['worst_loss']:.2g} | {row['worst_gradient']:.2g} | bit for bit |")
+        else:
+            write(f"| {name} | - | - | {row['why'].splitlines()[0]} |")
+        check(row["holds"], f"numerics of {name}: {row.get('why')}")
+    write("")
