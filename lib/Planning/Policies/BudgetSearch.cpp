@@ -211,6 +211,7 @@ Candidate BudgetSearch::annealed(const Candidate &start, int64_t capacity, int64
   int64_t changes = std::min(work / workOfChange / shares, perOp * graph.numOps());
   if (attempt > 0)
     changes /= 2;
+  lastSpent = changes * workOfChange;
   Candidate candidate = start;
   bool fits = annealSchedule(graph, candidate.steps, capacity, enough, changes, attempt);
   return fits ? measured(std::move(candidate.steps)) : start;

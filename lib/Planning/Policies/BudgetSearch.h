@@ -39,7 +39,8 @@ public:
   Candidate annealed(const Candidate &start, int64_t capacity, int64_t enough, int attempt);
   /// Is that how the graph is searched, for want of a chain's structure?
   bool isAnnealed() const { return chain.isGuess && graph.numOps() <= mostAnnealedOps; }
-  /// Steps looked at for the last answer of `under`: a function of its arguments, as the answer is.
+  /// Steps looked at for the last answer of `under` or `annealed`: a function of its arguments, as
+  /// the answer is.
   int64_t workOfLast() const { return lastSpent; }
   int64_t workInAll() const { return work; }
   /// The given order.

@@ -63,6 +63,25 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
   return plan;
 }
 
+/// For the budget of `node`. A chain packs at once, or nearly, and bears no work; of any other
+/// graph all the work is spent only where a quarter of it came close.
+Frontier::Placed Frontier::placeFor(Node &node, const Candidate &candidate) const {
+  int64_t budget = budgetOf(node.index);
+  if (!search.isAnnealed())
+    return place(candidate, budget, packWork);
+  // Steps looked at in the time of a step of the heuristics, and of a unit of search, which ends
+  // where the plan fits.
+  constexpr int64_t workOfStep = 24, workOfUnit = 4, nearly = 32;
+  Placed plan = place(candidate, budget, packWork / 4);
+  int64_t excess = need(plan) - budget;
+  node.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
+  node.work += excess > 0 ? workOfUnit * (packWork / 4) : 0;
+  if (excess <= 0 || excess > (budget - graph.residentBytes()) / nearly)
+    return plan;
+  node.work += workOfUnit * packWork;
+  return place(candidate, budget, packWork);
+}
+
 /// Packed by the heuristics alone: what a search of offsets gains is left to the nodes below.
 Frontier::Placed Frontier::given() {
   if (!givenPlan)
@@ -136,7 +155,7 @@ Frontier::Node Frontier::solveBySearch(int64_t index, const Node &below, const N
         continue;
       if ((below.plan && candidate.cost >= below.plan->cost) || placed++ == mostPlaced)
         break;
-      Placed plan = place(candidate, budget, packWork);
+      Placed plan = placeFor(node, candidate);
       if (need(plan) <= budget) {
         node.plan = std::move(plan);
         return node;
@@ -168,14 +187,12 @@ void Frontier::improve(Node &node, const Node &above) {
     int64_t capacity =
         capacityOf(budget - (arena / 1000 * room[attempt] + arena % 1000 * room[attempt] / 1000));
     found = search.annealed(found, capacity, above.plan->cost, attempt);
+    node.work += search.workOfLast();
     if (node.plan && found.cost >= node.plan->cost)
       return;
     if (found.peak > capacity)
       continue;
-    Placed plan = place(found, budget, packWork / 4);
-    constexpr int64_t nearly = 32;
-    if (need(plan) > budget && need(plan) - budget <= arena / nearly)
-      plan = place(found, budget, packWork);
+    Placed plan = placeFor(node, found);
     if (need(plan) <= budget) {
       node.plan = std::move(plan);
       return;
@@ -188,7 +205,7 @@ void Frontier::improve(Node &node, const Node &above) {
 Frontier::Placed Frontier::walk(int64_t index, Node below, Node above, bool deeply) {
   constexpr int32_t smallSize = 2000;
   int64_t tolerance = graph.numOps() <= smallSize ? 0 : graph.baseCost() >> 12;
-  int64_t mostWork = search.workInAll() / 4;
+  int64_t mostWork = search.workInAll() / (search.isAnnealed() ? 2 : 4);
   // What a search by small changes gains between budgets that are this close is luck.
   constexpr int64_t finest = 128;
   auto isNarrow = [&] {

@@ -45,6 +45,7 @@ private:
     int64_t work = 0; // of the searches on the way to it
   };
   Placed place(const Candidate &candidate, int64_t budget, int64_t work) const;
+  Placed placeFor(Node &node, const Candidate &candidate) const;
   std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t &work);
   Placed given();
   Placed free();

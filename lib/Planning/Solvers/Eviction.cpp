@@ -20,9 +20,9 @@ public:
   bool run();
 
 private:
-  std::vector<Proposal> propose(const Profile &usage) const;
+  std::vector<Proposal> propose(const Profile &usage);
   bool addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
-                 std::vector<OpIndex> &ops) const;
+                 std::vector<OpIndex> &ops);
   int32_t nextRead(ValueIndex value, int32_t step) const;
   int64_t excess(const Profile &usage) const;
   void index();
@@ -31,6 +31,7 @@ private:
   std::vector<OpIndex> &steps;
   int64_t capacity;
   int64_t &work;
+  int64_t looked = 0; // ops considered for repeats since the last count of work
   std::vector<Instance> lives;
   std::vector<std::vector<int32_t>> livesOf; // per value, by step
   std::vector<std::vector<int32_t>> readsOf; // per value, steps
@@ -65,8 +66,9 @@ int64_t Evictor::excess(const Profile &usage) const {
 /// Appends what must run before `before` so that `value` is there, without anything new held at
 /// `fullest`.
 bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
-                        std::vector<OpIndex> &ops) const {
+                        std::vector<OpIndex> &ops) {
   constexpr int deepest = 12;
+  ++looked;
   OpIndex writer = graph.writer(value);
   if (writer < 0 || !graph.op(writer).recompute || depth > deepest)
     return false;
@@ -90,7 +92,7 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
   return true;
 }
 
-std::vector<Proposal> Evictor::propose(const Profile &usage) const {
+std::vector<Proposal> Evictor::propose(const Profile &usage) {
   std::vector<Proposal> proposals;
   int32_t fullest = usage.peakStep;
   for (const Instance &instance : lives) {
@@ -113,6 +115,9 @@ std::vector<Proposal> Evictor::propose(const Profile &usage) const {
     proposal.score = (double(cost) + 1e-3) / (double(graph.bytes(instance.value)) * (1 + idle));
     proposals.push_back(std::move(proposal));
   }
+  constexpr int64_t inTimeOfAStep = 8;
+  work -= looked / inTimeOfAStep;
+  looked %= inTimeOfAStep;
   llvm::stable_sort(proposals,
                     [](const Proposal &a, const Proposal &b) { return a.score < b.score; });
   return proposals;
