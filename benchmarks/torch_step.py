@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Times AdamW steps of GPT-2 in PyTorch, for cpu_step.py: prints one line of JSON.
+"""Times AdamW steps of GPT-2 or Llama in PyTorch, for cpu_step.py and gpu.py: prints one line of JSON.
 
-  torch_step.py --config gpt2.json --batch 4 --seq 64 --mode eager|compiled|checkpointed [--threads 2] [--steps 5]
+  torch_step.py --config gpt2.json --batch 4 --seq 64 --mode eager|compiled|checkpointed [--device cpu|cuda] [--layers 2]
 
-`seconds` are of every step after the first two; `saved` counts the bytes that the backward keeps, parameters left out.
+On a CPU all is f32; on a GPU parameters are f32 and the step runs under autocast to bf16, as people train there.
+`seconds` are of every step after the first two; `saved` counts the bytes that the backward keeps, parameters left out;
+`bytes` is the most that PyTorch has allocated on a GPU.
 """
 
 import argparse
@@ -16,7 +18,7 @@ import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 
-class Block(nn.Module):
+class GptBlock(nn.Module):
     def __init__(self, width, heads):
         super().__init__()
         self.heads = heads
@@ -34,24 +36,76 @@ class Block(nn.Module):
 
 
 class Gpt2(nn.Module):
-    def __init__(self, config, checkpointed):
+    def __init__(self, config, layers, checkpointed):
         super().__init__()
         width = config["n_embd"]
         self.checkpointed = checkpointed
         self.wte = nn.Embedding(config["vocab_size"], width)
         self.wpe = nn.Embedding(config["n_positions"], width)
-        self.blocks = nn.ModuleList(Block(width, config["n_head"]) for _ in range(config["n_layer"]))
+        self.blocks = nn.ModuleList(GptBlock(width, config["n_head"]) for _ in range(layers or config["n_layer"]))
         self.ln_f = nn.LayerNorm(width)
 
     def forward(self, ids, targets):
-        x = self.wte(ids) + self.wpe(torch.arange(ids.shape[1]))
+        x = self.wte(ids) + self.wpe(torch.arange(ids.shape[1], device=ids.device))
         for block in self.blocks:
             x = checkpoint(block, x, use_reentrant=False) if self.checkpointed else block(x)
         logits = self.ln_f(x) @ self.wte.weight.t()
         return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
 
 
-def saved_bytes(model, ids, targets):
+class LlamaBlock(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        width, inner = config["hidden_size"], config["intermediate_size"]
+        self.heads, self.groups = config["num_attention_heads"], config["num_key_value_heads"]
+        self.head = config.get("head_dim") or width // self.heads
+        linear = lambda inputs, outputs: nn.Linear(inputs, outputs, bias=False)
+        self.q, self.o = linear(width, self.heads * self.head), linear(self.heads * self.head, width)
+        self.k, self.v = linear(width, self.groups * self.head), linear(width, self.groups * self.head)
+        self.gate, self.up, self.down = linear(width, inner), linear(width, inner), linear(inner, width)
+        self.norm_1, self.norm_2 = (nn.RMSNorm(width, eps=config["rms_norm_eps"]) for _ in range(2))
+
+    def forward(self, x, cosine, sine):
+        batch, seq, _ = x.shape
+        y = self.norm_1(x)
+        split = lambda part, heads: part.view(batch, seq, heads, self.head).transpose(1, 2)
+        q, k, v = split(self.q(y), self.heads), split(self.k(y), self.groups), split(self.v(y), self.groups)
+        q, k = rotate(q, cosine, sine), rotate(k, cosine, sine)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        x = x + self.o(y.transpose(1, 2).reshape(batch, seq, -1))
+        y = self.norm_2(x)
+        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+def rotate(x, cosine, sine):
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1).to(x.dtype)
+
+
+class Llama(nn.Module):
+    def __init__(self, config, layers, checkpointed):
+        super().__init__()
+        width, self.checkpointed = config["hidden_size"], checkpointed
+        self.embed = nn.Embedding(config["vocab_size"], width)
+        self.blocks = nn.ModuleList(LlamaBlock(config) for _ in range(layers or config["num_hidden_layers"]))
+        self.norm = nn.RMSNorm(width, eps=config["rms_norm_eps"])
+        self.unembed = nn.Linear(width, config["vocab_size"], bias=False)
+        if config.get("tie_word_embeddings"):
+            self.unembed.weight = self.embed.weight
+        self.half, self.base = self.blocks[0].head // 2, config.get("rope_theta", 10000.0)
+
+    def forward(self, ids, targets):
+        x = self.embed(ids)
+        frequencies = self.base ** (-torch.arange(self.half, device=ids.device) / self.half)
+        angles = torch.arange(ids.shape[1], device=ids.device)[:, None] * frequencies
+        places = angles.cos(), angles.sin()
+        for block in self.blocks:
+            x = checkpoint(block, x, *places, use_reentrant=False) if self.checkpointed else block(x, *places)
+        logits = self.unembed(self.norm(x))
+        return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
+
+
+def saved_bytes(run, model, ids, targets):
     parameters = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     storages = {}
 
@@ -62,38 +116,60 @@ def saved_bytes(model, ids, targets):
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        loss = model(ids, targets)
+        loss = run(ids, targets)
     del loss
     return sum(storages.values())
 
 
-def main():
+def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", required=True)
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--seq", type=int, required=True)
     parser.add_argument("--mode", choices=["eager", "compiled", "checkpointed"], required=True)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--layers", type=int)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=5)
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    torch.manual_seed(0)
-    with open(arguments.config) as file:
-        config = json.load(file)
-    model = Gpt2(config, arguments.mode == "checkpointed")
-    shape = (arguments.batch, arguments.seq)
-    ids, targets = (torch.randint(0, config["vocab_size"], shape) for _ in range(2))
-    saved = saved_bytes(model, ids, targets) if arguments.mode != "compiled" else None
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    run = torch.compile(model) if arguments.mode == "compiled" else model
+    return parser.parse_args()
+
+
+def time_steps(run, optimizer, ids, targets, count, synchronize):
     seconds = []
-    for _ in range(arguments.steps + 2):
+    for _ in range(count + 2):
+        synchronize()
         start = time.perf_counter()
         optimizer.zero_grad()
         run(ids, targets).backward()
         optimizer.step()
+        synchronize()
         seconds.append(time.perf_counter() - start)
-    print(json.dumps({"torch": torch.__version__, "seconds": seconds[2:], "saved": saved}))
+    return seconds[2:]
+
+
+def main():
+    arguments = parse()
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(0)
+    on_gpu = arguments.device == "cuda"
+    with open(arguments.config) as file:
+        config = json.load(file)
+    with torch.device(arguments.device):
+        family = Gpt2 if config["model_type"] == "gpt2" else Llama
+        model = family(config, arguments.layers, arguments.mode == "checkpointed")
+        shape = (arguments.batch, arguments.seq)
+        ids, targets = (torch.randint(0, config["vocab_size"], shape) for _ in range(2))
+    compiled = torch.compile(model) if arguments.mode == "compiled" else model
+
+    def run(*inputs):
+        with torch.autocast(arguments.device, dtype=torch.bfloat16, enabled=on_gpu):
+            return compiled(*inputs)
+
+    saved = saved_bytes(run, model, ids, targets) if arguments.mode != "compiled" else None
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    seconds = time_steps(run, optimizer, ids, targets, arguments.steps, torch.cuda.synchronize if on_gpu else lambda: None)
+    print(json.dumps({"torch": torch.__version__, "seconds": seconds, "saved": saved,
+                      "bytes": torch.cuda.max_memory_allocated() if on_gpu else None}))
 
 
 if __name__ == "__main__":
