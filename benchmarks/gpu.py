@@ -119,6 +119,7 @@ def parse():
     parser.add_argument("--state", help="where results are kept (default: gpu/DEVICE in the build folder)")
     parser.add_argument("--out", default=os.path.join(ROOT, "docs", "Measured"), help="default: docs/Measured")
     parser.add_argument("--run-flag", action="append", default=[], help="another flag of llmmem-run")
+    parser.add_argument("--opt-flag", action="append", default=[], help="another flag of llmmem-opt, for every plan")
     return parser.parse_args()
 
 
@@ -129,7 +130,7 @@ def main():
     state = arguments.state or os.path.join(arguments.build, "gpu", slug)
     is_fake = "fake driver" in facts["name"]
     folder = state if is_fake else arguments.out
-    bench = Bench(arguments.build, os.path.join(state, "steps"), "cuda", arguments.run_flag)
+    bench = Bench(arguments.build, os.path.join(state, "steps"), "cuda", arguments.run_flag, arguments.opt_flag)
     results, parts = Results(os.path.join(state, "results.json")), arguments.only or PARTS
     arguments.name, free = slug, facts["free_bytes"]
     base = arguments.base or load_calibrate().datasheet_of(facts["name"])

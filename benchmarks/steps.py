@@ -55,9 +55,9 @@ class Bench:
     """The tools of a build and the device that runs steps. A step lies in `folder` and is planned once, as long as flags
     and prices stay."""
 
-    def __init__(self, build, folder, device, run_flags=()):
+    def __init__(self, build, folder, device, run_flags=(), opt_flags=()):
         self.tools, self.folder, self.device = os.path.join(os.path.abspath(build), "bin"), folder, device
-        self.run_flags = ["--device=" + device, *run_flags]
+        self.run_flags, self.opt_flags = ["--device=" + device, *run_flags], list(opt_flags)
         os.makedirs(folder, exist_ok=True)
 
     def run(self, name, *flags):
@@ -83,7 +83,8 @@ class Bench:
     def plan(self, model, label, table, *flags):
         """The planned step and its report; NoPlan where no plan keeps the budget."""
         step = self.place(f"{model.slug}.{label}.step.mlir")
-        how = {"flags": list(flags), "table": read_json(table) if table.endswith(".json") else table}
+        flags = [*flags, *self.opt_flags]
+        how = {"flags": flags, "table": read_json(table) if table.endswith(".json") else table}
         if not os.path.exists(step + ".how") or read_json(step + ".how") != how:
             self.run("llmmem-opt", *flags, f"--checkpoint-device={table}", f"--memory-report-json={step}.json",
                      self.import_model(model), "-o", step)
