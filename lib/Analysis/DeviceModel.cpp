@@ -20,7 +20,7 @@ static constexpr StringLiteral shippedTables[] = {
         "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 4800, "launch_ns": 2000})",
     R"({"name": "a100", "source": "NVIDIA A100 80GB SXM datasheet, not measured",
         "flops_per_ns": {"bf16": 312000, "f32": 19500, "f64": 9700}, "bytes_per_ns": 2039, "launch_ns": 2000})",
-    R"({"name": "cpu", "source": "measured by benchmarks/calibrate on two cores of an AMD EPYC with AVX-512",
+    R"({"name": "cpu", "source": "measured from profiles on two cores of an AMD EPYC with AVX-512",
         "flops_per_ns": {"bf16": 313, "f32": 388, "f64": 134}, "bytes_per_ns": 57, "launch_ns": 1000})"};
 
 int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,

@@ -196,6 +196,7 @@ int llmmem_cuda_reserve(llmmem_cuda *run, int64_t resident, int64_t arena) {
              (unsigned long long)total, (unsigned long long)available);
     return fail(run, run->device_name, why);
   }
+  run->arena_bytes = (size_t)arena;
   return allocate(run, &run->resident, resident, "allocating the step's arguments") ||
          allocate(run, &run->arena, arena, "allocating the arena") ||
          check(run, run->driver.stream_wait(run->stream), "clearing the device's memory");

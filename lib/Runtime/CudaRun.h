@@ -29,6 +29,7 @@ struct llmmem_cuda {
   CUevent *marks;
   size_t mark_count;
   CUdeviceptr resident, arena;
+  size_t arena_bytes;
   size_t free_at_first;
   CUgraph graph;
   CUgraphExec executable;

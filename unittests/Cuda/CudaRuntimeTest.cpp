@@ -127,6 +127,11 @@ TEST_F(CudaRuntime, TimesCallsAndReplaysByEvents) {
   EXPECT_EQ(ns[2], 71500);
   // A marked run is not captured; a captured one takes what its launches take.
   EXPECT_EQ(readLog().find("capture"), std::string::npos);
+  // The device is at work before the first launch.
+  std::string fills;
+  for (int k = 0; k < 64; ++k)
+    fills += "fill A1+0 1024 bytes with 0\n";
+  EXPECT_NE(readLog().find(fills + "launch scale grid 1 1 1"), std::string::npos) << readLog();
   EXPECT_FALSE(llmmem_cuda_capture(run, twoLaunches, run) || llmmem_cuda_replay(run))
       << llmmem_cuda_message(run);
   EXPECT_EQ(llmmem_cuda_replay_ns(run), 71500);
