@@ -217,6 +217,14 @@ Candidate BudgetSearch::annealed(const Candidate &start, int64_t capacity, int64
   return fits ? measured(std::move(candidate.steps)) : start;
 }
 
+/// How many ops in a row may run again for one value. In a chain the way back to what is held leads
+/// through whole blocks, and at the least memory it must be gone; in other graphs long ways never
+/// paid.
+int BudgetSearch::evictionDepth() const {
+  constexpr int shallow = 12, deep = 2000;
+  return chain.isGuess ? shallow : deep;
+}
+
 /// For graphs that are no chains, and for chains small enough that a second opinion costs little.
 void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
   constexpr int32_t cheapSize = 1200;
@@ -230,7 +238,7 @@ void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
   for (std::vector<OpIndex> &start : starts) {
     announce("eviction under " + formatByteSize(capacity));
     int64_t left = work / 8;
-    bool fits = evictUntilFits(graph, start, capacity, left);
+    bool fits = evictUntilFits(graph, start, capacity, evictionDepth(), left);
     spent += work / 8 - left;
     report("eviction", capacity);
     if (fits)
@@ -301,7 +309,8 @@ void BudgetSearch::descend() {
   int64_t width = std::max<int64_t>(1, (peak - graph.residentBytes()) / descents);
   for (int64_t left = work / 4; left > 0;) {
     int64_t target = profile(graph, steps).peak - width;
-    if (target < graph.residentBytes() || !evictUntilFits(graph, steps, target, left))
+    if (target < graph.residentBytes() ||
+        !evictUntilFits(graph, steps, target, evictionDepth(), left))
       return;
     lean.push_back(improved(std::vector<OpIndex>(steps), target));
     report("eviction", target);

@@ -78,6 +78,7 @@ private:
   bool isCloseToBound(int64_t capacity, const Candidates &found, int64_t known);
   void addEveryLevel();
   void descend();
+  int evictionDepth() const;
   size_t tableFor(int64_t capacity);
   NestedProgram &table(size_t index);
 

@@ -15,8 +15,9 @@ struct Proposal {
 
 class Evictor {
 public:
-  Evictor(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int64_t &work)
-      : graph(graph), steps(steps), capacity(capacity), work(work) {}
+  Evictor(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int deepest,
+          int64_t &work)
+      : graph(graph), steps(steps), capacity(capacity), deepest(deepest), work(work) {}
   bool run();
 
 private:
@@ -30,6 +31,7 @@ private:
   const Graph &graph;
   std::vector<OpIndex> &steps;
   int64_t capacity;
+  int deepest;
   int64_t &work;
   int64_t looked = 0; // ops considered for repeats since the last count of work
   std::vector<Instance> lives;
@@ -67,7 +69,6 @@ int64_t Evictor::excess(const Profile &usage) const {
 /// `fullest`.
 bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
                         std::vector<OpIndex> &ops) {
-  constexpr int deepest = 12;
   ++looked;
   OpIndex writer = graph.writer(value);
   if (writer < 0 || !graph.op(writer).recompute || depth > deepest)
@@ -152,8 +153,8 @@ bool Evictor::run() {
 }
 
 bool llmmem::planning::evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps,
-                                      int64_t capacity, int64_t &work) {
-  bool fits = Evictor(graph, steps, capacity, work).run();
+                                      int64_t capacity, int deepest, int64_t &work) {
+  bool fits = Evictor(graph, steps, capacity, deepest, work).run();
   dropUselessRepeats(graph, steps);
   return fits;
 }

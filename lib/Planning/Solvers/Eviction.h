@@ -15,8 +15,9 @@
 namespace llmmem::planning {
 
 /// Inserts repeats into `steps` until nothing exceeds `capacity`; false where it got stuck or ran
-/// out of `work` (steps looked at), with the best it reached.
-bool evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity,
+/// out of `work` (steps looked at), with the best it reached. At most `deepest` ops in a row run
+/// again for a value.
+bool evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int deepest,
                     int64_t &work);
 
 } // namespace llmmem::planning
