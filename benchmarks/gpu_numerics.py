@@ -1,9 +1,10 @@
 """Whether a device computes what the CPU does, and the same bits under every budget: the first part of gpu.py."""
+import concurrent.futures
 import os
 import sys
 
 from promises import check
-from steps import ROOT, TEXT
+from steps import ROOT, TEXT, workers
 
 sys.path.append(os.path.join(ROOT, "test", "EndToEnd", "Inputs"))
 import on_device
@@ -18,6 +19,7 @@ MODELS = [(f"{name} {dtype}{', dropout' if dropout else ''}", name, seq, dtype, 
 
 def compare(bench, name, config, seq, dtype, dropout):
     """What was found, or why not."""
+    print(f"numerics of {name}", flush=True)
     folder = bench.place("numerics", name.replace(" ", "-").replace(",", ""))
     path = os.path.join(ROOT, "examples", "configs", config + ".json")
     try:
@@ -31,13 +33,11 @@ def compare(bench, name, config, seq, dtype, dropout):
 def run(bench, results, chosen):
     """Compares what was not compared yet. A comparison that failed is made again."""
     os.environ["PATH"] = bench.tools + os.pathsep + os.environ["PATH"]
-    for name, config, *rest in MODELS:
-        if chosen and config not in chosen:
-            continue
-        done = results.part("numerics").get(name)
-        if not done or not done["holds"]:
-            print(f"numerics of {name}", flush=True)
-            results.keep("numerics", name, compare(bench, name, config, *rest))
+    left = [model for model in MODELS if (not chosen or model[1] in chosen)
+            and not results.part("numerics").get(model[0], {}).get("holds")]
+    with concurrent.futures.ThreadPoolExecutor(workers()) as pool:
+        for model, found in zip(left, pool.map(lambda model: compare(bench, *model), left)):
+            results.keep("numerics", model[0], found)
 
 
 def report(results, write):

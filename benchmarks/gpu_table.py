@@ -1,11 +1,12 @@
 """Speed, bytes and the price of recomputation of whole steps on a GPU: the last part of gpu.py."""
+import concurrent.futures
 import json
 import os
 import subprocess
 import sys
 
 from promises import check
-from steps import ROOT, Model, NoPlan, needed
+from steps import ROOT, Model, NoPlan, needed, workers
 
 MODELS = {"gpt2": ("GPT-2 124M", 8, 1024), "gpt2-medium": ("GPT-2 350M", 8, 1024), "gpt2-large": ("GPT-2 774M", 8, 1024),
           "gpt2-xl": ("GPT-2 1.5B", 8, 1024), "llama-3-8b": ("Llama-3-8B", 1, 8192)}
@@ -68,14 +69,18 @@ def plans_of(bench, model, table):
     """(label, step, report) at 100 to 25 percent of the bytes that the unplanned step saves, and of every layer recomputed;
     a step of None where no plan keeps so few bytes."""
     step, whole = bench.plan(model, "100", table, "--checkpoint-policy=none")
-    yield "100 %", step, whole
-    for percent in (75, 50, 25):
-        budget = needed(whole) - whole["saved"]["bytes"] * (100 - percent) // 100
+
+    def plan(label, name, flag):
         try:
-            yield (f"{percent} %", *bench.plan(model, str(percent), table, f"--checkpoint-budget={budget}"))
+            return (label, *bench.plan(model, name, table, flag))
         except NoPlan:
-            yield f"{percent} %", None, None
-    yield ("every layer again", *bench.plan(model, "full", table, "--checkpoint-policy=full"))
+            return label, None, None
+
+    others = [(f"{percent} %", str(percent),
+               f"--checkpoint-budget={needed(whole) - whole['saved']['bytes'] * (100 - percent) // 100}")
+              for percent in (75, 50, 25)] + [("every layer again", "full", "--checkpoint-policy=full")]
+    with concurrent.futures.ThreadPoolExecutor(workers()) as pool:
+        return [("100 %", step, whole), *pool.map(lambda other: plan(*other), others)]
 
 
 def time_of(report):
@@ -97,7 +102,7 @@ def torch_row(bench, model, mode, python, steps):
 
 def measure(bench, results, model, table, arguments):
     """Runs what has not run yet: rounds go over all plans, so that a slow minute is everyone's."""
-    plans = list(plans_of(bench, model, table))
+    plans = plans_of(bench, model, table)
     rows = results.part("table").get(model.slug, {"plans": {}, "torch": {}})
     for label, step, report in plans:
         row = rows["plans"].setdefault(label, {"rounds": []})

@@ -5,6 +5,7 @@ import shlex
 import statistics
 import subprocess
 import sys
+import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEXT = os.path.join(ROOT, "docs", "Design", "Planning.md")
@@ -13,6 +14,11 @@ NO_DEVICE = 3
 
 class NoPlan(Exception):
     """No plan keeps this budget."""
+
+
+def workers():
+    """How many tools may run side by side where nothing is timed."""
+    return max(1, min(8, (os.cpu_count() or 1) // 2))
 
 
 def needed(report):
@@ -52,12 +58,13 @@ class Model:
 
 
 class Bench:
-    """The tools of a build and the device that runs steps. A step lies in `folder` and is planned once, as long as flags
-    and prices stay."""
+    """The tools of a build and the device that runs steps. A step lies in `folder` and is planned once, as long as planner,
+    flags and prices stay. Plans may be made by several threads."""
 
     def __init__(self, build, folder, device, run_flags=(), opt_flags=()):
         self.tools, self.folder, self.device = os.path.join(os.path.abspath(build), "bin"), folder, device
         self.run_flags, self.opt_flags = ["--device=" + device, *run_flags], list(opt_flags)
+        self.imported, self.importing = set(), threading.Lock()
         os.makedirs(folder, exist_ok=True)
 
     def run(self, name, *flags):
@@ -76,15 +83,19 @@ class Bench:
     def import_model(self, model):
         path = self.place(model.slug + ".mlir")
         layers = ["--layers", model.layers] if model.layers else []
-        self.run("llmmem-import", model.config, "--batch", model.batch, "--seq", model.seq, "--dtype", model.dtype,
-                 "--dropout", 0, *layers, "-o", path)
+        with self.importing:
+            if path not in self.imported:
+                self.run("llmmem-import", model.config, "--batch", model.batch, "--seq", model.seq, "--dtype", model.dtype,
+                         "--dropout", 0, *layers, "-o", path)
+                self.imported.add(path)
         return path
 
     def plan(self, model, label, table, *flags):
         """The planned step and its report; NoPlan where no plan keeps the budget."""
         step = self.place(f"{model.slug}.{label}.step.mlir")
         flags = [*flags, *self.opt_flags]
-        how = {"flags": flags, "table": read_json(table) if table.endswith(".json") else table}
+        how = {"planner": os.path.getmtime(os.path.join(self.tools, "llmmem-opt")), "flags": flags,
+               "table": read_json(table) if table.endswith(".json") else table}
         if not os.path.exists(step + ".how") or read_json(step + ".how") != how:
             self.run("llmmem-opt", *flags, f"--checkpoint-device={table}", f"--memory-report-json={step}.json",
                      self.import_model(model), "-o", step)
