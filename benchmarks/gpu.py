@@ -87,8 +87,9 @@ def calibrate(bench, results, state, arguments, free):
 def write_report(results, facts, driver, peak, source, folder, slug):
     lines = [f"# {facts['name']}\n", f"Measured by `benchmarks/gpu.sh` on {datetime.date.today().isoformat()}."]
     cuda = f"{facts['cuda'] // 1000}.{facts['cuda'] % 1000 // 10}"
-    lines.append(f"Compute capability {facts['capability'] / 10:.1f}, driver for CUDA {cuda}, {facts['multiprocessors']} "
-                 f"multiprocessors, {facts['total_bytes']} bytes, clocks of at most {facts['clock_khz'] / 1000:.0f} MHz.")
+    lines.append(f"Compute capability {facts['capability'] / 10:.1f}, driver for CUDA {cuda}, "
+                 f"{facts['multiprocessors']} multiprocessors, {facts['total_bytes']} bytes, "
+                 f"clocks of at most {facts['clock_khz'] / 1000:.0f} MHz.")
     lines.append(", ".join(f"{key} {value}" for key, value in driver.items()) + ".\n" if driver else
                  "nvidia-smi says nothing of driver and clocks.\n")
     gpu_numerics.report(results, lines.append)
@@ -146,6 +147,8 @@ def main():
     source = read_json(table)["source"] if os.path.exists(table) else None
     peak = 1e9 * load_calibrate().shipped(bench, base)["flops_per_ns"]["bf16"] if base else None
     path = write_report(results, facts, driver_facts(), peak, source, folder, slug)
+    if source:
+        write_json(path[:-3] + ".prices.json", read_json(table))
     print(f"written: {path}" + ("; this was no GPU: its figures say nothing" if is_fake else ""))
     return finish(path[:-3] + ".json", {"device": facts, **results.kept})
 

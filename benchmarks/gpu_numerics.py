@@ -23,8 +23,8 @@ def compare(bench, name, config, seq, dtype, dropout):
     folder = bench.place("numerics", name.replace(" ", "-").replace(",", ""))
     path = os.path.join(ROOT, "examples", "configs", config + ".json")
     try:
-        near = on_device.compare(folder, TEXT, TOLERANCE[dtype], bench.run_flags, path, "--batch", "2", "--seq", str(seq),
-                                 "--layers", "2", "--dtype", dtype, "--dropout", str(dropout))
+        near = on_device.compare(folder, TEXT, TOLERANCE[dtype], bench.run_flags, path, "--batch", "2", "--layers", "2",
+                                 "--seq", str(seq), "--dtype", dtype, "--dropout", str(dropout))
         return {"holds": True, **near}
     except SystemExit as failure:
         return {"holds": False, "why": str(failure)}
