@@ -219,6 +219,18 @@ TEST(PlannerTest, nestsBelowBlockInputs) {
   EXPECT_TRUE(holds(problem, made));
 }
 
+/// At the least memory a block's input is rebuilt through all blocks before it.
+TEST(PlannerTest, leastMemoryDoesNotGrowWithDepth) {
+  Problem shallow = makeTransformer({.blocks = 4});
+  Plan few = planWith(shallow, PolicyKind::LeastPeak);
+  for (int64_t blocks : {8, 12}) {
+    Problem deep = makeTransformer({.blocks = blocks});
+    Plan many = planWith(deep, PolicyKind::LeastPeak);
+    EXPECT_TRUE(holds(deep, many));
+    EXPECT_LE(many.arena, few.arena) << blocks << " blocks";
+  }
+}
+
 TEST(PlannerTest, saysInfeasibleOnlyWithAProof) {
   Problem problem = makeTransformer({.blocks = 4});
   Plan least = planWith(problem, PolicyKind::LeastPeak);
