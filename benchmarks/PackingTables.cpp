@@ -9,8 +9,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <deque>
 #include <map>
 #include <random>
@@ -19,9 +19,8 @@ using namespace llmmem::planning;
 using llvm::format;
 using llvm::outs;
 
-static double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+/// Of the processor.
+static double now() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
 static std::vector<Buffer> readBuffers(const std::string &name) {
   const char *directory = std::getenv("LLMMEM_DATA");
