@@ -95,7 +95,7 @@ public:
 
 private:
   /// Equal keys, equal kernels: the name, what is inherent (not the notes of passes), the types,
-  /// and the body of a group.
+  /// and the body of a group with those of its results that are read.
   static Attribute keyOf(Operation &op, FunctionType type) {
     MLIRContext *context = op.getContext();
     SmallVector<Attribute> key = {inherent(op), TypeAttr::get(type)};
@@ -111,6 +111,9 @@ private:
           key.append({inherent(inner), DenseI64ArrayAttr::get(context, operands)});
           llvm::for_each(inner.getResults(), numberOf);
         }
+        SmallVector<bool> read =
+            llvm::map_to_vector(op.getResults(), [](Value result) { return !result.use_empty(); });
+        key.push_back(DenseBoolArrayAttr::get(context, read));
       }
     return ArrayAttr::get(context, key);
   }

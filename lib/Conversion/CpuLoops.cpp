@@ -16,12 +16,12 @@ public:
 
   unsigned lanes(FloatType wide) const override { return wide.isF64() ? 8 : 16; }
 
-  Buffer scratch(KernelEmitter &e, int64_t size) override {
+  Buffer scratch(KernelEmitter &e, int64_t size, Type element) override {
     OpBuilder start = OpBuilder::atBlockBegin(frame);
     // A vector that lies across two cache lines is two loads.
-    Value memref = memref::AllocaOp::create(
-        start, e.location(), MemRefType::get({size}, e.wideType()), start.getI64IntegerAttr(64));
-    return {memref, size, e.wideType()};
+    Value memref = memref::AllocaOp::create(start, e.location(), MemRefType::get({size}, element),
+                                            start.getI64IntegerAttr(64));
+    return {memref, size, element};
   }
 
   void forLanes(KernelEmitter &e, int64_t count, LanesBody body) override {

@@ -256,6 +256,6 @@ void DeviceLoops::storeOnce(KernelEmitter &e, function_ref<void()> store) {
   e.ifThen(equal(*teamThread, e.index(0)), store);
 }
 
-Buffer DeviceLoops::scratch(KernelEmitter &e, int64_t size) {
-  return workgroup(e, size, e.wideType());
+Buffer DeviceLoops::scratch(KernelEmitter &e, int64_t size, Type element) {
+  return workgroup(e, size, element);
 }

@@ -28,7 +28,7 @@ public:
   explicit DeviceLoops(mlir::Operation *op);
 
   unsigned lanes(mlir::FloatType) const override { return vectorLanes; }
-  Buffer scratch(KernelEmitter &e, int64_t size) override;
+  Buffer scratch(KernelEmitter &e, int64_t size, mlir::Type element) override;
   void forLanes(KernelEmitter &e, int64_t count, LanesBody body) override;
   void forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body body) override;
   void forLanesParallel(KernelEmitter &e, int64_t count, Common common, CommonBody body) override;

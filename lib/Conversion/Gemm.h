@@ -5,7 +5,8 @@
 // In generated code every element of C is one chain of fused multiply-adds in f32 (f64 for f64),
 // over `inner` from 0 up and then over the terms, beginning with 0, and is rounded once where it is
 // stored. Neither the sizes of blocks nor threads nor the machine take part in that, so they change
-// no bit.
+// no bit. Where C has no bytes (`Buffer::access`), what follows in the same kernel gets each
+// element so rounded, once it is made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,7 @@ struct Product {
 };
 
 /// Writes the product into the kernel of `op`: a call of the library where it multiplies and the
-/// options ask for it (f32), else generated code.
+/// options ask for it (f32) and C has bytes, else generated code.
 void emitProduct(mlir::Operation *op, KernelEmitter &e, const Product &product);
 
 /// The products make(0), ..., make(count - 1), of equal sizes and strides, as turns of a parallel

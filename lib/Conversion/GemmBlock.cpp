@@ -137,6 +137,45 @@ static int64_t partOf(int64_t total, int64_t limit, int64_t granule) {
   return llvm::alignTo(llvm::divideCeil(total, llvm::divideCeil(total, limit)), granule);
 }
 
+namespace {
+/// Where a block of C goes: to C, or, where C has no bytes, to a stage on the stack, from which
+/// what follows in the kernel takes its elements, rounded as C would have them.
+class BlockTarget {
+public:
+  BlockTarget(KernelEmitter &e, const Product &p, int64_t height, int64_t width)
+      : e(e), p(p), staged(p.c.buffer.access) {
+    if (staged)
+      block = {e.scratch(height * width, p.c.buffer.element), width};
+  }
+
+  Matrix matrix() const { return staged ? block : p.c; }
+  bool isStaged() const { return staged; }
+
+  /// Hands the `rows` x `columns` elements from (i, j) of C on.
+  void handOn(Index i, Index j, Index rows, Index columns) {
+    if (!staged)
+      return;
+    int64_t lanes = e.lanes();
+    Index whole = p.columns % lanes == 0 ? columns : columns / lanes * lanes;
+    e.forEach(e.index(0), rows, [&](Index row) {
+      auto move = [&](Index column, unsigned count) {
+        Value made = e.loadRaw(block.buffer, row * block.pitch + column, count);
+        e.storeRaw(p.c.buffer, (i + row) * p.c.pitch + j + column, made);
+      };
+      e.forSteps(e.index(0), whole, lanes, [&](Index column) { move(column, lanes); });
+      if (p.columns % lanes != 0)
+        e.forEach(whole, columns, [&](Index column) { move(column, 1); });
+    });
+  }
+
+private:
+  KernelEmitter &e;
+  const Product &p;
+  bool staged;
+  Matrix block;
+};
+} // namespace
+
 void llmmem::emitGeneratedProduct(Operation *op, KernelEmitter &e, const Product &p) {
   Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element);
   const Sizes &sizes = functions.sizes;
@@ -149,6 +188,9 @@ void llmmem::emitGeneratedProduct(Operation *op, KernelEmitter &e, const Product
   // Neighbours in time read the same part of B.
   e.forEachParallel(down * across, [&](Index turn) {
     Index i = turn % down * height, j = turn / down * width;
+    Index rows = minimum(e.index(height), e.index(p.rows) - i),
+          columns = minimum(e.index(width), e.index(p.columns) - j);
+    BlockTarget target(e, p, height, width);
     auto from = [&](const Matrix &matrix, Index row, Index column) {
       Pointer base{&e.builder(), addressOf(op, e, matrix), matrix.buffer.element};
       if (matrix.buffer)
@@ -162,13 +204,15 @@ void llmmem::emitGeneratedProduct(Operation *op, KernelEmitter &e, const Product
                                     e.index(p.b.pitch).value,
                                     from(p.initial, i, j),
                                     e.index(p.initial.pitch).value,
-                                    from(p.c, i, j),
-                                    e.index(p.c.pitch).value,
-                                    minimum(e.index(height), e.index(p.rows) - i).value,
-                                    minimum(e.index(width), e.index(p.columns) - j).value};
+                                    target.isStaged() ? from(target.matrix(), zero, zero)
+                                                      : from(p.c, i, j),
+                                    e.index(target.matrix().pitch).value,
+                                    rows.value,
+                                    columns.value};
     for (int64_t number : {p.inner, depth, p.terms, p.stepA, p.stepB})
       arguments.push_back(e.index(number).value);
     arguments.push_back(e.number(p.scale).value);
     func::CallOp::create(e.builder(), op->getLoc(), block, arguments);
+    target.handOn(i, j, rows, columns);
   });
 }

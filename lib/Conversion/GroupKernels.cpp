@@ -4,8 +4,9 @@
 // bytes: to load from one is to compute its elements there, in the element type that they would
 // have been stored in, so every rounding point stays.
 //
-// Without a row op, all formulas are written into one loop over elements. With one, its own loops
-// drive: its operands are computed when it loads them, and what follows it when it stores.
+// Without a leading op, all formulas are written into one loop over elements. With one, its own
+// loops lead: operands of a row op are computed when it loads them, and what follows it, or follows
+// a product, when it stores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +22,11 @@ namespace {
 class GroupEmission {
 public:
   GroupEmission(KernelOp kernel, KernelEmitter &outer)
-      : kernel(kernel), outer(outer), rows(kernel.getRowOp()) {}
+      : kernel(kernel), outer(outer), leading(kernel.getLeadingOp()) {}
 
   LogicalResult emit() {
-    if (rows)
-      emitRows();
+    if (leading)
+      emitAlong();
     else
       outer.forLanesParallel(outer.result(0).size, [&](Index i, unsigned lanes) {
         Elements elements{i, lanes, &outer.builder()};
@@ -90,11 +91,13 @@ private:
     return Buffer::of(operand.getType(), access);
   }
 
-  /// All of them are computed before the first is stored: a result may lie on an operand.
+  /// All of them are computed before the first is stored: a result may lie on an operand. What
+  /// nobody reads is not stored: the pre-activation of a forward that the backward repeats.
   void storeResults(Elements &elements) {
     SmallVector<std::pair<unsigned, Value>> stored;
     for (auto [number, value] : llvm::enumerate(kernel.getYielded()))
-      if (value.getDefiningOp() != rows || isFirstOfRows(value))
+      if (!kernel.getResult(number).use_empty() &&
+          (value.getDefiningOp() != leading || isFirstOfLeading(value)))
         stored.push_back({static_cast<unsigned>(number), elementsOf(value, elements)});
     if (failed(status))
       return;
@@ -104,33 +107,33 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Rows
+  // Along the loops of another
   //===--------------------------------------------------------------------===//
 
-  bool isFirstOfRows(Value value) const { return rows && value == rows->getResult(0); }
+  bool isFirstOfLeading(Value value) const { return leading && value == leading->getResult(0); }
 
-  void emitRows() {
-    SmallVector<BufferAccess> accesses(rows->getNumOperands() + 1);
+  void emitAlong() {
+    SmallVector<BufferAccess> accesses(leading->getNumOperands() + 1);
     SmallVector<Buffer> operands, results;
-    for (auto [number, operand] : llvm::enumerate(rows->getOperands()))
-      operands.push_back(rowOperandOf(operand, accesses[number]));
+    for (auto [number, operand] : llvm::enumerate(leading->getOperands()))
+      operands.push_back(operandOfLeading(operand, accesses[number]));
     accesses.back().store = [this](OpBuilder &builder, Index index, Value stored) {
       auto vector = dyn_cast<VectorType>(stored.getType());
       unsigned lanes = vector ? vector.getNumElements() : 1;
       Elements elements{index, lanes, &builder};
-      elements.known[rows->getResult(0)] = stored;
+      elements.known[leading->getResult(0)] = stored;
       storeResults(elements);
     };
-    results.push_back(Buffer::of(rows->getResult(0).getType(), accesses.back()));
-    for (OpResult statistic : rows->getResults().drop_front())
+    results.push_back(Buffer::of(leading->getResult(0).getType(), accesses.back()));
+    for (OpResult statistic : leading->getResults().drop_front())
       results.push_back(statisticOf(statistic));
-    auto emission = dyn_cast<KernelOpInterface>(rows);
-    KernelEmitter emitter(rows, outer, operands, results);
+    auto emission = dyn_cast<KernelOpInterface>(leading);
+    KernelEmitter emitter(leading, outer, operands, results);
     if (!emission || failed(emission.emitKernel(emitter)))
       status = failure();
   }
 
-  Buffer rowOperandOf(Value operand, BufferAccess &access) {
+  Buffer operandOfLeading(Value operand, BufferAccess &access) {
     if (auto argument = dyn_cast<BlockArgument>(operand))
       return outer.operand(argument.getArgNumber());
     access.load = [this, operand](OpBuilder &builder, Index index, unsigned lanes) {
@@ -151,7 +154,7 @@ private:
 
   KernelOp kernel;
   KernelEmitter &outer;
-  Operation *rows;
+  Operation *leading;
   LogicalResult status = success();
 };
 

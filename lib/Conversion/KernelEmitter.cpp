@@ -84,7 +84,11 @@ Buffer KernelEmitter::operand(MutableOperandRange range) const {
   return range.empty() ? Buffer() : operand(range[0]);
 }
 
-Buffer KernelEmitter::scratch(int64_t size) { return turns->scratch(*this, size); }
+Buffer KernelEmitter::scratch(int64_t size) { return scratch(size, wide); }
+
+Buffer KernelEmitter::scratch(int64_t size, Type element) {
+  return turns->scratch(*this, size, element);
+}
 
 Buffer KernelEmitter::table(ArrayRef<double> numbers) {
   auto module = op->getParentOfType<ModuleOp>();

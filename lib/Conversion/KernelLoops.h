@@ -34,7 +34,7 @@ public:
 
   /// Lanes of a whole vector where a kernel computes in `wide`.
   virtual unsigned lanes(mlir::FloatType wide) const = 0;
-  virtual Buffer scratch(KernelEmitter &e, int64_t size) = 0;
+  virtual Buffer scratch(KernelEmitter &e, int64_t size, mlir::Type element) = 0;
   virtual void forLanes(KernelEmitter &e, int64_t count, LanesBody body) = 0;
   virtual void forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body body) = 0;
   virtual void forLanesParallel(KernelEmitter &e, int64_t count, Common common,

@@ -59,7 +59,7 @@ void emitOnDevice(KernelEmitter &e, int64_t count, const Product &first,
 void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
   if (e.options().target == KernelTarget::Gpu)
     emitOnDevice(e, 1, p, [&](Index) { return p; });
-  else if (e.options().libraryProducts && p.c.buffer.element.isF32())
+  else if (e.options().libraryProducts && p.c.buffer.element.isF32() && !p.c.buffer.access)
     emitLibraryCall(op, e, p);
   else
     emitGeneratedProduct(op, e, p);

@@ -17,6 +17,12 @@ Traversal RmsNormGradOp::getTraversal() { return Traversal::Rows; }
 Traversal SoftmaxOp::getTraversal() { return Traversal::Rows; }
 Traversal SoftmaxGradOp::getTraversal() { return Traversal::Rows; }
 
+Traversal LinearOp::getTraversal() { return Traversal::Product; }
+
+// What matrix libraries compute at the end of a product (cuBLASLt's GELU and DGELU).
+std::optional<unsigned> GeluOp::getEpilogueOperand() { return 0; }
+std::optional<unsigned> GeluGradOp::getEpilogueOperand() { return 1; }
+
 // Ten rounds of Philox for four numbers.
 bool DropoutOp::isCheapToRepeat() { return false; }
 bool StoredDropoutOp::isCheapToRepeat() { return false; }

@@ -12,14 +12,14 @@ OperandRange KernelOp::getYielded() {
   return cast<YieldOp>(getBody().front().getTerminator()).getValues();
 }
 
-static bool goesByRows(Operation &op) {
+static bool leads(Operation &op) {
   auto groupable = dyn_cast<GroupableOpInterface>(op);
-  return groupable && groupable.getTraversal() == Traversal::Rows;
+  return groupable && groupable.getTraversal() != Traversal::Elements;
 }
 
-Operation *KernelOp::getRowOp() {
+Operation *KernelOp::getLeadingOp() {
   for (Operation &op : getBody().front())
-    if (goesByRows(op))
+    if (leads(op))
       return &op;
   return nullptr;
 }
@@ -78,6 +78,16 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+/// A product reads its operands as often as it has terms for them: they must lie in memory.
+static LogicalResult verifyProduct(Operation *product) {
+  for (Value operand : product->getOperands())
+    if (Operation *source = operand.getDefiningOp())
+      return product->emitOpError("multiplies what '")
+             << source->getName()
+             << "' computes in the same kernel; expected operands of the kernel";
+  return success();
+}
+
 /// Everything between the row op and the results must go by elements that the row op writes.
 static LogicalResult verifyAfterRows(Operation *rows) {
   for (OpResult result : rows->getResults())
@@ -94,18 +104,22 @@ LogicalResult KernelOp::verifyRegions() {
   for (Value value : getYielded())
     if (isa<BlockArgument>(value))
       return emitOpError("yields an operand; a reader of the result can read the operand itself");
-  Operation *rows = nullptr;
+  Operation *leading = nullptr;
   for (Operation &op : getBody().front().without_terminator()) {
     if (!isa<GroupableOpInterface>(op))
-      return op.emitOpError("cannot share a kernel; expected an op that goes by elements or rows");
-    if (!goesByRows(op))
+      return op.emitOpError("cannot share a kernel; expected an op that goes by elements or rows, "
+                            "or a product");
+    if (!leads(op))
       continue;
-    if (rows)
-      return op.emitOpError("goes by rows, and so does '")
-             << rows->getName() << "' in the same kernel; expected one at most";
-    rows = &op;
+    if (leading)
+      return op.emitOpError("goes by rows or is a product, and so is '")
+             << leading->getName() << "' in the same kernel; expected one at most";
+    leading = &op;
   }
-  return rows ? verifyAfterRows(rows) : success();
+  if (!leading)
+    return success();
+  bool isProduct = cast<GroupableOpInterface>(leading).getTraversal() == Traversal::Product;
+  return isProduct ? verifyProduct(leading) : verifyAfterRows(leading);
 }
 
 //===----------------------------------------------------------------------===//

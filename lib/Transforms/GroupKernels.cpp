@@ -3,7 +3,6 @@
 #include "llmmem/Transforms/GroupKernels.h"
 #include "KernelGroup.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -87,58 +86,6 @@ static void mergeSiblings(Block &block, KernelGroups &groups) {
               groups.mergeSibling(sibling, &op);
 }
 
-//===----------------------------------------------------------------------===//
-// The kernel op
-//===----------------------------------------------------------------------===//
-
-/// The notes of the whole kernel; those of its ops would only be copies of them.
-static void annotate(llm::KernelOp kernel, const KernelGroup &group) {
-  Operation *last = group.members().back();
-  for (StringRef note : {LlmDialect::kPhase, LlmDialect::kBlock})
-    if (Attribute attribute = last->getAttr(note))
-      kernel->setAttr(note, attribute);
-  if (llvm::all_of(group.members(),
-                   [](Operation *op) { return op->hasAttr(LlmDialect::kCoreAttention); }))
-    kernel->setAttr(LlmDialect::kCoreAttention, UnitAttr::get(kernel->getContext()));
-  SmallVector<Attribute> names;
-  for (Value output : group.outputs())
-    if (Attribute name = output.getDefiningOp()->getAttr(LlmDialect::kName))
-      names.push_back(name);
-  if (names.size() != group.outputs().size())
-    return;
-  kernel->setAttr(LlmDialect::kName, names.front());
-  if (names.size() > 1)
-    kernel->setAttr(LlmDialect::kResultNames, ArrayAttr::get(kernel->getContext(), names));
-}
-
-static void materialize(const KernelGroup &group) {
-  SmallVector<Value> inputs = group.inputs(), outputs = group.outputs();
-  // All that it reads is there before the first member. Further down, an update might already have
-  // overwritten a parameter that a member reads.
-  OpBuilder builder(group.members().front());
-  SmallVector<Location> locations;
-  for (Operation *op : group.members())
-    locations.push_back(op->getLoc());
-  auto kernel = llm::KernelOp::create(builder, builder.getFusedLoc(locations),
-                                      ValueRange(outputs).getTypes(), inputs);
-  Block &body = kernel.getBody().emplaceBlock();
-  IRMapping inside;
-  for (Value input : inputs)
-    inside.map(input, body.addArgument(input.getType(), input.getLoc()));
-  OpBuilder within = OpBuilder::atBlockEnd(&body);
-  for (Operation *op : group.members())
-    within.clone(*op, inside)->setDiscardableAttrs(DictionaryAttr::get(op->getContext()));
-  SmallVector<Value> yielded;
-  for (Value output : outputs)
-    yielded.push_back(inside.lookup(output));
-  llm::YieldOp::create(within, kernel.getLoc(), yielded);
-  annotate(kernel, group);
-  for (auto [output, result] : llvm::zip_equal(outputs, kernel.getOutputs()))
-    output.replaceAllUsesWith(result);
-  for (Operation *op : llvm::reverse(group.members()))
-    op->erase();
-}
-
 GroupingCounts llmmem::groupKernels(func::FuncOp step) {
   Block &block = step.getBody().front();
   GroupingCounts counts;
@@ -147,7 +94,7 @@ GroupingCounts llmmem::groupKernels(func::FuncOp step) {
   mergeProducers(block, groups);
   mergeSiblings(block, groups);
   for (const KernelGroup &group : groups.withSeveralMembers()) {
-    materialize(group);
+    makeKernel(group);
     ++counts.kernels;
     counts.grouped += group.members().size();
   }

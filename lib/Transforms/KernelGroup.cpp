@@ -13,7 +13,8 @@ using llm::LlmDialect;
 //===----------------------------------------------------------------------===//
 
 bool llmmem::isGroupable(Operation *op) {
-  return isa<GroupableOpInterface>(op) && op->getNumResults() > 0;
+  auto groupable = dyn_cast<GroupableOpInterface>(op);
+  return groupable && groupable.getTraversal() != Traversal::Product && op->getNumResults() > 0;
 }
 
 static bool goesByRows(Operation *op) {
@@ -42,8 +43,7 @@ bool llmmem::canFeed(Operation *producer, Operation *reader) {
          !(goesByRows(producer) && goesByRows(reader));
 }
 
-/// Kernels never mix phases or blocks: the planner and the reports count by them.
-static bool standTogether(Operation *a, Operation *b) {
+bool llmmem::standTogether(Operation *a, Operation *b) {
   return a->getAttr(LlmDialect::kPhase) == b->getAttr(LlmDialect::kPhase) &&
          a->getAttr(LlmDialect::kBlock) == b->getAttr(LlmDialect::kBlock);
 }

@@ -10,6 +10,7 @@
 
 namespace llmmem {
 
+/// Whether `op` goes by elements or by rows.
 bool isGroupable(mlir::Operation *op);
 /// Whether `op` goes by elements and may be computed again at every read.
 bool isCheapByElements(mlir::Operation *op);
@@ -18,6 +19,8 @@ bool isElementOperand(mlir::Value operand, mlir::Operation *op);
 /// Whether the first result of `producer` has an element for each element of `reader`'s first
 /// result, and the two may share a kernel.
 bool canFeed(mlir::Operation *producer, mlir::Operation *reader);
+/// Kernels never mix phases or blocks: the planner and the reports count by them.
+bool standTogether(mlir::Operation *a, mlir::Operation *b);
 
 /// Ops that become one kernel, in program order; the kernel stands where the first of them stood.
 class KernelGroup {
@@ -65,6 +68,10 @@ private:
   mlir::Block &block;
   llvm::DenseMap<mlir::Operation *, std::shared_ptr<KernelGroup>> groups;
 };
+
+/// Puts an `llm.kernel` in the place of the ops of `group`, where the first of them stood. Members
+/// that are kernels themselves give it their ops.
+mlir::Operation *makeKernel(const KernelGroup &group);
 
 } // namespace llmmem
 

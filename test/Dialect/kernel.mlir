@@ -19,10 +19,50 @@ func.func @gate(%gate: tensor<1x2x4xf32>, %up: tensor<1x2x4xf32>) -> tensor<1x2x
 
 // -----
 
-func.func @linear(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x2x4xf32> {
-  %y = llm.kernel(%a = %x, %b = %w) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32> {
-    // expected-error @below {{cannot share a kernel; expected an op that goes by elements or rows}}
-    %s = llm.linear %a, %b layout(in_out) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32>
+// CHECK-LABEL: func @epilogue
+//       CHECK: %[[K:.*]]:2 = llm.kernel(%[[X:.*]] = %arg0, %[[W:.*]] = %arg1) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>) {
+//  CHECK-NEXT:   %[[H:.*]] = llm.linear %[[X]], %[[W]] layout(in_out)
+//  CHECK-NEXT:   %[[A:.*]] = llm.gelu %[[H]]
+//  CHECK-NEXT:   llm.yield %[[H]], %[[A]]
+func.func @epilogue(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>) -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>) {
+  %h, %a = llm.kernel(%i = %x, %m = %w) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>) {
+    %p = llm.linear %i, %m layout(in_out) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32>
+    %g = llm.gelu %p : tensor<1x2x4xf32>
+    llm.yield %p, %g : tensor<1x2x4xf32>, tensor<1x2x4xf32>
+  }
+  return %h, %a : tensor<1x2x4xf32>, tensor<1x2x4xf32>
+}
+
+// -----
+
+func.func @sum_rows(%x: tensor<1x2x4xf32>) -> tensor<4xf32> {
+  %y = llm.kernel(%a = %x) : (tensor<1x2x4xf32>) -> tensor<4xf32> {
+    // expected-error @below {{cannot share a kernel; expected an op that goes by elements or rows, or a product}}
+    %s = llm.sum_rows %a : (tensor<1x2x4xf32>) -> tensor<4xf32>
+    llm.yield %s : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @factor_of_the_same_kernel(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x2x4xf32> {
+  %y = llm.kernel(%i = %x, %m = %w) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32> {
+    %a = llm.gelu %i : tensor<1x2x4xf32>
+    // expected-error @below {{multiplies what 'llm.gelu' computes in the same kernel; expected operands of the kernel}}
+    %p = llm.linear %a, %m layout(in_out) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32>
+    llm.yield %p : tensor<1x2x4xf32>
+  }
+  return %y : tensor<1x2x4xf32>
+}
+
+// -----
+
+func.func @product_and_rows(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x2x4xf32> {
+  %y = llm.kernel(%i = %x, %m = %w) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32> {
+    %p = llm.linear %i, %m layout(in_out) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32>
+    // expected-error @below {{goes by rows or is a product, and so is 'llm.linear' in the same kernel; expected one at most}}
+    %s = llm.softmax %p : tensor<1x2x4xf32>
     llm.yield %s : tensor<1x2x4xf32>
   }
   return %y : tensor<1x2x4xf32>
@@ -33,7 +73,7 @@ func.func @linear(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x2x4xf3
 func.func @two_row_ops(%x: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
   %y = llm.kernel(%a = %x) : (tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
     %s = llm.softmax %a : tensor<1x2x4xf32>
-    // expected-error @below {{goes by rows, and so does 'llm.softmax' in the same kernel; expected one at most}}
+    // expected-error @below {{goes by rows or is a product, and so is 'llm.softmax' in the same kernel; expected one at most}}
     %p = llm.softmax %s : tensor<1x2x4xf32>
     llm.yield %p : tensor<1x2x4xf32>
   }

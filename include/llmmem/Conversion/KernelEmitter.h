@@ -183,6 +183,7 @@ public:
   /// Wide numbers on the stack, allotted once at the kernel's entry; inside a parallel loop, once
   /// for each thread.
   Buffer scratch(int64_t size);
+  Buffer scratch(int64_t size, mlir::Type element);
   /// A table of numbers, made while compiling.
   Buffer table(llvm::ArrayRef<double> numbers);
 

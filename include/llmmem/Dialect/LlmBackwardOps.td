@@ -183,8 +183,8 @@ def Llm_AttentionValuesTransposedOp : Llm_Op<"attention_values_transposed", [Cos
   let hasVerifier = 1;
 }
 
-class Llm_UnaryGradOp<string mnemonic> : Llm_Op<mnemonic,
-    [Cost, BuffersInPlace, ByElements, AllTypesMatch<["x", "dy", "dx"]>]> {
+class Llm_UnaryGradOp<string mnemonic, Trait elements = ByElements> : Llm_Op<mnemonic,
+    [Cost, BuffersInPlace, elements, AllTypesMatch<["x", "dy", "dx"]>]> {
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$dy);
   let results = (outs Llm_Tensor:$dx);
   let assemblyFormat = "$x `,` $dy attr-dict `:` type($dx)";
@@ -204,7 +204,7 @@ def Llm_SoftmaxGradOp : Llm_Op<"softmax_grad", [Cost, BuffersInPlace, ByRows, Al
   let assemblyFormat = "$y `,` $dy attr-dict `:` type($dx)";
 }
 
-def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad"> {
+def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad", ByElementsOfProducts> {
   let summary = "Gradient of gelu's input.";
   let description = [{
     ```mlir

@@ -9,7 +9,7 @@ include "llmmem/Dialect/LlmOpBase.td"
 // Matrix products and tables
 //===----------------------------------------------------------------------===//
 
-def Llm_LinearOp : Llm_Op<"linear", [Cost, Differentiable]> {
+def Llm_LinearOp : Llm_Op<"linear", [Cost, Differentiable, ByProduct]> {
   let summary = "Multiplies the last dimension of x by a weight and adds a bias.";
   let description = [{
     y[..., o] = sum_i x[..., i] W[i, o] + b[o], with W stored as [in, out] or as [out, in].
@@ -216,14 +216,14 @@ def Llm_AttentionValuesOp : Llm_Op<"attention_values", [Cost, Differentiable]> {
 // Elements
 //===----------------------------------------------------------------------===//
 
-class Llm_UnaryOp<string mnemonic> : Llm_Op<mnemonic,
-    [Cost, Differentiable, BuffersInPlace, ByElements, AllTypesMatch<["x", "y"]>]> {
+class Llm_UnaryOp<string mnemonic, Trait elements = ByElements> : Llm_Op<mnemonic,
+    [Cost, Differentiable, BuffersInPlace, elements, AllTypesMatch<["x", "y"]>]> {
   let arguments = (ins Llm_Tensor:$x);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def Llm_GeluOp : Llm_UnaryOp<"gelu"> {
+def Llm_GeluOp : Llm_UnaryOp<"gelu", ByElementsOfProducts> {
   let summary = "GELU in its tanh form.";
   let description = [{
     y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), as GPT-2's `gelu_new`. Keeps for the backward: x.

@@ -13,8 +13,10 @@ def Llm_KernelOp : Llm_Op<"kernel", [Cost, BuffersInPlace, IsolatedFromAbove, Si
     The body computes what its ops compute, with every rounding point of theirs, so grouping changes no bit; but its
     values exist an element (or a row) at a time. The body is made of ops that are `GroupableOpInterface`: at most one
     goes by rows, ops by elements stand before and after it, and its results leave the kernel or go through elements.
+    In its place may stand a product of operands of the kernel; the ops after it are its epilogue, which works on the
+    product rounded to its own type.
 
-    FLOPs: those of the body. Traffic: operands and results once each. A result may take over the bytes of an operand
+    FLOPs: those of the body. Traffic: operands and results once each; a result that nobody reads is not written. A result may take over the bytes of an operand
     whose elements are as wide, where each op on the way from one to the other may work in place.
 
     ```mlir
@@ -23,6 +25,12 @@ def Llm_KernelOp : Llm_Op<"kernel", [Cost, BuffersInPlace, IsolatedFromAbove, Si
       %s = llm.silu %g : tensor<1x8192x14336xbf16>
       %p = llm.mul %s, %u : tensor<1x8192x14336xbf16>
       llm.yield %p : tensor<1x8192x14336xbf16>
+    }
+    %h, %a = llm.kernel(%i = %x, %m = %w) : (tensor<8x1024x768xbf16>, tensor<768x3072xbf16>)
+       -> (tensor<8x1024x3072xbf16>, tensor<8x1024x3072xbf16>) {
+      %s = llm.linear %i, %m layout(in_out) : (tensor<8x1024x768xbf16>, tensor<768x3072xbf16>) -> tensor<8x1024x3072xbf16>
+      %g = llm.gelu %s : tensor<8x1024x3072xbf16>
+      llm.yield %s, %g : tensor<8x1024x3072xbf16>, tensor<8x1024x3072xbf16>
     }
     ```
   }];
@@ -35,8 +43,8 @@ def Llm_KernelOp : Llm_Op<"kernel", [Cost, BuffersInPlace, IsolatedFromAbove, Si
   let extraClassDeclaration = [{
     /// What the kernel hands out: one value of the body for each result.
     ::mlir::OperandRange getYielded();
-    /// The op of the body that goes by rows, or null.
-    ::mlir::Operation *getRowOp();
+    /// The op of the body whose loops the others go along with: by rows, or a product. Null where all go by elements.
+    ::mlir::Operation *getLeadingOp();
   }];
 }
 

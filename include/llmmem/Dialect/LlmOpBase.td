@@ -22,7 +22,9 @@ def CostWithTraffic : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def ByElements : DeclareOpInterfaceMethods<GroupableOpInterface>;
 def ByCostlyElements : DeclareOpInterfaceMethods<GroupableOpInterface, ["isCheapToRepeat"]>;
+def ByElementsOfProducts : DeclareOpInterfaceMethods<GroupableOpInterface, ["getEpilogueOperand"]>;
 def ByRows : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
+def ByProduct : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
 
 class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic, !listconcat([Pure], traits)> {
 }

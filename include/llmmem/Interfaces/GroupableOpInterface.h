@@ -8,7 +8,7 @@
 namespace llmmem {
 
 /// How an op goes over its elements.
-enum class Traversal { Elements, Rows };
+enum class Traversal { Elements, Rows, Product };
 
 } // namespace llmmem
 

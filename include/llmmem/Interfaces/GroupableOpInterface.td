@@ -13,9 +13,11 @@ def GroupableOpInterface : OpInterface<"GroupableOpInterface"> {
     `Elements`: element i of each result depends on element i of the operands that have as many elements as it, and on
     the whole of all others (a seed, a table). `Rows`: sums run over the last dimension; an element operand is read
     within the row that is being written, and the elements of result 0 are written once each, after the row's sums.
+    `Product`: a matrix product; its operands are read from memory, so they are operands of the kernel, and the elements
+    of its one result are written once each, after their sums.
 
     Example: `llm.add` goes by elements, `llm.softmax` by rows; `softmax(mask(x))` and `add(a, norm_grad(...))` are one
-    kernel each, `softmax(softmax(x))` is two.
+    kernel each, `softmax(softmax(x))` is two. Products share kernels where a plan says so (`fuse-epilogues`).
   }];
   let cppNamespace = "::llmmem";
   let methods = [
@@ -26,6 +28,11 @@ def GroupableOpInterface : OpInterface<"GroupableOpInterface"> {
         its sums, and a cheap op that the backward reads may be computed there a second time.
       }],
       "bool", "isCheapToRepeat", (ins), "", [{ return true; }]>,
+    InterfaceMethod<[{
+        The operand that may be a product whose library computes this op with it, at the end: `llm.gelu` of a product,
+        `llm.gelu_grad` of one that is `dy`. None where libraries have no such epilogue.
+      }],
+      "std::optional<unsigned>", "getEpilogueOperand", (ins), "", [{ return std::nullopt; }]>,
   ];
 }
 

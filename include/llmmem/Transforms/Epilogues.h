@@ -1,0 +1,44 @@
+//===- Epilogues.h - Products and what follows them as one kernel ----------===//
+//
+// A product can hand each element to an op by elements before it leaves the registers: nothing is
+// written to be read again at once. What that costs is a choice: `gelu(x W + b)` is then computed
+// again as a whole, where apart the kept product would do. So unlike other groups (GroupKernels.h)
+// these are made by whoever plans, who compares the plans with and without.
+//
+//   unshared   products that nothing but their epilogue reads: the gradient of an activation's
+//              input. Nothing is given up.
+//   fused      also those that are read again: an activation whose input the backward reads.
+//   generated  not only what matrix libraries have (gelu and its gradient), but all that goes by
+//              elements: gates, residual sums.
+//
+// Example:
+//
+//   %h = llm.linear %x, %w bias(%b)        %h, %a = llm.kernel(%x, %w, %b) { linear, gelu }
+//   %a = llm.gelu %h                  =>
+//   %da = llm.linear %dy, %v               %dh = llm.kernel(%dy, %v, %h) { linear, gelu_grad }
+//   %dh = llm.gelu_grad %h, %da
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_TRANSFORMS_EPILOGUES_H
+#define LLMMEM_TRANSFORMS_EPILOGUES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Error.h"
+
+namespace llmmem {
+
+enum class Epilogues { Separate, Unshared, Fused, Generated };
+
+llvm::StringRef nameOf(Epilogues epilogues);
+/// Parses the names above; `auto` is none of them: the plan chooses.
+llvm::Expected<std::optional<Epilogues>> parseEpilogues(llvm::StringRef text);
+
+/// Fuses the epilogues of the products of a straight-line step; returns how many. Generated code
+/// rounds a product to its own type before the epilogue, so no bit changes; phases and blocks are
+/// not mixed, and no value lives longer than before.
+int64_t fuseEpilogues(mlir::func::FuncOp step, Epilogues epilogues);
+
+} // namespace llmmem
+
+#endif // LLMMEM_TRANSFORMS_EPILOGUES_H

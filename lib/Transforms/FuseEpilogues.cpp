@@ -1,0 +1,88 @@
+//===- FuseEpilogues.cpp - Which products take what follows them -----------===//
+
+#include "KernelGroup.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Transforms/Epilogues.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+StringRef llmmem::nameOf(Epilogues epilogues) {
+  switch (epilogues) {
+  case Epilogues::Separate:
+    return "separate";
+  case Epilogues::Unshared:
+    return "unshared";
+  case Epilogues::Fused:
+    return "fused";
+  case Epilogues::Generated:
+    return "generated";
+  }
+  return "";
+}
+
+llvm::Expected<std::optional<Epilogues>> llmmem::parseEpilogues(StringRef text) {
+  if (text == "auto")
+    return std::nullopt;
+  for (Epilogues epilogues :
+       {Epilogues::Separate, Epilogues::Unshared, Epilogues::Fused, Epilogues::Generated})
+    if (text == nameOf(epilogues))
+      return epilogues;
+  return llvm::createStringError("expected auto, separate, unshared, fused or generated, not '" +
+                                 text + "'");
+}
+
+static bool isProduct(Operation *op) {
+  auto groupable = dyn_cast<GroupableOpInterface>(op);
+  return groupable && groupable.getTraversal() == Traversal::Product;
+}
+
+/// Whether matrix libraries compute `reader` at the end of `product`.
+static bool isOfLibraries(Operation *product, Operation *reader) {
+  auto groupable = dyn_cast<GroupableOpInterface>(reader);
+  std::optional<unsigned> operand = groupable ? groupable.getEpilogueOperand() : std::nullopt;
+  return operand && reader->getOperand(*operand) == product->getResult(0) &&
+         llvm::hasSingleElement(llvm::make_filter_range(
+             reader->getOperands(), [&](Value value) { return value == product->getResult(0); }));
+}
+
+/// Whether threads of a product can compute `op` element by element. They have few neighbours each,
+/// who would share the rounds of a random stream.
+static bool goesByCheapElements(Operation *op) {
+  if (auto kernel = dyn_cast<llm::KernelOp>(op))
+    return llvm::all_of(kernel.getBody().front().without_terminator(),
+                        [](Operation &inner) { return isCheapByElements(&inner); });
+  return isCheapByElements(op);
+}
+
+static bool canFollow(Operation *product, Operation *reader, Epilogues epilogues) {
+  Value made = product->getResult(0);
+  bool isUnshared = llvm::all_of(made.getUsers(), [&](Operation *user) { return user == reader; });
+  return standTogether(product, reader) && isElementOperand(made, reader) &&
+         goesByCheapElements(reader) && (isUnshared || epilogues != Epilogues::Unshared) &&
+         (epilogues == Epilogues::Generated || isOfLibraries(product, reader)) &&
+         KernelGroup(product).with(KernelGroup(reader)).keepsLifetimes();
+}
+
+int64_t llmmem::fuseEpilogues(func::FuncOp step, Epilogues epilogues) {
+  if (epilogues == Epilogues::Separate)
+    return 0;
+  SmallVector<Operation *> products;
+  for (Operation &op : step.getBody().front().without_terminator())
+    if (isProduct(&op))
+      products.push_back(&op);
+  int64_t fused = 0;
+  for (Operation *product : products) {
+    // The nearest reader: users come in no order.
+    Operation *follower = nullptr;
+    for (Operation *user : product->getUsers())
+      if (user->getBlock() == product->getBlock() && canFollow(product, user, epilogues) &&
+          (!follower || user->isBeforeInBlock(follower)))
+        follower = user;
+    if (!follower)
+      continue;
+    makeKernel(KernelGroup(product).with(KernelGroup(follower)));
+    ++fused;
+  }
+  return fused;
+}
