@@ -21,7 +21,8 @@ static constexpr StringLiteral shippedTables[] = {
     R"({"name": "a100", "source": "NVIDIA A100 80GB SXM datasheet, not measured",
         "flops_per_ns": {"bf16": 312000, "f32": 19500, "f64": 9700}, "bytes_per_ns": 2039, "launch_ns": 2000})",
     R"({"name": "cpu", "source": "measured from profiles on two cores of an AMD EPYC with AVX-512",
-        "flops_per_ns": {"bf16": 313, "f32": 388, "f64": 134}, "bytes_per_ns": 57, "launch_ns": 1000})"};
+        "flops_per_ns": {"bf16": 313, "f32": 388, "f64": 134}, "bytes_per_ns": 57, "launch_ns": 1000,
+        "epilogues": "separate"})"};
 
 int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,
                           StringRef kernel) const {
@@ -52,13 +53,14 @@ json::Value DeviceModel::toJson() const {
        json::Object{{"bf16", flopsPerNsBF16}, {"f32", flopsPerNsF32}, {"f64", flopsPerNsF64}}},
       {"bytes_per_ns", bytesPerNs},
       {"launch_ns", launchNs},
+      {"epilogues", fusesEpilogues ? "auto" : "separate"},
       {"kernels", std::move(kernels)},
       {"measured", std::move(measured)}};
 }
 
 namespace {
 constexpr StringLiteral tableKeys =
-    "name, source, flops_per_ns, bytes_per_ns, launch_ns, kernels, measured";
+    "name, source, flops_per_ns, bytes_per_ns, launch_ns, epilogues, kernels, measured";
 constexpr StringLiteral rateKeys = "bf16, f32, f64";
 
 /// Reads one table; see the header for its form.
@@ -87,6 +89,8 @@ private:
         return hasBandwidth = true, reader.integer(model.bytesPerNs, 1);
       if (key == "launch_ns")
         return reader.integer(model.launchNs);
+      if (key == "epilogues")
+        return readEpilogues();
       if (key == "kernels")
         return reader.object([&](StringRef kind) { return readFactor(kind); });
       if (key == "measured")
@@ -109,6 +113,14 @@ private:
       return rate ? reader.integer(*rate, 1) : reader.unknownKey(key, rateKeys);
     });
     return read && (rates == 3 || reader.fail("'flops_per_ns' must have 'bf16', 'f32' and 'f64'"));
+  }
+
+  bool readEpilogues() {
+    std::string text;
+    if (!reader.string(text))
+      return false;
+    model.fusesEpilogues = text == "auto";
+    return text == "auto" || text == "separate" || reader.fail("expected auto or separate");
   }
 
   /// Kept to three decimals.

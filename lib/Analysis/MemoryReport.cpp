@@ -83,6 +83,26 @@ static void addChunks(const StepLiveness &liveness, MemoryReport &report) {
           {getName(op->getResult(0)), chunked.getChunkRows(), chunked.getNumRows()});
 }
 
+static void addEpilogues(func::FuncOp step, MemoryReport &report) {
+  auto entries = step->getAttrOfType<ArrayAttr>(LlmDialect::kEpilogues);
+  if (!entries)
+    return;
+  for (auto entry : entries.getAsRange<DictionaryAttr>()) {
+    EpilogueEntry result;
+    if (auto choice = entry.getAs<StringAttr>("choice"))
+      result.choice = choice.str();
+    result.taken = entry.contains("taken");
+    if (auto peak = entry.getAs<IntegerAttr>("peak"))
+      result.peak = peak.getInt();
+    for (StringRef key : {"cost_ns", "cost_lower_bound_ns"})
+      if (auto ns = entry.getAs<IntegerAttr>(key))
+        result.ns = ns.getInt();
+    if (auto why = entry.getAs<StringAttr>("why"))
+      result.why = why.str();
+    report.epilogues.push_back(std::move(result));
+  }
+}
+
 static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &device,
                               MemoryReport &report) {
   for (Operation *op : liveness.ops) {
@@ -121,6 +141,7 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const DeviceMod
   addSaved(report);
   addPeak(step, liveness, report);
   addChunks(liveness, report);
+  addEpilogues(step, report);
   if (failed(addCosts(liveness, device, report)))
     return failure();
   report.device = device.name;

@@ -76,6 +76,22 @@ static llvm::json::Value savedToJson(const MemoryReport &report) {
                             {"tensors", std::move(tensors)}};
 }
 
+static llvm::json::Value epiloguesToJson(const MemoryReport &report) {
+  llvm::json::Array list;
+  for (const EpilogueEntry &entry : report.epilogues) {
+    llvm::json::Object object{{"choice", entry.choice}, {"taken", entry.taken}};
+    if (entry.peak) {
+      object["time_ns"] = entry.ns;
+      object["peak"] = *entry.peak;
+    } else {
+      object["time_lower_bound_ns"] = entry.ns;
+      object["why"] = entry.why;
+    }
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
 llvm::json::Value MemoryReport::toJson() const {
   llvm::json::Object residentByRole;
   for (auto &[role, bytes] : resident)
@@ -101,6 +117,7 @@ llvm::json::Value MemoryReport::toJson() const {
                                     {"source", deviceSource},
                                     {"measured_ops", measuredOps},
                                     {"modelled_ops", modelledOps}}},
+      {"epilogues", epiloguesToJson(*this)},
       {"step", llvm::json::Object{{"flops", stepFlops}, {"time_ns", stepNs}}},
       {"recompute", llvm::json::Object{{"ops", recomputeOps},
                                        {"flops", recomputeFlops},
@@ -118,6 +135,20 @@ llvm::json::Value MemoryReport::toJson() const {
 // For people
 //===----------------------------------------------------------------------===//
 
+/// Each choice that was compared, so that what was taken can be judged.
+static void printEpilogues(const MemoryReport &report, llvm::raw_ostream &os) {
+  StringRef title = "epilogues";
+  for (const EpilogueEntry &entry : report.epilogues) {
+    os << formatv("{0,-14} {1}: ", title, entry.choice);
+    if (entry.peak)
+      os << formatv("{0:f3} ms, peak {1}{2}\n", entry.ns / 1e6, formatByteSize(*entry.peak),
+                    entry.taken ? ", taken" : "");
+    else
+      os << formatv("at least {0:f3} ms, {1}\n", entry.ns / 1e6, entry.why);
+    title = "";
+  }
+}
+
 void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   std::map<StringRef, int64_t> byKind;
   for (const LiveEntry &entry : live)
@@ -133,6 +164,7 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   for (const ChunkEntry &chunk : chunks)
     os << formatv("chunks         {0}: {1} of {2} tokens at a time\n", chunk.name, chunk.rows,
                   chunk.of);
+  printEpilogues(*this, os);
   os << formatv("device         {0} ({1})", device, deviceSource);
   if (measuredOps > 0)
     os << formatv("; {0} of {1} ops priced as measured", measuredOps, measuredOps + modelledOps);

@@ -69,6 +69,45 @@ StringRef llmmem::getRole(BlockArgument argument) {
   return role ? role.getValue() : "input";
 }
 
+/// The kernel whose measured factor holds for `op`.
+static std::string pricedKind(Operation *op, const DeviceModel &device) {
+  Operation *product = productIn(op);
+  std::string kind = kernelKind(op);
+  return device.permilleOfKernels.contains(kind) || !product ? kind : kernelKind(product);
+}
+
+static int64_t modelledNs(Operation *op, const DeviceModel &device) {
+  Type element; // of the work: a scalar, as a loss, says nothing of it
+  for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0 && !element)
+      element = tensor.getElementType();
+  int64_t sum = 0;
+  for (KernelCost kernel : cast<CostOpInterface>(op).getKernelCosts()) {
+    int64_t ns = device.time(kernel.flops, kernel.bytesMoved, element, pricedKind(op, device));
+    sum = ns > INT64_MAX - sum ? INT64_MAX : sum + ns;
+  }
+  return sum;
+}
+
+static std::optional<int64_t> measuredNs(Operation *op, const DeviceModel &device) {
+  if (device.measuredNs.empty())
+    return std::nullopt;
+  auto known = device.measuredNs.find(kernelKey(op));
+  return known == device.measuredNs.end() ? std::nullopt : std::optional(known->second);
+}
+
+/// A product with an epilogue that was not timed takes as much longer than the product, if that
+/// was, as the model says.
+static int64_t unmeasuredNs(Operation *op, const DeviceModel &device) {
+  int64_t ns = modelledNs(op, device);
+  Operation *product = productIn(op);
+  std::optional<int64_t> measured = product ? measuredNs(product, device) : std::nullopt;
+  if (!measured || ns == INT64_MAX)
+    return ns;
+  int64_t more = std::max<int64_t>(ns - modelledNs(product, device), 0);
+  return *measured > INT64_MAX - more ? INT64_MAX : *measured + more;
+}
+
 FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   auto interface = dyn_cast<CostOpInterface>(op);
   if (!interface)
@@ -83,21 +122,12 @@ FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   if (cost.flops < 0 || cost.bytesMoved < 0 || cost.workspace < 0)
     return op->emitError(
         "costs more than 2^63 FLOPs or bytes; make the batch, the sequence or the model smaller");
-  Type element; // of the work: a scalar, as a loss, says nothing of it
-  for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
-    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0 && !element)
-      element = tensor.getElementType();
   // A view costs nothing, not even a launch.
   if (cost.flops == 0 && cost.bytesMoved == 0)
     return cost;
-  if (!device.measuredNs.empty())
-    if (auto known = device.measuredNs.find(kernelKey(op)); known != device.measuredNs.end())
-      cost.ns = known->second, cost.measured = true;
-  if (!cost.measured)
-    for (KernelCost kernel : interface.getKernelCosts()) {
-      int64_t ns = device.time(kernel.flops, kernel.bytesMoved, element, kernelKind(op));
-      cost.ns = ns > INT64_MAX - cost.ns ? INT64_MAX : cost.ns + ns;
-    }
+  std::optional<int64_t> measured = measuredNs(op, device);
+  cost.measured = measured.has_value();
+  cost.ns = measured ? *measured : unmeasuredNs(op, device);
   return cost;
 }
 

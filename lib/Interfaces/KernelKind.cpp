@@ -1,10 +1,12 @@
 //===- KernelKind.cpp - The name of an op's kernel -------------------------===//
 
 #include "llmmem/Interfaces/KernelKind.h"
+#include "llmmem/Interfaces/GroupableOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
+using namespace llmmem;
 
 /// The number of a random stream is an argument of the kernel, so that layers share theirs.
 static constexpr StringLiteral kStream = "key";
@@ -80,4 +82,13 @@ std::string llmmem::kernelKey(Operation *op) {
   for (Region &region : op->getRegions())
     printBody(os, region.front());
   return key;
+}
+
+Operation *llmmem::productIn(Operation *op) {
+  for (Region &region : op->getRegions())
+    for (Operation &inner : region.front())
+      if (auto groupable = dyn_cast<GroupableOpInterface>(inner);
+          groupable && groupable.getTraversal() == Traversal::Product)
+        return &inner;
+  return nullptr;
 }

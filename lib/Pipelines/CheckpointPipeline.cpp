@@ -26,6 +26,8 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   plan.device = options.device;
   plan.seconds = options.seconds;
   plan.chunk = options.lossChunk;
+  // A product with its epilogue is a group like any other.
+  plan.epilogues = options.groupKernels ? options.epilogues : "separate";
   plan.emitProblem = options.emitProblem;
   plan.emitPlan = options.emitPlan;
   passes.addPass(createPlanCheckpoints(plan, outcome));

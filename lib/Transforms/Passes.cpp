@@ -13,6 +13,7 @@
 
 namespace llmmem {
 #define GEN_PASS_DEF_GROUPKERNELS
+#define GEN_PASS_DEF_FUSEEPILOGUES
 #define GEN_PASS_DEF_ANNOTATEMEMORY
 #define GEN_PASS_DEF_PLANCHECKPOINTS
 #define GEN_PASS_DEF_APPLYCHECKPOINTS
@@ -44,6 +45,16 @@ struct GroupKernelsPass : llmmem::impl::GroupKernelsBase<GroupKernelsPass> {
     numKernels = counts.kernels;
     numGrouped = counts.grouped;
     numCopies = counts.copies;
+  }
+};
+
+struct FuseEpiloguesPass : llmmem::impl::FuseEpiloguesBase<FuseEpiloguesPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    func::FuncOp step = findStep(getOperation());
+    if (!step)
+      return signalPassFailure();
+    numFused = fuseEpilogues(step, which);
   }
 };
 
@@ -83,6 +94,10 @@ struct PlanCheckpointsPass : llmmem::impl::PlanCheckpointsBase<PlanCheckpointsPa
     if (!rows)
       return getOperation().emitError() << "chunk: " << llvm::toString(rows.takeError());
     request.chunk = *rows;
+    llvm::Expected<std::optional<Epilogues>> choice = parseEpilogues(epilogues);
+    if (!choice)
+      return getOperation().emitError() << "epilogues: " << llvm::toString(choice.takeError());
+    request.epilogues = *choice;
     if (budget.empty())
       return success();
     llvm::Expected<int64_t> bytes = planning::parseByteSize(budget);

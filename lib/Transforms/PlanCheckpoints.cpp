@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StepVariants.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Planning/ByteSize.h"
 #include "llmmem/Planning/TextFile.h"
-#include "llmmem/Transforms/Checkpoints.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/raw_ostream.h"
@@ -196,20 +196,19 @@ static void explainFailure(func::FuncOp step, const CheckpointRequest &request,
 }
 
 /// The least that can be promised instead: the fixed policy's own plan, or the least peak of any.
-static void findLeast(const planning::Problem &problem, planning::PlanOptions options,
-                      const planning::Plan &plan, CheckpointOutcome &outcome) {
+static void findLeast(int64_t residentBytes, std::vector<planning::Variant> variants,
+                      planning::PlanOptions options, const planning::Plan &plan,
+                      CheckpointOutcome &outcome) {
   outcome.noPlan = true;
-  if (!plan.steps.empty()) {
-    outcome.leastPeak = plan.peak;
-    outcome.leastBudget = problem.residentBytes() + plan.arena;
-    return;
+  planning::Plan least = plan;
+  if (plan.steps.empty()) {
+    for (planning::Variant &variant : variants)
+      variant.problem.budget.reset();
+    options.policy.kind = planning::PolicyKind::LeastPeak;
+    least = planning::planVariants(variants, options).chosen.plan;
   }
-  planning::Problem unlimited = problem;
-  unlimited.budget.reset();
-  options.policy.kind = planning::PolicyKind::LeastPeak;
-  planning::Plan least = planning::plan(unlimited, options);
   outcome.leastPeak = least.peak;
-  outcome.leastBudget = problem.residentBytes() + least.arena;
+  outcome.leastBudget = residentBytes + least.arena;
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,38 +238,36 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest
     return step.emitError() << llvm::toString(policy.takeError());
   if (policy->kind == planning::PolicyKind::Budget && !request.budget)
     return step.emitError("policy 'budget' needs a budget; give --checkpoint-budget=40GB");
-  FailureOr<StepStorage> storage = StepStorage::compute(step);
-  if (failed(storage))
+  FailureOr<std::vector<StepVariant>> variants = makeStepVariants(step, request, device);
+  if (failed(variants))
     return failure();
-  FailureOr<ExtractedProblem> extracted = extractProblem(step, *storage, device);
-  if (failed(extracted))
-    return failure();
-
-  FailureOr<ChunkForms> forms = findChunkForms(*extracted, request.chunk, device);
-  if (failed(forms))
-    return failure();
-
-  extracted->problem.budget = request.budget;
-  policy->selected = extracted->coreAttention;
+  std::vector<planning::Variant> problems;
+  for (const StepVariant &variant : *variants)
+    problems.push_back(variant.toPlan(request.budget));
   planning::PlanOptions options;
   options.policy = *policy;
   options.seconds = request.seconds;
-  auto [form, plan] = planning::planForms(extracted->problem, forms->forms, options);
-  extracted->problem = planning::inForm(extracted->problem, forms->forms[form]);
+  planning::VariantPlan best = planning::planVariants(problems, options);
+  auto &[form, plan] = best.chosen;
+  StepVariant &chosen = (*variants)[best.variant];
+  ExtractedProblem &extracted = chosen.extracted;
+  extracted.problem = planning::inForm(problems[best.variant].problem, chosen.forms.forms[form]);
   outcome.status = plan.status;
   outcome.seconds = plan.seconds;
   outcome.peakLowerBound = plan.peakLowerBound;
   if (failed(emitText(step, request.emitProblem,
-                      [&](raw_ostream &os) { planning::printProblem(extracted->problem, os); })) ||
+                      [&](raw_ostream &os) { planning::printProblem(extracted.problem, os); })) ||
       failed(emitText(step, request.emitPlan,
-                      [&](raw_ostream &os) { planning::printPlan(extracted->problem, plan, os); })))
+                      [&](raw_ostream &os) { planning::printPlan(extracted.problem, plan, os); })))
     return failure();
   if (plan.status != planning::Status::Feasible) {
-    findLeast(extracted->problem, options, plan, outcome);
-    explainFailure(step, request, *extracted, plan, outcome);
+    findLeast(extracted.problem.residentBytes(), std::move(problems), options, plan, outcome);
+    explainFailure(chosen.step, request, extracted, plan, outcome);
     return failure();
   }
-  writePlan(step, request, *extracted, plan, forms->chunks[form]);
-  writePlacement(step, *extracted, *storage, plan);
+  writePlan(chosen.step, request, extracted, plan, chosen.forms.chunks[form]);
+  writePlacement(chosen.step, extracted, chosen.storage, plan);
+  noteOutcomes(*variants, chosen, best.outcomes);
+  takeVariant(step, chosen);
   return success();
 }

@@ -53,6 +53,11 @@ static cl::opt<std::string>
     lossChunk("loss-chunk", cl::cat(category), cl::init("auto"), cl::value_desc("tokens"),
               cl::desc("Tokens whose logits are held at a time: a number, auto (the plan chooses), "
                        "whole, or apart (the loss and its gradients stay several ops)"));
+static cl::opt<std::string>
+    epilogues("epilogues", cl::cat(category), cl::init("auto"), cl::value_desc("choice"),
+              cl::desc("Which products take what follows them: auto (what the cheapest plan has), "
+                       "separate, unshared (products that nothing else reads), fused, or "
+                       "generated (also what only generated products can take)"));
 static cl::opt<bool> memoryReport("memory-report", cl::cat(category),
                                   cl::desc("Print resident, saved and peak bytes on stderr"));
 static cl::opt<std::string>
@@ -141,6 +146,9 @@ static Expected<CheckpointPipelineOptions> readOptions(StringRef outputFile) {
   if (Expected<ChunkRequest> chunk = parseChunkRequest(options.lossChunk); !chunk)
     return createStringError("--loss-chunk: " + toString(chunk.takeError()) +
                              "; or apart, to leave the loss and its gradients several ops");
+  options.epilogues = epilogues;
+  if (Expected<std::optional<Epilogues>> choice = parseEpilogues(epilogues); !choice)
+    return createStringError("--epilogues: " + toString(choice.takeError()));
   if (!(planSeconds >= 0))
     return createStringError("--checkpoint-seconds: expected a number of seconds, 0 or more");
   if (Expected<DeviceModel> device = loadDeviceModel(options.device); !device)

@@ -15,6 +15,11 @@
 //   "measured": {"gelu(8x1024x3072xbf16) -> 8x1024x3072xbf16": 41216},
 //   "kernels": {"attention": 3.25, "silu+mul": 1.1}
 // benchmarks/calibrate measures and writes such a table; its `source` says on what and when.
+// A product with an epilogue that was not timed (`linear+gelu`) takes as much longer than the
+// product as its roofline says.
+//
+// `"epilogues": "separate"` says that products are not to take what follows them unless a user asks
+// for it: a library multiplies, and has no epilogues.
 //
 // Example: 2 * 8192 * 4096 * 4096 FLOPs in bf16 on h100: 277,944 ns + 2,000 ns.
 //
@@ -38,7 +43,8 @@ struct DeviceModel {
   int64_t flopsPerNsF64 = 1;
   int64_t bytesPerNs = 1;
   int64_t launchNs = 0;
-  llvm::StringMap<int64_t> measuredNs;        // of kernels by their keys
+  llvm::StringMap<int64_t> measuredNs; // of kernels by their keys
+  bool fusesEpilogues = true;
   llvm::StringMap<int64_t> permilleOfKernels; // of the roofline, where a kind's kernels were timed
 
   /// Modelled ns of `flops` on elements of `elementType` that move `bytes`, by a kernel of a kind;

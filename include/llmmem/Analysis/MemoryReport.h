@@ -33,6 +33,15 @@ struct ChunkEntry {
   int64_t rows = 0, of = 0;
 };
 
+/// A choice of epilogues that was compared.
+struct EpilogueEntry {
+  std::string choice;
+  bool taken = false;
+  std::optional<int64_t> peak; // of its plan, where it has one
+  int64_t ns = 0;              // of its plan; else a proved bound
+  std::string why;             // it has no plan
+};
+
 struct MemoryReport {
   std::string policy;
   std::optional<int64_t> budget;
@@ -44,6 +53,7 @@ struct MemoryReport {
   mlir::Operation *peakOp = nullptr;
   std::vector<LiveEntry> live; // at the peak, largest first
   std::vector<ChunkEntry> chunks;
+  std::vector<EpilogueEntry> epilogues;
   int64_t arena = 0;
   double fragmentation = 0;
   std::vector<SavedValue> saved;

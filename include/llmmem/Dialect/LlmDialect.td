@@ -37,6 +37,7 @@ def LlmDialect : Dialect {
     | `llm.clone_of`, `llm.instance` | op | the number of the op that it runs again, and which run this is; keeps CSE from merging clones |
     | `llm.offsets`, `llm.workspace` | op | places in the arena, in bytes |
     | `llm.schedule`, `llm.placement`, `llm.policy`, `llm.budget`, `llm.certificate`, `llm.arena`, `llm.peak` | function | the plan and what it claims |
+    | `llm.epilogues` | function | the choices of epilogues that were compared, with their plans' cost and bytes |
   }];
   let hasConstantMaterializer = 0;
   let useDefaultAttributePrinterParser = 1;
@@ -63,6 +64,7 @@ def LlmDialect : Dialect {
     static constexpr llvm::StringLiteral kSchedule = "llm.schedule";   // op positions in execution order
     static constexpr llvm::StringLiteral kPlacement = "llm.placement"; // the schedule's offsets, consumed by plan-arena
     static constexpr llvm::StringLiteral kCertificate = "llm.certificate";
+    static constexpr llvm::StringLiteral kEpilogues = "llm.epilogues"; // the choices that were compared
     static constexpr llvm::StringLiteral kOffsets = "llm.offsets";     // arena byte offset of each result
     static constexpr llvm::StringLiteral kWorkspace = "llm.workspace"; // [offset, bytes]
     static constexpr llvm::StringLiteral kArena = "llm.arena";         // arena bytes, on the function

@@ -11,6 +11,8 @@ namespace llmmem {
 /// The name under which a profile counts an op's kernel and a device table prices it: `linear`; of
 /// a group, what it is made of: `silu+mul`.
 std::string kernelKind(mlir::Operation *op);
+/// The product in a group that has one, else null.
+mlir::Operation *productIn(mlir::Operation *op);
 
 /// What decides the kernel of an op: its kind, the types of operands and results (equal neighbours
 /// once, with their number), and attributes that are its own, not notes of passes. Ops with equal

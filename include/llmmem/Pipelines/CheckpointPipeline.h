@@ -21,6 +21,7 @@ struct CheckpointPipelineOptions {
   double seconds = 10;
   bool groupLossHead = true;      // else logits are values like any other
   std::string lossChunk = "auto"; // tokens at a time: auto, whole, or so many
+  std::string epilogues = "auto"; // of products: auto, separate, unshared, fused or generated
   bool groupKernels = true; // false: every op is a kernel of its own, as in the papers' formulas
   std::string emitProblem, emitPlan;
   bool printReport = false;

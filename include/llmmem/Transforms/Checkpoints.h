@@ -10,15 +10,17 @@
 
 #include "llmmem/Analysis/ChunkForms.h"
 #include "llmmem/Planning/Planner.h"
+#include "llmmem/Transforms/Epilogues.h"
 
 namespace llmmem {
 
 struct CheckpointRequest {
-  std::string policy = "budget";     // none, every=K, sqrt, full, selective, budget, least-peak
-  std::optional<int64_t> budget;     // bytes for resident + arena
-  double seconds = 10;               // bound on the search
-  ChunkRequest chunk;                // rows at a time of ops that work in chunks
-  std::string emitProblem, emitPlan; // files for the planner's JSON, empty: none
+  std::string policy = "budget";      // none, every=K, sqrt, full, selective, budget, least-peak
+  std::optional<int64_t> budget;      // bytes for resident + arena
+  double seconds = 10;                // bound on the search
+  ChunkRequest chunk;                 // rows at a time of ops that work in chunks
+  std::optional<Epilogues> epilogues; // none: what the cheapest plan has
+  std::string emitProblem, emitPlan;  // files for the planner's JSON, empty: none
 };
 
 /// What came of planning, for reports: it holds what the IR does not say.
@@ -31,9 +33,11 @@ struct CheckpointOutcome {
   int64_t peakLowerBound = 0; // proved
 };
 
-/// Plans `step` and writes `llm.schedule`, `llm.decision`, `llm.chunk`, `llm.policy`, `llm.budget`,
-/// `llm.certificate`. Fails, after a located diagnostic, where the step cannot be planned or no
-/// plan was found (then `outcome` says which).
+/// Plans `step` with each choice of epilogues that the request leaves open, makes it what the
+/// cheapest plan is for, and writes `llm.schedule`, `llm.decision`, `llm.chunk`, `llm.policy`,
+/// `llm.budget`, `llm.certificate`, and `llm.epilogues` where there was a choice. Fails, after a
+/// located diagnostic, where the step cannot be planned or no plan was found (then `outcome` says
+/// which).
 llvm::LogicalResult planCheckpoints(mlir::func::FuncOp step, const CheckpointRequest &request,
                                     const DeviceModel &device, CheckpointOutcome &outcome);
 

@@ -83,6 +83,36 @@ def GroupLossHead : Pass<"group-loss-head", "::mlir::ModuleOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
+def FuseEpilogues : Pass<"fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "Makes kernels of products and the ops by elements that follow them";
+  let description = [{
+    What `plan-checkpoints` does where its plan is the cheaper for it, alone; see
+    `include/llmmem/Transforms/Epilogues.h`.
+
+    *Requires*: a straight-line step. *Ensures*: generated code gives every result the bits that it had.
+
+    ```mlir
+    %h = llm.linear %x, %w layout(in_out) : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    %a = llm.gelu %h : tensor<4x16xf32>
+    // becomes
+    %h, %a = llm.kernel(%i = %x, %m = %w) : (tensor<4x8xf32>, tensor<8x16xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
+      %p = llm.linear %i, %m layout(in_out) : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+      %g = llm.gelu %p : tensor<4x16xf32>
+      llm.yield %p, %g : tensor<4x16xf32>, tensor<4x16xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"which", "which", "::llmmem::Epilogues", "::llmmem::Epilogues::Fused", "Which products take what follows them", [{::llvm::cl::values(
+      clEnumValN(::llmmem::Epilogues::Separate, "separate", "None"),
+      clEnumValN(::llmmem::Epilogues::Unshared, "unshared", "Those that nothing else reads, where libraries have the epilogue"),
+      clEnumValN(::llmmem::Epilogues::Fused, "fused", "Also those that are read again"),
+      clEnumValN(::llmmem::Epilogues::Generated, "generated", "All that generated code can do"))}]>,
+  ];
+  let statistics = [Statistic<"numFused", "epilogues", "Products that are one kernel with what follows them">];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
 def AnnotateMemory : Pass<"annotate-memory", "::mlir::ModuleOp"> {
   let summary = "Writes bytes, costs, phases and blocks onto the ops of the step";
   let description = [{
@@ -105,8 +135,10 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
     the ops in execution order, again where recomputed), `llm.decision` on the ops of saved values, `llm.chunk` on ops
     that work in chunks (the plan of each chunk is compared, and the cheapest in all is taken),
     `llm.placement` (the offsets that were found with it), `llm.certificate`, `llm.policy` and `llm.budget`.
+    A step whose products could take what follows them (`include/llmmem/Transforms/Epilogues.h`) is planned with each
+    choice, and becomes what the cheapest plan is made for; `llm.epilogues` says what was compared.
 
-    *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed; where no plan was found the pass
+    *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed but products that took their epilogue; where no plan was found the pass
     fails, and says the least peak found, the proved lower bound and the largest values at the position.
   }];
   let options = [
@@ -115,6 +147,7 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
     Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
     Option<"seconds", "seconds", "double", "10", "Bound on the planner's search">,
     Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows at a time of ops that work in chunks: auto, whole, or so many">,
+    Option<"epilogues", "epilogues", "std::string", "\"auto\"", "Which products take what follows them: auto (what the cheapest plan has), separate, unshared, fused or generated">,
     Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
     Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
   ];

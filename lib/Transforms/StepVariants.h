@@ -1,0 +1,39 @@
+//===- StepVariants.h - The step with each choice of epilogues -------------===//
+
+#ifndef LLMMEM_LIB_TRANSFORMS_STEPVARIANTS_H
+#define LLMMEM_LIB_TRANSFORMS_STEPVARIANTS_H
+
+#include "llmmem/Planning/Variants.h"
+#include "llmmem/Transforms/Checkpoints.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace llmmem {
+
+/// The step with one choice of epilogues, and what the planner is asked about it.
+struct StepVariant {
+  Epilogues epilogues;
+  mlir::OwningOpRef<mlir::func::FuncOp> copy; // null where it is the step itself
+  mlir::func::FuncOp step;
+  StepStorage storage;
+  ExtractedProblem extracted;
+  ChunkForms forms;
+
+  planning::Variant toPlan(std::optional<int64_t> budget) const;
+};
+
+/// The variants that `request` and the device's table leave open, each different from those before
+/// it: separate first. Fails, after a located diagnostic, where the step cannot be planned.
+llvm::FailureOr<std::vector<StepVariant>> makeStepVariants(mlir::func::FuncOp step,
+                                                           const CheckpointRequest &request,
+                                                           const DeviceModel &device);
+
+/// Notes on `chosen` what the planner found of each, where there were several: `llm.epilogues`.
+void noteOutcomes(llvm::ArrayRef<StepVariant> variants, StepVariant &chosen,
+                  llvm::ArrayRef<planning::VariantOutcome> outcomes);
+
+/// Makes `step` what `chosen` is: its ops and its notes.
+void takeVariant(mlir::func::FuncOp step, StepVariant &chosen);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_TRANSFORMS_STEPVARIANTS_H
