@@ -1,13 +1,13 @@
 //===- DoubleFunctions.cpp - Functions of f64 without libm -----------------===//
 //
-// What kernels compute in f64: angles of rotations, and the powers of the optimizer's corrections.
-// A device has no libm, and no two libms give the same last bit. Errors stay below two units in the
-// last place (sine and cosine, to angles of a million; powers grow by one unit for each factor),
-// and results are rounded to f32.
+// What kernels compute in f64: angles of rotations, and the powers of the optimizer's corrections,
+// whose results are rounded to f32; and everything in a step of f64. A device has no libm, and no
+// two libms give the same last bit. Errors stay below two units in the last place (sine and cosine,
+// to angles of a million; powers grow by one unit for each factor).
 //
 //===----------------------------------------------------------------------===//
 
-#include "llmmem/Conversion/KernelEmitter.h"
+#include "DoubleFunctions.h"
 #include "llmmem/Conversion/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -55,8 +55,7 @@ struct Reduced {
 };
 } // namespace
 
-/// c[0] + c[1] x + ...
-static Num polynomial(Num x, ArrayRef<double> coefficients) {
+Num llmmem::polynomial(Num x, ArrayRef<double> coefficients) {
   Num sum = x.like(coefficients.back());
   for (double coefficient : llvm::reverse(coefficients.drop_back()))
     sum = sum * x + coefficient;
@@ -148,6 +147,18 @@ struct ExpandSine : OpRewritePattern<Op> {
   }
 };
 
+template <typename Op, Num (*expand)(Num)>
+struct ExpandFunction : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF64())
+      return failure();
+    rewriter.replaceOp(op, expand({&rewriter, op.getOperand()}).value);
+    return success();
+  }
+};
+
 struct ExpandPower : OpRewritePattern<math::PowFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -162,6 +173,7 @@ struct ExpandPower : OpRewritePattern<math::PowFOp> {
 } // namespace
 
 void llmmem::populateExpandDoubleFunctionsPatterns(RewritePatternSet &patterns) {
-  patterns.add<ExpandSine<math::SinOp, 0>, ExpandSine<math::CosOp, 1>, ExpandPower>(
-      patterns.getContext());
+  patterns.add<ExpandSine<math::SinOp, 0>, ExpandSine<math::CosOp, 1>, ExpandPower,
+               ExpandFunction<math::ExpOp, expandExp>, ExpandFunction<math::LogOp, expandLog>,
+               ExpandFunction<math::TanhOp, expandTanh>>(patterns.getContext());
 }

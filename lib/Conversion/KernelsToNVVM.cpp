@@ -40,7 +40,7 @@ static LogicalResult checkNumbers(gpu::GPUModuleOp module) {
       return WalkResult::advance();
     op->emitOpError("has no instruction on the device for ")
         << op->getResultTypes()[0] << "; expected a function that expand-kernel-numbers turns into "
-        << "arithmetic: exp, log, tanh, sin, cos or powf of f32, sin, cos or whole powers of f64";
+        << "arithmetic: exp, log, tanh, sin, cos or powf, of f64 whole powers alone";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
