@@ -237,7 +237,7 @@ int64_t Skyline::run(llvm::ArrayRef<int32_t> ranks, int64_t limit, std::vector<i
     }
     const int32_t index = order[bestSlot];
     const int64_t end = saturatingSum(low, shapes.shapes[index].size);
-    if (end >= limit)
+    if (end >= limit && limit != std::numeric_limits<int64_t>::max())
       return limit;
     offsets[index] = low;
     arena = std::max(arena, end);

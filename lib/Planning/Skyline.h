@@ -58,7 +58,7 @@ public:
   explicit Skyline(const Shapes &shapes);
 
   /// Places all shapes; `rank` orders them, highest first. Returns the arena, or nothing better
-  /// than `limit`: then `limit` itself, with the offsets unusable.
+  /// than `limit`: then `limit` itself, with the offsets unusable. The largest number is no limit.
   int64_t run(llvm::ArrayRef<int32_t> rank, int64_t limit, std::vector<int64_t> &offsets);
 
 private:

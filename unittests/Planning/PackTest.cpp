@@ -92,6 +92,13 @@ TEST(Pack, ExampleOfMiniMalloc) {
   EXPECT_EQ(packing.arena, 12);
 }
 
+TEST(Pack, LargestNumber) {
+  const std::vector<Buffer> buffers = {{0, 1, 4}, {0, 9, INT64_MAX - 4}};
+  const Packing packing = pack(buffers, {});
+  expectPacked(buffers, packing);
+  EXPECT_EQ(packing.arena, INT64_MAX);
+}
+
 /// LLMMEM_DATA names the folder of instances that are not part of this repository.
 class PackData : public testing::TestWithParam<std::pair<const char *, int64_t>> {};
 

@@ -204,17 +204,25 @@ const Candidate &BudgetSearch::annealedOrder() {
   return *annealedCandidate;
 }
 
+/// Many short searches find more than a long one: where each ends is luck.
+int64_t BudgetSearch::changesOfAttempt() const {
+  constexpr int64_t perOp = 500, shares = 20;
+  return std::min(work / workOfChange / shares, perOp * graph.numOps());
+}
+
 Candidate BudgetSearch::annealed(const Candidate &start, int64_t capacity, int64_t enough,
                                  int attempt) {
   announce("small changes under " + formatByteSize(capacity));
-  constexpr int64_t perOp = 2000, shares = 24;
-  int64_t changes = std::min(work / workOfChange / shares, perOp * graph.numOps());
-  if (attempt > 0)
-    changes /= 2;
-  lastSpent = changes * workOfChange;
+  lastSpent = changesOfAttempt() * workOfChange;
   Candidate candidate = start;
-  bool fits = annealSchedule(graph, candidate.steps, capacity, enough, changes, attempt);
+  bool fits = annealSchedule(graph, candidate.steps, capacity, enough, changesOfAttempt(), attempt);
   return fits ? measured(std::move(candidate.steps)) : start;
+}
+
+Candidate BudgetSearch::withRoom(Candidate candidate, int attempt) {
+  lastSpent = changesOfAttempt() / 2 * workOfChange;
+  makeRoom(graph, candidate.steps, changesOfAttempt() / 2, attempt);
+  return measured(std::move(candidate.steps));
 }
 
 /// How many ops in a row may run again for one value. In a chain the way back to what is held leads

@@ -36,11 +36,14 @@ public:
   std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t known = INT64_MAX);
   /// For graphs that are no chains: a schedule of at most `capacity` that is cheaper than `start`
   /// if that fits, but no cheaper than `enough`; `start` itself where nothing was found.
+  /// Each `attempt` leads elsewhere.
   Candidate annealed(const Candidate &start, int64_t capacity, int64_t enough, int attempt);
+  /// The same cost with room for packing.
+  Candidate withRoom(Candidate candidate, int attempt);
   /// Is that how the graph is searched, for want of a chain's structure?
   bool isAnnealed() const { return chain.isGuess && graph.numOps() <= mostAnnealedOps; }
-  /// Steps looked at for the last answer of `under` or `annealed`: a function of its arguments, as
-  /// the answer is.
+  /// Steps looked at for the last answer of `under`, `annealed` or `withRoom`: a function of its
+  /// arguments, as the answer is.
   int64_t workOfLast() const { return lastSpent; }
   int64_t workInAll() const { return work; }
   /// The given order.
@@ -70,6 +73,7 @@ private:
   Candidate measured(std::vector<OpIndex> steps) const;
   Candidate improved(std::vector<OpIndex> steps, int64_t capacity);
   void report(llvm::StringRef searched, int64_t capacity);
+  int64_t changesOfAttempt() const;
   std::vector<OpIndex> findOrder() const;
   const ChainOptions &chainOptions();
   void addFlat(int64_t capacity, Candidates &found);

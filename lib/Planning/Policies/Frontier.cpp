@@ -63,15 +63,17 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
   return plan;
 }
 
+/// Steps looked at in the time of a step of the packing heuristics, and of a unit of search, which
+/// ends where the plan fits.
+static constexpr int64_t workOfStep = 24, workOfUnit = 4;
+
 /// For the budget of `node`. A chain packs at once, or nearly, and bears no work; of any other
 /// graph all the work is spent only where a quarter of it came close.
 Frontier::Placed Frontier::placeFor(Node &node, const Candidate &candidate) const {
   int64_t budget = budgetOf(node.index);
   if (!search.isAnnealed())
     return place(candidate, budget, packWork);
-  // Steps looked at in the time of a step of the heuristics, and of a unit of search, which ends
-  // where the plan fits.
-  constexpr int64_t workOfStep = 24, workOfUnit = 4, nearly = 32;
+  constexpr int64_t nearly = 32;
   Placed plan = place(candidate, budget, packWork / 4);
   int64_t excess = need(plan) - budget;
   node.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
@@ -116,30 +118,45 @@ const Frontier::Node *Frontier::end(size_t number) {
   if (ends.empty())
     ends.push_back({indexAbove(need(free())), free()});
   while (ends.size() <= number && !isLastEnd) {
-    const Node &above = ends.back();
-    Node next{above.index - above.index / 8 - 1, nullptr};
-    if (ends.size() == 1 && need(flat()) <= budgetOf(above.index - 1))
-      next = {indexAbove(need(flat())), flat()};
-    isLastEnd = next.index <= 0;
-    if (!isLastEnd)
-      next = solve(next.index, next, above, /*deeply=*/false);
-    isLastEnd |= !next.plan;
+    Node next = search.isAnnealed() ? nextByChanges(ends.back()) : nextEnd(ends.back());
+    isLastEnd = !next.plan;
     if (!isLastEnd)
       ends.push_back(std::move(next));
   }
   return number < ends.size() ? &ends[number] : nullptr;
 }
 
-/// The plan for one budget of the tree: the cheapest found that costs no less than `above` and less
-/// than `below`, else that of `below`. What packing loses is taken from the capacity, and the
-/// search asked again.
-Frontier::Node Frontier::solve(int64_t index, const Node &below, const Node &above, bool deeply) {
-  Node node = solveBySearch(index, below, above, deeply);
-  if (search.isAnnealed() && !deeply)
-    improve(node, above);
-  return node;
+Frontier::Node Frontier::nextEnd(const Node &above) {
+  Node next{above.index - above.index / 8 - 1, nullptr};
+  if (ends.size() == 1 && need(flat()) <= budgetOf(above.index - 1))
+    next = {indexAbove(need(flat())), flat()};
+  return next.index > 0 ? solve(next.index, next, above, /*deeply=*/false) : Node{};
 }
 
+/// Small changes do not lead as far in one go; what a smaller step finds is worth more than what
+/// other searches do with a large one.
+Frontier::Node Frontier::nextByChanges(const Node &above) {
+  for (int64_t part : {12, 24, 48}) {
+    Node next{above.index - above.index / part - 1, nullptr};
+    if (next.index > 0)
+      next = solveByChanges(next.index, next, above);
+    if (next.plan)
+      return next;
+  }
+  return nextEnd(above);
+}
+
+/// The plan for one budget of the tree: the cheapest found that costs no less than `above` and less
+/// than `below`, else that of `below`.
+Frontier::Node Frontier::solve(int64_t index, const Node &below, const Node &above, bool deeply) {
+  if (search.isAnnealed())
+    if (Node node = solveByChanges(index, below, above);
+        node.plan && (!deeply || node.plan != below.plan))
+      return node;
+  return solveBySearch(index, below, above, deeply);
+}
+
+/// What packing loses is taken from the capacity, and the search asked again.
 Frontier::Node Frontier::solveBySearch(int64_t index, const Node &below, const Node &above,
                                        bool deeply) {
   int64_t budget = budgetOf(index), target = capacityOf(budget);
@@ -169,35 +186,60 @@ Frontier::Node Frontier::solveBySearch(int64_t index, const Node &below, const N
   return node;
 }
 
-/// Makes the plan of a node cheaper by small changes, but no cheaper than the upper end's. A
-/// schedule that is as full as it may be packs badly, so it is asked for less to be live until its
-/// arena fits.
-void Frontier::improve(Node &node, const Node &above) {
-  int64_t budget = budgetOf(node.index);
-  Candidate found = search.ordered();
-  if (node.plan) {
-    Profile usage = profile(graph, node.plan->steps);
-    found = {node.plan->steps, usage.cost, usage.peak};
-  }
-  // Parts of the arena, in thousands, to leave free: packing loses about a twentieth, seldom
-  // nothing.
-  constexpr int64_t room[] = {0, 45, 65, 90};
-  int64_t arena = budget - graph.residentBytes();
-  for (int attempt = 0; attempt < int(std::size(room)); ++attempt) {
-    int64_t capacity =
-        capacityOf(budget - (arena / 1000 * room[attempt] + arena % 1000 * room[attempt] / 1000));
-    found = search.annealed(found, capacity, above.plan->cost, attempt);
+/// What the searches by small changes for one node may spend: near the answer more than far from
+/// it.
+int64_t Frontier::workOfChanges(const Node &below, const Node &above) const {
+  constexpr int64_t narrow = 24;
+  const bool isNear = below.plan && above.index - below.index <= above.index / narrow;
+  return search.workInAll() / (isNear ? 4 : 8);
+}
+
+/// Searches by small changes, again and again. What may be live follows what could be packed: a
+/// little more after a packing, a little less after none. A schedule is packed only where it is
+/// cheaper than what fits already.
+Frontier::Node Frontier::solveByChanges(int64_t index, const Node &below, const Node &above) {
+  Node node{index, below.plan, std::max(below.work, above.work)};
+  const int64_t budget = budgetOf(index), arena = budget - graph.residentBytes();
+  const int64_t mostWork = node.work + workOfChanges(below, above);
+  // Parts of the arena, in thousands, to leave free. Of a large graph packing loses more at first.
+  constexpr int64_t less = 6, more = 8;
+  constexpr int mostVain = 8; // in a row; by then the cheapest has been found, or nothing fits
+  int64_t room = 10 + graph.numOps() / 20;
+  for (int attempt = 0, vain = 0; node.work < mostWork && vain < mostVain; ++attempt) {
+    const int64_t capacity =
+        capacityOf(budget - (arena / 1000 * room + arena % 1000 * room / 1000));
+    Candidate found = search.annealed(search.ordered(), capacity, above.plan->cost, attempt);
     node.work += search.workOfLast();
-    if (node.plan && found.cost >= node.plan->cost)
-      return;
-    if (found.peak > capacity)
+    if (found.peak > capacity || found.cost < above.plan->cost ||
+        (node.plan && found.cost >= node.plan->cost)) {
+      ++vain;
+      room = std::max<int64_t>(0, room - less);
       continue;
-    Placed plan = placeFor(node, found);
-    if (need(plan) <= budget) {
-      node.plan = std::move(plan);
-      return;
     }
+    vain = 0;
+    Placed plan = placeWithRoom(node, std::move(found), attempt);
+    const bool fits = need(plan) <= budget;
+    room = std::max<int64_t>(0, fits ? room - less : room + more);
+    if (fits)
+      node.plan = std::move(plan);
+    if (node.plan && node.plan->cost <= above.plan->cost)
+      break;
   }
+  return node;
+}
+
+/// A schedule that is as full as it may be packs badly: first, runs move to where it is less so.
+Frontier::Placed Frontier::placeWithRoom(Node &node, Candidate candidate, int attempt) {
+  candidate = search.withRoom(std::move(candidate), attempt);
+  node.work += search.workOfLast();
+  const int64_t budget = budgetOf(node.index);
+  // A question of the search costs more units the more buffers there are.
+  constexpr int32_t usual = 250;
+  const int64_t searchWork = packWork * std::clamp(graph.numOps() / usual, 1, 2);
+  Placed plan = place(candidate, budget, searchWork);
+  node.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
+  node.work += need(plan) > budget ? workOfUnit * searchWork : 0;
+  return plan;
 }
 
 /// Ends where the work is spent or the costs are so close that a search costs more than it can
@@ -205,11 +247,11 @@ void Frontier::improve(Node &node, const Node &above) {
 Frontier::Placed Frontier::walk(int64_t index, Node below, Node above, bool deeply) {
   constexpr int32_t smallSize = 2000;
   int64_t tolerance = graph.numOps() <= smallSize ? 0 : graph.baseCost() >> 12;
-  int64_t mostWork = search.workInAll() / (search.isAnnealed() ? 2 : 4);
+  int64_t mostWork = search.isAnnealed() ? search.workInAll() : search.workInAll() / 4;
   // What a search by small changes gains between budgets that are this close is luck.
   constexpr int64_t finest = 128;
   auto isNarrow = [&] {
-    int64_t parts = search.isAnnealed() && !deeply ? finest : INT64_MAX;
+    int64_t parts = search.isAnnealed() ? finest : INT64_MAX;
     return above.index - below.index <= std::max<int64_t>(1, below.index / parts);
   };
   below.work = above.work = 0;

@@ -40,7 +40,7 @@ private:
   using Placed = std::shared_ptr<const Plan>;
   /// A budget of the tree and the plan that answers it.
   struct Node {
-    int64_t index;
+    int64_t index = 0;
     Placed plan;
     int64_t work = 0; // of the searches on the way to it
   };
@@ -53,7 +53,11 @@ private:
   const Node *end(size_t number);
   Node solve(int64_t index, const Node &below, const Node &above, bool deeply);
   Node solveBySearch(int64_t index, const Node &below, const Node &above, bool deeply);
-  void improve(Node &node, const Node &above);
+  Placed placeWithRoom(Node &node, Candidate candidate, int attempt);
+  int64_t workOfChanges(const Node &below, const Node &above) const;
+  Node nextEnd(const Node &above);
+  Node nextByChanges(const Node &above);
+  Node solveByChanges(int64_t index, const Node &below, const Node &above);
   Placed findLeast();
   Placed walk(int64_t index, Node below, Node above, bool deeply);
 

@@ -89,6 +89,14 @@ void Annealer::changeAny(double heat, Weights weights) {
     removeRepeat(heat, weights);
 }
 
+/// What a step holds beside the resident bytes, in the mean.
+static double averageBytes(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
+  double average = 0;
+  for (int64_t bytes : profile(graph, steps).bytes)
+    average += double(bytes - graph.residentBytes()) / double(steps.size());
+  return average;
+}
+
 void llmmem::planning::annealOrder(const Graph &graph, std::vector<OpIndex> &order, int64_t floor,
                                    int64_t work) {
   if (order.size() < 2)
@@ -96,9 +104,7 @@ void llmmem::planning::annealOrder(const Graph &graph, std::vector<OpIndex> &ord
   Annealer annealer(graph, order);
   ScheduleChange &state = annealer.state;
   int64_t best = state.peak();
-  double average = 0;
-  for (int64_t bytes : profile(graph, order).bytes)
-    average += double(bytes - graph.residentBytes()) / double(order.size());
+  const double average = averageBytes(graph, order);
   constexpr int64_t rounds = 8, hundredth = 100;
   const double hottest = average / 32, coldest = average / 4096;
   for (int64_t left = work; left > 0 && best > floor;) {
@@ -135,7 +141,7 @@ bool llmmem::planning::annealSchedule(const Graph &graph, std::vector<OpIndex> &
   int64_t best = fits ? state.cost() : INT64_MAX;
   // Bytes above the capacity weigh little at first, for cheap repeats to be found where they are
   // needed, and so much in the end that none are left. Found by trial on random graphs.
-  constexpr double lightest = 1.0 / 64, heavier = 1024;
+  constexpr double lightest = 1.0 / 64, heavier = 8192;
   const double mean = double(graph.baseCost()) / double(graph.numOps()) + 1e-9;
   const double hottest = mean / 10, coldest = mean / 50, perByte = costPerByte(graph) * lightest;
   for (int64_t spent = 0; spent < work && best > enough; ++spent) {
@@ -149,4 +155,24 @@ bool llmmem::planning::annealSchedule(const Graph &graph, std::vector<OpIndex> &
     }
   }
   return fits;
+}
+
+void llmmem::planning::makeRoom(const Graph &graph, std::vector<OpIndex> &steps, int64_t work,
+                                int luck) {
+  if (steps.empty())
+    return;
+  Annealer annealer(graph, steps, luck);
+  ScheduleChange &state = annealer.state;
+  // Fullness is what lies above seven tenths of the peak. A byte above the peak itself weighs so
+  // much that none is left in the end.
+  constexpr int64_t tenths = 7, steepness = 64;
+  const int64_t peak = state.peak(), held = peak - graph.residentBytes();
+  state.aimAt(peak, peak - held / 10 * (10 - tenths), steepness);
+  const double average = averageBytes(graph, steps);
+  const double hottest = average / 256, coldest = average / 8192;
+  for (int64_t spent = 0; spent < work; ++spent)
+    annealer.moveRun(hottest * std::pow(coldest / hottest, double(spent) / double(work)),
+                     {.cost = 0, .excess = 1});
+  if (state.peak() <= peak)
+    steps = state.steps();
 }

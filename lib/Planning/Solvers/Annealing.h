@@ -29,6 +29,11 @@ void annealOrder(const Graph &graph, std::vector<OpIndex> &order, int64_t floor,
 bool annealSchedule(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity,
                     int64_t enough, int64_t work, int luck = 0);
 
+/// Makes `steps` easier to pack at the same cost and with no higher peak: `work` moves of runs to
+/// where fewer steps are nearly as full. A packing needs room beside what is live, and where every
+/// step is full there is none.
+void makeRoom(const Graph &graph, std::vector<OpIndex> &steps, int64_t work, int luck);
+
 } // namespace llmmem::planning
 
 #endif // LLMMEM_LIB_PLANNING_ANNEALING_H

@@ -40,8 +40,12 @@ void ScheduleChange::measure(int32_t first, int32_t last) {
   }
 }
 
-void ScheduleChange::aimAt(int64_t bytes) {
+void ScheduleChange::aimAt(int64_t bytes) { aimAt(bytes, INT64_MAX, 1); }
+
+void ScheduleChange::aimAt(int64_t bytes, int64_t lower, int64_t steep) {
   target = bytes - graph.residentBytes();
+  lowerTarget = lower - graph.residentBytes();
+  steepness = steep;
   excessNow = 0;
   for (int64_t here : held)
     excessNow += excessOf(here);

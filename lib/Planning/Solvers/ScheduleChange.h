@@ -19,6 +19,8 @@ public:
 
   /// Bytes above `bytes`, resident ones included, count as excess from now on.
   void aimAt(int64_t bytes);
+  /// Bytes above `lower` count as well, and each above `bytes` counts `steepness` more.
+  void aimAt(int64_t bytes, int64_t lower, int64_t steepness);
 
   int32_t numSteps() const { return static_cast<int32_t>(order.size()); }
   int32_t runAt(int32_t step) const { return order[step]; }
@@ -68,7 +70,10 @@ private:
   void reweigh(int32_t run);
   void setWeight(Run &run, int32_t id) const;
   std::optional<Effect> weigh(int32_t run, int32_t from, int32_t gap);
-  int64_t excessOf(int64_t bytes) const { return std::max<int64_t>(0, bytes - target); }
+  int64_t excessOf(int64_t bytes) const {
+    return steepness * std::max<int64_t>(0, bytes - target) +
+           std::max<int64_t>(0, bytes - lowerTarget);
+  }
   template <typename Function>
   void forEachNew(Function function) const;
   void measure(int32_t from, int32_t to);
@@ -81,7 +86,8 @@ private:
   std::vector<llvm::SmallVector<int32_t, 6>> uses; // per value: runs that read or write it
   std::vector<Lives> lives;                        // per value
   std::vector<int64_t> level, held;                // before and while each step runs
-  int64_t target = INT64_MAX, costNow = 0, excessNow = 0;
+  int64_t target = INT64_MAX, lowerTarget = INT64_MAX, steepness = 1;
+  int64_t costNow = 0, excessNow = 0;
 
   // The change that is weighed: `run` leaves step `from` (-1: it is new) for `gap` (-1: for good).
   int32_t run = -1, from = -1, gap = -1, low = 0, high = 0;
