@@ -28,7 +28,7 @@ STUDIED = [("GPT-2 124M, batch 8, sequence 1024", "gpt2", 8, 1024, ["--dropout=0
 CHIPS = ["sm_80", "sm_90a"]
 MOST_SECONDS, MOST_ROW_REGISTERS, MOST_TRAFFIC = 60, 64, 1.05
 ROWS = re.compile(r"_(layer_norm|rms_norm|layer_norm_grad|rms_norm_grad|softmax|cross_entropy|rope)$")
-ELEMENTS = re.compile(r"_(add|mul|gelu|gelu_grad|silu|silu_grad|kernel|adamw|sgd|add_positions|embedding|split|concat|cast)$")
+ELEMENTS = re.compile(r"_(add|mul|gelu|gelu_grad|silu|silu_grad|kernel|adamw(_of_\d+)?|sgd(_of_\d+)?|add_positions|embedding|split|concat|cast)$")
 
 
 def timed(command, **arguments):

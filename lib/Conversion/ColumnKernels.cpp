@@ -108,9 +108,10 @@ private:
   void emitBlock(Index block, Index thread) {
     Index begin = (block * vectors + thread % vectors) * lanes;
     // Beyond the last column there is nothing to add, but warps stay together.
-    Index bound{begin.builder,
-                arith::SelectOp::create(e.builder(), e.location(), less(begin, e.index(width)),
-                                        e.index(rows).value, e.index(0).value)};
+    Index bound = e.index(rows);
+    if (width % (lanes * vectors) != 0)
+      bound.value = arith::SelectOp::create(e.builder(), e.location(), less(begin, e.index(width)),
+                                            bound.value, e.index(0).value);
     Num zero = e.splat(0.0, lanes);
     Row sums = e.foldSteps(thread / vectors, bound, threads / vectors, {zero, zero},
                            [&](Index row, ArrayRef<Num> carried) {

@@ -8,6 +8,7 @@
 #include "DeviceStep.h"
 #include "Poison.h"
 #include "Profile.h"
+#include "SharedLaunches.h"
 #include "StepPlaces.h"
 #include "llmmem/Conversion/KernelEmitter.h"
 #include "llmmem/Conversion/KernelOpInterface.h"
@@ -30,12 +31,6 @@ using namespace llmmem;
 static MemRefType flatType(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   return MemRefType::get({type.getNumElements()}, type.getElementType());
-}
-
-static bool isView(Operation &op) {
-  return op.getNumResults() > 0 && llvm::all_of(op.getResults(), [](OpResult result) {
-           return viewedOperand(result).has_value();
-         });
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,6 +63,36 @@ public:
       return failure();
     kernels[key] = kernel;
     return kernel;
+  }
+
+  /// The kernel that does several ops in one launch.
+  FailureOr<func::FuncOp> kernelOf(const OpRun &run, const RunValues &buffers) {
+    Operation *first = run.front();
+    MLIRContext *context = first->getContext();
+    SmallVector<Type> types = llvm::map_to_vector(
+        buffers.values, [](Value value) -> Type { return flatType(value.getType()); });
+    auto type = FunctionType::get(context, types, {});
+    SmallVector<Attribute> keys =
+        llvm::map_to_vector(run, [&](Operation *op) { return keyOf(*op, type); });
+    Attribute key = ArrayAttr::get(context, keys);
+    if (func::FuncOp known = kernels.lookup(key))
+      return known;
+    std::string what = (first->getName().stripDialect() + "_of_" + Twine(run.size())).str();
+    func::FuncOp kernel = create(*first, type, what);
+    auto buffer = [&](unsigned number) -> Buffer {
+      auto memref = cast<MemRefType>(types[number]);
+      return {kernel.getArgument(number), memref.getNumElements(), memref.getElementType()};
+    };
+    SmallVector<OpBuffers> ops;
+    for (auto [operands, results] : llvm::zip(buffers.operands, buffers.results))
+      ops.push_back({llvm::map_to_vector(operands, buffer), llvm::map_to_vector(results, buffer)});
+    KernelEmitter emitter(first, &kernel.front(), options);
+    if (failed(cast<KernelOpInterface>(first).emitSharedLaunch(emitter, ops)))
+      return failure();
+    func::ReturnOp::create(emitter.builder(), first->getLoc());
+    if (failed(checkDeviceKernel(first, kernel)))
+      return failure();
+    return kernels[key] = kernel;
   }
 
   /// The kernel that copies a value like `value`: on a GPU bytes move by launches alone.
@@ -187,8 +212,12 @@ public:
     llvm::DenseMap<Operation *, SmallVector<DeadRange>> dead;
     if (poison)
       dead = findDeadRanges(step, places);
+    llvm::DenseMap<Operation *, OpRun> shared;
+    if (kernels.isForDevice())
+      shared = findSharedLaunches(step, places);
     for (Operation &op : step.getBody().front().without_terminator()) {
-      if (!isView(op) && failed(emitCall(op)))
+      auto run = shared.find(&op);
+      if (!isView(op) && failed(run == shared.end() ? emitCall(op) : emitCall(run->second)))
         return failure();
       for (DeadRange range : dead.lookup(&op))
         emitPoison(op.getLoc(), range);
@@ -271,6 +300,28 @@ private:
       call->setAttr("profile", describeCall(op));
     if (kernels.isForDevice())
       describeBuffersOf(op, call);
+    ++calls;
+    return success();
+  }
+
+  /// Nothing for an op that an earlier one's launch does too.
+  LogicalResult emitCall(const OpRun &run) {
+    if (run.empty())
+      return success();
+    RunValues buffers(run, places);
+    FailureOr<func::FuncOp> kernel = kernels.kernelOf(run, buffers);
+    if (failed(kernel))
+      return failure();
+    Location loc = run.front()->getLoc();
+    SmallVector<Value> arguments;
+    SmallVector<int64_t> values, writes;
+    for (auto [value, isWritten] : llvm::zip(buffers.values, buffers.isWritten)) {
+      if (isWritten)
+        writes.push_back(arguments.size());
+      values.push_back(numbers.of(value));
+      arguments.push_back(bufferAt(loc, places.placeOf(value), value.getType()));
+    }
+    describeBuffers(func::CallOp::create(builder, loc, *kernel, arguments), values, writes);
     ++calls;
     return success();
   }

@@ -12,8 +12,10 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// The widest rows that a warp shares; a longer one keeps a block busy.
-static constexpr int64_t kWarpRow = 1024;
+/// Vectors of a row that a thread of a warp takes at most; a longer row keeps a block busy.
+static constexpr int64_t kVectorsOfWarp = 2;
+/// Vectors of a row that a thread of a block can keep in registers.
+static constexpr int64_t kKeptVectors = 4;
 
 DeviceLoops &llmmem::deviceLoops(KernelEmitter &e) { return static_cast<DeviceLoops &>(e.loops()); }
 
@@ -125,16 +127,19 @@ Row DeviceLoops::commonNumbers(KernelEmitter &e, Index thread, Common common) {
 void DeviceLoops::forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body body) {
   if (current)
     return e.forEach(rows, body);
-  bool isBlock = shape.meets || shape.width > kWarpRow;
+  bool isBlock = shape.meets || shape.width > kVectorsOfWarp * kWarp * vectorLanes;
   int64_t together = isBlock ? 1 : std::min(kBlockThreads / kWarp, rows);
   int64_t threads = isBlock ? kBlockThreads : together * kWarp;
+  if (isBlock && !shape.meets)
+    threads = std::min<int64_t>(threads, llvm::alignTo(shape.width / vectorLanes, kWarp));
   launch(e, llvm::divideCeil(rows, together), threads, [&](Index block, Index thread) {
-    int64_t size = isBlock ? kBlockThreads : kWarp;
+    int64_t size = isBlock ? threads : kWarp;
     Index number = isBlock ? block : block * together + thread / kWarp;
     llvm::SaveAndRestore ofTeam(teamThread, std::optional(isBlock ? thread : thread % kWarp));
     llvm::SaveAndRestore ofSize(teamThreads, size);
     llvm::SaveAndRestore ofShape(row, shape);
     llvm::SaveAndRestore ofNumber(rowNumber, std::optional(number));
+    shares.clear();
     if (rows % together == 0)
       body(number);
     else
@@ -167,10 +172,50 @@ Index DeviceLoops::firstOfVector(const Deal &deal, Index number) {
   return deal.head ? *deal.head + first : first;
 }
 
+/// Which vectors of a short row are this thread's: without a loop, so that what is loaded of one
+/// can be kept, and once a row, so that it can be known again.
+const DeviceLoops::Share *DeviceLoops::shareOf(KernelEmitter &e, int64_t count) {
+  Block *block = e.builder().getInsertionBlock();
+  auto known = llvm::find_if(shares, [&](const Share &share) {
+    return share.count == count && share.block->findAncestorOpInBlock(*block->getParentOp());
+  });
+  if (known == shares.end())
+    known = llvm::find_if(
+        shares, [&](const Share &share) { return share.count == count && share.block == block; });
+  if (known != shares.end())
+    return &*known;
+  int64_t lanes = std::gcd<int64_t>(vectorLanes, row.pitch), vectors = count / lanes;
+  if (count == 0 || count % lanes != 0 || vectors > kKeptVectors * teamThreads ||
+      (lanes < vectorLanes && row.isAlone))
+    return nullptr;
+  // A thread without a vector of its own reads the last one, which in a warp nothing orders before
+  // its owner's writing it.
+  if (teamThreads == kWarp && vectors % kWarp != 0)
+    return nullptr;
+  Share share{count, block, static_cast<unsigned>(lanes), {}};
+  for (int64_t begin = 0; begin < vectors; begin += teamThreads) {
+    Index own = *teamThread + begin;
+    bool isWhole = begin + teamThreads <= vectors;
+    Value inside = isWhole ? Value() : less(own, e.index(vectors));
+    Index readable = isWhole ? own : minimum(own, e.index(vectors - 1));
+    share.vectors.push_back({readable * lanes, inside});
+  }
+  shares.push_back(std::move(share));
+  return &shares.back();
+}
+
 void DeviceLoops::forLanes(KernelEmitter &e, int64_t count, LanesBody body) {
   if (!current)
     return e.forLanesParallel(count, body);
   llvm::SaveAndRestore own(inLanes, true);
+  if (const Share *share = shareOf(e, count)) {
+    unsigned lanes = share->lanes;
+    for (auto [first, inside] : SmallVector<OwnVector>(share->vectors)) {
+      auto make = [&, first = first] { body(first, lanes); };
+      inside ? e.ifThen(inside, make) : make();
+    }
+    return;
+  }
   Deal parts = deal(e, count);
   if (parts.head)
     e.forSteps(*teamThread, *parts.head, teamThreads, [&](Index i) { body(i, 1); });
@@ -180,23 +225,42 @@ void DeviceLoops::forLanes(KernelEmitter &e, int64_t count, LanesBody body) {
     e.forSteps(parts.rest + *teamThread, e.index(count), teamThreads, [&](Index i) { body(i, 1); });
 }
 
-Num DeviceLoops::reduce(KernelEmitter &e, int64_t count, Term term, Reduction reduction) {
+Row DeviceLoops::foldOwn(KernelEmitter &e, int64_t count, Start start, Step step,
+                         MeetLanes acrossLanes) {
+  if (const Share *share = shareOf(e, count)) {
+    unsigned lanes = share->lanes;
+    Row carried = start(lanes);
+    for (auto [first, inside] : SmallVector<OwnVector>(share->vectors)) {
+      Row next = step(first, lanes, carried);
+      // A thread without a vector has seen another's.
+      for (auto [before, after] : llvm::zip(carried, next))
+        before = inside ? select(inside, after, before) : after;
+    }
+    return acrossLanes(carried);
+  }
   Deal parts = deal(e, count);
-  auto foldOver = [&](Index lower, Index upper, Num start, function_ref<Num(Index)> element) {
-    return e.foldSteps(lower, upper, teamThreads, start,
-                       [&](Index i, ArrayRef<Num> carried) -> Row {
-                         return {reduction.combine(carried[0], element(i))};
-                       })[0];
-  };
-  Num total = foldOver(*teamThread, parts.vectors, e.splat(reduction.neutral, parts.lanes),
-                       [&](Index v) { return term(firstOfVector(parts, v), parts.lanes); });
-  total = reduction.acrossLanes(total);
-  auto single = [&](Index i) { return term(i, 1); };
+  auto single = [&](Index i, ArrayRef<Num> carried) { return step(i, 1, carried); };
+  Row carried = e.foldSteps(*teamThread, parts.vectors, teamThreads, start(parts.lanes),
+                            [&](Index v, ArrayRef<Num> numbers) {
+                              return step(firstOfVector(parts, v), parts.lanes, numbers);
+                            });
+  carried = acrossLanes(carried);
   if (parts.head)
-    total = foldOver(*teamThread, *parts.head, total, single);
+    carried = e.foldSteps(*teamThread, *parts.head, teamThreads, carried, single);
   if (parts.hasRest)
-    total = foldOver(parts.rest + *teamThread, e.index(count), total, single);
-  return acrossTeam(e, total, reduction.combine);
+    carried = e.foldSteps(parts.rest + *teamThread, e.index(count), teamThreads, carried, single);
+  return carried;
+}
+
+Num DeviceLoops::reduce(KernelEmitter &e, int64_t count, Term term, Reduction reduction) {
+  auto start = [&](unsigned lanes) -> Row { return {e.splat(reduction.neutral, lanes)}; };
+  auto step = [&](Index i, unsigned lanes, ArrayRef<Num> carried) -> Row {
+    return {reduction.combine(carried[0], term(i, lanes))};
+  };
+  Row total = foldOwn(e, count, start, step, [&](ArrayRef<Num> carried) -> Row {
+    return {reduction.acrossLanes(carried[0])};
+  });
+  return acrossTeam(e, total[0], reduction.combine);
 }
 
 Num DeviceLoops::acrossLanes(KernelEmitter &e, Num x, int64_t lanes,
@@ -219,9 +283,10 @@ Num DeviceLoops::acrossTeam(KernelEmitter &e, Num x, function_ref<Num(Num, Num)>
   SmallVector<Num> parts;
   for (int64_t warp = 0; warp < warps; ++warp)
     parts.push_back({x.builder, e.loadRaw(slots, e.index(warp))});
-  for (size_t half = parts.size() / 2; half > 0; half /= 2)
-    for (size_t i = 0; i < half; ++i)
-      parts[i] = combine(parts[i], parts[i + half]);
+  // Halves meet; the middle one of an odd number waits.
+  for (size_t left = parts.size(); left > 1; left = (left + 1) / 2)
+    for (size_t i = 0; i < left / 2; ++i)
+      parts[i] = combine(parts[i], parts[i + (left + 1) / 2]);
   // Before the next turn of a loop writes the slots again.
   if (e.builder().getInsertionBlock() != &current.getBody().front())
     barrier(e);

@@ -58,10 +58,18 @@ public:
                   llvm::function_ref<Num(Num, Num)> combine);
   /// `x` of all threads of the team, in a fixed tree, known to each of them.
   Num acrossTeam(KernelEmitter &e, Num x, llvm::function_ref<Num(Num, Num)> combine);
+  using Start = llvm::function_ref<Row(unsigned lanes)>;
+  using Step = llvm::function_ref<Row(Index, unsigned lanes, llvm::ArrayRef<Num>)>;
+  using MeetLanes = llvm::function_ref<Row(llvm::ArrayRef<Num>)>;
+  /// Numbers carried through this thread's elements of a row: whole vectors from `start` on, whose
+  /// lanes then meet, and then what is left one by one.
+  Row foldOwn(KernelEmitter &e, int64_t count, Start start, Step step, MeetLanes acrossLanes);
   /// Each element is one thread's, whose stores are its own.
   void forElements(KernelEmitter &e, int64_t count, Body body);
   /// The sum of what is not read in vectors.
   Num sumOfElements(KernelEmitter &e, int64_t count, llvm::function_ref<Num(Index)> term);
+  /// Inside a launch: what one thread of the block computes, known to all.
+  Row commonNumbers(KernelEmitter &e, Index thread, Common common);
   /// A store of this thread's own.
   void storeOwn(KernelEmitter &e, Buffer buffer, Index index, Num x);
   void storeRawOwn(KernelEmitter &e, Buffer buffer, Index index, mlir::Value value);
@@ -80,7 +88,20 @@ private:
     bool hasRest;
   };
   Deal deal(KernelEmitter &e, int64_t count);
-  Row commonNumbers(KernelEmitter &e, Index thread, Common common);
+  /// A vector of a row that this thread takes. Beyond the row's last, `inside` says that it is none
+  /// of its own, and `first` that of the last.
+  struct OwnVector {
+    Index first;
+    mlir::Value inside; // null: always
+  };
+  struct Share {
+    int64_t count;
+    mlir::Block *block; // where the places are computed
+    unsigned lanes;
+    llvm::SmallVector<OwnVector> vectors;
+  };
+  /// Null where the vectors are too many to be kept in registers, or some elements are in none.
+  const Share *shareOf(KernelEmitter &e, int64_t count);
   Index firstOfVector(const Deal &deal, Index number);
   bool isInTeam() const { return teamThread.has_value(); }
 
@@ -91,6 +112,7 @@ private:
   bool inLanes = false;
   RowShape row{0};
   std::optional<Index> rowNumber;
+  std::vector<Share> shares;
 };
 
 /// The loops of a kernel whose target is a GPU.

@@ -144,6 +144,27 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
     Num position = e.loadPeriodic(e.operand(1), i, lanes, used);
     e.store(e.result(0), i, e.load(e.operand(0), i, lanes) + position);
   }
+
+  /// A thread takes its vector of the table once, for all sequences of the batch.
+  static void emitOnDevice(AddPositionsOp op, KernelEmitter &e) {
+    constexpr int64_t together = 4; // loads that wait at a time
+    ArrayRef<int64_t> shape = op.getX().getType().getShape();
+    Buffer x = e.operand(0), table = e.operand(1), y = e.result(0);
+    int64_t used = shape[shape.size() - 2] * shape.back(), batch = x.size / used;
+    e.forLanesParallel(used, [&](Index i, unsigned lanes) {
+      Num position = e.load(table, i, lanes);
+      auto addTo = [&](Index first, int64_t count) {
+        Row sums;
+        for (int64_t k = 0; k < count; ++k)
+          sums.push_back(e.load(x, (first + k) * used + i, lanes) + position);
+        for (int64_t k = 0; k < count; ++k)
+          e.store(y, (first + k) * used + i, sums[k]);
+      };
+      int64_t whole = batch - batch % together;
+      e.forSteps(e.index(0), e.index(whole), together, [&](Index b) { addTo(b, together); });
+      addTo(e.index(whole), batch - whole);
+    });
+  }
 };
 
 /// Whether the query of each score sees its key: j <= i < j + window, by the score's number.

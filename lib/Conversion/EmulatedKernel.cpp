@@ -12,6 +12,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -44,7 +45,7 @@ enum ThreadWord : int64_t {
 };
 
 // What stands for an argument's number in a site.
-static constexpr int64_t kSharedMemory = -1, kConstantTable = -2;
+static constexpr int64_t kSharedMemory = -1, kConstantTable = -2, kChosenArgument = -3;
 static constexpr int64_t kWarp = 32;
 // Where one workgroup attribution, or dynamic shared memory, ends and the next begins.
 static constexpr int64_t kSharedAlignment = 256;
@@ -183,6 +184,10 @@ FailureOr<int64_t> KernelEmulation::bufferOf(Operation *op, Value memref) {
     return kSharedMemory;
   if (source.getDefiningOp<memref::GetGlobalOp>())
     return kConstantTable;
+  // One of several whole arguments, which its address tells apart.
+  if (source.getDefiningOp<scf::IfOp>() &&
+      cast<MemRefType>(source.getType()).getLayout().isIdentity())
+    return kChosenArgument;
   auto argument = dyn_cast<BlockArgument>(source);
   if (argument && argument.getOwner() == &kernel.front()) {
     unsigned number = argument.getArgNumber(), shared = kernel.getFirstWorkgroupAttributionIndex();

@@ -38,10 +38,16 @@ struct KernelModel : BaseModel<Model, ConcreteOp> {
 
 /// The kernel of an op that goes by elements: `Model` has
 /// `static void emitAt(ConcreteOp, KernelEmitter &, Index first, unsigned lanes)`, which
-/// loads and stores nothing but those elements of what has as many elements as the first result.
+/// loads and stores nothing but those elements of what has as many elements as the first result,
+/// and `emitOnDevice` beside it where a GPU does better when the op is alone.
 template <typename Model, typename ConcreteOp>
 struct ElementModel : BaseModel<Model, ConcreteOp> {
   llvm::LogicalResult emitKernel(mlir::Operation *op, KernelEmitter &emitter) const {
+    if constexpr (requires { &Model::emitOnDevice; })
+      if (emitter.options().target == KernelTarget::Gpu) {
+        Model::emitOnDevice(mlir::cast<ConcreteOp>(op), emitter);
+        return mlir::success();
+      }
     emitter.forLanesParallel(emitter.result(0).size, [&](Index first, unsigned lanes) {
       Model::emitAt(mlir::cast<ConcreteOp>(op), emitter, first, lanes);
     });

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
@@ -66,6 +67,8 @@ static Arithmetic arithmeticOf(StringRef op) {
 namespace {
 /// An op that moves bytes of one of the kernel's buffers.
 struct Access {
+  /// Null, or which of several arguments the block at hand has chosen.
+  Value choice;
   unsigned argument;
   int64_t bytes, element;
   bool isWrite;
@@ -101,12 +104,16 @@ private:
   bool isShared(Operation *op, const Access &access);
   int64_t distinctBytes(unsigned argument, bool isWrite);
   void addBlock(double weight);
+  void runBlock(int64_t number);
+  void countAll();
+  SmallVector<int64_t> beginsOfParts();
+  void countParts(ArrayRef<int64_t> begins);
   void runThread(int64_t number);
   void run(Block &code);
   void runOp(Operation &op);
   void runFor(scf::ForOp loop);
   void runIf(scf::IfOp branch);
-  void touch(Operation *op, const Access &access);
+  void touch(Operation *op, Access &access);
   Known evaluate(Operation &op);
   void hand(ValueRange from, ValueRange to);
 
@@ -170,13 +177,16 @@ static int64_t bytesOf(Type type) {
 
 void Counter::findAccesses() {
   auto add = [&](Operation *op, Value buffer, Type moved, ValueRange indices, bool isWrite) {
+    bool isChosen = buffer.getDefiningOp<scf::IfOp>() != nullptr;
     std::optional<unsigned> argument = argumentOf(kernel, buffer);
-    if (!argument)
+    if (!argument && !isChosen)
       return;
     llvm::DenseSet<Value> seen;
     bool depends = llvm::any_of(indices, [&](Value i) { return dependsOnBlock(i, seen); });
     int64_t element = cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
-    accesses[op] = {*argument, bytesOf(moved), element, isWrite, depends};
+    accesses[op] = {
+        isChosen ? buffer : Value(), argument.value_or(0), bytesOf(moved), element, isWrite,
+        depends || isChosen};
   };
   kernel.walk([&](Operation *op) {
     if (auto load = dyn_cast<memref::LoadOp>(op))
@@ -229,8 +239,10 @@ Known Counter::evaluate(Operation &op) {
   return std::nullopt;
 }
 
-void Counter::touch(Operation *op, const Access &access) {
+void Counter::touch(Operation *op, Access &access) {
   Touched &place = touched[op];
+  if (access.choice)
+    access.argument = values.lookup(access.choice).value_or(0);
   int64_t times = timesBy[op]++;
   Known address = 0;
   // The last operands are the indices of flat buffers.
@@ -300,7 +312,9 @@ void Counter::runOp(Operation &op) {
       run(region.front());
     return;
   }
-  if (op.getNumResults() == 1 && op.getResult(0).getType().isIntOrIndex())
+  if (auto cast = dyn_cast<memref::CastOp>(op))
+    values[cast] = argumentOf(kernel, cast.getSource());
+  else if (op.getNumResults() == 1 && op.getResult(0).getType().isIntOrIndex())
     values[op.getResult(0)] = evaluate(op);
 }
 
@@ -388,18 +402,56 @@ static BytesByArgument rounded(const std::array<SmallVector<double>, 2> &bytes) 
   return {round(bytes[false]), round(bytes[true])};
 }
 
-KernelTraffic Counter::count() {
-  int64_t blocks = grid[0] * grid[1] * grid[2], threads = block[0] * block[1] * block[2];
-  int64_t samples = std::min(blocks, kMostBlocks);
+void Counter::runBlock(int64_t number) {
+  blockId = {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]};
+  for (int64_t thread = 0; thread < block[0] * block[1] * block[2]; ++thread)
+    runThread(thread);
+}
+
+void Counter::countAll() {
+  int64_t blocks = grid[0] * grid[1] * grid[2], samples = std::min(blocks, kMostBlocks);
   for (int64_t sample = 0; sample < samples; ++sample) {
-    int64_t number = samples == 1 ? 0 : sample * (blocks - 1) / (samples - 1);
-    blockId = {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]};
-    for (int64_t thread = 0; thread < threads; ++thread)
-      runThread(thread);
+    runBlock(samples == 1 ? 0 : sample * (blocks - 1) / (samples - 1));
     if (sample == 0 && opsRun > kMostOps)
       samples = std::min<int64_t>(blocks, 2);
     addBlock(static_cast<double>(blocks) / static_cast<double>(samples));
   }
+}
+
+/// Where a launch is shared out by comparing the number of the block: the first block of each part,
+/// and how many there are in all.
+SmallVector<int64_t> Counter::beginsOfParts() {
+  int64_t blocks = grid[0] * grid[1] * grid[2];
+  SmallVector<int64_t> begins = {0, blocks};
+  kernel.walk([&](arith::CmpIOp compare) {
+    auto id = compare.getLhs().getDefiningOp<gpu::BlockIdOp>();
+    std::optional<int64_t> bound = getConstantIntValue(compare.getRhs());
+    if (id && id.getDimension() == gpu::Dimension::x && bound && *bound > 0 && *bound < blocks)
+      begins.push_back(*bound);
+  });
+  llvm::sort(begins);
+  begins.erase(llvm::unique(begins), begins.end());
+  return begins;
+}
+
+/// The blocks of a part are alike but for the last.
+void Counter::countParts(ArrayRef<int64_t> begins) {
+  for (auto [first, end] : llvm::zip(begins.drop_back(), begins.drop_front())) {
+    if (end - first > 1) {
+      runBlock(first);
+      addBlock(static_cast<double>(end - first - 1));
+    }
+    runBlock(end - 1);
+    addBlock(1);
+  }
+}
+
+KernelTraffic Counter::count() {
+  SmallVector<int64_t> begins = beginsOfParts();
+  if (begins.size() > 2)
+    countParts(begins);
+  else
+    countAll();
   result.asked = rounded(asked);
   result.moved = rounded(moved);
   return result;

@@ -33,7 +33,32 @@ Index LossTargets::column(Index row) {
   return minimum(maximum(e.loadIndex(targets, row), e.index(0)), e.index(vocabulary - 1));
 }
 
+/// In one pass over the row: a sum goes on in units of the largest power so far, as in the online
+/// softmax of Milakov & Gimelshein (2018).
+static Num logSumExpOnDevice(KernelEmitter &e, Buffer logits, Index begin, int64_t width) {
+  DeviceLoops &device = deviceLoops(e);
+  auto larger = [](Num a, Num b) { return maximum(a, b); };
+  auto add = [](Num a, Num b) { return a + b; };
+  // A finite start: differences of infinities are no numbers.
+  double lowest = e.wideType().isF64() ? std::numeric_limits<double>::lowest()
+                                       : std::numeric_limits<float>::lowest();
+  auto start = [&](unsigned lanes) -> Row { return {e.splat(lowest, lanes), e.splat(0.0, lanes)}; };
+  auto step = [&](Index j, unsigned lanes, ArrayRef<Num> carried) -> Row {
+    Num x = e.load(logits, begin + j, lanes), largest = maximum(carried[0], x);
+    return {largest, carried[1] * exp(carried[0] - largest) + exp(x - largest)};
+  };
+  auto acrossLanes = [&](ArrayRef<Num> carried) -> Row {
+    Num largest = maximumOfLanes(carried[0]);
+    return {largest, sumOfLanes(carried[1] * exp(carried[0] - largest))};
+  };
+  Row own = device.foldOwn(e, width, start, step, acrossLanes);
+  Num largest = device.acrossTeam(e, own[0], larger);
+  return largest + log(device.acrossTeam(e, own[1] * exp(own[0] - largest), add));
+}
+
 Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width) {
+  if (e.options().target == KernelTarget::Gpu)
+    return logSumExpOnDevice(e, logits, begin, width);
   Num largest = e.maximumOver(
       width, [&](Index j, unsigned lanes) { return e.load(logits, begin + j, lanes); });
   Num powers = e.sum(width, [&](Index j, unsigned lanes) {

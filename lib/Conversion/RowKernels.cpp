@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelModels.h"
+#include "RowOfBuffer.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -27,16 +28,16 @@ struct LayerNormKernel : KernelModel<LayerNormKernel, LayerNormOp> {
     int64_t width = widthOf(op.getX());
     e.forRows(e.result(1).size, {width}, [&](Index row) {
       Index begin = row * width;
-      Num mean = e.sum(width, [&](Index j, unsigned lanes) {
-        return e.load(x, begin + j, lanes);
-      }) / static_cast<double>(width);
+      RowOfBuffer xs(e, x, begin);
+      Num mean = e.sum(width, [&](Index j, unsigned lanes) { return xs.load(j, lanes); }) /
+                 static_cast<double>(width);
       Num variance = e.sum(width, [&](Index j, unsigned lanes) {
-        Num centred = e.load(x, begin + j, lanes) - mean;
+        Num centred = xs.load(j, lanes) - mean;
         return centred * centred;
       }) / static_cast<double>(width);
       Num rstd = 1.0 / sqrt(variance + op.getEps().convertToDouble());
       e.forLanes(width, [&](Index j, unsigned lanes) {
-        Num n = (e.load(x, begin + j, lanes) - mean) * rstd;
+        Num n = (xs.load(j, lanes) - mean) * rstd;
         e.store(y, begin + j, n * e.load(weight, j, lanes) + e.load(bias, j, lanes));
       });
       e.store(e.result(1), row, mean);
@@ -51,13 +52,14 @@ struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
     int64_t width = widthOf(op.getX());
     e.forRows(e.result(1).size, {width}, [&](Index row) {
       Index begin = row * width;
+      RowOfBuffer xs(e, x, begin);
       Num square = e.sum(width, [&](Index j, unsigned lanes) {
-        Num v = e.load(x, begin + j, lanes);
+        Num v = xs.load(j, lanes);
         return v * v;
       }) / static_cast<double>(width);
       Num rstd = 1.0 / sqrt(square + op.getEps().convertToDouble());
       e.forLanes(width, [&](Index j, unsigned lanes) {
-        e.store(y, begin + j, e.load(x, begin + j, lanes) * rstd * e.load(weight, j, lanes));
+        e.store(y, begin + j, xs.load(j, lanes) * rstd * e.load(weight, j, lanes));
       });
       e.store(e.result(1), row, rstd);
     });
@@ -70,14 +72,15 @@ void emitNormGrad(KernelEmitter &e, Buffer x, Buffer mean, Buffer rstd, Buffer w
                   int64_t width) {
   e.forRows(rstd.size, {width}, [&](Index row) {
     Index begin = row * width;
+    RowOfBuffer xs(e, x, begin), dys(e, dy, begin);
     Num scale = e.load(rstd, row);
     Num centre = mean ? e.load(mean, row) : e.number(0.0);
     auto normal = [&](Index j, unsigned lanes) {
-      Num v = e.load(x, begin + j, lanes);
+      Num v = xs.load(j, lanes);
       return (mean ? v - centre : v) * scale;
     };
     auto gradient = [&](Index j, unsigned lanes) {
-      return e.load(dy, begin + j, lanes) * e.load(weight, j, lanes);
+      return dys.load(j, lanes) * e.load(weight, j, lanes);
     };
     Num meanOfProduct = e.sum(width, [&](Index j, unsigned lanes) {
       return gradient(j, lanes) * normal(j, lanes);
@@ -114,11 +117,10 @@ struct SoftmaxKernel : KernelModel<SoftmaxKernel, SoftmaxOp> {
     Buffer x = e.operand(0), y = e.result(0);
     e.forRows(x.size / width, {.width = width, .isAlone = true}, [&](Index row) {
       Index begin = row * width;
-      Num largest = e.maximumOver(
-          width, [&](Index j, unsigned lanes) { return e.load(x, begin + j, lanes); });
-      auto power = [&](Index j, unsigned lanes) {
-        return exp(e.load(x, begin + j, lanes) - largest);
-      };
+      RowOfBuffer xs(e, x, begin);
+      Num largest =
+          e.maximumOver(width, [&](Index j, unsigned lanes) { return xs.load(j, lanes); });
+      auto power = [&](Index j, unsigned lanes) { return exp(xs.load(j, lanes) - largest); };
       Num total = e.sum(width, power);
       e.forLanes(width,
                  [&](Index j, unsigned lanes) { e.store(y, begin + j, power(j, lanes) / total); });
@@ -132,12 +134,12 @@ struct SoftmaxGradKernel : KernelModel<SoftmaxGradKernel, SoftmaxGradOp> {
     Buffer y = e.operand(0), dy = e.operand(1);
     e.forRows(y.size / width, {.width = width, .isAlone = true}, [&](Index row) {
       Index begin = row * width;
-      Num inner = e.sum(width, [&](Index j, unsigned lanes) {
-        return e.load(dy, begin + j, lanes) * e.load(y, begin + j, lanes);
-      });
+      RowOfBuffer ys(e, y, begin), dys(e, dy, begin);
+      Num inner = e.sum(
+          width, [&](Index j, unsigned lanes) { return dys.load(j, lanes) * ys.load(j, lanes); });
       e.forLanes(width, [&](Index j, unsigned lanes) {
-        Num g = e.load(dy, begin + j, lanes) - inner;
-        e.store(e.result(0), begin + j, e.load(y, begin + j, lanes) * g);
+        Num g = dys.load(j, lanes) - inner;
+        e.store(e.result(0), begin + j, ys.load(j, lanes) * g);
       });
     });
   }

@@ -14,6 +14,12 @@ std::optional<unsigned> llmmem::viewedOperand(OpResult result) {
   return buffers ? buffers.getViewedOperand(result.getResultNumber()) : std::nullopt;
 }
 
+bool llmmem::isView(Operation &op) {
+  return op.getNumResults() > 0 && llvm::all_of(op.getResults(), [](OpResult result) {
+           return viewedOperand(result).has_value();
+         });
+}
+
 FailureOr<StepPlaces> StepPlaces::read(func::FuncOp step) {
   StepPlaces plan;
   if (!llvm::hasSingleElement(step.getBody()))

@@ -52,6 +52,8 @@ private:
 
 /// The operand that a result looks at, if it is a view.
 std::optional<unsigned> viewedOperand(mlir::OpResult result);
+/// Whether all that it gives are views.
+bool isView(mlir::Operation &op);
 
 } // namespace llmmem
 

@@ -1,7 +1,7 @@
 //===- UpdateKernels.cpp - Kernels of the optimizer ------------------------===//
 
-#include "DeviceLoops.h"
 #include "KernelModels.h"
+#include "LaunchParts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -58,30 +58,53 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
            rest;
   }
 
-  /// A block sums a part, and one block the sums.
+  /// A block sums a part, of whichever operand it is, and one block the sums.
   static void emitOnDevice(GlobalNormOp op, KernelEmitter &e) {
     int64_t count = op.getWorkspaceBytes() / (e.wideType().getWidth() / 8);
-    forOperands(op, e, [&](Buffer x, int64_t, Buffer sums) {
-      int64_t part = GlobalNormOp::getPiecesOfPart(x.size) * piece;
-      e.forRows(sums.size, {.width = part, .meets = true},
-                [&](Index number) { e.store(sums, number, sumOfPart(e, x, number * part, part)); });
-    });
     Buffer all = e.workspace(0, count, e.wideType());
+    int64_t first = 0;
+    SmallVector<LaunchPart> parts;
+    auto launch = [&] {
+      if (!parts.empty())
+        emitSums(e, parts, all, first);
+      first += blocksOf(parts);
+      parts.clear();
+    };
+    for (unsigned number = 0; number < op->getNumOperands(); ++number) {
+      Buffer x = e.operand(number);
+      bool isFull = parts.size() + 1 == kMostLaunchBuffers;
+      if (isFull || (!parts.empty() && parts[0].buffers[0].element != x.element))
+        launch();
+      parts.push_back({GlobalNormOp::getNumParts(x.size),
+                       {x},
+                       {x.size, GlobalNormOp::getPiecesOfPart(x.size) * piece}});
+    }
+    launch();
     deviceLoops(e).once(e, [&] {
       Num total = deviceLoops(e).sumOfElements(e, count, [&](Index i) { return e.load(all, i); });
       e.store(e.result(0), e.index(0), sqrt(total));
     });
   }
 
-  /// Of the elements of `x` that the part from `begin` on has.
-  static Num sumOfPart(KernelEmitter &e, Buffer x, Index begin, int64_t part) {
+  /// sums[first + block] = the sum that a block makes.
+  static void emitSums(KernelEmitter &e, ArrayRef<LaunchPart> parts, Buffer sums, int64_t first) {
+    e.forRows(blocksOf(parts), {.width = 1, .meets = true}, [&](Index block) {
+      FoundPart part = findPart(e, parts, block);
+      Index size = part.numbers[0], length = part.numbers[1], begin = part.block * length;
+      Num sum = sumOfPart(e, part.buffers[0], begin, minimum(begin + length, size));
+      e.store(sums, block + first, sum);
+    });
+  }
+
+  /// Of the elements of `x` from `begin`, a multiple of the lanes, to `end`.
+  static Num sumOfPart(KernelEmitter &e, Buffer x, Index begin, Index end) {
     DeviceLoops &device = deviceLoops(e);
     auto lanes = static_cast<int64_t>(e.lanes());
     auto addSquare = [&](Index i, unsigned width, Num sum) -> Row {
       Num v = e.load(x, i, width);
       return {sum + v * v};
     };
-    Index end = minimum(begin + part, e.index(x.size)), whole = end / lanes * lanes;
+    Index whole = end / lanes * lanes;
     Num sum = e.foldSteps(
         begin + device.thread() * lanes, whole, device.teamSize() * lanes, e.splat(0.0, lanes),
         [&](Index i, ArrayRef<Num> carried) { return addSquare(i, lanes, carried[0]); })[0];
@@ -109,8 +132,44 @@ Num biasCorrection(KernelEmitter &e, double beta, Num step) {
   return 1.0 - power(step.like(beta), step);
 }
 
-struct AdamWKernel : KernelModel<AdamWKernel, AdamWOp> {
+/// An update goes element by element, with some numbers in common: `Model` has
+/// `static Row factors(ConcreteOp, KernelEmitter &)`, which reads none but `commonOperands(op)`,
+/// and `static void updateAt(ConcreteOp, KernelEmitter &, Index, unsigned lanes, ArrayRef<Num>)`.
+template <typename Model, typename ConcreteOp>
+struct UpdateModel : BaseModel<Model, ConcreteOp> {
+  LogicalResult emitKernel(Operation *op, KernelEmitter &e) const {
+    auto update = cast<ConcreteOp>(op);
+    e.forLanesParallel(
+        e.operand(0).size, [&] { return Model::factors(update, e); },
+        [&](Index i, unsigned lanes, ArrayRef<Num> f) { Model::updateAt(update, e, i, lanes, f); });
+    return success();
+  }
+
+  std::optional<SmallVector<unsigned>> getOperandsInCommon(Operation *op) const {
+    SmallVector<unsigned> numbers;
+    for (MutableOperandRange range : Model::commonOperands(cast<ConcreteOp>(op)))
+      for (OpOperand &operand : range)
+        numbers.push_back(operand.getOperandNumber());
+    return numbers;
+  }
+
+  LogicalResult emitSharedLaunch(Operation *op, KernelEmitter &e, ArrayRef<OpBuffers> ops) const {
+    auto update = cast<ConcreteOp>(op);
+    forLanesOfOps(
+        e, ops, [&] { return Model::factors(update, e); },
+        [&](KernelEmitter &own, Index i, unsigned lanes, ArrayRef<Num> f) {
+          Model::updateAt(update, own, i, lanes, f);
+        });
+    return success();
+  }
+};
+
+struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
   enum Factor : unsigned { Decay, StepSize, Root, Clip };
+
+  static SmallVector<MutableOperandRange> commonOperands(AdamWOp op) {
+    return {op.getLearningRateMutable(), op.getStepMutable(), op.getNormMutable()};
+  }
 
   static Row factors(AdamWOp op, KernelEmitter &e) {
     Type precise = e.builder().getF64Type();
@@ -124,42 +183,40 @@ struct AdamWKernel : KernelModel<AdamWKernel, AdamWOp> {
             clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
   }
 
-  static void emit(AdamWOp op, KernelEmitter &e) {
+  static void updateAt(AdamWOp op, KernelEmitter &e, Index i, unsigned lanes, ArrayRef<Num> f) {
     Buffer gradient = e.operand(1), first = e.operand(2), second = e.operand(3);
     Buffer master = e.operand(op.getMasterMutable()), source = master ? master : e.operand(0);
     double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
-    auto update = [&](Index i, unsigned lanes, ArrayRef<Num> f) {
-      Num g = e.load(gradient, i, lanes);
-      if (op.getNorm())
-        g = g * f[Clip];
-      Num p = e.load(source, i, lanes) * f[Decay];
-      Num m = e.load(first, i, lanes) * beta1 + g * (1.0 - beta1);
-      Num v = e.load(second, i, lanes) * beta2 + g * g * (1.0 - beta2);
-      Num updated = p - f[StepSize] * m / (sqrt(v) / f[Root] + op.getEps().convertToDouble());
-      e.store(e.result(0), i, updated);
-      e.store(e.result(1), i, m);
-      e.store(e.result(2), i, v);
-      if (op.getNewMaster())
-        e.store(e.result(3), i, updated);
-    };
-    e.forLanesParallel(gradient.size, [&] { return factors(op, e); }, update);
+    Num g = e.load(gradient, i, lanes);
+    if (op.getNorm())
+      g = g * f[Clip];
+    Num p = e.load(source, i, lanes) * f[Decay];
+    Num m = e.load(first, i, lanes) * beta1 + g * (1.0 - beta1);
+    Num v = e.load(second, i, lanes) * beta2 + g * g * (1.0 - beta2);
+    Num updated = p - f[StepSize] * m / (sqrt(v) / f[Root] + op.getEps().convertToDouble());
+    e.store(e.result(0), i, updated);
+    e.store(e.result(1), i, m);
+    e.store(e.result(2), i, v);
+    if (op.getNewMaster())
+      e.store(e.result(3), i, updated);
   }
 };
 
-struct SGDKernel : KernelModel<SGDKernel, SGDOp> {
-  static void emit(SGDOp op, KernelEmitter &e) {
-    double decay = op.getWeightDecay().convertToDouble();
-    auto factors = [&]() -> Row {
-      return {e.load(e.operand(op.getLearningRateMutable()), e.index(0)),
-              clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
-    };
-    auto update = [&](Index i, unsigned lanes, ArrayRef<Num> f) {
-      Num p = e.load(e.operand(0), i, lanes), g = e.load(e.operand(1), i, lanes);
-      if (op.getNorm())
-        g = g * f[1];
-      e.store(e.result(0), i, p - f[0] * (g + p * decay));
-    };
-    e.forLanesParallel(e.result(0).size, factors, update);
+struct SGDKernel : UpdateModel<SGDKernel, SGDOp> {
+  static SmallVector<MutableOperandRange> commonOperands(SGDOp op) {
+    return {op.getLearningRateMutable(), op.getNormMutable()};
+  }
+
+  static Row factors(SGDOp op, KernelEmitter &e) {
+    return {e.load(e.operand(op.getLearningRateMutable()), e.index(0)),
+            clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
+  }
+
+  static void updateAt(SGDOp op, KernelEmitter &e, Index i, unsigned lanes, ArrayRef<Num> f) {
+    Num p = e.load(e.operand(0), i, lanes), g = e.load(e.operand(1), i, lanes);
+    if (op.getNorm())
+      g = g * f[1];
+    e.store(e.result(0), i, p - f[0] * (g + p * op.getWeightDecay().convertToDouble()));
   }
 };
 

@@ -13,7 +13,7 @@ std::string Emulator::State::nameOf(const Site &site) const {
     return "shared memory";
   if (site.buffer == kConstantTable)
     return "a constant table";
-  return "argument " + std::to_string(site.buffer);
+  return "argument " + std::to_string(accessed);
 }
 
 bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t base,
@@ -24,8 +24,13 @@ bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t ba
   if (site.buffer == kConstantTable)
     return mayReadTable(thread, number, offset);
   bool isShared = site.buffer == kSharedMemory;
-  const char *begin = isShared ? shared : arguments[site.buffer].begin;
-  int64_t limit = isShared ? sharedBytes : arguments[site.buffer].bytes;
+  accessed = argumentAt(site, base);
+  if (!isShared && accessed < 0) {
+    fail(&thread, number, verb(site) + std::string("where no argument of the launch begins"));
+    return false;
+  }
+  const char *begin = isShared ? shared : arguments[accessed].begin;
+  int64_t limit = isShared ? sharedBytes : arguments[accessed].bytes;
   int64_t first = static_cast<int64_t>(address - reinterpret_cast<uint64_t>(begin));
   if (!isInside(thread, site, number, first, limit, offset))
     return false;
@@ -37,7 +42,7 @@ bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t ba
     return false;
   }
   return isShared ? mayAccessShared(thread, number, first)
-                  : mayAccessArgument(thread, number, arguments[site.buffer], first);
+                  : mayAccessArgument(thread, number, arguments[accessed], first);
 }
 
 bool Emulator::State::mayReadTable(const Thread &thread, int64_t number, int64_t offset) {

@@ -111,7 +111,30 @@ bool Emulator::State::bind(const Launch &launch, const uint64_t *words) {
     takeNotes(number, launch);
   }
   watch();
+  noteBegins();
   return true;
+}
+
+void Emulator::State::noteBegins() {
+  begins.clear();
+  for (size_t number = 0; number < arguments.size(); ++number)
+    if (arguments[number].buffer) {
+      BeginsHere &here = begins[reinterpret_cast<uint64_t>(arguments[number].begin)];
+      (arguments[number].writable ? here.written : here.readOnly) = static_cast<int64_t>(number);
+    }
+}
+
+/// -1: no argument begins at `base`.
+int64_t Emulator::State::argumentAt(const Site &site, int64_t base) const {
+  if (site.buffer != kChosenArgument)
+    return site.buffer;
+  auto found = begins.find(static_cast<uint64_t>(base));
+  if (found == begins.end())
+    return -1;
+  auto [written, readOnly] = found->second;
+  if (site.kind == Site::Kind::Write)
+    return written >= 0 ? written : readOnly;
+  return readOnly >= 0 ? readOnly : written;
 }
 
 bool Emulator::State::bindArgument(size_t number, char *begin, int64_t bytes) {

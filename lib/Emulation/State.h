@@ -5,6 +5,7 @@
 
 #include "Block.h"
 #include "Buffers.h"
+#include <unordered_map>
 
 namespace llmmem::emulation {
 
@@ -40,6 +41,8 @@ private:
   bool bindArgument(size_t number, char *begin, int64_t bytes);
   void takeNotes(size_t number, const Launch &launch);
   void watch();
+  void noteBegins();
+  int64_t argumentAt(const Site &site, int64_t base) const;
   bool allocateShared();
   bool allocateStacks(size_t count);
   void runBlocks(KernelFunction function, const uint64_t *words);
@@ -66,6 +69,14 @@ private:
   Triple grid = {1, 1, 1}, block = {1, 1, 1};
   int64_t dynamicBytes = 0;
   std::vector<Argument> arguments;
+  /// Which argument begins at an address: one that is written and one that is not, where they share
+  /// their bytes.
+  struct BeginsHere {
+    int64_t written = -1, readOnly = -1;
+  };
+  std::unordered_map<uint64_t, BeginsHere> begins;
+  /// The argument that the access at hand means.
+  int64_t accessed = 0;
   uint32_t time = 0;
   Now now;
   std::vector<uint32_t> blockTimes; // when each block began

@@ -12,12 +12,15 @@ func.func @step(%g: tensor<4100x256xbf16>, %h: tensor<100xbf16>, %ids: tensor<2x
   return %n, %t, %r : tensor<f32>, tensor<500x64xbf16>, tensor<2x32x64xbf16>
 }
 
-// 256 pieces and what is left are 257 parts, 100 elements another.
-// CHECK: gpu.func @kernel_0_global_norm_kernel(
-// CHECK-SAME: known_grid_size = array<i32: 257, 1, 1>
+// 256 pieces and what is left are 257 parts, 100 elements another: one launch, whose blocks find their operand.
+// CHECK: gpu.func @kernel_0_global_norm_kernel(%[[G:.*]]: memref<1049600xbf16>, %[[H:.*]]: memref<100xbf16>,
+// CHECK-SAME: known_grid_size = array<i32: 258, 1, 1>
+// CHECK: %[[IS_FIRST:.*]] = arith.cmpi slt, %{{.*}}, %c257
+// CHECK: scf.if %[[IS_FIRST]]
+// CHECK: memref.cast %[[G]] : memref<1049600xbf16> to memref<?xbf16>
+// CHECK: } else {
+// CHECK: memref.cast %[[H]] : memref<100xbf16> to memref<?xbf16>
 // CHECK: gpu.func @kernel_0_global_norm_kernel_0(
-// CHECK-SAME: known_grid_size = array<i32: 1, 1, 1>
-// CHECK: gpu.func @kernel_0_global_norm_kernel_1(
 // CHECK-SAME: known_grid_size = array<i32: 1, 1, 1>
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c258 step %c256
 // CHECK: math.sqrt

@@ -6,6 +6,13 @@
 #include "llmmem/Conversion/KernelEmitter.h"
 #include "mlir/IR/OpDefinition.h"
 
+namespace llmmem {
+/// Those of one of several ops that share a launch.
+struct OpBuffers {
+  llvm::SmallVector<Buffer> operands, results;
+};
+} // namespace llmmem
+
 #include "llmmem/Conversion/KernelOpInterface.h.inc"
 
 namespace llmmem {

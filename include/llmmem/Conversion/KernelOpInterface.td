@@ -34,6 +34,21 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
         (`KernelEmitter::stream`): else twelve layers with dropout would be twelve kernels.
       }],
       "::llvm::StringRef", "getStreamAttrName", (ins), "", [{ return ""; }]>,
+    InterfaceMethod<[{
+        The operands that neighbouring ops must have in common to share one launch of a GPU, where they differ in the
+        lengths of their tensors alone. Nothing: every op has launches of its own.
+      }],
+      "::std::optional<::llvm::SmallVector<unsigned>>", "getOperandsInCommon", (ins), "",
+      [{ return ::std::nullopt; }]>,
+    InterfaceMethod<[{
+        Writes one launch for several such ops, equal to this one but for lengths; `ops` has the buffers of each, in
+        order. It must give the bits that the ops' own kernels give. Fails after a located diagnostic.
+      }],
+      "::llvm::LogicalResult", "emitSharedLaunch",
+      (ins "::llmmem::KernelEmitter &":$emitter, "::llvm::ArrayRef<::llmmem::OpBuffers>":$ops), "", [{
+        return $_op.emitOpError("has no launch that it shares with others; implement "
+                                "KernelOpInterface::emitSharedLaunch for it");
+      }]>,
   ];
 }
 

@@ -15,8 +15,8 @@
 namespace llmmem::emulation {
 
 /// Values of `Site::buffer` beside the number of a kernel's argument: the block's shared memory,
-/// and tables that are part of the kernel.
-constexpr int32_t kSharedMemory = -1, kConstantTable = -2;
+/// tables that are part of the kernel, and whichever argument the kernel has chosen (all of it).
+constexpr int32_t kSharedMemory = -1, kConstantTable = -2, kChosenArgument = -3;
 
 /// An op of a kernel that reads or writes memory, or in which threads meet.
 struct Site {

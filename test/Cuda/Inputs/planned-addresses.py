@@ -11,6 +11,8 @@ import sys
 
 SIZES = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8, "i32": 4, "i64": 8, "i1": 1, "i8": 1}
 LAUNCH = re.compile(r"node launch kernel_(\d+)_(\w+?)_kernel(?:_\d+)? grid .*\((.*)\)$")
+# Several updates in one launch.
+SHARED = re.compile(r"(\w+)_of_(\d+)$")
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 
 
@@ -113,6 +115,28 @@ def calls_first(launches, at):
     return launches[at:end]
 
 
+def sharing(op, shared):
+    """The launches that do several ops of this kind each."""
+    return [places for _, what, places, _ in shared if SHARED.match(what).group(1) == op[1].removeprefix("llm.")]
+
+
+def check_shared(plan, at, shared):
+    """Launches that do several of the ops from `at` on: each op has all its places in one. Gives how many ops they do."""
+    count = sum(int(SHARED.match(what).group(2)) for _, what, _, _ in shared)
+    ops = [op for op in plan.ops[at:] if sharing(op, shared)][:count]
+    allowed = set()
+    for op in ops:
+        results, name, operands, text = op
+        needed = {plan.places[value] for value in operands + results}
+        if not any(needed <= set(places) for places in sharing(op, shared)):
+            sys.exit(f"no launch does {name} {text[:200]} at {sorted(needed)}")
+        allowed |= needed
+    for _, _, places, line in shared:
+        if not set(places) <= allowed:
+            sys.exit(f"may not touch {set(places) - allowed}: {line}")
+    return len(ops)
+
+
 def check_op(plan, op, group):
     results, name, operands, text = op
     allowed = {plan.places[value] for value in operands + results}
@@ -139,9 +163,16 @@ def main():
     names = {}
     for number, _, _, line in launches:
         names.setdefault(number, set()).add(line.split()[2])
-    at, views = 0, 0
-    for op in plan.ops:
+    at, views, shared = 0, 0, []
+    for number, op in enumerate(plan.ops):
         results, name, operands, text = op
+        if not shared and at < len(launches) and SHARED.match(launches[at][1]):
+            end = next((k for k in range(at, len(launches)) if not SHARED.match(launches[k][1])), len(launches))
+            shared, left, at = launches[at:end], check_shared(plan, number, launches[at:end]), end
+        if shared and sharing(op, shared):
+            left -= 1
+            shared = shared if left else []
+            continue
         if at == len(launches) or launches[at][1] != name.removeprefix("llm."):
             views += 1
             if any(plan.places[result] != plan.places[operands[0]] for result in results):
