@@ -53,6 +53,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
   void runOnOperation() override {
     if (failed(checkNumbers(getOperation())) || failed(simplify()) || failed(convert()))
       return signalPassFailure();
+    alignSharedMemory();
     allowAllRegisters();
   }
 
@@ -97,6 +98,14 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
                              math::MathDialect, memref::MemRefDialect, vector::VectorDialect>();
     target.addLegalOp<gpu::GPUModuleOp>();
     return applyPartialConversion(getOperation(), target, std::move(patterns));
+  }
+
+  /// Shared memory is asked for 128 bits at a time whatever its elements are; left alone, it would
+  /// begin at multiples of an element.
+  void alignSharedMemory() {
+    for (auto global : getOperation().getOps<LLVM::GlobalOp>())
+      if (global.getAddrSpace() == static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared))
+        global.setAlignment(std::max<uint64_t>(global.getAlignment().value_or(0), 16));
   }
 
   /// Left to guess how many blocks should share a multiprocessor, the assembler spills registers of

@@ -5,7 +5,7 @@
 module attributes {gpu.container_module} {
   gpu.module @kernel_module {
     // CHECK-LABEL: .entry sum_of_block
-    // CHECK: .shared
+    // CHECK: .shared .align 16
     // CHECK: shfl.sync.bfly.b32
     // CHECK: st.shared
     // CHECK: bar.sync 0
