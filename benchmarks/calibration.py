@@ -4,9 +4,10 @@ import statistics
 
 
 def median_by_kernel(calls):
-    """Nanoseconds of each kernel: the median over its calls, an op's and its clones'."""
+    """Nanoseconds of each kernel: the median over its calls, an op's and its clones'. Launches that ops share have no
+    key: what each of them takes alone is priced by its kind."""
     by_key = collections.defaultdict(list)
-    for call in calls:
+    for call in filter(lambda call: call["key"], calls):
         by_key[call["key"]].append(call["ns"])
     return {key: max(1, round(statistics.median(times))) for key, times in sorted(by_key.items())}
 

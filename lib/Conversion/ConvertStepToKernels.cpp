@@ -321,7 +321,11 @@ private:
       values.push_back(numbers.of(value));
       arguments.push_back(bufferAt(loc, places.placeOf(value), value.getType()));
     }
-    describeBuffers(func::CallOp::create(builder, loc, *kernel, arguments), values, writes);
+    emitTimeOfCall(loc, 0);
+    auto call = func::CallOp::create(builder, loc, *kernel, arguments);
+    if (profile)
+      call->setAttr("profile", describeCall(run));
+    describeBuffers(call, values, writes);
     ++calls;
     return success();
   }

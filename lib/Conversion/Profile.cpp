@@ -28,6 +28,21 @@ DictionaryAttr llmmem::describeCall(Operation &op) {
   return notes.getDictionary(op.getContext());
 }
 
+DictionaryAttr llmmem::describeCall(ArrayRef<Operation *> run) {
+  Builder builder(run.front()->getContext());
+  NamedAttrList notes(describeCall(*run.front()));
+  int64_t flops = 0, bytes = 0;
+  for (Operation *op : run)
+    if (auto cost = dyn_cast<CostOpInterface>(op)) {
+      flops += cost.getFlops();
+      bytes += cost.getBytesMoved();
+    }
+  notes.set("key", builder.getStringAttr(""));
+  notes.set("flops", builder.getI64IntegerAttr(flops));
+  notes.set("bytes", builder.getI64IntegerAttr(bytes));
+  return notes.getDictionary(builder.getContext());
+}
+
 static func::FuncOp runtimeFunction(OpBuilder &builder, Location loc, StringRef name,
                                     TypeRange takes, TypeRange gives) {
   auto module = builder.getBlock()->getParentOp()->getParentOfType<ModuleOp>();

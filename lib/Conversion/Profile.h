@@ -9,6 +9,9 @@ namespace llmmem {
 
 /// What a call of a planned op's kernel is to a profile: kind, name, phase, block, FLOPs, bytes.
 mlir::DictionaryAttr describeCall(mlir::Operation &op);
+/// Of several ops in one launch: FLOPs and bytes of all, the first one's name. It has no key, as
+/// its time is the price of none of them.
+mlir::DictionaryAttr describeCall(llvm::ArrayRef<mlir::Operation *> run);
 
 /// Writes the time at which the builder stands into `times[index]`.
 void emitTime(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value times, int64_t index);

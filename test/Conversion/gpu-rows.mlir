@@ -59,5 +59,5 @@ func.func @step(%x: tensor<60x512xbf16>, %l: tensor<6x4096xf32>, %w: tensor<4096
 // CHECK: gpu.func @kernel_3_split_kernel(
 // CHECK: vector.store {{.*}} vector<4xbf16>
 // CHECK: gpu.func @kernel_3_split_kernel_0(
-// CHECK: scf.if
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c3 step %c32
 // CHECK: vector.store {{.*}} vector<4xbf16>
