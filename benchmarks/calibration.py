@@ -47,7 +47,8 @@ def fit(calls, base, name, source, exact):
     """A table with the rates of `base`, and what `calls` took: by kind, and where `exact` by kernel."""
     table = {"name": name, "source": source, "flops_per_ns": base["flops_per_ns"],
              "bytes_per_ns": base["bytes_per_ns"], "launch_ns": base["launch_ns"],
-             "epilogues": base.get("epilogues", "auto")}
+             "epilogues": base.get("epilogues", "auto"),
+             "library_workspace_bytes": base.get("library_workspace_bytes", 0)}
     table["kernels"] = factors(calls, table)
     if exact:
         table["measured"] = median_by_kernel(calls)

@@ -12,14 +12,18 @@ using namespace llmmem;
 
 // Dense rates and bandwidths of the vendors' datasheets (SXM parts), which say nothing of launches:
 // two microseconds inside a captured graph are assumed. `cpu` is two cores with AVX-512 as this
-// project measures itself on.
+// project measures itself on. Workspaces of products are those that NVIDIA recommends for cuBLAS
+// (its manual, on cublasSetWorkspace): 32 MiB on Hopper, 4 MiB on the architectures before.
 static constexpr StringLiteral shippedTables[] = {
     R"({"name": "h100", "source": "NVIDIA H100 SXM datasheet, not measured",
-        "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 3350, "launch_ns": 2000})",
+        "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 3350, "launch_ns": 2000,
+        "library_workspace_bytes": 33554432})",
     R"({"name": "h200", "source": "NVIDIA H200 SXM datasheet, not measured",
-        "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 4800, "launch_ns": 2000})",
+        "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 4800, "launch_ns": 2000,
+        "library_workspace_bytes": 33554432})",
     R"({"name": "a100", "source": "NVIDIA A100 80GB SXM datasheet, not measured",
-        "flops_per_ns": {"bf16": 312000, "f32": 19500, "f64": 9700}, "bytes_per_ns": 2039, "launch_ns": 2000})",
+        "flops_per_ns": {"bf16": 312000, "f32": 19500, "f64": 9700}, "bytes_per_ns": 2039, "launch_ns": 2000,
+        "library_workspace_bytes": 4194304})",
     R"({"name": "cpu", "source": "measured from profiles on two cores of an AMD EPYC with AVX-512",
         "flops_per_ns": {"bf16": 313, "f32": 388, "f64": 134}, "bytes_per_ns": 57, "launch_ns": 1000,
         "epilogues": "separate"})"};
@@ -54,13 +58,14 @@ json::Value DeviceModel::toJson() const {
       {"bytes_per_ns", bytesPerNs},
       {"launch_ns", launchNs},
       {"epilogues", fusesEpilogues ? "auto" : "separate"},
+      {"library_workspace_bytes", libraryWorkspace},
       {"kernels", std::move(kernels)},
       {"measured", std::move(measured)}};
 }
 
 namespace {
-constexpr StringLiteral tableKeys =
-    "name, source, flops_per_ns, bytes_per_ns, launch_ns, epilogues, kernels, measured";
+constexpr StringLiteral tableKeys = "name, source, flops_per_ns, bytes_per_ns, launch_ns, "
+                                    "library_workspace_bytes, epilogues, kernels, measured";
 constexpr StringLiteral rateKeys = "bf16, f32, f64";
 
 /// Reads one table; see the header for its form.
@@ -91,6 +96,8 @@ private:
         return reader.integer(model.launchNs);
       if (key == "epilogues")
         return readEpilogues();
+      if (key == "library_workspace_bytes")
+        return reader.integer(model.libraryWorkspace);
       if (key == "kernels")
         return reader.object([&](StringRef kind) { return readFactor(kind); });
       if (key == "measured")

@@ -39,6 +39,16 @@ int64_t AttentionValuesTransposedOp::getFlops() {
   return 2 * elements(getProbabilities()) * (lastDim(getX()) / getHeads());
 }
 
+/// Libraries multiply in f32 or less.
+static bool isLibraryType(Value factor) { return !tensorType(factor).getElementType().isF64(); }
+
+bool LinearOp::multipliesMatrices() { return isLibraryType(getX()); }
+bool LinearWeightGradOp::multipliesMatrices() { return isLibraryType(getX()); }
+bool AttentionScoresOp::multipliesMatrices() { return isLibraryType(getQ()); }
+bool AttentionValuesOp::multipliesMatrices() { return isLibraryType(getProbabilities()); }
+bool AttentionValuesTransposedOp::multipliesMatrices() { return isLibraryType(getProbabilities()); }
+bool LossHeadOp::multipliesMatrices() { return isLibraryType(getX()); }
+
 /// The products of one seq x seq matrix per head with `width` columns in all, of which a causal
 /// kernel does the lower half: 2 * (batch * seq) * seq * width / 2 for each product.
 template <typename AttentionLike>

@@ -90,7 +90,10 @@ LossHeadWorkspace LossHeadOp::getWorkspace() {
   return parts;
 }
 
-int64_t LossHeadOp::getWorkspaceBytes() { return getWorkspace().end; }
+int64_t LossHeadOp::getWorkspaceBytes() {
+  int64_t library = libraryWorkspaceBytes(*this), own = getWorkspace().end;
+  return library ? llvm::alignTo(own, 256) + library : own;
+}
 
 SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
   // A chunk's rows of x are read for the last time before those of dx are written; a sum goes on

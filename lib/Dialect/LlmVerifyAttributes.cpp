@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
+using namespace llmmem;
 using namespace llmmem::llm;
 
 /// Blocks index tables of the reports.
@@ -30,6 +32,15 @@ LogicalResult LlmDialect::verifyOperationAttribute(Operation *op, NamedAttribute
   StringRef name = attribute.getName().getValue();
   if (name == kPhase)
     return expectWord(op, attribute, {"forward", "backward", "update"});
+  if (name == kLibraryWorkspaceAttr) {
+    auto bytes = dyn_cast<IntegerAttr>(attribute.getValue());
+    auto cost = dyn_cast<CostOpInterface>(op);
+    if (bytes && bytes.getInt() > 0 && bytes.getInt() % 256 == 0 && cost &&
+        cost.multipliesMatrices())
+      return success();
+    return op->emitError() << "'" << name << "' is " << attribute.getValue()
+                           << ", expected a multiple of 256 on an op that multiplies matrices";
+  }
   if (name != kBlock)
     return success();
   auto block = dyn_cast<IntegerAttr>(attribute.getValue());

@@ -15,6 +15,11 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     passes.addPass(createGroupLossHead());
   if (options.groupKernels)
     passes.addPass(createGroupKernels());
+  if (options.libraryWorkspace) {
+    ReserveLibraryWorkspaceOptions reserve;
+    reserve.device = options.device;
+    passes.addPass(createReserveLibraryWorkspace(reserve));
+  }
 
   AnnotateMemoryOptions annotate;
   annotate.device = options.device;

@@ -9,6 +9,7 @@
 #include "llmmem/Transforms/AnnotateMemory.h"
 #include "llmmem/Transforms/Arena.h"
 #include "llmmem/Transforms/GroupKernels.h"
+#include "llmmem/Transforms/LibraryWorkspace.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace llmmem {
@@ -20,6 +21,7 @@ namespace llmmem {
 #define GEN_PASS_DEF_PLANARENA
 #define GEN_PASS_DEF_VERIFYPLAN
 #define GEN_PASS_DEF_REPORTMEMORY
+#define GEN_PASS_DEF_RESERVELIBRARYWORKSPACE
 #include "llmmem/Transforms/Passes.h.inc"
 } // namespace llmmem
 
@@ -55,6 +57,18 @@ struct FuseEpiloguesPass : llmmem::impl::FuseEpiloguesBase<FuseEpiloguesPass> {
     if (!step)
       return signalPassFailure();
     numFused = fuseEpilogues(step, which);
+  }
+};
+
+struct ReserveLibraryWorkspacePass
+    : llmmem::impl::ReserveLibraryWorkspaceBase<ReserveLibraryWorkspacePass> {
+  using Base::Base;
+  void runOnOperation() override {
+    func::FuncOp step = findStep(getOperation());
+    FailureOr<DeviceModel> model = getDevice(getOperation(), device);
+    if (!step || failed(model))
+      return signalPassFailure();
+    numOps = reserveLibraryWorkspace(step, *model);
   }
 };
 

@@ -9,6 +9,9 @@
 //   34000},
 //    "bytes_per_ns": 3350, "launch_ns": 2000}
 //
+// `"library_workspace_bytes": 33554432`, which may be left out, is what the device's library of
+// matrix products may have as scratch (`reserve-library-workspace`).
+//
 // A measured table may say what a kernel takes in ns, launches included, by its key
 // (Interfaces/KernelKind.h), and of a kind of kernel how many times that roofline it takes, launch
 // left out; the first holds before the second. A group of ops is named by what it is made of:
@@ -45,6 +48,7 @@ struct DeviceModel {
   int64_t launchNs = 0;
   llvm::StringMap<int64_t> measuredNs; // of kernels by their keys
   bool fusesEpilogues = true;
+  int64_t libraryWorkspace = 0;               // bytes
   llvm::StringMap<int64_t> permilleOfKernels; // of the roofline, where a kind's kernels were timed
 
   /// Modelled ns of `flops` on elements of `elementType` that move `bytes`, by a kernel of a kind;

@@ -14,7 +14,7 @@ include "llmmem/Dialect/LlmForwardOps.td"
 // Gradients of parameters
 //===----------------------------------------------------------------------===//
 
-def Llm_LinearWeightGradOp : Llm_Op<"linear_weight_grad", [Cost, BuffersInPlace, AccumulatingOpInterface]> {
+def Llm_LinearWeightGradOp : Llm_Op<"linear_weight_grad", [CostOfProduct, BuffersInPlace, AccumulatingOpInterface]> {
   let summary = "Gradient of a linear's weight.";
   let description = [{
     dw = into + x^T dy (layout in_out) or into + dy^T x (out_in), summed over all rows in f32, rounded once.
@@ -165,7 +165,7 @@ def Llm_AttentionGradOp : Llm_Op<"attention_grad", [CostWithWorkspace,
   let hasVerifier = 1;
 }
 
-def Llm_AttentionValuesTransposedOp : Llm_Op<"attention_values_transposed", [Cost]> {
+def Llm_AttentionValuesTransposedOp : Llm_Op<"attention_values_transposed", [CostOfProduct]> {
   let summary = "The product of transposed probabilities and queries, summed over a group of heads.";
   let description = [{
     out[b, j, g, d] = scale * sum over i and the query heads h of group g of p[b, h, i, j] x[b, i, h, d]:

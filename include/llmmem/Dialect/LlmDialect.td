@@ -35,6 +35,7 @@ def LlmDialect : Dialect {
     | `llm.decision` | op | for each result: `keep`, `recompute`, or `unsaved` |
     | `llm.id` | op | its number, where it has clones |
     | `llm.clone_of`, `llm.instance` | op | the number of the op that it runs again, and which run this is; keeps CSE from merging clones |
+    | `llm.library_workspace` | op | bytes that a library of products may have while it runs |
     | `llm.offsets`, `llm.workspace` | op | places in the arena, in bytes |
     | `llm.schedule`, `llm.placement`, `llm.policy`, `llm.budget`, `llm.certificate`, `llm.arena`, `llm.peak` | function | the plan and what it claims |
     | `llm.epilogues` | function | the choices of epilogues that were compared, with their plans' cost and bytes |

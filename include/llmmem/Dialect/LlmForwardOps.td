@@ -9,7 +9,7 @@ include "llmmem/Dialect/LlmOpBase.td"
 // Matrix products and tables
 //===----------------------------------------------------------------------===//
 
-def Llm_LinearOp : Llm_Op<"linear", [Cost, Differentiable, ByProduct]> {
+def Llm_LinearOp : Llm_Op<"linear", [CostOfProduct, Differentiable, ByProduct]> {
   let summary = "Multiplies the last dimension of x by a weight and adds a bias.";
   let description = [{
     y[..., o] = sum_i x[..., i] W[i, o] + b[o], with W stored as [in, out] or as [out, in].
@@ -147,7 +147,7 @@ def Llm_AttentionOp : Llm_Op<"attention", [Cost, Differentiable]> {
   let hasVerifier = 1;
 }
 
-def Llm_AttentionScoresOp : Llm_Op<"attention_scores", [Cost, Differentiable]> {
+def Llm_AttentionScoresOp : Llm_Op<"attention_scores", [CostOfProduct, Differentiable]> {
   let summary = "The product of queries and keys, per head.";
   let description = [{
     s[b, h, i, j] = scale * sum_d q[b, i, h, d] k[b, j, h / (heads / kv_heads), d]. Keeps for the backward: q, k.
@@ -195,7 +195,7 @@ def Llm_SoftmaxOp : Llm_Op<"softmax",
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def Llm_AttentionValuesOp : Llm_Op<"attention_values", [Cost, Differentiable]> {
+def Llm_AttentionValuesOp : Llm_Op<"attention_values", [CostOfProduct, Differentiable]> {
   let summary = "The product of probabilities and values, per head.";
   let description = [{
     out[b, i, h, d] = scale * sum_j p[b, h, i, j] v[b, j, h / (heads / kv_heads), d]. Keeps for the backward: p, v.

@@ -6,7 +6,7 @@
 include "llmmem/Dialect/LlmOpBase.td"
 
 def Llm_LossHeadOp : Llm_Op<"loss_head", [
-    DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getKernelCosts", "getWorkspaceBytes"]>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getKernelCosts", "getWorkspaceBytes", "multipliesMatrices"]>,
     BuffersInPlace, DeclareOpInterfaceMethods<ChunkedOpInterface>, AllTypesMatch<["x", "dx"]>,
     AllTypesMatch<["weight", "dw"]>]> {
   let summary = "The loss of a last projection and its gradients, some tokens at a time: logits never exist whole.";

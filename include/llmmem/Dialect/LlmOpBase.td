@@ -18,6 +18,7 @@ def BuffersInPlace : DeclareOpInterfaceMethods<BufferOpInterface, ["getInPlaceOp
 def BuffersView : DeclareOpInterfaceMethods<BufferOpInterface, ["getViewedOperand"]>;
 def Cost : DeclareOpInterfaceMethods<CostOpInterface>;
 def CostWithWorkspace : DeclareOpInterfaceMethods<CostOpInterface, ["getWorkspaceBytes"]>;
+def CostOfProduct : DeclareOpInterfaceMethods<CostOpInterface, ["multipliesMatrices"]>;
 def CostWithTraffic : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved"]>;
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def ByElements : DeclareOpInterfaceMethods<GroupableOpInterface>;

@@ -23,8 +23,16 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
       "::llvm::SmallVector<::llmmem::KernelCost>", "getKernelCosts", (ins), "", [{
         return {::llmmem::KernelCost{$_op.getFlops(), $_op.getBytesMoved()}};
       }]>,
-    InterfaceMethod<"Scratch bytes held only while the op runs.",
-      "int64_t", "getWorkspaceBytes", (ins), "", [{ return 0; }]>,
+    InterfaceMethod<[{
+        Scratch bytes held only while the op runs. Those of a library (`libraryWorkspaceBytes`) are among them, and are
+        the last.
+      }],
+      "int64_t", "getWorkspaceBytes", (ins), "", [{ return ::llmmem::libraryWorkspaceBytes($_op); }]>,
+    InterfaceMethod<[{
+        Whether it multiplies matrices that a library of products may multiply in its place, with scratch bytes of its
+        own.
+      }],
+      "bool", "multipliesMatrices", (ins), "", [{ return false; }]>,
   ];
 }
 

@@ -1,8 +1,8 @@
 //===- CheckpointPipeline.h - From a model to a verified plan --------------===//
 //
 // The whole way of the data as one pipeline: differentiate (where there is a @loss),
-// group-loss-head, group-kernels, annotate-memory, plan-checkpoints, apply-checkpoints, plan-arena,
-// verify-plan, report-memory.
+// group-loss-head, group-kernels, reserve-library-workspace, annotate-memory, plan-checkpoints,
+// apply-checkpoints, plan-arena, verify-plan, report-memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +23,7 @@ struct CheckpointPipelineOptions {
   std::string lossChunk = "auto"; // tokens at a time: auto, whole, or so many
   std::string epilogues = "auto"; // of products: auto, separate, unshared, fused or generated
   bool groupKernels = true; // false: every op is a kernel of its own, as in the papers' formulas
+  bool libraryWorkspace = false; // products have what the device table gives a library
   std::string emitProblem, emitPlan;
   bool printReport = false;
   std::string reportJson;

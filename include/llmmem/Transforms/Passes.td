@@ -113,6 +113,23 @@ def FuseEpilogues : Pass<"fuse-epilogues", "::mlir::ModuleOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
+def ReserveLibraryWorkspace : Pass<"reserve-library-workspace", "::mlir::ModuleOp"> {
+  let summary = "Gives each op that multiplies matrices the workspace that a library of products may have";
+  let description = [{
+    Writes `llm.library_workspace` on each op of the step that multiplies matrices: the bytes of the device table
+    (`library_workspace_bytes`), but no more than a quarter of the op's operands and results, in multiples of 256. So a
+    peak where a product runs grows by a quarter of what that product holds at most. From there on these bytes are part of
+    the op's workspace: planned, verified, and handed to the library. A table without the entry gives nothing.
+  }];
+  let options = [
+    Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
+  ];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+  let statistics = [
+    Statistic<"numOps", "ops", "Ops that were given workspace">,
+  ];
+}
+
 def AnnotateMemory : Pass<"annotate-memory", "::mlir::ModuleOp"> {
   let summary = "Writes bytes, costs, phases and blocks onto the ops of the step";
   let description = [{

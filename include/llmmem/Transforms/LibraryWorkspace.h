@@ -1,0 +1,20 @@
+//===- LibraryWorkspace.h - Workspace for a library of products ------------===//
+
+#ifndef LLMMEM_TRANSFORMS_LIBRARYWORKSPACE_H
+#define LLMMEM_TRANSFORMS_LIBRARYWORKSPACE_H
+
+#include "llmmem/Analysis/DeviceModel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace llmmem {
+
+/// Writes `llm.library_workspace` on each op of `step` that multiplies matrices, and returns how
+/// many there are: the table's bytes, but no more than a quarter of the op's operands and results.
+///
+/// Example, h100 (32 MiB): 8192 x 4096 by 4096 x 4096 in bf16 holds 168 MB and gets 33,554,432
+/// bytes; 128 x 64 by 64 x 96 holds 53,248 and gets 13,312.
+unsigned reserveLibraryWorkspace(mlir::func::FuncOp step, const DeviceModel &device);
+
+} // namespace llmmem
+
+#endif // LLMMEM_TRANSFORMS_LIBRARYWORKSPACE_H

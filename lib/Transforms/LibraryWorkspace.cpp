@@ -1,0 +1,29 @@
+//===- LibraryWorkspace.cpp - Workspace for a library of products ----------===//
+
+#include "llmmem/Transforms/LibraryWorkspace.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+/// Of what the op holds anyway: more would drown a small model in scratch bytes.
+static constexpr int64_t kShare = 4;
+
+unsigned llmmem::reserveLibraryWorkspace(func::FuncOp step, const DeviceModel &device) {
+  unsigned count = 0;
+  Builder builder(step.getContext());
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    auto cost = dyn_cast<CostOpInterface>(op);
+    if (!cost || !cost.multipliesMatrices())
+      continue;
+    int64_t most = sumOfOperandAndResultBytes(&op) / kShare;
+    int64_t bytes = llvm::alignDown(std::min(device.libraryWorkspace, most), 256);
+    if (bytes == 0)
+      continue;
+    op.setAttr(kLibraryWorkspaceAttr, builder.getI64IntegerAttr(bytes));
+    ++count;
+  }
+  return count;
+}
