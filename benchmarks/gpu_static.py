@@ -82,7 +82,7 @@ def study(tools, ptxas, directory, name, config, batch, seq, flags, budget):
             check(row["ratio"] <= MOST_TRAFFIC, f"{name}: {row['kernel']} moves {row['ratio']:.3f} of the least")
     fake = os.path.join(tools, "lib", "libllmmem-fake-cuda.so")
     seconds, result = timed([os.path.join(tools, "bin", "llmmem-run"), step, "--device=cuda", f"--cuda-driver={fake}",
-                             "--dry-run"], env={**os.environ, "LLMMEM_FAKE_CUDA_LOG": log})
+                             "--products=generated", "--dry-run"], env={**os.environ, "LLMMEM_FAKE_CUDA_LOG": log})
     figures["host_seconds"], figures["memory"] = seconds, result.stdout.split("\n")[0]
     _, result = timed([sys.executable, os.path.join(ROOT, "test", "Cuda", "Inputs", "planned-addresses.py"), step, log])
     figures["addresses"] = result.stdout.strip()

@@ -25,6 +25,7 @@ config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%ptx", config.python + " " + config.test_source_root + "/ptx.py"))
 # %refuse CODE MESSAGE... -- COMMAND...: see the script.
 config.substitutions.append((r"%refuse\b", config.python + " " + config.test_source_root + "/Refused/Inputs/check-exit.py"))
+config.substitutions.append(("%fake_cublaslt", config.build_root + "/lib/libllmmem-fake-cublaslt.so"))
 config.substitutions.append(("%fake_cuda", config.build_root + "/lib/libllmmem-fake-cuda.so"))
 # A variable that a later CHECK-LABEL section reads by mistake is a test that cannot fail.
 config.substitutions.append((r"\bFileCheck\b", "FileCheck -enable-var-scope"))

@@ -437,7 +437,7 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     FailureOr<StepPlaces> places = StepPlaces::read(step);
     if (failed(places))
       return signalPassFailure();
-    Kernels kernels(getOperation(), {.libraryProducts = libraryProducts, .target = target});
+    Kernels kernels(getOperation(), {.products = products, .target = target});
     StepBuilder builder(step, *places, kernels, profile);
     if (failed(builder.build(poison)))
       return signalPassFailure();
@@ -447,11 +447,10 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
   }
 
   LogicalResult checkTarget(func::FuncOp step) {
-    if (target == KernelTarget::Cpu || !(poison || libraryProducts))
+    if (target == KernelTarget::Cpu || !poison)
       return success();
-    return step.emitError("cannot be converted with '")
-           << (poison ? "poison" : "library-products")
-           << "' for target=gpu, where the host does nothing but launch";
+    return step.emitError("cannot be converted with 'poison' for target=gpu, where the host does "
+                          "nothing but launch");
   }
 
   static LogicalResult checkTypes(func::FuncOp step) {

@@ -1,6 +1,7 @@
 //===- DeviceStep.cpp - What a step for a GPU says beside its calls --------===//
 
 #include "DeviceStep.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/AccumulatingOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -51,8 +52,9 @@ LogicalResult llmmem::checkDeviceKernel(Operation *op, func::FuncOp kernel) {
     bool inLaunch = inner->getParentOfType<gpu::LaunchOp>() != nullptr;
     bool allowed =
         inLaunch ? !isa<memref::AllocaOp, memref::AllocOp, scf::ForallOp, func::CallOp>(inner)
-                 : isPlace(inner) || isa<func::FuncOp, func::ReturnOp, gpu::LaunchOp, scf::ForOp,
-                                         scf::YieldOp, memref::ViewOp, memref::GetGlobalOp>(inner);
+                 : isPlace(inner) ||
+                       isa<func::FuncOp, func::ReturnOp, gpu::LaunchOp, scf::ForOp, scf::YieldOp,
+                           memref::ViewOp, memref::GetGlobalOp, llm::LibraryProductOp>(inner);
     if (allowed)
       return WalkResult::advance();
     fault = inner;

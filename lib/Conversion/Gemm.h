@@ -24,6 +24,8 @@ struct Matrix {
   int64_t pitch = 0;
   bool transposed = false;
   std::optional<Index> begin = std::nullopt;
+  /// Elements to the matrix of the next product of a batch; 0 where all share it.
+  int64_t stride = 0;
 };
 
 /// A_t and B_t lie t * `stepA` and t * `stepB` elements behind A and B. `initial` may be left out,
@@ -33,6 +35,8 @@ struct Product {
   int64_t rows, columns, inner;
   double scale = 1.0;
   int64_t terms = 1, stepA = 0, stepB = 0;
+  /// Products that a library computes in one call.
+  int64_t batch = 1;
 };
 
 /// Writes the product into the kernel of `op`: a call of the library where it multiplies and the
@@ -47,6 +51,12 @@ void emitProducts(mlir::Operation *op, KernelEmitter &e, int64_t count,
 /// As one launch of a GPU; `first` is one of them.
 void emitDeviceProducts(KernelEmitter &e, int64_t count, const Product &first,
                         llvm::function_ref<Product(Index number)> make);
+
+/// Whether the options ask for cuBLASLt and it can compute the product.
+bool isLibraryProduct(KernelEmitter &e, const Product &product);
+
+/// Writes the product (a batch of them) into a host function, for cuBLASLt.
+void emitLibraryProduct(KernelEmitter &e, const Product &product);
 
 /// As generated code: calls of functions of the module that all products of one type share.
 void emitGeneratedProduct(mlir::Operation *op, KernelEmitter &e, const Product &product);

@@ -2,6 +2,7 @@
 
 #include "KernelLoops.h"
 #include "llmmem/Conversion/KernelOpInterface.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -67,6 +68,14 @@ Buffer KernelEmitter::workspace(int64_t begin, int64_t size, Type element) {
   Value shift = arith::ConstantIndexOp::create(start, op->getLoc(), begin);
   return bufferOf(memref::ViewOp::create(start, op->getLoc(), MemRefType::get({size}, element),
                                          bytes, shift, ValueRange()));
+}
+
+Value KernelEmitter::libraryWorkspace() {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  int64_t bytes = libraryWorkspaceBytes(op);
+  if (!cost || bytes == 0 || entry->getNumArguments() == op->getNumOperands() + op->getNumResults())
+    return Value();
+  return workspace(cost.getWorkspaceBytes() - bytes, bytes, nested.getI8Type()).memref;
 }
 
 Value KernelEmitter::stream() const {

@@ -1,8 +1,11 @@
 //===- LaunchesToRuntime.cpp - Launches become calls of the runtime --------===//
 
+#include "../Runtime/CudaProducts.h"
 #include "Profile.h"
 #include "llmmem/Conversion/Passes.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llvm/ADT/MapVector.h"
+#include <cstring>
 
 namespace llmmem {
 #define GEN_PASS_DEF_CONVERTLAUNCHESTORUNTIME
@@ -10,6 +13,10 @@ namespace llmmem {
 } // namespace llmmem
 
 using namespace mlir;
+using namespace llmmem;
+
+static_assert(static_cast<int64_t>(llm::ProductEpilogue::SumA) == LLMMEM_EPILOGUE_BGRAD_A &&
+              static_cast<int64_t>(llm::ProductEpilogue::GeluGrad) == LLMMEM_EPILOGUE_DGELU);
 
 namespace {
 /// Writes the calls of lib/Runtime/Cuda.h.
@@ -31,10 +38,36 @@ public:
       operands.push_back(asWord(extent));
     Value shared = launch.getDynamicSharedMemorySize();
     operands.push_back(shared ? asWord(shared) : word(loc, 0));
-    operands.push_back(storeValues(launch));
+    operands.push_back(storeWords(launch, launch.getKernelOperands()));
     operands.push_back(word(loc, launch.getNumKernelOperands()));
     call(loc, "llmmem_cuda_launch", operands);
     launch.erase();
+  }
+
+  /// The words of an llmmem_product: constants, and addresses in their places.
+  void replace(llm::LibraryProductOp op, int64_t number) {
+    Location loc = op.getLoc();
+    builder.setInsertionPoint(op);
+    llmmem_product product = constantsOf(op);
+    product.number = number;
+    int64_t constants[sizeof product / sizeof(int64_t)];
+    std::memcpy(constants, &product, sizeof product);
+    SmallVector<Value> words;
+    for (int64_t constant : constants)
+      words.push_back(word(loc, constant));
+    auto place = [&](size_t offset, Value buffer, Value begin = Value()) {
+      if (buffer)
+        words[offset / sizeof(int64_t)] = addressOf(buffer, begin);
+    };
+    place(offsetof(llmmem_product, a), op.getABuffer(), op.getABegin());
+    place(offsetof(llmmem_product, b), op.getBBuffer(), op.getBBegin());
+    place(offsetof(llmmem_product, c), op.getCBuffer(), op.getCBegin());
+    place(offsetof(llmmem_product, initial), op.getInitialBuffer());
+    place(offsetof(llmmem_product, bias), op.getBias());
+    place(offsetof(llmmem_product, aux), op.getAux());
+    place(offsetof(llmmem_product, workspace), op.getWorkspace());
+    call(loc, "llmmem_cuda_multiply", {runOf(op), storeWords(op, words)});
+    op.erase();
   }
 
   void replace(memref::CopyOp copy) {
@@ -48,6 +81,39 @@ public:
   }
 
 private:
+  static llmmem_product constantsOf(llm::LibraryProductOp op) {
+    auto form = [](llm::MatrixAttr matrix, Value buffer) -> llmmem_matrix_form {
+      bool isHalf = cast<MemRefType>(buffer.getType()).getElementType().isBF16();
+      return {isHalf ? LLMMEM_PRODUCT_BF16 : LLMMEM_PRODUCT_F32, matrix.getPitch(),
+              matrix.getTransposed(), matrix.getStride(), matrix.getAlignment()};
+    };
+    llmmem_product product = {};
+    product.form.rows = op.getRows(), product.form.columns = op.getColumns();
+    product.form.inner = op.getInner(), product.form.batch = op.getBatch();
+    product.form.a = form(op.getA(), op.getABuffer());
+    product.form.b = form(op.getB(), op.getBBuffer());
+    product.form.c = form(op.getC(), op.getCBuffer());
+    if (op.getInitialBuffer())
+      product.form.initial = form(*op.getInitial(), op.getInitialBuffer());
+    product.form.epilogue = static_cast<int64_t>(op.getEpilogue());
+    product.form.aux_pitch = op.getAux() ? op.getC().getPitch() : 0;
+    if (op.getWorkspace())
+      product.form.workspace_bytes = cast<MemRefType>(op.getWorkspace().getType()).getNumElements();
+    product.alpha = op.getScale().convertToDouble();
+    return product;
+  }
+
+  /// Of element `begin` of a buffer.
+  Value addressOf(Value buffer, Value begin) {
+    Value address = asWord(buffer);
+    if (!begin)
+      return address;
+    int64_t width = cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
+    Location loc = buffer.getLoc();
+    Value bytes = arith::MulIOp::create(builder, loc, asWord(begin), word(loc, width));
+    return arith::AddIOp::create(builder, loc, address, bytes);
+  }
+
   /// The argument that each function which launches has been given first.
   static Value runOf(Operation *op) { return op->getParentOfType<func::FuncOp>().getArgument(0); }
 
@@ -70,24 +136,24 @@ private:
     return type == wide ? value : arith::ExtUIOp::create(builder, loc, wide, value).getResult();
   }
 
-  /// The addresses and numbers that a kernel takes, one after another on the stack.
-  Value storeValues(gpu::LaunchFuncOp launch) {
-    Location loc = launch.getLoc();
+  /// Addresses and numbers, one after another on the stack.
+  Value storeWords(Operation *op, ValueRange values) {
+    Location loc = op->getLoc();
     Type wide = builder.getI64Type();
-    Value values;
+    Value words;
     {
       OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(&launch->getParentOfType<func::FuncOp>().getBody().front());
-      values = LLVM::AllocaOp::create(builder, loc, pointer, wide,
-                                      word(loc, std::max(1u, launch.getNumKernelOperands())));
+      builder.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().getBody().front());
+      words = LLVM::AllocaOp::create(builder, loc, pointer, wide,
+                                     word(loc, std::max<size_t>(1, values.size())));
     }
-    for (auto [number, operand] : llvm::enumerate(launch.getKernelOperands())) {
-      Value value = asWord(operand);
-      Value place = LLVM::GEPOp::create(builder, loc, pointer, wide, values,
+    for (auto [number, value] : llvm::enumerate(values)) {
+      Value bits = asWord(value);
+      Value place = LLVM::GEPOp::create(builder, loc, pointer, wide, words,
                                         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
-      LLVM::StoreOp::create(builder, loc, value, place);
+      LLVM::StoreOp::create(builder, loc, bits, place);
     }
-    return values;
+    return words;
   }
 
   void call(Location loc, StringRef name, ArrayRef<Value> operands) {
@@ -122,6 +188,7 @@ struct ConvertLaunchesToRuntime
       unsigned next = kernels.size();
       runtime.replace(launch, kernels.insert({launch.getKernel(), next}).first->second);
     }
+    replaceProducts(runtime);
     SmallVector<memref::CopyOp> copies;
     getOperation().walk([&](memref::CopyOp copy) { copies.push_back(copy); });
     for (memref::CopyOp copy : copies)
@@ -129,9 +196,21 @@ struct ConvertLaunchesToRuntime
     SmallVector<Attribute> names;
     for (auto &[name, number] : kernels)
       names.push_back(name);
-    getOperation()->setAttr(llmmem::kKernelsAttr, ArrayAttr::get(&getContext(), names));
+    getOperation()->setAttr(kKernelsAttr, ArrayAttr::get(&getContext(), names));
     numKernels = kernels.size();
     numLaunches = launches.size();
+  }
+
+  void replaceProducts(RuntimeCalls &runtime) {
+    SmallVector<llm::LibraryProductOp> products;
+    getOperation().walk([&](llm::LibraryProductOp product) { products.push_back(product); });
+    SmallVector<Attribute> locations;
+    for (llm::LibraryProductOp product : products) {
+      locations.push_back(product.getLoc());
+      runtime.replace(product, locations.size() - 1);
+    }
+    if (!locations.empty())
+      getOperation()->setAttr(kProductsAttr, ArrayAttr::get(&getContext(), locations));
   }
 
   /// A step is captured as a graph, in which launches follow one another anyway.

@@ -48,8 +48,8 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Product &p) {
 }
 
 /// By tensor cores where the factors are bf16.
-void emitOnDevice(KernelEmitter &e, int64_t count, const Product &first,
-                  function_ref<Product(Index)> make) {
+void emitGeneratedOnDevice(KernelEmitter &e, int64_t count, const Product &first,
+                           function_ref<Product(Index)> make) {
   isMmaProduct(first) ? emitMmaProducts(e, count, first, make)
                       : emitDeviceProducts(e, count, first, make);
 }
@@ -57,9 +57,12 @@ void emitOnDevice(KernelEmitter &e, int64_t count, const Product &first,
 } // namespace
 
 void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
-  if (e.options().target == KernelTarget::Gpu)
-    emitOnDevice(e, 1, p, [&](Index) { return p; });
-  else if (e.options().libraryProducts && p.c.buffer.element.isF32() && !p.c.buffer.access)
+  if (isLibraryProduct(e, p))
+    emitLibraryProduct(e, p);
+  else if (e.options().target == KernelTarget::Gpu)
+    emitGeneratedOnDevice(e, 1, p, [&](Index) { return p; });
+  else if (e.options().products == ProductSource::Library && p.c.buffer.element.isF32() &&
+           !p.c.buffer.access)
     emitLibraryCall(op, e, p);
   else
     emitGeneratedProduct(op, e, p);
@@ -68,7 +71,7 @@ void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
 void llmmem::emitProducts(Operation *op, KernelEmitter &e, int64_t count,
                           function_ref<Product(Index)> make) {
   if (e.options().target == KernelTarget::Gpu)
-    return emitOnDevice(e, count, make(e.index(0)), make);
+    return emitGeneratedOnDevice(e, count, make(e.index(0)), make);
   e.forEachParallel(count, [&](Index number) { emitProduct(op, e, make(number)); });
 }
 
@@ -127,23 +130,38 @@ struct HeadLayout {
   int64_t group() const { return heads / kvHeads; }
   /// Head `h` of [batch, seq, heads * size].
   Matrix wide(Buffer x, Index b, Index h) const {
-    return {x, heads * size, false, b * (seq * heads * size) + h * size};
+    return {x, heads * size, false, b * (seq * heads * size) + h * size, size};
   }
-  /// Key/value head `g` of [batch, seq, kvHeads * size].
+  /// Key/value head `g` of [batch, seq, kvHeads * size], which the query heads of its group share.
   Matrix narrow(Buffer x, Index b, Index g) const {
-    return {x, kvHeads * size, false, b * (seq * kvHeads * size) + g * size};
+    return {x, kvHeads * size, false, b * (seq * kvHeads * size) + g * size,
+            group() == 1 ? size : 0};
   }
   /// Head `h` of [batch, heads, seq, seq].
   Matrix scores(Buffer x, Index b, Index h) const {
-    return {x, seq, false, (b * heads + h) * (seq * seq)};
+    return {x, seq, false, (b * heads + h) * (seq * seq), seq * seq};
   }
 
   /// Writes a product for each query head, made of the batch, the key/value head and itself.
   void emitForHeads(Operation *op, KernelEmitter &e, int64_t batch,
                     function_ref<Product(Index b, Index g, Index h)> make) const {
-    emitProducts(op, e, batch * heads, [&](Index turn) {
+    auto makeOf = [&](Index turn) {
       Index h = turn % heads;
       return make(turn / heads, h / group(), h);
+    };
+    // One call for the heads that lie at equal distances.
+    emitBatches(op, e, batch * heads, group() == 1 ? heads : group(), makeOf);
+  }
+
+  /// Writes make(0), ..., make(count - 1), of which each `together` are a batch for a library.
+  static void emitBatches(Operation *op, KernelEmitter &e, int64_t count, int64_t together,
+                          function_ref<Product(Index)> make) {
+    if (!isLibraryProduct(e, make(e.index(0))))
+      return emitProducts(op, e, count, make);
+    e.forEach(count / together, [&](Index turn) {
+      Product product = make(turn * together);
+      product.batch = together;
+      emitLibraryProduct(e, product);
     });
   }
 };
@@ -188,7 +206,7 @@ struct AttentionValuesTransposedKernel
     : KernelModel<AttentionValuesTransposedKernel, AttentionValuesTransposedOp> {
   static void emit(AttentionValuesTransposedOp op, KernelEmitter &e) {
     HeadLayout layout(op, op.getX());
-    emitProducts(op, e, batchOf(op.getX()) * layout.kvHeads, [&](Index turn) -> Product {
+    auto make = [&](Index turn) -> Product {
       Index b = turn / layout.kvHeads, g = turn % layout.kvHeads, first = g * layout.group();
       Matrix transposed = layout.scores(e.operand(0), b, first);
       transposed.transposed = true;
@@ -203,7 +221,8 @@ struct AttentionValuesTransposedKernel
               .terms = layout.group(),
               .stepA = layout.seq * layout.seq,
               .stepB = layout.size};
-    });
+    };
+    HeadLayout::emitBatches(op, e, batchOf(op.getX()) * layout.kvHeads, layout.kvHeads, make);
   }
 };
 

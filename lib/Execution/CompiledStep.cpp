@@ -71,6 +71,7 @@ struct LoweredStep {
   OwningOpRef<ModuleOp> host;
   std::vector<KernelCall> calls;
   CudaProgram kernels;
+  std::vector<Location> products;
   std::optional<Emulation> emulation;
 };
 } // namespace
@@ -89,7 +90,7 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   conversion.function = options.function;
   conversion.poison = options.poison;
   conversion.profile = options.profile;
-  conversion.libraryProducts = options.libraryProducts;
+  conversion.products = options.libraryProducts ? ProductSource::Library : ProductSource::Generated;
   bool isForGpu = options.cuda || options.emulate;
   conversion.target = isForGpu ? KernelTarget::Gpu : KernelTarget::Cpu;
   manager.addPass(createConvertStepToKernels(conversion));
@@ -108,8 +109,13 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
     buildEmulatedKernelsPipeline(kernels);
   if (failed(kernels.run(lowered)))
     return failure();
-  if (options.cuda)
+  if (options.cuda) {
     step.kernels = CudaProgram::takeFrom(lowered);
+    if (auto products = lowered->getAttrOfType<ArrayAttr>(kProductsAttr))
+      for (Attribute location : products)
+        step.products.push_back(cast<LocationAttr>(location));
+    lowered->removeAttr(kProductsAttr);
+  }
   if (options.emulate)
     step.emulation = Emulation::takeFrom(lowered);
   PassManager lowering(module.getContext());
@@ -121,7 +127,12 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
 
 FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
                                                                const Options &options) {
-  if (options.libraryProducts && !llmmem_find_gemm_library())
+  if (options.libraryProducts && options.emulate)
+    return module.emitError("cannot call a library for matrix products on the emulator, which runs "
+                            "kernels");
+  if (options.libraryProducts && options.cuda && options.cuda->products().empty())
+    return module.emitError("cannot call a library for matrix products: it was not opened");
+  if (options.libraryProducts && !options.cuda && !llmmem_find_gemm_library())
     return module.emitError("cannot call a library for matrix products: none was found when "
                             "llmmem was built");
   if (options.emulate && !emulation::isEmulatorBuilt())
@@ -144,6 +155,7 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   if (!error && options.cuda) {
     step->device = options.cuda;
     step->functions = lowered->kernels.kernels.size();
+    step->products = std::move(lowered->products);
     error = options.cuda->load(lowered->kernels.ptx, lowered->kernels.kernels);
   }
   if (error)
@@ -164,8 +176,13 @@ LogicalResult CompiledStep::run(StepMemory &memory) const {
     return success();
   }
   if (llvm::Error error = replay(memory))
-    return emitError(location, llvm::toString(std::move(error)));
+    return emitError(locationOfFault(), llvm::toString(std::move(error)));
   return success();
+}
+
+Location CompiledStep::locationOfFault() const {
+  std::optional<int64_t> product = device ? device->failedProduct() : std::nullopt;
+  return product ? products[*product] : location;
 }
 
 LogicalResult CompiledStep::emulate(StepMemory &memory) const {

@@ -49,6 +49,30 @@ llvm::Expected<llvm::json::Object> CudaDevice::describe() {
                             {"total_bytes", facts.total_bytes}};
 }
 
+llvm::Error CudaDevice::openProducts(llvm::ArrayRef<std::string> libraries) {
+  std::string reasons;
+  for (const std::string &library : libraries) {
+    char message[1024];
+    if (!llmmem_cuda_open_products(run, library.c_str(), message, sizeof message))
+      return llvm::Error::success();
+    reasons += (reasons.empty() ? "" : "; ") + std::string(message);
+  }
+  return llvm::make_error<DeviceError>(reasons);
+}
+
+std::string CudaDevice::products() const {
+  const llmmem_products *products = llmmem_cuda_products(run);
+  if (!products)
+    return "";
+  int64_t version = llmmem_products_version(products);
+  return llvm::formatv("cuBLASLt {0}.{1}.{2}", version / 10000, version / 100 % 100, version % 100);
+}
+
+std::optional<int64_t> CudaDevice::failedProduct() const {
+  int64_t number = llmmem_cuda_failed_product(run);
+  return number < 0 ? std::nullopt : std::optional(number);
+}
+
 llvm::Error CudaDevice::outcome(int failed) const {
   if (!failed)
     return llvm::Error::success();

@@ -24,6 +24,7 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
     add("llmmem_library_gemm", library->gemm);
   add("llmmem_cuda_launch", &llmmem_cuda_launch);
   add("llmmem_cuda_mark", &llmmem_cuda_mark);
+  add("llmmem_cuda_multiply", &llmmem_cuda_multiply);
   add("llmmem_cuda_copy", &llmmem_cuda_copy);
   add("llmmem_parallel_for", &llmmem_parallel_for);
   add("llmmem_poison", &llmmem_poison);

@@ -2,7 +2,7 @@
 // is not written, and a library, which has no epilogues, is not called.
 //
 // RUN: llmmem-opt --convert-step-to-kernels %s | FileCheck %s
-// RUN: llmmem-opt --convert-step-to-kernels=library-products %s | FileCheck %s
+// RUN: llmmem-opt --convert-step-to-kernels=products=library %s | FileCheck %s
 
 func.func @step(%x: tensor<256x768xf32>, %w: tensor<768x768xf32>) -> (tensor<256x768xf32>, tensor<256x768xf32>, tensor<256x768xf32>)
     attributes {llm.arena = 3145728 : i64} {

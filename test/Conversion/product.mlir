@@ -2,7 +2,7 @@
 // share: copies of A and B, then tiles of fused multiply-adds. Or one call of the library.
 //
 // RUN: llmmem-opt --convert-step-to-kernels %s | FileCheck %s
-// RUN: llmmem-opt --convert-step-to-kernels=library-products %s | FileCheck %s --check-prefix=LIBRARY
+// RUN: llmmem-opt --convert-step-to-kernels=products=library %s | FileCheck %s --check-prefix=LIBRARY
 
 func.func @step(%x: tensor<256x768xf32>, %w: tensor<768x768xf32>, %b: tensor<768xf32>, %h: tensor<256x768xbf16>,
                 %v: tensor<768x768xbf16>) -> (tensor<256x768xf32>, tensor<256x768xbf16>)

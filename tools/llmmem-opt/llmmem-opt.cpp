@@ -77,6 +77,12 @@ static cl::opt<Target>
 static cl::opt<std::string> chip("chip", cl::cat(category), cl::init("sm_90a"),
                                  cl::value_desc("architecture"),
                                  cl::desc("What --target=cuda compiles for (default sm_90a)"));
+static cl::opt<ProductSource> products(
+    "products", cl::cat(category), cl::init(ProductSource::Generated),
+    cl::values(clEnumValN(ProductSource::Generated, "generated", "kernels of llmmem (default)"),
+               clEnumValN(ProductSource::Library, "library",
+                          "cuBLASLt; the plan holds the workspace that the device table gives it")),
+    cl::desc("What multiplies matrices on the GPU that is planned or lowered for"));
 static cl::extrahelp examples(R"(
 EXAMPLES
   llmmem-import examples/configs/gpt2.json --batch 8 --seq 1024 -o model.mlir
@@ -121,6 +127,7 @@ static Expected<CheckpointPipelineOptions> readOptions(StringRef outputFile) {
   options.device = deviceName;
   options.seconds = planSeconds;
   options.groupKernels = kernels == Kernels::Grouped;
+  options.libraryWorkspace = products == ProductSource::Library;
   options.emitProblem = emitProblem;
   options.emitPlan = emitPlan;
   options.printReport = memoryReport;
@@ -223,12 +230,14 @@ int main(int argc, char **argv) {
       return fail(options.takeError());
     pipeline = *options;
   }
+  ConvertStepToKernelsOptions conversion;
+  conversion.products = products;
   if (wantsPlan() || target == Target::Cuda)
-    config.setPassPipelineSetupFn([&pipeline, outcome](mlir::PassManager &passes) {
+    config.setPassPipelineSetupFn([&pipeline, conversion, outcome](mlir::PassManager &passes) {
       if (wantsPlan())
         buildCheckpointPipeline(passes, pipeline, outcome);
       if (target == Target::Cuda)
-        buildStepToCudaPipeline(passes, {}, chip);
+        buildStepToCudaPipeline(passes, conversion, chip);
       return mlir::success();
     });
 

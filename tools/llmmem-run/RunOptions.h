@@ -14,6 +14,11 @@ enum class Device { Cpu, Cuda, Emulate };
 struct RunOptions {
   Device device = Device::Cpu;
   std::string cudaDriver;
+  /// On a GPU; `Best` is the library where it can be opened.
+  enum class Products { Best, Library, Generated };
+  Products products = Products::Best;
+  std::string cublasLt; // empty: what NVIDIA calls it
+  std::string productAlgorithms;
   int64_t steps = 1;
   std::optional<uint64_t> seed;
   std::string inputFile;
@@ -36,6 +41,8 @@ struct PlannedFunction {
   std::unique_ptr<CompiledStep> compiled;
   StepRoles roles;
   std::optional<int64_t> peak;
+  /// Who multiplies matrices, for people: "cuBLASLt 13.1.0", "generated code".
+  std::string products;
 };
 
 /// Runs the steps that `options` asks for, and prints what they gave. Returns the exit code.

@@ -1,6 +1,5 @@
 //===- Train.cpp - The steps of a run, and what they report ----------------===//
 
-#include "../../lib/Runtime/Gemm.h"
 #include "../../lib/Runtime/Parallel.h"
 #include "Interrupt.h"
 #include "Progress.h"
@@ -155,15 +154,18 @@ Error Training::printStep(const StepReport &report, double seconds) {
       return parameters.takeError();
     (*line)["digest"] = *parameters;
   }
+  (*line)["products"] = step.products;
   outs() << json::Value(std::move(*line)) << "\n";
   outs().flush();
   return Error::success();
 }
 
-static std::string nameOfProducts(const RunOptions &options) {
-  if (options.libraryProducts)
-    return llmmem_find_gemm_library()->name + std::string(" for f32, else by generated code");
-  return "generated code";
+/// ", 5 algorithms asked for", where the library multiplies.
+static std::string describeAlgorithms(const CudaDevice &device) {
+  if (device.products().empty())
+    return "";
+  CudaDevice::AlgorithmCounts counts = device.countAlgorithms();
+  return formatv(", {0} algorithms asked for, {1} of a file", counts.asked, counts.given);
 }
 
 void Training::printProcessMemory(int64_t predicted) {
@@ -206,11 +208,11 @@ Error Training::printEnd() {
   outs() << "compiled " << step.compiled->numFunctions()
          << (step.compiled->cuda() ? " kernels" : " functions") << " in "
          << format("%.1f", step.compiled->compileSeconds()) << " s\n";
+  outs() << "matrix products by " << step.products;
   if (const std::shared_ptr<CudaDevice> &device = step.compiled->cuda())
-    outs() << "run on " << device->name() << "\n";
+    outs() << describeAlgorithms(*device) << "\nrun on " << device->name() << "\n";
   else
-    outs() << "matrix products by " << nameOfProducts(options) << ", threads " << llmmem_threads()
-           << "\n";
+    outs() << ", threads " << llmmem_threads() << "\n";
   return Error::success();
 }
 

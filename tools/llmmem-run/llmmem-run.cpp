@@ -14,6 +14,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -82,13 +83,14 @@ static cl::opt<std::string> prompt("prompt", cl::cat(category), cl::value_desc("
 static cl::opt<double>
     temperature("temperature", cl::cat(category), cl::init(1.0),
                 cl::desc("Logits are divided by this; 0 takes the likeliest byte (default 1)"));
-enum class Products { Best, BuiltIn, OneDnn };
-static cl::opt<Products>
-    products("gemm", cl::cat(category), cl::init(Products::Best),
-             cl::desc("What multiplies matrices (default: onednn for f32 where it was found):"),
-             cl::values(clEnumValN(Products::BuiltIn, "builtin",
-                                   "generated code: equal bits for any number of threads"),
-                        clEnumValN(Products::OneDnn, "onednn", "oneDNN for f32")));
+enum class Gemm { Best, BuiltIn, OneDnn };
+static cl::opt<Gemm>
+    gemm("gemm", cl::cat(category), cl::init(Gemm::Best),
+         cl::desc("What multiplies matrices on the CPU (default: onednn for f32 where it was "
+                  "found):"),
+         cl::values(clEnumValN(Gemm::BuiltIn, "builtin",
+                               "generated code: equal bits for any number of threads"),
+                    clEnumValN(Gemm::OneDnn, "onednn", "oneDNN for f32")));
 static cl::opt<Device> device("device", cl::cat(category), cl::init(Device::Cpu),
                               cl::desc("What runs the step (default: cpu):"),
                               cl::values(clEnumValN(Device::Cpu, "cpu", "threads of the CPU"),
@@ -105,6 +107,18 @@ static cl::opt<std::string>
     cudaDriver("cuda-driver", cl::cat(category), cl::value_desc("library"),
                cl::init("libcuda.so.1"),
                cl::desc("The CUDA driver, as dlopen finds it (default libcuda.so.1)"));
+using Products = RunOptions::Products;
+static cl::opt<Products> products(
+    "products", cl::cat(category), cl::init(Products::Best),
+    cl::desc("What multiplies matrices on a GPU (default: library where it can be opened):"),
+    cl::values(clEnumValN(Products::Library, "library", "cuBLASLt, f32 and bf16"),
+               clEnumValN(Products::Generated, "generated", "kernels of llmmem")));
+static cl::opt<std::string>
+    cublasLt("cublas-lt", cl::cat(category), cl::value_desc("library"),
+             cl::desc("cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12)"));
+static cl::opt<std::string> productAlgorithms(
+    "product-algorithms", cl::cat(category), cl::value_desc("file"),
+    cl::desc("Multiply by the algorithms of this JSON file; write those that it has not"));
 static cl::extrahelp examples(R"(
 EXAMPLES
   llmmem-opt --checkpoint-budget=2GB model.mlir -o step.mlir
@@ -116,7 +130,8 @@ EXAMPLES
 EXIT CODES
   0    all steps ran
   1    bad input: the message says what was expected
-  3    --device=cuda: no driver or no device was found, or it has too little free memory
+  3    --device=cuda: no driver or no device was found, or it has too little free memory;
+       --products=library: no cuBLASLt was found
   130  Ctrl-C: the running step was finished, and saved where --save is given (a second Ctrl-C ends
        at once); 143 is the same for SIGTERM
 )");
@@ -152,15 +167,20 @@ static Error checkOptions() {
     return createStringError("--prompt: expected at least one byte");
   if (!(temperature >= 0) || !std::isfinite(temperature))
     return createStringError("--temperature: expected a number, 0 or more");
-  if (products == Products::OneDnn && !llmmem_find_gemm_library())
+  if (gemm == Gemm::OneDnn && !llmmem_find_gemm_library())
     return createStringError("--gemm=onednn: llmmem was built without oneDNN; there is: builtin");
-  if (device != Device::Cpu && (poison || products == Products::OneDnn))
+  if (device != Device::Cpu && (poison || gemm == Gemm::OneDnn))
     return createStringError("--poison and --gemm=onednn: only with --device=cpu");
   if (device == Device::Emulate && (profile || !profileJson.empty() || !traceFile.empty()))
     return createStringError("--profile, --profile-json and --trace: not with --device=emulate, "
                              "whose time says nothing of a GPU's");
   if (describeDevice && device != Device::Cuda)
     return createStringError("--describe-device: only with --device=cuda");
+  if (device != Device::Cuda && (products != Products::Best || !productAlgorithms.empty()))
+    return createStringError("--products and --product-algorithms: only with --device=cuda; the "
+                             "emulator runs generated kernels");
+  if (products == Products::Generated && !productAlgorithms.empty())
+    return createStringError("--product-algorithms: only for products of the library");
   return Error::success();
 }
 
@@ -186,8 +206,11 @@ static RunOptions readOptions() {
   options.poison = poison;
   options.device = device;
   options.cudaDriver = cudaDriver;
+  options.products = products;
+  options.cublasLt = cublasLt;
+  options.productAlgorithms = productAlgorithms;
   options.libraryProducts =
-      device == Device::Cpu && products != Products::BuiltIn && llmmem_find_gemm_library();
+      device == Device::Cpu && gemm != Gemm::BuiltIn && llmmem_find_gemm_library();
   options.progressSeconds = progressSeconds;
   options.profile = profile;
   options.profileJson = profileJson;
@@ -232,6 +255,47 @@ static Error runNothing(const CompiledStep &step) {
   return Error::success();
 }
 
+/// The GPU, with a library of products where one is asked for or found.
+static Error openDevice(const RunOptions &options, CompiledStep::Options &compile) {
+  Expected<std::shared_ptr<CudaDevice>> opened = CudaDevice::open(options.cudaDriver);
+  if (!opened)
+    return opened.takeError();
+  compile.cuda = std::move(*opened);
+  compile.libraryProducts = false;
+  if (options.products == Products::Generated)
+    return Error::success();
+  std::vector<std::string> libraries = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  if (!options.cublasLt.empty())
+    libraries = {options.cublasLt};
+  if (Error error = compile.cuda->openProducts(libraries)) {
+    if (options.products == Products::Library)
+      return error;
+    errs() << "llmmem-run: note: multiplies by generated kernels: " << toString(std::move(error))
+           << "\n";
+    return Error::success();
+  }
+  compile.libraryProducts = true;
+  if (options.productAlgorithms.empty() || !sys::fs::exists(options.productAlgorithms))
+    return Error::success();
+  return compile.cuda->loadAlgorithms(options.productAlgorithms);
+}
+
+static std::string nameOfProducts(const CompiledStep::Options &compile) {
+  if (!compile.libraryProducts)
+    return compile.cuda ? "generated kernels" : "generated code";
+  return compile.cuda
+             ? compile.cuda->products()
+             : llmmem_find_gemm_library()->name + std::string(" for f32, else by generated code");
+}
+
+/// Where some were asked for that the file has not.
+static Error saveAlgorithms(const CompiledStep &step, const RunOptions &options) {
+  if (options.productAlgorithms.empty() || !step.cuda() || step.cuda()->products().empty() ||
+      step.cuda()->countAlgorithms().asked == 0)
+    return Error::success();
+  return step.cuda()->saveAlgorithms(options.productAlgorithms);
+}
+
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
                        const RunOptions &options) {
   // A plan may have been edited, or made by other hands: offsets that overlap would run and be
@@ -245,24 +309,24 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
       options.profile || !options.profileJson.empty() || !options.trace.empty();
   compileOptions.libraryProducts = options.libraryProducts;
   compileOptions.emulate = options.device == Device::Emulate;
-  if (options.device == Device::Cuda) {
-    Expected<std::shared_ptr<CudaDevice>> opened = CudaDevice::open(options.cudaDriver);
-    if (!opened)
-      return failWith(opened.takeError());
-    compileOptions.cuda = std::move(*opened);
-  }
+  if (options.device == Device::Cuda)
+    if (Error error = openDevice(options, compileOptions))
+      return failWith(std::move(error));
   mlir::FailureOr<std::unique_ptr<CompiledStep>> compiled =
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))
     return 1;
   if (dryRun) {
     Error error = runNothing(**compiled);
+    if (!error)
+      error = saveAlgorithms(**compiled, options);
     return error ? failWith(std::move(error)) : 0;
   }
   Expected<StepRoles> roles = StepRoles::find(function);
   if (!roles)
     return fail(toString(roles.takeError()));
-  PlannedFunction planned{std::move(*compiled), std::move(*roles), std::nullopt};
+  PlannedFunction planned{std::move(*compiled), std::move(*roles), std::nullopt,
+                          nameOfProducts(compileOptions)};
   if (auto peak = function->getAttrOfType<mlir::IntegerAttr>(llm::LlmDialect::kPeak))
     planned.peak = peak.getInt();
   if (options.generate > 0) {
@@ -271,7 +335,11 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
     return 0;
   }
   Expected<int> code = train(planned, options);
-  return code ? *code : failWith(code.takeError());
+  if (!code)
+    return failWith(code.takeError());
+  if (Error error = saveAlgorithms(*planned.compiled, options))
+    return failWith(std::move(error));
+  return *code;
 }
 
 static int runFile(mlir::MLIRContext &context, const RunOptions &options) {

@@ -114,9 +114,12 @@ using Row = llvm::SmallVector<Num>;
 
 enum class KernelTarget { Cpu, Gpu };
 
+/// Who multiplies matrices: kernels of ours, or a library where it can. On a CPU that is oneDNN,
+/// for f32; on a GPU cuBLASLt.
+enum class ProductSource { Generated, Library };
+
 struct KernelOptions {
-  /// Products of f32 by the library that the runtime was built with, instead of generated ones.
-  bool libraryProducts = false;
+  ProductSource products = ProductSource::Generated;
   KernelTarget target = KernelTarget::Cpu;
 };
 
@@ -173,6 +176,8 @@ public:
   Buffer workspace();
   /// `size` elements of the workspace from byte `begin` on.
   Buffer workspace(int64_t begin, int64_t size, mlir::Type element);
+  /// What the plan gave the op's library product, its last bytes; null where it gave nothing.
+  mlir::Value libraryWorkspace();
   /// The number of the random stream that the op draws from, as i64.
   mlir::Value stream() const;
   /// Equal ops share a kernel, whichever of their operands are one value: so by number, never by

@@ -38,6 +38,9 @@ void registerKernelsToLLVMPipeline();
 /// On a module: the kernels that host code launches by number.
 constexpr llvm::StringLiteral kKernelsAttr = "llmmem.kernels";
 
+/// On a module: the locations of the library products that host code computes by number.
+constexpr llvm::StringLiteral kProductsAttr = "llmmem.products";
+
 /// From outlined kernels (docs/Design/Gpu.md) to PTX in the module, and from their launches to
 /// calls of lib/Runtime/Cuda.h. What is left on the host, `convert-kernels-to-llvm` lowers.
 void buildGpuKernelsToNVVMPipeline(mlir::OpPassManager &manager, llvm::StringRef chip);

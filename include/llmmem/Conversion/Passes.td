@@ -20,15 +20,19 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
 
     With `target=gpu` each kernel is a host function that launches (`gpu.launch`) and does nothing else, and each call
     says which value each of its buffers holds and which it writes: `{values = array<i64: 4, 7>, writes = array<i64: 1>}`
-    (docs/Design/Gpu.md).
+    (docs/Design/Gpu.md). With `products=library` beside it, products that cuBLASLt can compute are
+    `llm.library_product`s in the place of launches.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"step\"", "The function to convert">,
     Option<"poison", "poison", "bool", "false",
            "Fill each range of the arena with 0xFF when its value dies (to catch reads of dead bytes)">,
     Option<"profile", "profile", "bool", "false", "Write the time before and after each call into a last argument">,
-    Option<"libraryProducts", "library-products", "bool", "false",
-           "Call the runtime's library for matrix products of f32 (llmmem_library_gemm) instead of generated code">,
+    Option<"products", "products", "::llmmem::ProductSource", "::llmmem::ProductSource::Generated", "Who multiplies matrices", [{
+      ::llvm::cl::values(clEnumValN(::llmmem::ProductSource::Generated, "generated", "kernels of llmmem"),
+                         clEnumValN(::llmmem::ProductSource::Library, "library",
+                                    "the runtime's library where it can: oneDNN for f32 on a CPU, cuBLASLt on a GPU"))
+    }]>,
     Option<"target", "target", "::llmmem::KernelTarget", "::llmmem::KernelTarget::Cpu", "Who runs the kernels", [{
       ::llvm::cl::values(clEnumValN(::llmmem::KernelTarget::Cpu, "cpu", "threads of a CPU"),
                          clEnumValN(::llmmem::KernelTarget::Gpu, "gpu", "launches of blocks of threads on a GPU"))
@@ -109,7 +113,9 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
         call @llmmem_cuda_launch(%run, %c0, %c4, %c1, %c1, %c256, %c1, %c1, %c0, %values, %c2) : ...
     ```
 
-    Buffers are addresses of the device, which the host hands on and never reads.
+    Buffers are addresses of the device, which the host hands on and never reads. An `llm.library_product` becomes a call
+    of `llmmem_cuda_multiply` with the product's words on the stack; its number is that of its location in the module's
+    attribute `llmmem.products`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect"];

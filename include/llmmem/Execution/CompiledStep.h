@@ -52,8 +52,9 @@ public:
     /// Take the time before and after each call: on a GPU by events, and then the step is not
     /// captured. Not with `emulate`.
     bool profile = false;
-    /// Multiply f32 matrices by the library that llmmem was built with (oneDNN), which must be
-    /// there, instead of generated code.
+    /// Multiply matrices by a library where it can, which must be there, instead of generated code:
+    /// f32 by that which llmmem was built with (oneDNN); on a GPU, f32 and bf16 by that which the
+    /// device has opened (cuBLASLt).
     bool libraryProducts = false;
     /// A processor, as LLVM names it, in the place of this machine's, which must have all of its
     /// instructions. Changes no bit of generated code's results.
@@ -84,6 +85,11 @@ public:
   /// The GPU that the step runs on; null on a CPU.
   const std::shared_ptr<CudaDevice> &cuda() const { return device; }
 
+  /// The op whose product the GPU's library could not compute; else the module.
+  mlir::Location locationOfFault() const;
+  /// Products in the text of host functions that the GPU's library computes.
+  size_t numLibraryProducts() const { return products.size(); }
+
   /// What the emulator runs; nothing where there is none.
   const std::optional<Emulation> &emulated() const { return emulation; }
 
@@ -109,6 +115,7 @@ private:
   unsigned functions = 0;
   double seconds = 0.0;
   std::shared_ptr<CudaDevice> device;
+  std::vector<mlir::Location> products;
   NativeCode code;
   std::optional<Emulation> emulation;
 };

@@ -9,11 +9,13 @@
 #ifndef LLMMEM_EXECUTION_CUDADEVICE_H
 #define LLMMEM_EXECUTION_CUDADEVICE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,23 @@ public:
   /// Name, capability, what CUDA the driver knows, clocks, bytes: for programs that say where a
   /// figure comes from.
   llvm::Expected<llvm::json::Object> describe();
+
+  /// Lets steps multiply by cuBLASLt, the first of these libraries that dlopen finds. Fails where
+  /// there is none that works; the device goes on without.
+  llvm::Error openProducts(llvm::ArrayRef<std::string> libraries);
+  /// "cuBLASLt 13.1.0"; empty where it was not opened.
+  std::string products() const;
+  /// How many forms of products have an algorithm by now: of a file, or asked for.
+  struct AlgorithmCounts {
+    size_t given = 0, asked = 0;
+  };
+  AlgorithmCounts countAlgorithms() const;
+  /// Uses the algorithms of a JSON file that another run has saved, for the same version of the
+  /// library and a device of the same name.
+  llvm::Error loadAlgorithms(llvm::StringRef file);
+  llvm::Error saveAlgorithms(llvm::StringRef file) const;
+  /// The number of the product that failed.
+  std::optional<int64_t> failedProduct() const;
 
   struct Kernel {
     size_t module; // number of the PTX it is in

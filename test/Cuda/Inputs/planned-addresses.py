@@ -13,6 +13,9 @@ SIZES = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8, "i32": 4, "i64": 8, "i1": 1, "
 LAUNCH = re.compile(r"node launch kernel_(\d+)_(\w+?)_kernel(?:_\d+)? grid .*\((.*)\)$")
 # Several updates in one launch.
 SHARED = re.compile(r"(\w+)_of_(\d+)$")
+# What the library computes: its line names no op, as a call of a library has no name of its own.
+PRODUCT = re.compile(r"node multiply .* (\(.*\) bias \S+ aux \S+ workspace (\S+) of (\d+))$")
+PRODUCTS = {"llm.linear", "llm.linear_weight_grad"}
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 
 
@@ -99,20 +102,33 @@ class Plan:
 
 def launches_of(path):
     for line in open(path):
-        match = LAUNCH.match(line)
-        if match:
-            number, op, arguments = match.groups()
+        launch, product = LAUNCH.match(line), PRODUCT.match(line)
+        if launch or product:
+            number, op, arguments = launch.groups() if launch else (-1, None, product.group(1))
             places = [(block, int(offset)) for block, offset in re.findall(r"(A[01])\+(\d+)", arguments)]
             yield int(number), op, places, line.strip()
 
 
-def calls_first(launches, at):
-    """The launches of the call that begins here: its first kernel begins the next call of the same function."""
-    number, _, _, line = launches[at]
-    end = at + 1
-    while end < len(launches) and launches[end][0] == number and launches[end][3].split()[2] != line.split()[2]:
-        end += 1
+def calls_first(launches, at, op):
+    """The launches of the call that begins here: its first kernel begins the next call of the same function. Products of a
+    library belong to it where they stand between its launches or make the whole call."""
+    if op in PRODUCTS and launches[at][1] is None:
+        return launches[at:at + 1]
+    own = next((k for k in range(at, len(launches)) if launches[k][1] is not None), None)
+    if own is None or launches[own][1] != op.removeprefix("llm."):
+        return []
+    number, _, _, line = launches[own]
+    first, end = line.split()[2], own + 1
+    for k in range(own + 1, len(launches)):
+        if launches[k][1] is not None and (launches[k][0] != number or launches[k][3].split()[2] == first):
+            break
+        if launches[k][1] is not None:
+            end = k + 1
     return launches[at:end]
+
+
+def does_several(launch):
+    return launch[1] is not None and SHARED.match(launch[1])
 
 
 def sharing(op, shared):
@@ -137,6 +153,17 @@ def check_shared(plan, at, shared):
     return len(ops)
 
 
+def check_workspace(op, line):
+    """A library has the last bytes of the op's workspace, as many as it was given."""
+    _, name, _, text = op
+    _, place, size = PRODUCT.match(line).groups()
+    given = re.search(r"llm\.library_workspace = (\d+)", text)
+    bytes = int(given.group(1)) if given else 0
+    begin = sum(numbers(text, "llm.workspace")) - bytes
+    if (place, int(size)) != ((f"A1+{begin}", bytes) if bytes else ("0x0", 0)):
+        sys.exit(f"{name} gives {bytes} bytes of workspace at A1+{begin} to a library: {line}")
+
+
 def check_op(plan, op, group):
     results, name, operands, text = op
     allowed = {plan.places[value] for value in operands + results}
@@ -144,7 +171,9 @@ def check_op(plan, op, group):
     ranges = [(*plan.places[value], plan.sizes[value]) for value in operands + results]
     ranges += [("A1", *workspace)] if workspace else []
     touched = set()
-    for _, _, places, line in group:
+    for _, launched, places, line in group:
+        if launched is None:
+            check_workspace(op, line)
         for place in places:
             # One launch gets whole buffers; of several some get parts.
             parts = ranges if len(group) > 1 else ranges[len(operands + results):]
@@ -161,24 +190,25 @@ def main():
     plan = Plan(sys.argv[1])
     launches = list(launches_of(sys.argv[2]))
     names = {}
-    for number, _, _, line in launches:
-        names.setdefault(number, set()).add(line.split()[2])
+    for number, launched, _, line in launches:
+        if launched:
+            names.setdefault(number, set()).add(line.split()[2])
     at, views, shared = 0, 0, []
     for number, op in enumerate(plan.ops):
         results, name, operands, text = op
-        if not shared and at < len(launches) and SHARED.match(launches[at][1]):
-            end = next((k for k in range(at, len(launches)) if not SHARED.match(launches[k][1])), len(launches))
+        if not shared and at < len(launches) and does_several(launches[at]):
+            end = next((k for k in range(at, len(launches)) if not does_several(launches[k])), len(launches))
             shared, left, at = launches[at:end], check_shared(plan, number, launches[at:end]), end
         if shared and sharing(op, shared):
             left -= 1
             shared = shared if left else []
             continue
-        if at == len(launches) or launches[at][1] != name.removeprefix("llm."):
+        group = calls_first(launches, at, name) if at < len(launches) else []
+        if not group:
             views += 1
             if any(plan.places[result] != plan.places[operands[0]] for result in results):
                 sys.exit(f"{name} is no view, and has no launch: {text[:300]}")
             continue
-        group = calls_first(launches, at)
         check_op(plan, op, group)
         at += len(group)
     copies = [(plan.places[plan.returned[number]], target) for number, target in sorted(plan.targets.items())]
@@ -188,7 +218,9 @@ def main():
     made = [(places[0], places[1]) for _, _, places, _ in launches[at:]]
     if made != copies:
         sys.exit(f"the step ends with copies {made}, planned {copies}")
-    print(f"{len(launches)} launches of {sum(map(len, names.values()))} kernels for {len(plan.ops) - views} ops at the planned addresses; "
+    products = sum(launched is None for _, launched, _, _ in launches)
+    print(f"{len(launches) - products} launches of {sum(map(len, names.values()))} kernels"
+          f"{f' and {products} products of a library' if products else ''} for {len(plan.ops) - views} ops at the planned addresses; "
           f"{views} views")
 
 
