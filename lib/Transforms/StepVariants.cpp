@@ -2,6 +2,7 @@
 
 #include "StepVariants.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Transforms/AnnotateMemory.h"
 #include "mlir/IR/Builders.h"
 
@@ -39,11 +40,18 @@ static LogicalResult extractVariant(StepVariant &variant, const CheckpointReques
   return success();
 }
 
-static SmallVector<Epilogues> choicesOf(const CheckpointRequest &request,
+/// Whether a library is to multiply. No epilogue is lowered to one of its own: what is fused would
+/// be generated code.
+static bool isForLibrary(func::FuncOp step) {
+  return llvm::any_of(step.getBody().front(),
+                      [](Operation &op) { return libraryWorkspaceBytes(&op) > 0; });
+}
+
+static SmallVector<Epilogues> choicesOf(func::FuncOp step, const CheckpointRequest &request,
                                         const DeviceModel &device) {
   if (request.epilogues)
     return {*request.epilogues};
-  if (!device.fusesEpilogues)
+  if (!device.fusesEpilogues || isForLibrary(step))
     return {Epilogues::Separate};
   return {Epilogues::Separate, Epilogues::Unshared, Epilogues::Fused};
 }
@@ -54,7 +62,7 @@ FailureOr<std::vector<StepVariant>> llmmem::makeStepVariants(func::FuncOp step,
   std::vector<StepVariant> variants;
   // Each choice fuses what the one before fuses, and perhaps more.
   std::optional<int64_t> fusedBefore;
-  for (Epilogues epilogues : choicesOf(request, device)) {
+  for (Epilogues epilogues : choicesOf(step, request, device)) {
     StepVariant variant;
     variant.epilogues = epilogues;
     variant.step = step;
