@@ -63,7 +63,10 @@ class Bench:
 
     def __init__(self, build, folder, device, run_flags=(), opt_flags=()):
         self.tools, self.folder, self.device = os.path.join(os.path.abspath(build), "bin"), folder, device
-        self.run_flags, self.opt_flags = ["--device=" + device, *run_flags], list(opt_flags)
+        # A library rounds other than generated kernels with epilogues: budgets that choose others would change bits.
+        chosen = device != "cuda" or any(flag.startswith("--products") for flag in run_flags)
+        own = ["--device=" + device] + ([] if chosen else ["--products=generated"])
+        self.run_flags, self.opt_flags = own + list(run_flags), list(opt_flags)
         self.imported, self.importing = set(), threading.Lock()
         os.makedirs(folder, exist_ok=True)
 
