@@ -204,24 +204,31 @@ const Candidate &BudgetSearch::annealedOrder() {
   return *annealedCandidate;
 }
 
-/// Many short searches find more than a long one: where each ends is luck.
-int64_t BudgetSearch::changesOfAttempt() const {
-  constexpr int64_t perOp = 500, shares = 20;
+/// Many short searches find more than a long one: where each ends is luck. Of a large graph there
+/// is time for a few only, the first from far away.
+int64_t BudgetSearch::changesOfAttempt(int attempt) const {
+  constexpr int64_t perOp = 500, shares = 20, sharesOfLarge = 24;
+  if (!isPatient())
+    return work / workOfChange / sharesOfLarge / (attempt > 0 ? 2 : 1);
   return std::min(work / workOfChange / shares, perOp * graph.numOps());
 }
 
 Candidate BudgetSearch::annealed(const Candidate &start, int64_t capacity, int64_t enough,
                                  int attempt) {
   announce("small changes under " + formatByteSize(capacity));
-  lastSpent = changesOfAttempt() * workOfChange;
+  const int64_t changes = changesOfAttempt(attempt);
+  lastSpent = changes * workOfChange;
   Candidate candidate = start;
-  bool fits = annealSchedule(graph, candidate.steps, capacity, enough, changesOfAttempt(), attempt);
+  // What many attempts find in the end, a few find only if they are pressed less.
+  const double heaviest = isPatient() ? 128 : 16;
+  bool fits = annealSchedule(graph, candidate.steps, capacity, enough, changes, attempt, heaviest);
   return fits ? measured(std::move(candidate.steps)) : start;
 }
 
 Candidate BudgetSearch::withRoom(Candidate candidate, int attempt) {
-  lastSpent = changesOfAttempt() / 2 * workOfChange;
-  makeRoom(graph, candidate.steps, changesOfAttempt() / 2, attempt);
+  const int64_t changes = changesOfAttempt(attempt) / 2;
+  lastSpent = changes * workOfChange;
+  makeRoom(graph, candidate.steps, changes, attempt);
   return measured(std::move(candidate.steps));
 }
 

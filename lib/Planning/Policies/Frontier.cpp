@@ -63,9 +63,12 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
   return plan;
 }
 
-/// Steps looked at in the time of a step of the packing heuristics, and of a unit of search, which
-/// ends where the plan fits.
-static constexpr int64_t workOfStep = 24, workOfUnit = 4;
+/// Steps looked at in the time of a step of the packing heuristics.
+static constexpr int64_t workOfStep = 24;
+
+/// And in that of a unit of search, which ends where the plan fits. Of large graphs it consists of
+/// restarts of the heuristics, which take less.
+int64_t Frontier::workOfUnit() const { return search.isPatient() ? 4 : 2; }
 
 /// For the budget of `node`. A chain packs at once, or nearly, and bears no work; of any other
 /// graph all the work is spent only where a quarter of it came close.
@@ -77,10 +80,10 @@ Frontier::Placed Frontier::placeFor(Node &node, const Candidate &candidate) cons
   Placed plan = place(candidate, budget, packWork / 4);
   int64_t excess = need(plan) - budget;
   node.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
-  node.work += excess > 0 ? workOfUnit * (packWork / 4) : 0;
+  node.work += excess > 0 ? workOfUnit() * (packWork / 4) : 0;
   if (excess <= 0 || excess > (budget - graph.residentBytes()) / nearly)
     return plan;
-  node.work += workOfUnit * packWork;
+  node.work += workOfUnit() * packWork;
   return place(candidate, budget, packWork);
 }
 
@@ -118,42 +121,78 @@ const Frontier::Node *Frontier::end(size_t number) {
   if (ends.empty())
     ends.push_back({indexAbove(need(free())), free()});
   while (ends.size() <= number && !isLastEnd) {
-    Node next = search.isAnnealed() ? nextByChanges(ends.back()) : nextEnd(ends.back());
+    Node next = search.isPatient() ? nextByChanges(ends.back()) : nextEnd(ends.back(), 0);
     isLastEnd = !next.plan;
+    workOfEnds = next.work;
     if (!isLastEnd)
       ends.push_back(std::move(next));
   }
   return number < ends.size() ? &ends[number] : nullptr;
 }
 
-Frontier::Node Frontier::nextEnd(const Node &above) {
-  Node next{above.index - above.index / 8 - 1, nullptr};
+/// `work` has been spent below `above` in vain.
+Frontier::Node Frontier::nextEnd(const Node &above, int64_t work) {
+  Node next{above.index - above.index / 8 - 1, nullptr, work};
   if (ends.size() == 1 && need(flat()) <= budgetOf(above.index - 1))
-    next = {indexAbove(need(flat())), flat()};
-  return next.index > 0 ? solve(next.index, next, above, /*deeply=*/false) : Node{};
+    next = {indexAbove(need(flat())), flat(), work};
+  return next.index > 0 ? solve(next.index, next, above, /*deeply=*/false)
+                        : Node{0, nullptr, std::max(above.work, work)};
 }
 
 /// Small changes do not lead as far in one go; what a smaller step finds is worth more than what
 /// other searches do with a large one.
 Frontier::Node Frontier::nextByChanges(const Node &above) {
+  // The rest is left to the walk between two ends.
+  const int64_t mostWork = search.workInAll() / 8 * 5;
+  int64_t work = above.work;
   for (int64_t part : {12, 24, 48}) {
-    Node next{above.index - above.index / part - 1, nullptr};
-    if (next.index > 0)
+    Node next{above.index - above.index / part - 1, nullptr, work};
+    if (next.index > 0 && work < mostWork)
       next = solveByChanges(next.index, next, above);
     if (next.plan)
       return next;
+    work = next.work;
   }
-  return nextEnd(above);
+  return nextEnd(above, work);
 }
 
 /// The plan for one budget of the tree: the cheapest found that costs no less than `above` and less
 /// than `below`, else that of `below`.
 Frontier::Node Frontier::solve(int64_t index, const Node &below, const Node &above, bool deeply) {
-  if (search.isAnnealed())
+  if (search.isPatient())
     if (Node node = solveByChanges(index, below, above);
         node.plan && (!deeply || node.plan != below.plan))
       return node;
-  return solveBySearch(index, below, above, deeply);
+  Node node = solveBySearch(index, below, above, deeply);
+  if (search.isAnnealed() && !search.isPatient() && !deeply)
+    improve(node, above);
+  return node;
+}
+
+/// Makes the plan of a node cheaper by small changes, but no cheaper than the upper end's.
+void Frontier::improve(Node &node, const Node &above) {
+  const int64_t budget = budgetOf(node.index), arena = budget - graph.residentBytes();
+  Candidate found = search.ordered();
+  if (node.plan) {
+    Profile usage = profile(graph, node.plan->steps);
+    found = {node.plan->steps, usage.cost, usage.peak};
+  }
+  constexpr int64_t room[] = {0, 45, 65, 90}; // parts of the arena, in thousands, to leave free
+  for (int attempt = 0; attempt < int(std::size(room)); ++attempt) {
+    const int64_t capacity =
+        capacityOf(budget - (arena / 1000 * room[attempt] + arena % 1000 * room[attempt] / 1000));
+    found = search.annealed(found, capacity, above.plan->cost, attempt);
+    node.work += search.workOfLast();
+    if (node.plan && found.cost >= node.plan->cost)
+      return;
+    if (found.peak > capacity)
+      continue;
+    Placed plan = placeFor(node, found);
+    if (need(plan) <= budget) {
+      node.plan = std::move(plan);
+      return;
+    }
+  }
 }
 
 /// What packing loses is taken from the capacity, and the search asked again.
@@ -200,7 +239,7 @@ int64_t Frontier::workOfChanges(const Node &below, const Node &above) const {
 Frontier::Node Frontier::solveByChanges(int64_t index, const Node &below, const Node &above) {
   Node node{index, below.plan, std::max(below.work, above.work)};
   const int64_t budget = budgetOf(index), arena = budget - graph.residentBytes();
-  const int64_t mostWork = node.work + workOfChanges(below, above);
+  const int64_t mostWork = std::min(search.workInAll(), node.work + workOfChanges(below, above));
   // Parts of the arena, in thousands, to leave free. Of a large graph packing loses more at first.
   constexpr int64_t less = 6, more = 8;
   constexpr int mostVain = 8; // in a row; by then the cheapest has been found, or nothing fits
@@ -238,7 +277,7 @@ Frontier::Placed Frontier::placeWithRoom(Node &node, Candidate candidate, int at
   const int64_t searchWork = packWork * std::clamp(graph.numOps() / usual, 1, 2);
   Placed plan = place(candidate, budget, searchWork);
   node.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
-  node.work += need(plan) > budget ? workOfUnit * searchWork : 0;
+  node.work += need(plan) > budget ? workOfUnit() * searchWork : 0;
   return plan;
 }
 
@@ -248,13 +287,18 @@ Frontier::Placed Frontier::walk(int64_t index, Node below, Node above, bool deep
   constexpr int32_t smallSize = 2000;
   int64_t tolerance = graph.numOps() <= smallSize ? 0 : graph.baseCost() >> 12;
   int64_t mostWork = search.isAnnealed() ? search.workInAll() : search.workInAll() / 4;
+  // The walk is left what the ends did not take, and at least a part: half where it takes few
+  // steps.
+  const int64_t mostBefore = mostWork / 8 * (deeply || search.isPatient() ? 7 : 4);
+  const int64_t before =
+      search.isAnnealed() ? std::min(std::max(below.work, above.work), mostBefore) : 0;
   // What a search by small changes gains between budgets that are this close is luck.
   constexpr int64_t finest = 128;
   auto isNarrow = [&] {
     int64_t parts = search.isAnnealed() ? finest : INT64_MAX;
     return above.index - below.index <= std::max<int64_t>(1, below.index / parts);
   };
-  below.work = above.work = 0;
+  below.work = above.work = before;
   while (!isNarrow() && below.plan->cost - above.plan->cost > tolerance &&
          std::max(below.work, above.work) <= mostWork) {
     int64_t middle = below.index + (above.index - below.index) / 2;
@@ -290,7 +334,7 @@ Frontier::Placed Frontier::findLeast() {
   if (graph.numOps() > mostOps)
     return best;
   int64_t left = search.workInAll() / 4;
-  auto improve = [&](int64_t budget) {
+  auto lower = [&](int64_t budget) {
     int64_t spent = 0;
     std::vector<Candidate> candidates = under(capacityOf(budget), /*deeply=*/true, spent);
     left -= spent;
@@ -298,6 +342,7 @@ Frontier::Placed Frontier::findLeast() {
       if (!isAdmitted(candidate))
         continue;
       Placed plan = place(candidate, budget, packWork);
+      left -= search.isAnnealed() ? workOfUnit() * packWork : 0;
       if (std::pair(need(plan), plan->cost) >= std::pair(need(best), best->cost))
         continue;
       best = std::move(plan);
@@ -310,10 +355,11 @@ Frontier::Placed Frontier::findLeast() {
   for (int fineness = coarsest; fineness <= finest; fineness += 2)
     while (rounds++ < mostRounds && left > 0) {
       int64_t less = std::max<int64_t>((need(best) - graph.residentBytes()) >> fineness, 1);
-      if (need(best) - less < graph.residentBytes() || !improve(need(best) - less))
+      if (need(best) - less < graph.residentBytes() || !lower(need(best) - less))
         break;
     }
-  improve(need(best)); // as lean, but cheaper
+  lower(need(best)); // as lean, but cheaper
+  workOfEnds += search.workInAll() / 4 - left;
   return best;
 }
 
@@ -335,5 +381,6 @@ std::shared_ptr<const Plan> Frontier::at(int64_t budget) {
       return walk(index, *below, *end(number - 1), /*deeply=*/false);
   if (budget < need(least()))
     return nullptr;
-  return walk(index, {indexBelow(need(least())), least()}, ends.back(), /*deeply=*/true);
+  return walk(index, {indexBelow(need(least())), least(), workOfEnds}, ends.back(),
+              /*deeply=*/true);
 }

@@ -45,6 +45,7 @@ private:
     int64_t work = 0; // of the searches on the way to it
   };
   Placed place(const Candidate &candidate, int64_t budget, int64_t work) const;
+  int64_t workOfUnit() const;
   Placed placeFor(Node &node, const Candidate &candidate) const;
   std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t &work);
   Placed given();
@@ -55,8 +56,9 @@ private:
   Node solveBySearch(int64_t index, const Node &below, const Node &above, bool deeply);
   Placed placeWithRoom(Node &node, Candidate candidate, int attempt);
   int64_t workOfChanges(const Node &below, const Node &above) const;
-  Node nextEnd(const Node &above);
+  Node nextEnd(const Node &above, int64_t work);
   Node nextByChanges(const Node &above);
+  void improve(Node &node, const Node &above);
   Node solveByChanges(int64_t index, const Node &below, const Node &above);
   Placed findLeast();
   Placed walk(int64_t index, Node below, Node above, bool deeply);
@@ -77,6 +79,7 @@ private:
   Placed givenPlan, freePlan, flatPlan, leastPlan;
   std::deque<Node> ends; // from the top downwards
   bool isLastEnd = false;
+  int64_t workOfEnds = 0; // what failed at the last of them included
 };
 
 } // namespace llmmem::planning

@@ -131,7 +131,8 @@ static double costPerByte(const Graph &graph) {
 }
 
 bool llmmem::planning::annealSchedule(const Graph &graph, std::vector<OpIndex> &steps,
-                                      int64_t capacity, int64_t enough, int64_t work, int luck) {
+                                      int64_t capacity, int64_t enough, int64_t work, int luck,
+                                      double heaviest) {
   if (steps.empty())
     return graph.residentBytes() <= capacity;
   Annealer annealer(graph, steps, luck);
@@ -141,7 +142,8 @@ bool llmmem::planning::annealSchedule(const Graph &graph, std::vector<OpIndex> &
   int64_t best = fits ? state.cost() : INT64_MAX;
   // Bytes above the capacity weigh little at first, for cheap repeats to be found where they are
   // needed, and so much in the end that none are left. Found by trial on random graphs.
-  constexpr double lightest = 1.0 / 64, heavier = 8192;
+  constexpr double lightest = 1.0 / 64;
+  const double heavier = heaviest / lightest;
   const double mean = double(graph.baseCost()) / double(graph.numOps()) + 1e-9;
   const double hottest = mean / 10, coldest = mean / 50, perByte = costPerByte(graph) * lightest;
   for (int64_t spent = 0; spent < work && best > enough; ++spent) {

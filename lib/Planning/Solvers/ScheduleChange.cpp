@@ -26,6 +26,7 @@ ScheduleChange::ScheduleChange(const Graph &graph, llvm::ArrayRef<OpIndex> steps
   runsBefore.clear();
   level.resize(order.size() + 1);
   held.resize(order.size());
+  over.resize(order.size());
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
     if (graph.writer(value) < 0 && !lives[value].empty() && lives[value][0].last != unread)
       level[0] += graph.bytes(value);
@@ -36,6 +37,7 @@ void ScheduleChange::measure(int32_t first, int32_t last) {
   for (int32_t step = first; step <= last; ++step) {
     const Run &here = runs[order[step]];
     held[step] = level[step] + here.hill;
+    over[step] = excessOf(held[step]);
     level[step + 1] = level[step] + here.rest;
   }
 }
@@ -47,8 +49,8 @@ void ScheduleChange::aimAt(int64_t bytes, int64_t lower, int64_t steep) {
   lowerTarget = lower - graph.residentBytes();
   steepness = steep;
   excessNow = 0;
-  for (int64_t here : held)
-    excessNow += excessOf(here);
+  for (int32_t step = 0; step < numSteps(); ++step)
+    excessNow += over[step] = excessOf(held[step]);
 }
 
 int64_t ScheduleChange::peak() const {
@@ -130,14 +132,24 @@ void ScheduleChange::reweigh(int32_t id) {
 /// Calls `function` for the runs of the steps from `low` to `high` as the change would have them.
 template <typename Function>
 void ScheduleChange::forEachNew(Function function) const {
-  for (int32_t step = low; step <= high; ++step) {
-    if (step == gap)
-      function(run);
-    if (step != from)
+  int32_t step = low;
+  auto upTo = [&](int32_t end) {
+    for (; step < end; ++step)
       function(order[step]);
-  }
-  if (gap == high + 1)
+  };
+  auto enter = [&] {
+    upTo(gap);
     function(run);
+  };
+  if (gap >= 0 && (from < 0 || gap <= from))
+    enter();
+  if (from >= 0) {
+    upTo(from);
+    ++step;
+    if (gap > from)
+      enter();
+  }
+  upTo(high + 1);
 }
 
 std::optional<ScheduleChange::Effect> ScheduleChange::weigh(int32_t id, int32_t leaves,
@@ -175,7 +187,7 @@ std::optional<ScheduleChange::Effect> ScheduleChange::weigh(int32_t id, int32_t 
   else if (gap < 0)
     effect.cost = -op.cost;
   for (int32_t step = low; step <= high; ++step)
-    effect.excess -= excessOf(held[step]);
+    effect.excess -= over[step];
   int64_t live = level[low];
   forEachNew([&](int32_t other) {
     effect.excess += excessOf(live + runs[other].hill);
@@ -243,6 +255,7 @@ void ScheduleChange::take() {
       freeIds.push_back(run);
     }
     held.resize(order.size());
+    over.resize(order.size());
     level.resize(order.size() + 1);
     last = numSteps() - 1;
   }

@@ -86,6 +86,7 @@ private:
   std::vector<llvm::SmallVector<int32_t, 6>> uses; // per value: runs that read or write it
   std::vector<Lives> lives;                        // per value
   std::vector<int64_t> level, held;                // before and while each step runs
+  std::vector<int64_t> over;                       // by step: its excess
   int64_t target = INT64_MAX, lowerTarget = INT64_MAX, steepness = 1;
   int64_t costNow = 0, excessNow = 0;
 
