@@ -15,6 +15,7 @@
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Interfaces/KernelKind.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -54,7 +55,7 @@ public:
       op.emitOpError("has no kernel; implement KernelOpInterface for it");
       return failure();
     }
-    func::FuncOp kernel = create(op, type, op.getName().stripDialect());
+    func::FuncOp kernel = create(op, type, nameOf(op));
     KernelEmitter emitter(&op, &kernel.front(), options);
     if (failed(emission.emitKernel(emitter)))
       return failure();
@@ -63,6 +64,13 @@ public:
       return failure();
     kernels[key] = kernel;
     return kernel;
+  }
+
+  /// What it computes; of a group, what it is made of: `linear_gelu`.
+  static std::string nameOf(Operation &op) {
+    std::string name = kernelKind(&op);
+    std::replace(name.begin(), name.end(), '+', '_');
+    return name;
   }
 
   /// The kernel that does several ops in one launch.

@@ -19,7 +19,7 @@ func.func @step(%x: tensor<256x768xf32>, %w: tensor<768x768xf32>) -> (tensor<256
   return %h, %a, %c : tensor<256x768xf32>, tensor<256x768xf32>, tensor<256x768xf32>
 }
 
-// CHECK-LABEL: func.func private @kernel_0_kernel(
+// CHECK-LABEL: func.func private @kernel_0_linear_gelu(
 // CHECK-SAME: %{{.*}}: memref<196608xf32>, %{{.*}}: memref<589824xf32>, %[[H:.*]]: memref<196608xf32>, %[[A:.*]]: memref<196608xf32>)
 // CHECK: scf.forall (%{{.*}}) in (8)
 // CHECK: %[[STAGE:.*]] = memref.alloca() {{.*}} : memref<24576xf32>
@@ -28,7 +28,7 @@ func.func @step(%x: tensor<256x768xf32>, %w: tensor<768x768xf32>) -> (tensor<256
 // CHECK: math.tanh
 // CHECK: vector.store %{{.*}}, %[[H]]
 // CHECK: vector.store %{{.*}}, %[[A]]
-// CHECK-LABEL: func.func private @kernel_1_kernel(
+// CHECK-LABEL: func.func private @kernel_1_linear_gelu(
 // CHECK-SAME: memref<589824xf32>, %[[UNREAD:.*]]: memref<196608xf32>, %[[C:.*]]: memref<196608xf32>)
 // CHECK: math.tanh
 // CHECK-NOT: vector.store %{{.*}}, %[[UNREAD]]

@@ -9,8 +9,8 @@
 // APART: kernel_1_gelu {{ *}}1 {{ *}}1 {{ *}}2097152
 // APART: kernel_2_linear {{ *}}1 {{ *}}1 {{ *}}5242880
 // APART: kernel_3_gelu_grad {{ *}}1 {{ *}}1 {{ *}}3145728
-// CHECK: kernel_0_kernel {{ *}}1 {{ *}}1 {{ *}}6422528
-// CHECK: kernel_1_kernel {{ *}}1 {{ *}}1 {{ *}}6291456
+// CHECK: kernel_0_linear_gelu {{ *}}1 {{ *}}1 {{ *}}6422528
+// CHECK: kernel_1_linear_gelu_grad {{ *}}1 {{ *}}1 {{ *}}6291456
 func.func @step(%x: tensor<512x256xbf16>, %w: tensor<256x1024xbf16>, %b: tensor<1024xbf16>, %dy: tensor<512x256xbf16>, %v: tensor<1024x256xbf16>) -> (tensor<512x1024xbf16>, tensor<512x1024xbf16>) {
   %h = llm.linear %x, %w bias(%b) layout(in_out) {llm.phase = "forward"} : (tensor<512x256xbf16>, tensor<256x1024xbf16>, tensor<1024xbf16>) -> tensor<512x1024xbf16>
   %a = llm.gelu %h {llm.phase = "forward"} : tensor<512x1024xbf16>

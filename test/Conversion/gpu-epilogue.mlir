@@ -13,7 +13,7 @@ func.func @step(%dy: tensor<128x64xbf16>, %w: tensor<96x64xbf16>, %h: tensor<128
   return %dh : tensor<128x96xbf16>
 }
 
-// CHECK-LABEL: gpu.func @kernel_0_kernel_kernel(
+// CHECK-LABEL: gpu.func @kernel_0_linear_gelu_grad_kernel(
 // CHECK-SAME: %{{.*}}: memref<8192xbf16>, %{{.*}}: memref<6144xbf16>, %[[H:[^:]*]]: memref<12288xbf16>, %[[DH:[^:]*]]: memref<12288xbf16>)
 // CHECK: nvvm.mma.sync
 // CHECK: %[[ROUNDED:.*]] = arith.truncf %{{.*}} : vector<2xf32> to vector<2xbf16>

@@ -4,9 +4,9 @@
 // RUN: llmmem-opt --checkpoint-policy=none %s 2>/dev/null | llmmem-opt --convert-step-to-kernels | FileCheck %s
 
 //       CHECK: func @step(%{{.*}}: memref<512xi8>
-// CHECK-COUNT-2: call @kernel_0_kernel(
+// CHECK-COUNT-2: call @kernel_0_silu_mul(
 //   CHECK-NOT: call
-//       CHECK: func private @kernel_0_kernel(%arg0: memref<64xf32>, %arg1: memref<64xf32>, %arg2: memref<64xf32>)
+//       CHECK: func private @kernel_0_silu_mul(%arg0: memref<64xf32>, %arg1: memref<64xf32>, %arg2: memref<64xf32>)
 //   CHECK-NOT: alloca
 func.func @step(%gate: tensor<1x8x8xf32>, %up: tensor<1x8x8xf32>) -> (tensor<1x8x8xf32>, tensor<1x8x8xf32>) {
   %a = llm.silu %gate {llm.block = 0 : i64} : tensor<1x8x8xf32>

@@ -33,7 +33,8 @@ def numbers(text, name):
 
 
 def operations(lines):
-    """(results, name, operands, text) of each op of the step; an op with a region ends where its brace does."""
+    """(results, name, operands, text) of each op of the step; an op with a region ends where its brace does, and its name
+    is made of those in it, as its kernel's is."""
     index = 0
     while index < len(lines):
         line = lines[index]
@@ -44,8 +45,11 @@ def operations(lines):
         names, op, rest = match.groups()
         text = rest
         if rest.endswith("{"):
+            inner = []
             while not lines[index].startswith("    }"):
+                inner += re.findall(r"^ +%.*? = \"?llm\.(\w+)", lines[index])
                 index += 1
+            op = "llm.kernel:" + "_".join(inner)
             text += lines[index]
             operands = re.findall(r"= (%[\w$.-]+(?:#\d+)?)", rest.split(") :")[0])
         else:
@@ -115,7 +119,7 @@ def calls_first(launches, at, op):
     if op in PRODUCTS and launches[at][1] is None:
         return launches[at:at + 1]
     own = next((k for k in range(at, len(launches)) if launches[k][1] is not None), None)
-    if own is None or launches[own][1] != op.removeprefix("llm."):
+    if own is None or launches[own][1] != op.removeprefix("llm.").removeprefix("kernel:"):
         return []
     number, _, _, line = launches[own]
     first, end = line.split()[2], own + 1
@@ -182,7 +186,7 @@ def check_op(plan, op, group):
                 sys.exit(f"{name} {text[:200]}\nmay not touch {place}: {line}\nplanned: {sorted(allowed)} {workspace}")
         touched.update(places)
     for result in results:
-        if plan.places[result] not in touched and (name != "llm.kernel" or result in plan.read):
+        if plan.places[result] not in touched and (not name.startswith("llm.kernel:") or result in plan.read):
             sys.exit(f"{name} does not write {result} at {plan.places[result]}: {group}")
 
 
