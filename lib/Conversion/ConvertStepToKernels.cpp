@@ -301,15 +301,22 @@ private:
       arguments.push_back(
           arith::ConstantOp::create(builder, op.getLoc(), draws->getAttrOfType<IntegerAttr>(name)));
     }
-    emitTimeOfCall(op.getLoc(), 0);
-    auto call = func::CallOp::create(builder, op.getLoc(), *kernel, arguments);
-    emitTimeOfCall(op.getLoc(), 1);
-    if (profile)
-      call->setAttr("profile", describeCall(op));
+    auto call = emitCall(op.getLoc(), *kernel, arguments, [&] { return describeCall(op); });
     if (kernels.isForDevice())
       describeBuffersOf(op, call);
-    ++calls;
     return success();
+  }
+
+  /// Timed and described by `notes` where a profile is wanted.
+  func::CallOp emitCall(Location loc, func::FuncOp kernel, ValueRange arguments,
+                        function_ref<DictionaryAttr()> notes) {
+    emitTimeOfCall(loc, 0);
+    auto call = func::CallOp::create(builder, loc, kernel, arguments);
+    emitTimeOfCall(loc, 1);
+    if (profile)
+      call->setAttr("profile", notes());
+    ++calls;
+    return call;
   }
 
   /// Nothing for an op that an earlier one's launch does too.
@@ -329,12 +336,8 @@ private:
       values.push_back(numbers.of(value));
       arguments.push_back(bufferAt(loc, places.placeOf(value), value.getType()));
     }
-    emitTimeOfCall(loc, 0);
-    auto call = func::CallOp::create(builder, loc, *kernel, arguments);
-    if (profile)
-      call->setAttr("profile", describeCall(run));
+    auto call = emitCall(loc, *kernel, arguments, [&] { return describeCall(run); });
     describeBuffers(call, values, writes);
-    ++calls;
     return success();
   }
 
