@@ -177,11 +177,9 @@ Index DeviceLoops::firstOfVector(const Deal &deal, Index number) {
 const DeviceLoops::Share *DeviceLoops::shareOf(KernelEmitter &e, int64_t count) {
   Block *block = e.builder().getInsertionBlock();
   auto known = llvm::find_if(shares, [&](const Share &share) {
-    return share.count == count && share.block->findAncestorOpInBlock(*block->getParentOp());
+    bool isSeen = share.block == block || share.block->findAncestorOpInBlock(*block->getParentOp());
+    return share.count == count && isSeen;
   });
-  if (known == shares.end())
-    known = llvm::find_if(
-        shares, [&](const Share &share) { return share.count == count && share.block == block; });
   if (known != shares.end())
     return &*known;
   int64_t lanes = std::gcd<int64_t>(vectorLanes, row.pitch), vectors = count / lanes;
