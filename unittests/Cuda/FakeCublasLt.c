@@ -59,19 +59,8 @@ static uint64_t number(const char *name, uint64_t otherwise) {
 
 static int calls; /* of the function that is asked to fail */
 
-/* Whether this is the call that was asked to fail. */
-static int must_fail(const char *name) {
-  const char *wanted = getenv("LLMMEM_FAKE_CUBLASLT_FAIL");
-  size_t length = strlen(name);
-  if (!wanted || strncmp(wanted, name, length) != 0 || wanted[length] != ':' ||
-      ++calls != atoi(wanted + length + 1))
-    return 0;
-  llmmem_fake_cuda_note("%s fails", name);
-  return 1;
-}
-
 #define FAIL_IF_ASKED(name)                                                                        \
-  if (must_fail(#name))                                                                            \
+  if (llmmem_fake_cuda_must_fail("LLMMEM_FAKE_CUBLASLT_FAIL", #name, &calls))                      \
   return 14
 
 /*===----------------------------------------------------------------------===*\

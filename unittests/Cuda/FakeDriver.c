@@ -94,16 +94,19 @@ void llmmem_fake_cuda_note(const char *format, ...) {
   va_end(arguments);
 }
 
-/* Whether this is the call that was asked to fail. */
-static int must_fail(const char *name) {
-  static int calls;
-  const char *wanted = getenv("LLMMEM_FAKE_CUDA_FAIL");
+int llmmem_fake_cuda_must_fail(const char *variable, const char *name, int *calls) {
+  const char *wanted = getenv(variable);
   size_t length = strlen(name);
   if (!wanted || strncmp(wanted, name, length) != 0 || wanted[length] != ':' ||
-      ++calls != atoi(wanted + length + 1))
+      ++*calls != atoi(wanted + length + 1))
     return 0;
   note("%s fails", name);
   return 1;
+}
+
+static int must_fail(const char *name) {
+  static int calls;
+  return llmmem_fake_cuda_must_fail("LLMMEM_FAKE_CUDA_FAIL", name, &calls);
 }
 
 #define FAIL_IF_ASKED(name)                                                                        \

@@ -8,6 +8,9 @@
 
 /* A line of the driver's log. */
 void llmmem_fake_cuda_note(const char *format, ...);
+/* Whether a call of `name` is the one that the environment asks to fail: NAME:2 in `variable` is
+ * the second of NAME. `calls` counts those. */
+int llmmem_fake_cuda_must_fail(const char *variable, const char *name, int *calls);
 /* A1+256, or 0x1234 for what lies in no allocation. */
 const char *llmmem_fake_cuda_place(uint64_t address, char *text, size_t size);
 /* Whether work now becomes a node of a graph, */
