@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DeviceStep.h"
-#include "Poison.h"
+#include "Cpu/Poison.h"
+#include "Gpu/DeviceStep.h"
+#include "Gpu/SharedLaunches.h"
 #include "Profile.h"
-#include "SharedLaunches.h"
 #include "StepPlaces.h"
 #include "llmmem/Conversion/KernelEmitter.h"
 #include "llmmem/Conversion/KernelOpInterface.h"

@@ -1,0 +1,114 @@
+//===- AttentionBlocks.cpp - Blocks of queries and of keys -----------------===//
+
+#include "Cpu/AttentionBlocks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+//===----------------------------------------------------------------------===//
+// Which blocks meet
+//===----------------------------------------------------------------------===//
+
+HeadBlock AttentionBlocks::blockAt(Index b, Index head, Index number) {
+  Index first = number * extent;
+  return {b, head, first, minimum(e.index(extent), e.index(seq) - first)};
+}
+
+void AttentionBlocks::forBlocks(int64_t headCount, Body body) {
+  int64_t blocks = llvm::divideCeil(seq, extent);
+  e.forEachParallel(batch * headCount * blocks, [&](Index turn) {
+    Index head = turn / blocks;
+    body(blockAt(head / headCount, head % headCount, turn % blocks));
+  });
+}
+
+void AttentionBlocks::forKeysSeen(HeadBlock queries, Body body) {
+  foldKeysSeen(queries, {}, [&](HeadBlock met, ArrayRef<Num>) {
+    body(met);
+    return Row();
+  });
+}
+
+void AttentionBlocks::forQueriesSeeing(HeadBlock keys, Body body) {
+  foldQueriesSeeing(keys, {}, [&](HeadBlock met, ArrayRef<Num>) {
+    body(met);
+    return Row();
+  });
+}
+
+Row AttentionBlocks::foldKeysSeen(HeadBlock queries, ArrayRef<Num> initial, FoldBody body) {
+  Index lowest = maximum(queries.first - e.index(window - 1), e.index(0));
+  return e.fold(lowest / extent, queries.first / extent + 1, initial,
+                [&](Index number, ArrayRef<Num> carried) {
+                  return body(blockAt(queries.batch, queries.head / group(), number), carried);
+                });
+}
+
+Row AttentionBlocks::foldQueriesSeeing(HeadBlock keys, ArrayRef<Num> initial, FoldBody body) {
+  Index highest = minimum(keys.first + keys.count + (window - 2), e.index(seq - 1));
+  Index firstHead = keys.head * group();
+  return e.fold(firstHead, firstHead + group(), initial, [&](Index head, ArrayRef<Num> ofHead) {
+    return e.fold(keys.first / extent, highest / extent + 1, ofHead,
+                  [&](Index number, ArrayRef<Num> carried) {
+                    return body(blockAt(keys.batch, head, number), carried);
+                  });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Who sees whom
+//===----------------------------------------------------------------------===//
+
+Terms AttentionBlocks::keysSeen(HeadBlock queries, HeadBlock keys, Index first, Index last) {
+  Index shift = queries.first - keys.first;
+  return {maximum(shift + first - e.index(window - 1), e.index(0)),
+          minimum(shift + last + 1, keys.count)};
+}
+
+Terms AttentionBlocks::queriesSeeing(HeadBlock queries, HeadBlock keys, Index first, Index last) {
+  Index shift = keys.first - queries.first;
+  return {maximum(shift + first, e.index(0)), minimum(shift + last + window, queries.count)};
+}
+
+/// 0 <= query - key < window, in one comparison without signs.
+Value AttentionBlocks::isVisible(Index query, Index key, Lanes lanes) {
+  OpBuilder &builder = e.builder();
+  Value distance = (query - key).value;
+  Location loc = distance.getLoc();
+  auto type = VectorType::get({e.lanes()}, builder.getI32Type());
+  SmallVector<int32_t> steps;
+  for (int32_t lane = 0; lane < static_cast<int32_t>(e.lanes()); ++lane)
+    steps.push_back(lanes == Lanes::Queries ? lane : -lane);
+  auto constant = [&](DenseElementsAttr attribute) -> Value {
+    return arith::ConstantOp::create(builder, loc, attribute);
+  };
+  Value first = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), distance);
+  Value distances =
+      arith::AddIOp::create(builder, loc, vector::BroadcastOp::create(builder, loc, type, first),
+                            constant(DenseElementsAttr::get(type, ArrayRef<int32_t>(steps))));
+  return arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ult, distances,
+      constant(DenseElementsAttr::get(type, static_cast<int32_t>(std::min(window, seq)))));
+}
+
+Value AttentionBlocks::isKept(HeadBlock queries, Index i, Index key, Lanes lanes) {
+  return isKept(queries, i, key, lanes, e.lanes());
+}
+
+Value AttentionBlocks::isKept(HeadBlock queries, Index i, Index key, Lanes direction,
+                              unsigned lanes) {
+  if (!philox)
+    return Value();
+  return philox->keeps(statistic(queries, i) * seq + key, lanes, p,
+                       direction == Lanes::Queries ? seq : 1);
+}
+
+Value AttentionBlocks::isPairKept(HeadBlock queries, Index i, Index key) {
+  return philox ? philox->keeps(statistic(queries, i) * seq + key, 1, p) : Value();
+}
+
+Num AttentionBlocks::dropped(Value kept, Num x) {
+  return kept ? select(kept, x * (1.0 / (1.0 - p)), x.like(0.0)) : x;
+}

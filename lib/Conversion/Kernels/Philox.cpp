@@ -1,0 +1,127 @@
+//===- Philox.cpp - Random numbers without a state -------------------------===//
+//
+// Words are kept in 64-bit integers, so that a product of two of them needs no second half.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernels/Philox.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace llmmem;
+
+namespace {
+/// 64-bit integer arithmetic in the shape of `type`.
+struct Words {
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+
+  Value constant(uint64_t value) const {
+    APInt bits(64, value);
+    TypedAttr attribute = builder.getIntegerAttr(builder.getI64Type(), bits);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attribute = DenseElementsAttr::get(vector, bits);
+    return arith::ConstantOp::create(builder, loc, attribute);
+  }
+  Value low(Value a) const { return arith::AndIOp::create(builder, loc, a, constant(0xFFFFFFFF)); }
+  Value high(Value a) const { return arith::ShRUIOp::create(builder, loc, a, constant(32)); }
+  Value exclusiveOr(Value a, Value b) const { return arith::XOrIOp::create(builder, loc, a, b); }
+  Value times(Value a, uint64_t b) const {
+    return arith::MulIOp::create(builder, loc, a, constant(b));
+  }
+  Value plus(Value a, Value b) const { return arith::AddIOp::create(builder, loc, a, b); }
+  Value isEqual(Value a, uint64_t b) const {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, constant(b));
+  }
+  Value choose(Value condition, Value a, Value b) const {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  Value splat(Value a) const {
+    return isa<VectorType>(type) ? vector::BroadcastOp::create(builder, loc, type, a).getResult()
+                                 : a;
+  }
+};
+} // namespace
+
+Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer) : e(emitter), stream(e.stream()) {
+  OpBuilder &builder = e.builder();
+  for (unsigned k = 0; k < 2; ++k) {
+    Value word = e.loadRaw(seedBuffer, e.index(k));
+    seed[k] = arith::ExtUIOp::create(builder, word.getLoc(), builder.getI64Type(), word);
+  }
+}
+
+std::array<Value, 4> Philox::wordsOf(Value block) {
+  Words words{e.builder(), seed[0].getLoc(), block.getType()};
+  Value number = words.splat(stream);
+  std::array<Value, 4> counter = {words.low(block), words.high(block), words.low(number),
+                                  words.high(number)};
+  Value key0 = words.splat(seed[0]), key1 = words.splat(seed[1]);
+  for (unsigned round = 0; round < 10; ++round) {
+    if (round > 0) {
+      key0 = words.low(words.plus(key0, words.constant(0x9E3779B9)));
+      key1 = words.low(words.plus(key1, words.constant(0xBB67AE85)));
+    }
+    Value left = words.times(counter[0], 0xD2511F53), right = words.times(counter[2], 0xCD9E8D57);
+    Value first = words.exclusiveOr(words.exclusiveOr(words.high(right), counter[1]), key0);
+    Value third = words.exclusiveOr(words.exclusiveOr(words.high(left), counter[3]), key1);
+    counter = {first, words.low(right), third, words.low(left)};
+  }
+  return counter;
+}
+
+/// u >= p in integers: word >= ceil(p 2^32), exactly.
+static uint64_t thresholdOf(double p) {
+  return static_cast<uint64_t>(std::ceil(std::ldexp(p, 32)));
+}
+
+Value Philox::keepsApart(Value element, double p) {
+  Words words{e.builder(), seed[0].getLoc(), element.getType()};
+  Value block = arith::ShRUIOp::create(words.builder, words.loc, element, words.constant(2));
+  std::array<Value, 4> word = wordsOf(block);
+  Value which = arith::AndIOp::create(words.builder, words.loc, element, words.constant(3));
+  Value lower = words.choose(words.isEqual(which, 0), word[0], word[1]);
+  Value upper = words.choose(words.isEqual(which, 2), word[2], word[3]);
+  Value isLower = arith::CmpIOp::create(words.builder, words.loc, arith::CmpIPredicate::ult, which,
+                                        words.constant(2));
+  return arith::CmpIOp::create(words.builder, words.loc, arith::CmpIPredicate::uge,
+                               words.choose(isLower, lower, upper), words.constant(thresholdOf(p)));
+}
+
+/// A bit for each word of twice as many blocks as whole ones would be, from which those of the
+/// elements are shifted out: `first` may lie inside a block.
+Value Philox::keepsTogether(Index first, unsigned lanes, double p) {
+  OpBuilder &b = e.builder();
+  Location loc = seed[0].getLoc();
+  unsigned blocks = lanes / 2;
+  auto blocksType = VectorType::get({blocks}, b.getI64Type());
+  auto shortType = blocksType.clone(b.getI32Type());
+  std::array<Value, 4> word = wordsOf(e.elementNumbers(first / 4, blocks));
+  for (Value &w : word)
+    w = arith::TruncIOp::create(b, loc, shortType, w);
+  auto interleave = [&](Value even, Value odd) -> Value {
+    return vector::InterleaveOp::create(b, loc, even, odd);
+  };
+  Value inOrder = interleave(interleave(word[0], word[2]), interleave(word[1], word[3]));
+  auto orderType = cast<VectorType>(inOrder.getType());
+  Value bound = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(orderType, APInt(32, thresholdOf(p) - 1)));
+  Value keeps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, inOrder, bound);
+  IntegerType allBits = b.getIntegerType(2 * lanes), theirBits = b.getIntegerType(lanes);
+  Value bits = vector::ExtractOp::create(
+      b, loc, vector::BitCastOp::create(b, loc, VectorType::get({1}, allBits), keeps), 0);
+  Value offset = arith::IndexCastOp::create(b, loc, allBits, (first % 4).value);
+  bits = arith::TruncIOp::create(b, loc, theirBits, arith::ShRUIOp::create(b, loc, bits, offset));
+  Value asVector = vector::BroadcastOp::create(b, loc, VectorType::get({1}, theirBits), bits);
+  return vector::BitCastOp::create(b, loc, VectorType::get({lanes}, b.getI1Type()), asVector);
+}
+
+Value Philox::keeps(Index first, unsigned lanes, double p, int64_t step) {
+  bool isPowerOfTwo = (lanes & (lanes - 1)) == 0;
+  if (step == 1 && lanes >= 8 && isPowerOfTwo && thresholdOf(p) > 0)
+    return keepsTogether(first, lanes, p);
+  return keepsApart(e.elementNumbers(first, lanes, step), p);
+}

@@ -1,0 +1,286 @@
+//===- TableKernels.cpp - Kernels that look up and copy --------------------===//
+
+#include "Gpu/DeviceLoops.h"
+#include "KernelModels.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape().back(); }
+
+/// The row that an id looks up: ids outside the table are clamped into it.
+Index rowOf(KernelEmitter &e, Buffer ids, Index position, int64_t rows) {
+  return minimum(maximum(e.loadIndex(ids, position), e.index(0)), e.index(rows - 1));
+}
+
+void copyElements(KernelEmitter &e, Buffer from, Index source, Buffer to, Index target,
+                  int64_t count) {
+  e.forLanes(count, [&](Index j, unsigned lanes) {
+    e.storeRaw(to, target + j, e.loadRaw(from, source + j, lanes));
+  });
+}
+
+struct EmbeddingKernel : KernelModel<EmbeddingKernel, EmbeddingOp> {
+  static void emit(EmbeddingOp op, KernelEmitter &e) {
+    Buffer ids = e.operand(0), table = e.operand(1);
+    int64_t width = widthOf(op.getTable());
+    e.forRows(ids.size, {width}, [&](Index position) {
+      Index row = rowOf(e, ids, position, table.size / width);
+      copyElements(e, table, row * width, e.result(0), position * width, width);
+    });
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// The gradient of an embedding
+//===----------------------------------------------------------------------===//
+
+/// Who looks up which row, a vector of ids at a time.
+struct Lookups {
+  KernelEmitter &e;
+  Buffer ids;
+  int64_t rows;
+
+  Index rowAt(Index position) { return rowOf(e, ids, position, rows); }
+
+  /// Whether any of the ids of a whole vector from `position` on looks up `row`.
+  Value anyOf(Index position, Index row) {
+    OpBuilder &b = e.builder();
+    Location loc = row.value.getLoc();
+    Value raw = e.loadRaw(ids, position, e.lanes());
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(
+          b, loc,
+          DenseElementsAttr::get(cast<VectorType>(raw.getType()), static_cast<int32_t>(value)));
+    };
+    Value clamped = arith::MaxSIOp::create(b, loc, raw, constant(0));
+    clamped = arith::MinSIOp::create(b, loc, clamped, constant(rows - 1));
+    Value number = arith::IndexCastOp::create(b, loc, b.getI32Type(), row.value);
+    Value wanted = vector::BroadcastOp::create(b, loc, raw.getType(), number);
+    Value hits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, clamped, wanted);
+    return vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, hits);
+  }
+
+  /// Whether no position before this one looks up `row`.
+  Value isFirst(Index position, Index row) {
+    OpBuilder &b = e.builder();
+    Location loc = row.value.getLoc();
+    auto orElse = [&](ArrayRef<Num> found, Value hit) -> Row {
+      return {{&b, arith::OrIOp::create(b, loc, found[0].value, hit)}};
+    };
+    Num none{&b, arith::ConstantOp::create(b, loc, b.getBoolAttr(false))};
+    Index vectors = position / e.lanes();
+    Row found = e.fold(e.index(0), vectors, none, [&](Index k, ArrayRef<Num> carried) {
+      return orElse(carried, anyOf(k * e.lanes(), row));
+    });
+    found = e.fold(vectors * e.lanes(), position, found, [&](Index other, ArrayRef<Num> carried) {
+      return orElse(carried, equal(rowAt(other), row));
+    });
+    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+    return arith::XOrIOp::create(b, loc, found[0].value, yes);
+  }
+
+  /// Calls `body`, in their order, with the positions that look up `row`, the first of which is
+  /// `first`.
+  void forThose(Index first, Index row, function_ref<void(Index)> body) {
+    auto test = [&](Index position) {
+      e.ifThen(equal(rowAt(position), row), [&] { body(position); });
+    };
+    int64_t lanes = e.lanes(), whole = ids.size - ids.size % lanes;
+    e.forSteps((first / lanes) * lanes, e.index(whole), lanes, [&](Index begin) {
+      e.ifThen(anyOf(begin, row), [&] { e.forEach(begin, begin + lanes, test); });
+    });
+    e.forEach(maximum(first, e.index(whole)), e.index(ids.size), test);
+  }
+};
+
+/// A row's sum is made in wide numbers, at the first position that has its id, in the order of the
+/// positions, and rounded once.
+struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
+  static void emit(EmbeddingGradOp op, KernelEmitter &e) {
+    Buffer into = e.operand(op.getIntoMutable()), table = e.result(0);
+    int64_t width = widthOf(op.getDy());
+    auto begin = [&] {
+      e.forLanesParallel(table.size, [&](Index i, unsigned lanes) {
+        e.store(table, i, into ? e.load(into, i, lanes) : e.splat(0.0, lanes));
+      });
+    };
+    // A batch touches few rows of a table that may be the model's largest parameter.
+    into ? e.ifThen(e.lieApart(into, table), begin) : begin();
+    Lookups lookups{e, e.operand(0), table.size / width};
+    e.forEachParallel(lookups.ids.size, [&](Index position) {
+      Index row = lookups.rowAt(position);
+      e.ifThen(lookups.isFirst(position, row),
+               [&] { sumOneRow(lookups, e.operand(1), table, position, row, width); });
+    });
+  }
+
+  static void sumOneRow(Lookups &lookups, Buffer dy, Buffer table, Index position, Index row,
+                        int64_t width) {
+    KernelEmitter &e = lookups.e;
+    Buffer sum = e.scratch(width);
+    e.forLanes(width, [&](Index j, unsigned lanes) {
+      e.store(sum, j, e.load(table, row * width + j, lanes));
+    });
+    lookups.forThose(position, row, [&](Index other) {
+      e.forLanes(width, [&](Index j, unsigned lanes) {
+        e.store(sum, j, e.load(sum, j, lanes) + e.load(dy, other * width + j, lanes));
+      });
+    });
+    e.forLanes(width, [&](Index j, unsigned lanes) {
+      e.store(table, row * width + j, e.load(sum, j, lanes));
+    });
+  }
+
+  static void emitOnDevice(EmbeddingGradOp op, KernelEmitter &e);
+};
+
+/// On a GPU a block is a position. It looks whether it is the first of its id, and then for the
+/// others of that id, as many positions at a time as it has threads; each thread sums its columns
+/// in registers.
+class DeviceTableSums {
+public:
+  DeviceTableSums(KernelEmitter &e, Buffer into, int64_t width)
+      : e(e), device(deviceLoops(e)), ids(e.operand(0)), dy(e.operand(1)), into(into),
+        table(e.result(0)), width(width), rows(table.size / width),
+        lanes(std::gcd<int64_t>(e.lanes(), width)) {}
+
+  void emit() {
+    e.forRows(ids.size, {.width = width, .meets = true}, [&](Index position) {
+      Index row = rowOf(e, ids, position, rows);
+      Index end = position + (kBlockThreads - 1);
+      Row earlier = e.fold(e.index(0), end / kBlockThreads, no(), [&](Index k, ArrayRef<Num> seen) {
+        Value hit = isOf(row, k, [&](Index other) { return less(other, position); });
+        return either(seen[0], hit);
+      });
+      // Whether others came before is known to all threads alike.
+      Num first = acrossBlock(earlier[0]);
+      e.ifThen(isNone(first), [&] { emitRow(position, row); });
+    });
+  }
+
+private:
+  Num no() {
+    OpBuilder &b = e.builder();
+    return {&b, arith::ConstantOp::create(b, e.location(), b.getI32IntegerAttr(0))};
+  }
+  static Num join(Num a, Num b) {
+    return {a.builder, arith::OrIOp::create(*a.builder, a.value.getLoc(), a.value, b.value)};
+  }
+  Row either(Num seen, Value hit) {
+    OpBuilder &b = e.builder();
+    Num more{&b, arith::ExtUIOp::create(b, e.location(), b.getI32Type(), hit)};
+    return {join(seen, more)};
+  }
+  Num acrossBlock(Num x) { return device.acrossTeam(e, x, join); }
+  Value isNone(Num found) {
+    return arith::CmpIOp::create(e.builder(), e.location(), arith::CmpIPredicate::eq, found.value,
+                                 no().value);
+  }
+
+  /// Whether this thread's position of stretch `k` looks up `row` and is among those that count.
+  Value isOf(Index row, Index k, function_ref<Value(Index)> counts) {
+    Index other = k * kBlockThreads + device.thread();
+    Index readable = minimum(other, e.index(ids.size - 1));
+    Value same = equal(rowOf(e, ids, readable, rows), row);
+    Value inside = arith::AndIOp::create(e.builder(), e.location(), counts(other),
+                                         less(other, e.index(ids.size)));
+    return arith::AndIOp::create(e.builder(), e.location(), same, inside);
+  }
+
+  void emitRow(Index position, Index row) {
+    int64_t vectors = width / lanes;
+    e.forSteps(e.index(0), e.index(vectors), kBlockThreads, [&](Index begin) {
+      // A thread without columns goes along with those that have some.
+      Index own = begin + device.thread(), vector = minimum(own, e.index(vectors - 1));
+      Num start = into ? e.load(into, row * width + vector * lanes, lanes) : e.splat(0.0, lanes);
+      Row sum = e.fold(position / kBlockThreads, e.index(llvm::divideCeil(ids.size, kBlockThreads)),
+                       start, [&](Index k, ArrayRef<Num> carried) {
+                         return addStretch(position, row, k, vector, carried);
+                       });
+      e.ifThen(less(own, e.index(vectors)),
+               [&] { device.storeOwn(e, table, row * width + vector * lanes, sum[0]); });
+    });
+  }
+
+  Row addStretch(Index position, Index row, Index k, Index vector, ArrayRef<Num> carried) {
+    Value hit = isOf(row, k, [&](Index other) { return less(position - 1, other); });
+    Num any = acrossBlock(either(no(), hit)[0]);
+    Value some = arith::XOrIOp::create(
+        e.builder(), e.location(), isNone(any),
+        arith::ConstantOp::create(e.builder(), e.location(), e.builder().getBoolAttr(true)));
+    return e.chooseIf(some, carried, [&] {
+      Index begin = maximum(k * kBlockThreads, position);
+      Index end = minimum((k + 1) * kBlockThreads, e.index(ids.size));
+      return e.fold(begin, end, carried, [&](Index other, ArrayRef<Num> sum) {
+        return e.chooseIf(equal(rowOf(e, ids, other, rows), row), sum, [&]() -> Row {
+          return {sum[0] + e.load(dy, other * width + vector * lanes, lanes)};
+        });
+      });
+    });
+  }
+
+  KernelEmitter &e;
+  DeviceLoops &device;
+  Buffer ids, dy, into, table;
+  int64_t width, rows, lanes;
+};
+
+void EmbeddingGradKernel::emitOnDevice(EmbeddingGradOp op, KernelEmitter &e) {
+  Buffer into = e.operand(op.getIntoMutable()), table = e.result(0);
+  e.forLanesParallel(table.size, [&](Index i, unsigned lanes) {
+    auto begin = [&] { e.store(table, i, into ? e.load(into, i, lanes) : e.splat(0.0, lanes)); };
+    into ? e.ifThen(e.lieApart(into, table), begin) : begin();
+  });
+  DeviceTableSums(e, into, widthOf(op.getDy())).emit();
+}
+
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+/// Rows of `columns`, from column `begin` of rows of `width` on.
+RowShape shapeOf(int64_t columns, int64_t width, int64_t begin) {
+  return {.width = columns, .pitch = std::gcd(std::gcd(columns, width), begin)};
+}
+
+struct SplitKernel : KernelModel<SplitKernel, SplitOp> {
+  static void emit(SplitOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getX()), begin = 0;
+    for (auto [number, part] : llvm::enumerate(op.getParts())) {
+      int64_t columns = widthOf(part);
+      e.forRows(e.operand(0).size / width, shapeOf(columns, width, begin), [&](Index row) {
+        copyElements(e, e.operand(0), row * width + begin, e.result(number), row * columns,
+                     columns);
+      });
+      begin += columns;
+    }
+  }
+};
+
+struct ConcatKernel : KernelModel<ConcatKernel, ConcatOp> {
+  static void emit(ConcatOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getY()), begin = 0;
+    for (auto [number, part] : llvm::enumerate(op.getParts())) {
+      int64_t columns = widthOf(part);
+      e.forRows(e.result(0).size / width, shapeOf(columns, width, begin), [&](Index row) {
+        copyElements(e, e.operand(number), row * columns, e.result(0), row * width + begin,
+                     columns);
+      });
+      begin += columns;
+    }
+  }
+};
+
+} // namespace
+
+void llmmem::attachTableKernels(MLIRContext *context) {
+  attachKernels<EmbeddingKernel, EmbeddingGradKernel, SplitKernel, ConcatKernel>(context);
+}
