@@ -1,6 +1,6 @@
 /*===- Gemm.h - Matrix products by a library -------------------------------===*\
 |*
-|* Products are generated code (lib/Conversion/Cpu/Gemm.h); where a library of products was found
+|* Products are generated code (lib/Conversion/Products.h); where a library of products was found
 |* when this was built, steps may call it for f32 instead.
 |*
 \*===----------------------------------------------------------------------===*/

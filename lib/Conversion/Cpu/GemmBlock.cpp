@@ -1,7 +1,7 @@
 //===- GemmBlock.cpp - One block of a product, and the loop over blocks -----===//
 
-#include "Cpu/Gemm.h"
 #include "Cpu/GemmWriter.h"
+#include "Products.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Gpu/DeviceAttention.h"
-#include "Cpu/AttentionBlocks.h"
+#include "AttentionBlocks.h"
 #include "Gpu/DeviceLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

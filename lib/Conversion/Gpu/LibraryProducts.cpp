@@ -1,7 +1,7 @@
 //===- LibraryProducts.cpp - Matrix products of a GPU by cuBLASLt ----------===//
 
-#include "Cpu/Gemm.h"
 #include "Gpu/MmaTile.h"
+#include "Products.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"

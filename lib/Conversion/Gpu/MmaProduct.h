@@ -9,7 +9,7 @@
 #ifndef LLMMEM_LIB_CONVERSION_MMAPRODUCT_H
 #define LLMMEM_LIB_CONVERSION_MMAPRODUCT_H
 
-#include "Cpu/Gemm.h"
+#include "Products.h"
 
 namespace llmmem {
 

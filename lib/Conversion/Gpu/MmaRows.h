@@ -9,7 +9,7 @@
 #ifndef LLMMEM_LIB_CONVERSION_MMAROWS_H
 #define LLMMEM_LIB_CONVERSION_MMAROWS_H
 
-#include "Cpu/AttentionBlocks.h"
+#include "AttentionBlocks.h"
 #include "Gpu/MmaTile.h"
 
 namespace llmmem {

@@ -16,8 +16,8 @@
 #ifndef LLMMEM_LIB_CONVERSION_MMATILE_H
 #define LLMMEM_LIB_CONVERSION_MMATILE_H
 
-#include "Cpu/Gemm.h"
 #include "Gpu/DeviceLoops.h"
+#include "Products.h"
 #include <array>
 
 namespace llmmem {

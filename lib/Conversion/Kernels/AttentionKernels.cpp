@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cpu/AttentionBlocks.h"
+#include "AttentionBlocks.h"
 #include "Gpu/DeviceAttention.h"
 #include "Gpu/MmaAttention.h"
 #include "KernelModels.h"

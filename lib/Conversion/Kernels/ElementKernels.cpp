@@ -1,7 +1,7 @@
 //===- ElementKernels.cpp - Kernels that go element by element -------------===//
 
 #include "KernelModels.h"
-#include "Kernels/Philox.h"
+#include "Philox.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>

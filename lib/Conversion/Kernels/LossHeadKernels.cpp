@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cpu/Gemm.h"
 #include "Gpu/DeviceLoops.h"
 #include "KernelModels.h"
 #include "Kernels/LossRows.h"
+#include "Products.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,8 +1,8 @@
 //===- ProductKernels.cpp - Kernels that are matrix products --------------===//
 
-#include "Cpu/Gemm.h"
 #include "Gpu/MmaProduct.h"
 #include "KernelModels.h"
+#include "Products.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

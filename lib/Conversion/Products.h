@@ -1,4 +1,4 @@
-//===- Gemm.h - Matrix products of kernels ----------------------------------===//
+//===- Products.h - Matrix products of kernels ------------------------------===//
 //
 //   C = scale * sum over t < terms of op(A_t) op(B_t) + initial
 //
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_LIB_CONVERSION_GEMM_H
-#define LLMMEM_LIB_CONVERSION_GEMM_H
+#ifndef LLMMEM_LIB_CONVERSION_PRODUCTS_H
+#define LLMMEM_LIB_CONVERSION_PRODUCTS_H
 
 #include "llmmem/Conversion/KernelEmitter.h"
 #include <optional>
@@ -66,4 +66,4 @@ mlir::Value addressOf(mlir::Operation *op, KernelEmitter &e, const Matrix &matri
 
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_CONVERSION_GEMM_H
+#endif // LLMMEM_LIB_CONVERSION_PRODUCTS_H

@@ -11,7 +11,7 @@
 #define LLMMEM_LIB_CONVERSION_ATTENTIONBLOCKS_H
 
 #include "Cpu/Panels.h"
-#include "Kernels/Philox.h"
+#include "Philox.h"
 
 namespace llmmem {
 

@@ -1,6 +1,6 @@
 //===- AttentionBlocks.cpp - Blocks of queries and of keys -----------------===//
 
-#include "Cpu/AttentionBlocks.h"
+#include "AttentionBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
