@@ -91,6 +91,11 @@ EXAMPLES
   llmmem-opt --target=cuda --chip=sm_80 step.mlir               a planned step as PTX and host code
   llmmem-opt --differentiate model.mlir                         one stage alone, as in mlir-opt
 
+STAGES, passes that --checkpoint-budget runs in this order
+  differentiate, group-loss-head, group-kernels, annotate-memory, plan-checkpoints,
+  apply-checkpoints, plan-arena, verify-plan
+  --help-hidden lists every pass and flag, those of MLIR and LLVM too.
+
 EXIT CODES
   0  the printed program fits its budget, and verify-plan proved it
   1  bad input: the message says what was expected
@@ -203,6 +208,19 @@ static Error writeFailureReport(const CheckpointPipelineOptions &options,
                                  formatv("{0:2}\n", json::Value(std::move(report))).str());
 }
 
+/// MLIR and LLVM register more than a thousand lines of passes and flags. Ours would drown among
+/// them, so `--help-hidden` alone lists those.
+static void hideFlagsOfOthers() {
+  SmallVector<cl::Option *> shown;
+  for (cl::Option *option : make_second_range(cl::getRegisteredOptions()))
+    if (option->getOptionHiddenFlag() == cl::NotHidden)
+      shown.push_back(option);
+  cl::HideUnrelatedOptions(category);
+  for (cl::Option *option : shown)
+    if (option->getOptionHiddenFlag() == cl::ReallyHidden)
+      option->setHiddenFlag(cl::Hidden);
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   mlir::DialectRegistry registry;
@@ -216,9 +234,10 @@ int main(int argc, char **argv) {
   registerGpuKernelsToNVVMPipeline();
 
   SmallVector<char *> arguments = withoutOpsOnDiagnostics(argc, argv);
-  auto [inputFile, outputFile] =
-      mlir::registerAndParseCLIOptions(arguments.size(), arguments.data(),
-                                       "llmmem: the memory of transformers, planned\n", registry);
+  mlir::registerCLIOptions("llmmem-opt", registry);
+  hideFlagsOfOthers();
+  auto [inputFile, outputFile] = mlir::parseCLIOptions(
+      arguments.size(), arguments.data(), "llmmem: the memory of transformers, planned\n");
   if (printDevice)
     return printDeviceTable();
   mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();

@@ -59,7 +59,6 @@ def LlmDialect : Dialect {
     static constexpr llvm::StringLiteral kCost = "llm.cost";
     static constexpr llvm::StringLiteral kBytes = "llm.bytes";
     static constexpr llvm::StringLiteral kPolicy = "llm.policy";
-    static constexpr llvm::StringLiteral kDevice = "llm.device";
     static constexpr llvm::StringLiteral kDecision = "llm.decision";   // keep | recompute, on saved values' ops
     static constexpr llvm::StringLiteral kChunk = "llm.chunk";         // the chunk that the plan chose
     static constexpr llvm::StringLiteral kSchedule = "llm.schedule";   // op positions in execution order
