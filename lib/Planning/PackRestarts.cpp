@@ -85,8 +85,9 @@ private:
 
 PackSearch::Outcome PackSearch::restart(int64_t within, int64_t &work,
                                         std::vector<int64_t> &offsets) {
-  constexpr int64_t shortest = 1000;
-  const int64_t price = static_cast<int64_t>(shapes.shapes.size()) / 4 + 1;
+  // A packing of many shapes takes one question for each.
+  const auto count = static_cast<int64_t>(shapes.shapes.size());
+  const int64_t shortest = std::max<int64_t>(1000, 2 * count), price = count / 32 + 1;
   Tastes tastes(shapes);
   for (int64_t round = 1; work > 0; ++round) {
     const int64_t allowed = std::min(shortest * luby(round), work / price + 1);

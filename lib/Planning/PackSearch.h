@@ -8,10 +8,13 @@
 // Between two questions bounds are propagated until nothing changes:
 //   - a shape stands no lower than the highest floor below it;
 //   - the floor of a position is no lower than the lowest place of a shape that must still stand on
-//   it;
+//     it;
 //   - floor and remaining bytes of a position must fit the capacity (the section inference of
-//   MiniMalloc,
-//     Moffitt 2023, from which the idea of floors is taken too).
+//     MiniMalloc, Moffitt 2023, from which the idea of floors is taken too).
+//
+// A question costs time that is linear in the shapes and positions of the part of time in which it
+// is asked: floors of equal height are surveyed as stretches, and a shape knows one position at
+// which it touches the floor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,14 +37,36 @@ public:
 
   explicit PackSearch(const Shapes &shapes);
 
-  /// Looks for a packing within `capacity` over at most `nodes` questions, which it counts down.
-  Outcome run(int64_t capacity, const Taste &taste, int64_t &nodes, std::vector<int64_t> &offsets);
+  /// Looks for a packing within `capacity` over at most `questions`, which it counts down.
+  Outcome run(int64_t capacity, const Taste &taste, int64_t &questions,
+              std::vector<int64_t> &offsets);
 
-  /// Runs with ever new tastes until one ends or `work` is spent: one question is a quarter of the
-  /// number of shapes.
+  /// Runs with ever new tastes until one ends or `work` is spent: a question takes a unit, and one
+  /// more for every 32 shapes.
   Outcome restart(int64_t capacity, int64_t &work, std::vector<int64_t> &offsets);
 
 private:
+  struct Interval {
+    int32_t from, to;
+  };
+  /// Neighbouring positions with floors of equal height.
+  struct Stretch {
+    int64_t height;
+    int32_t begin, end;
+  };
+  /// A question about one part of time, and the parts into which the answer that is tried leaves
+  /// it.
+  struct Question {
+    Question(int32_t parent, Interval part) : parent(parent), part(part) {}
+    int32_t parent; // whose answer left this part; -1: the whole
+    Interval part;
+    int32_t position = -1;
+    size_t mark = 0;              // of the trail before the first answer
+    std::vector<int32_t> choices; // shapes that may stand at `position`; then, none of them
+    size_t nextChoice = 0;
+    std::vector<Interval> parts;
+    size_t nextPart = 0;
+  };
   struct Change {
     int64_t *place;
     int64_t old;
@@ -53,40 +78,54 @@ private:
   }
   void undo(size_t mark);
 
-  Outcome search(int32_t from, int32_t to);
-  Outcome searchPart(int32_t from, int32_t to);
-  std::vector<std::pair<int32_t, int32_t>> parts(int32_t from, int32_t to) const;
+  Outcome search(int64_t &questions);
+  void ask(Question &question);
+  bool answer(Question &question);
+  std::vector<Interval> partsOf(Interval whole) const;
   bool areTwins(int32_t a, int32_t b) const;
-  int32_t choosePosition(int32_t from, int32_t to);
-  bool isFlat(int32_t shape);
-  bool stand(int32_t shape);
-  bool standElsewhere(int32_t position);
-  int64_t nextSupport(int32_t shape) const;
-  bool raiseFloor(int32_t position, int64_t height);
-  bool raiseShape(int32_t shape, int64_t offset);
-  bool propagate();
+  int32_t choosePosition(Interval part) const;
+
+  bool stand(int32_t shape, Interval part);
+  bool standElsewhere(const Question &question);
+  int64_t nextSupport(int32_t shape, Interval part) const;
+
+  bool propagate(Interval part);
+  void survey(Interval part);
+  void findStretches(Interval part);
+  void surveyShape(int32_t shape, Interval part);
+  void count(std::vector<int32_t> &changes, int32_t from, int32_t to, Interval part);
+  bool raiseFloors(Interval gap, Interval part);
+  void touch(Interval gap, Interval part);
+
+  /// Calls `function` with each shape that is not placed and is held within `span`, a part of
+  /// `part`.
+  template <typename Function>
+  void forEachLeft(Interval span, Interval part, Function function) const;
 
   const Shapes &shapes;
-  std::vector<std::vector<int32_t>> members;  // by position: the shapes held there
-  std::vector<std::vector<int32_t>> starting; // by position: the shapes that begin there
-  std::vector<double> weight; // by position: how often it was the one that did not fit
-  std::vector<std::vector<int32_t>> overlaps; // by shape
-  std::vector<int64_t> smallest;              // by shape: its smallest piece
+  std::vector<int32_t> shapeOf; // shapes by `lower`; all below are in this order
+  std::vector<Shape> items;
+  std::vector<int64_t> smallest;      // by shape: its smallest piece
+  std::vector<int32_t> firstStarting; // by position: the first shape that begins there or later
+  std::vector<double> weight;         // by position: how often it was the one that did not fit
 
   int64_t capacity = 0;
-  llvm::ArrayRef<int32_t> rank;
+  std::vector<int32_t> rank;
   double learning = 0;
-  int64_t nodesLeft = 0;
-  size_t depth = 0;
+  std::vector<Question> questions;
+  std::vector<Change> trail;
   std::vector<int64_t> floor, remaining; // by position
   std::vector<int64_t> least;            // by shape: no lower offset is possible
+  std::vector<int64_t> touching;         // by shape: a position whose floor is at `least`, if any
   std::vector<int64_t> placed;           // by shape: 1 where it stands at `least`
-  std::vector<Change> trail;
-  std::vector<int32_t> raised;   // positions whose shapes must be looked at
-  std::vector<int32_t> recheck;  // positions whose floor may rise
-  std::vector<int32_t> flatMark; // by shape: the question for which flatness is known
-  std::vector<bool> flat;
-  int32_t question = 0;
+
+  // What the last survey of a position found.
+  std::vector<int32_t> stretchOf;      // by position
+  std::vector<int32_t> within, across; // by position: how many may stand there, on level ground
+                                       // and beyond it
+  std::vector<Stretch> stretches;      // of the part that was surveyed last
+  std::vector<int32_t> byHeight;       // stretches
+  std::vector<int32_t> groupBegin;     // by stretch: where its height begins in `byHeight`
 };
 
 } // namespace llmmem::planning

@@ -66,6 +66,25 @@ TEST(Pack, RandomBuffersNeverOverlap) {
   }
 }
 
+/// Skylines lose 5 percent here; the search is for graphs of thousands of values, too.
+TEST(Pack, SearchesManyBuffers) {
+  std::mt19937 engine(2);
+  std::vector<Buffer> buffers;
+  for (int64_t lower = 0; lower < 1500; ++lower) {
+    const int64_t longest = engine() % 4 ? 20 : 300;
+    const auto length = static_cast<int64_t>(1 + engine() % longest);
+    buffers.push_back({lower, lower + length, static_cast<int64_t>(1 + engine() % 100)});
+  }
+  const Packing skylines = pack(buffers, {});
+  PackOptions options;
+  options.capacity = skylines.lowerBound + skylines.lowerBound / 50;
+  options.work = 5000000;
+  EXPECT_GT(skylines.arena, *options.capacity);
+  const Packing searched = pack(buffers, options);
+  expectPacked(buffers, searched);
+  EXPECT_LE(searched.arena, *options.capacity);
+}
+
 /// Every schedule that the placement fills in holds, with all that the format knows.
 TEST(PlaceSteps, RandomSchedulesVerify) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {
@@ -76,6 +95,10 @@ TEST(PlaceSteps, RandomSchedulesVerify) {
     plan.steps = randomSteps(problem, seed);
     PackOptions options;
     options.alignment = problem.alignment;
+    if (seed % 2) {
+      options.capacity = 0; // searched down to the live sum
+      options.work = 2000;
+    }
     placeSteps(problem, plan, options);
     for (const Violation &violation : verify(problem, plan))
       FAIL() << seed << ": " << violation.step << " " << violation.rule << " " << violation.message;
