@@ -176,7 +176,8 @@ Num llmmem::maximumOfLanes(Num x) {
 //===----------------------------------------------------------------------===//
 
 Index Index::like(int64_t constant) const {
-  return {builder, arith::ConstantIndexOp::create(*builder, locationOf(value), constant)};
+  auto attribute = builder->getIntegerAttr(value.getType(), constant);
+  return {builder, arith::ConstantOp::create(*builder, locationOf(value), attribute)};
 }
 
 template <typename Op>

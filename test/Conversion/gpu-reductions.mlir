@@ -1,5 +1,5 @@
 // Where all of a tensor meets: the norm of gradients in two stages over the planned workspace, the gradient of a table by
-// the first position of each id, angles once for all heads.
+// the rows of a block, angles once for all heads.
 //
 // RUN: llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining --canonicalize --cse %s | FileCheck %s
 
@@ -25,9 +25,21 @@ func.func @step(%g: tensor<4100x256xbf16>, %h: tensor<100xbf16>, %ids: tensor<2x
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c258 step %c256
 // CHECK: math.sqrt
 
+// One launch: a block has 64 of the 500 rows, each 8 behind the last. It lists who looks them up, sorts the list by row,
+// and writes each row once, four terms on their way at a time.
 // CHECK: gpu.func @kernel_1_embedding_grad_kernel(
-// CHECK: gpu.func @kernel_1_embedding_grad_kernel_0(
-// CHECK-SAME: known_grid_size = array<i32: 64, 1, 1>
+// CHECK-SAME: workgroup(%[[LISTED:[a-z0-9]+]] : memref<64xi32, #gpu.address_space<workgroup>>, %[[SORTED:[a-z0-9]+]] :
+// CHECK-SAME: known_block_size = array<i32: 256, 1, 1>, known_grid_size = array<i32: 8, 1, 1>
+// CHECK: vector.load %{{.*}} : memref<64xi32>, vector<4xi32>
+// CHECK: memref.store %{{.*}}, %[[LISTED]]
+// CHECK: gpu.barrier
+// CHECK: memref.store %{{.*}}, %[[SORTED]]
+// CHECK: gpu.barrier
+// CHECK: scf.for %{{.*}} step %c4 iter_args
+// CHECK-COUNT-4: vector.load %{{.*}} : memref<4096xbf16>, vector<8xbf16>
+// CHECK-COUNT-5: arith.addf
+// CHECK: vector.store %{{.*}} : memref<32000xbf16>, vector<8xbf16>
+// CHECK-NOT: gpu.func @kernel_1_embedding_grad_kernel_0(
 
 // CHECK: gpu.func @kernel_2_rope_kernel(
 // CHECK-SAME: workgroup(%[[COSINES:.*]] : memref<8xf32, {{.*}}>, %[[SINES:.*]] : memref<8xf32, {{.*}}>)

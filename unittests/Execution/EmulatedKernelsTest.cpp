@@ -72,4 +72,55 @@ INSTANTIATE_TEST_SUITE_P(Elements, EmulatedKernelsTest,
                                             ::testing::Values("f32", "bf16")),
                          nameOf);
 
+//===----------------------------------------------------------------------===//
+// The gradient of a table: both sum in the order of the tokens
+//===----------------------------------------------------------------------===//
+
+struct Lookups {
+  const char *name;
+  int rows, tokens, width;
+  /// How many tokens in ten look up row 1.
+  int often;
+};
+
+void PrintTo(const Lookups &lookups, std::ostream *os) { *os << lookups.name; }
+
+class EmulatedTableTest : public ::testing::TestWithParam<std::tuple<Lookups, bool, std::string>> {
+};
+
+TEST_P(EmulatedTableTest, GivesTheBitsOfTheCpu) {
+  if (!emulation::isEmulatorBuilt())
+    GTEST_SKIP() << "built without the emulator";
+  auto [lookups, goesOn, element] = GetParam();
+  std::string tokens = std::to_string(lookups.tokens), width = std::to_string(lookups.width);
+  std::string ids = "tensor<1x" + tokens + "xi32>",
+              terms = "tensor<1x" + tokens + "x" + width + "x" + element + ">",
+              table = "tensor<" + std::to_string(lookups.rows) + "x" + width + "x" + element + ">";
+  std::string text = "func.func @step(%i: " + ids + ", %a: " + terms + ", %t: " + table + ") -> " +
+                     table + " { %0 = llm.embedding_grad %i, %a" + (goesOn ? " into(%t)" : "") +
+                     " : (" + ids + ", " + terms + (goesOn ? ", " + table : "") + ") -> " + table +
+                     " return %0 : " + table + " }";
+  Numbers numbers;
+  for (int i = 0; i < lookups.tokens; ++i)
+    numbers.push_back(i % 10 < lookups.often ? 1 : (i * 7919 + i / 3) % (lookups.rows + 2) - 1);
+  std::vector<Numbers> arguments = {numbers, someNumbers(lookups.tokens * lookups.width, 1),
+                                    someNumbers(lookups.rows * lookups.width, 2)};
+  std::vector<Numbers> expected = runStep(text, arguments);
+  EXPECT_EQ(runStep(text, arguments, {.emulate = true}), expected);
+}
+
+// Blocks with unequally many rows; ids that come singly; a rest of a row; more positions of one
+// block than its list has room for; a row that takes all threads of a block several times.
+INSTANTIATE_TEST_SUITE_P(Tables, EmulatedTableTest,
+                         ::testing::Combine(::testing::Values(Lookups{"rows", 131, 2050, 16, 3},
+                                                              Lookups{"odd", 70, 37, 19, 0},
+                                                              Lookups{"crowded", 70, 5003, 3, 9},
+                                                              Lookups{"wide", 66, 70, 2568, 2}),
+                                            ::testing::Bool(), ::testing::Values("f32", "bf16")),
+                         [](const ::testing::TestParamInfo<EmulatedTableTest::ParamType> &info) {
+                           return std::string(std::get<0>(info.param).name) +
+                                  (std::get<1>(info.param) ? "_into_" : "_") +
+                                  std::get<2>(info.param);
+                         });
+
 } // namespace

@@ -64,7 +64,7 @@ Num select(mlir::Value condition, Num a, Num b);
 Num sumOfLanes(Num x);
 Num maximumOfLanes(Num x);
 
-/// A position or a count, as an MLIR index.
+/// A position or a count, as an MLIR index, or as an integer of fewer bits.
 struct Index {
   mlir::OpBuilder *builder = nullptr;
   mlir::Value value;

@@ -109,16 +109,36 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
   }
 
   /// Left to guess how many blocks should share a multiprocessor, the assembler spills registers of
-  /// kernels that multiply to fit in one more. The others it fits without.
+  /// kernels that multiply, or that fill their shared memory, to fit in one more. The others it
+  /// fits without.
   void allowAllRegisters() {
     auto one = IntegerAttr::get(IntegerType::get(&getContext(), 32), 1);
-    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>()) {
-      auto product = [](NVVM::MmaOp) { return WalkResult::interrupt(); };
+    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>())
       if (kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) &&
-          kernel.walk(product).wasInterrupted())
+          (multiplies(kernel) || sharedBytes(kernel) > kMuchShared))
         kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), one);
-    }
   }
+
+  static bool multiplies(LLVM::LLVMFuncOp kernel) {
+    auto product = [](NVVM::MmaOp) { return WalkResult::interrupt(); };
+    return kernel.walk(product).wasInterrupted();
+  }
+
+  int64_t sharedBytes(LLVM::LLVMFuncOp kernel) {
+    llvm::SmallPtrSet<Operation *, 8> globals;
+    int64_t bytes = 0;
+    DataLayout layout(cast<DataLayoutOpInterface>(*getOperation()));
+    kernel.walk([&](LLVM::AddressOfOp address) {
+      LLVM::GlobalOp global = getOperation().lookupSymbol<LLVM::GlobalOp>(address.getGlobalName());
+      bool isShared =
+          global && global.getAddrSpace() == static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared);
+      if (isShared && globals.insert(global).second)
+        bytes += static_cast<int64_t>(layout.getTypeSize(global.getType()));
+    });
+    return bytes;
+  }
+
+  static constexpr int64_t kMuchShared = 24 << 10;
 };
 
 struct GpuKernelsToNVVMOptions : public PassPipelineOptions<GpuKernelsToNVVMOptions> {

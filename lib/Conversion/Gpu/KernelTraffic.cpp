@@ -9,6 +9,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -80,7 +81,7 @@ struct Touched {
   /// (warp, how often the thread came by, address): served together.
   llvm::DenseSet<std::tuple<int64_t, int64_t, int64_t>> served;
   llvm::DenseSet<int64_t> addresses;
-  int64_t unknown = 0;
+  double unknown = 0;
 };
 
 class Counter {
@@ -102,7 +103,7 @@ public:
 private:
   void findAccesses();
   bool isShared(Operation *op, const Access &access);
-  int64_t distinctBytes(unsigned argument, bool isWrite);
+  double distinctBytes(unsigned argument, bool isWrite);
   void addBlock(double weight);
   void runBlock(int64_t number);
   void countAll();
@@ -127,6 +128,8 @@ private:
 
   Triple blockId = {}, threadId = {};
   int64_t warp = 0, opsRun = 0;
+  /// How often a thread comes by the op at hand for each time that it is run here.
+  double timesExpected = 1;
   llvm::DenseMap<Value, Known> values;
   llvm::DenseMap<Operation *, int64_t> timesBy;
   llvm::DenseMap<Operation *, Touched> touched;
@@ -164,9 +167,18 @@ static bool dependsOnBlock(Value value, llvm::DenseSet<Value> &seen) {
   }
   Block *owner = cast<BlockArgument>(value).getOwner();
   Operation *parent = owner->getParentOp();
-  return !isa<gpu::GPUFuncOp>(parent) &&
-         (llvm::any_of(parent->getOperands(), visit) ||
-          llvm::any_of(owner->getTerminator()->getOperands(), visit));
+  if (isa<gpu::GPUFuncOp>(parent))
+    return false;
+  if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+    // What is carried along says nothing of the number of the turn.
+    if (value == loop.getInductionVar())
+      return visit(loop.getLowerBound()) || visit(loop.getStep());
+    auto carried = cast<BlockArgument>(value);
+    return visit(loop.getTiedLoopInit(carried)->get()) ||
+           visit(loop.getTiedLoopYieldedValue(carried)->get());
+  }
+  return llvm::any_of(parent->getOperands(), visit) ||
+         llvm::any_of(owner->getTerminator()->getOperands(), visit);
 }
 
 static int64_t bytesOf(Type type) {
@@ -198,6 +210,21 @@ void Counter::findAccesses() {
     else if (auto store = dyn_cast<vector::StoreOp>(op))
       add(op, store.getBase(), store.getVectorType(), store.getIndices(), true);
   });
+}
+
+//===----------------------------------------------------------------------===//
+// What data decides
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral kExpectedTurns = "llm.expected_turns";
+
+void llmmem::expectTurns(Operation *op, double turns) {
+  op->setAttr(kExpectedTurns, FloatAttr::get(Float64Type::get(op->getContext()), turns));
+}
+
+static double expectedTurns(Operation *op) {
+  auto turns = op->getAttrOfType<FloatAttr>(kExpectedTurns);
+  return turns ? turns.getValueAsDouble() : 1.0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,7 +277,7 @@ void Counter::touch(Operation *op, Access &access) {
     if (index.getType().isIndex())
       address = values.lookup(index);
   if (!address) {
-    ++place.unknown;
+    place.unknown += timesExpected;
     result.isEstimate = true;
     return;
   }
@@ -272,8 +299,10 @@ void Counter::runFor(scf::ForOp loop) {
   bool isKnown = lower && upper && step && *step > 0;
   result.isEstimate |= !isKnown;
   hand(loop.getInitArgs(), loop.getRegionIterArgs());
+  double expected = isKnown ? 1.0 : expectedTurns(loop);
+  llvm::SaveAndRestore times(timesExpected, timesExpected * expected);
   int64_t turns =
-      isKnown ? std::max<int64_t>(0, llvm::divideCeilSigned(*upper - *lower, *step)) : 1;
+      isKnown ? std::max<int64_t>(0, llvm::divideCeilSigned(*upper - *lower, *step)) : expected > 0;
   for (int64_t turn = 0; turn < turns; ++turn) {
     values[loop.getInductionVar()] = isKnown ? Known(*lower + turn * *step) : std::nullopt;
     run(*loop.getBody());
@@ -285,9 +314,11 @@ void Counter::runFor(scf::ForOp loop) {
 void Counter::runIf(scf::IfOp branch) {
   Known condition = values.lookup(branch.getCondition());
   result.isEstimate |= !condition;
+  double expected = condition ? 1.0 : expectedTurns(branch);
+  llvm::SaveAndRestore times(timesExpected, timesExpected * expected);
   for (Region &region : branch->getRegions()) {
     bool isThen = region.getRegionNumber() == 0;
-    if (region.empty() || (condition && (*condition != 0) != isThen))
+    if (region.empty() || expected == 0 || (condition && (*condition != 0) != isThen))
       continue;
     run(region.front());
     hand(region.front().getTerminator()->getOperands(), branch.getResults());
@@ -343,14 +374,15 @@ bool Counter::isShared(Operation *op, const Access &access) {
 }
 
 /// Of one argument, as far as it is not shared: ranges that overlap count once.
-int64_t Counter::distinctBytes(unsigned argument, bool isWrite) {
+double Counter::distinctBytes(unsigned argument, bool isWrite) {
   std::vector<std::pair<int64_t, int64_t>> ranges;
+  double unknown = 0;
   int64_t bytes = 0, end = 0;
   for (auto &[op, access] : accesses) {
     if (access.argument != argument || access.isWrite != isWrite || isShared(op, access))
       continue;
     const Touched &place = touched[op];
-    bytes += place.unknown * access.bytes;
+    unknown += place.unknown * static_cast<double>(access.bytes);
     for (int64_t address : place.addresses)
       ranges.emplace_back(address * access.element, address * access.element + access.bytes);
   }
@@ -359,7 +391,7 @@ int64_t Counter::distinctBytes(unsigned argument, bool isWrite) {
     bytes += std::max<int64_t>(0, last - std::max(first, end));
     end = std::max(end, last);
   }
-  return bytes;
+  return static_cast<double>(bytes) + unknown;
 }
 
 void Counter::addBlock(double weight) {
@@ -377,12 +409,13 @@ void Counter::addBlock(double weight) {
           static_cast<double>(place.addresses.size() * access.bytes);
     else
       here[access.isWrite][access.argument] +=
-          static_cast<double>((place.served.size() + place.unknown) * access.bytes);
+          (static_cast<double>(place.served.size()) + place.unknown) *
+          static_cast<double>(access.bytes);
   }
   double footprint = 0;
   for (bool isWrite : {false, true})
     for (unsigned number = 0; number < kernel.getNumArguments(); ++number)
-      footprint += apart[isWrite][number] = static_cast<double>(distinctBytes(number, isWrite));
+      footprint += apart[isWrite][number] = distinctBytes(number, isWrite);
   bool fits = footprint <= static_cast<double>(kMostOfBlock);
   for (bool isWrite : {false, true})
     for (unsigned number = 0; number < kernel.getNumArguments(); ++number) {

@@ -1,6 +1,6 @@
 //===- TableKernels.cpp - Kernels that look up and copy --------------------===//
 
-#include "Gpu/DeviceLoops.h"
+#include "Gpu/TableSums.h"
 #include "KernelModels.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -139,108 +139,11 @@ struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
     });
   }
 
-  static void emitOnDevice(EmbeddingGradOp op, KernelEmitter &e);
+  static void emitOnDevice(EmbeddingGradOp op, KernelEmitter &e) {
+    emitTableSums(e, e.operand(0), e.operand(1), e.operand(op.getIntoMutable()), e.result(0),
+                  widthOf(op.getDy()));
+  }
 };
-
-/// On a GPU a block is a position. It looks whether it is the first of its id, and then for the
-/// others of that id, as many positions at a time as it has threads; each thread sums its columns
-/// in registers.
-class DeviceTableSums {
-public:
-  DeviceTableSums(KernelEmitter &e, Buffer into, int64_t width)
-      : e(e), device(deviceLoops(e)), ids(e.operand(0)), dy(e.operand(1)), into(into),
-        table(e.result(0)), width(width), rows(table.size / width),
-        lanes(std::gcd<int64_t>(e.lanes(), width)) {}
-
-  void emit() {
-    e.forRows(ids.size, {.width = width, .meets = true}, [&](Index position) {
-      Index row = rowOf(e, ids, position, rows);
-      Index end = position + (kBlockThreads - 1);
-      Row earlier = e.fold(e.index(0), end / kBlockThreads, no(), [&](Index k, ArrayRef<Num> seen) {
-        Value hit = isOf(row, k, [&](Index other) { return less(other, position); });
-        return either(seen[0], hit);
-      });
-      // Whether others came before is known to all threads alike.
-      Num first = acrossBlock(earlier[0]);
-      e.ifThen(isNone(first), [&] { emitRow(position, row); });
-    });
-  }
-
-private:
-  Num no() {
-    OpBuilder &b = e.builder();
-    return {&b, arith::ConstantOp::create(b, e.location(), b.getI32IntegerAttr(0))};
-  }
-  static Num join(Num a, Num b) {
-    return {a.builder, arith::OrIOp::create(*a.builder, a.value.getLoc(), a.value, b.value)};
-  }
-  Row either(Num seen, Value hit) {
-    OpBuilder &b = e.builder();
-    Num more{&b, arith::ExtUIOp::create(b, e.location(), b.getI32Type(), hit)};
-    return {join(seen, more)};
-  }
-  Num acrossBlock(Num x) { return device.acrossTeam(e, x, join); }
-  Value isNone(Num found) {
-    return arith::CmpIOp::create(e.builder(), e.location(), arith::CmpIPredicate::eq, found.value,
-                                 no().value);
-  }
-
-  /// Whether this thread's position of stretch `k` looks up `row` and is among those that count.
-  Value isOf(Index row, Index k, function_ref<Value(Index)> counts) {
-    Index other = k * kBlockThreads + device.thread();
-    Index readable = minimum(other, e.index(ids.size - 1));
-    Value same = equal(rowOf(e, ids, readable, rows), row);
-    Value inside = arith::AndIOp::create(e.builder(), e.location(), counts(other),
-                                         less(other, e.index(ids.size)));
-    return arith::AndIOp::create(e.builder(), e.location(), same, inside);
-  }
-
-  void emitRow(Index position, Index row) {
-    int64_t vectors = width / lanes;
-    e.forSteps(e.index(0), e.index(vectors), kBlockThreads, [&](Index begin) {
-      // A thread without columns goes along with those that have some.
-      Index own = begin + device.thread(), vector = minimum(own, e.index(vectors - 1));
-      Num start = into ? e.load(into, row * width + vector * lanes, lanes) : e.splat(0.0, lanes);
-      Row sum = e.fold(position / kBlockThreads, e.index(llvm::divideCeil(ids.size, kBlockThreads)),
-                       start, [&](Index k, ArrayRef<Num> carried) {
-                         return addStretch(position, row, k, vector, carried);
-                       });
-      e.ifThen(less(own, e.index(vectors)),
-               [&] { device.storeOwn(e, table, row * width + vector * lanes, sum[0]); });
-    });
-  }
-
-  Row addStretch(Index position, Index row, Index k, Index vector, ArrayRef<Num> carried) {
-    Value hit = isOf(row, k, [&](Index other) { return less(position - 1, other); });
-    Num any = acrossBlock(either(no(), hit)[0]);
-    Value some = arith::XOrIOp::create(
-        e.builder(), e.location(), isNone(any),
-        arith::ConstantOp::create(e.builder(), e.location(), e.builder().getBoolAttr(true)));
-    return e.chooseIf(some, carried, [&] {
-      Index begin = maximum(k * kBlockThreads, position);
-      Index end = minimum((k + 1) * kBlockThreads, e.index(ids.size));
-      return e.fold(begin, end, carried, [&](Index other, ArrayRef<Num> sum) {
-        return e.chooseIf(equal(rowOf(e, ids, other, rows), row), sum, [&]() -> Row {
-          return {sum[0] + e.load(dy, other * width + vector * lanes, lanes)};
-        });
-      });
-    });
-  }
-
-  KernelEmitter &e;
-  DeviceLoops &device;
-  Buffer ids, dy, into, table;
-  int64_t width, rows, lanes;
-};
-
-void EmbeddingGradKernel::emitOnDevice(EmbeddingGradOp op, KernelEmitter &e) {
-  Buffer into = e.operand(op.getIntoMutable()), table = e.result(0);
-  e.forLanesParallel(table.size, [&](Index i, unsigned lanes) {
-    auto begin = [&] { e.store(table, i, into ? e.load(into, i, lanes) : e.splat(0.0, lanes)); };
-    into ? e.ifThen(e.lieApart(into, table), begin) : begin();
-  });
-  DeviceTableSums(e, into, widthOf(op.getDy())).emit();
-}
 
 //===----------------------------------------------------------------------===//
 // Columns
