@@ -175,7 +175,12 @@ LogicalResult CompiledStep::run(StepMemory &memory) const {
     code.entry(memory.packed.data());
     return success();
   }
-  if (llvm::Error error = replay(memory))
+  return outcome(replay(memory));
+}
+
+/// A diagnostic at the op that failed.
+LogicalResult CompiledStep::outcome(llvm::Error error) const {
+  if (error)
     return emitError(locationOfFault(), llvm::toString(std::move(error)));
   return success();
 }
@@ -195,7 +200,9 @@ LogicalResult CompiledStep::emulate(StepMemory &memory) const {
   return failure();
 }
 
-llvm::Error CompiledStep::prepare(StepMemory &memory) const {
+LogicalResult CompiledStep::prepare(StepMemory &memory) const { return outcome(capture(memory)); }
+
+llvm::Error CompiledStep::capture(StepMemory &memory) const {
   if (!device || memory.captured || !calls.empty())
     return llvm::Error::success();
   memory.captured = true;
@@ -225,7 +232,7 @@ llvm::Error CompiledStep::runMarked(StepMemory &memory) const {
 llvm::Error CompiledStep::replay(StepMemory &memory) const {
   if (llvm::Error error = memory.onDevice->beginStep())
     return error;
-  if (llvm::Error error = prepare(memory))
+  if (llvm::Error error = capture(memory))
     return error;
   if (llvm::Error error = calls.empty() ? device->replay() : runMarked(memory))
     return error;

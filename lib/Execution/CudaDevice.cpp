@@ -130,7 +130,21 @@ static void launch(void *opaque) {
   launching->step(launching->run);
 }
 
+/// Whatever becomes of the run, the next one has what was chosen.
+llvm::Error CudaDevice::chooseAlgorithms(llvm::function_ref<void(llmmem_cuda *run)> step) {
+  if (algorithms.empty() || products().empty())
+    return llvm::Error::success();
+  size_t before = countAlgorithms().asked;
+  Launching launching = {step, run};
+  llmmem_cuda_choose_algorithms(run, launch, &launching);
+  if (llvm::Error error = check())
+    return error;
+  return countAlgorithms().asked > before ? saveAlgorithms() : llvm::Error::success();
+}
+
 llvm::Error CudaDevice::capture(llvm::function_ref<void(llmmem_cuda *run)> step) {
+  if (llvm::Error error = chooseAlgorithms(step))
+    return error;
   Launching launching = {step, run};
   return outcome(llmmem_cuda_capture(run, launch, &launching));
 }
@@ -141,6 +155,8 @@ int64_t CudaDevice::replayNs() const { return llmmem_cuda_replay_ns(run); }
 
 llvm::Error CudaDevice::runMarked(llvm::function_ref<void(llmmem_cuda *run)> step,
                                   llvm::MutableArrayRef<int64_t> ns) {
+  if (llvm::Error error = chooseAlgorithms(step))
+    return error;
   Launching launching = {step, run};
   return outcome(llmmem_cuda_run_marked(run, launch, &launching, ns.data(), ns.size()));
 }

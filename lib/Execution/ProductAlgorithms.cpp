@@ -54,17 +54,17 @@ static json::Value toJson(const llmmem_product_algorithm &algorithm) {
                       {"data", toHex(bytes, /*LowerCase=*/true)}};
 }
 
-Error CudaDevice::saveAlgorithms(StringRef file) const {
+Error CudaDevice::saveAlgorithms() const {
   const llmmem_products *products = llmmem_cuda_products(run);
-  json::Array algorithms;
+  json::Array entries;
   for (size_t k = 0; k < llmmem_products_count(products); ++k)
-    algorithms.push_back(toJson(*llmmem_products_algorithm(products, k)));
+    entries.push_back(toJson(*llmmem_products_algorithm(products, k)));
   json::Object text{{"format", kFormat},
                     {"version", 1},
                     {"library", this->products()},
                     {"device", name()},
-                    {"algorithms", std::move(algorithms)}};
-  return planning::writeTextFile(file, formatv("{0:2}\n", json::Value(std::move(text))).str());
+                    {"algorithms", std::move(entries)}};
+  return planning::writeTextFile(algorithms, formatv("{0:2}\n", json::Value(std::move(text))).str());
 }
 
 CudaDevice::AlgorithmCounts CudaDevice::countAlgorithms() const {

@@ -79,6 +79,10 @@ int llmmem_cuda_upload(llmmem_cuda *run, uint64_t to, const void *from, int64_t 
 int llmmem_cuda_download(llmmem_cuda *run, void *to, uint64_t from, int64_t bytes);
 int llmmem_cuda_fill(llmmem_cuda *run, uint64_t to, int byte, int64_t bytes);
 
+/* Chooses the algorithms of all products that `step(context)` has, as a capture and a marked run do
+ * first: inside a capture the library may not do what it likes. What was chosen stays. */
+void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context);
+
 /* Records what `step(context)` launches, and runs nothing. With products the step is called twice:
  * first algorithms are chosen for them, and what it launches is left out. */
 int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context);

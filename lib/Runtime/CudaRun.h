@@ -62,10 +62,6 @@ static inline int check(llmmem_cuda *run, CUresult result, const char *what) {
   return fail(run, what, why);
 }
 
-/* Before a capture, in which the library may not do what it likes. What was
- * chosen stays. */
-void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context);
-
 /* Of CudaTimes.c. */
 void llmmem_cuda_close_marks(llmmem_cuda *run);
 

@@ -241,18 +241,18 @@ static mlir::func::FuncOp findStep(mlir::ModuleOp module) {
 }
 
 /// Whether the step can be compiled and fits here.
-static Error runNothing(const CompiledStep &step) {
+static int runNothing(const CompiledStep &step) {
   Expected<StepMemory> memory = StepMemory::allocate(step);
   if (!memory)
-    return memory.takeError();
-  if (Error error = step.prepare(*memory))
-    return error;
+    return failWith(memory.takeError());
+  if (failed(step.prepare(*memory)))
+    return 1;
   int64_t resident = memory->residentBytes();
   outs() << "resident " << resident << " bytes, arena " << step.arenaBytes() << ", together "
          << resident + step.arenaBytes() << "\n"
          << "compiled " << step.numFunctions() << (step.cuda() ? " kernels" : " functions")
          << " in " << format("%.1f", step.compileSeconds()) << " s; nothing was run\n";
-  return Error::success();
+  return 0;
 }
 
 /// The GPU, with a library of products where one is asked for or found.
@@ -275,6 +275,7 @@ static Error openDevice(const RunOptions &options, CompiledStep::Options &compil
     return Error::success();
   }
   compile.libraryProducts = true;
+  compile.cuda->keepAlgorithms(options.productAlgorithms);
   if (options.productAlgorithms.empty() || !sys::fs::exists(options.productAlgorithms))
     return Error::success();
   return compile.cuda->loadAlgorithms(options.productAlgorithms);
@@ -286,14 +287,6 @@ static std::string nameOfProducts(const CompiledStep::Options &compile) {
   return compile.cuda
              ? compile.cuda->products()
              : llmmem_find_gemm_library()->name + std::string(" for f32, else by generated code");
-}
-
-/// Where some were asked for that the file has not.
-static Error saveAlgorithms(const CompiledStep &step, const RunOptions &options) {
-  if (options.productAlgorithms.empty() || !step.cuda() || step.cuda()->products().empty() ||
-      step.cuda()->countAlgorithms().asked == 0)
-    return Error::success();
-  return step.cuda()->saveAlgorithms(options.productAlgorithms);
 }
 
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
@@ -316,12 +309,8 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))
     return 1;
-  if (dryRun) {
-    Error error = runNothing(**compiled);
-    if (!error)
-      error = saveAlgorithms(**compiled, options);
-    return error ? failWith(std::move(error)) : 0;
-  }
+  if (dryRun)
+    return runNothing(**compiled);
   Expected<StepRoles> roles = StepRoles::find(function);
   if (!roles)
     return fail(toString(roles.takeError()));
@@ -337,8 +326,6 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   Expected<int> code = train(planned, options);
   if (!code)
     return failWith(code.takeError());
-  if (Error error = saveAlgorithms(*planned.compiled, options))
-    return failWith(std::move(error));
   return *code;
 }
 

@@ -96,13 +96,16 @@ public:
   /// Runs the step once. Everything it touches is in `memory`; nothing is allocated. Fails after a
   /// located diagnostic, and then `memory` holds a part of a step.
   mlir::LogicalResult run(StepMemory &memory) const;
-  /// What the first run does beforehand: on a GPU the step is captured, and nothing runs.
-  llvm::Error prepare(StepMemory &memory) const;
+  /// What the first run does beforehand: on a GPU the step is captured, and nothing runs. Fails
+  /// after a located diagnostic.
+  mlir::LogicalResult prepare(StepMemory &memory) const;
 
 private:
   explicit CompiledStep(mlir::Location location) : location(location) {}
   void describe(mlir::func::FuncOp step);
   mlir::LogicalResult emulate(StepMemory &memory) const;
+  mlir::LogicalResult outcome(llvm::Error error) const;
+  llvm::Error capture(StepMemory &memory) const;
   llvm::Error replay(StepMemory &memory) const;
   llvm::Error runMarked(StepMemory &memory) const;
   void launch(llmmem_cuda *run, StepMemory &memory) const;

@@ -67,7 +67,8 @@ public:
   /// Uses the algorithms of a JSON file that another run has saved, for the same version of the
   /// library and a device of the same name.
   llvm::Error loadAlgorithms(llvm::StringRef file);
-  llvm::Error saveAlgorithms(llvm::StringRef file) const;
+  /// Has those that are asked for written to `file`, before the first of them multiplies.
+  void keepAlgorithms(std::string file) { algorithms = std::move(file); }
   /// The number of the product that failed.
   std::optional<int64_t> failedProduct() const;
 
@@ -103,8 +104,12 @@ public:
 private:
   explicit CudaDevice(llmmem_cuda *run) : run(run) {}
   llvm::Error outcome(int failed) const;
+  llvm::Error chooseAlgorithms(llvm::function_ref<void(llmmem_cuda *run)> step);
+  llvm::Error saveAlgorithms() const;
 
   llmmem_cuda *run;
+  /// The file that keeps algorithms; empty without.
+  std::string algorithms;
 };
 
 } // namespace llmmem
