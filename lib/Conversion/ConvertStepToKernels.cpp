@@ -13,7 +13,7 @@
 #include "llmmem/Conversion/KernelEmitter.h"
 #include "llmmem/Conversion/KernelOpInterface.h"
 #include "llmmem/Conversion/Passes.h"
-#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/LibraryEpilogue.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/KernelKind.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -131,7 +131,8 @@ private:
   /// and the body of a group with those of its results that are read.
   static Attribute keyOf(Operation &op, FunctionType type) {
     MLIRContext *context = op.getContext();
-    SmallVector<Attribute> key = {inherent(op), TypeAttr::get(type)};
+    auto forLibrary = BoolAttr::get(context, isForLibrary(&op));
+    SmallVector<Attribute> key = {inherent(op), TypeAttr::get(type), forLibrary};
     llvm::DenseMap<Value, int64_t> numbers;
     auto numberOf = [&](Value value) {
       return numbers.try_emplace(value, numbers.size()).first->second;

@@ -1,6 +1,6 @@
 //===- LlmKernel.cpp - The op that is a kernel of several ops --------------===//
 
-#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/LibraryEpilogue.h"
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
@@ -138,6 +138,8 @@ int64_t KernelOp::getFlops() {
   return flops;
 }
 
+bool KernelOp::multipliesMatrices() { return libraryEpilogueOf(*this).has_value(); }
+
 /// Whether every op from `use` to the results may write where it reads.
 static bool worksInPlace(OpOperand &use) {
   if (isa<YieldOp>(use.getOwner()))
@@ -149,13 +151,16 @@ static bool worksInPlace(OpOperand &use) {
 }
 
 SmallVector<unsigned> KernelOp::getInPlaceOperands(unsigned result) {
+  // A library adds where C lies; aux must lie apart.
+  auto epilogue = isForLibrary(*this) ? libraryEpilogueOf(*this) : std::nullopt;
   auto type = cast<RankedTensorType>(getOutputs()[result].getType());
   SmallVector<unsigned> operands;
   for (BlockArgument argument : getBody().getArguments()) {
     auto input = dyn_cast<RankedTensorType>(argument.getType());
     bool fits = input && input.getNumElements() == type.getNumElements() &&
                 input.getElementTypeBitWidth() == type.getElementTypeBitWidth();
-    if (fits && llvm::all_of(argument.getUses(), worksInPlace))
+    bool isAdded = !epilogue || epilogue->initial == argument;
+    if (fits && isAdded && llvm::all_of(argument.getUses(), worksInPlace))
       operands.push_back(argument.getArgNumber());
   }
   return operands;

@@ -272,9 +272,10 @@ static int ask(llmmem_products *products, const llmmem_product_form *form,
                                         descriptors->b, descriptors->c, descriptors->d, preference,
                                         1, answer, &found);
     if (status == LT_NOT_SUPPORTED || (status == LT_SUCCESS && found == 0))
-      failed = fail(
-          products, form,
-          "there is no algorithm for it; --products=generated multiplies by kernels of llmmem");
+      failed = fail(products, form, "there is no algorithm for it; %s",
+                    form->epilogue > LLMMEM_EPILOGUE_BIAS
+                        ? "plan with --epilogues=separate, or run with --products=generated"
+                        : "--products=generated multiplies by kernels of llmmem");
     else
       failed = check(products, form, status, "asking for an algorithm") ||
                check(products, form, answer->state, "asking for an algorithm");
@@ -354,9 +355,21 @@ static int check_product(llmmem_products *products, const llmmem_product *produc
   return 0;
 }
 
+/* The library reads or writes aux while it writes C. */
+static int check_aux(llmmem_products *products, const llmmem_product *product) {
+  const llmmem_product_form *form = &product->form;
+  uint64_t width = form->c.type == LLMMEM_PRODUCT_BF16 ? 2 : 4, rows = (uint64_t)form->rows;
+  uint64_t c_end = product->c + rows * (uint64_t)form->c.pitch * width,
+           aux_end = product->aux + rows * (uint64_t)form->aux_pitch * width;
+  if (product->aux && product->aux < c_end && product->c < aux_end)
+    return fail(products, form, "aux at 0x%llx meets C at 0x%llx; plan with --products=library",
+                (unsigned long long)product->aux, (unsigned long long)product->c);
+  return 0;
+}
+
 int llmmem_products_choose(llmmem_products *products, const llmmem_product *product) {
   llmmem_product_algorithm *known = find(products, &product->form);
-  if (check_product(products, product))
+  if (check_product(products, product) || check_aux(products, product))
     return 1;
   if (known && known->is_checked)
     return 0;

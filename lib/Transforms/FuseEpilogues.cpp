@@ -1,7 +1,7 @@
 //===- FuseEpilogues.cpp - Which products take what follows them -----------===//
 
 #include "KernelGroup.h"
-#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/LibraryEpilogue.h"
 #include "llmmem/Transforms/Epilogues.h"
 
 using namespace mlir;
@@ -37,8 +37,11 @@ static bool isProduct(Operation *op) {
   return groupable && groupable.getTraversal() == Traversal::Product;
 }
 
-/// Whether matrix libraries compute `reader` at the end of `product`.
-static bool isOfLibraries(Operation *product, Operation *reader) {
+/// Whether the products that `epilogues` is about take `reader`: those that a library is to
+/// multiply take what it computes in the same call, the others what such libraries have.
+static bool isOfLibraries(Operation *product, Operation *reader, bool keepsProduct) {
+  if (isForLibrary(product))
+    return llm::libraryEpilogueOf(product, reader, keepsProduct).has_value();
   auto groupable = dyn_cast<GroupableOpInterface>(reader);
   std::optional<unsigned> operand = groupable ? groupable.getEpilogueOperand() : std::nullopt;
   return operand && reader->getOperand(*operand) == product->getResult(0) &&
@@ -60,8 +63,16 @@ static bool canFollow(Operation *product, Operation *reader, Epilogues epilogues
   bool isUnshared = llvm::all_of(made.getUsers(), [&](Operation *user) { return user == reader; });
   return standTogether(product, reader) && isElementOperand(made, reader) &&
          goesByCheapElements(reader) && (isUnshared || epilogues != Epilogues::Unshared) &&
-         (epilogues == Epilogues::Generated || isOfLibraries(product, reader)) &&
+         (epilogues == Epilogues::Generated || isOfLibraries(product, reader, !isUnshared)) &&
          KernelGroup(product).with(KernelGroup(reader)).keepsLifetimes();
+}
+
+/// What a library computes as a whole has its product's workspace, what is generated has none.
+static void fuse(Operation *product, Operation *follower) {
+  Attribute workspace = product->getAttr(kLibraryWorkspaceAttr);
+  Operation *kernel = makeKernel(KernelGroup(product).with(KernelGroup(follower)));
+  if (workspace && cast<CostOpInterface>(kernel).multipliesMatrices())
+    kernel->setAttr(kLibraryWorkspaceAttr, workspace);
 }
 
 int64_t llmmem::fuseEpilogues(func::FuncOp step, Epilogues epilogues) {
@@ -81,7 +92,7 @@ int64_t llmmem::fuseEpilogues(func::FuncOp step, Epilogues epilogues) {
         follower = user;
     if (!follower)
       continue;
-    makeKernel(KernelGroup(product).with(KernelGroup(follower)));
+    fuse(product, follower);
     ++fused;
   }
   return fused;

@@ -34,7 +34,7 @@ static int64_t elements(Value value) {
 }
 
 bool llmmem::isElementOperand(Value operand, Operation *op) {
-  return elements(operand) == elements(op->getResult(0));
+  return op->getNumResults() > 0 && elements(operand) == elements(op->getResult(0));
 }
 
 bool llmmem::canFeed(Operation *producer, Operation *reader) {

@@ -16,11 +16,10 @@ planning::Variant StepVariant::toPlan(std::optional<int64_t> budget) const {
   return variant;
 }
 
-/// Bytes and costs of new kernels, where ops have them written on.
-static LogicalResult annotateAnew(func::FuncOp step, const DeviceModel &device) {
-  bool isAnnotated = llvm::any_of(step.getBody().front(),
-                                  [](Operation &op) { return op.hasAttr(LlmDialect::kCost); });
-  return isAnnotated ? annotateMemory(step, device) : success();
+/// Whether ops have bytes and costs written on: then new kernels have them too.
+static bool isAnnotated(func::FuncOp step) {
+  return llvm::any_of(step.getBody().front(),
+                      [](Operation &op) { return op.hasAttr(LlmDialect::kCost); });
 }
 
 static LogicalResult extractVariant(StepVariant &variant, const CheckpointRequest &request,
@@ -40,18 +39,11 @@ static LogicalResult extractVariant(StepVariant &variant, const CheckpointReques
   return success();
 }
 
-/// Whether a library is to multiply. No epilogue is lowered to one of its own: what is fused would
-/// be generated code.
-static bool isForLibrary(func::FuncOp step) {
-  return llvm::any_of(step.getBody().front(),
-                      [](Operation &op) { return libraryWorkspaceBytes(&op) > 0; });
-}
-
-static SmallVector<Epilogues> choicesOf(func::FuncOp step, const CheckpointRequest &request,
+static SmallVector<Epilogues> choicesOf(const CheckpointRequest &request,
                                         const DeviceModel &device) {
   if (request.epilogues)
     return {*request.epilogues};
-  if (!device.fusesEpilogues || isForLibrary(step))
+  if (!device.fusesEpilogues)
     return {Epilogues::Separate};
   return {Epilogues::Separate, Epilogues::Unshared, Epilogues::Fused};
 }
@@ -62,7 +54,7 @@ FailureOr<std::vector<StepVariant>> llmmem::makeStepVariants(func::FuncOp step,
   std::vector<StepVariant> variants;
   // Each choice fuses what the one before fuses, and perhaps more.
   std::optional<int64_t> fusedBefore;
-  for (Epilogues epilogues : choicesOf(step, request, device)) {
+  for (Epilogues epilogues : choicesOf(request, device)) {
     StepVariant variant;
     variant.epilogues = epilogues;
     variant.step = step;
@@ -71,7 +63,7 @@ FailureOr<std::vector<StepVariant>> llmmem::makeStepVariants(func::FuncOp step,
       variant.copy = step.clone();
       variant.step = *variant.copy;
       fused = fuseEpilogues(variant.step, epilogues);
-      if (failed(annotateAnew(variant.step, device)))
+      if (isAnnotated(step) && failed(annotateMemory(variant.step, device)))
         return failure();
     }
     if (fusedBefore && *fusedBefore == fused)

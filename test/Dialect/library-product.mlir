@@ -78,3 +78,15 @@ func.func @attribute(%x: tensor<64xf32>) -> tensor<64xf32> {
   %y = llm.gelu %x {llm.library_workspace = 256 : i64} : tensor<64xf32>
   return %y : tensor<64xf32>
 }
+
+// -----
+
+func.func @kernel(%x: tensor<64x16xf32>, %w: tensor<16x32xf32>) -> tensor<64x32xf32> {
+  // expected-error @+1 {{'llm.library_workspace' is 256 : i64, expected a multiple of 256 on an op that multiplies matrices}}
+  %y = llm.kernel(%i = %x, %m = %w) : (tensor<64x16xf32>, tensor<16x32xf32>) -> tensor<64x32xf32> {
+    %p = llm.linear %i, %m layout(in_out) : (tensor<64x16xf32>, tensor<16x32xf32>) -> tensor<64x32xf32>
+    %s = llm.silu %p : tensor<64x32xf32>
+    llm.yield %s : tensor<64x32xf32>
+  } attributes {llm.library_workspace = 256 : i64}
+  return %y : tensor<64x32xf32>
+}

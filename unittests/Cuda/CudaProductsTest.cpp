@@ -398,6 +398,18 @@ TEST_F(CudaProducts, SayThatThereIsNoAlgorithm) {
   EXPECT_EQ(readLog().find("capture 1 begins"), std::string::npos);
 }
 
+TEST_F(CudaProducts, RefuseAnAuxThatMeetsC) {
+  llmmem_product product = linear(run, false);
+  product.form.epilogue = LLMMEM_EPILOGUE_DGELU;
+  product.form.aux_pitch = product.form.c.pitch;
+  product.bias = 0;
+  product.aux = product.c;
+  std::string message = multiply(product);
+  EXPECT_NE(message.find("gelu gradient, with"), std::string::npos) << message;
+  EXPECT_NE(message.find("aux at 0x"), std::string::npos) << message;
+  EXPECT_NE(message.find(" meets C at 0x"), std::string::npos) << message;
+}
+
 TEST_F(CudaProducts, RefusePlacesThatAreNotAsSaid) {
   llmmem_product product = linear(run, false);
   product.c += 64;

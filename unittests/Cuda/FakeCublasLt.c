@@ -7,7 +7,7 @@
 |* refuses it. It says nothing of how fast or by which kernels a GPU would multiply.
 |*
 |*   LLMMEM_FAKE_CUBLASLT_FAIL=name:n      the n-th call of `name` (from 1) fails
-|*   LLMMEM_FAKE_CUBLASLT_NONE=1           has no algorithm for anything
+|*   LLMMEM_FAKE_CUBLASLT_NONE=1           has no algorithm for anything; gelu: for no gelu
 |*   LLMMEM_FAKE_CUBLASLT_REDUCTION=2      the scheme of its algorithms (default: none, 0)
 |*   LLMMEM_FAKE_CUBLASLT_WORKSPACE=bytes  what its algorithms need (default: all they may have)
 |*   LLMMEM_FAKE_CUBLASLT_VERSION=130100
@@ -327,6 +327,12 @@ static void run(void *context) {
   store_sums(p);
 }
 
+static int has_none(const Product *product) {
+  const char *none = getenv("LLMMEM_FAKE_CUBLASLT_NONE");
+  int is_gelu = product->operation.epilogue & (LT_EPILOGUE_GELU_BIAS & ~LT_EPILOGUE_BIAS);
+  return none && (is_gelu || strcmp(none, "gelu") != 0);
+}
+
 int cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtOperation operation, LtLayout a, LtLayout b,
                                    LtLayout c, LtLayout d, LtPreference preference, int wanted,
                                    LtHeuristic *results, int *found) {
@@ -341,7 +347,7 @@ int cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtOperation operation, LtLay
                         asked->reduction, asked->alignments[0], asked->alignments[1],
                         asked->alignments[2], asked->alignments[3],
                         (unsigned long long)asked->workspace);
-  if (status != LT_SUCCESS || number("LLMMEM_FAKE_CUBLASLT_NONE", 0))
+  if (status != LT_SUCCESS || has_none(&product))
     return status;
   Algorithm algorithm = {.workspace = number("LLMMEM_FAKE_CUBLASLT_WORKSPACE", asked->workspace),
                          .magic = MAGIC,

@@ -1,17 +1,15 @@
 //===- LibraryProductsTest.cpp - Products of steps, by a library and by us -===//
 //
-// Each op of the training steps of small models that multiplies matrices, alone in a step of its
-// own: lowered for cuBLASLt, and run against a library that computes what cuBLASLt is documented to
-// compute, on the memory of a driver that is the host's. What it leaves in the arena is compared
-// with the CPU's kernels. A library sees no other kernel, so nothing else needs to run.
+// Each op of the training steps of small models that multiplies matrices, by a library and by the
+// CPU's kernels.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Differentiation/SmallModels.h"
 #include "../Execution/Check.h"
 #include "../ExecutionContext.h"
+#include "LibraryRunner.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Execution/SequentialPlan.h"
 #include "llmmem/Transforms/Differentiation.h"
 #include "mlir/Parser/Parser.h"
 #include <set>
@@ -22,27 +20,6 @@ using namespace llmmem::test;
 
 namespace {
 
-/// `op` alone in a step, on arguments that are its operands.
-OwningOpRef<ModuleOp> stepOf(Operation *op) {
-  OpBuilder builder(op->getContext());
-  OwningOpRef<ModuleOp> module = ModuleOp::create(op->getLoc());
-  builder.setInsertionPointToEnd(module->getBody());
-  auto type = builder.getFunctionType(op->getOperandTypes(), op->getResultTypes());
-  auto step = func::FuncOp::create(builder, op->getLoc(), "step", type);
-  builder.setInsertionPointToStart(step.addEntryBlock());
-  Operation *copy = builder.clone(*op);
-  copy->setOperands(step.getArguments());
-  func::ReturnOp::create(builder, op->getLoc(), copy->getResults());
-  return module;
-}
-
-std::string textOf(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << module;
-  return text;
-}
-
 /// The ops of a family's training step that multiply, each form once.
 std::set<std::string> productsOf(const std::string &family,
                                  const importer::ImportOptions &options) {
@@ -52,50 +29,13 @@ std::set<std::string> productsOf(const std::string &family,
   std::set<std::string> texts;
   module->lookupSymbol<func::FuncOp>("step").walk([&](Operation *op) {
     auto cost = dyn_cast<CostOpInterface>(op);
-    if (!cost || !cost.multipliesMatrices())
-      return;
-    OwningOpRef<Operation *> plain(op->clone());
-    for (NamedAttribute attribute : op->getDiscardableAttrs())
-      (*plain)->removeDiscardableAttr(attribute.getName());
-    texts.insert(textOf(*stepOf(*plain)));
+    if (cost && cost.multipliesMatrices())
+      texts.insert(stepOf(op));
   });
   return texts;
 }
 
-/// As a GPU runs it, where kernels do nothing. Returns the first result, from the arena; nothing
-/// where the op has a kernel of ours.
-std::optional<Numbers> runByLibrary(ModuleOp module, const std::vector<Numbers> &arguments) {
-  auto function = module.lookupSymbol<func::FuncOp>("step");
-  planSequentially(function);
-  auto device = CudaDevice::open(LLMMEM_FAKE_CUDA);
-  EXPECT_TRUE(static_cast<bool>(device));
-  EXPECT_FALSE(static_cast<bool>((*device)->openProducts({LLMMEM_FAKE_CUBLASLT})));
-  CompiledStep::Options options;
-  options.cuda = *device;
-  options.libraryProducts = true;
-  FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(module, options);
-  if (failed(step) || (*step)->numLibraryProducts() == 0)
-    return std::nullopt;
-  llvm::Expected<StepMemory> memory = StepMemory::allocate(**step);
-  EXPECT_TRUE(static_cast<bool>(memory));
-  for (auto [number, info] : llvm::enumerate((*step)->arguments()))
-    for (auto [index, value] : llvm::enumerate(arguments[number]))
-      writeElement(info.type.getElementType(), memory->argument(number), index, value);
-  EXPECT_TRUE(succeeded((*step)->run(*memory)));
-  Operation &op = function.getBody().front().front();
-  auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  int64_t offset =
-      op.getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kOffsets).asArrayRef().front();
-  std::vector<char> bytes(bytesOfType(type));
-  EXPECT_FALSE(static_cast<bool>(
-      (*device)->download(bytes.data(), (*device)->arena() + offset, bytes.size())));
-  Numbers result;
-  for (int64_t index = 0; index < type.getNumElements(); ++index)
-    result.push_back(readElement(type.getElementType(), bytes.data(), index));
-  return result;
-}
-
-/// Compares an op's result with the CPU's. Returns whether the library made it.
+/// Compares an op's results with the CPU's. Returns whether the library made them.
 bool agree(const std::string &text) {
   SCOPED_TRACE(text);
   auto module = parseSourceString<ModuleOp>(text, &executionContext());
@@ -104,11 +44,12 @@ bool agree(const std::string &text) {
   for (Type type : function.getArgumentTypes())
     arguments.push_back(
         someNumbers(cast<RankedTensorType>(type).getNumElements(), arguments.size() + 1));
-  std::optional<Numbers> result = runByLibrary(*module, arguments);
-  if (!result)
+  std::optional<std::vector<Numbers>> results = runByLibrary(text, arguments);
+  if (!results)
     return false;
   bool isHalf = cast<RankedTensorType>(function.getResultTypes()[0]).getElementType().isBF16();
-  expectNear(*result, runStep(text, arguments)[0], toleranceOf(isHalf ? "bf16" : "f32"));
+  for (auto [result, expected] : llvm::zip_equal(*results, runStep(text, arguments)))
+    expectNear(result, expected, toleranceOf(isHalf ? "bf16" : "f32"));
   return true;
 }
 

@@ -6,7 +6,7 @@
 include "llmmem/Dialect/LlmOpBase.td"
 include "mlir/IR/OpAsmInterface.td"
 
-def Llm_KernelOp : Llm_Op<"kernel", [Cost, BuffersInPlace, IsolatedFromAbove, SingleBlock,
+def Llm_KernelOp : Llm_Op<"kernel", [CostOfProduct, BuffersInPlace, IsolatedFromAbove, SingleBlock,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "Ops that run as one kernel: what lives only between them has no bytes.";
   let description = [{
@@ -18,6 +18,10 @@ def Llm_KernelOp : Llm_Op<"kernel", [Cost, BuffersInPlace, IsolatedFromAbove, Si
 
     FLOPs: those of the body. Traffic: operands and results once each; a result that nobody reads is not written. A result may take over the bytes of an operand
     whose elements are as wide, where each op on the way from one to the other may work in place.
+
+    With `llm.library_workspace` a GPU's library computes the kernel in one call (Dialect/LibraryEpilogue.h). Then a
+    result takes over the bytes of what is added to the product alone: nobody says that the library has read an element
+    of aux before it writes the one of C.
 
     ```mlir
     %y = llm.kernel(%g = %gate, %u = %up)

@@ -11,6 +11,10 @@
 //   generated  not only what matrix libraries have (gelu and its gradient), but all that goes by
 //              elements: gates, residual sums.
 //
+// A product that a library is to multiply (`llm.library_workspace`) takes what that library computes
+// in the same call instead (Dialect/LibraryEpilogue.h: residual sums too, gelu with a bias alone),
+// and the kernel has its workspace; what `generated` adds to that is generated code.
+//
 // Example:
 //
 //   %h = llm.linear %x, %w bias(%b)        %h, %a = llm.kernel(%x, %w, %b) { linear, gelu }
@@ -35,8 +39,8 @@ llvm::StringRef nameOf(Epilogues epilogues);
 llvm::Expected<std::optional<Epilogues>> parseEpilogues(llvm::StringRef text);
 
 /// Fuses the epilogues of the products of a straight-line step; returns how many. Generated code
-/// rounds a product to its own type before the epilogue, so no bit changes; phases and blocks are
-/// not mixed, and no value lives longer than before.
+/// rounds a product to its own type before the epilogue, so no bit changes; a library does not.
+/// Phases and blocks are not mixed, and no value lives longer than before.
 int64_t fuseEpilogues(mlir::func::FuncOp step, Epilogues epilogues);
 
 } // namespace llmmem

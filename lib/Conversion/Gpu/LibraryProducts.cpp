@@ -1,8 +1,7 @@
 //===- LibraryProducts.cpp - Matrix products of a GPU by cuBLASLt ----------===//
 
+#include "Gpu/LibraryKernels.h"
 #include "Gpu/MmaTile.h"
-#include "Products.h"
-#include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include <numeric>
@@ -38,24 +37,52 @@ static int64_t alignmentOf(const Matrix &matrix, int64_t batch) {
   return batch > 1 ? std::gcd(alignment, matrix.stride * width) : alignment;
 }
 
+/// Null of a matrix that is not there.
 static llm::MatrixAttr formOf(const Matrix &matrix, int64_t batch) {
+  if (!matrix.buffer)
+    return llm::MatrixAttr();
   int64_t stride = batch > 1 ? matrix.stride : 0;
   return llm::MatrixAttr::get(matrix.buffer.memref.getContext(), matrix.pitch, matrix.transposed,
                               stride, alignmentOf(matrix, batch));
 }
 
-void llmmem::emitLibraryProduct(KernelEmitter &e, const Product &p) {
+/// `p` gives the factors, C and a bias.
+static void emitCall(KernelEmitter &e, const Product &p, llm::ProductEpilogue epilogue,
+                     const Matrix &initial, Value aux) {
   auto beginOf = [&](const Matrix &matrix) {
     return matrix.begin ? matrix.begin->value : e.index(0).value;
   };
-  bool addsBias = hasBias(p), addsMatrix = p.initial.buffer && !addsBias;
-  Value initial = addsMatrix ? p.initial.buffer.memref : Value(),
-        bias = addsBias ? p.initial.buffer.memref : Value();
-  llm::MatrixAttr initialForm = addsMatrix ? formOf(p.initial, p.batch) : llm::MatrixAttr();
-  auto epilogue = addsBias ? llm::ProductEpilogue::Bias : llm::ProductEpilogue::None;
+  Value bias = hasBias(p) ? p.initial.buffer.memref : Value();
   llm::LibraryProductOp::create(
       e.builder(), e.location(), p.a.buffer.memref, beginOf(p.a), p.b.buffer.memref, beginOf(p.b),
-      p.c.buffer.memref, beginOf(p.c), initial, bias, /*aux=*/Value(), e.libraryWorkspace(), p.rows,
-      p.columns, p.inner, p.batch, formOf(p.a, p.batch), formOf(p.b, p.batch), formOf(p.c, p.batch),
-      initialForm, llvm::APFloat(p.scale), epilogue);
+      p.c.buffer.memref, beginOf(p.c), initial.buffer.memref, bias, aux, e.libraryWorkspace(),
+      p.rows, p.columns, p.inner, p.batch, formOf(p.a, p.batch), formOf(p.b, p.batch),
+      formOf(p.c, p.batch), formOf(initial, p.batch), llvm::APFloat(p.scale), epilogue);
+}
+
+void llmmem::emitLibraryProduct(KernelEmitter &e, const Product &p) {
+  if (hasBias(p))
+    emitCall(e, p, llm::ProductEpilogue::Bias, /*initial=*/{}, /*aux=*/Value());
+  else
+    emitCall(e, p, llm::ProductEpilogue::None, p.initial, /*aux=*/Value());
+}
+
+bool llmmem::isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options) {
+  return options.target == KernelTarget::Gpu && options.products == ProductSource::Library &&
+         isForLibrary(kernel);
+}
+
+void llmmem::emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e) {
+  llm::LibraryEpilogue epilogue = *llm::libraryEpilogueOf(kernel);
+  auto bufferOf = [&](Value inside) {
+    if (auto argument = dyn_cast<BlockArgument>(inside))
+      return e.operand(argument.getArgNumber());
+    return e.result(llvm::find(kernel.getYielded(), inside) - kernel.getYielded().begin());
+  };
+  SmallVector<Buffer> factors = llvm::map_to_vector(epilogue.product->getOperands(), bufferOf);
+  KernelEmitter product(epilogue.product, e, factors, bufferOf(epilogue.c));
+  Product p = productOf(epilogue.product, product);
+  Matrix initial = epilogue.initial ? Matrix{bufferOf(epilogue.initial), p.c.pitch} : Matrix{};
+  Value aux = epilogue.aux ? bufferOf(epilogue.aux).memref : Value();
+  emitCall(e, p, epilogue.kind, initial, aux);
 }

@@ -10,8 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Gpu/LibraryKernels.h"
 #include "KernelModels.h"
-#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/KernelKind.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -158,9 +159,23 @@ private:
   LogicalResult status = success();
 };
 
+/// Where a library multiplies, people should see which products it does not.
+void remarkOnEpilogue(KernelOp kernel, const KernelOptions &options) {
+  bool couldBe = options.target == KernelTarget::Gpu && options.products == ProductSource::Library;
+  if (couldBe && productIn(kernel))
+    kernel.emitRemark() << "is generated code, as the plan has '" << kernelKind(kernel)
+                        << "' for no library; plan with --products=library";
+}
+
 struct GroupKernel : KernelOpInterface::ExternalModel<GroupKernel, KernelOp> {
   LogicalResult emitKernel(Operation *op, KernelEmitter &emitter) const {
-    return GroupEmission(cast<KernelOp>(op), emitter).emit();
+    auto kernel = cast<KernelOp>(op);
+    if (isLibraryKernel(kernel, emitter.options())) {
+      emitLibraryKernel(kernel, emitter);
+      return success();
+    }
+    remarkOnEpilogue(kernel, emitter.options());
+    return GroupEmission(kernel, emitter).emit();
   }
 };
 

@@ -1,9 +1,8 @@
 //===- ProductKernels.cpp - Kernels that are matrix products --------------===//
 
+#include "Gpu/LibraryKernels.h"
 #include "Gpu/MmaProduct.h"
 #include "KernelModels.h"
-#include "Products.h"
-#include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -75,25 +74,26 @@ void llmmem::emitProducts(Operation *op, KernelEmitter &e, int64_t count,
   e.forEachParallel(count, [&](Index number) { emitProduct(op, e, make(number)); });
 }
 
-namespace {
-
 //===----------------------------------------------------------------------===//
 // Linear
 //===----------------------------------------------------------------------===//
 
+Product llmmem::productOf(LinearOp op, KernelEmitter &e) {
+  int64_t in = widthOf(op.getX()), out = widthOf(op.getY());
+  bool transposed = op.getLayout() == WeightLayout::OutIn;
+  return {.a = {e.operand(0), in},
+          .b = {e.operand(1), transposed ? in : out, transposed},
+          .initial = {e.operand(op.getBiasMutable()), 0}, // every row is the bias
+          .c = {e.result(0), out},
+          .rows = e.result(0).size / out,
+          .columns = out,
+          .inner = in};
+}
+
+namespace {
+
 struct LinearKernel : KernelModel<LinearKernel, LinearOp> {
-  static void emit(LinearOp op, KernelEmitter &e) {
-    int64_t in = widthOf(op.getX()), out = widthOf(op.getY());
-    bool transposed = op.getLayout() == WeightLayout::OutIn;
-    emitProduct(op, e,
-                {.a = {e.operand(0), in},
-                 .b = {e.operand(1), transposed ? in : out, transposed},
-                 .initial = {e.operand(op.getBiasMutable()), 0}, // every row is the bias
-                 .c = {e.result(0), out},
-                 .rows = e.result(0).size / out,
-                 .columns = out,
-                 .inner = in});
-  }
+  static void emit(LinearOp op, KernelEmitter &e) { emitProduct(op, e, productOf(op, e)); }
 };
 
 struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeightGradOp> {

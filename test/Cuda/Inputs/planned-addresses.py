@@ -14,8 +14,12 @@ LAUNCH = re.compile(r"node launch kernel_(\d+)_(\w+?)_kernel(?:_\d+)? grid .*\((
 # Several updates in one launch.
 SHARED = re.compile(r"(\w+)_of_(\d+)$")
 # What the library computes: its line names no op, as a call of a library has no name of its own.
-PRODUCT = re.compile(r"node multiply .* (\(.*\) bias \S+ aux \S+ workspace (\S+) of (\d+))$")
+PRODUCT = re.compile(r"node multiply .* (\((.*)\) bias (\S+) aux (\S+) workspace (\S+) of (\d+))$")
 PRODUCTS = {"llm.linear", "llm.linear_weight_grad"}
+# Kernels that a plan for a library has: what is B, A, C, D, bias and aux of the call, by the kernel's operands and results.
+EPILOGUES = {"llm.kernel:linear_gelu": lambda x, w, b, h, a=None: (w, x, a or h, a or h, b, a and h),
+             "llm.kernel:linear_gelu_grad": lambda dy, w, h, dh: (w, dy, dh, dh, None, h),
+             "llm.kernel:linear_add": lambda x, w, *rest: (w, x, rest[-2], rest[-1], rest[0] if len(rest) > 2 else None, None)}
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 
 
@@ -113,10 +117,14 @@ def launches_of(path):
             yield int(number), op, places, line.strip()
 
 
-def calls_first(launches, at, op):
+def is_for_library(op, text):
+    return op in PRODUCTS or (op in EPILOGUES and "llm.library_workspace" in text)
+
+
+def calls_first(launches, at, op, text):
     """The launches of the call that begins here: its first kernel begins the next call of the same function. Products of a
     library belong to it where they stand between its launches or make the whole call."""
-    if op in PRODUCTS and launches[at][1] is None:
+    if is_for_library(op, text) and launches[at][1] is None:
         return launches[at:at + 1]
     own = next((k for k in range(at, len(launches)) if launches[k][1] is not None), None)
     if own is None or launches[own][1] != op.removeprefix("llm.").removeprefix("kernel:"):
@@ -160,12 +168,22 @@ def check_shared(plan, at, shared):
 def check_workspace(op, line):
     """A library has the last bytes of the op's workspace, as many as it was given."""
     _, name, _, text = op
-    _, place, size = PRODUCT.match(line).groups()
+    place, size = PRODUCT.match(line).groups()[-2:]
     given = re.search(r"llm\.library_workspace = (\d+)", text)
     bytes = int(given.group(1)) if given else 0
     begin = sum(numbers(text, "llm.workspace")) - bytes
     if (place, int(size)) != ((f"A1+{begin}", bytes) if bytes else ("0x0", 0)):
         sys.exit(f"{name} gives {bytes} bytes of workspace at A1+{begin} to a library: {line}")
+
+
+def check_epilogue(plan, op, line):
+    """The call's matrices are those of the kernel, each in its own place; aux is never where C is written."""
+    results, name, operands, text = op
+    place = lambda value: "%s+%d" % plan.places[value] if value else "0x0"
+    expected = [place(value) for value in EPILOGUES[name](*operands, *results)]
+    _, matrices, bias, aux, _, _ = PRODUCT.match(line).groups()
+    if [*matrices.split(", "), bias, aux] != expected or aux == expected[3]:
+        sys.exit(f"{name} {text[:200]}\nexpected {expected}: {line}")
 
 
 def check_op(plan, op, group):
@@ -178,6 +196,8 @@ def check_op(plan, op, group):
     for _, launched, places, line in group:
         if launched is None:
             check_workspace(op, line)
+        if launched is None and name in EPILOGUES:
+            check_epilogue(plan, op, line)
         for place in places:
             # One launch gets whole buffers; of several some get parts.
             parts = ranges if len(group) > 1 else ranges[len(operands + results):]
@@ -207,7 +227,7 @@ def main():
             left -= 1
             shared = shared if left else []
             continue
-        group = calls_first(launches, at, name) if at < len(launches) else []
+        group = calls_first(launches, at, name, text) if at < len(launches) else []
         if not group:
             views += 1
             if any(plan.places[result] != plan.places[operands[0]] for result in results):

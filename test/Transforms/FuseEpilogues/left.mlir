@@ -38,3 +38,11 @@ func.func @rows(%x: tensor<1x4x8xf32>, %w: tensor<8x8xf32>) -> tensor<1x4x8xf32>
   %p = llm.softmax %h : tensor<1x4x8xf32>
   return %p : tensor<1x4x8xf32>
 }
+
+// -----
+
+// What nobody but the caller reads has no op to take.
+func.func @returned(%x: tensor<1x4x8xf32>, %w: tensor<8x8xf32>) -> tensor<1x4x8xf32> {
+  %h = llm.linear %x, %w layout(in_out) : (tensor<1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x4x8xf32>
+  return %h : tensor<1x4x8xf32>
+}
