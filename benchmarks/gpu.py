@@ -22,7 +22,7 @@ import gpu_numerics
 import gpu_report
 import gpu_table
 from promises import finish
-from steps import ROOT, Bench, Model, read_json, write_json
+from steps import ROOT, Bench, Model, products_flags, read_json, write_json
 
 PARTS = ["numerics", "calibrate", "table"]
 
@@ -116,18 +116,25 @@ def parse():
     parser.add_argument("--steps", type=int, default=5, help="timed steps of a round (default: 5)")
     parser.add_argument("--table", help="a table of prices in the place of the calibrated one")
     parser.add_argument("--base", help="the shipped table with the device's rates (default: by its name)")
+    parser.add_argument("--products", choices=["generated", "library"],
+                        help="who multiplies (default: numerics by both, prices and table by generated kernels)")
     parser.add_argument("--python", default=sys.executable, help="a Python that may import torch")
     parser.add_argument("--state", help="where results are kept (default: gpu/DEVICE in the build folder)")
     parser.add_argument("--out", default=os.path.join(ROOT, "docs", "Measured"), help="default: docs/Measured")
     parser.add_argument("--run-flag", action="append", default=[], help="another flag of llmmem-run")
     parser.add_argument("--opt-flag", action="append", default=[], help="another flag of llmmem-opt, for every plan")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.products:
+        arguments.run_flag += products_flags(arguments.products)
+        arguments.opt_flag += products_flags(arguments.products)
+    return arguments
 
 
 def main():
     arguments = parse()
     facts = Bench(arguments.build, os.path.join(arguments.build, "gpu"), "cuda", arguments.run_flag).describe()
     slug = re.sub(r"[^a-z0-9]+", "-", facts["name"].lower()).strip("-")
+    slug += "-library" if arguments.products == "library" else ""
     state = arguments.state or os.path.join(arguments.build, "gpu", slug)
     is_fake = "fake driver" in facts["name"]
     folder = state if is_fake else arguments.out
@@ -135,8 +142,9 @@ def main():
     results, parts = Results(os.path.join(state, "results.json")), arguments.only or PARTS
     arguments.name, free = slug, facts["free_bytes"]
     base = arguments.base or load_calibrate().datasheet_of(facts["name"])
+    products = [arguments.products] if arguments.products else ["generated", "library"]
     if "numerics" in parts:
-        gpu_numerics.run(bench, results, arguments.numerics)
+        gpu_numerics.run(bench, results, arguments.numerics, products)
     table = arguments.table or os.path.join(state, "table.json")
     if "calibrate" in parts:
         table = calibrate(bench, results, state, arguments, free)

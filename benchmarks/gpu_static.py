@@ -62,6 +62,15 @@ def study_ptx(ptxas, name, text, chip):
     return rows, seconds
 
 
+def run_on_fakes(tools, step, log, *flags):
+    """Seconds to compile and capture the host code, the bytes that it takes, and what the check of all addresses says."""
+    fake = os.path.join(tools, "lib", "libllmmem-fake-cuda.so")
+    seconds, result = timed([os.path.join(tools, "bin", "llmmem-run"), step, "--device=cuda", f"--cuda-driver={fake}",
+                             "--dry-run", *flags], env={**os.environ, "LLMMEM_FAKE_CUDA_LOG": log})
+    _, checked = timed([sys.executable, os.path.join(ROOT, "test", "Cuda", "Inputs", "planned-addresses.py"), step, log])
+    return {"host_seconds": seconds, "memory": result.stdout.split("\n")[0], "addresses": checked.stdout.strip()}
+
+
 def study(tools, ptxas, directory, name, config, batch, seq, flags, budget):
     model, step, log, traffic = (os.path.join(directory, file) for file in ("model.mlir", "step.mlir", "log", "traffic.json"))
     opt = os.path.join(tools, "bin", "llmmem-opt")
@@ -81,18 +90,18 @@ def study(tools, ptxas, directory, name, config, batch, seq, flags, budget):
     for row in figures["traffic"]:
         if not AGAIN.search(row["kernel"]):
             check(row["ratio"] <= MOST_TRAFFIC, f"{name}: {row['kernel']} moves {row['ratio']:.3f} of the least")
-    fake = os.path.join(tools, "lib", "libllmmem-fake-cuda.so")
-    seconds, result = timed([os.path.join(tools, "bin", "llmmem-run"), step, "--device=cuda", f"--cuda-driver={fake}",
-                             "--products=generated", "--dry-run"], env={**os.environ, "LLMMEM_FAKE_CUDA_LOG": log})
-    figures["host_seconds"], figures["memory"] = seconds, result.stdout.split("\n")[0]
-    _, result = timed([sys.executable, os.path.join(ROOT, "test", "Cuda", "Inputs", "planned-addresses.py"), step, log])
-    figures["addresses"] = result.stdout.strip()
+    figures |= run_on_fakes(tools, step, log, "--products=generated")
+    timed([opt, f"--checkpoint-budget={budget}", "--products=library", model, "-o", step])
+    library = os.path.join(tools, "lib", "libllmmem-fake-cublaslt.so")
+    figures["by_library"] = run_on_fakes(tools, step, log, "--products=library", f"--cublas-lt={library}")
     return figures
 
 
 def print_study(figures):
     print(f"## {figures['name']}\n")
     print(f"{figures['memory']}; host code compiled and captured in {figures['host_seconds']:.1f} s: {figures['addresses']}\n")
+    library = figures["by_library"]
+    print(f"Planned for a library: {library['memory']}; {library['addresses']}\n")
     print("| chip | kernels | PTX s | assembling s | most registers | spills |\n|---|---:|---:|---:|---:|---:|")
     for chip, row in figures["chips"].items():
         kernels = row["kernels"]

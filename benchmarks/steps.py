@@ -39,6 +39,11 @@ def write_json(path, value):
     os.replace(path + ".new", path)
 
 
+def products_flags(products):
+    """For llmmem-opt and llmmem-run alike: who multiplies on a GPU."""
+    return ["--products=" + products]
+
+
 class Model:
     """CONFIG[:BATCH[:SEQ[:LAYERS]]], a name under examples/configs or a file; `layers` None is the config's own."""
 
@@ -65,7 +70,7 @@ class Bench:
         self.tools, self.folder, self.device = os.path.join(os.path.abspath(build), "bin"), folder, device
         # A library rounds other than generated kernels with epilogues: budgets that choose others would change bits.
         chosen = device != "cuda" or any(flag.startswith("--products") for flag in run_flags)
-        own = ["--device=" + device] + ([] if chosen else ["--products=generated"])
+        own = ["--device=" + device] + ([] if chosen else products_flags("generated"))
         self.run_flags, self.opt_flags = own + list(run_flags), list(opt_flags)
         self.imported, self.importing = set(), threading.Lock()
         os.makedirs(folder, exist_ok=True)

@@ -23,27 +23,27 @@ def check_numbers(cpu, other, tolerance):
     return {"worst_loss": worst_loss, "worst_gradient": worst, "of": name}
 
 
-def compare(folder, text, tolerance, device, config, *flags):
+def compare(folder, text, tolerance, device, config, *flags, planning=()):
     """Stops where the device's loss, or an element of a gradient in parts of the largest one, is further from the CPU's
     than `tolerance`, or where a budget changes a bit. Prints a line for each run; returns how near it is.
 
-    `device`: flags of llmmem-run that choose it. `flags`: of llmmem-import.
+    `device`: flags of llmmem-run that choose it. `flags`: of llmmem-import. `planning`: of llmmem-opt, for every plan.
     """
     os.makedirs(folder, exist_ok=True)
     model, data = os.path.join(folder, "model.mlir"), ["--data", text, "--steps", STEPS, "--seed", "7"]
     step = lambda name: os.path.join(folder, name + ".mlir")
     chain.import_model(config, model, *flags)
-    report = chain.plan(model, step("none"), "--checkpoint-policy=none")
+    report = chain.plan(model, step("none"), "--checkpoint-policy=none", *planning)
     cpu = chain.Training(step("none"), *data, "--gemm=builtin", files=step("cpu"))
     unplanned = chain.Training(step("none"), *data, *device)
     near = check_numbers(cpu, unplanned, tolerance)
     print("near the CPU's")
     expected = unplanned.bits()
-    least = chain.needed(chain.plan(model, step("min"), "--checkpoint-budget=min"))
+    least = chain.needed(chain.plan(model, step("min"), "--checkpoint-budget=min", *planning))
     runs = 0
     for budget in chain.spread(least, chain.needed(report), 5):
         name = str(budget)
-        recomputed = chain.plan(model, step(name), "--checkpoint-budget=" + name)["recompute"]["ops"]
+        recomputed = chain.plan(model, step(name), "--checkpoint-budget=" + name, *planning)["recompute"]["ops"]
         if budget == least and recomputed == 0:
             chain.stop("nothing is recomputed at the least feasible budget")
         for what, bits in chain.Training(step(name), *data, *device).bits().items():
