@@ -64,7 +64,8 @@ Error CudaDevice::saveAlgorithms() const {
                     {"library", this->products()},
                     {"device", name()},
                     {"algorithms", std::move(entries)}};
-  return planning::writeTextFile(algorithms, formatv("{0:2}\n", json::Value(std::move(text))).str());
+  return planning::writeTextFile(algorithms,
+                                 formatv("{0:2}\n", json::Value(std::move(text))).str());
 }
 
 CudaDevice::AlgorithmCounts CudaDevice::countAlgorithms() const {

@@ -11,9 +11,9 @@
 //   generated  not only what matrix libraries have (gelu and its gradient), but all that goes by
 //              elements: gates, residual sums.
 //
-// A product that a library is to multiply (`llm.library_workspace`) takes what that library computes
-// in the same call instead (Dialect/LibraryEpilogue.h: residual sums too, gelu with a bias alone),
-// and the kernel has its workspace; what `generated` adds to that is generated code.
+// A product that a library is to multiply (`llm.library_workspace`) takes what that library
+// computes in the same call instead (Dialect/LibraryEpilogue.h: residual sums too, gelu with a bias
+// alone), and the kernel has its workspace; what `generated` adds to that is generated code.
 //
 // Example:
 //
