@@ -101,6 +101,8 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
       step.calls.push_back(readProfiledCall(notes));
   });
   PassManager kernels(module.getContext());
+  if (options.emulate)
+    kernels.addPass(createLaunchLibraryProducts());
   if (isForGpu)
     kernels.addPass(createGpuKernelOutliningPass());
   if (options.cuda)
@@ -127,12 +129,10 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
 
 FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
                                                                const Options &options) {
-  if (options.libraryProducts && options.emulate)
-    return module.emitError("cannot call a library for matrix products on the emulator, which runs "
-                            "kernels");
   if (options.libraryProducts && options.cuda && options.cuda->products().empty())
     return module.emitError("cannot call a library for matrix products: it was not opened");
-  if (options.libraryProducts && !options.cuda && !llmmem_find_gemm_library())
+  bool isOnCpu = !options.cuda && !options.emulate;
+  if (options.libraryProducts && isOnCpu && !llmmem_find_gemm_library())
     return module.emitError("cannot call a library for matrix products: none was found when "
                             "llmmem was built");
   if (options.emulate && !emulation::isEmulatorBuilt())

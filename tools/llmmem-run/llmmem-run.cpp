@@ -110,7 +110,8 @@ static cl::opt<std::string>
 using Products = RunOptions::Products;
 static cl::opt<Products> products(
     "products", cl::cat(category), cl::init(Products::Best),
-    cl::desc("What multiplies matrices on a GPU (default: library where it can be opened):"),
+    cl::desc("What multiplies matrices on a GPU (default: library where it can be opened; with "
+             "--device=emulate generated):"),
     cl::values(clEnumValN(Products::Library, "library", "cuBLASLt, f32 and bf16"),
                clEnumValN(Products::Generated, "generated", "kernels of llmmem")));
 static cl::opt<std::string>
@@ -176,9 +177,10 @@ static Error checkOptions() {
                              "whose time says nothing of a GPU's");
   if (describeDevice && device != Device::Cuda)
     return createStringError("--describe-device: only with --device=cuda");
-  if (device != Device::Cuda && (products != Products::Best || !productAlgorithms.empty()))
-    return createStringError("--products and --product-algorithms: only with --device=cuda; the "
-                             "emulator runs generated kernels");
+  if (device == Device::Cpu && products != Products::Best)
+    return createStringError("--products: only with --device=cuda or emulate; see --gemm");
+  if (device != Device::Cuda && !productAlgorithms.empty())
+    return createStringError("--product-algorithms: only with --device=cuda");
   if (products == Products::Generated && !productAlgorithms.empty())
     return createStringError("--product-algorithms: only for products of the library");
   return Error::success();
@@ -209,8 +211,10 @@ static RunOptions readOptions() {
   options.products = products;
   options.cublasLt = cublasLt;
   options.productAlgorithms = productAlgorithms;
-  options.libraryProducts =
-      device == Device::Cpu && gemm != Gemm::BuiltIn && llmmem_find_gemm_library();
+  bool isByOneDnn = device == Device::Cpu && gemm != Gemm::BuiltIn && llmmem_find_gemm_library();
+  // The emulator computes what a library is documented to.
+  bool isEmulated = device == Device::Emulate && products == Products::Library;
+  options.libraryProducts = isByOneDnn || isEmulated;
   options.progressSeconds = progressSeconds;
   options.profile = profile;
   options.profileJson = profileJson;
@@ -282,6 +286,8 @@ static Error openDevice(const RunOptions &options, CompiledStep::Options &compil
 }
 
 static std::string nameOfProducts(const CompiledStep::Options &compile) {
+  if (compile.libraryProducts && compile.emulate)
+    return "kernels in the place of cuBLASLt";
   if (!compile.libraryProducts)
     return compile.cuda ? "generated kernels" : "generated code";
   return compile.cuda

@@ -125,6 +125,17 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
   ];
 }
 
+def LaunchLibraryProducts : Pass<"launch-library-products", "::mlir::ModuleOp"> {
+  let summary = "Turns a library's products into launches that compute what the library is documented to";
+  let description = [{
+    For the emulator, which has no library: each `llm.library_product` of a host function becomes a `gpu.launch`, in
+    which a thread makes an element of C, and all of the workspace is written to. Not fast, and no library's bits.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"numProducts", "products", "Products that became launches">];
+}
+
 def EmulateGpuKernels : Pass<"emulate-gpu-kernels", "::mlir::ModuleOp"> {
   let summary = "Turns GPU kernels and their launches into functions that fibers run on the CPU";
   let description = [{

@@ -54,7 +54,8 @@ public:
     bool profile = false;
     /// Multiply matrices by a library where it can, which must be there, instead of generated code:
     /// f32 by that which llmmem was built with (oneDNN); on a GPU, f32 and bf16 by that which the
-    /// device has opened (cuBLASLt).
+    /// device has opened (cuBLASLt). With `emulate`, by kernels that compute what that one is
+    /// documented to.
     bool libraryProducts = false;
     /// A processor, as LLVM names it, in the place of this machine's, which must have all of its
     /// instructions. Changes no bit of generated code's results.

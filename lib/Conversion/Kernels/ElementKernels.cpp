@@ -1,5 +1,6 @@
 //===- ElementKernels.cpp - Kernels that go element by element -------------===//
 
+#include "Gelu.h"
 #include "KernelModels.h"
 #include "Philox.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -19,21 +20,7 @@ namespace {
 /// 1 / (1 + exp(-x))
 Num logistic(Num x) { return 1.0 / (exp(-x) + 1.0); }
 
-constexpr double kGeluInner = 0.79788456080286535588; // sqrt(2 / pi)
-constexpr double kGeluCubic = 0.044715;
-
 Num silu(Num x) { return x / (exp(-x) + 1.0); }
-
-Num gelu(Num x) {
-  Num t = tanh((x + x * x * x * kGeluCubic) * kGeluInner);
-  return x * 0.5 * (t + 1.0);
-}
-
-Num geluGrad(Num x, Num dy) {
-  Num t = tanh((x + x * x * x * kGeluCubic) * kGeluInner);
-  Num slope = (x * x * (3.0 * kGeluCubic) + 1.0) * kGeluInner;
-  return dy * ((t + 1.0) * 0.5 + x * 0.5 * (1.0 - t * t) * slope);
-}
 
 Num siluGrad(Num x, Num dy) {
   Num s = logistic(x);

@@ -1,7 +1,8 @@
 """Runs a small model on the emulator: near the CPU's run, and the same bits under five budgets as unplanned.
 
-  emulated.py folder text tolerance config.json [flags of llmmem-import]
+  emulated.py [--library] folder text tolerance config.json [flags of llmmem-import]
 
+`--library`: planned for a library and its epilogues, whose products the emulator computes as they are documented.
 `tolerance`: how far a loss, and an element of a gradient in parts of the largest one, may be from the CPU's. Prints a
 line for each run.
 """
@@ -11,5 +12,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "EndToEnd", "Inputs"))
 import on_device
 
-folder, text, tolerance, *model = sys.argv[1:]
-on_device.compare(folder, text, float(tolerance), ["--device=emulate"], *model)
+arguments = sys.argv[1:]
+library = arguments[0] == "--library"
+folder, text, tolerance, *model = arguments[library:]
+device = ["--device=emulate"] + (["--products=library"] if library else [])
+planning = ["--products=library", "--epilogues=fused"] if library else []
+on_device.compare(folder, text, float(tolerance), device, *model, planning=planning)

@@ -1,0 +1,37 @@
+// What a library is asked for, as a kernel that the emulator can watch: a sum for each element of C, the epilogue on what is
+// not rounded yet, aux before it, and all of the workspace written to.
+//
+// RUN: llmmem-opt --launch-library-products %s --split-input-file --verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: func.func @activation(
+// CHECK-SAME: %[[X:.*]]: memref<32xbf16>, %[[W:.*]]: memref<64xbf16>, %[[Y:.*]]: memref<32xbf16>, %[[B:.*]]: memref<8xbf16>, %[[H:.*]]: memref<32xbf16>, %[[S:.*]]: memref<256xi8>)
+// CHECK: gpu.launch
+// CHECK: memref.store %{{.*}}, %[[S]]
+// CHECK: %[[SUM:.*]] = scf.for
+// CHECK: memref.load %[[X]]
+// CHECK: memref.load %[[W]]
+// CHECK: math.fma
+// CHECK: memref.load %[[B]]
+// CHECK: %[[AUX:.*]] = arith.truncf %[[UNROUNDED:.*]] : f32 to bf16
+// CHECK: memref.store %[[AUX]], %[[H]]
+// CHECK: arith.mulf %[[UNROUNDED]], %[[UNROUNDED]]
+// CHECK: math.tanh
+// CHECK: memref.store %{{.*}}, %[[Y]]
+func.func @activation(%x: memref<32xbf16>, %w: memref<64xbf16>, %y: memref<32xbf16>, %b: memref<8xbf16>, %h: memref<32xbf16>, %s: memref<256xi8>) {
+  %c0 = arith.constant 0 : index
+  llm.library_product %x[%c0], %w[%c0], %y[%c0] bias(%b : memref<8xbf16>) aux(%h : memref<32xbf16>) workspace(%s : memref<256xi8>)
+    {rows = 4 : i64, columns = 8 : i64, inner = 8 : i64, a = #llm.matrix<pitch = 8>, b = #llm.matrix<pitch = 8>, c = #llm.matrix<pitch = 8>,
+     epilogue = 3 : i64} : memref<32xbf16>, memref<64xbf16>, memref<32xbf16>
+  return
+}
+
+// -----
+
+func.func @sum(%x: memref<32xf32>, %w: memref<64xf32>, %y: memref<32xf32>, %b: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{has the epilogue 'sum_a', which the emulator does not know}}
+  llm.library_product %x[%c0], %w[%c0], %y[%c0] bias(%b : memref<4xf32>)
+    {rows = 4 : i64, columns = 8 : i64, inner = 8 : i64, a = #llm.matrix<pitch = 8>, b = #llm.matrix<pitch = 8>, c = #llm.matrix<pitch = 8>,
+     epilogue = 7 : i64} : memref<32xf32>, memref<64xf32>, memref<32xf32>
+  return
+}
