@@ -367,6 +367,15 @@ static int check_aux(llmmem_products *products, const llmmem_product *product) {
   return 0;
 }
 
+/* Heuristics depend on the alignment of these addresses (cublasLt.h, on BIAS_POINTER): all products
+ * of a form say the same one, or the first of them would choose by where its plan put it. */
+static llmmem_product with_common_places(const llmmem_product *product) {
+  llmmem_product common = *product;
+  common.bias = product->bias ? 256 : 0;
+  common.aux = product->aux ? 256 : 0;
+  return common;
+}
+
 int llmmem_products_choose(llmmem_products *products, const llmmem_product *product) {
   llmmem_product_algorithm *known = find(products, &product->form);
   if (check_product(products, product) || check_aux(products, product))
@@ -374,7 +383,8 @@ int llmmem_products_choose(llmmem_products *products, const llmmem_product *prod
   if (known && known->is_checked)
     return 0;
   Descriptors descriptors;
-  if (open_descriptors(products, product, &descriptors))
+  llmmem_product common = with_common_places(product);
+  if (open_descriptors(products, &common, &descriptors))
     return 1;
   int failed = choose(products, &product->form, &descriptors);
   close_descriptors(products, &descriptors);

@@ -79,9 +79,11 @@ static cl::opt<std::string> chip("chip", cl::cat(category), cl::init("sm_90a"),
                                  cl::desc("What --target=cuda compiles for (default sm_90a)"));
 static cl::opt<ProductSource> products(
     "products", cl::cat(category), cl::init(ProductSource::Generated),
-    cl::values(clEnumValN(ProductSource::Generated, "generated", "kernels of llmmem (default)"),
-               clEnumValN(ProductSource::Library, "library",
-                          "cuBLASLt; the plan holds the workspace that the device table gives it")),
+    cl::values(
+        clEnumValN(ProductSource::Generated, "generated", "kernels of llmmem (default)"),
+        clEnumValN(ProductSource::Library, "library",
+                   "cuBLASLt; the plan holds the workspace that the device table gives it, and "
+                   "chooses among its epilogues")),
     cl::desc("What multiplies matrices on the GPU that is planned or lowered for"));
 static cl::extrahelp examples(R"(
 EXAMPLES

@@ -332,8 +332,8 @@ TEST_F(CudaProducts, AskOnceForEachFormBeforeTheCapture) {
   ASSERT_EQ(llmmem_cuda_capture(run, step, &context), 0) << llmmem_cuda_message(run);
   std::string text = readLog();
   EXPECT_EQ(text.substr(text.find("cuBLASLt")), R"(cuBLASLt 130100
-algorithm for 96 x 128 x 64: reduction 0, alignments 128 256 256 256, workspace 4096
-algorithm for 96 x 128 x 64: reduction 0, alignments 128 256 256 256, workspace 4096
+algorithm for 96 x 128 x 64: reduction 0, alignments 128 256 256 256, bias 256, aux 0, workspace 4096
+algorithm for 96 x 128 x 64: reduction 0, alignments 128 256 256 256, bias 256, aux 0, workspace 4096
 capture 1 begins
 node multiply 96 x 128 x 64 batch 1 ops NN ld 96 64 96 96 types 14 14 14 alpha 1 beta 0 epilogue 4 (A0+128, A1+0, A1+16384, A1+16384) bias A0+16384 aux 0x0 workspace A1+49152 of 4096
 node multiply 96 x 128 x 64 batch 1 ops TN ld 64 64 96 96 types 14 14 14 alpha 1 beta 0 epilogue 4 (A0+128, A1+0, A1+16384, A1+16384) bias A0+16384 aux 0x0 workspace A1+49152 of 4096
@@ -396,6 +396,16 @@ TEST_F(CudaProducts, SayThatThereIsNoAlgorithm) {
             "bytes of workspace: there is no algorithm for it; --products=generated multiplies by "
             "kernels of llmmem");
   EXPECT_EQ(readLog().find("capture 1 begins"), std::string::npos);
+}
+
+// What a heuristic makes of addresses would else depend on the plan.
+TEST_F(CudaProducts, ChooseWhereverBiasAndAuxLie) {
+  llmmem_product product = linear(run, true);
+  product.form.epilogue = LLMMEM_EPILOGUE_GELU_AUX_BIAS;
+  product.form.aux_pitch = product.form.c.pitch;
+  product.aux = llmmem_cuda_resident(run) + 32768;
+  EXPECT_EQ(multiply(product), "");
+  EXPECT_NE(readLog().find(", bias 256, aux 256, workspace"), std::string::npos) << readLog();
 }
 
 TEST_F(CudaProducts, RefuseAnAuxThatMeetsC) {

@@ -341,12 +341,13 @@ int cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtOperation operation, LtLay
   int status = fit(&product, operation, a, b, c, d);
   *found = 0;
   const Preference *asked = preference;
-  llmmem_fake_cuda_note("algorithm for %lld x %lld x %lld: reduction %u, alignments %u %u %u %u, "
-                        "workspace %llu",
-                        (long long)product.m, (long long)product.n, (long long)product.k,
-                        asked->reduction, asked->alignments[0], asked->alignments[1],
-                        asked->alignments[2], asked->alignments[3],
-                        (unsigned long long)asked->workspace);
+  llmmem_fake_cuda_note(
+      "algorithm for %lld x %lld x %lld: reduction %u, alignments %u %u %u %u, "
+      "bias %llu, aux %llu, workspace %llu",
+      (long long)product.m, (long long)product.n, (long long)product.k, asked->reduction,
+      asked->alignments[0], asked->alignments[1], asked->alignments[2], asked->alignments[3],
+      (unsigned long long)product.operation.bias, (unsigned long long)product.operation.aux,
+      (unsigned long long)asked->workspace);
   if (status != LT_SUCCESS || has_none(&product))
     return status;
   Algorithm algorithm = {.workspace = number("LLMMEM_FAKE_CUBLASLT_WORKSPACE", asked->workspace),

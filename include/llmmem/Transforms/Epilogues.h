@@ -13,7 +13,8 @@
 //
 // A product that a library is to multiply (`llm.library_workspace`) takes what that library
 // computes in the same call instead (Dialect/LibraryEpilogue.h: residual sums too, gelu with a bias
-// alone), and the kernel has its workspace; what `generated` adds to that is generated code.
+// alone), and the kernel has its workspace; what `generated` adds to that is generated code. What a
+// sum adds is then held while the product runs.
 //
 // Example:
 //
