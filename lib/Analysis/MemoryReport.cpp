@@ -2,6 +2,7 @@
 
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LibraryEpilogue.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
@@ -101,6 +102,11 @@ static void addEpilogues(func::FuncOp step, MemoryReport &report) {
       result.why = why.str();
     report.epilogues.push_back(std::move(result));
   }
+  report.epiloguesDecideBits =
+      step.walk([](Operation *op) {
+            return isForLibrary(op) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
 }
 
 static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &device,

@@ -118,6 +118,7 @@ llvm::json::Value MemoryReport::toJson() const {
                                     {"measured_ops", measuredOps},
                                     {"modelled_ops", modelledOps}}},
       {"epilogues", epiloguesToJson(*this)},
+      {"epilogues_decide_bits", epiloguesDecideBits},
       {"step", llvm::json::Object{{"flops", stepFlops}, {"time_ns", stepNs}}},
       {"recompute", llvm::json::Object{{"ops", recomputeOps},
                                        {"flops", recomputeFlops},
@@ -137,7 +138,7 @@ llvm::json::Value MemoryReport::toJson() const {
 
 /// Each choice that was compared, so that what was taken can be judged.
 static void printEpilogues(const MemoryReport &report, llvm::raw_ostream &os) {
-  StringRef title = "epilogues";
+  StringRef title = "epilogues", taken;
   for (const EpilogueEntry &entry : report.epilogues) {
     os << formatv("{0,-14} {1}: ", title, entry.choice);
     if (entry.peak)
@@ -146,7 +147,13 @@ static void printEpilogues(const MemoryReport &report, llvm::raw_ostream &os) {
     else
       os << formatv("at least {0:f3} ms, {1}\n", entry.ns / 1e6, entry.why);
     title = "";
+    if (entry.taken)
+      taken = entry.choice;
   }
+  if (report.epiloguesDecideBits && !taken.empty())
+    os << formatv("{0,-14} --epilogues={1} holds this choice under every budget, and with it last "
+                  "bits: a library rounds after the epilogue alone\n",
+                  title, taken);
 }
 
 void MemoryReport::printSummary(llvm::raw_ostream &os) const {

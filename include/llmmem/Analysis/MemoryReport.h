@@ -54,6 +54,7 @@ struct MemoryReport {
   std::vector<LiveEntry> live; // at the peak, largest first
   std::vector<ChunkEntry> chunks;
   std::vector<EpilogueEntry> epilogues;
+  bool epiloguesDecideBits = false; // a library rounds after an epilogue, not before it too
   int64_t arena = 0;
   double fragmentation = 0;
   std::vector<SavedValue> saved;
