@@ -18,13 +18,23 @@ using namespace mlir;
 using namespace llmmem;
 
 namespace {
-/// The launches of one host function together.
-struct HostTraffic {
+struct Traffic {
   std::string name;
-  int64_t calls = 0, launches = 0, asked = 0, moved = 0, least = 0;
+  int64_t launches = 0, asked = 0, moved = 0, least = 0;
   bool isEstimate = false;
 
   double ratio() const { return least ? static_cast<double>(moved) / least : 1.0; }
+};
+
+/// The launches of one kernel by one host function.
+struct LaunchTraffic : Traffic {
+  bool multiplies = false;
+};
+
+/// The launches of one host function together.
+struct HostTraffic : Traffic {
+  int64_t calls = 0;
+  std::vector<LaunchTraffic> parts;
 };
 
 struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<ReportKernelTraffic> {
@@ -63,6 +73,7 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
         return WalkResult::interrupt();
       row.launches += *times;
       row.isEstimate |= traffic->isEstimate;
+      row.parts.push_back(partOf(launch, *traffic, *times));
       for (auto [number, operand] : llvm::enumerate(launch.getKernelOperands()))
         if (std::optional<unsigned> argument = argumentOf(operand)) {
           row.asked += *times * (traffic->asked.read[number] + traffic->asked.written[number]);
@@ -83,6 +94,30 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
       row.least += std::min(in, bytes) + std::min(out, bytes);
     }
     return row;
+  }
+
+  /// Each launch for itself: what it touches, once.
+  static LaunchTraffic partOf(gpu::LaunchFuncOp launch, const KernelTraffic &traffic,
+                              int64_t times) {
+    LaunchTraffic part;
+    part.name = launch.getKernelName().str();
+    part.launches = times;
+    part.isEstimate = traffic.isEstimate;
+    for (auto [number, operand] : llvm::enumerate(launch.getKernelOperands())) {
+      auto buffer = dyn_cast<MemRefType>(operand.getType());
+      if (!buffer)
+        continue;
+      int64_t bytes = buffer.getNumElements() * buffer.getElementTypeBitWidth() / 8;
+      part.asked += times * (traffic.asked.read[number] + traffic.asked.written[number]);
+      for (int64_t moved : {traffic.moved.read[number], traffic.moved.written[number]}) {
+        part.moved += times * moved;
+        part.least += times * std::min(moved, bytes);
+      }
+    }
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(launch, launch.getKernel());
+    auto product = [](NVVM::MmaOp) { return WalkResult::interrupt(); };
+    part.multiplies = kernel.walk(product).wasInterrupted();
+    return part;
   }
 
   /// The argument of the host function that a buffer is, or is a part of.
@@ -127,16 +162,22 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     return measureTraffic(kernel, *grid, *block);
   }
 
+  static void printRow(const Traffic &row, StringRef name, StringRef calls) {
+    llvm::errs() << llvm::formatv("{0,-44} {1,6} {2,8} {3,16} {4,16} {5,16} {6,7:F3}{7}\n", name,
+                                  calls, row.launches, row.asked, row.moved, row.least, row.ratio(),
+                                  row.isEstimate ? " (data decides)" : "");
+  }
+
   static void print(ArrayRef<HostTraffic> rows) {
     llvm::errs() << llvm::formatv("{0,-44} {1,6} {2,8} {3,16} {4,16} {5,16} {6,7}\n", "kernel",
                                   "calls", "launches", "bytes asked", "bytes moved", "least",
                                   "ratio");
     int64_t moved = 0, least = 0;
     for (const HostTraffic &row : rows) {
-      llvm::errs() << llvm::formatv("{0,-44} {1,6} {2,8} {3,16} {4,16} {5,16} {6,7:F3}{7}\n",
-                                    row.name, row.calls, row.launches, row.asked, row.moved,
-                                    row.least, row.ratio(),
-                                    row.isEstimate ? " (data decides)" : "");
+      printRow(row, row.name, std::to_string(row.calls));
+      if (row.parts.size() > 1)
+        for (const LaunchTraffic &part : row.parts)
+          printRow(part, "  " + part.name, "");
       moved += row.calls * row.moved;
       least += row.calls * row.least;
     }
@@ -144,17 +185,27 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
                                   rows.size(), moved, least);
   }
 
+  static llvm::json::Object figuresOf(const Traffic &row) {
+    return llvm::json::Object{{"kernel", row.name},        {"launches", row.launches},
+                              {"asked", row.asked},        {"moved", row.moved},
+                              {"least", row.least},        {"ratio", row.ratio()},
+                              {"estimate", row.isEstimate}};
+  }
+
   llvm::Error writeJson(ArrayRef<HostTraffic> rows) {
     llvm::json::Array kernels;
-    for (const HostTraffic &row : rows)
-      kernels.push_back(llvm::json::Object{{"kernel", row.name},
-                                           {"calls", row.calls},
-                                           {"launches", row.launches},
-                                           {"asked", row.asked},
-                                           {"moved", row.moved},
-                                           {"least", row.least},
-                                           {"ratio", row.ratio()},
-                                           {"estimate", row.isEstimate}});
+    for (const HostTraffic &row : rows) {
+      llvm::json::Array parts;
+      for (const LaunchTraffic &part : row.parts) {
+        llvm::json::Object figures = figuresOf(part);
+        figures["multiplies"] = part.multiplies;
+        parts.push_back(std::move(figures));
+      }
+      llvm::json::Object figures = figuresOf(row);
+      figures["calls"] = row.calls;
+      figures["parts"] = std::move(parts);
+      kernels.push_back(std::move(figures));
+    }
     llvm::json::Object report{
         {"format", "llmmem-kernel-traffic"}, {"version", 1}, {"kernels", std::move(kernels)}};
     return planning::writeTextFile(

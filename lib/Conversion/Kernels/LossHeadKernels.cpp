@@ -90,7 +90,11 @@ public:
         into(e.operand(op.getIntoMutable())), dx(e.result(1)), dw(e.result(2)),
         targets(e, e.operand(2), vocabulary, op.getIgnoreIndex()),
         losses(e.workspace(parts.losses, tokens, e.wideType())),
-        logits(e.workspace(parts.logits, chunk() * vocabulary, x.element)) {}
+        logits(e.workspace(parts.logits, chunk() * vocabulary, x.element)) {
+    Type half = IntegerType::get(op.getContext(), 16);
+    if (op.splitsSum())
+      lowerHalves = e.workspace(parts.lowerHalves, dw.size, half);
+  }
 
   void emit();
 
@@ -119,10 +123,7 @@ private:
   void emitLoss(Num count);
   void emitLossOnDevice();
   bool isForDevice() { return e.options().target == KernelTarget::Gpu; }
-  SplitSum splitSum() {
-    Type half = IntegerType::get(op.getContext(), 16);
-    return {e, dw, e.workspace(parts.lowerHalves, dw.size, half)};
-  }
+  SplitSum splitSum() { return {e, dw, lowerHalves}; }
 
   LossHeadOp op;
   KernelEmitter &e;
@@ -131,7 +132,8 @@ private:
   LossHeadWorkspace parts;
   Buffer x, weight, into, dx, dw;
   LossTargets targets;
-  Buffer losses, logits;
+  /// The last only where the sum is split.
+  Buffer losses, logits, lowerHalves;
 };
 } // namespace
 
