@@ -1,9 +1,9 @@
-// What follows a product spills nothing: the sums go by in pairs.
+// What follows a product spills nothing: the sums go by in pairs. Two blocks fit a multiprocessor.
 //
 // REQUIRES: ptxas
 // RUN: llmmem-opt --checkpoint-policy=none --epilogues=fused %s -o %t.mlir 2> %t.err
-// RUN: llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining --canonicalize --cse --convert-gpu-kernels-to-nvvm="chip=sm_80" %t.mlir | %ptx table --ptxas ptxas_path --mma kernel_0_linear_gelu_kernel | FileCheck %s
-// RUN: llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining --canonicalize --cse --convert-gpu-kernels-to-nvvm="chip=sm_90a" %t.mlir | %ptx table --ptxas ptxas_path --mma kernel_0_linear_gelu_kernel | FileCheck %s
+// RUN: llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining --canonicalize --cse --convert-gpu-kernels-to-nvvm="chip=sm_80" %t.mlir | %ptx table --ptxas ptxas_path --registers . 128 --mma kernel_0_linear_gelu_kernel | FileCheck %s
+// RUN: llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining --canonicalize --cse --convert-gpu-kernels-to-nvvm="chip=sm_90a" %t.mlir | %ptx table --ptxas ptxas_path --registers . 128 --mma kernel_0_linear_gelu_kernel | FileCheck %s
 //
 // CHECK: kernel {{ *}}registers {{ *}}spills {{ *}}local
 // CHECK: kernel_0_linear_gelu_kernel {{ *[0-9]+ +0 +0 }}

@@ -41,6 +41,10 @@ constexpr llvm::StringLiteral kKernelsAttr = "llmmem.kernels";
 /// On a module: the locations of the library products that host code computes by number.
 constexpr llvm::StringLiteral kProductsAttr = "llmmem.products";
 
+/// On a barrier of a GPU's kernel: how many registers a thread needs. (Of a launch's own attributes
+/// outlining keeps none.)
+constexpr llvm::StringLiteral kRegistersAttr = "llm.registers";
+
 /// From outlined kernels (docs/Design/Gpu.md) to PTX in the module, and from their launches to
 /// calls of lib/Runtime/Cuda.h. What is left on the host, `convert-kernels-to-llvm` lowers.
 void buildGpuKernelsToNVVMPipeline(mlir::OpPassManager &manager, llvm::StringRef chip);

@@ -46,15 +46,77 @@ static LogicalResult checkNumbers(gpu::GPUModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
+/// Blocks that are alike but for what they read stay apart: merged, they would take all of it
+/// along. A tree of comparisons that ends in the addresses of a hundred tensors would hold them all
+/// in registers.
+static GreedyRewriteConfig keepingBlocks() {
+  return GreedyRewriteConfig().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers that a branch chooses
+//===----------------------------------------------------------------------===//
+
+/// The places of what a struct is made of, in order.
+static void collectFields(Type type, SmallVector<int64_t> &place,
+                          function_ref<void(ArrayRef<int64_t>, Type)> found) {
+  auto descend = [&](int64_t count, function_ref<Type(int64_t)> typeOf) {
+    for (int64_t number = 0; number < count; ++number) {
+      place.push_back(number);
+      collectFields(typeOf(number), place, found);
+      place.pop_back();
+    }
+  };
+  if (auto whole = dyn_cast<LLVM::LLVMStructType>(type))
+    descend(whole.getBody().size(), [&](int64_t number) { return whole.getBody()[number]; });
+  else if (auto array = dyn_cast<LLVM::LLVMArrayType>(type))
+    descend(array.getNumElements(), [&](int64_t) { return array.getElementType(); });
+  else
+    found(place, type);
+}
+
+/// Passes the fields of an argument of `block` in place of the whole.
+static void splitArgument(Block &block, unsigned number) {
+  BlockArgument whole = block.getArgument(number);
+  Location loc = whole.getLoc();
+  OpBuilder inside = OpBuilder::atBlockBegin(&block);
+  Value rebuilt = LLVM::PoisonOp::create(inside, loc, whole.getType());
+  llvm::SmallSetVector<Block *, 4> before(block.pred_begin(), block.pred_end());
+  SmallVector<int64_t> place;
+  collectFields(whole.getType(), place, [&](ArrayRef<int64_t> at, Type type) {
+    Value field = block.addArgument(type, loc);
+    rebuilt = LLVM::InsertValueOp::create(inside, loc, rebuilt, field, at);
+    for (Block *from : before) {
+      auto branch = cast<BranchOpInterface>(from->getTerminator());
+      OpBuilder outside(branch);
+      for (auto [target, successor] : llvm::enumerate(branch->getSuccessors()))
+        if (successor == &block) {
+          SuccessorOperands passed = branch.getSuccessorOperands(target);
+          passed.append(LLVM::ExtractValueOp::create(outside, loc, passed[number], at).getResult());
+        }
+    }
+  });
+  whole.replaceAllUsesWith(rebuilt);
+  for (Block *from : before) {
+    auto branch = cast<BranchOpInterface>(from->getTerminator());
+    for (auto [target, successor] : llvm::enumerate(branch->getSuccessors()))
+      if (successor == &block)
+        branch.getSuccessorOperands(target).erase(number);
+  }
+  block.eraseArgument(number);
+}
+
 namespace {
 struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<ConvertKernelsToNVVM> {
   using ConvertKernelsToNVVMBase::ConvertKernelsToNVVMBase;
 
   void runOnOperation() override {
+    readNeededRegisters();
     if (failed(checkNumbers(getOperation())) || failed(simplify()) || failed(convert()))
       return signalPassFailure();
+    splitDescriptors();
     alignSharedMemory();
-    allowAllRegisters();
+    sayHowManyBlocks();
   }
 
   /// Vectors of shapes and kinds that have no counterpart in LLVM become others, as upstream's
@@ -69,7 +131,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
     vector::populateVectorStepLoweringPatterns(patterns);
     vector::populateVectorRankReducingFMAPattern(patterns);
-    return applyPatternsGreedily(getOperation(), std::move(patterns));
+    return applyPatternsGreedily(getOperation(), std::move(patterns), keepingBlocks());
   }
 
   LogicalResult convert() {
@@ -100,6 +162,19 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     return applyPartialConversion(getOperation(), target, std::move(patterns));
   }
 
+  /// A buffer that one of several branches chose is a struct, and LLVM finds out what kind of
+  /// memory its pointer points to only where pointers come alone.
+  void splitDescriptors() {
+    getOperation().walk([](LLVM::LLVMFuncOp kernel) {
+      if (kernel.isExternal())
+        return;
+      for (Block &block : llvm::drop_begin(kernel.getBody()))
+        for (unsigned number = block.getNumArguments(); number-- > 0;)
+          if (isa<LLVM::LLVMStructType>(block.getArgument(number).getType()))
+            splitArgument(block, number);
+    });
+  }
+
   /// Shared memory is asked for 128 bits at a time whatever its elements are; left alone, it would
   /// begin at multiples of an element.
   void alignSharedMemory() {
@@ -108,15 +183,23 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
         global.setAlignment(std::max<uint64_t>(global.getAlignment().value_or(0), 16));
   }
 
-  /// Left to guess how many blocks should share a multiprocessor, the assembler spills registers of
-  /// kernels that multiply, or that fill their shared memory, to fit in one more. The others it
-  /// fits without.
-  void allowAllRegisters() {
-    auto one = IntegerAttr::get(IntegerType::get(&getContext(), 32), 1);
-    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>())
-      if (kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) &&
-          (multiplies(kernel) || sharedBytes(kernel) > kMuchShared))
-        kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), one);
+  /// Left to guess how many blocks should share a multiprocessor, the assembler spills registers to
+  /// fit in one more; left all of them, it takes all. Two blocks of 256 threads have 128 registers
+  /// a thread, which is what products need. Most other kernels it fits without being told.
+  void sayHowManyBlocks() {
+    constexpr int64_t kRegisters = 1 << 16; // of a multiprocessor of sm_80 or sm_90
+    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>()) {
+      auto threads =
+          kernel->getAttrOfType<DenseI32ArrayAttr>(NVVM::NVVMDialect::getMaxntidAttrName());
+      std::optional<int64_t> blocks;
+      if (int64_t registers = neededRegisters.lookup(kernel.getName()); registers && threads)
+        blocks = kRegisters / (registers * threads[0]);
+      else if (multiplies(kernel))
+        blocks = threads && threads[0] == 256 ? 2 : 1;
+      if (blocks)
+        kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        IntegerAttr::get(IntegerType::get(&getContext(), 32), *blocks));
+    }
   }
 
   static bool multiplies(LLVM::LLVMFuncOp kernel) {
@@ -124,21 +207,17 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     return kernel.walk(product).wasInterrupted();
   }
 
-  int64_t sharedBytes(LLVM::LLVMFuncOp kernel) {
-    llvm::SmallPtrSet<Operation *, 8> globals;
-    int64_t bytes = 0;
-    DataLayout layout(cast<DataLayoutOpInterface>(*getOperation()));
-    kernel.walk([&](LLVM::AddressOfOp address) {
-      LLVM::GlobalOp global = getOperation().lookupSymbol<LLVM::GlobalOp>(address.getGlobalName());
-      bool isShared =
-          global && global.getAddrSpace() == static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared);
-      if (isShared && globals.insert(global).second)
-        bytes += static_cast<int64_t>(layout.getTypeSize(global.getType()));
-    });
-    return bytes;
+  /// What emission says of kernels, by name.
+  void readNeededRegisters() {
+    neededRegisters.clear();
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      kernel.walk([&](gpu::BarrierOp barrier) {
+        if (auto registers = barrier->getAttrOfType<IntegerAttr>(llmmem::kRegistersAttr))
+          neededRegisters[kernel.getName()] = registers.getInt();
+      });
   }
 
-  static constexpr int64_t kMuchShared = 24 << 10;
+  llvm::StringMap<int64_t> neededRegisters;
 };
 
 struct GpuKernelsToNVVMOptions : public PassPipelineOptions<GpuKernelsToNVVMOptions> {
@@ -158,7 +237,7 @@ void llmmem::buildGpuKernelsToNVVMPipeline(OpPassManager &manager, StringRef chi
   kernels.addPass(createSCFToControlFlowPass());
   kernels.addPass(createConvertKernelsToNVVM());
   kernels.addPass(createReconcileUnrealizedCastsPass());
-  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCanonicalizerPass(keepingBlocks()));
   kernels.addPass(createCSEPass());
   TranslateKernelsToPTXOptions translation;
   translation.chip = chip.str();

@@ -1,6 +1,7 @@
 //===- DeviceLoops.cpp - Loops of kernels on the threads of a GPU ----------===//
 
 #include "Gpu/DeviceLoops.h"
+#include "llmmem/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -68,6 +69,11 @@ Buffer DeviceLoops::workgroup(KernelEmitter &e, int64_t size, Type element) {
 }
 
 void DeviceLoops::barrier(KernelEmitter &e) { gpu::BarrierOp::create(e.builder(), e.location()); }
+
+void DeviceLoops::barrierNeeding(KernelEmitter &e, int32_t registers) {
+  auto barrier = gpu::BarrierOp::create(e.builder(), e.location());
+  barrier->setAttr(kRegistersAttr, e.builder().getI32IntegerAttr(registers));
+}
 
 Num DeviceLoops::exchange(KernelEmitter &e, Num x, int32_t distance) {
   auto shuffle = gpu::ShuffleOp::create(e.builder(), e.location(), x.value, distance, kWarp,

@@ -49,6 +49,9 @@ public:
   Buffer workgroup(KernelEmitter &e, int64_t size, mlir::Type element);
   /// Inside a launch, and never where threads of the block part.
   void barrier(KernelEmitter &e);
+  /// A barrier of a kernel whose threads need so many registers, where the assembler would spill
+  /// some for the sake of more blocks.
+  void barrierNeeding(KernelEmitter &e, int32_t registers);
   /// Inside a launch, for the threads of a warp: `x` of the thread whose number differs in
   /// `distance`, a power of two.
   Num exchange(KernelEmitter &e, Num x, int32_t distance);

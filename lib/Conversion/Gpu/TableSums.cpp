@@ -134,7 +134,7 @@ std::pair<Index, Index> TableSums::countAcrossBlock(Index own) {
 /// Lists the positions that look up the block's rows [fromRow, toRow), as many as there is room
 /// for, after those that are in the lists before list `number`; and says how many there are in all.
 Index TableSums::list(Index fromRow, Index toRow, Index number) {
-  device.barrier(e); // until now the last list may have been read
+  device.barrierNeeding(e, 64); // until now the last list may have been read
   int64_t stride = ofWarps.size * kWarp * kIdsOfThread;
   Index skipped = number * capacity;
   Index all =

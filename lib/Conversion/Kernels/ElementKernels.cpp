@@ -5,6 +5,7 @@
 #include "Philox.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <cmath>
 
 using namespace mlir;
@@ -35,6 +36,23 @@ void emitBinary(KernelEmitter &e, Index i, unsigned lanes, function_ref<Num(Num,
   e.store(e.result(0), i, formula(e.load(e.operand(0), i, lanes), e.load(e.operand(1), i, lanes)));
 }
 
+/// Eight lanes of a long formula at once do not fit 64 registers of a GPU; four and four do.
+Num byHalves(Num a, Num b, function_ref<Num(Num, Num)> formula) {
+  OpBuilder &builder = *a.builder;
+  Location loc = a.value.getLoc();
+  Value result = a.value;
+  int64_t lanes = cast<VectorType>(a.type()).getNumElements() / 2;
+  for (int64_t begin : {int64_t(0), lanes}) {
+    auto half = [&](Num x) -> Num {
+      return {&builder, vector::ExtractStridedSliceOp::create(builder, loc, x.value, begin, lanes,
+                                                              int64_t(1))};
+    };
+    result = vector::InsertStridedSliceOp::create(builder, loc, formula(half(a), half(b)).value,
+                                                  result, begin, int64_t(1));
+  }
+  return {&builder, result};
+}
+
 struct GeluKernel : ElementModel<GeluKernel, GeluOp> {
   static void emitAt(GeluOp, KernelEmitter &e, Index i, unsigned lanes) {
     emitUnary(e, i, lanes, gelu);
@@ -62,7 +80,9 @@ struct MulKernel : ElementModel<MulKernel, MulOp> {
 };
 struct GeluGradKernel : ElementModel<GeluGradKernel, GeluGradOp> {
   static void emitAt(GeluGradOp, KernelEmitter &e, Index i, unsigned lanes) {
-    emitBinary(e, i, lanes, geluGrad);
+    bool isLong = e.options().target == KernelTarget::Gpu && lanes == 8;
+    emitBinary(e, i, lanes,
+               [&](Num x, Num dy) { return isLong ? byHalves(x, dy, geluGrad) : geluGrad(x, dy); });
   }
 };
 struct SiluGradKernel : ElementModel<SiluGradKernel, SiluGradOp> {
