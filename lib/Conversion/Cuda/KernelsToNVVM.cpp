@@ -184,8 +184,8 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
   }
 
   /// Left to guess how many blocks should share a multiprocessor, the assembler spills registers to
-  /// fit in one more; left all of them, it takes all. Two blocks of 256 threads have 128 registers
-  /// a thread, which is what products need. Most other kernels it fits without being told.
+  /// fit in one more; left all of them, it takes all. So kernels say what they need, and those that
+  /// multiply without saying may have all. The others it fits without being told.
   void sayHowManyBlocks() {
     constexpr int64_t kRegisters = 1 << 16; // of a multiprocessor of sm_80 or sm_90
     for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>()) {
@@ -195,7 +195,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
       if (int64_t registers = neededRegisters.lookup(kernel.getName()); registers && threads)
         blocks = kRegisters / (registers * threads[0]);
       else if (multiplies(kernel))
-        blocks = threads && threads[0] == 256 ? 2 : 1;
+        blocks = 1;
       if (blocks)
         kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                         IntegerAttr::get(IntegerType::get(&getContext(), 32), *blocks));

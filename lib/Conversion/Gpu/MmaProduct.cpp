@@ -25,6 +25,10 @@ struct TileSizes {
         tileColumns(llvm::divideCeil(p.columns, columns)),
         blocks(llvm::divideCeil(p.rows, rows) * tileColumns) {}
 
+  /// Of whole tiles two blocks share a multiprocessor. Of narrow ones, which sm_80's assembler
+  /// spills for that, one may have all registers.
+  int32_t registers() const { return rows == 128 && columns == 128 ? 128 : 255; }
+
   int64_t rows, columns, rowParts, columnParts, tileColumns, blocks;
 };
 
@@ -44,7 +48,7 @@ public:
     sums = e.fold(e.index(0), e.index(p.terms), sums, [&](Index term, ArrayRef<Num> ofTerm) {
       return e.foldSteps(e.index(0), e.index(p.inner), TileSizes::kInner, ofTerm,
                          [&](Index inner, ArrayRef<Num> carried) {
-                           deviceLoops(e).barrier(e);
+                           deviceLoops(e).barrierNeeding(e, sizes.registers());
                            copyTile(e, a, sourceOfA(term, row, inner), thread, TileSizes::kThreads);
                            copyTile(e, b, sourceOfB(term, column, inner), thread,
                                     TileSizes::kThreads);
