@@ -1,5 +1,6 @@
 //===- Pack.cpp - Offsets for buffers: a portfolio of skylines ----------------------===//
 
+#include "Ejection.h"
 #include "PackSearch.h"
 #include "PackShapes.h"
 #include "Random.h"
@@ -21,6 +22,13 @@ struct Weights {
 // Largest first for skylines is folklore of strip packing; which measure of "large" wins differs by
 // program, and XLA too takes the best of size and lifetime.
 constexpr Weights portfolio[] = {{1, 1}, {0, 1}, {1, 0}, {0.5, 1}, {1, 0.5}, {-0.2, 1}};
+
+int64_t arenaOf(const Shapes &shapes, const std::vector<int64_t> &offsets) {
+  int64_t arena = 0;
+  for (size_t shape = 0; shape < offsets.size(); ++shape)
+    arena = std::max(arena, offsets[shape] + shapes.shapes[shape].size);
+  return arena;
+}
 
 class Packer {
 public:
@@ -96,20 +104,13 @@ private:
       work += std::max<int64_t>(share, 0);
       if (outcome == PackSearch::Outcome::Found) {
         best.offsets = std::move(offsets);
-        best.arena = arenaOf(best.offsets);
+        best.arena = arenaOf(shapes, best.offsets);
       } else {
         least = within + 1;
       }
       if (least >= best.arena || options.capacity)
         return;
     }
-  }
-
-  int64_t arenaOf(const std::vector<int64_t> &offsets) const {
-    int64_t arena = 0;
-    for (size_t shape = 0; shape < offsets.size(); ++shape)
-      arena = std::max(arena, offsets[shape] + shapes.shapes[shape].size);
-    return arena;
   }
 
   /// True where the target is met.
@@ -163,7 +164,13 @@ int64_t packWork(double seconds) {
 Packing packShapes(const Shapes &shapes, const PackOptions &options) {
   if (shapes.shapes.empty())
     return {};
-  return Packer(shapes, options).run();
+  Packing packed = Packer(shapes, options).run();
+  if (options.capacity && packed.arena > *options.capacity &&
+      packed.lowerBound <= *options.capacity)
+    if (int64_t work = options.ejections;
+        fitByEjection(shapes, *options.capacity, work, packed.offsets))
+      packed.arena = arenaOf(shapes, packed.offsets);
+  return packed;
 }
 
 Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options) {

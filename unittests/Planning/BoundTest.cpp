@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../lib/Planning/Solvers/JointBound.h"
+#include "../../lib/Planning/Solvers/OpenCut.h"
 #include "ProblemBuilder.h"
 #include "ScheduleOracle.h"
 #include "llmmem/Planning/Bounds.h"
@@ -90,7 +91,7 @@ std::vector<std::vector<OpIndex>> ordersOf(const Graph &graph, std::vector<OpInd
 
 /// One of the orders happens, so the least of what they prove is proved.
 struct Comparison {
-  int64_t bounds = 0, proving = 0, more = 0;
+  int64_t bounds = 0, proving = 0, more = 0, open = 0;
 
   void at(const Graph &graph, int64_t budget, int64_t extra, std::mt19937 &random) {
     std::vector<OpIndex> ops;
@@ -105,9 +106,17 @@ struct Comparison {
     for (OpIndex op : ops)
       single = std::max(single, together(graph, {op}, budget));
     EXPECT_LE(proved, extra);
+    atOpenCut(graph, ops[0], budget, extra);
     ++bounds;
     proving += proved > 0;
     more += proved > single;
+  }
+
+  void atOpenCut(const Graph &graph, OpIndex op, int64_t budget, int64_t extra) {
+    std::optional<int64_t> proved = OpenCut(graph, op).costLowerBound(budget);
+    ASSERT_TRUE(proved);
+    EXPECT_LE(*proved, extra);
+    open += *proved > CutRelaxation(graph, op).costLowerBound(budget);
   }
 
   void run(const Problem &problem, std::mt19937 &random) {
@@ -141,6 +150,29 @@ TEST(BoundTest, neverExceedsTheCheapestSchedule) {
               int(comparison.bounds), int(comparison.proving), int(comparison.more));
   EXPECT_GT(comparison.proving, comparison.bounds / 10);
   EXPECT_GT(comparison.more, 0);
+  EXPECT_GT(comparison.open, 0);
+}
+
+/// Where nothing may run twice, a cut is a bound on the peak of every order; often one meets it.
+TEST(BoundTest, openCutsBoundThePeakOfEveryOrder) {
+  constexpr int32_t problems = 400;
+  int met = 0;
+  for (int32_t seed = 0; seed < problems; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Problem problem = test::makeRandom(seed, 7);
+    for (Op &op : problem.ops)
+      op.recompute = false;
+    Graph graph(problem);
+    int64_t least = problem.residentBytes();
+    for (int64_t refused = 0; !test::leastCost(problem, least, refused); least = refused)
+      continue;
+    int64_t most = 0;
+    for (OpIndex op = 0; op < graph.numOps(); ++op)
+      most = std::max(most, OpenCut(graph, op).bytesWithoutRepeats());
+    EXPECT_LE(most, least);
+    met += most == least;
+  }
+  EXPECT_GT(met, problems / 2);
 }
 
 } // namespace

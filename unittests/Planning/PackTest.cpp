@@ -85,6 +85,64 @@ TEST(Pack, SearchesManyBuffers) {
   EXPECT_LE(searched.arena, *options.capacity);
 }
 
+/// A rectangle of 1000 positions and 64 * 1000 bytes, cut into `count` buffers: a packing without
+/// any loss exists.
+std::vector<Buffer> cutRectangle(int count, std::mt19937_64 &engine) {
+  constexpr int64_t unit = 64;
+  std::vector<Buffer> buffers{{0, 1000, 1000 * unit}};
+  while (static_cast<int>(buffers.size()) < count) {
+    Buffer &buffer = buffers[engine() % buffers.size()];
+    Buffer rest = buffer;
+    const bool inTime = engine() % 2;
+    const int64_t extent = inTime ? buffer.upper - buffer.lower : buffer.size / unit;
+    if (extent < 20)
+      continue;
+    const int64_t cut = extent / 4 + static_cast<int64_t>(engine() % (extent / 2));
+    if (inTime) {
+      buffer.upper = buffer.lower + cut;
+      rest.lower = buffer.upper;
+    } else {
+      buffer.size = cut * unit;
+      rest.size -= buffer.size;
+    }
+    buffers.push_back(rest);
+  }
+  return buffers;
+}
+
+TEST(Pack, EjectionsCloseMostOfTheGap) {
+  std::mt19937_64 engine(11);
+  constexpr int rounds = 20, most = 200;
+  int heuristics = 0, ejected = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const std::vector<Buffer> buffers = cutRectangle(most, engine);
+    PackOptions options;
+    options.alignment = 64;
+    options.capacity = 64 * 1000 / 100 * 108;
+    heuristics += pack(buffers, options).arena <= *options.capacity;
+    options.ejections = 20'000'000;
+    const Packing packing = pack(buffers, options);
+    expectPacked(buffers, packing);
+    for (int64_t offset : packing.offsets)
+      EXPECT_EQ(offset % 64, 0);
+    ejected += packing.arena <= *options.capacity;
+    EXPECT_EQ(packing.offsets, pack(buffers, options).offsets);
+  }
+  EXPECT_LT(heuristics, rounds / 4);
+  EXPECT_GT(ejected, rounds / 4 * 3);
+}
+
+/// What does not fit is left as the heuristics packed it.
+TEST(Pack, EjectionsThatFailChangeNothing) {
+  std::mt19937_64 engine(12);
+  const std::vector<Buffer> buffers = cutRectangle(200, engine);
+  PackOptions options;
+  options.capacity = 64 * 1000;
+  const Packing before = pack(buffers, options);
+  options.ejections = 1000;
+  EXPECT_EQ(pack(buffers, options).offsets, before.offsets);
+}
+
 /// Every schedule that the placement fills in holds, with all that the format knows.
 TEST(PlaceSteps, RandomSchedulesVerify) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {

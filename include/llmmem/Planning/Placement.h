@@ -23,6 +23,7 @@ struct PackOptions {
   int64_t alignment = 1;
   std::optional<int64_t> capacity; // stop as soon as the arena is no larger than this
   int64_t work = 0;                // units of search after the heuristics; 0: heuristics alone
+  int64_t ejections = 0;           // work of ejection chains, where the capacity is not met
 };
 
 struct Packing {

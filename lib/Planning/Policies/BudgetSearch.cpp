@@ -207,7 +207,7 @@ const Candidate &BudgetSearch::annealedOrder() {
 /// Many short searches find more than a long one: where each ends is luck. Of a large graph there
 /// is time for a few only, the first from far away.
 int64_t BudgetSearch::changesOfAttempt(int attempt) const {
-  constexpr int64_t perOp = 500, shares = 20, sharesOfLarge = 24;
+  constexpr int64_t perOp = 300, shares = 20, sharesOfLarge = 24;
   if (!isPatient())
     return work / workOfChange / sharesOfLarge / (attempt > 0 ? 2 : 1);
   return std::min(work / workOfChange / shares, perOp * graph.numOps());
@@ -221,14 +221,14 @@ Candidate BudgetSearch::annealed(const Candidate &start, int64_t capacity, int64
   Candidate candidate = start;
   // What many attempts find in the end, a few find only if they are pressed less.
   const double heaviest = isPatient() ? 128 : 16;
-  bool fits = annealSchedule(graph, candidate.steps, capacity, enough, changes, attempt, heaviest);
-  return fits ? measured(std::move(candidate.steps)) : start;
+  annealSchedule(graph, candidate.steps, capacity, enough, changes, attempt, heaviest);
+  return measured(std::move(candidate.steps));
 }
 
-Candidate BudgetSearch::withRoom(Candidate candidate, int attempt) {
-  const int64_t changes = changesOfAttempt(attempt) / 2;
+Candidate BudgetSearch::withRoom(Candidate candidate, int64_t limit, int attempt) {
+  const int64_t changes = changesOfAttempt(attempt) / 4;
   lastSpent = changes * workOfChange;
-  makeRoom(graph, candidate.steps, changes, attempt);
+  makeRoom(graph, candidate.steps, limit, changes, attempt);
   return measured(std::move(candidate.steps));
 }
 

@@ -35,11 +35,11 @@ public:
   /// already: where that is close to the bound, little is tried.
   std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t known = INT64_MAX);
   /// For graphs that are no chains: a schedule of at most `capacity` that is cheaper than `start`
-  /// if that fits, but no cheaper than `enough`; `start` itself where nothing was found.
+  /// if that fits, but no cheaper than `enough`; where none was found, one of a little more.
   /// Each `attempt` leads elsewhere.
   Candidate annealed(const Candidate &start, int64_t capacity, int64_t enough, int attempt);
-  /// The same cost with room for packing.
-  Candidate withRoom(Candidate candidate, int attempt);
+  /// The same cost with room for packing and a peak of at most the candidate's or `limit`.
+  Candidate withRoom(Candidate candidate, int64_t limit, int attempt);
   /// Is that how the graph is searched, for want of a chain's structure?
   bool isAnnealed() const { return chain.isGuess && graph.numOps() <= mostAnnealedOps; }
   /// Is there time for many attempts? A change of a larger graph takes too long for that.
@@ -88,7 +88,7 @@ private:
   size_t tableFor(int64_t capacity);
   NestedProgram &table(size_t index);
 
-  static constexpr int32_t mostAnnealedOps = 1500, mostPatientOps = 700;
+  static constexpr int32_t mostAnnealedOps = 1500, mostPatientOps = 1500;
   const Graph &graph;
   Chain chain;
   int64_t work;

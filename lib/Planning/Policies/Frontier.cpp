@@ -51,13 +51,15 @@ std::vector<Candidate> Frontier::under(int64_t capacity, bool deeply, int64_t &w
   return found;
 }
 
-Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int64_t work) const {
+Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int64_t work,
+                                 int64_t ejections) const {
   search.announce("places for " + llvm::Twine(candidate.steps.size()) + " steps");
   auto plan = std::make_shared<Plan>();
   plan->steps = candidate.steps;
   PackOptions pack;
   pack.alignment = padding + 1;
   pack.work = work;
+  pack.ejections = ejections;
   pack.capacity = budget - graph.residentBytes();
   placeSteps(graph.problem(), *plan, pack);
   return plan;
@@ -69,6 +71,16 @@ static constexpr int64_t workOfStep = 24;
 /// And in that of a unit of search, which ends where the plan fits. Of large graphs it consists of
 /// restarts of the heuristics, which take less.
 int64_t Frontier::workOfUnit() const { return search.isPatient() ? 4 : 2; }
+
+/// Edges that ejections look at in the time of a step looked at.
+static constexpr int64_t ejectionsOfStep = 40;
+
+/// For one plan. What is not found with some hundred ejections for each buffer, ten times as many
+/// rarely find.
+int64_t Frontier::mostEjections() const {
+  constexpr int64_t perOp = 40000;
+  return std::min(search.workInAll() / 32 * ejectionsOfStep, graph.numOps() * perOp);
+}
 
 /// For the budget of `node`. A chain packs at once, or nearly, and bears no work; of any other
 /// graph all the work is spent only where a quarter of it came close.
@@ -105,8 +117,29 @@ Frontier::Placed Frontier::free() {
         if (Placed plan = place(*candidate, graph.residentBytes(), 0); need(plan) < need(freePlan))
           freePlan = std::move(plan);
       }
+    if (search.isPatient())
+      tightenFree();
   }
   return freePlan;
+}
+
+/// About the leanest order there are others that hold little more and pack better. Halves the way
+/// from what is live to the least arena so far, again and again.
+void Frontier::tightenFree() {
+  const Candidate &order = search.annealedOrder();
+  const int64_t mostWork = search.workInAll() / 4, narrow = order.peak / 400;
+  Node node;
+  for (int attempt = 0; node.work < mostWork && need(freePlan) - order.peak > narrow;)
+    for (int64_t low = order.peak; node.work < mostWork && need(freePlan) - low > narrow;) {
+      node.index = indexBelow(low + (need(freePlan) - low) / 2);
+      const int64_t budget = budgetOf(node.index);
+      Placed plan = placeWithRoom(node, order, order.peak + (budget - order.peak) / 2, attempt++);
+      if (need(plan) <= budget)
+        freePlan = std::move(plan);
+      else
+        low = budget;
+    }
+  workOfFree = node.work;
 }
 
 Frontier::Placed Frontier::flat() {
@@ -119,7 +152,7 @@ Frontier::Placed Frontier::flat() {
 /// level of recomputation gains anything, then an eighth less each time, until one fails.
 const Frontier::Node *Frontier::end(size_t number) {
   if (ends.empty())
-    ends.push_back({indexAbove(need(free())), free()});
+    ends.push_back({indexAbove(need(free())), free(), workOfFree, 5 + graph.numOps() / 50});
   while (ends.size() <= number && !isLastEnd) {
     Node next = search.isPatient() ? nextByChanges(ends.back()) : nextEnd(ends.back(), 0);
     isLastEnd = !next.plan;
@@ -145,7 +178,7 @@ Frontier::Node Frontier::nextByChanges(const Node &above) {
   // The rest is left to the walk between two ends.
   const int64_t mostWork = search.workInAll() / 8 * 5;
   int64_t work = above.work;
-  for (int64_t part : {12, 24, 48}) {
+  for (int64_t part : {12, 24, 48, 96}) {
     Node next{above.index - above.index / part - 1, nullptr, work};
     if (next.index > 0 && work < mostWork)
       next = solveByChanges(next.index, next, above);
@@ -228,56 +261,86 @@ Frontier::Node Frontier::solveBySearch(int64_t index, const Node &below, const N
 /// What the searches by small changes for one node may spend: near the answer more than far from
 /// it.
 int64_t Frontier::workOfChanges(const Node &below, const Node &above) const {
-  constexpr int64_t narrow = 24;
-  const bool isNear = below.plan && above.index - below.index <= above.index / narrow;
-  return search.workInAll() / (isNear ? 4 : 8);
+  constexpr int64_t wide = 24;
+  const bool isNear = below.plan && above.index - below.index <= above.index / wide;
+  return search.workInAll() / (isNear ? 4 : 12);
 }
 
 /// Searches by small changes, again and again. What may be live follows what could be packed: a
 /// little more after a packing, a little less after none. A schedule is packed only where it is
 /// cheaper than what fits already.
 Frontier::Node Frontier::solveByChanges(int64_t index, const Node &below, const Node &above) {
-  Node node{index, below.plan, std::max(below.work, above.work)};
+  Node node{index, below.plan, std::max(below.work, above.work), above.room};
   const int64_t budget = budgetOf(index), arena = budget - graph.residentBytes();
   const int64_t mostWork = std::min(search.workInAll(), node.work + workOfChanges(below, above));
   // Parts of the arena, in thousands, to leave free. Of a large graph packing loses more at first.
-  constexpr int64_t less = 6, more = 8;
-  constexpr int mostVain = 8; // in a row; by then the cheapest has been found, or nothing fits
-  int64_t room = 10 + graph.numOps() / 20;
+  constexpr int64_t less = 5, more = 12;
+  constexpr int mostVain = 6; // in a row; by then the cheapest has been found, or nothing fits
+  int64_t room = above.room;
+  if (Placed plan = placeAgain(node, above)) {
+    node.plan = std::move(plan);
+    return node;
+  }
   for (int attempt = 0, vain = 0; node.work < mostWork && vain < mostVain; ++attempt) {
     const int64_t capacity =
         capacityOf(budget - (arena / 1000 * room + arena % 1000 * room / 1000));
     Candidate found = search.annealed(search.ordered(), capacity, above.plan->cost, attempt);
     node.work += search.workOfLast();
-    if (found.peak > capacity || found.cost < above.plan->cost ||
-        (node.plan && found.cost >= node.plan->cost)) {
+    if (found.peak > capacityOf(budget)) {
+      // All that may be live once more; where even that is too little, the end is near.
+      if (room == 0)
+        break;
+      room = 0;
+      continue;
+    }
+    const bool isTooCheap = found.cost < above.plan->cost;
+    if (isTooCheap || (node.plan && found.cost >= node.plan->cost)) {
       ++vain;
-      room = std::max<int64_t>(0, room - less);
+      room = std::max<int64_t>(0, isTooCheap ? room + more : room - less);
       continue;
     }
     vain = 0;
-    Placed plan = placeWithRoom(node, std::move(found), attempt);
+    Placed plan = placeWithRoom(node, std::move(found), /*limit=*/0, attempt);
     const bool fits = need(plan) <= budget;
     room = std::max<int64_t>(0, fits ? room - less : room + more);
-    if (fits)
+    if (fits) {
       node.plan = std::move(plan);
+      node.room = room;
+    }
     if (node.plan && node.plan->cost <= above.plan->cost)
       break;
   }
   return node;
 }
 
+/// What was made to fit a larger budget may fit the node's as well.
+Frontier::Placed Frontier::placeAgain(Node &node, const Node &above) {
+  const int64_t budget = budgetOf(node.index);
+  const Profile usage = profile(graph, above.plan->steps);
+  constexpr int tries = 2;
+  for (int attempt = 0; attempt < tries && usage.peak <= capacityOf(budget); ++attempt) {
+    const int64_t limit = usage.peak + (capacityOf(budget) - usage.peak) / 2;
+    Placed plan = placeWithRoom(node, {above.plan->steps, usage.cost, usage.peak}, limit, attempt);
+    if (need(plan) <= budget)
+      return plan;
+  }
+  return nullptr;
+}
+
 /// A schedule that is as full as it may be packs badly: first, runs move to where it is less so.
-Frontier::Placed Frontier::placeWithRoom(Node &node, Candidate candidate, int attempt) {
-  candidate = search.withRoom(std::move(candidate), attempt);
+Frontier::Placed Frontier::placeWithRoom(Node &node, Candidate candidate, int64_t limit,
+                                         int attempt) {
+  candidate = search.withRoom(std::move(candidate), limit, attempt);
   node.work += search.workOfLast();
   const int64_t budget = budgetOf(node.index);
-  // A question of the search costs more units the more buffers there are.
-  constexpr int32_t usual = 250;
-  const int64_t searchWork = packWork * std::clamp(graph.numOps() / usual, 1, 2);
-  Placed plan = place(candidate, budget, searchWork);
+  // A search of offsets is for few buffers, ejections are for many.
+  constexpr int32_t few = 300;
+  const int64_t searchWork = graph.numOps() <= few ? packWork : 0;
+  const int64_t ejections = mostEjections();
+  Placed plan = place(candidate, budget, searchWork, ejections);
+  const bool fits = need(plan) <= budget;
   node.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
-  node.work += need(plan) > budget ? workOfUnit() * searchWork : 0;
+  node.work += (workOfUnit() * searchWork + ejections / ejectionsOfStep) / (fits ? 2 : 1);
   return plan;
 }
 
@@ -293,7 +356,7 @@ Frontier::Placed Frontier::walk(int64_t index, Node below, Node above, bool deep
   const int64_t before =
       search.isAnnealed() ? std::min(std::max(below.work, above.work), mostBefore) : 0;
   // What a search by small changes gains between budgets that are this close is luck.
-  constexpr int64_t finest = 128;
+  constexpr int64_t finest = 256;
   auto isNarrow = [&] {
     int64_t parts = search.isAnnealed() ? finest : INT64_MAX;
     return above.index - below.index <= std::max<int64_t>(1, below.index / parts);

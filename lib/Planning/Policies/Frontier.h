@@ -43,8 +43,11 @@ private:
     int64_t index = 0;
     Placed plan;
     int64_t work = 0; // of the searches on the way to it
+    int64_t room = 0; // thousandths of the arena that packing needed beside what was live
   };
-  Placed place(const Candidate &candidate, int64_t budget, int64_t work) const;
+  Placed place(const Candidate &candidate, int64_t budget, int64_t work,
+               int64_t ejections = 0) const;
+  int64_t mostEjections() const;
   int64_t workOfUnit() const;
   Placed placeFor(Node &node, const Candidate &candidate) const;
   std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t &work);
@@ -54,7 +57,9 @@ private:
   const Node *end(size_t number);
   Node solve(int64_t index, const Node &below, const Node &above, bool deeply);
   Node solveBySearch(int64_t index, const Node &below, const Node &above, bool deeply);
-  Placed placeWithRoom(Node &node, Candidate candidate, int attempt);
+  Placed placeAgain(Node &node, const Node &above);
+  Placed placeWithRoom(Node &node, Candidate candidate, int64_t limit, int attempt);
+  void tightenFree();
   int64_t workOfChanges(const Node &below, const Node &above) const;
   Node nextEnd(const Node &above, int64_t work);
   Node nextByChanges(const Node &above);
@@ -79,6 +84,7 @@ private:
   Placed givenPlan, freePlan, flatPlan, leastPlan;
   std::deque<Node> ends; // from the top downwards
   bool isLastEnd = false;
+  int64_t workOfFree = 0;
   int64_t workOfEnds = 0; // what failed at the last of them included
 };
 

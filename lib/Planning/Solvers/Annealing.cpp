@@ -147,7 +147,7 @@ bool llmmem::planning::annealSchedule(const Graph &graph, std::vector<OpIndex> &
   const double mean = double(graph.baseCost()) / double(graph.numOps()) + 1e-9;
   const double hottest = mean / 10, coldest = mean / 50, perByte = costPerByte(graph) * lightest;
   for (int64_t spent = 0; spent < work && best > enough; ++spent) {
-    double done = double(spent) / double(work);
+    const double done = double(spent) / double(work);
     annealer.changeAny(hottest * std::pow(coldest / hottest, done),
                        {.cost = 1, .excess = perByte * std::pow(heavier, done)});
     if (state.excess() == 0 && state.cost() < best && state.cost() >= enough) {
@@ -156,25 +156,41 @@ bool llmmem::planning::annealSchedule(const Graph &graph, std::vector<OpIndex> &
       fits = true;
     }
   }
+  if (!fits)
+    steps = state.steps();
   return fits;
 }
 
-void llmmem::planning::makeRoom(const Graph &graph, std::vector<OpIndex> &steps, int64_t work,
-                                int luck) {
-  if (steps.empty())
-    return;
+/// One attempt: false where what rose above `peak` did not come back below it.
+static bool flatten(const Graph &graph, std::vector<OpIndex> &steps, int64_t peak, int64_t work,
+                    int luck, double hottest, double coldest) {
   Annealer annealer(graph, steps, luck);
   ScheduleChange &state = annealer.state;
   // Fullness is what lies above seven tenths of the peak. A byte above the peak itself weighs so
-  // much that none is left in the end.
+  // much that few are left in the end.
   constexpr int64_t tenths = 7, steepness = 64;
-  const int64_t peak = state.peak(), held = peak - graph.residentBytes();
+  const int64_t held = peak - graph.residentBytes();
   state.aimAt(peak, peak - held / 10 * (10 - tenths), steepness);
-  const double average = averageBytes(graph, steps);
-  const double hottest = average / 256, coldest = average / 8192;
   for (int64_t spent = 0; spent < work; ++spent)
     annealer.moveRun(hottest * std::pow(coldest / hottest, double(spent) / double(work)),
                      {.cost = 0, .excess = 1});
-  if (state.peak() <= peak)
-    steps = state.steps();
+  state.aimAt(peak);
+  for (int64_t spent = 0; spent < work / 4 && state.excess() > 0; ++spent)
+    annealer.moveRun(coldest, {.cost = 0, .excess = 1});
+  if (state.excess() > 0)
+    return false;
+  steps = state.steps();
+  return true;
+}
+
+void llmmem::planning::makeRoom(const Graph &graph, std::vector<OpIndex> &steps, int64_t limit,
+                                int64_t work, int luck) {
+  if (steps.empty())
+    return;
+  const int64_t peak = std::max(limit, profile(graph, steps).peak);
+  const double average = averageBytes(graph, steps);
+  // A hot start finds more room, but not always the way back.
+  for (double hottest : {average / 256, average / 2048})
+    if (flatten(graph, steps, peak, work, luck, hottest, average / 8192))
+      return;
 }

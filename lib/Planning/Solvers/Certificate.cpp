@@ -2,6 +2,7 @@
 
 #include "Certificate.h"
 #include "CostCertificate.h"
+#include "OpenCut.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -77,6 +78,8 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontie
     raisePeakBound(graph, largestOps(graph), bound, beside);
   if (isTight && found && plan.cost > plan.costLowerBound)
     raiseCostBound(graph, findCutOp(graph, search.mainChain()), plan);
+  if (isTight && found && plan.cost > plan.costLowerBound && search.isAnnealed())
+    raiseByOpenCuts(graph, plan);
   plan.peakLowerBound = std::max(plan.peakLowerBound, bound.bytes);
   if (plan.status == Status::Feasible)
     return;
