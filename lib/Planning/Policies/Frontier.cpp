@@ -152,7 +152,7 @@ Frontier::Placed Frontier::flat() {
 /// level of recomputation gains anything, then an eighth less each time, until one fails.
 const Frontier::Node *Frontier::end(size_t number) {
   if (ends.empty())
-    ends.push_back({indexAbove(need(free())), free(), workOfFree, 5 + graph.numOps() / 50});
+    ends.push_back({indexAbove(need(free())), free(), workOfFree, usualRoom()});
   while (ends.size() <= number && !isLastEnd) {
     Node next = search.isPatient() ? nextByChanges(ends.back()) : nextEnd(ends.back(), 0);
     isLastEnd = !next.plan;
@@ -178,10 +178,12 @@ Frontier::Node Frontier::nextByChanges(const Node &above) {
   // The rest is left to the walk between two ends.
   const int64_t mostWork = search.workInAll() / 8 * 5;
   int64_t work = above.work;
+  Node top = above; // below it packing needs more again
+  top.room = std::max(above.room, usualRoom());
   for (int64_t part : {12, 24, 48, 96}) {
     Node next{above.index - above.index / part - 1, nullptr, work};
     if (next.index > 0 && work < mostWork)
-      next = solveByChanges(next.index, next, above);
+      next = solveByChanges(next.index, next, top);
     if (next.plan)
       return next;
     work = next.work;
@@ -263,7 +265,7 @@ Frontier::Node Frontier::solveBySearch(int64_t index, const Node &below, const N
 int64_t Frontier::workOfChanges(const Node &below, const Node &above) const {
   constexpr int64_t wide = 24;
   const bool isNear = below.plan && above.index - below.index <= above.index / wide;
-  return search.workInAll() / (isNear ? 4 : 12);
+  return search.workInAll() / (isNear ? 6 : below.plan ? 12 : 8);
 }
 
 /// Searches by small changes, again and again. What may be live follows what could be packed: a
@@ -272,16 +274,21 @@ int64_t Frontier::workOfChanges(const Node &below, const Node &above) const {
 Frontier::Node Frontier::solveByChanges(int64_t index, const Node &below, const Node &above) {
   Node node{index, below.plan, std::max(below.work, above.work), above.room};
   const int64_t budget = budgetOf(index), arena = budget - graph.residentBytes();
-  const int64_t mostWork = std::min(search.workInAll(), node.work + workOfChanges(below, above));
+  const int64_t share = workOfChanges(below, above);
+  const int64_t mostWork = std::min(search.workInAll(), node.work + share);
   // Parts of the arena, in thousands, to leave free. Of a large graph packing loses more at first.
   constexpr int64_t less = 5, more = 12;
-  constexpr int mostVain = 6; // in a row; by then the cheapest has been found, or nothing fits
-  int64_t room = above.room;
+  constexpr int mostVain = 4; // in a row; by then the cheapest has been found, or nothing fits
+  int64_t room = below.plan ? (above.room + below.room) / 2 : above.room, unpacked = 0;
   if (Placed plan = placeAgain(node, above)) {
     node.plan = std::move(plan);
     return node;
   }
-  for (int attempt = 0, vain = 0; node.work < mostWork && vain < mostVain; ++attempt) {
+  // A node without a plan of its own is dear: what lies below it is not searched any further.
+  auto isSpent = [&] {
+    return node.work >= (node.plan == below.plan ? mostWork + share : mostWork);
+  };
+  for (int attempt = 0, vain = 0; !isSpent() && vain < mostVain; ++attempt) {
     const int64_t capacity =
         capacityOf(budget - (arena / 1000 * room + arena % 1000 * room / 1000));
     Candidate found = search.annealed(search.ordered(), capacity, above.plan->cost, attempt);
@@ -302,11 +309,11 @@ Frontier::Node Frontier::solveByChanges(int64_t index, const Node &below, const 
     vain = 0;
     Placed plan = placeWithRoom(node, std::move(found), /*limit=*/0, attempt);
     const bool fits = need(plan) <= budget;
-    room = std::max<int64_t>(0, fits ? room - less : room + more);
-    if (fits) {
+    unpacked = fits ? 0 : unpacked + 1;
+    room = std::max<int64_t>(0, fits ? room - less : room + more * std::min<int64_t>(unpacked, 2));
+    node.room = room;
+    if (fits)
       node.plan = std::move(plan);
-      node.room = room;
-    }
     if (node.plan && node.plan->cost <= above.plan->cost)
       break;
   }
@@ -317,14 +324,11 @@ Frontier::Node Frontier::solveByChanges(int64_t index, const Node &below, const 
 Frontier::Placed Frontier::placeAgain(Node &node, const Node &above) {
   const int64_t budget = budgetOf(node.index);
   const Profile usage = profile(graph, above.plan->steps);
-  constexpr int tries = 2;
-  for (int attempt = 0; attempt < tries && usage.peak <= capacityOf(budget); ++attempt) {
-    const int64_t limit = usage.peak + (capacityOf(budget) - usage.peak) / 2;
-    Placed plan = placeWithRoom(node, {above.plan->steps, usage.cost, usage.peak}, limit, attempt);
-    if (need(plan) <= budget)
-      return plan;
-  }
-  return nullptr;
+  if (usage.peak > capacityOf(budget))
+    return nullptr;
+  const int64_t limit = usage.peak + (capacityOf(budget) - usage.peak) / 2;
+  Placed plan = placeWithRoom(node, {above.plan->steps, usage.cost, usage.peak}, limit, 0);
+  return need(plan) <= budget ? plan : nullptr;
 }
 
 /// A schedule that is as full as it may be packs badly: first, runs move to where it is less so.
@@ -333,14 +337,11 @@ Frontier::Placed Frontier::placeWithRoom(Node &node, Candidate candidate, int64_
   candidate = search.withRoom(std::move(candidate), limit, attempt);
   node.work += search.workOfLast();
   const int64_t budget = budgetOf(node.index);
-  // A search of offsets is for few buffers, ejections are for many.
-  constexpr int32_t few = 300;
-  const int64_t searchWork = graph.numOps() <= few ? packWork : 0;
   const int64_t ejections = mostEjections();
-  Placed plan = place(candidate, budget, searchWork, ejections);
+  Placed plan = place(candidate, budget, packWork, ejections);
   const bool fits = need(plan) <= budget;
   node.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
-  node.work += (workOfUnit() * searchWork + ejections / ejectionsOfStep) / (fits ? 2 : 1);
+  node.work += (workOfUnit() * packWork + ejections / ejectionsOfStep) / (fits ? 2 : 1);
   return plan;
 }
 

@@ -48,6 +48,8 @@ private:
   Placed place(const Candidate &candidate, int64_t budget, int64_t work,
                int64_t ejections = 0) const;
   int64_t mostEjections() const;
+  /// Of the nodes' `room`, where nothing is known.
+  int64_t usualRoom() const { return 5 + graph.numOps() / 50; }
   int64_t workOfUnit() const;
   Placed placeFor(Node &node, const Candidate &candidate) const;
   std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t &work);
