@@ -204,29 +204,24 @@ const Candidate &BudgetSearch::annealedOrder() {
   return *annealedCandidate;
 }
 
-/// Many short searches find more than a long one: where each ends is luck. Of a large graph there
-/// is time for a few only, the first from far away.
-int64_t BudgetSearch::changesOfAttempt(int attempt) const {
-  constexpr int64_t perOp = 300, shares = 20, sharesOfLarge = 24;
-  if (!isPatient())
-    return work / workOfChange / sharesOfLarge / (attempt > 0 ? 2 : 1);
+/// Many short searches find more than a long one: where each ends is luck.
+int64_t BudgetSearch::changesOfAttempt() const {
+  constexpr int64_t perOp = 300, shares = 20;
   return std::min(work / workOfChange / shares, perOp * graph.numOps());
 }
 
 Candidate BudgetSearch::annealed(const Candidate &start, int64_t capacity, int64_t enough,
                                  int attempt) {
   announce("small changes under " + formatByteSize(capacity));
-  const int64_t changes = changesOfAttempt(attempt);
+  const int64_t changes = changesOfAttempt();
   lastSpent = changes * workOfChange;
   Candidate candidate = start;
-  // What many attempts find in the end, a few find only if they are pressed less.
-  const double heaviest = isPatient() ? 128 : 16;
-  annealSchedule(graph, candidate.steps, capacity, enough, changes, attempt, heaviest);
+  annealSchedule(graph, candidate.steps, capacity, enough, changes, attempt);
   return measured(std::move(candidate.steps));
 }
 
 Candidate BudgetSearch::withRoom(Candidate candidate, int64_t limit, int attempt) {
-  const int64_t changes = changesOfAttempt(attempt) / 4;
+  const int64_t changes = changesOfAttempt() / 4;
   lastSpent = changes * workOfChange;
   makeRoom(graph, candidate.steps, limit, changes, attempt);
   return measured(std::move(candidate.steps));

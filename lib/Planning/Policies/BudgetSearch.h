@@ -42,8 +42,6 @@ public:
   Candidate withRoom(Candidate candidate, int64_t limit, int attempt);
   /// Is that how the graph is searched, for want of a chain's structure?
   bool isAnnealed() const { return chain.isGuess && graph.numOps() <= mostAnnealedOps; }
-  /// Is there time for many attempts? A change of a larger graph takes too long for that.
-  bool isPatient() const { return isAnnealed() && graph.numOps() <= mostPatientOps; }
   /// Steps looked at for the last answer of `under`, `annealed` or `withRoom`: a function of its
   /// arguments, as the answer is.
   int64_t workOfLast() const { return lastSpent; }
@@ -75,7 +73,7 @@ private:
   Candidate measured(std::vector<OpIndex> steps) const;
   Candidate improved(std::vector<OpIndex> steps, int64_t capacity);
   void report(llvm::StringRef searched, int64_t capacity);
-  int64_t changesOfAttempt(int attempt) const;
+  int64_t changesOfAttempt() const;
   std::vector<OpIndex> findOrder() const;
   const ChainOptions &chainOptions();
   void addFlat(int64_t capacity, Candidates &found);
@@ -88,7 +86,7 @@ private:
   size_t tableFor(int64_t capacity);
   NestedProgram &table(size_t index);
 
-  static constexpr int32_t mostAnnealedOps = 1500, mostPatientOps = 1500;
+  static constexpr int32_t mostAnnealedOps = 1500;
   const Graph &graph;
   Chain chain;
   int64_t work;

@@ -68,9 +68,8 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
 /// Steps looked at in the time of a step of the packing heuristics.
 static constexpr int64_t workOfStep = 24;
 
-/// And in that of a unit of search, which ends where the plan fits. Of large graphs it consists of
-/// restarts of the heuristics, which take less.
-int64_t Frontier::workOfUnit() const { return search.isPatient() ? 4 : 2; }
+/// And in that of a unit of search, which ends where the plan fits.
+static constexpr int64_t workOfUnit = 4;
 
 /// Edges that ejections look at in the time of a step looked at.
 static constexpr int64_t ejectionsOfStep = 40;
@@ -92,10 +91,10 @@ Frontier::Placed Frontier::placeFor(Node &node, const Candidate &candidate) cons
   Placed plan = place(candidate, budget, packWork / 4);
   int64_t excess = need(plan) - budget;
   node.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
-  node.work += excess > 0 ? workOfUnit() * (packWork / 4) : 0;
+  node.work += excess > 0 ? workOfUnit * (packWork / 4) : 0;
   if (excess <= 0 || excess > (budget - graph.residentBytes()) / nearly)
     return plan;
-  node.work += workOfUnit() * packWork;
+  node.work += workOfUnit * packWork;
   return place(candidate, budget, packWork);
 }
 
@@ -117,7 +116,7 @@ Frontier::Placed Frontier::free() {
         if (Placed plan = place(*candidate, graph.residentBytes(), 0); need(plan) < need(freePlan))
           freePlan = std::move(plan);
       }
-    if (search.isPatient())
+    if (search.isAnnealed())
       tightenFree();
   }
   return freePlan;
@@ -154,7 +153,7 @@ const Frontier::Node *Frontier::end(size_t number) {
   if (ends.empty())
     ends.push_back({indexAbove(need(free())), free(), workOfFree, usualRoom()});
   while (ends.size() <= number && !isLastEnd) {
-    Node next = search.isPatient() ? nextByChanges(ends.back()) : nextEnd(ends.back(), 0);
+    Node next = search.isAnnealed() ? nextByChanges(ends.back()) : nextEnd(ends.back(), 0);
     isLastEnd = !next.plan;
     workOfEnds = next.work;
     if (!isLastEnd)
@@ -194,40 +193,11 @@ Frontier::Node Frontier::nextByChanges(const Node &above) {
 /// The plan for one budget of the tree: the cheapest found that costs no less than `above` and less
 /// than `below`, else that of `below`.
 Frontier::Node Frontier::solve(int64_t index, const Node &below, const Node &above, bool deeply) {
-  if (search.isPatient())
+  if (search.isAnnealed())
     if (Node node = solveByChanges(index, below, above);
         node.plan && (!deeply || node.plan != below.plan))
       return node;
-  Node node = solveBySearch(index, below, above, deeply);
-  if (search.isAnnealed() && !search.isPatient() && !deeply)
-    improve(node, above);
-  return node;
-}
-
-/// Makes the plan of a node cheaper by small changes, but no cheaper than the upper end's.
-void Frontier::improve(Node &node, const Node &above) {
-  const int64_t budget = budgetOf(node.index), arena = budget - graph.residentBytes();
-  Candidate found = search.ordered();
-  if (node.plan) {
-    Profile usage = profile(graph, node.plan->steps);
-    found = {node.plan->steps, usage.cost, usage.peak};
-  }
-  constexpr int64_t room[] = {0, 45, 65, 90}; // parts of the arena, in thousands, to leave free
-  for (int attempt = 0; attempt < int(std::size(room)); ++attempt) {
-    const int64_t capacity =
-        capacityOf(budget - (arena / 1000 * room[attempt] + arena % 1000 * room[attempt] / 1000));
-    found = search.annealed(found, capacity, above.plan->cost, attempt);
-    node.work += search.workOfLast();
-    if (node.plan && found.cost >= node.plan->cost)
-      return;
-    if (found.peak > capacity)
-      continue;
-    Placed plan = placeFor(node, found);
-    if (need(plan) <= budget) {
-      node.plan = std::move(plan);
-      return;
-    }
-  }
+  return solveBySearch(index, below, above, deeply);
 }
 
 /// What packing loses is taken from the capacity, and the search asked again.
@@ -341,7 +311,7 @@ Frontier::Placed Frontier::placeWithRoom(Node &node, Candidate candidate, int64_
   Placed plan = place(candidate, budget, packWork, ejections);
   const bool fits = need(plan) <= budget;
   node.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
-  node.work += (workOfUnit() * packWork + ejections / ejectionsOfStep) / (fits ? 2 : 1);
+  node.work += (workOfUnit * packWork + ejections / ejectionsOfStep) / (fits ? 2 : 1);
   return plan;
 }
 
@@ -351,9 +321,8 @@ Frontier::Placed Frontier::walk(int64_t index, Node below, Node above, bool deep
   constexpr int32_t smallSize = 2000;
   int64_t tolerance = graph.numOps() <= smallSize ? 0 : graph.baseCost() >> 12;
   int64_t mostWork = search.isAnnealed() ? search.workInAll() : search.workInAll() / 4;
-  // The walk is left what the ends did not take, and at least a part: half where it takes few
-  // steps.
-  const int64_t mostBefore = mostWork / 8 * (deeply || search.isPatient() ? 7 : 4);
+  // The walk is left what the ends did not take, and at least a part.
+  const int64_t mostBefore = mostWork / 8 * 7;
   const int64_t before =
       search.isAnnealed() ? std::min(std::max(below.work, above.work), mostBefore) : 0;
   // What a search by small changes gains between budgets that are this close is luck.
@@ -406,7 +375,7 @@ Frontier::Placed Frontier::findLeast() {
       if (!isAdmitted(candidate))
         continue;
       Placed plan = place(candidate, budget, packWork);
-      left -= search.isAnnealed() ? workOfUnit() * packWork : 0;
+      left -= search.isAnnealed() ? workOfUnit * packWork : 0;
       if (std::pair(need(plan), plan->cost) >= std::pair(need(best), best->cost))
         continue;
       best = std::move(plan);

@@ -50,7 +50,6 @@ private:
   int64_t mostEjections() const;
   /// Of the nodes' `room`, where nothing is known.
   int64_t usualRoom() const { return 5 + graph.numOps() / 50; }
-  int64_t workOfUnit() const;
   Placed placeFor(Node &node, const Candidate &candidate) const;
   std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t &work);
   Placed given();
@@ -65,7 +64,6 @@ private:
   int64_t workOfChanges(const Node &below, const Node &above) const;
   Node nextEnd(const Node &above, int64_t work);
   Node nextByChanges(const Node &above);
-  void improve(Node &node, const Node &above);
   Node solveByChanges(int64_t index, const Node &below, const Node &above);
   Placed findLeast();
   Placed walk(int64_t index, Node below, Node above, bool deeply);

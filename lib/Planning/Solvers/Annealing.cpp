@@ -131,8 +131,7 @@ static double costPerByte(const Graph &graph) {
 }
 
 bool llmmem::planning::annealSchedule(const Graph &graph, std::vector<OpIndex> &steps,
-                                      int64_t capacity, int64_t enough, int64_t work, int luck,
-                                      double heaviest) {
+                                      int64_t capacity, int64_t enough, int64_t work, int luck) {
   if (steps.empty())
     return graph.residentBytes() <= capacity;
   Annealer annealer(graph, steps, luck);
@@ -142,8 +141,8 @@ bool llmmem::planning::annealSchedule(const Graph &graph, std::vector<OpIndex> &
   int64_t best = fits ? state.cost() : INT64_MAX;
   // Bytes above the capacity weigh little at first, for cheap repeats to be found where they are
   // needed, and so much in the end that none are left. Found by trial on random graphs.
-  constexpr double lightest = 1.0 / 64;
-  const double heavier = heaviest / lightest;
+  constexpr double lightest = 1.0 / 64, heaviest = 128;
+  constexpr double heavier = heaviest / lightest;
   const double mean = double(graph.baseCost()) / double(graph.numOps()) + 1e-9;
   const double hottest = mean / 10, coldest = mean / 50, perByte = costPerByte(graph) * lightest;
   for (int64_t spent = 0; spent < work && best > enough; ++spent) {

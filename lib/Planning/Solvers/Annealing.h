@@ -26,10 +26,9 @@ void annealOrder(const Graph &graph, std::vector<OpIndex> &order, int64_t floor,
 /// Makes `steps` cheaper within `capacity`, with `work` changes, but no cheaper than `enough`.
 /// Where `steps` holds more than that, looks for one that does not. Returns whether the result
 /// fits; it is never dearer than `steps` if that does, and holds little more if it does not. Other
-/// `luck` leads elsewhere. In the end a byte above the capacity weighs `heaviest` times the mean
-/// cost of a byte.
+/// `luck` leads elsewhere.
 bool annealSchedule(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity,
-                    int64_t enough, int64_t work, int luck = 0, double heaviest = 128);
+                    int64_t enough, int64_t work, int luck = 0);
 
 /// Makes `steps` easier to pack at the same cost and with no peak above theirs and `limit`: `work`
 /// moves of runs to where fewer steps are nearly as full. A packing needs room beside what is live,
