@@ -1,9 +1,9 @@
 //===- Pack.cpp - Offsets for buffers: a portfolio of skylines ----------------------===//
 
+#include "../Random.h"
 #include "Ejection.h"
 #include "PackSearch.h"
 #include "PackShapes.h"
-#include "Random.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Random.h"
 #include "PackSearch.h"
-#include "Random.h"
 #include <algorithm>
 #include <array>
 #include <numeric>

@@ -1,7 +1,7 @@
 //===- Ejection.cpp - Fits a packing into a capacity by putting shapes out -------------===//
 
 #include "Ejection.h"
-#include "Random.h"
+#include "../Random.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
