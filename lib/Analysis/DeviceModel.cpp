@@ -1,7 +1,7 @@
 //===- DeviceModel.cpp - Device tables -------------------------------------===//
 
 #include "llmmem/Analysis/DeviceModel.h"
-#include "../Planning/JsonReader.h"
+#include "../Planning/Formats/JsonReader.h"
 #include "llmmem/Planning/TextFile.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/FormatVariadic.h"
