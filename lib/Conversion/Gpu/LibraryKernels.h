@@ -14,6 +14,9 @@
 
 namespace llmmem {
 
+/// Whether the options have cuBLASLt multiply.
+bool isLibraryTarget(const KernelOptions &options);
+
 /// Whether the plan and the options give `kernel` to cuBLASLt.
 bool isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options);
 

@@ -14,10 +14,14 @@ static bool hasBias(const Product &product) {
   return product.initial.buffer && product.initial.pitch == 0;
 }
 
+bool llmmem::isLibraryTarget(const KernelOptions &options) {
+  return options.target == KernelTarget::Gpu && options.products == ProductSource::Library;
+}
+
 /// bf16 to bf16 or f32, f32 to f32; one term, which is rounded once; what is added, as it is
 /// stored.
 bool llmmem::isLibraryProduct(KernelEmitter &e, const Product &p) {
-  if (e.options().target != KernelTarget::Gpu || e.options().products != ProductSource::Library)
+  if (!isLibraryTarget(e.options()))
     return false;
   Type a = p.a.buffer.element, b = p.b.buffer.element, c = p.c.buffer.element;
   bool areTypes = a == b && ((a.isBF16() && (c.isBF16() || c.isF32())) || (a.isF32() && c.isF32()));
@@ -68,8 +72,7 @@ void llmmem::emitLibraryProduct(KernelEmitter &e, const Product &p) {
 }
 
 bool llmmem::isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options) {
-  return options.target == KernelTarget::Gpu && options.products == ProductSource::Library &&
-         isForLibrary(kernel);
+  return isLibraryTarget(options) && isForLibrary(kernel);
 }
 
 void llmmem::emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e) {

@@ -161,8 +161,7 @@ private:
 
 /// Where a library multiplies, people should see which products it does not.
 void remarkOnEpilogue(KernelOp kernel, const KernelOptions &options) {
-  bool couldBe = options.target == KernelTarget::Gpu && options.products == ProductSource::Library;
-  if (couldBe && productIn(kernel))
+  if (isLibraryTarget(options) && productIn(kernel))
     kernel.emitRemark() << "is generated code, as the plan has '" << kernelKind(kernel)
                         << "' for no library; plan with --products=library";
 }
