@@ -122,6 +122,26 @@ TEST_P(EpilogueKernels, WithoutTheInput) {
                   {someNumbers(480, 1), someNumbers(1152, 2)});
 }
 
+#ifdef __x86_64__
+// Processors without bf16 of their own, for which LLVM calls a function to round to it.
+TEST_P(EpilogueKernels, HaveTheSameBitsOnOtherMachines) {
+  std::string text = R"(
+  func.func @step(%x: tensor<133x70xT>, %w: tensor<70x37xT>) -> (tensor<133x37xT>, tensor<133x37xT>) {
+    %h, %a = llm.kernel(%i = %x, %m = %w) : (tensor<133x70xT>, tensor<70x37xT>) -> (tensor<133x37xT>, tensor<133x37xT>) {
+      %p = llm.linear %i, %m layout(in_out) : (tensor<133x70xT>, tensor<70x37xT>) -> tensor<133x37xT>
+      %g = llm.gelu %p : tensor<133x37xT>
+      llm.yield %p, %g : tensor<133x37xT>, tensor<133x37xT>
+    }
+    return %h, %a : tensor<133x37xT>, tensor<133x37xT>
+  })";
+  std::vector<Numbers> arguments = {someNumbers(133 * 70, 1), someNumbers(70 * 37, 2)};
+  std::vector<Numbers> here = run(text, arguments);
+  ASSERT_EQ(here.size(), 2u);
+  for (const char *processor : {"x86-64-v3", "x86-64"})
+    EXPECT_EQ(run(text, arguments, {.processor = processor}), here) << processor;
+}
+#endif
+
 LLMMEM_ALL_ELEMENT_TYPES(EpilogueKernels);
 
 } // namespace
