@@ -82,31 +82,57 @@ private:
     memref::StoreOp::create(builder, loc, byte, op.getWorkspace(), loop.getInductionVar());
   }
 
-  Num sumOver(Index batch, Index row, Index column) {
+  Num loadA(Index batch, Index row, Index k) {
+    return load(op.getABuffer(), index(op.getABegin()) + placeIn(op.getA(), batch, row, k));
+  }
+  Num loadB(Index batch, Index k, Index column) {
+    return load(op.getBBuffer(), index(op.getBBegin()) + placeIn(op.getB(), batch, k, column));
+  }
+
+  /// `add` gives the sum after the term `k`.
+  Num sumOver(function_ref<Num(Index k, Num sum)> add) {
     auto loop = scf::ForOp::create(builder, loc, constant(0).value, constant(op.getInner()).value,
                                    constant(1).value, number(0.0).value);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    Index k = index(loop.getInductionVar());
-    Num a = load(op.getABuffer(), index(op.getABegin()) + placeIn(op.getA(), batch, row, k)),
-        b = load(op.getBBuffer(), index(op.getBBegin()) + placeIn(op.getB(), batch, k, column));
-    scf::YieldOp::create(builder, loc, fma(a, b, {&builder, loop.getRegionIterArg(0)}).value);
+    Num sum = add(index(loop.getInductionVar()), {&builder, loop.getRegionIterArg(0)});
+    scf::YieldOp::create(builder, loc, sum.value);
     return {&builder, loop.getResult(0)};
+  }
+
+  bool sumsA() { return op.getEpilogue() == ProductEpilogue::SumA; }
+  bool sumsB() { return op.getEpilogue() == ProductEpilogue::SumB; }
+
+  /// Whoever makes the first element of a row or column of C sums what it multiplied.
+  void writeSum(Index batch, Index row, Index column) {
+    if (!sumsA() && !sumsB())
+      return;
+    Value isFirst = equal(sumsB() ? row : column, constant(0));
+    auto first = scf::IfOp::create(builder, loc, isFirst, false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&first.getThenRegion().front());
+    Num sum = sumOver([&](Index k, Num soFar) {
+      return soFar + (sumsB() ? loadB(batch, k, column) : loadA(batch, row, k));
+    });
+    store(op.getBias(), sumsB() ? column : row, sum);
   }
 
   void writeElement(Index element) {
     Index column = element % constant(op.getColumns()), row = element / constant(op.getColumns());
     Index batch = row / constant(op.getRows());
     row = row % constant(op.getRows());
-    Num x = sumOver(batch, row, column) * op.getScale().convertToDouble();
+    Num x = sumOver(
+        [&](Index k, Num sum) { return fma(loadA(batch, row, k), loadB(batch, k, column), sum); });
+    x = x * op.getScale().convertToDouble();
     if (op.getInitialBuffer())
       x = x + load(op.getInitialBuffer(), placeIn(*op.getInitial(), batch, row, column));
-    if (op.getBias())
+    if (op.getBias() && !sumsA() && !sumsB())
       x = x + load(op.getBias(), column);
     Index place = placeIn(op.getC(), batch, row, column);
     if (op.getEpilogue() == ProductEpilogue::GeluAuxBias)
       store(op.getAux(), place, x);
     store(op.getCBuffer(), index(op.getCBegin()) + place, finish(x, place));
+    writeSum(batch, row, column);
   }
 
   Num finish(Num x, Index place) {
@@ -127,17 +153,12 @@ private:
   int64_t count;
 };
 
-/// Sums beside the product are nothing that a lowered step asks for.
+/// A sum of C's rows is nothing that a lowered step asks for.
 LogicalResult checkEpilogue(llm::LibraryProductOp op) {
-  switch (op.getEpilogue()) {
-  case ProductEpilogue::GeluGradSum:
-  case ProductEpilogue::SumA:
-  case ProductEpilogue::SumB:
-    return op.emitOpError("has the epilogue '")
-           << stringifyProductEpilogue(op.getEpilogue()) << "', which the emulator does not know";
-  default:
+  if (op.getEpilogue() != ProductEpilogue::GeluGradSum)
     return success();
-  }
+  return op.emitOpError("has the epilogue '")
+         << stringifyProductEpilogue(op.getEpilogue()) << "', which the emulator does not know";
 }
 
 struct LaunchLibraryProducts
