@@ -72,6 +72,23 @@ INSTANTIATE_TEST_SUITE_P(Elements, EmulatedKernelsTest,
                                             ::testing::Values("f32", "bf16")),
                          nameOf);
 
+#ifdef __x86_64__
+// Machines that do not know bf16, of which tiles choose whole vectors.
+TEST(EmulatedProductTest, HasTheSameBitsOnOtherMachines) {
+  if (!emulation::isEmulatorBuilt())
+    GTEST_SKIP() << "built without the emulator";
+  std::string text = "func.func @step(%x: tensor<10x40xbf16>, %w: tensor<24x40xbf16>) -> "
+                     "tensor<10x24xbf16> { %0 = llm.linear %x, %w layout(out_in) : "
+                     "(tensor<10x40xbf16>, tensor<24x40xbf16>) -> tensor<10x24xbf16> "
+                     "return %0 : tensor<10x24xbf16> }";
+  std::vector<Numbers> arguments = {someNumbers(400, 1), someNumbers(960, 2)};
+  std::vector<Numbers> here = runStep(text, arguments, {.emulate = true});
+  for (const char *processor : {"x86-64-v3", "x86-64"})
+    EXPECT_EQ(runStep(text, arguments, {.processor = processor, .emulate = true}), here)
+        << processor;
+}
+#endif
+
 //===----------------------------------------------------------------------===//
 // The gradient of a table: both sum in the order of the tokens
 //===----------------------------------------------------------------------===//

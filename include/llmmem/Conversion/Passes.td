@@ -75,6 +75,20 @@ def ExpandKernelNumbers : Pass<"expand-kernel-numbers"> {
     "::mlir::vector::VectorDialect"];
 }
 
+def CarryBF16AsBits : Pass<"carry-bf16-as-bits", "::mlir::ModuleOp"> {
+  let summary = "Makes bf16 that is only moved an integer of 16 bits";
+  let description = [{
+    *Requires*: the LLVM dialect, in which nothing computes in bf16 (`expand-kernel-numbers`): it is loaded, chosen,
+    taken for its bits, stored.
+    *Ensures*: no type is bf16, and no byte that is moved has changed. Where a processor has no such type, LLVM moves
+    chosen elements as f32 and back, by a function (`__truncsfbf2`) that no runtime of ours brings.
+
+    ```mlir
+    %y = llvm.select %c, %x, %zero : i1, bf16     =>     %y = llvm.select %c, %x, %zero : i1, i16
+    ```
+  }];
+}
+
 def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Lowers the kernels of a gpu.module to the NVVM and LLVM dialects";
   let description = [{

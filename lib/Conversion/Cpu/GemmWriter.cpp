@@ -45,28 +45,21 @@ void Writer::store(Pointer to, Num x, bool aligned) {
   LLVM::StoreOp::create(builder, loc(), convert(x, to.element).value, to.address, alignment);
 }
 
-/// The bits of elements. Where a machine has no masked instructions for 16 bits, LLVM moves lane by
-/// lane, and bf16 that way through functions that nobody brings.
-static VectorType bitsOf(VectorType type) {
-  return type.clone(IntegerType::get(type.getContext(), type.getElementTypeBitWidth()));
-}
-
 Num Writer::loadFirst(Pointer from, Index count) {
   auto type = VectorType::get(sizes.lanes, from.element);
   Value mask = vector::CreateMaskOp::create(builder, loc(), type.clone(builder.getI1Type()),
                                             ValueRange{count.value});
-  Value zero = arith::ConstantOp::create(builder, loc(), builder.getZeroAttr(bitsOf(type)));
-  Value bits = LLVM::MaskedLoadOp::create(builder, loc(), bitsOf(type), from.address, mask, zero,
-                                          bytesOf(from.element));
-  return convert({&builder, arith::BitcastOp::create(builder, loc(), type, bits)}, wide);
+  Value zero = arith::ConstantOp::create(builder, loc(), builder.getZeroAttr(type));
+  return convert({&builder, LLVM::MaskedLoadOp::create(builder, loc(), type, from.address, mask,
+                                                       zero, bytesOf(from.element))},
+                 wide);
 }
 
 void Writer::storeFirst(Pointer to, Index count, Num x) {
-  auto type = VectorType::get(sizes.lanes, to.element);
-  Value mask = vector::CreateMaskOp::create(builder, loc(), type.clone(builder.getI1Type()),
-                                            ValueRange{count.value});
-  Value bits = arith::BitcastOp::create(builder, loc(), bitsOf(type), convert(x, to.element).value);
-  LLVM::MaskedStoreOp::create(builder, loc(), bits, to.address, mask, bytesOf(to.element));
+  auto lanes = VectorType::get(sizes.lanes, builder.getI1Type());
+  Value mask = vector::CreateMaskOp::create(builder, loc(), lanes, ValueRange{count.value});
+  LLVM::MaskedStoreOp::create(builder, loc(), convert(x, to.element).value, to.address, mask,
+                              bytesOf(to.element));
 }
 
 Num Writer::spread(Num x) {

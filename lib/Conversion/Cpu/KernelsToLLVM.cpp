@@ -52,6 +52,7 @@ void llmmem::buildKernelsToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
+  manager.addPass(createCarryBF16AsBits());
 }
 
 void llmmem::buildEmulatedKernelsPipeline(OpPassManager &manager) {
