@@ -14,8 +14,8 @@ static Type elementOf(Value tensor) {
 }
 
 /// All that is multiplied and added, and the product, are of one type that a library has.
-static bool hasOneLibraryType(LinearOp product) {
-  Type element = elementOf(product.getY());
+static bool hasOneLibraryType(Operation *product) {
+  Type element = elementOf(product->getResult(0));
   return (element.isBF16() || element.isF32()) &&
          llvm::all_of(product->getOperands(),
                       [&](Value operand) { return elementOf(operand) == element; });
@@ -78,6 +78,21 @@ std::optional<LibraryEpilogue> llm::libraryEpilogueOf(KernelOp kernel) {
   bool isWhole = epilogue && llvm::is_contained(kernel.getYielded(), epilogue->c) &&
                  kernel.getNumResults() == handedOut;
   return isWhole ? epilogue : std::nullopt;
+}
+
+std::optional<LibrarySum> llm::librarySumOf(Operation *product, Operation *sum) {
+  auto gradient = dyn_cast<LinearWeightGradOp>(product);
+  auto sumRows = dyn_cast<SumRowsOp>(sum);
+  if (!gradient || !sumRows || sumRows.getDy() != gradient.getDy() || !hasOneLibraryType(gradient))
+    return std::nullopt;
+  // dw = x^T dy, or dy^T x: what is summed is B as it is, or A.
+  bool isInOut = gradient.getLayout() == WeightLayout::InOut;
+  return LibrarySum{isInOut ? ProductEpilogue::SumB : ProductEpilogue::SumA, gradient, sumRows};
+}
+
+std::optional<LibrarySum> llm::librarySumOf(KernelOp kernel) {
+  Operation *product = kernel.getLeadingOp(), *sum = kernel.getSumOp();
+  return product && sum ? librarySumOf(product, sum) : std::nullopt;
 }
 
 bool llmmem::isForLibrary(Operation *op) { return op->hasAttr(kLibraryWorkspaceAttr); }

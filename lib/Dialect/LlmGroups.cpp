@@ -18,6 +18,9 @@ Traversal SoftmaxOp::getTraversal() { return Traversal::Rows; }
 Traversal SoftmaxGradOp::getTraversal() { return Traversal::Rows; }
 
 Traversal LinearOp::getTraversal() { return Traversal::Product; }
+Traversal LinearWeightGradOp::getTraversal() { return Traversal::Product; }
+
+Traversal SumRowsOp::getTraversal() { return Traversal::Columns; }
 
 // What matrix libraries compute at the end of a product (cuBLASLt's GELU and DGELU).
 std::optional<unsigned> GeluOp::getEpilogueOperand() { return 0; }

@@ -3,6 +3,7 @@
 #include "llmmem/Dialect/LibraryEpilogue.h"
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -12,14 +13,26 @@ OperandRange KernelOp::getYielded() {
   return cast<YieldOp>(getBody().front().getTerminator()).getValues();
 }
 
-static bool leads(Operation &op) {
+static std::optional<Traversal> traversalOf(Operation &op) {
   auto groupable = dyn_cast<GroupableOpInterface>(op);
-  return groupable && groupable.getTraversal() != Traversal::Elements;
+  return groupable ? std::optional(groupable.getTraversal()) : std::nullopt;
+}
+
+static bool leads(Operation &op) {
+  std::optional<Traversal> traversal = traversalOf(op);
+  return traversal == Traversal::Rows || traversal == Traversal::Product;
 }
 
 Operation *KernelOp::getLeadingOp() {
   for (Operation &op : getBody().front())
     if (leads(op))
+      return &op;
+  return nullptr;
+}
+
+Operation *KernelOp::getSumOp() {
+  for (Operation &op : getBody().front())
+    if (traversalOf(op) == Traversal::Columns)
       return &op;
   return nullptr;
 }
@@ -98,6 +111,21 @@ static LogicalResult verifyAfterRows(Operation *rows) {
   return success();
 }
 
+/// It has loops of its own, after those of the product.
+static LogicalResult verifySum(KernelOp kernel, Operation *sum) {
+  Operation *product = kernel.getLeadingOp();
+  auto ops = kernel.getBody().front().without_terminator();
+  bool arePair = product && traversalOf(*product) == Traversal::Product &&
+                 &*ops.begin() == product && &*std::next(ops.begin()) == sum &&
+                 std::next(ops.begin(), 2) == ops.end();
+  bool areOfOperands = llvm::all_of(sum->getOperands(), llvm::IsaPred<BlockArgument>);
+  if (arePair && areOfOperands && llvm::is_contained(product->getOperands(), sum->getOperand(0)) &&
+      llvm::equal(kernel.getYielded(), ValueRange{product->getResult(0), sum->getResult(0)}))
+    return success();
+  return sum->emitOpError("sums over rows in a kernel; expected that of a product and, after it, "
+                          "the sum of one of its factors, both handed out in this order");
+}
+
 LogicalResult KernelOp::verifyRegions() {
   if (getYielded().empty())
     return emitOpError("yields nothing");
@@ -116,10 +144,12 @@ LogicalResult KernelOp::verifyRegions() {
              << leading->getName() << "' in the same kernel; expected one at most";
     leading = &op;
   }
+  if (Operation *sum = getSumOp())
+    return verifySum(*this, sum);
   if (!leading)
     return success();
-  bool isProduct = cast<GroupableOpInterface>(leading).getTraversal() == Traversal::Product;
-  return isProduct ? verifyProduct(leading) : verifyAfterRows(leading);
+  return traversalOf(*leading) == Traversal::Product ? verifyProduct(leading)
+                                                     : verifyAfterRows(leading);
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,7 +168,34 @@ int64_t KernelOp::getFlops() {
   return flops;
 }
 
-bool KernelOp::multipliesMatrices() { return libraryEpilogueOf(*this).has_value(); }
+bool KernelOp::multipliesMatrices() {
+  return libraryEpilogueOf(*this).has_value() || librarySumOf(*this).has_value();
+}
+
+/// The sum that a library writes for a launch to add to the one so far, or null.
+static SumRowsOp sumToAdd(KernelOp kernel) {
+  std::optional<LibrarySum> call = isForLibrary(kernel) ? librarySumOf(kernel) : std::nullopt;
+  return call && call->sum.getInto() ? call->sum : SumRowsOp();
+}
+
+SmallVector<KernelCost> KernelOp::getKernelCosts() {
+  SmallVector<KernelCost> kernels = {{getFlops(), getBytesMoved()}};
+  if (SumRowsOp sum = sumToAdd(*this)) {
+    // The launch reads the sum so far and writes the new one.
+    KernelCost adding = {sum.getDb().getType().getNumElements(),
+                         2 * bytesOfType(sum.getDb().getType())};
+    kernels.front().flops -= adding.flops;
+    kernels.front().bytesMoved -= adding.bytesMoved;
+    kernels.push_back(adding);
+  }
+  return kernels;
+}
+
+int64_t KernelOp::getWorkspaceBytes() {
+  int64_t library = libraryWorkspaceBytes(*this);
+  SumRowsOp sum = sumToAdd(*this);
+  return sum ? llvm::alignTo(bytesOfType(sum.getDb().getType()), 256) + library : library;
+}
 
 /// Whether every op from `use` to the results may write where it reads.
 static bool worksInPlace(OpOperand &use) {
@@ -150,7 +207,21 @@ static bool worksInPlace(OpOperand &use) {
   return llvm::all_of(use.getOwner()->getUses(), worksInPlace);
 }
 
+/// A product and a sum are written one after the other: each may go on from a sum of its own that
+/// the other does not read.
+static SmallVector<unsigned> ownInPlaceOperands(KernelOp kernel, unsigned result) {
+  Operation *op = kernel.getYielded()[result].getDefiningOp();
+  SmallVector<unsigned> operands;
+  if (auto buffers = dyn_cast<BufferOpInterface>(op))
+    for (unsigned number : buffers.getInPlaceOperands(0))
+      if (auto argument = cast<BlockArgument>(op->getOperand(number)); argument.hasOneUse())
+        operands.push_back(argument.getArgNumber());
+  return operands;
+}
+
 SmallVector<unsigned> KernelOp::getInPlaceOperands(unsigned result) {
+  if (getSumOp())
+    return ownInPlaceOperands(*this, result);
   // A library adds where C lies; aux must lie apart.
   auto epilogue = isForLibrary(*this) ? libraryEpilogueOf(*this) : std::nullopt;
   auto type = cast<RankedTensorType>(getOutputs()[result].getType());

@@ -12,14 +12,15 @@ using llm::LlmDialect;
 // Ops
 //===----------------------------------------------------------------------===//
 
-bool llmmem::isGroupable(Operation *op) {
-  auto groupable = dyn_cast<GroupableOpInterface>(op);
-  return groupable && groupable.getTraversal() != Traversal::Product && op->getNumResults() > 0;
-}
-
 static bool goesByRows(Operation *op) {
   auto groupable = dyn_cast<GroupableOpInterface>(op);
   return groupable && groupable.getTraversal() == Traversal::Rows;
+}
+
+bool llmmem::isGroupable(Operation *op) {
+  auto groupable = dyn_cast<GroupableOpInterface>(op);
+  bool goesByElements = groupable && groupable.getTraversal() == Traversal::Elements;
+  return (goesByElements || goesByRows(op)) && op->getNumResults() > 0;
 }
 
 bool llmmem::isCheapByElements(Operation *op) {

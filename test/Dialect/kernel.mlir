@@ -35,13 +35,78 @@ func.func @epilogue(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>) -> (tensor<1x2x4
 
 // -----
 
-func.func @sum_rows(%x: tensor<1x2x4xf32>) -> tensor<4xf32> {
-  %y = llm.kernel(%a = %x) : (tensor<1x2x4xf32>) -> tensor<4xf32> {
+// CHECK-LABEL: func @sum_beside_a_product
+//       CHECK: %[[K:.*]]:2 = llm.kernel(%[[X:.*]] = %arg0, %[[DY:.*]] = %arg1, %[[B:.*]] = %arg2) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+//  CHECK-NEXT:   %[[DW:.*]] = llm.linear_weight_grad %[[X]], %[[DY]] layout(in_out)
+//  CHECK-NEXT:   %[[DB:.*]] = llm.sum_rows %[[DY]] into(%[[B]])
+//  CHECK-NEXT:   llm.yield %[[DW]], %[[DB]]
+//  CHECK-NEXT: } attributes {llm.library_workspace = 256 : i64}
+func.func @sum_beside_a_product(%x: tensor<1x2x4xf32>, %dy: tensor<1x2x8xf32>, %b: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+  %dw, %db = llm.kernel(%i = %x, %d = %dy, %s = %b) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+    %p = llm.linear_weight_grad %i, %d layout(in_out) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>) -> tensor<4x8xf32>
+    %r = llm.sum_rows %d into(%s) : (tensor<1x2x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    llm.yield %p, %r : tensor<4x8xf32>, tensor<8xf32>
+  } attributes {llm.library_workspace = 256 : i64}
+  return %dw, %db : tensor<4x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+func.func @embedding_grad(%i: tensor<1x2xi32>, %x: tensor<1x2x4xf32>) -> tensor<8x4xf32> {
+  %y = llm.kernel(%n = %i, %a = %x) : (tensor<1x2xi32>, tensor<1x2x4xf32>) -> tensor<8x4xf32> {
     // expected-error @below {{cannot share a kernel; expected an op that goes by elements or rows, or a product}}
+    %s = llm.embedding_grad %n, %a : (tensor<1x2xi32>, tensor<1x2x4xf32>) -> tensor<8x4xf32>
+    llm.yield %s : tensor<8x4xf32>
+  }
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+func.func @sum_alone(%x: tensor<1x2x4xf32>) -> tensor<4xf32> {
+  %y = llm.kernel(%a = %x) : (tensor<1x2x4xf32>) -> tensor<4xf32> {
+    // expected-error @below {{sums over rows in a kernel; expected that of a product and, after it, the sum of one of its factors, both handed out in this order}}
     %s = llm.sum_rows %a : (tensor<1x2x4xf32>) -> tensor<4xf32>
     llm.yield %s : tensor<4xf32>
   }
   return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @sum_of_what_is_not_multiplied(%x: tensor<1x2x4xf32>, %dy: tensor<1x2x8xf32>, %z: tensor<1x2x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+  %dw, %db = llm.kernel(%i = %x, %d = %dy, %e = %z) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+    %p = llm.linear_weight_grad %i, %d layout(in_out) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>) -> tensor<4x8xf32>
+    // expected-error @below {{sums over rows in a kernel; expected that of a product and}}
+    %r = llm.sum_rows %e : (tensor<1x2x8xf32>) -> tensor<8xf32>
+    llm.yield %p, %r : tensor<4x8xf32>, tensor<8xf32>
+  }
+  return %dw, %db : tensor<4x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+func.func @sum_that_goes_on(%x: tensor<1x2x4xf32>, %dy: tensor<1x2x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+  %dw, %db = llm.kernel(%i = %x, %d = %dy) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+    %p = llm.linear_weight_grad %i, %d layout(in_out) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>) -> tensor<4x8xf32>
+    // expected-error @below {{sums over rows in a kernel; expected that of a product and}}
+    %r = llm.sum_rows %d : (tensor<1x2x8xf32>) -> tensor<8xf32>
+    %g = llm.gelu %r : tensor<8xf32>
+    llm.yield %p, %g : tensor<4x8xf32>, tensor<8xf32>
+  }
+  return %dw, %db : tensor<4x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+func.func @sum_kept_inside(%x: tensor<1x2x4xf32>, %dy: tensor<1x2x8xf32>) -> tensor<4x8xf32> {
+  %dw = llm.kernel(%i = %x, %d = %dy) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>) -> tensor<4x8xf32> {
+    %p = llm.linear_weight_grad %i, %d layout(in_out) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>) -> tensor<4x8xf32>
+    // expected-error @below {{sums over rows in a kernel; expected that of a product and}}
+    %r = llm.sum_rows %d : (tensor<1x2x8xf32>) -> tensor<8xf32>
+    llm.yield %p : tensor<4x8xf32>
+  }
+  return %dw : tensor<4x8xf32>
 }
 
 // -----

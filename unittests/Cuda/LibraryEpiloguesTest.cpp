@@ -28,6 +28,8 @@ struct Kernel {
   std::string body;
   std::vector<std::string> yields;
   std::string result = y;
+  /// Of the second result, where it is of another type.
+  std::string second = "";
 };
 
 std::string linear(const std::string &weight, const std::string &layout, bool bias,
@@ -61,10 +63,26 @@ Kernel squareResidual(const std::string &layout) {
           x};
 }
 
+/// The gradients of a weight and a bias: 10 rows of x and dy, whose sums are of 16 or 24.
+Kernel gradients(const std::string &layout, bool soFar) {
+  bool inOut = layout == "in_out";
+  const std::string &dw = inOut ? w : v;
+  return {"%i = %x, %d = %h" + (soFar ? ", %q = " + std::string(inOut ? "%w" : "%v") : ""),
+          x + ", " + y + (soFar ? ", " + dw : ""),
+          "%p = llm.linear_weight_grad %i, %d " + std::string(soFar ? "into(%q) " : "") +
+              "layout(" + layout + ") : (" + x + ", " + y + (soFar ? ", " + dw : "") + ") -> " +
+              dw + "\n%g = llm.sum_rows %d : (" + y + ") -> " + b,
+          {"%p", "%g"},
+          dw,
+          b};
+}
+
 /// @step with the kernel alone; `forLibrary` as a plan for a library has it.
 std::string stepWith(const Kernel &kernel, bool forLibrary) {
   size_t count = kernel.yields.size();
   std::vector<std::string> types(count, kernel.result), results;
+  if (!kernel.second.empty())
+    types[1] = kernel.second;
   for (size_t k = 0; k < count; ++k)
     results.push_back("%r#" + std::to_string(k));
   std::string all = llvm::join(types, ", ");
@@ -116,6 +134,13 @@ TEST_P(LibraryEpilogues, GradientOfAnActivation) { expectAgree(gradient()); }
 TEST_P(LibraryEpilogues, ResidualSum) { expectAgree(residual(false)); }
 TEST_P(LibraryEpilogues, ResidualSumOfWhatHasABias) { expectAgree(residual(true)); }
 TEST_P(LibraryEpilogues, ResidualSumWhereRowsAreColumns) { expectAgree(squareResidual("out_in")); }
+
+TEST_P(LibraryEpilogues, GradientsOfAWeightAndABias) {
+  for (bool soFar : {false, true}) {
+    expectAgree(gradients("in_out", soFar));
+    expectAgree(gradients("out_in", soFar));
+  }
+}
 
 // These tests can tell a wrong epilogue, layout or role from the right one.
 TEST_P(LibraryEpilogues, PlantedMistakesShow) {

@@ -106,6 +106,88 @@ TEST_P(EpilogueKernels, InPlaceAndApart) {
             run(gradientAt(32768), arguments, {.plan = false}));
 }
 
+// 150 rows: more than a block sums at a time. 37 columns: rests of every vector.
+TEST_P(EpilogueKernels, GradientsOfAWeightAndABias) {
+  expectEqualBits("(%x: tensor<3x50x19xT>, %dy: tensor<3x50x37xT>, %w: tensor<19x37xT>, "
+                  "%b: tensor<37xT>) -> (tensor<19x37xT>, tensor<37xT>) {",
+                  R"(
+    %dw = llm.linear_weight_grad %x, %dy into(%w) layout(in_out) : (tensor<3x50x19xT>, tensor<3x50x37xT>, tensor<19x37xT>) -> tensor<19x37xT>
+    %db = llm.sum_rows %dy into(%b) : (tensor<3x50x37xT>, tensor<37xT>) -> tensor<37xT>
+    return %dw, %db : tensor<19x37xT>, tensor<37xT>)",
+                  R"(
+    %dw, %db = llm.kernel(%i = %x, %d = %dy, %s = %w, %t = %b) : (tensor<3x50x19xT>, tensor<3x50x37xT>, tensor<19x37xT>, tensor<37xT>) -> (tensor<19x37xT>, tensor<37xT>) {
+      %p = llm.linear_weight_grad %i, %d into(%s) layout(in_out) : (tensor<3x50x19xT>, tensor<3x50x37xT>, tensor<19x37xT>) -> tensor<19x37xT>
+      %r = llm.sum_rows %d into(%t) : (tensor<3x50x37xT>, tensor<37xT>) -> tensor<37xT>
+      llm.yield %p, %r : tensor<19x37xT>, tensor<37xT>
+    }
+    return %dw, %db : tensor<19x37xT>, tensor<37xT>)",
+                  {someNumbers(150 * 19, 1), someNumbers(150 * 37, 2), someNumbers(19 * 37, 3),
+                   someNumbers(37, 4)});
+}
+
+TEST_P(EpilogueKernels, GradientsThatAreNoSumsOfSeveral) {
+  expectEqualBits(
+      "(%x: tensor<40x24xT>, %dy: tensor<40x96xT>) -> (tensor<96x24xT>, tensor<96xT>) {",
+      R"(
+    %dw = llm.linear_weight_grad %x, %dy layout(out_in) : (tensor<40x24xT>, tensor<40x96xT>) -> tensor<96x24xT>
+    %db = llm.sum_rows %dy : (tensor<40x96xT>) -> tensor<96xT>
+    return %dw, %db : tensor<96x24xT>, tensor<96xT>)",
+      R"(
+    %dw, %db = llm.kernel(%i = %x, %d = %dy) : (tensor<40x24xT>, tensor<40x96xT>) -> (tensor<96x24xT>, tensor<96xT>) {
+      %p = llm.linear_weight_grad %i, %d layout(out_in) : (tensor<40x24xT>, tensor<40x96xT>) -> tensor<96x24xT>
+      %r = llm.sum_rows %d : (tensor<40x96xT>) -> tensor<96xT>
+      llm.yield %p, %r : tensor<96x24xT>, tensor<96xT>
+    }
+    return %dw, %db : tensor<96x24xT>, tensor<96xT>)",
+      {someNumbers(40 * 24, 1), someNumbers(40 * 96, 2)});
+}
+
+/// The gradients of a weight and a bias, at these bytes of the arena, and the sums that they go on
+/// from at 0 and 8192.
+std::string gradientsAt(const std::string &offsets) {
+  return "func.func @step(%x: tensor<40x24xT>, %dy: tensor<40x16xT>, %w: tensor<24x16xT>, "
+         "%b: tensor<16xT>) -> (tensor<24x16xT>, tensor<16xT>) "
+         "attributes {llm.arena = 65536 : i64} {"
+         "%g = llm.cast %w {llm.offsets = array<i64: 0>} : tensor<24x16xT> -> tensor<24x16xT>"
+         "%h = llm.cast %b {llm.offsets = array<i64: 8192>} : tensor<16xT> -> tensor<16xT>"
+         "%dw, %db = llm.kernel(%i = %x, %d = %dy, %s = %g, %t = %h) : (tensor<40x24xT>, "
+         "tensor<40x16xT>, tensor<24x16xT>, tensor<16xT>) -> (tensor<24x16xT>, tensor<16xT>) {"
+         "%p = llm.linear_weight_grad %i, %d into(%s) layout(in_out) : (tensor<40x24xT>, "
+         "tensor<40x16xT>, tensor<24x16xT>) -> tensor<24x16xT>"
+         "%r = llm.sum_rows %d into(%t) : (tensor<40x16xT>, tensor<16xT>) -> tensor<16xT>"
+         "llm.yield %p, %r : tensor<24x16xT>, tensor<16xT> } attributes {llm.offsets = "
+         "array<i64: " +
+         offsets +
+         ">}"
+         "return %dw, %db : tensor<24x16xT>, tensor<16xT> }";
+}
+
+TEST_P(EpilogueKernels, GradientsInPlaceAndApart) {
+  std::vector<Numbers> arguments = {someNumbers(960, 1), someNumbers(640, 2), someNumbers(384, 3),
+                                    someNumbers(16, 4)};
+  EXPECT_EQ(run(gradientsAt("0, 8192"), arguments, {.plan = false}),
+            run(gradientsAt("16384, 32768"), arguments, {.plan = false}));
+}
+
+// The gradient of a weight is a product like others: what goes by elements may follow it.
+TEST_P(EpilogueKernels, WhatFollowsTheGradientOfAWeight) {
+  expectEqualBits("(%x: tensor<50x19xT>, %dy: tensor<50x37xT>, %w: tensor<19x37xT>, "
+                  "%a: tensor<19x37xT>) -> tensor<19x37xT> {",
+                  R"(
+    %dw = llm.linear_weight_grad %x, %dy into(%w) layout(in_out) : (tensor<50x19xT>, tensor<50x37xT>, tensor<19x37xT>) -> tensor<19x37xT>
+    %s = llm.mul %a, %dw : tensor<19x37xT>
+    return %s : tensor<19x37xT>)",
+                  R"(
+    %s = llm.kernel(%i = %x, %d = %dy, %v = %w, %o = %a) : (tensor<50x19xT>, tensor<50x37xT>, tensor<19x37xT>, tensor<19x37xT>) -> tensor<19x37xT> {
+      %p = llm.linear_weight_grad %i, %d into(%v) layout(in_out) : (tensor<50x19xT>, tensor<50x37xT>, tensor<19x37xT>) -> tensor<19x37xT>
+      %z = llm.mul %o, %p : tensor<19x37xT>
+      llm.yield %z : tensor<19x37xT>
+    }
+    return %s : tensor<19x37xT>)",
+                  {someNumbers(50 * 19, 1), someNumbers(50 * 37, 2), someNumbers(19 * 37, 3),
+                   someNumbers(19 * 37, 4)});
+}
+
 /// What nobody reads is not written, and what is read does not change.
 TEST_P(EpilogueKernels, WithoutTheInput) {
   expectEqualBits("(%x: tensor<20x24xT>, %w: tensor<24x48xT>) -> tensor<20x48xT> {", R"(

@@ -9,7 +9,9 @@
 //   linear without a bias that is dy of        gelu_grad, aux is its x
 //   a gelu_grad
 //   linear, add to something else              none or bias, initial is that
+//   linear_weight_grad, sum_rows of its dy     sum_b (in_out) or sum_a (out_in)
 //
+// The library writes the sum, so where it goes on from a sum so far it is added by a launch.
 // All of it is of one type, bf16 or f32. Rows of aux are a multiple of 8 elements.
 //
 //===----------------------------------------------------------------------===//
@@ -36,6 +38,20 @@ std::optional<LibraryEpilogue> libraryEpilogueOf(mlir::Operation *product, mlir:
 
 /// Of a kernel that is made of two such ops.
 std::optional<LibraryEpilogue> libraryEpilogueOf(KernelOp kernel);
+
+/// The gradients of a linear's weight and bias, in one call.
+struct LibrarySum {
+  ProductEpilogue kind;
+  LinearWeightGradOp product;
+  SumRowsOp sum;
+};
+
+/// As what a library computes both in one call. None where they are no such gradients of one `dy`,
+/// or of no type that a library has.
+std::optional<LibrarySum> librarySumOf(mlir::Operation *product, mlir::Operation *sum);
+
+/// Of a kernel that is made of two such ops.
+std::optional<LibrarySum> librarySumOf(KernelOp kernel);
 
 } // namespace llmmem::llm
 

@@ -14,7 +14,8 @@ include "llmmem/Dialect/LlmForwardOps.td"
 // Gradients of parameters
 //===----------------------------------------------------------------------===//
 
-def Llm_LinearWeightGradOp : Llm_Op<"linear_weight_grad", [CostOfProduct, BuffersInPlace, AccumulatingOpInterface]> {
+def Llm_LinearWeightGradOp : Llm_Op<"linear_weight_grad", [CostOfProduct, BuffersInPlace, ByProduct,
+    AccumulatingOpInterface]> {
   let summary = "Gradient of a linear's weight.";
   let description = [{
     dw = into + x^T dy (layout in_out) or into + dy^T x (out_in), summed over all rows in f32, rounded once.
@@ -32,7 +33,7 @@ def Llm_LinearWeightGradOp : Llm_Op<"linear_weight_grad", [CostOfProduct, Buffer
   let hasVerifier = 1;
 }
 
-def Llm_SumRowsOp : Llm_Op<"sum_rows", [Cost, BuffersInPlace, AccumulatingOpInterface]> {
+def Llm_SumRowsOp : Llm_Op<"sum_rows", [Cost, BuffersInPlace, ByColumns, AccumulatingOpInterface]> {
   let summary = "Sums all but the last dimension: the gradient of a bias.";
   let description = [{
     ```mlir

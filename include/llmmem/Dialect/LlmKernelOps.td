@@ -6,22 +6,25 @@
 include "llmmem/Dialect/LlmOpBase.td"
 include "mlir/IR/OpAsmInterface.td"
 
-def Llm_KernelOp : Llm_Op<"kernel", [CostOfProduct, BuffersInPlace, IsolatedFromAbove, SingleBlock,
-    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+def Llm_KernelOp : Llm_Op<"kernel", [
+    DeclareOpInterfaceMethods<CostOpInterface, ["getKernelCosts", "getWorkspaceBytes", "multipliesMatrices"]>, BuffersInPlace,
+    IsolatedFromAbove, SingleBlock, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "Ops that run as one kernel: what lives only between them has no bytes.";
   let description = [{
     The body computes what its ops compute, with every rounding point of theirs, so grouping changes no bit; but its
     values exist an element (or a row) at a time. The body is made of ops that are `GroupableOpInterface`: at most one
     goes by rows, ops by elements stand before and after it, and its results leave the kernel or go through elements.
     In its place may stand a product of operands of the kernel; the ops after it are its epilogue, which works on the
-    product rounded to its own type.
+    product rounded to its own type. Or the body is a product and the sum over the rows of one of its factors, a bias's
+    gradient beside its weight's: both leave the kernel, and apart from a library they are computed one after the other.
 
     FLOPs: those of the body. Traffic: operands and results once each; a result that nobody reads is not written. A result may take over the bytes of an operand
     whose elements are as wide, where each op on the way from one to the other may work in place.
 
     With `llm.library_workspace` a GPU's library computes the kernel in one call (Dialect/LibraryEpilogue.h). Then a
     result takes over the bytes of what is added to the product alone: nobody says that the library has read an element
-    of aux before it writes the one of C.
+    of aux before it writes the one of C. A sum over rows that goes on from a sum so far is first written to bytes of the
+    workspace, before the library's own, as the library overwrites; a launch adds it.
 
     ```mlir
     %y = llm.kernel(%g = %gate, %u = %up)
@@ -36,6 +39,14 @@ def Llm_KernelOp : Llm_Op<"kernel", [CostOfProduct, BuffersInPlace, IsolatedFrom
       %g = llm.gelu %s : tensor<8x1024x3072xbf16>
       llm.yield %s, %g : tensor<8x1024x3072xbf16>, tensor<8x1024x3072xbf16>
     }
+    %dw, %db = llm.kernel(%i = %x, %d = %dy, %b = %acc)
+       : (tensor<8x1024x768xbf16>, tensor<8x1024x3072xbf16>, tensor<3072xbf16>)
+      -> (tensor<768x3072xbf16>, tensor<3072xbf16>) {
+      %p = llm.linear_weight_grad %i, %d layout(in_out)
+         : (tensor<8x1024x768xbf16>, tensor<8x1024x3072xbf16>) -> tensor<768x3072xbf16>
+      %s = llm.sum_rows %d into(%b) : (tensor<8x1024x3072xbf16>, tensor<3072xbf16>) -> tensor<3072xbf16>
+      llm.yield %p, %s : tensor<768x3072xbf16>, tensor<3072xbf16>
+    }
     ```
   }];
   let arguments = (ins Variadic<AnyType>:$inputs);
@@ -49,6 +60,8 @@ def Llm_KernelOp : Llm_Op<"kernel", [CostOfProduct, BuffersInPlace, IsolatedFrom
     ::mlir::OperandRange getYielded();
     /// The op of the body whose loops the others go along with: by rows, or a product. Null where all go by elements.
     ::mlir::Operation *getLeadingOp();
+    /// The sum over rows that stands beside a product, or null.
+    ::mlir::Operation *getSumOp();
   }];
 }
 

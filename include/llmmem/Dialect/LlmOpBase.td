@@ -25,6 +25,7 @@ def ByElements : DeclareOpInterfaceMethods<GroupableOpInterface>;
 def ByCostlyElements : DeclareOpInterfaceMethods<GroupableOpInterface, ["isCheapToRepeat"]>;
 def ByElementsOfProducts : DeclareOpInterfaceMethods<GroupableOpInterface, ["getEpilogueOperand"]>;
 def ByRows : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
+def ByColumns : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
 def ByProduct : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
 
 class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic, !listconcat([Pure], traits)> {

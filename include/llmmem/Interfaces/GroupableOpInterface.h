@@ -8,7 +8,7 @@
 namespace llmmem {
 
 /// How an op goes over its elements.
-enum class Traversal { Elements, Rows, Product };
+enum class Traversal { Elements, Rows, Product, Columns };
 
 } // namespace llmmem
 

@@ -14,10 +14,13 @@ def GroupableOpInterface : OpInterface<"GroupableOpInterface"> {
     the whole of all others (a seed, a table). `Rows`: sums run over the last dimension; an element operand is read
     within the row that is being written, and the elements of result 0 are written once each, after the row's sums.
     `Product`: a matrix product; its operands are read from memory, so they are operands of the kernel, and the elements
-    of its one result are written once each, after their sums.
+    of its one result are written once each, after their sums. `Columns`: sums over all but the last dimension of its
+    first operand, from memory; it shares a kernel with a product of that operand alone, as libraries sum what they
+    multiply.
 
     Example: `llm.add` goes by elements, `llm.softmax` by rows; `softmax(mask(x))` and `add(a, norm_grad(...))` are one
-    kernel each, `softmax(softmax(x))` is two. Products share kernels where a plan says so (`fuse-epilogues`).
+    kernel each, `softmax(softmax(x))` is two. Products and sums of columns share kernels where a plan says so
+    (`fuse-epilogues`).
   }];
   let cppNamespace = "::llmmem";
   let methods = [

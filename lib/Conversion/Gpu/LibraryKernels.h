@@ -24,8 +24,9 @@ bool isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options);
 /// written all the same, as another call might round in another way.
 void emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e);
 
-/// The product of `linear` on the buffers of `e`.
+/// The product of an op on the buffers of `e`.
 Product productOf(llm::LinearOp linear, KernelEmitter &e);
+Product productOf(llm::LinearWeightGradOp gradient, KernelEmitter &e);
 
 } // namespace llmmem
 

@@ -50,32 +50,59 @@ static llm::MatrixAttr formOf(const Matrix &matrix, int64_t batch) {
                               stride, alignmentOf(matrix, batch));
 }
 
-/// `p` gives the factors, C and a bias.
+namespace {
+/// What a call reads and writes beside its factors and C.
+struct Beside {
+  Matrix initial = {};
+  Value bias = {}, aux = {};
+};
+} // namespace
+
+/// `p` gives the factors and C.
 static void emitCall(KernelEmitter &e, const Product &p, llm::ProductEpilogue epilogue,
-                     const Matrix &initial, Value aux) {
+                     const Beside &beside) {
   auto beginOf = [&](const Matrix &matrix) {
     return matrix.begin ? matrix.begin->value : e.index(0).value;
   };
-  Value bias = hasBias(p) ? p.initial.buffer.memref : Value();
-  llm::LibraryProductOp::create(
-      e.builder(), e.location(), p.a.buffer.memref, beginOf(p.a), p.b.buffer.memref, beginOf(p.b),
-      p.c.buffer.memref, beginOf(p.c), initial.buffer.memref, bias, aux, e.libraryWorkspace(),
-      p.rows, p.columns, p.inner, p.batch, formOf(p.a, p.batch), formOf(p.b, p.batch),
-      formOf(p.c, p.batch), formOf(initial, p.batch), llvm::APFloat(p.scale), epilogue);
+  llm::LibraryProductOp::create(e.builder(), e.location(), p.a.buffer.memref, beginOf(p.a),
+                                p.b.buffer.memref, beginOf(p.b), p.c.buffer.memref, beginOf(p.c),
+                                beside.initial.buffer.memref, beside.bias, beside.aux,
+                                e.libraryWorkspace(), p.rows, p.columns, p.inner, p.batch,
+                                formOf(p.a, p.batch), formOf(p.b, p.batch), formOf(p.c, p.batch),
+                                formOf(beside.initial, p.batch), llvm::APFloat(p.scale), epilogue);
 }
 
 void llmmem::emitLibraryProduct(KernelEmitter &e, const Product &p) {
   if (hasBias(p))
-    emitCall(e, p, llm::ProductEpilogue::Bias, /*initial=*/{}, /*aux=*/Value());
+    emitCall(e, p, llm::ProductEpilogue::Bias, {.bias = p.initial.buffer.memref});
   else
-    emitCall(e, p, llm::ProductEpilogue::None, p.initial, /*aux=*/Value());
+    emitCall(e, p, llm::ProductEpilogue::None, {.initial = p.initial});
 }
 
 bool llmmem::isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options) {
   return isLibraryTarget(options) && isForLibrary(kernel);
 }
 
+/// The library overwrites: a sum so far is added to what it has left in the workspace.
+static void emitWithSum(llm::LibrarySum call, KernelEmitter &e) {
+  auto bufferOf = [&](Value inside) {
+    return inside ? e.operand(cast<BlockArgument>(inside).getArgNumber()) : Buffer();
+  };
+  SmallVector<Buffer> factors = llvm::map_to_vector(call.product->getOperands(), bufferOf);
+  KernelEmitter product(call.product, e, factors, e.result(0));
+  Product p = productOf(call.product, product);
+  Buffer db = e.result(1), into = bufferOf(call.sum.getInto());
+  Buffer sum = into ? e.workspace(0, db.size, db.element) : db;
+  emitCall(e, p, call.kind, {.initial = p.initial, .bias = sum.memref});
+  if (into)
+    e.forLanesParallel(db.size, [&](Index i, unsigned lanes) {
+      e.store(db, i, e.load(into, i, lanes) + e.load(sum, i, lanes));
+    });
+}
+
 void llmmem::emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e) {
+  if (std::optional<llm::LibrarySum> call = llm::librarySumOf(kernel))
+    return emitWithSum(*call, e);
   llm::LibraryEpilogue epilogue = *llm::libraryEpilogueOf(kernel);
   auto bufferOf = [&](Value inside) {
     if (auto argument = dyn_cast<BlockArgument>(inside))
@@ -86,6 +113,7 @@ void llmmem::emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e) {
   KernelEmitter product(epilogue.product, e, factors, bufferOf(epilogue.c));
   Product p = productOf(epilogue.product, product);
   Matrix initial = epilogue.initial ? Matrix{bufferOf(epilogue.initial), p.c.pitch} : Matrix{};
+  Value bias = hasBias(p) ? p.initial.buffer.memref : Value();
   Value aux = epilogue.aux ? bufferOf(epilogue.aux).memref : Value();
-  emitCall(e, p, epilogue.kind, initial, aux);
+  emitCall(e, p, epilogue.kind, {initial, bias, aux});
 }

@@ -6,7 +6,7 @@
 //
 // Without a leading op, all formulas are written into one loop over elements. With one, its own
 // loops lead: operands of a row op are computed when it loads them, and what follows it, or follows
-// a product, when it stores.
+// a product, when it stores. A sum over rows comes after its product, with loops of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,9 @@ public:
       : kernel(kernel), outer(outer), leading(kernel.getLeadingOp()) {}
 
   LogicalResult emit() {
-    if (leading)
+    if (kernel.getSumOp())
+      emitInTurn();
+    else if (leading)
       emitAlong();
     else
       outer.forLanesParallel(outer.result(0).size, [&](Index i, unsigned lanes) {
@@ -153,6 +155,23 @@ private:
     return Buffer::of(statistic.getType(), unread);
   }
 
+  //===--------------------------------------------------------------------===//
+  // One after the other
+  //===--------------------------------------------------------------------===//
+
+  void emitInTurn() {
+    for (auto [number, op] : llvm::enumerate(kernel.getBody().front().without_terminator())) {
+      SmallVector<Buffer> operands = llvm::map_to_vector(op.getOperands(), [&](Value operand) {
+        return outer.operand(cast<BlockArgument>(operand).getArgNumber());
+      });
+      Buffer result = outer.result(number);
+      KernelEmitter emitter(&op, outer, operands, result);
+      auto emission = dyn_cast<KernelOpInterface>(op);
+      if (!emission || failed(emission.emitKernel(emitter)))
+        status = failure();
+    }
+  }
+
   KernelOp kernel;
   KernelEmitter &outer;
   Operation *leading;
@@ -161,7 +180,7 @@ private:
 
 /// Where a library multiplies, people should see which products it does not.
 void remarkOnEpilogue(KernelOp kernel, const KernelOptions &options) {
-  if (isLibraryTarget(options) && productIn(kernel))
+  if (isLibraryTarget(options) && productIn(kernel) && !kernel.getSumOp())
     kernel.emitRemark() << "is generated code, as the plan has '" << kernelKind(kernel)
                         << "' for no library; plan with --products=library";
 }

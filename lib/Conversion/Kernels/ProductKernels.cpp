@@ -90,6 +90,22 @@ Product llmmem::productOf(LinearOp op, KernelEmitter &e) {
           .inner = in};
 }
 
+Product llmmem::productOf(LinearWeightGradOp op, KernelEmitter &e) {
+  int64_t in = widthOf(op.getX()), out = widthOf(op.getDy());
+  bool inOut = op.getLayout() == WeightLayout::InOut;
+  Matrix x{e.operand(0), in}, dy{e.operand(1), out};
+  int64_t columns = inOut ? out : in;
+  Product product{.a = inOut ? x : dy,
+                  .b = inOut ? dy : x,
+                  .initial = {e.operand(op.getIntoMutable()), columns},
+                  .c = {e.result(0), columns},
+                  .rows = inOut ? in : out,
+                  .columns = columns,
+                  .inner = e.operand(0).size / in};
+  product.a.transposed = true;
+  return product;
+}
+
 namespace {
 
 struct LinearKernel : KernelModel<LinearKernel, LinearOp> {
@@ -98,19 +114,7 @@ struct LinearKernel : KernelModel<LinearKernel, LinearOp> {
 
 struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeightGradOp> {
   static void emit(LinearWeightGradOp op, KernelEmitter &e) {
-    int64_t in = widthOf(op.getX()), out = widthOf(op.getDy());
-    bool inOut = op.getLayout() == WeightLayout::InOut;
-    Matrix x{e.operand(0), in}, dy{e.operand(1), out};
-    int64_t columns = inOut ? out : in;
-    Product product{.a = inOut ? x : dy,
-                    .b = inOut ? dy : x,
-                    .initial = {e.operand(op.getIntoMutable()), columns},
-                    .c = {e.result(0), columns},
-                    .rows = inOut ? in : out,
-                    .columns = columns,
-                    .inner = e.operand(0).size / in};
-    product.a.transposed = true;
-    emitProduct(op, e, product);
+    emitProduct(op, e, productOf(op, e));
   }
 };
 
