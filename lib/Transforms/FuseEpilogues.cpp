@@ -75,6 +75,43 @@ static void fuse(Operation *product, Operation *follower) {
     kernel->setAttr(kLibraryWorkspaceAttr, workspace);
 }
 
+/// A sum that moves to its product must not overwrite a sum so far that somebody reads in between.
+static bool isReadBetween(Value into, Operation *product, Operation *sum) {
+  return into && llvm::any_of(into.getUsers(), [&](Operation *user) {
+           return user != sum && product->isBeforeInBlock(user) && user->isBeforeInBlock(sum);
+         });
+}
+
+/// Whether a library sums the rows of what it multiplies in the same call. The product comes first,
+/// so that its result, which may be large, stands no earlier than without the kernel.
+static bool canSum(Operation *product, Operation *user) {
+  std::optional<llm::LibrarySum> call = llm::librarySumOf(product, user);
+  return call && standTogether(product, user) && product->isBeforeInBlock(user) &&
+         !isReadBetween(call->sum.getInto(), product, user) &&
+         KernelGroup(product).with(KernelGroup(user)).keepsLifetimes();
+}
+
+/// The nearest of `users` that `fits`, which come in no order, or null.
+static Operation *nearest(Operation *product, Value::user_range users,
+                          function_ref<bool(Operation *)> fits) {
+  Operation *found = nullptr;
+  for (Operation *user : users)
+    if (user->getBlock() == product->getBlock() && fits(user) &&
+        (!found || user->isBeforeInBlock(found)))
+      found = user;
+  return found;
+}
+
+static Operation *sumBeside(Operation *product) {
+  if (!isForLibrary(product))
+    return nullptr;
+  for (Value factor : product->getOperands())
+    if (Operation *sum = nearest(product, factor.getUsers(),
+                                 [&](Operation *user) { return canSum(product, user); }))
+      return sum;
+  return nullptr;
+}
+
 int64_t llmmem::fuseEpilogues(func::FuncOp step, Epilogues epilogues) {
   if (epilogues == Epilogues::Separate)
     return 0;
@@ -84,12 +121,11 @@ int64_t llmmem::fuseEpilogues(func::FuncOp step, Epilogues epilogues) {
       products.push_back(&op);
   int64_t fused = 0;
   for (Operation *product : products) {
-    // The nearest reader: users come in no order.
-    Operation *follower = nullptr;
-    for (Operation *user : product->getUsers())
-      if (user->getBlock() == product->getBlock() && canFollow(product, user, epilogues) &&
-          (!follower || user->isBeforeInBlock(follower)))
-        follower = user;
+    Operation *follower = nearest(product, product->getResult(0).getUsers(), [&](Operation *user) {
+      return canFollow(product, user, epilogues);
+    });
+    if (!follower)
+      follower = sumBeside(product);
     if (!follower)
       continue;
     fuse(product, follower);

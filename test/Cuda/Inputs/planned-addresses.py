@@ -20,6 +20,8 @@ PRODUCTS = {"llm.linear", "llm.linear_weight_grad"}
 EPILOGUES = {"llm.kernel:linear_gelu": lambda x, w, b, h, a=None: (w, x, a or h, a or h, b, a and h),
              "llm.kernel:linear_gelu_grad": lambda dy, w, h, dh: (w, dy, dh, dh, None, h),
              "llm.kernel:linear_add": lambda x, w, *rest: (w, x, rest[-2], rest[-1], rest[0] if len(rest) > 2 else None, None)}
+# The gradients of a weight and a bias.
+SUM = "llm.kernel:linear_weight_grad_sum_rows"
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 
 
@@ -37,8 +39,8 @@ def numbers(text, name):
 
 
 def operations(lines):
-    """(results, name, operands, text) of each op of the step; an op with a region ends where its brace does, and its name
-    is made of those in it, as its kernel's is."""
+    """(results, name, operands, text) of each op of the step; an op with a region ends where its brace does, its name is
+    made of those in it, as its kernel's is, and its text has their layouts."""
     index = 0
     while index < len(lines):
         line = lines[index]
@@ -49,12 +51,13 @@ def operations(lines):
         names, op, rest = match.groups()
         text = rest
         if rest.endswith("{"):
-            inner = []
+            inner, layouts = [], []
             while not lines[index].startswith("    }"):
                 inner += re.findall(r"^ +%.*? = \"?llm\.(\w+)", lines[index])
+                layouts += re.findall(r" layout\(\w+\)", lines[index])
                 index += 1
             op = "llm.kernel:" + "_".join(inner)
-            text += lines[index]
+            text += lines[index] + "".join(layouts)
             operands = re.findall(r"= (%[\w$.-]+(?:#\d+)?)", rest.split(") :")[0])
         else:
             operands = VALUE.findall(rest.split(" {")[0])
@@ -118,16 +121,21 @@ def launches_of(path):
 
 
 def is_for_library(op, text):
-    return op in PRODUCTS or (op in EPILOGUES and "llm.library_workspace" in text)
+    return op in PRODUCTS or ((op in EPILOGUES or op == SUM) and "llm.library_workspace" in text)
+
+
+def is_launch_of(op, launch):
+    return launch[1] == op.removeprefix("llm.").removeprefix("kernel:")
 
 
 def calls_first(launches, at, op, text):
     """The launches of the call that begins here: its first kernel begins the next call of the same function. Products of a
     library belong to it where they stand between its launches or make the whole call."""
     if is_for_library(op, text) and launches[at][1] is None:
-        return launches[at:at + 1]
+        adds = op == SUM and at + 1 < len(launches) and is_launch_of(op, launches[at + 1])
+        return launches[at:at + 1 + adds]
     own = next((k for k in range(at, len(launches)) if launches[k][1] is not None), None)
-    if own is None or launches[own][1] != op.removeprefix("llm.").removeprefix("kernel:"):
+    if own is None or not is_launch_of(op, launches[own]):
         return []
     number, _, _, line = launches[own]
     first, end = line.split()[2], own + 1
@@ -176,6 +184,20 @@ def check_workspace(op, line):
         sys.exit(f"{name} gives {bytes} bytes of workspace at A1+{begin} to a library: {line}")
 
 
+def check_sum(plan, op, group):
+    """The call of a weight's gradient sums the factor that is dy into the bias's gradient. One that goes on from a sum so
+    far it finds in the workspace, from where a launch adds it."""
+    (x, dy, *so_far), (dw, db), text = op[2], op[0], op[3]
+    summed = ("A1", numbers(text, "llm.workspace")[0]) if so_far else plan.places[db]
+    factors = [dy, x] if "layout(in_out)" in text else [x, dy]
+    expected = [plan.places[value] for value in [*factors, so_far[0] if so_far else dw, dw]] + [summed]
+    if group[0][2][:5] != expected or not re.search(r" beta %d .* aux 0x0 " % bool(so_far), group[0][3]):
+        sys.exit(f"{op[1]} {text[:200]}\nexpected {expected}: {group[0][3]}")
+    added = [set(places) for _, _, places, _ in group[1:]]
+    if added != ([{summed, plan.places[so_far[1]], plan.places[db]}] if so_far else []):
+        sys.exit(f"{op[1]} {text[:200]}\nadds {summed} to {so_far}: {group}")
+
+
 def check_epilogue(plan, op, line):
     """The call's matrices are those of the kernel, each in its own place; aux is never where C is written."""
     results, name, operands, text = op
@@ -193,6 +215,8 @@ def check_op(plan, op, group):
     ranges = [(*plan.places[value], plan.sizes[value]) for value in operands + results]
     ranges += [("A1", *workspace)] if workspace else []
     touched = set()
+    if name == SUM and group[0][1] is None:
+        check_sum(plan, op, group)
     for _, launched, places, line in group:
         if launched is None:
             check_workspace(op, line)
