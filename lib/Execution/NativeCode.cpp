@@ -29,7 +29,6 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_parallel_for", &llmmem_parallel_for);
   add("llmmem_poison", &llmmem_poison);
   add("llmmem_clock", &llmmem_clock);
-  add("__truncsfbf2", &llmmem_truncate_to_bf16);
   add("llmmem_emulate_call", &llmmem_emulate_call);
   add("llmmem_emulate_launch", &llmmem_emulate_launch);
   add("llmmem_emulate_access", &llmmem_emulate_access);

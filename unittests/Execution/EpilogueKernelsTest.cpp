@@ -205,7 +205,7 @@ TEST_P(EpilogueKernels, WithoutTheInput) {
 }
 
 #ifdef __x86_64__
-// Processors without bf16 of their own, for which LLVM calls a function to round to it.
+// Processors without bf16 of their own.
 TEST_P(EpilogueKernels, HaveTheSameBitsOnOtherMachines) {
   std::string text = R"(
   func.func @step(%x: tensor<133x70xT>, %w: tensor<70x37xT>) -> (tensor<133x37xT>, tensor<133x37xT>) {
