@@ -28,6 +28,14 @@ struct Matrix {
   int64_t stride = 0;
 };
 
+/// What the softmax of C's rows needs of each tile of columns: element (row, tile) of two buffers
+/// is the tile's largest element, as it is stored, and the sum of exp(element - largest).
+struct TileSoftmax {
+  Buffer maxima, powers;
+  Index begin;
+  int64_t tiles; // of a row
+};
+
 /// A_t and B_t lie t * `stepA` and t * `stepB` elements behind A and B. `initial` may be left out,
 /// may be C itself, and repeats one row (a bias) where its pitch is 0.
 struct Product {
@@ -37,6 +45,8 @@ struct Product {
   int64_t terms = 1, stepA = 0, stepB = 0;
   /// Products that a library computes in one call.
   int64_t batch = 1;
+  /// Written beside C where `makesTileSoftmax`; nothing may be added to such a product.
+  std::optional<TileSoftmax> softmax = std::nullopt;
 };
 
 /// Writes the product into the kernel of `op`: a call of the library where it multiplies and the
@@ -51,6 +61,10 @@ void emitProducts(mlir::Operation *op, KernelEmitter &e, int64_t count,
 /// As one launch of a GPU; `first` is one of them.
 void emitDeviceProducts(KernelEmitter &e, int64_t count, const Product &first,
                         llvm::function_ref<Product(Index number)> make);
+
+/// Whether the product is made tile by tile in generated code whose threads see whole rows of a
+/// tile.
+bool makesTileSoftmax(KernelEmitter &e, const Product &product);
 
 /// Whether the options ask for cuBLASLt and it can compute the product.
 bool isLibraryProduct(KernelEmitter &e, const Product &product);

@@ -69,9 +69,15 @@ bool LossHeadOp::splitsSum() {
          getNumRows() > static_cast<int64_t>(getGranule());
 }
 
+int64_t LossHeadOp::getLogitsTiles() {
+  bool isBf16 = tensorType(getX()).getElementType().isBF16();
+  return isBf16 ? llvm::divideCeil(getVocabulary(), kLogitsTile) : 0;
+}
+
 LossHeadWorkspace LossHeadOp::getWorkspace() {
   constexpr int64_t line = 64, mostProduct = 1 << 20; // bytes of a cache line; elements
   int64_t element = tensorType(getX()).getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
+  int64_t rows = std::min(getChunkRows(), getNumRows());
   LossHeadWorkspace parts;
   auto take = [&](int64_t bytes) {
     int64_t begin = llvm::alignTo(parts.end, line);
@@ -79,14 +85,20 @@ LossHeadWorkspace LossHeadOp::getWorkspace() {
     return begin;
   };
   parts.losses = take(getNumRows() * wide);
+  if (splitsSum())
+    parts.lowerHalves = take(getWidth() * getVocabulary() * (wide - element));
+  int64_t shared = parts.end;
+  parts.tileMaxima = take(rows * getLogitsTiles() * wide);
+  parts.tilePowers = take(rows * getLogitsTiles() * wide);
+  int64_t onDevice = std::exchange(parts.end, shared);
   if (splitsSum()) {
     parts.columns = std::clamp<int64_t>(mostProduct / getWidth(), 1, getVocabulary());
     parts.inputs = take(getGranule() * getWidth() * wide);
     parts.gradient = take(getGranule() * parts.columns * wide);
     parts.product = take(parts.columns * getWidth() * wide);
-    parts.lowerHalves = take(getWidth() * getVocabulary() * (wide - element));
   }
-  parts.logits = take(std::min(getChunkRows(), getNumRows()) * getVocabulary() * element);
+  parts.end = std::max(parts.end, onDevice);
+  parts.logits = take(rows * getVocabulary() * element);
   return parts;
 }
 

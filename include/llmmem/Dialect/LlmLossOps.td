@@ -41,6 +41,8 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [
     int64_t getVocabulary();
     /// Whether the sum of dw takes more than one granule and is wider than dw.
     bool splitsSum();
+    /// Tiles of a row of logits, of which a GPU keeps what the softmax needs; 0 where x is not bf16.
+    int64_t getLogitsTiles();
     ::llmmem::llm::LossHeadWorkspace getWorkspace();
   }];
 }

@@ -1,6 +1,7 @@
 //===- LossHeadWorkspace.h - What lies where in a loss head's workspace ----===//
 //
-// Byte positions; each part starts on a multiple of 64 and ends where the next begins.
+// Byte positions; each part starts on a multiple of 64. What only a CPU and what only a GPU writes
+// share bytes, as a step runs on one of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,18 +12,27 @@
 
 namespace llmmem::llm {
 
+/// Columns of a tile of logits that a GPU's tensor cores make at once.
+constexpr int64_t kLogitsTile = 128;
+
 /// Example: 8192 tokens in chunks of 512 on GPT-2 in bf16 are 32 KB of losses, 51.5 MB of logits,
-/// 8.6 MB of wide factors and products, and 77.2 MB of lower halves.
+/// 8.6 MB of wide factors and products on a CPU or 1.6 MB of tiles on a GPU, and 77.2 MB of lower
+/// halves.
 struct LossHeadWorkspace {
   int64_t losses = 0; // each token's loss, wide
   int64_t logits = 0; // of one chunk, then their gradient, in the tensors' element type
   // Where the sum of dw is wider than dw:
-  int64_t inputs = 0;      // one granule of x, wide
-  int64_t gradient = 0;    // some columns of one granule of the logits' gradient, wide
-  int64_t product = 0;     // of the two, wide
   int64_t lowerHalves = 0; // of the sum; the upper halves stand in dw
+  // There, on a CPU:
+  int64_t inputs = 0;   // one granule of x, wide
+  int64_t gradient = 0; // some columns of one granule of the logits' gradient, wide
+  int64_t product = 0;  // of the two, wide
+  int64_t columns = 0;  // of the vocabulary at a time
+  // Where x is bf16, on a GPU: of each tile of each row of a chunk, wide, those of a row side by
+  // side.
+  int64_t tileMaxima = 0; // the largest logit
+  int64_t tilePowers = 0; // the sum of exp(logit - largest)
   int64_t end = 0;
-  int64_t columns = 0; // of the vocabulary at a time
 };
 
 } // namespace llmmem::llm

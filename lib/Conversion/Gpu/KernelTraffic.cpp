@@ -73,7 +73,7 @@ struct Access {
   unsigned argument;
   int64_t bytes, element;
   bool isWrite;
-  bool dependsOnBlock;
+  bool dependsOnBlock, dependsOnThread;
 };
 
 /// What an access op has touched in the block at hand.
@@ -81,6 +81,8 @@ struct Touched {
   /// (warp, how often the thread came by, address): served together.
   llvm::DenseSet<std::tuple<int64_t, int64_t, int64_t>> served;
   llvm::DenseSet<int64_t> addresses;
+  /// The same where nobody knows the address, but that it is one for all threads.
+  llvm::DenseSet<std::pair<int64_t, int64_t>> servedUnknown;
   double unknown = 0;
 };
 
@@ -151,13 +153,14 @@ static std::optional<unsigned> argumentOf(gpu::GPUFuncOp kernel, Value buffer) {
   return argument.getArgNumber();
 }
 
-/// Whether anything that `value` is computed from is the number of a block.
-static bool dependsOnBlock(Value value, llvm::DenseSet<Value> &seen) {
+/// Whether anything that `value` is computed from is an `IdOp`: the number of a block, of a thread.
+template <typename IdOp>
+static bool dependsOn(Value value, llvm::DenseSet<Value> &seen) {
   if (!seen.insert(value).second)
     return false;
-  auto visit = [&](Value operand) { return dependsOnBlock(operand, seen); };
+  auto visit = [&](Value operand) { return dependsOn<IdOp>(operand, seen); };
   if (Operation *op = value.getDefiningOp()) {
-    if (isa<gpu::BlockIdOp>(op))
+    if (isa<IdOp>(op))
       return true;
     bool inside = false;
     for (Region &region : op->getRegions())
@@ -193,12 +196,15 @@ void Counter::findAccesses() {
     std::optional<unsigned> argument = argumentOf(kernel, buffer);
     if (!argument && !isChosen)
       return;
-    llvm::DenseSet<Value> seen;
-    bool depends = llvm::any_of(indices, [&](Value i) { return dependsOnBlock(i, seen); });
+    llvm::DenseSet<Value> ofBlock, ofThread;
+    bool onBlock =
+        llvm::any_of(indices, [&](Value i) { return dependsOn<gpu::BlockIdOp>(i, ofBlock); });
+    bool onThread =
+        llvm::any_of(indices, [&](Value i) { return dependsOn<gpu::ThreadIdOp>(i, ofThread); });
     int64_t element = cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
     accesses[op] = {
         isChosen ? buffer : Value(), argument.value_or(0), bytesOf(moved), element, isWrite,
-        depends || isChosen};
+        onBlock || isChosen,         onThread || isChosen};
   };
   kernel.walk([&](Operation *op) {
     if (auto load = dyn_cast<memref::LoadOp>(op))
@@ -277,7 +283,8 @@ void Counter::touch(Operation *op, Access &access) {
     if (index.getType().isIndex())
       address = values.lookup(index);
   if (!address) {
-    place.unknown += timesExpected;
+    if (access.dependsOnThread || place.servedUnknown.insert({warp, times}).second)
+      place.unknown += timesExpected;
     result.isEstimate = true;
     return;
   }

@@ -2,6 +2,7 @@
 
 #include "Gpu/MmaProduct.h"
 #include "Gpu/MmaTile.h"
+#include "llmmem/Dialect/LossHeadWorkspace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -16,18 +17,20 @@ namespace {
 
 /// Eight warps share a tile of C, two by four; each makes `rowParts` x `columnParts` fragments.
 struct TileSizes {
-  static constexpr int64_t kInner = 32, kWarpRows = 2, kWarpColumns = 4,
+  static constexpr int64_t kMostColumns = 128, kInner = 32, kWarpRows = 2, kWarpColumns = 4,
                            kThreads = kWarpRows * kWarpColumns * kWarp;
 
   explicit TileSizes(const Product &p)
-      : rows(p.rows > 64 ? 128 : 64), columns(p.columns > 64 ? 128 : 64),
+      : rows(p.rows > 64 ? 128 : 64), columns(p.columns > 64 ? kMostColumns : 64),
         rowParts(rows / kWarpRows / kMmaRows), columnParts(columns / kWarpColumns / kMmaColumns),
         tileColumns(llvm::divideCeil(p.columns, columns)),
         blocks(llvm::divideCeil(p.rows, rows) * tileColumns) {}
+  // One narrower tile is a whole row.
+  static_assert(kMostColumns == llm::kLogitsTile, "the plan has bytes for other tiles");
 
   /// Of whole tiles two blocks share a multiprocessor. Of narrow ones, which sm_80's assembler
   /// spills for that, one may have all registers.
-  int32_t registers() const { return rows == 128 && columns == 128 ? 128 : 255; }
+  int32_t registers() const { return rows == 128 && columns == kMostColumns ? 128 : 255; }
 
   int64_t rows, columns, rowParts, columnParts, tileColumns, blocks;
 };
@@ -57,6 +60,8 @@ public:
                          });
     });
     storeSums(sums, row + warpRow, column + warpColumn, lane);
+    if (p.softmax)
+      storeSoftmax(sums, block, thread, lane);
   }
 
 private:
@@ -135,11 +140,87 @@ private:
   }
 
   void storeElements(Num sum, Index row, Index column, unsigned lanes) {
-    Num x = p.scale == 1.0 ? sum : sum * p.scale;
+    Num x = scaled(sum);
     if (p.initial.buffer)
       x = x + e.load(p.initial.buffer, placeIn(p.initial, row, column), lanes);
     e.store(p.c.buffer, placeIn(p.c, row, column), x);
   }
+
+  //===--------------------------------------------------------------------===//
+  // Softmax of the tile's rows
+  //===--------------------------------------------------------------------===//
+
+  struct RowSoftmax {
+    Num largest, powers;
+  };
+
+  /// Four threads have a row of a warp's fragments, four warps a row of the tile: they meet in
+  /// workgroup memory, where a thread a row makes one of theirs.
+  void storeSoftmax(ArrayRef<Num> sums, Index block, Index thread, MmaLane lane) {
+    constexpr int64_t warps = TileSizes::kWarpColumns;
+    Buffer maxima = deviceLoops(e).workgroup(e, warps * sizes.rows, e.wideType()),
+           powers = deviceLoops(e).workgroup(e, warps * sizes.rows, e.wideType());
+    Index warp = thread / kWarp, across = warp % warps;
+    Index column = block % sizes.tileColumns * sizes.columns +
+                   across * (sizes.columnParts * kMmaColumns) + lane.pair * 2;
+    for (int64_t i = 0; i < sizes.rowParts; ++i)
+      for (int64_t half : {0, 1}) {
+        RowSoftmax ofWarp = softmaxOfWarp(sums, i, half, column);
+        Index row =
+            warp / warps * (sizes.rowParts * kMmaRows) + lane.group + i * kMmaRows + 8 * half;
+        e.ifThen(equal(lane.pair, e.index(0)),
+                 [&] { storeRowSoftmax(ofWarp, maxima, powers, across * sizes.rows + row); });
+      }
+    deviceLoops(e).barrier(e);
+    Index row = block / sizes.tileColumns * sizes.rows + thread;
+    Value inside = arith::AndIOp::create(
+        e.builder(), e.location(), less(thread, e.index(sizes.rows)), less(row, e.index(p.rows)));
+    e.ifThen(inside, [&] {
+      Index place = p.softmax->begin + row * p.softmax->tiles + block % sizes.tileColumns;
+      storeRowSoftmax(softmaxOfWarps(maxima, powers, thread), p.softmax->maxima, p.softmax->powers,
+                      place);
+    });
+  }
+
+  /// Of the columns from `column` on that this thread's quad has in one row of its fragments, as
+  /// they are stored.
+  RowSoftmax softmaxOfWarp(ArrayRef<Num> sums, int64_t i, int64_t half, Index column) {
+    Num lowest = e.number(std::numeric_limits<float>::lowest());
+    SmallVector<Num> stored;
+    SmallVector<Value> inside;
+    for (int64_t j = 0; j < sizes.columnParts; ++j)
+      for (int64_t k : {0, 1}) {
+        Num sum = sums[(i * sizes.columnParts + j) * 4 + 2 * half + k];
+        Num x = convert(convert(scaled(sum), p.c.buffer.element), e.wideType());
+        inside.push_back(less(column + j * kMmaColumns + k, e.index(p.columns)));
+        stored.push_back(select(inside.back(), x, lowest));
+      }
+    Num largest = lowest, powers = e.number(0.0);
+    for (Num x : stored)
+      largest = maximum(largest, x);
+    largest = deviceLoops(e).acrossLanes(e, largest, 4, [](Num a, Num b) { return maximum(a, b); });
+    for (auto [x, isInside] : llvm::zip(stored, inside))
+      powers = powers + select(isInside, exp(x - largest), e.number(0.0));
+    return {largest, deviceLoops(e).acrossLanes(e, powers, 4, [](Num a, Num b) { return a + b; })};
+  }
+
+  RowSoftmax softmaxOfWarps(Buffer maxima, Buffer powers, Index row) {
+    Num largest = e.load(maxima, row), sum = e.number(0.0);
+    for (int64_t across = 1; across < TileSizes::kWarpColumns; ++across)
+      largest = maximum(largest, e.load(maxima, row + across * sizes.rows));
+    for (int64_t across = 0; across < TileSizes::kWarpColumns; ++across) {
+      Index place = row + across * sizes.rows;
+      sum = sum + e.load(powers, place) * exp(e.load(maxima, place) - largest);
+    }
+    return {largest, sum};
+  }
+
+  void storeRowSoftmax(RowSoftmax softmax, Buffer maxima, Buffer powers, Index place) {
+    e.store(maxima, place, softmax.largest);
+    e.store(powers, place, softmax.powers);
+  }
+
+  Num scaled(Num sum) { return p.scale == 1.0 ? sum : sum * p.scale; }
 
   Index beginOf(const Matrix &matrix) { return matrix.begin ? *matrix.begin : e.index(0); }
   Index placeIn(const Matrix &matrix, Index row, Index column) {

@@ -103,7 +103,9 @@ private:
   bool isOneGranule() { return tokens <= granule; }
   void forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body);
   void emitChunks(function_ref<Num()> share);
+  Product logitsOfGranule(Index first, Rows part);
   void emitLogits(Index first, Rows part);
+  TileSoftmax tileSoftmax(Index firstRow);
   /// `share` writes the weight of a token's loss.
   void emitRows(Rows chunk, function_ref<Num()> share);
   void beginSum();
@@ -134,6 +136,8 @@ private:
   LossTargets targets;
   /// The last only where the sum is split.
   Buffer losses, logits, lowerHalves;
+  /// Whether the logits came with what their rows' softmax needs.
+  bool haveTileSoftmax = false;
 };
 } // namespace
 
@@ -175,14 +179,28 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> share) {
     finishSum();
 }
 
+Product LossHeadEmitter::logitsOfGranule(Index first, Rows part) {
+  return {.a = {x, width, false, (first + part.begin) * width},
+          .b = {weight, isOutIn ? width : vocabulary, isOutIn},
+          .c = {logits, vocabulary, false, part.begin * vocabulary},
+          .rows = part.count,
+          .columns = vocabulary,
+          .inner = width};
+}
+
 void LossHeadEmitter::emitLogits(Index first, Rows part) {
-  emitProduct(op, e,
-              {.a = {x, width, false, (first + part.begin) * width},
-               .b = {weight, isOutIn ? width : vocabulary, isOutIn},
-               .c = {logits, vocabulary, false, part.begin * vocabulary},
-               .rows = part.count,
-               .columns = vocabulary,
-               .inner = width});
+  Product product = logitsOfGranule(first, part);
+  haveTileSoftmax = makesTileSoftmax(e, product);
+  if (haveTileSoftmax)
+    product.softmax = tileSoftmax(part.begin);
+  emitProduct(op, e, product);
+}
+
+/// From a row of the chunk on.
+TileSoftmax LossHeadEmitter::tileSoftmax(Index firstRow) {
+  int64_t tiles = op.getLogitsTiles(), size = chunk() * tiles;
+  return {e.workspace(parts.tileMaxima, size, e.wideType()),
+          e.workspace(parts.tilePowers, size, e.wideType()), firstRow * tiles, tiles};
 }
 
 void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> share) {
@@ -192,7 +210,8 @@ void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> share) {
   RowShape shape{.width = vocabulary, .isAlone = isAlone, .meets = true};
   e.forRows(rows.count, shape, [&](Index row) {
     Index token = rows.begin + row, begin = row * vocabulary, column = targets.column(token);
-    Num logSum = logSumExp(e, logits, begin, vocabulary);
+    Num logSum = haveTileSoftmax ? logSumExpOfTiles(e, tileSoftmax(e.index(0)), row)
+                                 : logSumExp(e, logits, begin, vocabulary);
     e.store(losses, token, targets.ifCounted(token, logSum - e.load(logits, begin + column)));
     if (isForDevice())
       deviceLoops(e).barrier(e); // all have read the target's logit

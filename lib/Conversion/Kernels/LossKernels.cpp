@@ -33,15 +33,24 @@ Index LossTargets::column(Index row) {
   return minimum(maximum(e.loadIndex(targets, row), e.index(0)), e.index(vocabulary - 1));
 }
 
+/// No logit is less, and it is finite, as differences of infinities are no numbers.
+static double lowestLogit(KernelEmitter &e) {
+  return e.wideType().isF64() ? std::numeric_limits<double>::lowest()
+                              : std::numeric_limits<float>::lowest();
+}
+
+/// Of what the threads of a team have seen, each its own: the largest and the sum of powers.
+static Num logSumOfTeam(KernelEmitter &e, ArrayRef<Num> own) {
+  DeviceLoops &device = deviceLoops(e);
+  Num largest = device.acrossTeam(e, own[0], [](Num a, Num b) { return maximum(a, b); });
+  Num powers = own[1] * exp(own[0] - largest);
+  return largest + log(device.acrossTeam(e, powers, [](Num a, Num b) { return a + b; }));
+}
+
 /// In one pass over the row: a sum goes on in units of the largest power so far, as in the online
 /// softmax of Milakov & Gimelshein (2018).
 static Num logSumExpOnDevice(KernelEmitter &e, Buffer logits, Index begin, int64_t width) {
-  DeviceLoops &device = deviceLoops(e);
-  auto larger = [](Num a, Num b) { return maximum(a, b); };
-  auto add = [](Num a, Num b) { return a + b; };
-  // A finite start: differences of infinities are no numbers.
-  double lowest = e.wideType().isF64() ? std::numeric_limits<double>::lowest()
-                                       : std::numeric_limits<float>::lowest();
+  double lowest = lowestLogit(e);
   auto start = [&](unsigned lanes) -> Row { return {e.splat(lowest, lanes), e.splat(0.0, lanes)}; };
   auto step = [&](Index j, unsigned lanes, ArrayRef<Num> carried) -> Row {
     Num x = e.load(logits, begin + j, lanes), largest = maximum(carried[0], x);
@@ -51,9 +60,20 @@ static Num logSumExpOnDevice(KernelEmitter &e, Buffer logits, Index begin, int64
     Num largest = maximumOfLanes(carried[0]);
     return {largest, sumOfLanes(carried[1] * exp(carried[0] - largest))};
   };
-  Row own = device.foldOwn(e, width, start, step, acrossLanes);
-  Num largest = device.acrossTeam(e, own[0], larger);
-  return largest + log(device.acrossTeam(e, own[1] * exp(own[0] - largest), add));
+  return logSumOfTeam(e, deviceLoops(e).foldOwn(e, width, start, step, acrossLanes));
+}
+
+Num llmmem::logSumExpOfTiles(KernelEmitter &e, const TileSoftmax &softmax, Index row) {
+  DeviceLoops &device = deviceLoops(e);
+  auto step = [&](Index tile, ArrayRef<Num> carried) -> Row {
+    Index place = softmax.begin + row * softmax.tiles + tile;
+    Num ofTile = e.load(softmax.maxima, place), largest = maximum(carried[0], ofTile);
+    return {largest, carried[1] * exp(carried[0] - largest) +
+                         e.load(softmax.powers, place) * exp(ofTile - largest)};
+  };
+  Row start{e.number(lowestLogit(e)), e.number(0.0)};
+  return logSumOfTeam(
+      e, e.foldSteps(device.thread(), e.index(softmax.tiles), device.teamSize(), start, step));
 }
 
 Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width) {

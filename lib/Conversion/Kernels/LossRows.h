@@ -8,7 +8,7 @@
 #ifndef LLMMEM_LIB_CONVERSION_LOSSROWS_H
 #define LLMMEM_LIB_CONVERSION_LOSSROWS_H
 
-#include "llmmem/Conversion/KernelEmitter.h"
+#include "Products.h"
 
 namespace llmmem {
 
@@ -34,6 +34,9 @@ private:
 
 /// log(sum exp) of the `width` logits from `begin` on.
 Num logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width);
+
+/// The same on a GPU, from what the row's tiles say (`TileSoftmax`): each logit is not read again.
+Num logSumExpOfTiles(KernelEmitter &e, const TileSoftmax &softmax, Index row);
 
 /// dlogits = (exp(logits - logSum) - [j == column]) factor, for the row from `begin` on, which may
 /// be overwritten.

@@ -55,6 +55,10 @@ void emitGeneratedOnDevice(KernelEmitter &e, int64_t count, const Product &first
 
 } // namespace
 
+bool llmmem::makesTileSoftmax(KernelEmitter &e, const Product &p) {
+  return e.options().target == KernelTarget::Gpu && isMmaProduct(p) && !isLibraryProduct(e, p);
+}
+
 void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
   if (isLibraryProduct(e, p))
     emitLibraryProduct(e, p);
