@@ -97,6 +97,9 @@ def study(tools, ptxas, directory, name, config, batch, seq, flags, budget):
     timed([opt, f"--checkpoint-budget={budget}", "--products=library", model, "-o", step])
     library = os.path.join(tools, "lib", "libllmmem-fake-cublaslt.so")
     figures["by_library"] = run_on_fakes(tools, step, log, "--products=library", f"--cublas-lt={library}")
+    for chip in CHIPS:
+        _, result = timed([opt, "--target=cuda", f"--chip={chip}", "--products=library", step])
+        figures["by_library"][chip], _ = study_ptx(ptxas, name + ", for a library", result.stdout, chip)
     return figures
 
 
@@ -104,7 +107,8 @@ def print_study(figures):
     print(f"## {figures['name']}\n")
     print(f"{figures['memory']}; host code compiled and captured in {figures['host_seconds']:.1f} s: {figures['addresses']}\n")
     library = figures["by_library"]
-    print(f"Planned for a library: {library['memory']}; {library['addresses']}\n")
+    print(f"Planned for a library: {library['memory']}; {library['addresses']}; spills: "
+          f"{sum(kernel['spills'] for chip in CHIPS for kernel in library[chip]) if library[CHIPS[0]] else '-'}\n")
     print("| chip | kernels | PTX s | assembling s | most registers | spills |\n|---|---:|---:|---:|---:|---:|")
     for chip, row in figures["chips"].items():
         kernels = row["kernels"]

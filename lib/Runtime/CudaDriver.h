@@ -1,8 +1,7 @@
 /*===- CudaDriver.h - The functions of the CUDA driver that steps need ------===*\
 |*
 |* Declared here, so that llmmem builds without the CUDA toolkit. Names, versions and types are
-those
-|* of cuda.h since CUDA 12; the driver keeps old versions of its functions.
+|* those of cuda.h since CUDA 12; the driver keeps old versions of its functions.
 |*
 \*===----------------------------------------------------------------------===*/
 
