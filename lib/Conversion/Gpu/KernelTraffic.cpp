@@ -78,11 +78,11 @@ struct Access {
 
 /// What an access op has touched in the block at hand.
 struct Touched {
-  /// (warp, how often the thread came by, address): served together.
+  /// (warp, how often the thread came by, address): served together. The second where nobody knows
+  /// the address, but that it is one for all threads.
   llvm::DenseSet<std::tuple<int64_t, int64_t, int64_t>> served;
-  llvm::DenseSet<int64_t> addresses;
-  /// The same where nobody knows the address, but that it is one for all threads.
   llvm::DenseSet<std::pair<int64_t, int64_t>> servedUnknown;
+  llvm::DenseSet<int64_t> addresses;
   double unknown = 0;
 };
 

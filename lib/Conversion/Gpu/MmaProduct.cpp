@@ -61,7 +61,7 @@ public:
     });
     storeSums(sums, row + warpRow, column + warpColumn, lane);
     if (p.softmax)
-      storeSoftmax(sums, block, thread, lane);
+      storeSoftmax(sums, block, thread, warpRow, column + warpColumn, lane);
   }
 
 private:
@@ -156,20 +156,18 @@ private:
 
   /// Four threads have a row of a warp's fragments, four warps a row of the tile: they meet in
   /// workgroup memory, where a thread a row makes one of theirs.
-  void storeSoftmax(ArrayRef<Num> sums, Index block, Index thread, MmaLane lane) {
+  void storeSoftmax(ArrayRef<Num> sums, Index block, Index thread, Index warpRow, Index column,
+                    MmaLane lane) {
     constexpr int64_t warps = TileSizes::kWarpColumns;
     Buffer maxima = deviceLoops(e).workgroup(e, warps * sizes.rows, e.wideType()),
            powers = deviceLoops(e).workgroup(e, warps * sizes.rows, e.wideType());
-    Index warp = thread / kWarp, across = warp % warps;
-    Index column = block % sizes.tileColumns * sizes.columns +
-                   across * (sizes.columnParts * kMmaColumns) + lane.pair * 2;
+    Index ofWarps = thread / kWarp % warps * sizes.rows + warpRow + lane.group;
     for (int64_t i = 0; i < sizes.rowParts; ++i)
       for (int64_t half : {0, 1}) {
-        RowSoftmax ofWarp = softmaxOfWarp(sums, i, half, column);
-        Index row =
-            warp / warps * (sizes.rowParts * kMmaRows) + lane.group + i * kMmaRows + 8 * half;
-        e.ifThen(equal(lane.pair, e.index(0)),
-                 [&] { storeRowSoftmax(ofWarp, maxima, powers, across * sizes.rows + row); });
+        RowSoftmax ofWarp = softmaxOfWarp(sums, i, half, column + lane.pair * 2);
+        e.ifThen(equal(lane.pair, e.index(0)), [&] {
+          storeRowSoftmax(ofWarp, maxima, powers, ofWarps + i * kMmaRows + 8 * half);
+        });
       }
     deviceLoops(e).barrier(e);
     Index row = block / sizes.tileColumns * sizes.rows + thread;

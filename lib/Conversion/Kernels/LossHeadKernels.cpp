@@ -103,7 +103,6 @@ private:
   bool isOneGranule() { return tokens <= granule; }
   void forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body);
   void emitChunks(function_ref<Num()> share);
-  Product logitsOfGranule(Index first, Rows part);
   void emitLogits(Index first, Rows part);
   TileSoftmax tileSoftmax(Index firstRow);
   /// `share` writes the weight of a token's loss.
@@ -179,17 +178,13 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> share) {
     finishSum();
 }
 
-Product LossHeadEmitter::logitsOfGranule(Index first, Rows part) {
-  return {.a = {x, width, false, (first + part.begin) * width},
-          .b = {weight, isOutIn ? width : vocabulary, isOutIn},
-          .c = {logits, vocabulary, false, part.begin * vocabulary},
-          .rows = part.count,
-          .columns = vocabulary,
-          .inner = width};
-}
-
 void LossHeadEmitter::emitLogits(Index first, Rows part) {
-  Product product = logitsOfGranule(first, part);
+  Product product{.a = {x, width, false, (first + part.begin) * width},
+                  .b = {weight, isOutIn ? width : vocabulary, isOutIn},
+                  .c = {logits, vocabulary, false, part.begin * vocabulary},
+                  .rows = part.count,
+                  .columns = vocabulary,
+                  .inner = width};
   haveTileSoftmax = makesTileSoftmax(e, product);
   if (haveTileSoftmax)
     product.softmax = tileSoftmax(part.begin);
