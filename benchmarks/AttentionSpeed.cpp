@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../unittests/ExecutionContext.h"
+#include "ExecutionContext.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "mlir/IR/OwningOpRef.h"

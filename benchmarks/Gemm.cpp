@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../lib/Runtime/Gemm.h"
-#include "../lib/Runtime/Parallel.h"
+#include "llmmem/Runtime/Gemm.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "mlir/Parser/Parser.h"

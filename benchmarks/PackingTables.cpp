@@ -1,9 +1,9 @@
 //===- PackingTables.cpp - Tables of offsets and of orders ---------------------------===//
 
 #include "PackingTables.h"
-#include "../unittests/Planning/TransformerProblem.h"
-#include "llmmem/Planning/BufferCsv.h"
-#include "llmmem/Planning/Graph.h"
+#include "Planning/TransformerProblem.h"
+#include "llmmem/Planning/Formats/BufferCsv.h"
+#include "llmmem/Planning/Model/Graph.h"
 #include "llmmem/Planning/Planner.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"

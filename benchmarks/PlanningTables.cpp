@@ -11,13 +11,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../unittests/Planning/ChainProblem.h"
-#include "../unittests/Planning/RotorChain.h"
-#include "../unittests/Planning/TransformerProblem.h"
+#include "Planning/ChainProblem.h"
+#include "Planning/RotorChain.h"
+#include "Planning/TransformerProblem.h"
 #include "PackingTables.h"
 #include "llmmem/Planning/Planner.h"
-#include "llmmem/Planning/Schedule.h"
-#include "llmmem/Planning/Verify.h"
+#include "llmmem/Planning/Model/Schedule.h"
+#include "llmmem/Planning/Model/Verify.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"

@@ -2,8 +2,11 @@
 
 # Plain C++ on LLVM's Support alone; builds and tests in seconds.
 function(llmmem_add_library name)
-  add_library(${name} STATIC ${ARGN})
-  target_link_libraries(${name} PUBLIC LLVM)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} LLVM)
+  # A folder names what it takes from another of the same library: #include "Bounds/CutNetwork.h".
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 endfunction()
 
 # A library on MLIR. Dependencies follow after DEPENDS (generated headers) and LINK (our own libraries).
@@ -11,6 +14,8 @@ function(llmmem_add_mlir_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  llmmem_precompile_headers(${name})
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
@@ -20,4 +25,7 @@ function(llmmem_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  if(LLMMEM_ENABLE_MLIR AND NOT name STREQUAL llmmem-plan)
+    llmmem_precompile_headers(${name})
+  endif()
 endfunction()

@@ -8,12 +8,15 @@
   flags in a library  cl::opt outside tools/
   planner on MLIR     an include of MLIR under Planning/
   left open           a note to self in lib/, include/ or tools/
+  structure           folders in circles, private includes, unlisted links (structure.py)
 """
 
 import os
 import re
 import subprocess
 import sys
+
+from structure import lint_structure
 
 DIRECTIVE = re.compile(r"(?://|#|;)\s*([A-Z][A-Z0-9_-]*?)(?:-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))?:")
 NO_COLON = re.compile(r"(?://|#|;)\s*(CHECK[A-Z0-9_-]*|[A-Z][A-Z0-9_]*-(?:NEXT|SAME|DAG|NOT|LABEL|EMPTY|COUNT-\d+))(?:\s|$)")
@@ -79,6 +82,7 @@ def main():
     for name in tracked(root, "*.cpp", "*.h", "*.c"):
         with open(os.path.join(root, name), errors="replace") as handle:
             findings += lint_source(name, handle.read())
+    findings += lint_structure(root)
     for finding in findings:
         print(finding, file=sys.stderr)
     print(f"lint: {len(findings)} findings")

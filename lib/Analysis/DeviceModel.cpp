@@ -1,8 +1,8 @@
 //===- DeviceModel.cpp - Device tables -------------------------------------===//
 
 #include "llmmem/Analysis/DeviceModel.h"
-#include "../Planning/Formats/JsonReader.h"
-#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Support/JsonReader.h"
+#include "llmmem/Support/TextFile.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -142,7 +142,7 @@ private:
     return true;
   }
 
-  planning::JsonReader reader;
+  JsonReader reader;
   DeviceModel model;
 };
 } // namespace
@@ -158,7 +158,7 @@ static Expected<DeviceModel> parseDeviceModel(StringRef text, StringRef where) {
 
 Expected<DeviceModel> llmmem::loadDeviceModel(StringRef nameOrFile) {
   if (nameOrFile.ends_with(".json")) {
-    Expected<std::unique_ptr<MemoryBuffer>> buffer = planning::readTextFile(nameOrFile);
+    Expected<std::unique_ptr<MemoryBuffer>> buffer = readTextFile(nameOrFile);
     if (!buffer)
       return buffer.takeError();
     return parseDeviceModel((*buffer)->getBuffer(), nameOrFile);

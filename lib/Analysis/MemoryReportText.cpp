@@ -2,14 +2,13 @@
 
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Planning/ByteSize.h"
+#include "llmmem/Support/ByteSize.h"
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace llmmem;
 using llvm::formatv;
-using planning::formatByteSize;
 
 static std::string locationText(Operation *op) {
   std::string text;

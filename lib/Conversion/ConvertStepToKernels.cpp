@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cpu/Poison.h"
-#include "Gpu/DeviceStep.h"
-#include "Gpu/SharedLaunches.h"
+#include "Poison.h"
+#include "DeviceStep.h"
+#include "SharedLaunches.h"
 #include "Profile.h"
 #include "StepPlaces.h"
-#include "llmmem/Conversion/KernelEmitter.h"
-#include "llmmem/Conversion/KernelOpInterface.h"
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include "llmmem/Codegen/Emitter/KernelOpInterface.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LibraryEpilogue.h"
 #include "llmmem/Interfaces/CostOpInterface.h"

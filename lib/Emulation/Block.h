@@ -6,7 +6,7 @@
 #include "AccessHistory.h"
 #include "Fiber.h"
 #include "Fragments.h"
-#include "Hooks.h"
+#include "llmmem/Emulation/Hooks.h"
 #include "llmmem/Emulation/Emulator.h"
 
 namespace llmmem::emulation {

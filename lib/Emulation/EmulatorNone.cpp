@@ -1,6 +1,6 @@
 //===- EmulatorNone.cpp - Without fibers there is no emulator --------------===//
 
-#include "Hooks.h"
+#include "llmmem/Emulation/Hooks.h"
 #include "llmmem/Emulation/Emulator.h"
 
 using namespace llmmem::emulation;

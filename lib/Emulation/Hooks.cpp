@@ -1,6 +1,6 @@
 //===- Hooks.cpp - What emulated kernels and their host code call ----------===//
 
-#include "Hooks.h"
+#include "llmmem/Emulation/Hooks.h"
 #include "State.h"
 
 using namespace llmmem::emulation;

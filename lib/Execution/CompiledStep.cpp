@@ -1,11 +1,12 @@
 //===- CompiledStep.cpp - A planned step as a function to call -------------===//
 
 #include "llmmem/Execution/CompiledStep.h"
-#include "../Runtime/Gemm.h"
+#include "llmmem/Runtime/Gemm.h"
 #include "CudaProgram.h"
 #include "DeviceBuffers.h"
-#include "llmmem/Conversion/KernelOpInterface.h"
-#include "llmmem/Conversion/Passes.h"
+#include "llmmem/Codegen/Emitter/KernelOpInterface.h"
+#include "llmmem/Emulation/Lowering/Passes.h"
+#include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"

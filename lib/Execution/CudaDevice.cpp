@@ -1,7 +1,7 @@
 //===- CudaDevice.cpp - A GPU with one step on it --------------------------===//
 
 #include "llmmem/Execution/CudaDevice.h"
-#include "../Runtime/Cuda.h"
+#include "llmmem/Runtime/Cuda.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llmmem;

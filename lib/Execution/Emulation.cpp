@@ -1,7 +1,7 @@
 //===- Emulation.cpp - What the emulator runs, and its faults as diagnostics -//
 
 #include "llmmem/Execution/Emulation.h"
-#include "llmmem/Conversion/EmulationNotes.h"
+#include "llmmem/Emulation/Lowering/EmulationNotes.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"

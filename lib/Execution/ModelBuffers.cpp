@@ -1,7 +1,7 @@
 //===- ModelBuffers.cpp - The buffers of a compiled function, by name ------===//
 
 #include "llmmem/Execution/ModelBuffers.h"
-#include "../Runtime/Parallel.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Execution/CounterDraws.h"
 #include "llmmem/Execution/TensorBytes.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,11 +1,11 @@
 //===- NativeCode.cpp - Lowered modules as code of this machine ------------===//
 
 #include "llmmem/Execution/NativeCode.h"
-#include "../Emulation/Hooks.h"
-#include "../Runtime/Cuda.h"
-#include "../Runtime/Gemm.h"
-#include "../Runtime/Parallel.h"
-#include "../Runtime/Runtime.h"
+#include "llmmem/Emulation/Hooks.h"
+#include "llmmem/Runtime/Cuda.h"
+#include "llmmem/Runtime/Gemm.h"
+#include "llmmem/Runtime/Parallel.h"
+#include "llmmem/Runtime/Runtime.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"

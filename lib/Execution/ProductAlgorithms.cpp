@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Runtime/Cuda.h"
+#include "llmmem/Runtime/Cuda.h"
 #include "llmmem/Execution/CudaDevice.h"
-#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -64,7 +64,7 @@ Error CudaDevice::saveAlgorithms() const {
                     {"library", this->products()},
                     {"device", name()},
                     {"algorithms", std::move(entries)}};
-  return planning::writeTextFile(algorithms,
+  return writeTextFile(algorithms,
                                  formatv("{0:2}\n", json::Value(std::move(text))).str());
 }
 
@@ -131,7 +131,7 @@ static Error checkOrigin(const json::Object &file, StringRef name, StringRef lib
 }
 
 Error CudaDevice::loadAlgorithms(StringRef file) {
-  Expected<std::unique_ptr<MemoryBuffer>> text = planning::readTextFile(file);
+  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(file);
   if (!text)
     return text.takeError();
   Expected<json::Value> value = json::parse((*text)->getBuffer());

@@ -1,7 +1,7 @@
 //===- SafeTensors.cpp - Tensors in files, by name -------------------------===//
 
 #include "llmmem/Execution/SafeTensors.h"
-#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Endian.h"
@@ -141,7 +141,7 @@ static llvm::Expected<std::vector<Header>> readHeader(llvm::StringRef file, llvm
 }
 
 llvm::Expected<SafeTensors> SafeTensors::read(llvm::StringRef path) {
-  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer = planning::readTextFile(path);
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer = readTextFile(path);
   if (!buffer)
     return buffer.takeError();
   return parse(std::move(*buffer));
@@ -215,5 +215,5 @@ llvm::Error llmmem::writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<Tensor
   std::vector<llvm::StringRef> pieces = {header};
   for (const TensorEntry &tensor : tensors)
     pieces.push_back(tensor.bytes);
-  return planning::writePieces(path, pieces);
+  return writePieces(path, pieces);
 }

@@ -1,53 +1,15 @@
 //===- Planner.cpp - The one entry to every solver -------------------------------===//
 
 #include "llmmem/Planning/Planner.h"
-#include "Policies/Frontier.h"
-#include "Policies/Policies.h"
-#include "Solvers/Certificate.h"
-#include "Solvers/ExactSearch.h"
-#include "Solvers/PlacedSearch.h"
-#include "llmmem/Planning/Placement.h"
+#include "Budget/Frontier.h"
+#include "Budget/Certificate.h"
+#include "Schedulers/ExactSearch.h"
+#include "Schedulers/PlacedSearch.h"
+#include "llmmem/Planning/Allocation/Placement.h"
 #include "llvm/ADT/StringExtras.h"
 #include <chrono>
 
 using namespace llmmem::planning;
-
-namespace {
-struct PolicyEntry {
-  llvm::StringLiteral name;
-  PolicyKind kind;
-  FixedPolicy decide; // null where the budget decides
-};
-} // namespace
-
-/// A new policy is one line here.
-static constexpr PolicyEntry policyTable[] = {
-    {"none", PolicyKind::None, keepEverything},
-    {"every", PolicyKind::EveryK, keepEveryKth},
-    {"sqrt", PolicyKind::Sqrt, keepEverySqrt},
-    {"full", PolicyKind::Full, keepBlockInputs},
-    {"selective", PolicyKind::Selective, recomputeSelected},
-    {"budget", PolicyKind::Budget, nullptr},
-    {"least-peak", PolicyKind::LeastPeak, nullptr},
-};
-
-llvm::Expected<Policy> llmmem::planning::parsePolicy(llvm::StringRef text) {
-  auto [name, argument] = text.split('=');
-  for (const PolicyEntry &entry : policyTable) {
-    if (entry.name != name)
-      continue;
-    Policy policy;
-    policy.kind = entry.kind;
-    bool takesNumber = entry.kind == PolicyKind::EveryK;
-    if (takesNumber != text.contains('=') ||
-        (takesNumber && (argument.getAsInteger(10, policy.every) || policy.every < 1)))
-      break;
-    return policy;
-  }
-  return llvm::createStringError("unknown policy '" + text +
-                                 "': expected none, every=K (K at least 1), sqrt, full, selective, "
-                                 "budget or least-peak");
-}
 
 /// Fixed rates of work to time, so that equal flags give equal plans on every machine.
 static int64_t workFor(const PlanOptions &options, double unitsPerSecond) {
@@ -230,7 +192,7 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
   Graph graph(problem);
   Plan plan;
   const PolicyEntry *entry = llvm::find_if(
-      policyTable, [&](const PolicyEntry &other) { return other.kind == options.policy.kind; });
+      policyTable(), [&](const PolicyEntry &other) { return other.kind == options.policy.kind; });
   plan.baseCost = plan.costLowerBound = graph.baseCost();
   plan.bound = "every op once";
   BudgetSearch search(graph, workFor(options, 4e6));

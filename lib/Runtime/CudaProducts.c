@@ -1,6 +1,6 @@
 /*===- CudaProducts.c - Matrix products of a GPU by cuBLASLt ----------------===*/
 
-#include "CudaProducts.h"
+#include "llmmem/Runtime/CudaProducts.h"
 #include "CublasLt.h"
 #include <stdarg.h>
 #include <stdio.h>

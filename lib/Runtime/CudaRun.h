@@ -7,9 +7,9 @@
 #ifndef LLMMEM_LIB_RUNTIME_CUDARUN_H
 #define LLMMEM_LIB_RUNTIME_CUDARUN_H
 
-#include "Cuda.h"
+#include "llmmem/Runtime/Cuda.h"
 #include "CudaDriver.h"
-#include "CudaProducts.h"
+#include "llmmem/Runtime/CudaProducts.h"
 #include <stdio.h>
 
 typedef struct {

@@ -1,6 +1,6 @@
 /*===- GemmNone.c - No library of matrix products was found ----------------===*/
 
-#include "Gemm.h"
+#include "llmmem/Runtime/Gemm.h"
 #include <stddef.h>
 
 const llmmem_gemm_library *llmmem_find_gemm_library(void) { return NULL; }

@@ -1,7 +1,7 @@
 /*===- GemmOneDnn.c - Matrix products of f32 by oneDNN ---------------------===*/
 
-#include "Gemm.h"
-#include "Parallel.h"
+#include "llmmem/Runtime/Gemm.h"
+#include "llmmem/Runtime/Parallel.h"
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>

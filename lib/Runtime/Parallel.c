@@ -6,7 +6,7 @@
 \*===----------------------------------------------------------------------===*/
 
 #define _GNU_SOURCE /* RTLD_DEFAULT */
-#include "Parallel.h"
+#include "llmmem/Runtime/Parallel.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>

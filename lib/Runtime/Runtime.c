@@ -1,7 +1,7 @@
 /*===- Runtime.c - What compiled steps and their drivers call --------------===*/
 
 #define _POSIX_C_SOURCE 199309L /* clock_gettime */
-#include "Runtime.h"
+#include "llmmem/Runtime/Runtime.h"
 #include <string.h>
 #include <time.h>
 

@@ -4,8 +4,8 @@
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Dialect/LlmDialect.h"
-#include "llmmem/Planning/ByteSize.h"
-#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/TextFile.h"
 #include "llmmem/Transforms/AnnotateMemory.h"
 #include "llmmem/Transforms/Arena.h"
 #include "llmmem/Transforms/GroupKernels.h"
@@ -104,6 +104,7 @@ struct PlanCheckpointsPass : llmmem::impl::PlanCheckpointsBase<PlanCheckpointsPa
     request.seconds = seconds;
     request.emitProblem = emitProblem;
     request.emitPlan = emitPlan;
+    request.failureReport = failureReport;
     llvm::Expected<ChunkRequest> rows = parseChunkRequest(chunk);
     if (!rows)
       return getOperation().emitError() << "chunk: " << llvm::toString(rows.takeError());
@@ -114,7 +115,7 @@ struct PlanCheckpointsPass : llmmem::impl::PlanCheckpointsBase<PlanCheckpointsPa
     request.epilogues = *choice;
     if (budget.empty())
       return success();
-    llvm::Expected<int64_t> bytes = planning::parseByteSize(budget);
+    llvm::Expected<int64_t> bytes = parseByteSize(budget);
     if (!bytes)
       return getOperation().emitError() << "budget: " << llvm::toString(bytes.takeError());
     request.budget = *bytes;
@@ -191,7 +192,7 @@ struct ReportMemoryPass : llmmem::impl::ReportMemoryBase<ReportMemoryPass> {
       report->printSummary(llvm::errs());
     if (!json.empty())
       if (llvm::Error error =
-              planning::writeTextFile(json, llvm::formatv("{0:2}\n", report->toJson()).str())) {
+              writeTextFile(json, llvm::formatv("{0:2}\n", report->toJson()).str())) {
         step.emitError() << llvm::toString(std::move(error));
         signalPassFailure();
       }

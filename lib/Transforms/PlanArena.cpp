@@ -3,8 +3,8 @@
 #include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
-#include "llmmem/Planning/ByteSize.h"
-#include "llmmem/Planning/Placement.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llmmem/Planning/Allocation/Placement.h"
 #include "llmmem/Transforms/Arena.h"
 #include "mlir/IR/Builders.h"
 #include <numeric>
@@ -104,9 +104,9 @@ LogicalResult llmmem::planArena(func::FuncOp step, const DeviceModel &device) {
       writeOffsets(step, *storage, *extracted, offsets ? *offsets : packInOrder(*extracted));
   int64_t total = extracted->problem.residentBytes() + arena;
   if (budget && total > budget.getInt())
-    return step.emitError() << "needs " << planning::formatByteSize(total)
+    return step.emitError() << "needs " << formatByteSize(total)
                             << " of resident bytes and arena, more than the budget of "
-                            << planning::formatByteSize(budget.getInt());
+                            << formatByteSize(budget.getInt());
   Builder builder(step.getContext());
   step->setAttr(LlmDialect::kArena, builder.getI64IntegerAttr(arena));
   step->setAttr(LlmDialect::kPeak,

@@ -8,10 +8,12 @@
 #include "StepVariants.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmDialect.h"
-#include "llmmem/Planning/ByteSize.h"
-#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/TextFile.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
 
@@ -138,7 +140,7 @@ static std::string adviceFor(const planning::Problem &problem, ValueIndex index,
 }
 
 static std::string sizeText(int64_t bytes) {
-  return planning::formatByteSize(bytes) + " (" + std::to_string(bytes) + " bytes)";
+  return formatByteSize(bytes) + " (" + std::to_string(bytes) + " bytes)";
 }
 
 /// What is held throughout, by role: mostly the larger part, and no plan can shrink it.
@@ -211,6 +213,23 @@ static void findLeast(int64_t residentBytes, std::vector<planning::Variant> vari
   outcome.leastBudget = residentBytes + least.arena;
 }
 
+/// What a program learns of a budget that no plan keeps (docs/Design/Reports.md).
+static std::string failureReport(const CheckpointRequest &request,
+                                 const CheckpointOutcome &outcome) {
+  bool proved = outcome.status == planning::Status::Infeasible;
+  llvm::json::Object certificate{{"peak_lower_bound", outcome.peakLowerBound}};
+  llvm::json::Object report{{"format", "llmmem-memory-report"},
+                            {"version", 1},
+                            {"status", proved ? "infeasible" : "unknown"},
+                            {"policy", request.policy},
+                            {"budget", request.budget.value_or(0)},
+                            {"least_peak_found", outcome.leastPeak},
+                            {"least_budget_found", outcome.leastBudget},
+                            {"certificate", std::move(certificate)},
+                            {"planning_seconds", outcome.seconds}};
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str();
+}
+
 //===----------------------------------------------------------------------===//
 // Planning
 //===----------------------------------------------------------------------===//
@@ -222,7 +241,7 @@ static LogicalResult emitText(func::FuncOp step, StringRef path,
   std::string text;
   llvm::raw_string_ostream os(text);
   print(os);
-  if (llvm::Error error = planning::writeTextFile(path, text))
+  if (llvm::Error error = writeTextFile(path, text))
     return step.emitError() << llvm::toString(std::move(error));
   return success();
 }
@@ -263,6 +282,8 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest
   if (plan.status != planning::Status::Feasible) {
     findLeast(extracted.problem.residentBytes(), std::move(problems), options, plan, outcome);
     explainFailure(chosen.step, request, extracted, plan, outcome);
+    (void)emitText(step, request.failureReport,
+                   [&](raw_ostream &os) { os << failureReport(request, outcome); });
     return failure();
   }
   writePlan(chosen.step, request, extracted, plan, chosen.forms.chunks[form]);

@@ -3,7 +3,7 @@
 #ifndef LLMMEM_LIB_TRANSFORMS_STEPVARIANTS_H
 #define LLMMEM_LIB_TRANSFORMS_STEPVARIANTS_H
 
-#include "llmmem/Planning/Variants.h"
+#include "llmmem/Planning/Alternatives/Variants.h"
 #include "llmmem/Transforms/Checkpoints.h"
 #include "mlir/IR/OwningOpRef.h"
 

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llmmem/Conversion/Passes.h"
+#include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/TensorBytes.h"
-#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -186,7 +186,7 @@ int main(int argc, char **argv) {
   registry.insert<mlir::cf::ControlFlowDialect>();
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
-  Expected<std::unique_ptr<MemoryBuffer>> text = planning::readTextFile(inputFile);
+  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(inputFile);
   if (!text)
     return fail(toString(text.takeError()));
   SourceMgr sources;

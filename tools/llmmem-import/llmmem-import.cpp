@@ -1,7 +1,7 @@
 //===- llmmem-import.cpp - A transformer graph from a config.json ----------===//
 
 #include "llmmem/Import/Import.h"
-#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Support/TextFile.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/Support/CommandLine.h"
@@ -152,7 +152,7 @@ const cl::Option *findMisplacedFlag() {
 }
 
 int write(llvm::StringRef text) {
-  if (llvm::Error error = llmmem::planning::writeTextFile(output, text))
+  if (llvm::Error error = llmmem::writeTextFile(output, text))
     return fail(std::move(error));
   return 0;
 }
@@ -171,7 +171,7 @@ int writeModule(const Model &model, const ImportOptions &options) {
 int run() {
   if (const cl::Option *option = findMisplacedFlag())
     return fail("--" + option->ArgStr + " says how to train; leave it out with --mode forward");
-  auto text = llmmem::planning::readTextFile(input);
+  auto text = llmmem::readTextFile(input);
   if (!text)
     return fail(text.takeError());
   ImportOptions options = readOptions();

@@ -1,12 +1,12 @@
 //===- llmmem-plan.cpp - The planner alone ------------------------------------===//
 
 #include "Heartbeat.h"
-#include "llmmem/Planning/BufferCsv.h"
-#include "llmmem/Planning/ByteSize.h"
-#include "llmmem/Planning/Explain.h"
+#include "llmmem/Planning/Formats/BufferCsv.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Sweep.h"
-#include "llmmem/Planning/TextFile.h"
-#include "llmmem/Planning/Verify.h"
+#include "llmmem/Support/TextFile.h"
+#include "llmmem/Planning/Model/Verify.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
@@ -14,6 +14,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
+using namespace llmmem;
 using namespace llmmem::planning;
 
 namespace {
@@ -36,7 +37,7 @@ llvm::cl::opt<std::string>
                           "problem's own. min: the least peak that can be found"));
 llvm::cl::opt<std::string>
     policyText("policy", llvm::cl::init("budget"), llvm::cl::cat(category),
-               llvm::cl::desc("none, every=K, sqrt, full, selective or budget (default)"));
+               llvm::cl::desc("What decides what is kept (default budget); POLICIES below"));
 llvm::cl::opt<int> sweepPoints("sweep", llvm::cl::value_desc("N"), llvm::cl::cat(category),
                                llvm::cl::desc("Plan at N budgets and print the frontier"));
 llvm::cl::opt<bool> json("json", llvm::cl::cat(category),
@@ -50,6 +51,9 @@ llvm::cl::opt<double> seconds("seconds", llvm::cl::init(10), llvm::cl::cat(categ
 llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::value_desc("file"),
                                   llvm::cl::cat(category),
                                   llvm::cl::desc("Where to write (default: -, stdout)"));
+
+const std::string policies = "\nPOLICIES\n" + policyHelp();
+llvm::cl::extrahelp policiesHelp(policies);
 
 int fail(const llvm::Twine &what) {
   llvm::WithColor::error(llvm::errs(), "llmmem-plan") << what << '\n';

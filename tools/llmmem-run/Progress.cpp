@@ -1,7 +1,7 @@
 //===- Progress.cpp - How far a run is, for who waits ----------------------===//
 
 #include "Progress.h"
-#include "llmmem/Planning/ByteSize.h"
+#include "llmmem/Support/ByteSize.h"
 #include "llvm/Support/Format.h"
 
 using namespace llmmem;
@@ -26,7 +26,7 @@ void Progress::print(const StepReport &report, Clock::time_point now) {
   os << (onTerminal ? "\r" : "") << "step " << report.step << "/" << run.lastStep << "  loss "
      << llvm::format("%.4f", report.loss) << "  "
      << llvm::format("%.0f", seconds > 0 ? tokens / seconds : 0.0) << " tokens/s  arena "
-     << planning::formatByteSize(run.arenaBytes)
+     << formatByteSize(run.arenaBytes)
      << (onTerminal ? "\033[K" : "\n"); // the old line may have been longer
   os.flush();
   shown = now;

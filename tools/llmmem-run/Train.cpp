@@ -1,11 +1,11 @@
 //===- Train.cpp - The steps of a run, and what they report ----------------===//
 
-#include "../../lib/Runtime/Parallel.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "Interrupt.h"
 #include "Progress.h"
 #include "RunOptions.h"
 #include "llmmem/Execution/ProcessMemory.h"
-#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Support/TextFile.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -21,7 +21,7 @@ static Expected<TokenFeed> openFeed(TokenFeed::Shape shape, const RunOptions &op
   std::string file = options.dataFile ? *options.dataFile : *options.tokensFile;
   if (file == "-" && options.inputFile == "-")
     return createStringError("stdin cannot be both the step and its data");
-  Expected<std::unique_ptr<MemoryBuffer>> text = planning::readTextFile(file);
+  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(file);
   if (!text)
     return text.takeError();
   if (options.dataFile)
@@ -222,7 +222,7 @@ Error Training::writeProfile() {
   auto write = [](StringRef file, const json::Value &value) -> Error {
     if (file.empty())
       return Error::success();
-    return planning::writeTextFile(file, formatv("{0:2}\n", value).str());
+    return writeTextFile(file, formatv("{0:2}\n", value).str());
   };
   if (Error error = write(options.profileJson, profile.toJson()))
     return error;

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Runtime/Gemm.h"
-#include "../../lib/Runtime/Parallel.h"
+#include "llmmem/Runtime/Gemm.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "RunOptions.h"
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Dialect/LlmDialect.h"
-#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Support/TextFile.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
@@ -336,7 +336,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
 }
 
 static int runFile(mlir::MLIRContext &context, const RunOptions &options) {
-  Expected<std::unique_ptr<MemoryBuffer>> text = planning::readTextFile(options.inputFile);
+  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(options.inputFile);
   if (!text)
     return fail(toString(text.takeError()));
   SourceMgr sources;

@@ -1,6 +1,6 @@
 //===- CublasLtHeaderTest.cpp - Our declarations against NVIDIA's header ---===//
 
-#include "../../lib/Runtime/CublasLt.h"
+#include "CublasLt.h"
 #include "gtest/gtest.h"
 
 #ifdef LLMMEM_HAS_CUBLASLT_HEADER

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Runtime/CublasLt.h"
-#include "../../lib/Runtime/Cuda.h"
+#include "CublasLt.h"
+#include "llmmem/Runtime/Cuda.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "gtest/gtest.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Runtime/Cuda.h"
+#include "llmmem/Runtime/Cuda.h"
 #include "llvm/ADT/StringRef.h"
 #include "gtest/gtest.h"
 #include <cstdlib>

@@ -16,7 +16,7 @@
 |*
 \*===----------------------------------------------------------------------===*/
 
-#include "../../lib/Runtime/CublasLt.h"
+#include "CublasLt.h"
 #include "FakeDriver.h"
 #include <math.h>
 #include <stdio.h>

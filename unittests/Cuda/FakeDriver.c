@@ -20,7 +20,7 @@ back says nothing of a GPU.
 
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "FakeDriver.h"
-#include "../../lib/Runtime/CudaDriver.h"
+#include "CudaDriver.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

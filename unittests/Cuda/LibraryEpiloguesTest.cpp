@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Execution/Check.h"
+#include "Execution/Check.h"
 #include "LibraryRunner.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Differentiation/SmallModels.h"
-#include "../Execution/Check.h"
-#include "../ExecutionContext.h"
+#include "Differentiation/SmallModels.h"
+#include "Execution/Check.h"
+#include "ExecutionContext.h"
 #include "LibraryRunner.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Transforms/Differentiation.h"

@@ -1,7 +1,7 @@
 //===- LibraryRunner.cpp - Runs ops by a library of products, alone --------===//
 
 #include "LibraryRunner.h"
-#include "../ExecutionContext.h"
+#include "ExecutionContext.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "mlir/Parser/Parser.h"

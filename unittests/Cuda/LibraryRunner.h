@@ -9,7 +9,7 @@
 #ifndef LLMMEM_UNITTESTS_CUDA_LIBRARYRUNNER_H
 #define LLMMEM_UNITTESTS_CUDA_LIBRARYRUNNER_H
 
-#include "../Execution/StepRunner.h"
+#include "Execution/StepRunner.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace llmmem::test {

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Differentiation/SmallModels.h"
-#include "../Execution/Check.h"
-#include "../ExecutionContext.h"
+#include "Differentiation/SmallModels.h"
+#include "Execution/Check.h"
+#include "ExecutionContext.h"
 #include "LibraryRunner.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/KernelKind.h"
@@ -42,9 +42,8 @@ OwningOpRef<ModuleOp> plan(importer::ElementKind dtype, const std::string &polic
   OwningOpRef<ModuleOp> module = importModel(dtype);
   CheckpointPipelineOptions options;
   options.policy = policy;
-  options.libraryWorkspace = true;
+  options.products = ProductSource::Library;
   options.epilogues = "fused";
-  options.printReport = false;
   PassManager passes(module->getContext());
   buildCheckpointPipeline(passes, options, nullptr);
   EXPECT_TRUE(succeeded(passes.run(*module)));

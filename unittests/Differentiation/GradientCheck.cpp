@@ -1,7 +1,7 @@
 //===- GradientCheck.cpp - Gradients against central differences -----------===//
 
 #include "GradientCheck.h"
-#include "../ExecutionContext.h"
+#include "ExecutionContext.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "llmmem/Transforms/Differentiation.h"
 #include "mlir/IR/Verifier.h"

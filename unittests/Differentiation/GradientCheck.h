@@ -13,7 +13,7 @@
 #ifndef LLMMEM_UNITTESTS_DIFFERENTIATION_GRADIENTCHECK_H
 #define LLMMEM_UNITTESTS_DIFFERENTIATION_GRADIENTCHECK_H
 
-#include "../Execution/StepRunner.h"
+#include "Execution/StepRunner.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <map>
 

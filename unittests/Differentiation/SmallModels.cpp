@@ -1,7 +1,7 @@
 //===- SmallModels.cpp - Models of each family, as small as they can be ----===//
 
 #include "SmallModels.h"
-#include "../ExecutionContext.h"
+#include "ExecutionContext.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;

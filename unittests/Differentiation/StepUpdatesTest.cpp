@@ -1,6 +1,6 @@
 //===- StepUpdatesTest.cpp - Where updates stand changes no bit ------------===//
 
-#include "../ExecutionContext.h"
+#include "ExecutionContext.h"
 #include "SmallModels.h"
 #include "llmmem/Pipelines/CheckpointPipeline.h"
 #include "llmmem/Transforms/Differentiation.h"

@@ -1,6 +1,6 @@
 //===- AllocationTest.cpp - A step allocates nothing while it runs ----------===//
 
-#include "../../lib/Runtime/Parallel.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "StepRunner.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "mlir/Parser/Parser.h"

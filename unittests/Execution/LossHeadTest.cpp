@@ -1,6 +1,6 @@
 //===- LossHeadTest.cpp - The loss head beside the ops it stands for -------===//
 
-#include "../../lib/Runtime/Parallel.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "Check.h"
 
 using namespace llmmem::test;

@@ -1,8 +1,8 @@
 //===- StepRunner.cpp - Runs a function of llm ops on numbers --------------===//
 
 #include "StepRunner.h"
-#include "../../lib/Runtime/Parallel.h"
-#include "../ExecutionContext.h"
+#include "llmmem/Runtime/Parallel.h"
+#include "ExecutionContext.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,6 @@
 //===- ThreadsTest.cpp - Any number of threads gives the same bits ---------===//
 
-#include "../../lib/Runtime/Parallel.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "Check.h"
 #include <atomic>
 

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Planning/Solvers/JointBound.h"
-#include "../../lib/Planning/Solvers/OpenCut.h"
+#include "Bounds/JointBound.h"
+#include "Bounds/OpenCut.h"
 #include "ProblemBuilder.h"
 #include "ScheduleOracle.h"
-#include "llmmem/Planning/Bounds.h"
+#include "llmmem/Planning/Bounds/Bounds.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 

@@ -1,9 +1,9 @@
 //===- ByteSizeTest.cpp - Bytes as people write them ---------------------------===//
 
-#include "llmmem/Planning/ByteSize.h"
+#include "llmmem/Support/ByteSize.h"
 #include "gtest/gtest.h"
 
-using namespace llmmem::planning;
+using namespace llmmem;
 
 namespace {
 

@@ -2,9 +2,9 @@
 
 #include "ChainProblem.h"
 #include "RotorChain.h"
-#include "llmmem/Planning/Blocks.h"
+#include "llmmem/Planning/Model/Blocks.h"
 #include "llmmem/Planning/Planner.h"
-#include "llmmem/Planning/Verify.h"
+#include "llmmem/Planning/Model/Verify.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 //===- CorpusTest.cpp - What the fuzzer starts from, replayed ---------------------===//
 
-#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Support/TextFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "gtest/gtest.h"
 
@@ -15,7 +15,7 @@ TEST(CorpusTest, replays) {
   int files = 0;
   for (llvm::sys::fs::directory_iterator at(LLMMEM_FUZZ_CORPUS, code), end; at != end && !code;
        at.increment(code)) {
-    auto file = llmmem::planning::readTextFile(at->path());
+    auto file = llmmem::readTextFile(at->path());
     ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
     std::string text = (*file)->getBuffer().str();
     auto replay = [&] {

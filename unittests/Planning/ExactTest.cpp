@@ -7,7 +7,7 @@
 #include "PlacementOracle.h"
 #include "ScheduleOracle.h"
 #include "llmmem/Planning/Planner.h"
-#include "llmmem/Planning/Verify.h"
+#include "llmmem/Planning/Model/Verify.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 //===- ExplainTest.cpp - What is said of saved values -----------------------------===//
 
-#include "llmmem/Planning/Explain.h"
+#include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Planner.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"

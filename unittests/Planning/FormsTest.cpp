@@ -1,8 +1,8 @@
 //===- FormsTest.cpp - The cheapest of several forms ---------------------------===//
 
-#include "llmmem/Planning/Forms.h"
+#include "llmmem/Planning/Alternatives/Forms.h"
 #include "TransformerProblem.h"
-#include "llmmem/Planning/Verify.h"
+#include "llmmem/Planning/Model/Verify.h"
 #include "gtest/gtest.h"
 
 using namespace llmmem::planning;

@@ -9,7 +9,7 @@
 #include "RandomProblem.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Planner.h"
-#include "llmmem/Planning/Verify.h"
+#include "llmmem/Planning/Model/Verify.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 #include <map>

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Planning/Solvers/Annealing.h"
-#include "../../lib/Planning/Solvers/ExactSearch.h"
-#include "../../lib/Planning/Solvers/ScheduleChange.h"
-#include "../../lib/Planning/Solvers/SeriesParallel.h"
+#include "Schedulers/Annealing.h"
+#include "Schedulers/ExactSearch.h"
+#include "Schedulers/ScheduleChange.h"
+#include "Schedulers/SeriesParallel.h"
 #include "ProblemBuilder.h"
 #include "RandomProblem.h"
 #include "gtest/gtest.h"

@@ -1,13 +1,14 @@
 //===- PackTest.cpp - Offsets for buffers and for schedules ----------------------===//
 
 #include "RandomProblem.h"
-#include "llmmem/Planning/BufferCsv.h"
-#include "llmmem/Planning/Placement.h"
-#include "llmmem/Planning/TextFile.h"
-#include "llmmem/Planning/Verify.h"
+#include "llmmem/Planning/Formats/BufferCsv.h"
+#include "llmmem/Planning/Allocation/Placement.h"
+#include "llmmem/Support/TextFile.h"
+#include "llmmem/Planning/Model/Verify.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 
+using namespace llmmem;
 using namespace llmmem::planning;
 
 namespace {

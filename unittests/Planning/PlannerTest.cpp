@@ -2,8 +2,8 @@
 
 #include "llmmem/Planning/Planner.h"
 #include "TransformerProblem.h"
-#include "llmmem/Planning/Recompute.h"
-#include "llmmem/Planning/Verify.h"
+#include "llmmem/Planning/Schedulers/Recompute.h"
+#include "llmmem/Planning/Model/Verify.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -39,10 +39,10 @@ TEST(PlannerTest, parsesPolicies) {
   ASSERT_TRUE(bool(every));
   EXPECT_EQ(every->kind, PolicyKind::EveryK);
   EXPECT_EQ(every->every, 3);
-  for (const char *name : {"none", "sqrt", "full", "selective", "budget"}) {
-    llvm::Expected<Policy> policy = parsePolicy(name);
-    EXPECT_TRUE(bool(policy)) << name;
-    llvm::consumeError(policy.takeError());
+  for (const PolicyEntry &entry : policyTable()) {
+    llvm::Expected<Policy> policy = parsePolicy(entry.name.str() + (entry.takes.empty() ? "" : "=2"));
+    ASSERT_TRUE(bool(policy)) << entry.name.str();
+    EXPECT_EQ(policy->kind, entry.kind);
   }
   for (const char *name : {"", "every", "every=0", "every=x", "none=1", "Full"}) {
     llvm::Expected<Policy> policy = parsePolicy(name);
@@ -62,11 +62,10 @@ TEST(PlannerTest, everyPolicyVerifies) {
                                          .vocabulary = 1000,
                                          .transientGradients = transient,
                                          .labels = labels});
-      for (PolicyKind kind : {PolicyKind::None, PolicyKind::Sqrt, PolicyKind::Full,
-                              PolicyKind::EveryK, PolicyKind::LeastPeak}) {
-        Plan made = planWith(problem, kind, std::nullopt, 2);
+      for (const PolicyEntry &entry : policyTable()) {
+        Plan made = planWith(problem, entry.kind, std::nullopt, 2);
         EXPECT_EQ(made.status, Status::Feasible);
-        EXPECT_TRUE(holds(problem, made)) << int(kind);
+        EXPECT_TRUE(holds(problem, made)) << entry.name.str();
       }
     }
 }

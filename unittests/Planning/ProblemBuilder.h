@@ -3,7 +3,7 @@
 #ifndef LLMMEM_UNITTESTS_PLANNING_PROBLEMBUILDER_H
 #define LLMMEM_UNITTESTS_PLANNING_PROBLEMBUILDER_H
 
-#include "llmmem/Planning/Problem.h"
+#include "llmmem/Planning/Model/Problem.h"
 
 namespace llmmem::planning::test {
 

@@ -1,8 +1,8 @@
 //===- ProblemJsonTest.cpp - Strict readers of problems, plans and buffers -------===//
 
 #include "RandomProblem.h"
-#include "llmmem/Planning/BufferCsv.h"
-#include "llmmem/Planning/Plan.h"
+#include "llmmem/Planning/Formats/BufferCsv.h"
+#include "llmmem/Planning/Model/Plan.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
 

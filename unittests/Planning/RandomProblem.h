@@ -3,7 +3,7 @@
 #ifndef LLMMEM_UNITTESTS_PLANNING_RANDOMPROBLEM_H
 #define LLMMEM_UNITTESTS_PLANNING_RANDOMPROBLEM_H
 
-#include "llmmem/Planning/Problem.h"
+#include "llmmem/Planning/Model/Problem.h"
 #include <algorithm>
 #include <random>
 

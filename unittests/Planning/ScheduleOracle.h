@@ -9,7 +9,7 @@
 #ifndef LLMMEM_UNITTESTS_PLANNING_SCHEDULEORACLE_H
 #define LLMMEM_UNITTESTS_PLANNING_SCHEDULEORACLE_H
 
-#include "llmmem/Planning/Problem.h"
+#include "llmmem/Planning/Model/Problem.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <map>

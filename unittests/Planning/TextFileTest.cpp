@@ -1,12 +1,12 @@
 //===- TextFileTest.cpp - Whole texts, or none -----------------------------------===//
 
-#include "llmmem/Planning/TextFile.h"
+#include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 
-using namespace llmmem::planning;
+using namespace llmmem;
 namespace fs = llvm::sys::fs;
 
 namespace {

@@ -12,7 +12,7 @@
 #ifndef LLMMEM_UNITTESTS_PLANNING_TRANSFORMERPROBLEM_H
 #define LLMMEM_UNITTESTS_PLANNING_TRANSFORMERPROBLEM_H
 
-#include "llmmem/Planning/Problem.h"
+#include "llmmem/Planning/Model/Problem.h"
 #include <algorithm>
 
 namespace llmmem::planning::test {

@@ -1,8 +1,8 @@
 //===- VariantsTest.cpp - The cheapest of several variants -----------------===//
 
-#include "llmmem/Planning/Variants.h"
+#include "llmmem/Planning/Alternatives/Variants.h"
 #include "ProblemBuilder.h"
-#include "llmmem/Planning/Verify.h"
+#include "llmmem/Planning/Model/Verify.h"
 #include "gtest/gtest.h"
 
 using namespace llmmem::planning;

@@ -9,7 +9,7 @@
 #define LLMMEM_ANALYSIS_CHUNKFORMS_H
 
 #include "llmmem/Analysis/ProblemExtraction.h"
-#include "llmmem/Planning/Forms.h"
+#include "llmmem/Planning/Alternatives/Forms.h"
 
 namespace llmmem {
 

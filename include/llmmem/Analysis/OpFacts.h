@@ -9,7 +9,7 @@
 #define LLMMEM_ANALYSIS_OPFACTS_H
 
 #include "llmmem/Analysis/DeviceModel.h"
-#include "llmmem/Planning/Problem.h"
+#include "llmmem/Planning/Model/Problem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace llmmem {

@@ -15,7 +15,7 @@
 
 #include "llmmem/Analysis/DeviceModel.h"
 #include "llmmem/Analysis/StepStorage.h"
-#include "llmmem/Planning/Problem.h"
+#include "llmmem/Planning/Model/Problem.h"
 
 namespace llmmem {
 

@@ -52,7 +52,7 @@ def OutlineParallelLoops : Pass<"outline-parallel-loops", "::mlir::ModuleOp"> {
   let description = [{
     *Requires*: `scf.forall` of one dimension, from 0 to a constant, without results, and none inside another.
     *Ensures*: `func @kernel_turns_0(%context, %begin, %end)` runs turns one after another, and the kernel calls
-    `llmmem_parallel_for(count, @kernel_turns_0, %context)` (lib/Runtime/Parallel.h). Scratch of a turn lies on the
+    `llmmem_parallel_for(count, @kernel_turns_0, %context)` (include/llmmem/Runtime/Parallel.h). Scratch of a turn lies on the
     stack of the thread that runs it.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
@@ -117,7 +117,7 @@ def TranslateKernelsToPTX : Pass<"translate-kernels-to-ptx", "::mlir::ModuleOp">
 def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::ModuleOp"> {
   let summary = "Turns gpu.launch_func into calls of the CUDA runtime";
   let description = [{
-    *Ensures*: each function that launches takes the run (`llmmem_cuda *`, lib/Runtime/Cuda.h) as its first argument,
+    *Ensures*: each function that launches takes the run (`llmmem_cuda *`, include/llmmem/Runtime/Cuda.h) as its first argument,
     and calls `llmmem_cuda_launch` with the kernel's number in the module's attribute `llmmem.kernels`:
 
     ```mlir
@@ -137,31 +137,6 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
     Statistic<"numKernels", "kernels", "Distinct kernels">,
     Statistic<"numLaunches", "launches", "Launches in the text of host functions">,
   ];
-}
-
-def LaunchLibraryProducts : Pass<"launch-library-products", "::mlir::ModuleOp"> {
-  let summary = "Turns a library's products into launches that compute what the library is documented to";
-  let description = [{
-    For the emulator, which has no library: each `llm.library_product` of a host function becomes a `gpu.launch`, in
-    which a thread makes an element of C, and all of the workspace is written to. Not fast, and no library's bits.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
-  let statistics = [Statistic<"numProducts", "products", "Products that became launches">];
-}
-
-def EmulateGpuKernels : Pass<"emulate-gpu-kernels", "::mlir::ModuleOp"> {
-  let summary = "Turns GPU kernels and their launches into functions that fibers run on the CPU";
-  let description = [{
-    *Requires*: the form of docs/Design/Gpu.md: `gpu.module`s of kernels, and host functions with
-    `gpu.launch_func`. *Ensures*: a kernel is `func @kernel(%thread: !llvm.ptr, %arguments: !llvm.ptr)`, in which
-    each read and write of memory follows a call of `llmmem_emulate_access`, and barriers, shuffles and products of
-    warps are calls (lib/Emulation/Hooks.h); host functions that launch, and those that call them, take the emulator
-    as their last argument, and launch through it. The module says in `llm.emulation` what it has
-    (include/llmmem/Conversion/EmulationNotes.h).
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
 }
 
 def ReportKernelTraffic : Pass<"report-kernel-traffic", "::mlir::ModuleOp"> {

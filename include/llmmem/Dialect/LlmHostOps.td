@@ -5,7 +5,7 @@
 
 include "llmmem/Dialect/LlmOpBase.td"
 
-// The numbers are those of lib/Runtime/CudaProducts.h.
+// The numbers are those of include/llmmem/Runtime/CudaProducts.h.
 def Llm_ProductEpilogue : I64EnumAttr<"ProductEpilogue", "What becomes of a product before it is rounded and stored", [
     I64EnumAttrCase<"None", 0, "none">,
     I64EnumAttrCase<"Bias", 1, "bias">,                  // x + bias
@@ -39,7 +39,7 @@ def Llm_LibraryProductOp : Op<LlmDialect, "library_product", [AttrSizedOperandSe
   let summary = "A matrix product that a GPU's library computes.";
   let description = [{
     C = epilogue(scale * A B + initial), `batch` times, in f32 and rounded once. Stands in the host functions of a lowered
-    step, in the place of a launch, and becomes a call of `llmmem_cuda_multiply` (lib/Runtime/CudaProducts.h). Matrices
+    step, in the place of a launch, and becomes a call of `llmmem_cuda_multiply` (include/llmmem/Runtime/CudaProducts.h). Matrices
     begin at an element of their flat buffers. `bias` and `aux` are what the epilogue reads or writes; `aux` lies like C.
 
     ```mlir

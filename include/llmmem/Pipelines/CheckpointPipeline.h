@@ -4,34 +4,94 @@
 // group-loss-head, group-kernels, reserve-library-workspace, annotate-memory, plan-checkpoints,
 // apply-checkpoints, plan-arena, verify-plan, report-memory.
 //
+// `CheckpointPipelineOptions` is the one place where an option of it has a name, a default, a
+// sentence and a check: the flags of llmmem-opt are made from it. Example:
+//
+//   mlir-opt --pass-pipeline='builtin.module(llmmem-checkpoint{budget=40GB device=a100})'
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_PIPELINES_CHECKPOINTPIPELINE_H
 #define LLMMEM_PIPELINES_CHECKPOINTPIPELINE_H
 
+#include "llmmem/Codegen/Emitter/KernelOptions.h"
 #include "llmmem/Transforms/Checkpoints.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
 
 namespace llmmem {
 
-struct CheckpointPipelineOptions {
-  std::string policy = "budget";
-  std::string budget; // as people write it, empty: none
-  std::string device = "h100";
-  double seconds = 10;
-  bool groupLossHead = true;      // else logits are values like any other
-  std::string lossChunk = "auto"; // tokens at a time: auto, whole, or so many
-  std::string epilogues = "auto"; // of products: auto, separate, unshared, fused or generated
-  bool groupKernels = true; // false: every op is a kernel of its own, as in the papers' formulas
-  bool libraryWorkspace = false; // products have what the device table gives a library
-  std::string emitProblem, emitPlan;
-  bool printReport = false;
-  std::string reportJson;
+/// Whether ops that go by elements and by rows share kernels.
+enum class KernelGrouping { Grouped, Apart };
+
+struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineOptions> {
+  Option<std::string> budget{
+      *this, "budget", llvm::cl::value_desc("bytes"),
+      llvm::cl::desc("Plan recomputation so that resident bytes and arena stay under this: 40GB, "
+                     "37.25GiB, 123456; min: the least that can be found")};
+  Option<std::string> policy{
+      *this, "policy", llvm::cl::value_desc("policy"),
+      llvm::cl::desc("What decides what is kept (none, or budget where a budget is given)")};
+  Option<std::string> device{
+      *this, "device", llvm::cl::init("h100"), llvm::cl::value_desc("name or file"),
+      llvm::cl::desc("Device table that prices ops: h100, h200, a100, cpu, or a .json file")};
+  Option<double> seconds{*this, "seconds", llvm::cl::init(10), llvm::cl::value_desc("number"),
+                         llvm::cl::desc("Bound on the planner's search")};
+  Option<KernelGrouping> kernels{
+      *this, "kernels", llvm::cl::init(KernelGrouping::Grouped),
+      llvm::cl::desc("What lives only inside a kernel has no bytes: grouped (ops by elements and "
+                     "by rows share kernels), or apart (each op is a kernel of its own)"),
+      llvm::cl::values(clEnumValN(KernelGrouping::Grouped, "grouped", ""),
+                       clEnumValN(KernelGrouping::Apart, "apart", ""))};
+  Option<std::string> lossChunk{
+      *this, "loss-chunk", llvm::cl::init("auto"), llvm::cl::value_desc("tokens"),
+      llvm::cl::desc("Tokens whose logits are held at a time: a number, auto (the plan chooses), "
+                     "whole, or apart (the loss and its gradients stay several ops)")};
+  Option<std::string> epilogues{
+      *this, "epilogues", llvm::cl::init("auto"), llvm::cl::value_desc("choice"),
+      llvm::cl::desc("Which products take what follows them: auto (what the cheapest plan has), "
+                     "separate, unshared (products that nothing else reads), fused, or generated "
+                     "(also what only generated products can take)")};
+  Option<ProductSource> products{
+      *this, "products", llvm::cl::init(ProductSource::Generated), llvm::cl::value_desc("source"),
+      llvm::cl::desc("What multiplies matrices on the GPU that is planned or lowered for: "
+                     "generated (kernels of llmmem), or library (cuBLASLt; the plan holds the "
+                     "workspace that the device table gives it, and chooses among its epilogues)"),
+      llvm::cl::values(clEnumValN(ProductSource::Generated, "generated", ""),
+                       clEnumValN(ProductSource::Library, "library", ""))};
+  Option<bool> memoryReport{*this, "memory-report",
+                            llvm::cl::desc("Print resident, saved and peak bytes on stderr")};
+  Option<std::string> memoryReportJson{
+      *this, "memory-report-json", llvm::cl::value_desc("file"),
+      llvm::cl::desc("Write the report as JSON (- is stdout, then give -o)")};
+  Option<std::string> emitProblem{
+      *this, "emit-problem", llvm::cl::value_desc("file"),
+      llvm::cl::desc("Write what the planner sees as a llmmem-problem")};
+  Option<std::string> emitPlan{*this, "emit-plan", llvm::cl::value_desc("file"),
+                               llvm::cl::desc("Write what the planner decides as a llmmem-plan")};
+
+  /// The policy and the bytes that are meant: a budget alone means the policy `budget`, `min` means
+  /// `least-peak`, neither means `none`.
+  std::string policyMeant() const;
+  std::string budgetMeant() const;
+
+  /// Every option above, by name.
+  std::vector<llvm::cl::Option *> all();
 };
 
-/// Appends the passes; `outcome` receives what the IR does not say (status, seconds).
+/// The first of `options` that is wrong in itself or beside another, and what would be right; the
+/// device table is loaded for it. `spell` is how the user writes an option: "budget" is
+/// --checkpoint-budget.
+llvm::Error checkOptions(const CheckpointPipelineOptions &options,
+                         llvm::function_ref<std::string(llvm::StringRef)> spell);
+
+/// Appends the passes; `outcome` receives what the IR does not say (status, seconds), and may be
+/// null. `checkOptions` must hold.
 void buildCheckpointPipeline(mlir::OpPassManager &passes, const CheckpointPipelineOptions &options,
                              std::shared_ptr<CheckpointOutcome> outcome);
+
+/// Makes the pipeline `llmmem-checkpoint` of a module.
+void registerCheckpointPipeline();
 
 } // namespace llmmem
 

@@ -1,37 +1,18 @@
 //===- Planner.h - The one entry to every solver ---------------------------===//
 //
 // Problem in, Plan out. The policy names what decides; all policies share the scheduling, the placement and the
-// verifier. A new policy is one file under lib/Planning/Policies and one line in its table.
+// verifier. Policies/Policies.h has the table of policies.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_PLANNING_PLANNER_H
 #define LLMMEM_PLANNING_PLANNER_H
 
-#include "llmmem/Planning/Plan.h"
+#include "llmmem/Planning/Model/Plan.h"
+#include "llmmem/Planning/Policies/Policies.h"
 #include <functional>
 
 namespace llmmem::planning {
-
-/// What decides which saved values (written in forward, read in backward) are kept.
-enum class PolicyKind : uint8_t {
-  None,      // keep everything, recompute nothing, in the given order
-  EveryK,    // keep the inputs of every K-th block; recompute what lies between
-  Sqrt,      // EveryK with K = round(sqrt(number of blocks))
-  Full,      // keep every block's input alone (EveryK with K = 1)
-  Selective, // keep everything but what the ops in `selected` write (core attention)
-  Budget,    // least cost whose resident + arena fits Problem::budget
-  LeastPeak, // the least peak that can be found
-};
-
-struct Policy {
-  PolicyKind kind = PolicyKind::Budget;
-  int64_t every = 1;             // EveryK
-  std::vector<OpIndex> selected; // Selective: the forward ops whose results are recomputed
-};
-
-/// Parses `none`, `every=K`, `sqrt`, `full`, `selective`, `budget`.
-llvm::Expected<Policy> parsePolicy(llvm::StringRef text);
 
 struct PlanOptions {
   Policy policy;

@@ -21,6 +21,7 @@ struct CheckpointRequest {
   ChunkRequest chunk;                 // rows at a time of ops that work in chunks
   std::optional<Epilogues> epilogues; // none: what the cheapest plan has
   std::string emitProblem, emitPlan;  // files for the planner's JSON, empty: none
+  std::string failureReport;          // file for what is known where no plan was found
 };
 
 /// What came of planning, for reports: it holds what the IR does not say.

@@ -167,6 +167,7 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
     Option<"epilogues", "epilogues", "std::string", "\"auto\"", "Which products take what follows them: auto (what the cheapest plan has), separate, unshared, fused or generated">,
     Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
     Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
+    Option<"failureReport", "failure-report", "std::string", "\"\"", "Write what is known of a budget that no plan keeps, as a llmmem-memory-report, to a file">,
   ];
   let statistics = [
     Statistic<"numKept", "saved values kept", "Saved values that stay in memory until the backward reads them">,

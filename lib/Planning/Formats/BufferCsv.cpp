@@ -1,6 +1,6 @@
 //===- BufferCsv.cpp - The buffer lists of MiniMalloc -----------------------===//
 
-#include "llmmem/Planning/BufferCsv.h"
+#include "llmmem/Planning/Formats/BufferCsv.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSet.h"

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Policies.h"
+#include "FixedPolicies.h"
+#include "llmmem/Planning/Schedulers/Recompute.h"
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,7 @@
 //===- None.cpp - Keep everything ---------------------------------------------===//
 
-#include "Policies.h"
+#include "FixedPolicies.h"
+#include "llmmem/Planning/Schedulers/Recompute.h"
 
 using namespace llmmem::planning;
 

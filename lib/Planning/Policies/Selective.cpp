@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Policies.h"
+#include "FixedPolicies.h"
+#include "llmmem/Planning/Schedulers/Recompute.h"
 
 using namespace llmmem::planning;
 

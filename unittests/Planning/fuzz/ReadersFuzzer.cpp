@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llmmem/Planning/BufferCsv.h"
-#include "llmmem/Planning/Verify.h"
+#include "llmmem/Planning/Formats/BufferCsv.h"
+#include "llmmem/Planning/Model/Verify.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 

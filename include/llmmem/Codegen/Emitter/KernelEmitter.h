@@ -1,0 +1,262 @@
+//===- KernelEmitter.h - Writing kernels as one would write C --------------===//
+//
+// A kernel works on flat buffers, computes in one wide type (f32, or f64 where the op touches f64)
+// and rounds where it stores. The vectors have a fixed number of lanes and sums a fixed tree, so
+// equal operands give equal bits on any machine. Example, the whole of llm.silu:
+//
+//   e.forLanes(e.result(0).size, [&](Index i, unsigned lanes) {
+//     Num x = e.load(e.operand(0), i, lanes);
+//     e.store(e.result(0), i, x / (exp(-x) + 1.0));
+//   });
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_CODEGEN_EMITTER_KERNELEMITTER_H
+#define LLMMEM_CODEGEN_EMITTER_KERNELEMITTER_H
+
+#include "llmmem/Codegen/Emitter/KernelOptions.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <functional>
+#include <memory>
+
+namespace llmmem {
+
+/// A floating-point value of a kernel: one number, or a vector of lanes. A number meets a vector as
+/// a splat.
+struct Num {
+  mlir::OpBuilder *builder = nullptr;
+  mlir::Value value;
+
+  mlir::Type type() const { return value.getType(); }
+  /// The same constant in this value's type.
+  Num like(double constant) const;
+};
+
+Num operator+(Num a, Num b);
+Num operator-(Num a, Num b);
+Num operator*(Num a, Num b);
+Num operator/(Num a, Num b);
+Num operator-(Num a);
+inline Num operator+(Num a, double b) { return a + a.like(b); }
+inline Num operator-(Num a, double b) { return a - a.like(b); }
+inline Num operator-(double a, Num b) { return b.like(a) - b; }
+inline Num operator*(Num a, double b) { return a * a.like(b); }
+inline Num operator/(Num a, double b) { return a / a.like(b); }
+inline Num operator/(double a, Num b) { return b.like(a) / b; }
+/// a b + c, rounded once.
+Num fma(Num a, Num b, Num c);
+Num exp(Num x);
+Num tanh(Num x);
+Num log(Num x);
+Num sqrt(Num x);
+Num sin(Num x);
+Num cos(Num x);
+Num power(Num base, Num exponent);
+/// The larger one; a NaN wins, so that poison shows.
+Num maximum(Num a, Num b);
+/// `x` in another element type, rounded to nearest even where that is narrower.
+Num convert(Num x, mlir::Type element);
+/// a where `condition` (one bit, or one for each lane), else b.
+Num select(mlir::Value condition, Num a, Num b);
+/// All lanes together, in a fixed tree.
+Num sumOfLanes(Num x);
+Num maximumOfLanes(Num x);
+
+/// A position or a count, as an MLIR index, or as an integer of fewer bits.
+struct Index {
+  mlir::OpBuilder *builder = nullptr;
+  mlir::Value value;
+
+  Index like(int64_t constant) const;
+};
+
+Index operator+(Index a, Index b);
+Index operator-(Index a, Index b);
+Index operator*(Index a, Index b);
+/// Of numbers that are not negative, rounded down.
+Index operator/(Index a, Index b);
+Index operator%(Index a, Index b);
+inline Index operator+(Index a, int64_t b) { return a + a.like(b); }
+inline Index operator-(Index a, int64_t b) { return a - a.like(b); }
+inline Index operator*(Index a, int64_t b) { return a * a.like(b); }
+inline Index operator/(Index a, int64_t b) { return a / a.like(b); }
+inline Index operator%(Index a, int64_t b) { return a % a.like(b); }
+inline Index ceilDiv(Index a, Index b) { return (a + (b - 1)) / b; }
+inline Index roundUp(Index a, int64_t granule) { return (a + (granule - 1)) / granule * granule; }
+Index minimum(Index a, Index b);
+Index maximum(Index a, Index b);
+mlir::Value equal(Index a, Index b);
+mlir::Value less(Index a, Index b);
+
+/// What stands in for the bytes of a value that lives only inside a kernel. Both write where
+/// `builder` stands, on elements (one, or a vector of lanes) in the value's own element type.
+struct BufferAccess {
+  std::function<mlir::Value(mlir::OpBuilder &builder, Index first, unsigned lanes)> load;
+  std::function<void(mlir::OpBuilder &builder, Index first, mlir::Value elements)> store;
+};
+
+/// The bytes of one tensor in row-major order: a memref of one dimension, or a way to do without.
+struct Buffer {
+  mlir::Value memref;
+  int64_t size = 0;
+  mlir::Type element;
+  const BufferAccess *access = nullptr;
+
+  /// A buffer of `tensor`'s size without bytes; `access` must outlive it.
+  static Buffer of(mlir::Type tensor, const BufferAccess &access);
+  explicit operator bool() const { return memref || access; }
+};
+
+/// A row held in registers: whole vectors, then one vector of what is left.
+using Row = llvm::SmallVector<Num>;
+
+/// What the turns of a loop over rows read and write, so that a GPU can choose who shares a turn.
+struct RowShape {
+  /// Elements of a row.
+  int64_t width;
+  /// The places of its vectors are multiples of this and of the lanes before the first of a row, in
+  /// every buffer. Example: to copy 8 of 12 columns into rows of 8, gcd(12, 8) = 4.
+  int64_t pitch = width;
+  /// All vectors of a turn lie in the row `pitch` times its number behind the start of their
+  /// buffers. Then whole vectors can begin inside the row where its start is no place for them.
+  bool isAlone = false;
+  /// The team must meet in a turn (`KernelEmitter::meet`), whatever the width.
+  bool meets = false;
+};
+
+class KernelLoops;
+struct Reduction;
+
+class KernelEmitter {
+public:
+  /// Writes at the end of `block`, whose arguments are the operands' buffers, the results', and the
+  /// workspace's if the op has one.
+  KernelEmitter(mlir::Operation *op, mlir::Block *block, KernelOptions options = {});
+  /// For an op inside the kernel of others: its loops go where `outer` stands, its operands and
+  /// results are given.
+  KernelEmitter(mlir::Operation *op, KernelEmitter &outer, llvm::ArrayRef<Buffer> operands,
+                llvm::ArrayRef<Buffer> results);
+  /// For elements of such an op: writes where `builder` stands.
+  KernelEmitter(mlir::Operation *op, const mlir::OpBuilder &builder,
+                llvm::ArrayRef<Buffer> operands = {}, llvm::ArrayRef<Buffer> results = {});
+
+  const KernelOptions &options() const { return chosen; }
+  KernelLoops &loops() { return *turns; }
+
+  mlir::OpBuilder &builder() { return nested; }
+  mlir::Location location() const { return op->getLoc(); }
+  mlir::Operation *operation() const { return op; }
+  /// The type that the kernel computes in.
+  mlir::FloatType wideType() const { return wide; }
+  /// Lanes of a whole vector.
+  unsigned lanes() const { return vectorLanes; }
+  /// f64 where `op` touches f64, else f32.
+  static mlir::FloatType wideTypeOf(mlir::Operation *op);
+
+  //===--------------------------------------------------------------------===//
+  // Buffers
+  //===--------------------------------------------------------------------===//
+
+  Buffer operand(unsigned number) const { return operands[number]; }
+  Buffer result(unsigned number) const { return results[number]; }
+  /// All of the workspace, as wide numbers.
+  Buffer workspace();
+  /// `size` elements of the workspace from byte `begin` on.
+  Buffer workspace(int64_t begin, int64_t size, mlir::Type element);
+  /// What the plan gave the op's library product, its last bytes; null where it gave nothing.
+  mlir::Value libraryWorkspace();
+  /// The number of the random stream that the op draws from, as i64.
+  mlir::Value stream() const;
+  /// Equal ops share a kernel, whichever of their operands are one value: so by number, never by
+  /// value.
+  Buffer operand(mlir::OpOperand &use) const { return operand(use.getOperandNumber()); }
+  /// Null where the optional operand is left out.
+  Buffer operand(mlir::MutableOperandRange range) const;
+  /// Wide numbers on the stack, allotted once at the kernel's entry; inside a parallel loop, once
+  /// for each thread.
+  Buffer scratch(int64_t size);
+  Buffer scratch(int64_t size, mlir::Type element);
+  /// A table of numbers, made while compiling.
+  Buffer table(llvm::ArrayRef<double> numbers);
+
+  //===--------------------------------------------------------------------===//
+  // Numbers
+  //===--------------------------------------------------------------------===//
+
+  Num number(double constant);
+  /// A constant in each of `lanes` lanes, or one number.
+  Num splat(double constant, unsigned lanes);
+  Num load(Buffer buffer, Index index, unsigned lanes = 1);
+  void store(Buffer buffer, Index index, Num x);
+  /// Element `index` modulo `period`, for tables that repeat.
+  Num loadPeriodic(Buffer buffer, Index index, unsigned lanes, int64_t period);
+  /// first, first + step, ...: the numbers of `lanes` elements, as i64.
+  mlir::Value elementNumbers(Index first, unsigned lanes, int64_t step = 1);
+  Row loadRow(Buffer buffer, Index index, int64_t width);
+  void storeRow(Buffer buffer, Index index, llvm::ArrayRef<Num> row);
+  Row zeroRow(int64_t width);
+  /// Whether two buffers that coincide or are disjoint are disjoint.
+  mlir::Value lieApart(Buffer a, Buffer b);
+  /// Elements as they are, for copies and integers.
+  mlir::Value loadRaw(Buffer buffer, Index index, unsigned lanes = 1);
+  void storeRaw(Buffer buffer, Index index, mlir::Value value);
+
+  Index index(int64_t constant);
+  /// An i32 element as an index, below 0 where it is negative.
+  Index loadIndex(Buffer buffer, Index index);
+  Num toNumber(Index index);
+
+  //===--------------------------------------------------------------------===//
+  // Loops
+  //===--------------------------------------------------------------------===//
+
+  void forEach(Index lower, Index upper, llvm::function_ref<void(Index)> body);
+  void forEach(int64_t count, llvm::function_ref<void(Index)> body);
+  /// lower, lower + step, lower + 2 step, ... below upper.
+  void forSteps(Index lower, Index upper, int64_t step, llvm::function_ref<void(Index)> body);
+  /// 0 to count in steps of whole vectors, then one by one.
+  void forLanes(int64_t count, llvm::function_ref<void(Index, unsigned lanes)> body);
+  /// As forEach, with the turns shared out among threads: no turn reads or writes a byte that
+  /// another writes, so that any number of threads gives the same bits. Plain loops where the op is
+  /// too small to be worth it, and inside another parallel loop.
+  void forEachParallel(int64_t count, llvm::function_ref<void(Index)> body);
+  /// As forEachParallel, over rows. On a GPU a turn is shared by a team of threads: each takes some
+  /// of the vectors of forLanes, sum and maximumOver, and one of them stores what is stored outside
+  /// of forLanes.
+  void forRows(int64_t rows, RowShape shape, llvm::function_ref<void(Index)> body);
+  /// As forLanes, with pieces of a fixed length shared out among threads.
+  void forLanesParallel(int64_t count, llvm::function_ref<void(Index, unsigned lanes)> body);
+  /// The same with numbers that all turns have in common, computed once (on a GPU once a block).
+  void forLanesParallel(
+      int64_t count, llvm::function_ref<Row()> common,
+      llvm::function_ref<void(Index, unsigned lanes, llvm::ArrayRef<Num> common)> body);
+  /// Carries values from turn to turn, and gives the last ones.
+  Row fold(Index lower, Index upper, llvm::ArrayRef<Num> initial,
+           llvm::function_ref<Row(Index, llvm::ArrayRef<Num>)> body);
+  Row foldSteps(Index lower, Index upper, int64_t step, llvm::ArrayRef<Num> initial,
+                llvm::function_ref<Row(Index, llvm::ArrayRef<Num>)> body);
+  Num sum(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
+  Num maximumOver(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> then);
+  /// The numbers of `then` where it is run, else `otherwise`.
+  Row chooseIf(mlir::Value condition, llvm::ArrayRef<Num> otherwise,
+               llvm::function_ref<Row()> then);
+
+private:
+  mlir::Operation *op;
+  /// The kernel's block.
+  mlir::Block *entry;
+  KernelOptions chosen;
+  mlir::OpBuilder nested;
+  llvm::SmallVector<Buffer> operands, results;
+  mlir::FloatType wide;
+  std::shared_ptr<KernelLoops> turns;
+  unsigned vectorLanes;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_CODEGEN_EMITTER_KERNELEMITTER_H

@@ -1,0 +1,54 @@
+//===- KernelLoops.h - Who takes the turns of a kernel's loops -------------===//
+//
+// The formulas of a kernel are the same on every target; what differs is who takes the turns of its
+// loops. On a CPU a turn is one thread's, which goes through its rows in vectors. On a GPU a turn
+// is shared by a team of threads, each of which takes vectors of 128 bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_CODEGEN_EMITTER_KERNELLOOPS_H
+#define LLMMEM_CODEGEN_EMITTER_KERNELLOOPS_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+
+namespace llmmem {
+
+/// How the elements of a sum or a maximum meet.
+struct Reduction {
+  double neutral;
+  llvm::function_ref<Num(Num, Num)> combine;
+  /// All lanes of a vector, in a fixed tree.
+  llvm::function_ref<Num(Num)> acrossLanes;
+};
+
+/// The loops of `KernelEmitter`, whose contracts these functions have.
+class KernelLoops {
+public:
+  using Body = llvm::function_ref<void(Index)>;
+  using LanesBody = llvm::function_ref<void(Index, unsigned lanes)>;
+  using Term = llvm::function_ref<Num(Index, unsigned lanes)>;
+  using Common = llvm::function_ref<Row()>;
+  using CommonBody = llvm::function_ref<void(Index, unsigned lanes, llvm::ArrayRef<Num>)>;
+
+  virtual ~KernelLoops() = default;
+
+  /// Lanes of a whole vector where a kernel computes in `wide`.
+  virtual unsigned lanes(mlir::FloatType wide) const = 0;
+  virtual Buffer scratch(KernelEmitter &e, int64_t size, mlir::Type element) = 0;
+  virtual void forLanes(KernelEmitter &e, int64_t count, LanesBody body) = 0;
+  virtual void forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body body) = 0;
+  virtual void forLanesParallel(KernelEmitter &e, int64_t count, Common common,
+                                CommonBody body) = 0;
+  virtual Num reduce(KernelEmitter &e, int64_t count, Term term, Reduction reduction) = 0;
+  /// Writes `store`, of one element, so that one of those who share the turn runs it.
+  virtual void storeOnce(KernelEmitter &e, llvm::function_ref<void()> store) = 0;
+};
+
+/// For a kernel whose code begins in `entry`.
+std::shared_ptr<KernelLoops> makeCpuLoops(mlir::Block *entry);
+/// For the kernel of `op`.
+std::shared_ptr<KernelLoops> makeDeviceLoops(mlir::Operation *op);
+
+} // namespace llmmem
+
+#endif // LLMMEM_CODEGEN_EMITTER_KERNELLOOPS_H

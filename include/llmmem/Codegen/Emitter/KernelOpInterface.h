@@ -1,0 +1,29 @@
+//===- KernelOpInterface.h - How an op becomes a kernel --------------------===//
+
+#ifndef LLMMEM_CODEGEN_EMITTER_KERNELOPINTERFACE_H
+#define LLMMEM_CODEGEN_EMITTER_KERNELOPINTERFACE_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include "mlir/IR/OpDefinition.h"
+
+namespace llmmem {
+/// Those of one of several ops that share a launch.
+struct OpBuffers {
+  llvm::SmallVector<Buffer> operands, results;
+};
+} // namespace llmmem
+
+#include "llmmem/Codegen/Emitter/KernelOpInterface.h.inc"
+
+namespace llmmem {
+
+/// `op` and the ops inside it that draw random numbers, in the order of the text: the kernel's last
+/// arguments are the numbers of their streams.
+llvm::SmallVector<mlir::Operation *> drawingOps(mlir::Operation *op);
+
+/// Gives every op of the llm dialect its kernel.
+void registerKernelModels(mlir::DialectRegistry &registry);
+
+} // namespace llmmem
+
+#endif // LLMMEM_CODEGEN_EMITTER_KERNELOPINTERFACE_H

@@ -1,0 +1,55 @@
+//===- Hooks.h - What emulated kernels and their host code call ------------===//
+//
+// `emulate-gpu-kernels` writes the calls. A kernel is a function of one thread, whose ids it reads
+// from the first words of `Thread` itself (ThreadWords), and of its arguments, each in a word.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_EMULATION_HOOKS_H
+#define LLMMEM_EMULATION_HOOKS_H
+
+#include <cstdint>
+
+namespace llmmem::emulation {
+
+/// What kernels read of their thread, in this order, each 8 bytes.
+struct ThreadWords {
+  int64_t thread[3], block[3], blockSize[3], gridSize[3];
+  char *shared;         // the block's shared memory
+  int64_t dynamicBytes; // behind the workgroup attributions
+};
+
+struct Thread;
+using KernelFunction = void (*)(Thread *thread, const uint64_t *arguments);
+
+/// A shuffled value: its bits, and whether they come from a lane that there is.
+struct Shuffled {
+  uint64_t bits, valid;
+};
+
+} // namespace llmmem::emulation
+
+extern "C" {
+
+/// The call numbered `call` follows; -1: one that says nothing of its values.
+void llmmem_emulate_call(void *emulator, int64_t call);
+
+/// `shape`: three sizes of the grid, three of the block, and the bytes of dynamic shared memory.
+void llmmem_emulate_launch(void *emulator, int64_t launch, llmmem::emulation::KernelFunction kernel,
+                           const uint64_t *arguments, const int64_t *shape);
+
+/// A read or write of the site's bytes at `base` + `offset` follows; `base` is where the buffer or
+/// view at hand begins.
+void llmmem_emulate_access(llmmem::emulation::Thread *thread, int64_t site, int64_t base,
+                           int64_t offset);
+
+void llmmem_emulate_barrier(llmmem::emulation::Thread *thread, int64_t site);
+void llmmem_emulate_warp_barrier(llmmem::emulation::Thread *thread, int64_t site, int32_t mask);
+llmmem::emulation::Shuffled llmmem_emulate_shuffle(llmmem::emulation::Thread *thread, int64_t site,
+                                                   uint64_t bits, int32_t offset, int32_t width);
+/// `fragments`: 4 words of A, 2 of B, 4 numbers of C, which become D's.
+void llmmem_emulate_mma(llmmem::emulation::Thread *thread, int64_t site, void *fragments);
+
+} // extern "C"
+
+#endif // LLMMEM_EMULATION_HOOKS_H

@@ -1,0 +1,37 @@
+//===- InitAll.h - All that llmmem registers -------------------------------===//
+//
+// Like mlir/InitAllDialects.h and mlir/InitAllPasses.h: what a program calls before it parses.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_INITALL_H
+#define LLMMEM_INITALL_H
+
+#include "llmmem/Codegen/Emitter/KernelOpInterface.h"
+#include "llmmem/Conversion/Passes.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Emulation/Lowering/Passes.h"
+#include "llmmem/Pipelines/CheckpointPipeline.h"
+#include "llmmem/Pipelines/KernelPipelines.h"
+#include "llmmem/Transforms/Passes.h"
+
+namespace llmmem {
+
+/// The dialect `llm` and the kernels of its ops.
+inline void registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<llm::LlmDialect>();
+  registerKernelModels(registry);
+}
+
+/// Every pass and pipeline, by the names of docs/Reference.
+inline void registerAllPasses() {
+  registerLlmmemTransformsPasses();
+  registerLlmmemConversionPasses();
+  registerLlmmemEmulationPasses();
+  registerCheckpointPipeline();
+  registerKernelPipelines();
+}
+
+} // namespace llmmem
+
+#endif // LLMMEM_INITALL_H

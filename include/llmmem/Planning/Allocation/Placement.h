@@ -1,0 +1,49 @@
+//===- Placement.h - Offsets in one arena ----------------------------------===//
+//
+// Dynamic storage allocation: buffers with half-open lifetimes [lower, upper) and sizes get offsets
+// so that no two that live together overlap. The largest sum of live bytes is a lower bound; an
+// arena that equals it is optimal, with that live set as its certificate.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_ALLOCATION_PLACEMENT_H
+#define LLMMEM_PLANNING_ALLOCATION_PLACEMENT_H
+
+#include "llmmem/Planning/Model/Plan.h"
+
+namespace llmmem::planning {
+
+struct Buffer {
+  int64_t lower; // first position at which the buffer is held
+  int64_t upper; // exclusive
+  int64_t size;  // bytes
+};
+
+struct PackOptions {
+  int64_t alignment = 1;
+  std::optional<int64_t> capacity; // stop as soon as the arena is no larger than this
+  int64_t work = 0;                // units of search after the heuristics; 0: heuristics alone
+  int64_t ejections = 0;           // work of ejection chains, where the capacity is not met
+};
+
+struct Packing {
+  std::vector<int64_t> offsets; // one per buffer
+  int64_t arena = 0;            // end of the highest buffer
+  int64_t lowerBound = 0;       // largest sum of live bytes, sizes rounded up to the alignment
+};
+
+/// The work that fits into `seconds` on one core of 2020's make: a fixed rate, so that equal flags
+/// give equal packings.
+int64_t packWork(double seconds);
+
+/// Packs `buffers`. Deterministic: equal input gives equal offsets.
+/// Example: [0,2)x4, [1,3)x4, [2,4)x4 at alignment 1: offsets 0, 4, 0; arena 8 = lowerBound.
+Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options);
+
+/// Fills offsets, workspaces, arena, peak and cost of `plan` for its `steps`; in-place pairs share
+/// bytes wherever the rules of the problem allow it. `steps` must be a valid schedule.
+void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_ALLOCATION_PLACEMENT_H

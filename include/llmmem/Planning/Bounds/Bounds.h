@@ -1,0 +1,91 @@
+//===- Bounds.h - What no plan can beat ----------------------------------------===//
+//
+// Proved lower bounds on the peak and on the recompute cost. docs/Design/Planning.md has the
+// proofs.
+//
+// The bound on the cost looks at one moment, the first run of an op t. What runs after t and reads
+// values of ancestors of t finds them live at t, or recomputed after it. With a price per byte on
+// what is live, the least (recompute cost + price x live bytes) is a minimum cut; the price that
+// raises it most gives the bound, and the cuts at the prices on the way are the choices worth
+// considering: what to keep, what to recompute.
+//
+// Example: f0(2) f1(3) -> 1-byte results a, b; after the loss their backwards read both. With room
+// for one of the two at the loss the bound is the cheaper way to lose one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_BOUNDS_BOUNDS_H
+#define LLMMEM_PLANNING_BOUNDS_BOUNDS_H
+
+#include "llmmem/Planning/Model/Blocks.h"
+#include <memory>
+
+namespace llmmem::planning {
+
+struct PeakBound {
+  int64_t bytes = 0; // resident included
+  OpIndex op = -1;   // where it is needed
+};
+
+/// The largest footprint of one op, with what must be live beside it whatever the schedule.
+PeakBound peakLowerBound(const Graph &graph);
+
+/// Bytes held while `op` runs whatever is kept: resident, the op's footprint, less the padding of
+/// the topmost buffer, which an arena need not hold.
+int64_t bytesBeside(const Graph &graph, OpIndex op);
+
+/// Prices of bytes are integers over this scale: as fine as 64 bits allow.
+int64_t priceScale(const Graph &graph);
+
+/// One choice at a cut: what to keep live there, what that saves and costs.
+struct CutChoice {
+  int64_t recomputeCost = 0;
+  int64_t bytes = 0;            // of `kept`, rounded to the alignment
+  std::vector<ValueIndex> kept; // live at the cut, ancestors' results and inputs
+  std::vector<bool> recomputed; // per op
+};
+
+/// The relaxation of a problem at the first run of one op.
+class CutRelaxation {
+public:
+  /// The moment is the first run of `cut`. Where `later` is given, only schedules count in which
+  /// that op first runs after `cut`: it and its descendants then need what they read, too. Together
+  /// with the other order of the two that gives a bound where `cut` alone has few descendants.
+  CutRelaxation(const Graph &graph, OpIndex cut, OpIndex later = -1);
+  ~CutRelaxation();
+
+  /// The best choice at `price` / `scale()` cost per byte, and through `value` the proved least of
+  /// cost * scale() + price * bytes over all schedules.
+  CutChoice choose(int64_t price, int64_t &value);
+
+  /// The choice that keeps the least: its `bytes` are proved to be live at the cut in every
+  /// schedule.
+  CutChoice chooseFewestBytes();
+
+  /// A proved lower bound on the cost of recomputation when resident + arena is at most `budget`;
+  /// nothing where no choice fits at all, which proves that no plan does. `choices` collects those
+  /// met on the way.
+  std::optional<int64_t> costLowerBound(int64_t budget, std::vector<CutChoice> *choices = nullptr);
+
+  /// The bound that one given price proves; cheaper than the search for the best price.
+  int64_t boundAtPrice(int64_t budget, int64_t price);
+  /// The price at which the last costLowerBound ended.
+  int64_t lastPrice() const;
+
+  /// The choices that are best at some price, most bytes first; at most about `limit`.
+  std::vector<CutChoice> allChoices(size_t limit);
+
+  /// Bytes held at the cut beside what a choice keeps.
+  int64_t bytesBeside() const;
+
+  /// Of prices: priceScale's.
+  int64_t scale() const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_BOUNDS_BOUNDS_H

@@ -1,0 +1,33 @@
+//===- Explain.h - Why a plan keeps what it keeps ------------------------------===//
+
+#ifndef LLMMEM_PLANNING_FORMATS_EXPLAIN_H
+#define LLMMEM_PLANNING_FORMATS_EXPLAIN_H
+
+#include "llmmem/Planning/Model/Plan.h"
+
+namespace llmmem::planning {
+
+/// What a plan did with one saved value: a forward value that the backward reads, or, in a problem
+/// without phases, any value that waits over a step which does not touch it.
+struct SavedValue {
+  ValueIndex value;
+  int64_t bytes;
+  int32_t runs;      // of its writer; 1: kept
+  int32_t stepsHeld; // over all instances
+  int32_t stepsIdle; // kept: steps of the longest wait between two uses. recomputed: steps without
+                     // it in between
+  int64_t otherCost; // kept: cost of recomputing it after that wait, with all that is no longer
+                     // held there. recomputed: cost that keeping it would save
+  bool canRecompute; // kept: its writer may run again
+};
+
+/// By bytes, largest first.
+std::vector<SavedValue> explainPlan(const Problem &problem, const Plan &plan);
+
+/// One line for each saved value, for people.
+void printExplanation(const Problem &problem, const std::vector<SavedValue> &saved,
+                      llvm::raw_ostream &os);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_FORMATS_EXPLAIN_H

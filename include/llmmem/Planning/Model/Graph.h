@@ -1,0 +1,66 @@
+//===- Graph.h - Who writes and who reads what ------------------------------===//
+//
+// An index over a Problem that every solver shares: writers, readers, position-independent facts.
+// It owns nothing of the Problem and must not outlive it.
+//
+// Example: x -> matmul -> y: writer(y) = matmul, writer(x) = none, readers(x) = {matmul}.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_MODEL_GRAPH_H
+#define LLMMEM_PLANNING_MODEL_GRAPH_H
+
+#include "llmmem/Planning/Model/Problem.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace llmmem::planning {
+
+class Graph {
+public:
+  explicit Graph(const Problem &problem);
+
+  const Problem &problem() const { return *source; }
+  int32_t numOps() const { return static_cast<int32_t>(source->ops.size()); }
+  int32_t numValues() const { return static_cast<int32_t>(source->values.size()); }
+  const Op &op(OpIndex index) const { return source->ops[index]; }
+
+  /// The op that writes `value`, -1 for an input.
+  OpIndex writer(ValueIndex value) const { return writers[value]; }
+  /// The ops that read `value`, in program order.
+  llvm::ArrayRef<OpIndex> readers(ValueIndex value) const {
+    return llvm::ArrayRef<OpIndex>(readerList)
+        .slice(readerStart[value], readerStart[value + 1] - readerStart[value]);
+  }
+  bool isKept(ValueIndex value) const { return kept[value]; }
+
+  /// Bytes of `value` in the arena, rounded up to the problem's alignment; 0 where it is resident.
+  /// Rounded sizes make the sum of live bytes an honest bound on the arena.
+  int64_t bytes(ValueIndex value) const { return arenaBytes[value]; }
+  int64_t workspace(OpIndex op) const { return workspaceBytes[op]; }
+  int64_t residentBytes() const { return resident; }
+  /// Cost of running every op once.
+  int64_t baseCost() const { return base; }
+  /// Reads, writes and workspace of one run of `op`, its in-place results counted as favourably as
+  /// the rules allow, without resident bytes. Every schedule holds at least this while `op` runs.
+  int64_t footprint(OpIndex op) const;
+
+private:
+  const Problem *source;
+  std::vector<OpIndex> writers;
+  std::vector<OpIndex> readerList;
+  std::vector<int32_t> readerStart;
+  std::vector<bool> kept;
+  std::vector<int64_t> arenaBytes;
+  std::vector<int64_t> workspaceBytes;
+  int64_t resident = 0;
+  int64_t base = 0;
+};
+
+/// Adds to `marked`, per op, the ops that run before `op` in every schedule.
+void markAncestors(const Graph &graph, OpIndex op, std::vector<bool> &marked);
+/// Adds to `marked`, per op, the ops whose first run comes after that of `op` in every schedule.
+void markDescendants(const Graph &graph, OpIndex op, std::vector<bool> &marked);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_MODEL_GRAPH_H

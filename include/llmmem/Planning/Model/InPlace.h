@@ -1,0 +1,20 @@
+//===- InPlace.h - Which results take which operands' bytes ---------------------===//
+
+#ifndef LLMMEM_PLANNING_MODEL_INPLACE_H
+#define LLMMEM_PLANNING_MODEL_INPLACE_H
+
+#include "llmmem/Planning/Model/Problem.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace llmmem::planning {
+
+/// The in-place pairs that one run of `op` uses, given which of its operands die there: the choice
+/// that shares the most bytes. A result takes one operand, an operand is taken once, and resident
+/// values never are. Example: pairs {y, a}, {y, b}, {z, a}, all of one size and dying: {y, b}, {z,
+/// a}.
+std::vector<InPlace> chooseInPlace(const Problem &problem, const Op &op,
+                                   llvm::function_ref<bool(ValueIndex)> dies);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_MODEL_INPLACE_H

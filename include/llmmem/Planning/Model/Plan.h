@@ -1,0 +1,62 @@
+//===- Plan.h - What the planner answers -----------------------------------===//
+//
+// A Plan is an execution order with repeats, and a byte offset in one arena for every value instance.
+// `steps[i]` is the op that runs at step i. An instance is named by the step that wrote it (inputs: step -1).
+//
+// The claim of a feasible plan: residentBytes + arena <= budget, peak and cost as stated, and costLowerBound
+// and peakLowerBound are proved (docs/Design/Planning.md says how). `Verify.h` checks all but the bounds with
+// code that shares nothing with the solvers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_MODEL_PLAN_H
+#define LLMMEM_PLANNING_MODEL_PLAN_H
+
+#include "llmmem/Planning/Model/Problem.h"
+
+namespace llmmem::planning {
+
+enum class Status : uint8_t { Feasible, Infeasible, Unknown }; // Infeasible is only said with a proof
+
+struct InstanceOffset {
+  int32_t step; // the step that writes the instance, -1 for an input
+  ValueIndex value;
+  int64_t offset; // bytes from the arena's start
+};
+
+struct WorkspaceOffset {
+  int32_t step;
+  int64_t offset;
+};
+
+/// Why there is no plan: one op's own footprint (`proved`), or the place where the search got stuck.
+struct Witness {
+  std::optional<OpIndex> op;
+  std::vector<ValueIndex> values; // largest first
+  int64_t bytes = 0;              // least bytes known to be needed there, resident included
+  bool proved = false;
+  std::string why;
+};
+
+struct Plan {
+  Status status = Status::Unknown;
+  std::vector<OpIndex> steps;
+  std::vector<InstanceOffset> offsets; // by step, then value; resident values have none
+  std::vector<WorkspaceOffset> workspaces;
+  int64_t peak = 0;  // largest sum of live bytes, resident and workspaces included
+  int64_t arena = 0; // end of the highest offset or workspace
+  int64_t cost = 0;
+  int64_t baseCost = 0; // every op once
+  int64_t costLowerBound = 0;
+  int64_t peakLowerBound = 0;
+  std::string bound; // the name of the bound that held, for reports; not part of the JSON
+  double seconds = 0;
+  std::optional<Witness> witness;
+};
+
+void printPlan(const Problem &problem, const Plan &plan, llvm::raw_ostream &os);
+llvm::Expected<Plan> parsePlan(const Problem &problem, llvm::StringRef json);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_MODEL_PLAN_H

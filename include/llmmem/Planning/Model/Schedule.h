@@ -1,0 +1,50 @@
+//===- Schedule.h - What an execution order costs and holds ------------------===//
+//
+// A schedule is a list of ops with repeats, as in Plan::steps. An instance of a value lives from
+// the step that writes it to its last read before it is written again. `profile` says what a
+// schedule holds at each step.
+//
+// Example: a(4) -> f -> b(4) -> g -> c(4): steps f, g hold 8 and 8 bytes; peak 8.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_MODEL_SCHEDULE_H
+#define LLMMEM_PLANNING_MODEL_SCHEDULE_H
+
+#include "llmmem/Planning/Model/Graph.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace llmmem::planning {
+
+/// One instance of a value: written at step `from` (-1: an input), held through step `to` (the
+/// number of steps where it is kept).
+struct Instance {
+  ValueIndex value;
+  int32_t from;
+  int32_t to;
+};
+
+struct Profile {
+  int64_t peak = 0; // sizes rounded up to the alignment, resident included
+  int64_t cost = 0;
+  int32_t peakStep = -1;
+  std::vector<int64_t> bytes; // held while each step runs, resident included
+};
+
+/// The program order, every op once.
+std::vector<OpIndex> givenOrder(const Graph &graph);
+
+/// All instances of `steps`, by the step that writes them, inputs first.
+std::vector<Instance> instances(const Graph &graph, llvm::ArrayRef<OpIndex> steps);
+
+/// Bytes that the results of one run of `op` take from operands that die there.
+int64_t sharedBytes(const Graph &graph, const Op &op, llvm::function_ref<bool(ValueIndex)> dies);
+
+Profile profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps);
+
+/// Leaves out every repeat none of whose results is read before they are written again.
+void dropUselessRepeats(const Graph &graph, std::vector<OpIndex> &steps);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_MODEL_SCHEDULE_H

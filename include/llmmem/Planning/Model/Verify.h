@@ -1,0 +1,27 @@
+//===- Verify.h - Is this plan right? --------------------------------------===//
+//
+// Re-derives lifetimes, peak, cost, arena and overlaps from a Problem and a Plan and from nothing else. It
+// shares no code with the solvers, the placement or the liveness that they use: that is its whole worth.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_MODEL_VERIFY_H
+#define LLMMEM_PLANNING_MODEL_VERIFY_H
+
+#include "llmmem/Planning/Model/Plan.h"
+
+namespace llmmem::planning {
+
+struct Violation {
+  int32_t step;     // -1: of the plan as a whole
+  std::string rule; // short stable name, e.g. "read-before-write", "overlap", "over-budget"
+  std::string message;
+};
+
+/// Every broken rule, in step order; empty when the plan holds. Never crashes, whatever the plan says.
+/// Example: two live instances that share a byte give {step, "overlap", "value 3 ... value 7 ..."}.
+std::vector<Violation> verify(const Problem &problem, const Plan &plan);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_MODEL_VERIFY_H

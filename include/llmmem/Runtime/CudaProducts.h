@@ -1,0 +1,116 @@
+/*===- CudaProducts.h - Matrix products of a GPU by cuBLASLt ----------------===*\
+|*
+|*   C = epilogue(alpha * A B + initial)      for each of `batch` products
+|*
+|* Matrices are row-major here, as everywhere in llmmem: A has `rows` x `inner`, B `inner` x
+|* `columns`, C and initial `rows` x `columns`. cuBLASLt is column-major, where the same bytes are
+|* the transposed matrices; so it is asked for C^T = B^T A^T, with its A our B and its B our A, and
+|* nothing is moved.
+|*
+|*   llmmem_products *products = llmmem_products_open("libcublasLt.so.13", message, sizeof message);
+|*   llmmem_products_choose(products, &product);             asks for an algorithm, once a form
+|*   llmmem_products_multiply(products, &product, stream);   may be captured
+|*   llmmem_products_close(products);
+|*
+|* An algorithm is chosen once for each form (sizes, types, layouts, epilogue, workspace) among
+|* those without a reduction across blocks (LT_REDUCTION_NONE), so that equal operands give equal
+|* bits, and every product of that form uses it. The table can be read and filled, so that another
+|* process uses the same ones.
+|*
+|* Functions return 0, or 1 and then llmmem_products_message says why.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef LLMMEM_RUNTIME_CUDAPRODUCTS_H
+#define LLMMEM_RUNTIME_CUDAPRODUCTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { LLMMEM_PRODUCT_F32, LLMMEM_PRODUCT_BF16 };
+
+/* What becomes of x = alpha * A B + initial before it is rounded once and stored. `bias` has
+ * `columns` elements of C's type, `aux` is a matrix of C's sizes, of its type and of rows
+ * `aux_pitch` elements apart, a multiple of 8. */
+enum {
+  LLMMEM_EPILOGUE_NONE,          /* C = x */
+  LLMMEM_EPILOGUE_BIAS,          /* C = x + bias, in each row */
+  LLMMEM_EPILOGUE_GELU_BIAS,     /* C = gelu(x + bias) */
+  LLMMEM_EPILOGUE_GELU_AUX_BIAS, /* the same, and aux = x + bias is written */
+  LLMMEM_EPILOGUE_DGELU,         /* C = x * gelu'(aux) */
+  LLMMEM_EPILOGUE_DGELU_BGRAD,   /* the same, and bias = the sum of C's rows is written */
+  LLMMEM_EPILOGUE_BGRAD_B,       /* C = x, and bias = the sum of the rows of B is written */
+  LLMMEM_EPILOGUE_BGRAD_A,       /* C = x, and bias[i] = the sum of row i of A is written; it has
+                                    `rows` elements */
+  LLMMEM_EPILOGUES
+};
+
+/* All members of these have 8 bytes: compiled code writes them as words. */
+
+/* Rows begin `pitch` elements apart, products of a batch `stride` (0: they share the matrix).
+ * `transposed`: what lies in memory is the transposed matrix, and `pitch` is of its rows. Every
+ * address is a multiple of `alignment` bytes, 256 at most. */
+typedef struct {
+  int64_t type, pitch, transposed, stride, alignment;
+} llmmem_matrix_form;
+
+/* Of what all products of one algorithm have in common. `initial` is C itself or another matrix;
+ * its pitch is 0 where there is none. */
+typedef struct {
+  int64_t rows, columns, inner, batch;
+  llmmem_matrix_form a, b, initial, c;
+  int64_t epilogue, aux_pitch, workspace_bytes;
+} llmmem_product_form;
+
+/* Addresses are the device's, and 0 where there is nothing. `number` names the product in a message
+ * of whoever made the program. */
+typedef struct {
+  llmmem_product_form form;
+  uint64_t a, b, initial, c, bias, aux, workspace;
+  double alpha;
+  int64_t number;
+} llmmem_product;
+
+typedef struct llmmem_products llmmem_products;
+
+/* Null where `library` (a name for dlopen) is no cuBLASLt that works, with the reason in `message`.
+ * The device's context must be current. */
+llmmem_products *llmmem_products_open(const char *library, char *message, size_t size);
+void llmmem_products_close(llmmem_products *products);
+const char *llmmem_products_message(const llmmem_products *products);
+/* 130100 is 13.1.0. */
+int64_t llmmem_products_version(const llmmem_products *products);
+
+int llmmem_products_choose(llmmem_products *products, const llmmem_product *product);
+/* Of a product whose form was chosen for. */
+int llmmem_products_multiply(llmmem_products *products, const llmmem_product *product,
+                             void *stream);
+
+/*===----------------------------------------------------------------------===*\
+|* The table
+\*===----------------------------------------------------------------------===*/
+
+typedef struct {
+  llmmem_product_form form;
+  uint64_t data[8];        /* opaque, the same for the same version and device */
+  int64_t workspace_bytes; /* that it needs, at most the form's */
+  int64_t is_given;        /* by llmmem_products_give */
+  int64_t is_checked;      /* that it runs here */
+} llmmem_product_algorithm;
+
+size_t llmmem_products_count(const llmmem_products *products);
+const llmmem_product_algorithm *llmmem_products_algorithm(const llmmem_products *products,
+                                                          size_t number);
+/* Products of this form use this algorithm; it is checked when the first of them is met. */
+int llmmem_products_give(llmmem_products *products, const llmmem_product_form *form,
+                         const uint64_t data[8]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LLMMEM_RUNTIME_CUDAPRODUCTS_H */

@@ -1,0 +1,27 @@
+//===- ByteSize.h - Bytes as people write them -----------------------------===//
+//
+// GB is 10^9 and GiB is 2^30, in flags and in reports alike.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_SUPPORT_BYTESIZE_H
+#define LLMMEM_SUPPORT_BYTESIZE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+
+namespace llmmem {
+
+/// Reads `123`, `40GB`, `37.25GiB`, `1.5 MiB`: a positive number and a unit of B, kB, MB, GB, TB,
+/// KiB, MiB, GiB or TiB. The arithmetic is exact; a fraction of a byte is dropped, since a budget
+/// may only shrink. Example: `37.25GiB` is 39996882944.
+llvm::Expected<int64_t> parseByteSize(llvm::StringRef text);
+
+/// `40.00 GB`, `512 B`: for people. Programs get integers.
+std::string formatByteSize(int64_t bytes);
+
+} // namespace llmmem
+
+#endif // LLMMEM_SUPPORT_BYTESIZE_H

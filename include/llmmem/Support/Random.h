@@ -1,0 +1,30 @@
+//===- Random.h - The same noise on every machine ----------------------------------===//
+
+#ifndef LLMMEM_SUPPORT_RANDOM_H
+#define LLMMEM_SUPPORT_RANDOM_H
+
+#include <cstdint>
+
+namespace llmmem {
+
+/// xorshift64* (Vigna 2016). The standard library's distributions differ between implementations.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {} // not 0
+
+  uint64_t next() {
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return state * 0x2545F4914F6CDD1DULL;
+  }
+  double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; } // in [0, 1)
+  int below(int bound) { return static_cast<int>(unit() * bound); }
+
+private:
+  uint64_t state;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_SUPPORT_RANDOM_H

@@ -1,0 +1,31 @@
+//===- TextFile.h - Whole texts in and out ---------------------------------===//
+//
+// A reader of an output file sees the old text or the new one, never half of it: the text goes to a
+// temporary beside the target, which is then renamed over it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_SUPPORT_TEXTFILE_H
+#define LLMMEM_SUPPORT_TEXTFILE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+
+namespace llmmem {
+
+/// Reads all of `path`; `-` is stdin. The error names the file and what failed.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readTextFile(llvm::StringRef path);
+
+/// Writes `text` to `path` as a whole or not at all; `-` is stdout. A target that is no regular
+/// file (a pipe, /dev/null) is written in place.
+llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text);
+
+/// The same for a text in pieces, of which no copy is made.
+llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces);
+
+} // namespace llmmem
+
+#endif // LLMMEM_SUPPORT_TEXTFILE_H

@@ -1,0 +1,114 @@
+//===- GemmPanels.cpp - Copies of A and B that tiles read -------------------===//
+//
+// What lies beyond the edge of a matrix is 0 or repeats its last row: its sums are never stored.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GemmWriter.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::gemm;
+
+/// `count` elements, widened; zeros up to a whole vector.
+static void copyRow(Writer &w, Pointer to, Pointer from, Index count) {
+  int64_t lanes = w.sizes.lanes;
+  Index rest = count % lanes, whole = count - rest;
+  w.forEach(w.constant(0), whole, lanes,
+            [&](Index j) { w.store(to + j, w.load(from + j, lanes), true); });
+  w.ifThen(less(w.constant(0), rest),
+           [&] { w.store(to + whole, w.loadFirst(from + whole, rest), true); });
+}
+
+func::FuncOp Functions::packA(bool transposed) {
+  return define(transposed ? "pack_a_t" : "pack_a_n", {pointer, pointer, index, index, index},
+                [&](Writer &w) {
+                  Pointer panel = w.pointer(0, w.wide), a = w.pointer(1, w.element);
+                  Index pitch = w.index(2), rows = w.index(3), depth = w.index(4);
+                  if (transposed)
+                    return w.forEach(w.constant(0), depth, 1, [&](Index k) {
+                      copyRow(w, panel + k * Sizes::kRows, a + k * pitch, rows);
+                    });
+                  Index padded = roundUp(rows, Sizes::kTileRows);
+                  w.forEach(w.constant(0), padded, 1, [&](Index i) {
+                    copyRow(w, panel + i * w.sizes.depth, a + minimum(i, rows - 1) * pitch, depth);
+                  });
+                });
+}
+
+//===----------------------------------------------------------------------===//
+// B
+//===----------------------------------------------------------------------===//
+
+/// Rows of B lie as tiles want them.
+static void copyStrips(Writer &w, Pointer panel, Pointer b, Index pitch, Index columns,
+                       Index depth) {
+  int64_t lanes = w.sizes.lanes, tile = w.sizes.tileColumns();
+  Index rest = columns % tile, whole = columns - rest;
+  w.forEach(w.constant(0), depth, 1, [&](Index k) {
+    Pointer row = b + k * pitch, line = panel + k * tile;
+    w.forEach(w.constant(0), whole, tile, [&](Index j) {
+      for (int64_t v = 0; v < tile; v += lanes)
+        w.store(line + (j * w.sizes.depth + v), w.load(row + (j + v), lanes), true);
+    });
+    w.ifThen(less(w.constant(0), rest), [&] {
+      for (int64_t v = 0; v < tile; v += lanes)
+        w.store(line + (whole * w.sizes.depth + v), w.loadFirst(row + (whole + v), rest - v), true);
+    });
+  });
+}
+
+/// Rows become columns: in each of log2(lanes) rounds, pairs of vectors exchange every other group
+/// of 1, 2, 4, ... lanes.
+static void transpose(Writer &w, SmallVectorImpl<Num> &square) {
+  int64_t lanes = square.size();
+  for (int64_t group = 1; group < lanes; group *= 2) {
+    SmallVector<int64_t> even, odd;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      even.push_back(lane & group ? lanes + lane - group : lane);
+      odd.push_back(lane & group ? lanes + lane : lane + group);
+    }
+    for (int64_t i = 0; i < lanes; ++i) {
+      if (i & group)
+        continue;
+      Value a = square[i].value, b = square[i + group].value;
+      square[i].value = vector::ShuffleOp::create(w.builder, w.loc(), a, b, even);
+      square[i + group].value = vector::ShuffleOp::create(w.builder, w.loc(), a, b, odd);
+    }
+  }
+}
+
+/// Columns of B lie as rows in memory.
+static void transposeStrips(Writer &w, Pointer panel, Pointer b, Index pitch, Index columns,
+                            Index depth) {
+  int64_t lanes = w.sizes.lanes, tile = w.sizes.tileColumns();
+  Index rest = depth % lanes, whole = depth - rest;
+  w.forEach(w.constant(0), columns, lanes, [&](Index j) {
+    SmallVector<Pointer> rows;
+    for (int64_t r = 0; r < lanes; ++r)
+      rows.push_back(b + minimum(j + r, columns - 1) * pitch);
+    Pointer strip = panel + ((j / tile) * w.sizes.strip() + j % tile);
+    auto square = [&](Index k, function_ref<Num(Pointer)> load) {
+      SmallVector<Num> vectors;
+      for (Pointer row : rows)
+        vectors.push_back(load(row + k));
+      transpose(w, vectors);
+      for (auto [r, vector] : llvm::enumerate(vectors))
+        w.store(strip + (k + r) * tile, vector, true);
+    };
+    w.forEach(w.constant(0), whole, lanes,
+              [&](Index k) { square(k, [&](Pointer p) { return w.load(p, lanes); }); });
+    w.ifThen(less(w.constant(0), rest),
+             [&] { square(whole, [&](Pointer p) { return w.loadFirst(p, rest); }); });
+  });
+}
+
+func::FuncOp Functions::packB(bool transposed) {
+  return define(transposed ? "pack_b_t" : "pack_b_n", {pointer, pointer, index, index, index},
+                [&](Writer &w) {
+                  auto pack = transposed ? transposeStrips : copyStrips;
+                  pack(w, w.pointer(0, w.wide), w.pointer(1, w.element), w.index(2), w.index(3),
+                       w.index(4));
+                });
+}

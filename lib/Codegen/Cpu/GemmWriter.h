@@ -1,0 +1,110 @@
+//===- GemmWriter.h - What the functions of products are written with ------===//
+//
+// A product goes in blocks of C (Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix
+// Multiplication"). A block's parts of A and B are copied into panels on the stack, widened, so
+// that the tile that does the work reads them in order:
+//
+//   sums      rows x columns                    the block of C, not rounded
+//   panel A   rows x depth, or transposed       as A lies in memory; no tile reads it in vectors
+//   panel B   columns / tile x depth x tile     strips as wide as a tile
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_CPU_GEMMWRITER_H
+#define LLMMEM_LIB_CODEGEN_CPU_GEMMWRITER_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace llmmem::gemm {
+
+/// Sizes for one type of sums. A tile's 24 vectors of sums, 3 of B and one of A fill the 32
+/// registers of AVX-512; a strip of B (36 KiB) fits in its first cache, all panels (396 KiB) in its
+/// second, and on the stack of a thread.
+struct Sizes {
+  explicit Sizes(mlir::FloatType wide) : lanes(wide.isF64() ? 8 : 16), depth(12 * lanes) {}
+
+  int64_t lanes, depth;
+  static constexpr int64_t kTileRows = 8, kTileVectors = 3, kRows = 128;
+  int64_t tileColumns() const { return kTileVectors * lanes; }
+  int64_t columns() const { return 5 * tileColumns(); }
+  int64_t strip() const { return depth * tileColumns(); }
+};
+
+/// An address in memory that holds elements of one type.
+struct Pointer {
+  mlir::OpBuilder *builder;
+  mlir::Value address;
+  mlir::Type element;
+};
+Pointer operator+(Pointer base, Index elements);
+
+/// Writes one function of the module.
+class Writer {
+public:
+  Writer(mlir::func::FuncOp function, mlir::FloatType wide, mlir::Type element)
+      : function(function), builder(mlir::OpBuilder::atBlockEnd(&function.front())), wide(wide),
+        element(element), sizes(wide) {}
+
+  mlir::Location loc() { return function.getLoc(); }
+  Pointer pointer(unsigned argument, mlir::Type type) {
+    return {&builder, function.getArgument(argument), type};
+  }
+  Index index(unsigned argument) { return {&builder, function.getArgument(argument)}; }
+  Index constant(int64_t value);
+  /// Memory on the stack of the function.
+  Pointer panel(int64_t size);
+
+  /// One number, or `lanes` of them; `aligned` where the address is a multiple of a whole vector.
+  Num load(Pointer from, int64_t lanes, bool aligned = false);
+  void store(Pointer to, Num x, bool aligned = false);
+  /// The first `count` lanes; the others are 0 and their memory is not touched.
+  Num loadFirst(Pointer from, Index count);
+  void storeFirst(Pointer to, Index count, Num x);
+  /// The number in every lane.
+  Num spread(Num x);
+  Num zeros();
+
+  void forEach(Index lower, Index upper, int64_t step, llvm::function_ref<void(Index)> body);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> then);
+  void call(mlir::func::FuncOp callee, llvm::ArrayRef<mlir::Value> arguments);
+
+  mlir::func::FuncOp function;
+  mlir::OpBuilder builder;
+  mlir::FloatType wide;
+  mlir::Type element;
+  Sizes sizes;
+};
+
+/// The functions of one element type, made in the module when first asked for.
+class Functions {
+public:
+  Functions(mlir::ModuleOp module, mlir::Location loc, mlir::Type element);
+
+  /// (a, b, sums, depth): adds A B to a tile of sums that is `vectors` vectors wide. A lies
+  /// transposed in its panel or not.
+  mlir::func::FuncOp tile(bool transposedA, unsigned vectors);
+  /// (panel, a, pitch, rows, depth): fills a panel with A, or with B below.
+  mlir::func::FuncOp packA(bool transposed);
+  /// (panel, b, pitch, columns, depth)
+  mlir::func::FuncOp packB(bool transposed);
+  /// (a, pitch, b, pitch, initial, pitch, c, pitch, rows, columns, inner, depth, terms, stepA,
+  /// stepB, scale): one block of C; `depth` is how much of `inner` goes into the panels at a time.
+  mlir::func::FuncOp block(bool transposedA, bool transposedB, bool initial);
+
+  const Sizes sizes;
+
+private:
+  mlir::func::FuncOp define(llvm::StringRef name, mlir::TypeRange arguments,
+                            llvm::function_ref<void(Writer &)> body);
+
+  mlir::ModuleOp module;
+  mlir::Location loc;
+  mlir::FloatType wide;
+  mlir::Type element, pointer, index;
+};
+
+} // namespace llmmem::gemm
+
+#endif // LLMMEM_LIB_CODEGEN_CPU_GEMMWRITER_H

@@ -1,0 +1,125 @@
+//===- AttentionBlocks.h - Blocks of queries and of keys -------------------===//
+//
+// What the forward and the backward of attention have in common: how heads fall into blocks, which
+// blocks meet, where rows lie, who sees whom, and what dropout keeps. Example: 130 queries in f32
+// are blocks of 64, 64 and 2; without a window block 1 of the queries meets blocks 0 and 1 of the
+// keys.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_EMITTER_ATTENTIONBLOCKS_H
+#define LLMMEM_LIB_CODEGEN_EMITTER_ATTENTIONBLOCKS_H
+
+#include "Panels.h"
+#include "Philox.h"
+
+namespace llmmem {
+
+/// Neighbouring positions of one head: a query head's, or that of a group among keys.
+struct HeadBlock {
+  Index batch, head, first, count;
+};
+
+class AttentionBlocks {
+public:
+  /// Reads the seed where the emitter now stands. A whole block has `rows` rows, or as many as suit
+  /// the vectors of a CPU.
+  template <typename Op>
+  AttentionBlocks(Op op, KernelEmitter &e, int64_t rows = 0)
+      : e(e), batch(op.getQ().getType().getShape()[0]), seq(op.getQ().getType().getShape()[1]),
+        heads(op.getHeads()), kvHeads(op.getKvHeads()),
+        size(op.getQ().getType().getShape()[2] / heads), window(op.getWindow().value_or(seq)),
+        extent(rows > 0 ? rows : std::min<int64_t>(llvm::alignTo(seq, e.lanes()), 4 * e.lanes())),
+        scale(op.getScale().convertToDouble()), p(op.getP().convertToDouble()) {
+    if (p > 0.0)
+      philox.emplace(e, e.operand(op.getSeedMutable()[0]));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Which blocks meet
+  //===--------------------------------------------------------------------===//
+
+  using Body = llvm::function_ref<void(HeadBlock)>;
+  /// Each block of queries, and each block of keys; no two turns share a row.
+  void forEachOfQueries(Body body) { forBlocks(heads, body); }
+  void forEachOfKeys(Body body) { forBlocks(kvHeads, body); }
+  /// The blocks of keys of which `queries` see some.
+  void forKeysSeen(HeadBlock queries, Body body);
+  /// The blocks of queries, in the order of the heads of the group, that see some of `keys`.
+  void forQueriesSeeing(HeadBlock keys, Body body);
+  /// The same with numbers that go from block to block.
+  using FoldBody = llvm::function_ref<Row(HeadBlock, llvm::ArrayRef<Num>)>;
+  Row foldKeysSeen(HeadBlock queries, llvm::ArrayRef<Num> initial, FoldBody body);
+  Row foldQueriesSeeing(HeadBlock keys, llvm::ArrayRef<Num> initial, FoldBody body);
+
+  //===--------------------------------------------------------------------===//
+  // Who sees whom
+  //===--------------------------------------------------------------------===//
+
+  /// The terms of a sum over keys (rows of `keys`) that rows `first` to `last` of `queries` need:
+  /// the others have the probability 0.
+  Terms keysSeen(HeadBlock queries, HeadBlock keys, Index first, Index last);
+  /// The same for a sum over queries that rows `first` to `last` of `keys` need.
+  Terms queriesSeeing(HeadBlock queries, HeadBlock keys, Index first, Index last);
+  Terms wholeRow() { return {e.index(0), e.index(size)}; }
+
+  /// What lies in the lanes: neighbouring queries, or neighbouring keys.
+  enum class Lanes { Queries, Keys };
+  /// For each lane from (query, key) on: whether the query sees the key.
+  mlir::Value isVisible(Index query, Index key, Lanes lanes);
+  /// For each lane from row `i` of `queries` and the key on: whether dropout keeps the
+  /// probability. Null without dropout.
+  mlir::Value isKept(HeadBlock queries, Index i, Index key, Lanes lanes);
+  /// The same for `lanes` lanes.
+  mlir::Value isKept(HeadBlock queries, Index i, Index key, Lanes direction, unsigned lanes);
+  /// The same for a single pair.
+  mlir::Value isPairKept(HeadBlock queries, Index i, Index key);
+  /// x / (1 - p) where `kept`, else 0; x itself without dropout.
+  Num dropped(mlir::Value kept, Num x);
+
+  //===--------------------------------------------------------------------===//
+  // Places
+  //===--------------------------------------------------------------------===//
+
+  /// Row `r` of a block in [batch, seq, heads * size].
+  Index wide(HeadBlock queries, Index r) {
+    return ((queries.batch * seq + queries.first + r) * heads + queries.head) * size;
+  }
+  /// Row `r` of a block in [batch, seq, kvHeads * size].
+  Index narrow(HeadBlock keys, Index r) {
+    return ((keys.batch * seq + keys.first + r) * kvHeads + keys.head) * size;
+  }
+  /// Row `r` of a block in [batch, heads, seq].
+  Index statistic(HeadBlock queries, Index r) {
+    return (queries.batch * heads + queries.head) * seq + queries.first + r;
+  }
+
+  Panel rowPanel() { return makePanel(e, extent, size); }
+  Panel turnedPanel() { return makePanel(e, size, extent); }
+  Panel pairPanel() { return makePanel(e, extent, extent); }
+  void loadQueries(Panel to, Buffer from, HeadBlock block) {
+    loadPanel(e, to, from, [&](Index r) { return wide(block, r); }, block.count);
+  }
+  void loadKeys(Panel to, Buffer from, HeadBlock block) {
+    loadPanel(e, to, from, [&](Index r) { return narrow(block, r); }, block.count);
+  }
+
+  KernelEmitter &e;
+  const int64_t batch, seq, heads, kvHeads, size, window;
+  /// Rows of a whole block.
+  const int64_t extent;
+  const double scale, p;
+
+protected:
+  HeadBlock blockAt(Index b, Index head, Index number);
+
+private:
+  int64_t group() const { return heads / kvHeads; }
+  void forBlocks(int64_t headCount, Body body);
+
+  std::optional<Philox> philox;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_EMITTER_ATTENTIONBLOCKS_H

@@ -1,0 +1,67 @@
+//===- Panels.h - Blocks of matrices on the stack --------------------------===//
+//
+// What the attention kernels are made of: a block of rows is copied into a panel, a panel is turned
+// so that the other dimension lies in the lanes, and panels are multiplied. Example, the scores of
+// a block of keys (rows) and a block of queries (lanes):
+//
+//   loadPanel(e, q, e.operand(0), place, rows);        // queries x size
+//   transposePanel(e, q, turned, scale);               // size x queries
+//   loadPanel(e, k, e.operand(1), place, keys);        // keys x size
+//   emitProduct(e, {.a = k, .b = turned, .c = scores, .rows = keys, .terms = allTerms});
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_EMITTER_PANELS_H
+#define LLMMEM_LIB_CODEGEN_EMITTER_PANELS_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+
+namespace llmmem {
+
+/// Wide numbers on the stack of the thread, `rows` rows of `pitch` columns, both whole numbers of
+/// vectors, of which the first `width` columns mean something; the others are 0.
+struct Panel {
+  Buffer numbers;
+  int64_t rows = 0, width = 0, pitch = 0;
+
+  Index at(Index row, Index column) const { return row * pitch + column; }
+};
+
+Panel makePanel(KernelEmitter &e, int64_t rows, int64_t width);
+
+/// Row r becomes the `width` elements of `from` at place(r) where r < rows, and 0 behind them.
+void loadPanel(KernelEmitter &e, Panel to, Buffer from, llvm::function_ref<Index(Index)> place,
+               Index rows);
+
+/// The first `rows` rows times `factor` become the elements of `to` at place(r).
+void storePanel(KernelEmitter &e, Panel from, Buffer to, llvm::function_ref<Index(Index)> place,
+                Index rows, llvm::function_ref<Num(Index)> factor);
+
+/// to[j][i] = from[i][j] * factor.
+void transposePanel(KernelEmitter &e, Panel from, Panel to, double factor);
+
+void clearPanel(KernelEmitter &e, Panel panel);
+
+/// The terms [begin, end) of a sum.
+struct Terms {
+  Index begin, end;
+};
+
+/// c[r][j] = factor(r) c[r][j] + sum over k of a[r][k] b[k][j], for all j and for r < rows, rounded
+/// up to whole tiles. The terms join one by one in the order of k, each by one fused multiply-add,
+/// so an element does not depend on the tiles.
+struct PanelProduct {
+  Panel a, b, c;
+  /// a[k][r] in the place of a[r][k].
+  bool transposed = false;
+  Index rows;
+  /// The terms that rows `first` to `last` need.
+  llvm::function_ref<Terms(Index first, Index last)> terms;
+  /// Without it, c begins at 0.
+  std::optional<llvm::function_ref<Num(Index row)>> factor = std::nullopt;
+};
+void emitProduct(KernelEmitter &e, const PanelProduct &product);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_EMITTER_PANELS_H

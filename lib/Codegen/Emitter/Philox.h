@@ -1,0 +1,37 @@
+//===- Philox.h - Random numbers without a state ---------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_EMITTER_PHILOX_H
+#define LLMMEM_LIB_CODEGEN_EMITTER_PHILOX_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include <array>
+
+namespace llmmem {
+
+/// Draws of Philox4x32-10 (Salmon et al. 2011), keyed by a seed buffer of two words; element i of
+/// the op's stream is word i mod 4 of the block with counter (i / 4, stream), two little-endian
+/// numbers of 64 bits.
+class Philox {
+public:
+  /// Reads the seed where the emitter now stands.
+  Philox(KernelEmitter &emitter, Buffer seed);
+
+  /// For each of `lanes` elements, `step` apart from `first` on: whether u >= p, where u = word /
+  /// 2^32.
+  mlir::Value keeps(Index first, unsigned lanes, double p, int64_t step = 1);
+
+private:
+  /// The four words of each block, in 64 bits each.
+  std::array<mlir::Value, 4> wordsOf(mlir::Value block);
+  /// One block for each element.
+  mlir::Value keepsApart(mlir::Value element, double p);
+  /// One block for four elements.
+  mlir::Value keepsTogether(Index first, unsigned lanes, double p);
+
+  KernelEmitter &e;
+  mlir::Value seed[2], stream;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_EMITTER_PHILOX_H

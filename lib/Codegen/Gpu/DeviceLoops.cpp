@@ -1,0 +1,329 @@
+//===- DeviceLoops.cpp - Loops of kernels on the threads of a GPU ----------===//
+
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/SaveAndRestore.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace llmmem;
+
+/// Vectors of a row that a thread of a warp takes at most; a longer row keeps a block busy.
+static constexpr int64_t kVectorsOfWarp = 2;
+/// Vectors of a row that a thread of a block can keep in registers.
+static constexpr int64_t kKeptVectors = 4;
+
+DeviceLoops &llmmem::deviceLoops(KernelEmitter &e) { return static_cast<DeviceLoops &>(e.loops()); }
+
+std::shared_ptr<KernelLoops> llmmem::makeDeviceLoops(Operation *op) {
+  return std::make_shared<DeviceLoops>(op);
+}
+
+/// 16 bytes of the narrowest floating-point type among what `op` reads and writes.
+DeviceLoops::DeviceLoops(Operation *op) {
+  unsigned narrowest = 64;
+  for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type)))
+        narrowest = std::min(narrowest, element.getWidth());
+  vectorLanes = 128 / narrowest;
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// Constants are made inside: an argument would hide their values.
+static void sinkConstants(gpu::LaunchOp launch) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(launch.getBody(), used);
+  OpBuilder inside = OpBuilder::atBlockBegin(&launch.getBody().front());
+  for (Value value : used)
+    if (Operation *source = value.getDefiningOp();
+        source && (source->hasTrait<OpTrait::ConstantLike>() || isa<memref::GetGlobalOp>(source)))
+      replaceAllUsesInRegionWith(value, inside.clone(*source)->getResult(0), launch.getBody());
+}
+
+void DeviceLoops::launch(KernelEmitter &e, int64_t blocks, int64_t threads, LaunchBody body) {
+  OpBuilder &builder = e.builder();
+  Value one = e.index(1).value, grid = e.index(blocks).value, block = e.index(threads).value;
+  auto launch = gpu::LaunchOp::create(builder, e.location(), grid, one, one, block, one, one);
+  launch.setModuleAttr(FlatSymbolRefAttr::get(builder.getContext(), "kernels"));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&launch.getBody().front());
+  llvm::SaveAndRestore inside(current, launch);
+  body({&builder, launch.getBlockIds().x}, {&builder, launch.getThreadIds().x});
+  gpu::TerminatorOp::create(builder, e.location());
+  sinkConstants(launch);
+}
+
+Buffer DeviceLoops::workgroup(KernelEmitter &e, int64_t size, Type element) {
+  auto space = gpu::AddressSpaceAttr::get(e.builder().getContext(), gpu::AddressSpace::Workgroup);
+  auto type = MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space);
+  return {current.addWorkgroupAttribution(type, e.location()), size, element};
+}
+
+void DeviceLoops::barrier(KernelEmitter &e) { gpu::BarrierOp::create(e.builder(), e.location()); }
+
+void DeviceLoops::barrierNeeding(KernelEmitter &e, int32_t registers) {
+  auto barrier = gpu::BarrierOp::create(e.builder(), e.location());
+  barrier->setAttr(kRegistersAttr, e.builder().getI32IntegerAttr(registers));
+}
+
+Num DeviceLoops::exchange(KernelEmitter &e, Num x, int32_t distance) {
+  auto shuffle = gpu::ShuffleOp::create(e.builder(), e.location(), x.value, distance, kWarp,
+                                        gpu::ShuffleMode::XOR);
+  return {x.builder, shuffle.getShuffleResult()};
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+void DeviceLoops::forLanesParallel(KernelEmitter &e, int64_t count, Common common,
+                                   CommonBody body) {
+  if (count == 0)
+    return;
+  int64_t lanes = vectorLanes, vectors = count / lanes, items = vectors + count % lanes;
+  int64_t threads = std::min<int64_t>(kBlockThreads, llvm::alignTo(items, kWarp));
+  launch(e, llvm::divideCeil(items, threads), threads, [&](Index block, Index thread) {
+    Row numbers = commonNumbers(e, thread, common);
+    llvm::SaveAndRestore own(inLanes, true);
+    Index item = block * threads + thread;
+    auto ifBelow = [&](int64_t bound, function_ref<void()> then) {
+      bound % threads == 0 ? then() : e.ifThen(less(item, e.index(bound)), then);
+    };
+    if (vectors > 0)
+      ifBelow(vectors, [&] { body(item * lanes, lanes, numbers); });
+    if (items > vectors)
+      ifBelow(items, [&] {
+        e.ifThen(less(e.index(vectors - 1), item),
+                 [&] { body(item + (vectors * lanes - vectors), 1, numbers); });
+      });
+  });
+}
+
+/// One thread computes them, and the block reads them from its memory.
+Row DeviceLoops::commonNumbers(KernelEmitter &e, Index thread, Common common) {
+  Row computed, known;
+  SmallVector<Buffer> slots;
+  e.ifThen(equal(thread, e.index(0)), [&] {
+    computed = common();
+    for (Num number : computed) {
+      slots.push_back(workgroup(e, 1, number.type()));
+      e.storeRaw(slots.back(), e.index(0), number.value);
+    }
+  });
+  if (!slots.empty())
+    barrier(e);
+  for (Buffer slot : slots)
+    known.push_back({&e.builder(), e.loadRaw(slot, e.index(0))});
+  return known;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+void DeviceLoops::forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body body) {
+  if (current)
+    return e.forEach(rows, body);
+  bool isBlock = shape.meets || shape.width > kVectorsOfWarp * kWarp * vectorLanes;
+  int64_t together = isBlock ? 1 : std::min(kBlockThreads / kWarp, rows);
+  int64_t threads = isBlock ? kBlockThreads : together * kWarp;
+  if (isBlock && !shape.meets)
+    threads = std::min<int64_t>(threads, llvm::alignTo(shape.width / vectorLanes, kWarp));
+  launch(e, llvm::divideCeil(rows, together), threads, [&](Index block, Index thread) {
+    int64_t size = isBlock ? threads : kWarp;
+    Index number = isBlock ? block : block * together + thread / kWarp;
+    llvm::SaveAndRestore ofTeam(teamThread, std::optional(isBlock ? thread : thread % kWarp));
+    llvm::SaveAndRestore ofSize(teamThreads, size);
+    llvm::SaveAndRestore ofShape(row, shape);
+    llvm::SaveAndRestore ofNumber(rowNumber, std::optional(number));
+    shares.clear();
+    if (rows % together == 0)
+      body(number);
+    else
+      e.ifThen(less(number, e.index(rows)), [&] { body(number); });
+  });
+}
+
+void DeviceLoops::once(KernelEmitter &e, function_ref<void()> body) {
+  forRows(e, 1, {.width = 1, .meets = true}, [&](Index) { body(); });
+}
+
+DeviceLoops::Deal DeviceLoops::deal(KernelEmitter &e, int64_t count) {
+  int64_t lanes = std::gcd<int64_t>(vectorLanes, row.pitch);
+  if (lanes == vectorLanes || !row.isAlone) {
+    int64_t vectors = count / lanes;
+    return {std::nullopt, e.index(vectors), static_cast<unsigned>(lanes), e.index(vectors * lanes),
+            vectors * lanes < count};
+  }
+  // Single elements up to the next place where a vector may begin, which is the same in all
+  // buffers.
+  lanes = vectorLanes;
+  Index begin = *rowNumber * row.pitch, place = begin % lanes;
+  Index head = minimum((e.index(lanes) - place) % lanes, e.index(count));
+  Index vectors = (e.index(count) - head) / lanes;
+  return {head, vectors, static_cast<unsigned>(lanes), head + vectors * lanes, true};
+}
+
+Index DeviceLoops::firstOfVector(const Deal &deal, Index number) {
+  Index first = number * static_cast<int64_t>(deal.lanes);
+  return deal.head ? *deal.head + first : first;
+}
+
+/// Which vectors of a short row are this thread's: without a loop, so that what is loaded of one
+/// can be kept, and once a row, so that it can be known again.
+const DeviceLoops::Share *DeviceLoops::shareOf(KernelEmitter &e, int64_t count) {
+  Block *block = e.builder().getInsertionBlock();
+  auto known = llvm::find_if(shares, [&](const Share &share) {
+    bool isSeen = share.block == block || share.block->findAncestorOpInBlock(*block->getParentOp());
+    return share.count == count && isSeen;
+  });
+  if (known != shares.end())
+    return &*known;
+  int64_t lanes = std::gcd<int64_t>(vectorLanes, row.pitch), vectors = count / lanes;
+  if (count == 0 || count % lanes != 0 || vectors > kKeptVectors * teamThreads ||
+      (lanes < vectorLanes && row.isAlone))
+    return nullptr;
+  // A thread without a vector of its own reads the last one, which in a warp nothing orders before
+  // its owner's writing it.
+  if (teamThreads == kWarp && vectors % kWarp != 0)
+    return nullptr;
+  Share share{count, block, static_cast<unsigned>(lanes), {}};
+  for (int64_t begin = 0; begin < vectors; begin += teamThreads) {
+    Index own = *teamThread + begin;
+    bool isWhole = begin + teamThreads <= vectors;
+    Value inside = isWhole ? Value() : less(own, e.index(vectors));
+    Index readable = isWhole ? own : minimum(own, e.index(vectors - 1));
+    share.vectors.push_back({readable * lanes, inside});
+  }
+  shares.push_back(std::move(share));
+  return &shares.back();
+}
+
+void DeviceLoops::forLanes(KernelEmitter &e, int64_t count, LanesBody body) {
+  if (!current)
+    return e.forLanesParallel(count, body);
+  llvm::SaveAndRestore own(inLanes, true);
+  if (const Share *share = shareOf(e, count)) {
+    unsigned lanes = share->lanes;
+    for (auto [first, inside] : SmallVector<OwnVector>(share->vectors)) {
+      auto make = [&, first = first] { body(first, lanes); };
+      inside ? e.ifThen(inside, make) : make();
+    }
+    return;
+  }
+  Deal parts = deal(e, count);
+  if (parts.head)
+    e.forSteps(*teamThread, *parts.head, teamThreads, [&](Index i) { body(i, 1); });
+  e.forSteps(*teamThread, parts.vectors, teamThreads,
+             [&](Index v) { body(firstOfVector(parts, v), parts.lanes); });
+  if (parts.hasRest)
+    e.forSteps(parts.rest + *teamThread, e.index(count), teamThreads, [&](Index i) { body(i, 1); });
+}
+
+Row DeviceLoops::foldOwn(KernelEmitter &e, int64_t count, Start start, Step step,
+                         MeetLanes acrossLanes) {
+  if (const Share *share = shareOf(e, count)) {
+    unsigned lanes = share->lanes;
+    Row carried = start(lanes);
+    for (auto [first, inside] : SmallVector<OwnVector>(share->vectors)) {
+      Row next = step(first, lanes, carried);
+      // A thread without a vector has seen another's.
+      for (auto [before, after] : llvm::zip(carried, next))
+        before = inside ? select(inside, after, before) : after;
+    }
+    return acrossLanes(carried);
+  }
+  Deal parts = deal(e, count);
+  auto single = [&](Index i, ArrayRef<Num> carried) { return step(i, 1, carried); };
+  Row carried = e.foldSteps(*teamThread, parts.vectors, teamThreads, start(parts.lanes),
+                            [&](Index v, ArrayRef<Num> numbers) {
+                              return step(firstOfVector(parts, v), parts.lanes, numbers);
+                            });
+  carried = acrossLanes(carried);
+  if (parts.head)
+    carried = e.foldSteps(*teamThread, *parts.head, teamThreads, carried, single);
+  if (parts.hasRest)
+    carried = e.foldSteps(parts.rest + *teamThread, e.index(count), teamThreads, carried, single);
+  return carried;
+}
+
+Num DeviceLoops::reduce(KernelEmitter &e, int64_t count, Term term, Reduction reduction) {
+  auto start = [&](unsigned lanes) -> Row { return {e.splat(reduction.neutral, lanes)}; };
+  auto step = [&](Index i, unsigned lanes, ArrayRef<Num> carried) -> Row {
+    return {reduction.combine(carried[0], term(i, lanes))};
+  };
+  Row total = foldOwn(e, count, start, step, [&](ArrayRef<Num> carried) -> Row {
+    return {reduction.acrossLanes(carried[0])};
+  });
+  return acrossTeam(e, total[0], reduction.combine);
+}
+
+Num DeviceLoops::acrossLanes(KernelEmitter &e, Num x, int64_t lanes,
+                             function_ref<Num(Num, Num)> combine) {
+  // The sum of two numbers does not depend on their order, so all threads get the same bits.
+  for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
+    x = combine(x, exchange(e, x, static_cast<int32_t>(distance)));
+  return x;
+}
+
+Num DeviceLoops::acrossTeam(KernelEmitter &e, Num x, function_ref<Num(Num, Num)> combine) {
+  x = acrossLanes(e, x, kWarp, combine);
+  if (teamThreads == kWarp)
+    return x;
+  int64_t warps = teamThreads / kWarp;
+  Buffer slots = workgroup(e, warps, x.type());
+  e.ifThen(equal(*teamThread % kWarp, e.index(0)),
+           [&] { storeRawOwn(e, slots, *teamThread / kWarp, x.value); });
+  barrier(e);
+  SmallVector<Num> parts;
+  for (int64_t warp = 0; warp < warps; ++warp)
+    parts.push_back({x.builder, e.loadRaw(slots, e.index(warp))});
+  // Halves meet; the middle one of an odd number waits.
+  for (size_t left = parts.size(); left > 1; left = (left + 1) / 2)
+    for (size_t i = 0; i < left / 2; ++i)
+      parts[i] = combine(parts[i], parts[i + (left + 1) / 2]);
+  // Before the next turn of a loop writes the slots again.
+  if (e.builder().getInsertionBlock() != &current.getBody().front())
+    barrier(e);
+  return parts[0];
+}
+
+void DeviceLoops::forElements(KernelEmitter &e, int64_t count, Body body) {
+  llvm::SaveAndRestore own(inLanes, true);
+  e.forSteps(*teamThread, e.index(count), teamThreads, body);
+}
+
+void DeviceLoops::storeOwn(KernelEmitter &e, Buffer buffer, Index index, Num x) {
+  llvm::SaveAndRestore own(inLanes, true);
+  e.store(buffer, index, x);
+}
+
+void DeviceLoops::storeRawOwn(KernelEmitter &e, Buffer buffer, Index index, Value value) {
+  llvm::SaveAndRestore own(inLanes, true);
+  e.storeRaw(buffer, index, value);
+}
+
+Num DeviceLoops::sumOfElements(KernelEmitter &e, int64_t count, function_ref<Num(Index)> term) {
+  Num sum =
+      e.foldSteps(*teamThread, e.index(count), teamThreads, e.number(0.0),
+                  [&](Index i, ArrayRef<Num> carried) -> Row { return {carried[0] + term(i)}; })[0];
+  return acrossTeam(e, sum, [](Num a, Num b) { return a + b; });
+}
+
+void DeviceLoops::storeOnce(KernelEmitter &e, function_ref<void()> store) {
+  if (inLanes || !isInTeam())
+    return store();
+  e.ifThen(equal(*teamThread, e.index(0)), store);
+}
+
+Buffer DeviceLoops::scratch(KernelEmitter &e, int64_t size, Type element) {
+  return workgroup(e, size, element);
+}

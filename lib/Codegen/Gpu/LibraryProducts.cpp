@@ -1,0 +1,119 @@
+//===- LibraryProducts.cpp - Matrix products of a GPU by cuBLASLt ----------===//
+
+#include "LibraryKernels.h"
+#include "MmaTile.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace llmmem;
+
+/// A row that is repeated is a bias.
+static bool hasBias(const Product &product) {
+  return product.initial.buffer && product.initial.pitch == 0;
+}
+
+bool llmmem::isLibraryTarget(const KernelOptions &options) {
+  return options.target == KernelTarget::Gpu && options.products == ProductSource::Library;
+}
+
+/// bf16 to bf16 or f32, f32 to f32; one term, which is rounded once; what is added, as it is
+/// stored.
+bool llmmem::isLibraryProduct(KernelEmitter &e, const Product &p) {
+  if (!isLibraryTarget(e.options()))
+    return false;
+  Type a = p.a.buffer.element, b = p.b.buffer.element, c = p.c.buffer.element;
+  bool areTypes = a == b && ((a.isBF16() && (c.isBF16() || c.isF32())) || (a.isF32() && c.isF32()));
+  bool areInMemory = p.a.buffer.memref && p.b.buffer.memref && p.c.buffer.memref;
+  bool isSum = !p.initial.buffer ||
+               (p.initial.buffer.memref && p.initial.buffer.element == c && !p.initial.begin);
+  return areTypes && areInMemory && isSum && p.terms == 1;
+}
+
+/// Every buffer begins at a multiple of 256 bytes, and a view of one at the shift behind that.
+static int64_t alignmentOf(const Matrix &matrix, int64_t batch) {
+  int64_t alignment = 256, width = matrix.buffer.element.getIntOrFloatBitWidth() / 8;
+  if (auto view = matrix.buffer.memref.getDefiningOp<memref::ViewOp>())
+    alignment = std::gcd(alignment, knownDivisor(view.getByteShift()));
+  if (matrix.begin)
+    alignment = std::gcd(alignment, knownDivisor(matrix.begin->value) * width);
+  return batch > 1 ? std::gcd(alignment, matrix.stride * width) : alignment;
+}
+
+/// Null of a matrix that is not there.
+static llm::MatrixAttr formOf(const Matrix &matrix, int64_t batch) {
+  if (!matrix.buffer)
+    return llm::MatrixAttr();
+  int64_t stride = batch > 1 ? matrix.stride : 0;
+  return llm::MatrixAttr::get(matrix.buffer.memref.getContext(), matrix.pitch, matrix.transposed,
+                              stride, alignmentOf(matrix, batch));
+}
+
+namespace {
+/// What a call reads and writes beside its factors and C.
+struct Beside {
+  Matrix initial = {};
+  Value bias = {}, aux = {};
+};
+} // namespace
+
+/// `p` gives the factors and C.
+static void emitCall(KernelEmitter &e, const Product &p, llm::ProductEpilogue epilogue,
+                     const Beside &beside) {
+  auto beginOf = [&](const Matrix &matrix) {
+    return matrix.begin ? matrix.begin->value : e.index(0).value;
+  };
+  llm::LibraryProductOp::create(e.builder(), e.location(), p.a.buffer.memref, beginOf(p.a),
+                                p.b.buffer.memref, beginOf(p.b), p.c.buffer.memref, beginOf(p.c),
+                                beside.initial.buffer.memref, beside.bias, beside.aux,
+                                e.libraryWorkspace(), p.rows, p.columns, p.inner, p.batch,
+                                formOf(p.a, p.batch), formOf(p.b, p.batch), formOf(p.c, p.batch),
+                                formOf(beside.initial, p.batch), llvm::APFloat(p.scale), epilogue);
+}
+
+void llmmem::emitLibraryProduct(KernelEmitter &e, const Product &p) {
+  if (hasBias(p))
+    emitCall(e, p, llm::ProductEpilogue::Bias, {.bias = p.initial.buffer.memref});
+  else
+    emitCall(e, p, llm::ProductEpilogue::None, {.initial = p.initial});
+}
+
+bool llmmem::isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options) {
+  return isLibraryTarget(options) && isForLibrary(kernel);
+}
+
+/// The library overwrites: a sum so far is added to what it has left in the workspace.
+static void emitWithSum(llm::LibrarySum call, KernelEmitter &e) {
+  auto bufferOf = [&](Value inside) {
+    return inside ? e.operand(cast<BlockArgument>(inside).getArgNumber()) : Buffer();
+  };
+  SmallVector<Buffer> factors = llvm::map_to_vector(call.product->getOperands(), bufferOf);
+  KernelEmitter product(call.product, e, factors, e.result(0));
+  Product p = productOf(call.product, product);
+  Buffer db = e.result(1), into = bufferOf(call.sum.getInto());
+  Buffer sum = into ? e.workspace(0, db.size, db.element) : db;
+  emitCall(e, p, call.kind, {.initial = p.initial, .bias = sum.memref});
+  if (into)
+    e.forLanesParallel(db.size, [&](Index i, unsigned lanes) {
+      e.store(db, i, e.load(into, i, lanes) + e.load(sum, i, lanes));
+    });
+}
+
+void llmmem::emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e) {
+  if (std::optional<llm::LibrarySum> call = llm::librarySumOf(kernel))
+    return emitWithSum(*call, e);
+  llm::LibraryEpilogue epilogue = *llm::libraryEpilogueOf(kernel);
+  auto bufferOf = [&](Value inside) {
+    if (auto argument = dyn_cast<BlockArgument>(inside))
+      return e.operand(argument.getArgNumber());
+    return e.result(llvm::find(kernel.getYielded(), inside) - kernel.getYielded().begin());
+  };
+  SmallVector<Buffer> factors = llvm::map_to_vector(epilogue.product->getOperands(), bufferOf);
+  KernelEmitter product(epilogue.product, e, factors, bufferOf(epilogue.c));
+  Product p = productOf(epilogue.product, product);
+  Matrix initial = epilogue.initial ? Matrix{bufferOf(epilogue.initial), p.c.pitch} : Matrix{};
+  Value bias = hasBias(p) ? p.initial.buffer.memref : Value();
+  Value aux = epilogue.aux ? bufferOf(epilogue.aux).memref : Value();
+  emitCall(e, p, epilogue.kind, {initial, bias, aux});
+}

@@ -1,0 +1,30 @@
+//===- MmaAttention.h - Attention in bf16 on tensor cores ------------------===//
+//
+// The scheme of lib/Codegen/Kernels/AttentionKernels.cpp with warps in the place of vectors: a
+// warp owns 16 rows, its sums are fragments, and sums of scores become factors of the next product
+// without leaving the registers (Dao 2023, "FlashAttention-2"). Memory beside the operands does not
+// grow with the sequence, there are no atomics, and every sum is made in one place and in one
+// order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_GPU_MMAATTENTION_H
+#define LLMMEM_LIB_CODEGEN_GPU_MMAATTENTION_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include "llmmem/Dialect/LlmOps.h"
+
+namespace llmmem {
+
+/// bf16, and heads of 16 to 128 elements in whole fragments.
+bool isMmaAttention(llm::AttentionOp op);
+bool isMmaAttention(llm::AttentionGradOp op);
+
+/// One launch.
+void emitMmaAttention(llm::AttentionOp op, KernelEmitter &e);
+/// Two launches: dq (and delta, the workspace) by queries, then dk and dv by keys.
+void emitMmaAttention(llm::AttentionGradOp op, KernelEmitter &e);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_GPU_MMAATTENTION_H

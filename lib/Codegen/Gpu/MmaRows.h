@@ -1,0 +1,77 @@
+//===- MmaRows.h - The rows of a warp in attention on tensor cores ---------===//
+//
+// What the three kernels of attention have in common. A warp's fragments hold 16 rows, of which a
+// thread sees two: `group` and `group + 8`. Where rows are queries, columns are keys, and the other
+// way round.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_GPU_MMAROWS_H
+#define LLMMEM_LIB_CODEGEN_GPU_MMAROWS_H
+
+#include "Emitter/AttentionBlocks.h"
+#include "MmaTile.h"
+
+namespace llmmem {
+
+using FragmentsA = llvm::SmallVector<FragmentA>;
+using FragmentsC = llvm::SmallVector<FragmentC>;
+
+/// Sums as what a loop carries, and back.
+Row flatten(llvm::ArrayRef<FragmentC> sums);
+FragmentsC unflatten(llvm::ArrayRef<Num> numbers);
+
+class MmaRows {
+public:
+  MmaRows(AttentionBlocks &blocks, Index thread, int64_t threads)
+      : blocks(blocks), e(blocks.e), thread(thread), threads(threads), warp(thread / kWarp),
+        lane(MmaLane::of(thread % kWarp)) {}
+
+  /// The rows of this warp in a tile of the block.
+  Index firstRow() const { return warp * kMmaRows; }
+  /// Row 0 or 1 of this thread, in the block.
+  Index rowOf(int64_t half) const { return firstRow() + lane.group + 8 * half; }
+  /// The column of element `number` of fragment `fragment`.
+  Index columnOf(int64_t fragment, int64_t number) const {
+    return lane.pair * 2 + (fragment * kMmaColumns + number % 2);
+  }
+
+  /// Copies rows of a head into a tile, rows by elements of the head or, `turned`, the other way
+  /// round: at places wide(first + r) of queries, or narrow(first + r) of keys.
+  void copyQueries(const MmaTile &tile, Buffer from, HeadBlock block, bool turned = false);
+  void copyKeys(const MmaTile &tile, Buffer from, HeadBlock block, bool turned = false);
+  void meet() { deviceLoops(e).barrier(e); }
+
+  /// This warp's rows of a tile, in fragments along the inner dimension.
+  FragmentsA rowsOf(const MmaTile &tile);
+  /// rows . columns^T for the `columns` rows of `tile`: a fragment for every 8 of them.
+  FragmentsC products(llvm::ArrayRef<FragmentA> rows, const MmaTile &tile);
+  /// The same with rows that stay in workgroup memory.
+  FragmentsC products(const MmaTile &rows, const MmaTile &tile);
+  /// sums += pairs . columns, the columns turned: pairs' columns are the tile's inner dimension.
+  void addProducts(FragmentsC &sums, llvm::ArrayRef<FragmentC> pairs, const MmaTile &turned);
+
+  /// `x` of the four threads that share a row, in a fixed tree.
+  Num acrossRow(Num x, llvm::function_ref<Num(Num, Num)> combine);
+  /// Whether the query sees the key, and both exist.
+  mlir::Value isVisible(Index query, Index key);
+
+  /// Stores two rows of this thread times factor(half), where the row is below `bound`.
+  void store(llvm::ArrayRef<FragmentC> sums, Buffer to, llvm::function_ref<Index(Index row)> place,
+             Index bound, llvm::function_ref<Num(int64_t half)> factor);
+
+  AttentionBlocks &blocks;
+  KernelEmitter &e;
+  Index thread;
+  int64_t threads;
+  Index warp;
+  MmaLane lane;
+
+private:
+  void copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch, HeadBlock block,
+            bool turned);
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_GPU_MMAROWS_H

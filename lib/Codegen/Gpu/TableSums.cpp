@@ -1,0 +1,268 @@
+//===- TableSums.cpp - Rows of a table summed by id, on a GPU --------------===//
+
+#include "TableSums.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace llmmem;
+
+/// Rows of a block.
+static constexpr int64_t kRows = 64;
+/// Ids that a thread reads at a time, neighbours.
+static constexpr int64_t kIdsOfThread = 4;
+/// Positions that a block's list has room for. More are summed list by list.
+static constexpr int64_t kMostListed = 4096;
+
+namespace {
+class TableSums {
+public:
+  TableSums(KernelEmitter &e, Buffer ids, Buffer terms, Buffer into, Buffer table, int64_t width)
+      : e(e), device(deviceLoops(e)), ids(ids), terms(terms), into(into), table(table),
+        width(width), rows(table.size / width), blocks(llvm::divideCeil(rows, kRows)),
+        lanes(std::gcd<int64_t>(e.lanes(), width)), vectors(width / lanes),
+        teamThreads(std::min<int64_t>(kBlockThreads, llvm::alignTo(vectors, kWarp))),
+        teams(kBlockThreads / teamThreads),
+        capacity(std::min<int64_t>(kMostListed, llvm::alignTo(ids.size, 4))) {}
+
+  void emit();
+
+private:
+  /// 32 bits are enough for ids, positions and their numbers in lists, and cheaper to divide.
+  Index word(int64_t constant) {
+    auto attribute = e.builder().getI32IntegerAttr(static_cast<int32_t>(constant));
+    return {&e.builder(), arith::ConstantOp::create(e.builder(), e.location(), attribute)};
+  }
+  Index asWord(Index number) { return cast(number, e.builder().getI32Type()); }
+  Index asIndex(Index number) { return cast(number, e.builder().getIndexType()); }
+  Index cast(Index number, Type type) {
+    return {&e.builder(),
+            arith::IndexCastOp::create(e.builder(), e.location(), type, number.value)};
+  }
+  Index loadWord(Buffer words, Index place) { return {&e.builder(), e.loadRaw(words, place)}; }
+  Value both(Value a, Value b) { return arith::AndIOp::create(e.builder(), e.location(), a, b); }
+  Value either(Value a, Value b) { return arith::OrIOp::create(e.builder(), e.location(), a, b); }
+  Index choose(Value condition, Index a, Index b) {
+    return {&e.builder(),
+            arith::SelectOp::create(e.builder(), e.location(), condition, a.value, b.value)};
+  }
+  Index foldWord(Index lower, Index upper, int64_t step, Index initial,
+                 function_ref<Index(Index, Index)> body) {
+    Num first{&e.builder(), initial.value};
+    Row last = e.foldSteps(lower, upper, step, first, [&](Index i, ArrayRef<Num> carried) -> Row {
+      return {{&e.builder(), body(i, {&e.builder(), carried[0].value}).value}};
+    });
+    return {&e.builder(), last[0].value};
+  }
+
+  struct Found {
+    Index row;   // which of the block's
+    Value isOwn; // whether it is one of those asked for, and the position one of the ids'
+  };
+  std::array<Found, kIdsOfThread> findOwn(Index first, Index fromRow, Index toRow);
+  std::pair<Index, Index> countAcrossBlock(Index own);
+  Index list(Index fromRow, Index toRow, Index number);
+  void sort(Index count);
+  void emitRow(Index first);
+  Row addListed(Index row, Index vector, ArrayRef<Num> carried);
+
+  KernelEmitter &e;
+  DeviceLoops &device;
+  Buffer ids, terms, into, table;
+  int64_t width, rows, blocks, lanes, vectors, teamThreads, teams, capacity;
+
+  std::optional<Index> block, thread;
+  /// How many lists it takes, and whether that is more than one.
+  std::optional<Index> lists;
+  Value isCrowded;
+  /// Position times kRows plus row, in the order of the positions; positions by row; for each row
+  /// its first place there and how many it has; how many each warp has.
+  Buffer listed, sorted, begins, counts, ofWarps;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Who looks up the block's rows
+//===----------------------------------------------------------------------===//
+
+/// What this thread's ids from position `first` on look up.
+std::array<TableSums::Found, kIdsOfThread> TableSums::findOwn(Index first, Index fromRow,
+                                                              Index toRow) {
+  OpBuilder &b = e.builder();
+  int64_t together = std::gcd<int64_t>(ids.size, 4);
+  std::array<Found, kIdsOfThread> found;
+  for (int64_t k = 0; k < kIdsOfThread; k += together) {
+    Index position = first + k;
+    Value isId = less(position, e.index(ids.size));
+    Value raw = e.loadRaw(ids, minimum(position, e.index(ids.size - together)), together);
+    for (int64_t lane = 0; lane < together; ++lane) {
+      Value one =
+          together == 1 ? raw : vector::ExtractOp::create(b, e.location(), raw, lane).getResult();
+      Index id = minimum(maximum(Index{&b, one}, word(0)), word(rows - 1));
+      Index row = id / blocks;
+      Value isOfBlock = both(isId, equal(id - row * blocks, *block));
+      found[k + lane] = {row, both(isOfBlock, both(less(fromRow - 1, row), less(row, toRow)))};
+    }
+  }
+  return found;
+}
+
+/// The sum of `own` over the threads before this one, and over all.
+std::pair<Index, Index> TableSums::countAcrossBlock(Index own) {
+  Index before = word(0), all = own, lane = *thread % kWarp, warp = *thread / kWarp;
+  for (int32_t distance = 1; distance < kWarp; distance *= 2) {
+    Index other{&e.builder(), device.exchange(e, {&e.builder(), all.value}, distance).value};
+    before = choose(equal(lane / distance % 2, word(1)), before + other, before);
+    all = all + other;
+  }
+  e.ifThen(equal(lane, word(0)), [&] { e.storeRaw(ofWarps, asIndex(warp), all.value); });
+  device.barrier(e);
+  all = word(0);
+  for (int64_t other = 0; other < ofWarps.size; ++other) {
+    Index count = loadWord(ofWarps, e.index(other));
+    before = choose(less(word(other), warp), before + count, before);
+    all = all + count;
+  }
+  device.barrier(e);
+  return {before, all};
+}
+
+/// Lists the positions that look up the block's rows [fromRow, toRow), as many as there is room
+/// for, after those that are in the lists before list `number`; and says how many there are in all.
+Index TableSums::list(Index fromRow, Index toRow, Index number) {
+  device.barrierNeeding(e, 64); // until now the last list may have been read
+  int64_t stride = ofWarps.size * kWarp * kIdsOfThread;
+  Index skipped = number * capacity;
+  Index all =
+      foldWord(e.index(0), e.index(ids.size), stride, word(0), [&](Index begin, Index seen) {
+        Index first = begin + asIndex(*thread) * kIdsOfThread;
+        std::array<Found, kIdsOfThread> found = findOwn(first, fromRow, toRow);
+        Index own = word(0);
+        for (const Found &one : found)
+          own = choose(one.isOwn, own + 1, own);
+        auto [before, together] = countAcrossBlock(own);
+        Index next = seen + before - skipped, place = asWord(first) * kRows;
+        e.ifThen(less(word(0), own), [&] {
+          for (auto [k, one] : llvm::enumerate(found)) {
+            Value isInside = both(less(word(-1), next), less(next, word(capacity)));
+            e.ifThen(both(one.isOwn, isInside), [&, next = next, one = one, k = k] {
+              Index entry = place + static_cast<int64_t>(k * kRows) + one.row;
+              e.storeRaw(listed, asIndex(next), entry.value);
+            });
+            next = choose(one.isOwn, next + 1, next);
+          }
+        });
+        return seen + together;
+      });
+  device.barrier(e);
+  sort(asIndex(minimum(all - skipped, word(capacity))));
+  return all;
+}
+
+/// A thread takes a row: it counts its positions in the list, and puts them behind those of the
+/// rows before.
+void TableSums::sort(Index count) {
+  Index row = *thread;
+  auto ofRow = [&](Index i) {
+    Index entry = loadWord(listed, i);
+    return std::pair(entry / kRows, equal(entry % kRows, row));
+  };
+  e.ifThen(less(row, word(kRows)), [&] {
+    Index own = foldWord(e.index(0), count, 1, word(0),
+                         [&](Index i, Index sum) { return choose(ofRow(i).second, sum + 1, sum); });
+    e.storeRaw(counts, asIndex(row), own.value);
+  });
+  device.barrier(e);
+  e.ifThen(less(row, word(kRows)), [&] {
+    Index begin = foldWord(e.index(0), asIndex(row), 1, word(0),
+                           [&](Index before, Index sum) { return sum + loadWord(counts, before); });
+    e.storeRaw(begins, asIndex(row), begin.value);
+    foldWord(e.index(0), count, 1, begin, [&](Index i, Index next) {
+      auto [position, isOwn] = ofRow(i);
+      e.ifThen(isOwn,
+               [&, position = position] { e.storeRaw(sorted, asIndex(next), position.value); });
+      return choose(isOwn, next + 1, next);
+    });
+  });
+  device.barrier(e);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// Four terms are on their way at a time, but are added one after another.
+Row TableSums::addListed(Index row, Index vector, ArrayRef<Num> carried) {
+  Index begin = asIndex(loadWord(begins, row)), count = asIndex(loadWord(counts, row));
+  Index whole = begin + count / 4 * 4;
+  auto term = [&](Index i) {
+    Index position = asIndex(loadWord(sorted, i));
+    return e.load(terms, position * width + vector * lanes, lanes);
+  };
+  Row sum = e.foldSteps(begin, whole, 4, carried, [&](Index i, ArrayRef<Num> sum) -> Row {
+    Num a = term(i), b = term(i + 1), c = term(i + 2), d = term(i + 3);
+    return {sum[0] + a + b + c + d};
+  });
+  Row all = e.fold(whole, begin + count, sum,
+                   [&](Index i, ArrayRef<Num> sum) -> Row { return {sum[0] + term(i)}; });
+  // The most rows are read and written where no id comes twice.
+  expectTurns(sum[0].value.getDefiningOp(), 0);
+  expectTurns(all[0].value.getDefiningOp(), static_cast<double>(ids.size) / rows);
+  return all;
+}
+
+/// Each team of threads has one of the rows from the block's row `first` on.
+void TableSums::emitRow(Index first) {
+  Index row = first + asIndex(*thread / teamThreads), lane = asIndex(*thread % teamThreads);
+  Index number = asIndex(*block) + row * blocks, readable = minimum(number, e.index(rows - 1));
+  auto sumVector = [&](Index begin) {
+    // A thread without columns goes along with those that have some.
+    Index own = begin + lane, vector = minimum(own, e.index(vectors - 1));
+    Index place = readable * width + vector * lanes;
+    Value isOwn = both(less(own, e.index(vectors)), less(number, e.index(rows)));
+    Row start = {e.splat(0.0, lanes)};
+    if (into)
+      start = e.chooseIf(isOwn, start, [&]() -> Row { return {e.load(into, place, lanes)}; });
+    Row sum = e.fold(e.index(0), *lists, start, [&](Index number, ArrayRef<Num> carried) {
+      e.ifThen(isCrowded, [&] {
+        expectTurns(e.builder().getInsertionBlock()->getParentOp(), 0);
+        Index fromRow = asWord(first);
+        list(fromRow, fromRow + teams, asWord(number));
+      });
+      return addListed(row, vector, carried);
+    });
+    e.ifThen(isOwn, [&] { e.store(table, place, sum[0]); });
+  };
+  auto sumColumns = [&] { e.forSteps(e.index(0), e.index(vectors), teamThreads, sumVector); };
+  if (!into)
+    return sumColumns();
+  // Where lists are made again, all threads of the block must come along.
+  Value isTouched = less(word(0), loadWord(counts, row));
+  e.ifThen(either(e.lieApart(into, table), either(isCrowded, isTouched)), sumColumns);
+}
+
+void TableSums::emit() {
+  int64_t threads = teams * teamThreads;
+  device.launch(e, blocks, threads, [&](Index blockNumber, Index threadNumber) {
+    block = asWord(blockNumber);
+    thread = asWord(threadNumber);
+    Type i32 = e.builder().getI32Type();
+    listed = device.workgroup(e, capacity, i32);
+    sorted = device.workgroup(e, capacity, i32);
+    begins = device.workgroup(e, kRows, i32);
+    counts = device.workgroup(e, kRows, i32);
+    ofWarps = device.workgroup(e, threads / kWarp, i32);
+    lists = ceilDiv(asIndex(list(word(0), word(kRows), word(0))), e.index(capacity));
+    isCrowded = less(e.index(1), *lists);
+    e.forSteps(e.index(0), e.index(kRows), teams, [&](Index first) { emitRow(first); });
+  });
+}
+
+void llmmem::emitTableSums(KernelEmitter &e, Buffer ids, Buffer terms, Buffer into, Buffer table,
+                           int64_t width) {
+  TableSums(e, ids, terms, into, table, width).emit();
+}

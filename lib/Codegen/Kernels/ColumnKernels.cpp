@@ -1,0 +1,233 @@
+//===- ColumnKernels.cpp - Sums over rows, column by column ----------------===//
+//
+// There may be thousands of rows, and terms that all but cancel (the gradient of a key's bias), so
+// each addition keeps its error (Knuth's TwoSum).
+//
+// On a GPU a block takes 32 bytes of every row, and its threads share the rows: so sums need no
+// bytes between launches, and meet in an order that is fixed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "KernelModels.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape().back(); }
+
+//===----------------------------------------------------------------------===//
+// On a CPU: each column from the sum so far, in the order of the rows
+//===----------------------------------------------------------------------===//
+
+/// A sum and the part of it that rounding has lost so far.
+Row addExactly(ArrayRef<Num> sum, Num x) {
+  Num next = sum[0] + x, back = next - sum[0];
+  Num lost = (sum[0] - (next - back)) + (x - back);
+  return {next, sum[1] + lost};
+}
+
+using ColumnTerm = function_ref<Num(Index row, Index j, unsigned lanes)>;
+
+/// The sums of `vectors` neighbouring vectors of `lanes` columns from `begin` on.
+void emitSumsFrom(KernelEmitter &e, Buffer into, int64_t rows, Index begin, int64_t vectors,
+                  unsigned lanes, ColumnTerm term) {
+  Row initial;
+  for (int64_t k = 0; k < vectors; ++k) {
+    Num zero = e.splat(0.0, lanes);
+    initial.append({into ? e.load(into, begin + k * lanes, lanes) : zero, zero});
+  }
+  Row sums = e.fold(e.index(0), e.index(rows), initial, [&](Index row, ArrayRef<Num> carried) {
+    Row next;
+    for (int64_t k = 0; k < vectors; ++k)
+      next.append(addExactly(carried.slice(2 * k, 2), term(row, begin + k * lanes, lanes)));
+    return next;
+  });
+  for (int64_t k = 0; k < vectors; ++k)
+    e.store(e.result(0), begin + k * lanes, sums[2 * k] + sums[2 * k + 1]);
+}
+
+/// result[j] = into[j] + sum of term(row, j) over the rows, for `width` columns. A turn
+/// takes a few cache lines of every row.
+void emitSumsOnCpu(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term) {
+  constexpr int64_t vectors = 4;
+  int64_t lanes = e.lanes(), block = vectors * lanes;
+  int64_t whole = width - width % block, vectorised = width - width % lanes;
+  e.forEachParallel(width / block, [&](Index number) {
+    emitSumsFrom(e, into, rows, number * block, vectors, lanes, term);
+  });
+  e.forSteps(e.index(whole), e.index(vectorised), lanes,
+             [&](Index j) { emitSumsFrom(e, into, rows, j, 1, lanes, term); });
+  e.forEach(e.index(vectorised), e.index(width),
+            [&](Index j) { emitSumsFrom(e, into, rows, j, 1, 1, term); });
+}
+
+//===----------------------------------------------------------------------===//
+// On a GPU
+//===----------------------------------------------------------------------===//
+
+/// Two sums and what they have lost; equal bits whichever comes first.
+Row joined(Num sum, Num lost, Num otherSum, Num otherLost) {
+  Row together = addExactly({sum, sum.like(0.0)}, otherSum);
+  return {together[0], (lost + otherLost) + together[1]};
+}
+
+class DeviceColumnSums {
+public:
+  DeviceColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term)
+      : e(e), device(deviceLoops(e)), into(into), rows(rows), width(width), term(term),
+        lanes(std::gcd<int64_t>(e.lanes(), width)), vectors(2 * e.lanes() / lanes),
+        threads(std::clamp<int64_t>(llvm::PowerOf2Ceil(rows) * vectors, kWarp, 1024)) {}
+
+  void emit() {
+    // Few rows of many columns: a thread takes a vector of columns, as on a CPU.
+    if (rows <= 32 || width >= (1 << 18))
+      return emitSumOfThread();
+    device.launch(e, llvm::divideCeil(width, lanes * vectors), threads,
+                  [&](Index block, Index thread) { emitBlock(block, thread); });
+  }
+
+private:
+  void emitSumOfThread() {
+    int64_t items = width / lanes, threads = std::min<int64_t>(kBlockThreads, items);
+    device.launch(e, llvm::divideCeil(items, threads), threads, [&](Index block, Index thread) {
+      Index item = block * threads + thread;
+      e.ifThen(less(item, e.index(items)),
+               [&] { emitSumsFrom(e, into, rows, item * lanes, 1, lanes, term); });
+    });
+  }
+
+  /// Neighbouring threads have neighbouring vectors of columns, then rows.
+  void emitBlock(Index block, Index thread) {
+    Index begin = (block * vectors + thread % vectors) * lanes;
+    // Beyond the last column there is nothing to add, but warps stay together.
+    Index bound = e.index(rows);
+    if (width % (lanes * vectors) != 0)
+      bound.value = arith::SelectOp::create(e.builder(), e.location(), less(begin, e.index(width)),
+                                            bound.value, e.index(0).value);
+    Num zero = e.splat(0.0, lanes);
+    Row sums = e.foldSteps(thread / vectors, bound, threads / vectors, {zero, zero},
+                           [&](Index row, ArrayRef<Num> carried) {
+                             return addExactly(carried, term(row, begin, lanes));
+                           });
+    for (int32_t distance = kWarp / 2; distance >= vectors; distance /= 2)
+      sums = joined(sums[0], sums[1], exchanged(sums[0], distance), exchanged(sums[1], distance));
+    emitMeeting(thread, begin, sums);
+  }
+
+  Num exchanged(Num x, int32_t distance) {
+    if (lanes == 1)
+      return device.exchange(e, x, distance);
+    OpBuilder &b = e.builder();
+    Value all = x.value;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      Num one{&b, vector::ExtractOp::create(b, e.location(), x.value, lane)};
+      all = vector::InsertOp::create(b, e.location(), device.exchange(e, one, distance).value, all,
+                                     lane);
+    }
+    return {&b, all};
+  }
+
+  /// The sums of the warps, in their order, then what was there before.
+  void emitMeeting(Index thread, Index begin, Row sums) {
+    int64_t warps = threads / kWarp, row = vectors * lanes;
+    Buffer parts = device.workgroup(e, 2 * warps * row, e.wideType());
+    auto place = [&](Index warp, int64_t which) {
+      return (warp * 2 + which) * row + (thread % vectors) * lanes;
+    };
+    e.ifThen(less(thread % kWarp, e.index(vectors)), [&] {
+      e.store(parts, place(thread / kWarp, 0), sums[0]);
+      e.store(parts, place(thread / kWarp, 1), sums[1]);
+    });
+    device.barrier(e);
+    e.ifThen(less(thread, e.index(vectors)), [&] {
+      e.ifThen(less(begin, e.index(width)), [&] {
+        Num zero = e.splat(0.0, lanes);
+        Row total = {into ? e.load(into, begin, lanes) : zero, zero};
+        total = e.fold(e.index(0), e.index(warps), total, [&](Index warp, ArrayRef<Num> carried) {
+          return joined(carried[0], carried[1], e.load(parts, place(warp, 0), lanes),
+                        e.load(parts, place(warp, 1), lanes));
+        });
+        e.store(e.result(0), begin, total[0] + total[1]);
+      });
+    });
+  }
+
+  KernelEmitter &e;
+  DeviceLoops &device;
+  Buffer into;
+  int64_t rows, width;
+  ColumnTerm term;
+  /// Columns of a vector, vectors of a block.
+  int64_t lanes, vectors, threads;
+};
+
+void emitColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term) {
+  if (e.options().target == KernelTarget::Gpu)
+    DeviceColumnSums(e, into, rows, width, term).emit();
+  else
+    emitSumsOnCpu(e, into, rows, width, term);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+struct SumRowsKernel : KernelModel<SumRowsKernel, SumRowsOp> {
+  static void emit(SumRowsOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getDy());
+    Buffer dy = e.operand(0);
+    emitColumnSums(
+        e, e.operand(op.getIntoMutable()), dy.size / width, width,
+        [&](Index row, Index j, unsigned lanes) { return e.load(dy, row * width + j, lanes); });
+  }
+};
+
+struct NormWeightGradKernel : KernelModel<NormWeightGradKernel, NormWeightGradOp> {
+  static void emit(NormWeightGradOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getX());
+    Buffer x = e.operand(0), dy = e.operand(1), rstd = e.operand(2),
+           mean = e.operand(op.getMeanMutable());
+    emitColumnSums(e, e.operand(op.getIntoMutable()), rstd.size, width,
+                   [&](Index row, Index j, unsigned lanes) {
+                     Num v = e.load(x, row * width + j, lanes);
+                     Num centred = mean ? v - e.load(mean, row) : v;
+                     return e.load(dy, row * width + j, lanes) * (centred * e.load(rstd, row));
+                   });
+  }
+};
+
+struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
+  static void emit(PositionsGradOp op, KernelEmitter &e) {
+    ArrayRef<int64_t> shape = op.getDy().getType().getShape();
+    int64_t used = shape[shape.size() - 2] * shape.back();
+    Buffer dy = e.operand(0), into = e.operand(op.getIntoMutable()), table = e.result(0);
+    emitColumnSums(e, into, dy.size / used, used, [&](Index b, Index j, unsigned lanes) {
+      return e.load(dy, b * used + j, lanes);
+    });
+    int64_t rest = table.size - used, width = shape.back();
+    auto copy = [&](Index j, unsigned lanes) {
+      e.store(table, j + used, into ? e.load(into, j + used, lanes) : e.splat(0.0, lanes));
+    };
+    // A vector of a GPU must begin where a row may.
+    if (e.options().target == KernelTarget::Gpu && rest > 0)
+      e.forRows(rest / width, {width}, [&](Index row) {
+        e.forLanes(width, [&](Index j, unsigned lanes) { copy(row * width + j, lanes); });
+      });
+    else
+      e.forLanesParallel(rest, copy);
+  }
+};
+
+} // namespace
+
+void llmmem::attachColumnKernels(MLIRContext *context) {
+  attachKernels<SumRowsKernel, NormWeightGradKernel, PositionsGradKernel>(context);
+}

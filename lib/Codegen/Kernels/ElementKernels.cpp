@@ -1,0 +1,212 @@
+//===- ElementKernels.cpp - Kernels that go element by element -------------===//
+
+#include "llmmem/Codegen/Emitter/Gelu.h"
+#include "KernelModels.h"
+#include "Emitter/Philox.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Formulas of one or two numbers
+//===----------------------------------------------------------------------===//
+
+/// 1 / (1 + exp(-x))
+Num logistic(Num x) { return 1.0 / (exp(-x) + 1.0); }
+
+Num silu(Num x) { return x / (exp(-x) + 1.0); }
+
+Num siluGrad(Num x, Num dy) {
+  Num s = logistic(x);
+  return dy * s * (x * (1.0 - s) + 1.0);
+}
+
+void emitUnary(KernelEmitter &e, Index i, unsigned lanes, function_ref<Num(Num)> formula) {
+  e.store(e.result(0), i, formula(e.load(e.operand(0), i, lanes)));
+}
+
+void emitBinary(KernelEmitter &e, Index i, unsigned lanes, function_ref<Num(Num, Num)> formula) {
+  e.store(e.result(0), i, formula(e.load(e.operand(0), i, lanes), e.load(e.operand(1), i, lanes)));
+}
+
+/// Eight lanes of a long formula at once do not fit 64 registers of a GPU; four and four do.
+Num byHalves(Num a, Num b, function_ref<Num(Num, Num)> formula) {
+  OpBuilder &builder = *a.builder;
+  Location loc = a.value.getLoc();
+  Value result = a.value;
+  int64_t lanes = cast<VectorType>(a.type()).getNumElements() / 2;
+  for (int64_t begin : {int64_t(0), lanes}) {
+    auto half = [&](Num x) -> Num {
+      return {&builder, vector::ExtractStridedSliceOp::create(builder, loc, x.value, begin, lanes,
+                                                              int64_t(1))};
+    };
+    result = vector::InsertStridedSliceOp::create(builder, loc, formula(half(a), half(b)).value,
+                                                  result, begin, int64_t(1));
+  }
+  return {&builder, result};
+}
+
+struct GeluKernel : ElementModel<GeluKernel, GeluOp> {
+  static void emitAt(GeluOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, gelu);
+  }
+};
+struct SiluKernel : ElementModel<SiluKernel, SiluOp> {
+  static void emitAt(SiluOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, silu);
+  }
+};
+struct CastKernel : ElementModel<CastKernel, CastOp> {
+  static void emitAt(CastOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, [](Num x) { return x; });
+  }
+};
+struct AddKernel : ElementModel<AddKernel, AddOp> {
+  static void emitAt(AddOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitBinary(e, i, lanes, [](Num a, Num b) { return a + b; });
+  }
+};
+struct MulKernel : ElementModel<MulKernel, MulOp> {
+  static void emitAt(MulOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitBinary(e, i, lanes, [](Num a, Num b) { return a * b; });
+  }
+};
+struct GeluGradKernel : ElementModel<GeluGradKernel, GeluGradOp> {
+  static void emitAt(GeluGradOp, KernelEmitter &e, Index i, unsigned lanes) {
+    bool isLong = e.options().target == KernelTarget::Gpu && lanes == 8;
+    emitBinary(e, i, lanes,
+               [&](Num x, Num dy) { return isLong ? byHalves(x, dy, geluGrad) : geluGrad(x, dy); });
+  }
+};
+struct SiluGradKernel : ElementModel<SiluGradKernel, SiluGradOp> {
+  static void emitAt(SiluGradOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitBinary(e, i, lanes, siluGrad);
+  }
+};
+struct FillKernel : KernelModel<FillKernel, FillOp> {
+  static void emit(FillOp op, KernelEmitter &e) {
+    double value = op.getValue().convertToDouble();
+    e.forLanesParallel(e.result(0).size, [&](Index i, unsigned lanes) {
+      e.store(e.result(0), i, e.splat(value, lanes));
+    });
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
+
+/// x / (1 - p), where `keep`, else 0.
+Num dropped(Value keep, Num x, double p) { return select(keep, x / (1.0 - p), x.like(0.0)); }
+
+struct DropoutKernel : ElementModel<DropoutKernel, DropoutOp> {
+  static void emitAt(DropoutOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    double p = op.getP().convertToDouble();
+    Philox philox(e, e.operand(op.getSeedMutable()));
+    Value keep = philox.keeps(i, lanes, p);
+    e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
+  }
+};
+
+struct StoredDropoutKernel : ElementModel<StoredDropoutKernel, StoredDropoutOp> {
+  static void emitAt(StoredDropoutOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    double p = op.getP().convertToDouble();
+    Philox philox(e, e.operand(op.getSeedMutable()));
+    Value keep = philox.keeps(i, lanes, p);
+    e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
+    Type byte = e.builder().getI8Type();
+    if (auto vector = dyn_cast<VectorType>(keep.getType()))
+      byte = vector.clone(byte);
+    e.storeRaw(e.result(1), i, arith::ExtUIOp::create(e.builder(), op.getLoc(), byte, keep));
+  }
+};
+
+struct ApplyMaskKernel : ElementModel<ApplyMaskKernel, ApplyMaskOp> {
+  static void emitAt(ApplyMaskOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    double p = op.getP().convertToDouble();
+    Value mask = e.loadRaw(e.operand(op.getMaskMutable()), i, lanes);
+    Value zero = arith::ConstantOp::create(e.builder(), op.getLoc(),
+                                           e.builder().getZeroAttr(mask.getType()));
+    Value keep =
+        arith::CmpIOp::create(e.builder(), op.getLoc(), arith::CmpIPredicate::ne, mask, zero);
+    e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Elements that know their place
+//===----------------------------------------------------------------------===//
+
+struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
+  static void emitAt(AddPositionsOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    ArrayRef<int64_t> shape = op.getX().getType().getShape();
+    int64_t used = shape[shape.size() - 2] * shape.back();
+    Num position = e.loadPeriodic(e.operand(1), i, lanes, used);
+    e.store(e.result(0), i, e.load(e.operand(0), i, lanes) + position);
+  }
+
+  /// A thread takes its vector of the table once, for all sequences of the batch.
+  static void emitOnDevice(AddPositionsOp op, KernelEmitter &e) {
+    constexpr int64_t together = 4; // loads that wait at a time
+    ArrayRef<int64_t> shape = op.getX().getType().getShape();
+    Buffer x = e.operand(0), table = e.operand(1), y = e.result(0);
+    int64_t used = shape[shape.size() - 2] * shape.back(), batch = x.size / used;
+    e.forLanesParallel(used, [&](Index i, unsigned lanes) {
+      Num position = e.load(table, i, lanes);
+      auto addTo = [&](Index first, int64_t count) {
+        Row sums;
+        for (int64_t k = 0; k < count; ++k)
+          sums.push_back(e.load(x, (first + k) * used + i, lanes) + position);
+        for (int64_t k = 0; k < count; ++k)
+          e.store(y, (first + k) * used + i, sums[k]);
+      };
+      int64_t whole = batch - batch % together;
+      e.forSteps(e.index(0), e.index(whole), together, [&](Index b) { addTo(b, together); });
+      addTo(e.index(whole), batch - whole);
+    });
+  }
+};
+
+/// Whether the query of each score sees its key: j <= i < j + window, by the score's number.
+Value seesKey(KernelEmitter &e, Location loc, Value number, int64_t seq, int64_t window) {
+  OpBuilder &builder = e.builder();
+  auto constant = [&](int64_t value) -> Value {
+    TypedAttr attribute = builder.getI64IntegerAttr(value);
+    if (auto vector = dyn_cast<VectorType>(number.getType()))
+      attribute = DenseElementsAttr::get(vector, APInt(64, value));
+    return arith::ConstantOp::create(builder, loc, attribute);
+  };
+  Value width = constant(seq);
+  Value key = arith::RemUIOp::create(builder, loc, number, width);
+  Value row = arith::DivUIOp::create(builder, loc, number, width);
+  Value query = arith::RemUIOp::create(builder, loc, row, width);
+  Value end = arith::AddIOp::create(builder, loc, key, constant(window));
+  Value causal = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, key, query);
+  Value inWindow = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, query, end);
+  return arith::AndIOp::create(builder, loc, causal, inWindow);
+}
+
+struct CausalMaskKernel : ElementModel<CausalMaskKernel, CausalMaskOp> {
+  static void emitAt(CausalMaskOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    int64_t seq = op.getScores().getType().getShape().back();
+    Value visible =
+        seesKey(e, op.getLoc(), e.elementNumbers(i, lanes), seq, op.getWindow().value_or(seq));
+    Num score = e.load(e.operand(0), i, lanes);
+    e.store(e.result(0), i, select(visible, score, score.like(op.getFill().convertToDouble())));
+  }
+};
+
+} // namespace
+
+void llmmem::attachElementKernels(MLIRContext *context) {
+  attachKernels<GeluKernel, SiluKernel, CastKernel, AddKernel, MulKernel, GeluGradKernel,
+                SiluGradKernel, FillKernel, DropoutKernel, StoredDropoutKernel, ApplyMaskKernel,
+                AddPositionsKernel, CausalMaskKernel>(context);
+}

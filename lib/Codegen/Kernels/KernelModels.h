@@ -1,0 +1,82 @@
+//===- KernelModels.h - Attaching kernels to the ops of the dialect --------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_KERNELS_KERNELMODELS_H
+#define LLMMEM_LIB_CODEGEN_KERNELS_KERNELMODELS_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include "llmmem/Codegen/Emitter/KernelOpInterface.h"
+
+namespace llmmem {
+
+/// What all models of ops of the dialect have in common.
+template <typename Model, typename ConcreteOp>
+struct BaseModel : KernelOpInterface::ExternalModel<Model, ConcreteOp> {
+  using OpType = ConcreteOp;
+  /// The dialect's random ops call their stream `key`.
+  llvm::StringRef getStreamAttrName(mlir::Operation *op) const {
+    if constexpr (requires { &ConcreteOp::getKey; })
+      return mlir::cast<ConcreteOp>(op).getKeyAttrName();
+    return "";
+  }
+};
+
+/// The kernel of `ConcreteOp`: `Model` has `static void emit(ConcreteOp, KernelEmitter &)`, and
+/// `emitOnDevice` beside it where threads of a GPU share the work in another way.
+template <typename Model, typename ConcreteOp>
+struct KernelModel : BaseModel<Model, ConcreteOp> {
+  llvm::LogicalResult emitKernel(mlir::Operation *op, KernelEmitter &emitter) const {
+    auto concrete = mlir::cast<ConcreteOp>(op);
+    if constexpr (requires { &Model::emitOnDevice; })
+      if (emitter.options().target == KernelTarget::Gpu) {
+        Model::emitOnDevice(concrete, emitter);
+        return mlir::success();
+      }
+    Model::emit(concrete, emitter);
+    return mlir::success();
+  }
+};
+
+/// The kernel of an op that goes by elements: `Model` has
+/// `static void emitAt(ConcreteOp, KernelEmitter &, Index first, unsigned lanes)`, which
+/// loads and stores nothing but those elements of what has as many elements as the first result,
+/// and `emitOnDevice` beside it where a GPU does better when the op is alone.
+template <typename Model, typename ConcreteOp>
+struct ElementModel : BaseModel<Model, ConcreteOp> {
+  llvm::LogicalResult emitKernel(mlir::Operation *op, KernelEmitter &emitter) const {
+    if constexpr (requires { &Model::emitOnDevice; })
+      if (emitter.options().target == KernelTarget::Gpu) {
+        Model::emitOnDevice(mlir::cast<ConcreteOp>(op), emitter);
+        return mlir::success();
+      }
+    emitter.forLanesParallel(emitter.result(0).size, [&](Index first, unsigned lanes) {
+      Model::emitAt(mlir::cast<ConcreteOp>(op), emitter, first, lanes);
+    });
+    return mlir::success();
+  }
+  llvm::LogicalResult emitElements(mlir::Operation *op, KernelEmitter &emitter, Index first,
+                                   unsigned lanes) const {
+    Model::emitAt(mlir::cast<ConcreteOp>(op), emitter, first, lanes);
+    return mlir::success();
+  }
+};
+
+template <typename... Models>
+void attachKernels(mlir::MLIRContext *context) {
+  (Models::OpType::template attachInterface<Models>(*context), ...);
+}
+
+void attachAttentionKernels(mlir::MLIRContext *context);
+void attachColumnKernels(mlir::MLIRContext *context);
+void attachElementKernels(mlir::MLIRContext *context);
+void attachGroupKernels(mlir::MLIRContext *context);
+void attachLossHeadKernel(mlir::MLIRContext *context);
+void attachLossKernels(mlir::MLIRContext *context);
+void attachProductKernels(mlir::MLIRContext *context);
+void attachRopeKernels(mlir::MLIRContext *context);
+void attachRowKernels(mlir::MLIRContext *context);
+void attachTableKernels(mlir::MLIRContext *context);
+void attachUpdateKernels(mlir::MLIRContext *context);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_KERNELS_KERNELMODELS_H

@@ -1,0 +1,348 @@
+//===- LossHeadKernels.cpp - Logits of some tokens at a time ---------------===//
+//
+// For each chunk: its logits; each row's loss and, over the logits, their gradient; what they add
+// to the sum of dw; dx. Products go granule by granule, so that a library that multiplies matrices
+// of different sizes in different ways still gives equal bits for all chunks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "KernelModels.h"
+#include "LossRows.h"
+#include "Emitter/Products.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// An f32 sum in two halves
+//===----------------------------------------------------------------------===//
+
+/// f32 numbers whose upper halves are the bf16 elements of one buffer, and whose lower halves lie
+/// in another.
+struct SplitSum {
+  KernelEmitter &e;
+  Buffer upper, lower;
+
+  Num load(Index index, unsigned lanes);
+  void store(Index index, unsigned lanes, Num x);
+
+private:
+  Type integers(unsigned width, unsigned lanes) {
+    Type type = IntegerType::get(e.builder().getContext(), width);
+    return lanes == 1 ? type : VectorType::get({lanes}, type);
+  }
+  Type floats(Type element, unsigned lanes) {
+    return lanes == 1 ? element : VectorType::get({lanes}, element);
+  }
+  Value sixteen(unsigned lanes) {
+    Type type = integers(32, lanes);
+    TypedAttr attribute = e.builder().getI32IntegerAttr(16);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+    return arith::ConstantOp::create(e.builder(), upper.memref.getLoc(), attribute);
+  }
+};
+
+Num SplitSum::load(Index index, unsigned lanes) {
+  OpBuilder &b = e.builder();
+  Location loc = upper.memref.getLoc();
+  Value high =
+      arith::BitcastOp::create(b, loc, integers(16, lanes), e.loadRaw(upper, index, lanes));
+  Value low = arith::ExtUIOp::create(b, loc, integers(32, lanes), e.loadRaw(lower, index, lanes));
+  high = arith::ExtUIOp::create(b, loc, integers(32, lanes), high);
+  high = arith::ShLIOp::create(b, loc, high, sixteen(lanes));
+  Value bits = arith::OrIOp::create(b, loc, high, low);
+  return {&b, arith::BitcastOp::create(b, loc, floats(b.getF32Type(), lanes), bits)};
+}
+
+void SplitSum::store(Index index, unsigned lanes, Num x) {
+  OpBuilder &b = e.builder();
+  Location loc = upper.memref.getLoc();
+  Value bits = arith::BitcastOp::create(b, loc, integers(32, lanes), x.value);
+  Value high = arith::ShRUIOp::create(b, loc, bits, sixteen(lanes));
+  high = arith::TruncIOp::create(b, loc, integers(16, lanes), high);
+  e.storeRaw(upper, index, arith::BitcastOp::create(b, loc, floats(b.getBF16Type(), lanes), high));
+  e.storeRaw(lower, index, arith::TruncIOp::create(b, loc, integers(16, lanes), bits));
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+/// Some rows, from one of the op or of the chunk on.
+struct Rows {
+  Index begin;
+  int64_t count;
+};
+
+class LossHeadEmitter {
+public:
+  LossHeadEmitter(LossHeadOp op, KernelEmitter &e)
+      : op(op), e(e), tokens(op.getNumRows()), width(op.getWidth()), vocabulary(op.getVocabulary()),
+        granule(op.getGranule()), isOutIn(op.getLayout() == WeightLayout::OutIn),
+        parts(op.getWorkspace()), x(e.operand(0)), weight(e.operand(1)),
+        into(e.operand(op.getIntoMutable())), dx(e.result(1)), dw(e.result(2)),
+        targets(e, e.operand(2), vocabulary, op.getIgnoreIndex()),
+        losses(e.workspace(parts.losses, tokens, e.wideType())),
+        logits(e.workspace(parts.logits, chunk() * vocabulary, x.element)) {
+    Type half = IntegerType::get(op.getContext(), 16);
+    if (op.splitsSum())
+      lowerHalves = e.workspace(parts.lowerHalves, dw.size, half);
+  }
+
+  void emit();
+
+private:
+  int64_t chunk() { return std::min(op.getChunkRows(), tokens); }
+  bool isOneGranule() { return tokens <= granule; }
+  void forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body);
+  void emitChunks(function_ref<Num()> share);
+  void emitLogits(Index first, Rows part);
+  TileSoftmax tileSoftmax(Index firstRow);
+  /// `share` writes the weight of a token's loss.
+  void emitRows(Rows chunk, function_ref<Num()> share);
+  void beginSum();
+  using WorkOnGranule = void (LossHeadEmitter::*)(Index, Rows);
+  WorkOnGranule sumOfGranule();
+  Product productOfGranule(Index first, Rows part);
+  void addToSum(Index first, Rows part);
+  void addToSplitSum(Index first, Rows part);
+  void addToSplitSumOnDevice(Index first, Rows part);
+  Matrix wideInputs(Rows part) {
+    return {e.workspace(parts.inputs, part.count * width, e.wideType()), width};
+  }
+  void addProductToSum(Index first, Rows part, Rows columns);
+  void widen(Buffer from, Index begin, int64_t pitch, int64_t rows, int64_t columns, Buffer to);
+  void finishSum();
+  void emitInputGradient(Index first, Rows part);
+  void emitLoss(Num count);
+  void emitLossOnDevice();
+  bool isForDevice() { return e.options().target == KernelTarget::Gpu; }
+  SplitSum splitSum() { return {e, dw, lowerHalves}; }
+
+  LossHeadOp op;
+  KernelEmitter &e;
+  int64_t tokens, width, vocabulary, granule;
+  bool isOutIn;
+  LossHeadWorkspace parts;
+  Buffer x, weight, into, dx, dw;
+  LossTargets targets;
+  /// The last only where the sum is split.
+  Buffer losses, logits, lowerHalves;
+  /// Whether the logits came with what their rows' softmax needs.
+  bool haveTileSoftmax = false;
+};
+} // namespace
+
+/// Whole pieces in a loop, then what is left.
+void LossHeadEmitter::forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body) {
+  int64_t whole = count / piece;
+  if (whole > 0)
+    e.forEach(whole, [&](Index i) { body({i * piece, piece}); });
+  if (whole * piece < count)
+    body({e.index(whole * piece), count - whole * piece});
+}
+
+void LossHeadEmitter::emit() {
+  if (isForDevice()) {
+    // Each block counts the targets for itself, as no number may go through the host.
+    emitChunks([&] { return e.number(1.0) / targets.count(); });
+    emitLossOnDevice();
+    return;
+  }
+  Num count = targets.count(), share = e.number(1.0) / count;
+  emitChunks([&] { return share; });
+  emitLoss(count);
+}
+
+void LossHeadEmitter::emitChunks(function_ref<Num()> share) {
+  if (!isOneGranule())
+    beginSum();
+  forPieces(tokens, chunk(), [&](Rows rows) {
+    auto forGranules = [&](WorkOnGranule work) {
+      forPieces(rows.count, granule, [&](Rows part) { (this->*work)(rows.begin, part); });
+    };
+    forGranules(&LossHeadEmitter::emitLogits);
+    emitRows(rows, share);
+    forGranules(sumOfGranule());
+    // Last, as dx may stand where x stood.
+    forGranules(&LossHeadEmitter::emitInputGradient);
+  });
+  if (op.splitsSum())
+    finishSum();
+}
+
+void LossHeadEmitter::emitLogits(Index first, Rows part) {
+  Product product{.a = {x, width, false, (first + part.begin) * width},
+                  .b = {weight, isOutIn ? width : vocabulary, isOutIn},
+                  .c = {logits, vocabulary, false, part.begin * vocabulary},
+                  .rows = part.count,
+                  .columns = vocabulary,
+                  .inner = width};
+  haveTileSoftmax = makesTileSoftmax(e, product);
+  if (haveTileSoftmax)
+    product.softmax = tileSoftmax(part.begin);
+  emitProduct(op, e, product);
+}
+
+/// From a row of the chunk on.
+TileSoftmax LossHeadEmitter::tileSoftmax(Index firstRow) {
+  int64_t tiles = op.getLogitsTiles(), size = chunk() * tiles;
+  return {e.workspace(parts.tileMaxima, size, e.wideType()),
+          e.workspace(parts.tilePowers, size, e.wideType()), firstRow * tiles, tiles};
+}
+
+void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> share) {
+  // Where a row's vectors begin decides which elements a thread sums: it must not depend on the
+  // chunk, which moves the row by whole granules.
+  bool isAlone = granule % static_cast<int64_t>(e.lanes()) == 0;
+  RowShape shape{.width = vocabulary, .isAlone = isAlone, .meets = true};
+  e.forRows(rows.count, shape, [&](Index row) {
+    Index token = rows.begin + row, begin = row * vocabulary, column = targets.column(token);
+    Num logSum = haveTileSoftmax ? logSumExpOfTiles(e, tileSoftmax(e.index(0)), row)
+                                 : logSumExp(e, logits, begin, vocabulary);
+    e.store(losses, token, targets.ifCounted(token, logSum - e.load(logits, begin + column)));
+    if (isForDevice())
+      deviceLoops(e).barrier(e); // all have read the target's logit
+    emitLossGradientRow(e, logits, logits, begin, vocabulary, column, logSum,
+                        targets.ifCounted(token, share()));
+  });
+}
+
+void LossHeadEmitter::emitInputGradient(Index first, Rows part) {
+  emitProduct(op, e,
+              {.a = {logits, vocabulary, false, part.begin * vocabulary},
+               .b = {weight, isOutIn ? width : vocabulary, !isOutIn},
+               .c = {dx, width, false, (first + part.begin) * width},
+               .rows = part.count,
+               .columns = width,
+               .inner = vocabulary});
+}
+
+void LossHeadEmitter::emitLoss(Num count) {
+  Row sum =
+      e.fold(e.index(0), e.index(tokens), e.number(0.0),
+             [&](Index row, ArrayRef<Num> sum) -> Row { return {sum[0] + e.load(losses, row)}; });
+  e.store(e.result(0), e.index(0), sum[0] / count);
+}
+
+void LossHeadEmitter::emitLossOnDevice() {
+  deviceLoops(e).once(e, [&] {
+    Num sum =
+        deviceLoops(e).sumOfElements(e, tokens, [&](Index row) { return e.load(losses, row); });
+    e.store(e.result(0), e.index(0), sum / targets.count());
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The sum of dw
+//===----------------------------------------------------------------------===//
+
+/// The sum so far, or 0.
+void LossHeadEmitter::beginSum() {
+  e.forLanesParallel(dw.size, [&](Index i, unsigned lanes) {
+    Num start = into ? e.load(into, i, lanes) : e.splat(0.0, lanes);
+    op.splitsSum() ? splitSum().store(i, lanes, start) : e.store(dw, i, start);
+  });
+}
+
+LossHeadEmitter::WorkOnGranule LossHeadEmitter::sumOfGranule() {
+  if (!op.splitsSum())
+    return &LossHeadEmitter::addToSum;
+  return isForDevice() ? &LossHeadEmitter::addToSplitSumOnDevice : &LossHeadEmitter::addToSplitSum;
+}
+
+/// What a granule adds to dw, which the product is made in.
+Product LossHeadEmitter::productOfGranule(Index first, Rows part) {
+  Matrix inputs{x, width, false, (first + part.begin) * width};
+  Matrix gradient{logits, vocabulary, false, part.begin * vocabulary};
+  Product product{.a = isOutIn ? gradient : inputs,
+                  .b = isOutIn ? inputs : gradient,
+                  .c = {dw, isOutIn ? width : vocabulary},
+                  .rows = isOutIn ? vocabulary : width,
+                  .columns = isOutIn ? width : vocabulary,
+                  .inner = part.count};
+  product.a.transposed = true;
+  return product;
+}
+
+void LossHeadEmitter::addToSum(Index first, Rows part) {
+  Product product = productOfGranule(first, part);
+  product.initial = {isOneGranule() ? into : dw, product.c.pitch};
+  emitProduct(op, e, product);
+}
+
+/// On a CPU in two steps: the product of a granule and some columns of the logits, in f32, and from
+/// there to the sum.
+void LossHeadEmitter::addToSplitSum(Index first, Rows part) {
+  widen(x, (first + part.begin) * width, width, part.count, width, wideInputs(part).buffer);
+  forPieces(vocabulary, parts.columns,
+            [&](Rows columns) { addProductToSum(first, part, columns); });
+}
+
+void LossHeadEmitter::addProductToSum(Index first, Rows part, Rows columns) {
+  Buffer product = e.workspace(parts.product, columns.count * width, e.wideType());
+  Matrix a = wideInputs(part),
+         b = {e.workspace(parts.gradient, part.count * columns.count, e.wideType()), columns.count};
+  widen(logits, part.begin * vocabulary + columns.begin, vocabulary, part.count, columns.count,
+        b.buffer);
+  int64_t rows = width, pitch = columns.count;
+  if (isOutIn) {
+    std::swap(a, b);
+    std::swap(rows, pitch);
+  }
+  a.transposed = true;
+  emitProduct(
+      op, e,
+      {.a = a, .b = b, .c = {product, pitch}, .rows = rows, .columns = pitch, .inner = part.count});
+  e.forRows(rows, {.width = pitch}, [&](Index row) {
+    Index place = isOutIn ? (columns.begin + row) * width : row * vocabulary + columns.begin;
+    e.forLanes(pitch, [&](Index j, unsigned lanes) {
+      Num sum = splitSum().load(place + j, lanes) + e.load(product, row * pitch + j, lanes);
+      splitSum().store(place + j, lanes, sum);
+    });
+  });
+}
+
+/// On a GPU in one launch a granule: tensor cores multiply bf16 as it is, and whoever has made an
+/// element of the product adds it to the sum.
+void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
+  BufferAccess adding;
+  adding.store = [&](OpBuilder &builder, Index place, Value product) {
+    auto vector = dyn_cast<VectorType>(product.getType());
+    unsigned lanes = vector ? vector.getNumElements() : 1;
+    splitSum().store(place, lanes, splitSum().load(place, lanes) + Num{&builder, product});
+  };
+  Buffer sum{Value(), dw.size, e.wideType(), &adding};
+  Product product = productOfGranule(first, part);
+  product.c = {sum, product.c.pitch};
+  emitProduct(op, e, product);
+}
+
+void LossHeadEmitter::widen(Buffer from, Index begin, int64_t pitch, int64_t rows, int64_t columns,
+                            Buffer to) {
+  e.forRows(rows, {.width = columns}, [&](Index row) {
+    e.forLanes(columns, [&](Index j, unsigned lanes) {
+      e.store(to, row * columns + j, e.load(from, begin + row * pitch + j, lanes));
+    });
+  });
+}
+
+void LossHeadEmitter::finishSum() {
+  e.forLanesParallel(dw.size,
+                     [&](Index i, unsigned lanes) { e.store(dw, i, splitSum().load(i, lanes)); });
+}
+
+namespace {
+struct LossHeadKernel : KernelModel<LossHeadKernel, LossHeadOp> {
+  static void emit(LossHeadOp op, KernelEmitter &e) { LossHeadEmitter(op, e).emit(); }
+};
+} // namespace
+
+void llmmem::attachLossHeadKernel(MLIRContext *context) { attachKernels<LossHeadKernel>(context); }

@@ -1,0 +1,48 @@
+//===- LossRows.h - What a row of logits says ------------------------------===//
+//
+// Shared by the kernels of the loss, of its gradient and of the loss head, so that they give equal
+// bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_KERNELS_LOSSROWS_H
+#define LLMMEM_LIB_CODEGEN_KERNELS_LOSSROWS_H
+
+#include "Emitter/Products.h"
+
+namespace llmmem {
+
+/// The target of each row.
+class LossTargets {
+public:
+  LossTargets(KernelEmitter &e, Buffer targets, int64_t vocabulary, int64_t ignored)
+      : e(e), targets(targets), vocabulary(vocabulary), ignored(ignored) {}
+
+  /// How many are not ignored.
+  Num count();
+  /// `x` where the target of `row` counts, else 0.
+  Num ifCounted(Index row, Num x);
+  /// Its column: one outside the vocabulary is clamped into it, as an embedding's id is; an ignored
+  /// one may be any.
+  Index column(Index row);
+
+private:
+  KernelEmitter &e;
+  Buffer targets;
+  int64_t vocabulary, ignored;
+};
+
+/// log(sum exp) of the `width` logits from `begin` on.
+Num logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width);
+
+/// The same on a GPU, from what the row's tiles say (`TileSoftmax`): each logit is not read again.
+Num logSumExpOfTiles(KernelEmitter &e, const TileSoftmax &softmax, Index row);
+
+/// dlogits = (exp(logits - logSum) - [j == column]) factor, for the row from `begin` on, which may
+/// be overwritten.
+void emitLossGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits, Index begin,
+                         int64_t width, Index column, Num logSum, Num factor);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_KERNELS_LOSSROWS_H

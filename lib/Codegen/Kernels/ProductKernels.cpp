@@ -1,0 +1,242 @@
+//===- ProductKernels.cpp - Kernels that are matrix products --------------===//
+
+#include "Gpu/LibraryKernels.h"
+#include "Gpu/MmaProduct.h"
+#include "KernelModels.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape().back(); }
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The call of `llmmem_library_gemm` in include/llmmem/Runtime/Gemm.h.
+void emitLibraryCall(Operation *op, KernelEmitter &e, const Product &p) {
+  OpBuilder &builder = e.builder();
+  auto integer = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(value));
+  };
+  SmallVector<Value> arguments;
+  for (const Matrix &factor : {p.a, p.b})
+    arguments.append({addressOf(op, e, factor), integer(factor.pitch), integer(factor.transposed)});
+  arguments.append({addressOf(op, e, p.initial), integer(p.initial.pitch), addressOf(op, e, p.c),
+                    integer(p.c.pitch)});
+  for (int64_t number : {p.rows, p.columns, p.inner, p.terms, p.stepA, p.stepB})
+    arguments.push_back(integer(number));
+  arguments.push_back(
+      arith::ConstantOp::create(builder, op->getLoc(), builder.getF64FloatAttr(p.scale)));
+
+  auto module = op->getParentOfType<ModuleOp>();
+  constexpr StringLiteral name = "llmmem_library_gemm";
+  auto function = module.lookupSymbol<func::FuncOp>(name);
+  if (!function) {
+    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+    auto type = top.getFunctionType(ValueRange(arguments).getTypes(), {});
+    function = func::FuncOp::create(top, op->getLoc(), name, type);
+    function.setPrivate();
+  }
+  func::CallOp::create(builder, op->getLoc(), function, arguments);
+}
+
+/// By tensor cores where the factors are bf16.
+void emitGeneratedOnDevice(KernelEmitter &e, int64_t count, const Product &first,
+                           function_ref<Product(Index)> make) {
+  isMmaProduct(first) ? emitMmaProducts(e, count, first, make)
+                      : emitDeviceProducts(e, count, first, make);
+}
+
+} // namespace
+
+bool llmmem::makesTileSoftmax(KernelEmitter &e, const Product &p) {
+  return e.options().target == KernelTarget::Gpu && isMmaProduct(p) && !isLibraryProduct(e, p);
+}
+
+void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
+  if (isLibraryProduct(e, p))
+    emitLibraryProduct(e, p);
+  else if (e.options().target == KernelTarget::Gpu)
+    emitGeneratedOnDevice(e, 1, p, [&](Index) { return p; });
+  else if (e.options().products == ProductSource::Library && p.c.buffer.element.isF32() &&
+           !p.c.buffer.access)
+    emitLibraryCall(op, e, p);
+  else
+    emitGeneratedProduct(op, e, p);
+}
+
+void llmmem::emitProducts(Operation *op, KernelEmitter &e, int64_t count,
+                          function_ref<Product(Index)> make) {
+  if (e.options().target == KernelTarget::Gpu)
+    return emitGeneratedOnDevice(e, count, make(e.index(0)), make);
+  e.forEachParallel(count, [&](Index number) { emitProduct(op, e, make(number)); });
+}
+
+//===----------------------------------------------------------------------===//
+// Linear
+//===----------------------------------------------------------------------===//
+
+Product llmmem::productOf(LinearOp op, KernelEmitter &e) {
+  int64_t in = widthOf(op.getX()), out = widthOf(op.getY());
+  bool transposed = op.getLayout() == WeightLayout::OutIn;
+  return {.a = {e.operand(0), in},
+          .b = {e.operand(1), transposed ? in : out, transposed},
+          .initial = {e.operand(op.getBiasMutable()), 0}, // every row is the bias
+          .c = {e.result(0), out},
+          .rows = e.result(0).size / out,
+          .columns = out,
+          .inner = in};
+}
+
+Product llmmem::productOf(LinearWeightGradOp op, KernelEmitter &e) {
+  int64_t in = widthOf(op.getX()), out = widthOf(op.getDy());
+  bool inOut = op.getLayout() == WeightLayout::InOut;
+  Matrix x{e.operand(0), in}, dy{e.operand(1), out};
+  int64_t columns = inOut ? out : in;
+  Product product{.a = inOut ? x : dy,
+                  .b = inOut ? dy : x,
+                  .initial = {e.operand(op.getIntoMutable()), columns},
+                  .c = {e.result(0), columns},
+                  .rows = inOut ? in : out,
+                  .columns = columns,
+                  .inner = e.operand(0).size / in};
+  product.a.transposed = true;
+  return product;
+}
+
+namespace {
+
+struct LinearKernel : KernelModel<LinearKernel, LinearOp> {
+  static void emit(LinearOp op, KernelEmitter &e) { emitProduct(op, e, productOf(op, e)); }
+};
+
+struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeightGradOp> {
+  static void emit(LinearWeightGradOp op, KernelEmitter &e) {
+    emitProduct(op, e, productOf(op, e));
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Attention, written out
+//===----------------------------------------------------------------------===//
+
+/// Places of one head's matrices, the same for all ops below.
+struct HeadLayout {
+  int64_t seq, heads, kvHeads, size;
+
+  template <typename Op>
+  HeadLayout(Op op, Value wide)
+      : seq(cast<RankedTensorType>(wide.getType()).getShape()[1]), heads(op.getHeads()),
+        kvHeads(op.getKvHeads()), size(widthOf(wide) / heads) {}
+
+  int64_t group() const { return heads / kvHeads; }
+  /// Head `h` of [batch, seq, heads * size].
+  Matrix wide(Buffer x, Index b, Index h) const {
+    return {x, heads * size, false, b * (seq * heads * size) + h * size, size};
+  }
+  /// Key/value head `g` of [batch, seq, kvHeads * size], which the query heads of its group share.
+  Matrix narrow(Buffer x, Index b, Index g) const {
+    return {x, kvHeads * size, false, b * (seq * kvHeads * size) + g * size,
+            group() == 1 ? size : 0};
+  }
+  /// Head `h` of [batch, heads, seq, seq].
+  Matrix scores(Buffer x, Index b, Index h) const {
+    return {x, seq, false, (b * heads + h) * (seq * seq), seq * seq};
+  }
+
+  /// Writes a product for each query head, made of the batch, the key/value head and itself.
+  void emitForHeads(Operation *op, KernelEmitter &e, int64_t batch,
+                    function_ref<Product(Index b, Index g, Index h)> make) const {
+    auto makeOf = [&](Index turn) {
+      Index h = turn % heads;
+      return make(turn / heads, h / group(), h);
+    };
+    // One call for the heads that lie at equal distances.
+    emitBatches(op, e, batch * heads, group() == 1 ? heads : group(), makeOf);
+  }
+
+  /// Writes make(0), ..., make(count - 1), of which each `together` are a batch for a library.
+  static void emitBatches(Operation *op, KernelEmitter &e, int64_t count, int64_t together,
+                          function_ref<Product(Index)> make) {
+    if (!isLibraryProduct(e, make(e.index(0))))
+      return emitProducts(op, e, count, make);
+    e.forEach(count / together, [&](Index turn) {
+      Product product = make(turn * together);
+      product.batch = together;
+      emitLibraryProduct(e, product);
+    });
+  }
+};
+
+int64_t batchOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape()[0]; }
+
+struct AttentionScoresKernel : KernelModel<AttentionScoresKernel, AttentionScoresOp> {
+  static void emit(AttentionScoresOp op, KernelEmitter &e) {
+    HeadLayout layout(op, op.getQ());
+    auto make = [&](Index b, Index g, Index h) -> Product {
+      Matrix keys = layout.narrow(e.operand(1), b, g);
+      keys.transposed = true;
+      return {.a = layout.wide(e.operand(0), b, h),
+              .b = keys,
+              .c = layout.scores(e.result(0), b, h),
+              .rows = layout.seq,
+              .columns = layout.seq,
+              .inner = layout.size,
+              .scale = op.getScale().convertToDouble()};
+    };
+    layout.emitForHeads(op, e, batchOf(op.getQ()), make);
+  }
+};
+
+struct AttentionValuesKernel : KernelModel<AttentionValuesKernel, AttentionValuesOp> {
+  static void emit(AttentionValuesOp op, KernelEmitter &e) {
+    HeadLayout layout(op, op.getOut());
+    auto make = [&](Index b, Index g, Index h) -> Product {
+      return {.a = layout.scores(e.operand(0), b, h),
+              .b = layout.narrow(e.operand(1), b, g),
+              .c = layout.wide(e.result(0), b, h),
+              .rows = layout.seq,
+              .columns = layout.size,
+              .inner = layout.seq,
+              .scale = op.getScale().convertToDouble()};
+    };
+    layout.emitForHeads(op, e, batchOf(op.getOut()), make);
+  }
+};
+
+struct AttentionValuesTransposedKernel
+    : KernelModel<AttentionValuesTransposedKernel, AttentionValuesTransposedOp> {
+  static void emit(AttentionValuesTransposedOp op, KernelEmitter &e) {
+    HeadLayout layout(op, op.getX());
+    auto make = [&](Index turn) -> Product {
+      Index b = turn / layout.kvHeads, g = turn % layout.kvHeads, first = g * layout.group();
+      Matrix transposed = layout.scores(e.operand(0), b, first);
+      transposed.transposed = true;
+      // The heads of a group are terms of one sum, rounded once.
+      return {.a = transposed,
+              .b = layout.wide(e.operand(1), b, first),
+              .c = layout.narrow(e.result(0), b, g),
+              .rows = layout.seq,
+              .columns = layout.size,
+              .inner = layout.seq,
+              .scale = op.getScale().convertToDouble(),
+              .terms = layout.group(),
+              .stepA = layout.seq * layout.seq,
+              .stepB = layout.size};
+    };
+    HeadLayout::emitBatches(op, e, batchOf(op.getX()) * layout.kvHeads, layout.kvHeads, make);
+  }
+};
+
+} // namespace
+
+void llmmem::attachProductKernels(MLIRContext *context) {
+  attachKernels<LinearKernel, LinearWeightGradKernel, AttentionScoresKernel, AttentionValuesKernel,
+                AttentionValuesTransposedKernel>(context);
+}

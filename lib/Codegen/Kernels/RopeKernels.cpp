@@ -1,0 +1,80 @@
+//===- RopeKernels.cpp - Rotary angles -------------------------------------===//
+
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "KernelModels.h"
+#include "RopeFrequencies.h"
+#include "llmmem/Dialect/LlmOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
+  struct Emission {
+    RopeOp op;
+    KernelEmitter &e;
+    int64_t batch, seq, width, heads, half;
+    Buffer x, y, frequencies, cosines = Buffer(), sines = Buffer();
+
+    Emission(RopeOp op, KernelEmitter &e)
+        : op(op), e(e), batch(op.getX().getType().getShape()[0]),
+          seq(op.getX().getType().getShape()[1]), width(op.getX().getType().getShape()[2]),
+          heads(op.getHeads()), half(width / heads / 2), x(e.operand(0)), y(e.result(0)),
+          frequencies(e.table(ropeFrequencies(op))) {}
+
+    void allot() { cosines = e.scratch(half), sines = e.scratch(half); }
+
+    /// By what position `s` turns pair `i` of each head.
+    void emitAngle(Index s, Index i) {
+      // Angles grow to thousands of turns: f64, whatever the kernel computes in.
+      Num frequency{&e.builder(), e.loadRaw(frequencies, i)};
+      Num angle = convert(e.toNumber(s), frequency.type()) * frequency;
+      Num sine = convert(sin(angle), e.wideType());
+      e.store(cosines, i, convert(cos(angle), e.wideType()));
+      e.store(sines, i, op.getInverse() ? -sine : sine);
+    }
+
+    void emitPairs(Index b, Index s, Index h, Index i, unsigned lanes) {
+      Index low = (b * seq + s) * width + h * (2 * half) + i, high = low + half;
+      Num cosine = e.load(cosines, i, lanes), sine = e.load(sines, i, lanes);
+      Num first = e.load(x, low, lanes), second = e.load(x, high, lanes);
+      e.store(y, low, first * cosine - second * sine);
+      e.store(y, high, second * cosine + first * sine);
+    }
+  };
+
+  static void emit(RopeOp op, KernelEmitter &e) {
+    Emission rope(op, e);
+    e.forEachParallel(rope.seq, [&](Index s) {
+      rope.allot();
+      e.forEach(rope.half, [&](Index i) { rope.emitAngle(s, i); });
+      e.forEach(rope.batch, [&](Index b) {
+        e.forEach(rope.heads, [&](Index h) {
+          e.forLanes(rope.half,
+                     [&](Index i, unsigned lanes) { rope.emitPairs(b, s, h, i, lanes); });
+        });
+      });
+    });
+  }
+
+  /// A block makes the angles of a position once, for all heads of all sequences.
+  static void emitOnDevice(RopeOp op, KernelEmitter &e) {
+    Emission rope(op, e);
+    int64_t pairs = rope.batch * rope.heads * rope.half;
+    e.forRows(rope.seq, {.width = pairs, .pitch = rope.half, .meets = true}, [&](Index s) {
+      rope.allot();
+      deviceLoops(e).forElements(e, rope.half, [&](Index i) { rope.emitAngle(s, i); });
+      deviceLoops(e).barrier(e);
+      e.forLanes(pairs, [&](Index pair, unsigned lanes) {
+        Index head = pair / rope.half;
+        rope.emitPairs(head / rope.heads, s, head % rope.heads, pair % rope.half, lanes);
+      });
+    });
+  }
+};
+
+} // namespace
+
+void llmmem::attachRopeKernels(MLIRContext *context) { attachKernels<RopeKernel>(context); }

@@ -1,0 +1,227 @@
+//===- UpdateKernels.cpp - Kernels of the optimizer ------------------------===//
+
+#include "llmmem/Codegen/Gpu/LaunchParts.h"
+#include "KernelModels.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+/// Piece by piece, so that the rounding error does not grow with the whole length. The parts depend
+/// on the length alone; their sums wait in the workspace.
+struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
+  static constexpr int64_t piece = GlobalNormOp::kPiece;
+
+  static void emit(GlobalNormOp op, KernelEmitter &e) {
+    Num total = e.number(0.0);
+    forOperands(op, e,
+                [&](Buffer x, int64_t, Buffer sums) { total = total + sumOfSquares(e, x, sums); });
+    e.store(e.result(0), e.index(0), sqrt(total));
+  }
+
+  /// Calls `body` with each operand, the place of its first sum, and its sums.
+  static void forOperands(GlobalNormOp op, KernelEmitter &e,
+                          function_ref<void(Buffer x, int64_t first, Buffer sums)> body) {
+    int64_t first = 0, width = e.wideType().getWidth() / 8;
+    for (unsigned number = 0; number < op->getNumOperands(); ++number) {
+      Buffer x = e.operand(number);
+      int64_t parts = GlobalNormOp::getNumParts(x.size);
+      body(x, first, e.workspace(first * width, parts, e.wideType()));
+      first += parts;
+    }
+  }
+
+  static Num sumOfSquares(KernelEmitter &e, Buffer x, Buffer sums) {
+    auto sumFrom = [&](Index begin, int64_t count) {
+      return e.sum(count, [&](Index i, unsigned lanes) {
+        Num v = e.load(x, begin + i, lanes);
+        return v * v;
+      });
+    };
+    int64_t pieces = x.size / piece, run = GlobalNormOp::getPiecesOfPart(x.size),
+            turns = llvm::divideCeil(pieces, run);
+    Num rest = sumFrom(e.index(pieces * piece), x.size % piece);
+    if (pieces == 0)
+      return rest;
+    e.forEachParallel(turns, [&](Index turn) {
+      Index begin = turn * run, end = minimum(begin + run, e.index(pieces));
+      Num sum = e.fold(begin, end, e.number(0.0), [&](Index k, ArrayRef<Num> carried) -> Row {
+        return {carried[0] + sumFrom(k * piece, piece)};
+      })[0];
+      e.store(sums, turn, sum);
+    });
+    return e.sum(turns, [&](Index turn, unsigned lanes) { return e.load(sums, turn, lanes); }) +
+           rest;
+  }
+
+  /// A block sums a part, of whichever operand it is, and one block the sums.
+  static void emitOnDevice(GlobalNormOp op, KernelEmitter &e) {
+    int64_t count = op.getWorkspaceBytes() / (e.wideType().getWidth() / 8);
+    Buffer all = e.workspace(0, count, e.wideType());
+    int64_t first = 0;
+    SmallVector<LaunchPart> parts;
+    auto launch = [&] {
+      if (!parts.empty())
+        emitSums(e, parts, all, first);
+      first += blocksOf(parts);
+      parts.clear();
+    };
+    for (unsigned number = 0; number < op->getNumOperands(); ++number) {
+      Buffer x = e.operand(number);
+      bool isFull = parts.size() + 1 == kMostLaunchBuffers;
+      if (isFull || (!parts.empty() && parts[0].buffers[0].element != x.element))
+        launch();
+      parts.push_back({GlobalNormOp::getNumParts(x.size),
+                       {x},
+                       {x.size, GlobalNormOp::getPiecesOfPart(x.size) * piece}});
+    }
+    launch();
+    deviceLoops(e).once(e, [&] {
+      Num total = deviceLoops(e).sumOfElements(e, count, [&](Index i) { return e.load(all, i); });
+      e.store(e.result(0), e.index(0), sqrt(total));
+    });
+  }
+
+  /// sums[first + block] = the sum that a block makes.
+  static void emitSums(KernelEmitter &e, ArrayRef<LaunchPart> parts, Buffer sums, int64_t first) {
+    e.forRows(blocksOf(parts), {.width = 1, .meets = true}, [&](Index block) {
+      FoundPart part = findPart(e, parts, block);
+      Index size = part.numbers[0], length = part.numbers[1], begin = part.block * length;
+      Num sum = sumOfPart(e, part.buffers[0], begin, minimum(begin + length, size));
+      e.store(sums, block + first, sum);
+    });
+  }
+
+  /// Of the elements of `x` from `begin`, a multiple of the lanes, to `end`.
+  static Num sumOfPart(KernelEmitter &e, Buffer x, Index begin, Index end) {
+    DeviceLoops &device = deviceLoops(e);
+    auto lanes = static_cast<int64_t>(e.lanes());
+    auto addSquare = [&](Index i, unsigned width, Num sum) -> Row {
+      Num v = e.load(x, i, width);
+      return {sum + v * v};
+    };
+    Index whole = end / lanes * lanes;
+    Num sum = e.foldSteps(
+        begin + device.thread() * lanes, whole, device.teamSize() * lanes, e.splat(0.0, lanes),
+        [&](Index i, ArrayRef<Num> carried) { return addSquare(i, lanes, carried[0]); })[0];
+    sum =
+        e.foldSteps(whole + device.thread(), end, device.teamSize(), sumOfLanes(sum),
+                    [&](Index i, ArrayRef<Num> carried) { return addSquare(i, 1, carried[0]); })[0];
+    return device.acrossTeam(e, sum, [](Num a, Num b) { return a + b; });
+  }
+};
+
+/// min(1, clip / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_; 1 without a norm.
+Num clipFactor(KernelEmitter &e, Buffer norm, double clip) {
+  Num one = e.number(1.0);
+  if (!norm)
+    return one;
+  Num factor = e.number(clip) / (e.load(norm, e.index(0)) + 1e-6);
+  // Not minimum(): a NaN norm must reach the parameters, as it does in PyTorch.
+  Value tooLarge = arith::CmpFOp::create(e.builder(), factor.value.getLoc(),
+                                         arith::CmpFPredicate::OGT, factor.value, one.value);
+  return select(tooLarge, one, factor);
+}
+
+/// 1 - beta^t in f64, as the reference computes it on the host.
+Num biasCorrection(KernelEmitter &e, double beta, Num step) {
+  return 1.0 - power(step.like(beta), step);
+}
+
+/// An update goes element by element, with some numbers in common: `Model` has
+/// `static Row factors(ConcreteOp, KernelEmitter &)`, which reads none but `commonOperands(op)`,
+/// and `static void updateAt(ConcreteOp, KernelEmitter &, Index, unsigned lanes, ArrayRef<Num>)`.
+template <typename Model, typename ConcreteOp>
+struct UpdateModel : BaseModel<Model, ConcreteOp> {
+  LogicalResult emitKernel(Operation *op, KernelEmitter &e) const {
+    auto update = cast<ConcreteOp>(op);
+    e.forLanesParallel(
+        e.operand(0).size, [&] { return Model::factors(update, e); },
+        [&](Index i, unsigned lanes, ArrayRef<Num> f) { Model::updateAt(update, e, i, lanes, f); });
+    return success();
+  }
+
+  std::optional<SmallVector<unsigned>> getOperandsInCommon(Operation *op) const {
+    SmallVector<unsigned> numbers;
+    for (MutableOperandRange range : Model::commonOperands(cast<ConcreteOp>(op)))
+      for (OpOperand &operand : range)
+        numbers.push_back(operand.getOperandNumber());
+    return numbers;
+  }
+
+  LogicalResult emitSharedLaunch(Operation *op, KernelEmitter &e, ArrayRef<OpBuffers> ops) const {
+    auto update = cast<ConcreteOp>(op);
+    forLanesOfOps(
+        e, ops, [&] { return Model::factors(update, e); },
+        [&](KernelEmitter &own, Index i, unsigned lanes, ArrayRef<Num> f) {
+          Model::updateAt(update, own, i, lanes, f);
+        });
+    return success();
+  }
+};
+
+struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
+  enum Factor : unsigned { Decay, StepSize, Root, Clip };
+
+  static SmallVector<MutableOperandRange> commonOperands(AdamWOp op) {
+    return {op.getLearningRateMutable(), op.getStepMutable(), op.getNormMutable()};
+  }
+
+  static Row factors(AdamWOp op, KernelEmitter &e) {
+    Type precise = e.builder().getF64Type();
+    Num rate = convert(e.load(e.operand(op.getLearningRateMutable()), e.index(0)), precise);
+    Num step =
+        convert(e.toNumber(e.loadIndex(e.operand(op.getStepMutable()), e.index(0))), precise);
+    Num first = biasCorrection(e, op.getBeta1().convertToDouble(), step);
+    Num second = biasCorrection(e, op.getBeta2().convertToDouble(), step);
+    return {convert(1.0 - rate * op.getWeightDecay().convertToDouble(), e.wideType()),
+            convert(rate / first, e.wideType()), convert(sqrt(second), e.wideType()),
+            clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
+  }
+
+  static void updateAt(AdamWOp op, KernelEmitter &e, Index i, unsigned lanes, ArrayRef<Num> f) {
+    Buffer gradient = e.operand(1), first = e.operand(2), second = e.operand(3);
+    Buffer master = e.operand(op.getMasterMutable()), source = master ? master : e.operand(0);
+    double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
+    Num g = e.load(gradient, i, lanes);
+    if (op.getNorm())
+      g = g * f[Clip];
+    Num p = e.load(source, i, lanes) * f[Decay];
+    Num m = e.load(first, i, lanes) * beta1 + g * (1.0 - beta1);
+    Num v = e.load(second, i, lanes) * beta2 + g * g * (1.0 - beta2);
+    Num updated = p - f[StepSize] * m / (sqrt(v) / f[Root] + op.getEps().convertToDouble());
+    e.store(e.result(0), i, updated);
+    e.store(e.result(1), i, m);
+    e.store(e.result(2), i, v);
+    if (op.getNewMaster())
+      e.store(e.result(3), i, updated);
+  }
+};
+
+struct SGDKernel : UpdateModel<SGDKernel, SGDOp> {
+  static SmallVector<MutableOperandRange> commonOperands(SGDOp op) {
+    return {op.getLearningRateMutable(), op.getNormMutable()};
+  }
+
+  static Row factors(SGDOp op, KernelEmitter &e) {
+    return {e.load(e.operand(op.getLearningRateMutable()), e.index(0)),
+            clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
+  }
+
+  static void updateAt(SGDOp op, KernelEmitter &e, Index i, unsigned lanes, ArrayRef<Num> f) {
+    Num p = e.load(e.operand(0), i, lanes), g = e.load(e.operand(1), i, lanes);
+    if (op.getNorm())
+      g = g * f[1];
+    e.store(e.result(0), i, p - f[0] * (g + p * op.getWeightDecay().convertToDouble()));
+  }
+};
+
+} // namespace
+
+void llmmem::attachUpdateKernels(MLIRContext *context) {
+  attachKernels<GlobalNormKernel, AdamWKernel, SGDKernel>(context);
+}

@@ -1,0 +1,217 @@
+//===- ConvertKernelsToNVVM.cpp - Outlined kernels become NVVM -------------===//
+
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "llmmem/Conversion/Passes.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_CONVERTKERNELSTONVVM
+#include "llmmem/Conversion/Passes.h.inc"
+} // namespace llmmem
+
+using namespace mlir;
+
+/// Whether the NVPTX backend has instructions for it; the rest of `math` is libdevice's.
+static bool isInstruction(Operation &op) {
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp,
+             math::CtPopOp, math::FloorOp, math::FmaOp, math::RoundEvenOp, math::SqrtOp,
+             math::TruncOp>(op);
+}
+
+GreedyRewriteConfig llmmem::keepBlocksApart() {
+  return GreedyRewriteConfig().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
+}
+
+static LogicalResult checkNumbers(gpu::GPUModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    bool isFunction = isa_and_nonnull<math::MathDialect>(op->getDialect()) && !isInstruction(*op);
+    if (!isFunction && !isa<arith::RemFOp>(op))
+      return WalkResult::advance();
+    op->emitOpError("has no instruction on the device for ")
+        << op->getResultTypes()[0] << "; expected a function that expand-kernel-numbers turns into "
+        << "arithmetic: exp, log, tanh, sin, cos or powf, of f64 whole powers alone";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers that a branch chooses
+//===----------------------------------------------------------------------===//
+
+/// The places of what a struct is made of, in order.
+static void collectFields(Type type, SmallVector<int64_t> &place,
+                          function_ref<void(ArrayRef<int64_t>, Type)> found) {
+  auto descend = [&](int64_t count, function_ref<Type(int64_t)> typeOf) {
+    for (int64_t number = 0; number < count; ++number) {
+      place.push_back(number);
+      collectFields(typeOf(number), place, found);
+      place.pop_back();
+    }
+  };
+  if (auto whole = dyn_cast<LLVM::LLVMStructType>(type))
+    descend(whole.getBody().size(), [&](int64_t number) { return whole.getBody()[number]; });
+  else if (auto array = dyn_cast<LLVM::LLVMArrayType>(type))
+    descend(array.getNumElements(), [&](int64_t) { return array.getElementType(); });
+  else
+    found(place, type);
+}
+
+/// Passes the fields of an argument of `block` in place of the whole.
+static void splitArgument(Block &block, unsigned number) {
+  BlockArgument whole = block.getArgument(number);
+  Location loc = whole.getLoc();
+  OpBuilder inside = OpBuilder::atBlockBegin(&block);
+  Value rebuilt = LLVM::PoisonOp::create(inside, loc, whole.getType());
+  llvm::SmallSetVector<Block *, 4> before(block.pred_begin(), block.pred_end());
+  SmallVector<int64_t> place;
+  collectFields(whole.getType(), place, [&](ArrayRef<int64_t> at, Type type) {
+    Value field = block.addArgument(type, loc);
+    rebuilt = LLVM::InsertValueOp::create(inside, loc, rebuilt, field, at);
+    for (Block *from : before) {
+      auto branch = cast<BranchOpInterface>(from->getTerminator());
+      OpBuilder outside(branch);
+      for (auto [target, successor] : llvm::enumerate(branch->getSuccessors()))
+        if (successor == &block) {
+          SuccessorOperands passed = branch.getSuccessorOperands(target);
+          passed.append(LLVM::ExtractValueOp::create(outside, loc, passed[number], at).getResult());
+        }
+    }
+  });
+  whole.replaceAllUsesWith(rebuilt);
+  for (Block *from : before) {
+    auto branch = cast<BranchOpInterface>(from->getTerminator());
+    for (auto [target, successor] : llvm::enumerate(branch->getSuccessors()))
+      if (successor == &block)
+        branch.getSuccessorOperands(target).erase(number);
+  }
+  block.eraseArgument(number);
+}
+
+namespace {
+struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<ConvertKernelsToNVVM> {
+  using ConvertKernelsToNVVMBase::ConvertKernelsToNVVMBase;
+
+  void runOnOperation() override {
+    readNeededRegisters();
+    if (failed(checkNumbers(getOperation())) || failed(simplify()) || failed(convert()))
+      return signalPassFailure();
+    splitDescriptors();
+    alignSharedMemory();
+    sayHowManyBlocks();
+  }
+
+  /// Vectors of shapes and kinds that have no counterpart in LLVM become others, as upstream's
+  /// `convert-vector-to-llvm` does first.
+  LogicalResult simplify() {
+    RewritePatternSet patterns(&getContext());
+    populateGpuRewritePatterns(patterns);
+    vector::populateVectorToVectorCanonicalizationPatterns(patterns);
+    vector::populateVectorBitCastLoweringPatterns(patterns);
+    vector::populateVectorBroadcastLoweringPatterns(patterns);
+    vector::populateVectorShapeCastLoweringPatterns(patterns);
+    vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
+    vector::populateVectorStepLoweringPatterns(patterns);
+    vector::populateVectorRankReducingFMAPattern(patterns);
+    return applyPatternsGreedily(getOperation(), std::move(patterns), llmmem::keepBlocksApart());
+  }
+
+  LogicalResult convert() {
+    LowerToLLVMOptions options(&getContext(),
+                               DataLayout(cast<DataLayoutOpInterface>(*getOperation())));
+    // Shapes are static, so a buffer is its address.
+    options.useBarePtrCallConv = true;
+    LLVMTypeConverter converter(&getContext(), options);
+    configureGpuToNVVMTypeConverter(converter);
+    RewritePatternSet patterns(&getContext());
+    populateGpuToNVVMConversionPatterns(converter, patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+    // Before the calls of libdevice, which the patterns for `gpu` bring along.
+    populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false,
+                                         /*benefit=*/2);
+    // Buffers begin at multiples of 256 bytes and a thread's elements at whole vectors: 128 bits
+    // move at a time.
+    populateVectorToLLVMConversionPatterns(converter, patterns, /*reassociateFPReductions=*/false,
+                                           /*force32BitVectorIndices=*/false,
+                                           /*useVectorAlignment=*/true);
+    ConversionTarget target(getContext());
+    target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+    target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect,
+                             math::MathDialect, memref::MemRefDialect, vector::VectorDialect>();
+    target.addLegalOp<gpu::GPUModuleOp>();
+    return applyPartialConversion(getOperation(), target, std::move(patterns));
+  }
+
+  /// A buffer that one of several branches chose is a struct, and LLVM finds out what kind of
+  /// memory its pointer points to only where pointers come alone.
+  void splitDescriptors() {
+    getOperation().walk([](LLVM::LLVMFuncOp kernel) {
+      if (kernel.isExternal())
+        return;
+      for (Block &block : llvm::drop_begin(kernel.getBody()))
+        for (unsigned number = block.getNumArguments(); number-- > 0;)
+          if (isa<LLVM::LLVMStructType>(block.getArgument(number).getType()))
+            splitArgument(block, number);
+    });
+  }
+
+  /// Shared memory is asked for 128 bits at a time whatever its elements are; left alone, it would
+  /// begin at multiples of an element.
+  void alignSharedMemory() {
+    for (auto global : getOperation().getOps<LLVM::GlobalOp>())
+      if (global.getAddrSpace() == static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared))
+        global.setAlignment(std::max<uint64_t>(global.getAlignment().value_or(0), 16));
+  }
+
+  /// Left to guess how many blocks should share a multiprocessor, the assembler spills registers to
+  /// fit in one more; left all of them, it takes all. So kernels say what they need, and those that
+  /// multiply without saying may have all. The others it fits without being told.
+  void sayHowManyBlocks() {
+    constexpr int64_t kRegisters = 1 << 16; // of a multiprocessor of sm_80 or sm_90
+    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>()) {
+      auto threads =
+          kernel->getAttrOfType<DenseI32ArrayAttr>(NVVM::NVVMDialect::getMaxntidAttrName());
+      std::optional<int64_t> blocks;
+      if (int64_t registers = neededRegisters.lookup(kernel.getName()); registers && threads)
+        blocks = kRegisters / (registers * threads[0]);
+      else if (multiplies(kernel))
+        blocks = 1;
+      if (blocks)
+        kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        IntegerAttr::get(IntegerType::get(&getContext(), 32), *blocks));
+    }
+  }
+
+  static bool multiplies(LLVM::LLVMFuncOp kernel) {
+    auto product = [](NVVM::MmaOp) { return WalkResult::interrupt(); };
+    return kernel.walk(product).wasInterrupted();
+  }
+
+  /// What emission says of kernels, by name.
+  void readNeededRegisters() {
+    neededRegisters.clear();
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      kernel.walk([&](gpu::BarrierOp barrier) {
+        if (auto registers = barrier->getAttrOfType<IntegerAttr>(llmmem::kRegistersAttr))
+          neededRegisters[kernel.getName()] = registers.getInt();
+      });
+  }
+
+  llvm::StringMap<int64_t> neededRegisters;
+};
+} // namespace

@@ -1,0 +1,250 @@
+//===- ConvertLaunchesToRuntime.cpp - Launches become calls of the runtime --===//
+
+#include "llmmem/Runtime/CudaProducts.h"
+#include "Profile.h"
+#include "llmmem/Conversion/Passes.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "llvm/ADT/MapVector.h"
+#include <cstring>
+
+namespace llmmem {
+#define GEN_PASS_DEF_CONVERTLAUNCHESTORUNTIME
+#include "llmmem/Conversion/Passes.h.inc"
+} // namespace llmmem
+
+using namespace mlir;
+using namespace llmmem;
+
+static_assert(static_cast<int64_t>(llm::ProductEpilogue::SumA) == LLMMEM_EPILOGUE_BGRAD_A &&
+              static_cast<int64_t>(llm::ProductEpilogue::GeluGrad) == LLMMEM_EPILOGUE_DGELU);
+
+namespace {
+/// Writes the calls of include/llmmem/Runtime/Cuda.h.
+class RuntimeCalls {
+public:
+  explicit RuntimeCalls(ModuleOp module)
+      : module(module), builder(module.getContext()),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())) {}
+
+  Type runType() const { return pointer; }
+
+  void replace(gpu::LaunchFuncOp launch, unsigned kernel) {
+    Location loc = launch.getLoc();
+    builder.setInsertionPoint(launch);
+    SmallVector<Value> operands = {runOf(launch), word(loc, kernel)};
+    gpu::KernelDim3 grid = launch.getGridSizeOperandValues(),
+                    block = launch.getBlockSizeOperandValues();
+    for (Value extent : {grid.x, grid.y, grid.z, block.x, block.y, block.z})
+      operands.push_back(asWord(extent));
+    Value shared = launch.getDynamicSharedMemorySize();
+    operands.push_back(shared ? asWord(shared) : word(loc, 0));
+    operands.push_back(storeWords(launch, launch.getKernelOperands()));
+    operands.push_back(word(loc, launch.getNumKernelOperands()));
+    call(loc, "llmmem_cuda_launch", operands);
+    launch.erase();
+  }
+
+  /// The words of an llmmem_product: constants, and addresses in their places.
+  void replace(llm::LibraryProductOp op, int64_t number) {
+    Location loc = op.getLoc();
+    builder.setInsertionPoint(op);
+    llmmem_product product = constantsOf(op);
+    product.number = number;
+    int64_t constants[sizeof product / sizeof(int64_t)];
+    std::memcpy(constants, &product, sizeof product);
+    SmallVector<Value> words;
+    for (int64_t constant : constants)
+      words.push_back(word(loc, constant));
+    auto place = [&](size_t offset, Value buffer, Value begin = Value()) {
+      if (buffer)
+        words[offset / sizeof(int64_t)] = addressOf(buffer, begin);
+    };
+    place(offsetof(llmmem_product, a), op.getABuffer(), op.getABegin());
+    place(offsetof(llmmem_product, b), op.getBBuffer(), op.getBBegin());
+    place(offsetof(llmmem_product, c), op.getCBuffer(), op.getCBegin());
+    place(offsetof(llmmem_product, initial), op.getInitialBuffer());
+    place(offsetof(llmmem_product, bias), op.getBias());
+    place(offsetof(llmmem_product, aux), op.getAux());
+    place(offsetof(llmmem_product, workspace), op.getWorkspace());
+    call(loc, "llmmem_cuda_multiply", {runOf(op), storeWords(op, words)});
+    op.erase();
+  }
+
+  void replace(memref::CopyOp copy) {
+    builder.setInsertionPoint(copy);
+    auto type = cast<MemRefType>(copy.getTarget().getType());
+    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    call(copy.getLoc(), "llmmem_cuda_copy",
+         {runOf(copy), asWord(copy.getTarget()), asWord(copy.getSource()),
+          word(copy.getLoc(), bytes)});
+    copy.erase();
+  }
+
+private:
+  static llmmem_product constantsOf(llm::LibraryProductOp op) {
+    auto form = [](llm::MatrixAttr matrix, Value buffer) -> llmmem_matrix_form {
+      bool isHalf = cast<MemRefType>(buffer.getType()).getElementType().isBF16();
+      return {isHalf ? LLMMEM_PRODUCT_BF16 : LLMMEM_PRODUCT_F32, matrix.getPitch(),
+              matrix.getTransposed(), matrix.getStride(), matrix.getAlignment()};
+    };
+    llmmem_product product = {};
+    product.form.rows = op.getRows(), product.form.columns = op.getColumns();
+    product.form.inner = op.getInner(), product.form.batch = op.getBatch();
+    product.form.a = form(op.getA(), op.getABuffer());
+    product.form.b = form(op.getB(), op.getBBuffer());
+    product.form.c = form(op.getC(), op.getCBuffer());
+    if (op.getInitialBuffer())
+      product.form.initial = form(*op.getInitial(), op.getInitialBuffer());
+    product.form.epilogue = static_cast<int64_t>(op.getEpilogue());
+    product.form.aux_pitch = op.getAux() ? op.getC().getPitch() : 0;
+    if (op.getWorkspace())
+      product.form.workspace_bytes = cast<MemRefType>(op.getWorkspace().getType()).getNumElements();
+    product.alpha = op.getScale().convertToDouble();
+    return product;
+  }
+
+  /// Of element `begin` of a buffer.
+  Value addressOf(Value buffer, Value begin) {
+    Value address = asWord(buffer);
+    if (!begin)
+      return address;
+    int64_t width = cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
+    Location loc = buffer.getLoc();
+    Value bytes = arith::MulIOp::create(builder, loc, asWord(begin), word(loc, width));
+    return arith::AddIOp::create(builder, loc, address, bytes);
+  }
+
+  /// The argument that each function which launches has been given first.
+  static Value runOf(Operation *op) { return op->getParentOfType<func::FuncOp>().getArgument(0); }
+
+  Value word(Location loc, int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+  }
+
+  /// A kernel's argument in the low bytes of 64 bits, where the driver reads it.
+  Value asWord(Value value) {
+    Location loc = value.getLoc();
+    Type type = value.getType(), wide = builder.getI64Type();
+    if (isa<MemRefType>(type))
+      return asWord(memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, value));
+    if (type.isIndex())
+      return arith::IndexCastOp::create(builder, loc, wide, value);
+    if (isa<FloatType>(type)) {
+      Type bits = builder.getIntegerType(type.getIntOrFloatBitWidth());
+      return asWord(arith::BitcastOp::create(builder, loc, bits, value));
+    }
+    return type == wide ? value : arith::ExtUIOp::create(builder, loc, wide, value).getResult();
+  }
+
+  /// Addresses and numbers, one after another on the stack.
+  Value storeWords(Operation *op, ValueRange values) {
+    Location loc = op->getLoc();
+    Type wide = builder.getI64Type();
+    Value words;
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().getBody().front());
+      words = LLVM::AllocaOp::create(builder, loc, pointer, wide,
+                                     word(loc, std::max<size_t>(1, values.size())));
+    }
+    for (auto [number, value] : llvm::enumerate(values)) {
+      Value bits = asWord(value);
+      Value place = LLVM::GEPOp::create(builder, loc, pointer, wide, words,
+                                        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
+      LLVM::StoreOp::create(builder, loc, bits, place);
+    }
+    return words;
+  }
+
+  void call(Location loc, StringRef name, ArrayRef<Value> operands) {
+    auto function = module.lookupSymbol<func::FuncOp>(name);
+    if (!function) {
+      OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+      auto type = top.getFunctionType(TypeRange(operands), {});
+      function = func::FuncOp::create(top, module.getLoc(), name, type);
+      function.setPrivate();
+    }
+    func::CallOp::create(builder, loc, function, operands);
+  }
+
+  ModuleOp module;
+  OpBuilder builder;
+  Type pointer;
+};
+
+struct ConvertLaunchesToRuntime
+    : public llmmem::impl::ConvertLaunchesToRuntimeBase<ConvertLaunchesToRuntime> {
+  using ConvertLaunchesToRuntimeBase::ConvertLaunchesToRuntimeBase;
+
+  void runOnOperation() override {
+    RuntimeCalls runtime(getOperation());
+    handRunToFunctions(runtime.runType());
+    llvm::MapVector<SymbolRefAttr, unsigned> kernels;
+    SmallVector<gpu::LaunchFuncOp> launches;
+    getOperation().walk([&](gpu::LaunchFuncOp launch) { launches.push_back(launch); });
+    for (gpu::LaunchFuncOp launch : launches) {
+      if (failed(check(launch)))
+        return signalPassFailure();
+      unsigned next = kernels.size();
+      runtime.replace(launch, kernels.insert({launch.getKernel(), next}).first->second);
+    }
+    replaceProducts(runtime);
+    SmallVector<memref::CopyOp> copies;
+    getOperation().walk([&](memref::CopyOp copy) { copies.push_back(copy); });
+    for (memref::CopyOp copy : copies)
+      runtime.replace(copy);
+    SmallVector<Attribute> names;
+    for (auto &[name, number] : kernels)
+      names.push_back(name);
+    getOperation()->setAttr(kKernelsAttr, ArrayAttr::get(&getContext(), names));
+    numKernels = kernels.size();
+    numLaunches = launches.size();
+  }
+
+  void replaceProducts(RuntimeCalls &runtime) {
+    SmallVector<llm::LibraryProductOp> products;
+    getOperation().walk([&](llm::LibraryProductOp product) { products.push_back(product); });
+    SmallVector<Attribute> locations;
+    for (llm::LibraryProductOp product : products) {
+      locations.push_back(product.getLoc());
+      runtime.replace(product, locations.size() - 1);
+    }
+    if (!locations.empty())
+      getOperation()->setAttr(kProductsAttr, ArrayAttr::get(&getContext(), locations));
+  }
+
+  /// A step is captured as a graph, in which launches follow one another anyway.
+  static LogicalResult check(gpu::LaunchFuncOp launch) {
+    if (launch.getAsyncToken() || !launch.getAsyncDependencies().empty() || launch.hasClusterSize())
+      return launch.emitOpError(
+          "waits for tokens or asks for clusters; expected a launch in order");
+    for (Value operand : launch.getKernelOperands()) {
+      auto buffer = dyn_cast<MemRefType>(operand.getType());
+      if (buffer ? !buffer.hasStaticShape() || !buffer.getLayout().isIdentity()
+                 : !operand.getType().isIntOrIndexOrFloat())
+        return launch.emitOpError("hands over ")
+               << operand.getType() << "; expected a flat static buffer or a number";
+    }
+    return success();
+  }
+
+  /// Every function with a body may launch, by itself or by a call; marks are the runtime's.
+  void handRunToFunctions(Type run) {
+    SmallVector<func::CallOp> calls;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        (void)function.insertArgument(0, run, {}, function.getLoc());
+    auto mark = getOperation().lookupSymbol<func::FuncOp>(llmmem::kMarkFunction);
+    if (mark)
+      mark.setType(FunctionType::get(&getContext(), {run, mark.getArgumentTypes()[0]}, {}));
+    getOperation().walk([&](func::CallOp call) { calls.push_back(call); });
+    for (func::CallOp call : calls) {
+      auto callee = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
+      if (!callee || (callee.isExternal() && callee != mark))
+        continue;
+      Value first = call->getParentOfType<func::FuncOp>().getArgument(0);
+      call->insertOperands(0, first);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,69 @@
+//===- DeviceStep.cpp - What a step for a GPU says beside its calls --------===//
+
+#include "DeviceStep.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/AccumulatingOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+/// The sum so far that `value` goes on from in its bytes, some of which may stay as they are.
+Value ValueNumbers::continued(Value value) const {
+  auto sum = value.getDefiningOp<AccumulatingOpInterface>();
+  Value before = sum ? sum.getInto() : Value();
+  return before && places.placeOf(before) == places.placeOf(value) ? before : Value();
+}
+
+int64_t ValueNumbers::of(Value value) {
+  Place place = places.placeOf(value);
+  if (place.argument)
+    return *place.argument;
+  while (auto result = dyn_cast<OpResult>(value)) {
+    std::optional<unsigned> viewed = viewedOperand(result);
+    if (!viewed)
+      break;
+    value = result.getOwner()->getOperand(*viewed);
+  }
+  if (Value before = continued(value))
+    return of(before);
+  auto [known, isNew] = numbers.try_emplace(value, next);
+  next += isNew;
+  return known->second;
+}
+
+void llmmem::describeBuffers(Operation *call, ArrayRef<int64_t> values, ArrayRef<int64_t> writes) {
+  call->setAttr("values", DenseI64ArrayAttr::get(call->getContext(), values));
+  call->setAttr("writes", DenseI64ArrayAttr::get(call->getContext(), writes));
+}
+
+LogicalResult llmmem::checkDeviceKernel(Operation *op, func::FuncOp kernel) {
+  // Numbers of elements and of launches, never data.
+  auto isPlace = [](Operation *inner) {
+    return isa<arith::ArithDialect>(inner->getDialect()) &&
+           llvm::all_of(inner->getResultTypes(),
+                        [](Type type) { return type.isIntOrIndex() || type.isFloat(); });
+  };
+  Operation *fault = nullptr;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    bool inLaunch = inner->getParentOfType<gpu::LaunchOp>() != nullptr;
+    bool allowed =
+        inLaunch ? !isa<memref::AllocaOp, memref::AllocOp, scf::ForallOp, func::CallOp>(inner)
+                 : isPlace(inner) ||
+                       isa<func::FuncOp, func::ReturnOp, gpu::LaunchOp, scf::ForOp, scf::YieldOp,
+                           memref::ViewOp, memref::GetGlobalOp, llm::LibraryProductOp>(inner);
+    if (allowed)
+      return WalkResult::advance();
+    fault = inner;
+    return WalkResult::interrupt();
+  });
+  if (!fault)
+    return success();
+  return op->emitOpError("has no kernel for a GPU: '")
+         << fault->getName() << "' "
+         << (fault->getParentOfType<gpu::LaunchOp>() ? "cannot stand inside a launch"
+                                                     : "stands outside of launches");
+}

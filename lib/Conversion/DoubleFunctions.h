@@ -1,0 +1,20 @@
+//===- DoubleFunctions.h - Functions of f64 without libm -------------------===//
+
+#ifndef LLMMEM_LIB_CONVERSION_DOUBLEFUNCTIONS_H
+#define LLMMEM_LIB_CONVERSION_DOUBLEFUNCTIONS_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+
+namespace llmmem {
+
+/// coefficients[0] + coefficients[1] x + ...
+Num polynomial(Num x, llvm::ArrayRef<double> coefficients);
+
+// Of f64 numbers or vectors of them; lib/Conversion/DoubleExponentials.cpp.
+Num expandExp(Num x);
+Num expandLog(Num x);
+Num expandTanh(Num x);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CONVERSION_DOUBLEFUNCTIONS_H

@@ -1,0 +1,215 @@
+//===- ReportKernelTraffic.cpp - Bytes moved against the least possible ----===//
+
+#include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "llmmem/Conversion/Passes.h"
+#include "llmmem/Support/TextFile.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_REPORTKERNELTRAFFIC
+#include "llmmem/Conversion/Passes.h.inc"
+} // namespace llmmem
+
+using namespace mlir;
+using namespace llmmem;
+
+namespace {
+struct Traffic {
+  std::string name;
+  int64_t launches = 0, asked = 0, moved = 0, least = 0;
+  bool isEstimate = false;
+
+  double ratio() const { return least ? static_cast<double>(moved) / least : 1.0; }
+};
+
+/// The launches of one kernel by one host function.
+struct LaunchTraffic : Traffic {
+  bool multiplies = false;
+};
+
+/// The launches of one host function together.
+struct HostTraffic : Traffic {
+  int64_t calls = 0;
+  std::vector<LaunchTraffic> parts;
+};
+
+struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<ReportKernelTraffic> {
+  using ReportKernelTrafficBase::ReportKernelTrafficBase;
+
+  void runOnOperation() override {
+    llvm::StringMap<int64_t> calls;
+    getOperation().walk([&](func::CallOp call) { ++calls[call.getCallee()]; });
+    std::vector<HostTraffic> rows;
+    for (auto host : getOperation().getOps<func::FuncOp>()) {
+      if (host.isExternal() || !calls.contains(host.getName()))
+        continue;
+      FailureOr<HostTraffic> row = measure(host);
+      if (failed(row))
+        return signalPassFailure();
+      row->calls = calls[host.getName()];
+      rows.push_back(*row);
+    }
+    print(rows);
+    if (json.empty())
+      return;
+    if (llvm::Error error = writeJson(rows)) {
+      getOperation().emitError(llvm::toString(std::move(error)));
+      signalPassFailure();
+    }
+  }
+
+  static FailureOr<HostTraffic> measure(func::FuncOp host) {
+    HostTraffic row;
+    row.name = host.getName().str();
+    SmallVector<int64_t> read(host.getNumArguments()), written(host.getNumArguments());
+    WalkResult walked = host.walk([&](gpu::LaunchFuncOp launch) {
+      FailureOr<KernelTraffic> traffic = measure(launch);
+      FailureOr<int64_t> times = timesRun(launch);
+      if (failed(traffic) || failed(times))
+        return WalkResult::interrupt();
+      row.launches += *times;
+      row.isEstimate |= traffic->isEstimate;
+      row.parts.push_back(partOf(launch, *traffic, *times));
+      for (auto [number, operand] : llvm::enumerate(launch.getKernelOperands()))
+        if (std::optional<unsigned> argument = argumentOf(operand)) {
+          row.asked += *times * (traffic->asked.read[number] + traffic->asked.written[number]);
+          read[*argument] += *times * traffic->moved.read[number];
+          written[*argument] += *times * traffic->moved.written[number];
+        }
+      return WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+    for (auto [type, in, out] : llvm::zip(host.getArgumentTypes(), read, written)) {
+      auto buffer = dyn_cast<MemRefType>(type);
+      if (!buffer)
+        continue;
+      int64_t bytes = buffer.getNumElements() * buffer.getElementTypeBitWidth() / 8;
+      row.moved += in + out;
+      // What is there, once: a table of which few rows are read has less to give.
+      row.least += std::min(in, bytes) + std::min(out, bytes);
+    }
+    return row;
+  }
+
+  /// Each launch for itself: what it touches, once.
+  static LaunchTraffic partOf(gpu::LaunchFuncOp launch, const KernelTraffic &traffic,
+                              int64_t times) {
+    LaunchTraffic part;
+    part.name = launch.getKernelName().str();
+    part.launches = times;
+    part.isEstimate = traffic.isEstimate;
+    for (auto [number, operand] : llvm::enumerate(launch.getKernelOperands())) {
+      auto buffer = dyn_cast<MemRefType>(operand.getType());
+      if (!buffer)
+        continue;
+      int64_t bytes = buffer.getNumElements() * buffer.getElementTypeBitWidth() / 8;
+      part.asked += times * (traffic.asked.read[number] + traffic.asked.written[number]);
+      for (int64_t moved : {traffic.moved.read[number], traffic.moved.written[number]}) {
+        part.moved += times * moved;
+        part.least += times * std::min(moved, bytes);
+      }
+    }
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(launch, launch.getKernel());
+    auto product = [](NVVM::MmaOp) { return WalkResult::interrupt(); };
+    part.multiplies = kernel.walk(product).wasInterrupted();
+    return part;
+  }
+
+  /// The argument of the host function that a buffer is, or is a part of.
+  static std::optional<unsigned> argumentOf(Value buffer) {
+    while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+      buffer = view.getViewSource();
+    auto argument = dyn_cast<BlockArgument>(buffer);
+    if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+      return std::nullopt;
+    return argument.getArgNumber();
+  }
+
+  /// By the loops around it.
+  static FailureOr<int64_t> timesRun(gpu::LaunchFuncOp launch) {
+    int64_t times = 1;
+    for (Operation *op = launch->getParentOp(); !isa<func::FuncOp>(op); op = op->getParentOp()) {
+      auto loop = dyn_cast<LoopLikeOpInterface>(op);
+      std::optional<APInt> turns = loop ? loop.getStaticTripCount() : std::nullopt;
+      if (!turns)
+        return launch.emitOpError("stands in a loop of unknown length");
+      times *= turns->getSExtValue();
+    }
+    return times;
+  }
+
+  static FailureOr<KernelTraffic> measure(gpu::LaunchFuncOp launch) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(launch, launch.getKernel());
+    if (!kernel)
+      return launch.emitOpError(
+          "launches what is no gpu.func; run this before the lowering to PTX");
+    auto constants = [&](gpu::KernelDim3 size) -> std::optional<std::array<int64_t, 3>> {
+      std::optional<int64_t> x = getConstantIntValue(size.x), y = getConstantIntValue(size.y),
+                             z = getConstantIntValue(size.z);
+      if (!x || !y || !z)
+        return std::nullopt;
+      return std::array<int64_t, 3>{*x, *y, *z};
+    };
+    auto grid = constants(launch.getGridSizeOperandValues()),
+         block = constants(launch.getBlockSizeOperandValues());
+    if (!grid || !block)
+      return launch.emitOpError("has a grid or block that is no constant");
+    return measureTraffic(kernel, *grid, *block);
+  }
+
+  static void printRow(const Traffic &row, StringRef name, StringRef calls) {
+    llvm::errs() << llvm::formatv("{0,-44} {1,6} {2,8} {3,16} {4,16} {5,16} {6,7:F3}{7}\n", name,
+                                  calls, row.launches, row.asked, row.moved, row.least, row.ratio(),
+                                  row.isEstimate ? " (data decides)" : "");
+  }
+
+  static void print(ArrayRef<HostTraffic> rows) {
+    llvm::errs() << llvm::formatv("{0,-44} {1,6} {2,8} {3,16} {4,16} {5,16} {6,7}\n", "kernel",
+                                  "calls", "launches", "bytes asked", "bytes moved", "least",
+                                  "ratio");
+    int64_t moved = 0, least = 0;
+    for (const HostTraffic &row : rows) {
+      printRow(row, row.name, std::to_string(row.calls));
+      if (row.parts.size() > 1)
+        for (const LaunchTraffic &part : row.parts)
+          printRow(part, "  " + part.name, "");
+      moved += row.calls * row.moved;
+      least += row.calls * row.least;
+    }
+    llvm::errs() << llvm::formatv("all calls of {0} kernels: {1} bytes moved, least {2}\n",
+                                  rows.size(), moved, least);
+  }
+
+  static llvm::json::Object figuresOf(const Traffic &row) {
+    return llvm::json::Object{{"kernel", row.name},        {"launches", row.launches},
+                              {"asked", row.asked},        {"moved", row.moved},
+                              {"least", row.least},        {"ratio", row.ratio()},
+                              {"estimate", row.isEstimate}};
+  }
+
+  llvm::Error writeJson(ArrayRef<HostTraffic> rows) {
+    llvm::json::Array kernels;
+    for (const HostTraffic &row : rows) {
+      llvm::json::Array parts;
+      for (const LaunchTraffic &part : row.parts) {
+        llvm::json::Object figures = figuresOf(part);
+        figures["multiplies"] = part.multiplies;
+        parts.push_back(std::move(figures));
+      }
+      llvm::json::Object figures = figuresOf(row);
+      figures["calls"] = row.calls;
+      figures["parts"] = std::move(parts);
+      kernels.push_back(std::move(figures));
+    }
+    llvm::json::Object report{
+        {"format", "llmmem-kernel-traffic"}, {"version", 1}, {"kernels", std::move(kernels)}};
+    return writeTextFile(
+        json, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str());
+  }
+};
+} // namespace

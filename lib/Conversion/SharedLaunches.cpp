@@ -1,0 +1,177 @@
+//===- SharedLaunches.cpp - Ops of a step that share a launch --------------===//
+
+#include "SharedLaunches.h"
+#include "llmmem/Codegen/Gpu/LaunchParts.h"
+#include "llmmem/Codegen/Emitter/KernelOpInterface.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+static std::optional<SmallVector<unsigned>> operandsInCommon(Operation *op) {
+  auto emission = dyn_cast<KernelOpInterface>(op);
+  return emission ? emission.getOperandsInCommon() : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// The operand whose bytes, in an argument of the step, a result takes over.
+static std::optional<unsigned> takenOver(OpResult result, const StepPlaces &places) {
+  Place place = places.placeOf(result);
+  if (place.argument)
+    for (OpOperand &operand : result.getOwner()->getOpOperands())
+      if (places.placeOf(operand.get()) == place)
+        return operand.getOperandNumber();
+  return std::nullopt;
+}
+
+RunValues::RunValues(ArrayRef<Operation *> run, const StepPlaces &places) {
+  auto add = [&](Value value, bool written) {
+    values.push_back(value);
+    isWritten.push_back(written);
+    return static_cast<unsigned>(values.size() - 1);
+  };
+  SmallVector<unsigned> common = operandsInCommon(run.front()).value_or(SmallVector<unsigned>());
+  for (Operation *op : run) {
+    SmallVector<unsigned> &numbers = operands.emplace_back();
+    for (OpOperand &operand : op->getOpOperands()) {
+      unsigned number = operand.getOperandNumber();
+      bool isKnown = op != run.front() && llvm::is_contained(common, number);
+      numbers.push_back(isKnown ? operands.front()[number] : add(operand.get(), false));
+    }
+    SmallVector<unsigned> &ofResults = results.emplace_back();
+    for (OpResult result : op->getResults()) {
+      std::optional<unsigned> operand = takenOver(result, places);
+      // The first op's come all the same, as a kernel of its own would begin with them.
+      std::optional<unsigned> own;
+      if (!operand || op == run.front())
+        own = add(result, true);
+      ofResults.push_back(operand ? numbers[*operand] : *own);
+      isWritten[ofResults.back()] = true;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Bytes of an argument of the step, or of the arena.
+struct ByteRange {
+  std::optional<unsigned> argument;
+  int64_t begin, end;
+
+  bool meets(const ByteRange &other) const {
+    return argument == other.argument && begin < other.end && other.begin < end;
+  }
+};
+
+/// Neighbouring ops that could run in any order.
+class Stretch {
+public:
+  explicit Stretch(const StepPlaces &places) : places(places) {}
+
+  bool takes(Operation *op) const;
+  void add(Operation *op);
+  /// Those of its ops that share a launch; begins the next stretch.
+  SmallVector<OpRun> finish();
+
+private:
+  SmallVector<ByteRange> rangesOf(ValueRange values) const;
+
+  const StepPlaces &places;
+  OpRun ops;
+  SmallVector<ByteRange> read, written;
+};
+} // namespace
+
+SmallVector<ByteRange> Stretch::rangesOf(ValueRange values) const {
+  SmallVector<ByteRange> ranges;
+  for (Value value : values) {
+    Place place = places.placeOf(value);
+    ranges.push_back({place.argument, place.offset, place.offset + bytesOfType(value.getType())});
+  }
+  return ranges;
+}
+
+bool Stretch::takes(Operation *op) const {
+  if (!operandsInCommon(op))
+    return false;
+  auto meetAny = [](ArrayRef<ByteRange> some, ArrayRef<ByteRange> others) {
+    return llvm::any_of(some, [&](const ByteRange &range) {
+      return llvm::any_of(others, [&](const ByteRange &other) { return range.meets(other); });
+    });
+  };
+  SmallVector<ByteRange> reads = rangesOf(op->getOperands()), writes = rangesOf(op->getResults());
+  return !meetAny(reads, written) && !meetAny(writes, written) && !meetAny(writes, read);
+}
+
+void Stretch::add(Operation *op) {
+  ops.push_back(op);
+  read.append(rangesOf(op->getOperands()));
+  written.append(rangesOf(op->getResults()));
+}
+
+/// Whether `op` is as the ops of `run` but for the shapes of its tensors, and has its buffers.
+static bool hasRoom(const OpRun &run, Operation *op, const StepPlaces &places) {
+  Operation *first = run.front();
+  auto sameElements = [](TypeRange some, TypeRange others) {
+    return llvm::equal(some, others, [](Type x, Type y) {
+      return getElementTypeOrSelf(x) == getElementTypeOrSelf(y);
+    });
+  };
+  if (op->getName() != first->getName() ||
+      op->getPropertiesAsAttribute() != first->getPropertiesAsAttribute() ||
+      !sameElements(op->getOperandTypes(), first->getOperandTypes()) ||
+      !sameElements(op->getResultTypes(), first->getResultTypes()))
+    return false;
+  SmallVector<unsigned> common = *operandsInCommon(op);
+  int64_t taken = llvm::count_if(
+      op->getResults(), [&](OpResult result) { return takenOver(result, places).has_value(); });
+  int64_t buffers = op->getNumOperands() + op->getNumResults() - common.size() - taken;
+  int64_t needed = common.size() + buffers * (static_cast<int64_t>(run.size()) + 1);
+  return needed <= kMostLaunchBuffers && llvm::all_of(common, [&](unsigned number) {
+           return op->getOperand(number) == first->getOperand(number);
+         });
+}
+
+SmallVector<OpRun> Stretch::finish() {
+  SmallVector<OpRun> runs;
+  for (Operation *op : ops) {
+    auto run = llvm::find_if(runs, [&](const OpRun &some) { return hasRoom(some, op, places); });
+    run == runs.end() ? runs.push_back({op}) : run->push_back(op);
+  }
+  ops.clear();
+  read.clear();
+  written.clear();
+  return runs;
+}
+
+llvm::DenseMap<Operation *, OpRun> llmmem::findSharedLaunches(func::FuncOp step,
+                                                              const StepPlaces &places) {
+  llvm::DenseMap<Operation *, OpRun> shared;
+  Stretch stretch(places);
+  auto finish = [&] {
+    for (const OpRun &run : stretch.finish()) {
+      if (run.size() < 2)
+        continue;
+      for (Operation *op : run)
+        shared[op] = {};
+      shared[run.front()] = run;
+    }
+  };
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    if (isView(op))
+      continue;
+    if (!stretch.takes(&op))
+      finish();
+    if (stretch.takes(&op))
+      stretch.add(&op);
+  }
+  finish();
+  return shared;
+}

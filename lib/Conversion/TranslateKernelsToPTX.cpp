@@ -1,0 +1,83 @@
+//===- TranslateKernelsToPTX.cpp - NVVM becomes PTX -----------------------===//
+
+#include "llmmem/Conversion/Passes.h"
+#include "mlir/Target/LLVM/ModuleToObject.h"
+#include "mlir/Target/LLVM/NVVM/Utils.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_TRANSLATEKERNELSTOPTX
+#include "llmmem/Conversion/Passes.h.inc"
+} // namespace llmmem
+
+using namespace mlir;
+
+static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
+// PTX 8.0 is CUDA 12.0's: the first that knows sm_90a.
+static constexpr StringLiteral kFeatures = "+ptx80";
+
+namespace {
+class PtxTranslation : public LLVM::ModuleToObject {
+public:
+  PtxTranslation(gpu::GPUModuleOp module, StringRef chip)
+      : ModuleToObject(*module, kTriple, chip, kFeatures, /*optLevel=*/3) {}
+
+  FailureOr<SmallVector<char, 0>> moduleToObject(llvm::Module &llvmModule) override {
+    // Upstream optimises before and hands the result over; only the printing is left.
+    FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();
+    if (failed(machine))
+      return failure();
+    FailureOr<SmallString<0>> text = translateModuleToISA(
+        llvmModule, **machine, [&] { return getOperation().emitError("has no PTX: "); });
+    if (failed(text))
+      return failure();
+    return SmallVector<char, 0>(text->begin(), text->end());
+  }
+};
+
+struct TranslateKernelsToPTX
+    : public llmmem::impl::TranslateKernelsToPTXBase<TranslateKernelsToPTX> {
+  using TranslateKernelsToPTXBase::TranslateKernelsToPTXBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    TranslateKernelsToPTXBase::getDependentDialects(registry);
+    registerBuiltinDialectTranslation(registry);
+    registerGPUDialectTranslation(registry);
+    registerLLVMDialectTranslation(registry);
+    registerNVVMDialectTranslation(registry);
+  }
+
+  void runOnOperation() override {
+    if (!StringRef(chip).starts_with("sm_")) {
+      getOperation().emitError("cannot be lowered for chip '")
+          << chip << "'; expected the name of an NVIDIA GPU's architecture, as sm_80 or sm_90a";
+      return signalPassFailure();
+    }
+    NVVM::SerializeGPUModuleBase::init();
+    for (auto kernels : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>()))
+      if (failed(translate(kernels)))
+        return signalPassFailure();
+  }
+
+  LogicalResult translate(gpu::GPUModuleOp kernels) {
+    for (auto function : kernels.getOps<LLVM::LLVMFuncOp>())
+      numKernels += function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
+    std::optional<SmallVector<char, 0>> text = PtxTranslation(kernels, chip).run();
+    if (!text)
+      return failure();
+    OpBuilder builder(kernels);
+    auto target = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3, kTriple, chip, kFeatures,
+                                            /*flags=*/nullptr, /*linkLibs=*/nullptr);
+    Attribute object =
+        gpu::ObjectAttr::get(target, gpu::CompilationTarget::Assembly,
+                             builder.getStringAttr(StringRef(text->data(), text->size())));
+    gpu::BinaryOp::create(builder, kernels.getLoc(), kernels.getName(), Attribute(), {object});
+    kernels.erase();
+    return success();
+  }
+};
+} // namespace

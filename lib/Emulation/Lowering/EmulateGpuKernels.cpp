@@ -1,0 +1,300 @@
+//===- EmulateGpuKernels.cpp - GPU kernels become functions for fibers -----===//
+//
+// Host functions that launch, and those that call them, take the emulator as their last argument.
+// A launch packs its arguments into words, so that the emulator can run any kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmulatedKernel.h"
+#include "llmmem/Emulation/Lowering/EmulationNotes.h"
+#include "llmmem/Emulation/Lowering/Passes.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_EMULATEGPUKERNELS
+#include "llmmem/Emulation/Lowering/Passes.h.inc"
+} // namespace llmmem
+
+using namespace mlir;
+using namespace llmmem;
+
+namespace {
+
+/// The functions through which the step reaches its launches.
+class HostFunctions {
+public:
+  explicit HostFunctions(ModuleOp module) {
+    llvm::DenseMap<StringAttr, SmallVector<func::FuncOp>> callers;
+    SmallVector<func::FuncOp> work;
+    module.walk([&](gpu::LaunchFuncOp launch) {
+      if (auto function = launch->getParentOfType<func::FuncOp>())
+        work.push_back(function);
+    });
+    module.walk([&](func::CallOp call) {
+      if (auto caller = call->getParentOfType<func::FuncOp>())
+        callers[call.getCalleeAttr().getAttr()].push_back(caller);
+    });
+    while (!work.empty()) {
+      func::FuncOp function = work.pop_back_val();
+      if (functions.insert(function))
+        work.append(callers.lookup(function.getSymNameAttr()));
+    }
+    for (func::FuncOp function : functions)
+      if (callers.contains(function.getSymNameAttr()))
+        called.insert(function);
+  }
+
+  ArrayRef<func::FuncOp> all() const { return functions.getArrayRef(); }
+  bool contains(func::FuncOp function) const { return functions.contains(function); }
+  bool isCalled(func::FuncOp function) const { return called.contains(function); }
+
+private:
+  llvm::SetVector<func::FuncOp> functions;
+  llvm::DenseSet<func::FuncOp> called;
+};
+
+class HostEmulation {
+public:
+  HostEmulation(ModuleOp module, const LLVMTypeConverter &types,
+                llvm::DenseMap<StringAttr, std::pair<int64_t, func::FuncOp>> &kernels)
+      : module(module), types(types), kernels(kernels), hosts(module), builder(module.getContext()),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())), integer(builder.getI64Type()) {}
+
+  LogicalResult run();
+
+  SmallVector<Attribute> launches, calls;
+
+private:
+  LogicalResult convertLaunch(gpu::LaunchFuncOp launch);
+  LogicalResult convertCall(func::CallOp call);
+  int64_t noteCall(func::CallOp call);
+  int64_t parameterOf(Value operand, func::FuncOp host) const;
+  LogicalResult packArgument(gpu::LaunchFuncOp launch, Value operand, Value place);
+  Value words(func::FuncOp host, int64_t count);
+  Value wordAddress(Value base, int64_t number);
+  Value emulator(Operation *op) {
+    return op->getParentOfType<func::FuncOp>().getArguments().back();
+  }
+  Value integerConstant(int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+  }
+
+  ModuleOp module;
+  const LLVMTypeConverter &types;
+  llvm::DenseMap<StringAttr, std::pair<int64_t, func::FuncOp>> &kernels;
+  HostFunctions hosts;
+  OpBuilder builder;
+  LLVM::LLVMPointerType pointer;
+  IntegerType integer;
+  Location loc = builder.getUnknownLoc();
+};
+
+LogicalResult HostEmulation::run() {
+  for (func::FuncOp host : hosts.all())
+    if (failed(host.insertArgument(host.getNumArguments(), pointer, {}, host.getLoc())))
+      return failure();
+  for (func::FuncOp host : hosts.all()) {
+    SmallVector<Operation *> ops;
+    host.walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops) {
+      builder.setInsertionPoint(op);
+      loc = op->getLoc();
+      if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op); launch && failed(convertLaunch(launch)))
+        return failure();
+      if (auto call = dyn_cast<func::CallOp>(op); call && failed(convertCall(call)))
+        return failure();
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls of host functions
+//===----------------------------------------------------------------------===//
+
+/// The number of what the call says of its values; -1 where it says nothing.
+int64_t HostEmulation::noteCall(func::CallOp call) {
+  auto values = call->getAttrOfType<DenseI64ArrayAttr>(kCallValuesAttr);
+  auto writes = call->getAttrOfType<DenseI64ArrayAttr>(kCallWritesAttr);
+  if (!values || !writes)
+    return -1;
+  NamedAttrList notes;
+  notes.set("values", values);
+  notes.set("writes", writes);
+  notes.set("location", call.getLoc());
+  calls.push_back(notes.getDictionary(call.getContext()));
+  return calls.size() - 1;
+}
+
+LogicalResult HostEmulation::convertCall(func::CallOp call) {
+  auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+  if (!callee || !hosts.contains(callee))
+    return success();
+  auto values = call->getAttrOfType<DenseI64ArrayAttr>(kCallValuesAttr);
+  auto writes = call->getAttrOfType<DenseI64ArrayAttr>(kCallWritesAttr);
+  int64_t count = call.getNumOperands();
+  if (values && values.size() != count)
+    return call.emitOpError("has 'values' of ") << values.size() << " operands, expected " << count;
+  if (writes && llvm::any_of(writes.asArrayRef(),
+                             [&](int64_t number) { return number < 0 || number >= count; }))
+    return call.emitOpError("has 'writes' beyond its ") << count << " operands";
+  func::FuncOp announce = emulationHook(module, "llmmem_emulate_call", {pointer, integer});
+  func::CallOp::create(builder, loc, announce,
+                       ValueRange{emulator(call), integerConstant(noteCall(call))});
+  SmallVector<Value> operands(call.getOperands());
+  operands.push_back(emulator(call));
+  auto converted = func::CallOp::create(builder, loc, callee, operands);
+  converted->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+  call->replaceAllUsesWith(converted);
+  call->erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// Which of its function's parameters the operand is, or looks at; -1: none that a caller gives.
+int64_t HostEmulation::parameterOf(Value operand, func::FuncOp host) const {
+  while (auto view = operand.getDefiningOp<ViewLikeOpInterface>())
+    operand = view.getViewSource();
+  auto argument = dyn_cast<BlockArgument>(operand);
+  bool isParameter = argument && argument.getOwner() == &host.front() && hosts.isCalled(host);
+  return isParameter ? argument.getArgNumber() : -1;
+}
+
+/// A place on the stack, made once at the function's entry.
+Value HostEmulation::words(func::FuncOp host, int64_t count) {
+  OpBuilder entry = OpBuilder::atBlockBegin(&host.front());
+  Value size = LLVM::ConstantOp::create(entry, loc, integer, std::max<int64_t>(count, 1));
+  return LLVM::AllocaOp::create(entry, loc, pointer, integer, size);
+}
+
+Value HostEmulation::wordAddress(Value base, int64_t number) {
+  return LLVM::GEPOp::create(builder, loc, pointer, integer, base,
+                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
+}
+
+LogicalResult HostEmulation::packArgument(gpu::LaunchFuncOp launch, Value operand, Value place) {
+  if (auto buffer = dyn_cast<MemRefType>(operand.getType())) {
+    if (!buffer.hasStaticShape() || !buffer.getLayout().isIdentity())
+      return launch.emitOpError("gives ") << buffer
+                                          << "; expected buffers of static shape that "
+                                             "begin where they begin";
+    operand = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, operand);
+  }
+  if (operand.getType().isIndex())
+    operand = arith::IndexCastOp::create(builder, loc, integer, operand);
+  if (!LLVM::isCompatibleType(operand.getType()) ||
+      types.convertType(operand.getType()) != operand.getType() ||
+      operand.getType().getIntOrFloatBitWidth() > 64)
+    return launch.emitOpError("gives ")
+           << operand.getType() << "; expected buffers and numbers of 64 bits at most";
+  LLVM::StoreOp::create(builder, loc, operand, place);
+  return success();
+}
+
+LogicalResult HostEmulation::convertLaunch(gpu::LaunchFuncOp launch) {
+  auto known = kernels.find(launch.getKernelName());
+  if (known == kernels.end())
+    return launch.emitOpError("launches '") << launch.getKernel() << "', which is not there";
+  auto [number, kernel] = known->second;
+  if (launch.getAsyncToken() || !launch.getAsyncDependencies().empty() || launch.hasClusterSize())
+    return launch.emitOpError("is asynchronous or asks for clusters, which the emulator does not "
+                              "know");
+  auto host = launch->getParentOfType<func::FuncOp>();
+  auto operands = launch.getKernelOperands();
+  Value arguments = words(host, operands.size()), shape = words(host, 7);
+  SmallVector<int64_t> parameters;
+  for (auto [index, operand] : llvm::enumerate(operands)) {
+    parameters.push_back(parameterOf(operand, host));
+    if (failed(packArgument(launch, operand, wordAddress(arguments, index))))
+      return failure();
+  }
+  gpu::KernelDim3 grid = launch.getGridSizeOperandValues(),
+                  block = launch.getBlockSizeOperandValues();
+  Value shared = launch.getDynamicSharedMemorySize();
+  if (shared)
+    shared = arith::ExtSIOp::create(builder, loc, integer, shared);
+  else
+    shared = integerConstant(0);
+  std::array<Value, 7> sizes = {grid.x, grid.y, grid.z, block.x, block.y, block.z, shared};
+  for (auto [index, size] : llvm::enumerate(sizes)) {
+    if (size.getType().isIndex())
+      size = arith::IndexCastOp::create(builder, loc, integer, size);
+    LLVM::StoreOp::create(builder, loc, size, wordAddress(shape, index));
+  }
+  Value function =
+      func::ConstantOp::create(builder, loc, kernel.getFunctionType(), kernel.getSymName());
+  function = UnrealizedConversionCastOp::create(builder, loc, pointer, function).getResult(0);
+  func::FuncOp hook =
+      emulationHook(module, "llmmem_emulate_launch", {pointer, integer, pointer, pointer, pointer});
+  func::CallOp::create(
+      builder, loc, hook,
+      ValueRange{emulator(launch), integerConstant(launches.size()), function, arguments, shape});
+  NamedAttrList notes;
+  notes.set("kernel", builder.getI64IntegerAttr(number));
+  notes.set("parameters", builder.getDenseI64ArrayAttr(parameters));
+  notes.set("location", launch.getLoc());
+  launches.push_back(notes.getDictionary(launch.getContext()));
+  launch.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+struct EmulateGpuKernels : public llmmem::impl::EmulateGpuKernelsBase<EmulateGpuKernels> {
+  using EmulateGpuKernelsBase::EmulateGpuKernelsBase;
+
+  void runOnOperation() override {
+    if (failed(lowerReductions()) || failed(emulate()))
+      signalPassFailure();
+  }
+
+  /// As the way to NVVM does.
+  LogicalResult lowerReductions() {
+    RewritePatternSet patterns(&getContext());
+    populateGpuBreakDownSubgroupReducePatterns(patterns);
+    populateGpuLowerSubgroupReduceToShufflePatterns(patterns, /*subgroupSize=*/32);
+    populateGpuLowerClusteredSubgroupReduceToShufflePatterns(patterns, /*subgroupSize=*/32);
+    return applyPatternsGreedily(getOperation(), std::move(patterns));
+  }
+
+  LogicalResult emulate() {
+    ModuleOp module = getOperation();
+    LLVMTypeConverter types(&getContext());
+    EmulatedKernels notes;
+    llvm::DenseMap<StringAttr, std::pair<int64_t, func::FuncOp>> kernels;
+    SmallVector<gpu::GPUModuleOp> kernelModules(module.getOps<gpu::GPUModuleOp>());
+    for (gpu::GPUModuleOp kernelModule : kernelModules)
+      for (auto kernel : llvm::make_early_inc_range(kernelModule.getOps<gpu::GPUFuncOp>())) {
+        int64_t number = notes.kernels.size();
+        StringAttr name = kernel.getNameAttr();
+        FailureOr<func::FuncOp> function = emulateKernel(kernel, types, notes);
+        if (failed(function))
+          return failure();
+        kernels[name] = {number, *function};
+      }
+    HostEmulation host(module, types, kernels);
+    if (failed(host.run()))
+      return failure();
+    for (gpu::GPUModuleOp kernelModule : kernelModules)
+      kernelModule.erase();
+    module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
+    Builder builder(&getContext());
+    NamedAttrList all;
+    all.set("sites", builder.getArrayAttr(notes.sites));
+    all.set("kernels", builder.getArrayAttr(notes.kernels));
+    all.set("launches", builder.getArrayAttr(host.launches));
+    all.set("calls", builder.getArrayAttr(host.calls));
+    module->setAttr(kEmulationAttr, all.getDictionary(&getContext()));
+    return success();
+  }
+};
+
+} // namespace

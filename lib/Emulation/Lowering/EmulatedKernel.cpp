@@ -1,0 +1,580 @@
+//===- EmulatedKernel.cpp - A GPU kernel becomes a function of one thread --===//
+//
+// Which buffer an access means is read off the IR, from the access back over views to an argument
+// or to shared memory: so an address that lands in another buffer is a fault, not an access of
+// that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmulatedKernel.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+func::FuncOp llmmem::emulationHook(ModuleOp module, StringRef name, TypeRange inputs,
+                                   TypeRange results) {
+  if (auto known = module.lookupSymbol<func::FuncOp>(name))
+    return known;
+  OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+  auto function =
+      func::FuncOp::create(top, module.getLoc(), name, top.getFunctionType(inputs, results));
+  function.setPrivate();
+  return function;
+}
+
+// The words of a thread (include/llmmem/Emulation/Hooks.h).
+enum ThreadWord : int64_t {
+  kThread = 0,
+  kBlock = 3,
+  kBlockSize = 6,
+  kGridSize = 9,
+  kShared = 12,
+  kDynamicBytes = 13
+};
+
+// What stands for an argument's number in a site.
+static constexpr int64_t kSharedMemory = -1, kConstantTable = -2, kChosenArgument = -3;
+static constexpr int64_t kWarp = 32;
+// Where one workgroup attribution, or dynamic shared memory, ends and the next begins.
+static constexpr int64_t kSharedAlignment = 256;
+// The widest access of PTX (ld.global.v4.b32); wider vectors become several of it.
+static constexpr int64_t kWidestAccess = 16;
+
+namespace {
+/// A read or a write, whatever op makes it.
+struct Access {
+  Value memref;
+  ValueRange indices;
+  Type type; // an element, or a vector of elements
+  bool isWrite = false;
+};
+} // namespace
+
+static std::optional<Access> accessOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<Access>>(op)
+      .Case([](memref::LoadOp load) {
+        return Access{load.getMemref(), load.getIndices(), load.getType(), false};
+      })
+      .Case([](memref::StoreOp store) {
+        return Access{store.getMemref(), store.getIndices(), store.getValue().getType(), true};
+      })
+      .Case([](vector::LoadOp load) {
+        return Access{load.getBase(), load.getIndices(), load.getType(), false};
+      })
+      .Case([](vector::StoreOp store) {
+        return Access{store.getBase(), store.getIndices(), store.getValueToStore().getType(), true};
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+static std::optional<StringRef> meetingKind(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<StringRef>>(op)
+      .Case([](gpu::BarrierOp) { return StringRef("barrier"); })
+      .Case([](gpu::ShuffleOp) { return StringRef("shuffle"); })
+      .Case([](NVVM::SyncWarpOp) { return StringRef("warp_barrier"); })
+      .Case([](NVVM::MmaOp) { return StringRef("mma"); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+static int64_t bytesOf(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.getNumElements() * bytesOf(vector.getElementType());
+  return type.isIndex() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+/// Whether a kernel may hold this op as it is: one that computes, or a structure of such.
+static bool isPlain(Operation *op) {
+  if (isa<gpu::GPUDialect, NVVM::NVVMDialect>(op->getDialect()))
+    return isa<gpu::ReturnOp>(op);
+  return isMemoryEffectFree(op) || op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+         op->hasTrait<OpTrait::IsTerminator>();
+}
+
+namespace {
+class KernelEmulation {
+public:
+  KernelEmulation(gpu::GPUFuncOp kernel, const LLVMTypeConverter &types, EmulatedKernels &notes)
+      : kernel(kernel), types(types), notes(notes), builder(kernel.getContext()),
+        pointer(LLVM::LLVMPointerType::get(kernel.getContext())), integer(builder.getI64Type()) {}
+
+  FailureOr<func::FuncOp> run();
+
+private:
+  LogicalResult note(Operation *op, AsmState &names);
+  FailureOr<int64_t> bufferOf(Operation *op, Value memref);
+  void addSite(Operation *op, AsmState &names, ArrayRef<NamedAttribute> facts);
+  void addKernel(StringRef name);
+  void placeShared();
+
+  void createFunction();
+  void unpackArguments();
+  Value threadWord(int64_t number, Type type);
+  Value wordAddress(Value base, int64_t number);
+  Value cast(Type type, Value value) {
+    return UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
+  }
+  Value integerConstant(int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+  }
+  Value toInteger(Value index) { return arith::IndexCastOp::create(builder, loc, integer, index); }
+  Value toIndex(Value number) {
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
+  }
+  Value sharedMemory(int64_t offset, MemRefType type);
+  func::CallOp callHook(StringRef name, ValueRange operands, TypeRange results = {});
+
+  LogicalResult rewrite(Operation *op);
+  void checkAccess(Operation *op, const Access &access);
+  void replaceId(Operation *op, int64_t firstWord, gpu::Dimension dimension);
+  Value linearThread();
+  void rewriteShuffle(gpu::ShuffleOp shuffle);
+  LogicalResult rewriteMma(NVVM::MmaOp product);
+  LogicalResult moveTable(memref::GetGlobalOp use);
+
+  gpu::GPUFuncOp kernel;
+  const LLVMTypeConverter &types;
+  EmulatedKernels &notes;
+  OpBuilder builder;
+  LLVM::LLVMPointerType pointer;
+  IntegerType integer;
+  Location loc = builder.getUnknownLoc();
+  func::FuncOp function;
+  Operation *entryEnd = nullptr; // unused; words of the thread are read before it
+  llvm::DenseMap<Operation *, int64_t> sites;
+  llvm::DenseMap<int64_t, Value> words;
+  SmallVector<int64_t> sharedOffsets; // of the workgroup attributions
+  int64_t sharedBytes = 0;
+  bool meets = false;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Notes
+//===----------------------------------------------------------------------===//
+
+void KernelEmulation::addSite(Operation *op, AsmState &names, ArrayRef<NamedAttribute> facts) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  op->print(stream, names);
+  NamedAttrList site(facts);
+  site.set("text", builder.getStringAttr(text));
+  site.set("location", op->getLoc());
+  sites[op] = notes.sites.size();
+  notes.sites.push_back(site.getDictionary(op->getContext()));
+}
+
+/// The number of the argument whose bytes `memref` looks at, or what stands for it.
+FailureOr<int64_t> KernelEmulation::bufferOf(Operation *op, Value memref) {
+  Value source = memref;
+  while (auto view = source.getDefiningOp<ViewLikeOpInterface>())
+    source = view.getViewSource();
+  if (source.getDefiningOp<gpu::DynamicSharedMemoryOp>())
+    return kSharedMemory;
+  if (source.getDefiningOp<memref::GetGlobalOp>())
+    return kConstantTable;
+  // One of several whole arguments, which its address tells apart.
+  if (source.getDefiningOp<scf::IfOp>() &&
+      cast<MemRefType>(source.getType()).getLayout().isIdentity())
+    return kChosenArgument;
+  auto argument = dyn_cast<BlockArgument>(source);
+  if (argument && argument.getOwner() == &kernel.front()) {
+    unsigned number = argument.getArgNumber(), shared = kernel.getFirstWorkgroupAttributionIndex();
+    if (number < shared)
+      return number;
+    if (number < shared + kernel.getNumWorkgroupAttributions())
+      return kSharedMemory;
+  }
+  op->emitOpError("touches memory that is neither an argument of the kernel nor shared memory: the "
+                  "emulator cannot tell what it may touch");
+  return failure();
+}
+
+LogicalResult KernelEmulation::note(Operation *op, AsmState &names) {
+  auto fact = [&](StringRef name, Attribute value) { return builder.getNamedAttr(name, value); };
+  auto number = [&](StringRef name, int64_t value) {
+    return fact(name, builder.getI64IntegerAttr(value));
+  };
+  if (std::optional<StringRef> kind = meetingKind(op)) {
+    SmallVector<NamedAttribute> facts = {fact("kind", builder.getStringAttr(*kind))};
+    if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op))
+      facts.push_back(
+          fact("mode", builder.getStringAttr(gpu::stringifyShuffleMode(shuffle.getMode()))));
+    meets = true;
+    addSite(op, names, facts);
+    return success();
+  }
+  std::optional<Access> access = accessOf(op);
+  if (!access)
+    return success();
+  FailureOr<int64_t> buffer = bufferOf(op, access->memref);
+  if (failed(buffer))
+    return failure();
+  auto type = cast<MemRefType>(access->memref.getType());
+  int64_t bytes = bytesOf(access->type);
+  bool isWhole = type.hasStaticShape() && type.getLayout().isIdentity();
+  addSite(
+      op, names,
+      {fact("kind", builder.getStringAttr(access->isWrite ? "write" : "read")),
+       number("buffer", *buffer), number("bytes", bytes),
+       number("alignment",
+              std::min<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(bytes, 1)), kWidestAccess)),
+       number("extent", isWhole ? type.getNumElements() * bytesOf(type.getElementType()) : -1)});
+  return success();
+}
+
+void KernelEmulation::addKernel(StringRef name) {
+  SmallVector<int64_t> bytes;
+  for (Type type : kernel.getArgumentTypes()) {
+    auto buffer = dyn_cast<MemRefType>(type);
+    bytes.push_back(buffer ? buffer.getNumElements() * bytesOf(buffer.getElementType()) : 0);
+  }
+  NamedAttrList facts;
+  facts.set("name", builder.getStringAttr(name));
+  facts.set("buffer_bytes", builder.getDenseI64ArrayAttr(bytes));
+  facts.set("shared_bytes", builder.getI64IntegerAttr(sharedBytes));
+  if (meets)
+    facts.set("meets", builder.getUnitAttr());
+  notes.kernels.push_back(facts.getDictionary(kernel.getContext()));
+}
+
+void KernelEmulation::placeShared() {
+  for (BlockArgument attribution : kernel.getWorkgroupAttributions()) {
+    auto type = cast<MemRefType>(attribution.getType());
+    sharedOffsets.push_back(sharedBytes);
+    sharedBytes +=
+        llvm::alignTo(type.getNumElements() * bytesOf(type.getElementType()), kSharedAlignment);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+/// To hooks and to LLVM all memory is one.
+static void dropMemorySpaces(Operation *op) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([](MemRefType type) -> std::optional<Type> {
+    if (!type.getMemorySpace())
+      return std::nullopt;
+    return MemRefType::get(type.getShape(), type.getElementType(), type.getLayout());
+  });
+  replacer.recursivelyReplaceElementsIn(op, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
+FailureOr<func::FuncOp> KernelEmulation::run() {
+  for (Type type : kernel.getArgumentTypes())
+    if (auto buffer = dyn_cast<MemRefType>(type);
+        buffer && !(buffer.hasStaticShape() && buffer.getLayout().isIdentity()))
+      return kernel.emitOpError("takes ") << type
+                                          << "; expected buffers of static shape that "
+                                             "begin where they begin";
+  placeShared();
+  AsmState names(kernel);
+  SmallVector<Operation *> ops;
+  WalkResult walk = kernel.getBody().walk([&](Operation *op) {
+    ops.push_back(op);
+    return WalkResult(note(op, names));
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  addKernel(kernel.getName());
+  dropMemorySpaces(kernel);
+  createFunction();
+  for (Operation *op : ops)
+    if (failed(rewrite(op)))
+      return failure();
+  return function;
+}
+
+void KernelEmulation::createFunction() {
+  auto module = kernel->getParentOfType<ModuleOp>();
+  builder.setInsertionPointToEnd(module.getBody());
+  loc = kernel.getLoc();
+  function = func::FuncOp::create(builder, loc, kernel.getName(),
+                                  builder.getFunctionType({pointer, pointer}, {}));
+  function.setPrivate();
+  SymbolTable(module).insert(function); // which finds a name that is free
+  function.getBody().takeBody(kernel.getBody());
+  Block &entry = function.front();
+  entry.insertArgument(0u, pointer, loc);
+  entry.insertArgument(1u, pointer, loc);
+  builder.setInsertionPointToStart(&entry);
+  entryEnd = integerConstant(0).getDefiningOp();
+  unpackArguments();
+}
+
+Value KernelEmulation::wordAddress(Value base, int64_t number) {
+  return LLVM::GEPOp::create(builder, loc, pointer, integer, base,
+                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
+}
+
+void KernelEmulation::unpackArguments() {
+  Block &entry = function.front();
+  builder.setInsertionPoint(entryEnd);
+  unsigned numArguments = kernel.getNumArguments();
+  for (unsigned number = 0; number < numArguments; ++number) {
+    BlockArgument argument = entry.getArgument(2 + number);
+    auto buffer = dyn_cast<MemRefType>(argument.getType());
+    Type stored = buffer ? Type(pointer) : types.convertType(argument.getType());
+    Value value =
+        LLVM::LoadOp::create(builder, loc, stored, wordAddress(entry.getArgument(1), number));
+    if (buffer)
+      value = MemRefDescriptor::fromStaticShape(builder, loc, types, buffer, value);
+    argument.replaceAllUsesWith(
+        value.getType() == argument.getType() ? value : cast(argument.getType(), value));
+  }
+  for (auto [number, offset] : llvm::enumerate(sharedOffsets)) {
+    BlockArgument attribution = entry.getArgument(2 + numArguments + number);
+    attribution.replaceAllUsesWith(sharedMemory(offset, cast<MemRefType>(attribution.getType())));
+  }
+  entry.eraseArguments(2, entry.getNumArguments() - 2);
+}
+
+/// Read once, at the kernel's entry.
+Value KernelEmulation::threadWord(int64_t number, Type type) {
+  Value &known = words[number];
+  if (!known) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(entryEnd);
+    known = LLVM::LoadOp::create(builder, loc, type, wordAddress(function.getArgument(0), number));
+  }
+  return known;
+}
+
+Value KernelEmulation::sharedMemory(int64_t offset, MemRefType type) {
+  Value begin =
+      LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), threadWord(kShared, pointer),
+                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+  if (type.hasStaticShape())
+    return cast(type, MemRefDescriptor::fromStaticShape(builder, loc, types, type, begin));
+  auto buffer = MemRefDescriptor::poison(builder, loc, types.convertType(type));
+  buffer.setAllocatedPtr(builder, loc, begin);
+  buffer.setAlignedPtr(builder, loc, begin);
+  buffer.setConstantOffset(builder, loc, 0);
+  buffer.setSize(builder, loc, 0, threadWord(kDynamicBytes, integer));
+  buffer.setConstantStride(builder, loc, 0, 1);
+  return cast(type, buffer);
+}
+
+func::CallOp KernelEmulation::callHook(StringRef name, ValueRange operands, TypeRange results) {
+  func::FuncOp hook =
+      emulationHook(function->getParentOfType<ModuleOp>(), name, TypeRange(operands), results);
+  return func::CallOp::create(builder, loc, hook, operands);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelEmulation::rewrite(Operation *op) {
+  builder.setInsertionPoint(op);
+  loc = op->getLoc();
+  Value thread = function.getArgument(0);
+  if (std::optional<Access> access = accessOf(op)) {
+    checkAccess(op, *access);
+    return success();
+  }
+  auto replace = [&](Value value) {
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+    return success();
+  };
+  auto replaceIdOf = [&](auto id, int64_t firstWord) {
+    replaceId(id, firstWord, id.getDimension());
+    return success();
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](gpu::ThreadIdOp id) { return replaceIdOf(id, kThread); })
+      .Case([&](gpu::BlockIdOp id) { return replaceIdOf(id, kBlock); })
+      .Case([&](gpu::BlockDimOp id) { return replaceIdOf(id, kBlockSize); })
+      .Case([&](gpu::GridDimOp id) { return replaceIdOf(id, kGridSize); })
+      .Case([&](gpu::LaneIdOp) {
+        Value lane = arith::RemUIOp::create(builder, loc, linearThread(), integerConstant(kWarp));
+        return replace(toIndex(lane));
+      })
+      .Case([&](gpu::SubgroupIdOp) {
+        Value warp = arith::DivUIOp::create(builder, loc, linearThread(), integerConstant(kWarp));
+        return replace(toIndex(warp));
+      })
+      .Case([&](gpu::SubgroupSizeOp) { return replace(toIndex(integerConstant(kWarp))); })
+      .Case([&](gpu::DynamicSharedMemoryOp memory) {
+        return replace(sharedMemory(sharedBytes, memory.getType()));
+      })
+      .Case([&](memref::GetGlobalOp table) { return moveTable(table); })
+      .Case([&](gpu::BarrierOp) {
+        callHook("llmmem_emulate_barrier", {thread, integerConstant(sites[op])});
+        op->erase();
+        return success();
+      })
+      .Case([&](NVVM::SyncWarpOp barrier) {
+        callHook("llmmem_emulate_warp_barrier",
+                 {thread, integerConstant(sites[op]), barrier.getMask()});
+        op->erase();
+        return success();
+      })
+      .Case([&](gpu::ShuffleOp shuffle) {
+        rewriteShuffle(shuffle);
+        return success();
+      })
+      .Case([&](NVVM::MmaOp product) { return rewriteMma(product); })
+      .Case([&](gpu::ReturnOp) {
+        func::ReturnOp::create(builder, loc);
+        op->erase();
+        return success();
+      })
+      .Default([&](Operation *) -> LogicalResult {
+        if (isPlain(op))
+          return success();
+        return op->emitOpError("cannot stand in a kernel that is emulated: docs/Design/Gpu.md says "
+                               "what kernels may hold");
+      });
+}
+
+void KernelEmulation::checkAccess(Operation *op, const Access &access) {
+  auto type = cast<MemRefType>(access.memref.getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  Value bytes = integerConstant(bytesOf(type.getElementType()));
+  auto dynamic = [](int64_t number) { return ShapedType::isDynamic(number); };
+  Value first;
+  if (llvm::any_of(strides, dynamic) || dynamic(offset)) {
+    auto metadata = memref::ExtractStridedMetadataOp::create(builder, loc, access.memref);
+    first = toInteger(metadata.getOffset());
+    for (auto [index, stride] : llvm::zip_equal(access.indices, metadata.getStrides()))
+      first = arith::AddIOp::create(
+          builder, loc, first,
+          arith::MulIOp::create(builder, loc, toInteger(index), toInteger(stride)));
+  } else {
+    first = integerConstant(offset);
+    for (auto [index, stride] : llvm::zip_equal(access.indices, strides))
+      first = arith::AddIOp::create(
+          builder, loc, first,
+          arith::MulIOp::create(builder, loc, toInteger(index), integerConstant(stride)));
+  }
+  Value base =
+      toInteger(memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, access.memref));
+  callHook("llmmem_emulate_access", {function.getArgument(0), integerConstant(sites[op]), base,
+                                     arith::MulIOp::create(builder, loc, first, bytes)});
+}
+
+void KernelEmulation::replaceId(Operation *op, int64_t firstWord, gpu::Dimension dimension) {
+  Value word = threadWord(firstWord + static_cast<int64_t>(dimension), integer);
+  op->getResult(0).replaceAllUsesWith(toIndex(word));
+  op->erase();
+}
+
+/// x + width (y + height z), which warps are numbered by.
+Value KernelEmulation::linearThread() {
+  auto word = [&](int64_t number) { return threadWord(number, integer); };
+  auto combine = [&](Value low, Value size, Value high) -> Value {
+    return arith::AddIOp::create(builder, loc, low,
+                                 arith::MulIOp::create(builder, loc, size, high));
+  };
+  return combine(word(kThread), word(kBlockSize),
+                 combine(word(kThread + 1), word(kBlockSize + 1), word(kThread + 2)));
+}
+
+void KernelEmulation::rewriteShuffle(gpu::ShuffleOp shuffle) {
+  Type type = shuffle.getType(0);
+  auto vector = dyn_cast<VectorType>(type);
+  Type element = vector ? vector.getElementType() : type;
+  unsigned width = element.getIntOrFloatBitWidth() * (vector ? vector.getNumElements() : 1);
+  Type word = builder.getIntegerType(width);
+  Value bits = shuffle.getValue();
+  if (vector) {
+    auto whole = VectorType::get({1}, word);
+    bits = vector::ExtractOp::create(builder, loc,
+                                     vector::BitCastOp::create(builder, loc, whole, bits), 0);
+  } else if (type != word) {
+    bits = arith::BitcastOp::create(builder, loc, word, bits);
+  }
+  if (width < 64)
+    bits = arith::ExtUIOp::create(builder, loc, integer, bits);
+  func::CallOp call = callHook("llmmem_emulate_shuffle",
+                               {function.getArgument(0), integerConstant(sites[shuffle]), bits,
+                                shuffle.getOffset(), shuffle.getWidth()},
+                               {integer, integer});
+  Value result = call.getResult(0);
+  if (width < 64)
+    result = arith::TruncIOp::create(builder, loc, word, result);
+  if (vector)
+    result = vector::BitCastOp::create(
+        builder, loc, type,
+        vector::BroadcastOp::create(builder, loc, VectorType::get({1}, word), result));
+  else if (type != word)
+    result = arith::BitcastOp::create(builder, loc, type, result);
+  Value valid = arith::TruncIOp::create(builder, loc, builder.getI1Type(), call.getResult(1));
+  shuffle.replaceAllUsesWith(ValueRange{result, valid});
+  shuffle.erase();
+}
+
+LogicalResult KernelEmulation::rewriteMma(NVVM::MmaOp product) {
+  auto shape = product.getShape();
+  bool isKnown =
+      shape.getM() == 16 && shape.getN() == 8 && shape.getK() == 16 &&
+      product.getMultiplicandAPtxType() == NVVM::MMATypes::bf16 &&
+      product.getMultiplicandBPtxType() == NVVM::MMATypes::bf16 &&
+      llvm::all_of(product.getOperandC().getTypes(), [](Type type) { return type.isF32(); });
+  if (!isKnown)
+    return product.emitOpError("is a product that the emulator does not know: it knows m16n8k16 of "
+                               "bf16 in f32");
+  // 4 words of A, 2 of B, and 4 numbers of C that become D's.
+  Value fragments;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(entryEnd);
+    fragments = LLVM::AllocaOp::create(builder, loc, pointer, builder.getI32Type(),
+                                       LLVM::ConstantOp::create(builder, loc, integer, 10));
+  }
+  auto place = [&](int32_t number) -> Value {
+    return LLVM::GEPOp::create(builder, loc, pointer, builder.getI32Type(), fragments,
+                               ArrayRef<LLVM::GEPArg>{number});
+  };
+  for (auto [number, operand] : llvm::enumerate(product->getOperands()))
+    LLVM::StoreOp::create(builder, loc, operand, place(number));
+  callHook("llmmem_emulate_mma",
+           {function.getArgument(0), integerConstant(sites[product]), fragments});
+  Value result = LLVM::PoisonOp::create(builder, loc, product.getType());
+  for (int32_t number = 0; number < 4; ++number) {
+    Value sum = LLVM::LoadOp::create(builder, loc, builder.getF32Type(), place(6 + number));
+    result = LLVM::InsertValueOp::create(builder, loc, result, sum, ArrayRef<int64_t>{number});
+  }
+  product.getResult().replaceAllUsesWith(result);
+  product.erase();
+  return success();
+}
+
+/// Tables stand beside the kernel; its function stands in the module around.
+LogicalResult KernelEmulation::moveTable(memref::GetGlobalOp use) {
+  auto table = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(kernel, use.getNameAttr());
+  if (!table)
+    return use.emitOpError("names no table");
+  auto module = function->getParentOfType<ModuleOp>();
+  std::string name =
+      (kernel->getParentOfType<gpu::GPUModuleOp>().getName() + "_" + table.getSymName()).str();
+  if (!module.lookupSymbol(name)) {
+    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+    auto moved = cast<memref::GlobalOp>(top.clone(*table));
+    moved.setSymName(name);
+    dropMemorySpaces(moved);
+  }
+  use.setName(name);
+  return success();
+}
+
+FailureOr<func::FuncOp> llmmem::emulateKernel(gpu::GPUFuncOp kernel, const LLVMTypeConverter &types,
+                                              EmulatedKernels &notes) {
+  return KernelEmulation(kernel, types, notes).run();
+}

@@ -1,0 +1,90 @@
+//===- KernelPipelines.cpp - From a planned step to code that runs ---------===//
+
+#include "llmmem/Pipelines/KernelPipelines.h"
+#include "llmmem/Emulation/Lowering/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+namespace {
+struct GpuKernelsToNVVMOptions : public PassPipelineOptions<GpuKernelsToNVVMOptions> {
+  Option<std::string> chip{*this, "chip", llvm::cl::desc("What the kernels run on"),
+                           llvm::cl::init("sm_90a")};
+};
+} // namespace
+
+void llmmem::buildKernelsToLLVMPipeline(OpPassManager &manager) {
+  manager.addPass(createOutlineParallelLoops());
+  manager.addPass(createExpandKernelNumbers());
+  manager.addPass(createCSEPass());
+  manager.addPass(memref::createExpandStridedMetadataPass());
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createConvertVectorToLLVMPass());
+  manager.addPass(createConvertMathToLLVMPass());
+  // The f64 functions that LLVM has no intrinsic for.
+  manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+  // Shapes are static, so a buffer is passed as its address alone.
+  ConvertFuncToLLVMPassOptions functions;
+  functions.useBarePtrCallConv = true;
+  manager.addPass(createConvertFuncToLLVMPass(functions));
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  manager.addPass(createCarryBF16AsBits());
+}
+
+void llmmem::buildEmulatedKernelsPipeline(OpPassManager &manager) {
+  // The numbers of kernels as on the way to NVVM.
+  ExpandKernelNumbersOptions numbers;
+  numbers.device = true;
+  manager.nest<gpu::GPUModuleOp>().addPass(createExpandKernelNumbers(numbers));
+  manager.addPass(createEmulateGpuKernels());
+}
+
+void llmmem::buildGpuKernelsToNVVMPipeline(OpPassManager &manager, StringRef chip) {
+  OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
+  ExpandKernelNumbersOptions numbers;
+  numbers.device = true;
+  kernels.addPass(createExpandKernelNumbers(numbers));
+  kernels.addPass(createCSEPass());
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  kernels.addPass(createSCFToControlFlowPass());
+  kernels.addPass(createConvertKernelsToNVVM());
+  kernels.addPass(createReconcileUnrealizedCastsPass());
+  kernels.addPass(createCanonicalizerPass(keepBlocksApart()));
+  kernels.addPass(createCSEPass());
+  TranslateKernelsToPTXOptions translation;
+  translation.chip = chip.str();
+  manager.addPass(createTranslateKernelsToPTX(translation));
+  manager.addPass(createConvertLaunchesToRuntime());
+}
+
+void llmmem::buildStepToCudaPipeline(OpPassManager &manager, ConvertStepToKernelsOptions options,
+                                     StringRef chip) {
+  options.target = KernelTarget::Gpu;
+  manager.addPass(createConvertStepToKernels(options));
+  manager.addPass(createGpuKernelOutliningPass());
+  buildGpuKernelsToNVVMPipeline(manager, chip);
+}
+
+void llmmem::registerKernelPipelines() {
+  PassPipelineRegistration<> toLLVM(
+      "convert-kernels-to-llvm", "Lowers kernels and the step that calls them to the LLVM dialect",
+      buildKernelsToLLVMPipeline);
+  PassPipelineRegistration<GpuKernelsToNVVMOptions> toNVVM(
+      "convert-gpu-kernels-to-nvvm",
+      "Lowers outlined kernels to PTX, and their launches to calls of the CUDA runtime",
+      [](OpPassManager &manager, const GpuKernelsToNVVMOptions &options) {
+        buildGpuKernelsToNVVMPipeline(manager, options.chip);
+      });
+}

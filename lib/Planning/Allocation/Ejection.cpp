@@ -1,0 +1,195 @@
+//===- Ejection.cpp - Fits a packing into a capacity by putting shapes out -------------===//
+
+#include "Ejection.h"
+#include "llmmem/Support/Random.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace llmmem::planning {
+namespace {
+
+class Ejection {
+public:
+  Ejection(const Shapes &shapes, int64_t capacity, const std::vector<int64_t> &offsets);
+
+  bool run(int64_t &work);
+
+  std::vector<int64_t> offsets;
+
+private:
+  /// The lower or the upper edge of a shape that stands.
+  struct Edge {
+    int64_t height;
+    int32_t shape;
+    int32_t lower, upper; // of the shape, in time
+  };
+  using Edges = std::vector<Edge>;
+  /// From this offset on, a shape to be placed collides with that much more.
+  struct Step {
+    int64_t offset;
+    int64_t weight;
+  };
+
+  int32_t nextWaiting();
+  void findSteps(const Edges &edges, const Shape &shape, int64_t shift, int64_t sign,
+                 std::vector<Step> &steps) const;
+  int64_t lightestOffset(const Shape &shape);
+  void putOut(const Shape &shape, int64_t offset);
+  void gainWeight(int32_t shape);
+  void stand(int32_t shape);
+
+  const Shapes &shapes;
+  int64_t capacity;
+  std::vector<int64_t> weight;
+  std::vector<int32_t> waiting;
+  Edges floors, tops; // of the shapes that stand, by height
+  std::vector<Step> begins, ends;
+  Random random{0x9E3779B97F4A7C15ULL};
+};
+
+bool isLower(int64_t height, int64_t other) { return height < other; }
+
+} // namespace
+
+Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64_t> &from)
+    : offsets(from), shapes(shapes) {
+  // Every offset is a sum of sizes, so an alignment of the sizes is one of the offsets.
+  int64_t unit = 0;
+  double area = 0;
+  auto areaOf = [](const Shape &shape) { // a long life weighs, but less than many bytes
+    return double(shape.size) * std::sqrt(double(shape.upper - shape.lower));
+  };
+  for (const Shape &shape : shapes.shapes) {
+    unit = std::gcd(unit, shape.size);
+    area += areaOf(shape) / double(shapes.shapes.size());
+  }
+  capacity = within - within % unit;
+  constexpr double meanWeight = 1000;
+  for (size_t shape = 0; shape < from.size(); ++shape) {
+    weight.push_back(1 + int64_t(meanWeight * areaOf(shapes.shapes[shape]) / area));
+    if (from[shape] + shapes.shapes[shape].size > capacity)
+      waiting.push_back(int32_t(shape));
+    else
+      stand(int32_t(shape));
+  }
+}
+
+void Ejection::stand(int32_t index) {
+  const Shape &shape = shapes.shapes[index];
+  auto insert = [&](Edges &edges, int64_t height) {
+    auto at =
+        std::upper_bound(edges.begin(), edges.end(), height, [](int64_t height, const Edge &edge) {
+          return isLower(height, edge.height);
+        });
+    edges.insert(at, {height, index, shape.lower, shape.upper});
+  };
+  insert(floors, offsets[index]);
+  insert(tops, offsets[index] + shape.size);
+}
+
+/// Mostly a heavy one.
+int32_t Ejection::nextWaiting() {
+  size_t next = 0;
+  double most = -1;
+  for (size_t i = 0; i < waiting.size(); ++i)
+    if (double score = double(weight[waiting[i]]) * (0.5 + random.unit()); score > most) {
+      most = score;
+      next = i;
+    }
+  std::swap(waiting[next], waiting.back());
+  const int32_t shape = waiting.back();
+  waiting.pop_back();
+  return shape;
+}
+
+void Ejection::findSteps(const Edges &edges, const Shape &shape, int64_t shift, int64_t sign,
+                         std::vector<Step> &steps) const {
+  steps.resize(edges.size() + 1);
+  size_t count = 0;
+  for (const Edge &edge : edges) { // without a branch
+    steps[count] = {edge.height + shift, sign * weight[edge.shape]};
+    count += (edge.lower < shape.upper) & (shape.lower < edge.upper);
+  }
+  steps.resize(count);
+}
+
+/// Where `shape` collides with the least weight; of such places the tightest.
+int64_t Ejection::lightestOffset(const Shape &shape) {
+  findSteps(floors, shape, 1 - shape.size, 1, begins);
+  findSteps(tops, shape, 0, -1, ends);
+  const int64_t last = capacity - shape.size;
+  begins.push_back({last + 1, 0});
+  ends.push_back({last + 1, 0});
+  int64_t collides = 0, from = 0, least = INT64_MAX, tightest = INT64_MAX, best = 0;
+  for (size_t begin = 0, end = 0; from <= last;) {
+    for (; begins[begin].offset <= from && begin + 1 < begins.size(); ++begin)
+      collides += begins[begin].weight;
+    for (; ends[end].offset <= from && end + 1 < ends.size(); ++end)
+      collides += ends[end].weight;
+    const int64_t to = std::min({begins[begin].offset, ends[end].offset, last + 1});
+    if (collides < least || (collides == least && to - from < tightest)) {
+      least = collides;
+      tightest = to - from;
+      best = random.below(2) ? from : to - 1;
+    }
+    from = to;
+  }
+  return best;
+}
+
+void Ejection::gainWeight(int32_t shape) {
+  constexpr int64_t heaviest = int64_t(1) << 40, shrink = 1 << 10;
+  weight[shape] += weight[shape] / 10 + 1;
+  if (weight[shape] > heaviest)
+    for (int64_t &each : weight)
+      each = each / shrink + 1;
+}
+
+/// What is in the way of `shape` at `offset` waits.
+void Ejection::putOut(const Shape &shape, int64_t offset) {
+  auto collides = [&](const Edge &edge) {
+    const int64_t floor = offsets[edge.shape];
+    return edge.lower < shape.upper && shape.lower < edge.upper && floor < offset + shape.size &&
+           offset < floor + shapes.shapes[edge.shape].size;
+  };
+  tops.erase(std::remove_if(tops.begin(), tops.end(), collides), tops.end());
+  size_t kept = 0;
+  for (const Edge &edge : floors) {
+    if (!collides(edge)) {
+      floors[kept++] = edge;
+      continue;
+    }
+    gainWeight(edge.shape);
+    waiting.push_back(edge.shape);
+  }
+  floors.resize(kept);
+}
+
+bool Ejection::run(int64_t &work) {
+  while (!waiting.empty()) {
+    work -= 2 * int64_t(floors.size()) + 1;
+    if (work < 0)
+      return false;
+    const int32_t index = nextWaiting();
+    const Shape &shape = shapes.shapes[index];
+    if (shape.size > capacity)
+      return false;
+    const int64_t offset = lightestOffset(shape);
+    putOut(shape, offset);
+    offsets[index] = offset;
+    stand(index);
+  }
+  return true;
+}
+
+bool fitByEjection(const Shapes &shapes, int64_t capacity, int64_t &work,
+                   std::vector<int64_t> &offsets) {
+  Ejection ejection(shapes, capacity, offsets);
+  if (!ejection.run(work))
+    return false;
+  offsets = std::move(ejection.offsets);
+  return true;
+}
+
+} // namespace llmmem::planning

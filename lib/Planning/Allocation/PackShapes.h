@@ -1,0 +1,18 @@
+//===- PackShapes.h - Packing of chains of pieces ---------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_ALLOCATION_PACKSHAPES_H
+#define LLMMEM_LIB_PLANNING_ALLOCATION_PACKSHAPES_H
+
+#include "Skyline.h"
+#include "llmmem/Planning/Allocation/Placement.h"
+
+namespace llmmem::planning {
+
+/// Packs `shapes`, whose sizes are multiples of the alignment already: the heuristics, then, as far
+/// as `options.work` goes, noisy restarts and the search. Stops at the lower bound or at
+/// `options.capacity`.
+Packing packShapes(const Shapes &shapes, const PackOptions &options);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_ALLOCATION_PACKSHAPES_H

@@ -1,0 +1,214 @@
+//===- PlaceSteps.cpp - Offsets for a schedule --------------------------------------===//
+//
+// From steps to instances, from instances that share bytes in place to shapes, and from their
+// packing to the offsets, arena, peak and cost of a plan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PackLight.h"
+#include "llmmem/Planning/Model/InPlace.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+namespace llmmem::planning {
+namespace {
+
+struct Instance {
+  int32_t step; // that writes it, -1: an input
+  ValueIndex value;
+  int32_t first, last; // steps at which it is held
+  int32_t taker = -1;  // the instance that takes its bytes in place
+  bool takes = false;  // it takes those of another
+};
+
+class Placer {
+public:
+  Placer(const Problem &problem, Plan &plan, const PackOptions &options)
+      : problem(problem), plan(plan), options(options),
+        stepCount(static_cast<int32_t>(plan.steps.size())) {}
+
+  void run() {
+    makeInstances();
+    linkInPlace();
+    makeShapes();
+    const Packing packing = packShapes(shapes, options);
+    fillOffsets(packing);
+    fillNumbers();
+    tryLightLast(packing);
+  }
+
+private:
+  /// Where padding is all that the arena holds beyond the peak, it may go on top.
+  void tryLightLast(const Packing &packing) {
+    const int64_t before = plan.arena;
+    if (before <= std::max(plan.peak - problem.residentBytes(), options.capacity.value_or(0)))
+      return;
+    if (const std::optional<Packing> other = packLightLast(shapes, isLight, options)) {
+      fillOffsets(*other);
+      if (plan.arena >= before)
+        fillOffsets(packing);
+    }
+  }
+
+  void makeInstances() {
+    std::vector<bool> written(problem.values.size(), false);
+    for (const Op &op : problem.ops)
+      for (ValueIndex value : op.writes)
+        written[value] = true;
+    std::vector<int32_t> current(problem.values.size(), -1);
+    auto begin = [&](int32_t step, ValueIndex value, int32_t last) {
+      current[value] = static_cast<int32_t>(instances.size());
+      instances.push_back({step, value, std::max(step, 0), last});
+    };
+    for (size_t value = 0; value < written.size(); ++value)
+      if (!written[value] && !problem.values[value].resident)
+        begin(-1, static_cast<ValueIndex>(value), -1);
+    readsOf.resize(stepCount + 1, 0);
+    for (int32_t step = 0; step < stepCount; ++step) {
+      const Op &op = problem.ops[plan.steps[step]];
+      readsOf[step] = static_cast<int32_t>(readInstances.size());
+      for (ValueIndex value : op.reads) {
+        readInstances.push_back(current[value]);
+        if (current[value] >= 0)
+          instances[current[value]].last = step;
+      }
+      std::vector<ValueIndex> writes = op.writes;
+      llvm::sort(writes); // the order in which offsets are listed
+      for (ValueIndex value : writes)
+        begin(step, value, step);
+    }
+    for (ValueIndex value : problem.keep)
+      if (current[value] >= 0)
+        instances[current[value]].last = stepCount; // one position past the last step
+  }
+
+  void linkInPlace() {
+    size_t next = 0;
+    while (next < instances.size() && instances[next].step < 0)
+      ++next;
+    for (int32_t step = 0; step < stepCount; ++step) {
+      const Op &op = problem.ops[plan.steps[step]];
+      const size_t firstWrite = next;
+      next += op.writes.size();
+      auto readInstance = [&](ValueIndex value) {
+        const size_t at = llvm::find(op.reads, value) - op.reads.begin();
+        return readInstances[readsOf[step] + at];
+      };
+      auto dies = [&](ValueIndex value) {
+        const int32_t instance = readInstance(value);
+        return instance >= 0 && instances[instance].last == step;
+      };
+      for (const InPlace &pair : chooseInPlace(problem, op, dies))
+        for (size_t i = firstWrite; i < next; ++i)
+          if (instances[i].value == pair.write) {
+            instances[readInstance(pair.read)].taker = static_cast<int32_t>(i);
+            instances[i].takes = true;
+          }
+    }
+  }
+
+  int64_t rounded(int64_t bytes) const {
+    return (bytes + options.alignment - 1) / options.alignment * options.alignment;
+  }
+
+  /// Each chain of takers is one shape. At the step of the taking the older value's bytes count,
+  /// and they cover the taker's.
+  void makeShapes() {
+    shapes.positions = std::max(stepCount, 1);
+    shapeOf.assign(instances.size(), -1);
+    live.assign(shapes.positions + 1, 0);
+    std::vector<Piece> chain;
+    for (size_t head = 0; head < instances.size(); ++head) {
+      if (instances[head].takes)
+        continue;
+      chain.clear();
+      int32_t from = instances[head].first;
+      for (int32_t i = static_cast<int32_t>(head); i >= 0; i = instances[i].taker) {
+        const int32_t to = std::min(instances[i].last + 1, shapes.positions);
+        const int64_t bytes = problem.values[instances[i].value].bytes;
+        if (bytes == 0 || from >= to)
+          continue;
+        chain.push_back({from, to, rounded(bytes)});
+        hold(chain.back(), bytes);
+        from = to;
+      }
+      if (chain.empty())
+        continue;
+      for (int32_t i = static_cast<int32_t>(head); i >= 0; i = instances[i].taker)
+        shapeOf[i] = static_cast<int32_t>(shapes.shapes.size());
+      shapes.add(chain);
+      isLight.push_back(
+          llvm::all_of(chain,
+                       [&](const Piece &piece) { return piece.size == options.alignment; }) &&
+          problem.values[instances[head].value].bytes < options.alignment);
+    }
+    firstWorkspace = static_cast<int32_t>(shapes.shapes.size());
+    for (int32_t step = 0; step < stepCount; ++step)
+      if (const int64_t bytes = problem.ops[plan.steps[step]].workspace) {
+        shapes.add(Piece{step, step + 1, rounded(bytes)});
+        isLight.push_back(bytes < options.alignment);
+        hold(shapes.pieces.back(), bytes);
+      }
+  }
+
+  void hold(const Piece &piece, int64_t bytes) {
+    live[piece.lower] += bytes;
+    live[piece.upper] -= bytes;
+  }
+
+  void fillOffsets(const Packing &packing) {
+    plan.offsets.clear();
+    plan.workspaces.clear();
+    plan.arena = 0;
+    for (size_t i = 0; i < instances.size(); ++i) {
+      const Instance &it = instances[i];
+      if (it.last < it.first)
+        continue; // an input that nobody reads holds nothing
+      const int64_t offset = shapeOf[i] < 0 ? 0 : packing.offsets[shapeOf[i]];
+      plan.offsets.push_back({it.step, it.value, offset});
+      plan.arena = std::max(plan.arena, offset + problem.values[it.value].bytes);
+    }
+    int32_t shape = firstWorkspace;
+    for (int32_t step = 0; step < stepCount; ++step)
+      if (const int64_t bytes = problem.ops[plan.steps[step]].workspace) {
+        const int64_t offset = packing.offsets[shape++];
+        plan.workspaces.push_back({step, offset});
+        plan.arena = std::max(plan.arena, offset + bytes);
+      }
+  }
+
+  void fillNumbers() {
+    int64_t held = 0, largest = 0;
+    for (int64_t change : live) {
+      held += change;
+      largest = std::max(largest, held);
+    }
+    plan.peak = problem.residentBytes() + largest;
+    plan.cost = plan.baseCost = 0;
+    for (OpIndex op : plan.steps)
+      plan.cost += problem.ops[op].cost;
+    for (const Op &op : problem.ops)
+      plan.baseCost += op.cost;
+  }
+
+  const Problem &problem;
+  Plan &plan;
+  const PackOptions &options;
+  const int32_t stepCount;
+  std::vector<Instance> instances;    // inputs, then by step and value
+  std::vector<int32_t> readsOf;       // by step: where its reads begin in readInstances
+  std::vector<int32_t> readInstances; // -1: resident
+  Shapes shapes;
+  std::vector<int32_t> shapeOf; // by instance; -1: no bytes
+  std::vector<bool> isLight;    // by shape: smaller than the alignment
+  int32_t firstWorkspace = 0;
+  std::vector<int64_t> live; // changes of the live bytes, sizes as given
+};
+
+} // namespace
+
+void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options) {
+  Placer(problem, plan, options).run();
+}
+
+} // namespace llmmem::planning

@@ -1,0 +1,97 @@
+//===- Skyline.h - Lowest offset first -----------------------------------------===//
+//
+// The skyline is the height already occupied at each position of time. Its lowest stretch takes the
+// unplaced shape of highest rank that lies within it; where none does, the stretch rises to its
+// lower neighbour. So shapes are placed in the order of their lowest feasible offsets, as a heap of
+// offsets would place them, but nothing is looked at twice: a k-d tree over (lower, upper) finds
+// the shape.
+//
+//   height |      +--+            the lowest stretch [2, 5) takes what lives within [2, 5)
+//          |  +---+  |
+//          |--+      +--
+//          +-------------- time
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_ALLOCATION_SKYLINE_H
+#define LLMMEM_LIB_PLANNING_ALLOCATION_SKYLINE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include <cstdint>
+#include <vector>
+
+namespace llmmem::planning {
+
+/// Bytes held over [lower, upper), in dense positions.
+struct Piece {
+  int32_t lower;
+  int32_t upper;
+  int64_t size;
+};
+
+/// What gets one offset: a buffer, or a chain of in-place results whose pieces follow one another
+/// without a gap. Pieces may shrink with time.
+struct Shape {
+  int32_t firstPiece;
+  int32_t pieceCount;
+  int32_t lower;
+  int32_t upper;
+  int64_t size; // of the largest piece
+};
+
+struct Shapes {
+  std::vector<Shape> shapes;
+  std::vector<Piece> pieces;
+  int32_t positions = 0; // all pieces lie within [0, positions)
+
+  llvm::ArrayRef<Piece> piecesOf(const Shape &shape) const {
+    return llvm::ArrayRef<Piece>(pieces).slice(shape.firstPiece, shape.pieceCount);
+  }
+  void add(llvm::ArrayRef<Piece> chain);
+};
+
+/// The largest sum of live bytes at each position.
+std::vector<int64_t> liveBytes(const Shapes &shapes);
+
+class Skyline {
+public:
+  explicit Skyline(const Shapes &shapes);
+
+  /// Places all shapes; `rank` orders them, highest first. Returns the arena, or nothing better
+  /// than `limit`: then `limit` itself, with the offsets unusable. The largest number is no limit.
+  int64_t run(llvm::ArrayRef<int32_t> rank, int64_t limit, std::vector<int64_t> &offsets);
+
+private:
+  struct Node { // of the k-d tree: what is unplaced below it
+    int32_t minLower, maxLower, minUpper, maxUpper;
+    int32_t maxRank; // -1: nothing
+  };
+
+  void build(size_t node, size_t begin, size_t end, bool byLength);
+  void fill(size_t node, size_t begin, size_t end);
+  void gather(size_t node, size_t begin, size_t end);
+  void remove(size_t node, size_t begin, size_t end, size_t slot);
+  void find(size_t node, size_t begin, size_t end, int32_t from, int32_t to);
+
+  int32_t startStretch(int32_t at, int64_t height, int32_t previous);
+  void mergeAround(int32_t at);
+  void put(int32_t start, int32_t shape);
+  void push(int32_t start);
+
+  const Shapes &shapes;
+  std::vector<int32_t> order; // shape by slot of the tree
+  std::vector<int32_t> slotOf;
+  std::vector<Node> nodes;
+  llvm::ArrayRef<int32_t> rank;
+  std::vector<int32_t> rankAt; // by slot; -1: placed
+  int32_t bestRank = -1;
+  int32_t bestSlot = -1;
+
+  std::vector<int64_t> height; // by start of a stretch; -1: no stretch starts here
+  std::vector<int32_t> next, previous;
+  std::vector<std::pair<int64_t, int32_t>> heap;
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_ALLOCATION_SKYLINE_H

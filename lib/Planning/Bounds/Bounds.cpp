@@ -1,0 +1,169 @@
+//===- Bounds.cpp - What no plan can beat ----------------------------------------===//
+
+#include "llmmem/Planning/Bounds/Bounds.h"
+#include "CutNetwork.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+struct CutRelaxation::Impl {
+  Impl(const Graph &graph, llvm::ArrayRef<OpIndex> moments)
+      : graph(graph), cut(moments.front()), network(graph, moments, /*numPriced=*/1),
+        scale(priceScale(graph)) {}
+
+  CutChoice choose(int64_t price, int64_t costFactor, int64_t &value);
+  int64_t proved(int64_t value, int64_t price, int64_t capacity) const;
+
+  const Graph &graph;
+  OpIndex cut;
+  CutNetwork network;
+  int64_t scale;
+  int64_t lastPrice = 0;
+};
+
+int64_t llmmem::planning::priceScale(const Graph &graph) {
+  int64_t scale = 1;
+  while (scale < (int64_t(1) << 50) && graph.baseCost() < ((int64_t(1) << 56) / scale))
+    scale *= 2;
+  return scale;
+}
+
+int64_t llmmem::planning::bytesBeside(const Graph &graph, OpIndex op) {
+  return graph.residentBytes() + graph.footprint(op) -
+         (std::max<int64_t>(graph.problem().alignment, 1) - 1);
+}
+
+CutChoice CutRelaxation::Impl::choose(int64_t price, int64_t costFactor, int64_t &value) {
+  value = network.solve(price, costFactor);
+  CutChoice choice;
+  choice.recomputed = network.repeated();
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (choice.recomputed[op])
+      choice.recomputeCost += graph.op(op).cost;
+  choice.kept = network.held(0);
+  for (ValueIndex kept : choice.kept)
+    choice.bytes += graph.bytes(kept);
+  return choice;
+}
+
+/// The dual: no choice within `capacity` costs less than the minimum cut, less what its bytes paid.
+int64_t CutRelaxation::Impl::proved(int64_t value, int64_t price, int64_t capacity) const {
+  __int128 excess = static_cast<__int128>(value) - static_cast<__int128>(price) * capacity;
+  return excess > 0 ? static_cast<int64_t>((excess + scale - 1) / scale) : 0;
+}
+
+int64_t CutRelaxation::lastPrice() const { return impl->lastPrice; }
+
+int64_t CutRelaxation::boundAtPrice(int64_t budget, int64_t price) {
+  int64_t capacity = budget - bytesBeside();
+  if (price < 0 || capacity < 0)
+    return 0;
+  int64_t value = 0;
+  choose(price, value);
+  return impl->proved(value, price, capacity);
+}
+
+/// A later op that is the cut itself says nothing.
+static llvm::SmallVector<OpIndex, 2> momentsOf(OpIndex cut, OpIndex later) {
+  if (later < 0 || later == cut)
+    return {cut};
+  return {cut, later};
+}
+
+CutRelaxation::CutRelaxation(const Graph &graph, OpIndex cut, OpIndex later)
+    : impl(std::make_unique<Impl>(graph, momentsOf(cut, later))) {}
+CutRelaxation::~CutRelaxation() = default;
+
+int64_t CutRelaxation::scale() const { return impl->scale; }
+
+int64_t CutRelaxation::bytesBeside() const { return planning::bytesBeside(impl->graph, impl->cut); }
+
+CutChoice CutRelaxation::choose(int64_t price, int64_t &value) {
+  return impl->choose(price, impl->scale, value);
+}
+
+CutChoice CutRelaxation::chooseFewestBytes() {
+  int64_t value = 0;
+  return impl->choose(/*price=*/1, /*costFactor=*/0, value);
+}
+
+/// The price at which two choices cost the same.
+static int64_t crossingPrice(const CutChoice &more, const CutChoice &less, int64_t scale) {
+  __int128 difference = static_cast<__int128>(less.recomputeCost - more.recomputeCost) * scale;
+  return static_cast<int64_t>(
+      std::min<__int128>(difference / (more.bytes - less.bytes), INT64_MAX / 4));
+}
+
+std::optional<int64_t> CutRelaxation::costLowerBound(int64_t budget,
+                                                     std::vector<CutChoice> *choices) {
+  int64_t capacity = budget - bytesBeside();
+  CutChoice less = chooseFewestBytes();
+  if (less.bytes > capacity)
+    return std::nullopt;
+  int64_t value = 0;
+  CutChoice more = choose(1, value);
+  if (more.bytes <= capacity)
+    return more.recomputeCost;
+  int64_t best = 0;
+  // Newton's method on the concave dual: each step adds the line of one choice, and ends at the
+  // maximum.
+  constexpr int maxSteps = 40;
+  impl->lastPrice = -1;
+  for (int step = 0; step < maxSteps && more.bytes > capacity && more.bytes > less.bytes; ++step) {
+    int64_t price = crossingPrice(more, less, impl->scale);
+    if (price == impl->lastPrice || price < 0)
+      break;
+    impl->lastPrice = price;
+    CutChoice choice = choose(price, value);
+    if (choices)
+      choices->push_back(choice);
+    best = std::max(best, impl->proved(value, price, capacity));
+    bool isOnMore = choice.bytes == more.bytes && choice.recomputeCost == more.recomputeCost;
+    bool isOnLess = choice.bytes == less.bytes && choice.recomputeCost == less.recomputeCost;
+    if (isOnMore || isOnLess)
+      break;
+    (choice.bytes > capacity ? more : less) = choice;
+  }
+  return best;
+}
+
+std::vector<CutChoice> CutRelaxation::allChoices(size_t limit) {
+  int64_t value = 0;
+  std::vector<CutChoice> found;
+  found.push_back(choose(1, value));
+  found.push_back(chooseFewestBytes());
+  // Eisner and Severance (1976): between two choices, ask at the price where they tie; what is new
+  // splits.
+  std::vector<std::pair<size_t, size_t>> gaps{{0, 1}};
+  for (size_t next = 0; next < gaps.size() && found.size() < limit; ++next) {
+    auto [left, right] = gaps[next];
+    if (found[left].bytes <= found[right].bytes)
+      continue;
+    int64_t price = crossingPrice(found[left], found[right], impl->scale);
+    if (price <= 0)
+      continue;
+    CutChoice choice = choose(price, value);
+    auto isSame = [&](const CutChoice &other) {
+      return choice.bytes == other.bytes && choice.recomputeCost == other.recomputeCost;
+    };
+    if (isSame(found[left]) || isSame(found[right]) || choice.bytes > found[left].bytes ||
+        choice.bytes < found[right].bytes)
+      continue;
+    found.push_back(std::move(choice));
+    gaps.push_back({left, found.size() - 1});
+    gaps.push_back({found.size() - 1, right});
+  }
+  llvm::sort(found, [](const CutChoice &a, const CutChoice &b) { return a.bytes > b.bytes; });
+  return found;
+}
+
+PeakBound llmmem::planning::peakLowerBound(const Graph &graph) {
+  PeakBound bound{graph.residentBytes(), -1};
+  int64_t padding = std::max<int64_t>(graph.problem().alignment, 1) - 1;
+  for (OpIndex op = 0; op < graph.numOps(); ++op) {
+    int64_t bytes = graph.residentBytes() + graph.footprint(op) - padding;
+    if (bytes > bound.bytes)
+      bound = {bytes, op};
+  }
+  return bound;
+}

@@ -1,0 +1,84 @@
+//===- CutNetwork.h - What moments in time force, as a minimum cut ----------------===//
+//
+// Fix ops whose first runs come one after the other in a schedule. At each such *moment* some
+// values are held for later; what a later step reads and is not held runs again after the moment.
+// With a price per byte for what a moment holds, the least of recompute cost + prices x bytes over
+// all schedules is no less than a minimum cut (Picard, "Maximal closure of a graph", 1976, with a
+// choice at each value).
+//
+// A level of the network per moment. Node of a value on the source's side: it is needed after the
+// moment. Node of an op: it runs again after the moment.
+//   source -> value        infinite        needed by what first runs after the moment
+//   value -> writer        price x bytes   needed, and its writer does not run again: it is held
+//   value -> sink          price x bytes   needed, and it has no writer that may run again: held
+//   op -> sink             cost            runs again; at the first moment before which it first
+//   ran op -> operand          infinite        runs again, so its operands are needed op, value ->
+//   the same  infinite        what happens after a moment happens after the ones before
+//     one moment earlier
+//
+// Example: f writes a, t1 and t2 follow, then b reads a. Either a is held at both moments, at both
+// prices, or f runs again, which is paid for once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_BOUNDS_CUTNETWORK_H
+#define LLMMEM_LIB_PLANNING_BOUNDS_CUTNETWORK_H
+
+#include "MaxFlow.h"
+#include "llmmem/Planning/Model/Graph.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace llmmem::planning {
+
+class CutNetwork {
+public:
+  /// The first `numPriced` of the `moments` are levels; the others only say what first runs later.
+  /// No moment may be an ancestor of one before it.
+  CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> moments, size_t numPriced);
+
+  /// The minimum cut where each cost counts `costFactor` times and a byte held at moment k
+  /// prices[k].
+  int64_t solve(llvm::ArrayRef<int64_t> prices, int64_t costFactor);
+
+  /// After `solve`: what is held at a moment beside its op's own operands and results.
+  std::vector<ValueIndex> held(size_t moment) const;
+  /// After `solve`, per op: runs again after the first moment.
+  std::vector<bool> repeated() const;
+
+private:
+  struct Level {
+    OpIndex moment;
+    std::vector<bool> before;                   // ops that first run before the moment, per op
+    std::vector<int32_t> nodeOfValue, nodeOfOp; // -1 for none
+    std::vector<ValueIndex> values;             // with a node, those needed for sure first
+    std::vector<OpIndex> ops;                   // with a node
+    size_t numNeeded = 0;
+  };
+  struct PricedArc {
+    int32_t arc;
+    int64_t bytes;
+    size_t level;
+  };
+  struct CostArc {
+    int32_t arc;
+    int64_t cost;
+  };
+  void addLevel(size_t index, llvm::ArrayRef<OpIndex> later);
+  void addNodes(Level &level, const std::vector<bool> &after, const Level *next);
+  void addArcs(size_t index);
+  bool counts(const Level &level, ValueIndex value) const;
+  void needValue(Level &level, ValueIndex value);
+  void needOp(Level &level, OpIndex op);
+  bool runsAgain(const Level &level, OpIndex op) const;
+
+  const Graph &graph;
+  llvm::SmallVector<Level, 2> levels;
+  std::vector<PricedArc> pricedArcs;
+  std::vector<CostArc> costArcs;
+  int32_t numNodes = 2; // source 0, sink 1
+  MaxFlow flow;
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_BOUNDS_CUTNETWORK_H

@@ -1,0 +1,46 @@
+//===- MaxFlow.h - Minimum cut on a sparse graph ------------------------------===//
+//
+// Dinic's algorithm on integer capacities. Capacities may be changed between runs; `solve` starts
+// afresh.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_BOUNDS_MAXFLOW_H
+#define LLMMEM_LIB_PLANNING_BOUNDS_MAXFLOW_H
+
+#include <cstdint>
+#include <vector>
+
+namespace llmmem::planning {
+
+class MaxFlow {
+public:
+  static constexpr int64_t infinite = INT64_MAX / 4;
+
+  explicit MaxFlow(int32_t numNodes) : firstArc(numNodes, -1) {}
+
+  /// Returns the arc's number, for `setCapacity`.
+  int32_t addArc(int32_t from, int32_t to, int64_t capacity);
+  void setCapacity(int32_t arc, int64_t capacity) { capacities[arc] = capacity; }
+
+  /// The value of the minimum cut between `source` and `sink`, at most `infinite`.
+  int64_t solve(int32_t source, int32_t sink);
+  /// After `solve`: is `node` on the source's side of the minimum cut nearest to the source?
+  bool onSourceSide(int32_t node) const { return level[node] >= 0; }
+
+private:
+  struct Arc {
+    int32_t to;
+    int32_t next;
+  };
+  bool findLevels(int32_t source, int32_t sink);
+  int64_t augment(int32_t source, int32_t sink);
+
+  std::vector<Arc> arcs; // arc i and its reverse i ^ 1
+  std::vector<int64_t> capacities, residual;
+  std::vector<int32_t> firstArc, level, currentArc, queue, path;
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_BOUNDS_MAXFLOW_H

@@ -1,0 +1,155 @@
+//===- OpenCut.cpp - What a moment forces when others may stand on either side ---------===//
+
+#include "OpenCut.h"
+#include "CostCertificate.h"
+#include "llmmem/Planning/Bounds/Bounds.h"
+#include "llmmem/Planning/Model/Schedule.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+static constexpr int32_t source = 0, sink = 1;
+
+OpenCut::OpenCut(const Graph &graph, OpIndex moment)
+    : graph(graph), moment(moment), flow(2 + 2 * graph.numOps() + graph.numValues()),
+      costArcs(graph.numOps(), -1) {
+  addOps();
+  addValues();
+}
+
+/// Not there for free: neither resident nor the moment's own operand or result.
+bool OpenCut::counts(ValueIndex value) const {
+  const Op &op = graph.op(moment);
+  return !graph.problem().values[value].resident && !llvm::is_contained(op.reads, value) &&
+         !llvm::is_contained(op.writes, value);
+}
+
+void OpenCut::addOps() {
+  std::vector<bool> before(graph.numOps(), false), after(graph.numOps(), false);
+  markAncestors(graph, moment, before);
+  markDescendants(graph, moment, after);
+  for (OpIndex op = 0; op < graph.numOps(); ++op) {
+    if (op == moment)
+      continue;
+    flow.addArc(laterOf(op), againOf(op), MaxFlow::infinite);
+    if (after[op])
+      flow.addArc(source, laterOf(op), MaxFlow::infinite);
+    if (before[op])
+      flow.addArc(laterOf(op), sink, MaxFlow::infinite);
+    const int32_t arc = flow.addArc(againOf(op), laterOf(op), MaxFlow::infinite);
+    if (graph.op(op).recompute)
+      costArcs[op] = arc;
+    for (ValueIndex value : graph.op(op).reads)
+      if (OpIndex writer = graph.writer(value); writer >= 0 && writer != moment)
+        flow.addArc(laterOf(writer), laterOf(op), MaxFlow::infinite);
+  }
+}
+
+void OpenCut::addValues() {
+  for (ValueIndex value = 0; value < graph.numValues(); ++value) {
+    if (!counts(value))
+      continue;
+    if (graph.isKept(value))
+      flow.addArc(source, nodeOf(value), MaxFlow::infinite);
+    for (OpIndex reader : graph.readers(value))
+      if (reader != moment)
+        flow.addArc(againOf(reader), nodeOf(value), MaxFlow::infinite);
+    const OpIndex writer = graph.writer(value);
+    const int32_t target = writer >= 0 ? againOf(writer) : sink;
+    pricedArcs.push_back({flow.addArc(nodeOf(value), target, 0), value});
+  }
+}
+
+OpenCut::Choice OpenCut::choose(int64_t price, int64_t costFactor, int64_t &value) {
+  for (PricedArc arc : pricedArcs) {
+    __int128 product = static_cast<__int128>(price) * graph.bytes(arc.value);
+    flow.setCapacity(arc.arc, static_cast<int64_t>(std::min<__int128>(product, MaxFlow::infinite)));
+  }
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (costArcs[op] >= 0)
+      flow.setCapacity(costArcs[op], graph.op(op).cost * costFactor);
+  value = flow.solve(source, sink);
+  Choice choice;
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (op != moment && flow.onSourceSide(againOf(op)) && !flow.onSourceSide(laterOf(op)))
+      choice.cost += graph.op(op).cost;
+  for (PricedArc arc : pricedArcs) {
+    const OpIndex writer = graph.writer(arc.value);
+    if (flow.onSourceSide(nodeOf(arc.value)) && (writer < 0 || !flow.onSourceSide(againOf(writer))))
+      choice.bytes += graph.bytes(arc.value);
+  }
+  return choice;
+}
+
+int64_t OpenCut::bytesWithoutRepeats() {
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (costArcs[op] >= 0)
+      flow.setCapacity(costArcs[op], MaxFlow::infinite);
+  for (PricedArc arc : pricedArcs)
+    flow.setCapacity(arc.arc, graph.bytes(arc.value));
+  return bytesBeside(graph, moment) + flow.solve(source, sink);
+}
+
+std::optional<int64_t> OpenCut::costLowerBound(int64_t budget) {
+  const int64_t scale = priceScale(graph), capacity = budget - bytesBeside(graph, moment);
+  int64_t value = 0;
+  Choice less = choose(1, 0, value);
+  if (less.bytes > capacity)
+    return std::nullopt;
+  Choice more = choose(1, scale, value);
+  int64_t best = 0, last = -1;
+  // Newton's method on the concave dual, as in CutRelaxation; every price is a proof.
+  constexpr int mostSteps = 40;
+  for (int step = 0; step < mostSteps && more.bytes > capacity && more.bytes > less.bytes; ++step) {
+    const __int128 difference = static_cast<__int128>(less.cost - more.cost) * scale;
+    const auto price = static_cast<int64_t>(
+        std::min<__int128>(difference / (more.bytes - less.bytes), INT64_MAX / 4));
+    if (price == last || price < 0)
+      break;
+    last = price;
+    const Choice choice = choose(price, scale, value);
+    const __int128 proved = static_cast<__int128>(value) - static_cast<__int128>(price) * capacity;
+    if (proved > 0)
+      best = std::max(best, static_cast<int64_t>((proved + scale - 1) / scale));
+    auto isSame = [&](const Choice &other) {
+      return choice.bytes == other.bytes && choice.cost == other.cost;
+    };
+    if (isSame(more) || isSame(less))
+      break;
+    (choice.bytes > capacity ? more : less) = choice;
+  }
+  return best;
+}
+
+void llmmem::planning::raiseByOpenCuts(const Graph &graph, Plan &plan) {
+  const int64_t budget = *graph.problem().budget;
+  const Profile usage = profile(graph, plan.steps);
+  std::vector<std::pair<int64_t, OpIndex>> fullest;
+  std::vector<bool> ran(graph.numOps(), false);
+  for (size_t step = 0; step < plan.steps.size(); ++step)
+    if (OpIndex op = plan.steps[step]; !ran[op]) {
+      ran[op] = true;
+      fullest.push_back({-usage.bytes[step], op});
+    }
+  llvm::sort(fullest);
+  fullest.resize(std::min(fullest.size(), numCuts(graph)));
+  // Where even a schedule without repeats holds too much, something must be repeated.
+  std::vector<std::pair<int64_t, OpIndex>> telling;
+  for (auto [held, op] : fullest)
+    if (int64_t bytes = OpenCut(graph, op).bytesWithoutRepeats(); bytes > budget)
+      telling.push_back({-bytes, op});
+  llvm::sort(telling);
+  constexpr size_t refined = 16;
+  telling.resize(std::min(telling.size(), refined));
+  int64_t cheapest = INT64_MAX;
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (graph.op(op).recompute)
+      cheapest = std::min(cheapest, graph.op(op).cost);
+  for (auto [bytes, op] : telling) {
+    const int64_t extra = std::max(OpenCut(graph, op).costLowerBound(budget).value_or(0), cheapest);
+    if (graph.baseCost() + extra <= plan.costLowerBound || cheapest == INT64_MAX)
+      continue;
+    plan.costLowerBound = graph.baseCost() + extra;
+    plan.bound = "one open cut in time at op " + std::to_string(graph.op(op).id);
+  }
+}

@@ -1,0 +1,18 @@
+//===- Certificate.h - How good a plan is, or why there is none ------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_BUDGET_CERTIFICATE_H
+#define LLMMEM_LIB_PLANNING_BUDGET_CERTIFICATE_H
+
+#include "Frontier.h"
+#include "llmmem/Planning/Model/Plan.h"
+
+namespace llmmem::planning {
+
+/// Fills the bounds of `plan`, and its witness where it does not fit. Turns Unknown into Infeasible
+/// where the bounds prove it; `found` says whether the plan's steps are an answer or were never
+/// set.
+void certify(const Graph &graph, BudgetSearch &search, Frontier &frontier, bool found, Plan &plan);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_BUDGET_CERTIFICATE_H

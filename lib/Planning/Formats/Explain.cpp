@@ -1,0 +1,144 @@
+//===- Explain.cpp - Why a plan keeps what it keeps -----------------------------===//
+
+#include "llmmem/Planning/Formats/Explain.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llmmem/Planning/Model/Schedule.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace llmmem::planning {
+namespace {
+
+class Explainer {
+public:
+  Explainer(const Problem &problem, const Plan &plan)
+      : problem(problem), graph(problem), lives(problem.values.size()), uses(problem.values.size()),
+        runs(problem.ops.size(), 0) {
+    for (const Instance &instance : instances(graph, plan.steps))
+      lives[instance.value].push_back(instance);
+    for (int32_t step = 0; step < static_cast<int32_t>(plan.steps.size()); ++step) {
+      const Op &op = problem.ops[plan.steps[step]];
+      ++runs[plan.steps[step]];
+      for (const auto *list : {&op.reads, &op.writes})
+        for (ValueIndex value : *list)
+          uses[value].push_back(step);
+    }
+    hasPhases = llvm::any_of(problem.ops, [](const Op &op) { return op.phase == Phase::Backward; });
+  }
+
+  std::vector<SavedValue> run() {
+    std::vector<SavedValue> saved;
+    for (ValueIndex value = 0; value < graph.numValues(); ++value)
+      if (isSaved(value))
+        saved.push_back(explain(value));
+    llvm::stable_sort(saved,
+                      [](const SavedValue &a, const SavedValue &b) { return a.bytes > b.bytes; });
+    return saved;
+  }
+
+private:
+  bool isSaved(ValueIndex value) const {
+    const OpIndex writer = graph.writer(value);
+    if (writer < 0 || problem.values[value].bytes == 0)
+      return false;
+    if (!hasPhases)
+      return runs[writer] > 1 || longestWait(value).second > 1;
+    return problem.ops[writer].phase == Phase::Forward &&
+           llvm::any_of(graph.readers(value), [&](OpIndex reader) {
+             return problem.ops[reader].phase == Phase::Backward;
+           });
+  }
+
+  /// The step before the next use, and the length, of the longest time without a use.
+  std::pair<int32_t, int32_t> longestWait(ValueIndex value) const {
+    std::pair<int32_t, int32_t> longest = {0, 0};
+    for (size_t i = 1; i < uses[value].size(); ++i)
+      if (const int32_t wait = uses[value][i] - uses[value][i - 1]; wait > longest.second)
+        longest = {uses[value][i], wait};
+    return longest;
+  }
+
+  SavedValue explain(ValueIndex value) const {
+    const OpIndex writer = graph.writer(value);
+    SavedValue saved = {value, problem.values[value].bytes, runs[writer], 0, 0, 0, true};
+    for (const Instance &life : lives[value])
+      saved.stepsHeld += life.to - std::max(life.from, 0) + 1;
+    if (saved.runs > 1) {
+      for (size_t i = 1; i < lives[value].size(); ++i)
+        saved.stepsIdle += lives[value][i].from - lives[value][i - 1].to - 1;
+      saved.otherCost = problem.ops[writer].cost * (saved.runs - 1);
+      return saved;
+    }
+    const auto [step, wait] = longestWait(value);
+    saved.stepsIdle = wait;
+    saved.canRecompute = problem.ops[writer].recompute;
+    saved.otherCost = saved.canRecompute ? costAgain(writer, step) : 0;
+    return saved;
+  }
+
+  bool isHeld(ValueIndex value, int32_t step) const {
+    if (problem.values[value].resident)
+      return true;
+    auto after = llvm::upper_bound(
+        lives[value], step, [](int32_t step, const Instance &life) { return step <= life.from; });
+    return after != lives[value].begin() && std::prev(after)->to >= step;
+  }
+
+  /// Cost of running `op` again just before `step`, with every ancestor whose result is gone by
+  /// then. What cannot be made again, an input or a result of an op that runs once, would be held
+  /// on.
+  int64_t costAgain(OpIndex op, int32_t step) const {
+    int64_t cost = 0;
+    llvm::DenseSet<OpIndex> visited;
+    std::vector<OpIndex> stack = {op};
+    visited.insert(op);
+    while (!stack.empty()) {
+      const Op &it = problem.ops[stack.back()];
+      stack.pop_back();
+      cost += it.cost;
+      for (ValueIndex value : it.reads) {
+        const OpIndex writer = graph.writer(value);
+        if (writer >= 0 && problem.ops[writer].recompute && !isHeld(value, step) &&
+            visited.insert(writer).second)
+          stack.push_back(writer);
+      }
+    }
+    return cost;
+  }
+
+  const Problem &problem;
+  Graph graph;
+  std::vector<std::vector<Instance>> lives; // by value, in step order
+  std::vector<std::vector<int32_t>> uses;   // by value: steps that touch it, in order
+  std::vector<int32_t> runs;                // by op
+  bool hasPhases;
+};
+
+} // namespace
+
+std::vector<SavedValue> explainPlan(const Problem &problem, const Plan &plan) {
+  return Explainer(problem, plan).run();
+}
+
+void printExplanation(const Problem &problem, const std::vector<SavedValue> &saved,
+                      llvm::raw_ostream &os) {
+  os << "saved values, largest first:\n";
+  for (const SavedValue &it : saved) {
+    const Value &value = problem.values[it.value];
+    os << "  " << (value.name.empty() ? "value " + std::to_string(value.id) : value.name) << " ("
+       << formatByteSize(it.bytes) << "): ";
+    if (it.runs > 1)
+      os << "recomputed " << (it.runs == 2 ? "once" : std::to_string(it.runs - 1) + " times")
+         << ", held " << it.stepsHeld << " steps; keeping it would save cost " << it.otherCost
+         << " and hold it " << it.stepsIdle << " steps more\n";
+    else if (it.canRecompute)
+      os << "kept, held " << it.stepsHeld << " steps, " << it.stepsIdle
+         << " of them idle; recomputing it after those would cost " << it.otherCost << '\n';
+    else
+      os << "kept, held " << it.stepsHeld << " steps; it cannot be recomputed\n";
+  }
+}
+
+} // namespace llmmem::planning

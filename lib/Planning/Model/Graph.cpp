@@ -1,0 +1,84 @@
+//===- Graph.cpp - Who writes and who reads what ----------------------------===//
+
+#include "llmmem/Planning/Model/Graph.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llmmem::planning;
+
+Graph::Graph(const Problem &problem) : source(&problem) {
+  size_t count = problem.values.size();
+  writers.assign(count, -1);
+  readerStart.assign(count + 1, 0);
+  kept.assign(count, false);
+  for (OpIndex index = 0; index < numOps(); ++index) {
+    const Op &op = problem.ops[index];
+    base += op.cost;
+    for (ValueIndex value : op.writes)
+      writers[value] = index;
+    for (ValueIndex value : op.reads)
+      ++readerStart[value + 1];
+  }
+  for (size_t value = 0; value < count; ++value)
+    readerStart[value + 1] += readerStart[value];
+  readerList.resize(readerStart[count]);
+  std::vector<int32_t> next(readerStart.begin(), readerStart.end() - 1);
+  for (OpIndex index = 0; index < numOps(); ++index)
+    for (ValueIndex value : problem.ops[index].reads)
+      readerList[next[value]++] = index;
+  for (ValueIndex value : problem.keep)
+    kept[value] = true;
+
+  uint64_t alignment = problem.alignment > 0 ? problem.alignment : 1;
+  arenaBytes.reserve(count);
+  for (const Value &value : problem.values) {
+    arenaBytes.push_back(value.resident ? 0 : llvm::alignTo(value.bytes, alignment));
+    if (value.resident)
+      resident += value.bytes;
+  }
+  workspaceBytes.reserve(problem.ops.size());
+  for (const Op &op : problem.ops)
+    workspaceBytes.push_back(llvm::alignTo(op.workspace, alignment));
+}
+
+int64_t Graph::footprint(OpIndex index) const {
+  const Op &op = source->ops[index];
+  int64_t held = workspace(index);
+  for (ValueIndex value : op.reads)
+    held += bytes(value);
+  for (ValueIndex value : op.writes) {
+    // In place is possible where any pair allows it; that two results may want the same operand
+    // only makes the bound weaker, never wrong. A kept operand may die here too, if it can be made
+    // again.
+    bool shares = llvm::any_of(op.inPlace, [&](const InPlace &pair) {
+      OpIndex writer = writers[pair.read];
+      bool mayDie = !kept[pair.read] || (writer >= 0 && source->ops[writer].recompute);
+      return pair.write == value && mayDie && !source->values[pair.read].resident &&
+             source->values[pair.write].bytes <= source->values[pair.read].bytes;
+    });
+    if (!shares)
+      held += bytes(value);
+  }
+  return held;
+}
+
+void llmmem::planning::markAncestors(const Graph &graph, OpIndex op, std::vector<bool> &marked) {
+  llvm::SmallVector<OpIndex, 64> worklist{op};
+  while (!worklist.empty())
+    for (ValueIndex value : graph.op(worklist.pop_back_val()).reads)
+      if (OpIndex writer = graph.writer(value); writer >= 0 && !marked[writer]) {
+        marked[writer] = true;
+        worklist.push_back(writer);
+      }
+}
+
+void llmmem::planning::markDescendants(const Graph &graph, OpIndex op, std::vector<bool> &marked) {
+  llvm::SmallVector<OpIndex, 64> worklist{op};
+  while (!worklist.empty())
+    for (ValueIndex value : graph.op(worklist.pop_back_val()).writes)
+      for (OpIndex reader : graph.readers(value))
+        if (!marked[reader]) {
+          marked[reader] = true;
+          worklist.push_back(reader);
+        }
+}

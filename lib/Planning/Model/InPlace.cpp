@@ -1,0 +1,82 @@
+//===- InPlace.cpp - Which results take which operands' bytes --------------------===//
+//
+// A matching between results and dying operands. The bytes it shares depend on the matched results
+// alone, so the results that some matching covers form a transversal matroid (Edmonds & Fulkerson
+// 1965), and taking them greedily by size, with augmenting paths, is optimal.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Planning/Model/InPlace.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace llmmem::planning {
+namespace {
+
+/// Looks for an augmenting path from the unmatched result `start`, breadth first, and flips it.
+void augment(ValueIndex start, llvm::ArrayRef<InPlace> allowed,
+             llvm::DenseMap<ValueIndex, ValueIndex> &takerOf) {
+  llvm::DenseMap<ValueIndex, ValueIndex> reachedFrom; // operand -> result
+  std::vector<ValueIndex> queue = {start};
+  for (size_t head = 0; head < queue.size(); ++head)
+    for (const InPlace &pair : allowed) {
+      if (pair.write != queue[head] || !reachedFrom.try_emplace(pair.read, pair.write).second)
+        continue;
+      auto taken = takerOf.find(pair.read);
+      if (taken != takerOf.end()) {
+        queue.push_back(taken->second);
+        continue;
+      }
+      for (ValueIndex read = pair.read;;) {
+        const ValueIndex result = reachedFrom.lookup(read);
+        ValueIndex released = -1;
+        for (auto &[operand, taker] : takerOf)
+          if (taker == result)
+            released = operand;
+        if (released >= 0)
+          takerOf.erase(released);
+        takerOf[read] = result;
+        if (result == start)
+          return;
+        read = released;
+      }
+    }
+}
+
+} // namespace
+
+std::vector<InPlace> chooseInPlace(const Problem &problem, const Op &op,
+                                   llvm::function_ref<bool(ValueIndex)> dies) {
+  std::vector<InPlace> allowed;
+  for (const InPlace &pair : op.inPlace) {
+    const Value &read = problem.values[pair.read];
+    const int64_t bytes = problem.values[pair.write].bytes;
+    if (bytes > 0 && bytes <= read.bytes && !read.resident && dies(pair.read))
+      allowed.push_back(pair);
+  }
+  if (allowed.size() <= 1)
+    return allowed;
+
+  std::vector<ValueIndex> results;
+  for (const InPlace &pair : allowed)
+    if (!llvm::is_contained(results, pair.write))
+      results.push_back(pair.write);
+  llvm::stable_sort(results, [&](ValueIndex a, ValueIndex b) {
+    return problem.values[a].bytes > problem.values[b].bytes;
+  });
+  llvm::DenseMap<ValueIndex, ValueIndex> takerOf; // operand -> result
+  for (ValueIndex result : results)
+    augment(result, allowed, takerOf);
+
+  std::vector<InPlace> chosen;
+  for (const InPlace &pair : allowed) {
+    auto taken = takerOf.find(pair.read);
+    if (taken != takerOf.end() && taken->second == pair.write) {
+      chosen.push_back(pair);
+      takerOf.erase(taken); // a pair may be given twice
+    }
+  }
+  return chosen;
+}
+
+} // namespace llmmem::planning

@@ -1,0 +1,82 @@
+//===- Editor.h - A schedule under change -------------------------------------===//
+//
+// Holds a schedule and its memory profile, and tries to leave out repeats: without a repeat the
+// instance before it is held for its readers, and its own operands may be freed earlier. Each try
+// costs O(log n) per value touched (a segment tree with range add and range maximum), so thousands
+// of tries cost what a few profiles do.
+//
+// Example: f x->a, g, f again, h reads a: without the second f, a is held over g.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_SCHEDULERS_EDITOR_H
+#define LLMMEM_LIB_PLANNING_SCHEDULERS_EDITOR_H
+
+#include "llmmem/Planning/Model/Schedule.h"
+
+namespace llmmem::planning {
+
+/// Range add, range maximum.
+class MaxTree {
+public:
+  explicit MaxTree(llvm::ArrayRef<int64_t> values);
+  void add(int32_t from, int32_t to, int64_t amount) { // inclusive; empty where from > to
+    if (from <= to)
+      add(1, 0, size - 1, from, to, amount);
+  }
+  int64_t max(int32_t from, int32_t to) const {
+    return from <= to ? max(1, 0, size - 1, from, to) : INT64_MIN / 2;
+  }
+
+private:
+  void add(int32_t node, int32_t low, int32_t high, int32_t from, int32_t to, int64_t amount);
+  int64_t max(int32_t node, int32_t low, int32_t high, int32_t from, int32_t to) const;
+  int32_t size;
+  std::vector<int64_t> top, pending;
+};
+
+class Editor {
+public:
+  Editor(const Graph &graph, std::vector<OpIndex> steps);
+
+  /// Leaves out the repeat at `step` if what is held stays within `capacity` wherever that holds
+  /// more.
+  bool tryRemove(int32_t step, int64_t capacity);
+
+  int32_t numSteps() const { return static_cast<int32_t>(steps.size()); }
+  OpIndex opAt(int32_t step) const { return steps[step]; }
+  bool isAlive(int32_t step) const { return alive[step]; }
+  /// May this run be left out: not its op's only one, and its op ran before?
+  bool isRepeat(int32_t step) const { return alive[step] && step != firstRun[steps[step]]; }
+  int64_t peak() const { return tree.max(0, numSteps() - 1); }
+  std::vector<OpIndex> result() const;
+
+private:
+  struct Event {
+    int32_t step;
+    bool isWrite;
+  };
+  struct Change {
+    int32_t from, to;
+    int64_t bytes;
+  };
+  /// Where the instance that is written last before `step` ends.
+  int32_t endBefore(ValueIndex value, int32_t step) const;
+  int32_t lastReadFrom(ValueIndex value, int32_t step) const;
+  int64_t shared(int32_t step) const;
+
+  const Graph &graph;
+  std::vector<OpIndex> steps;
+  std::vector<bool> alive;
+  std::vector<int32_t> firstRun;
+  std::vector<std::vector<Event>> events;
+  std::vector<int64_t> sharedAt;
+  MaxTree tree;
+};
+
+/// Leaves out every repeat that `capacity` has room to do without, dearest first; `steps` must fit.
+void keepWhatFits(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_SCHEDULERS_EDITOR_H

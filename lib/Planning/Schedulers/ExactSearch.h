@@ -1,0 +1,49 @@
+//===- ExactSearch.h - All schedules of a small problem -------------------------===//
+//
+// Shortest paths over states (ops that have run, values held): an arc runs one op, after dropping
+// as few of the held values as must go for it to fit. Holding more is never worse (a value can be
+// dropped at any time for nothing), so a state is beaten by one of no more cost that holds a
+// superset. What is found is optimal over all schedules, with any number of repeats; what is not
+// found does not exist.
+//
+// Example: the chain f0 f1 with backward b1 b0 and room for no saved value: f0 f1 b1 f0 b0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_SCHEDULERS_EXACTSEARCH_H
+#define LLMMEM_LIB_PLANNING_SCHEDULERS_EXACTSEARCH_H
+
+#include "llmmem/Planning/Model/Schedule.h"
+
+namespace llmmem::planning {
+
+struct ExactAnswer {
+  enum class Kind { Found, None, GaveUp } kind = Kind::GaveUp;
+  std::vector<OpIndex> steps;
+  int64_t cost = 0;
+  /// Where there is none: no schedule holds less than this, resident included.
+  int64_t leastBytes = 0;
+  int64_t work = 0; // spent
+};
+
+struct ExactOptions {
+  bool repeats = true;        // false: every op exactly once
+  int64_t work = 1000 * 1000; // states and arcs before giving up
+  uint32_t done = 0;          // the ops that have run already
+  std::optional<std::vector<ValueIndex>> held =
+      std::nullopt; // what is held then; nothing: the inputs
+};
+
+/// Is the problem small enough to be worth the try?
+bool isSmall(const Graph &graph);
+
+/// The cheapest schedule that holds at most `capacity` bytes, resident included, sizes rounded to
+/// the alignment.
+ExactAnswer cheapestUnder(const Graph &graph, int64_t capacity, ExactOptions options = {});
+
+/// The schedule of the least peak, and the cheapest of that peak.
+ExactAnswer leastPeakExactly(const Graph &graph, ExactOptions options = {});
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_SCHEDULERS_EXACTSEARCH_H

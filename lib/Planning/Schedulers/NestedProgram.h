@@ -1,0 +1,102 @@
+//===- NestedProgram.h - Recomputation within recomputation --------------------===//
+//
+// Below the peak of keeping every block's input, inputs are dropped too and the forward runs again
+// to rebuild them: Beaumont, Herrmann et al., "Optimal checkpointing for heterogeneous chains"
+// (arXiv 1911.13214), with several options per part as in Rockmate (ICML 2023). For parts a..b,
+// with the input of a in memory and m bytes:
+//
+//   least of  option o of a:  [its forward again] + its recomputation + (a+1..b with m - held(o))
+//             if a is b: what its backward needs, from its input alone
+//             split before j: [forwards of a..j-1 again] + (j..b with m - input(j)) + (a..j-1
+//             again, with m)
+//
+// A forward that runs again shares its m bytes with the gradient of b, which waits for it.
+//
+// What stands in brackets is free in the original forward pass, and only there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_SCHEDULERS_NESTEDPROGRAM_H
+#define LLMMEM_LIB_PLANNING_SCHEDULERS_NESTEDPROGRAM_H
+
+#include "ChainOptions.h"
+
+namespace llmmem::planning {
+
+class NestedProgram {
+public:
+  /// Tabulates every capacity up to `capacity` (resident included) in about `levels` steps, more
+  /// where the parts' inputs are small.
+  NestedProgram(const Graph &graph, const Chain &chain, const ChainOptions &options,
+                int64_t capacity, int32_t levels);
+
+  int32_t numLevels() const { return levels; }
+  /// The level whose model holds about `capacity` bytes.
+  int32_t levelOf(int64_t capacity) const;
+  /// The modelled recompute cost at a level, -1 where nothing fits.
+  int64_t cost(int32_t level) const;
+  /// Realizes the best plan of a level that has one.
+  Realization realizeLevel(int32_t level) const;
+
+private:
+  struct Cell {
+    int64_t cost;
+    int32_t decision; // >= 0: option; < 0: split, that many parts behind the first
+  };
+  struct Leaf {
+    int32_t choice;
+    int32_t held, forward, peak; // in steps of the table; `peak` is of forward and backward
+    int64_t cost;
+    bool operator==(const Leaf &) const = default;
+  };
+  void findBoundaries();
+  void chooseStep(int64_t room);
+  void findLeaves();
+  void findRows();
+  void tabulate();
+  void takeOption(Cell &cell, int32_t repeats, int32_t from, int32_t to, int32_t level) const;
+  void fillRow(int32_t repeats, int32_t from, int32_t to);
+  /// Stretches of equal parts share one row per length: equal blocks are solved once.
+  size_t row(int32_t repeats, int32_t from, int32_t to) const {
+    if (repeats == 0)
+      return size_t(from); // the original pass always runs to the end of the chain
+    return rowOf[size_t(from) * parts + to];
+  }
+  Cell &at(int32_t repeats, int32_t from, int32_t to, int32_t level) {
+    return table[row(repeats, from, to) * levels + level];
+  }
+  const Cell &at(int32_t repeats, int32_t from, int32_t to, int32_t level) const {
+    return table[row(repeats, from, to) * levels + level];
+  }
+  int64_t costOf(int32_t repeats, int32_t from, int32_t to, int32_t level) const {
+    return from > to ? 0 : level < 0 ? impossible : at(repeats, from, to, level).cost;
+  }
+  void unfold(Retention &retention, int32_t repeats, int32_t from, int32_t to, int32_t level,
+              int32_t stretch) const;
+
+  static constexpr int64_t impossible = INT64_MAX / 4;
+  const Graph &graph;
+  const Chain &chain;
+  const ChainOptions &options;
+  int32_t parts, levels;
+  int64_t base = 0, step = 1; // level l has base + l * step bytes
+  std::vector<std::vector<ValueIndex>>
+      inputs;                       // per part: what its forward takes from earlier parts
+  std::vector<int32_t> inputSize;   // in steps of the table
+  std::vector<int32_t> passingSize; // of it, what no result of the part may take
+  std::vector<bool> isShared;       // values that many parts read: always held
+  std::vector<int64_t> forwardCost; // prefix sums of what a forward without saving runs
+  std::vector<std::vector<Leaf>> leaves;
+  std::vector<int32_t> forwardPeak; // per part, in steps of the table
+  std::vector<int32_t> waiting;     // per part: gradients held when its backward begins
+  std::vector<Leaf>
+      lean; // per part: from its input alone, its own results not needed by anyone else
+  std::vector<std::vector<ValueIndex>> written; // per part: what may be discarded
+  std::vector<int32_t> rowOf;
+  size_t numRows = 0;
+  std::vector<Cell> table;
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_SCHEDULERS_NESTEDPROGRAM_H

@@ -1,0 +1,113 @@
+//===- ByteSize.cpp - Bytes as people write them ---------------------------===//
+
+#include "llmmem/Support/ByteSize.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+#include <limits>
+#include <optional>
+
+namespace llmmem {
+namespace {
+
+struct Unit {
+  llvm::StringLiteral name;
+  int64_t bytes;
+};
+
+constexpr Unit units[] = {{"B", 1},
+                          {"kB", 1'000},
+                          {"MB", 1'000'000},
+                          {"GB", 1'000'000'000},
+                          {"TB", 1'000'000'000'000},
+                          {"KiB", int64_t(1) << 10},
+                          {"MiB", int64_t(1) << 20},
+                          {"GiB", int64_t(1) << 30},
+                          {"TiB", int64_t(1) << 40}};
+
+llvm::Error badSize(llvm::StringRef text, const llvm::Twine &what) {
+  return llvm::createStringError("'" + text + "' is not a size in bytes: " + what +
+                                 " (write for example 40GB, 37.25GiB or 40000000000)");
+}
+
+std::optional<int64_t> unitBytes(llvm::StringRef name) {
+  for (const Unit &unit : units)
+    if (name.equals_insensitive(unit.name))
+      return unit.bytes;
+  return std::nullopt;
+}
+
+/// Appends the decimal digits of `digits` to `number`; false where it leaves 63 bits.
+bool appendDigits(llvm::StringRef digits, __int128 &number) {
+  for (char digit : digits) {
+    number = number * 10 + (digit - '0');
+    if (number > std::numeric_limits<int64_t>::max())
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+llvm::Expected<int64_t> parseByteSize(llvm::StringRef text) {
+  llvm::StringRef rest = text.trim();
+  if (rest.empty())
+    return badSize(text, "expected a number");
+  if (rest.front() == '-')
+    return badSize(text, "it must be positive");
+  llvm::StringRef whole = rest.take_while(llvm::isDigit);
+  if (whole.empty())
+    return badSize(text, "expected a number first");
+  rest = rest.drop_front(whole.size());
+
+  llvm::StringRef fraction;
+  const bool hasPoint = rest.consume_front(".");
+  if (hasPoint) {
+    fraction = rest.take_while(llvm::isDigit);
+    if (fraction.empty())
+      return badSize(text, "expected digits after the point");
+    rest = rest.drop_front(fraction.size());
+    // Digits past the twelfth move no unit by a whole byte that anybody means.
+    fraction = fraction.take_front(12);
+  }
+
+  llvm::StringRef unitName = rest.ltrim();
+  std::optional<int64_t> unit = unitName.empty() ? 1 : unitBytes(unitName);
+  if (!unit)
+    return badSize(text, "unknown unit '" + unitName +
+                             "', expected B, kB, MB, GB, TB, KiB, MiB, GiB or TiB");
+  if (hasPoint && *unit == 1)
+    return badSize(text, "a fraction needs a unit larger than a byte");
+
+  __int128 wholeNumber = 0, fractionNumber = 0, scale = 1;
+  if (!appendDigits(whole, wholeNumber) || !appendDigits(fraction, fractionNumber))
+    return badSize(text, "it must be below 2^63");
+  for (size_t digit = 0; digit < fraction.size(); ++digit)
+    scale *= 10;
+  __int128 bytes = wholeNumber * *unit + fractionNumber * *unit / scale;
+  if (bytes > std::numeric_limits<int64_t>::max())
+    return badSize(text, "it must be below 2^63");
+  if (bytes == 0)
+    return badSize(text, "it must be positive");
+  return static_cast<int64_t>(bytes);
+}
+
+std::string formatByteSize(int64_t bytes) {
+  static constexpr llvm::StringLiteral names[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  double shown = static_cast<double>(bytes);
+  size_t unit = 0;
+  // 999.995 would print as 1000.00, so the step to the next unit is taken there.
+  while (unit + 1 < std::size(names) && (shown >= 999.995 || shown <= -999.995)) {
+    shown /= 1000;
+    ++unit;
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (unit == 0)
+    os << bytes << " B";
+  else
+    os << llvm::format("%.2f ", shown) << names[unit];
+  return text;
+}
+
+} // namespace llmmem

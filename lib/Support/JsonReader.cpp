@@ -1,0 +1,183 @@
+//===- JsonReader.cpp - A strict reader of JSON of a known shape ------------===//
+
+#include "llmmem/Support/JsonReader.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+
+namespace llmmem {
+
+void JsonReader::skipSpace() {
+  rest = rest.ltrim(" \t\r\n");
+  last = rest;
+}
+
+bool JsonReader::fail(const llvm::Twine &what) {
+  if (!message.empty())
+    return false;
+  const llvm::StringRef before = text.drop_back(last.size());
+  const size_t line = before.count('\n') + 1;
+  const size_t column = before.size() - (before.rfind('\n') + 1) + 1; // npos + 1 is 0
+  message = "line " + std::to_string(line) + ", column " + std::to_string(column);
+  if (!path.empty())
+    message += ", at " + llvm::StringRef(path).ltrim('.').str();
+  message += ": " + what.str();
+  return false;
+}
+
+bool JsonReader::unknownKey(llvm::StringRef key, llvm::StringRef known) {
+  return fail("unknown key '" + key + "'; expected one of " + known);
+}
+
+bool JsonReader::object(llvm::function_ref<bool(llvm::StringRef)> member) {
+  skipSpace();
+  if (!rest.consume_front("{"))
+    return fail("expected an object");
+  llvm::SmallVector<std::string, 16> keys;
+  skipSpace();
+  if (rest.consume_front("}"))
+    return true;
+  while (true) {
+    skipSpace();
+    llvm::StringRef token;
+    std::string key;
+    if (!stringToken(token) || !decode(token, key))
+      return fail("expected a key in quotes");
+    if (llvm::is_contained(keys, key))
+      return fail("key '" + key + "' stands twice");
+    keys.push_back(key);
+    skipSpace();
+    if (!rest.consume_front(":"))
+      return fail("expected ':'");
+    skipSpace();
+    const size_t outer = path.size();
+    path += "." + key;
+    if (!member(keys.back()))
+      return false;
+    path.resize(outer);
+    skipSpace();
+    if (rest.consume_front("}"))
+      return true;
+    if (!rest.consume_front(","))
+      return fail("expected ',' or '}'");
+  }
+}
+
+bool JsonReader::array(llvm::function_ref<bool()> element) {
+  skipSpace();
+  if (!rest.consume_front("["))
+    return fail("expected a list");
+  skipSpace();
+  if (rest.consume_front("]"))
+    return true;
+  for (size_t index = 0;; ++index) {
+    skipSpace();
+    const size_t outer = path.size();
+    path += "[" + std::to_string(index) + "]";
+    if (!element())
+      return false;
+    path.resize(outer);
+    skipSpace();
+    if (rest.consume_front("]"))
+      return true;
+    if (!rest.consume_front(","))
+      return fail("expected ',' or ']'");
+  }
+}
+
+bool JsonReader::integer(int64_t &number, int64_t least) {
+  skipSpace();
+  const llvm::StringRef token =
+      rest.take_while([](char c) { return llvm::isAlnum(c) || c == '-' || c == '+' || c == '.'; });
+  const llvm::StringRef digits = token.drop_while([](char c) { return c == '-'; });
+  const bool leadingZero = digits.size() > 1 && digits.front() == '0';
+  // getAsInteger refuses what does not fit in 64 bits, and anything that is not all digits.
+  if (leadingZero || token.getAsInteger(10, number) || number < least)
+    return fail("expected an integer from " + llvm::Twine(least) + " to 2^63 - 1" +
+                (token.empty() ? llvm::Twine() : ", got " + token.take_front(40)));
+  rest = rest.drop_front(token.size());
+  return true;
+}
+
+bool JsonReader::real(double &number) {
+  skipSpace();
+  const llvm::StringRef token =
+      rest.take_while([](char c) { return llvm::isAlnum(c) || c == '-' || c == '+' || c == '.'; });
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(token);
+  std::optional<double> value = parsed ? parsed->getAsNumber() : std::nullopt;
+  if (!parsed)
+    llvm::consumeError(parsed.takeError());
+  if (!value)
+    return fail("expected a number");
+  number = *value;
+  rest = rest.drop_front(token.size());
+  return true;
+}
+
+bool JsonReader::boolean(bool &flag) {
+  skipSpace();
+  if (rest.consume_front("true"))
+    flag = true;
+  else if (rest.consume_front("false"))
+    flag = false;
+  else
+    return fail("expected true or false");
+  return true;
+}
+
+bool JsonReader::null() {
+  skipSpace();
+  return rest.consume_front("null");
+}
+
+bool JsonReader::string(std::string &value) {
+  skipSpace();
+  llvm::StringRef token;
+  if (!stringToken(token) || !decode(token, value))
+    return fail("expected a string");
+  return true;
+}
+
+/// Takes a string with its quotes.
+bool JsonReader::stringToken(llvm::StringRef &token) {
+  if (!rest.starts_with("\""))
+    return false;
+  for (size_t end = 1; end < rest.size(); ++end) {
+    if (rest[end] == '\\') {
+      ++end;
+    } else if (rest[end] == '"') {
+      token = rest.take_front(end + 1);
+      rest = rest.drop_front(end + 1);
+      return true;
+    }
+  }
+  return fail("a string without its closing quote");
+}
+
+bool JsonReader::decode(llvm::StringRef token, std::string &value) {
+  const llvm::StringRef inside = token.drop_front().drop_back();
+  const bool plain =
+      llvm::all_of(inside, [](unsigned char c) { return c >= 0x20 && c < 0x80 && c != '\\'; });
+  if (plain) {
+    value = inside.str();
+    return true;
+  }
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(token);
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError());
+    return fail("a string with a wrong escape, a control character or text that is not UTF-8");
+  }
+  value = parsed->getAsString()->str();
+  return true;
+}
+
+llvm::Error JsonReader::finish() {
+  skipSpace();
+  if (message.empty() && !rest.empty())
+    fail("expected nothing more");
+  if (message.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(message);
+}
+
+} // namespace llmmem

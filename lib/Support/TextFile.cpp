@@ -1,0 +1,88 @@
+//===- TextFile.cpp - Whole texts in and out -------------------------------===//
+
+#include "llmmem/Support/TextFile.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace llmmem {
+namespace {
+
+llvm::Error failed(const llvm::Twine &what, std::error_code code) {
+  return llvm::createStringError(code, what + ": " + code.message());
+}
+
+/// Writes through `os` and reports what the system said; a stream destroyed with its error unread
+/// aborts.
+llvm::Error writeAll(llvm::raw_fd_ostream &os, llvm::StringRef name,
+                     llvm::ArrayRef<llvm::StringRef> pieces) {
+  for (llvm::StringRef piece : pieces)
+    os << piece;
+  os.flush();
+  if (!os.has_error())
+    return llvm::Error::success();
+  std::error_code code = os.error();
+  os.clear_error();
+  return failed("cannot write '" + name + "'", code);
+}
+
+llvm::Error writeInPlace(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces) {
+  std::error_code code;
+  llvm::raw_fd_ostream os(path, code, llvm::sys::fs::CD_OpenExisting);
+  if (code)
+    return failed("cannot open '" + path + "' for writing", code);
+  return writeAll(os, path, pieces);
+}
+
+llvm::Error writeBeside(llvm::StringRef path, llvm::StringRef target,
+                        llvm::ArrayRef<llvm::StringRef> pieces) {
+  llvm::Expected<llvm::sys::fs::TempFile> temporary =
+      llvm::sys::fs::TempFile::create(target + ".%%%%%%%%.tmp");
+  if (!temporary)
+    return failed("cannot create a file beside '" + path + "'",
+                  llvm::errorToErrorCode(temporary.takeError()));
+  llvm::Error error = llvm::Error::success();
+  {
+    llvm::raw_fd_ostream os(temporary->FD, /*shouldClose=*/false);
+    error = writeAll(os, path, pieces);
+  }
+  if (error)
+    return llvm::joinErrors(std::move(error), temporary->discard());
+  if (llvm::Error kept = temporary->keep(target))
+    return failed("cannot rename a temporary to '" + path + "'",
+                  llvm::errorToErrorCode(std::move(kept)));
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readTextFile(llvm::StringRef path) {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer =
+      llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/false);
+  if (std::error_code code = buffer.getError())
+    return failed("cannot read '" + path + "'", code);
+  return std::move(*buffer);
+}
+
+llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text) {
+  return writePieces(path, text);
+}
+
+llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces) {
+  if (path == "-")
+    return writeAll(llvm::outs(), "stdout", pieces);
+  llvm::sys::fs::file_status status;
+  const bool exists = !llvm::sys::fs::status(path, status);
+  if (exists && llvm::sys::fs::is_directory(status))
+    return failed("cannot write '" + path + "'", std::make_error_code(std::errc::is_a_directory));
+  if (exists && !llvm::sys::fs::is_regular_file(status))
+    return writeInPlace(path, pieces);
+  // Through a link: rename what it points at, or the link itself would be replaced.
+  llvm::SmallString<256> target(path);
+  if (exists)
+    if (std::error_code code = llvm::sys::fs::real_path(path, target))
+      return failed("cannot write '" + path + "'", code);
+  return writeBeside(path, target, pieces);
+}
+
+} // namespace llmmem

@@ -1,0 +1,93 @@
+//===- Flags.cpp - The flags of llmmem-opt ---------------------------------===//
+
+#include "Flags.h"
+#include "llmmem/Planning/Policies/Policies.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace llmmem;
+
+//===----------------------------------------------------------------------===//
+// From options to flags
+//===----------------------------------------------------------------------===//
+
+static std::string flagOf(StringRef option) {
+  static constexpr StringLiteral withSubject[] = {"budget", "device", "kernels", "policy",
+                                                  "seconds"};
+  return ((is_contained(withSubject, option) ? "checkpoint-" : "") + option).str();
+}
+
+static std::string spellFlag(StringRef option) { return "--" + flagOf(option); }
+
+Flags::Flags()
+    : category("Options of the memory plan"),
+      printDeviceTable("print-device-table", cl::cat(category),
+                       cl::desc("Print the table of --checkpoint-device as JSON")),
+      target("target", cl::cat(category), cl::init(Target::None),
+             cl::values(clEnumValN(Target::Cuda, "cuda",
+                                   "kernels as PTX, and the host code that launches them")),
+             cl::desc("Lower the planned @step, after planning it where a plan is asked for")),
+      chipName("chip", cl::cat(category), cl::init("sm_90a"), cl::value_desc("architecture"),
+               cl::desc("What --target=cuda compiles for (default sm_90a)")) {
+  std::vector<cl::Option *> options = pipeline.all();
+  for (cl::Option *option : options)
+    names.push_back(flagOf(option->ArgStr));
+  for (auto [option, name] : zip_equal(options, names))
+    forwarded.push_back(std::make_unique<cl::opt<std::string>>(
+        StringRef(name), cl::cat(category), cl::desc(option->HelpStr),
+        cl::value_desc(option->ValueStr), option->getValueExpectedFlag()));
+}
+
+void Flags::hideFlagsOfOthers() {
+  SmallVector<cl::Option *> shown;
+  for (cl::Option *option : make_second_range(cl::getRegisteredOptions()))
+    if (option->getOptionHiddenFlag() == cl::NotHidden)
+      shown.push_back(option);
+  cl::HideUnrelatedOptions(category);
+  for (cl::Option *option : shown)
+    if (option->getOptionHiddenFlag() == cl::ReallyHidden)
+      option->setHiddenFlag(cl::Hidden);
+}
+
+//===----------------------------------------------------------------------===//
+// What they say
+//===----------------------------------------------------------------------===//
+
+bool Flags::wantsPlan() const {
+  // The others say how to plan, not that a plan is wanted.
+  static constexpr StringLiteral asks[] = {"checkpoint-budget", "checkpoint-policy",
+                                           "memory-report",     "memory-report-json",
+                                           "emit-problem",      "emit-plan"};
+  return any_of(zip_equal(names, forwarded), [&](auto entry) {
+    auto &[name, flag] = entry;
+    return is_contained(asks, name) && flag->getNumOccurrences();
+  });
+}
+
+ConvertStepToKernelsOptions Flags::conversion() const {
+  ConvertStepToKernelsOptions options;
+  options.products = pipeline.products;
+  return options;
+}
+
+Error Flags::read(StringRef outputFile) {
+  for (auto [option, name, flag] : zip_equal(pipeline.all(), names, forwarded))
+    if (flag->getNumOccurrences() && option->addOccurrence(flag->getPosition(), name, *flag))
+      return createStringError("wrong value for --" + name); // it said so itself
+  if (Error error = checkOptions(pipeline, [](StringRef option) { return spellFlag(option); }))
+    return error;
+  return checkFiles(outputFile);
+}
+
+Error Flags::checkFiles(StringRef outputFile) const {
+  StringRef report = pipeline.memoryReportJson.getValue(),
+            problem = pipeline.emitProblem.getValue(), plan = pipeline.emitPlan.getValue();
+  if (outputFile == "-" && is_contained({report, problem, plan}, "-"))
+    return createStringError("a report on stdout needs the program elsewhere: give -o step.mlir");
+  SmallVector<StringRef> files{outputFile, report, problem, plan};
+  for (auto [index, file] : enumerate(files))
+    if (!file.empty() && file != "/dev/null" &&
+        is_contained(ArrayRef(files).take_front(index), file))
+      return createStringError("two outputs go to '" + file + "'; give each a file of its own");
+  return Error::success();
+}
