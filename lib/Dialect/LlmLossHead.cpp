@@ -87,6 +87,8 @@ LossHeadWorkspace LossHeadOp::getWorkspace() {
   parts.losses = take(getNumRows() * wide);
   if (splitsSum())
     parts.lowerHalves = take(getWidth() * getVocabulary() * (wide - element));
+  // Before all else whose size hangs on the chunk: a library may choose its algorithm by alignment.
+  parts.logits = take(rows * getVocabulary() * element);
   int64_t shared = parts.end;
   parts.tileMaxima = take(rows * getLogitsTiles() * wide);
   parts.tilePowers = take(rows * getLogitsTiles() * wide);
@@ -98,7 +100,6 @@ LossHeadWorkspace LossHeadOp::getWorkspace() {
     parts.product = take(parts.columns * getWidth() * wide);
   }
   parts.end = std::max(parts.end, onDevice);
-  parts.logits = take(rows * getVocabulary() * element);
   return parts;
 }
 

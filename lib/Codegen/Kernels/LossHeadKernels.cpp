@@ -143,7 +143,11 @@ private:
 /// Whole pieces in a loop, then what is left.
 void LossHeadEmitter::forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body) {
   int64_t whole = count / piece;
-  if (whole > 0)
+  // All at once begin at 0 and at no multiple of their number: what is known of addresses chooses a
+  // library's algorithm, and must not hang on the chunk.
+  if (whole == 1)
+    body({e.index(0), piece});
+  if (whole > 1)
     e.forEach(whole, [&](Index i) { body({i * piece, piece}); });
   if (whole * piece < count)
     body({e.index(whole * piece), count - whole * piece});
