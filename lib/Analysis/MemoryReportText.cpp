@@ -150,8 +150,8 @@ static void printEpilogues(const MemoryReport &report, llvm::raw_ostream &os) {
       taken = entry.choice;
   }
   if (report.epiloguesDecideBits && !taken.empty())
-    os << formatv("{0,-14} --epilogues={1} holds this choice under every budget, and with it last "
-                  "bits: a library rounds after the epilogue alone\n",
+    os << formatv("{0,-14} {1} under every budget: a library rounds after the epilogue alone, so "
+                  "the choice decides last bits\n",
                   title, taken);
 }
 

@@ -199,15 +199,15 @@ static void explainFailure(func::FuncOp step, const CheckpointRequest &request,
 
 /// The least that can be promised instead: the fixed policy's own plan, or the least peak of any.
 static void findLeast(int64_t residentBytes, std::vector<planning::Variant> variants,
-                      planning::PlanOptions options, const planning::Plan &plan,
-                      CheckpointOutcome &outcome) {
+                      planning::VariantChoice choice, planning::PlanOptions options,
+                      const planning::Plan &plan, CheckpointOutcome &outcome) {
   outcome.noPlan = true;
   planning::Plan least = plan;
   if (plan.steps.empty()) {
     for (planning::Variant &variant : variants)
       variant.problem.budget.reset();
     options.policy.kind = planning::PolicyKind::LeastPeak;
-    least = planning::planVariants(variants, options).chosen.plan;
+    least = planning::planVariants(variants, choice, options).chosen.plan;
   }
   outcome.leastPeak = least.peak;
   outcome.leastBudget = residentBytes + least.arena;
@@ -266,7 +266,8 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest
   planning::PlanOptions options;
   options.policy = *policy;
   options.seconds = request.seconds;
-  planning::VariantPlan best = planning::planVariants(problems, options);
+  planning::VariantChoice choice = choiceAmongVariants(step);
+  planning::VariantPlan best = planning::planVariants(problems, choice, options);
   auto &[form, plan] = best.chosen;
   StepVariant &chosen = (*variants)[best.variant];
   ExtractedProblem &extracted = chosen.extracted;
@@ -280,7 +281,8 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest
                       [&](raw_ostream &os) { planning::printPlan(extracted.problem, plan, os); })))
     return failure();
   if (plan.status != planning::Status::Feasible) {
-    findLeast(extracted.problem.residentBytes(), std::move(problems), options, plan, outcome);
+    findLeast(extracted.problem.residentBytes(), std::move(problems), choice, options, plan,
+              outcome);
     explainFailure(chosen.step, request, extracted, plan, outcome);
     (void)emitText(step, request.failureReport,
                    [&](raw_ostream &os) { os << failureReport(request, outcome); });

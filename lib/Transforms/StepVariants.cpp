@@ -1,6 +1,7 @@
 //===- StepVariants.cpp - The step with each choice of epilogues -----------===//
 
 #include "StepVariants.h"
+#include "llmmem/Dialect/LibraryEpilogue.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Transforms/AnnotateMemory.h"
@@ -74,6 +75,12 @@ FailureOr<std::vector<StepVariant>> llmmem::makeStepVariants(func::FuncOp step,
     variants.push_back(std::move(variant));
   }
   return variants;
+}
+
+planning::VariantChoice llmmem::choiceAmongVariants(func::FuncOp step) {
+  bool isPlannedForLibrary =
+      llvm::any_of(step.getBody().front(), [](Operation &op) { return isForLibrary(&op); });
+  return isPlannedForLibrary ? planning::VariantChoice::ByOpsOnce : planning::VariantChoice::ByPlan;
 }
 
 void llmmem::noteOutcomes(ArrayRef<StepVariant> variants, StepVariant &chosen,

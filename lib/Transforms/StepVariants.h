@@ -27,6 +27,10 @@ llvm::FailureOr<std::vector<StepVariant>> makeStepVariants(mlir::func::FuncOp st
                                                            const CheckpointRequest &request,
                                                            const DeviceModel &device);
 
+/// Epilogues of a library round in other places than the ops apart: where one multiplies, the
+/// choice must not hang on the budget. Elsewhere all variants have the same bits.
+planning::VariantChoice choiceAmongVariants(mlir::func::FuncOp step);
+
 /// Notes on `chosen` what the planner found of each, where there were several: `llm.epilogues`.
 void noteOutcomes(llvm::ArrayRef<StepVariant> variants, StepVariant &chosen,
                   llvm::ArrayRef<planning::VariantOutcome> outcomes);

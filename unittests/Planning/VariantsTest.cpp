@@ -29,13 +29,14 @@ Variant makeActivation(bool inOneOp) {
   return {b.problem, {{}}, {}};
 }
 
-VariantPlan planUnder(std::optional<int64_t> budget, PolicyKind kind = PolicyKind::Budget) {
+VariantPlan planUnder(std::optional<int64_t> budget, PolicyKind kind = PolicyKind::Budget,
+                      VariantChoice choice = VariantChoice::ByPlan) {
   std::vector<Variant> variants = {makeActivation(false), makeActivation(true)};
   for (Variant &variant : variants)
     variant.problem.budget = budget;
   PlanOptions options;
   options.policy.kind = kind;
-  VariantPlan best = planVariants(variants, options);
+  VariantPlan best = planVariants(variants, choice, options);
   if (!best.chosen.plan.steps.empty())
     EXPECT_TRUE(verify(variants[best.variant].problem, best.chosen.plan).empty());
   EXPECT_EQ(best.outcomes.size(), 2u);
@@ -77,6 +78,31 @@ TEST(VariantsTest, moreBudgetNeverCostsMore) {
     last = plan.cost;
   }
   EXPECT_EQ(last, 31);
+}
+
+TEST(VariantsTest, opsOnceChooseTheSameUnderEveryBudget) {
+  // In one op they cost 31, apart 33, where the plan under 300 costs 42 and 36.
+  for (int64_t budget : {1000, 300}) {
+    VariantPlan best = planUnder(budget, PolicyKind::Budget, VariantChoice::ByOpsOnce);
+    EXPECT_EQ(best.variant, 1u) << budget;
+    EXPECT_EQ(best.chosen.plan.cost, budget == 1000 ? 31 : 42);
+    EXPECT_FALSE(best.outcomes[0].planned);
+    EXPECT_EQ(best.outcomes[0].cost, 33);
+  }
+  VariantPlan least = planUnder(std::nullopt, PolicyKind::LeastPeak, VariantChoice::ByOpsOnce);
+  EXPECT_EQ(least.variant, 1u);
+  // The bounds are those of the variant that was chosen.
+  EXPECT_GE(least.chosen.plan.costLowerBound, 31);
+}
+
+TEST(VariantsTest, opsOnceSayInfeasibleOfTheirVariant) {
+  VariantPlan least = planUnder(std::nullopt, PolicyKind::LeastPeak, VariantChoice::ByOpsOnce);
+  int64_t need = 10 + least.chosen.plan.arena;
+  EXPECT_EQ(planUnder(need, PolicyKind::Budget, VariantChoice::ByOpsOnce).chosen.plan.status,
+            Status::Feasible);
+  VariantPlan none = planUnder(need - 1, PolicyKind::Budget, VariantChoice::ByOpsOnce);
+  EXPECT_EQ(none.chosen.plan.status, Status::Infeasible);
+  EXPECT_EQ(none.variant, 1u);
 }
 
 TEST(VariantsTest, isInfeasibleOnlyWhereEachVariantIs) {

@@ -49,9 +49,10 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
                      "whole, or apart (the loss and its gradients stay several ops)")};
   Option<std::string> epilogues{
       *this, "epilogues", llvm::cl::init("auto"), llvm::cl::value_desc("choice"),
-      llvm::cl::desc("Which products take what follows them: auto (what the cheapest plan has), "
-                     "separate, unshared (products that nothing else reads), fused, or generated "
-                     "(also what only generated products can take)")};
+      llvm::cl::desc("Which products take what follows them: auto (what the cheapest plan has; with "
+                     "products=library one choice for every budget), separate, unshared (products "
+                     "that nothing else reads), fused, or generated (also what only generated "
+                     "products can take)")};
   Option<ProductSource> products{
       *this, "products", llvm::cl::init(ProductSource::Generated), llvm::cl::value_desc("source"),
       llvm::cl::desc("What multiplies matrices on the GPU that is planned or lowered for: "

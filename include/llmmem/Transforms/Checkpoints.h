@@ -19,7 +19,7 @@ struct CheckpointRequest {
   std::optional<int64_t> budget;      // bytes for resident + arena
   double seconds = 10;                // bound on the search
   ChunkRequest chunk;                 // rows at a time of ops that work in chunks
-  std::optional<Epilogues> epilogues; // none: what the cheapest plan has
+  std::optional<Epilogues> epilogues; // none: `auto` (Epilogues.h)
   std::string emitProblem, emitPlan;  // files for the planner's JSON, empty: none
   std::string failureReport;          // file for what is known where no plan was found
 };
@@ -34,11 +34,11 @@ struct CheckpointOutcome {
   int64_t peakLowerBound = 0; // proved
 };
 
-/// Plans `step` with each choice of epilogues that the request leaves open, makes it what the
-/// cheapest plan is for, and writes `llm.schedule`, `llm.decision`, `llm.chunk`, `llm.policy`,
-/// `llm.budget`, `llm.certificate`, and `llm.epilogues` where there was a choice. Fails, after a
-/// located diagnostic, where the step cannot be planned or no plan was found (then `outcome` says
-/// which).
+/// Plans `step` with each choice of epilogues that the request leaves open and that changes no bit,
+/// makes it what the cheapest plan is for, and writes `llm.schedule`, `llm.decision`, `llm.chunk`,
+/// `llm.policy`, `llm.budget`, `llm.certificate`, and `llm.epilogues` where there was a choice.
+/// Fails, after a located diagnostic, where the step cannot be planned or no plan was found (then
+/// `outcome` says which).
 llvm::LogicalResult planCheckpoints(mlir::func::FuncOp step, const CheckpointRequest &request,
                                     const DeviceModel &device, CheckpointOutcome &outcome);
 

@@ -153,7 +153,8 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
     that work in chunks (the plan of each chunk is compared, and the cheapest in all is taken),
     `llm.placement` (the offsets that were found with it), `llm.certificate`, `llm.policy` and `llm.budget`.
     A step whose products could take what follows them (`include/llmmem/Transforms/Epilogues.h`) is planned with each
-    choice, and becomes what the cheapest plan is made for; `llm.epilogues` says what was compared.
+    choice, and becomes what the cheapest plan is made for; `llm.epilogues` says what was compared. Where a GPU's library
+    is to compute epilogues, which decides last bits, the cheapest step is taken before the budget is looked at.
 
     *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed but products that took their epilogue; where no plan was found the pass
     fails, and says the least peak found, the proved lower bound and the largest values at the position.
@@ -164,7 +165,7 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
     Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
     Option<"seconds", "seconds", "double", "10", "Bound on the planner's search">,
     Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows at a time of ops that work in chunks: auto, whole, or so many">,
-    Option<"epilogues", "epilogues", "std::string", "\"auto\"", "Which products take what follows them: auto (what the cheapest plan has), separate, unshared, fused or generated">,
+    Option<"epilogues", "epilogues", "std::string", "\"auto\"", "Which products take what follows them: auto (what the cheapest plan has, or for a library the cheapest step), separate, unshared, fused or generated">,
     Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
     Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
     Option<"failureReport", "failure-report", "std::string", "\"\"", "Write what is known of a budget that no plan keeps, as a llmmem-memory-report, to a file">,

@@ -10,10 +10,11 @@ using namespace llmmem::planning;
 namespace {
 class VariantSearch {
 public:
-  VariantSearch(llvm::ArrayRef<Variant> variants, const PlanOptions &options)
-      : variants(variants), options(options) {
+  VariantSearch(llvm::ArrayRef<Variant> variants, VariantChoice choice, const PlanOptions &options)
+      : variants(variants), choice(choice), options(options) {
     // All together stay within the bound on the search.
-    this->options.seconds /= variants.size();
+    if (choice == VariantChoice::ByPlan)
+      this->options.seconds /= variants.size();
     best.outcomes.resize(variants.size());
   }
 
@@ -27,6 +28,7 @@ private:
   bool isBetter(size_t variant, const Plan &plan) const;
 
   llvm::ArrayRef<Variant> variants;
+  VariantChoice choice;
   PlanOptions options;
   VariantPlan best;
   bool found = false, allInfeasible = true, any = false;
@@ -101,6 +103,11 @@ VariantPlan VariantSearch::run() {
   std::vector<size_t> order(variants.size());
   std::iota(order.begin(), order.end(), 0);
   llvm::stable_sort(order, [&](size_t a, size_t b) { return baseCosts[a] < baseCosts[b]; });
+  if (choice == VariantChoice::ByOpsOnce) {
+    for (size_t variant : order)
+      best.outcomes[variant].cost = baseCosts[variant];
+    order.resize(1);
+  }
   for (size_t variant : order) {
     bool canWin = !found || isLeastPeak() || baseCosts[variant] < best.chosen.plan.cost;
     canWin ? planVariant(variant) : boundVariant(variant, baseCosts[variant]);
@@ -117,7 +124,7 @@ VariantPlan VariantSearch::run() {
   return std::move(best);
 }
 
-VariantPlan llmmem::planning::planVariants(llvm::ArrayRef<Variant> variants,
+VariantPlan llmmem::planning::planVariants(llvm::ArrayRef<Variant> variants, VariantChoice choice,
                                            const PlanOptions &options) {
-  return VariantSearch(variants, options).run();
+  return VariantSearch(variants, choice, options).run();
 }

@@ -2,7 +2,9 @@
 //
 // A step may be written with other ops that give the same results: two ops, or one that does the
 // work of both. Each variant is a problem of its own, with forms of its own (Forms.h); which one
-// runs is a choice like any other, the plan of the least total cost that fits.
+// runs is a choice like any other, the plan of the least total cost that fits. Where variants
+// round in different places, results must not hang on the budget: then one is chosen before any
+// budget is looked at.
 //
 // Example: `h = product(x); a = gelu(h)` costs 10 + 3, both in one op cost 11. With room for a and
 // h the second is cheaper; where a is made again from the kept h for 3, and in one op for 11, the
@@ -25,7 +27,8 @@ struct Variant {
 
 /// What is known of a variant afterwards.
 struct VariantOutcome {
-  /// Not planned where its ops alone cost what the best plan costs: it cannot win.
+  /// Not planned where its ops alone cost what the best plan costs, so that it cannot win, or more
+  /// than those of the variant that was chosen by them.
   bool planned = false;
   Status status = Status::Unknown;
   int64_t cost = 0;  // of the plan; where there is none, proved: no plan costs less
@@ -39,12 +42,20 @@ struct VariantPlan {
   std::vector<VariantOutcome> outcomes; // of all variants, in their order
 };
 
-/// Plans each of `variants` (at least one) that can win, and keeps the cheapest plan that is
-/// feasible; LeastPeak keeps the smallest arena. Equal plans are decided by the order of the
-/// variants. More budget costs no more wherever each variant's plans keep that promise. The bounds
-/// of the answer hold for all variants, and `Infeasible` is said where each is proved infeasible;
-/// without a feasible plan the answer is that of the variant that came nearest.
-VariantPlan planVariants(llvm::ArrayRef<Variant> variants, const PlanOptions &options);
+enum class VariantChoice {
+  ByPlan,    // the cheapest plan decides
+  ByOpsOnce, // the least cost of all ops once, in the cheapest form: the same under every budget
+};
+
+/// ByPlan: plans each of `variants` (at least one) that can win, and keeps the cheapest plan that
+/// is feasible; LeastPeak keeps the smallest arena. The bounds of the answer hold for all variants,
+/// and `Infeasible` is said where each is proved infeasible; without a feasible plan the answer is
+/// that of the variant that came nearest.
+/// ByOpsOnce: plans one variant, and the answer is that plan's alone.
+/// Equal variants are decided by their order. More budget costs no more wherever each variant's
+/// plans keep that promise.
+VariantPlan planVariants(llvm::ArrayRef<Variant> variants, VariantChoice choice,
+                         const PlanOptions &options);
 
 } // namespace llmmem::planning
 
