@@ -37,6 +37,30 @@ Operation *KernelOp::getSumOp() {
   return nullptr;
 }
 
+Operation *KernelOp::getProductBeforeEpilogue() {
+  Operation *leading = getLeadingOp();
+  bool isProduct = leading && traversalOf(*leading) == Traversal::Product && !getSumOp();
+  bool isOneCall = isForLibrary(*this) && libraryEpilogueOf(*this);
+  return isProduct && !isOneCall ? leading : nullptr;
+}
+
+std::optional<unsigned> KernelOp::getResultOfProduct() {
+  Operation *product = getProductBeforeEpilogue();
+  if (!product)
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(product->getResult(0).getType());
+  std::optional<unsigned> found;
+  for (auto [number, value] : llvm::enumerate(getYielded())) {
+    if (value == product->getResult(0))
+      return number;
+    auto other = cast<RankedTensorType>(value.getType());
+    if (!found && other.getElementType() == type.getElementType() &&
+        other.getNumElements() == type.getNumElements())
+      found = number;
+  }
+  return found;
+}
+
 //===----------------------------------------------------------------------===//
 // Text: llm.kernel(%a = %x, %b = %y) : functional type { ... } attributes {...}
 //===----------------------------------------------------------------------===//
@@ -192,9 +216,12 @@ SmallVector<KernelCost> KernelOp::getKernelCosts() {
 }
 
 int64_t KernelOp::getWorkspaceBytes() {
-  int64_t library = libraryWorkspaceBytes(*this);
-  SumRowsOp sum = sumToAdd(*this);
-  return sum ? llvm::alignTo(bytesOfType(sum.getDb().getType()), 256) + library : library;
+  int64_t own = 0;
+  if (SumRowsOp sum = sumToAdd(*this))
+    own = bytesOfType(sum.getDb().getType());
+  else if (Operation *product = getProductBeforeEpilogue(); product && !getResultOfProduct())
+    own = bytesOfType(product->getResult(0).getType());
+  return llvm::alignTo(own, 256) + libraryWorkspaceBytes(*this);
 }
 
 /// Whether every op from `use` to the results may write where it reads.
@@ -219,9 +246,16 @@ static SmallVector<unsigned> ownInPlaceOperands(KernelOp kernel, unsigned result
   return operands;
 }
 
+/// Whether the product before an epilogue is the only one that reads `argument`.
+static bool isReadByProductAlone(KernelOp kernel, BlockArgument argument) {
+  return llvm::all_of(argument.getUsers(),
+                      [&](Operation *user) { return user == kernel.getProductBeforeEpilogue(); });
+}
+
 SmallVector<unsigned> KernelOp::getInPlaceOperands(unsigned result) {
   if (getSumOp())
     return ownInPlaceOperands(*this, result);
+  bool holdsProduct = getResultOfProduct() == result;
   // A library adds where C lies; aux must lie apart.
   auto epilogue = isForLibrary(*this) ? libraryEpilogueOf(*this) : std::nullopt;
   auto type = cast<RankedTensorType>(getOutputs()[result].getType());
@@ -231,7 +265,9 @@ SmallVector<unsigned> KernelOp::getInPlaceOperands(unsigned result) {
     bool fits = input && input.getNumElements() == type.getNumElements() &&
                 input.getElementTypeBitWidth() == type.getElementTypeBitWidth();
     bool isAdded = !epilogue || epilogue->initial == argument;
-    if (fits && isAdded && llvm::all_of(argument.getUses(), worksInPlace))
+    // The epilogue still reads it when the product is there.
+    bool isOverwritten = holdsProduct && !isReadByProductAlone(*this, argument);
+    if (fits && isAdded && !isOverwritten && llvm::all_of(argument.getUses(), worksInPlace))
       operands.push_back(argument.getArgNumber());
   }
   return operands;

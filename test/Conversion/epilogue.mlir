@@ -1,8 +1,8 @@
 // What follows a product works on a block of it while it lies on the stack, rounded to the product's type; what nobody reads
-// is not written, and a library, which has no epilogues, is not called.
+// is not written. A library, which has no epilogues, writes the product as a whole, into a result that nobody reads too.
 //
 // RUN: llmmem-opt --convert-step-to-kernels %s | FileCheck %s
-// RUN: llmmem-opt --convert-step-to-kernels=products=library %s | FileCheck %s
+// RUN: llmmem-opt --convert-step-to-kernels=products=library %s | FileCheck %s --check-prefix=LIBRARY
 
 func.func @step(%x: tensor<256x768xf32>, %w: tensor<768x768xf32>) -> (tensor<256x768xf32>, tensor<256x768xf32>, tensor<256x768xf32>)
     attributes {llm.arena = 3145728 : i64} {
@@ -33,3 +33,19 @@ func.func @step(%x: tensor<256x768xf32>, %w: tensor<768x768xf32>) -> (tensor<256
 // CHECK: math.tanh
 // CHECK-NOT: vector.store %{{.*}}, %[[UNREAD]]
 // CHECK: vector.store %{{.*}}, %[[C]]
+
+// LIBRARY-LABEL: func.func private @kernel_0_linear_gelu(
+// LIBRARY-SAME: memref<589824xf32>, %[[H:.*]]: memref<196608xf32>, %[[A:.*]]: memref<196608xf32>)
+// LIBRARY: memref.extract_aligned_pointer_as_index %[[H]]
+// LIBRARY: call @llmmem_library_gemm(
+// LIBRARY: scf.forall
+// LIBRARY: vector.load %[[H]]
+// LIBRARY: math.tanh
+// LIBRARY-NOT: vector.store %{{.*}}, %[[H]]
+// LIBRARY: vector.store %{{.*}}, %[[A]]
+// LIBRARY-LABEL: func.func private @kernel_1_linear_gelu(
+// LIBRARY-SAME: memref<589824xf32>, %[[UNREAD:.*]]: memref<196608xf32>, %[[C:.*]]: memref<196608xf32>)
+// LIBRARY: memref.extract_aligned_pointer_as_index %[[UNREAD]]
+// LIBRARY: call @llmmem_library_gemm(
+// LIBRARY: vector.load %[[UNREAD]]
+// LIBRARY: vector.store %{{.*}}, %[[C]]

@@ -152,7 +152,7 @@ TEST_P(LibraryEpilogues, PlantedMistakesShow) {
   EXPECT_FALSE(isTakenFor(squareResidual("in_out"), squareResidual("out_in"))) << "rows, columns";
 }
 
-// What a plan has for no library is generated code, whoever multiplies.
+// What a plan has for no library is no call alone: a launch follows the product.
 TEST_P(LibraryEpilogues, AreThePlansToGive) {
   EXPECT_FALSE(byLibrary(activation({"%p", "%g"}), /*forLibrary=*/false));
 }

@@ -1,10 +1,11 @@
 //===- EpilogueKernelsTest.cpp - Products with what follows them -----------===//
 //
-// In one kernel and apart the bits are equal: what follows works on the product rounded to its own
-// type.
+// In one kernel and apart the bits are equal: the same code or library multiplies, and what follows
+// works on the product rounded to its own type.
 //
 //===----------------------------------------------------------------------===//
 
+#include "llmmem/Runtime/Gemm.h"
 #include "Check.h"
 
 using namespace llmmem::test;
@@ -13,16 +14,29 @@ namespace {
 
 class EpilogueKernels : public KernelTest {
 protected:
-  /// The results of `apart`, and of `fused`, functions of these arguments, must be equal.
+  /// The emulator has a library of its own.
+  static bool hasLibrary() {
+    return llmmem_find_gemm_library() || std::getenv("LLMMEM_TEST_EMULATE");
+  }
+
+  /// The results of `apart`, and of `fused`, functions of these arguments, must be equal, whatever
+  /// multiplies.
   void expectEqualBits(const std::string &signature, const std::string &apart,
                        const std::string &fused, const std::vector<Numbers> &arguments) {
-    std::vector<Numbers> expected = run("func.func @step" + signature + apart + "}", arguments);
-    std::vector<Numbers> found = run("func.func @step" + signature + fused + "}", arguments);
-    ASSERT_FALSE(expected.empty());
-    for (const Numbers &numbers : expected)
-      for (double number : numbers)
-        ASSERT_TRUE(std::isfinite(number));
-    EXPECT_EQ(found, expected);
+    for (bool library : {false, true}) {
+      if (library && !hasLibrary())
+        continue;
+      RunOptions options{.libraryProducts = library};
+      std::vector<Numbers> expected =
+          run("func.func @step" + signature + apart + "}", arguments, options);
+      std::vector<Numbers> found =
+          run("func.func @step" + signature + fused + "}", arguments, options);
+      ASSERT_FALSE(expected.empty());
+      for (const Numbers &numbers : expected)
+        for (double number : numbers)
+          ASSERT_TRUE(std::isfinite(number));
+      EXPECT_EQ(found, expected) << (library ? "by a library" : "by generated code");
+    }
   }
 };
 
@@ -99,6 +113,8 @@ std::string gradientAt(int offset) {
          "return %dh : tensor<40x96xT> }";
 }
 
+// A plan has no such place, as a library would overwrite what the epilogue reads; generated code
+// can do it.
 TEST_P(EpilogueKernels, InPlaceAndApart) {
   std::vector<Numbers> arguments = {someNumbers(960, 1), someNumbers(2304, 2),
                                     someNumbers(3840, 3)};
@@ -186,6 +202,29 @@ TEST_P(EpilogueKernels, WhatFollowsTheGradientOfAWeight) {
     return %s : tensor<19x37xT>)",
                   {someNumbers(50 * 19, 1), someNumbers(50 * 37, 2), someNumbers(19 * 37, 3),
                    someNumbers(19 * 37, 4)});
+}
+
+// No result has the product's type: its bytes are a workspace.
+TEST_P(EpilogueKernels, CastToAnotherType) {
+  std::string wider = GetParam() == "f64" ? "f32" : "f64";
+  auto inWider = [&](std::string text) {
+    for (size_t at; (at = text.find("xU>")) != std::string::npos;)
+      text.replace(at + 1, 1, wider);
+    return text;
+  };
+  expectEqualBits("(%x: tensor<40x24xT>, %w: tensor<24x96xT>) -> tensor<40x96x" + wider + "> {",
+                  inWider(R"(
+    %h = llm.linear %x, %w layout(in_out) : (tensor<40x24xT>, tensor<24x96xT>) -> tensor<40x96xT>
+    %c = llm.cast %h : tensor<40x96xT> -> tensor<40x96xU>
+    return %c : tensor<40x96xU>)"),
+                  inWider(R"(
+    %c = llm.kernel(%i = %x, %m = %w) : (tensor<40x24xT>, tensor<24x96xT>) -> tensor<40x96xU> {
+      %p = llm.linear %i, %m layout(in_out) : (tensor<40x24xT>, tensor<24x96xT>) -> tensor<40x96xT>
+      %g = llm.cast %p : tensor<40x96xT> -> tensor<40x96xU>
+      llm.yield %g : tensor<40x96xU>
+    }
+    return %c : tensor<40x96xU>)"),
+                  {someNumbers(960, 1), someNumbers(2304, 2)});
 }
 
 /// What nobody reads is not written, and what is read does not change.

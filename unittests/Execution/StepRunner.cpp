@@ -94,6 +94,7 @@ std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Nu
   compile.processor = options.processor;
   bool always = std::getenv("LLMMEM_TEST_EMULATE") && options.threads.empty();
   compile.emulate = options.emulate || always;
+  compile.libraryProducts = options.libraryProducts;
   compile.poison = options.poison && !compile.emulate; // the emulator knows whose bytes are dead
   FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(*module, compile);
   if (failed(step)) {

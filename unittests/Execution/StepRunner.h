@@ -28,6 +28,9 @@ struct RunOptions {
   /// The kernels of a GPU, each access checked. Where the environment has LLMMEM_TEST_EMULATE all
   /// steps are run so, but for those that are about threads.
   bool emulate = false;
+  /// Products by the library that llmmem was built with, or the emulator's; only where there is
+  /// one.
+  bool libraryProducts = false;
   /// Runs once on each of these numbers of threads, and expects equal results of all.
   std::vector<int> threads = {};
 };

@@ -21,6 +21,10 @@ def Llm_KernelOp : Llm_Op<"kernel", [
     FLOPs: those of the body. Traffic: operands and results once each; a result that nobody reads is not written. A result may take over the bytes of an operand
     whose elements are as wide, where each op on the way from one to the other may work in place.
 
+    What multiplies may know no epilogue (a CPU's library): then it writes the whole product before the ops after it read
+    an element. So a product has bytes in every plan: those of the result that hands it out, else of the first result of
+    its type, else a workspace. Such a result takes over no bytes but those of a sum that the product itself goes on from.
+
     With `llm.library_workspace` a GPU's library computes the kernel in one call (Dialect/LibraryEpilogue.h). Then a
     result takes over the bytes of what is added to the product alone: nobody says that the library has read an element
     of aux before it writes the one of C. A sum over rows that goes on from a sum so far is first written to bytes of the
@@ -62,6 +66,10 @@ def Llm_KernelOp : Llm_Op<"kernel", [
     ::mlir::Operation *getLeadingOp();
     /// The sum over rows that stands beside a product, or null.
     ::mlir::Operation *getSumOp();
+    /// The product whose epilogue the rest of the body is. Null without one, and where a GPU's library computes both.
+    ::mlir::Operation *getProductBeforeEpilogue();
+    /// The result whose bytes hold that product before the epilogue reads it; none where no result has its type.
+    std::optional<unsigned> getResultOfProduct();
   }];
 }
 

@@ -13,7 +13,7 @@
 //
 // A product that a library is to multiply (`llm.library_workspace`) takes what that library
 // computes in the same call instead (Dialect/LibraryEpilogue.h: residual sums too, gelu with a bias
-// alone), and the kernel has its workspace; what `generated` adds to that is generated code. What a
+// alone), and the kernel has its workspace; what `generated` adds to that is a launch. What a
 // sum adds is then held while the product runs. The gradient of a weight also takes that of the
 // bias, the sum over the rows of the same dy, unless all is to be separate.
 //
@@ -37,12 +37,14 @@ namespace llmmem {
 enum class Epilogues { Separate, Unshared, Fused, Generated };
 
 llvm::StringRef nameOf(Epilogues epilogues);
-/// Parses the names above; `auto` is none of them: the plan chooses.
+/// Parses the names above; `auto` is none of them: the cheapest plan chooses or, where a GPU's
+/// library computes epilogues, the cheapest step before a budget is looked at.
 llvm::Expected<std::optional<Epilogues>> parseEpilogues(llvm::StringRef text);
 
-/// Fuses the epilogues of the products of a straight-line step; returns how many. Generated code
-/// rounds a product to its own type before the epilogue, so no bit changes; a library does not.
-/// Phases and blocks are not mixed, and no value lives longer than before.
+/// Fuses the epilogues of the products of a straight-line step; returns how many. A product is
+/// rounded to its own type before the epilogue, so no bit changes, whatever multiplies; but a GPU's
+/// library that computes the epilogue too (`llm.library_workspace`) rounds once, after it. Phases
+/// and blocks are not mixed, and no value lives longer than before.
 int64_t fuseEpilogues(mlir::func::FuncOp step, Epilogues epilogues);
 
 } // namespace llmmem

@@ -49,8 +49,12 @@ struct Product {
   std::optional<TileSoftmax> softmax = std::nullopt;
 };
 
-/// Writes the product into the kernel of `op`: a call of the library where it multiplies and the
-/// options ask for it (f32) and C has bytes, else generated code.
+/// Whether a library computes products of `element`. What multiplies decides last bits, so the
+/// answer is one for a whole step, with and without an epilogue.
+bool isMultipliedByLibrary(const KernelOptions &options, mlir::Type element);
+
+/// Writes the product into the kernel of `op`: a call of the library where `isMultipliedByLibrary`
+/// and C has bytes, else generated code.
 void emitProduct(mlir::Operation *op, KernelEmitter &e, const Product &product);
 
 /// The products make(0), ..., make(count - 1), of equal sizes and strides, as turns of a parallel

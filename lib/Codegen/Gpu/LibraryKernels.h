@@ -1,8 +1,8 @@
 //===- LibraryKernels.h - Kernels that are one call of cuBLASLt ------------===//
 //
 // A product with what follows it, where the plan was made for a library that computes both
-// (`llm.library_workspace` on the kernel). What the plan did not make for a library is generated
-// code, whoever multiplies: C might lie where aux lies there, and not in another run of the op.
+// (`llm.library_workspace` on the kernel). What the plan did not make for a library has the bits of
+// the ops apart: the library's product as it is alone, and a launch for what follows it.
 //
 //===----------------------------------------------------------------------===//
 

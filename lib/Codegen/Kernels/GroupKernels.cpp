@@ -6,13 +6,16 @@
 //
 // Without a leading op, all formulas are written into one loop over elements. With one, its own
 // loops lead: operands of a row op are computed when it loads them, and what follows it, or follows
-// a product, when it stores. A sum over rows comes after its product, with loops of its own.
+// a product, when it stores. A product by a library, which is asked for no epilogue, is written as
+// a whole first. A sum over rows comes after its product, with loops of its own.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Gpu/LibraryKernels.h"
 #include "KernelModels.h"
+#include "Emitter/Products.h"
 #include "llmmem/Interfaces/KernelKind.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -28,6 +31,8 @@ public:
   LogicalResult emit() {
     if (kernel.getSumOp())
       emitInTurn();
+    else if (isProductOfLibrary())
+      emitAfterProduct();
     else if (leading)
       emitAlong();
     else
@@ -99,7 +104,7 @@ private:
   void storeResults(Elements &elements) {
     SmallVector<std::pair<unsigned, Value>> stored;
     for (auto [number, value] : llvm::enumerate(kernel.getYielded()))
-      if (!kernel.getResult(number).use_empty() &&
+      if (!kernel.getResult(number).use_empty() && number != written &&
           (value.getDefiningOp() != leading || isFirstOfLeading(value)))
         stored.push_back({static_cast<unsigned>(number), elementsOf(value, elements)});
     if (failed(status))
@@ -159,29 +164,62 @@ private:
   // One after the other
   //===--------------------------------------------------------------------===//
 
+  bool isProductOfLibrary() {
+    Operation *product = kernel.getProductBeforeEpilogue();
+    return product && isMultipliedByLibrary(outer.options(),
+                                            getElementTypeOrSelf(product->getResult(0).getType()));
+  }
+
+  /// The bytes that the plan has for the product.
+  Buffer bufferOfProduct() {
+    if (std::optional<unsigned> result = kernel.getResultOfProduct())
+      return outer.result(*result);
+    auto type = cast<RankedTensorType>(leading->getResult(0).getType());
+    return outer.workspace(0, type.getNumElements(), type.getElementType());
+  }
+
+  /// The same call as for the product alone, then its epilogue, which may work in place.
+  void emitAfterProduct() {
+    Buffer product = bufferOfProduct();
+    emitAlone(leading, product);
+    for (auto [number, value] : llvm::enumerate(kernel.getYielded()))
+      if (isFirstOfLeading(value) && kernel.getResultOfProduct() == number)
+        written = number;
+    outer.forLanesParallel(product.size, [&](Index i, unsigned lanes) {
+      Elements elements{i, lanes, &outer.builder()};
+      elements.known[leading->getResult(0)] = outer.loadRaw(product, i, lanes);
+      storeResults(elements);
+    });
+  }
+
   void emitInTurn() {
-    for (auto [number, op] : llvm::enumerate(kernel.getBody().front().without_terminator())) {
-      SmallVector<Buffer> operands = llvm::map_to_vector(op.getOperands(), [&](Value operand) {
-        return outer.operand(cast<BlockArgument>(operand).getArgNumber());
-      });
-      Buffer result = outer.result(number);
-      KernelEmitter emitter(&op, outer, operands, result);
-      auto emission = dyn_cast<KernelOpInterface>(op);
-      if (!emission || failed(emission.emitKernel(emitter)))
-        status = failure();
-    }
+    for (auto [number, op] : llvm::enumerate(kernel.getBody().front().without_terminator()))
+      emitAlone(&op, outer.result(number));
+  }
+
+  /// `op` as it is without the others; it reads operands of the kernel alone.
+  void emitAlone(Operation *op, Buffer result) {
+    SmallVector<Buffer> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) {
+      return outer.operand(cast<BlockArgument>(operand).getArgNumber());
+    });
+    KernelEmitter emitter(op, outer, operands, result);
+    auto emission = dyn_cast<KernelOpInterface>(op);
+    if (!emission || failed(emission.emitKernel(emitter)))
+      status = failure();
   }
 
   KernelOp kernel;
   KernelEmitter &outer;
   Operation *leading;
+  /// The result that the leading op wrote as a whole.
+  std::optional<unsigned> written;
   LogicalResult status = success();
 };
 
-/// Where a library multiplies, people should see which products it does not.
+/// Where a library multiplies, people should see which epilogues it is not asked for.
 void remarkOnEpilogue(KernelOp kernel, const KernelOptions &options) {
-  if (isLibraryTarget(options) && productIn(kernel) && !kernel.getSumOp())
-    kernel.emitRemark() << "is generated code, as the plan has '" << kernelKind(kernel)
+  if (isLibraryTarget(options) && kernel.getProductBeforeEpilogue())
+    kernel.emitRemark() << "is a product and a launch, as the plan has '" << kernelKind(kernel)
                         << "' for no library; plan with --products=library";
 }
 

@@ -59,13 +59,18 @@ bool llmmem::makesTileSoftmax(KernelEmitter &e, const Product &p) {
   return e.options().target == KernelTarget::Gpu && isMmaProduct(p) && !isLibraryProduct(e, p);
 }
 
+bool llmmem::isMultipliedByLibrary(const KernelOptions &options, Type element) {
+  if (options.products != ProductSource::Library)
+    return false;
+  return element.isF32() || (element.isBF16() && options.target == KernelTarget::Gpu);
+}
+
 void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
   if (isLibraryProduct(e, p))
     emitLibraryProduct(e, p);
   else if (e.options().target == KernelTarget::Gpu)
     emitGeneratedOnDevice(e, 1, p, [&](Index) { return p; });
-  else if (e.options().products == ProductSource::Library && p.c.buffer.element.isF32() &&
-           !p.c.buffer.access)
+  else if (isMultipliedByLibrary(e.options(), p.c.buffer.element) && !p.c.buffer.access)
     emitLibraryCall(op, e, p);
   else
     emitGeneratedProduct(op, e, p);

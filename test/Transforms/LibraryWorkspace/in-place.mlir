@@ -1,18 +1,19 @@
-// The gradient of an activation may lie where the activation's input lay, computed by generated code; a library may still
-// read it as aux. So plans for a library have bytes for both, and one that has not is refused.
+// The gradient of an activation holds the product before the activation's input is read, and a library may still read it as
+// aux. So plans have bytes for both, for a library and for none, and one that has not is refused.
 //
 // RUN: llmmem-opt --checkpoint-policy=none --epilogues=fused %s 2> /dev/null | FileCheck %s --check-prefix=GENERATED
 // RUN: llmmem-opt --checkpoint-policy=none --epilogues=fused --products=library %s -o %t.step 2> /dev/null
 // RUN: FileCheck %s < %t.step
 // RUN: sed 's/llm.offsets = array<i64: 4096>/llm.offsets = array<i64: 0>/' %t.step | not llmmem-opt --verify-plan 2>&1 | FileCheck %s --check-prefix=REFUSED
+// RUN: llmmem-opt --checkpoint-policy=none --epilogues=fused %s 2> /dev/null | sed 's/llm.offsets = array<i64: 4096>/llm.offsets = array<i64: 0>/' | not llmmem-opt --verify-plan 2>&1 | FileCheck %s --check-prefix=REFUSED
 //
 // A sum may go on where it lies, as C of the library.
 // RUN: llmmem-opt --checkpoint-policy=none --epilogues=fused --products=library %S/Inputs/residual.mlir 2> /dev/null | FileCheck %s --check-prefix=RESIDUAL
 //
-// GENERATED: llm.arena = 4096 : i64
+// GENERATED: llm.arena = 8192 : i64
 // GENERATED: llm.silu {{.*}}llm.offsets = array<i64: 0>
 // GENERATED: llm.gelu_grad
-// GENERATED: llm.offsets = array<i64: 0>
+// GENERATED: llm.offsets = array<i64: 4096>
 // CHECK: llm.arena = 9984 : i64
 // CHECK: llm.silu {{.*}}llm.offsets = array<i64: 0>
 // CHECK: llm.gelu_grad
