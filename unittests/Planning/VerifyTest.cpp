@@ -6,6 +6,7 @@
 
 #include "llmmem/Planning/Model/Verify.h"
 #include "gtest/gtest.h"
+#include <limits>
 
 using namespace llmmem::planning;
 
@@ -256,6 +257,149 @@ TEST_F(VerifyTest, Statuses) {
   EXPECT_TRUE(verify(problem, none).empty());
   problem.budget.reset();
   EXPECT_EQ(verify(problem, none).front().rule, "status");
+}
+
+/// A fixed policy's plan may stand beside the proof that nothing fits.
+TEST_F(VerifyTest, APlanOverAnInfeasibleBudget) {
+  problem.budget = 35;
+  plan.status = Status::Infeasible;
+  EXPECT_TRUE(broken().empty());
+}
+
+TEST_F(VerifyTest, UnknownAndYetItFits) {
+  plan.status = Status::Unknown;
+  expectOnly(-1, "status");
+}
+
+TEST_F(VerifyTest, NegativeBounds) {
+  plan.costLowerBound = -1;
+  expectOnly(-1, "bound");
+  plan.costLowerBound = 0;
+  plan.peakLowerBound = -1;
+  expectOnly(-1, "bound");
+}
+
+TEST_F(VerifyTest, Seconds) {
+  plan.seconds = -0.5;
+  expectOnly(-1, "seconds");
+  plan.seconds = std::numeric_limits<double>::quiet_NaN();
+  expectOnly(-1, "seconds");
+  plan.seconds = std::numeric_limits<double>::infinity();
+  expectOnly(-1, "seconds");
+}
+
+TEST_F(VerifyTest, AWitnessBesideAPlanThatFits) {
+  plan.witness.emplace();
+  expectOnly(-1, "witness");
+}
+
+/// No steps, a budget of 35, and a witness that proves 36: f holds x, y, its workspace and p.
+class NoPlanTest : public VerifyTest {
+protected:
+  NoPlanTest() {
+    problem.budget = 35;
+    plan = Plan();
+    plan.status = Status::Infeasible;
+    plan.baseCost = plan.costLowerBound = 13;
+    plan.peakLowerBound = 36;
+    plan.witness = Witness{0, {P, X, Y}, 36, true, "f cannot run in less"};
+  }
+};
+
+TEST_F(NoPlanTest, TheRightOneHolds) { EXPECT_TRUE(broken().empty()); }
+
+/// 8 + 8 + 8 + 4 + 16 for the values and 4 for the workspace.
+TEST_F(NoPlanTest, InfeasibleWhereAllFitsSideBySide) {
+  plan.witness.reset();
+  problem.budget = 47;
+  EXPECT_TRUE(broken().empty());
+  problem.budget = 48;
+  expectOnly(-1, "status");
+}
+
+/// In program order g needs the most, as nothing counts as in place: x, y, z and p are 40 bytes.
+TEST_F(NoPlanTest, PeakBoundAboveTheProgramOrder) {
+  plan.peakLowerBound = 40;
+  EXPECT_TRUE(broken().empty());
+  plan.peakLowerBound = 41;
+  expectOnly(-1, "bound");
+}
+
+/// What is kept is held to the end: y beside x, z, w and p needs 44.
+TEST_F(NoPlanTest, PeakBoundCountsWhatIsKept) {
+  problem.keep.push_back(Y);
+  plan.peakLowerBound = 44;
+  EXPECT_TRUE(broken().empty());
+  plan.peakLowerBound = 45;
+  expectOnly(-1, "bound");
+}
+
+TEST_F(NoPlanTest, NumbersOfAPlanThatIsNotThere) {
+  plan.peak = 1;
+  expectOnly(-1, "peak");
+  plan.peak = 0;
+  plan.arena = 1;
+  expectOnly(-1, "arena");
+  plan.arena = 0;
+  plan.cost = 1;
+  expectOnly(-1, "cost");
+  plan.cost = 0;
+  plan.baseCost = 12;
+  expectOnly(-1, "base-cost");
+  plan.baseCost = 13;
+  plan.costLowerBound = -1;
+  expectOnly(-1, "bound");
+}
+
+TEST_F(NoPlanTest, PlacesOfAPlanThatIsNotThere) {
+  plan.offsets = {{0, Y, 8}};
+  expectOnly(-1, "no-such-instance");
+  plan.offsets.clear();
+  plan.workspaces = {{0, 16}};
+  expectOnly(-1, "no-such-workspace");
+}
+
+TEST_F(NoPlanTest, WitnessOfAnUnknownOp) {
+  plan.witness->op = 3;
+  expectOnly(-1, "witness");
+  plan.witness->op = -1;
+  expectOnly(-1, "witness");
+}
+
+TEST_F(NoPlanTest, WitnessOfAnUnknownValue) {
+  plan.witness->values = {5};
+  expectOnly(-1, "witness");
+}
+
+TEST_F(NoPlanTest, WitnessNamesAValueTwice) {
+  plan.witness->values = {P, X, X};
+  expectOnly(-1, "witness");
+}
+
+TEST_F(NoPlanTest, WitnessNamesASmallerValueFirst) {
+  plan.witness->values = {X, P};
+  expectOnly(-1, "witness");
+}
+
+TEST_F(NoPlanTest, WitnessOfMoreBytesThanThereAre) {
+  plan.witness->bytes = 48;
+  EXPECT_TRUE(broken().empty());
+  plan.witness->bytes = 49;
+  expectOnly(-1, "witness");
+  plan.witness->bytes = -1;
+  expectAmong(-1, "witness");
+}
+
+TEST_F(NoPlanTest, InfeasibleWithoutAProof) {
+  plan.witness->proved = false;
+  expectOnly(-1, "witness");
+  plan.status = Status::Unknown;
+  EXPECT_TRUE(broken().empty());
+}
+
+TEST_F(NoPlanTest, AProofThatLeavesRoomForTheBudget) {
+  plan.witness->bytes = 35;
+  expectOnly(-1, "witness");
 }
 
 /// A repeat makes a new instance with an offset of its own, and frees the first before it.

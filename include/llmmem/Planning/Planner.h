@@ -22,7 +22,8 @@ struct PlanOptions {
 
 /// Plans `problem`, which must be valid. The result always verifies; where no plan was found its status says
 /// whether that is proved, and its witness where. Policies other than Budget and LeastPeak ignore the budget
-/// when they decide, and report Unknown, with the plan they made, when their plan exceeds it.
+/// when they decide, and report Unknown, or Infeasible where that is proved, with the plan they made, when it
+/// exceeds it.
 Plan plan(const Problem &problem, const PlanOptions &options);
 
 } // namespace llmmem::planning

@@ -15,9 +15,14 @@
 //   out-of-range          a negative offset, or an end at 2^63 or more
 //   overlap               two things held at once share bytes and no in-place pair allows it
 //   peak, arena, cost, base-cost    a stated number that is not what the steps and offsets give
-//   bound                 a stated lower bound above what the plan itself reaches
+//   bound                 a stated lower bound that is negative or above what some schedule reaches:
+//                         the plan's own, or, without a plan, the program order
 //   over-budget           a feasible plan whose resident bytes and arena exceed the budget
-//   status                a status that the rest of the plan contradicts
+//   status                a status that the rest of the plan, or the problem, contradicts
+//   witness               a witness beside a plan that fits; one that names what the problem does not
+//                         have, or a value twice, or values not largest first; more bytes than all
+//                         values and a workspace side by side; a proof that leaves room for the budget
+//   seconds               a time that is negative or no number
 //
 // First the lifetimes are derived from the steps, then one sweep over the steps keeps the occupied
 // bytes of the arena in an ordered map, where whatever comes in must fit between its neighbours.
@@ -60,12 +65,14 @@ public:
       : problem(problem), plan(plan), stepCount(static_cast<int32_t>(plan.steps.size())) {}
 
   std::vector<Violation> run() {
+    if (!indexesHold()) // nothing below could be derived from such a problem or plan
+      return std::move(violations);
+    checkTime();
+    checkWitness();
     if (plan.steps.empty() && !problem.ops.empty()) {
       checkAbsentPlan();
       return std::move(violations);
     }
-    if (!indexesHold()) // nothing below could be derived from such a problem or plan
-      return std::move(violations);
     checkRuns();
     deriveLifetimes();
     assignOffsets();
@@ -94,12 +101,125 @@ private:
     return value >= 0 && static_cast<size_t>(value) < problem.values.size();
   }
 
-  /// Without steps there is nothing to check but what the status says about itself.
+  /// Without steps the numbers of a plan are 0, and what is proved of every schedule must hold of
+  /// those that anybody can name: the program order, with every buffer at bytes of its own.
   void checkAbsentPlan() {
     if (plan.status == Status::Feasible)
       report(-1, "status", "the plan is called feasible and has no steps");
     if (plan.status == Status::Infeasible && !problem.budget)
       report(-1, "status", "without a budget no problem is infeasible");
+    if (plan.status == Status::Infeasible && problem.budget && bytesApart() <= *problem.budget)
+      report(-1, "status",
+             "all values and the largest workspace fit side by side in " + text(bytesApart()) +
+                 " bytes, so the problem is not infeasible");
+    if (!plan.offsets.empty())
+      report(-1, "no-such-instance", "offsets without steps");
+    if (!plan.workspaces.empty())
+      report(-1, "no-such-workspace", "workspaces without steps");
+    expect("peak", plan.peak, 0, "that of no steps");
+    expect("arena", plan.arena, 0, "that of no steps");
+    expect("cost", plan.cost, 0, "that of no steps");
+    for (const Op &op : problem.ops)
+      baseCost += op.cost;
+    if (plan.baseCost != 0) // 0 says nothing: `base_cost` may be left out
+      expect("base-cost", plan.baseCost, baseCost, "the cost of every op once");
+    checkBoundsNotNegative();
+    if (const Wide most = peakInProgramOrder(); plan.peakLowerBound > most)
+      report(-1, "bound",
+             "the lower bound on the peak is above the " + text(most) +
+                 " bytes that the program order needs");
+  }
+
+  Wide inArena(int64_t bytes) const {
+    return (static_cast<Wide>(bytes) + problem.alignment - 1) / problem.alignment *
+           problem.alignment;
+  }
+
+  /// What suffices for every plan that recomputes nothing: no two buffers share a byte.
+  Wide bytesApart() const {
+    Wide bytes = 0, workspace = 0;
+    for (const Value &value : problem.values)
+      bytes += value.resident ? value.bytes : inArena(value.bytes);
+    for (const Op &op : problem.ops)
+      workspace = std::max(workspace, inArena(op.workspace));
+    return bytes + workspace;
+  }
+
+  /// The most bytes that the ops hold as they stand, sizes rounded up as an arena holds them and
+  /// nothing in place: no bound on the least need can be above it.
+  Wide peakInProgramOrder() const {
+    const size_t count = problem.ops.size();
+    std::vector<size_t> first(problem.values.size(), 0), end(problem.values.size(), 0);
+    for (size_t op = 0; op < count; ++op) {
+      for (ValueIndex value : problem.ops[op].reads)
+        end[value] = op + 1;
+      for (ValueIndex value : problem.ops[op].writes)
+        first[value] = op, end[value] = op + 1;
+    }
+    for (ValueIndex value : problem.keep)
+      if (isValue(value))
+        end[value] = count + 1;
+    std::vector<Wide> change(count + 2, 0);
+    for (size_t value = 0; value < problem.values.size(); ++value)
+      if (!problem.values[value].resident) {
+        change[first[value]] += inArena(problem.values[value].bytes);
+        change[end[value]] -= inArena(problem.values[value].bytes);
+      }
+    Wide now = residentBytes(), most = now;
+    for (size_t op = 0; op < count; ++op) {
+      now += change[op];
+      most = std::max(most, now + inArena(problem.ops[op].workspace));
+    }
+    return most;
+  }
+
+  void checkTime() {
+    if (!(plan.seconds >= 0) || plan.seconds > std::numeric_limits<double>::max())
+      report(-1, "seconds", "expected a number of seconds, 0 or more");
+  }
+
+  void checkWitness() {
+    if (!plan.witness)
+      return;
+    const Witness &witness = *plan.witness;
+    auto wrong = [&](const llvm::Twine &message) { report(-1, "witness", message); };
+    if (plan.status == Status::Feasible)
+      wrong("the plan is called feasible, and a witness says why there is none");
+    if (witness.op && (*witness.op < 0 || static_cast<size_t>(*witness.op) >= problem.ops.size()))
+      wrong("its step names no op of the problem");
+    std::vector<bool> named(problem.values.size(), false);
+    int64_t before = largest;
+    for (ValueIndex value : witness.values) {
+      if (!isValue(value)) {
+        wrong("names a value that the problem does not have");
+        continue;
+      }
+      if (named[value])
+        wrong("names value " + llvm::Twine(problem.values[value].id) + " twice");
+      if (problem.values[value].bytes > before)
+        wrong("names value " + llvm::Twine(problem.values[value].id) +
+              " behind a smaller one, expected the largest first");
+      named[value] = true;
+      before = problem.values[value].bytes;
+    }
+    if (witness.bytes < 0 || witness.bytes > bytesApart())
+      wrong("says that " + llvm::Twine(witness.bytes) +
+            " bytes are needed, expected 0 to those of all values and the largest workspace, " +
+            text(bytesApart()));
+    if (plan.status != Status::Infeasible)
+      return;
+    if (!witness.proved)
+      wrong("the plan is called infeasible, which its witness does not prove");
+    else if (problem.budget && witness.bytes <= *problem.budget)
+      wrong("proves that " + llvm::Twine(witness.bytes) + " bytes are needed, and the budget is " +
+            llvm::Twine(*problem.budget));
+  }
+
+  void checkBoundsNotNegative() {
+    if (plan.costLowerBound < 0)
+      report(-1, "bound", "the lower bound on the cost is negative");
+    if (plan.peakLowerBound < 0)
+      report(-1, "bound", "the lower bound on the peak is negative");
   }
 
   bool indexesHold() {
@@ -339,6 +459,7 @@ private:
     expect("arena", plan.arena, arena, "the end of the highest offset");
     expect("cost", plan.cost, cost, "the costs of the steps");
     expect("base-cost", plan.baseCost, baseCost, "the cost of every op once");
+    checkBoundsNotNegative();
     if (plan.costLowerBound > cost)
       report(-1, "bound", "the lower bound on the cost is above the cost of the plan");
     if (plan.peakLowerBound > peak + resident)
@@ -348,8 +469,10 @@ private:
       report(-1, "over-budget",
              "resident bytes and arena are " + text(resident + arena) + ", the budget is " +
                  llvm::Twine(*problem.budget));
-    if (plan.status == Status::Infeasible)
-      report(-1, "status", "the plan has steps and is called infeasible");
+    if (plan.status == Status::Infeasible && fits)
+      report(-1, "status", "the plan fits and is called infeasible");
+    if (plan.status == Status::Unknown && fits)
+      report(-1, "status", "the plan fits and is called unknown");
   }
 
   Wide residentBytes() const {

@@ -42,7 +42,9 @@ void asProblem(llvm::StringRef text) {
   printProblem(*read, againStream);
   require(printed == again);
 
+  problem->budget.reset(); // the order as it stands need not keep it
   Plan plan;
+  plan.status = Status::Feasible;
   for (OpIndex op = 0; op < static_cast<OpIndex>(problem->ops.size()); ++op)
     plan.steps.push_back(op);
   PackOptions options;

@@ -4,8 +4,8 @@
 // `steps[i]` is the op that runs at step i. An instance is named by the step that wrote it (inputs: step -1).
 //
 // The claim of a feasible plan: residentBytes + arena <= budget, peak and cost as stated, and costLowerBound
-// and peakLowerBound are proved (docs/Design/Planning.md says how). `Verify.h` checks all but the bounds with
-// code that shares nothing with the solvers.
+// and peakLowerBound are proved (docs/Design/Planning.md says how). `Verify.h` checks all of it with
+// code that shares nothing with the solvers; a bound it can only refute: by the plan itself, or by a schedule that it names.
 //
 //===----------------------------------------------------------------------===//
 
