@@ -65,7 +65,7 @@ FailureOr<ChunkForms> llmmem::findChunkForms(const ExtractedProblem &extracted,
       if (failed(cost))
         return failure();
       result.forms[form].push_back({index, cost->ns, cost->workspace});
-      result.chunks[form].push_back({extracted.ops[index], rows});
+      result.chunks[form].push_back({extracted.ops[index], rows, *cost});
     }
   return result;
 }

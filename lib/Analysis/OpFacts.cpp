@@ -131,6 +131,10 @@ FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   return cost;
 }
 
+Attribute llmmem::toAttribute(const OpCost &cost, MLIRContext *context) {
+  return llm::CostAttr::get(context, cost.flops, cost.bytesMoved, cost.ns, cost.workspace);
+}
+
 bool llmmem::isRecomputable(Operation *op) {
   if (auto buffers = dyn_cast<BufferOpInterface>(op))
     return buffers.isRecomputable() && isMemoryEffectFree(op);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Analysis/PlanVerifier.h"
+#include "PlanClaims.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
@@ -333,8 +334,13 @@ void PlanVerifier::checkClaims() {
                        << peak;
   if (arenaClaim != arenaEnd)
     fail(step, "peak") << "claims an arena of " << arenaClaim << " bytes, but uses " << arenaEnd;
+  if (!step->hasAttr(LlmDialect::kBudget))
+    return;
   int64_t budget = claim(LlmDialect::kBudget);
-  if (budget >= 0 && resident + arenaEnd > budget)
+  if (budget < 0)
+    fail(step, "budget") << "has the budget " << step->getAttr(LlmDialect::kBudget)
+                         << ", expected a number of bytes";
+  else if (resident + arenaEnd > budget)
     fail(step, "budget") << "needs " << resident << " resident bytes and an arena of " << arenaEnd
                          << ", together more than the budget of " << budget;
 }
@@ -365,6 +371,8 @@ LogicalResult PlanVerifier::run() {
   checkReturns();
   checkClones();
   checkClaims();
+  if (failed(verifyPlanClaims(step, {peak, std::move(source)})))
+    broken = true;
   return failure(broken);
 }
 

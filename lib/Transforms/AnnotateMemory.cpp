@@ -23,8 +23,7 @@ LogicalResult llmmem::annotateMemory(func::FuncOp step, const DeviceModel &devic
       bytes.push_back(*size);
     }
     op.setAttr(LlmDialect::kBytes, builder.getDenseI64ArrayAttr(bytes));
-    op.setAttr(LlmDialect::kCost, llm::CostAttr::get(step.getContext(), cost->flops,
-                                                     cost->bytesMoved, cost->ns, cost->workspace));
+    op.setAttr(LlmDialect::kCost, toAttribute(*cost, step.getContext()));
     if (!op.hasAttr(LlmDialect::kPhase))
       op.setAttr(LlmDialect::kPhase, builder.getStringAttr("forward"));
   }

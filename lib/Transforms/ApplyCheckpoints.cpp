@@ -128,7 +128,7 @@ int64_t ScheduleApplier::apply(ArrayRef<int64_t> schedule) {
   return clones;
 }
 
-/// Sets the chunks that the plan chose. What was annotated of such an op is then another chunk's.
+/// Sets the chunks that the plan chose; their costs stand there already.
 static LogicalResult setChunks(func::FuncOp step) {
   for (Operation &op : step.getBody().front()) {
     auto rows = op.getAttrOfType<IntegerAttr>(LlmDialect::kChunk);
@@ -137,8 +137,6 @@ static LogicalResult setChunks(func::FuncOp step) {
     auto chunked = dyn_cast<ChunkedOpInterface>(op);
     if (!chunked)
       return op.emitError() << "has '" << LlmDialect::kChunk << "', but does not work in chunks";
-    if (chunked.getChunkRows() != rows.getInt())
-      op.removeAttr(LlmDialect::kCost);
     chunked.setChunkRows(rows.getInt());
     op.removeAttr(LlmDialect::kChunk);
   }

@@ -100,10 +100,13 @@ static void writePlacement(func::FuncOp step, const ExtractedProblem &extracted,
 
 static void writePlan(func::FuncOp step, const CheckpointRequest &request,
                       const ExtractedProblem &extracted, const planning::Plan &plan,
-                      ArrayRef<std::pair<Operation *, int64_t>> chunks) {
+                      ArrayRef<ChunkChoice> chunks) {
   Builder builder(step.getContext());
-  for (auto &[op, rows] : chunks)
-    op->setAttr(LlmDialect::kChunk, builder.getI64IntegerAttr(rows));
+  for (const ChunkChoice &chunk : chunks) {
+    chunk.op->setAttr(LlmDialect::kChunk, builder.getI64IntegerAttr(chunk.rows));
+    if (chunk.op->hasAttr(LlmDialect::kCost))
+      chunk.op->setAttr(LlmDialect::kCost, toAttribute(chunk.cost, builder.getContext()));
+  }
   SmallVector<int64_t> schedule(plan.steps.begin(), plan.steps.end());
   step->setAttr(LlmDialect::kSchedule, builder.getDenseI64ArrayAttr(schedule));
   step->setAttr(LlmDialect::kPolicy, builder.getStringAttr(request.policy));

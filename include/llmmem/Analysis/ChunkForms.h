@@ -8,6 +8,7 @@
 #ifndef LLMMEM_ANALYSIS_CHUNKFORMS_H
 #define LLMMEM_ANALYSIS_CHUNKFORMS_H
 
+#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/ProblemExtraction.h"
 #include "llmmem/Planning/Alternatives/Forms.h"
 
@@ -22,11 +23,18 @@ struct ChunkRequest {
 /// Parses "auto", "whole", or a positive number.
 llvm::Expected<ChunkRequest> parseChunkRequest(llvm::StringRef text);
 
+/// An op with so many rows at a time, and what it costs then.
+struct ChunkChoice {
+  mlir::Operation *op;
+  int64_t rows;
+  OpCost cost;
+};
+
 struct ChunkForms {
   std::vector<planning::Form>
       forms; // cheapest first; one that changes nothing where no op has chunks
-  /// For each form, the chunked ops and their rows at a time.
-  std::vector<llvm::SmallVector<std::pair<mlir::Operation *, int64_t>>> chunks;
+  /// For each form, the chunked ops.
+  std::vector<llvm::SmallVector<ChunkChoice>> chunks;
 };
 
 /// The forms of an extracted step. Fails, after a diagnostic at the op, where it cannot work on as

@@ -35,6 +35,9 @@ struct OpCost {
 /// The cost of one run, by the op's interface; a diagnostic that names the mend where it has none.
 llvm::FailureOr<OpCost> getCost(mlir::Operation *op, const DeviceModel &device);
 
+/// `cost` as `llm.cost`.
+mlir::Attribute toAttribute(const OpCost &cost, mlir::MLIRContext *context);
+
 /// Whether a second run of `op` gives the same bits and has no effect: by its interface, else by
 /// its effects.
 bool isRecomputable(mlir::Operation *op);

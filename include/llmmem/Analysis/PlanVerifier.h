@@ -2,19 +2,32 @@
 //
 // Derives lifetimes, overlaps and the peak of a planned step anew, from its ops, `llm.offsets` and
 // `llm.workspace` alone. Shares no code with the planner, the placement or StepLiveness: a slip
-// there must not hide here.
+// there must not hide here. Each number that a planned step claims is checked as far as its own ops
+// can refute it; a lower bound that is too low is only weak.
 //
+// clang-format off
 // The rules, by the names that stand in the diagnostics:
-//   [offsets]   every op has one offset for each result, multiples of 256, and no result leaves the
-//   arena [workspace] an op that needs a workspace has one of that size, inside the arena [view] a
-//   view has its source's offset [argument]  offset -1 exactly where the bytes are an argument's
-//   [clobber]   nothing reads an argument's bytes after they were overwritten
-//   [overlap]   no two values that are held together share a byte, but for an in-place result and
-//   the operand that
-//               it may take over and that nobody reads later
-//   [clone]     a clone does what its original does, on runs of the same operands
-//   [peak]      `llm.peak` is the largest sum of live bytes, `llm.arena` the end of the highest
-//   buffer [budget]    resident bytes + arena <= `llm.budget`
+//   [offsets]      every op has one offset for each result, multiples of 256, and no result leaves the arena
+//   [workspace]    an op that needs a workspace has one of that size, inside the arena
+//   [view]         a view has its source's offset
+//   [argument]     offset -1 exactly where the bytes are an argument's
+//   [clobber]      nothing reads an argument's bytes after they were overwritten
+//   [overlap]      no two values that are held together share a byte, but for an in-place result and the
+//                  operand that it may take over and that nobody reads later
+//   [clone]        a clone does what its original does, on runs of the same operands
+//   [peak]         `llm.peak` is the largest sum of live bytes, `llm.arena` the end of the highest buffer
+//   [budget]       resident bytes + arena <= `llm.budget`
+//   [applied]      nothing is left of `llm.schedule` and `llm.chunk`: what was decided was done
+//   [policy]       `llm.policy` is one that there is; 'none' has no clones, 'budget' has `llm.budget`
+//   [decision]     `llm.decision` says of each result what the backward and the update read: a later run
+//                  ("recompute"), the first ("keep"), nothing ("unsaved")
+//   [cost]         `llm.bytes` and `llm.cost` say what the op says itself; a clone costs what its original costs
+//   [certificate]  `peak_lower_bound` <= the peak; `cost_lower_bound_ns` <= the ns of all ops by `llm.cost`,
+//                  clones included, which then every op has (a step that was never annotated has none at
+//                  all, and its bound on the cost is not checked)
+//   [epilogues]    one choice of `llm.epilogues` was taken, at the cost and the peak of this program; none that
+//                  was compared is below the bounds, or, but for policy 'least-peak', cheaper
+// clang-format on
 //
 //===----------------------------------------------------------------------===//
 

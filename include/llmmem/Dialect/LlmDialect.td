@@ -30,7 +30,7 @@ def LlmDialect : Dialect {
     | `llm.phase` | op | `forward`, `backward`, `update` |
     | `llm.block` | op | the transformer layer it belongs to |
     | `llm.core_attention` | op | lies between the scores and the product with the values |
-    | `llm.cost`, `llm.bytes` | op | modelled cost of a run, bytes of each result |
+    | `llm.cost`, `llm.bytes` | op | modelled cost of a run (in the chunk of `llm.chunk`, where there is one), bytes of each result |
     | `llm.chunk` | op | rows at a time, decided and not yet set (`ChunkedOpInterface`) |
     | `llm.decision` | op | for each result: `keep`, `recompute`, or `unsaved` |
     | `llm.id` | op | its number, where it has clones |

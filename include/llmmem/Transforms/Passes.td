@@ -205,7 +205,8 @@ def VerifyPlan : Pass<"verify-plan", "::mlir::ModuleOp"> {
   let summary = "Re-derives lifetimes, overlaps and the peak, and refuses a false claim";
   let description = [{
     Shares no code with the planner, the placement or the liveness analysis. Each broken rule is an error at the op
-    that breaks it, with the rule's name in brackets.
+    that breaks it, with the rule's name in brackets (`include/llmmem/Analysis/PlanVerifier.h` lists them). Whatever the
+    step claims is checked as far as its own ops can refute it: the certificate and `llm.epilogues` too.
 
     *Requires*: `llm.offsets`, `llm.arena`. *Ensures*: the budget holds, or the pass fails.
   }];

@@ -15,13 +15,16 @@
 //   out-of-range          a negative offset, or an end at 2^63 or more
 //   overlap               two things held at once share bytes and no in-place pair allows it
 //   peak, arena, cost, base-cost    a stated number that is not what the steps and offsets give
-//   bound                 a stated lower bound that is negative or above what some schedule reaches:
+//   bound                 a stated lower bound that is negative or above what some schedule
+//   reaches:
 //                         the plan's own, or, without a plan, the program order
 //   over-budget           a feasible plan whose resident bytes and arena exceed the budget
 //   status                a status that the rest of the plan, or the problem, contradicts
-//   witness               a witness beside a plan that fits; one that names what the problem does not
+//   witness               a witness beside a plan that fits; one that names what the problem does
+//   not
 //                         have, or a value twice, or values not largest first; more bytes than all
-//                         values and a workspace side by side; a proof that leaves room for the budget
+//                         values and a workspace side by side; a proof that leaves room for the
+//                         budget
 //   seconds               a time that is negative or no number
 //
 // First the lifetimes are derived from the steps, then one sweep over the steps keeps the occupied
