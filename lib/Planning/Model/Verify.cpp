@@ -1,5 +1,6 @@
 //===- Verify.cpp - Is this plan right? ---------------------------------------===//
 //
+// clang-format off
 // The rules, each with its name as it stands in a Violation:
 //
 //   unknown-op            a step names no op of the problem
@@ -15,17 +16,16 @@
 //   out-of-range          a negative offset, or an end at 2^63 or more
 //   overlap               two things held at once share bytes and no in-place pair allows it
 //   peak, arena, cost, base-cost    a stated number that is not what the steps and offsets give
-//   bound                 a stated lower bound that is negative or above what some schedule
-//   reaches:
+//   bound                 a stated lower bound that is negative or above what some schedule needs:
 //                         the plan's own, or, without a plan, the program order
 //   over-budget           a feasible plan whose resident bytes and arena exceed the budget
 //   status                a status that the rest of the plan, or the problem, contradicts
 //   witness               a witness beside a plan that fits; one that names what the problem does
-//   not
-//                         have, or a value twice, or values not largest first; more bytes than all
-//                         values and a workspace side by side; a proof that leaves room for the
-//                         budget
+//                         not have, or a value twice, or a larger value behind a smaller one; more
+//                         bytes than all values and a workspace side by side; no proof, or one
+//                         that the budget satisfies, where the plan is called infeasible
 //   seconds               a time that is negative or no number
+// clang-format on
 //
 // First the lifetimes are derived from the steps, then one sweep over the steps keeps the occupied
 // bytes of the arena in an ordered map, where whatever comes in must fit between its neighbours.
