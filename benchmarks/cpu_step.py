@@ -37,7 +37,7 @@ def run(command, **how):
 
 
 def needed(report):
-    return sum(report["resident"].values()) + report["arena"]
+    return sum(report["resident"].values()) + report["resident_padding"] + report["arena"]
 
 
 class Plan:

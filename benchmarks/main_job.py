@@ -53,7 +53,7 @@ class Plan:
 
     @property
     def total(self):
-        return sum(self.report["resident"].values()) + self.report["arena"]
+        return sum(self.report["resident"].values()) + self.report["resident_padding"] + self.report["arena"]
 
     @property
     def cost(self):

@@ -23,7 +23,7 @@ def workers():
 
 def needed(report):
     """What a budget must cover."""
-    return sum(report["resident"].values()) + report["arena"]
+    return sum(report["resident"].values()) + report["resident_padding"] + report["arena"]
 
 
 def read_json(path):

@@ -2,6 +2,7 @@
 
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Analysis/ProblemExtraction.h"
 #include "llmmem/Dialect/LibraryEpilogue.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
@@ -25,6 +26,7 @@ static void addResident(func::FuncOp step, MemoryReport &report) {
     int64_t bytes = bytesOfType(argument.getType());
     report.resident[role.str()] += bytes;
     report.residentBytes += bytes;
+    report.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
     if (role == "param")
       report.parameters += cast<RankedTensorType>(argument.getType()).getNumElements();
   }

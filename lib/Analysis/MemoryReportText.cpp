@@ -107,6 +107,7 @@ llvm::json::Value MemoryReport::toJson() const {
       {"budget", blockOrNull(budget)},
       {"parameters", parameters},
       {"resident", std::move(residentByRole)},
+      {"resident_padding", residentPadding},
       {"peak", peakToJson(*this)},
       {"arena", arena},
       {"fragmentation", fragmentation},
@@ -184,8 +185,8 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
                 provedNs / 1e6, bound.empty() ? "none" : bound, gapPercent());
   os << formatv("arena          {0} ({1} bytes), fragmentation {2:f3} %\n", formatByteSize(arena),
                 arena, 100.0 * fragmentation);
-  os << formatv("resident+arena {0} ({1} bytes)\n", formatByteSize(residentBytes + arena),
-                residentBytes + arena);
+  os << formatv("resident+arena {0} ({1} bytes, {2} of them to align resident buffers)\n",
+                formatByteSize(neededBytes()), neededBytes(), residentPadding);
   os << formatv("planning       {0:f2} s\n", planningSeconds);
 }
 

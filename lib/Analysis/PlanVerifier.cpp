@@ -59,7 +59,8 @@ private:
   Block &body;
   bool broken = false;
   int64_t arenaClaim = 0, arenaEnd = 0, peak = 0, held = 0, resident = 0;
-  llvm::DenseMap<Value, Value> source;         // a view's storage; a value's own
+  int64_t padding = 0;                 // that buffers of whole 256 bytes add to what is resident
+  llvm::DenseMap<Value, Value> source; // a view's storage; a value's own
   llvm::DenseMap<Value, BlockArgument> homeOf; // values that lie in an argument
   llvm::DenseMap<BlockArgument, Value> newest; // what an argument's bytes hold now
   llvm::DenseMap<Value, int64_t> offsetOf, lastRead;
@@ -340,8 +341,9 @@ void PlanVerifier::checkClaims() {
   if (budget < 0)
     fail(step, "budget") << "has the budget " << step->getAttr(LlmDialect::kBudget)
                          << ", expected a number of bytes";
-  else if (resident + arenaEnd > budget)
-    fail(step, "budget") << "needs " << resident << " resident bytes and an arena of " << arenaEnd
+  else if (resident + padding + arenaEnd > budget)
+    fail(step, "budget") << "needs " << resident << " resident bytes, " << padding
+                         << " to align them and an arena of " << arenaEnd
                          << ", together more than the budget of " << budget;
 }
 
@@ -352,7 +354,9 @@ LogicalResult PlanVerifier::run() {
     return failure();
   }
   for (BlockArgument argument : body.getArguments()) {
-    resident += bytesOfType(argument.getType());
+    int64_t bytes = bytesOfType(argument.getType());
+    resident += bytes;
+    padding += llvm::alignTo(bytes, 256) - bytes;
     source[argument] = argument;
     homeOf[argument] = argument;
     newest[argument] = argument;

@@ -29,6 +29,7 @@ private:
   void addOrderTokens();
   void guardUpdates();
   void addKeeps();
+  void addPadding();
   ValueIndex addValue(Value value, int64_t bytes, std::string name);
 
   func::FuncOp step;
@@ -226,6 +227,19 @@ void Extraction::addKeeps() {
   out.problem.keep.assign(keeps.begin(), keeps.end());
 }
 
+/// Whoever runs the step gives each argument a buffer of whole multiples of the alignment
+/// (StepMemory, DeviceBuffers).
+void Extraction::addPadding() {
+  for (BlockArgument argument : body.getArguments()) {
+    int64_t bytes = out.problem.values[out.indexOf.lookup(argument)].bytes;
+    out.residentPadding += (kArenaAlignment - bytes % kArenaAlignment) % kArenaAlignment;
+  }
+  if (out.residentPadding == 0)
+    return;
+  ValueIndex index = addValue(Value(), out.residentPadding, "resident padding");
+  out.problem.values[index].resident = true;
+}
+
 LogicalResult Extraction::run(ExtractedProblem &result) {
   out.problem.alignment = kArenaAlignment;
   if (failed(addArguments()))
@@ -236,6 +250,7 @@ LogicalResult Extraction::run(ExtractedProblem &result) {
   addOrderTokens();
   addKeeps();
   guardUpdates();
+  addPadding();
   if (llvm::Error error = planning::validateProblem(out.problem))
     return step.emitError() << "cannot be planned: " << llvm::toString(std::move(error));
   result = std::move(out);

@@ -180,7 +180,8 @@ static int64_t paddingOf(const Problem &problem) {
   int64_t alignment = std::max<int64_t>(problem.alignment, 1), sum = 0;
   auto gap = [&](int64_t bytes) { return (alignment - bytes % alignment) % alignment; };
   for (const Value &value : problem.values)
-    sum += gap(value.bytes);
+    if (!value.resident) // they lie outside the arena and count as they are
+      sum += gap(value.bytes);
   int64_t workspace = 0; // one op's
   for (const Op &op : problem.ops)
     workspace = std::max(workspace, gap(op.workspace));

@@ -105,7 +105,7 @@ LogicalResult llmmem::planArena(func::FuncOp step, const DeviceModel &device) {
   int64_t total = extracted->problem.residentBytes() + arena;
   if (budget && total > budget.getInt())
     return step.emitError() << "needs " << formatByteSize(total)
-                            << " of resident bytes and arena, more than the budget of "
+                            << " of resident buffers and arena, more than the budget of "
                             << formatByteSize(budget.getInt());
   Builder builder(step.getContext());
   step->setAttr(LlmDialect::kArena, builder.getI64IntegerAttr(arena));

@@ -118,7 +118,8 @@ static void writePlan(func::FuncOp step, const CheckpointRequest &request,
                      builder.getNamedAttr("cost_lower_bound_ns",
                                           builder.getI64IntegerAttr(plan.costLowerBound)),
                      builder.getNamedAttr("peak_lower_bound",
-                                          builder.getI64IntegerAttr(plan.peakLowerBound))}));
+                                          builder.getI64IntegerAttr(plan.peakLowerBound -
+                                                                    extracted.residentPadding))}));
   writeDecisions(extracted, findDecisions(extracted.problem, plan.steps));
 }
 
@@ -162,6 +163,10 @@ static void explainResidents(func::FuncOp step, const ExtractedProblem &extracte
   for (auto &[role, entry] : byRole)
     diagnostic.attachNote(step.getLoc())
         << "resident '" << role << "' holds " << sizeText(entry.first) << "; " << entry.second;
+  if (extracted.residentPadding > 0)
+    diagnostic.attachNote(step.getLoc())
+        << "resident buffers begin on multiples of " << kArenaAlignment << " bytes, which adds "
+        << sizeText(extracted.residentPadding);
 }
 
 /// Says, where the budget fails: the least that a plan was found for, the proved bound, and what is
@@ -179,13 +184,14 @@ static void explainFailure(func::FuncOp step, const CheckpointRequest &request,
              << " under a budget of " << sizeText(*request.budget) << " with policy '"
              << request.policy << "': least peak found " << sizeText(outcome.leastPeak)
              << ", which needs a budget of " << outcome.leastBudget
-             << " bytes; proved lower bound on the peak " << sizeText(plan.peakLowerBound);
+             << " bytes; proved lower bound on the peak " << sizeText(outcome.peakLowerBound);
   if (!plan.witness) {
     explainResidents(step, extracted, diagnostic);
     return;
   }
   diagnostic.attachNote(where->getLoc())
-      << plan.witness->why << "; resident bytes " << sizeText(problem.residentBytes());
+      << plan.witness->why << "; resident bytes "
+      << sizeText(problem.residentBytes() - extracted.residentPadding);
   size_t shown = 0;
   for (ValueIndex index : plan.witness->values) {
     if (problem.values[index].bytes == 0 || shown++ == 8)
@@ -201,7 +207,7 @@ static void explainFailure(func::FuncOp step, const CheckpointRequest &request,
 }
 
 /// The least that can be promised instead: the fixed policy's own plan, or the least peak of any.
-static void findLeast(int64_t residentBytes, std::vector<planning::Variant> variants,
+static void findLeast(const ExtractedProblem &extracted, std::vector<planning::Variant> variants,
                       planning::VariantChoice choice, planning::PlanOptions options,
                       const planning::Plan &plan, CheckpointOutcome &outcome) {
   outcome.noPlan = true;
@@ -212,8 +218,8 @@ static void findLeast(int64_t residentBytes, std::vector<planning::Variant> vari
     options.policy.kind = planning::PolicyKind::LeastPeak;
     least = planning::planVariants(variants, choice, options).chosen.plan;
   }
-  outcome.leastPeak = least.peak;
-  outcome.leastBudget = residentBytes + least.arena;
+  outcome.leastPeak = least.peak - extracted.residentPadding;
+  outcome.leastBudget = extracted.problem.residentBytes() + least.arena;
 }
 
 /// What a program learns of a budget that no plan keeps (docs/Design/Reports.md).
@@ -277,15 +283,14 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest
   extracted.problem = planning::inForm(problems[best.variant].problem, chosen.forms.forms[form]);
   outcome.status = plan.status;
   outcome.seconds = plan.seconds;
-  outcome.peakLowerBound = plan.peakLowerBound;
+  outcome.peakLowerBound = plan.peakLowerBound - extracted.residentPadding;
   if (failed(emitText(step, request.emitProblem,
                       [&](raw_ostream &os) { planning::printProblem(extracted.problem, os); })) ||
       failed(emitText(step, request.emitPlan,
                       [&](raw_ostream &os) { planning::printPlan(extracted.problem, plan, os); })))
     return failure();
   if (plan.status != planning::Status::Feasible) {
-    findLeast(extracted.problem.residentBytes(), std::move(problems), choice, options, plan,
-              outcome);
+    findLeast(extracted, std::move(problems), choice, options, plan, outcome);
     explainFailure(chosen.step, request, extracted, plan, outcome);
     (void)emitText(step, request.failureReport,
                    [&](raw_ostream &os) { os << failureReport(request, outcome); });

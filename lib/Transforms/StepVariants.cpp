@@ -96,7 +96,8 @@ void llmmem::noteOutcomes(ArrayRef<StepVariant> variants, StepVariant &chosen,
     entry.append(hasPlan ? "cost_ns" : "cost_lower_bound_ns",
                  builder.getI64IntegerAttr(outcome.cost));
     if (hasPlan)
-      entry.append("peak", builder.getI64IntegerAttr(outcome.peak));
+      entry.append("peak",
+                   builder.getI64IntegerAttr(outcome.peak - variant.extracted.residentPadding));
     else
       entry.append("why", builder.getStringAttr(!outcome.planned ? "costs more as it is"
                                                 : outcome.status == planning::Status::Infeasible

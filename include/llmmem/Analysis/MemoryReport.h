@@ -5,7 +5,7 @@
 //
 // Reading guide: `peak` includes resident bytes and workspaces; `saved.bytes` are those of the kept
 // values only, `saved.tensors` lists kept and recomputed ones; `arena` and `fragmentation` are the
-// placement's.
+// placement's. A budget bounds `neededBytes`: what is allocated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,6 +48,7 @@ struct MemoryReport {
   int64_t parameters = 0;                  // elements
   std::map<std::string, int64_t> resident; // bytes by role
   int64_t residentBytes = 0;
+  int64_t residentPadding = 0; // that aligning their buffers adds; in no peak
   int64_t peak = 0;
   int64_t peakPosition = -1;
   mlir::Operation *peakOp = nullptr;
@@ -73,6 +74,7 @@ struct MemoryReport {
   /// Fails, after a located diagnostic, where the step is not planned.
   static llvm::FailureOr<MemoryReport> compute(mlir::func::FuncOp step, const DeviceModel &device);
 
+  int64_t neededBytes() const { return residentBytes + residentPadding + arena; }
   /// (modelled time - proved bound) / modelled time of every op once, in percent.
   double gapPercent() const;
 

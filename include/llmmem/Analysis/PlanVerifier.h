@@ -16,7 +16,7 @@
 //                  operand that it may take over and that nobody reads later
 //   [clone]        a clone does what its original does, on runs of the same operands
 //   [peak]         `llm.peak` is the largest sum of live bytes, `llm.arena` the end of the highest buffer
-//   [budget]       resident bytes + arena <= `llm.budget`
+//   [budget]       resident bytes, each argument's rounded up to 256, + arena <= `llm.budget`
 //   [applied]      nothing is left of `llm.schedule` and `llm.chunk`: what was decided was done
 //   [policy]       `llm.policy` is one that there is; 'none' has no clones, 'budget' has `llm.budget`
 //   [decision]     `llm.decision` says of each result what the backward and the update read: a later run

@@ -4,7 +4,12 @@
 // its own becomes a value. Arguments are resident. A result that lies in an argument's bytes is a
 // value of 0 bytes: it orders the ops and holds nothing. Ops that read an argument which a later op
 // overwrites write an *order token*, a value of 0 bytes that the overwriting op reads, so that no
-// order of the ops lets a read come too late.
+// order of the ops lets a read come too late. Resident buffers begin on multiples of the arena's
+// alignment, and what that adds to their sizes is one resident value more, the last: a budget
+// bounds what is allocated. No peak holds it (`residentPadding` takes it out).
+//
+// Example: arguments of 1000 and 512 bytes are resident values of 1000 and 512, and "resident
+// padding" of 24.
 //
 // Units: bytes; costs are modelled ns.
 //
@@ -19,15 +24,18 @@
 
 namespace llmmem {
 
-/// Byte boundaries that every buffer of the arena starts on: a GPU's widest loads and cuBLASLt want
-/// 256.
+/// Byte boundaries that every buffer starts on, in the arena and outside of it: a GPU's widest
+/// loads and cuBLASLt want 256.
 inline constexpr int64_t kArenaAlignment = 256;
 
 struct ExtractedProblem {
   planning::Problem problem;
   std::vector<mlir::Operation *> ops; // by OpIndex
-  std::vector<mlir::Value> values;    // by ValueIndex; null for an order token
+  std::vector<mlir::Value> values;    // by ValueIndex; null for an order token and for padding
   llvm::DenseMap<mlir::Value, planning::ValueIndex> indexOf; // roots and values in arguments
+  /// Bytes between the arguments' own and those of their buffers. The problem's peaks and bounds on
+  /// them include these, those of the step (`llm.peak`, its certificate, reports) do not.
+  int64_t residentPadding = 0;
   // Forward ops marked llm.core_attention but the last, whose result leaves it: what `selective`
   // drops.
   std::vector<planning::OpIndex> coreAttention;

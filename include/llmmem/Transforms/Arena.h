@@ -18,7 +18,7 @@ namespace llmmem {
 
 /// Takes over the places that came with the schedule (`llm.placement`), packs where there are none;
 /// writes `llm.offsets`, `llm.workspace`, `llm.arena` and `llm.peak`. Fails, after a diagnostic,
-/// where resident + arena exceeds `llm.budget`.
+/// where resident buffers and arena exceed `llm.budget`.
 llvm::LogicalResult planArena(mlir::func::FuncOp step, const DeviceModel &device);
 
 } // namespace llmmem

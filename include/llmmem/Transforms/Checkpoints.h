@@ -16,7 +16,7 @@ namespace llmmem {
 
 struct CheckpointRequest {
   std::string policy = "budget";      // none, every=K, sqrt, full, selective, budget, least-peak
-  std::optional<int64_t> budget;      // bytes for resident + arena
+  std::optional<int64_t> budget;      // bytes for resident buffers and arena
   double seconds = 10;                // bound on the search
   ChunkRequest chunk;                 // rows at a time of ops that work in chunks
   std::optional<Epilogues> epilogues; // none: `auto` (Epilogues.h)

@@ -30,7 +30,7 @@ def plan(model, step, *flags):
 
 def needed(report):
     """What a budget must cover."""
-    return sum(report["resident"].values()) + report["arena"]
+    return sum(report["resident"].values()) + report["resident_padding"] + report["arena"]
 
 
 def spread(least, most, count):

@@ -17,7 +17,7 @@ def plan(flag):
     run("llmmem-opt", flag, f"--memory-report-json={report}", model, "-o", step)
     with open(report) as file:
         read = json.load(file)
-    return sum(read["resident"].values()) + read["arena"], read["saved"]["bytes"]
+    return sum(read["resident"].values()) + read["resident_padding"] + read["arena"], read["saved"]["bytes"]
 
 
 run("llmmem-import", config, *flags, "-o", model)
