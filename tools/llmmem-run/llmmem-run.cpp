@@ -367,9 +367,10 @@ int main(int argc, char **argv) {
   if (describeDevice)
     return printDevice();
   if (threads > 0)
-    llmmem_set_threads(threads);
+    llmmem_set_threads(static_cast<int>(std::min<unsigned>(threads, INT_MAX)));
   if (threads > static_cast<unsigned>(llmmem_threads()))
-    errs() << "llmmem-run: note: runs on one thread, as neither libgomp nor libomp is installed\n";
+    errs() << "llmmem-run: note: --threads=" << threads << ": runs on " << llmmem_threads()
+           << " threads, the most that there can be\n";
   mlir::DialectRegistry registry;
   registerExecution(registry);
   mlir::MLIRContext context(registry);

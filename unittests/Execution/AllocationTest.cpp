@@ -84,7 +84,7 @@ TEST(Allocation, NothingIsAllocatedWhileAStepRuns) {
   int before = llmmem_threads();
   for (int threads : {1, 2}) {
     llmmem_set_threads(threads);
-    // The OpenMP library sets its team up at the first parallel loop.
+    // Threads start at the first loop that wants them.
     ASSERT_TRUE(mlir::succeeded((*step)->run(memory)));
     int64_t counted = allocations;
     ASSERT_TRUE(mlir::succeeded((*step)->run(memory)));

@@ -1,8 +1,9 @@
 /*===- Parallel.h - Threads for compiled steps ------------------------------===*\
 |*
-|* Kernels and oneDNN share one pool of threads: that of the OpenMP library in the process (oneDNN
-|* brings one), else of the first that is installed, else the caller works alone. Two pools would
-|* take each other's cores.
+|* One pool of threads for kernels and matrix products. Its threads take iterations from one
+counter,
+|* wait a few microseconds for more, then sleep: who shares the machine finds the cores free, and a
+|* thread that another process holds up delays a loop by the iterations it has in hand, no more.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -15,17 +16,20 @@
 extern "C" {
 #endif
 
-/* Runs the turns [begin, end) of a loop. */
+/* Runs the iterations [begin, end) of a loop. */
 typedef void (*llmmem_turns)(void *context, int64_t begin, int64_t end);
 
-/* Runs the turns 0 to count, each once, in no given order, and returns when all are done. Inside
- * another parallel loop the caller runs them all. */
+/* Runs the iterations 0 to count, each once, in no given order, and returns when all are done. Only
+ * threads that have begun one are waited for. Inside another parallel loop, and while another
+ * thread's loop runs, the caller runs them all. */
 void llmmem_parallel_for(int64_t count, llmmem_turns turns, void *context);
 
-/* Threads of the loops and products that this thread starts from now on; 1 or more. */
+/* Threads of the loops and products that this thread starts from now on: 1 or more, at most 1024.
+ */
 void llmmem_set_threads(int count);
 
-/* How many threads they use: all cores, if not set; 1 without an OpenMP library. */
+/* How many threads they use. If not set, all cores that the process may run on, or OMP_NUM_THREADS;
+ * inside a loop, as many as the loop. */
 int llmmem_threads(void);
 
 #ifdef __cplusplus

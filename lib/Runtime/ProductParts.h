@@ -1,0 +1,36 @@
+/*===- ProductParts.h - Threads for a library's matrix products -------------===*\
+|*
+|* A library that divides a product among threads of its own makes all of them wait for the slowest
+|* at every step inside, and its pool takes cores from ours. So a product is divided here, into more
+|* parts than threads, and the library computes each part on the thread that takes it.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef LLMMEM_LIB_RUNTIME_PRODUCTPARTS_H
+#define LLMMEM_LIB_RUNTIME_PRODUCTPARTS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Some rows and columns of C, with the whole of each element's sum. */
+typedef struct {
+  int64_t row, rows, column, columns;
+} llmmem_part;
+
+typedef void llmmem_multiply_part(void *context, const llmmem_part *part);
+
+/* Calls `multiply` for parts that cover C, each element once, on the threads of this thread's
+ * loops. Sizes and the number of threads alone decide what the parts are, so equal operands have
+ * equal bits whichever thread takes a part. Meanwhile the OpenMP library in the process, if there
+ * is one, runs what it is called for on the calling thread. */
+void llmmem_for_product_parts(int64_t rows, int64_t columns, llmmem_multiply_part *multiply,
+                              void *context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LLMMEM_LIB_RUNTIME_PRODUCTPARTS_H */
