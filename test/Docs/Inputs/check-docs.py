@@ -1,9 +1,10 @@
 """Holds the pages to what they say: files exist, symbols stand in their files, commands print what is shown.
 
   check-docs.py paths ROOT PAGE...             every path in backticks, links and code blocks exists
-  check-docs.py tour ROOT PAGE [--update]      and every "- In ..." line and console block of the page holds
+  check-docs.py symbols ROOT PAGE...           and every "- In ..." line and table row that names a symbol holds
+  check-docs.py tour ROOT PAGE [--update]      and every console block of the page holds
 
-A line "- In `file`: `symbol`, `symbol`" names where a thing is done. In a console block a line "$ command" (continued
+A line "- In `file`: `symbol`, `symbol`" names where a thing is done, as a row "| ... | `file` | `symbol`, `symbol` |" does. In a console block a line "$ command" (continued
 after a backslash) must exit with 0, and the lines below it must be all that it prints; "..." stands for lines left out.
 Commands run in an empty folder beside a link to examples/. --update writes what they print now into the page.
 """
@@ -66,7 +67,7 @@ def check_paths(root, page, text):
 
 def check_symbols(root, page, text):
     for number, line in enumerate(text.split("\n"), 1):
-        match = re.match(r"- In `([^`]+)`: (.*)", line)
+        match = re.match(r"- In `([^`]+)`: (.*)", line) or re.match(r"\|[^|]*\| `([^`]+)` \| (`[^|]*`) \|$", line)
         if not match:
             continue
         try:
@@ -157,8 +158,9 @@ def main():
         with open(page) as file:
             text = file.read()
         findings += check_paths(root, page, text)
-        if what == "tour":
+        if what in ("symbols", "tour"):
             findings += check_symbols(root, page, text)
+        if what == "tour":
             findings += check_commands(root, page, text, update)
     print("\n".join(findings) if findings else f"{len(pages)} pages hold")
     return 1 if findings else 0
