@@ -22,6 +22,26 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
     says which value each of its buffers holds and which it writes: `{values = array<i64: 4, 7>, writes = array<i64: 1>}`
     (docs/Design/Gpu.md). With `products=library` beside it, products that cuBLASLt can compute are
     `llm.library_product`s in the place of launches.
+
+    ```mlir
+    func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.arena = 256 : i64} {
+      %y = llm.gelu %x {llm.offsets = array<i64: 0>} : tensor<64xf32>
+      return %y : tensor<64xf32>
+    }
+    // becomes
+    func.func @step(%arena: memref<256xi8>, %x: memref<64xf32>, %result: memref<64xf32>) {
+      %offset = arith.constant 0 : index
+      %y = memref.view %arena[%offset][] : memref<256xi8> to memref<64xf32>
+      call @kernel_0_gelu(%x, %y) : (memref<64xf32>, memref<64xf32>) -> ()
+      memref.copy %y, %result : memref<64xf32> to memref<64xf32>
+      return
+    }
+    func.func private @kernel_0_gelu(%from: memref<64xf32>, %to: memref<64xf32>) ... {
+      ... scf.for %i = %begin to %end step %lanes {
+        %v = vector.load %from[%i] : memref<64xf32>, vector<16xf32>
+        ...
+        vector.store %g, %to[%i] : memref<64xf32>, vector<16xf32>
+    ```
   }];
   let options = [
     Option<"function", "function", "std::string", "\"step\"", "The function to convert">,
@@ -54,6 +74,33 @@ def OutlineParallelLoops : Pass<"outline-parallel-loops", "::mlir::ModuleOp"> {
     *Ensures*: `func @kernel_turns_0(%context, %begin, %end)` runs turns one after another, and the kernel calls
     `llmmem_parallel_for(count, @kernel_turns_0, %context)` (include/llmmem/Runtime/Parallel.h). Scratch of a turn lies on the
     stack of the thread that runs it.
+
+    ```mlir
+    func.func private @kernel(%x: memref<64xf32>) {
+      %one = arith.constant 1.0 : f32
+      scf.forall (%i) in (64) {
+        memref.store %one, %x[%i] : memref<64xf32>
+      }
+      return
+    }
+    // becomes
+    func.func private @kernel(%x: memref<64xf32>) {
+      ...
+      %count = llvm.mlir.constant(64 : i64) : i64
+      %turns = constant @kernel_turns_0 : (!llvm.ptr, i64, i64) -> ()
+      %pointer = builtin.unrealized_conversion_cast %turns : (!llvm.ptr, i64, i64) -> () to !llvm.ptr
+      call @llmmem_parallel_for(%count, %pointer, %context) : (i64, !llvm.ptr, !llvm.ptr) -> ()
+      return
+    }
+    func.func private @kernel_turns_0(%context: !llvm.ptr, %begin: i64, %end: i64) {
+      ...
+      scf.for %i = %from to %to step %c1 {
+        %one = arith.constant 1.0 : f32
+        memref.store %one, %x[%i] : memref<64xf32>
+      }
+      return
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::scf::SCFDialect"];
@@ -67,6 +114,28 @@ def ExpandKernelNumbers : Pass<"expand-kernel-numbers"> {
 
     With `device` roundings to bf16 stay: an NVIDIA GPU has an instruction for them, whose bits are the same (a NaN is
     another NaN).
+
+    ```mlir
+    func.func @kernel(%x: f32) -> bf16 {
+      %y = arith.truncf %x : f32 to bf16
+      return %y : bf16
+    }
+    // becomes
+    func.func @kernel(%x: f32) -> bf16 {
+      ...
+      %unordered = arith.cmpf une, %x, %x : f32
+      %bits = arith.bitcast %x : f32 to i32
+      %shifted = arith.shrui %bits, %c16 : i32
+      %odd = arith.andi %shifted, %c1 : i32
+      %bias = arith.addi %odd, %c32767 : i32
+      %sum = arith.addi %bits, %bias : i32
+      %upper = arith.shrui %sum, %c16 : i32
+      %rounded = arith.trunci %upper : i32 to i16
+      %chosen = arith.select %unordered, %nan, %rounded : i16
+      %y = arith.bitcast %chosen : i16 to bf16
+      return %y : bf16
+    }
+    ```
   }];
   let options = [
     Option<"device", "device", "bool", "false", "For a GPU instead of a CPU">,
@@ -84,7 +153,17 @@ def CarryBF16AsBits : Pass<"carry-bf16-as-bits", "::mlir::ModuleOp"> {
     chosen elements as f32 and back, by a function (`__truncsfbf2`) that no runtime of ours brings.
 
     ```mlir
-    %y = llvm.select %c, %x, %zero : i1, bf16     =>     %y = llvm.select %c, %x, %zero : i1, i16
+    llvm.func @kernel(%c: i1, %x: bf16) -> bf16 {
+      %one = llvm.mlir.constant(1.0 : bf16) : bf16
+      %y = llvm.select %c, %x, %one : i1, bf16
+      llvm.return %y : bf16
+    }
+    // becomes
+    llvm.func @kernel(%c: i1, %x: i16) -> i16 {
+      %one = llvm.mlir.constant(16256 : i16) : i16
+      %y = llvm.select %c, %x, %one : i1, i16
+      llvm.return %y : i16
+    }
     ```
   }];
 }
@@ -96,6 +175,33 @@ def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm", "::mlir::gpu::GPUModu
     *Ensures*: buffers are bare pointers, an index has 64 bits, whole vectors move in one access, no function of
     libdevice is called. Where upstream's `convert-gpu-to-nvvm` makes each function of `math` a call of libdevice, here
     the ones that are instructions stay intrinsics, and the others are refused.
+
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @double(%x: memref<64xf32>) kernel {
+        %i = gpu.thread_id x
+        %v = memref.load %x[%i] : memref<64xf32>
+        %w = arith.addf %v, %v : f32
+        memref.store %w, %x[%i] : memref<64xf32>
+        gpu.return
+      }
+    }
+    // becomes
+    gpu.module @kernels {
+      llvm.func @double(%x: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+        ...
+        %thread = nvvm.read.ptx.sreg.tid.x : i32
+        %i = llvm.sext %thread : i32 to i64
+        ...
+        %from = llvm.getelementptr inbounds|nuw %begin[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+        %v = llvm.load %from : !llvm.ptr -> f32
+        %w = llvm.fadd %v, %v : f32
+        ...
+        llvm.store %w, %to : f32, !llvm.ptr
+        llvm.return
+      }
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
@@ -104,6 +210,19 @@ def TranslateKernelsToPTX : Pass<"translate-kernels-to-ptx", "::mlir::ModuleOp">
   let summary = "Turns each gpu.module of NVVM into a gpu.binary of PTX";
   let description = [{
     LLVM's NVPTX backend alone does it: neither the CUDA toolkit nor libdevice is needed.
+
+    ```mlir --translate-kernels-to-ptx=chip=sm_80
+    gpu.module @kernels {
+      llvm.func @double(%x: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+        %v = llvm.load %x : !llvm.ptr -> f32
+        %w = llvm.fadd %v, %v : f32
+        llvm.store %w, %x : f32, !llvm.ptr
+        llvm.return
+      }
+    }
+    // becomes
+    gpu.binary @kernels [#gpu.object<#nvvm.target<O = 3, chip = "sm_80", features = "+ptx80">, assembly = ...>]
+    ```
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_90a\"", "What the kernels run on: sm_80, sm_90a, ...">,
@@ -120,16 +239,34 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
     *Ensures*: each function that launches takes the run (`llmmem_cuda *`, include/llmmem/Runtime/Cuda.h) as its first argument,
     and calls `llmmem_cuda_launch` with the kernel's number in the module's attribute `llmmem.kernels`:
 
-    ```mlir
-    module attributes {llmmem.kernels = [@kernel_module::@kernel_3_gelu_kernel]} {
-      func.func private @kernel_3_gelu(%run: !llvm.ptr, %x: memref<8192xbf16>, %y: memref<8192xbf16>) {
-        ...
-        call @llmmem_cuda_launch(%run, %c0, %c4, %c1, %c1, %c256, %c1, %c1, %c0, %values, %c2) : ...
-    ```
-
     Buffers are addresses of the device, which the host hands on and never reads. An `llm.library_product` becomes a call
     of `llmmem_cuda_multiply` with the product's words on the stack; its number is that of its location in the module's
     attribute `llmmem.products`.
+
+    ```mlir
+    module attributes {gpu.container_module} {
+      gpu.binary @kernels [#gpu.object<#nvvm.target, assembly = "">]
+      func.func private @kernel_0(%x: memref<64xf32>) {
+        %c1 = arith.constant 1 : index
+        gpu.launch_func @kernels::@double blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<64xf32>)
+        return
+      }
+    }
+    // becomes
+    module attributes {gpu.container_module, llmmem.kernels = [@kernels::@double]} {
+      ...
+      func.func private @kernel_0(%run: !llvm.ptr, %x: memref<64xf32>) {
+        ...
+        %address = memref.extract_aligned_pointer_as_index %x : memref<64xf32> -> index
+        %word = arith.index_cast %address : index to i64
+        %slot = llvm.getelementptr %values[0] : (!llvm.ptr) -> !llvm.ptr, i64
+        llvm.store %word, %slot : i64, !llvm.ptr
+        ...
+        call @llmmem_cuda_launch(%run, %number, %gx, %gy, %gz, %bx, %by, %bz, %shared, %values, %count) ...
+        return
+      }
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect"];
@@ -148,6 +285,35 @@ def ReportKernelTraffic : Pass<"report-kernel-traffic", "::mlir::ModuleOp"> {
     that stand for all. What threads of a warp read at one address at one time counts once, and what every block reads
     alike counts once a launch, as it stays in the cache (`asked`). What a block reads again counts once where all that
     it touches fits a cache (`moved`). The least is every buffer that is touched, once.
+
+    ```mlir
+    module attributes {gpu.container_module} {
+      gpu.module @kernels {
+        gpu.func @double(%x: memref<64xf32>) kernel
+            attributes {known_block_size = array<i32: 64, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+          %i = gpu.thread_id x
+          %v = memref.load %x[%i] : memref<64xf32>
+          %w = arith.addf %v, %v : f32
+          memref.store %w, %x[%i] : memref<64xf32>
+          gpu.return
+        }
+      }
+      func.func private @kernel_0(%x: memref<64xf32>) {
+        %c1 = arith.constant 1 : index
+        %c64 = arith.constant 64 : index
+        gpu.launch_func @kernels::@double blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%x : memref<64xf32>)
+        return
+      }
+      func.func @step(%x: memref<64xf32>) {
+        call @kernel_0(%x) {values = array<i64: 0>, writes = array<i64: 0>} : (memref<64xf32>) -> ()
+        return
+      }
+    }
+
+    // prints
+    // kernel ... calls launches ... bytes asked ... bytes moved ... least ... ratio
+    // kernel_0 ... 1 ... 1 ... 512 ... 512 ... 512 ... 1.000
+    ```
   }];
   let options = [
     Option<"json", "json", "std::string", "\"\"", "Write the same as JSON to this file">,

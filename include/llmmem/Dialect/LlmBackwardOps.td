@@ -173,7 +173,7 @@ def Llm_AttentionValuesTransposedOp : Llm_Op<"attention_values_transposed", [Cos
     the gradient of values (x = dout) and of keys (p = dscores, x = q).
 
     ```mlir
-    %dv = llm.attention_values_transposed %p, %dout {heads = 12 : i64, kv_heads = 12 : i64, scale = 1.0 : f64}
+    %dv = llm.attention_values_transposed %p, %dout {heads = 12 : i64, kv_heads = 12 : i64}
        : (tensor<8x12x1024x1024xbf16>, tensor<8x1024x768xbf16>) -> tensor<8x1024x768xbf16>
     ```
   }];

@@ -201,7 +201,7 @@ def Llm_AttentionValuesOp : Llm_Op<"attention_values", [CostOfProduct, Different
     out[b, i, h, d] = scale * sum_j p[b, h, i, j] v[b, j, h / (heads / kv_heads), d]. Keeps for the backward: p, v.
 
     ```mlir
-    %o = llm.attention_values %p, %v {heads = 12 : i64, kv_heads = 12 : i64, scale = 1.0 : f64}
+    %o = llm.attention_values %p, %v {heads = 12 : i64, kv_heads = 12 : i64}
        : (tensor<8x12x1024x1024xbf16>, tensor<8x1024x768xbf16>) -> tensor<8x1024x768xbf16>
     ```
   }];
@@ -283,7 +283,7 @@ def Llm_DropoutOp : Llm_Op<"dropout",
     mask. The vector-Jacobian product is the same op on the gradient. Keeps the seed.
 
     ```mlir
-    %y = llm.dropout %x, %seed {p = 0.1 : f64, key = 7 : i64} : tensor<8x1024x768xbf16>, tensor<2xi32>
+    %y = llm.dropout %x, %seed {key = 7 : i64, p = 0.1 : f64} : tensor<8x1024x768xbf16>, tensor<2xi32>
     ```
   }];
   let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key);
@@ -299,7 +299,7 @@ def Llm_StoredDropoutOp : Llm_Op<"stored_dropout",
     As llm.dropout, bit for bit; mask[i] is 1 where the element stays. Keeps for the backward: the mask.
 
     ```mlir
-    %y, %mask = llm.stored_dropout %x, %seed {p = 0.1 : f64, key = 7 : i64}
+    %y, %mask = llm.stored_dropout %x, %seed {key = 7 : i64, p = 0.1 : f64}
        : (tensor<8x1024x768xbf16>, tensor<2xi32>) -> (tensor<8x1024x768xbf16>, tensor<8x1024x768xi8>)
     ```
   }];

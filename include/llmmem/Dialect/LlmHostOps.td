@@ -40,12 +40,13 @@ def Llm_LibraryProductOp : Op<LlmDialect, "library_product", [AttrSizedOperandSe
   let description = [{
     C = epilogue(scale * A B + initial), `batch` times, in f32 and rounded once. Stands in the host functions of a lowered
     step, in the place of a launch, and becomes a call of `llmmem_cuda_multiply` (include/llmmem/Runtime/CudaProducts.h). Matrices
-    begin at an element of their flat buffers. `bias` and `aux` are what the epilogue reads or writes; `aux` lies like C.
+    begin at an element of their flat buffers. `bias` and `aux` are what the epilogue (1 is `bias`) reads or writes; `aux`
+    lies like C.
 
     ```mlir
     llm.library_product %x[%c0], %w[%c0], %y[%c0] bias(%b : memref<96xbf16>) workspace(%s : memref<4096xi8>)
-        {rows = 128, columns = 96, inner = 64, a = #llm.matrix<pitch = 64>, b = #llm.matrix<pitch = 96>,
-         c = #llm.matrix<pitch = 96>, epilogue = bias} : memref<8192xbf16>, memref<6144xbf16>, memref<12288xbf16>
+        {a = #llm.matrix<pitch = 64>, b = #llm.matrix<pitch = 96>, c = #llm.matrix<pitch = 96>, columns = 96 : i64,
+         epilogue = 1 : i64, inner = 64 : i64, rows = 128 : i64} : memref<8192xbf16>, memref<6144xbf16>, memref<12288xbf16>
     ```
   }];
   let arguments = (ins Llm_FlatBuffer:$a_buffer, Index:$a_begin, Llm_FlatBuffer:$b_buffer, Index:$b_begin,

@@ -37,12 +37,18 @@ def Llm_KernelOp : Llm_Op<"kernel", [
       %p = llm.mul %s, %u : tensor<1x8192x14336xbf16>
       llm.yield %p : tensor<1x8192x14336xbf16>
     }
+    ```
+
+    ```mlir
     %h, %a = llm.kernel(%i = %x, %m = %w) : (tensor<8x1024x768xbf16>, tensor<768x3072xbf16>)
        -> (tensor<8x1024x3072xbf16>, tensor<8x1024x3072xbf16>) {
       %s = llm.linear %i, %m layout(in_out) : (tensor<8x1024x768xbf16>, tensor<768x3072xbf16>) -> tensor<8x1024x3072xbf16>
       %g = llm.gelu %s : tensor<8x1024x3072xbf16>
       llm.yield %s, %g : tensor<8x1024x3072xbf16>, tensor<8x1024x3072xbf16>
     }
+    ```
+
+    ```mlir
     %dw, %db = llm.kernel(%i = %x, %d = %dy, %b = %acc)
        : (tensor<8x1024x768xbf16>, tensor<8x1024x3072xbf16>, tensor<3072xbf16>)
       -> (tensor<768x3072xbf16>, tensor<3072xbf16>) {
@@ -77,7 +83,11 @@ def Llm_YieldOp : Llm_Op<"yield", [Terminator, HasParent<"KernelOp">]> {
   let summary = "Hands the results of a kernel's body out.";
   let description = [{
     ```mlir
-    llm.yield %p : tensor<1x8192x14336xbf16>
+    %y = llm.kernel(%a = %x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %g = llm.gelu %a : tensor<4x8xf32>
+      %s = llm.silu %g : tensor<4x8xf32>
+      llm.yield %s : tensor<4x8xf32>
+    }
     ```
   }];
   let arguments = (ins Variadic<AnyType>:$values);

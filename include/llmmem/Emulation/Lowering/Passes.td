@@ -10,6 +10,28 @@ def LaunchLibraryProducts : Pass<"launch-library-products", "::mlir::ModuleOp"> 
   let description = [{
     For the emulator, which has no library: each `llm.library_product` of a host function becomes a `gpu.launch`, in
     which a thread makes an element of C, and all of the workspace is written to. Not fast, and no library's bits.
+
+    ```mlir
+    func.func @kernel_0(%x: memref<32xf32>, %w: memref<64xf32>, %y: memref<32xf32>) {
+      %c0 = arith.constant 0 : index
+      llm.library_product %x[%c0], %w[%c0], %y[%c0]
+          {a = #llm.matrix<pitch = 8>, b = #llm.matrix<pitch = 8>, c = #llm.matrix<pitch = 8>, columns = 8 : i64,
+           inner = 8 : i64, rows = 4 : i64} : memref<32xf32>, memref<64xf32>, memref<32xf32>
+      return
+    }
+    // becomes
+    func.func @kernel_0(%x: memref<32xf32>, %w: memref<64xf32>, %y: memref<32xf32>) {
+      ... gpu.launch ... {
+        ...
+        %sum = scf.for %i = %begin to %end step %one iter_args(%partial = %zero) -> (f32) {
+          ... %a = memref.load %x[...] : memref<32xf32>
+          ... %b = memref.load %w[...] : memref<64xf32>
+          %next = math.fma %a, %b, %partial : f32
+          scf.yield %next : f32
+        }
+        ...
+        memref.store %c, %y[...] : memref<32xf32>
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
@@ -25,6 +47,54 @@ def EmulateGpuKernels : Pass<"emulate-gpu-kernels", "::mlir::ModuleOp"> {
     warps are calls (include/llmmem/Emulation/Hooks.h); host functions that launch, and those that call them, take the emulator
     as their last argument, and launch through it. The module says in `llm.emulation` what it has
     (include/llmmem/Emulation/Lowering/EmulationNotes.h).
+
+    ```mlir
+    module attributes {gpu.container_module} {
+      gpu.module @kernels {
+        gpu.func @double(%x: memref<64xf32>) kernel
+            attributes {known_block_size = array<i32: 64, 1, 1>, known_grid_size = array<i32: 1, 1, 1>} {
+          %i = gpu.thread_id x
+          %v = memref.load %x[%i] : memref<64xf32>
+          %w = arith.addf %v, %v : f32
+          memref.store %w, %x[%i] : memref<64xf32>
+          gpu.return
+        }
+      }
+      func.func private @kernel_0(%x: memref<64xf32>) {
+        %c1 = arith.constant 1 : index
+        %c64 = arith.constant 64 : index
+        gpu.launch_func @kernels::@double blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%x : memref<64xf32>)
+        return
+      }
+      func.func @step(%x: memref<64xf32>) {
+        call @kernel_0(%x) {values = array<i64: 0>, writes = array<i64: 0>} : (memref<64xf32>) -> ()
+        return
+      }
+    }
+
+    // becomes
+    func.func private @kernel_0(%x: memref<64xf32>, %emulator: !llvm.ptr) {
+      ...
+      call @llmmem_emulate_launch(%emulator, %number, %kernel, %arguments, %sizes) ...
+      return
+    }
+    func.func @step(%x: memref<64xf32>, %emulator: !llvm.ptr) {
+      %call = arith.constant 0 : i64
+      call @llmmem_emulate_call(%emulator, %call) : (!llvm.ptr, i64) -> ()
+      call @kernel_0(%x, %emulator) ...
+      return
+    }
+    func.func private @double(%thread: !llvm.ptr, %arguments: !llvm.ptr) {
+      ...
+      call @llmmem_emulate_access(%thread, %read, %address, %byte) : (!llvm.ptr, i64, i64, i64) -> ()
+      %v = memref.load %x[%i] : memref<64xf32>
+      %w = arith.addf %v, %v : f32
+      ...
+      call @llmmem_emulate_access(%thread, %write, %there, %place) : (!llvm.ptr, i64, i64, i64) -> ()
+      memref.store %w, %x[%i] : memref<64xf32>
+      return
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
