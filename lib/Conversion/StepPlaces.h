@@ -25,8 +25,10 @@ struct Workspace {
 /// Reads the plan that a step carries: `llm.offsets`, `llm.workspace`, `llm.arena`, `llm.donated`.
 ///
 /// Example: with %p an argument that result 1 is donated to,
-///   %y = llm.gelu %x {llm.offsets = array<i64: 256>}                 lies at byte 256 of the
-///   arena, %p1, ... = llm.sgd %p, ... {llm.offsets = array<i64: -1>}        lies where %p lies.
+/// clang-format off
+///   %y = llm.gelu %x {llm.offsets = array<i64: 256>}             lies at byte 256 of the arena
+///   %p1 = llm.sgd %p, ... {llm.offsets = array<i64: -1>}         lies where %p lies
+/// clang-format on
 class StepPlaces {
 public:
   /// Fails after a located diagnostic where the plan is missing or leads out of the arena.

@@ -4,14 +4,15 @@
 // memory plans: the backward reads forward values as they are. Ops are in one block and have no
 // regions that hold active values.
 //
-//   %y = llm.linear %x, %w layout(in_out)        forward
+// clang-format off
+//   %y = llm.linear %x, %w layout(in_out)               forward
 //   %z = llm.mul %y, %y
-//                                                 backward, from %dz:
+//                                                       backward, from %dz:
 //   %0 = llm.mul %dz, %y
 //   %1 = llm.mul %dz, %y
-//   %2 = llm.add %0, %1                           several readers: the sum, in the order of the
-//   sweep %dw = llm.linear_weight_grad %x, %2 into(%g)  a sum that starts from %g, where the caller
-//   gave one
+//   %2 = llm.add %0, %1                                 several readers: the sum, as the sweep goes
+//   %dw = llm.linear_weight_grad %x, %2 into(%g)        starts from %g, where the caller gave one
+// clang-format on
 //
 // New ops carry `llm.phase = "backward"`, the `llm.block` of the op whose rule made them, and a
 // name: the gradient of the value X is "X.gradient"; what a rule makes beside that, or an op that
@@ -49,15 +50,21 @@ llvm::FailureOr<mlir::func::FuncOp> buildGradientFunction(mlir::func::FuncOp fun
 /// Builds, after `loss`, the training step of it; `loss` stays as it is.
 ///
 /// Requires: the first result of `loss` is a scalar of floats; arguments with `llm.role = "param"`;
-/// straight-line ops and static shapes; no result is a parameter itself. The step takes
-///   the arguments of `loss`; `learning_rate` (f32, or f64 beside an f64 loss) and `step` (i32,
-///   counted from 1); for each parameter its state: under AdamW `first_moment` and `second_moment`
-///   (f32; f64 beside f64), and for bf16 a `master` in f32; its `gradient` where gradients are
-///   resident;
-/// and returns the loss, the new parameters, the new states, the summed gradients, and what else
-/// `loss` returned. Each updated argument carries `llm.donated`. A parameter that the loss does not
-/// depend on is left alone, with a warning. Fails, after a located diagnostic that says what to do,
-/// and leaves the module as it was.
+/// straight-line ops and static shapes; no result is a parameter itself. The step
+///
+/// clang-format off
+///   takes    the arguments of `loss`;
+///            `learning_rate` (f32, or f64 beside an f64 loss) and `step` (i32, counted from 1);
+///            for each parameter its state: under AdamW `first_moment` and `second_moment`
+///            (f32; f64 beside f64), and for bf16 a `master` in f32;
+///            for each parameter its `gradient`, where gradients are resident
+///   returns  the loss, the new parameters, the new states, the summed gradients,
+///            and what else `loss` returned
+/// clang-format on
+///
+/// Each updated argument carries `llm.donated`. A parameter that the loss does not depend on is
+/// left alone, with a warning. Fails, after a located diagnostic that says what to do, and leaves
+/// the module as it was.
 llvm::FailureOr<mlir::func::FuncOp> buildTrainingStep(mlir::func::FuncOp loss,
                                                       llm::TrainingAttr training,
                                                       llvm::StringRef name = "step");
