@@ -12,6 +12,7 @@
 
 #include "llmmem/Runtime/Cuda.h"
 #include "llmmem/Execution/CudaDevice.h"
+#include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -134,9 +135,9 @@ Error CudaDevice::loadAlgorithms(StringRef file) {
   Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(file);
   if (!text)
     return text.takeError();
-  Expected<json::Value> value = json::parse((*text)->getBuffer());
+  Expected<json::Value> value = parseJsonTree((*text)->getBuffer());
   if (!value)
-    return createStringError("'" + file + "' is not JSON: " + toString(value.takeError()));
+    return createStringError("'" + file + "' is " + toString(value.takeError()));
   const json::Object *object = value->getAsObject();
   if (!object)
     return createStringError("'" + file + "' is no file of product algorithms, version 1");

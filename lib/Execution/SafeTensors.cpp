@@ -1,11 +1,11 @@
 //===- SafeTensors.cpp - Tensors in files, by name -------------------------===//
 
 #include "llmmem/Execution/SafeTensors.h"
+#include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llmmem;
@@ -116,9 +116,9 @@ static llvm::Error readMetadata(llvm::StringRef file, const json::Value &value, 
 
 static llvm::Expected<std::vector<Header>> readHeader(llvm::StringRef file, llvm::StringRef text,
                                                       int64_t dataBytes, Metadata &notes) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJsonTree(text);
   if (!value)
-    return malformed(file, "its header is no JSON (" + llvm::toString(value.takeError()) + ")");
+    return malformed(file, "its header is " + llvm::toString(value.takeError()));
   const json::Object *object = value->getAsObject();
   if (!object)
     return malformed(file, "its header is no JSON object");

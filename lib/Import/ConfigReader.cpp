@@ -1,6 +1,7 @@
 //===- ConfigReader.cpp - Typed keys of a config.json ----------------------===//
 
 #include "llmmem/Import/ConfigReader.h"
+#include "llmmem/Support/JsonTree.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -12,32 +13,10 @@ using llvm::StringRef;
 using llvm::Twine;
 namespace json = llvm::json;
 
-/// llvm::json recurses as deep as the text says; a hostile text must not exhaust the stack.
-static bool nestsTooDeep(StringRef text) {
-  constexpr int kDeepest = 64;
-  int depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (inString && text[i] == '\\')
-      ++i;
-    else if (text[i] == '"')
-      inString = !inString;
-    else if (!inString && (text[i] == '{' || text[i] == '['))
-      ++depth;
-    else if (!inString && (text[i] == '}' || text[i] == ']'))
-      --depth;
-    if (depth > kDeepest)
-      return true;
-  }
-  return false;
-}
-
 llvm::Expected<json::Object> llmmem::importer::parseConfig(StringRef text, StringRef file) {
-  if (nestsTooDeep(text))
-    return llvm::createStringError(file + ": nested too deeply for a config");
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJsonTree(text);
   if (!value)
-    return llvm::createStringError(file + ": not JSON: " + llvm::toString(value.takeError()));
+    return llvm::createStringError(file + ": " + llvm::toString(value.takeError()));
   json::Object *object = value->getAsObject();
   if (!object)
     return llvm::createStringError(file + ": expected a JSON object with a model's config");
