@@ -147,7 +147,7 @@ private:
 };
 } // namespace
 
-static Expected<DeviceModel> parseDeviceModel(StringRef text, StringRef where) {
+Expected<DeviceModel> llmmem::parseDeviceModel(StringRef text, StringRef where) {
   Expected<DeviceModel> model = TableReader(text).run();
   if (!model)
     return createStringError(where + ": " + toString(model.takeError()));

@@ -5,9 +5,11 @@
 // bandwidth is bytes per ns.
 //
 // Tables are JSON, so that a measured one can take the place of a shipped one:
-//   {"name": "h100", "source": "datasheet", "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64":
-//   34000},
+// clang-format off
+//   {"name": "h100", "source": "datasheet",
+//    "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000},
 //    "bytes_per_ns": 3350, "launch_ns": 2000}
+// clang-format on
 //
 // `"library_workspace_bytes": 33554432`, which may be left out, is what the device's library of
 // matrix products may have as scratch (`reserve-library-workspace`).
@@ -15,8 +17,10 @@
 // A measured table may say what a kernel takes in ns, launches included, by its key
 // (Interfaces/KernelKind.h), and of a kind of kernel how many times that roofline it takes, launch
 // left out; the first holds before the second. A group of ops is named by what it is made of:
+// clang-format off
 //   "measured": {"gelu(8x1024x3072xbf16) -> 8x1024x3072xbf16": 41216},
 //   "kernels": {"attention": 3.25, "silu+mul": 1.1}
+// clang-format on
 // benchmarks/calibrate measures and writes such a table; its `source` says on what and when.
 // A product with an epilogue that was not timed (`linear+gelu`) takes as much longer than the
 // product as its roofline says.
@@ -62,6 +66,9 @@ struct DeviceModel {
 /// A shipped table by its name (`h100`, `h200`, `a100`, `cpu`), or a file that ends in `.json`. The
 /// error lists what there is, or says line, column and what was expected there.
 llvm::Expected<DeviceModel> loadDeviceModel(llvm::StringRef nameOrFile);
+
+/// Reads a table's text; `where` stands before the error, and is the name of a table without one.
+llvm::Expected<DeviceModel> parseDeviceModel(llvm::StringRef text, llvm::StringRef where);
 
 } // namespace llmmem
 

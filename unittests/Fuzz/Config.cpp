@@ -1,0 +1,43 @@
+//===- Config.cpp - Whatever config.json is read can be built ----------------------===//
+
+#include "Readers.h"
+#include "llmmem/Import/Import.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace llmmem;
+
+/// Reads and builds under these options; a layer or two stand for the many that a config may ask
+/// for.
+static void import(mlir::MLIRContext &context, llvm::StringRef bytes,
+                   importer::ImportOptions options) {
+  auto model = importer::readModel(bytes, "config.json", options);
+  if (!model)
+    return fuzz::require(!llvm::toString(model.takeError()).empty());
+  if (llvm::Expected<int64_t> count = importer::countParameters(**model))
+    fuzz::require(*count > 0);
+  else
+    llvm::consumeError(count.takeError());
+  auto module = importer::buildModule(context, **model, options);
+  if (!module)
+    return fuzz::require(!llvm::toString(module.takeError()).empty());
+  fuzz::require(mlir::succeeded(mlir::verify(**module)));
+}
+
+void fuzz::readConfig(llvm::StringRef bytes) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  // Verifiers speak through diagnostics; what they say is asked of the returned error.
+  context.getDiagEngine().registerHandler([](mlir::Diagnostic &) {});
+  importer::ImportOptions options;
+  options.batch = 2;
+  options.seq = 16;
+  options.layers = 1;
+  import(context, bytes, options);
+  options.layers = 2;
+  options.attention = importer::AttentionForm::Unfused;
+  options.masks = importer::MaskForm::Stored;
+  options.dropout = 0.5;
+  options.mode = importer::Mode::Train;
+  import(context, bytes, options);
+}
