@@ -36,6 +36,10 @@ if os.path.isdir(os.path.join(data, "golden")):
     config.available_features.add("llmmem-data")
     config.substitutions.append(("%data", os.path.abspath(data)))
 
+# Sweeps that need hours say REQUIRES: long; utils/check --long runs them.
+if os.environ.get("LLMMEM_LONG"):
+    config.available_features.add("long")
+
 # The CUDA toolkit's assembler; tests that need it say REQUIRES: ptxas and are counted as skipped without it.
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path=os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin"))
 if ptxas:

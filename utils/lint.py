@@ -9,10 +9,14 @@
   planner on MLIR     an include of MLIR under Planning/
   left open           a note to self in lib/, include/ or tools/
   structure           folders in circles, private includes, unlisted links (structure.py)
+  not formatted       a file that clang-format of LLVM 22 would write in another way
+
+  lint.py [ROOT]      ROOT: a git checkout, by default the one that this script stands in
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -71,8 +75,23 @@ def lint_source(name, text):
         yield f"{name}: a note to self"
 
 
+def lint_format(root, names):
+    """Other versions of clang-format break lines in other places: only this one counts."""
+    tool = shutil.which("clang-format-22")
+    if not tool:
+        yield "there is no clang-format-22; utils/install-dependencies installs it"
+        return
+    shares = [names[start::os.cpu_count() or 1] for start in range(os.cpu_count() or 1)]
+    runs = [subprocess.Popen([tool, "--dry-run", *share], cwd=root, stderr=subprocess.PIPE, text=True)
+            for share in shares if share]
+    wrong = {match.group(1) for run in runs
+             for match in re.finditer(r"^(\S+?):\d+:\d+: (?:warning|error): code should be", run.communicate()[1], re.M)}
+    for name in sorted(wrong):
+        yield f"{name}: not formatted: clang-format-22 -i {name}"
+
+
 def main():
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     findings = []
     for name in tracked(root, "test/*.mlir", "test/*.test"):
         if "/Inputs/" in name:
@@ -83,6 +102,7 @@ def main():
         with open(os.path.join(root, name), errors="replace") as handle:
             findings += lint_source(name, handle.read())
     findings += lint_structure(root)
+    findings += lint_format(root, tracked(root, "*.cpp", "*.h", "*.c"))
     for finding in findings:
         print(finding, file=sys.stderr)
     print(f"lint: {len(findings)} findings")

@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the unit tests (CTest), the lit suite and the lint, and ends with `N passed, N failed, N skipped`."""
+"""Runs the unit tests (CTest), the lit suite, the lint and clang-tidy; ends with `N passed, N failed, N skipped`.
 
+  run-tests.py BUILD [--long]      --long: tests that need hours too (REQUIRES: long), and clang-tidy on every source
+"""
+
+import argparse
 import json
 import os
 import subprocess
@@ -31,19 +35,27 @@ def run_lit(build):
     return passed, len(codes) - passed - skipped, skipped
 
 
-def run_lint(root):
-    result = subprocess.run([sys.executable, os.path.join(root, "utils", "lint.py")], check=False)
+def run_script(root, name, *arguments):
+    """A script that says with its exit code whether all is well counts as one test."""
+    result = subprocess.run([sys.executable, os.path.join(root, "utils", name), *arguments], check=False)
     return (1, 0, 0) if result.returncode == 0 else (0, 1, 0)
 
 
 def main():
-    build = os.path.abspath(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--long", action="store_true")
+    options = parser.parse_args()
+    build = os.path.abspath(options.build)
+    if options.long:
+        os.environ["LLMMEM_LONG"] = "1"
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     # Third-party data for tests; what needs it is skipped, and counted as such, where it is missing.
     data = os.path.join(os.path.dirname(root), "shared", "data")
     if os.path.isdir(data):
         os.environ.setdefault("LLMMEM_DATA", data)
-    counts = [run_lint(root), run_ctest(build), run_lit(build)]
+    counts = [run_script(root, "lint.py"), run_script(root, "tidy.py", build, *(["--all"] if options.long else [])),
+              run_ctest(build), run_lit(build)]
     passed, failed, skipped = (sum(column) for column in zip(*counts))
     if passed == 0:
         failed += 1  # a suite that runs nothing has not passed
