@@ -3,6 +3,11 @@
 
   cpu_step.py [--build build] [--device cpu] [--rounds 3] [--python /path/to/python-with-torch] [--json FILE]
 
+Run it on a machine with nothing else to do: a round beside which other processes were busy is run again, and where most
+are, it says so in the place of figures, with exit code 2. PyTorch runs eagerly and compiled, both with AdamW(fused=True),
+and the faster of the two is compared. Ratios hold for the processor that is printed: PyTorch's products are MKL's, which
+is at its best on Intel's.
+
 Each model runs unplanned, at 75, 50 and 25 percent of the bytes that the unplanned step keeps for its backward, and
 under the bytes that recomputing every layer takes. Every round runs each of them once, one after another, so that a
 slow minute is everyone's; a round's figure is the median of its steps without the first, and what is printed is the
@@ -13,11 +18,13 @@ is off by more than 15 percent, or PyTorch is faster.
 import argparse
 import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 
+import neighbours
 from promises import check, finish
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -27,6 +34,7 @@ TEXT = os.path.join(ROOT, "docs", "Design", "Planning.md")
 MODELS = [("GPT-2 124M, batch 4, sequence 64", GPT2, 4, 64), ("GPT-2 124M, batch 2, sequence 256", GPT2, 2, 256),
           ("GPT 10.8M, batch 8, sequence 128", SMALL, 8, 128)]
 MOST_ERROR = 15
+DISTURBED = 2
 
 
 def run(command, **how):
@@ -127,13 +135,37 @@ def print_rows(rows):
     print(flush=True)
 
 
+def run_rounds(bench, timed):
+    """Rounds beside which nothing else ran, at most twice as many as asked for in all. None where there were enough, else
+    the cores that others took."""
+    most, quiet = 0.0, 0
+    for _ in range(2 * bench.rounds):
+        before, cores = [len(one.rounds) for one in timed], 0.0
+        for one in timed:
+            with neighbours.Watch() as watch:
+                one.time()
+            cores = max(cores, watch.cores)
+        if neighbours.disturbs(cores, bench.threads):
+            print(f"a round is left out: {neighbours.describe(cores)}", file=sys.stderr)
+            most = max(most, cores)
+            for one, count in zip(timed, before):
+                del one.rounds[count:]
+            continue
+        quiet += 1
+        if quiet == bench.rounds:
+            return None
+    return most
+
+
 def study(bench, name, config, batch, seq):
     plans = plans_of(bench, config, batch, seq)
     modes = ["eager", "compiled", "checkpointed"] if bench.python else []
     torches = [Torch(bench, config, batch, seq, mode) for mode in modes]
-    for _ in range(bench.rounds):
-        for timed in plans + torches:
-            timed.time()
+    disturbed = run_rounds(bench, plans + torches)
+    if disturbed is not None:
+        print(f"## {name} (f32, AdamW)\n\nNo figures: {neighbours.describe(disturbed)}, in {bench.rounds} rounds or more.\n",
+              flush=True)
+        return None
     rows = [row_of(plan, plans[0]) for plan in plans]
     for row in rows:
         check(abs(row["error_percent"]) <= MOST_ERROR, f"{name}, {row['plan']}: predicted {row['predicted']:.3f}, "
@@ -174,6 +206,12 @@ class Bench:
         return os.path.join(self.build, "bin", name)
 
 
+def processor():
+    with open("/proc/cpuinfo") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build", help="the build folder (default: build)")
@@ -187,12 +225,14 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write every figure for programs")
     arguments = parser.parse_args()
     everything = {}
+    print(f"{processor()}, {arguments.threads} threads\n", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments, folder)
         for number, (name, *model) in enumerate(MODELS):
             if arguments.only in (None, number):
                 everything[name] = study(bench, name, *model)
-    return finish(arguments.json, everything)
+    code = finish(arguments.json, everything)
+    return DISTURBED if None in everything.values() else code
 
 
 if __name__ == "__main__":

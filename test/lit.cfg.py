@@ -12,8 +12,6 @@ config.excludes = ["CMakeLists.txt", "Inputs", "lit.cfg.py", "lit.site.cfg.py"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_root, "test")
 
-# Tests share the cores: a thread that waits by spinning takes the time of one that works.
-config.environment["OMP_WAIT_POLICY"] = "passive"
 config.environment["LLMMEM_BUILD"] = config.build_root
 config.environment["PATH"] = os.pathsep.join(
     [config.build_root + "/bin", config.llvm_tools, config.environment["PATH"]])

@@ -1,0 +1,50 @@
+"""What other processes take of this machine's cores while something is timed."""
+import os
+import time
+
+# Cores. Daemons and timers of an idle machine take a hundredth; a busy process takes one.
+MOST = 0.1
+
+
+def busy_seconds(text, ticks_per_second):
+    """Seconds that all cores together were busy, of the first line of /proc/stat; what a host's other guests took
+    (`steal`) counts, being idle or waiting for a disk does not."""
+    name, *ticks = text.splitlines()[0].split()
+    if name != "cpu" or len(ticks) < 8:
+        raise ValueError(f"/proc/stat begins with '{name}', expected 'cpu' and eight numbers")
+    user, nice, system, idle, iowait, irq, softirq, steal = map(int, ticks[:8])
+    return (user + nice + system + irq + softirq + steal) / ticks_per_second
+
+
+def now():
+    """Seconds: of the clock, of all cores, of this process and its children that have ended."""
+    with open("/proc/stat") as file:
+        busy = busy_seconds(file.read(), os.sysconf("SC_CLK_TCK"))
+    return time.monotonic(), busy, sum(os.times()[:4])
+
+
+def cores_between(before, after):
+    """How many cores others were busy on, on average."""
+    clock, busy, own = (end - begin for begin, end in zip(before, after))
+    return max(0.0, (busy - own) / clock) if clock > 0 else 0.0
+
+
+class Watch:
+    """with Watch() as watch: ...    then watch.cores. Children that are timed must have ended inside."""
+
+    def __enter__(self):
+        self.before = now()
+        return self
+
+    def __exit__(self, *_):
+        self.cores = cores_between(self.before, now())
+
+
+def disturbs(cores, threads, all_cores=None):
+    """Whether so much takes something from a step of so many threads."""
+    free = max(0, (all_cores or os.cpu_count() or 1) - threads)
+    return cores > free + MOST
+
+
+def describe(cores):
+    return f"other processes took {cores:.2f} cores meanwhile"
