@@ -188,7 +188,37 @@ static int64_t paddingOf(const Problem &problem) {
   return sum + workspace;
 }
 
+llvm::Error llmmem::planning::checkPlannable(const Problem &problem) {
+  auto refuse = [](llvm::StringRef what) {
+    return llvm::createStringError("planning " + what +
+                                   " is not offered; --check verifies such plans");
+  };
+  if (!problem.moreMemories.empty())
+    return refuse("several memories");
+  for (const Op &op : problem.ops) {
+    if (op.resource != problem.ops.front().resource)
+      return refuse("several resources");
+    if (op.optional)
+      return refuse("optional ops");
+    if (!op.alternatives.empty())
+      return refuse("alternatives of ops");
+  }
+  return llvm::Error::success();
+}
+
+static Plan refusal(const Problem &problem, llvm::Error error) {
+  Plan plan;
+  for (const Op &op : problem.ops)
+    plan.baseCost += op.optional ? 0 : op.cost;
+  plan.moreMemories.resize(problem.moreMemories.size());
+  plan.witness.emplace();
+  plan.witness->why = llvm::toString(std::move(error));
+  return plan;
+}
+
 Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) {
+  if (llvm::Error error = checkPlannable(problem))
+    return refusal(problem, std::move(error));
   auto start = std::chrono::steady_clock::now();
   Graph graph(problem);
   Plan plan;
@@ -215,6 +245,8 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
   if (!plan.steps.empty())
     plan.peakLowerBound =
         std::max(problem.residentBytes(), plan.peakLowerBound - paddingOf(problem));
+  if (problem.needsVersion2()) // one resource, else it was refused: it is busy all the time
+    plan.time = {plan.cost, plan.baseCost, plan.costLowerBound};
   plan.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return plan;
 }

@@ -189,6 +189,8 @@ int planProblem() {
   llvm::Expected<Problem> problem = loadProblem();
   if (!problem)
     return fail(llvm::toString(problem.takeError()));
+  if (llvm::Error error = checkPlannable(*problem))
+    return fail(inputs[0] + ": " + llvm::toString(std::move(error)));
   Heartbeat heartbeat;
   llvm::Expected<PlanOptions> options = planOptions(heartbeat);
   if (!options)

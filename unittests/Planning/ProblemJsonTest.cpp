@@ -72,7 +72,7 @@ TEST(ProblemJson, RefusesWhatIsNoJson) {
 TEST(ProblemJson, RefusesOtherFormats) {
   EXPECT_REFUSED("{}", "llmmem-problem");
   EXPECT_REFUSED(R"({"format": "llmmem-plan"})", "llmmem-problem");
-  EXPECT_REFUSED(R"({"format": "llmmem-problem", "version": 2})", "expected version 1");
+  EXPECT_REFUSED(R"({"format": "llmmem-problem", "version": 3})", "expected version 1 or 2");
   EXPECT_REFUSED(R"({"format": "llmmem-problem", "version": 1, "values": []})", "'ops'");
 }
 

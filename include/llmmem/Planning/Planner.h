@@ -20,7 +20,11 @@ struct PlanOptions {
   std::function<void(llvm::StringRef)> progress; // told what begins, and within long stages what is searched
 };
 
-/// Plans `problem`, which must be valid. The result always verifies; where no plan was found its status says
+/// Why the solvers cannot plan `problem`, valid as it may be: they know one memory, one resource of time, and ops that
+/// run as themselves. Verifying knows all of them.
+llvm::Error checkPlannable(const Problem &problem);
+
+/// Plans `problem`, which must be valid. One that `checkPlannable` refuses gives Unknown, with a witness that says why. The result always verifies; where no plan was found its status says
 /// whether that is proved, and its witness where. Policies other than Budget and LeastPeak ignore the budget
 /// when they decide, and report Unknown, or Infeasible where that is proved, with the plan they made, when it
 /// exceeds it.

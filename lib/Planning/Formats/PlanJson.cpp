@@ -16,7 +16,11 @@ namespace {
 constexpr llvm::StringLiteral planKeys =
     "format, version, status, steps, offsets, workspaces, peak, arena, cost, base_cost, "
     "cost_lower_bound, peak_lower_bound, seconds, witness";
-constexpr llvm::StringLiteral witnessKeys = "step, values, bytes, proved, why";
+constexpr llvm::StringLiteral planKeys2 =
+    "format, version, status, steps, alternatives, offsets, workspaces, memories, cost, base_cost, "
+    "cost_lower_bound, time, base_time, time_lower_bound, seconds, witness";
+constexpr llvm::StringLiteral memoryKeys = "id, peak, arena, peak_lower_bound";
+constexpr llvm::StringLiteral witnessKeys = "step, values, bytes, memory, proved, why";
 
 llvm::StringRef statusName(Status status) {
   switch (status) {
@@ -34,7 +38,7 @@ llvm::StringRef statusName(Status status) {
 /// verifier that calls it wrong.
 class PlanReader {
 public:
-  PlanReader(const Problem &problem, llvm::StringRef json) : reader(json) {
+  PlanReader(const Problem &problem, llvm::StringRef json) : problem(problem), reader(json) {
     for (size_t i = 0; i < problem.values.size(); ++i)
       valueOf.try_emplace(problem.values[i].id, static_cast<int32_t>(i));
     for (size_t i = 0; i < problem.ops.size(); ++i)
@@ -53,15 +57,16 @@ private:
 
   bool readPlan() {
     std::string format;
-    int64_t version = 0;
     unsigned required = 0;
     const bool read = reader.object([&](llvm::StringRef key) {
-      required += llvm::is_contained({"status", "steps", "offsets", "peak", "arena", "cost"}, key);
+      required += llvm::is_contained({"status", "steps", "offsets", "cost"}, key);
+      required += llvm::is_contained(
+          {isVersion2() ? "memories" : "peak", isVersion2() ? "time" : "arena"}, key);
       if (key == "format")
         return reader.string(format) &&
                (format == "llmmem-plan" || reader.fail("expected \"llmmem-plan\""));
       if (key == "version")
-        return reader.integer(version) && (version == 1 || reader.fail("expected version 1"));
+        return readVersion();
       return readMember(key);
     });
     if (!read)
@@ -69,7 +74,98 @@ private:
     if (format.empty() || version == 0)
       return reader.fail("expected \"format\": \"llmmem-plan\" and \"version\": 1");
     return required == 6 ||
-           reader.fail("'status', 'steps', 'offsets', 'peak', 'arena' and 'cost' must be there");
+           reader.fail(isVersion2() ? "'status', 'steps', 'offsets', 'memories', 'cost' and 'time' "
+                                      "must be there"
+                                    : "'status', 'steps', 'offsets', 'peak', 'arena' and 'cost' "
+                                      "must be there");
+  }
+
+  bool isVersion2() const { return version == 2; }
+
+  /// Before what one version alone has. A plan says what its problem needs.
+  bool readVersion() {
+    if (!reader.integer(version))
+      return false;
+    if (version != 1 && version != 2)
+      return reader.fail("expected version 1 or 2");
+    if (!isVersion2() && problem.needsVersion2())
+      return reader.fail("expected version 2, as the problem has several memories or resources, "
+                         "optional ops or alternatives");
+    return true;
+  }
+
+  bool readMemory() {
+    const int64_t number = numMemories++;
+    int64_t id = -1;
+    MemoryUse use;
+    const bool read = reader.object([&](llvm::StringRef key) {
+      if (key == "id")
+        return reader.integer(id) &&
+               (id == number ||
+                reader.fail("memories stand as in the problem; expected " + llvm::Twine(number)));
+      if (key == "peak")
+        return reader.integer(use.peak);
+      if (key == "arena")
+        return reader.integer(use.arena);
+      if (key == "peak_lower_bound")
+        return reader.integer(use.peakLowerBound);
+      return reader.unknownKey(key, memoryKeys);
+    });
+    if (!read)
+      return false;
+    if (id < 0)
+      return reader.fail("a memory must have 'id'");
+    if (number > 0) {
+      plan.moreMemories.push_back(use);
+      return true;
+    }
+    plan.peak = use.peak;
+    plan.arena = use.arena;
+    plan.peakLowerBound = use.peakLowerBound;
+    return true;
+  }
+
+  PlanTime &time() { return plan.time ? *plan.time : plan.time.emplace(); }
+
+  bool readMemberOfVersion2(llvm::StringRef key) {
+    if (key == "alternatives")
+      return reader.array([&] { return readAlternative(); });
+    if (key == "memories")
+      return reader.array([&] { return readMemory(); });
+    if (key == "time")
+      return reader.integer(time().time);
+    if (key == "base_time")
+      return reader.integer(time().base);
+    if (key == "time_lower_bound")
+      return reader.integer(time().lowerBound);
+    return reader.unknownKey(key, planKeys2);
+  }
+
+  bool readMemberOfVersion1(llvm::StringRef key) {
+    if (key == "peak")
+      return reader.integer(plan.peak);
+    if (key == "arena")
+      return reader.integer(plan.arena);
+    if (key == "peak_lower_bound")
+      return reader.integer(plan.peakLowerBound);
+    return reader.unknownKey(key, planKeys);
+  }
+
+  bool readAlternative() {
+    ChosenAlternative chosen{-1, 0};
+    int field = 0;
+    const bool read = reader.array([&] {
+      switch (field++) {
+      case 0:
+        return index(opOf, chosen.op);
+      case 1:
+        return step(chosen.number, 1);
+      default:
+        return reader.fail("expected two integers: [op, number of its alternative]");
+      }
+    });
+    plan.alternatives.push_back(chosen);
+    return read && (field == 2 || reader.fail("expected [op, number of its alternative]"));
   }
 
   bool readMember(llvm::StringRef key) {
@@ -81,23 +177,17 @@ private:
       return reader.array([&] { return readOffset(); });
     if (key == "workspaces")
       return reader.array([&] { return readWorkspace(); });
-    if (key == "peak")
-      return reader.integer(plan.peak);
-    if (key == "arena")
-      return reader.integer(plan.arena);
     if (key == "cost")
       return reader.integer(plan.cost);
     if (key == "base_cost")
       return reader.integer(plan.baseCost);
     if (key == "cost_lower_bound")
       return reader.integer(plan.costLowerBound);
-    if (key == "peak_lower_bound")
-      return reader.integer(plan.peakLowerBound);
     if (key == "seconds")
       return reader.real(plan.seconds);
     if (key == "witness")
       return reader.null() || readWitness(plan.witness.emplace());
-    return reader.unknownKey(key, planKeys);
+    return isVersion2() ? readMemberOfVersion2(key) : readMemberOfVersion1(key);
   }
 
   bool readStatus() {
@@ -173,6 +263,8 @@ private:
         return reader.array([&] { return index(valueOf, witness.values.emplace_back()); });
       if (key == "bytes")
         return reader.integer(witness.bytes);
+      if (isVersion2() && key == "memory")
+        return step(witness.memory, 0);
       if (key == "proved")
         return reader.boolean(witness.proved);
       if (key == "why")
@@ -181,8 +273,11 @@ private:
     });
   }
 
+  const Problem &problem;
   JsonReader reader;
   Plan plan;
+  int64_t version = 0;
+  int64_t numMemories = 0; // read so far
   IdMap valueOf, opOf;
 };
 
@@ -206,8 +301,10 @@ void printWitness(const Problem &problem, const Witness &witness, llvm::raw_ostr
   os << ", \"values\": [";
   llvm::interleaveComma(witness.values, os,
                         [&](ValueIndex value) { printId(os, problem.values, value); });
-  os << "], \"bytes\": " << witness.bytes << ", \"proved\": " << (witness.proved ? "true" : "false")
-     << ", \"why\": ";
+  os << "], \"bytes\": " << witness.bytes;
+  if (problem.needsVersion2())
+    os << ", \"memory\": " << witness.memory;
+  os << ", \"proved\": " << (witness.proved ? "true" : "false") << ", \"why\": ";
   printString(os, witness.why);
   os << '}';
 }
@@ -218,10 +315,36 @@ llvm::Expected<Plan> parsePlan(const Problem &problem, llvm::StringRef json) {
   return PlanReader(problem, json).run();
 }
 
+static void printMemories(const Plan &plan, llvm::raw_ostream &os) {
+  os << "],\n \"memories\": [";
+  int64_t number = 0;
+  auto print = [&](const MemoryUse &use) {
+    os << (number ? ", " : "") << "{\"id\": " << number << ", \"peak\": " << use.peak
+       << ", \"arena\": " << use.arena << ", \"peak_lower_bound\": " << use.peakLowerBound << '}';
+    ++number;
+  };
+  print({plan.peak, plan.arena, plan.peakLowerBound});
+  for (const MemoryUse &use : plan.moreMemories)
+    print(use);
+  const PlanTime time = plan.time.value_or(PlanTime());
+  os << "],\n \"cost\": " << plan.cost << ", \"base_cost\": " << plan.baseCost
+     << ", \"cost_lower_bound\": " << plan.costLowerBound << ",\n \"time\": " << time.time
+     << ", \"base_time\": " << time.base << ", \"time_lower_bound\": " << time.lowerBound;
+}
+
 void printPlan(const Problem &problem, const Plan &plan, llvm::raw_ostream &os) {
-  os << "{\"format\": \"llmmem-plan\", \"version\": 1, \"status\": \"" << statusName(plan.status)
-     << "\",\n \"steps\": [";
+  const bool isVersion2 = problem.needsVersion2();
+  os << "{\"format\": \"llmmem-plan\", \"version\": " << (isVersion2 ? 2 : 1) << ", \"status\": \""
+     << statusName(plan.status) << "\",\n \"steps\": [";
   llvm::interleaveComma(plan.steps, os, [&](OpIndex op) { printId(os, problem.ops, op); });
+  if (isVersion2) {
+    os << "],\n \"alternatives\": [";
+    llvm::interleaveComma(plan.alternatives, os, [&](const ChosenAlternative &chosen) {
+      os << '[';
+      printId(os, problem.ops, chosen.op);
+      os << ", " << chosen.number << ']';
+    });
+  }
   os << "],\n \"offsets\": [";
   llvm::interleaveComma(plan.offsets, os, [&](const InstanceOffset &offset) {
     os << '[' << offset.step << ", ";
@@ -232,12 +355,15 @@ void printPlan(const Problem &problem, const Plan &plan, llvm::raw_ostream &os) 
   llvm::interleaveComma(plan.workspaces, os, [&](const WorkspaceOffset &offset) {
     os << '[' << offset.step << ", " << offset.offset << ']';
   });
-  os << "],\n \"peak\": " << plan.peak << ", \"arena\": " << plan.arena
-     << ", \"cost\": " << plan.cost << ", \"base_cost\": " << plan.baseCost
-     << ", \"cost_lower_bound\": " << plan.costLowerBound << ",\n \"peak_lower_bound\": "
-     << plan.peakLowerBound
-     // Milliseconds say enough, and keep the line short.
-     << ", \"seconds\": " << llvm::format("%.3f", plan.seconds);
+  if (isVersion2)
+    printMemories(plan, os);
+  else
+    os << "],\n \"peak\": " << plan.peak << ", \"arena\": " << plan.arena
+       << ", \"cost\": " << plan.cost << ", \"base_cost\": " << plan.baseCost
+       << ", \"cost_lower_bound\": " << plan.costLowerBound
+       << ",\n \"peak_lower_bound\": " << plan.peakLowerBound;
+  // Milliseconds say enough, and keep the line short.
+  os << ", \"seconds\": " << llvm::format("%.3f", plan.seconds);
   if (plan.witness)
     printWitness(problem, *plan.witness, os);
   os << "}\n";

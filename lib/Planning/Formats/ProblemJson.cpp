@@ -4,6 +4,7 @@
 #include "llmmem/Planning/Model/Problem.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <unordered_map>
@@ -18,10 +19,15 @@ struct OpText {
   std::vector<std::pair<int64_t, int64_t>> inPlace;
 };
 
-constexpr llvm::StringLiteral problemKeys = "format, version, budget, alignment, values, ops, keep";
-constexpr llvm::StringLiteral valueKeys = "id, bytes, name, resident";
-constexpr llvm::StringLiteral opKeys =
-    "id, name, cost, workspace, reads, writes, recompute, in_place, block, phase";
+/// What both versions have, then what one alone has.
+constexpr llvm::StringLiteral problemKeys[] = {"format, version, values, ops, keep",
+                                               "budget, alignment", "memories"};
+constexpr llvm::StringLiteral memoryKeys = "id, name, budget, alignment";
+constexpr llvm::StringLiteral valueKeys[] = {"id, bytes, name, resident", "", "memory"};
+constexpr llvm::StringLiteral opKeys[] = {
+    "id, name, cost, workspace, reads, writes, recompute, in_place, block, phase", "",
+    "resource, workspace_memory, optional, alternatives"};
+constexpr llvm::StringLiteral alternativeKeys = "cost, workspace";
 
 llvm::StringRef phaseName(Phase phase) {
   switch (phase) {
@@ -53,27 +59,110 @@ public:
   }
 
 private:
+  bool isVersion2() const { return version == 2; }
+
+  /// `version` stands before what one version alone has, so that a key is known when it is read.
+  bool unknownKey(llvm::StringRef key, const llvm::StringLiteral (&keys)[3]) {
+    const llvm::StringRef more = keys[isVersion2() ? 2 : 1];
+    const bool isOther =
+        llvm::is_contained(llvm::split(keys[isVersion2() ? 1 : 2], ", "), key) && !key.empty();
+    if (isOther)
+      return reader.fail("key '" + key + "' belongs to version " + (isVersion2() ? "1" : "2") +
+                         " of the format" +
+                         (isVersion2() ? "; expected one of " + keys[0] + ", " + more
+                                       : llvm::Twine("; give \"version\": 2 before it")));
+    return reader.unknownKey(key, (keys[0] + (more.empty() ? "" : ", ") + more).str());
+  }
+
+  bool readMemory() {
+    const int64_t number = numMemories++;
+    int64_t id = -1, alignment = 1;
+    std::string name;
+    std::optional<int64_t> budget;
+    const bool read = reader.object([&](llvm::StringRef key) {
+      if (key == "id")
+        return reader.integer(id) &&
+               (id == number || reader.fail("memories are numbered from 0, the device first; "
+                                            "expected " +
+                                            llvm::Twine(number)));
+      if (key == "name")
+        return reader.string(name);
+      if (key == "budget")
+        return reader.integer(budget.emplace());
+      if (key == "alignment")
+        return reader.integer(alignment, 1);
+      return reader.unknownKey(key, memoryKeys);
+    });
+    if (!read)
+      return false;
+    if (id < 0 || name.empty())
+      return reader.fail("a memory must have 'id' and 'name'");
+    if (number > 0) {
+      problem.moreMemories.push_back({std::move(name), budget, alignment});
+      return true;
+    }
+    problem.budget = budget;
+    problem.alignment = alignment;
+    return name == "device" || reader.fail("memory 0 must be named \"device\"");
+  }
+
+  bool memory(MemoryIndex &index) {
+    int64_t number = 0;
+    if (!reader.integer(number))
+      return false;
+    // Whether there is such a memory is known when all of the file is.
+    index = static_cast<MemoryIndex>(std::min<int64_t>(number, INT32_MAX));
+    return true;
+  }
+
+  bool resource(Resource &resource) {
+    std::string name;
+    if (!reader.string(name))
+      return false;
+    for (Resource candidate : allResources)
+      if (name == nameOf(candidate)) {
+        resource = candidate;
+        return true;
+      }
+    return reader.fail(
+        "expected \"compute\", \"host_compute\", \"link\", \"copy_up\" or \"copy_down\"");
+  }
+
+  bool readAlternative(Alternative &alternative) {
+    bool hasCost = false;
+    const bool read = reader.object([&](llvm::StringRef key) {
+      if (key == "cost")
+        return hasCost = true, reader.integer(alternative.cost);
+      if (key == "workspace")
+        return reader.integer(alternative.workspace);
+      return reader.unknownKey(key, alternativeKeys);
+    });
+    return read && (hasCost || reader.fail("an alternative must have 'cost'"));
+  }
+
   bool readProblem() {
     std::string format;
-    int64_t version = 0;
     bool hasValues = false, hasOps = false;
     const bool read = reader.object([&](llvm::StringRef key) {
       if (key == "format")
         return reader.string(format) &&
                (format == "llmmem-problem" || reader.fail("expected \"llmmem-problem\""));
       if (key == "version")
-        return reader.integer(version) && (version == 1 || reader.fail("expected version 1"));
-      if (key == "budget")
+        return reader.integer(version) &&
+               (version == 1 || version == 2 || reader.fail("expected version 1 or 2"));
+      if (!isVersion2() && key == "budget")
         return reader.integer(problem.budget.emplace());
-      if (key == "alignment")
+      if (!isVersion2() && key == "alignment")
         return reader.integer(problem.alignment, 1);
+      if (isVersion2() && key == "memories")
+        return reader.array([&] { return readMemory(); });
       if (key == "keep")
         return ids(keep);
       if (key == "values")
         return hasValues = true, reader.array([&] { return readValue(); });
       if (key == "ops")
         return hasOps = true, reader.array([&] { return readOp(); });
-      return reader.unknownKey(key, problemKeys);
+      return unknownKey(key, problemKeys);
     });
     if (!read)
       return false;
@@ -94,7 +183,9 @@ private:
         return reader.string(value.name);
       if (key == "resident")
         return reader.boolean(value.resident);
-      return reader.unknownKey(key, valueKeys);
+      if (isVersion2() && key == "memory")
+        return memory(value.memory);
+      return unknownKey(key, valueKeys);
     });
     return read && ((hasId && hasBytes) || reader.fail("a value must have 'id' and 'bytes'"));
   }
@@ -124,10 +215,22 @@ private:
         return reader.integer(op.block.emplace());
       if (key == "phase")
         return phase(op.phase);
-      return reader.unknownKey(key, opKeys);
+      return isVersion2() ? readOpOfVersion2(op, key) : unknownKey(key, opKeys);
     });
     return read && ((hasId && hasReads && hasWrites) ||
                     reader.fail("an op must have 'id', 'reads' and 'writes'"));
+  }
+
+  bool readOpOfVersion2(Op &op, llvm::StringRef key) {
+    if (key == "resource")
+      return resource(op.resource);
+    if (key == "workspace_memory")
+      return memory(op.workspaceMemory);
+    if (key == "optional")
+      return reader.boolean(op.optional);
+    if (key == "alternatives")
+      return reader.array([&] { return readAlternative(op.alternatives.emplace_back()); });
+    return unknownKey(key, opKeys);
   }
 
   bool ids(std::vector<int64_t> &list) {
@@ -201,6 +304,8 @@ private:
 
   JsonReader reader;
   Problem problem;
+  int64_t version = 0;
+  int64_t numMemories = 0; // read so far
   std::vector<OpText> texts;
   std::vector<int64_t> keep;
   std::unordered_map<int64_t, ValueIndex> indexOf; // DenseMap reserves two of the legal ids
@@ -224,6 +329,8 @@ void printValue(llvm::raw_ostream &os, const Value &value) {
   }
   if (value.resident)
     os << ", \"resident\": true";
+  if (value.memory)
+    os << ", \"memory\": " << value.memory;
   os << '}';
 }
 
@@ -253,7 +360,35 @@ void printOp(llvm::raw_ostream &os, const Problem &problem, const Op &op) {
     os << ", \"block\": " << *op.block;
   if (op.phase != Phase::None)
     os << ", \"phase\": \"" << phaseName(op.phase) << '"';
+  if (op.resource != Resource::Compute)
+    os << ", \"resource\": \"" << nameOf(op.resource) << '"';
+  if (op.workspaceMemory)
+    os << ", \"workspace_memory\": " << op.workspaceMemory;
+  if (op.optional)
+    os << ", \"optional\": true";
+  if (!op.alternatives.empty()) {
+    os << ", \"alternatives\": [";
+    llvm::interleaveComma(op.alternatives, os, [&](const Alternative &other) {
+      os << "{\"cost\": " << other.cost;
+      if (other.workspace)
+        os << ", \"workspace\": " << other.workspace;
+      os << '}';
+    });
+    os << ']';
+  }
   os << '}';
+}
+
+void printMemories(const Problem &problem, llvm::raw_ostream &os) {
+  os << ",\n \"memories\": [";
+  for (MemoryIndex memory = 0; memory < problem.numMemories(); ++memory) {
+    os << (memory ? ",\n  " : "\n  ") << "{\"id\": " << memory << ", \"name\": ";
+    printString(os, problem.memoryName(memory));
+    if (std::optional<int64_t> budget = problem.budgetOf(memory))
+      os << ", \"budget\": " << *budget;
+    os << ", \"alignment\": " << problem.alignmentOf(memory) << '}';
+  }
+  os << ']';
 }
 
 } // namespace
@@ -263,10 +398,17 @@ llvm::Expected<Problem> parseProblem(llvm::StringRef json) { return ProblemReade
 // One value or op per line: llvm::json's writer knows only everything on one line or one number per
 // line.
 void printProblem(const Problem &problem, llvm::raw_ostream &os) {
-  os << "{\"format\": \"llmmem-problem\", \"version\": 1";
-  if (problem.budget)
-    os << ", \"budget\": " << *problem.budget;
-  os << ", \"alignment\": " << problem.alignment << ",\n \"values\": [";
+  os << "{\"format\": \"llmmem-problem\", \"version\": ";
+  if (problem.needsVersion2()) {
+    os << 2;
+    printMemories(problem, os);
+  } else {
+    os << 1;
+    if (problem.budget)
+      os << ", \"budget\": " << *problem.budget;
+    os << ", \"alignment\": " << problem.alignment;
+  }
+  os << ",\n \"values\": [";
   llvm::interleave(
       problem.values, os, [&](const Value &value) { os << "\n  ", printValue(os, value); }, ",");
   os << "],\n \"ops\": [";

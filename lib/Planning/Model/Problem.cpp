@@ -1,6 +1,7 @@
 //===- Problem.cpp - The rules a problem keeps -----------------------------===//
 
 #include "llmmem/Planning/Model/Problem.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <limits>
 #include <unordered_map>
@@ -15,11 +16,11 @@ constexpr int64_t largest = std::numeric_limits<int64_t>::max();
 class Validator {
 public:
   explicit Validator(const Problem &problem)
-      : problem(problem), writer(problem.values.size(), -1), seen(problem.values.size(), -1) {}
+      : problem(problem), writer(problem.values.size(), -1), copier(writer), seen(writer) {}
 
   llvm::Error run() {
     if (checkHeader() && checkValues() && checkOpsAlone() && checkWriters() && checkOrder() &&
-        checkKeep())
+        checkKeep() && checkPlaces())
       checkSums();
     if (message.empty())
       return llvm::Error::success();
@@ -47,11 +48,31 @@ private:
     return value >= 0 && static_cast<size_t>(value) < problem.values.size();
   }
 
+  bool isMemory(MemoryIndex memory) const { return memory >= 0 && memory < problem.numMemories(); }
+
+  std::string noMemory() const {
+    return "names no memory; there are 0 to " + std::to_string(problem.numMemories() - 1);
+  }
+
   bool checkHeader() {
     if (problem.alignment < 1)
       return fail("alignment", "must be at least 1");
     if (problem.budget && *problem.budget < 0)
       return fail("budget", "must not be negative");
+    for (MemoryIndex memory = 1; memory < problem.numMemories(); ++memory) {
+      const Memory &it = problem.moreMemories[memory - 1];
+      const std::string at = "memories[" + std::to_string(memory) + "]";
+      if (it.alignment < 1)
+        return fail(at + ".alignment", "must be at least 1");
+      if (it.budget && *it.budget < 0)
+        return fail(at + ".budget", "must not be negative");
+      if (it.name.empty())
+        return fail(at + ".name", "must not be empty");
+      for (MemoryIndex other = 0; other < memory; ++other)
+        if (problem.memoryName(other) == it.name)
+          return fail(at + ".name", "'" + it.name + "' is taken by memories[" + llvm::Twine(other) +
+                                        "]; give it one of its own");
+    }
     if (problem.values.size() >= std::numeric_limits<int32_t>::max() ||
         problem.ops.size() >= std::numeric_limits<int32_t>::max())
       return fail("problem", "must have fewer than 2^31 values and ops");
@@ -65,6 +86,8 @@ private:
       const std::string at = "values[" + std::to_string(i) + "]";
       if (value.id < 0 || value.bytes < 0)
         return fail(at, "id and bytes must not be negative");
+      if (!isMemory(value.memory))
+        return fail(at + ".memory", noMemory());
       if (auto [other, isNew] = positions.try_emplace(value.id, i); !isNew)
         return fail(at + ".id", "id " + llvm::Twine(value.id) + " is taken by values[" +
                                     llvm::Twine(other->second) + "]; give it one of its own");
@@ -78,6 +101,11 @@ private:
       const Op &it = problem.ops[op];
       if (it.id < 0 || it.cost < 0 || it.workspace < 0 || it.block.value_or(0) < 0)
         return fail(place(op), "id, cost, workspace and block must not be negative");
+      for (const Alternative &other : it.alternatives)
+        if (other.cost < 0 || other.workspace < 0)
+          return fail(place(op, "alternatives"), "cost and workspace must not be negative");
+      if (!isMemory(it.workspaceMemory))
+        return fail(place(op, "workspace_memory"), noMemory());
       if (auto [other, isNew] = positions.try_emplace(it.id, op); !isNew)
         return fail(place(op, "id"), "id " + llvm::Twine(it.id) + " is taken by ops[" +
                                          llvm::Twine(other->second) + "]; give it one of its own");
@@ -94,6 +122,10 @@ private:
   bool checkWriters() {
     for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op)
       for (ValueIndex value : problem.ops[op].writes) {
+        if (problem.ops[op].optional && !problem.values[value].resident) {
+          copier[value] = copier[value] < 0 ? op : copier[value];
+          continue;
+        }
         if (writer[value] >= 0)
           return fail(place(op, "writes"), valueName(value) + " is written by ops[" +
                                                llvm::Twine(writer[value]) +
@@ -114,6 +146,16 @@ private:
         if (seen[value] == op)
           return fail(place(op, "reads"), valueName(value) + " stands there twice");
         seen[value] = op;
+        const bool isCopied = writer[value] < 0 && copier[value] >= 0;
+        if (isCopied && !problem.ops[op].optional)
+          return fail(place(op, "reads"), "reads " + valueName(value) +
+                                              ", which only optional ops write; make the "
+                                              "op optional, or one of theirs not");
+        if (isCopied && copier[value] >= op)
+          return fail(place(op, "reads"), "reads " + valueName(value) + " before ops[" +
+                                              llvm::Twine(copier[value]) +
+                                              "] writes it; ops stand in program order, so move "
+                                              "the writer up (a cycle has no order)");
         if (writer[value] >= op)
           return fail(place(op, "reads"),
                       "reads " + valueName(value) + " before ops[" + llvm::Twine(writer[value]) +
@@ -129,12 +171,14 @@ private:
   /// Relies on `seen`, which holds `op` for exactly what `op` reads.
   bool checkInPlace(OpIndex op) {
     for (const InPlace &pair : problem.ops[op].inPlace) {
-      if (!isValue(pair.write) || writer[pair.write] != op)
+      if (!isValue(pair.write) || !llvm::is_contained(problem.ops[op].writes, pair.write))
         return fail(place(op, "in_place"),
                     "the first of a pair must be a value that the op writes");
       if (!isValue(pair.read) || seen[pair.read] != op)
         return fail(place(op, "in_place"),
                     "the second of a pair must be a value that the op reads");
+      if (problem.values[pair.write].memory != problem.values[pair.read].memory)
+        return fail(place(op, "in_place"), "the two of a pair must live in one memory");
     }
     return true;
   }
@@ -143,20 +187,63 @@ private:
     for (ValueIndex value : problem.keep)
       if (!isValue(value))
         return fail("keep", "names no value");
+    for (ValueIndex value : problem.keep)
+      if (writer[value] < 0 && copier[value] >= 0)
+        return fail("keep", valueName(value) + " is written by optional ops alone, which need not "
+                                               "run");
     return true;
+  }
+
+  /// Each op touches the memories that its resource reaches. Values of 0 bytes order ops only.
+  bool checkPlaces() {
+    for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op) {
+      const Op &it = problem.ops[op];
+      const bool isUp = it.resource == Resource::CopyUp, isDown = it.resource == Resource::CopyDown;
+      const bool isHost = it.resource == Resource::HostCompute;
+      if (!touchesOnly(op, it.reads, "reads", isHost || isDown) ||
+          !touchesOnly(op, it.writes, "writes", isHost || isUp))
+        return false;
+      bool needsWorkspace = it.workspace > 0;
+      for (const Alternative &other : it.alternatives)
+        needsWorkspace |= other.workspace > 0;
+      if (needsWorkspace && (it.workspaceMemory != 0) != isHost)
+        return fail(place(op, "workspace_memory"), outsideOf(it.resource, isHost));
+    }
+    return true;
+  }
+
+  bool touchesOnly(OpIndex op, const std::vector<ValueIndex> &values, llvm::StringRef field,
+                   bool others) {
+    for (ValueIndex value : values)
+      if (problem.values[value].bytes > 0 && (problem.values[value].memory != 0) != others)
+        return fail(place(op, field),
+                    valueName(value) + ": " + outsideOf(problem.ops[op].resource, others));
+    return true;
+  }
+
+  static std::string outsideOf(Resource resource, bool others) {
+    return "an op on '" + nameOf(resource).str() + "' " +
+           (others ? "has this in a memory beside the device" : "has this in the device's memory");
   }
 
   /// Sizes count rounded up to the alignment, as the arena will hold them, so that no later sum
   /// over what lives together can overflow.
   void checkSums() {
     __int128 bytes = 0, cost = 0, workspace = 0;
-    const __int128 alignment = problem.alignment;
-    auto rounded = [&](int64_t size) { return (size + alignment - 1) / alignment * alignment; };
+    auto rounded = [&](int64_t size, MemoryIndex memory) {
+      const __int128 alignment = problem.alignmentOf(memory);
+      return (size + alignment - 1) / alignment * alignment;
+    };
     for (const Value &value : problem.values)
-      bytes += rounded(value.bytes);
+      bytes += rounded(value.bytes, value.memory);
     for (const Op &op : problem.ops) {
-      workspace = std::max<__int128>(workspace, rounded(op.workspace));
-      cost += op.cost;
+      int64_t dearest = op.cost, largestWorkspace = op.workspace;
+      for (const Alternative &other : op.alternatives) {
+        dearest = std::max(dearest, other.cost);
+        largestWorkspace = std::max(largestWorkspace, other.workspace);
+      }
+      workspace = std::max(workspace, rounded(largestWorkspace, op.workspaceMemory));
+      cost += dearest;
     }
     if (bytes + workspace > largest)
       fail("values", "their bytes, rounded up to the alignment, and the largest workspace add up "
@@ -166,17 +253,44 @@ private:
   }
 
   const Problem &problem;
-  std::vector<OpIndex> writer; // by value; -1: an input
+  std::vector<OpIndex> writer; // by value; of those that must run; -1: none
+  std::vector<OpIndex> copier; // by value; the first optional one; -1: none
   std::vector<OpIndex> seen;   // by value; the last op that reads it so far
   std::string message;
 };
 
 } // namespace
 
-int64_t Problem::residentBytes() const {
+llvm::StringRef nameOf(Resource resource) {
+  switch (resource) {
+  case Resource::Compute:
+    return "compute";
+  case Resource::HostCompute:
+    return "host_compute";
+  case Resource::Link:
+    return "link";
+  case Resource::CopyUp:
+    return "copy_up";
+  case Resource::CopyDown:
+    return "copy_down";
+  }
+  return "compute";
+}
+
+llvm::StringRef Problem::memoryName(MemoryIndex memory) const {
+  return memory == 0 ? llvm::StringRef("device") : llvm::StringRef(moreMemories[memory - 1].name);
+}
+
+bool Problem::needsVersion2() const {
+  return !moreMemories.empty() || llvm::any_of(ops, [](const Op &op) {
+    return op.resource != Resource::Compute || op.optional || !op.alternatives.empty();
+  });
+}
+
+int64_t Problem::residentBytes(MemoryIndex memory) const {
   int64_t bytes = 0;
   for (const Value &value : values)
-    if (value.resident)
+    if (value.resident && value.memory == memory)
       bytes += value.bytes;
   return bytes;
 }

@@ -4,7 +4,7 @@
 // The rules, each with its name as it stands in a Violation:
 //
 //   unknown-op            a step names no op of the problem
-//   missing-op            an op never runs
+//   missing-op            an op that is not optional never runs
 //   recomputed            an op with recompute == false runs twice
 //   read-before-write     a step reads a value that nobody has written yet
 //   no-such-instance      an offset for an instance that the steps do not make
@@ -15,7 +15,11 @@
 //   misaligned            an offset that is no multiple of the alignment
 //   out-of-range          a negative offset, or an end at 2^63 or more
 //   overlap               two things held at once share bytes and no in-place pair allows it
-//   peak, arena, cost, base-cost    a stated number that is not what the steps and offsets give
+//   peak, arena, cost, base-cost    a stated number that is not what the steps and offsets give, of
+//                         each memory
+//   time, base-time       the same of the times; missing where the problem needs version 2
+//   alternative           one that its op does not have, or two for one op
+//   memories              not as many as the problem has
 //   bound                 a stated lower bound that is negative or above what some schedule needs:
 //                         the plan's own, or, without a plan, the program order
 //   over-budget           a feasible plan whose resident bytes and arena exceed the budget
@@ -33,6 +37,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Planning/Model/Verify.h"
+#include "VerifyParts.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <limits>
@@ -41,16 +46,7 @@
 namespace llmmem::planning {
 namespace {
 
-using Wide = __int128; // sums over repeats may leave 64 bits
-
 constexpr int64_t largest = std::numeric_limits<int64_t>::max();
-
-std::string text(Wide number) {
-  if (number < 0)
-    return "-" + text(-number);
-  std::string digits = number >= 10 ? text(number / 10) : std::string();
-  return digits + static_cast<char>('0' + static_cast<int>(number % 10));
-}
 
 /// What a step writes, or an input, or a step's workspace, over the steps in which it is held.
 struct Held {
@@ -60,28 +56,35 @@ struct Held {
   int64_t bytes;
   std::optional<int64_t> offset;
   bool yielded = false; // an in-place result took its bytes
+  MemoryIndex memory = 0;
 };
 
 class Verifier {
 public:
   Verifier(const Problem &problem, const Plan &plan)
-      : problem(problem), plan(plan), stepCount(static_cast<int32_t>(plan.steps.size())) {}
+      : problem(problem), plan(plan), stepCount(static_cast<int32_t>(plan.steps.size())),
+        occupied(problem.numMemories()), memories(problem.numMemories()) {}
 
   std::vector<Violation> run() {
     if (!indexesHold()) // nothing below could be derived from such a problem or plan
       return std::move(violations);
-    checkTime();
-    checkWitness();
-    if (plan.steps.empty() && !problem.ops.empty()) {
-      checkAbsentPlan();
+    const Report reportTo = [this](int32_t step, llvm::StringRef rule, const llvm::Twine &message) {
+      report(step, rule, message);
+    };
+    verifyWitness(problem, plan, reportTo);
+    checkNotNegative();
+    if (plan.steps.empty() && mustRun()) {
+      verifyWithoutSteps(problem, plan, reportTo);
       return std::move(violations);
     }
+    chooseAlternatives();
     checkRuns();
     deriveLifetimes();
     assignOffsets();
     assignWorkspaces();
     sweep();
     checkNumbers();
+    checkTime();
     // In step order; what concerns the whole plan (step -1) comes first.
     std::stable_sort(violations.begin(), violations.end(),
                      [](const Violation &a, const Violation &b) { return a.step < b.step; });
@@ -104,125 +107,37 @@ private:
     return value >= 0 && static_cast<size_t>(value) < problem.values.size();
   }
 
-  /// Without steps the numbers of a plan are 0, and what is proved of every schedule must hold of
-  /// those that anybody can name: the program order, with every buffer at bytes of its own.
-  void checkAbsentPlan() {
-    if (plan.status == Status::Feasible)
-      report(-1, "status", "the plan is called feasible and has no steps");
-    if (plan.status == Status::Infeasible && !problem.budget)
-      report(-1, "status", "without a budget no problem is infeasible");
-    if (plan.status == Status::Infeasible && problem.budget && bytesApart() <= *problem.budget)
-      report(-1, "status",
-             "all values and the largest workspace fit side by side in " + text(bytesApart()) +
-                 " bytes, so the problem is not infeasible");
-    if (!plan.offsets.empty())
-      report(-1, "no-such-instance", "offsets without steps");
-    if (!plan.workspaces.empty())
-      report(-1, "no-such-workspace", "workspaces without steps");
-    expect("peak", plan.peak, 0, "that of no steps");
-    expect("arena", plan.arena, 0, "that of no steps");
-    expect("cost", plan.cost, 0, "that of no steps");
-    for (const Op &op : problem.ops)
-      baseCost += op.cost;
-    if (plan.baseCost != 0) // 0 says nothing: `base_cost` may be left out
-      expect("base-cost", plan.baseCost, baseCost, "the cost of every op once");
-    checkBoundsNotNegative();
-    if (const Wide most = peakInProgramOrder(); plan.peakLowerBound > most)
-      report(-1, "bound",
-             "the lower bound on the peak is above the " + text(most) +
-                 " bytes that the program order needs");
+  bool mustRun() const {
+    return llvm::any_of(problem.ops, [](const Op &op) { return !op.optional; });
   }
 
-  Wide inArena(int64_t bytes) const {
-    return (static_cast<Wide>(bytes) + problem.alignment - 1) / problem.alignment *
-           problem.alignment;
-  }
-
-  /// What suffices for every plan that recomputes nothing: no two buffers share a byte.
-  Wide bytesApart() const {
-    Wide bytes = 0, workspace = 0;
-    for (const Value &value : problem.values)
-      bytes += value.resident ? value.bytes : inArena(value.bytes);
-    for (const Op &op : problem.ops)
-      workspace = std::max(workspace, inArena(op.workspace));
-    return bytes + workspace;
-  }
-
-  /// The most bytes that the ops hold as they stand, sizes rounded up as an arena holds them and
-  /// nothing in place: no bound on the least need can be above it.
-  Wide peakInProgramOrder() const {
-    const size_t count = problem.ops.size();
-    std::vector<size_t> first(problem.values.size(), 0), end(problem.values.size(), 0);
-    for (size_t op = 0; op < count; ++op) {
-      for (ValueIndex value : problem.ops[op].reads)
-        end[value] = op + 1;
-      for (ValueIndex value : problem.ops[op].writes)
-        first[value] = op, end[value] = op + 1;
-    }
-    for (ValueIndex value : problem.keep)
-      if (isValue(value))
-        end[value] = count + 1;
-    std::vector<Wide> change(count + 2, 0);
-    for (size_t value = 0; value < problem.values.size(); ++value)
-      if (!problem.values[value].resident) {
-        change[first[value]] += inArena(problem.values[value].bytes);
-        change[end[value]] -= inArena(problem.values[value].bytes);
-      }
-    Wide now = residentBytes(), most = now;
-    for (size_t op = 0; op < count; ++op) {
-      now += change[op];
-      most = std::max(most, now + inArena(problem.ops[op].workspace));
-    }
-    return most;
-  }
-
-  void checkTime() {
+  void checkNotNegative() {
     if (!(plan.seconds >= 0) || plan.seconds > std::numeric_limits<double>::max())
       report(-1, "seconds", "expected a number of seconds, 0 or more");
-  }
-
-  void checkWitness() {
-    if (!plan.witness)
-      return;
-    const Witness &witness = *plan.witness;
-    auto wrong = [&](const llvm::Twine &message) { report(-1, "witness", message); };
-    if (plan.status == Status::Feasible)
-      wrong("the plan is called feasible, and a witness says why there is none");
-    if (witness.op && (*witness.op < 0 || static_cast<size_t>(*witness.op) >= problem.ops.size()))
-      wrong("its step names no op of the problem");
-    std::vector<bool> named(problem.values.size(), false);
-    int64_t before = largest;
-    for (ValueIndex value : witness.values) {
-      if (!isValue(value)) {
-        wrong("names a value that the problem does not have");
-        continue;
-      }
-      if (named[value])
-        wrong("names value " + llvm::Twine(problem.values[value].id) + " twice");
-      if (problem.values[value].bytes > before)
-        wrong("names value " + llvm::Twine(problem.values[value].id) +
-              " behind a smaller one, expected the largest first");
-      named[value] = true;
-      before = problem.values[value].bytes;
-    }
-    if (witness.bytes < 0 || witness.bytes > bytesApart())
-      wrong("says that " + llvm::Twine(witness.bytes) +
-            " bytes are needed, expected 0 to those of all values and the largest workspace, " +
-            text(bytesApart()));
-    if (plan.status != Status::Infeasible)
-      return;
-    if (!witness.proved)
-      wrong("the plan is called infeasible, which its witness does not prove");
-    else if (problem.budget && witness.bytes <= *problem.budget)
-      wrong("proves that " + llvm::Twine(witness.bytes) + " bytes are needed, and the budget is " +
-            llvm::Twine(*problem.budget));
-  }
-
-  void checkBoundsNotNegative() {
     if (plan.costLowerBound < 0)
       report(-1, "bound", "the lower bound on the cost is negative");
-    if (plan.peakLowerBound < 0)
-      report(-1, "bound", "the lower bound on the peak is negative");
+    if (plan.time && plan.time->lowerBound < 0)
+      report(-1, "bound", "the lower bound on the time is negative");
+    for (MemoryIndex memory = 0; memory < problem.numMemories(); ++memory)
+      if (useOf(plan, memory).peakLowerBound < 0)
+        report(-1, "bound", "the lower bound on the peak" + in(problem, memory) + " is negative");
+  }
+
+  bool memoriesHold() {
+    for (MemoryIndex memory = 0; memory < problem.numMemories(); ++memory)
+      if (problem.alignmentOf(memory) < 1)
+        report(-1, "problem", "the alignment must be at least 1");
+    for (const Value &value : problem.values)
+      if (value.memory < 0 || value.memory >= problem.numMemories())
+        report(-1, "problem", "a value names no memory; check the problem first");
+    for (const Op &op : problem.ops)
+      if (op.workspaceMemory < 0 || op.workspaceMemory >= problem.numMemories())
+        report(-1, "problem", "a workspace names no memory; check the problem first");
+    if (plan.moreMemories.size() != problem.moreMemories.size())
+      report(-1, "memories",
+             "the plan has " + llvm::Twine(plan.moreMemories.size() + 1) +
+                 " memories, the problem " + llvm::Twine(problem.numMemories()));
+    return violations.empty();
   }
 
   bool indexesHold() {
@@ -234,9 +149,31 @@ private:
     for (int32_t step = 0; step < stepCount; ++step)
       if (plan.steps[step] < 0 || static_cast<size_t>(plan.steps[step]) >= problem.ops.size())
         report(step, "unknown-op", "the step names no op of the problem");
-    if (problem.alignment < 1)
-      report(-1, "problem", "the alignment must be at least 1");
-    return violations.empty();
+    return memoriesHold();
+  }
+
+  /// Each op's cost and workspace in all of its runs.
+  void chooseAlternatives() {
+    for (const Op &op : problem.ops)
+      forms.push_back({op.cost, op.workspace});
+    std::vector<bool> chosen(problem.ops.size(), false);
+    for (auto [op, number] : plan.alternatives) {
+      if (op < 0 || static_cast<size_t>(op) >= problem.ops.size()) {
+        report(-1, "alternative", "for an op that the problem does not have");
+        continue;
+      }
+      const std::vector<Alternative> &others = problem.ops[op].alternatives;
+      const std::string name = "op " + std::to_string(problem.ops[op].id);
+      if (chosen[op])
+        report(-1, "alternative", name + " has two");
+      chosen[op] = true;
+      if (number < 1 || static_cast<size_t>(number) > others.size())
+        report(-1, "alternative",
+               name + " has no alternative " + llvm::Twine(number) + "; expected 1 to " +
+                   llvm::Twine(others.size()));
+      else
+        forms[op] = others[number - 1];
+    }
   }
 
   void checkRuns() {
@@ -248,12 +185,12 @@ private:
                "op " + llvm::Twine(problem.ops[op].id) + " must run exactly once");
     }
     for (size_t op = 0; op < runs.size(); ++op)
-      if (runs[op] == 0)
+      if (runs[op] == 0 && !problem.ops[op].optional)
         report(-1, "missing-op", "op " + llvm::Twine(problem.ops[op].id) + " never runs");
     for (int32_t step = 0; step < stepCount; ++step)
-      cost += problem.ops[plan.steps[step]].cost;
-    for (const Op &op : problem.ops)
-      baseCost += op.cost;
+      cost += forms[plan.steps[step]].cost;
+    for (size_t op = 0; op < runs.size(); ++op)
+      baseCost += problem.ops[op].optional ? 0 : forms[op].cost;
   }
 
   /// Fills `held` (inputs first, then by step) and `current`, each value's latest instance.
@@ -266,6 +203,7 @@ private:
     for (size_t value = 0; value < written.size(); ++value)
       if (!written[value] && !problem.values[value].resident)
         begin(-1, static_cast<ValueIndex>(value), -2); // held only if something asks for it
+    readsOf.resize(stepCount);
     for (int32_t step = 0; step < stepCount; ++step) {
       const Op &op = problem.ops[plan.steps[step]];
       for (ValueIndex value : op.reads)
@@ -281,13 +219,15 @@ private:
 
   void begin(int32_t step, ValueIndex value, int32_t last) {
     current[value] = static_cast<int32_t>(held.size());
-    held.push_back({step, last, value, problem.values[value].bytes, std::nullopt, false});
+    held.push_back({step, last, value, problem.values[value].bytes, std::nullopt, false,
+                    problem.values[value].memory});
   }
 
   void touch(int32_t step, ValueIndex value) {
-    if (current[value] >= 0)
+    if (current[value] >= 0) {
       held[current[value]].last = step;
-    else if (!problem.values[value].resident)
+      readsOf[step].push_back(current[value]);
+    } else if (!problem.values[value].resident)
       report(step, "read-before-write",
              "value " + llvm::Twine(problem.values[value].id) + " is read and not yet written");
   }
@@ -333,10 +273,9 @@ private:
   }
 
   void assignWorkspaces() {
-    workspaces.assign(stepCount, Held{0, 0, -1, 0, std::nullopt, false});
     for (int32_t step = 0; step < stepCount; ++step)
-      workspaces[step] = {step,         step, -1, problem.ops[plan.steps[step]].workspace,
-                          std::nullopt, false};
+      workspaces.push_back({step, step, -1, forms[plan.steps[step]].workspace, std::nullopt, false,
+                            problem.ops[plan.steps[step]].workspaceMemory});
     for (const WorkspaceOffset &entry : plan.workspaces) {
       if (entry.step < 0 || entry.step >= stepCount || workspaces[entry.step].bytes == 0)
         report(entry.step, "no-such-workspace", "the step has no workspace");
@@ -358,11 +297,12 @@ private:
       it.bytes = 0;
       return;
     }
-    if (offset % problem.alignment != 0)
+    const int64_t alignment = problem.alignmentOf(it.memory);
+    if (offset % alignment != 0)
       report(it.first, "misaligned",
              name(it) + " at offset " + llvm::Twine(offset) + ", which is no multiple of " +
-                 llvm::Twine(problem.alignment));
-    arena = std::max(arena, offset + it.bytes);
+                 llvm::Twine(alignment));
+    memories[it.memory].arena = std::max(memories[it.memory].arena, offset + it.bytes);
   }
 
   /// One entry of the occupied bytes: [key, end).
@@ -380,14 +320,14 @@ private:
     for (; next < held.size() && held[next].first < 0; ++next)
       if (held[next].last >= 0)
         enter(held[next], 0);
-    peak = live;
+    raisePeaks();
     for (int32_t step = 0; step < stepCount; ++step) {
       for (; next < held.size() && held[next].first == step; ++next)
         if (!takeOver(held[next], step))
           enter(held[next], step);
       if (workspaces[step].bytes > 0)
         enter(workspaces[step], step);
-      peak = std::max(peak, live);
+      raisePeaks();
       shrinkTaken();
       for (Held *it : leaving[step])
         leave(*it);
@@ -396,14 +336,19 @@ private:
     }
   }
 
+  void raisePeaks() {
+    for (MemoryState &memory : memories)
+      memory.peak = std::max(memory.peak, memory.live);
+  }
+
   /// Rule in_place: `it` may take the bytes of a value that this very step reads for the last time,
   /// at the same offset, if it is no larger. Until the step is over, all of the old value's bytes
   /// stay occupied.
   bool takeOver(Held &it, int32_t step) {
     if (!it.offset || it.bytes == 0)
       return false;
-    auto at = occupied.find(*it.offset);
-    if (at == occupied.end())
+    auto at = occupied[it.memory].find(*it.offset);
+    if (at == occupied[it.memory].end())
       return false;
     Held &old = *at->second.owner;
     if (old.value < 0 || old.last != step || old.first == step || old.bytes < it.bytes)
@@ -421,16 +366,17 @@ private:
 
   void shrinkTaken() {
     for (auto [owner, freed] : taken) {
-      occupied.find(*owner->offset)->second.end -= freed;
-      live -= freed;
+      occupied[owner->memory].find(*owner->offset)->second.end -= freed;
+      memories[owner->memory].live -= freed;
     }
     taken.clear();
   }
 
   void enter(Held &it, int32_t step) {
-    live += it.bytes;
+    memories[it.memory].live += it.bytes;
     if (!it.offset || it.bytes == 0)
       return;
+    std::map<int64_t, Extent> &occupied = this->occupied[it.memory];
     const int64_t end = *it.offset + it.bytes;
     auto above = occupied.lower_bound(*it.offset);
     const Held *other = nullptr;
@@ -450,42 +396,81 @@ private:
   void leave(Held &it) {
     if (it.yielded)
       return;
-    live -= it.bytes;
+    memories[it.memory].live -= it.bytes;
+    std::map<int64_t, Extent> &occupied = this->occupied[it.memory];
     auto at = it.offset ? occupied.find(*it.offset) : occupied.end();
     if (at != occupied.end() && at->second.owner == &it)
       occupied.erase(at);
   }
 
   void checkNumbers() {
-    const Wide resident = residentBytes();
-    expect("peak", plan.peak, peak + resident, "the largest sum of live bytes");
-    expect("arena", plan.arena, arena, "the end of the highest offset");
+    bool fits = true;
+    for (MemoryIndex memory = 0; memory < problem.numMemories(); ++memory) {
+      const std::string where = in(problem, memory);
+      const MemoryUse use = useOf(plan, memory);
+      const Wide resident = residentBytes(problem, memory);
+      const Wide peak = memories[memory].peak + resident, arena = memories[memory].arena;
+      expect("peak", use.peak, peak, "the largest sum of live bytes" + where);
+      expect("arena", use.arena, arena, "the end of the highest offset" + where);
+      if (use.peakLowerBound > peak)
+        report(-1, "bound",
+               "the lower bound on the peak" + where + " is above the peak of the plan");
+      const std::optional<int64_t> budget = problem.budgetOf(memory);
+      if (!budget || resident + arena <= *budget)
+        continue;
+      fits = false;
+      if (plan.status == Status::Feasible)
+        report(-1, "over-budget",
+               "resident bytes and arena" + where + " are " + text(resident + arena) +
+                   ", the budget is " + llvm::Twine(*budget));
+    }
     expect("cost", plan.cost, cost, "the costs of the steps");
     expect("base-cost", plan.baseCost, baseCost, "the cost of every op once");
-    checkBoundsNotNegative();
     if (plan.costLowerBound > cost)
       report(-1, "bound", "the lower bound on the cost is above the cost of the plan");
-    if (plan.peakLowerBound > peak + resident)
-      report(-1, "bound", "the lower bound on the peak is above the peak of the plan");
-    const bool fits = !problem.budget || resident + arena <= *problem.budget;
-    if (plan.status == Status::Feasible && !fits)
-      report(-1, "over-budget",
-             "resident bytes and arena are " + text(resident + arena) + ", the budget is " +
-                 llvm::Twine(*problem.budget));
     if (plan.status == Status::Infeasible && fits)
       report(-1, "status", "the plan fits and is called infeasible");
     if (plan.status == Status::Unknown && fits)
       report(-1, "status", "the plan fits and is called unknown");
   }
 
-  Wide residentBytes() const {
-    Wide bytes = 0;
-    for (const Value &value : problem.values)
-      bytes += value.resident ? value.bytes : 0;
-    return bytes;
+  /// The steps with what they wait for; see PlanTime.
+  void checkTime() {
+    if (!plan.time && !problem.needsVersion2())
+      return;
+    if (!plan.time) {
+      report(-1, "time",
+             "is not stated, and the problem has several memories or resources, "
+             "optional ops or alternatives");
+      return;
+    }
+    std::vector<TimedStep> timed(stepCount);
+    auto uses = [&](const Held &it, bool writes) {
+      return ByteUse{it.memory, *it.offset, *it.offset + it.bytes, writes};
+    };
+    for (int32_t step = 0; step < stepCount; ++step) {
+      TimedStep &it = timed[step];
+      it.resource = problem.ops[plan.steps[step]].resource;
+      it.cost = forms[plan.steps[step]].cost;
+      for (int32_t read : readsOf[step]) {
+        it.after.push_back(held[read].first);
+        if (held[read].offset && held[read].bytes > 0)
+          it.bytes.push_back(uses(held[read], false));
+      }
+      if (workspaces[step].offset && workspaces[step].bytes > 0)
+        it.bytes.push_back(uses(workspaces[step], true));
+    }
+    for (const Held &it : held)
+      if (it.first >= 0 && it.offset && it.bytes > 0)
+        timed[it.first].bytes.push_back(uses(it, true));
+    const Wide time = makespan(timed);
+    expect("time", plan.time->time, time, "the end of the last step");
+    expect("base-time", plan.time->base, baseTime(problem), "the end of the program order");
+    if (plan.time->lowerBound > time)
+      report(-1, "bound", "the lower bound on the time is above the time of the plan");
   }
 
-  void expect(llvm::StringRef rule, int64_t stated, Wide found, llvm::StringRef what) {
+  void expect(llvm::StringRef rule, int64_t stated, Wide found, const llvm::Twine &what) {
     if (stated != found)
       report(-1, rule, "stated as " + llvm::Twine(stated) + ", but " + what + " is " + text(found));
   }
@@ -495,12 +480,18 @@ private:
   const int32_t stepCount;
   std::vector<Violation> violations;
   std::vector<Held> held;
-  std::vector<Held> workspaces; // by step
-  std::vector<int32_t> current; // by value: its latest instance in `held`, -1: none
-  std::map<int64_t, Extent> occupied;
+  std::vector<Held> workspaces;              // by step
+  std::vector<int32_t> current;              // by value: its latest instance in `held`, -1: none
+  std::vector<Alternative> forms;            // by op: what it costs and holds in this plan
+  std::vector<std::vector<int32_t>> readsOf; // by step: the instances that it reads
+  std::vector<std::map<int64_t, Extent>> occupied; // by memory
+  struct MemoryState {
+    Wide live = 0, peak = 0;
+    int64_t arena = 0;
+  };
+  std::vector<MemoryState> memories;
   std::vector<std::pair<Held *, int64_t>> taken; // in this step: new owner, bytes it leaves over
-  Wide live = 0, peak = 0, cost = 0, baseCost = 0;
-  int64_t arena = 0;
+  Wide cost = 0, baseCost = 0;
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 //===- ReadersFuzzer.cpp - Whatever the readers take must hold ---------------------===//
 //
-// Reads the input as a problem, as a plan for a fixed problem, and as a list of buffers. What a
+// Reads the input as a problem, as a plan for two fixed problems, and as a list of buffers. What a
 // reader takes must pass its own check, read back as it was printed, and be safe to verify and to
 // pack.
 //
@@ -14,6 +14,7 @@
 
 #include "llmmem/Planning/Formats/BufferCsv.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Planner.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 
@@ -42,6 +43,8 @@ void asProblem(llvm::StringRef text) {
   printProblem(*read, againStream);
   require(printed == again);
 
+  if (llvm::Error error = checkPlannable(*problem))
+    return llvm::consumeError(std::move(error));
   problem->budget.reset(); // the order as it stands need not keep it
   Plan plan;
   plan.status = Status::Feasible;
@@ -50,7 +53,24 @@ void asProblem(llvm::StringRef text) {
   PackOptions options;
   options.alignment = problem->alignment;
   placeSteps(*problem, plan, options);
+  if (problem->needsVersion2())
+    plan.time = {plan.cost, plan.cost, 0};
   require(verify(*problem, plan).empty());
+}
+
+void asPlanFor(const Problem &problem, llvm::StringRef text) {
+  llvm::Expected<Plan> plan = parsePlan(problem, text);
+  if (!plan)
+    return llvm::consumeError(plan.takeError());
+  static_cast<void>(verify(problem, *plan));
+  std::string printed, again;
+  llvm::raw_string_ostream printedStream(printed), againStream(again);
+  printPlan(problem, *plan, printedStream);
+  llvm::Expected<Plan> read = parsePlan(problem, printed);
+  if (!read) // an id that the problem does not have prints as null
+    return llvm::consumeError(read.takeError());
+  printPlan(problem, *read, againStream);
+  require(printed == again);
 }
 
 void asPlan(llvm::StringRef text) {
@@ -63,10 +83,25 @@ void asPlan(llvm::StringRef text) {
     it.ops[0].workspace = 4;
     return it;
   }();
-  llvm::Expected<Plan> plan = parsePlan(problem, text);
-  if (!plan)
-    return llvm::consumeError(plan.takeError());
-  static_cast<void>(verify(problem, *plan));
+  static const Problem withHost = [] {
+    Problem it;
+    it.moreMemories = {{"host", 4, 2}};
+    it.values = {{0, 4, false, ""}, {1, 4, false, "", 1}, {2, 4, false, "", 1}};
+    it.ops.resize(2);
+    it.ops[0].reads = {0};
+    it.ops[0].writes = {1};
+    it.ops[0].resource = Resource::CopyUp;
+    it.ops[1].id = 1;
+    it.ops[1].reads = {1};
+    it.ops[1].writes = {2};
+    it.ops[1].resource = Resource::HostCompute;
+    it.ops[1].workspaceMemory = 1;
+    it.ops[1].alternatives = {{3, 4}};
+    it.ops[1].optional = true;
+    return it;
+  }();
+  asPlanFor(problem, text);
+  asPlanFor(withHost, text);
 }
 
 void asBuffers(llvm::StringRef text) {

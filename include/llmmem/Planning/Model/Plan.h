@@ -36,6 +36,30 @@ struct Witness {
   int64_t bytes = 0;              // least bytes known to be needed there, resident included
   bool proved = false;
   std::string why;
+  MemoryIndex memory = 0; // that `bytes` are of
+};
+
+/// What a plan needs of a memory beside the device.
+struct MemoryUse {
+  int64_t peak = 0;
+  int64_t arena = 0;
+  int64_t peakLowerBound = 0;
+};
+
+/// When the last step ends. A step starts as soon as
+///  - the step before it on its own resource has ended,
+///  - those that wrote the instances which it reads have ended, and
+///  - every earlier step that used bytes which it writes, or takes as workspace, has ended.
+/// Where there is one resource this is the cost.
+struct PlanTime {
+  int64_t time = 0;
+  int64_t base = 0;       // program order, optional ops left out, no op as an alternative, no byte shared
+  int64_t lowerBound = 0; // proved
+};
+
+struct ChosenAlternative {
+  OpIndex op;
+  int32_t number; // 1 and up
 };
 
 struct Plan {
@@ -43,17 +67,21 @@ struct Plan {
   std::vector<OpIndex> steps;
   std::vector<InstanceOffset> offsets; // by step, then value; resident values have none
   std::vector<WorkspaceOffset> workspaces;
+  std::vector<ChosenAlternative> alternatives; // ops that do not run as themselves
   int64_t peak = 0;  // largest sum of live bytes, resident and workspaces included
   int64_t arena = 0; // end of the highest offset or workspace
   int64_t cost = 0;
-  int64_t baseCost = 0; // every op once
+  int64_t baseCost = 0; // every op once that is not optional
   int64_t costLowerBound = 0;
   int64_t peakLowerBound = 0;
   std::string bound; // the name of the bound that held, for reports; not part of the JSON
   double seconds = 0;
   std::optional<Witness> witness;
+  std::vector<MemoryUse> moreMemories; // 1 and up; `peak`, `arena` and `peakLowerBound` are the device's
+  std::optional<PlanTime> time;        // where the problem needs version 2
 };
 
+/// In version 2 where the problem needs it, else in version 1.
 void printPlan(const Problem &problem, const Plan &plan, llvm::raw_ostream &os);
 llvm::Expected<Plan> parsePlan(const Problem &problem, llvm::StringRef json);
 

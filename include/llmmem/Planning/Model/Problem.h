@@ -16,6 +16,15 @@
 //  - recompute == false: the op runs exactly once.
 //  - Sizes are as given; offsets, workspaces' too, are multiples of `alignment`.
 //
+// With more than one memory or resource of time (docs/Design/Planning.md, "Version 2", has the example):
+//  - Memory 0 is the device; `moreMemories` are the others. Each has its budget and its arena, and each value lives
+//    in one of them.
+//  - Ops run on one resource each, side by side with those of the others. An op on Compute or Link touches the device
+//    alone, one on HostCompute the other memories alone; CopyUp reads the device and writes another memory, CopyDown
+//    the reverse. Values of 0 bytes order ops and may be anybody's.
+//  - An `optional` op need not run. It may write what another op writes: the same bits, brought back.
+//  - An op with `alternatives` runs as itself, or as one of them, in all of its runs.
+//
 // Example: x(1024, input) -> matmul -> y(1024), keep y. Peak 2048, or 1024 with inPlace {y, x}.
 //
 //===----------------------------------------------------------------------===//
@@ -36,18 +45,43 @@ namespace llmmem::planning {
 using ValueIndex = int32_t;
 using OpIndex = int32_t;
 
+/// Dense position of a memory; 0 is the device.
+using MemoryIndex = int32_t;
+
 enum class Phase : uint8_t { None, Forward, Backward, Update };
+
+/// What an op occupies while it runs. Up is from the device to another memory, down is back.
+enum class Resource : uint8_t { Compute, HostCompute, Link, CopyUp, CopyDown };
+inline constexpr Resource allResources[] = {Resource::Compute, Resource::HostCompute, Resource::Link,
+                                            Resource::CopyUp, Resource::CopyDown};
+
+/// `compute`, `host_compute`, `link`, `copy_up`, `copy_down`.
+llvm::StringRef nameOf(Resource resource);
+
+/// A memory beside the device.
+struct Memory {
+  std::string name;
+  std::optional<int64_t> budget; // its resident values + its arena must not exceed it
+  int64_t alignment = 1;
+};
 
 struct Value {
   int64_t id = 0;
   int64_t bytes = 0;
   bool resident = false; // inputs only: held throughout, outside the arena
   std::string name;
+  MemoryIndex memory = 0;
 };
 
 struct InPlace {
   ValueIndex write;
   ValueIndex read;
+};
+
+/// Another way to run an op: the same reads, writes and resource.
+struct Alternative {
+  int64_t cost = 0;
+  int64_t workspace = 0;
 };
 
 struct Op {
@@ -61,17 +95,36 @@ struct Op {
   std::optional<int64_t> block; // a repeated part of the graph, mostly one transformer layer
   Phase phase = Phase::None;
   std::string name;
+  Resource resource = Resource::Compute;
+  MemoryIndex workspaceMemory = 0;
+  bool optional = false; // need not run, and may write what another op writes
+  std::vector<Alternative> alternatives; // numbered from 1; the op itself is 0
 };
 
 struct Problem {
-  std::optional<int64_t> budget; // resident + arena must not exceed it
-  int64_t alignment = 1;
+  std::optional<int64_t> budget; // of the device: resident + arena must not exceed it
+  int64_t alignment = 1;         // of the device
+  std::vector<Memory> moreMemories; // 1 and up
   std::vector<Value> values;
   std::vector<Op> ops; // program order: every value is written before it is read
   std::vector<ValueIndex> keep;
 
-  /// Bytes held throughout, outside the arena.
-  int64_t residentBytes() const;
+  /// Bytes of a memory that are held throughout, outside of its arena.
+  int64_t residentBytes(MemoryIndex memory = 0) const;
+
+  MemoryIndex numMemories() const { return static_cast<MemoryIndex>(moreMemories.size()) + 1; }
+  std::optional<int64_t> budgetOf(MemoryIndex memory) const {
+    return memory == 0 ? budget : moreMemories[memory - 1].budget;
+  }
+  int64_t alignmentOf(MemoryIndex memory) const {
+    return memory == 0 ? alignment : moreMemories[memory - 1].alignment;
+  }
+  /// `device`, or the memory's name.
+  llvm::StringRef memoryName(MemoryIndex memory) const;
+
+  /// Whether it takes version 2 of the format to say this problem: it has several memories or
+  /// resources, optional ops or alternatives.
+  bool needsVersion2() const;
 };
 
 /// Reads the JSON of a llmmem-problem. Refuses, with the place (line or JSON path) and the mend: unknown
@@ -83,7 +136,7 @@ llvm::Expected<Problem> parseProblem(llvm::StringRef json);
 /// (the MLIR side does) run this once before planning.
 llvm::Error validateProblem(const Problem &problem);
 
-/// Writes the JSON that parseProblem reads; equal problems give equal text.
+/// Writes the JSON that parseProblem reads, in the lowest version that can say it; equal problems give equal text.
 void printProblem(const Problem &problem, llvm::raw_ostream &os);
 
 } // namespace llmmem::planning

@@ -1,0 +1,55 @@
+//===- VerifyParts.h - The parts of the verifier ----------------------------===//
+//
+// What Verify.cpp is made of, and nobody else uses: the verifier shares nothing with the solvers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_MODEL_VERIFYPARTS_H
+#define LLMMEM_LIB_PLANNING_MODEL_VERIFYPARTS_H
+
+#include "llmmem/Planning/Model/Plan.h"
+#include "llvm/ADT/Twine.h"
+#include <functional>
+
+namespace llmmem::planning {
+
+using Wide = __int128; // sums over repeats may leave 64 bits
+std::string text(Wide number);
+
+/// Takes a violation: its step (-1: the plan as a whole), rule and message.
+using Report = std::function<void(int32_t, llvm::StringRef, const llvm::Twine &)>;
+
+/// " in 'host'" for a memory beside the device.
+std::string in(const Problem &problem, MemoryIndex memory);
+/// What a plan says of a memory.
+MemoryUse useOf(const Plan &plan, MemoryIndex memory);
+Wide residentBytes(const Problem &problem, MemoryIndex memory);
+
+/// A plan without steps: its numbers are 0, and what is proved of every schedule must hold of those
+/// that anybody can name.
+void verifyWithoutSteps(const Problem &problem, const Plan &plan, const Report &report);
+void verifyWitness(const Problem &problem, const Plan &plan, const Report &report);
+
+/// Bytes of an arena that a step uses.
+struct ByteUse {
+  MemoryIndex memory;
+  int64_t begin, end;
+  bool writes; // or takes as workspace
+};
+
+struct TimedStep {
+  Resource resource = Resource::Compute;
+  int64_t cost = 0;
+  std::vector<int32_t>
+      after; // earlier steps whose results it reads; -1: an input, there from the start
+  std::vector<ByteUse> bytes;
+};
+
+/// When the last of `steps` ends (see PlanTime).
+Wide makespan(const std::vector<TimedStep> &steps);
+/// The same for the program order without optional ops, where no byte is shared.
+Wide baseTime(const Problem &problem);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_MODEL_VERIFYPARTS_H
