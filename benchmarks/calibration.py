@@ -48,7 +48,7 @@ def fit(calls, base, name, source, exact):
     table = {"name": name, "source": source, "flops_per_ns": base["flops_per_ns"],
              "bytes_per_ns": base["bytes_per_ns"], "launch_ns": base["launch_ns"],
              "epilogues": base.get("epilogues", "auto"),
-             "library_workspace_bytes": base.get("library_workspace_bytes", 0)}
+             "library_workspace_bytes": base.get("library_workspace_bytes", 0), "links": base.get("links", [])}
     table["kernels"] = factors(calls, table)
     if exact:
         table["measured"] = median_by_kernel(calls)

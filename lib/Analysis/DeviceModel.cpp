@@ -14,16 +14,33 @@ using namespace llmmem;
 // two microseconds inside a captured graph are assumed. `cpu` is two cores with AVX-512 as this
 // project measures itself on. Workspaces of products are those that NVIDIA recommends for cuBLAS
 // (its manual, on cublasSetWorkspace): 32 MiB on Hopper, 4 MiB on the architectures before.
+// Datasheets give both directions of a link together, tables one; they say nothing of latencies:
+// two microseconds from device to device are assumed, ten for a copy to or from the host.
 static constexpr StringLiteral shippedTables[] = {
     R"({"name": "h100", "source": "NVIDIA H100 SXM datasheet, not measured",
         "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 3350, "launch_ns": 2000,
-        "library_workspace_bytes": 33554432})",
+        "library_workspace_bytes": 33554432,
+        "links": [
+          {"name": "nvlink", "to": "device", "up_bytes_per_ns": 450, "down_bytes_per_ns": 450, "latency_ns": 2000,
+           "source": "datasheet: 900 GB/s both ways; latency assumed"},
+          {"name": "pcie", "to": "host", "up_bytes_per_ns": 64, "down_bytes_per_ns": 64, "latency_ns": 10000,
+           "source": "datasheet: 128 GB/s both ways; latency assumed"}]})",
     R"({"name": "h200", "source": "NVIDIA H200 SXM datasheet, not measured",
         "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 4800, "launch_ns": 2000,
-        "library_workspace_bytes": 33554432})",
+        "library_workspace_bytes": 33554432,
+        "links": [
+          {"name": "nvlink", "to": "device", "up_bytes_per_ns": 450, "down_bytes_per_ns": 450, "latency_ns": 2000,
+           "source": "datasheet: 900 GB/s both ways; latency assumed"},
+          {"name": "pcie", "to": "host", "up_bytes_per_ns": 64, "down_bytes_per_ns": 64, "latency_ns": 10000,
+           "source": "datasheet: 128 GB/s both ways; latency assumed"}]})",
     R"({"name": "a100", "source": "NVIDIA A100 80GB SXM datasheet, not measured",
         "flops_per_ns": {"bf16": 312000, "f32": 19500, "f64": 9700}, "bytes_per_ns": 2039, "launch_ns": 2000,
-        "library_workspace_bytes": 4194304})",
+        "library_workspace_bytes": 4194304,
+        "links": [
+          {"name": "nvlink", "to": "device", "up_bytes_per_ns": 300, "down_bytes_per_ns": 300, "latency_ns": 2000,
+           "source": "datasheet: 600 GB/s both ways; latency assumed"},
+          {"name": "pcie", "to": "host", "up_bytes_per_ns": 32, "down_bytes_per_ns": 32, "latency_ns": 10000,
+           "source": "datasheet: 64 GB/s both ways; latency assumed"}]})",
     R"({"name": "cpu", "source": "measured from profiles on two cores of an AMD EPYC with AVX-512",
         "flops_per_ns": {"bf16": 313, "f32": 388, "f64": 134}, "bytes_per_ns": 57, "launch_ns": 1000,
         "epilogues": "separate"})"};
@@ -50,6 +67,14 @@ json::Value DeviceModel::toJson() const {
     kernels[kind] = 1e-3 * static_cast<double>(permille);
   for (const auto &[kernel, ns] : measuredNs)
     measured[kernel] = ns;
+  json::Array ways;
+  for (const DeviceLink &link : links)
+    ways.push_back(json::Object{{"name", link.name},
+                                {"to", link.to == DeviceLink::To::Host ? "host" : "device"},
+                                {"up_bytes_per_ns", link.upBytesPerNs},
+                                {"down_bytes_per_ns", link.downBytesPerNs},
+                                {"latency_ns", link.latencyNs},
+                                {"source", link.source}});
   return json::Object{
       {"name", name},
       {"source", source},
@@ -59,13 +84,16 @@ json::Value DeviceModel::toJson() const {
       {"launch_ns", launchNs},
       {"epilogues", fusesEpilogues ? "auto" : "separate"},
       {"library_workspace_bytes", libraryWorkspace},
+      {"links", std::move(ways)},
       {"kernels", std::move(kernels)},
       {"measured", std::move(measured)}};
 }
 
 namespace {
 constexpr StringLiteral tableKeys = "name, source, flops_per_ns, bytes_per_ns, launch_ns, "
-                                    "library_workspace_bytes, epilogues, kernels, measured";
+                                    "library_workspace_bytes, epilogues, links, kernels, measured";
+constexpr StringLiteral linkKeys =
+    "name, to, up_bytes_per_ns, down_bytes_per_ns, latency_ns, source";
 constexpr StringLiteral rateKeys = "bf16, f32, f64";
 
 /// Reads one table; see the header for its form.
@@ -98,6 +126,8 @@ private:
         return readEpilogues();
       if (key == "library_workspace_bytes")
         return reader.integer(model.libraryWorkspace);
+      if (key == "links")
+        return reader.array([&] { return readLink(); });
       if (key == "kernels")
         return reader.object([&](StringRef kind) { return readFactor(kind); });
       if (key == "measured")
@@ -128,6 +158,38 @@ private:
       return false;
     model.fusesEpilogues = text == "auto";
     return text == "auto" || text == "separate" || reader.fail("expected auto or separate");
+  }
+
+  bool readLink() {
+    DeviceLink link;
+    std::string to;
+    bool read = reader.object([&](StringRef key) {
+      if (key == "name")
+        return reader.string(link.name);
+      if (key == "to")
+        return reader.string(to) &&
+               (to == "device" || to == "host" || reader.fail("expected device or host"));
+      if (key == "up_bytes_per_ns")
+        return reader.integer(link.upBytesPerNs, 1);
+      if (key == "down_bytes_per_ns")
+        return reader.integer(link.downBytesPerNs, 1);
+      if (key == "latency_ns")
+        return reader.integer(link.latencyNs);
+      if (key == "source")
+        return reader.string(link.source);
+      return reader.unknownKey(key, linkKeys);
+    });
+    if (!read)
+      return false;
+    if (link.name.empty() || to.empty() || !link.upBytesPerNs || !link.downBytesPerNs)
+      return reader.fail(
+          "a link must have 'name', 'to', 'up_bytes_per_ns' and 'down_bytes_per_ns'");
+    for (const DeviceLink &other : model.links)
+      if (other.name == link.name)
+        return reader.fail("two links are named '" + link.name + "'; give each a name of its own");
+    link.to = to == "host" ? DeviceLink::To::Host : DeviceLink::To::Device;
+    model.links.push_back(std::move(link));
+    return true;
   }
 
   /// Kept to three decimals.

@@ -4,29 +4,31 @@
 // Williams et al. 2009, plus what a launch costs). Rates are FLOPs per ns by element width,
 // bandwidth is bytes per ns.
 //
+// clang-format off
 // Tables are JSON, so that a measured one can take the place of a shipped one:
-// clang-format off
 //   {"name": "h100", "source": "datasheet",
-//    "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000},
-//    "bytes_per_ns": 3350, "launch_ns": 2000}
-// clang-format on
+//    "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 3350, "launch_ns": 2000}
 //
-// `"library_workspace_bytes": 33554432`, which may be left out, is what the device's library of
-// matrix products may have as scratch (`reserve-library-workspace`).
-//
-// A measured table may say what a kernel takes in ns, launches included, by its key
-// (Interfaces/KernelKind.h), and of a kind of kernel how many times that roofline it takes, launch
-// left out; the first holds before the second. A group of ops is named by what it is made of:
-// clang-format off
-//   "measured": {"gelu(8x1024x3072xbf16) -> 8x1024x3072xbf16": 41216},
+// These may be left out:
+//   "library_workspace_bytes": 33554432
+//     what the device's library of matrix products may have as scratch (`reserve-library-workspace`)
+//   "epilogues": "separate"
+//     products are not to take what follows them unless a user asks for it: a library multiplies, and
+//     has no epilogues
+//   "measured": {"gelu(8x1024x3072xbf16) -> 8x1024x3072xbf16": 41216}
+//     what a kernel takes in ns, launches included, by its key (Interfaces/KernelKind.h)
 //   "kernels": {"attention": 3.25, "silu+mul": 1.1}
+//     how many times that roofline a kind of kernel takes, launch left out; a group of ops is named by
+//     what it is made of. `measured` holds before it.
+//   "links": [{"name": "nvlink", "to": "device", "up_bytes_per_ns": 450, "down_bytes_per_ns": 450,
+//              "latency_ns": 2000, "source": "datasheet"}]
+//     ways out of the device, to other devices or to the host's memory: bandwidth away from the device
+//     (up) and back to it (down), and what each transfer takes beside its bytes
 // clang-format on
+//
 // benchmarks/calibrate measures and writes such a table; its `source` says on what and when.
 // A product with an epilogue that was not timed (`linear+gelu`) takes as much longer than the
-// product as its roofline says.
-//
-// `"epilogues": "separate"` says that products are not to take what follows them unless a user asks
-// for it: a library multiplies, and has no epilogues.
+// product as its roofline says. No price depends on a link yet: docs/Design/Rooms.md says what will.
 //
 // Example: 2 * 8192 * 4096 * 4096 FLOPs in bf16 on h100: 277,944 ns + 2,000 ns.
 //
@@ -42,6 +44,16 @@
 
 namespace llmmem {
 
+/// A way out of the device. Bandwidths are of one direction alone.
+struct DeviceLink {
+  enum class To { Device, Host } to = To::Device;
+  std::string name;
+  std::string source;        // where the numbers come from
+  int64_t upBytesPerNs = 0;   // away from the device
+  int64_t downBytesPerNs = 0; // to the device
+  int64_t latencyNs = 0;      // of each transfer
+};
+
 struct DeviceModel {
   std::string name;
   std::string source; // where the numbers come from
@@ -54,6 +66,7 @@ struct DeviceModel {
   bool fusesEpilogues = true;
   int64_t libraryWorkspace = 0;               // bytes
   llvm::StringMap<int64_t> permilleOfKernels; // of the roofline, where a kind's kernels were timed
+  std::vector<DeviceLink> links;
 
   /// Modelled ns of `flops` on elements of `elementType` that move `bytes`, by a kernel of a kind;
   /// saturates at the largest int64.
