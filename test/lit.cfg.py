@@ -12,6 +12,9 @@ config.excludes = ["CMakeLists.txt", "Inputs", "lit.cfg.py", "lit.site.cfg.py"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_root, "test")
 
+# Under the preset sanitize-mlir: LLVM's allocators poison memory in headers that we compile, and libMLIR, which is not
+# instrumented, hands it out without lifting the poison.
+config.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "allow_user_poisoning=0")
 config.environment["LLMMEM_BUILD"] = config.build_root
 config.environment["PATH"] = os.pathsep.join(
     [config.build_root + "/bin", config.llvm_tools, config.environment["PATH"]])
