@@ -21,6 +21,7 @@ mlir-opt's.
 """
 
 import argparse
+import bisect
 import json
 import os
 import re
@@ -178,36 +179,65 @@ def wrap(text, types):
     return f"func.func @example({arguments}) {{\n{text}\nreturn\n}}\n"
 
 
-def typed(tools, text):
-    """The text in a function whose arguments have the types that its ops say; and what is wrong with it, if it is."""
-    types = {name: "none" for name in free_values(text)}
+def run_all(tools, programs):
+    """What one call prints of each program, and the first error of each (None where there is none)."""
+    lines, starts = [], []
+    for program in programs:
+        starts.append(len(lines) + 1)
+        lines += program.rstrip("\n").split("\n") + ["// -----"]
+    status, printed, said = tools.opt(["--split-input-file"], "\n".join(lines[:-1]) + "\n")
+    errors = [None] * len(programs)
+    for match in re.finditer(r"^<stdin>:(\d+):\d+: error: (.*)$", said, re.M):
+        index = bisect.bisect_right(starts, int(match.group(1))) - 1
+        errors[index] = errors[index] or match.group(2)
+    if status and not any(errors):
+        sys.exit(f"examples.py: llmmem-opt failed without a place:\n{said}")
+    return printed.split("// -----\n"), errors
+
+
+def typed(tools, texts):
+    """Each text in a function whose arguments have the types that its ops say."""
+    types = [{name: "none" for name in free_values(text)} for text in texts]
     while True:
-        program = wrap(text, types)
-        status, printed, said = tools.opt([], program)
-        wrong = re.search(r"use of value '(%[\w$.-]+)' expects different type than prior uses: '(.*)' vs 'none'", said)
-        if status == 0 or not wrong or types.get(wrong.group(1)) != "none":
-            return printed, None if status == 0 else first_error(said)
-        types[wrong.group(1)] = wrong.group(2)
+        programs = [wrap(text, known) for text, known in zip(texts, types)]
+        learned = False
+        for known, error in zip(types, run_all(tools, programs)[1]):
+            wrong = re.match(r"use of value '(%[\w$.-]+)' expects different type than prior uses: '(.*)' vs 'none'",
+                             error or "")
+            if wrong and known.get(wrong.group(1)) == "none":
+                known[wrong.group(1)] = wrong.group(2)
+                learned = True
+        if not learned:
+            return programs
 
 
 def first_error(said):
     return next((line for line in said.split("\n") if "error:" in line), said.strip() or "failed without a message")
 
 
-def check_op(tools, entry):
-    blocks = [match.group("text") for match in FENCE.finditer(entry.description)]
-    if not any(re.search(re.escape(entry.name) + r"(?![\w.])", block) for block in blocks):
-        entry.findings.append("has no example")
-    for block in blocks:
-        printed, error = typed(tools, block)
+def check_ops(tools, entries):
+    blocks = [(entry, match.group("text")) for entry in entries for match in FENCE.finditer(entry.description)]
+    for entry in entries:
+        if not any(owner is entry and re.search(re.escape(entry.name) + r"(?![\w.])", block) for owner, block in blocks):
+            entry.findings.append("has no example")
+    if not blocks:
+        return
+    programs = typed(tools, [block for _, block in blocks])
+    sound = []
+    for (entry, block), program, error in zip(blocks, programs, run_all(tools, programs)[1]):
         if error:
-            entry.findings.append(f"its example is refused: {error}")
-            continue
-        status, again, said = tools.opt([], printed)
-        if status or again != printed:
-            entry.findings.append(f"its example does not read back as it is printed: {first_error(said) if status else again}")
-        if not contains(tokens(block), tokens(printed)):
-            entry.findings.append(f"its example is not written as it is printed:\n{printed}")
+            entry.findings.append(f"its example is refused: error: {error}")
+        else:
+            sound.append((entry, block, program))
+    if not sound:
+        return
+    printed = run_all(tools, [program for _, _, program in sound])[0]
+    again, errors = run_all(tools, printed)
+    for (entry, block, _), text, other, error in zip(sound, printed, again, errors, strict=True):
+        if error or other != text:
+            entry.findings.append(f"its example does not read back as it is printed: {error or other}")
+        if not contains(tokens(block), tokens(text)):
+            entry.findings.append(f"its example is not written as it is printed:\n{text}")
 
 
 #===--------------------------------------------------------------------------------------------------------------===#
@@ -266,8 +296,7 @@ def main():
                       lambda records, record: f"{records[record['opDialect']['def']]['name']}.{record['opName']}")
     for entry in passes:
         check_pass(tools, entry)
-    for entry in ops:
-        check_op(tools, entry)
+    check_ops(tools, ops)
     for entry in passes + ops:
         for finding in entry.findings:
             print(f"{entry.place}: {entry.name}: {finding.rstrip()}")
