@@ -28,7 +28,7 @@
 //
 // benchmarks/calibrate measures and writes such a table; its `source` says on what and when.
 // A product with an epilogue that was not timed (`linear+gelu`) takes as much longer than the
-// product as its roofline says. No price depends on a link yet: docs/Design/Rooms.md says what will.
+// product as its roofline says. No price depends on a link yet: docs/Design/SeveralMemories.md says what will.
 //
 // Example: 2 * 8192 * 4096 * 4096 FLOPs in bf16 on h100: 277,944 ns + 2,000 ns.
 //
