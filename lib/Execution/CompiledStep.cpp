@@ -92,6 +92,8 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   conversion.poison = options.poison;
   conversion.profile = options.profile;
   conversion.products = options.libraryProducts ? ProductSource::Library : ProductSource::Generated;
+  const llmmem_gemm_library *library = llmmem_find_gemm_library();
+  conversion.bf16ByLibrary = library && library->gemm[LLMMEM_GEMM_BF16];
   bool isForGpu = options.cuda || options.emulate;
   conversion.target = isForGpu ? KernelTarget::Gpu : KernelTarget::Cpu;
   manager.addPass(createConvertStepToKernels(conversion));

@@ -20,8 +20,12 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
     symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
                              llvm::JITSymbolFlags::Exported};
   };
-  if (const llmmem_gemm_library *library = llmmem_find_gemm_library())
-    add("llmmem_library_gemm", library->gemm);
+  if (const llmmem_gemm_library *library = llmmem_find_gemm_library()) {
+    constexpr StringLiteral names[] = {"f32", "bf16", "bf16_to_f32"};
+    for (auto [name, gemm] : llvm::zip_equal(names, library->gemm))
+      if (gemm)
+        add(("llmmem_library_gemm_" + name).str(), gemm);
+  }
   add("llmmem_cuda_launch", &llmmem_cuda_launch);
   add("llmmem_cuda_mark", &llmmem_cuda_mark);
   add("llmmem_cuda_multiply", &llmmem_cuda_multiply);

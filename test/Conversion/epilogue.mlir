@@ -37,7 +37,7 @@ func.func @step(%x: tensor<256x768xf32>, %w: tensor<768x768xf32>) -> (tensor<256
 // LIBRARY-LABEL: func.func private @kernel_0_linear_gelu(
 // LIBRARY-SAME: memref<589824xf32>, %[[H:.*]]: memref<196608xf32>, %[[A:.*]]: memref<196608xf32>)
 // LIBRARY: memref.extract_aligned_pointer_as_index %[[H]]
-// LIBRARY: call @llmmem_library_gemm(
+// LIBRARY: call @llmmem_library_gemm_f32(
 // LIBRARY: scf.forall
 // LIBRARY: vector.load %[[H]]
 // LIBRARY: math.tanh
@@ -46,6 +46,6 @@ func.func @step(%x: tensor<256x768xf32>, %w: tensor<768x768xf32>) -> (tensor<256
 // LIBRARY-LABEL: func.func private @kernel_1_linear_gelu(
 // LIBRARY-SAME: memref<589824xf32>, %[[UNREAD:.*]]: memref<196608xf32>, %[[C:.*]]: memref<196608xf32>)
 // LIBRARY: memref.extract_aligned_pointer_as_index %[[UNREAD]]
-// LIBRARY: call @llmmem_library_gemm(
+// LIBRARY: call @llmmem_library_gemm_f32(
 // LIBRARY: vector.load %[[UNREAD]]
 // LIBRARY: vector.store %{{.*}}, %[[C]]

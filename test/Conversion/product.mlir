@@ -30,7 +30,7 @@ func.func @step(%x: tensor<256x768xf32>, %w: tensor<768x768xf32>, %b: tensor<768
 
 // LIBRARY-LABEL: func.func private @kernel_0_linear
 // LIBRARY-NOT: scf.forall
-// LIBRARY: call @llmmem_library_gemm(
+// LIBRARY: call @llmmem_library_gemm_f32(
 // The library multiplies f32 alone.
 // LIBRARY-LABEL: func.func private @kernel_1_linear
 // LIBRARY: call @gemm_bf16_block_nt(

@@ -84,13 +84,13 @@ static cl::opt<double>
     temperature("temperature", cl::cat(category), cl::init(1.0),
                 cl::desc("Logits are divided by this; 0 takes the likeliest byte (default 1)"));
 enum class Gemm { Best, BuiltIn, OneDnn };
-static cl::opt<Gemm>
-    gemm("gemm", cl::cat(category), cl::init(Gemm::Best),
-         cl::desc("What multiplies matrices on the CPU (default: onednn for f32 where it was "
-                  "found):"),
-         cl::values(clEnumValN(Gemm::BuiltIn, "builtin",
-                               "generated code: equal bits for any number of threads"),
-                    clEnumValN(Gemm::OneDnn, "onednn", "oneDNN for f32")));
+static cl::opt<Gemm> gemm(
+    "gemm", cl::cat(category), cl::init(Gemm::Best),
+    cl::desc("What multiplies matrices on the CPU (default: onednn where it was found):"),
+    cl::values(clEnumValN(Gemm::BuiltIn, "builtin",
+                          "generated code: equal bits for any number of threads"),
+               clEnumValN(Gemm::OneDnn, "onednn",
+                          "oneDNN for f32, and for bf16 where the processor has units for it")));
 static cl::opt<Device> device("device", cl::cat(category), cl::init(Device::Cpu),
                               cl::desc("What runs the step (default: cpu):"),
                               cl::values(clEnumValN(Device::Cpu, "cpu", "threads of the CPU"),
@@ -290,9 +290,12 @@ static std::string nameOfProducts(const CompiledStep::Options &compile) {
     return "kernels in the place of cuBLASLt";
   if (!compile.libraryProducts)
     return compile.cuda ? "generated kernels" : "generated code";
-  return compile.cuda
-             ? compile.cuda->products()
-             : llmmem_find_gemm_library()->name + std::string(" for f32, else by generated code");
+  if (compile.cuda)
+    return compile.cuda->products();
+  const llmmem_gemm_library *library = llmmem_find_gemm_library();
+  return library->name +
+         std::string(library->gemm[LLMMEM_GEMM_BF16] ? " for f32 and bf16" : " for f32") +
+         ", else by generated code";
 }
 
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,

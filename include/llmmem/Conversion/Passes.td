@@ -53,6 +53,8 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
                          clEnumValN(::llmmem::ProductSource::Library, "library",
                                     "the runtime's library where it can: oneDNN for f32 on a CPU, cuBLASLt on a GPU"))
     }]>,
+    Option<"bf16ByLibrary", "bf16-by-library", "bool", "false",
+           "With products=library on a CPU, bf16 too: for a processor that has units for it">,
     Option<"target", "target", "::llmmem::KernelTarget", "::llmmem::KernelTarget::Cpu", "Who runs the kernels", [{
       ::llvm::cl::values(clEnumValN(::llmmem::KernelTarget::Cpu, "cpu", "threads of a CPU"),
                          clEnumValN(::llmmem::KernelTarget::Gpu, "gpu", "launches of blocks of threads on a GPU"))

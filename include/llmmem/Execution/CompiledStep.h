@@ -53,7 +53,8 @@ public:
     /// captured. Not with `emulate`.
     bool profile = false;
     /// Multiply matrices by a library where it can, which must be there, instead of generated code:
-    /// f32 by that which llmmem was built with (oneDNN); on a GPU, f32 and bf16 by that which the
+    /// f32 by that which llmmem was built with (oneDNN), and bf16 where the processor has units for
+    /// it; on a GPU, f32 and bf16 by that which the
     /// device has opened (cuBLASLt). With `emulate`, by kernels that compute what that one is
     /// documented to.
     bool libraryProducts = false;

@@ -58,7 +58,7 @@ bool isMultipliedByLibrary(const KernelOptions &options, mlir::Type element);
 void emitProduct(mlir::Operation *op, KernelEmitter &e, const Product &product);
 
 /// The products make(0), ..., make(count - 1), of equal sizes and strides, as turns of a parallel
-/// loop.
+/// loop. In bf16 a CPU's are generated code.
 void emitProducts(mlir::Operation *op, KernelEmitter &e, int64_t count,
                   llvm::function_ref<Product(Index number)> make);
 

@@ -117,6 +117,7 @@ private:
   Matrix wideInputs(Rows part) {
     return {e.workspace(parts.inputs, part.count * width, e.wideType()), width};
   }
+  std::pair<Matrix, Matrix> factorsOfSum(Index first, Rows part, Rows columns);
   void addProductToSum(Index first, Rows part, Rows columns);
   void widen(Buffer from, Index begin, int64_t pitch, int64_t rows, int64_t columns, Buffer to);
   void finishSum();
@@ -283,19 +284,27 @@ void LossHeadEmitter::addToSum(Index first, Rows part) {
 }
 
 /// On a CPU in two steps: the product of a granule and some columns of the logits, in f32, and from
-/// there to the sum.
+/// there to the sum. A library multiplies bf16 to f32, generated code needs widened factors.
 void LossHeadEmitter::addToSplitSum(Index first, Rows part) {
-  widen(x, (first + part.begin) * width, width, part.count, width, wideInputs(part).buffer);
+  if (!isMultipliedByLibrary(e.options(), x.element))
+    widen(x, (first + part.begin) * width, width, part.count, width, wideInputs(part).buffer);
   forPieces(vocabulary, parts.columns,
             [&](Rows columns) { addProductToSum(first, part, columns); });
 }
 
+/// The rows of x and the columns of the logits' gradient that a product is made of.
+std::pair<Matrix, Matrix> LossHeadEmitter::factorsOfSum(Index first, Rows part, Rows columns) {
+  Index inputs = (first + part.begin) * width, gradient = part.begin * vocabulary + columns.begin;
+  if (isMultipliedByLibrary(e.options(), x.element))
+    return {{x, width, false, inputs}, {logits, vocabulary, false, gradient}};
+  Buffer wide = e.workspace(parts.gradient, part.count * columns.count, e.wideType());
+  widen(logits, gradient, vocabulary, part.count, columns.count, wide);
+  return {wideInputs(part), {wide, columns.count}};
+}
+
 void LossHeadEmitter::addProductToSum(Index first, Rows part, Rows columns) {
   Buffer product = e.workspace(parts.product, columns.count * width, e.wideType());
-  Matrix a = wideInputs(part),
-         b = {e.workspace(parts.gradient, part.count * columns.count, e.wideType()), columns.count};
-  widen(logits, part.begin * vocabulary + columns.begin, vocabulary, part.count, columns.count,
-        b.buffer);
+  auto [a, b] = factorsOfSum(first, part, columns);
   int64_t rows = width, pitch = columns.count;
   if (isOutIn) {
     std::swap(a, b);

@@ -18,7 +18,25 @@ int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The call of `llmmem_library_gemm` in include/llmmem/Runtime/Gemm.h.
+/// Of `llmmem_gemm_types` in include/llmmem/Runtime/Gemm.h, or empty where it is none of them.
+StringRef libraryTypesOf(const Product &p) {
+  Type factor = p.a.buffer.element, sum = p.c.buffer.element;
+  if (p.b.buffer.element != factor || (p.initial.buffer && p.initial.buffer.element != sum))
+    return "";
+  if (factor.isF32())
+    return sum.isF32() ? "f32" : "";
+  // Rounded once, which a library does not promise of a sum of several products.
+  bool isOneProduct = factor.isBF16() && p.terms == 1 && p.scale == 1.0;
+  return !isOneProduct ? "" : sum.isBF16() ? "bf16" : sum.isF32() ? "bf16_to_f32" : "";
+}
+
+/// Whether a CPU's library computes the product.
+bool isCallOfLibrary(KernelEmitter &e, const Product &p) {
+  return e.options().target == KernelTarget::Cpu && !p.c.buffer.access &&
+         isMultipliedByLibrary(e.options(), p.a.buffer.element) && !libraryTypesOf(p).empty();
+}
+
+/// The call of `llmmem_gemm` in include/llmmem/Runtime/Gemm.h.
 void emitLibraryCall(Operation *op, KernelEmitter &e, const Product &p) {
   OpBuilder &builder = e.builder();
   auto integer = [&](int64_t value) -> Value {
@@ -35,7 +53,7 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Product &p) {
       arith::ConstantOp::create(builder, op->getLoc(), builder.getF64FloatAttr(p.scale)));
 
   auto module = op->getParentOfType<ModuleOp>();
-  constexpr StringLiteral name = "llmmem_library_gemm";
+  std::string name = ("llmmem_library_gemm_" + libraryTypesOf(p)).str();
   auto function = module.lookupSymbol<func::FuncOp>(name);
   if (!function) {
     OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
@@ -62,7 +80,8 @@ bool llmmem::makesTileSoftmax(KernelEmitter &e, const Product &p) {
 bool llmmem::isMultipliedByLibrary(const KernelOptions &options, Type element) {
   if (options.products != ProductSource::Library)
     return false;
-  return element.isF32() || (element.isBF16() && options.target == KernelTarget::Gpu);
+  bool hasBf16 = options.target == KernelTarget::Gpu || options.bf16ByLibrary;
+  return element.isF32() || (element.isBF16() && hasBf16);
 }
 
 void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
@@ -70,7 +89,7 @@ void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
     emitLibraryProduct(e, p);
   else if (e.options().target == KernelTarget::Gpu)
     emitGeneratedOnDevice(e, 1, p, [&](Index) { return p; });
-  else if (isMultipliedByLibrary(e.options(), p.c.buffer.element) && !p.c.buffer.access)
+  else if (isCallOfLibrary(e, p))
     emitLibraryCall(op, e, p);
   else
     emitGeneratedProduct(op, e, p);
@@ -80,7 +99,12 @@ void llmmem::emitProducts(Operation *op, KernelEmitter &e, int64_t count,
                           function_ref<Product(Index)> make) {
   if (e.options().target == KernelTarget::Gpu)
     return emitGeneratedOnDevice(e, count, make(e.index(0)), make);
-  e.forEachParallel(count, [&](Index number) { emitProduct(op, e, make(number)); });
+  e.forEachParallel(count, [&](Index number) {
+    Product product = make(number);
+    // A library's primitives of bf16 share out the threads that are there when they are made.
+    product.a.buffer.element.isBF16() ? emitGeneratedProduct(op, e, product)
+                                      : emitProduct(op, e, product);
+  });
 }
 
 //===----------------------------------------------------------------------===//
