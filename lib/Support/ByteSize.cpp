@@ -1,4 +1,4 @@
-//===- ByteSize.cpp - Bytes as people write them ---------------------------===//
+//===- ByteSize.cpp - Sizes in bytes as text -------------------------------===//
 
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/ADT/StringExtras.h"
@@ -50,28 +50,29 @@ bool appendDigits(llvm::StringRef digits, __int128 &number) {
 } // namespace
 
 llvm::Expected<int64_t> parseByteSize(llvm::StringRef text) {
-  llvm::StringRef rest = text.trim();
-  if (rest.empty())
+  llvm::StringRef remaining = text.trim();
+  if (remaining.empty())
     return badSize(text, "expected a number");
-  if (rest.front() == '-')
+  if (remaining.front() == '-')
     return badSize(text, "it must be positive");
-  llvm::StringRef whole = rest.take_while(llvm::isDigit);
+  llvm::StringRef whole = remaining.take_while(llvm::isDigit);
   if (whole.empty())
     return badSize(text, "expected a number first");
-  rest = rest.drop_front(whole.size());
+  remaining = remaining.drop_front(whole.size());
 
   llvm::StringRef fraction;
-  const bool hasPoint = rest.consume_front(".");
+  const bool hasPoint = remaining.consume_front(".");
   if (hasPoint) {
-    fraction = rest.take_while(llvm::isDigit);
+    fraction = remaining.take_while(llvm::isDigit);
     if (fraction.empty())
       return badSize(text, "expected digits after the point");
-    rest = rest.drop_front(fraction.size());
-    // Digits past the twelfth move no unit by a whole byte that anybody means.
+    remaining = remaining.drop_front(fraction.size());
+    // The unit is at most 2^40 bytes: digits past the twelfth change the size by about a byte at
+    // most.
     fraction = fraction.take_front(12);
   }
 
-  llvm::StringRef unitName = rest.ltrim();
+  llvm::StringRef unitName = remaining.ltrim();
   std::optional<int64_t> unit = unitName.empty() ? 1 : unitBytes(unitName);
   if (!unit)
     return badSize(text, "unknown unit '" + unitName +
@@ -96,7 +97,7 @@ std::string formatByteSize(int64_t bytes) {
   static constexpr llvm::StringLiteral names[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   double shown = static_cast<double>(bytes);
   size_t unit = 0;
-  // 999.995 would print as 1000.00, so the step to the next unit is taken there.
+  // 999.995 would print as 1000.00, so the next unit starts there.
   while (unit + 1 < std::size(names) && (shown >= 999.995 || shown <= -999.995)) {
     shown /= 1000;
     ++unit;

@@ -8,8 +8,8 @@
 namespace llmmem {
 
 void JsonReader::skipSpace() {
-  rest = rest.ltrim(" \t\r\n");
-  last = rest;
+  remaining = remaining.ltrim(" \t\r\n");
+  last = remaining;
 }
 
 bool JsonReader::fail(const llvm::Twine &what) {
@@ -31,11 +31,11 @@ bool JsonReader::unknownKey(llvm::StringRef key, llvm::StringRef known) {
 
 bool JsonReader::object(llvm::function_ref<bool(llvm::StringRef)> member) {
   skipSpace();
-  if (!rest.consume_front("{"))
+  if (!remaining.consume_front("{"))
     return fail("expected an object");
   llvm::SmallVector<std::string, 16> keys;
   skipSpace();
-  if (rest.consume_front("}"))
+  if (remaining.consume_front("}"))
     return true;
   while (true) {
     skipSpace();
@@ -44,10 +44,10 @@ bool JsonReader::object(llvm::function_ref<bool(llvm::StringRef)> member) {
     if (!stringToken(token) || !decode(token, key))
       return fail("expected a key in quotes");
     if (llvm::is_contained(keys, key))
-      return fail("key '" + key + "' stands twice");
+      return fail("key '" + key + "' is given twice");
     keys.push_back(key);
     skipSpace();
-    if (!rest.consume_front(":"))
+    if (!remaining.consume_front(":"))
       return fail("expected ':'");
     skipSpace();
     const size_t outer = path.size();
@@ -56,19 +56,19 @@ bool JsonReader::object(llvm::function_ref<bool(llvm::StringRef)> member) {
       return false;
     path.resize(outer);
     skipSpace();
-    if (rest.consume_front("}"))
+    if (remaining.consume_front("}"))
       return true;
-    if (!rest.consume_front(","))
+    if (!remaining.consume_front(","))
       return fail("expected ',' or '}'");
   }
 }
 
 bool JsonReader::array(llvm::function_ref<bool()> element) {
   skipSpace();
-  if (!rest.consume_front("["))
+  if (!remaining.consume_front("["))
     return fail("expected a list");
   skipSpace();
-  if (rest.consume_front("]"))
+  if (remaining.consume_front("]"))
     return true;
   for (size_t index = 0;; ++index) {
     skipSpace();
@@ -78,31 +78,31 @@ bool JsonReader::array(llvm::function_ref<bool()> element) {
       return false;
     path.resize(outer);
     skipSpace();
-    if (rest.consume_front("]"))
+    if (remaining.consume_front("]"))
       return true;
-    if (!rest.consume_front(","))
+    if (!remaining.consume_front(","))
       return fail("expected ',' or ']'");
   }
 }
 
 bool JsonReader::integer(int64_t &number, int64_t least) {
   skipSpace();
-  const llvm::StringRef token =
-      rest.take_while([](char c) { return llvm::isAlnum(c) || c == '-' || c == '+' || c == '.'; });
+  const llvm::StringRef token = remaining.take_while(
+      [](char c) { return llvm::isAlnum(c) || c == '-' || c == '+' || c == '.'; });
   const llvm::StringRef digits = token.drop_while([](char c) { return c == '-'; });
   const bool leadingZero = digits.size() > 1 && digits.front() == '0';
   // getAsInteger refuses what does not fit in 64 bits, and anything that is not all digits.
   if (leadingZero || token.getAsInteger(10, number) || number < least)
     return fail("expected an integer from " + llvm::Twine(least) + " to 2^63 - 1" +
                 (token.empty() ? llvm::Twine() : ", got " + token.take_front(40)));
-  rest = rest.drop_front(token.size());
+  remaining = remaining.drop_front(token.size());
   return true;
 }
 
 bool JsonReader::real(double &number) {
   skipSpace();
-  const llvm::StringRef token =
-      rest.take_while([](char c) { return llvm::isAlnum(c) || c == '-' || c == '+' || c == '.'; });
+  const llvm::StringRef token = remaining.take_while(
+      [](char c) { return llvm::isAlnum(c) || c == '-' || c == '+' || c == '.'; });
   llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(token);
   std::optional<double> value = parsed ? parsed->getAsNumber() : std::nullopt;
   if (!parsed)
@@ -110,15 +110,15 @@ bool JsonReader::real(double &number) {
   if (!value)
     return fail("expected a number");
   number = *value;
-  rest = rest.drop_front(token.size());
+  remaining = remaining.drop_front(token.size());
   return true;
 }
 
 bool JsonReader::boolean(bool &flag) {
   skipSpace();
-  if (rest.consume_front("true"))
+  if (remaining.consume_front("true"))
     flag = true;
-  else if (rest.consume_front("false"))
+  else if (remaining.consume_front("false"))
     flag = false;
   else
     return fail("expected true or false");
@@ -127,7 +127,7 @@ bool JsonReader::boolean(bool &flag) {
 
 bool JsonReader::null() {
   skipSpace();
-  return rest.consume_front("null");
+  return remaining.consume_front("null");
 }
 
 bool JsonReader::string(std::string &value) {
@@ -140,14 +140,14 @@ bool JsonReader::string(std::string &value) {
 
 /// Takes a string with its quotes.
 bool JsonReader::stringToken(llvm::StringRef &token) {
-  if (!rest.starts_with("\""))
+  if (!remaining.starts_with("\""))
     return false;
-  for (size_t end = 1; end < rest.size(); ++end) {
-    if (rest[end] == '\\') {
+  for (size_t end = 1; end < remaining.size(); ++end) {
+    if (remaining[end] == '\\') {
       ++end;
-    } else if (rest[end] == '"') {
-      token = rest.take_front(end + 1);
-      rest = rest.drop_front(end + 1);
+    } else if (remaining[end] == '"') {
+      token = remaining.take_front(end + 1);
+      remaining = remaining.drop_front(end + 1);
       return true;
     }
   }
@@ -173,7 +173,7 @@ bool JsonReader::decode(llvm::StringRef token, std::string &value) {
 
 llvm::Error JsonReader::finish() {
   skipSpace();
-  if (message.empty() && !rest.empty())
+  if (message.empty() && !remaining.empty())
     fail("expected nothing more");
   if (message.empty())
     return llvm::Error::success();

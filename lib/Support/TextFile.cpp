@@ -1,4 +1,4 @@
-//===- TextFile.cpp - Whole texts in and out -------------------------------===//
+//===- TextFile.cpp - Read and write whole text files ----------------------===//
 
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/SmallString.h"
@@ -12,8 +12,8 @@ llvm::Error failed(const llvm::Twine &what, std::error_code code) {
   return llvm::createStringError(code, what + ": " + code.message());
 }
 
-/// Writes through `os` and reports what the system said; a stream destroyed with its error unread
-/// aborts.
+/// Writes through `os` and returns the system's error; a stream that is destroyed with an unread
+/// error aborts.
 llvm::Error writeAll(llvm::raw_fd_ostream &os, llvm::StringRef name,
                      llvm::ArrayRef<llvm::StringRef> pieces) {
   for (llvm::StringRef piece : pieces)
@@ -77,7 +77,7 @@ llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pi
     return failed("cannot write '" + path + "'", std::make_error_code(std::errc::is_a_directory));
   if (exists && !llvm::sys::fs::is_regular_file(status))
     return writeInPlace(path, pieces);
-  // Through a link: rename what it points at, or the link itself would be replaced.
+  // A link: rename over its target, or the link itself would be replaced.
   llvm::SmallString<256> target(path);
   if (exists)
     if (std::error_code code = llvm::sys::fs::real_path(path, target))

@@ -22,8 +22,8 @@ std::string refusal(llvm::StringRef json) {
   return problem ? "no refusal" : llvm::toString(problem.takeError());
 }
 
-#define EXPECT_REFUSED(json, part)                                                                 \
-  EXPECT_NE(refusal(json).find(part), std::string::npos) << refusal(json)
+#define EXPECT_REFUSED(json, text)                                                                 \
+  EXPECT_NE(refusal(json).find(text), std::string::npos) << refusal(json)
 
 constexpr const char *oneValue = R"({"id": 0, "bytes": 8})";
 constexpr const char *twoValues = R"({"id": 0, "bytes": 8}, {"id": 1, "bytes": 8})";
@@ -64,7 +64,7 @@ TEST(ProblemJson, RefusesWhatIsNoJson) {
   EXPECT_REFUSED(R"({"format": "llmmem-problem)", "closing quote");
   EXPECT_REFUSED(R"({"format": "\q"})", "wrong escape");
   EXPECT_REFUSED("{\"format\": \"\xff\"}", "UTF-8");
-  EXPECT_REFUSED(R"({"format": "llmmem-problem", "format": "llmmem-problem"})", "stands twice");
+  EXPECT_REFUSED(R"({"format": "llmmem-problem", "format": "llmmem-problem"})", "is given twice");
   EXPECT_REFUSED(std::string(1'000'000, '['), "expected an object");
   EXPECT_REFUSED("{\"values\":" + std::string(1'000'000, '['), "expected an object");
 }
@@ -208,7 +208,7 @@ TEST(BufferCsv, RefusesWithTheLine) {
   EXPECT_NE(refused("a,0,1,-1").find("as size, got '-1'"), std::string::npos);
   EXPECT_NE(refused("a,0,1,9223372036854775808").find("as size"), std::string::npos);
   EXPECT_NE(refused("a,5,5,1").find("must be above lower"), std::string::npos);
-  EXPECT_NE(refused("a,0,1,1\na,0,1,1").find("stands twice"), std::string::npos);
+  EXPECT_NE(refused("a,0,1,1\na,0,1,1").find("is given twice"), std::string::npos);
   EXPECT_NE(refused("a,0,1,9223372036854775807\nb,0,1,1").find("add up"), std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-//===- ByteSize.h - Bytes as people write them -----------------------------===//
+//===- ByteSize.h - Sizes in bytes as text ---------------------------------===//
 //
 // GB is 10^9 and GiB is 2^30, in flags and in reports alike.
 //
@@ -15,8 +15,8 @@
 namespace llmmem {
 
 /// Reads `123`, `40GB`, `37.25GiB`, `1.5 MiB`: a positive number and a unit of B, kB, MB, GB, TB,
-/// KiB, MiB, GiB or TiB. The arithmetic is exact; a fraction of a byte is dropped, since a budget
-/// may only shrink. Example: `37.25GiB` is 39996882944.
+/// KiB, MiB, GiB or TiB. The arithmetic is exact; a fraction of a byte is dropped, so that a
+/// budget is never rounded up. Example: `37.25GiB` is 39996882944.
 llvm::Expected<int64_t> parseByteSize(llvm::StringRef text);
 
 /// `40.00 GB`, `512 B`: for people. Programs get integers.

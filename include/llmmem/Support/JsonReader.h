@@ -1,11 +1,12 @@
 //===- JsonReader.h - A strict reader of JSON of a known shape --------------===//
 //
-// Reads front to back without building a tree. llvm::json, which writes our files, is not strict
-// enough to read them: it takes 1e3 and 2.0 for integers, lets a key stand twice, recurses as deep
-// as the text says, and forgets where a value stood. Here every error carries line, column and
-// path.
+// Reads from front to back without building a tree. llvm::json, which writes our files, is not
+// strict enough to read them: it accepts 1e3 and 2.0 as integers and repeated keys, recurses as
+// deep as the text, and does not keep the position of a value. Here every error has a line, a
+// column and a path.
 //
-// A caller that gets `false` returns `false`: the first error is kept and the rest is not read.
+// A caller that gets `false` must return `false`: the first error is kept and the remaining text is
+// not read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,25 +24,25 @@ namespace llmmem {
 
 class JsonReader {
 public:
-  explicit JsonReader(llvm::StringRef text) : text(text), rest(text) {}
+  explicit JsonReader(llvm::StringRef text) : text(text), remaining(text) {}
 
-  /// Calls `member` with each key, standing before its value. Keys may stand once.
+  /// Calls `member` with each key, positioned before its value. A key may be given once.
   bool object(llvm::function_ref<bool(llvm::StringRef key)> member);
-  /// Calls `element` standing before each element.
+  /// Calls `element`, positioned before each element.
   bool array(llvm::function_ref<bool()> element);
 
   bool integer(int64_t &number, int64_t least = 0);
   bool real(double &number);
   bool boolean(bool &flag);
   bool string(std::string &value);
-  bool null(); // true, and read, where a null stands; false without an error otherwise
+  bool null(); // reads a null and returns true; false without an error if there is none
 
-  /// Refuses `what`, with the place read last. Always false.
+  /// Records the error `what` at the place read last. Always false.
   bool fail(const llvm::Twine &what);
   /// An unknown key: names those that are known.
   bool unknownKey(llvm::StringRef key, llvm::StringRef known);
 
-  /// The error, if there was one, or that something follows the value.
+  /// The first error, or an error if any text follows the value.
   llvm::Error finish();
 
 private:
@@ -50,7 +51,7 @@ private:
   bool decode(llvm::StringRef token, std::string &value);
 
   llvm::StringRef text;
-  llvm::StringRef rest;
+  llvm::StringRef remaining;
   llvm::StringRef last; // begins at the token read last
   std::string path;
   std::string message;

@@ -1,4 +1,4 @@
-//===- Random.h - The same noise on every machine ----------------------------------===//
+//===- Random.h - A random generator that is equal on every machine ----------------===//
 
 #ifndef LLMMEM_SUPPORT_RANDOM_H
 #define LLMMEM_SUPPORT_RANDOM_H

@@ -1,4 +1,4 @@
-//===- TextFile.h - Whole texts in and out ---------------------------------===//
+//===- TextFile.h - Read and write whole text files ------------------------===//
 //
 // A reader of an output file sees the old text or the new one, never half of it: the text goes to a
 // temporary beside the target, which is then renamed over it.
@@ -23,7 +23,7 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readTextFile(llvm::StringRef
 /// file (a pipe, /dev/null) is written in place.
 llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text);
 
-/// The same for a text in pieces, of which no copy is made.
+/// The same for a text in pieces, without copying them.
 llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces);
 
 } // namespace llmmem

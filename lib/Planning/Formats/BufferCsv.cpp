@@ -15,13 +15,13 @@ constexpr llvm::StringLiteral required[] = {"id", "lower", "upper", "size"};
 class CsvReader {
 public:
   llvm::Expected<BufferTable> run(llvm::StringRef text) {
-    llvm::StringRef rest = text;
-    std::tie(line, rest) = rest.split('\n');
+    llvm::StringRef remaining = text;
+    std::tie(line, remaining) = remaining.split('\n');
     lineNumber = 1;
     if (llvm::Error error = readHeader())
       return std::move(error);
-    while (!rest.empty()) {
-      std::tie(line, rest) = rest.split('\n');
+    while (!remaining.empty()) {
+      std::tie(line, remaining) = remaining.split('\n');
       ++lineNumber;
       if (line.trim().empty())
         continue;
@@ -51,7 +51,7 @@ private:
       if (known == std::end(required) && name != "offset")
         return fail("unknown column '" + name + "'; expected id, lower, upper and size");
       if (llvm::count(header, name) > 1)
-        return fail("column '" + name + "' stands twice");
+        return fail("column '" + name + "' is given twice");
       if (known != std::end(required))
         columnOf[known - required] = static_cast<int>(column);
     }
@@ -80,7 +80,7 @@ private:
       return fail("the sizes add up to 2^63 or more");
     llvm::StringRef id = row[columnOf[0]];
     if (id.empty() || !ids.insert(id).second)
-      return fail("the id '" + id + "' is empty or stands twice");
+      return fail("the id '" + id + "' is empty or is given twice");
     table.ids.push_back(id.str());
     table.buffers.push_back({lower, upper, size});
     return llvm::Error::success();

@@ -1,8 +1,8 @@
 //===- Explain.cpp - Why a plan keeps what it keeps -----------------------------===//
 
 #include "llmmem/Planning/Formats/Explain.h"
-#include "llmmem/Support/ByteSize.h"
 #include "llmmem/Planning/Model/Schedule.h"
+#include "llmmem/Support/ByteSize.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -14,10 +14,10 @@ namespace {
 class Explainer {
 public:
   Explainer(const Problem &problem, const Plan &plan)
-      : problem(problem), graph(problem), lives(problem.values.size()), uses(problem.values.size()),
-        runs(problem.ops.size(), 0) {
+      : problem(problem), graph(problem), liveRanges(problem.values.size()),
+        uses(problem.values.size()), runs(problem.ops.size(), 0) {
     for (const Instance &instance : instances(graph, plan.steps))
-      lives[instance.value].push_back(instance);
+      liveRanges[instance.value].push_back(instance);
     for (int32_t step = 0; step < static_cast<int32_t>(plan.steps.size()); ++step) {
       const Op &op = problem.ops[plan.steps[step]];
       ++runs[plan.steps[step]];
@@ -44,35 +44,35 @@ private:
     if (writer < 0 || problem.values[value].bytes == 0)
       return false;
     if (!hasPhases)
-      return runs[writer] > 1 || longestWait(value).second > 1;
+      return runs[writer] > 1 || longestIdle(value).second > 1;
     return problem.ops[writer].phase == Phase::Forward &&
            llvm::any_of(graph.readers(value), [&](OpIndex reader) {
              return problem.ops[reader].phase == Phase::Backward;
            });
   }
 
-  /// The step before the next use, and the length, of the longest time without a use.
-  std::pair<int32_t, int32_t> longestWait(ValueIndex value) const {
+  /// The longest idle range: the step of the use that ends it, and its length.
+  std::pair<int32_t, int32_t> longestIdle(ValueIndex value) const {
     std::pair<int32_t, int32_t> longest = {0, 0};
     for (size_t i = 1; i < uses[value].size(); ++i)
-      if (const int32_t wait = uses[value][i] - uses[value][i - 1]; wait > longest.second)
-        longest = {uses[value][i], wait};
+      if (const int32_t idle = uses[value][i] - uses[value][i - 1]; idle > longest.second)
+        longest = {uses[value][i], idle};
     return longest;
   }
 
   SavedValue explain(ValueIndex value) const {
     const OpIndex writer = graph.writer(value);
     SavedValue saved = {value, problem.values[value].bytes, runs[writer], 0, 0, 0, true};
-    for (const Instance &life : lives[value])
-      saved.stepsHeld += life.to - std::max(life.from, 0) + 1;
+    for (const Instance &range : liveRanges[value])
+      saved.stepsHeld += range.to - std::max(range.from, 0) + 1;
     if (saved.runs > 1) {
-      for (size_t i = 1; i < lives[value].size(); ++i)
-        saved.stepsIdle += lives[value][i].from - lives[value][i - 1].to - 1;
+      for (size_t i = 1; i < liveRanges[value].size(); ++i)
+        saved.stepsIdle += liveRanges[value][i].from - liveRanges[value][i - 1].to - 1;
       saved.otherCost = problem.ops[writer].cost * (saved.runs - 1);
       return saved;
     }
-    const auto [step, wait] = longestWait(value);
-    saved.stepsIdle = wait;
+    const auto [step, idle] = longestIdle(value);
+    saved.stepsIdle = idle;
     saved.canRecompute = problem.ops[writer].recompute;
     saved.otherCost = saved.canRecompute ? costAgain(writer, step) : 0;
     return saved;
@@ -81,14 +81,15 @@ private:
   bool isHeld(ValueIndex value, int32_t step) const {
     if (problem.values[value].resident)
       return true;
-    auto after = llvm::upper_bound(
-        lives[value], step, [](int32_t step, const Instance &life) { return step <= life.from; });
-    return after != lives[value].begin() && std::prev(after)->to >= step;
+    auto after =
+        llvm::upper_bound(liveRanges[value], step,
+                          [](int32_t step, const Instance &range) { return step <= range.from; });
+    return after != liveRanges[value].begin() && std::prev(after)->to >= step;
   }
 
-  /// Cost of running `op` again just before `step`, with every ancestor whose result is gone by
-  /// then. What cannot be made again, an input or a result of an op that runs once, would be held
-  /// on.
+  /// Cost of running `op` again just before `step`, with every ancestor whose result is not live
+  /// there. Values that cannot be recomputed (inputs, results of ops that run once) would stay
+  /// live.
   int64_t costAgain(OpIndex op, int32_t step) const {
     int64_t cost = 0;
     llvm::DenseSet<OpIndex> visited;
@@ -110,9 +111,9 @@ private:
 
   const Problem &problem;
   Graph graph;
-  std::vector<std::vector<Instance>> lives; // by value, in step order
-  std::vector<std::vector<int32_t>> uses;   // by value: steps that touch it, in order
-  std::vector<int32_t> runs;                // by op
+  std::vector<std::vector<Instance>> liveRanges; // by value, in step order
+  std::vector<std::vector<int32_t>> uses;        // by value: steps that touch it, in order
+  std::vector<int32_t> runs;                     // by op
   bool hasPhases;
 };
 

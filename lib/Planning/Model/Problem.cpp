@@ -1,4 +1,4 @@
-//===- Problem.cpp - The rules a problem keeps -----------------------------===//
+//===- Problem.cpp - Validation of a problem -------------------------------===//
 
 #include "llmmem/Planning/Model/Problem.h"
 #include "llvm/ADT/STLExtras.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t largest = std::numeric_limits<int64_t>::max();
 
-/// Walks a problem once and stops at its first broken rule. Places are JSON paths, which also name
+/// Visits a problem once and stops at its first broken rule. Places are JSON paths, which also name
 /// the fields of a problem built in memory.
 class Validator {
 public:
@@ -144,7 +144,7 @@ private:
     for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op) {
       for (ValueIndex value : problem.ops[op].reads) {
         if (seen[value] == op)
-          return fail(place(op, "reads"), valueName(value) + " stands there twice");
+          return fail(place(op, "reads"), valueName(value) + " is given twice");
         seen[value] = op;
         const bool isCopied = writer[value] < 0 && copier[value] >= 0;
         if (isCopied && !problem.ops[op].optional)

@@ -1,7 +1,8 @@
 //===- BufferCsv.h - The buffer lists of MiniMalloc -------------------------===//
 //
 // Comma-separated lines under a header that names `id`, `lower`, `upper` and `size` in any order;
-// `upper` is exclusive. An `offset` column may be there: it is not read, and is written anew.
+// `upper` is exclusive. An `offset` column is allowed: it is not read, and it is replaced in the
+// output.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +16,12 @@
 namespace llmmem::planning {
 
 struct BufferTable {
-  std::vector<std::string> ids; // as they stand in the file, distinct
+  std::vector<std::string> ids; // as written in the file, distinct
   std::vector<Buffer> buffers;  // in the order of the file
 };
 
-/// Refuses, with the line and the mend: a missing, unknown or repeated column, a number that is
-/// negative, too large or none, an empty lifetime, an id that stands twice, sizes that add up to
+/// Refuses, with the line and the fix: a missing, unknown or repeated column, a number that is
+/// negative, too large or none, an empty live range, an id that is used twice, sizes that add up to
 /// 2^63 or more.
 llvm::Expected<BufferTable> parseBufferCsv(llvm::StringRef text);
 

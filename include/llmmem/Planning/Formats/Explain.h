@@ -8,15 +8,15 @@
 namespace llmmem::planning {
 
 /// What a plan did with one saved value: a forward value that the backward reads, or, in a problem
-/// without phases, any value that waits over a step which does not touch it.
+/// without phases, any value that is live at a step which does not use it.
 struct SavedValue {
   ValueIndex value;
   int64_t bytes;
   int32_t runs;      // of its writer; 1: kept
   int32_t stepsHeld; // over all instances
-  int32_t stepsIdle; // kept: steps of the longest wait between two uses. recomputed: steps without
-                     // it in between
-  int64_t otherCost; // kept: cost of recomputing it after that wait, with all that is no longer
+  int32_t stepsIdle; // kept: steps of the longest idle range, between two uses. recomputed: steps
+                     // without it in between
+  int64_t otherCost; // kept: cost of recomputing it after that range, with all that is no longer
                      // held there. recomputed: cost that keeping it would save
   bool canRecompute; // kept: its writer may run again
 };

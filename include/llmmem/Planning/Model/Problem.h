@@ -1,4 +1,4 @@
-//===- Problem.h - What the planner is asked -------------------------------===//
+//===- Problem.h - The planner's input -------------------------------------===//
 //
 // A Problem is a straight-line program seen from its memory: ops in program order that read and write
 // values of known size. Nothing here knows MLIR; the JSON of docs/Design/Planning.md is the same data.
@@ -127,7 +127,7 @@ struct Problem {
   bool needsVersion2() const;
 };
 
-/// Reads the JSON of a llmmem-problem. Refuses, with the place (line or JSON path) and the mend: unknown
+/// Reads the JSON of a llmmem-problem. Refuses, with the place (line or JSON path) and the fix: unknown
 /// keys, duplicate ids, two writers, a read before the write, a resident value that is written, numbers that
 /// are negative or 2^63 or more, sums that overflow.
 llvm::Expected<Problem> parseProblem(llvm::StringRef json);
