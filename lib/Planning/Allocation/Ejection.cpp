@@ -1,4 +1,4 @@
-//===- Ejection.cpp - Fits a packing into a capacity by putting shapes out -------------===//
+//===- Ejection.cpp - Ejection chains that fit a packing into a capacity ---------------===//
 
 #include "Ejection.h"
 #include "llmmem/Support/Random.h"
@@ -18,32 +18,32 @@ public:
   std::vector<int64_t> offsets;
 
 private:
-  /// The lower or the upper edge of a shape that stands.
+  /// The bottom or the top of a placed shape.
   struct Edge {
     int64_t height;
     int32_t shape;
     int32_t lower, upper; // of the shape, in time
   };
   using Edges = std::vector<Edge>;
-  /// From this offset on, a shape to be placed collides with that much more.
+  /// From this offset on, the weight that a shape to be placed collides with grows by that much.
   struct Step {
     int64_t offset;
     int64_t weight;
   };
 
-  int32_t nextWaiting();
+  int32_t nextUnplaced();
   void findSteps(const Edges &edges, const Shape &shape, int64_t shift, int64_t sign,
                  std::vector<Step> &steps) const;
-  int64_t lightestOffset(const Shape &shape);
-  void putOut(const Shape &shape, int64_t offset);
+  int64_t leastConflictOffset(const Shape &shape);
+  void eject(const Shape &shape, int64_t offset);
   void gainWeight(int32_t shape);
-  void stand(int32_t shape);
+  void insertEdges(int32_t shape);
 
   const Shapes &shapes;
   int64_t capacity;
   std::vector<int64_t> weight;
-  std::vector<int32_t> waiting;
-  Edges floors, tops; // of the shapes that stand, by height
+  std::vector<int32_t> unplaced;
+  Edges bottoms, tops; // of the placed shapes, by height
   std::vector<Step> begins, ends;
   Random random{0x9E3779B97F4A7C15ULL};
 };
@@ -57,7 +57,7 @@ Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64
   // Every offset is a sum of sizes, so an alignment of the sizes is one of the offsets.
   int64_t unit = 0;
   double area = 0;
-  auto areaOf = [](const Shape &shape) { // a long life weighs, but less than many bytes
+  auto areaOf = [](const Shape &shape) { // a long live range counts, but less than many bytes
     return double(shape.size) * std::sqrt(double(shape.upper - shape.lower));
   };
   for (const Shape &shape : shapes.shapes) {
@@ -69,13 +69,13 @@ Ejection::Ejection(const Shapes &shapes, int64_t within, const std::vector<int64
   for (size_t shape = 0; shape < from.size(); ++shape) {
     weight.push_back(1 + int64_t(meanWeight * areaOf(shapes.shapes[shape]) / area));
     if (from[shape] + shapes.shapes[shape].size > capacity)
-      waiting.push_back(int32_t(shape));
+      unplaced.push_back(int32_t(shape));
     else
-      stand(int32_t(shape));
+      insertEdges(int32_t(shape));
   }
 }
 
-void Ejection::stand(int32_t index) {
+void Ejection::insertEdges(int32_t index) {
   const Shape &shape = shapes.shapes[index];
   auto insert = [&](Edges &edges, int64_t height) {
     auto at =
@@ -84,22 +84,22 @@ void Ejection::stand(int32_t index) {
         });
     edges.insert(at, {height, index, shape.lower, shape.upper});
   };
-  insert(floors, offsets[index]);
+  insert(bottoms, offsets[index]);
   insert(tops, offsets[index] + shape.size);
 }
 
-/// Mostly a heavy one.
-int32_t Ejection::nextWaiting() {
+/// A random unplaced shape, mostly one of a large weight.
+int32_t Ejection::nextUnplaced() {
   size_t next = 0;
   double most = -1;
-  for (size_t i = 0; i < waiting.size(); ++i)
-    if (double score = double(weight[waiting[i]]) * (0.5 + random.unit()); score > most) {
+  for (size_t i = 0; i < unplaced.size(); ++i)
+    if (double score = double(weight[unplaced[i]]) * (0.5 + random.unit()); score > most) {
       most = score;
       next = i;
     }
-  std::swap(waiting[next], waiting.back());
-  const int32_t shape = waiting.back();
-  waiting.pop_back();
+  std::swap(unplaced[next], unplaced.back());
+  const int32_t shape = unplaced.back();
+  unplaced.pop_back();
   return shape;
 }
 
@@ -114,9 +114,9 @@ void Ejection::findSteps(const Edges &edges, const Shape &shape, int64_t shift, 
   steps.resize(count);
 }
 
-/// Where `shape` collides with the least weight; of such places the tightest.
-int64_t Ejection::lightestOffset(const Shape &shape) {
-  findSteps(floors, shape, 1 - shape.size, 1, begins);
+/// The offset where `shape` collides with the least weight; of several, that in the tightest gap.
+int64_t Ejection::leastConflictOffset(const Shape &shape) {
+  findSteps(bottoms, shape, 1 - shape.size, 1, begins);
   findSteps(tops, shape, 0, -1, ends);
   const int64_t last = capacity - shape.size;
   begins.push_back({last + 1, 0});
@@ -146,39 +146,39 @@ void Ejection::gainWeight(int32_t shape) {
       each = each / shrink + 1;
 }
 
-/// What is in the way of `shape` at `offset` waits.
-void Ejection::putOut(const Shape &shape, int64_t offset) {
+/// Removes the shapes that collide with `shape` at `offset`.
+void Ejection::eject(const Shape &shape, int64_t offset) {
   auto collides = [&](const Edge &edge) {
-    const int64_t floor = offsets[edge.shape];
-    return edge.lower < shape.upper && shape.lower < edge.upper && floor < offset + shape.size &&
-           offset < floor + shapes.shapes[edge.shape].size;
+    const int64_t bottom = offsets[edge.shape];
+    return edge.lower < shape.upper && shape.lower < edge.upper && bottom < offset + shape.size &&
+           offset < bottom + shapes.shapes[edge.shape].size;
   };
   tops.erase(std::remove_if(tops.begin(), tops.end(), collides), tops.end());
   size_t kept = 0;
-  for (const Edge &edge : floors) {
+  for (const Edge &edge : bottoms) {
     if (!collides(edge)) {
-      floors[kept++] = edge;
+      bottoms[kept++] = edge;
       continue;
     }
     gainWeight(edge.shape);
-    waiting.push_back(edge.shape);
+    unplaced.push_back(edge.shape);
   }
-  floors.resize(kept);
+  bottoms.resize(kept);
 }
 
 bool Ejection::run(int64_t &work) {
-  while (!waiting.empty()) {
-    work -= 2 * int64_t(floors.size()) + 1;
+  while (!unplaced.empty()) {
+    work -= 2 * int64_t(bottoms.size()) + 1;
     if (work < 0)
       return false;
-    const int32_t index = nextWaiting();
+    const int32_t index = nextUnplaced();
     const Shape &shape = shapes.shapes[index];
     if (shape.size > capacity)
       return false;
-    const int64_t offset = lightestOffset(shape);
-    putOut(shape, offset);
+    const int64_t offset = leastConflictOffset(shape);
+    eject(shape, offset);
     offsets[index] = offset;
-    stand(index);
+    insertEdges(index);
   }
   return true;
 }

@@ -1,17 +1,17 @@
-//===- Ejection.h - Fits a packing into a capacity by putting shapes out ---------------===//
+//===- Ejection.h - Ejection chains that fit a packing into a capacity -----------------===//
 //
-// Shapes that stand above the capacity wait. One after the other is put where what it collides with
-// weighs least, and what it collides with waits in its turn, heavier than before: an ejection chain
-// (Glover 1996), guided by weights that a shape gains whenever it is put out, as in guided local
-// search (Faroe, Pisinger and Zachariasen 2003). No two shapes ever overlap, so large shapes find
-// their places first and small ones fill what is left.
+// Shapes that end above the capacity become unplaced. One after another is placed at the offset
+// where the shapes it collides with have the least weight; these are ejected, gain weight and
+// become unplaced: an ejection chain (Glover 1996), with weights as in guided local search (Faroe,
+// Pisinger and Zachariasen 2003). Placed shapes never overlap, so large shapes find their offsets
+// first and small ones fill the gaps.
 //
-//   capacity ---------------        c waits; where it would stand only b is in its way, and
+//   capacity ---------------        c is unplaced; at its best offset it collides only with b, and
 //              | a |  | b |         b fits beside a
 //              +---+  +---+
 //
-// Many small shapes are its strength: where a search within a capacity (PackSearch.h) gets lost
-// among hundreds of them, this closes more than half of what a skyline loses.
+// It works best with many small shapes: where the search within a capacity (PackSearch.h) does not
+// finish on hundreds of them, this closes more than half of a skyline's gap to the live sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 namespace llmmem::planning {
 
 /// Changes `offsets`, a packing of `shapes`, into one within `capacity`; false where `work` (edges
-/// of shapes looked at, counted down) does not suffice: then `offsets` are as they were.
+/// of shapes visited, counted down) does not suffice: then `offsets` are as they were.
 bool fitByEjection(const Shapes &shapes, int64_t capacity, int64_t &work,
                    std::vector<int64_t> &offsets);
 

@@ -1,9 +1,9 @@
 //===- Pack.cpp - Offsets for buffers: a portfolio of skylines ----------------------===//
 
-#include "llmmem/Support/Random.h"
 #include "Ejection.h"
 #include "PackSearch.h"
 #include "PackShapes.h"
+#include "llmmem/Support/Random.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ struct Weights {
 };
 
 // Largest first for skylines is folklore of strip packing; which measure of "large" wins differs by
-// program, and XLA too takes the best of size and lifetime.
+// program, and XLA too takes the best of size and live range.
 constexpr Weights portfolio[] = {{1, 1}, {0, 1}, {1, 0}, {0.5, 1}, {1, 0.5}, {-0.2, 1}};
 
 int64_t arenaOf(const Shapes &shapes, const std::vector<int64_t> &offsets) {
@@ -49,7 +49,7 @@ public:
       if (tryWeights(weights, nullptr, 0))
         return std::move(best);
     work = options.work;
-    // Where the search can take over, a few restarts show whether it must.
+    // Where the exact search may follow, a few restarts decide whether it is needed.
     const int64_t few = 8 * static_cast<int64_t>(shapes.shapes.size());
     restart(isSearchable() ? std::min(work / 4, few) : work);
     if (isSearchable())
@@ -59,20 +59,20 @@ public:
 
 private:
   /// Noisy ranks around random weights.
-  void restart(int64_t share) {
+  void restart(int64_t quota) {
     Random random(0x9E3779B97F4A7C15ULL);
-    // A skyline of very many shapes takes longer for each.
+    // With very many shapes a skyline takes longer per shape.
     constexpr int64_t many = 4000;
     const auto count = static_cast<int64_t>(shapes.shapes.size());
-    const int64_t price = count * std::max<int64_t>(1, count / many);
-    for (; share > 0 && isWorthARestart(); share -= price, work -= price) {
+    const int64_t workOfRestart = count * std::max<int64_t>(1, count / many);
+    for (; quota > 0 && isWorthARestart(); quota -= workOfRestart, work -= workOfRestart) {
       const Weights weights = {random.unit() * 1.5 - 0.25, random.unit() * 1.5 - 0.25};
       tryWeights(weights, &random, random.unit() * 2);
     }
   }
 
-  /// A skyline wastes about a buffer, however many there are: where a restart takes a third of a
-  /// second, a ten-thousandth of the arena is not worth one, unless a capacity asks for it.
+  /// A skyline wastes about one buffer, whatever their number. Where a restart takes a third of a
+  /// second, a ten-thousandth of the arena does not justify one, unless a capacity requires it.
   bool isWorthARestart() const {
     constexpr size_t veryMany = 20000;
     const bool isGain = options.capacity || shapes.shapes.size() < veryMany ||
@@ -80,28 +80,27 @@ private:
     return best.arena > target && isGain;
   }
 
-  /// A question of the search takes time linear in the shapes, and there are at least as many
-  /// questions as shapes. The search adds offsets without a check.
+  /// A node of the search takes time linear in the shapes, and there are at least as many nodes as
+  /// shapes. The search adds offsets without an overflow check.
   bool isSearchable() const {
     constexpr size_t mostSearched = 6000;
     return shapes.shapes.size() <= mostSearched &&
            best.arena < std::numeric_limits<int64_t>::max() / 4;
   }
 
-  /// The target with most of the work; what is left goes to capacities halfway between it and the
-  /// best packing.
+  /// Searches at the target with most of the work, then bisects between it and the best packing.
   void search() {
     PackSearch exact(shapes);
     int64_t least = target;
     for (int64_t within = target; work > 0 && best.arena > target;
          within = least + (best.arena - least) / 2) {
-      int64_t share = within == target && !options.capacity ? work / 2 : work;
+      int64_t quota = within == target && !options.capacity ? work / 2 : work;
       if (within != target)
-        share = work / 4 + 1;
-      work -= share;
+        quota = work / 4 + 1;
+      work -= quota;
       std::vector<int64_t> offsets;
-      const PackSearch::Outcome outcome = exact.restart(within, share, offsets);
-      work += std::max<int64_t>(share, 0);
+      const PackSearch::Outcome outcome = exact.restart(within, quota, offsets);
+      work += std::max<int64_t>(quota, 0);
       if (outcome == PackSearch::Outcome::Found) {
         best.offsets = std::move(offsets);
         best.arena = arenaOf(shapes, best.offsets);
@@ -145,19 +144,19 @@ private:
 };
 
 int64_t roundUp(int64_t size, int64_t alignment) {
-  const int64_t rest = size % alignment;
-  if (rest == 0)
+  const int64_t remainder = size % alignment;
+  if (remainder == 0)
     return size;
   int64_t rounded = 0;
-  return llvm::AddOverflow(size, alignment - rest, rounded) ? std::numeric_limits<int64_t>::max()
-                                                            : rounded;
+  return llvm::AddOverflow(size, alignment - remainder, rounded)
+             ? std::numeric_limits<int64_t>::max()
+             : rounded;
 }
 
 } // namespace
 
 int64_t packWork(double seconds) {
-  constexpr double unitsPerSecond =
-      1e6; // the middle of what the search does on 150 to 6,000 buffers
+  constexpr double unitsPerSecond = 1e6; // the median rate of the search on 150 to 6,000 buffers
   return static_cast<int64_t>(std::min(seconds, 1e9) * unitsPerSecond);
 }
 
@@ -190,7 +189,7 @@ Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Buffer &buffer = buffers[i];
     if (buffer.size <= 0 || buffer.lower >= buffer.upper)
-      continue; // holds nothing; any offset will do
+      continue; // has no bytes or no live range; any offset will do
     shapes.add(
         Piece{dense(buffer.lower), dense(buffer.upper), roundUp(buffer.size, options.alignment)});
     bufferOf.push_back(i);

@@ -11,7 +11,7 @@ static constexpr int64_t nowhere = std::numeric_limits<int64_t>::max();
 
 PackSearch::PackSearch(const Shapes &shapes)
     : shapes(shapes), shapeOf(shapes.shapes.size()), firstStarting(shapes.positions + 1, 0),
-      weight(shapes.positions, 1.0), stretchOf(shapes.positions), within(shapes.positions),
+      weight(shapes.positions, 1.0), segmentOf(shapes.positions), within(shapes.positions),
       across(shapes.positions) {
   std::iota(shapeOf.begin(), shapeOf.end(), 0);
   std::stable_sort(shapeOf.begin(), shapeOf.end(), [&](int32_t a, int32_t b) {
@@ -29,14 +29,14 @@ PackSearch::PackSearch(const Shapes &shapes)
   std::partial_sum(firstStarting.begin(), firstStarting.end(), firstStarting.begin());
 }
 
-PackSearch::Outcome PackSearch::run(int64_t within, const Taste &taste, int64_t &nodes,
+PackSearch::Outcome PackSearch::run(int64_t within, const Priorities &priorities, int64_t &nodes,
                                     std::vector<int64_t> &offsets) {
   capacity = within;
-  learning = taste.learning;
+  learning = priorities.learning;
   rank.clear();
   for (int32_t shape : shapeOf)
-    rank.push_back(taste.rank[shape]);
-  floor.assign(shapes.positions, 0);
+    rank.push_back(priorities.rank[shape]);
+  skyline.assign(shapes.positions, 0);
   remaining = liveBytes(shapes);
   least.assign(items.size(), 0);
   touching.clear();
@@ -61,91 +61,91 @@ void PackSearch::undo(size_t mark) {
 }
 
 template <typename Function>
-void PackSearch::forEachLeft(Interval span, Interval part, Function function) const {
+void PackSearch::forEachLeft(Interval span, Interval window, Function function) const {
   const int32_t end = firstStarting[span.to];
-  for (int32_t shape = firstStarting[part.from]; shape < end; ++shape)
+  for (int32_t shape = firstStarting[window.from]; shape < end; ++shape)
     if (!placed[shape] && items[shape].upper > span.from)
       function(shape);
 }
 
-/// Where the shapes that are left fall apart in time, the parts are searched one after another, and
-/// a part without a packing leads back to the answer that left it: it is not tried again for each
-/// packing of the others.
+/// Where the unplaced shapes split into windows that are disjoint in time, the windows are searched
+/// one after another. A window without a packing backtracks to the branch that created it, and is
+/// not tried again for each packing of the other windows.
 PackSearch::Outcome PackSearch::search(int64_t &nodes) {
   const Interval whole = {0, shapes.positions};
   survey(whole);
-  questions.clear();
-  questions.emplace_back(-1, whole);
-  questions.back().parts = partsOf(whole);
+  stack.clear();
+  stack.emplace_back(-1, whole);
+  stack.back().windows = splitByTime(whole);
   int32_t current = 0;
   while (true) {
-    while (questions[current].nextPart == questions[current].parts.size()) {
-      current = questions[current].parent;
+    while (stack[current].nextWindow == stack[current].windows.size()) {
+      current = stack[current].parent;
       if (current < 0)
         return Outcome::Found;
     }
-    // Answering "none" may go on for long; a stack that deep is no packing worth waiting for.
-    if (nodes-- <= 0 || questions.size() > 4 * items.size() + 1000)
+    // Branches that place no shape may be long; a stack this deep rarely leads to a packing.
+    if (nodes-- <= 0 || stack.size() > 4 * items.size() + 1000)
       return Outcome::Spent;
-    Question &asker = questions[current];
-    const Interval part = asker.parts[asker.nextPart++];
-    questions.emplace_back(current, part);
-    current = static_cast<int32_t>(questions.size()) - 1;
-    ask(questions.back());
-    while (!answer(questions[current])) {
-      current = questions[current].parent;
+    Node &parent = stack[current];
+    const Interval window = parent.windows[parent.nextWindow++];
+    stack.emplace_back(current, window);
+    current = static_cast<int32_t>(stack.size()) - 1;
+    listChoices(stack.back());
+    while (!tryNextChoice(stack[current])) {
+      current = stack[current].parent;
       if (current == 0)
         return Outcome::None;
-      questions.erase(questions.begin() + current + 1, questions.end());
+      stack.erase(stack.begin() + current + 1, stack.end());
     }
   }
 }
 
-void PackSearch::ask(Question &question) {
-  const int32_t position = choosePosition(question.part);
-  question.position = position;
-  question.mark = trail.size();
-  forEachLeft({position, position + 1}, question.part, [&](int32_t shape) {
-    if (least[shape] == floor[position])
-      question.choices.push_back(shape);
+void PackSearch::listChoices(Node &node) {
+  const int32_t position = choosePosition(node.window);
+  node.position = position;
+  node.mark = trail.size();
+  forEachLeft({position, position + 1}, node.window, [&](int32_t shape) {
+    if (least[shape] == skyline[position])
+      node.choices.push_back(shape);
   });
-  std::sort(question.choices.begin(), question.choices.end(),
+  std::sort(node.choices.begin(), node.choices.end(),
             [&](int32_t a, int32_t b) { return rank[a] > rank[b]; });
 }
 
-/// Takes back the answer tried last, and tries the next that does not fail at once. False where
+/// Undoes the current branch and takes the next one that propagation does not refute. False where
 /// none is left.
-bool PackSearch::answer(Question &question) {
-  undo(question.mark);
-  while (question.nextChoice <= question.choices.size()) {
-    const size_t choice = question.nextChoice++;
-    const bool stands = choice < question.choices.size();
-    if (stands && choice > 0 && areTwins(question.choices[choice - 1], question.choices[choice]))
-      continue; // what failed for the one fails for the other
-    if (stands ? stand(question.choices[choice], question.part) : standElsewhere(question)) {
-      question.parts = partsOf(question.part);
-      question.nextPart = 0;
+bool PackSearch::tryNextChoice(Node &node) {
+  undo(node.mark);
+  while (node.nextChoice <= node.choices.size()) {
+    const size_t choice = node.nextChoice++;
+    const bool isPlaced = choice < node.choices.size();
+    if (isPlaced && choice > 0 && areTwins(node.choices[choice - 1], node.choices[choice]))
+      continue; // symmetric: where one fails the other fails
+    if (isPlaced ? placeOnSkyline(node.choices[choice], node.window) : placeOffSkyline(node)) {
+      node.windows = splitByTime(node.window);
+      node.nextWindow = 0;
       return true;
     }
-    undo(question.mark);
+    undo(node.mark);
   }
   return false;
 }
 
-std::vector<PackSearch::Interval> PackSearch::partsOf(Interval whole) const {
-  std::vector<Interval> parts;
+std::vector<PackSearch::Interval> PackSearch::splitByTime(Interval whole) const {
+  std::vector<Interval> windows;
   forEachLeft(whole, whole, [&](int32_t shape) {
     const Shape &item = items[shape];
-    if (parts.empty() || parts.back().to <= item.lower)
-      parts.push_back({item.lower, item.upper});
+    if (windows.empty() || windows.back().to <= item.lower)
+      windows.push_back({item.lower, item.upper});
     else
-      parts.back().to = std::max(parts.back().to, item.upper);
+      windows.back().to = std::max(windows.back().to, item.upper);
   });
-  // The smallest first: it fails soonest.
-  std::stable_sort(parts.begin(), parts.end(), [](const Interval &a, const Interval &b) {
+  // The smallest window first: it fails soonest.
+  std::stable_sort(windows.begin(), windows.end(), [](const Interval &a, const Interval &b) {
     return a.to - a.from < b.to - b.from;
   });
-  return parts;
+  return windows;
 }
 
 bool PackSearch::areTwins(int32_t a, int32_t b) const {
@@ -154,191 +154,192 @@ bool PackSearch::areTwins(int32_t a, int32_t b) const {
          one.pieceCount == 1 && other.pieceCount == 1;
 }
 
-/// The position with the fewest answers where all that may stand stands on level ground, so that
-/// nothing can come between. The lowest position is always such a one.
-int32_t PackSearch::choosePosition(Interval part) const {
+/// The position with the fewest branches for its weight, of those where every candidate lies within
+/// one segment, so that no other shape can fit below it. The lowest position always qualifies.
+int32_t PackSearch::choosePosition(Interval window) const {
   int32_t best = -1;
   double bestScore = 1e300;
-  int64_t bestFloor = nowhere;
-  for (int32_t position = part.from; position < part.to; ++position) {
+  int64_t bestHeight = nowhere;
+  for (int32_t position = window.from; position < window.to; ++position) {
     if (across[position] > 0)
       continue;
-    const int64_t slack = capacity - floor[position] - remaining[position];
-    const int32_t answers = within[position] + (slack > 0 ? 1 : 0);
-    const double score = answers <= 1 ? 0 : answers / weight[position];
-    if (score < bestScore || (score == bestScore && floor[position] < bestFloor)) {
+    const int64_t slack = capacity - skyline[position] - remaining[position];
+    const int32_t branches = within[position] + (slack > 0 ? 1 : 0);
+    const double score = branches <= 1 ? 0 : branches / weight[position];
+    if (score < bestScore || (score == bestScore && skyline[position] < bestHeight)) {
       best = position;
       bestScore = score;
-      bestFloor = floor[position];
+      bestHeight = skyline[position];
     }
   }
   return best;
 }
 
-/// Places `shape` on its floor, which is level.
-bool PackSearch::stand(int32_t shape, Interval part) {
+/// Places `shape` on the skyline, which is level below it.
+bool PackSearch::placeOnSkyline(int32_t shape, Interval window) {
   set(placed[shape], 1);
   for (const Piece &piece : shapes.piecesOf(items[shape])) {
     const int64_t height = least[shape] + piece.size;
     for (int32_t position = piece.lower; position < piece.upper; ++position) {
       set(remaining[position], remaining[position] - piece.size);
-      set(floor[position], height);
+      set(skyline[position], height);
     }
-    forEachLeft({piece.lower, piece.upper}, part, [&](int32_t other) {
-      if (least[other] > height || (least[other] == height && floor[touching[other]] == height))
+    forEachLeft({piece.lower, piece.upper}, window, [&](int32_t other) {
+      if (least[other] > height || (least[other] == height && skyline[touching[other]] == height))
         return;
       set(least[other], height);
       set(touching[other], std::max(items[other].lower, piece.lower));
     });
   }
-  return propagate(part);
+  return propagate(window);
 }
 
-/// No candidate at the position stands on its floor: each must stand on something that is still to
-/// come.
-bool PackSearch::standElsewhere(const Question &question) {
-  // All supports before the first change, which could hide one candidate's support behind
-  // another's.
+/// The branch that places none of the candidates on the skyline: each must be placed above a shape
+/// that is still unplaced.
+bool PackSearch::placeOffSkyline(const Node &node) {
+  // All supports are computed first, since a raised bound of one candidate could hide the support
+  // of another.
   std::vector<int64_t> supports;
-  for (int32_t shape : question.choices)
-    supports.push_back(nextSupport(shape, question.part));
+  for (int32_t shape : node.choices)
+    supports.push_back(nextSupport(shape, node.window));
   for (size_t choice = 0; choice < supports.size(); ++choice) {
-    const int32_t shape = question.choices[choice];
+    const int32_t shape = node.choices[choice];
     if (supports[choice] == nowhere)
       return false;
     if (supports[choice] > least[shape])
       set(least[shape], supports[choice]);
   }
-  return propagate(question.part);
+  return propagate(node.window);
 }
 
-int64_t PackSearch::nextSupport(int32_t shape, Interval part) const {
+int64_t PackSearch::nextSupport(int32_t shape, Interval window) const {
   int64_t support = nowhere;
-  forEachLeft({items[shape].lower, items[shape].upper}, part, [&](int32_t other) {
+  forEachLeft({items[shape].lower, items[shape].upper}, window, [&](int32_t other) {
     if (other != shape)
       support = std::min(support, least[other] + smallest[other]);
   });
   return support;
 }
 
-/// Raises the floors on which nothing may stand any more. As they rise to where the lowest shape
-/// may, none is raised by that, and one round is enough.
-bool PackSearch::propagate(Interval part) {
-  survey(part);
+/// Raises the skyline of gaps on which no shape may be placed any more, up to the lowest offset of
+/// a shape there. That raises no offset, so one round is enough.
+bool PackSearch::propagate(Interval window) {
+  survey(window);
   bool isRaised = false;
-  for (int32_t position = part.from; position < part.to;) {
+  for (int32_t position = window.from; position < window.to;) {
     auto isGap = [&](int32_t at) { return remaining[at] > 0 && within[at] + across[at] == 0; };
     Interval gap = {position, position};
-    while (gap.to < part.to && isGap(gap.to))
+    while (gap.to < window.to && isGap(gap.to))
       ++gap.to;
     position = gap.to + 1;
     if (gap.from == gap.to)
       continue;
-    if (!raiseFloors(gap, part))
+    if (!raiseSkyline(gap, window))
       return false;
     isRaised = true;
   }
   if (isRaised)
-    survey(part);
+    survey(window);
   return true;
 }
 
-bool PackSearch::raiseFloors(Interval gap, Interval part) {
-  int64_t highest = nowhere; // of what is held all over the gap
-  forEachLeft(gap, part, [&](int32_t shape) {
+bool PackSearch::raiseSkyline(Interval gap, Interval window) {
+  int64_t highest = nowhere; // least offset of the shapes that are live throughout the gap
+  forEachLeft(gap, window, [&](int32_t shape) {
     if (items[shape].lower <= gap.from && items[shape].upper >= gap.to)
       highest = std::min(highest, least[shape]);
   });
   for (int32_t position = gap.from; position < gap.to; ++position)
-    set(floor[position], highest);
-  forEachLeft(gap, part, [&](int32_t shape) {
+    set(skyline[position], highest);
+  forEachLeft(gap, window, [&](int32_t shape) {
     if (least[shape] < highest)
       for (int32_t position = std::max(gap.from, items[shape].lower);
            position < std::min(gap.to, items[shape].upper); ++position)
-        floor[position] = std::min(floor[position], least[shape]);
+        skyline[position] = std::min(skyline[position], least[shape]);
   });
   for (int32_t position = gap.from; position < gap.to; ++position)
-    if (floor[position] > capacity - remaining[position]) {
+    if (skyline[position] > capacity - remaining[position]) {
       weight[position] += learning;
       return false;
     }
-  touch(gap, part);
+  touch(gap, window);
   return true;
 }
 
-/// What had to stand higher than any floor may find one now.
-void PackSearch::touch(Interval gap, Interval part) {
-  forEachLeft(gap, part, [&](int32_t shape) {
-    if (floor[touching[shape]] == least[shape])
+/// Shapes whose offset bound was above the skyline may touch it now.
+void PackSearch::touch(Interval gap, Interval window) {
+  forEachLeft(gap, window, [&](int32_t shape) {
+    if (skyline[touching[shape]] == least[shape])
       return;
     for (int32_t position = std::max(gap.from, items[shape].lower);
          position < std::min(gap.to, items[shape].upper); ++position)
-      if (floor[position] == least[shape]) {
+      if (skyline[position] == least[shape]) {
         set(touching[shape], position);
         return;
       }
   });
 }
 
-/// Counts, at each position, what may stand on its floor.
-void PackSearch::survey(Interval part) {
-  findStretches(part);
-  std::fill(within.begin() + part.from, within.begin() + part.to, 0);
-  std::fill(across.begin() + part.from, across.begin() + part.to, 0);
-  forEachLeft(part, part, [&](int32_t shape) { surveyShape(shape, part); });
-  for (int32_t position = part.from + 1; position < part.to; ++position) {
+/// Counts, at each position, the shapes that may be placed on its skyline.
+void PackSearch::survey(Interval window) {
+  findSegments(window);
+  std::fill(within.begin() + window.from, within.begin() + window.to, 0);
+  std::fill(across.begin() + window.from, across.begin() + window.to, 0);
+  forEachLeft(window, window, [&](int32_t shape) { surveyShape(shape, window); });
+  for (int32_t position = window.from + 1; position < window.to; ++position) {
     within[position] += within[position - 1];
     across[position] += across[position - 1];
   }
 }
 
-void PackSearch::findStretches(Interval part) {
-  stretches.clear();
-  for (int32_t position = part.from; position < part.to; ++position) {
-    if (stretches.empty() || stretches.back().height != floor[position])
-      stretches.push_back({floor[position], position, position});
-    stretches.back().end = position + 1;
-    stretchOf[position] = static_cast<int32_t>(stretches.size()) - 1;
+void PackSearch::findSegments(Interval window) {
+  segments.clear();
+  for (int32_t position = window.from; position < window.to; ++position) {
+    if (segments.empty() || segments.back().height != skyline[position])
+      segments.push_back({skyline[position], position, position});
+    segments.back().end = position + 1;
+    segmentOf[position] = static_cast<int32_t>(segments.size()) - 1;
   }
-  const size_t count = stretches.size();
+  const size_t count = segments.size();
   byHeight.resize(count);
   groupBegin.resize(count);
   std::iota(byHeight.begin(), byHeight.end(), 0);
   std::sort(byHeight.begin(), byHeight.end(), [&](int32_t a, int32_t b) {
-    return std::pair(stretches[a].height, a) < std::pair(stretches[b].height, b);
+    return std::pair(segments[a].height, a) < std::pair(segments[b].height, b);
   });
   for (size_t index = 0; index < count; ++index) {
     const bool isNew =
-        index == 0 || stretches[byHeight[index]].height != stretches[byHeight[index - 1]].height;
+        index == 0 || segments[byHeight[index]].height != segments[byHeight[index - 1]].height;
     groupBegin[byHeight[index]] =
         isNew ? static_cast<int32_t>(index) : groupBegin[byHeight[index - 1]];
   }
 }
 
-void PackSearch::surveyShape(int32_t shape, Interval part) {
+void PackSearch::surveyShape(int32_t shape, Interval window) {
   const Shape &item = items[shape];
-  const int32_t touched = stretchOf[touching[shape]];
-  const Stretch &stretch = stretches[touched];
-  if (stretch.height != least[shape])
+  const int32_t touched = segmentOf[touching[shape]];
+  const Segment &segment = segments[touched];
+  if (segment.height != least[shape])
     return;
-  if (stretch.begin <= item.lower && item.upper <= stretch.end) {
-    count(within, item.lower, item.upper, part);
+  if (segment.begin <= item.lower && item.upper <= segment.end) {
+    count(within, item.lower, item.upper, window);
     return;
   }
   for (size_t index = groupBegin[touched]; index < byHeight.size(); ++index) {
-    const Stretch &other = stretches[byHeight[index]];
-    if (other.height != stretch.height || other.begin >= item.upper)
+    const Segment &other = segments[byHeight[index]];
+    if (other.height != segment.height || other.begin >= item.upper)
       return;
     if (other.end > item.lower)
-      count(across, std::max(other.begin, item.lower), std::min(other.end, item.upper), part);
+      count(across, std::max(other.begin, item.lower), std::min(other.end, item.upper), window);
   }
 }
 
-/// One more from `from` to `to`, as differences.
-void PackSearch::count(std::vector<int32_t> &changes, int32_t from, int32_t to, Interval part) {
-  ++changes[from];
-  if (to < part.to)
-    --changes[to];
+/// Adds one from `from` to `to`, as differences.
+void PackSearch::count(std::vector<int32_t> &differences, int32_t from, int32_t to,
+                       Interval window) {
+  ++differences[from];
+  if (to < window.to)
+    --differences[to];
 }
 
 } // namespace llmmem::planning

@@ -1,20 +1,23 @@
 //===- PackSearch.h - Exact search for a packing within a capacity ---------------===//
 //
-// Depth first over the question "which shape stands directly on the floor of position s, or none?".
-// Its answers exclude one another and cover every packing pushed down as far as it goes, so nothing
-// is searched twice. The position with the fewest answers for its weight is asked first; a position
-// gains weight whenever it is the one that does not fit (Boussemart et al. 2004).
+// Depth-first search. At a node the search picks a position and branches on the shape that is
+// placed there directly on the skyline (the lowest free offset of the position; MiniMalloc calls it
+// the floor), or on none of them. The branches exclude one another and cover every packing in which
+// no buffer can move down, so nothing is searched twice. The position with the fewest branches for
+// its weight is picked first; a position gains weight whenever it is the one that does not fit
+// (Boussemart et al. 2004).
 //
-// Between two questions bounds are propagated until nothing changes:
-//   - a shape stands no lower than the highest floor below it;
-//   - the floor of a position is no lower than the lowest place of a shape that must still stand on
-//     it;
-//   - floor and remaining bytes of a position must fit the capacity (the section inference of
-//     MiniMalloc, Moffitt 2023, from which the idea of floors is taken too).
+// At each node bounds are propagated until nothing changes:
+//   - the offset of a shape is at least the highest skyline below it;
+//   - the skyline of a position is at least the lowest offset of the shapes still to be placed
+//   there;
+//   - skyline plus remaining bytes of a position must not exceed the capacity (the section
+//   inference
+//     of MiniMalloc, Moffitt 2023).
 //
-// A question costs time that is linear in the shapes and positions of the part of time in which it
-// is asked: floors of equal height are surveyed as stretches, and a shape knows one position at
-// which it touches the floor.
+// A node costs time linear in the shapes and positions of its time window: positions of equal
+// skyline are handled as one segment, and each shape stores one position at which it touches the
+// skyline.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,19 +32,19 @@ class PackSearch {
 public:
   enum class Outcome { Found, None, Spent }; // None: proved
 
-  /// What one run of the search prefers.
-  struct Taste {
+  /// The branching order of one run of the search.
+  struct Priorities {
     std::vector<int32_t> rank; // by shape: highest tried first
     double learning; // what a position gains in weight, for all later runs, where it does not fit
   };
 
   explicit PackSearch(const Shapes &shapes);
 
-  /// Looks for a packing within `capacity` over at most `questions`, which it counts down.
-  Outcome run(int64_t capacity, const Taste &taste, int64_t &questions,
+  /// Looks for a packing within `capacity` over at most `nodes`, which it counts down.
+  Outcome run(int64_t capacity, const Priorities &priorities, int64_t &nodes,
               std::vector<int64_t> &offsets);
 
-  /// Runs with ever new tastes until one ends or `work` is spent: a question takes a unit, and one
+  /// Runs with new priorities until one run ends or `work` is spent: a node takes a unit, and one
   /// more for every 32 shapes.
   Outcome restart(int64_t capacity, int64_t &work, std::vector<int64_t> &offsets);
 
@@ -49,23 +52,23 @@ private:
   struct Interval {
     int32_t from, to;
   };
-  /// Neighbouring positions with floors of equal height.
-  struct Stretch {
+  /// Neighbouring positions with a skyline of equal height.
+  struct Segment {
     int64_t height;
     int32_t begin, end;
   };
-  /// A question about one part of time, and the parts into which the answer that is tried leaves
-  /// it.
-  struct Question {
-    Question(int32_t parent, Interval part) : parent(parent), part(part) {}
-    int32_t parent; // whose answer left this part; -1: the whole
-    Interval part;
+  /// A search node: a branching over one time window, and the windows into which the current branch
+  /// splits it.
+  struct Node {
+    Node(int32_t parent, Interval window) : parent(parent), window(window) {}
+    int32_t parent; // whose branch left this window; -1: the root
+    Interval window;
     int32_t position = -1;
-    size_t mark = 0;              // of the trail before the first answer
-    std::vector<int32_t> choices; // shapes that may stand at `position`; then, none of them
+    size_t mark = 0;              // of the trail before the first branch
+    std::vector<int32_t> choices; // shapes that may be placed at `position`; then, none of them
     size_t nextChoice = 0;
-    std::vector<Interval> parts;
-    size_t nextPart = 0;
+    std::vector<Interval> windows;
+    size_t nextWindow = 0;
   };
   struct Change {
     int64_t *place;
@@ -78,29 +81,28 @@ private:
   }
   void undo(size_t mark);
 
-  Outcome search(int64_t &questions);
-  void ask(Question &question);
-  bool answer(Question &question);
-  std::vector<Interval> partsOf(Interval whole) const;
+  Outcome search(int64_t &nodes);
+  void listChoices(Node &node);
+  bool tryNextChoice(Node &node);
+  std::vector<Interval> splitByTime(Interval whole) const;
   bool areTwins(int32_t a, int32_t b) const;
-  int32_t choosePosition(Interval part) const;
+  int32_t choosePosition(Interval window) const;
 
-  bool stand(int32_t shape, Interval part);
-  bool standElsewhere(const Question &question);
-  int64_t nextSupport(int32_t shape, Interval part) const;
+  bool placeOnSkyline(int32_t shape, Interval window);
+  bool placeOffSkyline(const Node &node);
+  int64_t nextSupport(int32_t shape, Interval window) const;
 
-  bool propagate(Interval part);
-  void survey(Interval part);
-  void findStretches(Interval part);
-  void surveyShape(int32_t shape, Interval part);
-  void count(std::vector<int32_t> &changes, int32_t from, int32_t to, Interval part);
-  bool raiseFloors(Interval gap, Interval part);
-  void touch(Interval gap, Interval part);
+  bool propagate(Interval window);
+  void survey(Interval window);
+  void findSegments(Interval window);
+  void surveyShape(int32_t shape, Interval window);
+  void count(std::vector<int32_t> &differences, int32_t from, int32_t to, Interval window);
+  bool raiseSkyline(Interval gap, Interval window);
+  void touch(Interval gap, Interval window);
 
-  /// Calls `function` with each shape that is not placed and is held within `span`, a part of
-  /// `part`.
+  /// Calls `function` with each unplaced shape that is live within `span`, a part of `window`.
   template <typename Function>
-  void forEachLeft(Interval span, Interval part, Function function) const;
+  void forEachLeft(Interval span, Interval window, Function function) const;
 
   const Shapes &shapes;
   std::vector<int32_t> shapeOf; // shapes by `lower`; all below are in this order
@@ -112,20 +114,20 @@ private:
   int64_t capacity = 0;
   std::vector<int32_t> rank;
   double learning = 0;
-  std::vector<Question> questions;
+  std::vector<Node> stack; // of the search
   std::vector<Change> trail;
-  std::vector<int64_t> floor, remaining; // by position
-  std::vector<int64_t> least;            // by shape: no lower offset is possible
-  std::vector<int64_t> touching;         // by shape: a position whose floor is at `least`, if any
-  std::vector<int64_t> placed;           // by shape: 1 where it stands at `least`
+  std::vector<int64_t> skyline, remaining; // by position
+  std::vector<int64_t> least;              // by shape: a lower bound on its offset
+  std::vector<int64_t> touching; // by shape: a position with its skyline at `least`, if any
+  std::vector<int64_t> placed;   // by shape: 1 where it is placed at `least`
 
-  // What the last survey of a position found.
-  std::vector<int32_t> stretchOf;      // by position
-  std::vector<int32_t> within, across; // by position: how many may stand there, on level ground
-                                       // and beyond it
-  std::vector<Stretch> stretches;      // of the part that was surveyed last
-  std::vector<int32_t> byHeight;       // stretches
-  std::vector<int32_t> groupBegin;     // by stretch: where its height begins in `byHeight`
+  // Results of the last survey.
+  std::vector<int32_t> segmentOf;      // by position
+  std::vector<int32_t> within, across; // by position: how many shapes may be placed there, on one
+                                       // segment and across several
+  std::vector<Segment> segments;       // of the window that was surveyed last
+  std::vector<int32_t> byHeight;       // segments
+  std::vector<int32_t> groupBegin;     // by segment: where its height begins in `byHeight`
 };
 
 } // namespace llmmem::planning

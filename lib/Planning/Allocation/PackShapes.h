@@ -1,4 +1,4 @@
-//===- PackShapes.h - Packing of chains of pieces ---------------------------------===//
+//===- PackShapes.h - Offsets for shapes ------------------------------------------===//
 
 #ifndef LLMMEM_LIB_PLANNING_ALLOCATION_PACKSHAPES_H
 #define LLMMEM_LIB_PLANNING_ALLOCATION_PACKSHAPES_H
@@ -8,8 +8,8 @@
 
 namespace llmmem::planning {
 
-/// Packs `shapes`, whose sizes are multiples of the alignment already: the heuristics, then, as far
-/// as `options.work` goes, noisy restarts and the search. Stops at the lower bound or at
+/// Packs `shapes`, whose sizes are multiples of the alignment already: the heuristics, then, within
+/// `options.work`, noisy restarts and the exact search. Stops at the lower bound or at
 /// `options.capacity`.
 Packing packShapes(const Shapes &shapes, const PackOptions &options);
 

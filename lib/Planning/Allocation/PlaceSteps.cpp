@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PackLight.h"
+#include "PackSubAlignment.h"
 #include "llmmem/Planning/Model/InPlace.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -34,16 +34,17 @@ public:
     const Packing packing = packShapes(shapes, options);
     fillOffsets(packing);
     fillNumbers();
-    tryLightLast(packing);
+    trySubAlignmentLast(packing);
   }
 
 private:
-  /// Where padding is all that the arena holds beyond the peak, it may go on top.
-  void tryLightLast(const Packing &packing) {
+  /// Where the arena exceeds the peak only by padding, the padding may move to the top.
+  void trySubAlignmentLast(const Packing &packing) {
     const int64_t before = plan.arena;
     if (before <= std::max(plan.peak - problem.residentBytes(), options.capacity.value_or(0)))
       return;
-    if (const std::optional<Packing> other = packLightLast(shapes, isLight, options)) {
+    if (const std::optional<Packing> other =
+            packSubAlignmentLast(shapes, isSubAlignment, options)) {
       fillOffsets(*other);
       if (plan.arena >= before)
         fillOffsets(packing);
@@ -137,7 +138,7 @@ private:
       for (int32_t i = static_cast<int32_t>(head); i >= 0; i = instances[i].taker)
         shapeOf[i] = static_cast<int32_t>(shapes.shapes.size());
       shapes.add(chain);
-      isLight.push_back(
+      isSubAlignment.push_back(
           llvm::all_of(chain,
                        [&](const Piece &piece) { return piece.size == options.alignment; }) &&
           problem.values[instances[head].value].bytes < options.alignment);
@@ -146,7 +147,7 @@ private:
     for (int32_t step = 0; step < stepCount; ++step)
       if (const int64_t bytes = problem.ops[plan.steps[step]].workspace) {
         shapes.add(Piece{step, step + 1, rounded(bytes)});
-        isLight.push_back(bytes < options.alignment);
+        isSubAlignment.push_back(bytes < options.alignment);
         hold(shapes.pieces.back(), bytes);
       }
   }
@@ -163,7 +164,7 @@ private:
     for (size_t i = 0; i < instances.size(); ++i) {
       const Instance &it = instances[i];
       if (it.last < it.first)
-        continue; // an input that nobody reads holds nothing
+        continue; // an input without readers has no bytes in the arena
       const int64_t offset = shapeOf[i] < 0 ? 0 : packing.offsets[shapeOf[i]];
       plan.offsets.push_back({it.step, it.value, offset});
       plan.arena = std::max(plan.arena, offset + problem.values[it.value].bytes);
@@ -199,8 +200,8 @@ private:
   std::vector<int32_t> readsOf;       // by step: where its reads begin in readInstances
   std::vector<int32_t> readInstances; // -1: resident
   Shapes shapes;
-  std::vector<int32_t> shapeOf; // by instance; -1: no bytes
-  std::vector<bool> isLight;    // by shape: smaller than the alignment
+  std::vector<int32_t> shapeOf;     // by instance; -1: no bytes
+  std::vector<bool> isSubAlignment; // by shape: smaller than the alignment
   int32_t firstWorkspace = 0;
   std::vector<int64_t> live; // changes of the live bytes, sizes as given
 };

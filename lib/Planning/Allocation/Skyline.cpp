@@ -55,7 +55,7 @@ Skyline::Skyline(const Shapes &shapes) : shapes(shapes) {
   previous.resize(shapes.positions + 1);
 }
 
-/// Halves by length and by lower in turn: long and short buffers rarely fit the same stretch.
+/// Splits alternately by length and by lower: long and short buffers rarely fit the same segment.
 void Skyline::build(size_t node, size_t begin, size_t end, bool byLength) {
   if (end - begin <= leafSize)
     return;
@@ -147,8 +147,8 @@ void Skyline::push(int32_t start) {
   std::push_heap(heap.begin(), heap.end(), std::greater<>());
 }
 
-/// Starts a stretch at `at`, inside or at the start of the stretch that begins at `inside`.
-int32_t Skyline::startStretch(int32_t at, int64_t newHeight, int32_t inside) {
+/// Starts a segment at `at`, inside or at the start of the segment that begins at `inside`.
+int32_t Skyline::startSegment(int32_t at, int64_t newHeight, int32_t inside) {
   if (at != inside) {
     next[at] = next[inside];
     previous[next[at]] = at;
@@ -159,7 +159,7 @@ int32_t Skyline::startStretch(int32_t at, int64_t newHeight, int32_t inside) {
   return at;
 }
 
-/// Joins the stretch at `at` with neighbours of the same height, and queues the result.
+/// Joins the segment at `at` with neighbours of the same height, and queues the result.
 void Skyline::mergeAround(int32_t at) {
   const int32_t after = next[at];
   if (after < shapes.positions && height[after] == height[at]) {
@@ -177,7 +177,7 @@ void Skyline::mergeAround(int32_t at) {
   push(at);
 }
 
-/// Raises the skyline over `shape`, which lies within the stretch at `start`.
+/// Raises the skyline over `shape`, which lies within the segment at `start`.
 void Skyline::put(int32_t start, int32_t index) {
   const Shape &shape = shapes.shapes[index];
   const int64_t base = height[start];
@@ -186,11 +186,11 @@ void Skyline::put(int32_t start, int32_t index) {
   if (shape.lower > start)
     push(start);
   if (shape.upper < stop) {
-    startStretch(shape.upper, base, start);
+    startSegment(shape.upper, base, start);
     push(shape.upper);
   }
   for (const Piece &piece : shapes.piecesOf(shape))
-    last = startStretch(piece.lower, saturatingSum(base, piece.size), last);
+    last = startSegment(piece.lower, saturatingSum(base, piece.size), last);
   for (const Piece &piece : shapes.piecesOf(shape))
     if (height[piece.lower] >= 0)
       mergeAround(piece.lower);

@@ -1,12 +1,12 @@
 //===- Skyline.h - Lowest offset first -----------------------------------------===//
 //
-// The skyline is the height already occupied at each position of time. Its lowest stretch takes the
-// unplaced shape of highest rank that lies within it; where none does, the stretch rises to its
-// lower neighbour. So shapes are placed in the order of their lowest feasible offsets, as a heap of
-// offsets would place them, but nothing is looked at twice: a k-d tree over (lower, upper) finds
-// the shape.
+// The skyline is the height already occupied at each position of time. At its lowest segment the
+// unplaced shape of highest rank that lies within the segment is placed; where none does, the
+// segment rises to its lower neighbour. So shapes are placed in the order of their lowest feasible
+// offsets, as with a heap of offsets, but nothing is visited twice: a k-d tree over (lower, upper)
+// finds the shape.
 //
-//   height |      +--+            the lowest stretch [2, 5) takes what lives within [2, 5)
+//   height |      +--+            the lowest segment [2, 5) takes a shape live within [2, 5)
 //          |  +---+  |
 //          |--+      +--
 //          +-------------- time
@@ -29,8 +29,8 @@ struct Piece {
   int64_t size;
 };
 
-/// What gets one offset: a buffer, or a chain of in-place results whose pieces follow one another
-/// without a gap. Pieces may shrink with time.
+/// A unit that gets one offset: a buffer, or a chain of in-place results whose pieces follow one
+/// another without a gap. Later pieces may be smaller.
 struct Shape {
   int32_t firstPiece;
   int32_t pieceCount;
@@ -73,7 +73,7 @@ private:
   void remove(size_t node, size_t begin, size_t end, size_t slot);
   void find(size_t node, size_t begin, size_t end, int32_t from, int32_t to);
 
-  int32_t startStretch(int32_t at, int64_t height, int32_t previous);
+  int32_t startSegment(int32_t at, int64_t height, int32_t previous);
   void mergeAround(int32_t at);
   void put(int32_t start, int32_t shape);
   void push(int32_t start);
@@ -87,7 +87,7 @@ private:
   int32_t bestRank = -1;
   int32_t bestSlot = -1;
 
-  std::vector<int64_t> height; // by start of a stretch; -1: no stretch starts here
+  std::vector<int64_t> height; // by start of a segment; -1: no segment starts here
   std::vector<int32_t> next, previous;
   std::vector<std::pair<int64_t, int32_t>> heap;
 };

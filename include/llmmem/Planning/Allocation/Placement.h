@@ -1,8 +1,8 @@
 //===- Placement.h - Offsets in one arena ----------------------------------===//
 //
-// Dynamic storage allocation: buffers with half-open lifetimes [lower, upper) and sizes get offsets
-// so that no two that live together overlap. The largest sum of live bytes is a lower bound; an
-// arena that equals it is optimal, with that live set as its certificate.
+// Dynamic storage allocation: buffers with half-open live ranges [lower, upper) and sizes get
+// offsets so that no two that are live together overlap. The largest sum of live bytes is a lower
+// bound; an arena that equals it is optimal, with that live set as its certificate.
 //
 //===----------------------------------------------------------------------===//
 
