@@ -1,4 +1,4 @@
-//===- Bounds.cpp - What no plan can beat ----------------------------------------===//
+//===- Bounds.cpp - Lower bounds on peak and cost -------------------------------===//
 
 #include "llmmem/Planning/Bounds/Bounds.h"
 #include "CutNetwork.h"
@@ -46,7 +46,8 @@ CutChoice CutRelaxation::Impl::choose(int64_t price, int64_t costFactor, int64_t
   return choice;
 }
 
-/// The dual: no choice within `capacity` costs less than the minimum cut, less what its bytes paid.
+/// The dual bound: no choice within `capacity` costs less than the minimum cut minus price x
+/// capacity.
 int64_t CutRelaxation::Impl::proved(int64_t value, int64_t price, int64_t capacity) const {
   __int128 excess = static_cast<__int128>(value) - static_cast<__int128>(price) * capacity;
   return excess > 0 ? static_cast<int64_t>((excess + scale - 1) / scale) : 0;
@@ -63,7 +64,7 @@ int64_t CutRelaxation::boundAtPrice(int64_t budget, int64_t price) {
   return impl->proved(value, price, capacity);
 }
 
-/// A later op that is the cut itself says nothing.
+/// A later op that is the cut itself adds nothing.
 static llvm::SmallVector<OpIndex, 2> momentsOf(OpIndex cut, OpIndex later) {
   if (later < 0 || later == cut)
     return {cut};
@@ -132,8 +133,8 @@ std::vector<CutChoice> CutRelaxation::allChoices(size_t limit) {
   std::vector<CutChoice> found;
   found.push_back(choose(1, value));
   found.push_back(chooseFewestBytes());
-  // Eisner and Severance (1976): between two choices, ask at the price where they tie; what is new
-  // splits.
+  // Eisner and Severance (1976): between two choices, solve at the price where they tie; a new
+  // choice splits the interval.
   std::vector<std::pair<size_t, size_t>> gaps{{0, 1}};
   for (size_t next = 0; next < gaps.size() && found.size() < limit; ++next) {
     auto [left, right] = gaps[next];

@@ -1,4 +1,4 @@
-//===- CostCertificate.cpp - What recomputation no plan can avoid -----------------===//
+//===- CostCertificate.cpp - Lower bound on the cost of a plan --------------------===//
 
 #include "CostCertificate.h"
 #include "JointBound.h"
@@ -9,7 +9,7 @@
 using namespace llmmem::planning;
 
 namespace {
-/// Looks for the moments of a schedule that prove most.
+/// Looks for the moments of a schedule that prove the highest bound.
 class CostCertifier {
 public:
   CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan);
@@ -42,9 +42,9 @@ private:
   OpIndex mainCut;
   Plan &plan;
   int64_t budget;
-  size_t cuts;                          // moments looked at
-  std::vector<OpIndex> fullest;         // by what the schedule holds at their first run, most first
-  llvm::SmallVector<int64_t, 3> prices; // at which telling moments prove most
+  size_t cuts;                          // moments tried
+  std::vector<OpIndex> fullest;         // by bytes held at their first run, most first
+  llvm::SmallVector<int64_t, 3> prices; // the best prices of the first moments that prove anything
   std::vector<std::pair<int64_t, OpIndex>> ranked; // minus what `prices` prove, least first
   Proof alone;                                     // the best of one moment
 };
@@ -67,7 +67,7 @@ CostCertifier::CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan)
   llvm::sort(fullest, [&](OpIndex a, OpIndex b) {
     return std::pair(-usage.bytes[firstStep[a]], a) < std::pair(-usage.bytes[firstStep[b]], b);
   });
-  // What the plan avoided by another order may still prove something about every order.
+  // The peak step of the given order may prove a bound even where the plan's order avoids it.
   OpIndex given = graph.numOps() ? profile(graph, givenOrder(graph)).peakStep : -1;
   if (given >= 0)
     std::rotate(fullest.begin(), llvm::find(fullest, given), llvm::find(fullest, given) + 1);
@@ -90,7 +90,7 @@ CostCertifier::Proof CostCertifier::proveAlone(OpIndex op) {
   return proof;
 }
 
-/// The first telling moments: the end of the forward, and the fullest ones.
+/// Finds prices at the end of the forward and at the fullest moments.
 void CostCertifier::findPrices() {
   std::vector<OpIndex> first{mainCut};
   first.insert(first.end(), fullest.begin(), fullest.begin() + cuts / 8);
@@ -104,15 +104,15 @@ void CostCertifier::findPrices() {
   }
 }
 
-/// A price that is good for one cut is good for most: ranks the others by what these prove there,
-/// and refines the best.
+/// A price that is good for one cut is good for most. Ranks all moments by the bounds at these
+/// prices and solves the best ones exactly.
 void CostCertifier::rankAlone() {
   auto provedBy = [&](OpIndex op) {
     CutRelaxation other(graph, op);
     int64_t best = 0;
     for (int64_t some : prices)
       best = std::max(best, other.boundAtPrice(budget, some));
-    if (prices.size() == 1) // a fuller moment wants a higher price
+    if (prices.size() == 1) // a fuller moment has a higher best price
       best = std::max(best, other.boundAtPrice(budget, prices[0] + prices[0] / 2));
     return best;
   };
@@ -124,8 +124,8 @@ void CostCertifier::rankAlone() {
     proveAlone(op);
 }
 
-/// `cut` runs first before `other`, or after it: the smaller of what the two orders prove, each at
-/// the best of `prices`.
+/// `cut` first runs before `other` or after it: the smaller of the bounds for the two orders, each
+/// at the best of `prices`.
 int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other, llvm::ArrayRef<int64_t> prices) const {
   auto provedBy = [&](OpIndex first, OpIndex later) {
     CutRelaxation relaxation(graph, first, later);
@@ -143,15 +143,15 @@ int64_t CostCertifier::pairBound(OpIndex cut, OpIndex other) const {
   std::optional<int64_t> before = CutRelaxation(graph, cut, other).costLowerBound(budget);
   std::optional<int64_t> after = CutRelaxation(graph, other, cut).costLowerBound(budget);
   if (!before && !after)
-    return 0; // neither order fits: the peak's bounds say so
+    return 0; // neither order fits: the bounds on the peak prove that
   return std::min(before.value_or(INT64_MAX), after.value_or(INT64_MAX));
 }
 
-/// Full moments that prove nothing alone, for want of descendants (weight gradients): in either
-/// order with an op that the rest of the step descends from.
+/// Full moments that prove nothing alone because they have few descendants (weight gradients) are
+/// paired, in either order, with an op that has many.
 void CostCertifier::raiseInPairs() {
   constexpr size_t mostLeaves = 3;
-  constexpr int32_t smallSize = 2000; // of which more pairs can be tried, and at their best prices
+  constexpr int32_t smallSize = 2000; // below it more pairs are tried, at their best prices
   const bool isSmall = graph.numOps() <= smallSize;
   const size_t mostPartners = isSmall ? 32 : 4, mostRefined = isSmall ? 4 : 1;
   size_t leaves = 0;
@@ -173,8 +173,8 @@ void CostCertifier::raiseInPairs() {
   }
 }
 
-/// One more moment: the end of the forward, or a full one. Only those whose place among the others
-/// is the same in every schedule.
+/// Adds one more moment: the end of the forward, or a full one. Only moments whose position among
+/// the others is the same in every schedule qualify.
 std::vector<CostCertifier::Moments> CostCertifier::extensions(const Moments &moments) const {
   struct Side {
     std::vector<bool> before, after;
@@ -187,8 +187,8 @@ std::vector<CostCertifier::Moments> CostCertifier::extensions(const Moments &mom
     sides.push_back(std::move(side));
   }
   std::vector<OpIndex> candidates{mainCut};
-  constexpr size_t share = 8;
-  llvm::append_range(candidates, llvm::ArrayRef(fullest).take_front(cuts / share));
+  constexpr size_t fraction = 8;
+  llvm::append_range(candidates, llvm::ArrayRef(fullest).take_front(cuts / fraction));
   std::vector<Moments> result;
   for (OpIndex op : candidates) {
     if (!llvm::all_of(sides, [&](Side &side) { return side.before[op] || side.after[op]; }))
@@ -202,7 +202,7 @@ std::vector<CostCertifier::Moments> CostCertifier::extensions(const Moments &mom
   return result;
 }
 
-/// From the best moment alone, the one that adds most, and one more.
+/// Starts from the best single moment and adds, up to twice, the moment that raises the bound most.
 void CostCertifier::raiseTogether() {
   const int64_t known = plan.cost - graph.baseCost();
   constexpr int64_t closeEnough = 400; // a quarter of a percent of the step

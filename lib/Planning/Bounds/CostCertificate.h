@@ -1,4 +1,4 @@
-//===- CostCertificate.h - What recomputation no plan can avoid -------------------===//
+//===- CostCertificate.h - Lower bound on the cost of a plan ----------------------===//
 
 #ifndef LLMMEM_LIB_PLANNING_BOUNDS_COSTCERTIFICATE_H
 #define LLMMEM_LIB_PLANNING_BOUNDS_COSTCERTIFICATE_H
@@ -11,8 +11,8 @@ namespace llmmem::planning {
 /// Minimum cuts that one certificate may take, for its graph's size: a second for the largest.
 size_t numCuts(const Graph &graph);
 
-/// Raises the cost's bound of `plan`, whose problem has a budget, by what the moments of its
-/// schedule prove; `mainCut` is the op at which the forward is over.
+/// Raises the lower bound on the cost of `plan`, whose problem has a budget, by cuts at the fullest
+/// moments of its schedule; `mainCut` is the op at which the forward ends.
 void raiseCostBound(const Graph &graph, OpIndex mainCut, Plan &plan);
 
 } // namespace llmmem::planning

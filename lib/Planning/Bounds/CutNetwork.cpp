@@ -1,4 +1,4 @@
-//===- CutNetwork.cpp - What moments in time force, as a minimum cut --------------===//
+//===- CutNetwork.cpp - Cuts in time as a minimum cut ------------------------------===//
 
 #include "CutNetwork.h"
 
@@ -19,7 +19,8 @@ CutNetwork::CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> moments, size
     }
     markAncestors(graph, level.moment, level.before);
   }
-  // What runs again after a moment has run again after those before: the last level comes first.
+  // An op that runs again after a moment runs again after the earlier ones too, so the last level
+  // is built first.
   for (size_t index = numPriced; index-- > 0;)
     addLevel(index, moments.drop_front(index));
   flow = MaxFlow(numNodes);
@@ -27,7 +28,8 @@ CutNetwork::CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> moments, size
     addArcs(index);
 }
 
-/// Written before the moment, and not there for free: resident, or the op's own operand or result.
+/// Whether keeping the value adds bytes: it is written before the moment and is neither resident
+/// nor an operand or result of its op.
 bool CutNetwork::counts(const Level &level, ValueIndex value) const {
   OpIndex writer = graph.writer(value);
   const Op &op = graph.op(level.moment);
@@ -111,7 +113,7 @@ void CutNetwork::addArcs(size_t index) {
 
 int64_t CutNetwork::solve(llvm::ArrayRef<int64_t> prices, int64_t costFactor) {
   for (PricedArc arc : pricedArcs) {
-    // Never above the product: prices that are too low make a bound weaker, never wrong.
+    // Never above the product: a capacity that is too low weakens the bound but keeps it valid.
     __int128 product = static_cast<__int128>(prices[arc.level]) * arc.bytes;
     flow.setCapacity(arc.arc, product >= MaxFlow::infinite ? MaxFlow::infinite
                                                            : static_cast<int64_t>(product));

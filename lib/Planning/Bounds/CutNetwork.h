@@ -1,23 +1,26 @@
-//===- CutNetwork.h - What moments in time force, as a minimum cut ----------------===//
+//===- CutNetwork.h - Cuts in time as a minimum cut --------------------------------===//
 //
 // Fix ops whose first runs come one after the other in a schedule. At each such *moment* some
-// values are held for later; what a later step reads and is not held runs again after the moment.
-// With a price per byte for what a moment holds, the least of recompute cost + prices x bytes over
-// all schedules is no less than a minimum cut (Picard, "Maximal closure of a graph", 1976, with a
-// choice at each value).
+// values are live for later steps; a value that a later step reads and that is not live must be
+// recomputed after the moment. With a price per live byte at each moment, the least of recompute
+// cost + prices x bytes over all schedules is no less than a minimum cut (Picard, "Maximal closure
+// of a graph", 1976, with a choice at each value).
 //
-// A level of the network per moment. Node of a value on the source's side: it is needed after the
-// moment. Node of an op: it runs again after the moment.
-//   source -> value        infinite        needed by what first runs after the moment
+// The network has one level per moment. A value's node is on the source's side if the value is
+// needed after the moment, an op's node if the op runs again after the moment.
+//
+// clang-format off
+//   source -> value        infinite        needed by an op that first runs after the moment
 //   value -> writer        price x bytes   needed, and its writer does not run again: it is held
-//   value -> sink          price x bytes   needed, and it has no writer that may run again: held
-//   op -> sink             cost            runs again; at the first moment before which it first
-//   ran op -> operand          infinite        runs again, so its operands are needed op, value ->
-//   the same  infinite        what happens after a moment happens after the ones before
+//   value -> sink          price x bytes   needed, and no writer may run again: it is held
+//   op -> sink             cost            runs again; at the first moment before which it first ran
+//   op -> operand          infinite        runs again, so its operands are needed
+//   op, value -> the same  infinite        needed or run after a moment, so also after the one before
 //     one moment earlier
+// clang-format on
 //
 // Example: f writes a, t1 and t2 follow, then b reads a. Either a is held at both moments, at both
-// prices, or f runs again, which is paid for once.
+// prices, or f runs again, at its cost once.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- JointBound.cpp - What several moments prove together -----------------------===//
+//===- JointBound.cpp - A cost bound from several moments together ----------------===//
 
 #include "JointBound.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
@@ -27,14 +27,14 @@ int64_t JointBound::heldBytes(size_t moment) const {
   return bytes;
 }
 
-/// Polyak's subgradient method: a step as long as would reach the goal if the dual were a plane,
-/// shorter once no step gains.
+/// Polyak's subgradient method: the step length would reach `known` if the dual were linear, and is
+/// halved after several steps without a gain.
 int64_t JointBound::raise(llvm::SmallVectorImpl<int64_t> &prices, int64_t known, int steps) {
   constexpr int patience = 5;
   llvm::SmallVector<int64_t, 4> tried(prices.begin(), prices.end());
   int64_t best = -1;
   double length = 1;
-  int vain = 0;
+  int stepsWithoutGain = 0;
   for (int step = 0; step < steps; ++step) {
     int64_t proved = at(tried);
     llvm::SmallVector<double, 4> slope;
@@ -48,9 +48,9 @@ int64_t JointBound::raise(llvm::SmallVectorImpl<int64_t> &prices, int64_t known,
     if (proved > best) {
       best = proved;
       prices.assign(tried.begin(), tried.end());
-      vain = 0;
-    } else if (++vain == patience) {
-      vain = 0;
+      stepsWithoutGain = 0;
+    } else if (++stepsWithoutGain == patience) {
+      stepsWithoutGain = 0;
       length /= 2;
       tried.assign(prices.begin(), prices.end());
       continue;

@@ -1,9 +1,9 @@
-//===- JointBound.h - What several moments prove together -------------------------===//
+//===- JointBound.h - A cost bound from several moments together ------------------===//
 //
-// The moment at which most is held for later need not be the one that leaves the least room: the
-// loss lacks what its logits take, the backward of the last block what its gradients take. One
-// relaxation over several moments, each with a price of its own for what it holds, proves more than
-// the best of them alone. docs/Design/Planning.md has the proof.
+// The moment at which the most saved bytes are live need not be the one with the largest footprint:
+// the logits take bytes at the loss, the gradients at the backward of the last block. One
+// relaxation over several moments, each with its own price per live byte, proves more than the best
+// of them alone. docs/Design/Planning.md has the proof.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,10 @@ public:
   /// first run in this order.
   JointBound(const Graph &graph, llvm::ArrayRef<OpIndex> moments, int64_t budget);
 
-  /// What `prices`, one per moment, prove about the cost of recomputation.
+  /// The lower bound on the cost of recomputation at `prices`, one per moment.
   int64_t at(llvm::ArrayRef<int64_t> prices);
-  /// The most that about `steps` prices prove, from `prices` on, which become the best of them.
-  /// `known` is what some schedule pays: there is nothing to prove beyond.
+  /// The highest bound of about `steps` price vectors, starting from `prices`, which become the
+  /// best of them. `known` is the cost of some schedule and so limits every bound.
   int64_t raise(llvm::SmallVectorImpl<int64_t> &prices, int64_t known, int steps);
 
 private:
@@ -32,7 +32,7 @@ private:
   const Graph &graph;
   CutNetwork network;
   int64_t scale;
-  llvm::SmallVector<int64_t, 4> capacities; // for what a moment holds beside its own
+  llvm::SmallVector<int64_t, 4> capacities; // for the bytes live beside a moment's footprint
 };
 
 } // namespace llmmem::planning

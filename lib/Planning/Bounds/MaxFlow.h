@@ -1,7 +1,7 @@
 //===- MaxFlow.h - Minimum cut on a sparse graph ------------------------------===//
 //
 // Dinic's algorithm on integer capacities. Capacities may be changed between runs; `solve` starts
-// afresh.
+// from zero flow.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- OpenCut.cpp - What a moment forces when others may stand on either side ---------===//
+//===- OpenCut.cpp - A cut in time that orders unrelated ops itself ------------------===//
 
 #include "OpenCut.h"
 #include "CostCertificate.h"
@@ -17,7 +17,8 @@ OpenCut::OpenCut(const Graph &graph, OpIndex moment)
   addValues();
 }
 
-/// Not there for free: neither resident nor the moment's own operand or result.
+/// Whether keeping the value adds bytes: it is neither resident nor an operand or result of the
+/// moment.
 bool OpenCut::counts(ValueIndex value) const {
   const Op &op = graph.op(moment);
   return !graph.problem().values[value].resident && !llvm::is_contained(op.reads, value) &&
@@ -133,19 +134,19 @@ void llmmem::planning::raiseByOpenCuts(const Graph &graph, Plan &plan) {
     }
   llvm::sort(fullest);
   fullest.resize(std::min(fullest.size(), numCuts(graph)));
-  // Where even a schedule without repeats holds too much, something must be repeated.
-  std::vector<std::pair<int64_t, OpIndex>> telling;
+  // Where a schedule without repeats holds too much, at least one op must run again.
+  std::vector<std::pair<int64_t, OpIndex>> forcing;
   for (auto [held, op] : fullest)
     if (int64_t bytes = OpenCut(graph, op).bytesWithoutRepeats(); bytes > budget)
-      telling.push_back({-bytes, op});
-  llvm::sort(telling);
+      forcing.push_back({-bytes, op});
+  llvm::sort(forcing);
   constexpr size_t refined = 16;
-  telling.resize(std::min(telling.size(), refined));
+  forcing.resize(std::min(forcing.size(), refined));
   int64_t cheapest = INT64_MAX;
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     if (graph.op(op).recompute)
       cheapest = std::min(cheapest, graph.op(op).cost);
-  for (auto [bytes, op] : telling) {
+  for (auto [bytes, op] : forcing) {
     const int64_t extra = std::max(OpenCut(graph, op).costLowerBound(budget).value_or(0), cheapest);
     if (graph.baseCost() + extra <= plan.costLowerBound || cheapest == INT64_MAX)
       continue;

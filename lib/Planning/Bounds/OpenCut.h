@@ -1,9 +1,9 @@
-//===- OpenCut.h - What a moment forces when the other ops may stand on either side ----===//
+//===- OpenCut.h - A cut in time that orders unrelated ops itself --------------------===//
 //
-// The cut in time of CutNetwork.h leaves out what is neither an ancestor nor a descendant of the
-// moment. In a step of training that is little; in a graph of crossing layers it is most of what is
-// live. Here such an op first runs before the moment or after it, whichever holds less: one more
-// choice of the same minimum cut. docs/Design/Planning.md has the proof.
+// The cut in time of CutNetwork.h ignores ops that are neither ancestors nor descendants of the
+// moment. In a training step they write few bytes; in a graph of crossing layers they write most of
+// the live bytes. Here such an op first runs before the moment or after it, whichever holds less:
+// one more choice of the same minimum cut. docs/Design/Planning.md has the proof.
 //
 //   source -> op's again    infinite        a descendant: runs after the moment
 //   source -> value         infinite        kept to the end
@@ -37,7 +37,8 @@ public:
   /// arena are at most `budget`; nothing where none fits.
   std::optional<int64_t> costLowerBound(int64_t budget);
 
-  /// Bytes, resident ones included, that every schedule without a repeat holds at the moment.
+  /// A lower bound on the bytes, resident ones included, that a schedule without repeats holds at
+  /// the moment.
   int64_t bytesWithoutRepeats();
 
 private:
@@ -63,8 +64,8 @@ private:
   std::vector<PricedArc> pricedArcs;
 };
 
-/// Raises the cost's bound of `plan` by what the fullest moments of its schedule prove of every
-/// other.
+/// Raises the lower bound on the cost of `plan` by open cuts at the fullest moments of its
+/// schedule.
 void raiseByOpenCuts(const Graph &graph, Plan &plan);
 
 } // namespace llmmem::planning

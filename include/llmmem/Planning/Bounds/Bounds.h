@@ -1,16 +1,16 @@
-//===- Bounds.h - What no plan can beat ----------------------------------------===//
+//===- Bounds.h - Lower bounds on peak and cost ---------------------------------===//
 //
 // Proved lower bounds on the peak and on the recompute cost. docs/Design/Planning.md has the
 // proofs.
 //
-// The bound on the cost looks at one moment, the first run of an op t. What runs after t and reads
-// values of ancestors of t finds them live at t, or recomputed after it. With a price per byte on
-// what is live, the least (recompute cost + price x live bytes) is a minimum cut; the price that
-// raises it most gives the bound, and the cuts at the prices on the way are the choices worth
-// considering: what to keep, what to recompute.
+// The bound on the cost considers one moment, the first run of an op t. An op that runs after t and
+// reads a value of an ancestor of t needs it live at t or recomputed after t. With a price per live
+// byte (a Lagrange multiplier), the least recompute cost + price x live bytes is a minimum cut. The
+// price that maximizes it gives the bound, and the cuts at the prices on the way are the choices of
+// what to keep and what to recompute.
 //
-// Example: f0(2) f1(3) -> 1-byte results a, b; after the loss their backwards read both. With room
-// for one of the two at the loss the bound is the cheaper way to lose one.
+// Example: f0(2) f1(3) -> 1-byte results a, b; after the loss their backwards read both. If only
+// one of the two fits at the loss, the bound is 2, the cost of recomputing the cheaper one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,14 +30,14 @@ struct PeakBound {
 /// The largest footprint of one op, with what must be live beside it whatever the schedule.
 PeakBound peakLowerBound(const Graph &graph);
 
-/// Bytes held while `op` runs whatever is kept: resident, the op's footprint, less the padding of
-/// the topmost buffer, which an arena need not hold.
+/// Bytes that every schedule holds while `op` runs: the resident ones and the op's footprint, less
+/// the padding of the topmost buffer, which an arena need not hold.
 int64_t bytesBeside(const Graph &graph, OpIndex op);
 
 /// Prices of bytes are integers over this scale: as fine as 64 bits allow.
 int64_t priceScale(const Graph &graph);
 
-/// One choice at a cut: what to keep live there, what that saves and costs.
+/// One choice at a cut: the values kept live there, their bytes, and the recompute cost.
 struct CutChoice {
   int64_t recomputeCost = 0;
   int64_t bytes = 0;            // of `kept`, rounded to the alignment
@@ -49,8 +49,9 @@ struct CutChoice {
 class CutRelaxation {
 public:
   /// The moment is the first run of `cut`. Where `later` is given, only schedules count in which
-  /// that op first runs after `cut`: it and its descendants then need what they read, too. Together
-  /// with the other order of the two that gives a bound where `cut` alone has few descendants.
+  /// that op first runs after `cut`: it and its descendants then need their operands as well.
+  /// Together with the other order of the two, that gives a bound where `cut` alone has few
+  /// descendants.
   CutRelaxation(const Graph &graph, OpIndex cut, OpIndex later = -1);
   ~CutRelaxation();
 
@@ -64,7 +65,7 @@ public:
 
   /// A proved lower bound on the cost of recomputation when resident + arena is at most `budget`;
   /// nothing where no choice fits at all, which proves that no plan does. `choices` collects those
-  /// met on the way.
+  /// found on the way.
   std::optional<int64_t> costLowerBound(int64_t budget, std::vector<CutChoice> *choices = nullptr);
 
   /// The bound that one given price proves; cheaper than the search for the best price.
