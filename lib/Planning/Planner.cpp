@@ -1,8 +1,8 @@
-//===- Planner.cpp - The one entry to every solver -------------------------------===//
+//===- Planner.cpp - The entry to the planner ------------------------------------===//
 
 #include "llmmem/Planning/Planner.h"
-#include "Budget/Frontier.h"
 #include "Budget/Certificate.h"
+#include "Budget/Frontier.h"
 #include "Schedulers/ExactSearch.h"
 #include "Schedulers/PlacedSearch.h"
 #include "llmmem/Planning/Allocation/Placement.h"
@@ -35,14 +35,14 @@ static bool fits(const Problem &problem, const Plan &plan) {
   return !problem.budget || problem.residentBytes() + plan.arena <= *problem.budget;
 }
 
-/// The live bytes to search under. Sizes rounded to the alignment count the topmost buffer's
-/// padding too, which the arena does not hold; a budget may be the largest number there is.
+/// The capacity for live bytes. Sizes rounded to the alignment include the topmost buffer's
+/// padding, which the arena does not hold; a budget may be the largest 64-bit number.
 static int64_t capacityFor(const Problem &problem) {
   int64_t padding = std::max<int64_t>(problem.alignment, 1) - 1;
   return std::min(*problem.budget, INT64_MAX - padding) + padding;
 }
 
-/// Takes over what was placed, and leaves the bounds.
+/// Copies the placed schedule into `plan` and keeps its bounds.
 static void adopt(const Plan &placed, Plan &plan) {
   plan.steps = placed.steps;
   plan.offsets = placed.offsets;
@@ -52,8 +52,8 @@ static void adopt(const Plan &placed, Plan &plan) {
   plan.cost = placed.cost;
 }
 
-/// A packing ends as soon as the budget is met. What the plan found may hold less than that, and
-/// its arena need not be larger than what it holds.
+/// The packing search stops as soon as the budget is met. Where the plan's peak is below the
+/// budget, a smaller arena may exist.
 static void tightenArena(const Graph &graph, Plan &plan, const PlanOptions &options) {
   if (plan.arena <= plan.peak - graph.residentBytes())
     return;
@@ -86,11 +86,13 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Frontier &
   return placed != nullptr;
 }
 
-/// A tenth of the time given: where the search of places ends at all, it mostly ends soon.
+/// A tenth of the time given: where the search of placements finishes at all, it mostly finishes
+/// early.
 static constexpr double placedRate = 400000;
 
-/// The live bytes fit and no packing found does: every schedule with every placement, which may
-/// find a dearer plan, or prove that none is. Nothing where the search gave up.
+/// For live bytes that fit where no packing found does: searches every schedule with every
+/// placement, and finds a more expensive plan or proves that there is none. Nothing where the
+/// search gave up.
 static std::optional<bool> planPlacedExactly(const Graph &graph, Plan &plan,
                                              const PlanOptions &options) {
   const Problem &problem = graph.problem();
@@ -112,7 +114,7 @@ static std::optional<bool> planPlacedExactly(const Graph &graph, Plan &plan,
   return true;
 }
 
-/// Small problems: every schedule there is. Nothing where the search gave up, else whether there is
+/// Small problems: searches every schedule. Nothing where the search gave up, else whether there is
 /// a plan.
 static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const PlanOptions &options) {
   const Problem &problem = graph.problem();
@@ -142,13 +144,14 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
       if (std::optional<bool> placed = planPlacedExactly(graph, plan, options))
         return placed;
     isFirst = false;
-    // The live bytes fit and no packing found does: ask for less to be live.
+    // The live bytes fit and no packing found does: search again with a lower capacity.
     capacity = std::min(capacity, profile(graph, answer.steps).peak) - 1;
   }
 }
 
-/// Where packing loses, the schedule of the least peak need not have the least arena. Asks for less
-/// until there is none; what was found last is then the cheapest with the least arena.
+/// Where an arena exceeds the peak, the schedule of the least peak need not have the least arena.
+/// Searches for smaller arenas until there is none; the last plan found is the cheapest of the
+/// least arena.
 static void shrinkArena(const Graph &graph, int64_t leastArena, Plan &plan,
                         const PlanOptions &options) {
   int64_t work = workFor(options, placedRate);
@@ -174,8 +177,8 @@ static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
               options);
 }
 
-/// The bounds count sizes rounded up to the alignment, as the arena holds them; a peak counts them
-/// as they are. What rounding can have added to the bound, at the most.
+/// The bounds count sizes rounded up to the alignment, as the arena holds them; a peak counts exact
+/// sizes. This is the most that rounding can have added to a bound.
 static int64_t paddingOf(const Problem &problem) {
   int64_t alignment = std::max<int64_t>(problem.alignment, 1), sum = 0;
   auto gap = [&](int64_t bytes) { return (alignment - bytes % alignment) % alignment; };

@@ -1,4 +1,4 @@
-//===- Heartbeat.cpp - What a long run is at ----------------------------------===//
+//===- Heartbeat.cpp - Progress messages of a long run ------------------------===//
 
 #include "Heartbeat.h"
 #include "llvm/Support/Format.h"
@@ -20,9 +20,9 @@ void Heartbeat::stop() {
   thread.join();
 }
 
-void Heartbeat::say(llvm::StringRef stage) {
+void Heartbeat::say(llvm::StringRef activity) {
   std::lock_guard<std::mutex> lock(mutex);
-  latest = stage.str();
+  latest = activity.str();
 }
 
 void Heartbeat::beat() {

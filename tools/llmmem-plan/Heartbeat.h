@@ -1,7 +1,7 @@
-//===- Heartbeat.h - What a long run is at ------------------------------------===//
+//===- Heartbeat.h - Progress messages of a long run --------------------------===//
 //
-// Every two seconds a line on stderr with the latest that the planner said it is at, whether a
-// stage is one long computation or many short ones. A run of less than two seconds says nothing.
+// Prints the planner's latest activity on stderr every two seconds, even during one long
+// computation. A run of less than two seconds prints nothing.
 // The plan does not depend on it.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@ class Heartbeat {
 public:
   Heartbeat();
   ~Heartbeat() { stop(); }
-  void say(llvm::StringRef stage);
+  void say(llvm::StringRef activity);
   /// Nothing is printed any more.
   void stop();
 

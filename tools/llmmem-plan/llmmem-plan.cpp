@@ -2,11 +2,11 @@
 
 #include "Heartbeat.h"
 #include "llmmem/Planning/Formats/BufferCsv.h"
-#include "llmmem/Support/ByteSize.h"
 #include "llmmem/Planning/Formats/Explain.h"
-#include "llmmem/Planning/Sweep.h"
-#include "llmmem/Support/TextFile.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Sweep.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/TextFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
@@ -37,14 +37,15 @@ llvm::cl::opt<std::string>
                           "problem's own. min: the least peak that can be found"));
 llvm::cl::opt<std::string>
     policyText("policy", llvm::cl::init("budget"), llvm::cl::cat(category),
-               llvm::cl::desc("What decides what is kept (default budget); POLICIES below"));
+               llvm::cl::desc("The policy that chooses the kept values (default budget); see "
+                              "POLICIES below"));
 llvm::cl::opt<int> sweepPoints("sweep", llvm::cl::value_desc("N"), llvm::cl::cat(category),
                                llvm::cl::desc("Plan at N budgets and print the frontier"));
 llvm::cl::opt<bool> json("json", llvm::cl::cat(category),
                          llvm::cl::desc("With --sweep: JSON instead of CSV"));
 llvm::cl::opt<bool> explain(
     "explain", llvm::cl::cat(category),
-    llvm::cl::desc("Say on stderr for each saved value what was done, and the price of the other "
+    llvm::cl::desc("Print the decision for each saved value on stderr, and the cost of the other "
                    "choice"));
 llvm::cl::opt<double> seconds("seconds", llvm::cl::init(10), llvm::cl::cat(category),
                               llvm::cl::desc("Time to spend, as a count of work (default 10)"));
@@ -66,7 +67,7 @@ int write(llvm::StringRef text, int code) {
   return code;
 }
 
-/// Reads and parses `file`; what fails is said with the file's name.
+/// Reads and parses `file`; an error names the file.
 template <typename Parse>
 auto load(llvm::StringRef file, Parse parse) -> decltype(parse(llvm::StringRef())) {
   auto buffer = readTextFile(file);
@@ -128,15 +129,15 @@ int packBuffers() {
     return fail(llvm::toString(table.takeError()));
   options.work = packWork(seconds);
   Heartbeat heartbeat;
-  heartbeat.say("places for " + std::to_string(table->buffers.size()) + " buffers");
+  heartbeat.say("offsets for " + std::to_string(table->buffers.size()) + " buffers");
   const Packing packing = pack(table->buffers, options);
   heartbeat.stop();
   llvm::errs() << "arena " << packing.arena << ", largest live sum " << packing.lowerBound << '\n';
   if (options.capacity && packing.arena > *options.capacity) {
-    // The live sum is what any packing needs; only above it is the packing to blame.
+    // Every packing needs the live sum. Only where that fits did the packing search fail.
     const bool proved = packing.lowerBound > *options.capacity;
     llvm::errs() << "no packing within " << *options.capacity << ": "
-                 << (proved ? "so many bytes are live at once that none exists\n"
+                 << (proved ? "more bytes are live at once, so none exists\n"
                             : "none was found in the time given, though the live bytes fit\n");
     return NoPlan;
   }
@@ -155,7 +156,7 @@ llvm::Expected<PlanOptions> planOptions(Heartbeat &heartbeat) {
   if (budget == "min")
     options.policy.kind = PolicyKind::LeastPeak;
   options.seconds = seconds;
-  options.progress = [&](llvm::StringRef stage) { heartbeat.say(stage); };
+  options.progress = [&](llvm::StringRef activity) { heartbeat.say(activity); };
   return options;
 }
 
@@ -202,10 +203,10 @@ int planProblem() {
   Plan planned = plan(*problem, *options);
   heartbeat.stop();
   int code = planned.status == Status::Feasible ? Planned : NoPlan;
-  // Never hand out a plan that the verifier refuses.
+  // Never write a plan that the verifier refuses.
   const std::vector<Violation> violations = verify(*problem, planned);
   if (!violations.empty()) {
-    llvm::errs() << "llmmem-plan: the plan found is wrong and not given out; please report this: "
+    llvm::errs() << "llmmem-plan: the plan found is wrong and is not written; please report this: "
                  << violations.front().rule << ": " << violations.front().message << '\n';
     return NoPlan;
   }
@@ -223,7 +224,7 @@ constexpr llvm::StringLiteral overview =
     "  llmmem-plan problem.json --budget=40GB -o plan.json   plan within 40 * 10^9 bytes\n"
     "  llmmem-plan problem.json --budget=min --explain       the least peak that can be found\n"
     "  llmmem-plan problem.json --sweep=20 -o frontier.csv   bytes against cost\n"
-    "  llmmem-plan --check problem.json plan.json            is this plan right?\n"
+    "  llmmem-plan --check problem.json plan.json            verify a plan\n"
     "  llmmem-plan --pack instance.csv --capacity=1MiB       offsets alone\n\n"
     "  A file named - is stdin or stdout. Exit 0: planned, 2: no plan (or a wrong one), 1: bad "
     "input.\n";

@@ -26,8 +26,9 @@ int64_t together(const Graph &graph, llvm::ArrayRef<OpIndex> moments, int64_t bu
   return JointBound(graph, moments, budget).raise(prices, known, fewSteps);
 }
 
-/// Two moments with room for 8 bytes each. At the first a and b (8 bytes each, made at a cost of 20
-/// and 50) wait for their readers, at the second b and c (8 and 4, at 50 and 100).
+/// Two moments at each of which 8 saved bytes fit. At the first a and b (8 bytes each, recomputed
+/// at a cost of 20 and 50) are live for later readers, at the second b and c (8 and 4 bytes, at 50
+/// and 100).
 struct TwoMoments {
   test::ProblemBuilder builder;
   OpIndex first = 2, second = 5;
@@ -130,8 +131,8 @@ struct Comparison {
         continue;
       if (*least == graph.baseCost())
         return;
-      constexpr int draws = 10;
-      for (int draw = 0; draw < draws; ++draw)
+      constexpr int samples = 10;
+      for (int sample = 0; sample < samples; ++sample)
         at(graph, budget, *least - graph.baseCost(), random);
     }
   }
@@ -153,7 +154,7 @@ TEST(BoundTest, neverExceedsTheCheapestSchedule) {
   EXPECT_GT(comparison.open, 0);
 }
 
-/// Where nothing may run twice, a cut is a bound on the peak of every order; often one meets it.
+/// Where nothing may run twice, a cut is a bound on the peak of every order; often one equals it.
 TEST(BoundTest, openCutsBoundThePeakOfEveryOrder) {
   constexpr int32_t problems = 400;
   int met = 0;

@@ -1,9 +1,9 @@
 //===- ChainProblem.h - Chains of forward steps and their reversal ---------------===//
 //
 // Steps F1..F(n-1) carry a state of one size on, in place where it is read for the last time; the
-// reversal of step i reads state i - 1. With s snapshots and the active state there is room for s +
-// 1 states, the model of revolve (Griewank & Walther, ACM Algorithm 799). A reversal costs nothing
-// here, a forward step 1.
+// reversal of step i reads state i - 1. With s snapshots and the active state, s + 1
+// states fit, the model of revolve (Griewank & Walther, ACM Algorithm 799). A reversal costs
+// nothing here, a forward step 1.
 //
 // Example: makeUnitChain(3): F1 F2 B3 B2 B1 with states x0 x1 x2.
 //

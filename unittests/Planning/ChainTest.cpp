@@ -3,8 +3,8 @@
 #include "ChainProblem.h"
 #include "RotorChain.h"
 #include "llmmem/Planning/Model/Blocks.h"
-#include "llmmem/Planning/Planner.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 

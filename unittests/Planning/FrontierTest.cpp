@@ -1,7 +1,7 @@
 //===- FrontierTest.cpp - More budget never costs more -----------------------------===//
 //
-// The promise is held by construction, so it is asked of many budgets, those next to every need
-// among them, where a search is most likely to be lucky. LLMMEM_FRONTIER_BUDGETS in the environment
+// Monotone costs hold by construction. The test queries many budgets, among them those next to the
+// need of each plan, where a search is most likely to find an unusually good plan. LLMMEM_FRONTIER_BUDGETS in the environment
 // asks for more.
 //
 //===----------------------------------------------------------------------===//

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedulers/Annealing.h"
-#include "Schedulers/ExactSearch.h"
-#include "Schedulers/ScheduleChange.h"
-#include "Schedulers/SeriesParallel.h"
 #include "ProblemBuilder.h"
 #include "RandomProblem.h"
+#include "Schedulers/Annealing.h"
+#include "Schedulers/ExactSearch.h"
+#include "Schedulers/ScheduleMove.h"
+#include "Schedulers/SeriesParallel.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 
@@ -22,16 +22,16 @@ uint64_t problemsAsked(uint64_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-/// Series-parallel by its making. Within a part, each value has one reader behind its writer, or
-/// two of which one comes after the other.
+/// Makes series-parallel problems. Within a component each value has one reader, or two of which
+/// one depends on the other.
 class SeriesParallelMaker {
 public:
   explicit SeriesParallelMaker(uint64_t seed) : engine(seed) {}
 
   Problem make(int ops) {
     ValueIndex input = build.value(below(8));
-    std::vector<ValueIndex> ends = part({input}, ops);
-    build.problem.keep.push_back(ends[0]);
+    std::vector<ValueIndex> results = component({input}, ops);
+    build.problem.keep.push_back(results[0]);
     return std::move(build.problem);
   }
 
@@ -50,12 +50,12 @@ private:
   }
 
   /// `ops` ops behind `reads`; what their last ones write.
-  std::vector<ValueIndex> part(std::vector<ValueIndex> reads, int ops) {
+  std::vector<ValueIndex> component(std::vector<ValueIndex> reads, int ops) {
     if (ops == 1)
       return {op(std::move(reads))};
-    if (ops < 4 || below(2)) { // in series, over a single value, which the rest may read again
+    if (ops < 4 || below(2)) { // in series, over a single value, which later ops may read again
       ValueIndex middle = op(std::move(reads));
-      return part({middle}, ops - 1);
+      return component({middle}, ops - 1);
     }
     // A fork that gives each branch a value of its own, and a join that may read the fork's first.
     int branches = ops > 5 && below(2) ? 3 : 2, left = ops - 2;
@@ -63,16 +63,16 @@ private:
     for (int branch = 0; branch < branches; ++branch)
       heads.push_back(build.value(below(10)));
     build.op(std::move(reads), heads, 1);
-    std::vector<ValueIndex> ends;
+    std::vector<ValueIndex> results;
     for (int branch = 0; branch < branches; ++branch) {
-      int share = branch + 1 < branches ? 1 + int(below(left - (branches - 1 - branch))) : left;
-      left -= share;
-      for (ValueIndex end : part({heads[branch]}, share))
-        ends.push_back(end);
+      int branchOps = branch + 1 < branches ? 1 + int(below(left - (branches - 1 - branch))) : left;
+      left -= branchOps;
+      for (ValueIndex result : component({heads[branch]}, branchOps))
+        results.push_back(result);
     }
     if (below(3) == 0)
-      ends.push_back(heads[0]);
-    return {op(std::move(ends))};
+      results.push_back(heads[0]);
+    return {op(std::move(results))};
   }
 
   test::ProblemBuilder build;
@@ -95,10 +95,11 @@ TEST(OrderTest, seriesParallelOrdersAreExact) {
     EXPECT_EQ(peak, profile(graph, exact.steps).peak) << "seed " << seed;
     better += peak < profile(graph, givenOrder(graph)).peak;
   }
-  EXPECT_GT(better, int64_t(problemsAsked(300) / 20)) << "the orders given are no challenge";
+  EXPECT_GT(better, int64_t(problemsAsked(300) / 20))
+      << "the given orders are too good for the test";
 }
 
-/// Two branches with hills of 10 and 9 that leave 1 and 5: 10 first, then 1 + 9, not 5 + 10.
+/// Two branches with hills of 10 and 9 and valleys of 1 and 5: 10 first, then 1 + 9, not 5 + 10.
 TEST(OrderTest, highHillsComeFirst) {
   test::ProblemBuilder build;
   ValueIndex a = build.value(9), smallA = build.value(1), b = build.value(4),
@@ -131,35 +132,35 @@ TEST(OrderTest, knowsWhatIsNotSeriesParallel) {
   EXPECT_FALSE(leastPeakSeriesParallel(Graph(shared.problem)).has_value());
 }
 
-/// What a change is weighed to do is what a replay of the changed schedule says.
-TEST(OrderTest, changesAreWeighedAsReplayed) {
-  int64_t taken = 0;
+/// The evaluated effect of a move equals that of a replay of the new schedule.
+TEST(OrderTest, movesAreEvaluatedAsReplayed) {
+  int64_t accepted = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     Problem problem = randomProblem(seed, 14);
     Graph graph(problem);
-    ScheduleChange state(graph, randomSteps(problem, seed));
+    ScheduleMove state(graph, randomSteps(problem, seed));
     std::mt19937_64 engine(seed);
     auto below = [&](int64_t bound) { return static_cast<int32_t>(engine() % uint64_t(bound)); };
     const int64_t target = profile(graph, state.steps()).peak * 3 / 4;
-    state.aimAt(target);
-    for (int change = 0; change < 60; ++change) {
+    state.setTarget(target);
+    for (int move = 0; move < 60; ++move) {
       int32_t run = state.runAt(below(state.numSteps()));
-      std::optional<ScheduleChange::Effect> effect;
+      std::optional<ScheduleMove::Effect> effect;
       int kind = below(3);
       if (kind == 0)
-        effect = state.weighMove(run, below(state.numSteps() + 1));
+        effect = state.evaluateRelocation(run, below(state.numSteps() + 1));
       else if (kind == 1 && graph.op(state.opOf(run)).recompute)
-        effect = state.weighRepeat(state.opOf(run), below(state.numSteps() + 1));
+        effect = state.evaluateRepeat(state.opOf(run), below(state.numSteps() + 1));
       else if (kind == 2 && state.isRepeated(state.opOf(run)))
-        effect = state.weighRemoval(run);
+        effect = state.evaluateRemoval(run);
       if (!effect)
         continue;
       const int64_t cost = state.cost(), excess = state.excess();
       if (below(3) == 0) {
-        state.drop();
+        state.reject();
       } else {
-        state.take();
-        ++taken;
+        state.accept();
+        ++accepted;
         EXPECT_EQ(state.cost(), cost + effect->cost);
         EXPECT_EQ(state.excess(), excess + effect->excess);
       }
@@ -167,12 +168,12 @@ TEST(OrderTest, changesAreWeighedAsReplayed) {
       int64_t over = 0;
       for (int64_t bytes : usage.bytes)
         over += std::max<int64_t>(0, bytes - target);
-      ASSERT_EQ(state.excess(), over) << "seed " << seed << ", change " << change;
-      ASSERT_EQ(state.cost(), usage.cost) << "seed " << seed << ", change " << change;
+      ASSERT_EQ(state.excess(), over) << "seed " << seed << ", move " << move;
+      ASSERT_EQ(state.cost(), usage.cost) << "seed " << seed << ", move " << move;
       ASSERT_EQ(std::max(state.peak(), graph.residentBytes()), usage.peak);
     }
   }
-  EXPECT_GT(taken, 500);
+  EXPECT_GT(accepted, 500);
 }
 
 TEST(OrderTest, annealingNeverLoses) {

@@ -1,10 +1,10 @@
 //===- PackTest.cpp - Offsets for buffers and for schedules ----------------------===//
 
 #include "RandomProblem.h"
-#include "llmmem/Planning/Formats/BufferCsv.h"
 #include "llmmem/Planning/Allocation/Placement.h"
-#include "llmmem/Support/TextFile.h"
+#include "llmmem/Planning/Formats/BufferCsv.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Support/TextFile.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 
@@ -93,7 +93,7 @@ std::vector<Buffer> cutRectangle(int count, std::mt19937_64 &engine) {
   std::vector<Buffer> buffers{{0, 1000, 1000 * unit}};
   while (static_cast<int>(buffers.size()) < count) {
     Buffer &buffer = buffers[engine() % buffers.size()];
-    Buffer rest = buffer;
+    Buffer remainder = buffer;
     const bool inTime = engine() % 2;
     const int64_t extent = inTime ? buffer.upper - buffer.lower : buffer.size / unit;
     if (extent < 20)
@@ -101,12 +101,12 @@ std::vector<Buffer> cutRectangle(int count, std::mt19937_64 &engine) {
     const int64_t cut = extent / 4 + static_cast<int64_t>(engine() % (extent / 2));
     if (inTime) {
       buffer.upper = buffer.lower + cut;
-      rest.lower = buffer.upper;
+      remainder.lower = buffer.upper;
     } else {
       buffer.size = cut * unit;
-      rest.size -= buffer.size;
+      remainder.size -= buffer.size;
     }
-    buffers.push_back(rest);
+    buffers.push_back(remainder);
   }
   return buffers;
 }

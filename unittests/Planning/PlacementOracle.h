@@ -65,13 +65,13 @@ private:
            });
   }
 
-  static bool meet(int64_t a, int64_t sizeOfA, int64_t b, int64_t sizeOfB) {
+  static bool overlap(int64_t a, int64_t sizeOfA, int64_t b, int64_t sizeOfB) {
     return a < b + sizeOfB && b < a + sizeOfA;
   }
   bool isClear(const Places &places, int64_t offset, int64_t size) const {
     for (size_t value = 0; value < places.size(); ++value)
       if (places[value] != nowhere &&
-          meet(places[value], problem.values[value].bytes, offset, size))
+          overlap(places[value], problem.values[value].bytes, offset, size))
         return false;
     return true;
   }

@@ -2,8 +2,8 @@
 
 #include "llmmem/Planning/Planner.h"
 #include "TransformerProblem.h"
-#include "llmmem/Planning/Schedulers/Recompute.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Schedulers/Recompute.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -40,7 +40,8 @@ TEST(PlannerTest, parsesPolicies) {
   EXPECT_EQ(every->kind, PolicyKind::EveryK);
   EXPECT_EQ(every->every, 3);
   for (const PolicyEntry &entry : policyTable()) {
-    llvm::Expected<Policy> policy = parsePolicy(entry.name.str() + (entry.takes.empty() ? "" : "=2"));
+    llvm::Expected<Policy> policy =
+        parsePolicy(entry.name.str() + (entry.takes.empty() ? "" : "=2"));
     ASSERT_TRUE(bool(policy)) << entry.name.str();
     EXPECT_EQ(policy->kind, entry.kind);
   }
@@ -192,7 +193,7 @@ TEST(PlannerTest, isWithinHalfAPercentOfTheBound) {
                          {0.0, 0.1, 0.2, 0.25, 0.35, 0.5, 0.6, 0.75, 0.9, 0.97});
 }
 
-/// Few blocks are the hardest: whatever one of them gives up is a large part.
+/// Few blocks are the hardest: the values of one of them are a large share of the step.
 TEST(PlannerTest, isWithinHalfAPercentWhereGradientsEnd) {
   for (bool fused : {true, false})
     expectHalfAPercent(
@@ -200,8 +201,8 @@ TEST(PlannerTest, isWithinHalfAPercentWhereGradientsEnd) {
         {0.0, 0.1, 0.25, 0.5, 0.75});
 }
 
-/// The gradient of a large vocabulary's head is as large as many blocks' saved values, and no one
-/// waits for it but its update: not at the loss, where the most is held.
+/// The gradient of a large vocabulary's head is as large as the saved values of many blocks, and
+/// only its update reads it: it is not computed at the loss, where the most bytes are held.
 TEST(PlannerTest, defersTheHeadsGradient) {
   Problem problem = makeTransformer({.blocks = 48,
                                      .tokens = 2048,
@@ -244,8 +245,8 @@ TEST(PlannerTest, leastMemoryDoesNotGrowWithDepth) {
 TEST(PlannerTest, saysInfeasibleOnlyWithAProof) {
   Problem problem = makeTransformer({.blocks = 4});
   Plan least = planWith(problem, PolicyKind::LeastPeak);
-  for (double part : {0.0, 0.3, 0.6, 0.9, 0.99}) {
-    int64_t budget = int64_t(part * double(least.peak));
+  for (double fraction : {0.0, 0.3, 0.6, 0.9, 0.99}) {
+    int64_t budget = int64_t(fraction * double(least.peak));
     Plan made = planWith(problem, PolicyKind::Budget, budget);
     if (made.status == Status::Feasible)
       continue; // the search under a budget may beat the one for the least peak
@@ -265,17 +266,17 @@ TEST(PlannerTest, equalProblemsGiveEqualPlans) {
   EXPECT_EQ(one.arena, two.arena);
 }
 
-/// A watcher hears of each stage that may take long.
-TEST(PlannerTest, saysWhatItIsAt) {
+/// The progress callback receives each activity that may take long.
+TEST(PlannerTest, reportsProgress) {
   Problem problem = makeTransformer({.blocks = 12});
   problem.budget = rangeOf(problem).at(0.3);
-  std::string heard;
+  std::string reported;
   PlanOptions options;
-  options.progress = [&](llvm::StringRef stage) { heard += stage.str() + "\n"; };
+  options.progress = [&](llvm::StringRef activity) { reported += activity.str() + "\n"; };
   plan(problem, options);
-  for (const char *stage : {"a plan for ", "an order that holds less", "schedules within ",
-                            "eviction under ", "places for ", "the certificate"})
-    EXPECT_NE(heard.find(stage), std::string::npos) << stage << " in\n" << heard;
+  for (const char *activity : {"a plan for ", "an order that holds less", "schedules within ",
+                               "eviction under ", "offsets for ", "the certificate"})
+    EXPECT_NE(reported.find(activity), std::string::npos) << activity << " in\n" << reported;
 }
 
 TEST(PlannerTest, findsUnlabelledBlocks) {

@@ -27,7 +27,7 @@ struct TransformerShape {
   int64_t vocabulary = 32000;
   int64_t alignment = 256;
   bool fusedAttention = true;
-  bool transientGradients = false; // end at their update, which stands right behind them
+  bool transientGradients = false; // end at their update, which follows them directly
   bool labels = false;
 };
 

@@ -204,8 +204,8 @@ TEST_F(VerifyTest, InPlaceNeedsTheSameOffset) {
   expectAmong(1, "overlap");
 }
 
-/// z takes half of y's 16 bytes; the rest stays held while g runs and is free afterwards.
-TEST_F(VerifyTest, ASmallerResultFreesTheRestAfterItsStep) {
+/// z takes half of y's 16 bytes; the other half stays held while g runs and is free afterwards.
+TEST_F(VerifyTest, ASmallerResultFreesTheRemainderAfterItsStep) {
   problem.values[Y].bytes = 16;
   problem.budget = 44;
   plan.offsets = {{-1, X, 0}, {0, Y, 8}, {1, Z, 8}, {2, W, 16}};
@@ -259,7 +259,7 @@ TEST_F(VerifyTest, Statuses) {
   EXPECT_EQ(verify(problem, none).front().rule, "status");
 }
 
-/// A fixed policy's plan may stand beside the proof that nothing fits.
+/// A fixed policy's plan may be given together with the proof that nothing fits.
 TEST_F(VerifyTest, APlanOverAnInfeasibleBudget) {
   problem.budget = 35;
   plan.status = Status::Infeasible;
@@ -413,7 +413,7 @@ TEST_F(VerifyTest, RepeatsMakeInstances) {
   expectAmong(1, "missing-offset");
 }
 
-/// An input that nobody reads holds nothing, so it needs no offset.
+/// An input without readers holds nothing, so it needs no offset.
 TEST_F(VerifyTest, UnreadInputs) {
   problem.values.push_back({15, 1000, false, "unread"});
   EXPECT_TRUE(broken().empty());

@@ -1,6 +1,6 @@
-//===- Planner.h - The one entry to every solver ---------------------------===//
+//===- Planner.h - The entry to the planner --------------------------------===//
 //
-// Problem in, Plan out. The policy names what decides; all policies share the scheduling, the placement and the
+// Problem in, Plan out. The policy chooses the solver; all policies share the scheduling, the placement and the
 // verifier. Policies/Policies.h has the table of policies.
 //
 //===----------------------------------------------------------------------===//
@@ -17,7 +17,7 @@ namespace llmmem::planning {
 struct PlanOptions {
   Policy policy;
   double seconds = 10; // mapped to a count of work by a fixed rate: equal flags give equal plans
-  std::function<void(llvm::StringRef)> progress; // told what begins, and within long stages what is searched
+  std::function<void(llvm::StringRef)> progress; // called at the beginning of each activity and during long searches
 };
 
 /// Why the solvers cannot plan `problem`, valid as it may be: they know one memory, one resource of time, and ops that

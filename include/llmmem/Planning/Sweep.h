@@ -15,8 +15,8 @@ struct SweepPoint {
   std::string bound;
 };
 
-/// Plans at `points` budgets, evenly from the least that can be met to what needs no recomputation,
-/// least first. Example: 2 points are these two ends.
+/// Plans at `points` budgets, evenly spaced from the least feasible one found to the least that
+/// needs no recomputation, in increasing order. Example: 2 points are these two budgets.
 std::vector<SweepPoint> sweepBudgets(const Problem &problem, const PlanOptions &options,
                                      int points);
 

@@ -1,4 +1,4 @@
-//===- BudgetSearch.cpp - Schedules worth trying under a capacity ----------------===//
+//===- BudgetSearch.cpp - Candidate schedules under a capacity -------------------===//
 
 #include "BudgetSearch.h"
 #include "Schedulers/Annealing.h"
@@ -14,16 +14,16 @@
 using namespace llmmem;
 using namespace llmmem::planning;
 
-/// Steps looked at in the time of one change of a schedule (Annealing.h).
-static constexpr int64_t workOfChange = 4;
-/// Choices per part. More than the relaxation has at different prices is no use; each costs one
-/// minimum cut.
+/// Steps visited in the time of one annealing move (Annealing.h).
+static constexpr int64_t workOfMove = 4;
+/// Choices per stage. The relaxation has few more at different prices, and each costs one minimum
+/// cut.
 static constexpr size_t mostChoices = 28;
-/// Capacities at which the recursion is tabulated.
+/// Levels (capacities) at which the recursion is tabulated.
 static constexpr int32_t nestedLevels = 160;
-/// Longer chains are not tabulated: the work is quadratic in the number of parts even where they
-/// are equal.
-static constexpr int32_t mostNestedParts = 1200;
+/// Longer chains are not tabulated: the work is quadratic in the number of stages even where they
+/// are all equal.
+static constexpr int32_t mostNestedStages = 1200;
 
 static bool isCheaper(const Candidate &a, const Candidate &b) {
   return std::tie(a.cost, a.peak) < std::tie(b.cost, b.peak);
@@ -52,7 +52,7 @@ Candidate BudgetSearch::measured(std::vector<OpIndex> steps) const {
   return {std::move(steps), usage.cost, usage.peak};
 }
 
-/// Steps of the schedules considered are the measure of work: the clock decides nothing here.
+/// Work is counted in steps of the schedules considered, never in time.
 void BudgetSearch::report(llvm::StringRef searched, int64_t capacity) {
   constexpr int64_t secondOfWork = 4000000;
   if (!progress || unreported < secondOfWork)
@@ -64,7 +64,7 @@ void BudgetSearch::report(llvm::StringRef searched, int64_t capacity) {
 }
 
 Candidate BudgetSearch::improved(std::vector<OpIndex> steps, int64_t capacity) {
-  constexpr int64_t passes = 4; // over the steps, of about the same price
+  constexpr int64_t passes = 4; // over the steps, each of about the same time
   spent += passes * static_cast<int64_t>(steps.size());
   unreported += static_cast<int64_t>(steps.size());
   dropUselessRepeats(graph, steps);
@@ -83,15 +83,15 @@ const ChainOptions &BudgetSearch::chainOptions() {
 
 const Candidate &BudgetSearch::leanestFlat() {
   if (!flatCandidate) {
-    // The last choice holds the inputs of the parts alone.
-    std::vector<int32_t> inputs(chain.numParts, chainOptions().numChoices() - 1);
+    // The last choice holds the inputs of the stages alone.
+    std::vector<int32_t> inputs(chain.numStages, chainOptions().numChoices() - 1);
     flatCandidate = measured(realizeChoices(graph, chain, chainOptions(), inputs).steps);
   }
   return *flatCandidate;
 }
 
-/// One level of recomputation. The options were measured in uniform plans; where a mixed one needs
-/// more than they said, ask again with that much less.
+/// One level of recomputation. The options were measured in uniform plans. Where a mixed plan needs
+/// more than measured, the choice is repeated with the target lowered by the excess.
 void BudgetSearch::addFlat(int64_t capacity, Candidates &found) {
   if (!program)
     program = std::make_unique<ChainProgram>(chainOptions(), givenCandidate.peak);
@@ -102,7 +102,7 @@ void BudgetSearch::addFlat(int64_t capacity, Candidates &found) {
     if (!chosen)
       return;
     found.push_back(improved(realizeChoices(graph, chain, *options, *chosen).steps, capacity));
-    report("options per part", capacity);
+    report("options per stage", capacity);
     int64_t excess = found.back().peak - capacity;
     if (excess <= 0)
       return;
@@ -110,14 +110,14 @@ void BudgetSearch::addFlat(int64_t capacity, Candidates &found) {
   }
 }
 
-/// The recursion's tables are for fixed capacities, so that what is found at one budget does not
-/// hang on another's; each is as fine as its capacity is small.
+/// The recursion's tables have fixed capacities, so that the result at one budget does not depend
+/// on another; smaller capacities have finer tables.
 size_t BudgetSearch::tableFor(int64_t capacity) {
   if (tableCapacities.empty()) {
-    int64_t low = graph.residentBytes(), floor = leanestFlat().peak;
+    int64_t low = graph.residentBytes(), flatPeak = leanestFlat().peak;
     constexpr int halvings = 5;
     for (int index = halvings; index >= 0; --index)
-      tableCapacities.push_back(low + (((floor - low) / 8 * 9) >> index));
+      tableCapacities.push_back(low + (((flatPeak - low) / 8 * 9) >> index));
     while (tableCapacities.back() < givenCandidate.peak)
       tableCapacities.push_back(tableCapacities.back() + (tableCapacities.back() - low) / 3 + 1);
     tables.resize(tableCapacities.size());
@@ -133,13 +133,13 @@ NestedProgram &BudgetSearch::table(size_t index) {
   return *tables[index];
 }
 
-/// Levels from the capacity's own downwards, until a few fit: the model is near what is realized,
-/// not equal.
+/// Realizes levels from that of the capacity downwards until a few fit: the modelled peak is close
+/// to the real one but not equal.
 void BudgetSearch::addNested(int64_t capacity, Candidates &found) {
-  if (chain.numParts > mostNestedParts)
+  if (chain.numStages > mostNestedStages)
     return;
   NestedProgram &nested = table(tableFor(capacity));
-  // A small problem's levels cost next to nothing, and far below one may realize better.
+  // A small problem's levels take little time, and one far below may give a better schedule.
   constexpr int32_t above = 2, smallSize = 300;
   const int32_t mostTries = graph.numOps() <= smallSize ? nested.numLevels() : 20;
   const int32_t mostFitting = graph.numOps() <= smallSize ? 40 : 3;
@@ -173,7 +173,7 @@ bool BudgetSearch::isCloseToBound(int64_t capacity, const Candidates &found, int
   return best - bound <= graph.baseCost() / closeEnough;
 }
 
-/// Exact where the graph is small or series-parallel, else searched.
+/// An exact order where the graph is small or series-parallel, else the best one found.
 std::vector<OpIndex> BudgetSearch::findOrder() const {
   ExactAnswer exact = leastPeakExactly(graph, {.repeats = false, .work = work / 4});
   if (exact.kind == ExactAnswer::Kind::Found)
@@ -198,45 +198,45 @@ const Candidate &BudgetSearch::annealedOrder() {
     annealedCandidate = ordered();
     if (isAnnealed()) {
       std::vector<OpIndex> order = ordered().steps;
-      annealOrder(graph, order, graph.residentBytes(), work / workOfChange / 16);
+      annealOrder(graph, order, graph.residentBytes(), work / workOfMove / 16);
       annealedCandidate = measured(std::move(order));
     }
   }
   return *annealedCandidate;
 }
 
-/// Many short searches find more than a long one: where each ends is luck.
-int64_t BudgetSearch::changesOfAttempt() const {
-  constexpr int64_t perOp = 300, shares = 20;
-  return std::min(work / workOfChange / shares, perOp * graph.numOps());
+/// Many short searches with different seeds find more than a long one.
+int64_t BudgetSearch::movesOfAttempt() const {
+  constexpr int64_t perOp = 300, attempts = 20;
+  return std::min(work / workOfMove / attempts, perOp * graph.numOps());
 }
 
 Candidate BudgetSearch::annealed(const Candidate &start, int64_t capacity, int64_t enough,
                                  int attempt) {
-  announce("small changes under " + formatByteSize(capacity));
-  const int64_t changes = changesOfAttempt();
-  lastSpent = changes * workOfChange;
+  announce("annealing under " + formatByteSize(capacity));
+  const int64_t moves = movesOfAttempt();
+  lastSpent = moves * workOfMove;
   Candidate candidate = start;
-  annealSchedule(graph, candidate.steps, capacity, enough, changes, attempt);
+  annealSchedule(graph, candidate.steps, capacity, enough, moves, attempt);
   return measured(std::move(candidate.steps));
 }
 
-Candidate BudgetSearch::withRoom(Candidate candidate, int64_t limit, int attempt) {
-  const int64_t changes = changesOfAttempt() / 4;
-  lastSpent = changes * workOfChange;
-  makeRoom(graph, candidate.steps, limit, changes, attempt);
+Candidate BudgetSearch::withHeadroom(Candidate candidate, int64_t limit, int attempt) {
+  const int64_t moves = movesOfAttempt() / 4;
+  lastSpent = moves * workOfMove;
+  makeHeadroom(graph, candidate.steps, limit, moves, attempt);
   return measured(std::move(candidate.steps));
 }
 
-/// How many ops in a row may run again for one value. In a chain the way back to what is held leads
-/// through whole blocks, and at the least memory it must be gone; in other graphs long ways never
-/// paid.
+/// How many ancestors in a row may run again for one value. In a chain the path back to a held
+/// value leads through whole blocks, and the least memory needs it; in other graphs long paths
+/// never helped.
 int BudgetSearch::evictionDepth() const {
   constexpr int shallow = 12, deep = 2000;
   return chain.isGuess ? shallow : deep;
 }
 
-/// For graphs that are no chains, and for chains small enough that a second opinion costs little.
+/// For graphs that are not chains, and for chains small enough that another search costs little.
 void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
   constexpr int32_t cheapSize = 1200;
   if (graph.numOps() > cheapSize && anyFits(found, capacity))
@@ -259,14 +259,14 @@ void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
 
 std::vector<Candidate> BudgetSearch::under(int64_t capacity, bool deeply, int64_t known) {
   lastSpent = 0;
-  // Order first: it is free.
+  // A better order costs nothing, so it is tried first.
   if (givenCandidate.peak <= capacity)
     return {givenCandidate};
   if (ordered().peak <= capacity)
     return {ordered()};
   if (deeply)
     leanest();
-  int64_t before = spent; // what is made once does not count as this capacity's
+  int64_t before = spent; // results computed once for all capacities do not count
   Candidates found;
   addFlat(capacity, found);
   if (!isCloseToBound(capacity, found, known)) {
@@ -287,7 +287,8 @@ std::vector<Candidate> BudgetSearch::under(int64_t capacity, bool deeply, int64_
   return found;
 }
 
-/// Every level of the leanest table that has a plan, and of the next: down to the least memory.
+/// Realizes every level of the smallest table that has a plan, and of the next table, down to the
+/// least memory.
 void BudgetSearch::addEveryLevel() {
   size_t last = tableFor(leanestFlat().peak), index = 0;
   auto hasPlan = [&](NestedProgram &nested) { return nested.cost(nested.numLevels() - 1) >= 0; };
@@ -309,9 +310,9 @@ void BudgetSearch::addEveryLevel() {
   }
 }
 
-/// From the leanest schedule found, by eviction and small steps, as far down as it goes.
+/// Lowers the least peak found by eviction, in small steps, until eviction fails.
 void BudgetSearch::descend() {
-  constexpr size_t mostSteps = 8000; // each try is a profile
+  constexpr size_t mostSteps = 8000; // each attempt computes a profile
   std::vector<OpIndex> steps = llvm::min_element(lean, isLeaner)->steps;
   if (steps.size() > mostSteps)
     return;
@@ -332,7 +333,7 @@ const std::vector<Candidate> &BudgetSearch::leanest() {
   if (!lean.empty())
     return lean;
   lean = {givenCandidate, ordered(), leanestFlat()};
-  if (chain.numParts <= mostNestedParts)
+  if (chain.numStages <= mostNestedStages)
     addEveryLevel();
   descend();
   llvm::stable_sort(lean, isLeaner);

@@ -1,8 +1,8 @@
-//===- BudgetSearch.h - Schedules worth trying under a capacity ------------------===//
+//===- BudgetSearch.h - Candidate schedules under a capacity ---------------------===//
 //
-// Everything that does not depend on the budget is found once: the order, the chain, the options,
-// the tables. What `under` answers depends on the problem, the work and the capacity alone, never
-// on what was asked before: the frontier (Frontier.h) builds on that.
+// Everything that does not depend on the budget is computed once: the order, the chain, the
+// options, the tables. The result of `under` depends only on the problem, the work and the
+// capacity, never on earlier queries; the frontier (Frontier.h) relies on that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,25 +24,26 @@ struct Candidate {
 
 class BudgetSearch {
 public:
-  /// `work` bounds what may be spent on orders and on general graphs (steps looked at).
+  /// `work` bounds the search of orders and of graphs that are not chains (steps visited).
   BudgetSearch(const Graph &graph, int64_t work);
   /// The same from another order, which it takes as it is.
   BudgetSearch(const Graph &graph, std::vector<OpIndex> order, int64_t work);
   ~BudgetSearch();
 
   /// Schedules whose peak is at most `capacity`, cheapest first; empty where none was found.
-  /// `deeply` offers what `leanest` found, too; `known` is the cost of a schedule that is known
-  /// already: where that is close to the bound, little is tried.
+  /// `deeply` includes the schedules of `leanest`. `known` is the cost of a schedule that is known
+  /// already: where it is close to the bound, fewer searches run.
   std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t known = INT64_MAX);
-  /// For graphs that are no chains: a schedule of at most `capacity` that is cheaper than `start`
-  /// if that fits, but no cheaper than `enough`; where none was found, one of a little more.
-  /// Each `attempt` leads elsewhere.
+  /// For graphs that are not chains: a schedule within `capacity` that costs less than `start` if
+  /// that fits, but no less than `enough`; where none was found, one slightly above the capacity.
+  /// `attempt` is the seed.
   Candidate annealed(const Candidate &start, int64_t capacity, int64_t enough, int attempt);
-  /// The same cost with room for packing and a peak of at most the candidate's or `limit`.
-  Candidate withRoom(Candidate candidate, int64_t limit, int attempt);
-  /// Is that how the graph is searched, for want of a chain's structure?
+  /// A schedule of the same cost with headroom for packing, whose peak is at most the larger of the
+  /// candidate's and `limit`.
+  Candidate withHeadroom(Candidate candidate, int64_t limit, int attempt);
+  /// Whether the graph is searched by annealing because it has no chain structure.
   bool isAnnealed() const { return chain.isGuess && graph.numOps() <= mostAnnealedOps; }
-  /// Steps looked at for the last answer of `under`, `annealed` or `withRoom`: a function of its
+  /// Steps visited for the last answer of `under`, `annealed` or `withHeadroom`: a function of its
   /// arguments, as the answer is.
   int64_t workOfLast() const { return lastSpent; }
   int64_t workInAll() const { return work; }
@@ -50,17 +51,17 @@ public:
   const Candidate &given() const { return givenCandidate; }
   /// The least-peak order found with nothing recomputed.
   const Candidate &ordered();
-  /// The same made leaner by small changes, where the graph is searched that way. It holds less,
-  /// but as it is as full as can be at many steps, it may pack worse.
+  /// The same with a lower peak by annealing, where the graph is searched that way. Many of its
+  /// steps are nearly as full as the peak, so it may pack worse.
   const Candidate &annealedOrder();
-  /// Every part's input kept and nothing else: one level of recomputation takes no less.
+  /// Only the inputs of the stages are kept: the least peak of one level of recomputation.
   const Candidate &leanestFlat();
-  /// Schedules on the way down to the least peak that can be found; leanest first.
+  /// Schedules found on the way down to the least peak, lowest peak first.
   const std::vector<Candidate> &leanest();
 
-  /// Called with what is searched, about once a second of modelled work.
+  /// Called with the name of the search, about once a second of modelled work.
   void reportTo(std::function<void(llvm::StringRef)> listener) { progress = std::move(listener); }
-  /// Says what begins, for whoever watches.
+  /// Reports the beginning of a stage of the search.
   void announce(const llvm::Twine &stage) const {
     if (progress)
       progress(stage.str());
@@ -73,7 +74,7 @@ private:
   Candidate measured(std::vector<OpIndex> steps) const;
   Candidate improved(std::vector<OpIndex> steps, int64_t capacity);
   void report(llvm::StringRef searched, int64_t capacity);
-  int64_t changesOfAttempt() const;
+  int64_t movesOfAttempt() const;
   std::vector<OpIndex> findOrder() const;
   const ChainOptions &chainOptions();
   void addFlat(int64_t capacity, Candidates &found);
@@ -95,12 +96,12 @@ private:
   std::unique_ptr<ChainOptions> options;
   std::unique_ptr<ChainProgram> program;
   std::unique_ptr<CutRelaxation> relaxation;
-  std::vector<int64_t> tableCapacities; // growing
+  std::vector<int64_t> tableCapacities; // increasing
   std::vector<std::unique_ptr<NestedProgram>> tables;
   Candidates lean;
   std::function<void(llvm::StringRef)> progress;
   int64_t spent = 0, lastSpent = 0;
-  int64_t unreported = 0; // steps looked at since the last report
+  int64_t unreported = 0; // steps visited since the last report
 };
 
 } // namespace llmmem::planning

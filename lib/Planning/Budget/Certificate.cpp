@@ -1,4 +1,4 @@
-//===- Certificate.cpp - How good a plan is, or why there is none ----------------===//
+//===- Certificate.cpp - Bounds of a plan, or the witness of none ----------------===//
 
 #include "Certificate.h"
 #include "Bounds/CostCertificate.h"
@@ -31,7 +31,8 @@ static void addWitness(const Graph &graph, const PeakBound &bound, Plan &plan, b
   plan.witness = std::move(witness);
 }
 
-/// Where the plan with the least peak is fullest, and what is live there.
+/// The witness of a failed search: the peak step of the plan with the least peak, and the values
+/// live there.
 static void witnessOfSearch(const Graph &graph, const PeakBound &bound,
                             llvm::ArrayRef<OpIndex> steps, Plan &plan) {
   Profile usage = profile(graph, steps);
@@ -44,8 +45,8 @@ static void witnessOfSearch(const Graph &graph, const PeakBound &bound,
   addWitness(graph, bound, plan, /*proved=*/false, usage.peak, op, std::move(live));
 }
 
-/// Raises `bound` by what must be live beside the largest ops whatever is kept; `values` is the
-/// largest such set.
+/// Raises `bound` by the bytes that every schedule holds beside the largest ops; `values` becomes
+/// the set of the best one.
 static void raisePeakBound(const Graph &graph, llvm::ArrayRef<OpIndex> cuts, PeakBound &bound,
                            std::vector<ValueIndex> &values) {
   for (OpIndex cut : cuts) {

@@ -1,4 +1,4 @@
-//===- Certificate.h - How good a plan is, or why there is none ------------------===//
+//===- Certificate.h - Bounds of a plan, or the witness of none ------------------===//
 
 #ifndef LLMMEM_LIB_PLANNING_BUDGET_CERTIFICATE_H
 #define LLMMEM_LIB_PLANNING_BUDGET_CERTIFICATE_H
@@ -8,9 +8,8 @@
 
 namespace llmmem::planning {
 
-/// Fills the bounds of `plan`, and its witness where it does not fit. Turns Unknown into Infeasible
-/// where the bounds prove it; `found` says whether the plan's steps are an answer or were never
-/// set.
+/// Fills the bounds of `plan`, and its witness where it does not fit. Changes Unknown to Infeasible
+/// where the bounds prove it; `found` is whether the plan's steps were set.
 void certify(const Graph &graph, BudgetSearch &search, Frontier &frontier, bool found, Plan &plan);
 
 } // namespace llmmem::planning

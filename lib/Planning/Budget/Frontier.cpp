@@ -1,16 +1,17 @@
-//===- Frontier.cpp - One plan per budget, no dearer for more ---------------------===//
+//===- Frontier.cpp - One plan per budget, with monotone costs --------------------===//
 
 #include "Frontier.h"
 #include "Schedulers/DeferredOrder.h"
-#include "llmmem/Support/ByteSize.h"
 #include "llmmem/Planning/Allocation/Placement.h"
+#include "llmmem/Support/ByteSize.h"
 #include <algorithm>
 #include <numeric>
 
 using namespace llmmem;
 using namespace llmmem::planning;
 
-/// Where all sizes are multiples of one number that the alignment divides, so is every arena.
+/// A divisor of every arena: the common divisor of all sizes where the alignment divides it, else
+/// the common divisor of these two.
 static int64_t commonUnit(const Graph &graph) {
   const Problem &problem = graph.problem();
   int64_t unit = 0, alignment = std::max<int64_t>(problem.alignment, 1);
@@ -54,7 +55,7 @@ std::vector<Candidate> Frontier::under(int64_t capacity, bool deeply, int64_t &w
 
 Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int64_t work,
                                  int64_t ejections) const {
-  search.announce("places for " + llvm::Twine(candidate.steps.size()) + " steps");
+  search.announce("offsets for " + llvm::Twine(candidate.steps.size()) + " steps");
   auto plan = std::make_shared<Plan>();
   plan->steps = candidate.steps;
   PackOptions pack;
@@ -66,47 +67,47 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
   return plan;
 }
 
-/// Steps looked at in the time of a step of the packing heuristics.
+/// Steps visited in the time of one step of the packing heuristics.
 static constexpr int64_t workOfStep = 24;
 
-/// And in that of a unit of search, which ends where the plan fits.
+/// Steps visited in the time of one unit of the packing search, which ends where the plan fits.
 static constexpr int64_t workOfUnit = 4;
 
-/// Edges that ejections look at in the time of a step looked at.
+/// Edges that ejection chains visit in the time of one visited step.
 static constexpr int64_t ejectionsOfStep = 40;
 
-/// For one plan. What is not found with some hundred ejections for each buffer, ten times as many
-/// rarely find.
+/// The work of ejection chains for one plan. Where some hundred ejections per buffer find no
+/// packing, ten times as many rarely do.
 int64_t Frontier::mostEjections() const {
   constexpr int64_t perOp = 40000;
   return std::min(search.workInAll() / 32 * ejectionsOfStep, graph.numOps() * perOp);
 }
 
-/// For the budget of `node`. A chain packs at once, or nearly, and bears no work; of any other
-/// graph all the work is spent only where a quarter of it came close.
-Frontier::Placed Frontier::placeFor(Node &node, const Candidate &candidate) const {
-  int64_t budget = budgetOf(node.index);
+/// Places `candidate` for the budget of `sample`. Schedules of chains pack almost at once and count
+/// no work; for other graphs all the work is spent only where a quarter of it came close.
+Frontier::Placed Frontier::placeFor(Sample &sample, const Candidate &candidate) const {
+  int64_t budget = budgetOf(sample.index);
   if (!search.isAnnealed())
     return place(candidate, budget, packWork);
   constexpr int64_t nearly = 32;
   Placed plan = place(candidate, budget, packWork / 4);
   int64_t excess = need(plan) - budget;
-  node.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
-  node.work += excess > 0 ? workOfUnit * (packWork / 4) : 0;
+  sample.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
+  sample.work += excess > 0 ? workOfUnit * (packWork / 4) : 0;
   if (excess <= 0 || excess > (budget - graph.residentBytes()) / nearly)
     return plan;
-  node.work += workOfUnit * packWork;
+  sample.work += workOfUnit * packWork;
   return place(candidate, budget, packWork);
 }
 
-/// Packed by the heuristics alone: what a search of offsets gains is left to the nodes below.
+/// Packed by the heuristics alone; the samples below use the packing search.
 Frontier::Placed Frontier::given() {
   if (!givenPlan)
     givenPlan = place(search.given(), graph.residentBytes(), /*work=*/0);
   return givenPlan;
 }
 
-/// Nothing recomputed, in the better order: the top of the tree.
+/// Nothing recomputed, in the better order: the top of the frontier.
 Frontier::Placed Frontier::free() {
   if (!freePlan) {
     freePlan = given();
@@ -123,23 +124,24 @@ Frontier::Placed Frontier::free() {
   return freePlan;
 }
 
-/// About the leanest order there are others that hold little more and pack better. Halves the way
-/// from what is live to the least arena so far, again and again.
+/// Orders with a slightly higher peak than the least may pack better. Bisects between the least
+/// peak and the smallest arena so far.
 void Frontier::tightenFree() {
   const Candidate &order = search.annealedOrder();
   const int64_t mostWork = search.workInAll() / 4, narrow = order.peak / 400;
-  Node node;
-  for (int attempt = 0; node.work < mostWork && need(freePlan) - order.peak > narrow;)
-    for (int64_t low = order.peak; node.work < mostWork && need(freePlan) - low > narrow;) {
-      node.index = indexBelow(low + (need(freePlan) - low) / 2);
-      const int64_t budget = budgetOf(node.index);
-      Placed plan = placeWithRoom(node, order, order.peak + (budget - order.peak) / 2, attempt++);
+  Sample sample;
+  for (int attempt = 0; sample.work < mostWork && need(freePlan) - order.peak > narrow;)
+    for (int64_t low = order.peak; sample.work < mostWork && need(freePlan) - low > narrow;) {
+      sample.index = indexBelow(low + (need(freePlan) - low) / 2);
+      const int64_t budget = budgetOf(sample.index);
+      Placed plan =
+          placeWithHeadroom(sample, order, order.peak + (budget - order.peak) / 2, attempt++);
       if (need(plan) <= budget)
         freePlan = std::move(plan);
       else
         low = budget;
     }
-  workOfFree = node.work;
+  workOfFree = sample.work;
 }
 
 Frontier::Placed Frontier::flat() {
@@ -148,79 +150,81 @@ Frontier::Placed Frontier::flat() {
   return flatPlan;
 }
 
-/// The ends from the top downwards, each searched with nothing known below it: `flat` where one
-/// level of recomputation gains anything, then an eighth less each time, until one fails.
-const Frontier::Node *Frontier::end(size_t number) {
-  if (ends.empty())
-    ends.push_back({indexAbove(need(free())), free(), workOfFree, usualRoom()});
-  while (ends.size() <= number && !isLastEnd) {
-    Node next = search.isAnnealed() ? nextByChanges(ends.back()) : nextEnd(ends.back(), 0);
-    isLastEnd = !next.plan;
-    workOfEnds = next.work;
-    if (!isLastEnd)
-      ends.push_back(std::move(next));
+/// The coarse samples, highest budget first, each searched without a known plan below it: `flat`
+/// where one level of recomputation needs less, then budgets an eighth lower each, until one fails.
+const Frontier::Sample *Frontier::coarseSample(size_t number) {
+  if (samples.empty())
+    samples.push_back({indexAbove(need(free())), free(), workOfFree, usualHeadroom()});
+  while (samples.size() <= number && !isLastSample) {
+    Sample next =
+        search.isAnnealed() ? nextSampleByAnnealing(samples.back()) : nextSample(samples.back(), 0);
+    isLastSample = !next.plan;
+    workOfSamples = next.work;
+    if (!isLastSample)
+      samples.push_back(std::move(next));
   }
-  return number < ends.size() ? &ends[number] : nullptr;
+  return number < samples.size() ? &samples[number] : nullptr;
 }
 
-/// `work` has been spent below `above` in vain.
-Frontier::Node Frontier::nextEnd(const Node &above, int64_t work) {
-  Node next{above.index - above.index / 8 - 1, nullptr, work};
-  if (ends.size() == 1 && need(flat()) <= budgetOf(above.index - 1))
+/// The next coarse sample below `above`; `work` has been spent there without a plan.
+Frontier::Sample Frontier::nextSample(const Sample &above, int64_t work) {
+  Sample next{above.index - above.index / 8 - 1, nullptr, work};
+  if (samples.size() == 1 && need(flat()) <= budgetOf(above.index - 1))
     next = {indexAbove(need(flat())), flat(), work};
   return next.index > 0 ? solve(next.index, next, above, /*deeply=*/false)
-                        : Node{0, nullptr, std::max(above.work, work)};
+                        : Sample{0, nullptr, std::max(above.work, work)};
 }
 
-/// Small changes do not lead as far in one go; what a smaller step finds is worth more than what
-/// other searches do with a large one.
-Frontier::Node Frontier::nextByChanges(const Node &above) {
-  // The rest is left to the walk between two ends.
+/// Annealing finds plans only a little below `above`, but these cost less than the plans that other
+/// searches find farther down. So smaller distances are tried in turn.
+Frontier::Sample Frontier::nextSampleByAnnealing(const Sample &above) {
+  // The remaining work is for the bisection between two coarse samples.
   const int64_t mostWork = search.workInAll() / 8 * 5;
   int64_t work = above.work;
-  Node top = above; // below it packing needs more again
-  top.room = std::max(above.room, usualRoom());
-  for (int64_t part : {12, 24, 48, 96}) {
-    Node next{above.index - above.index / part - 1, nullptr, work};
+  Sample top = above; // at lower budgets packing needs more headroom
+  top.headroom = std::max(above.headroom, usualHeadroom());
+  for (int64_t divisor : {12, 24, 48, 96}) {
+    Sample next{above.index - above.index / divisor - 1, nullptr, work};
     if (next.index > 0 && work < mostWork)
-      next = solveByChanges(next.index, next, top);
+      next = solveByAnnealing(next.index, next, top);
     if (next.plan)
       return next;
     work = next.work;
   }
-  return nextEnd(above, work);
+  return nextSample(above, work);
 }
 
-/// The plan for one budget of the tree: the cheapest found that costs no less than `above` and less
-/// than `below`, else that of `below`.
-Frontier::Node Frontier::solve(int64_t index, const Node &below, const Node &above, bool deeply) {
+/// Searches one sampled budget: the cheapest plan found that costs at least as much as `above` and
+/// less than `below`, else the plan of `below`.
+Frontier::Sample Frontier::solve(int64_t index, const Sample &below, const Sample &above,
+                                 bool deeply) {
   if (search.isAnnealed())
-    if (Node node = solveByChanges(index, below, above);
-        node.plan && (!deeply || node.plan != below.plan))
-      return node;
+    if (Sample sample = solveByAnnealing(index, below, above);
+        sample.plan && (!deeply || sample.plan != below.plan))
+      return sample;
   return solveBySearch(index, below, above, deeply);
 }
 
-/// What packing loses is taken from the capacity, and the search asked again.
-Frontier::Node Frontier::solveBySearch(int64_t index, const Node &below, const Node &above,
-                                       bool deeply) {
+/// Where packing exceeds the budget, the capacity is lowered by the excess and the search repeated.
+Frontier::Sample Frontier::solveBySearch(int64_t index, const Sample &below, const Sample &above,
+                                         bool deeply) {
   int64_t budget = budgetOf(index), target = capacityOf(budget);
-  Node node{index, below.plan, std::max(below.work, above.work)};
+  Sample sample{index, below.plan, std::max(below.work, above.work)};
   constexpr int mostRepairs = 3, mostPlaced = 3;
   for (int repair = 0; repair < mostRepairs; ++repair) {
     int64_t excess = INT64_MAX;
     int placed = 0;
     search.announce("schedules within " + formatByteSize(target));
-    std::vector<Candidate> candidates = under(target, deeply, node.work);
+    std::vector<Candidate> candidates = under(target, deeply, sample.work);
     for (const Candidate &candidate : candidates) {
       if (candidate.cost < above.plan->cost)
         continue;
       if ((below.plan && candidate.cost >= below.plan->cost) || placed++ == mostPlaced)
         break;
-      Placed plan = placeFor(node, candidate);
+      Placed plan = placeFor(sample, candidate);
       if (need(plan) <= budget) {
-        node.plan = std::move(plan);
-        return node;
+        sample.plan = std::move(plan);
+        return sample;
       }
       excess = std::min(excess, need(plan) - budget);
     }
@@ -228,128 +232,131 @@ Frontier::Node Frontier::solveBySearch(int64_t index, const Node &below, const N
       break;
     target -= excess;
   }
-  return node;
+  return sample;
 }
 
-/// What the searches by small changes for one node may spend: near the answer more than far from
-/// it.
-int64_t Frontier::workOfChanges(const Node &below, const Node &above) const {
-  constexpr int64_t wide = 24;
-  const bool isNear = below.plan && above.index - below.index <= above.index / wide;
+/// The work that annealing may spend on one sample: more in narrow intervals, near the answer.
+int64_t Frontier::workOfAnnealing(const Sample &below, const Sample &above) const {
+  constexpr int64_t nearFraction = 24;
+  const bool isNear = below.plan && above.index - below.index <= above.index / nearFraction;
   return search.workInAll() / (isNear ? 6 : below.plan ? 12 : 8);
 }
 
-/// Searches by small changes, again and again. What may be live follows what could be packed: a
-/// little more after a packing, a little less after none. A schedule is packed only where it is
-/// cheaper than what fits already.
-Frontier::Node Frontier::solveByChanges(int64_t index, const Node &below, const Node &above) {
-  Node node{index, below.plan, std::max(below.work, above.work), above.room};
+/// Anneals with many seeds. The headroom adapts: it shrinks after a successful packing and grows
+/// after a failed one. A schedule is packed only if it costs less than the best plan so far.
+Frontier::Sample Frontier::solveByAnnealing(int64_t index, const Sample &below,
+                                            const Sample &above) {
+  Sample sample{index, below.plan, std::max(below.work, above.work), above.headroom};
   const int64_t budget = budgetOf(index), arena = budget - graph.residentBytes();
-  const int64_t share = workOfChanges(below, above);
-  const int64_t mostWork = std::min(search.workInAll(), node.work + share);
-  // Parts of the arena, in thousands, to leave free. Of a large graph packing loses more at first.
+  const int64_t quota = workOfAnnealing(below, above);
+  const int64_t mostWork = std::min(search.workInAll(), sample.work + quota);
+  // Changes of the headroom, in thousandths of the arena.
   constexpr int64_t less = 5, more = 12;
-  constexpr int mostVain = 4; // in a row; by then the cheapest has been found, or nothing fits
-  int64_t room = below.plan ? (above.room + below.room) / 2 : above.room, unpacked = 0;
-  if (Placed plan = placeAgain(node, above)) {
-    node.plan = std::move(plan);
-    return node;
+  constexpr int mostFailures = 4; // in a row; by then the cheapest has been found, or nothing fits
+  int64_t headroom = below.plan ? (above.headroom + below.headroom) / 2 : above.headroom,
+          unpacked = 0;
+  if (Placed plan = placeAgain(sample, above)) {
+    sample.plan = std::move(plan);
+    return sample;
   }
-  // A node without a plan of its own is dear: what lies below it is not searched any further.
+  // A sample without a plan of its own may spend twice as much: with the plan of `below`, no budget
+  // between the two is searched any further.
   auto isSpent = [&] {
-    return node.work >= (node.plan == below.plan ? mostWork + share : mostWork);
+    return sample.work >= (sample.plan == below.plan ? mostWork + quota : mostWork);
   };
-  for (int attempt = 0, vain = 0; !isSpent() && vain < mostVain; ++attempt) {
+  for (int attempt = 0, failures = 0; !isSpent() && failures < mostFailures; ++attempt) {
     const int64_t capacity =
-        capacityOf(budget - (arena / 1000 * room + arena % 1000 * room / 1000));
+        capacityOf(budget - (arena / 1000 * headroom + arena % 1000 * headroom / 1000));
     Candidate found = search.annealed(search.ordered(), capacity, above.plan->cost, attempt);
-    node.work += search.workOfLast();
+    sample.work += search.workOfLast();
     if (found.peak > capacityOf(budget)) {
-      // All that may be live once more; where even that is too little, the end is near.
-      if (room == 0)
+      // Retry with no headroom; where even that does not fit, stop.
+      if (headroom == 0)
         break;
-      room = 0;
+      headroom = 0;
       continue;
     }
     const bool isTooCheap = found.cost < above.plan->cost;
-    if (isTooCheap || (node.plan && found.cost >= node.plan->cost)) {
-      ++vain;
-      room = std::max<int64_t>(0, isTooCheap ? room + more : room - less);
+    if (isTooCheap || (sample.plan && found.cost >= sample.plan->cost)) {
+      ++failures;
+      headroom = std::max<int64_t>(0, isTooCheap ? headroom + more : headroom - less);
       continue;
     }
-    vain = 0;
-    Placed plan = placeWithRoom(node, std::move(found), /*limit=*/0, attempt);
+    failures = 0;
+    Placed plan = placeWithHeadroom(sample, std::move(found), /*limit=*/0, attempt);
     const bool fits = need(plan) <= budget;
     unpacked = fits ? 0 : unpacked + 1;
-    room = std::max<int64_t>(0, fits ? room - less : room + more * std::min<int64_t>(unpacked, 2));
-    node.room = room;
+    headroom = std::max<int64_t>(0, fits ? headroom - less
+                                         : headroom + more * std::min<int64_t>(unpacked, 2));
+    sample.headroom = headroom;
     if (fits)
-      node.plan = std::move(plan);
-    if (node.plan && node.plan->cost <= above.plan->cost)
+      sample.plan = std::move(plan);
+    if (sample.plan && sample.plan->cost <= above.plan->cost)
       break;
   }
-  return node;
+  return sample;
 }
 
-/// What was made to fit a larger budget may fit the node's as well.
-Frontier::Placed Frontier::placeAgain(Node &node, const Node &above) {
-  const int64_t budget = budgetOf(node.index);
+/// The schedule of the larger budget may be packed within the sample's budget as well.
+Frontier::Placed Frontier::placeAgain(Sample &sample, const Sample &above) {
+  const int64_t budget = budgetOf(sample.index);
   const Profile usage = profile(graph, above.plan->steps);
   if (usage.peak > capacityOf(budget))
     return nullptr;
   const int64_t limit = usage.peak + (capacityOf(budget) - usage.peak) / 2;
-  Placed plan = placeWithRoom(node, {above.plan->steps, usage.cost, usage.peak}, limit, 0);
+  Placed plan = placeWithHeadroom(sample, {above.plan->steps, usage.cost, usage.peak}, limit, 0);
   return need(plan) <= budget ? plan : nullptr;
 }
 
-/// A schedule that is as full as it may be packs badly: first, runs move to where it is less so.
-Frontier::Placed Frontier::placeWithRoom(Node &node, Candidate candidate, int64_t limit,
-                                         int attempt) {
-  candidate = search.withRoom(std::move(candidate), limit, attempt);
-  node.work += search.workOfLast();
-  const int64_t budget = budgetOf(node.index);
+/// A schedule that is full at many steps packs badly, so its runs are first moved for headroom.
+Frontier::Placed Frontier::placeWithHeadroom(Sample &sample, Candidate candidate, int64_t limit,
+                                             int attempt) {
+  candidate = search.withHeadroom(std::move(candidate), limit, attempt);
+  sample.work += search.workOfLast();
+  const int64_t budget = budgetOf(sample.index);
   const int64_t ejections = mostEjections();
   Placed plan = place(candidate, budget, packWork, ejections);
   const bool fits = need(plan) <= budget;
-  node.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
-  node.work += (workOfUnit * packWork + ejections / ejectionsOfStep) / (fits ? 2 : 1);
+  sample.work += workOfStep * static_cast<int64_t>(candidate.steps.size());
+  sample.work += (workOfUnit * packWork + ejections / ejectionsOfStep) / (fits ? 2 : 1);
   return plan;
 }
 
-/// Ends where the work is spent or the costs are so close that a search costs more than it can
-/// gain. Both depend on the interval alone.
-Frontier::Placed Frontier::walk(int64_t index, Node below, Node above, bool deeply) {
+/// Stops where the work is spent, or where the costs or budgets are so close that a search cannot
+/// gain much. All of it depends only on the interval.
+Frontier::Placed Frontier::bisect(int64_t index, Sample below, Sample above, bool deeply) {
   constexpr int32_t smallSize = 2000;
   int64_t tolerance = graph.numOps() <= smallSize ? 0 : graph.baseCost() >> 12;
   int64_t mostWork = search.isAnnealed() ? search.workInAll() : search.workInAll() / 4;
-  // The walk is left what the ends did not take, and at least a part.
+  // The bisection has the work that the coarse samples left, and at least an eighth.
   const int64_t mostBefore = mostWork / 8 * 7;
   const int64_t before =
       search.isAnnealed() ? std::min(std::max(below.work, above.work), mostBefore) : 0;
-  // What a search by small changes gains between budgets that are this close is luck.
+  // Between budgets this close, the gain of annealing is noise.
   constexpr int64_t finest = 256;
   auto isNarrow = [&] {
-    int64_t parts = search.isAnnealed() ? finest : INT64_MAX;
-    return above.index - below.index <= std::max<int64_t>(1, below.index / parts);
+    int64_t divisor = search.isAnnealed() ? finest : INT64_MAX;
+    return above.index - below.index <= std::max<int64_t>(1, below.index / divisor);
   };
   below.work = above.work = before;
   while (!isNarrow() && below.plan->cost - above.plan->cost > tolerance &&
          std::max(below.work, above.work) <= mostWork) {
     int64_t middle = below.index + (above.index - below.index) / 2;
-    Node node = solve(middle, below, above, deeply);
-    (index < middle ? above : below) = std::move(node);
+    Sample sample = solve(middle, below, above, deeply);
+    (index < middle ? above : below) = std::move(sample);
   }
   return below.plan;
 }
 
-/// From the leanest schedule down by asking for a little less, until several such steps fail.
+/// Descends from the schedule of the least peak by lowering the budget a little, until several such
+/// steps fail.
 Frontier::Placed Frontier::findLeast() {
   search.announce("the least memory");
   const std::vector<Candidate> &lean = search.leanest();
   size_t number = 0;
-  while (end(number + 1))
+  while (coarseSample(number + 1))
     ++number;
-  const Node &top = *end(number);
+  const Sample &top = *coarseSample(number);
   auto isAdmitted = [&](const Candidate &candidate) { return candidate.cost >= top.plan->cost; };
   Placed best = top.plan;
   constexpr int mostPlaced = 4;
@@ -392,8 +399,8 @@ Frontier::Placed Frontier::findLeast() {
       if (need(best) - less < graph.residentBytes() || !lower(need(best) - less))
         break;
     }
-  lower(need(best)); // as lean, but cheaper
-  workOfEnds += search.workInAll() / 4 - left;
+  lower(need(best)); // the same need at a lower cost
+  workOfSamples += search.workInAll() / 4 - left;
   return best;
 }
 
@@ -404,17 +411,17 @@ Frontier::Placed Frontier::least() {
 }
 
 std::shared_ptr<const Plan> Frontier::at(int64_t budget) {
-  for (Placed (Frontier::*end)() : {&Frontier::given, &Frontier::free})
-    if (Placed plan = (this->*end)(); budget >= need(plan))
+  for (Placed (Frontier::*candidate)() : {&Frontier::given, &Frontier::free})
+    if (Placed plan = (this->*candidate)(); budget >= need(plan))
       return plan;
   if (budget < graph.residentBytes())
     return nullptr;
   int64_t index = indexBelow(budget);
-  for (size_t number = 1; const Node *below = end(number); ++number)
+  for (size_t number = 1; const Sample *below = coarseSample(number); ++number)
     if (index >= below->index)
-      return walk(index, *below, *end(number - 1), /*deeply=*/false);
+      return bisect(index, *below, *coarseSample(number - 1), /*deeply=*/false);
   if (budget < need(least()))
     return nullptr;
-  return walk(index, {indexBelow(need(least())), least(), workOfEnds}, ends.back(),
-              /*deeply=*/true);
+  return bisect(index, {indexBelow(need(least())), least(), workOfSamples}, samples.back(),
+                /*deeply=*/true);
 }

@@ -1,19 +1,20 @@
-//===- Frontier.h - One plan per budget, no dearer for more -----------------------===//
+//===- Frontier.h - One plan per budget, with monotone costs ----------------------===//
 //
-// Each budget is answered by a walk down one binary tree of budgets that does not depend on the
-// question. A node of the tree is searched on its own; its plan counts if its cost lies between
-// those of the ends of the node's interval, else the lower end's plan stands in. So costs never
-// rise with the budget, whatever the searches do (the proof is in docs/Design/Planning.md).
+// Each budget is answered by bisection in one binary tree of sampled budgets that does not depend
+// on the query. Each sample is searched on its own. Its plan is used if its cost lies between those
+// of the two ends of its interval; else the plan of the lower end is used in its place. So costs
+// never rise with the budget, whatever the searches return (docs/Design/Planning.md has the proof).
 //
 //   least ............ flat ..................... free
 //   the least need     one level of               nothing is
 //   that was found     recomputation suffices     recomputed
 //
-// The tree between `flat` and `free` does without the search for the least need, which is slow.
+// Budgets between `flat` and `free` are answered without the search for the least need, which is
+// slow.
 //
-// Example: budgets 0..16, free at 16, least at 4 for 50 more. Asked for 11: the node at 10 costs 7,
-// so the answer is between 10 and 16; the node at 13 costs 8: dearer than 10 is, so it gets 10's
-// plan; between 10 and 13 all costs are equal, and 10's plan is the answer.
+// Example: budgets 0..16, free at 16, least at 4 at a cost of 50. Query 11: the sample at 10 costs
+// 7, so the answer is between 10 and 16. The sample at 13 costs 8, more than that at 10, so it gets
+// the plan of 10. Between 10 and 13 all costs are now equal, and the plan of 10 is the answer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,42 +32,42 @@ public:
   /// `packWork` bounds the search for offsets of each plan (Placement.h).
   Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork);
 
-  /// The placed plan for `budget`, nullptr where even the least does not fit.
+  /// The placed plan for `budget`, nullptr where even the least need does not fit.
   std::shared_ptr<const Plan> at(int64_t budget);
   /// The plan of the least need that was found.
   std::shared_ptr<const Plan> least();
 
 private:
   using Placed = std::shared_ptr<const Plan>;
-  /// A budget of the tree and the plan that answers it.
-  struct Node {
+  /// A sampled budget and the plan that answers it.
+  struct Sample {
     int64_t index = 0;
     Placed plan;
-    int64_t work = 0; // of the searches on the way to it
-    int64_t room = 0; // thousandths of the arena that packing needed beside what was live
+    int64_t work = 0;     // of the searches on the path to it
+    int64_t headroom = 0; // thousandths of the arena that packing needed beside the live bytes
   };
   Placed place(const Candidate &candidate, int64_t budget, int64_t work,
                int64_t ejections = 0) const;
   int64_t mostEjections() const;
-  /// Of the nodes' `room`, where nothing is known.
-  int64_t usualRoom() const { return 5 + graph.numOps() / 50; }
-  Placed placeFor(Node &node, const Candidate &candidate) const;
+  /// The first `headroom` of a sample, where none is known.
+  int64_t usualHeadroom() const { return 5 + graph.numOps() / 50; }
+  Placed placeFor(Sample &sample, const Candidate &candidate) const;
   std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t &work);
   Placed given();
   Placed free();
   Placed flat();
-  const Node *end(size_t number);
-  Node solve(int64_t index, const Node &below, const Node &above, bool deeply);
-  Node solveBySearch(int64_t index, const Node &below, const Node &above, bool deeply);
-  Placed placeAgain(Node &node, const Node &above);
-  Placed placeWithRoom(Node &node, Candidate candidate, int64_t limit, int attempt);
+  const Sample *coarseSample(size_t number);
+  Sample solve(int64_t index, const Sample &below, const Sample &above, bool deeply);
+  Sample solveBySearch(int64_t index, const Sample &below, const Sample &above, bool deeply);
+  Placed placeAgain(Sample &sample, const Sample &above);
+  Placed placeWithHeadroom(Sample &sample, Candidate candidate, int64_t limit, int attempt);
   void tightenFree();
-  int64_t workOfChanges(const Node &below, const Node &above) const;
-  Node nextEnd(const Node &above, int64_t work);
-  Node nextByChanges(const Node &above);
-  Node solveByChanges(int64_t index, const Node &below, const Node &above);
+  int64_t workOfAnnealing(const Sample &below, const Sample &above) const;
+  Sample nextSample(const Sample &above, int64_t work);
+  Sample nextSampleByAnnealing(const Sample &above);
+  Sample solveByAnnealing(int64_t index, const Sample &below, const Sample &above);
   Placed findLeast();
-  Placed walk(int64_t index, Node below, Node above, bool deeply);
+  Placed bisect(int64_t index, Sample below, Sample above, bool deeply);
 
   int64_t need(const Placed &plan) const { return graph.residentBytes() + plan->arena; }
   int64_t budgetOf(int64_t index) const { return graph.residentBytes() + index * unit; }
@@ -76,16 +77,17 @@ private:
 
   const Graph &graph;
   BudgetSearch &search;
-  std::unique_ptr<BudgetSearch> deferred; // the same with the fullest weight gradient later
+  std::unique_ptr<BudgetSearch>
+      deferred; // the same with the weight gradient of the peak step deferred
   bool hasDeferred = false;
   int64_t packWork;
   int64_t padding;  // of the topmost buffer, which an arena does not hold
-  int64_t unit = 1; // divides all sizes, so that the tree's budgets are all that matter
+  int64_t unit = 1; // divides all sizes: budgets between two multiples are equal
   Placed givenPlan, freePlan, flatPlan, leastPlan;
-  std::deque<Node> ends; // from the top downwards
-  bool isLastEnd = false;
+  std::deque<Sample> samples; // the coarse ones, highest budget first
+  bool isLastSample = false;
   int64_t workOfFree = 0;
-  int64_t workOfEnds = 0; // what failed at the last of them included
+  int64_t workOfSamples = 0; // of all coarse samples, a failed last one included
 };
 
 } // namespace llmmem::planning

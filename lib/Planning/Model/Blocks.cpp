@@ -1,4 +1,4 @@
-//===- Blocks.cpp - The chain that a training step is -------------------------===//
+//===- Blocks.cpp - A training step as a chain of stages ----------------------===//
 
 #include "llmmem/Planning/Model/Blocks.h"
 #include "llvm/ADT/DenseMap.h"
@@ -19,16 +19,16 @@ public:
     position.resize(graph.numOps());
     for (int32_t index = 0; index < count; ++index)
       position[chain.order[index]] = index;
-    chain.partOf.assign(graph.numOps(), -1);
+    chain.stageOf.assign(graph.numOps(), -1);
   }
 
   Chain run() {
     findCut();
-    if (!partsFromLabels() && !partsFromRepeats()) {
+    if (!stagesFromLabels() && !stagesFromRepeats()) {
       findCutByHeld();
-      partsFromNarrowPoints();
+      stagesFromNarrowPoints();
     }
-    assignStretches();
+    assignSegments();
     return std::move(chain);
   }
 
@@ -37,32 +37,32 @@ private:
 
   void findCut();
   void findCutByHeld();
-  std::vector<int64_t> waitingBytes() const;
-  bool partsFromLabels();
-  bool partsFromRepeats();
-  void partsFromNarrowPoints();
-  void assignStretches();
-  void setParts(llvm::ArrayRef<int32_t> starts, llvm::ArrayRef<bool> isBlock);
+  std::vector<int64_t> unreadBytes() const;
+  bool stagesFromLabels();
+  bool stagesFromRepeats();
+  void stagesFromNarrowPoints();
+  void assignSegments();
+  void setStages(llvm::ArrayRef<int32_t> starts, llvm::ArrayRef<bool> isBlock);
   struct Crossing {
     std::vector<int64_t> bytes;
     std::vector<int32_t> values;
   };
   Crossing crossing() const;
   uint64_t shapeOf(int32_t index) const;
-  int32_t partServedBy(int32_t index) const;
+  int32_t stageServedBy(int32_t index) const;
 
   const Graph &graph;
   Chain chain;
   int32_t count = 0;
   std::vector<int32_t> position;
-  std::map<int64_t, int32_t> partOfLabel;
+  std::map<int64_t, int32_t> stageOfLabel;
 };
 } // namespace
 
-/// Bytes between each two ops, the ones at index - 1 and index, that wait for their first reader.
-std::vector<int64_t> ChainFinder::waitingBytes() const {
+/// For each pair of neighbouring ops (index - 1, index): bytes written and not yet read by any op.
+std::vector<int64_t> ChainFinder::unreadBytes() const {
   constexpr int32_t soon = 8;
-  std::vector<int64_t> waiting(count + 1, 0);
+  std::vector<int64_t> unread(count + 1, 0);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
     if (writer < 0 || graph.readers(value).empty())
@@ -71,18 +71,18 @@ std::vector<int64_t> ChainFinder::waitingBytes() const {
     for (OpIndex reader : graph.readers(value))
       first = std::min(first, position[reader]);
     if (first - position[writer] > soon)
-      continue; // saved for the backward alone: waits at the loss as everywhere
-    waiting[position[writer] + 1] += graph.bytes(value);
-    waiting[first + 1] -= graph.bytes(value);
+      continue; // saved for the backward alone: live at the loss and everywhere else
+    unread[position[writer] + 1] += graph.bytes(value);
+    unread[first + 1] -= graph.bytes(value);
   }
   for (int32_t index = 1; index < count; ++index)
-    waiting[index] += waiting[index - 1];
-  return waiting;
+    unread[index] += unread[index - 1];
+  return unread;
 }
 
-/// The forward ends where the labels say so; without labels, near the fullest moment of the order,
-/// where the least is still waiting for its first reader (at the loss everything but a scalar has
-/// been read).
+/// Labels say where the forward ends. Without labels it ends near the step that holds most, at the
+/// position where the fewest bytes have no reader yet (at the loss everything but a scalar has been
+/// read).
 void ChainFinder::findCut() {
   bool labelled = false;
   for (int32_t index = 0; index < count && !labelled; ++index)
@@ -97,19 +97,19 @@ void ChainFinder::findCut() {
   std::vector<int64_t> bytes = profile(graph, chain.order).bytes;
   int32_t fullest =
       static_cast<int32_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
-  std::vector<int64_t> waiting = waitingBytes();
+  std::vector<int64_t> unread = unreadBytes();
   int32_t margin = std::clamp(count / 20, 2, 40);
   int64_t best = INT64_MAX;
   for (int32_t index = 0; index < count; ++index)
-    if (std::abs(index - fullest) <= margin && waiting[index] < best) {
-      best = waiting[index];
+    if (std::abs(index - fullest) <= margin && unread[index] < best) {
+      best = unread[index];
       chain.cut = index;
     }
 }
 
-/// Where nothing repeats and nothing is labelled, sizes are too unequal for the least that waits to
-/// tell the loss from a narrow place in the backward. What is held between two ops still does: in a
-/// chain it grows until the loss and shrinks from there.
+/// Without labels and repeats, sizes are too unequal for the fewest unread bytes to tell the loss
+/// from a narrow position in the backward. The bytes held between two ops still tell: in a chain
+/// they grow up to the loss and shrink after it.
 void ChainFinder::findCutByHeld() {
   if (graph.numOps() == 0 ||
       llvm::any_of(chain.order, [&](OpIndex op) { return graph.op(op).phase != Phase::None; }))
@@ -125,29 +125,29 @@ void ChainFinder::findCutByHeld() {
     change[position[writer] + 1] += graph.bytes(value);
     change[last + 1] -= graph.bytes(value);
   }
-  std::vector<int64_t> waiting = waitingBytes();
-  std::pair<int64_t, int64_t> best{INT64_MIN, 0}; // most held, and of equals the least waiting
+  std::vector<int64_t> unread = unreadBytes();
+  std::pair<int64_t, int64_t> best{INT64_MIN, 0}; // most bytes held; on a tie, fewest bytes unread
   int64_t held = 0;
   for (int32_t index = 0; index < count; ++index) {
     held += change[index];
-    if (std::pair(held, -waiting[index]) > best) {
-      best = {held, -waiting[index]};
+    if (std::pair(held, -unread[index]) > best) {
+      best = {held, -unread[index]};
       chain.cut = index;
     }
   }
 }
 
-void ChainFinder::setParts(llvm::ArrayRef<int32_t> starts, llvm::ArrayRef<bool> isBlock) {
-  chain.numParts = static_cast<int32_t>(starts.size());
+void ChainFinder::setStages(llvm::ArrayRef<int32_t> starts, llvm::ArrayRef<bool> isBlock) {
+  chain.numStages = static_cast<int32_t>(starts.size());
   chain.isBlock.assign(isBlock.begin(), isBlock.end());
-  for (int32_t part = 0; part < chain.numParts; ++part) {
-    int32_t end = part + 1 < chain.numParts ? starts[part + 1] : chain.cut;
-    for (int32_t index = starts[part]; index < end; ++index)
-      chain.partOf[chain.order[index]] = part;
+  for (int32_t stage = 0; stage < chain.numStages; ++stage) {
+    int32_t end = stage + 1 < chain.numStages ? starts[stage + 1] : chain.cut;
+    for (int32_t index = starts[stage]; index < end; ++index)
+      chain.stageOf[chain.order[index]] = stage;
   }
 }
 
-bool ChainFinder::partsFromLabels() {
+bool ChainFinder::stagesFromLabels() {
   std::vector<int32_t> starts;
   llvm::SmallVector<bool, 64> isBlock;
   std::optional<int64_t> current;
@@ -166,15 +166,16 @@ bool ChainFinder::partsFromLabels() {
     }
     if (label) {
       current = label;
-      partOfLabel[*label] = static_cast<int32_t>(starts.size()) - 1;
+      stageOfLabel[*label] = static_cast<int32_t>(starts.size()) - 1;
     }
   }
-  setParts(starts, isBlock);
+  setStages(starts, isBlock);
   return true;
 }
 
-/// What repeats about an op: its cost, its sizes, and how far back its operands are written. Names
-/// do not count (they carry layer numbers); far operands are shared ones (masks, tables).
+/// A hash of what equal ops of two blocks have in common: cost, sizes, and how far back the
+/// operands are written. Names are left out (they carry layer numbers); operands from far away are
+/// shared ones (masks, tables).
 uint64_t ChainFinder::shapeOf(int32_t index) const {
   constexpr int32_t farAway = 200;
   const Op &op = opAt(index);
@@ -189,7 +190,8 @@ uint64_t ChainFinder::shapeOf(int32_t index) const {
   return hash;
 }
 
-/// What the forward carries over each position: written before it, read by the forward from it on.
+/// Per position, what crosses it in the forward: written before it and read by the forward after
+/// it.
 ChainFinder::Crossing ChainFinder::crossing() const {
   std::vector<int64_t> change(chain.cut + 1, 0);
   std::vector<int32_t> number(chain.cut + 1, 0);
@@ -217,8 +219,7 @@ ChainFinder::Crossing ChainFinder::crossing() const {
 
 TandemRepeat llmmem::planning::findTandemRepeat(llvm::ArrayRef<uint64_t> signature) {
   int32_t count = static_cast<int32_t>(signature.size());
-  // The period separates neighbouring occurrences of any element of the repeat: only those
-  // distances can be it.
+  // Only a distance between neighbouring occurrences of an element can be the period.
   llvm::DenseMap<uint64_t, int32_t> last;
   std::map<int32_t, int32_t> votes;
   for (int32_t index = 0; index < count; ++index) {
@@ -245,8 +246,8 @@ TandemRepeat llmmem::planning::findTandemRepeat(llvm::ArrayRef<uint64_t> signatu
       }
       int32_t periods = run / period + 1;
       int64_t cover = int64_t(periods) * period;
-      // Longer cover first; the shorter period on equal cover splits finer, but one that is a mere
-      // repeated op inside a block covers less and loses.
+      // The longest cover wins; on a tie the shorter period, which splits finer. An op repeated
+      // inside a block covers less and loses.
       if (periods >= 2 && (cover > bestCover || (cover == bestCover && period < best.period))) {
         bestCover = cover;
         best = {index - run, period, periods};
@@ -257,15 +258,15 @@ TandemRepeat llmmem::planning::findTandemRepeat(llvm::ArrayRef<uint64_t> signatu
   return best;
 }
 
-bool ChainFinder::partsFromRepeats() {
+bool ChainFinder::stagesFromRepeats() {
   std::vector<uint64_t> shapes(chain.cut);
   for (int32_t index = 0; index < chain.cut; ++index)
     shapes[index] = shapeOf(index);
   TandemRepeat repeat = findTandemRepeat(shapes);
   if (repeat.count < 2 || int64_t(repeat.count) * repeat.period * 2 < chain.cut)
     return false;
-  // Any rotation of a repeat is a repeat: begin where the fewest bytes cross, that is at the
-  // block's input.
+  // Any rotation of a repeat is a repeat: begin at the position that the fewest bytes cross, which
+  // is the block's input.
   std::vector<int64_t> bytes = crossing().bytes;
   int32_t last = repeat.start + repeat.period * repeat.count;
   int32_t middle = repeat.start + repeat.period * ((repeat.count - 1) / 2);
@@ -276,7 +277,7 @@ bool ChainFinder::partsFromRepeats() {
   std::vector<int32_t> starts;
   llvm::SmallVector<bool, 64> isBlock;
   int32_t first = repeat.start + shift;
-  // The first block may differ in where its operands come from, and so stand outside of the repeat.
+  // The first block's operands may come from elsewhere, which leaves it outside of the repeat.
   while (first - repeat.period >= 0 && first - repeat.period >= repeat.start - repeat.period / 2)
     first -= repeat.period;
   if (first > 0) {
@@ -292,15 +293,15 @@ bool ChainFinder::partsFromRepeats() {
     starts.push_back(at);
     isBlock.push_back(false);
   }
-  setParts(starts, isBlock);
+  setStages(starts, isBlock);
   return true;
 }
 
-/// Without repeats: a part ends wherever a single value crosses, however large, since stages of
-/// unequal sizes are a chain; where that is too rare, wherever no more bytes cross than at the
-/// narrowest quarter of all positions.
-void ChainFinder::partsFromNarrowPoints() {
-  constexpr size_t mostParts = 128, fewParts = 4;
+/// Without repeats, a stage ends wherever a single value crosses, however large, since stages of
+/// unequal sizes still form a chain. Where that is too rare, a stage ends wherever no more bytes
+/// cross than at the narrowest quarter of all positions.
+void ChainFinder::stagesFromNarrowPoints() {
+  constexpr size_t mostStages = 128, fewStages = 4;
   std::vector<int32_t> starts{0};
   if (chain.cut > 1) {
     auto [bytes, values] = crossing();
@@ -310,68 +311,69 @@ void ChainFinder::partsFromNarrowPoints() {
     std::vector<int64_t> sorted(bytes.begin() + 1, bytes.begin() + chain.cut);
     std::sort(sorted.begin(), sorted.end());
     int64_t limit = sorted[sorted.size() / 4];
-    if (starts.size() < fewParts) {
+    if (starts.size() < fewStages) {
       starts.resize(1);
       chain.isGuess = true;
       for (int32_t index = 1; index < chain.cut; ++index)
         if (bytes[index] <= limit)
           starts.push_back(index);
     }
-    if (starts.size() > mostParts) {
+    if (starts.size() > mostStages) {
       std::vector<int32_t> fewer;
-      for (size_t index = 0; index < mostParts; ++index)
-        fewer.push_back(starts[index * starts.size() / mostParts]);
+      for (size_t index = 0; index < mostStages; ++index)
+        fewer.push_back(starts[index * starts.size() / mostStages]);
       starts = std::move(fewer);
     }
   }
   llvm::SmallVector<bool, 64> isBlock(starts.size(), true);
-  setParts(starts, isBlock);
+  setStages(starts, isBlock);
 }
 
-/// The part whose backward the op at `index` belongs to, -1 where it does not say.
-int32_t ChainFinder::partServedBy(int32_t index) const {
+/// The stage whose backward the op at `index` belongs to, -1 where its operands do not tell.
+int32_t ChainFinder::stageServedBy(int32_t index) const {
   const Op &op = opAt(index);
   if (op.phase == Phase::Update)
     return -1;
   if (op.block) {
-    auto it = partOfLabel.find(*op.block);
-    if (it != partOfLabel.end())
+    auto it = stageOfLabel.find(*op.block);
+    if (it != stageOfLabel.end())
       return it->second;
   }
-  int32_t part = -1;
+  int32_t stage = -1;
   for (ValueIndex value : op.reads) {
     OpIndex writer = graph.writer(value);
-    if (writer < 0 || chain.partOf[writer] < 0)
+    if (writer < 0 || chain.stageOf[writer] < 0)
       continue;
     int32_t low = INT32_MAX, high = -1;
     for (OpIndex reader : graph.readers(value))
-      if (chain.partOf[reader] >= 0) {
-        low = std::min(low, chain.partOf[reader]);
-        high = std::max(high, chain.partOf[reader]);
+      if (chain.stageOf[reader] >= 0) {
+        low = std::min(low, chain.stageOf[reader]);
+        high = std::max(high, chain.stageOf[reader]);
       }
     if (high < 0)
-      low = high = chain.partOf[writer];
-    if (high - low <= 1) // a value that many parts read says nothing
-      part = std::max(part, high);
+      low = high = chain.stageOf[writer];
+    if (high - low <= 1) // a value that many stages read belongs to none of them
+      stage = std::max(stage, high);
   }
-  return part;
+  return stage;
 }
 
-/// Stretches come from the longest non-increasing run of parts that the backward's ops serve, so
-/// that single ops out of turn (deferred weight gradients, tied embeddings) do not tear the chain.
-void ChainFinder::assignStretches() {
-  chain.stretchOf.assign(count, 0);
-  std::vector<int32_t> at, part;
+/// Segments come from the longest non-increasing subsequence of the stages that the backward's ops
+/// belong to, so that single ops out of order (deferred weight gradients, tied embeddings) do not
+/// break the chain.
+void ChainFinder::assignSegments() {
+  chain.segmentOf.assign(count, 0);
+  std::vector<int32_t> at, stage;
   for (int32_t index = chain.cut; index < count; ++index)
-    if (int32_t served = partServedBy(index); served >= 0) {
+    if (int32_t served = stageServedBy(index); served >= 0) {
       at.push_back(index);
-      part.push_back(served);
+      stage.push_back(served);
     }
   std::vector<int32_t> tails,
-      previous(at.size(), -1); // patience: tails[l] ends the best run of length l + 1
+      previous(at.size(), -1); // patience sorting: tails[l] ends the best run of length l + 1
   for (size_t index = 0; index < at.size(); ++index) {
     auto it = std::partition_point(tails.begin(), tails.end(),
-                                   [&](int32_t tail) { return part[tail] >= part[index]; });
+                                   [&](int32_t tail) { return stage[tail] >= stage[index]; });
     if (it != tails.begin())
       previous[index] = *std::prev(it);
     if (it == tails.end())
@@ -381,15 +383,15 @@ void ChainFinder::assignStretches() {
   }
   std::vector<int32_t> served(count, -1);
   for (int32_t index = tails.empty() ? -1 : tails.back(); index >= 0; index = previous[index])
-    served[at[index]] = part[index];
-  int32_t stretch = 1;
+    served[at[index]] = stage[index];
+  int32_t segment = 1;
   int32_t updates = count; // the trailing run of updates
   while (updates > chain.cut && opAt(updates - 1).phase == Phase::Update)
     --updates;
   for (int32_t index = chain.cut; index < count; ++index) {
     if (served[index] >= 0)
-      stretch = std::max(stretch, chain.backwardStretch(served[index]));
-    chain.stretchOf[index] = index >= updates ? chain.numParts + 1 : stretch;
+      segment = std::max(segment, chain.backwardSegment(served[index]));
+    chain.segmentOf[index] = index >= updates ? chain.numStages + 1 : segment;
   }
 }
 

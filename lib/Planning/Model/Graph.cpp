@@ -1,4 +1,4 @@
-//===- Graph.cpp - Who writes and who reads what ----------------------------===//
+//===- Graph.cpp - Writers and readers of every value -----------------------===//
 
 #include "llmmem/Planning/Model/Graph.h"
 #include "llvm/ADT/STLExtras.h"
@@ -47,9 +47,9 @@ int64_t Graph::footprint(OpIndex index) const {
   for (ValueIndex value : op.reads)
     held += bytes(value);
   for (ValueIndex value : op.writes) {
-    // In place is possible where any pair allows it; that two results may want the same operand
-    // only makes the bound weaker, never wrong. A kept operand may die here too, if it can be made
-    // again.
+    // A result is in place if any pair allows it. Two results may count on the same operand, which
+    // weakens the bound but keeps it valid. A kept operand may die here too, if it can be
+    // recomputed.
     bool shares = llvm::any_of(op.inPlace, [&](const InPlace &pair) {
       OpIndex writer = writers[pair.read];
       bool mayDie = !kept[pair.read] || (writer >= 0 && source->ops[writer].recompute);

@@ -1,4 +1,4 @@
-//===- Schedule.cpp - What an execution order costs and holds ----------------===//
+//===- Schedule.cpp - Cost and live bytes of an execution order --------------===//
 
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llmmem/Planning/Model/InPlace.h"
@@ -15,14 +15,14 @@ std::vector<OpIndex> llmmem::planning::givenOrder(const Graph &graph) {
 
 namespace {
 /// Instances under construction: `current[value]` is the one that a read sees now.
-struct Lifetimes {
+struct LiveRanges {
   std::vector<Instance> list;
   std::vector<int32_t> current;
 };
 } // namespace
 
-static Lifetimes lifetimes(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
-  Lifetimes result;
+static LiveRanges liveRanges(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
+  LiveRanges result;
   result.current.assign(graph.numValues(), -1);
   auto write = [&](ValueIndex value, int32_t step) {
     result.current[value] = static_cast<int32_t>(result.list.size());
@@ -47,7 +47,7 @@ static Lifetimes lifetimes(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
 
 std::vector<Instance> llmmem::planning::instances(const Graph &graph,
                                                   llvm::ArrayRef<OpIndex> steps) {
-  return lifetimes(graph, steps).list;
+  return liveRanges(graph, steps).list;
 }
 
 int64_t llmmem::planning::sharedBytes(const Graph &graph, const Op &op,
@@ -59,11 +59,11 @@ int64_t llmmem::planning::sharedBytes(const Graph &graph, const Op &op,
 }
 
 Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
-  Lifetimes lives = lifetimes(graph, steps);
+  LiveRanges ranges = liveRanges(graph, steps);
   int32_t count = static_cast<int32_t>(steps.size());
   Profile result;
   std::vector<int64_t> change(count + 1, 0);
-  for (const Instance &instance : lives.list) {
+  for (const Instance &instance : ranges.list) {
     change[std::max(instance.from, 0)] += graph.bytes(instance.value);
     if (instance.to < count)
       change[instance.to + 1] -= graph.bytes(instance.value);
@@ -72,8 +72,8 @@ Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> st
   std::vector<int32_t> lastRead(graph.numValues(), -1);
   size_t next = 0;
   auto enter = [&](int32_t step) {
-    for (; next < lives.list.size() && lives.list[next].from == step; ++next)
-      lastRead[lives.list[next].value] = lives.list[next].to;
+    for (; next < ranges.list.size() && ranges.list[next].from == step; ++next)
+      lastRead[ranges.list[next].value] = ranges.list[next].to;
   };
   enter(-1);
   int64_t live = graph.residentBytes();
@@ -97,8 +97,9 @@ Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> st
 }
 
 void llmmem::planning::dropUselessRepeats(const Graph &graph, std::vector<OpIndex> &steps) {
-  // Backwards: a run is useful if it is the op's first, or something that it writes is read before
-  // the next write. Leaving one out removes reads, so ops before it are judged after it.
+  // From the last step to the first: a run is useful if it is the op's first, or if a result is
+  // read before its next write. Removing a run removes its reads, so the runs before it are decided
+  // after it.
   std::vector<int32_t> runs(graph.numOps(), 0);
   for (OpIndex op : steps)
     ++runs[op];

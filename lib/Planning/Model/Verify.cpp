@@ -1,12 +1,12 @@
-//===- Verify.cpp - Is this plan right? ---------------------------------------===//
+//===- Verify.cpp - Check a plan against its problem --------------------------===//
 //
 // clang-format off
-// The rules, each with its name as it stands in a Violation:
+// The rules, each with its name in a Violation:
 //
 //   unknown-op            a step names no op of the problem
 //   missing-op            an op that is not optional never runs
 //   recomputed            an op with recompute == false runs twice
-//   read-before-write     a step reads a value that nobody has written yet
+//   read-before-write     a step reads a value before any step has written it
 //   no-such-instance      an offset for an instance that the steps do not make
 //   resident-offset       an offset for a resident value, which lives outside the arena
 //   missing-offset        an instance without an offset
@@ -31,8 +31,9 @@
 //   seconds               a time that is negative or no number
 // clang-format on
 //
-// First the lifetimes are derived from the steps, then one sweep over the steps keeps the occupied
-// bytes of the arena in an ordered map, where whatever comes in must fit between its neighbours.
+// First the live ranges are derived from the steps. Then one sweep over the steps keeps the
+// occupied bytes of the arena in an ordered map, and each new entry must fit between its
+// neighbours.
 //
 //===----------------------------------------------------------------------===//
 
@@ -243,7 +244,7 @@ private:
     return -1;
   }
 
-  /// Inputs by value, so that a step with a million inputs costs no million each.
+  /// Inputs by value, so that a million inputs do not take quadratic time.
   void assignOffsets() {
     std::vector<int32_t> inputs(problem.values.size(), -1);
     for (size_t i = 0; i < held.size() && held[i].first < 0; ++i)

@@ -1,8 +1,8 @@
 //===- EveryK.cpp - Keep the inputs of every K-th block -------------------------===//
 //
-// Chen et al., "Training deep nets with sublinear memory cost" (arXiv 1604.06174): with segments of
-// K of the L blocks, the backward holds L/K block inputs and K blocks' internals, least at K =
-// sqrt(L).
+// Chen et al., "Training deep nets with sublinear memory cost" (arXiv 1604.06174): with groups
+// (their segments) of K of the L blocks, the backward holds L/K block inputs and K blocks'
+// internals, least at K = sqrt(L).
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,17 +13,17 @@
 
 using namespace llmmem::planning;
 
-/// For each part the first and last part of its segment; parts that are no blocks have none (-1).
-static std::vector<std::pair<int32_t, int32_t>> segments(const Chain &chain, int64_t every) {
-  std::vector<std::pair<int32_t, int32_t>> result(chain.numParts, {-1, -1});
+/// For each stage the first and last stage of its group, -1 where the stage is not a block.
+static std::vector<std::pair<int32_t, int32_t>> groups(const Chain &chain, int64_t every) {
+  std::vector<std::pair<int32_t, int32_t>> result(chain.numStages, {-1, -1});
   int32_t block = 0;
-  for (int32_t part = 0; part < chain.numParts; ++part) {
-    if (!chain.isBlock[part])
+  for (int32_t stage = 0; stage < chain.numStages; ++stage) {
+    if (!chain.isBlock[stage])
       continue;
-    bool continues = block % every != 0 && part > 0 && result[part - 1].first >= 0;
-    result[part].first = continues ? result[part - 1].first : part;
-    for (int32_t other = result[part].first; other <= part; ++other)
-      result[other].second = part;
+    bool continues = block % every != 0 && stage > 0 && result[stage - 1].first >= 0;
+    result[stage].first = continues ? result[stage - 1].first : stage;
+    for (int32_t other = result[stage].first; other <= stage; ++other)
+      result[other].second = stage;
     ++block;
   }
   return result;
@@ -31,22 +31,22 @@ static std::vector<std::pair<int32_t, int32_t>> segments(const Chain &chain, int
 
 static std::vector<OpIndex> everyKth(const Graph &graph, const Chain &chain, int64_t every) {
   Retention retention(graph);
-  auto segment = segments(chain, std::max<int64_t>(every, 1));
+  auto group = groups(chain, std::max<int64_t>(every, 1));
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
-    if (writer < 0 || chain.partOf[writer] < 0)
+    if (writer < 0 || chain.stageOf[writer] < 0)
       continue;
-    auto [first, last] = segment[chain.partOf[writer]];
+    auto [first, last] = group[chain.stageOf[writer]];
     if (first < 0)
       continue;
-    // A value that the forward reads beyond its segment is an input of a later one: kept.
+    // A value that the forward reads after its group is an input of a later group and is kept.
     bool leaves = llvm::any_of(graph.readers(value),
-                               [&](OpIndex reader) { return chain.partOf[reader] > last; });
+                               [&](OpIndex reader) { return chain.stageOf[reader] > last; });
     if (leaves)
       continue;
-    // The segment is recomputed at once, when the backward of its last part begins.
+    // The whole group is recomputed when the backward of its last stage begins.
     retention.discard(value);
-    retention.hold(value, chain.backwardStretch(last), chain.numStretches());
+    retention.hold(value, chain.backwardSegment(last), chain.numSegments());
   }
   return realize(graph, chain, retention).steps;
 }

@@ -1,7 +1,7 @@
 //===- FixedPolicies.h - Policies that do not look at the budget ------------===//
 //
-// Each turns a problem into the steps that it wants run, and is one file here and one line of the
-// table in Policies.cpp. `plan` places them and adds the certificate.
+// Each maps a problem to a list of steps, and is one file here and one line of the table in
+// Policies.cpp. `plan` places them and adds the certificate.
 //
 //===----------------------------------------------------------------------===//
 

@@ -14,7 +14,7 @@ std::vector<OpIndex> llmmem::planning::recomputeSelected(const Graph &graph, con
   Chain chain = findChain(graph, givenOrder(graph));
   Retention retention(graph);
   for (OpIndex op : policy.selected)
-    if (op >= 0 && op < graph.numOps() && chain.partOf[op] >= 0)
+    if (op >= 0 && op < graph.numOps() && chain.stageOf[op] >= 0)
       for (ValueIndex value : graph.op(op).writes)
         retention.discard(value);
   return realize(graph, chain, retention).steps;

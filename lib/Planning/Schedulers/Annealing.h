@@ -1,11 +1,11 @@
-//===- Annealing.h - Order and recomputation together, by small random changes --------===//
+//===- Annealing.h - Order and recomputation by simulated annealing -------------------===//
 //
-// Improves a schedule by moving one run of an op elsewhere, by running an op again just before a
-// reader of what it writes, and by leaving such a repeat out, as simulated annealing does
-// (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983). What is lowered is the cost, and the bytes
-// above a capacity summed over the steps; a peak alone would be a plateau. A change is weighed
-// without a replay of the schedule: only the runs that end the life of what the changed run reads
-// or writes weigh otherwise, and only steps between them hold otherwise.
+// Improves a schedule by simulated annealing (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983).
+// A move relocates one run of an op, repeats an op just before a reader of its result, or removes
+// such a repeat. The objective is the cost plus the bytes above a capacity summed over the steps; a
+// peak alone would be a plateau. A move is evaluated without a replay of the schedule: it changes
+// only the live ranges of the run's operands and results, so only the runs at their ends and the
+// steps between them are reevaluated.
 //
 // Example: a1 a2 b1 b2 with large a1, b1 and small a2, b2, given as a1 b1 a2 b2: b1 moves behind
 // a2.
@@ -19,22 +19,22 @@
 
 namespace llmmem::planning {
 
-/// An order of every op once whose peak is at most that of `order`: asks for a little less than the
-/// best so far, again and again, until `floor` is met or `work` (changes weighed) is spent.
-void annealOrder(const Graph &graph, std::vector<OpIndex> &order, int64_t floor, int64_t work);
+/// Lowers the peak of `order`, which has every op once: repeatedly sets a target a little below the
+/// best peak so far, until `lowerBound` is met or `work` (moves evaluated) is spent.
+void annealOrder(const Graph &graph, std::vector<OpIndex> &order, int64_t lowerBound, int64_t work);
 
-/// Makes `steps` cheaper within `capacity`, with `work` changes, but no cheaper than `enough`.
-/// Where `steps` holds more than that, looks for one that does not. Returns whether the result
-/// fits; it is never dearer than `steps` if that does, and holds little more if it does not. Other
-/// `luck` leads elsewhere.
+/// Lowers the cost of `steps` within `capacity`, with `work` moves, but not below `enough`. Where
+/// `steps` exceeds the capacity, looks for a schedule that does not. Returns whether the result
+/// fits. If `steps` fits, the result costs no more; if the result does not fit, it exceeds the
+/// capacity by little. Different seeds give different searches.
 bool annealSchedule(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity,
-                    int64_t enough, int64_t work, int luck = 0);
+                    int64_t enough, int64_t work, int seed = 0);
 
-/// Makes `steps` easier to pack at the same cost and with no peak above theirs and `limit`: `work`
-/// moves of runs to where fewer steps are nearly as full. A packing needs room beside what is live,
-/// and where every step is full there is none.
-void makeRoom(const Graph &graph, std::vector<OpIndex> &steps, int64_t limit, int64_t work,
-              int luck);
+/// Makes `steps` easier to pack at the same cost, with a peak of at most the larger of theirs and
+/// `limit`: `work` relocations after which fewer steps are nearly as full as the peak. A packing
+/// needs headroom beside the live bytes, and a schedule that is full at every step leaves none.
+void makeHeadroom(const Graph &graph, std::vector<OpIndex> &steps, int64_t limit, int64_t work,
+                  int seed);
 
 } // namespace llmmem::planning
 

@@ -1,4 +1,4 @@
-//===- ChainOptions.cpp - What each part of a chain may do --------------------===//
+//===- ChainOptions.cpp - The options of each stage of a chain ---------------===//
 
 #include "ChainOptions.h"
 #include <algorithm>
@@ -21,10 +21,10 @@ OpIndex llmmem::planning::findCutOp(const Graph &graph, const Chain &chain) {
       if (ancestors[graph.writer(value)] &&
           llvm::any_of(graph.readers(value), [&](OpIndex reader) { return descendants[reader]; }))
         bytes += graph.bytes(value);
-    // The footprint of the op itself counts beside what is live there: a smaller one leaves the
+    // The footprint of the op itself adds to what is live there: an op with a smaller one is a
     // clearer cut.
     bytes -= graph.footprint(op) / 4;
-    if (bytes >= bestBytes) { // the later of equals has less of the forward behind it still to come
+    if (bytes >= bestBytes) { // on a tie the later op: less of the forward is still to run
       bestBytes = bytes;
       best = op;
     }
@@ -33,88 +33,89 @@ OpIndex llmmem::planning::findCutOp(const Graph &graph, const Chain &chain) {
 }
 
 static Retention retentionFor(const Graph &graph, const Chain &chain, const ChainOptions &options,
-                              llvm::ArrayRef<int32_t> choiceOfPart) {
+                              llvm::ArrayRef<int32_t> choiceOfStage) {
   Retention retention(graph);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     if (!options.subject[value])
       continue;
-    int32_t part = chain.partOf[graph.writer(value)];
+    int32_t stage = chain.stageOf[graph.writer(value)];
     retention.discard(value);
-    if (options.held[choiceOfPart[part]][value])
-      retention.hold(value, 0, chain.numStretches());
+    if (options.held[choiceOfStage[stage]][value])
+      retention.hold(value, 0, chain.numSegments());
   }
   return retention;
 }
 
 Realization llmmem::planning::realizeChoices(const Graph &graph, const Chain &chain,
                                              const ChainOptions &options,
-                                             llvm::ArrayRef<int32_t> choiceOfPart) {
-  return realize(graph, chain, retentionFor(graph, chain, options, choiceOfPart));
+                                             llvm::ArrayRef<int32_t> choiceOfStage) {
+  return realize(graph, chain, retentionFor(graph, chain, options, choiceOfStage));
 }
 
-/// Reads one uniform realization part by part.
-static std::vector<PartOption> measure(const Graph &graph, const Chain &chain,
-                                       const Realization &made) {
-  std::vector<PartOption> parts(chain.numParts);
+/// The options that one uniform realization gives, one per stage.
+static std::vector<StageOption> measure(const Graph &graph, const Chain &chain,
+                                        const Realization &made) {
+  std::vector<StageOption> stages(chain.numStages);
   int32_t cutStep = static_cast<int32_t>(
-      llvm::find_if(made.stretches, [](int32_t stretch) { return stretch > 0; }) -
-      made.stretches.begin());
+      llvm::find_if(made.segments, [](int32_t segment) { return segment > 0; }) -
+      made.segments.begin());
   for (const Instance &instance : instances(graph, made.steps)) {
     OpIndex writer = graph.writer(instance.value);
-    if (writer >= 0 && chain.partOf[writer] >= 0 && instance.from < cutStep &&
+    if (writer >= 0 && chain.stageOf[writer] >= 0 && instance.from < cutStep &&
         instance.to >= cutStep)
-      parts[chain.partOf[writer]].held += graph.bytes(instance.value);
+      stages[chain.stageOf[writer]].held += graph.bytes(instance.value);
   }
-  std::vector<int64_t> heldBefore(chain.numParts + 1, 0);
-  for (int32_t part = 0; part < chain.numParts; ++part)
-    heldBefore[part + 1] = heldBefore[part] + parts[part].held;
+  std::vector<int64_t> heldBefore(chain.numStages + 1, 0);
+  for (int32_t stage = 0; stage < chain.numStages; ++stage)
+    heldBefore[stage + 1] = heldBefore[stage] + stages[stage].held;
 
   Profile usage = profile(graph, made.steps);
   for (size_t step = 0; step < made.steps.size(); ++step) {
     OpIndex op = made.steps[step];
-    int32_t stretch = made.stretches[step];
+    int32_t segment = made.segments[step];
     if (made.repeats[step])
-      parts[chain.partOf[op]].cost += graph.op(op).cost;
-    if (stretch > chain.numParts)
+      stages[chain.stageOf[op]].cost += graph.op(op).cost;
+    if (segment > chain.numStages)
       continue;
-    int32_t part = stretch == 0 ? chain.partOf[op] : chain.numParts - stretch;
-    int64_t bytes = usage.bytes[step] - heldBefore[part];
-    int64_t &peak = stretch == 0 ? parts[part].forwardPeak : parts[part].backwardPeak;
+    int32_t stage = segment == 0 ? chain.stageOf[op] : chain.numStages - segment;
+    int64_t bytes = usage.bytes[step] - heldBefore[stage];
+    int64_t &peak = segment == 0 ? stages[stage].forwardPeak : stages[stage].backwardPeak;
     peak = std::max(peak, bytes);
   }
-  return parts;
+  return stages;
 }
 
-/// The values that a part takes from earlier ones: its input, and nothing of its inside.
+/// The values that a later stage reads: the stages' inputs, and nothing internal.
 static std::vector<bool> boundaries(const Graph &graph, const Chain &chain) {
   std::vector<bool> crosses(graph.numValues(), false);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
-    if (writer < 0 || chain.partOf[writer] < 0)
+    if (writer < 0 || chain.stageOf[writer] < 0)
       continue;
     crosses[value] = llvm::any_of(graph.readers(value), [&](OpIndex reader) {
-      return chain.partOf[reader] > chain.partOf[writer];
+      return chain.stageOf[reader] > chain.stageOf[writer];
     });
   }
   return crosses;
 }
 
-/// Choices between two neighbouring ones of the relaxation, for chains of few parts, where mixing
-/// whole choices is too coarse: of the values in which the two differ, keep one, or all but one, or
-/// the first or last few in each part. Equal prices per byte hide them from the relaxation.
+/// Mixtures of two neighbouring choices of the relaxation, for chains of few stages, where whole
+/// choices are too coarse: of the values in which the two differ, keep one, or all but one, or the
+/// first or last few in each stage. The relaxation does not find them, since the values have equal
+/// prices per byte.
 static void addBetween(const Graph &graph, const Chain &chain, const std::vector<bool> &more,
                        const std::vector<bool> &less, size_t limit,
                        std::vector<std::vector<bool>> &held) {
-  std::vector<llvm::SmallVector<ValueIndex, 16>> differing(chain.numParts);
+  std::vector<llvm::SmallVector<ValueIndex, 16>> differing(chain.numStages);
   size_t most = 0;
   for (OpIndex op : chain.order) {
-    int32_t part = chain.partOf[op];
-    if (part < 0)
+    int32_t stage = chain.stageOf[op];
+    if (stage < 0)
       continue;
     for (ValueIndex value : graph.op(op).writes)
       if (more[value] && !less[value] && graph.bytes(value) > 0)
-        differing[part].push_back(value);
-    most = std::max(most, differing[part].size());
+        differing[stage].push_back(value);
+    most = std::max(most, differing[stage].size());
   }
   auto add = [&](llvm::function_ref<bool(size_t, size_t)> keeps) {
     if (held.size() >= limit)
@@ -148,29 +149,30 @@ static std::vector<std::vector<bool>> heldChoices(const Graph &graph, const Chai
   std::vector<bool> lean = boundaries(graph, chain);
   size_t hull = held.size();
   constexpr size_t perChoice = 6;
-  constexpr int32_t fewParts = 64; // longer chains mix whole choices finely enough
-  for (size_t index = 1; index + 1 < hull && chain.numParts <= fewParts; ++index)
+  constexpr int32_t fewStages = 64; // longer chains mix whole choices finely enough
+  for (size_t index = 1; index + 1 < hull && chain.numStages <= fewStages; ++index)
     addBetween(graph, chain, std::vector<bool>(held[index]), std::vector<bool>(held[index + 1]),
                limit * perChoice, held);
   held.push_back(std::move(lean));
   return held;
 }
 
-/// Keeps per part only what no other option beats in cost, bytes held and peaks.
-static void dropBeaten(ChainOptions &result) {
-  for (size_t part = 0; part < result.options[0].size(); ++part) {
+/// Keeps per stage the Pareto set: options that no other dominates in cost, bytes held and peaks.
+static void dropDominated(ChainOptions &result) {
+  for (size_t stage = 0; stage < result.options[0].size(); ++stage) {
     std::vector<int32_t> &useful = result.useful.emplace_back();
     for (int32_t choice = 0; choice < result.numChoices(); ++choice) {
-      const PartOption &option = result.options[choice][part];
-      auto beats = [&](const PartOption &a, const PartOption &b) {
+      const StageOption &option = result.options[choice][stage];
+      auto dominates = [&](const StageOption &a, const StageOption &b) {
         return a.cost <= b.cost && a.held <= b.held &&
                std::max(a.forwardPeak, a.backwardPeak) <= std::max(b.forwardPeak, b.backwardPeak);
       };
-      if (llvm::any_of(useful,
-                       [&](int32_t other) { return beats(result.options[other][part], option); }))
+      if (llvm::any_of(useful, [&](int32_t other) {
+            return dominates(result.options[other][stage], option);
+          }))
         continue;
-      llvm::erase_if(useful,
-                     [&](int32_t other) { return beats(option, result.options[other][part]); });
+      llvm::erase_if(
+          useful, [&](int32_t other) { return dominates(option, result.options[other][stage]); });
       useful.push_back(choice);
     }
   }
@@ -184,7 +186,7 @@ ChainOptions llmmem::planning::findOptions(const Graph &graph, const Chain &chai
   result.subject.assign(graph.numValues(), false);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
-    result.subject[value] = writer >= 0 && chain.partOf[writer] >= 0 && ancestors[writer] &&
+    result.subject[value] = writer >= 0 && chain.stageOf[writer] >= 0 && ancestors[writer] &&
                             graph.op(writer).recompute &&
                             !llvm::is_contained(graph.op(cut).reads, value);
   }
@@ -192,7 +194,7 @@ ChainOptions llmmem::planning::findOptions(const Graph &graph, const Chain &chai
   size_t mostSteps = size_t(graph.numOps()) * 8 + 100;
   std::vector<std::vector<bool>> measured;
   for (int32_t choice = 0; choice < result.numChoices(); ++choice) {
-    std::vector<int32_t> uniform(chain.numParts, choice);
+    std::vector<int32_t> uniform(chain.numStages, choice);
     Realization made =
         realize(graph, chain, retentionFor(graph, chain, result, uniform), mostSteps);
     if (made.steps.empty() && graph.numOps() > 0)
@@ -201,6 +203,6 @@ ChainOptions llmmem::planning::findOptions(const Graph &graph, const Chain &chai
     result.options.push_back(measure(graph, chain, made));
   }
   result.held = std::move(measured);
-  dropBeaten(result);
+  dropDominated(result);
   return result;
 }

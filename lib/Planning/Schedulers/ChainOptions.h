@@ -1,12 +1,12 @@
-//===- ChainOptions.h - What each part of a chain may do ----------------------===//
+//===- ChainOptions.h - The options of each stage of a chain -----------------===//
 //
-// Per part of a chain a short list of options: which of its results are held for the backward, what
-// that holds, what recomputing the rest costs, and how much the part's own forward and backward
-// need while they run, beside what earlier parts hold. The choices of the cut relaxation,
-// restricted to each part, are the options.
+// Each stage of a chain has a short list of options. An option states which results of the stage
+// are held for the backward, their bytes, the cost of recomputing the other results, and the peaks
+// of the stage's own forward and backward beside what earlier stages hold. The options are the
+// choices of the cut relaxation, restricted to each stage.
 //
-// They are measured, not modelled: every option is realized in all parts at once, and the profile
-// read per part.
+// Options are measured, not modelled: every choice is realized in all stages at once, and the
+// profile of that schedule is read per stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,19 +18,19 @@
 
 namespace llmmem::planning {
 
-struct PartOption {
-  int64_t cost = 0;         // of what the part recomputes
-  int64_t held = 0;         // bytes of the part's results held over the cut
-  int64_t forwardPeak = 0;  // bytes while its forward runs, less what earlier parts hold
+struct StageOption {
+  int64_t cost = 0;         // of what the stage recomputes
+  int64_t held = 0;         // bytes of the stage's results held over the cut
+  int64_t forwardPeak = 0;  // bytes while its forward runs, less what earlier stages hold
   int64_t backwardPeak = 0; // the same for its backward
 };
 
 struct ChainOptions {
   /// Per choice, per value: held over the cut.
   std::vector<std::vector<bool>> held;
-  /// options[choice][part]
-  std::vector<std::vector<PartOption>> options;
-  /// Per part the choices worth trying there.
+  /// options[choice][stage]
+  std::vector<std::vector<StageOption>> options;
+  /// Per stage the choices that no other dominates there.
   std::vector<std::vector<int32_t>> useful;
   /// Values that may be discarded at all.
   std::vector<bool> subject;
@@ -38,17 +38,17 @@ struct ChainOptions {
   int32_t numChoices() const { return static_cast<int32_t>(held.size()); }
 };
 
-/// The op at whose run the forward is over: the one near the cut with most of what is saved among
-/// its ancestors.
+/// The op at which the forward ends: of the ops near the cut, the one with the most saved bytes
+/// written by its ancestors and read by its descendants.
 OpIndex findCutOp(const Graph &graph, const Chain &chain);
 
-/// Choices from at most about `limit` minimum cuts and what lies between them. The first keeps
-/// everything, the last the parts' inputs alone.
+/// The choices of at most about `limit` minimum cuts, and mixtures of neighbouring ones. The first
+/// keeps everything, the last only the inputs of the stages.
 ChainOptions findOptions(const Graph &graph, const Chain &chain, size_t limit);
 
-/// Realizes one option per part.
+/// Realizes one option per stage.
 Realization realizeChoices(const Graph &graph, const Chain &chain, const ChainOptions &options,
-                           llvm::ArrayRef<int32_t> choiceOfPart);
+                           llvm::ArrayRef<int32_t> choiceOfStage);
 
 } // namespace llmmem::planning
 

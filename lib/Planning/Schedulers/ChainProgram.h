@@ -1,13 +1,13 @@
-//===- ChainProgram.h - The best option for every part ------------------------===//
+//===- ChainProgram.h - The best option for every stage ----------------------===//
 //
-// A dynamic programme over the chain. While part i runs, forward or backward, the parts before it
-// hold what their options hold, and part i needs its own peak beside that. So what parts i.. cost
-// is a function of the room that is left to them: an option takes its peak's room while it runs,
-// and leaves the others the room less what it holds. One table answers for every capacity. Exact up
-// to the thinning of long tables.
+// A dynamic program over the chain. While stage i runs, forward or backward, the stages before it
+// hold what their options hold, and stage i needs its own peak beside that. So the cost of the
+// stages from i on is a function of the bytes available to them: an option needs its peak while its
+// stage runs, and reduces the bytes available to the later stages by what it holds. One table
+// answers for every capacity. Exact, except where long tables are thinned.
 //
-// Example: two parts with options (cost 0, held 10, peaks 10) and (cost 1, held 2, peaks 10),
-// capacity 12: the first part takes the second option (2 + 10 fits), the second keeps.
+// Example: two stages with options (cost 0, held 10, peaks 10) and (cost 1, held 2, peaks 10),
+// capacity 12: the first stage takes the second option (2 + 10 fits), the second keeps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,23 +21,23 @@ namespace llmmem::planning {
 
 class ChainProgram {
 public:
-  /// Tabulates what fits into `most` bytes, resident included.
+  /// Tabulates the choices that fit into `most` bytes, resident included.
   ChainProgram(const ChainOptions &options, int64_t most);
 
-  /// The cheapest choice per part under `capacity` bytes in all, resident included; nothing where
+  /// The cheapest choice per stage under `capacity` bytes in all, resident included; nothing where
   /// none fits.
   std::optional<std::vector<int32_t>> choose(int64_t capacity) const;
 
 private:
   struct State {
-    int64_t room; // the least that lets this part and the later ones run
+    int64_t bytes; // the fewest available bytes under which this stage and the later ones run
     int64_t cost;
-    int32_t next; // state of the part after
+    int32_t next; // state of the stage after
     int32_t choice;
   };
   static void keepBest(std::vector<State> &states, size_t limit);
 
-  std::vector<std::vector<State>> layers; // per part: room growing, cost falling
+  std::vector<std::vector<State>> layers; // per stage: bytes increasing, cost decreasing
 };
 
 } // namespace llmmem::planning

@@ -1,10 +1,11 @@
-//===- DeferredOrder.h - Weight gradients out of the fullest moment ----------------===//
+//===- DeferredOrder.h - Defer the weight gradient of the peak step ---------------===//
 //
-// At the loss most is held, and there the head's weight gradient is made, as large as the
-// vocabulary, for nobody but its own update. A few blocks' backwards later there is room for it.
+// The most bytes are held at the loss, where the head's weight gradient is computed. It is as large
+// as the vocabulary, and only its own update reads it. After the backward of a few blocks enough
+// bytes are free for it.
 //
-// Example: loss | dLogits dNorm wHead update | block 3 | block 2 | ...: wHead and update go behind
-// block 3's backward, if the step of wHead is the fullest of all.
+// Example: loss | dLogits dNorm wHead update | block 3 | block 2 | ...: wHead and update move
+// behind block 3's backward, if wHead is the peak step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +16,9 @@
 
 namespace llmmem::planning {
 
-/// The chain's order with the op of its fullest step, and all that descends from it, moved behind
-/// the backward of a few parts; empty where that step is not in the backward's first stretches or
-/// the step goes on from it.
+/// The chain's order with the op of its peak step, and all descendants of that op, moved behind the
+/// backward of a few stages. Empty where the peak step is not in the first segments of the backward
+/// or the op has more than a few descendants.
 std::vector<OpIndex> deferFullest(const Graph &graph, const Chain &chain);
 
 } // namespace llmmem::planning

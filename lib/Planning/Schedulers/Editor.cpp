@@ -1,4 +1,4 @@
-//===- Editor.cpp - A schedule under change -----------------------------------===//
+//===- Editor.cpp - Remove repeats from a schedule ----------------------------===//
 
 #include "Editor.h"
 #include <algorithm>
@@ -70,7 +70,7 @@ int32_t Editor::endBefore(ValueIndex value, int32_t step) const {
   auto it = llvm::partition_point(list, [&](Event event) { return event.step < step; });
   while (it != list.begin())
     if (--it; alive[it->step])
-      return it->step; // a read of that instance, or its write if nobody reads it
+      return it->step; // a read of that instance, or its write if it has no reader
   return -1;
 }
 
@@ -103,7 +103,7 @@ int64_t Editor::shared(int32_t step) const {
 bool Editor::tryRemove(int32_t step, int64_t capacity) {
   if (!isRepeat(step))
     return false;
-  constexpr int64_t away = int64_t(1) << 61; // a step left out holds nothing that counts
+  constexpr int64_t removed = int64_t(1) << 61; // excludes a removed step from every maximum
   const Op &op = graph.op(steps[step]);
   llvm::SmallVector<Change, 8> changes;
   llvm::SmallVector<int32_t, 8> touched;
@@ -127,7 +127,7 @@ bool Editor::tryRemove(int32_t step, int64_t capacity) {
   }
   for (Change change : changes)
     tree.add(change.from, change.to, change.bytes);
-  tree.add(step, step, -away);
+  tree.add(step, step, -removed);
   alive[step] = false;
   for (int32_t other : touched)
     if (!graph.op(steps[other]).inPlace.empty() && alive[other]) {
@@ -139,7 +139,7 @@ bool Editor::tryRemove(int32_t step, int64_t capacity) {
   if (tree.max(low, step) <= capacity)
     return true;
   alive[step] = true;
-  tree.add(step, step, away);
+  tree.add(step, step, removed);
   for (Change change : changes)
     tree.add(change.from, change.to, -change.bytes);
   for (int32_t other : touched)

@@ -1,9 +1,9 @@
-//===- Editor.h - A schedule under change -------------------------------------===//
+//===- Editor.h - Remove repeats from a schedule ------------------------------===//
 //
-// Holds a schedule and its memory profile, and tries to leave out repeats: without a repeat the
-// instance before it is held for its readers, and its own operands may be freed earlier. Each try
-// costs O(log n) per value touched (a segment tree with range add and range maximum), so thousands
-// of tries cost what a few profiles do.
+// Holds a schedule and its memory profile, and tries to remove repeats: without a repeat the
+// instance before it is held for the readers, and the operands may be freed earlier. Each try costs
+// O(log n) per value touched (a segment tree with range add and range maximum), so thousands of
+// tries cost as much as a few profiles.
 //
 // Example: f x->a, g, f again, h reads a: without the second f, a is held over g.
 //
@@ -39,14 +39,13 @@ class Editor {
 public:
   Editor(const Graph &graph, std::vector<OpIndex> steps);
 
-  /// Leaves out the repeat at `step` if what is held stays within `capacity` wherever that holds
-  /// more.
+  /// Removes the repeat at `step` if the steps that then hold more stay within `capacity`.
   bool tryRemove(int32_t step, int64_t capacity);
 
   int32_t numSteps() const { return static_cast<int32_t>(steps.size()); }
   OpIndex opAt(int32_t step) const { return steps[step]; }
   bool isAlive(int32_t step) const { return alive[step]; }
-  /// May this run be left out: not its op's only one, and its op ran before?
+  /// Whether this run may be removed: its op has run before.
   bool isRepeat(int32_t step) const { return alive[step] && step != firstRun[steps[step]]; }
   int64_t peak() const { return tree.max(0, numSteps() - 1); }
   std::vector<OpIndex> result() const;
@@ -60,7 +59,7 @@ private:
     int32_t from, to;
     int64_t bytes;
   };
-  /// Where the instance that is written last before `step` ends.
+  /// The last step that touches the instance that is current before `step`.
   int32_t endBefore(ValueIndex value, int32_t step) const;
   int32_t lastReadFrom(ValueIndex value, int32_t step) const;
   int64_t shared(int32_t step) const;
@@ -74,7 +73,8 @@ private:
   MaxTree tree;
 };
 
-/// Leaves out every repeat that `capacity` has room to do without, dearest first; `steps` must fit.
+/// Removes repeats, most expensive first, wherever holding the value instead stays within
+/// `capacity`; `steps` must fit.
 void keepWhatFits(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity);
 
 } // namespace llmmem::planning

@@ -6,7 +6,7 @@
 using namespace llmmem::planning;
 
 namespace {
-/// Drop an instance at the fullest step: run `ops` again before step `before`.
+/// Drop an instance at the peak step: run `ops` again before step `before`.
 struct Proposal {
   double score; // cost per byte freed
   int32_t before;
@@ -33,19 +33,19 @@ private:
   int64_t capacity;
   int deepest;
   int64_t &work;
-  int64_t looked = 0; // ops considered for repeats since the last count of work
-  std::vector<Instance> lives;
-  std::vector<std::vector<int32_t>> livesOf; // per value, by step
-  std::vector<std::vector<int32_t>> readsOf; // per value, steps
+  int64_t visited = 0; // ops considered for repeats since the last count of work
+  std::vector<Instance> liveRanges;
+  std::vector<std::vector<int32_t>> rangesOf; // per value, by step
+  std::vector<std::vector<int32_t>> readsOf;  // per value, steps
 };
 } // namespace
 
 void Evictor::index() {
-  lives = instances(graph, steps);
-  livesOf.assign(graph.numValues(), {});
+  liveRanges = instances(graph, steps);
+  rangesOf.assign(graph.numValues(), {});
   readsOf.assign(graph.numValues(), {});
-  for (size_t at = 0; at < lives.size(); ++at)
-    livesOf[lives[at].value].push_back(static_cast<int32_t>(at));
+  for (size_t at = 0; at < liveRanges.size(); ++at)
+    rangesOf[liveRanges[at].value].push_back(static_cast<int32_t>(at));
   for (int32_t step = 0; step < static_cast<int32_t>(steps.size()); ++step)
     for (ValueIndex value : graph.op(steps[step]).reads)
       readsOf[value].push_back(step);
@@ -56,7 +56,7 @@ int32_t Evictor::nextRead(ValueIndex value, int32_t step) const {
   return it == readsOf[value].end() ? -1 : *it;
 }
 
-/// All bytes over the capacity, over all steps: falls with each change that is taken.
+/// Bytes above the capacity, summed over all steps: decreases with each proposal that is accepted.
 int64_t Evictor::excess(const Profile &usage) const {
   int64_t sum = 0;
   for (int64_t bytes : usage.bytes)
@@ -65,11 +65,11 @@ int64_t Evictor::excess(const Profile &usage) const {
   return sum;
 }
 
-/// Appends what must run before `before` so that `value` is there, without anything new held at
-/// `fullest`.
+/// Appends the ops that must run before step `before` so that `value` is live there, without
+/// holding anything more at step `fullest`.
 bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
                         std::vector<OpIndex> &ops) {
-  ++looked;
+  ++visited;
   OpIndex writer = graph.writer(value);
   if (writer < 0 || !graph.op(writer).recompute || depth > deepest)
     return false;
@@ -80,13 +80,13 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
       continue;
     // The instance that is current just before `before`.
     const Instance *current = nullptr;
-    for (int32_t at : livesOf[read])
-      if (lives[at].from < before)
-        current = &lives[at];
-    // Held at the fullest step anyway, or born after it: holding it a little longer is free there.
-    bool costsNothing =
+    for (int32_t at : rangesOf[read])
+      if (liveRanges[at].from < before)
+        current = &liveRanges[at];
+    // Held at the peak step anyway, or written after it: holding it longer adds nothing there.
+    bool isFree =
         current && (current->to >= fullest || current->from > fullest || graph.bytes(read) == 0);
-    if (!costsNothing && !addRepeat(read, before, fullest, depth + 1, ops))
+    if (!isFree && !addRepeat(read, before, fullest, depth + 1, ops))
       return false;
   }
   ops.push_back(writer);
@@ -96,7 +96,7 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
 std::vector<Proposal> Evictor::propose(const Profile &usage) {
   std::vector<Proposal> proposals;
   int32_t fullest = usage.peakStep;
-  for (const Instance &instance : lives) {
+  for (const Instance &instance : liveRanges) {
     if (instance.from >= fullest || instance.to <= fullest || graph.bytes(instance.value) == 0)
       continue;
     const Op &op = graph.op(steps[fullest]);
@@ -111,14 +111,14 @@ std::vector<Proposal> Evictor::propose(const Profile &usage) {
     int64_t cost = 0;
     for (OpIndex again : proposal.ops)
       cost += graph.op(again).cost;
-    // Long idle times are worth a little: they relieve other full steps too.
+    // A long idle range is slightly better: dropping it lowers other full steps too.
     double idle = double(before - fullest) / double(steps.size());
     proposal.score = (double(cost) + 1e-3) / (double(graph.bytes(instance.value)) * (1 + idle));
     proposals.push_back(std::move(proposal));
   }
-  constexpr int64_t inTimeOfAStep = 8;
-  work -= looked / inTimeOfAStep;
-  looked %= inTimeOfAStep;
+  constexpr int64_t opsPerStep = 8; // considered in the time of one visited step
+  work -= visited / opsPerStep;
+  visited %= opsPerStep;
   llvm::stable_sort(proposals,
                     [](const Proposal &a, const Proposal &b) { return a.score < b.score; });
   return proposals;

@@ -1,9 +1,9 @@
 //===- Eviction.h - Recomputation on any graph -----------------------------------===//
 //
-// For graphs without a chain's structure: while some step holds too much, drop one of the values
-// that lie idle there and run its writer again just before its next reader, with what it needs; the
-// one that costs least per byte, as dynamic tensor rematerialization chooses (Kirisame et al., ICLR
-// 2021), but with the future known.
+// For graphs that are not chains. While some step holds too much, one of the values that are live
+// but not used there is dropped and recomputed just before its next reader, with the ancestors that
+// are no longer live. The value that costs least per byte is chosen, as in dynamic tensor
+// rematerialization (Kirisame et al., ICLR 2021), but with the rest of the schedule known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,9 @@
 
 namespace llmmem::planning {
 
-/// Inserts repeats into `steps` until nothing exceeds `capacity`; false where it got stuck or ran
-/// out of `work` (steps looked at), with the best it reached. At most `deepest` ops in a row run
-/// again for a value.
+/// Inserts repeats into `steps` until no step exceeds `capacity`; false where no proposal helps or
+/// `work` (steps visited) runs out, with the best schedule so far in `steps`. A value is recomputed
+/// through at most `deepest` ancestors in a row.
 bool evictUntilFits(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int deepest,
                     int64_t &work);
 

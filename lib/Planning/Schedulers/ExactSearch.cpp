@@ -32,12 +32,13 @@ private:
   Mask maskOf(llvm::ArrayRef<ValueIndex> values) const;
   int64_t bytesOf(Mask values) const;
   Mask needed(uint32_t done) const;
-  bool isBeaten(const State &state) const;
+  bool isDominated(const State &state) const;
   void expand(int32_t from);
   void runOp(int32_t from, OpIndex op);
   void runWith(int32_t from, OpIndex op, Mask dying);
-  /// Calls `arrive` for each smallest set of drops from `others` that leaves at most `room` bytes.
-  void drop(int32_t from, OpIndex op, Mask fixed, Mask others, int64_t room, int32_t next);
+  /// Calls `arrive` for each smallest set of drops from `others` that leaves at most `available`
+  /// bytes.
+  void drop(int32_t from, OpIndex op, Mask fixed, Mask others, int64_t available, int32_t next);
   void arrive(int32_t from, OpIndex op, Mask held);
 
   const Graph &graph;
@@ -88,7 +89,7 @@ int64_t Search::bytesOf(Mask values) const {
   return sum;
 }
 
-/// What may still be read, or must be there at the end.
+/// The values that may still be read or must be live at the end.
 Mask Search::needed(uint32_t done) const {
   Mask mask = keep;
   for (OpIndex op = 0; op < graph.numOps(); ++op)
@@ -97,7 +98,7 @@ Mask Search::needed(uint32_t done) const {
   return mask;
 }
 
-bool Search::isBeaten(const State &state) const {
+bool Search::isDominated(const State &state) const {
   auto it = settled.find(state.done);
   return it != settled.end() &&
          llvm::any_of(it->second, [&](Mask held) { return (state.held & ~held) == 0; });
@@ -116,27 +117,28 @@ void Search::arrive(int32_t from, OpIndex op, Mask held) {
   states.push_back({done, held, cost, from, op});
 }
 
-void Search::drop(int32_t from, OpIndex op, Mask fixed, Mask others, int64_t room, int32_t next) {
+void Search::drop(int32_t from, OpIndex op, Mask fixed, Mask others, int64_t available,
+                  int32_t next) {
   int64_t bytes = bytesOf(others);
-  if (bytes <= room) {
-    // Smallest: none of what was dropped would still fit.
+  if (bytes <= available) {
+    // Smallest: no dropped value would fit beside the others.
     Mask dropped = states[from].held & ~others & ~fixed & ~reads[op] & ~writes[op];
-    for (Mask rest = dropped; rest; rest &= rest - 1) {
-      int64_t with = bytes + graph.bytes(valueOf[__builtin_ctzll(rest)]);
-      if (with <= room)
+    for (Mask remaining = dropped; remaining; remaining &= remaining - 1) {
+      int64_t with = bytes + graph.bytes(valueOf[__builtin_ctzll(remaining)]);
+      if (with <= available)
         return;
     }
     arrive(from, op, fixed | others);
     return;
   }
   ++work;
-  nextCapacity = std::min(nextCapacity, capacity - room + bytes);
+  nextCapacity = std::min(nextCapacity, capacity - available + bytes);
   for (int32_t index = next; index < static_cast<int32_t>(valueOf.size()); ++index)
     if ((others & bit(index)) && graph.bytes(valueOf[index]) > 0)
-      drop(from, op, fixed, others & ~bit(index), room, index + 1);
+      drop(from, op, fixed, others & ~bit(index), available, index + 1);
 }
 
-/// One run of `op` after which the operands in `dying` are gone, so that results may take their
+/// One run of `op` after which the operands in `dying` are freed, so that results may take their
 /// bytes.
 void Search::runWith(int32_t from, OpIndex op, Mask dying) {
   const Op &data = graph.op(op);
@@ -190,7 +192,7 @@ ExactAnswer Search::run() {
     auto [cost, index] = open.top();
     open.pop();
     State state = states[index];
-    if (isBeaten(state))
+    if (isDominated(state))
       continue;
     settled[state.done].push_back(state.held);
     if (state.done == all && (keep & ~state.held) == 0) {
@@ -230,8 +232,8 @@ ExactAnswer llmmem::planning::cheapestUnder(const Graph &graph, int64_t capacity
 ExactAnswer llmmem::planning::leastPeakExactly(const Graph &graph, ExactOptions options) {
   if (!isSmall(graph))
     return {};
-  // Where nothing fits, the smallest sum that did not fit is the next capacity at which anything
-  // changes.
+  // Where nothing fits, the smallest sum of bytes that did not fit is the next capacity at which
+  // the answer can differ.
   int64_t capacity = graph.residentBytes();
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     capacity = std::max(capacity, graph.residentBytes() + graph.footprint(op));

@@ -1,12 +1,12 @@
 //===- ExactSearch.h - All schedules of a small problem -------------------------===//
 //
 // Shortest paths over states (ops that have run, values held): an arc runs one op, after dropping
-// as few of the held values as must go for it to fit. Holding more is never worse (a value can be
-// dropped at any time for nothing), so a state is beaten by one of no more cost that holds a
-// superset. What is found is optimal over all schedules, with any number of repeats; what is not
-// found does not exist.
+// a smallest set of held values that makes it fit. Holding more is never worse (a value can be
+// dropped at any time for free), so a state is dominated by one of no more cost that holds a
+// superset. A schedule that is found is optimal over all schedules, with any number of repeats; if
+// none is found, none exists.
 //
-// Example: the chain f0 f1 with backward b1 b0 and room for no saved value: f0 f1 b1 f0 b0.
+// Example: the chain f0 f1 with backward b1 b0 and a capacity for no saved value: f0 f1 b1 f0 b0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ struct ExactAnswer {
   enum class Kind { Found, None, GaveUp } kind = Kind::GaveUp;
   std::vector<OpIndex> steps;
   int64_t cost = 0;
-  /// Where there is none: no schedule holds less than this, resident included.
+  /// Where none exists: no schedule has a lower peak than this, resident included.
   int64_t leastBytes = 0;
   int64_t work = 0; // spent
 };
@@ -31,10 +31,10 @@ struct ExactOptions {
   int64_t work = 1000 * 1000; // states and arcs before giving up
   uint32_t done = 0;          // the ops that have run already
   std::optional<std::vector<ValueIndex>> held =
-      std::nullopt; // what is held then; nothing: the inputs
+      std::nullopt; // the values held then; nullopt: the inputs
 };
 
-/// Is the problem small enough to be worth the try?
+/// Whether the problem is small enough for the search.
 bool isSmall(const Graph &graph);
 
 /// The cheapest schedule that holds at most `capacity` bytes, resident included, sizes rounded to

@@ -10,12 +10,12 @@ using namespace llmmem::planning;
 
 NestedProgram::NestedProgram(const Graph &graph, const Chain &chain, const ChainOptions &options,
                              int64_t capacity, int32_t numLevels)
-    : graph(graph), chain(chain), options(options), parts(chain.numParts), levels(numLevels) {
+    : graph(graph), chain(chain), options(options), stages(chain.numStages), levels(numLevels) {
   findBoundaries();
   base = INT64_MAX;
-  for (const std::vector<PartOption> &choice : options.options)
-    for (const PartOption &option : choice)
-      if (option.backwardPeak > 0) // a part without a backward says nothing
+  for (const std::vector<StageOption> &choice : options.options)
+    for (const StageOption &option : choice)
+      if (option.backwardPeak > 0) // a stage without a backward has no peaks of its own
         base = std::min({base, option.forwardPeak, option.backwardPeak});
   base = std::min(base, capacity);
   chooseStep(capacity - base);
@@ -24,21 +24,21 @@ NestedProgram::NestedProgram(const Graph &graph, const Chain &chain, const Chain
   tabulate();
 }
 
-/// Rounding errors add up over as many inputs as the chain has parts: the step divides all sizes
-/// where that gives few levels, else the commonest input's size.
-void NestedProgram::chooseStep(int64_t room) {
-  // Rows grow with the parts, and each looks at every split.
+/// Rounding errors add up over the inputs of all stages. So the step divides all sizes where that
+/// gives few levels, else the median size of a stage's input.
+void NestedProgram::chooseStep(int64_t range) {
+  // The number of rows grows with the stages, and each row tries every split.
   constexpr int64_t work = 300000000;
   const int64_t mostLevels =
-      std::clamp<int64_t>(work / (int64_t(parts) * parts + 1), std::min(levels, 160), 1500);
+      std::clamp<int64_t>(work / (int64_t(stages) * stages + 1), std::min(levels, 160), 1500);
   int64_t divisor = 0;
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
     divisor = std::gcd(divisor, graph.bytes(value));
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     divisor = std::gcd(divisor, graph.workspace(op));
-  if (divisor > 0 && room / divisor < mostLevels) {
+  if (divisor > 0 && range / divisor < mostLevels) {
     step = divisor; // no rounding at all
-    levels = static_cast<int32_t>(room / step + 1);
+    levels = static_cast<int32_t>(range / step + 1);
     return;
   }
   std::vector<int64_t> sizes;
@@ -49,171 +49,195 @@ void NestedProgram::chooseStep(int64_t room) {
     if (bytes > 0)
       sizes.push_back(bytes);
   }
-  step = std::max<int64_t>(1, room / std::max(levels - 1, 1));
+  step = std::max<int64_t>(1, range / std::max(levels - 1, 1));
   if (!sizes.empty()) {
     std::nth_element(sizes.begin(), sizes.begin() + sizes.size() / 2, sizes.end());
     int64_t input = sizes[sizes.size() / 2];
     int64_t divided = input / std::max<int64_t>(1, (input + step / 2) / step);
-    if (divided > 0 && room / divided < mostLevels)
+    if (divided > 0 && range / divided < mostLevels)
       step = divided;
   }
-  step = std::max(step, room / mostLevels);
-  levels = static_cast<int32_t>(std::min<int64_t>(room / step + 1, mostLevels));
+  step = std::max(step, range / mostLevels);
+  levels = static_cast<int32_t>(std::min<int64_t>(range / step + 1, mostLevels));
 }
 
 void NestedProgram::findBoundaries() {
-  inputs.assign(parts, {});
+  inputs.assign(stages, {});
   isShared.assign(graph.numValues(), false);
-  forwardCost.assign(parts + 1, 0);
-  written.assign(parts, {});
-  constexpr int32_t farthest = 2; // a value that parts farther apart read is shared by the chain
+  forwardCost.assign(stages + 1, 0);
+  written.assign(stages, {});
+  constexpr int32_t farthest = 2; // a value read farther from its writer is shared by the chain
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
-    if (writer < 0 || chain.partOf[writer] < 0)
+    if (writer < 0 || chain.stageOf[writer] < 0)
       continue;
-    int32_t from = chain.partOf[writer], to = from;
+    int32_t from = chain.stageOf[writer], to = from;
     if (options.subject[value])
       written[from].push_back(value);
     for (OpIndex reader : graph.readers(value))
-      to = std::max(to, chain.partOf[reader]);
+      to = std::max(to, chain.stageOf[reader]);
     isShared[value] = to - from > farthest;
-    for (int32_t part = from + 1; part <= to && !isShared[value]; ++part)
-      inputs[part].push_back(value);
+    for (int32_t stage = from + 1; stage <= to && !isShared[value]; ++stage)
+      inputs[stage].push_back(value);
   }
-  // A forward that saves nothing runs what the next part's input needs, and no more.
-  for (int32_t part = 0; part < parts; ++part) {
+  // A forward that saves nothing runs only the ops that the next stage's input needs.
+  for (int32_t stage = 0; stage < stages; ++stage) {
     int64_t cost = 0;
     std::vector<OpIndex> worklist;
     llvm::SmallDenseSet<OpIndex, 64> seen;
     auto want = [&](ValueIndex value) {
       OpIndex writer = graph.writer(value);
-      if (writer < 0 || chain.partOf[writer] != part || !seen.insert(writer).second)
+      if (writer < 0 || chain.stageOf[writer] != stage || !seen.insert(writer).second)
         return;
       worklist.push_back(writer);
       cost += graph.op(writer).cost;
     };
-    if (part + 1 < parts)
-      llvm::for_each(inputs[part + 1], want);
+    if (stage + 1 < stages)
+      llvm::for_each(inputs[stage + 1], want);
     while (!worklist.empty()) {
       OpIndex op = worklist.back();
       worklist.pop_back();
       llvm::for_each(graph.op(op).reads, want);
     }
-    forwardCost[part + 1] = forwardCost[part] + cost;
+    forwardCost[stage + 1] = forwardCost[stage] + cost;
   }
 }
 
-void NestedProgram::findLeaves() {
-  auto rounded = [&](int64_t bytes) {
-    constexpr int64_t never = 1 << 30; // more levels than any table has
-    return static_cast<int32_t>(std::clamp((bytes + step / 2) / step, -never, never));
-  };
-  // Gradients on their way: written in an earlier stretch of the backward, read in a later one.
-  std::vector<int64_t> change(chain.numStretches() + 1, 0);
-  std::vector<int32_t> stretchOfOp(graph.numOps(), 0);
+int32_t NestedProgram::rounded(int64_t bytes) const {
+  constexpr int64_t never = 1 << 30; // more levels than any table has
+  return static_cast<int32_t>(std::clamp((bytes + step / 2) / step, -never, never));
+}
+
+/// Gradients that are live between segments: written in an earlier segment of the backward, read in
+/// a later one.
+void NestedProgram::roundGradients() {
+  std::vector<int64_t> change(chain.numSegments() + 1, 0);
+  std::vector<int32_t> segmentOfOp(graph.numOps(), 0);
   for (size_t index = 0; index < chain.order.size(); ++index)
-    stretchOfOp[chain.order[index]] = chain.stretchOf[index];
+    segmentOfOp[chain.order[index]] = chain.segmentOf[index];
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
-    if (writer < 0 || chain.partOf[writer] >= 0)
+    if (writer < 0 || chain.stageOf[writer] >= 0)
       continue;
-    int32_t last = stretchOfOp[writer];
+    int32_t last = segmentOfOp[writer];
     for (OpIndex reader : graph.readers(value))
-      last = std::max(last, stretchOfOp[reader]);
-    change[stretchOfOp[writer] + 1] += graph.bytes(value);
+      last = std::max(last, segmentOfOp[reader]);
+    change[segmentOfOp[writer] + 1] += graph.bytes(value);
     change[last + 1] -= graph.bytes(value);
   }
-  for (size_t stretch = 1; stretch < change.size(); ++stretch)
-    change[stretch] += change[stretch - 1];
-  waiting.assign(parts, 0);
-  for (int32_t part = 0; part < parts; ++part)
-    waiting[part] = rounded(change[chain.backwardStretch(part)]);
-  inputSize.assign(parts, 0);
-  passingSize.assign(parts, 0);
-  leaves.assign(parts, {});
+  for (size_t segment = 1; segment < change.size(); ++segment)
+    change[segment] += change[segment - 1];
+  gradients.assign(stages, 0);
+  for (int32_t stage = 0; stage < stages; ++stage)
+    gradients[stage] = rounded(change[chain.backwardSegment(stage)]);
+}
+
+/// Bytes of the stage's input that the backward does not read, so that they are not held over the
+/// cut: the peaks count them, and so does the recursion.
+int64_t NestedProgram::passingBytes(int32_t stage) const {
+  int64_t passing = 0;
+  for (ValueIndex value : inputs[stage])
+    if (llvm::all_of(graph.readers(value), [&](OpIndex op) { return chain.stageOf[op] >= 0; }))
+      passing += graph.bytes(value);
+  return passing;
+}
+
+/// Bytes of the stage's input that its results may take in place, where the input dies there.
+int64_t NestedProgram::bytesTakenInPlace(int32_t stage) const {
+  int64_t taken = 0;
+  for (ValueIndex value : inputs[stage])
+    for (OpIndex reader : graph.readers(value))
+      for (InPlace pair : graph.op(reader).inPlace)
+        if (pair.read == value && chain.stageOf[reader] == stage)
+          taken += std::min(graph.bytes(pair.write), graph.bytes(value));
+  return taken;
+}
+
+/// The recursion relies on the next stage's input being live.
+bool NestedProgram::holdsNextInput(int32_t stage, int32_t choice) const {
+  return stage + 1 == stages || llvm::all_of(inputs[stage + 1], [&](ValueIndex value) {
+           return chain.stageOf[graph.writer(value)] != stage || !options.subject[value] ||
+                  options.held[choice][value];
+         });
+}
+
+NestedProgram::Leaf NestedProgram::leafOf(int32_t stage, int32_t choice, int64_t passing) const {
+  const StageOption &option = options.options[choice][stage];
+  int64_t peak = std::max(option.forwardPeak - passing, option.backwardPeak) - base;
+  return {choice, rounded(option.held),
+          rounded(std::max<int64_t>(option.forwardPeak - passing - base, 0)),
+          rounded(std::max<int64_t>(peak, 0)), option.cost};
+}
+
+void NestedProgram::findLeaves() {
+  roundGradients();
+  inputSize.assign(stages, 0);
+  passingSize.assign(stages, 0);
+  leaves.assign(stages, {});
   lean.clear();
   forwardPeak.clear();
-  for (int32_t part = 0; part < parts; ++part) {
-    int64_t bytes = 0, passing = 0;
-    for (ValueIndex value : inputs[part]) {
+  for (int32_t stage = 0; stage < stages; ++stage) {
+    int64_t bytes = 0, passing = passingBytes(stage);
+    for (ValueIndex value : inputs[stage])
       bytes += graph.bytes(value);
-      // Without a reader in the backward it is not held over the cut: the peaks count it, and the
-      // recursion does.
-      if (llvm::all_of(graph.readers(value), [&](OpIndex op) { return chain.partOf[op] >= 0; }))
-        passing += graph.bytes(value);
-    }
-    inputSize[part] = rounded(bytes);
-    int64_t taken = 0; // passed through, the input dies where it may leave its bytes to a result
-    for (ValueIndex value : inputs[part])
-      for (OpIndex reader : graph.readers(value))
-        for (InPlace pair : graph.op(reader).inPlace)
-          if (pair.read == value && chain.partOf[reader] == part)
-            taken += std::min(graph.bytes(pair.write), graph.bytes(value));
-    passingSize[part] = rounded(std::max<int64_t>(bytes - taken, 0));
-    const PartOption &alone = options.options.back()[part];
+    inputSize[stage] = rounded(bytes);
+    passingSize[stage] = rounded(std::max<int64_t>(bytes - bytesTakenInPlace(stage), 0));
+    const StageOption &alone = options.options.back()[stage];
     forwardPeak.push_back(rounded(std::max<int64_t>(alone.forwardPeak - passing - base, 0)));
     lean.push_back({options.numChoices() - 1, 0, 0,
                     rounded(std::max<int64_t>(alone.backwardPeak - base, 0)), alone.cost});
-    for (int32_t choice : options.useful[part]) {
-      // The recursion counts on the next part's input being there.
-      bool holdsNext = part + 1 == parts || llvm::all_of(inputs[part + 1], [&](ValueIndex value) {
-                         return chain.partOf[graph.writer(value)] != part ||
-                                !options.subject[value] || options.held[choice][value];
-                       });
-      if (!holdsNext)
+    for (int32_t choice : options.useful[stage]) {
+      if (!holdsNextInput(stage, choice))
         continue;
-      const PartOption &option = options.options[choice][part];
-      int64_t peak = std::max(option.forwardPeak - passing, option.backwardPeak) - base;
-      Leaf leaf{choice, rounded(option.held),
-                rounded(std::max<int64_t>(option.forwardPeak - passing - base, 0)),
-                rounded(std::max<int64_t>(peak, 0)), option.cost};
-      bool isBeaten = llvm::any_of(leaves[part], [&](const Leaf &other) {
+      Leaf leaf = leafOf(stage, choice, passing);
+      bool isDominated = llvm::any_of(leaves[stage], [&](const Leaf &other) {
         return other.held <= leaf.held && other.forward <= leaf.forward &&
                other.peak <= leaf.peak && other.cost <= leaf.cost;
       });
-      if (!isBeaten)
-        leaves[part].push_back(leaf);
+      if (!isDominated)
+        leaves[stage].push_back(leaf);
     }
   }
 }
 
 void NestedProgram::findRows() {
-  // endOfRun[p]: the last part of the run of equal parts that p stands in.
-  std::vector<int32_t> endOfRun(parts), kind(parts, 0);
+  // endOfRun[p]: the last stage of the run of equal stages that contains p.
+  std::vector<int32_t> endOfRun(stages), kind(stages, 0);
   auto isEqual = [&](int32_t a, int32_t b) {
     return leaves[a] == leaves[b] && lean[a] == lean[b] && forwardPeak[a] == forwardPeak[b] &&
-           waiting[a] == waiting[b] && passingSize[a] == passingSize[b] &&
+           gradients[a] == gradients[b] && passingSize[a] == passingSize[b] &&
            inputSize[a] == inputSize[b] &&
            forwardCost[a + 1] - forwardCost[a] == forwardCost[b + 1] - forwardCost[b];
   };
-  for (int32_t part = parts - 1; part >= 0; --part) {
-    bool continues = part + 1 < parts && isEqual(part, part + 1);
-    endOfRun[part] = continues ? endOfRun[part + 1] : part;
-    kind[part] = endOfRun[part];
+  for (int32_t stage = stages - 1; stage >= 0; --stage) {
+    bool continues = stage + 1 < stages && isEqual(stage, stage + 1);
+    endOfRun[stage] = continues ? endOfRun[stage + 1] : stage;
+    kind[stage] = endOfRun[stage];
   }
-  numRows = size_t(parts);
-  rowOf.assign(size_t(parts) * parts, 0);
+  numRows = size_t(stages);
+  rowOf.assign(size_t(stages) * stages, 0);
   llvm::DenseMap<std::pair<int32_t, int32_t>, size_t> shared; // (run, length)
-  for (int32_t from = 0; from < parts; ++from)
-    for (int32_t to = from; to < parts; ++to) {
+  for (int32_t from = 0; from < stages; ++from)
+    for (int32_t to = from; to < stages; ++to) {
       bool isInRun = to <= endOfRun[from];
       auto [it, isNew] = shared.try_emplace(
           isInRun ? std::pair(kind[from], to - from) : std::pair(-1 - from, to), numRows);
       numRows += isNew;
-      rowOf[size_t(from) * parts + to] = static_cast<int32_t>(it->second);
+      rowOf[size_t(from) * stages + to] = static_cast<int32_t>(it->second);
     }
 }
 
-/// The best option of the first part of a stretch, the rest solved already.
+/// Improves `cell` by the best option of the first stage of a sub-chain; the later stages are
+/// solved.
 void NestedProgram::takeOption(Cell &cell, int32_t repeats, int32_t from, int32_t to,
                                int32_t level) const {
-  if (repeats && from == to) { // all is rebuilt just in time, whatever an option would hold
+  if (repeats && from == to) { // all is recomputed just in time, whatever an option would hold
     if (lean[from].peak <= level && lean[from].cost < cell.cost)
       cell = {lean[from].cost, lean[from].choice};
     return;
   }
   for (const Leaf &leaf : leaves[from]) {
-    if (leaf.peak > level || (repeats && leaf.forward + waiting[to] > level))
+    if (leaf.peak > level || (repeats && leaf.forward + gradients[to] > level))
       continue;
     int64_t cost = leaf.cost + costOf(repeats, from + 1, to, level - leaf.held);
     if (repeats)
@@ -223,18 +247,18 @@ void NestedProgram::takeOption(Cell &cell, int32_t repeats, int32_t from, int32_
   }
 }
 
-/// Fills the row of a stretch, at all levels together: a split asks two other rows for them.
+/// Fills the row of a sub-chain at all levels together: a split reads two other rows.
 void NestedProgram::fillRow(int32_t repeats, int32_t from, int32_t to) {
   Cell *cells = &at(repeats, from, to, 0);
   for (int32_t level = 0; level < levels; ++level)
     takeOption(cells[level], repeats, from, to, level);
   int32_t lowest = 0;
   for (int32_t split = from + 1; split <= to; ++split) {
-    // Running forward to the split passes through the part before it: beside that part's own input
-    // and what it makes, the gradient for the end of the stretch waits.
+    // The forward up to the split runs the stage before it. That stage's input and results are live
+    // then, and so is the gradient of the end of the sub-chain.
     int32_t passed = split - 1, held = inputSize[split];
     if (repeats)
-      lowest = std::max(lowest, forwardPeak[passed] + waiting[to] +
+      lowest = std::max(lowest, forwardPeak[passed] + gradients[to] +
                                     (passed > from ? passingSize[passed] : 0));
     if (lowest >= levels)
       return;
@@ -254,11 +278,11 @@ void NestedProgram::fillRow(int32_t repeats, int32_t from, int32_t to) {
 void NestedProgram::tabulate() {
   table.assign(numRows * levels, {impossible, 0});
   std::vector<bool> isDone(numRows, false);
-  for (int32_t length = 0; length < parts; ++length)
-    for (int32_t from = 0; from + length < parts; ++from)
+  for (int32_t length = 0; length < stages; ++length)
+    for (int32_t from = 0; from + length < stages; ++from)
       for (int32_t repeats : {1, 0}) {
         int32_t to = from + length;
-        if ((repeats == 0 && to + 1 != parts) || isDone[row(repeats, from, to)])
+        if ((repeats == 0 && to + 1 != stages) || isDone[row(repeats, from, to)])
           continue;
         isDone[row(repeats, from, to)] = true;
         fillRow(repeats, from, to);
@@ -270,32 +294,32 @@ int32_t NestedProgram::levelOf(int64_t capacity) const {
 }
 
 int64_t NestedProgram::cost(int32_t level) const {
-  int64_t cost = costOf(0, 0, parts - 1, level);
+  int64_t cost = costOf(0, 0, stages - 1, level);
   return cost >= impossible ? -1 : cost;
 }
 
 void NestedProgram::unfold(Retention &retention, int32_t repeats, int32_t from, int32_t to,
-                           int32_t level, int32_t stretch) const {
+                           int32_t level, int32_t segment) const {
   if (from > to)
     return;
   int32_t decision = at(repeats, from, to, level).decision;
   if (decision < 0) {
     int32_t split = from - decision;
     for (ValueIndex value : inputs[split])
-      retention.hold(value, stretch, chain.backwardStretch(split));
-    unfold(retention, repeats, split, to, level - inputSize[split], stretch);
-    unfold(retention, 1, from, split - 1, level, chain.backwardStretch(split - 1));
+      retention.hold(value, segment, chain.backwardSegment(split));
+    unfold(retention, repeats, split, to, level - inputSize[split], segment);
+    unfold(retention, 1, from, split - 1, level, chain.backwardSegment(split - 1));
     return;
   }
   if (repeats && from == to)
-    return; // recomputed just in time, in its own stretch: nothing is held from one to another
+    return; // recomputed just in time within its own segment, so nothing is held across segments
   const std::vector<bool> &held = options.held[decision];
   for (ValueIndex value : written[from])
     if (held[value])
-      retention.hold(value, stretch, chain.backwardStretch(from));
+      retention.hold(value, segment, chain.backwardSegment(from));
   auto leaf =
       llvm::find_if(leaves[from], [&](const Leaf &other) { return other.choice == decision; });
-  unfold(retention, repeats, from + 1, to, level - leaf->held, stretch);
+  unfold(retention, repeats, from + 1, to, level - leaf->held, segment);
 }
 
 Realization NestedProgram::realizeLevel(int32_t level) const {
@@ -303,6 +327,6 @@ Realization NestedProgram::realizeLevel(int32_t level) const {
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
     if (options.subject[value] && !isShared[value])
       retention.discard(value);
-  unfold(retention, 0, 0, parts - 1, level, 0);
+  unfold(retention, 0, 0, stages - 1, level, 0);
   return realize(graph, chain, retention);
 }

@@ -2,17 +2,17 @@
 //
 // Below the peak of keeping every block's input, inputs are dropped too and the forward runs again
 // to rebuild them: Beaumont, Herrmann et al., "Optimal checkpointing for heterogeneous chains"
-// (arXiv 1911.13214), with several options per part as in Rockmate (ICML 2023). For parts a..b,
-// with the input of a in memory and m bytes:
+// (arXiv 1911.13214), with several options per stage as in Rockmate (ICML 2023). The cost of the
+// sub-chain a..b, with the input of a in memory and m bytes available:
 //
 //   least of  option o of a:  [its forward again] + its recomputation + (a+1..b with m - held(o))
-//             if a is b: what its backward needs, from its input alone
+//             if a is b: what its backward needs, recomputed from its input
 //             split before j: [forwards of a..j-1 again] + (j..b with m - input(j)) + (a..j-1
 //             again, with m)
 //
-// A forward that runs again shares its m bytes with the gradient of b, which waits for it.
+// A forward that runs again shares its m bytes with the gradient of b, which is live meanwhile.
 //
-// What stands in brackets is free in the original forward pass, and only there.
+// Terms in brackets cost nothing in the original forward pass, and only there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ namespace llmmem::planning {
 
 class NestedProgram {
 public:
-  /// Tabulates every capacity up to `capacity` (resident included) in about `levels` steps, more
-  /// where the parts' inputs are small.
+  /// Tabulates every capacity up to `capacity` (resident included) at about `levels` levels, more
+  /// where the stages' inputs are small.
   NestedProgram(const Graph &graph, const Chain &chain, const ChainOptions &options,
                 int64_t capacity, int32_t levels);
 
@@ -41,7 +41,7 @@ public:
 private:
   struct Cell {
     int64_t cost;
-    int32_t decision; // >= 0: option; < 0: split, that many parts behind the first
+    int32_t decision; // >= 0: an option; < 0: a split, -decision stages after the first
   };
   struct Leaf {
     int32_t choice;
@@ -50,17 +50,23 @@ private:
     bool operator==(const Leaf &) const = default;
   };
   void findBoundaries();
-  void chooseStep(int64_t room);
+  void chooseStep(int64_t range);
+  void roundGradients();
   void findLeaves();
+  Leaf leafOf(int32_t stage, int32_t choice, int64_t passing) const;
+  int64_t passingBytes(int32_t stage) const;
+  int64_t bytesTakenInPlace(int32_t stage) const;
+  bool holdsNextInput(int32_t stage, int32_t choice) const;
+  int32_t rounded(int64_t bytes) const;
   void findRows();
   void tabulate();
   void takeOption(Cell &cell, int32_t repeats, int32_t from, int32_t to, int32_t level) const;
   void fillRow(int32_t repeats, int32_t from, int32_t to);
-  /// Stretches of equal parts share one row per length: equal blocks are solved once.
+  /// Sub-chains of equal stages share one row per length: equal blocks are solved once.
   size_t row(int32_t repeats, int32_t from, int32_t to) const {
     if (repeats == 0)
       return size_t(from); // the original pass always runs to the end of the chain
-    return rowOf[size_t(from) * parts + to];
+    return rowOf[size_t(from) * stages + to];
   }
   Cell &at(int32_t repeats, int32_t from, int32_t to, int32_t level) {
     return table[row(repeats, from, to) * levels + level];
@@ -72,26 +78,25 @@ private:
     return from > to ? 0 : level < 0 ? impossible : at(repeats, from, to, level).cost;
   }
   void unfold(Retention &retention, int32_t repeats, int32_t from, int32_t to, int32_t level,
-              int32_t stretch) const;
+              int32_t segment) const;
 
   static constexpr int64_t impossible = INT64_MAX / 4;
   const Graph &graph;
   const Chain &chain;
   const ChainOptions &options;
-  int32_t parts, levels;
+  int32_t stages, levels;
   int64_t base = 0, step = 1; // level l has base + l * step bytes
   std::vector<std::vector<ValueIndex>>
-      inputs;                       // per part: what its forward takes from earlier parts
+      inputs;                       // per stage: what its forward takes from earlier stages
   std::vector<int32_t> inputSize;   // in steps of the table
-  std::vector<int32_t> passingSize; // of it, what no result of the part may take
-  std::vector<bool> isShared;       // values that many parts read: always held
+  std::vector<int32_t> passingSize; // of it, what no result of the stage may take in place
+  std::vector<bool> isShared;       // values that many stages read: always held
   std::vector<int64_t> forwardCost; // prefix sums of what a forward without saving runs
   std::vector<std::vector<Leaf>> leaves;
-  std::vector<int32_t> forwardPeak; // per part, in steps of the table
-  std::vector<int32_t> waiting;     // per part: gradients held when its backward begins
-  std::vector<Leaf>
-      lean; // per part: from its input alone, its own results not needed by anyone else
-  std::vector<std::vector<ValueIndex>> written; // per part: what may be discarded
+  std::vector<int32_t> forwardPeak; // per stage, in steps of the table
+  std::vector<int32_t> gradients;   // per stage: gradients live when its backward begins
+  std::vector<Leaf> lean; // per stage: recomputed from its input, no other stage needs its results
+  std::vector<std::vector<ValueIndex>> written; // per stage: what may be discarded
   std::vector<int32_t> rowOf;
   size_t numRows = 0;
   std::vector<Cell> table;

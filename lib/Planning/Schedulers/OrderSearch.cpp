@@ -8,7 +8,7 @@
 using namespace llmmem::planning;
 
 namespace {
-/// A partial order: what it still waits for, and what it holds.
+/// A prefix of an order: the operands still missing, and the bytes held.
 struct Partial {
   std::vector<int32_t> unread;  // per value: readers that have not run
   std::vector<int32_t> missing; // per op: operands not yet written
@@ -21,7 +21,7 @@ struct Partial {
 
 struct Step {
   int64_t peak, live;
-  int32_t place; // in the order to start from: ties go to it
+  int32_t position; // in the start order: breaks ties
   int32_t parent;
   OpIndex op;
   uint64_t key;
@@ -29,9 +29,9 @@ struct Step {
 
 class Beam {
 public:
-  Beam(const Graph &graph, llvm::ArrayRef<OpIndex> start) : graph(graph), place(graph.numOps()) {
+  Beam(const Graph &graph, llvm::ArrayRef<OpIndex> start) : graph(graph), position(graph.numOps()) {
     for (size_t index = 0; index < start.size(); ++index)
-      place[start[index]] = static_cast<int32_t>(index);
+      position[start[index]] = static_cast<int32_t>(index);
   }
   std::vector<OpIndex> run(size_t width, int64_t limit);
 
@@ -47,7 +47,7 @@ private:
   }
 
   const Graph &graph;
-  std::vector<int32_t> place;
+  std::vector<int32_t> position;
 };
 } // namespace
 
@@ -84,7 +84,7 @@ Step Beam::look(const Partial &partial, int32_t parent, OpIndex op) const {
       live -= graph.bytes(value);
   if (!data.inPlace.empty())
     held -= sharedBytes(graph, data, [&](ValueIndex value) { return partial.unread[value] == 1; });
-  return {std::max(partial.peak, held), live, place[op], parent, op, partial.key ^ keyOf(op)};
+  return {std::max(partial.peak, held), live, position[op], parent, op, partial.key ^ keyOf(op)};
 }
 
 void Beam::apply(Partial &partial, const Step &step) const {
@@ -102,7 +102,7 @@ void Beam::apply(Partial &partial, const Step &step) const {
   partial.key = step.key;
 }
 
-/// The best order of a beam that many states wide, empty where every one of them exceeds `limit`.
+/// The best order that a beam of `width` states finds, empty where each reaches `limit`.
 std::vector<OpIndex> Beam::run(size_t width, int64_t limit) {
   std::vector<Partial> beam{empty()};
   for (int32_t length = 0; length < graph.numOps(); ++length) {
@@ -112,8 +112,8 @@ std::vector<OpIndex> Beam::run(size_t width, int64_t limit) {
         if (Step step = look(beam[parent], static_cast<int32_t>(parent), op); step.peak < limit)
           steps.push_back(step);
     llvm::sort(steps, [](const Step &a, const Step &b) {
-      return std::tie(a.peak, a.live, a.place, a.parent) <
-             std::tie(b.peak, b.live, b.place, b.parent);
+      return std::tie(a.peak, a.live, a.position, a.parent) <
+             std::tie(b.peak, b.live, b.position, b.parent);
     });
     llvm::DenseSet<uint64_t> seen;
     std::vector<Step> chosen;
@@ -141,17 +141,17 @@ std::vector<OpIndex> Beam::run(size_t width, int64_t limit) {
 }
 
 namespace {
-/// Depth first from the op at the end of the longest path, the operand with the longest path of its
-/// own first: what is far along stands early, and what could have been made long ago (a
-/// recomputation) just before its reader. What leads nowhere else (a weight gradient and its
-/// update) runs as soon as it can.
-class Demand {
+/// A depth-first post-order from the end of the critical path. At each op the operand with the
+/// longest path comes first, so an op that could run early (a recomputation) runs just before its
+/// reader. An op that is not an ancestor of the end (a weight gradient and its update) runs as soon
+/// as its operands are there.
+class DepthFirst {
 public:
-  explicit Demand(const Graph &graph);
+  explicit DepthFirst(const Graph &graph);
   std::vector<OpIndex> run();
 
 private:
-  void demand(OpIndex last);
+  void visit(OpIndex last);
   void emit(OpIndex op);
 
   const Graph &graph;
@@ -161,7 +161,7 @@ private:
 };
 } // namespace
 
-Demand::Demand(const Graph &graph)
+DepthFirst::DepthFirst(const Graph &graph)
     : graph(graph), depth(graph.numOps(), 0), missing(graph.numOps(), 0),
       isWanted(graph.numOps(), false), isDone(graph.numOps(), false) {
   for (OpIndex op = 0; op < graph.numOps(); ++op)
@@ -172,7 +172,7 @@ Demand::Demand(const Graph &graph)
       }
 }
 
-void Demand::emit(OpIndex first) {
+void DepthFirst::emit(OpIndex first) {
   llvm::SmallVector<OpIndex, 8> ready{first};
   while (!ready.empty()) {
     OpIndex op = ready.pop_back_val();
@@ -185,7 +185,7 @@ void Demand::emit(OpIndex first) {
   }
 }
 
-void Demand::demand(OpIndex last) {
+void DepthFirst::visit(OpIndex last) {
   std::vector<OpIndex> stack{last};
   while (!stack.empty()) {
     OpIndex op = stack.back(), next = -1;
@@ -203,7 +203,7 @@ void Demand::demand(OpIndex last) {
   }
 }
 
-std::vector<OpIndex> Demand::run() {
+std::vector<OpIndex> DepthFirst::run() {
   if (graph.numOps() == 0)
     return {};
   OpIndex last = static_cast<OpIndex>(llvm::max_element(depth) - depth.begin());
@@ -218,29 +218,29 @@ std::vector<OpIndex> Demand::run() {
         worklist.push_back(writer);
       }
   }
-  demand(last);
+  visit(last);
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     if (!isDone[op])
-      demand(op);
+      visit(op);
   return std::move(order);
 }
 
 std::vector<OpIndex> llmmem::planning::improveOrder(const Graph &graph, std::vector<OpIndex> start,
                                                     int64_t work) {
   int64_t peak = profile(graph, start).peak;
-  std::vector<OpIndex> demanded = Demand(graph).run();
-  // For a percent or two the program's own order is not left.
+  std::vector<OpIndex> depthFirst = DepthFirst(graph).run();
+  // The program order is kept unless the peak falls by more than two percent.
   constexpr int64_t fewPercent = 50;
-  if (int64_t found = profile(graph, demanded).peak; found < peak - peak / fewPercent) {
+  if (int64_t found = profile(graph, depthFirst).peak; found < peak - peak / fewPercent) {
     peak = found;
-    start = std::move(demanded);
+    start = std::move(depthFirst);
   }
-  int64_t floor = graph.residentBytes();
+  int64_t lowerBound = graph.residentBytes();
   for (OpIndex op = 0; op < graph.numOps(); ++op)
-    floor = std::max(floor, graph.residentBytes() + graph.footprint(op));
+    lowerBound = std::max(lowerBound, graph.residentBytes() + graph.footprint(op));
   int64_t cost = int64_t(graph.numOps()) * (graph.numOps() + graph.numValues()) / 8 + 1;
   constexpr int64_t widest = 64;
-  for (int64_t width = 1; width <= widest && peak > floor; width *= 4) {
+  for (int64_t width = 1; width <= widest && peak > lowerBound; width *= 4) {
     if (width * cost > work)
       break;
     std::vector<OpIndex> order = Beam(graph, start).run(static_cast<size_t>(width), peak);

@@ -1,9 +1,9 @@
 //===- OrderSearch.h - Least-peak orders without repeats ------------------------===//
 //
-// The order of ops is free where recomputation costs: so before anything is recomputed, look for an
-// order that holds less. First by demand, from the end of the longest path; then by a beam search
-// from the front: partial orders of equal length compete by their peak so far, then by what they
-// hold now.
+// Reordering costs nothing and recomputation does. So before anything is recomputed, look for an
+// order with a lower peak: first the depth-first order from the end of the critical path, then a
+// beam search from the first op, in which partial orders of equal length compete by their peak so
+// far and then by the bytes they hold.
 //
 // Example: big -> small and small' -> out: reducing each big result before the next one is made.
 //
@@ -17,7 +17,7 @@
 namespace llmmem::planning {
 
 /// An order of every op once whose peak is at most that of `start`; `work` bounds the tries (ops
-/// looked at).
+/// visited).
 std::vector<OpIndex> improveOrder(const Graph &graph, std::vector<OpIndex> start, int64_t work);
 
 } // namespace llmmem::planning

@@ -14,10 +14,11 @@
 using namespace llmmem::planning;
 
 static constexpr int16_t absent = -1;
-static constexpr size_t mostSlots = 2000; // offsets; more are not searched in any time
+static constexpr size_t mostSlots = 2000; // offsets; with more the search does not finish
 
 namespace {
-using Slots = std::vector<int16_t>; // by value: index of its offset, absent where it does not stand
+using Slots =
+    std::vector<int16_t>; // by value: index of its offset, absent where it is not in the arena
 
 struct State {
   uint32_t done;
@@ -29,7 +30,7 @@ struct State {
   int16_t workspace; // where `op` had it
 };
 
-/// What still has a use once certain ops have run.
+/// The values and ops that are still needed once certain ops have run.
 struct Needs {
   std::vector<bool> values, ops;
 };
@@ -39,7 +40,7 @@ struct Run {
   int32_t from;
   OpIndex op;
   Slots written;
-  std::vector<bool> isTaken; // by operand: a result has its bytes
+  std::vector<bool> isTaken; // by operand: a result has taken its bytes
 };
 
 class Search {
@@ -62,7 +63,7 @@ private:
   void reach(State state);
   int64_t atLeast(const State &state);
   const Needs &needs(uint32_t done);
-  bool isBeaten(const State &state);
+  bool isDominated(const State &state);
   Plan planTo(int32_t last) const;
   void addStep(const State &state, Plan &plan) const;
   int64_t peakOf(const Plan &plan) const;
@@ -70,15 +71,16 @@ private:
   const Graph &graph;
   const int64_t arena;
   int64_t &work;
-  std::vector<int64_t> offsets; // by slot, growing; the last ones are beyond the arena
+  std::vector<int64_t> offsets; // by slot, increasing; the last ones are beyond the arena
   int64_t refused = INT64_MAX;  // the smallest end that was beyond the arena
   std::vector<State> states;
   using Entry = std::tuple<int64_t, int32_t, int32_t>; // least cost, ops to go, state
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
   llvm::StringMap<int64_t> bestCost;
-  std::map<uint32_t, std::vector<int32_t>> settled;                       // by ops done
-  std::map<uint32_t, Needs> needsOf;                                      // by ops done
-  std::map<std::pair<uint32_t, std::vector<ValueIndex>>, int64_t> restOf; // by ops done and held
+  std::map<uint32_t, std::vector<int32_t>> settled; // by ops done
+  std::map<uint32_t, Needs> needsOf;                // by ops done
+  std::map<std::pair<uint32_t, std::vector<ValueIndex>>, int64_t>
+      leastToEnd; // by ops done and held
 };
 } // namespace
 
@@ -102,7 +104,7 @@ void Search::listOffsets() {
   offsets.assign(sums.begin(), sums.end());
 }
 
-/// Slots grow, so the first that does not fit ends a loop over them.
+/// Offsets increase with the slot, so a loop over slots ends at the first that does not fit.
 bool Search::fits(int16_t slot, int64_t size) {
   const int64_t end = offsets[slot] + size;
   if (end > arena)
@@ -115,7 +117,7 @@ bool Search::overlap(int16_t a, int64_t sizeOfA, int16_t b, int64_t sizeOfB) con
          offsets[b] < offsets[a] + sizeOfA;
 }
 
-/// Operands stay until the run is over, results and workspace stand beside them.
+/// While an op runs its operands, results and workspace must not overlap.
 bool Search::isFree(const Run &run, int16_t slot, int64_t size) const {
   const Op &op = graph.op(run.op);
   for (ValueIndex read : op.reads)
@@ -144,7 +146,7 @@ void Search::placeInputs(std::vector<ValueIndex> inputs, Slots slots) {
     placed[input] = slot;
     placeInputs(inputs, std::move(placed));
     if (bytes(input) == 0)
-      return; // stands anywhere
+      return; // any offset will do
   }
 }
 
@@ -222,8 +224,8 @@ void Search::arrive(const Run &run, int16_t workspace) {
   reach(std::move(after));
 }
 
-/// What an op that has a use reads, and what must be there at the end. An op has a use where it has
-/// not run yet, or where its results are needed again.
+/// Needed values are the operands of needed ops, and what must be live at the end. An op is needed
+/// where it has not run yet, or where its results are needed again.
 const Needs &Search::needs(uint32_t done) {
   auto [it, isNew] = needsOf.try_emplace(done);
   Needs &result = it->second;
@@ -254,23 +256,23 @@ void Search::reach(State state) {
   if (!isNew && it->second <= state.cost)
     return;
   it->second = state.cost;
-  const int64_t rest = atLeast(state);
-  if (rest == INT64_MAX)
+  const int64_t toEnd = atLeast(state);
+  if (toEnd == INT64_MAX)
     return;
-  // Of equal costs the one with the fewest ops to go: it may end at once.
+  // On equal costs, the state with the fewest ops to go comes first: it may finish at once.
   const int32_t toGo = graph.numOps() - llvm::popcount(state.done);
-  open.push({state.cost + rest, toGo, static_cast<int32_t>(states.size())});
+  open.push({state.cost + toEnd, toGo, static_cast<int32_t>(states.size())});
   states.push_back(std::move(state));
 }
 
-/// What repeats must cost from here on, by the search of every schedule without places: the
-/// estimate of A* (Hart, Nilsson & Raphael 1968). INT64_MAX: none leads to the end.
+/// The least cost of repeats from here on, by the search of every schedule without placement: the
+/// estimate of A* (Hart, Nilsson & Raphael 1968). INT64_MAX where no schedule reaches the end.
 int64_t Search::atLeast(const State &state) {
   std::vector<ValueIndex> held;
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
     if (state.slots[value] != absent)
       held.push_back(value);
-  auto [it, isNew] = restOf.try_emplace({state.done, held}, 0);
+  auto [it, isNew] = leastToEnd.try_emplace({state.done, held}, 0);
   if (!isNew)
     return it->second;
   int64_t firstRuns = 0;
@@ -279,10 +281,10 @@ int64_t Search::atLeast(const State &state) {
       firstRuns += graph.op(op).cost;
   // Sizes rounded up count the padding of the topmost buffer, which the arena does not hold.
   const int64_t padding = std::max<int64_t>(graph.problem().alignment, 1) - 1;
-  constexpr int64_t share = 20000;
+  constexpr int64_t quota = 20000;
   ExactAnswer answer =
       cheapestUnder(graph, graph.residentBytes() + arena + padding,
-                    {.repeats = true, .work = share, .done = state.done, .held = std::move(held)});
+                    {.repeats = true, .work = quota, .done = state.done, .held = std::move(held)});
   work -= answer.work;
   if (answer.kind == ExactAnswer::Kind::Found)
     it->second = answer.cost - firstRuns;
@@ -294,7 +296,7 @@ int64_t Search::atLeast(const State &state) {
   return it->second;
 }
 
-bool Search::isBeaten(const State &state) {
+bool Search::isDominated(const State &state) {
   for (int32_t index : settled[state.done]) {
     const Slots &other = states[index].slots;
     bool hasAll = states[index].cost <= state.cost;
@@ -320,7 +322,7 @@ PlacedAnswer Search::run() {
   while (!open.empty() && work > 0) {
     const int32_t index = std::get<2>(open.top());
     open.pop();
-    if (isBeaten(states[index]))
+    if (isDominated(states[index]))
       continue;
     settled[states[index].done].push_back(index);
     const bool isEnd =
@@ -378,7 +380,7 @@ void Search::addStep(const State &state, Plan &plan) const {
     plan.workspaces.push_back({step, offsets[state.workspace]});
 }
 
-/// Sizes as given. A result that stands where an operand stood has its bytes.
+/// Sizes as given. A result at the offset of an operand has taken its bytes.
 int64_t Search::peakOf(const Plan &plan) const {
   const auto count = static_cast<int32_t>(plan.steps.size());
   std::vector<int64_t> held(count, 0);
@@ -388,7 +390,7 @@ int64_t Search::peakOf(const Plan &plan) const {
     if (!isResident(it.value))
       for (int32_t step = std::max(it.from, 0); step <= std::min(it.to, count - 1); ++step)
         held[step] += bytes(it.value);
-  std::vector<int64_t> stands(graph.numValues(), -1); // by value: offset of its latest instance
+  std::vector<int64_t> offsetOf(graph.numValues(), -1); // by value: offset of its latest instance
   size_t next = 0;
   auto advance = [&](int32_t step) {
     const size_t first = next;
@@ -396,11 +398,11 @@ int64_t Search::peakOf(const Plan &plan) const {
       const InstanceOffset &it = plan.offsets[next];
       if (step >= 0 && bytes(it.value) > 0)
         for (ValueIndex read : graph.op(plan.steps[step]).reads)
-          if (bytes(read) > 0 && stands[read] == it.offset)
+          if (bytes(read) > 0 && offsetOf[read] == it.offset)
             held[step] -= bytes(it.value);
     }
     for (size_t index = first; index < next; ++index)
-      stands[plan.offsets[index].value] = plan.offsets[index].offset;
+      offsetOf[plan.offsets[index].value] = plan.offsets[index].offset;
   };
   for (int32_t step = -1; step < count; ++step)
     advance(step);

@@ -1,13 +1,13 @@
 //===- PlacedSearch.h - All schedules and all placements of a small problem -----===//
 //
 // A schedule whose live bytes fit need not have an arena that fits. Where that happens, the
-// schedule and its offsets are searched together: a state is what stands where in the arena. An op
-// may run where its operands stand; its results overwrite what stood in their place, and nothing is
-// dropped in any other way. A state is beaten by one of no more cost that has the same and more in
-// the same places.
+// schedule and its offsets are searched together: a state is the set of ops that have run and the
+// offset of each value in the arena. An op may run if its operands are in the arena; its results
+// overwrite the values whose bytes they take, and values are dropped in no other way. A state is
+// dominated by one of no more cost that has at least the same values at the same offsets.
 //
-// Every plan can be pushed down until each buffer stands on the floor or on another buffer, so sums
-// of sizes are all the offsets there are: what is not found does not exist.
+// In every plan the buffers can be moved down until each is at offset 0 or directly above another
+// one. So every offset is a sum of sizes, and if no plan is found none exists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ struct PlacedAnswer {
   int64_t leastArena = 0; // none: no plan has a smaller arena than this
 };
 
-/// The cheapest plan whose arena is at most `arena` bytes. Counts `work` down by arcs and gives
-/// up where none is left, and on problems that are not small or whose sizes have too many sums.
+/// The cheapest plan whose arena is at most `arena` bytes. Counts `work` down by arcs; gives up
+/// where none is left, and on problems that are not small or whose sizes have too many sums.
 PlacedAnswer cheapestPlaced(const Graph &graph, int64_t arena, int64_t &work);
 
 } // namespace llmmem::planning

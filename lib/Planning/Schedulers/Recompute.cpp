@@ -1,4 +1,4 @@
-//===- Recompute.cpp - From a decision to a schedule --------------------------===//
+//===- Recompute.cpp - From retained values to a schedule ---------------------===//
 
 #include "llmmem/Planning/Schedulers/Recompute.h"
 #include <algorithm>
@@ -6,7 +6,7 @@
 using namespace llmmem::planning;
 
 namespace {
-/// Replays the order and keeps, for each value, since which stretch its latest instance is there.
+/// Replays the order and tracks, for each value, the segment that wrote its latest instance.
 class JustInTime {
 public:
   JustInTime(const Graph &graph, const Chain &chain, const Retention &retention)
@@ -19,7 +19,7 @@ public:
   Realization run(size_t mostSteps) {
     result.steps.reserve(chain.order.size() * 3 / 2);
     for (size_t index = 0; index < chain.order.size(); ++index) {
-      stretch = chain.stretchOf[index];
+      segment = chain.segmentOf[index];
       OpIndex op = chain.order[index];
       recomputeFor(op);
       emit(op, /*repeat=*/false);
@@ -31,14 +31,14 @@ public:
 
 private:
   bool isThere(ValueIndex value) const {
-    if (since[value] == stretch || !retention.subject[value])
+    if (since[value] == segment || !retention.subject[value])
       return true;
-    // What has no bytes costs nothing to hold: an order token that an update reads must not bring
-    // back the forward op that wrote it, and all that op needs.
+    // A value of 0 bytes is free to hold: an order token that an update reads must not cause the
+    // forward op that wrote it to run again, with all its ancestors.
     if (graph.bytes(value) == 0)
       return true;
     return llvm::any_of(retention.windows[value], [&](Window window) {
-      return window.from <= since[value] && stretch <= window.to;
+      return window.from <= since[value] && segment <= window.to;
     });
   }
 
@@ -47,7 +47,7 @@ private:
     return writer >= 0 && graph.op(writer).recompute && !isThere(value);
   }
 
-  /// Runs again, in program order, what `op` needs and is not there.
+  /// Repeats, in program order, the ops whose results `op` needs and that are not live.
   void recomputeFor(OpIndex op) {
     llvm::SmallVector<OpIndex, 16> wanted;
     llvm::SmallVector<OpIndex, 16> worklist{op};
@@ -72,9 +72,9 @@ private:
 
   void emit(OpIndex op, bool repeat) {
     for (ValueIndex value : graph.op(op).writes)
-      since[value] = stretch;
+      since[value] = segment;
     result.steps.push_back(op);
-    result.stretches.push_back(stretch);
+    result.segments.push_back(segment);
     result.repeats.push_back(repeat);
   }
 
@@ -84,7 +84,7 @@ private:
   std::vector<int32_t> since;
   std::vector<int32_t> position;
   std::vector<int32_t> wantedAt;
-  int32_t stretch = 0;
+  int32_t segment = 0;
   Realization result;
 };
 } // namespace
@@ -98,9 +98,9 @@ std::vector<ValueIndex> llmmem::planning::savedValues(const Graph &graph, const 
   std::vector<ValueIndex> saved;
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
-    if (writer < 0 || chain.partOf[writer] < 0)
+    if (writer < 0 || chain.stageOf[writer] < 0)
       continue;
-    if (llvm::any_of(graph.readers(value), [&](OpIndex op) { return chain.partOf[op] < 0; }))
+    if (llvm::any_of(graph.readers(value), [&](OpIndex op) { return chain.stageOf[op] < 0; }))
       saved.push_back(value);
   }
   return saved;

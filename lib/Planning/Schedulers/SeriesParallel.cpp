@@ -10,10 +10,10 @@ using namespace llmmem::planning;
 namespace {
 using Ops = std::vector<OpIndex>;
 
-/// What a run of ops adds to memory at its fullest and leaves there at its end, over what was there
-/// before it.
+/// A run of ops. `hill` is the most bytes it holds, `valley` the bytes it leaves, both relative to
+/// the bytes held before it (the names of Liu 1987).
 struct Segment {
-  int64_t hill = 0, rest = 0;
+  int64_t hill = 0, valley = 0;
   Ops ops = {};
 };
 
@@ -26,10 +26,10 @@ private:
   void findAncestors();
   bool findLastReaders();
   void weighOps();
-  bool order(Ops &part) const;
-  std::vector<Ops> inSeries(const Ops &part) const;
-  std::vector<Ops> sideBySide(const Ops &part) const;
-  void cut(llvm::ArrayRef<OpIndex> part, std::vector<Segment> &falling,
+  bool order(Ops &component) const;
+  std::vector<Ops> seriesComponents(const Ops &component) const;
+  std::vector<Ops> parallelComponents(const Ops &component) const;
+  void cut(llvm::ArrayRef<OpIndex> component, std::vector<Segment> &falling,
            std::vector<Segment> &rising) const;
   Ops merge(llvm::ArrayRef<Ops> branches) const;
 
@@ -50,7 +50,8 @@ void SeriesParallel::findAncestors() {
       }
 }
 
-/// The reader that all others come before; false where a value that counts has none such.
+/// Finds for each value the reader that comes after all others in every order; false where one with
+/// bytes has none.
 bool SeriesParallel::findLastReaders() {
   lastReader.assign(graph.numValues(), -1);
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
@@ -75,77 +76,77 @@ void SeriesParallel::weighOps() {
     for (ValueIndex value : op.writes) {
       here.hill += graph.bytes(value);
       if (!graph.readers(value).empty() || graph.isKept(value))
-        here.rest += graph.bytes(value);
+        here.valley += graph.bytes(value);
     }
     for (ValueIndex value : op.reads)
       if (lastReader[value] == index)
-        here.rest -= graph.bytes(value);
+        here.valley -= graph.bytes(value);
     if (!op.inPlace.empty())
       here.hill -=
           sharedBytes(graph, op, [&](ValueIndex value) { return lastReader[value] == index; });
   }
 }
 
-/// The parts of `part`, which is in program order, that come one after another, each all of whose
-/// ops wait for all of the part before.
-std::vector<Ops> SeriesParallel::inSeries(const Ops &part) const {
-  // How many ops, from the first on, `part[index]` waits for without a gap; then the least over it
-  // and all behind it.
-  std::vector<size_t> waitsFor(part.size());
-  size_t least = part.size();
-  for (size_t index = part.size(); index-- > 0;) {
+/// The series components of `component`, which is in program order: each op of a later one depends
+/// on every op of the one before.
+std::vector<Ops> SeriesParallel::seriesComponents(const Ops &component) const {
+  // How many of the first ops are all ancestors of `component[index]`; then the minimum over it and
+  // all later ops.
+  std::vector<size_t> numBefore(component.size());
+  size_t least = component.size();
+  for (size_t index = component.size(); index-- > 0;) {
     size_t count = 0;
-    while (count < index && ancestors[part[index]].test(part[count]))
+    while (count < index && ancestors[component[index]].test(component[count]))
       ++count;
-    waitsFor[index] = least = std::min(least, count);
+    numBefore[index] = least = std::min(least, count);
   }
-  std::vector<Ops> parts(1);
-  for (size_t index = 0; index < part.size(); ++index) {
-    if (index > 0 && waitsFor[index] == index)
-      parts.emplace_back();
-    parts.back().push_back(part[index]);
+  std::vector<Ops> components(1);
+  for (size_t index = 0; index < component.size(); ++index) {
+    if (index > 0 && numBefore[index] == index)
+      components.emplace_back();
+    components.back().push_back(component[index]);
   }
-  return parts;
+  return components;
 }
 
-/// The parts of `part` that nothing connects, each in program order. No path between two ops of a
-/// part leaves it, so direct reads tell what is connected.
-std::vector<Ops> SeriesParallel::sideBySide(const Ops &part) const {
+/// The connected components of `component`, each in program order. No path between two ops of a
+/// component leaves it, so direct reads suffice.
+std::vector<Ops> SeriesParallel::parallelComponents(const Ops &component) const {
   llvm::EquivalenceClasses<OpIndex> connected;
-  for (OpIndex op : part)
+  for (OpIndex op : component)
     connected.insert(op);
-  for (OpIndex op : part)
+  for (OpIndex op : component)
     for (ValueIndex value : graph.op(op).reads)
       if (OpIndex writer = graph.writer(value); writer >= 0 && connected.contains(writer))
         connected.unionSets(writer, op);
-  std::vector<Ops> parts;
+  std::vector<Ops> components;
   std::vector<OpIndex> leaders;
-  for (OpIndex op : part) {
+  for (OpIndex op : component) {
     size_t at = llvm::find(leaders, connected.getLeaderValue(op)) - leaders.begin();
     if (at == leaders.size()) {
       leaders.push_back(connected.getLeaderValue(op));
-      parts.emplace_back();
+      components.emplace_back();
     }
-    parts[at].push_back(op);
+    components[at].push_back(op);
   }
-  return parts;
+  return components;
 }
 
-/// Cuts an ordered part where it holds least. From there backwards and forwards, a segment reaches
-/// over the highest hill left to the lowest valley behind it (Liu, "An application of generalized
-/// tree pebbling to sparse matrix factorization", SIAM J. Alg. Disc. Meth. 8, 1987).
-void SeriesParallel::cut(llvm::ArrayRef<OpIndex> part, std::vector<Segment> &falling,
+/// Cuts an ordered component where it holds least. From there, backwards and forwards, each segment
+/// spans the highest remaining hill up to the lowest valley behind it (Liu, "An application of
+/// generalized tree pebbling to sparse matrix factorization", SIAM J. Alg. Disc. Meth. 8, 1987).
+void SeriesParallel::cut(llvm::ArrayRef<OpIndex> component, std::vector<Segment> &falling,
                          std::vector<Segment> &rising) const {
-  size_t count = part.size();
+  size_t count = component.size();
   std::vector<int64_t> level(count + 1, 0), hill(count);
   for (size_t index = 0; index < count; ++index) {
-    hill[index] = level[index] + weight[part[index]].hill;
-    level[index + 1] = level[index] + weight[part[index]].rest;
+    hill[index] = level[index] + weight[component[index]].hill;
+    level[index + 1] = level[index] + weight[component[index]].valley;
   }
   auto segment = [&](size_t from, size_t to) {
     int64_t highest = *std::max_element(hill.begin() + from, hill.begin() + to);
     return Segment{highest - level[from], level[to] - level[from],
-                   Ops(part.begin() + from, part.begin() + to)};
+                   Ops(component.begin() + from, component.begin() + to)};
   };
   size_t lowest = std::min_element(level.begin(), level.end()) - level.begin();
   std::vector<Segment> backwards;
@@ -171,10 +172,11 @@ Ops SeriesParallel::merge(llvm::ArrayRef<Ops> branches) const {
   std::vector<Segment> falling, rising;
   for (const Ops &branch : branches)
     cut(branch, falling, rising);
-  // Within a branch the segments stand in this order already.
+  // Within a branch the segments are in this order already.
   llvm::stable_sort(falling, [](const Segment &a, const Segment &b) { return a.hill < b.hill; });
-  llvm::stable_sort(
-      rising, [](const Segment &a, const Segment &b) { return a.hill - a.rest > b.hill - b.rest; });
+  llvm::stable_sort(rising, [](const Segment &a, const Segment &b) {
+    return a.hill - a.valley > b.hill - b.valley;
+  });
   Ops merged;
   for (const std::vector<Segment> *side : {&falling, &rising})
     for (const Segment &segment : *side)
@@ -182,26 +184,27 @@ Ops SeriesParallel::merge(llvm::ArrayRef<Ops> branches) const {
   return merged;
 }
 
-/// Brings `part` into its best order; false where it is neither in series nor side by side.
-bool SeriesParallel::order(Ops &part) const {
-  if (part.size() == 1)
+/// Brings `component` into its best order; false where it is neither a series nor a parallel
+/// composition.
+bool SeriesParallel::order(Ops &component) const {
+  if (component.size() == 1)
     return true;
-  std::vector<Ops> branches = sideBySide(part);
+  std::vector<Ops> branches = parallelComponents(component);
   if (branches.size() > 1) {
     for (Ops &branch : branches)
       if (!order(branch))
         return false;
-    part = merge(branches);
+    component = merge(branches);
     return true;
   }
-  std::vector<Ops> parts = inSeries(part);
-  if (parts.size() == 1)
+  std::vector<Ops> components = seriesComponents(component);
+  if (components.size() == 1)
     return false; // it holds the N that no series-parallel order does (Valdes, Tarjan, Lawler 1982)
-  part.clear();
-  for (Ops &next : parts) {
+  component.clear();
+  for (Ops &next : components) {
     if (!order(next))
       return false;
-    llvm::append_range(part, next);
+    llvm::append_range(component, next);
   }
   return true;
 }

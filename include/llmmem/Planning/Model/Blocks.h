@@ -1,12 +1,12 @@
-//===- Blocks.h - The chain that a training step is ---------------------------===//
+//===- Blocks.h - A training step as a chain of stages ------------------------===//
 //
-// A training step is a chain of *parts*: its forward is cut into consecutive parts (the blocks, and
-// what stands before and after them), and its backward visits the parts in reverse. A *stretch* is
-// the piece of the order in which one part's backward runs: stretch 0 is the whole forward, then
-// the parts' backwards, last part first, then what follows them (updates). Decisions are taken per
-// part; held values are counted per stretch.
+// A training step is a chain of *stages*: its forward is cut into consecutive stages (the blocks,
+// and the ops before and after them), and its backward visits the stages in reverse. A *segment* is
+// a range of the order: segment 0 is the whole forward, the next ones are the backwards of the
+// stages, last stage first, and the final one holds what follows them (updates). Decisions are
+// taken per stage; bytes held are counted per segment.
 //
-// Example: forward f0 f1 f2, backward b2 b1 b0: parts {f0} {f1} {f2}; stretches {f0 f1 f2} {b2}
+// Example: forward f0 f1 f2, backward b2 b1 b0: stages {f0} {f1} {f2}; segments {f0 f1 f2} {b2}
 // {b1} {b0}.
 //
 //===----------------------------------------------------------------------===//
@@ -21,21 +21,21 @@ namespace llmmem::planning {
 struct Chain {
   std::vector<OpIndex> order; // every op once
   int32_t cut = 0;            // position of the first op after the forward
-  int32_t numParts = 0;
-  std::vector<int32_t> partOf;    // per op; -1 after the cut
-  std::vector<bool> isBlock;      // per part: a repeated block, not what stands around them
-  bool isGuess = false;           // no label, repeat or single value says where parts end
-  std::vector<int32_t> stretchOf; // per position in `order`, never decreasing
+  int32_t numStages = 0;
+  std::vector<int32_t> stageOf; // per op; -1 after the cut
+  std::vector<bool> isBlock;    // per stage: a repeated block, not the ops around the blocks
+  bool isGuess = false;         // no label, repeat or single crossing value marks where stages end
+  std::vector<int32_t> segmentOf; // per position in `order`, never decreasing
 
-  int32_t numStretches() const { return numParts + 2; }
-  /// The stretch in which the backward of `part` runs.
-  int32_t backwardStretch(int32_t part) const { return numParts - part; }
+  int32_t numSegments() const { return numStages + 2; }
+  /// The segment in which the backward of `stage` runs.
+  int32_t backwardSegment(int32_t stage) const { return numStages - stage; }
   int32_t numBlocks() const { return static_cast<int32_t>(llvm::count(isBlock, true)); }
 };
 
 /// Cuts `order` into a chain: by its labels (phase, block) where the problem has them, else by the
-/// repeats of its ops' shapes, else at the points that few bytes cross. A problem without any
-/// structure is one part.
+/// repeats of its ops' shapes, else at the positions that few bytes cross. A problem without any
+/// structure is one stage.
 Chain findChain(const Graph &graph, std::vector<OpIndex> order);
 
 /// The longest tandem repeat in `signature`: `count` periods of `period` elements from `start`.

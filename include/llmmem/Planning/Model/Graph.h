@@ -1,7 +1,7 @@
-//===- Graph.h - Who writes and who reads what ------------------------------===//
+//===- Graph.h - Writers and readers of every value -------------------------===//
 //
-// An index over a Problem that every solver shares: writers, readers, position-independent facts.
-// It owns nothing of the Problem and must not outlive it.
+// An index over a Problem that every solver shares: writers, readers and sizes. It refers to the
+// Problem and must not outlive it.
 //
 // Example: x -> matmul -> y: writer(y) = matmul, writer(x) = none, readers(x) = {matmul}.
 //
@@ -34,14 +34,16 @@ public:
   bool isKept(ValueIndex value) const { return kept[value]; }
 
   /// Bytes of `value` in the arena, rounded up to the problem's alignment; 0 where it is resident.
-  /// Rounded sizes make the sum of live bytes an honest bound on the arena.
+  /// With rounded sizes the sum of live bytes is a lower bound on the arena up to the padding of
+  /// its topmost buffer.
   int64_t bytes(ValueIndex value) const { return arenaBytes[value]; }
   int64_t workspace(OpIndex op) const { return workspaceBytes[op]; }
   int64_t residentBytes() const { return resident; }
   /// Cost of running every op once.
   int64_t baseCost() const { return base; }
-  /// Reads, writes and workspace of one run of `op`, its in-place results counted as favourably as
-  /// the rules allow, without resident bytes. Every schedule holds at least this while `op` runs.
+  /// Bytes of the operands, results and workspace of one run of `op`, without resident bytes. An
+  /// in-place result counts nothing wherever the rules allow it to share an operand's bytes. Every
+  /// schedule holds at least this while `op` runs.
   int64_t footprint(OpIndex op) const;
 
 private:

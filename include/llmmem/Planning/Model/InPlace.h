@@ -9,9 +9,9 @@
 namespace llmmem::planning {
 
 /// The in-place pairs that one run of `op` uses, given which of its operands die there: the choice
-/// that shares the most bytes. A result takes one operand, an operand is taken once, and resident
-/// values never are. Example: pairs {y, a}, {y, b}, {z, a}, all of one size and dying: {y, b}, {z,
-/// a}.
+/// that shares the most bytes. A result takes the bytes of one operand, an operand gives its bytes
+/// to one result, and resident operands to none. Example: pairs {y, a}, {y, b}, {z, a}, all of one
+/// size and dying: {y, b}, {z, a}.
 std::vector<InPlace> chooseInPlace(const Problem &problem, const Op &op,
                                    llvm::function_ref<bool(ValueIndex)> dies);
 

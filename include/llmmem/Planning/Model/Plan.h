@@ -1,11 +1,12 @@
-//===- Plan.h - What the planner answers -----------------------------------===//
+//===- Plan.h - The planner's output ---------------------------------------===//
 //
 // A Plan is an execution order with repeats, and a byte offset in one arena for every value instance.
 // `steps[i]` is the op that runs at step i. An instance is named by the step that wrote it (inputs: step -1).
 //
 // The claim of a feasible plan: residentBytes + arena <= budget, peak and cost as stated, and costLowerBound
 // and peakLowerBound are proved (docs/Design/Planning.md says how). `Verify.h` checks all of it with
-// code that shares nothing with the solvers; a bound it can only refute: by the plan itself, or by a schedule that it names.
+// code that shares nothing with the solvers. It cannot prove a bound; it refutes one that the plan itself, or the
+// program order, contradicts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,7 @@ struct WorkspaceOffset {
   int64_t offset;
 };
 
-/// Why there is no plan: one op's own footprint (`proved`), or the place where the search got stuck.
+/// Why there is no plan: one op's own footprint (`proved`), or the step that the search could not lower.
 struct Witness {
   std::optional<OpIndex> op;
   std::vector<ValueIndex> values; // largest first

@@ -1,8 +1,8 @@
-//===- Schedule.h - What an execution order costs and holds ------------------===//
+//===- Schedule.h - Cost and live bytes of an execution order ----------------===//
 //
 // A schedule is a list of ops with repeats, as in Plan::steps. An instance of a value lives from
-// the step that writes it to its last read before it is written again. `profile` says what a
-// schedule holds at each step.
+// the step that writes it to its last read before it is written again. `profile` computes the bytes
+// that a schedule holds at each step.
 //
 // Example: a(4) -> f -> b(4) -> g -> c(4): steps f, g hold 8 and 8 bytes; peak 8.
 //
@@ -42,7 +42,7 @@ int64_t sharedBytes(const Graph &graph, const Op &op, llvm::function_ref<bool(Va
 
 Profile profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps);
 
-/// Leaves out every repeat none of whose results is read before they are written again.
+/// Removes every repeat whose results are all written again before they are read.
 void dropUselessRepeats(const Graph &graph, std::vector<OpIndex> &steps);
 
 } // namespace llmmem::planning

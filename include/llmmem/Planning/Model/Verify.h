@@ -1,7 +1,7 @@
-//===- Verify.h - Is this plan right? --------------------------------------===//
+//===- Verify.h - Check a plan against its problem -------------------------===//
 //
-// Re-derives lifetimes, peak, cost, arena and overlaps from a Problem and a Plan and from nothing else. It
-// shares no code with the solvers, the placement or the liveness that they use: that is its whole worth.
+// Re-derives live ranges, peak, cost, arena and overlaps from a Problem and a Plan and from nothing else. It
+// shares no code with the solvers, the placement or the liveness that they use, so it does not repeat their mistakes.
 //
 //===----------------------------------------------------------------------===//
 

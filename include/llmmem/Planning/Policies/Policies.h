@@ -1,4 +1,4 @@
-//===- Policies.h - What decides what is kept ------------------------------===//
+//===- Policies.h - Policies that choose the kept values -------------------===//
 //
 // A policy decides which saved values (written in the forward, read in the backward) are kept. The
 // table of policies is the only list of them: the parser, the help of the tools and the tests read

@@ -1,15 +1,14 @@
-//===- Recompute.h - From a decision to a schedule ----------------------------===//
+//===- Recompute.h - From retained values to a schedule -----------------------===//
 //
-// A Retention says which forward values are held from one stretch of a chain to a later one.
-// Everything else that a backward op reads is recomputed just before the first op of a stretch that
-// reads it, with its ancestors down to what is held, and is free again at the end of that stretch.
+// A Retention states which forward values are held from one segment of a chain to a later one.
+// Everything else that a backward op reads is recomputed just before the first op of a segment that
+// reads it, with its ancestors down to what is held, and is free again at the end of that segment.
 //
-// Tying each recomputation to the backward op that needs it is what keeps the peak down: a
-// scheduler that may hoist recomputation into the forward saves nothing (measured: 67 GiB against
-// 7).
+// Each recomputation stays next to the backward op that needs it, which keeps the peak low: a
+// scheduler that hoists recomputation into the forward saves nothing (measured: 67 GiB against 7).
 //
 // Example: forward f0 f1 f2 (x -> a -> b -> c), backward b2 b1 b0 reading b, a, x, nothing held but
-// x: f0 f1 f2 | f0 f1 b2 | f0 b1 | b0. With a window for a from stretch 1 to 2: f0 f1 f2 | f0 f1 b2
+// x: f0 f1 f2 | f0 f1 b2 | f0 b1 | b0. With a window for a from segment 1 to 2: f0 f1 f2 | f0 f1 b2
 // | b1 | b0.
 //
 //===----------------------------------------------------------------------===//
@@ -22,13 +21,13 @@
 
 namespace llmmem::planning {
 
-/// The value, if it is there in stretch `from`, is held until stretch `to`.
+/// The value, if it is live in segment `from`, is held until segment `to`.
 struct Window {
   int32_t from;
   int32_t to;
 };
 
-/// Per value its windows; a value that is not `subject` is held for as long as anyone reads it.
+/// Per value its windows; a value that is not `subject` is held until its last read.
 struct Retention {
   std::vector<llvm::SmallVector<Window, 1>> windows;
   std::vector<bool> subject;
@@ -41,8 +40,8 @@ struct Retention {
 
 struct Realization {
   std::vector<OpIndex> steps;
-  std::vector<int32_t> stretches; // per step
-  std::vector<bool> repeats;      // per step: a recomputation
+  std::vector<int32_t> segments; // per step
+  std::vector<bool> repeats;     // per step: a recomputation
 };
 
 /// Places recomputation just in time. Never recomputes an op that must run once: its results are

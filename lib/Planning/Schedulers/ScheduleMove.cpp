@@ -1,12 +1,13 @@
-//===- ScheduleChange.cpp - A schedule that is changed one run at a time --------------===//
+//===- ScheduleMove.cpp - A schedule under annealing moves --------------------------===//
 
-#include "ScheduleChange.h"
+#include "ScheduleMove.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
 
-ScheduleChange::ScheduleChange(const Graph &graph, llvm::ArrayRef<OpIndex> steps)
-    : graph(graph), timesRun(graph.numOps(), 0), uses(graph.numValues()), lives(graph.numValues()) {
+ScheduleMove::ScheduleMove(const Graph &graph, llvm::ArrayRef<OpIndex> steps)
+    : graph(graph), timesRun(graph.numOps(), 0), uses(graph.numValues()),
+      ranges(graph.numValues()) {
   for (OpIndex op : steps) {
     int32_t id = static_cast<int32_t>(runs.size());
     runs.push_back({op, id});
@@ -19,32 +20,32 @@ ScheduleChange::ScheduleChange(const Graph &graph, llvm::ArrayRef<OpIndex> steps
       uses[value].push_back(id);
   }
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
-    settle(value);
+    deriveRanges(value);
   for (int32_t id : order)
-    setWeight(runs[id], id);
-  livesBefore.clear();
+    setUsage(runs[id], id);
+  rangesBefore.clear();
   runsBefore.clear();
   level.resize(order.size() + 1);
   held.resize(order.size());
   over.resize(order.size());
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
-    if (graph.writer(value) < 0 && !lives[value].empty() && lives[value][0].last != unread)
+    if (graph.writer(value) < 0 && !ranges[value].empty() && ranges[value][0].last != unread)
       level[0] += graph.bytes(value);
   measure(0, numSteps() - 1);
 }
 
-void ScheduleChange::measure(int32_t first, int32_t last) {
+void ScheduleMove::measure(int32_t first, int32_t last) {
   for (int32_t step = first; step <= last; ++step) {
     const Run &here = runs[order[step]];
-    held[step] = level[step] + here.hill;
+    held[step] = level[step] + here.peakAdded;
     over[step] = excessOf(held[step]);
-    level[step + 1] = level[step] + here.rest;
+    level[step + 1] = level[step] + here.netAdded;
   }
 }
 
-void ScheduleChange::aimAt(int64_t bytes) { aimAt(bytes, INT64_MAX, 1); }
+void ScheduleMove::setTarget(int64_t bytes) { setTarget(bytes, INT64_MAX, 1); }
 
-void ScheduleChange::aimAt(int64_t bytes, int64_t lower, int64_t steep) {
+void ScheduleMove::setTarget(int64_t bytes, int64_t lower, int64_t steep) {
   target = bytes - graph.residentBytes();
   lowerTarget = lower - graph.residentBytes();
   steepness = steep;
@@ -53,25 +54,24 @@ void ScheduleChange::aimAt(int64_t bytes, int64_t lower, int64_t steep) {
     excessNow += over[step] = excessOf(held[step]);
 }
 
-int64_t ScheduleChange::peak() const {
+int64_t ScheduleMove::peak() const {
   return graph.residentBytes() + (held.empty() ? 0 : *llvm::max_element(held));
 }
 
-std::vector<OpIndex> ScheduleChange::steps() const {
+std::vector<OpIndex> ScheduleMove::steps() const {
   std::vector<OpIndex> result;
   for (int32_t id : order)
     result.push_back(runs[id].op);
   return result;
 }
 
-/// Where a run stands, or would stand after the change: gaps are odd.
-int64_t ScheduleChange::keyOf(int32_t id) const {
+/// A sort key for the position of a run after the move: even at a step, odd in a gap.
+int64_t ScheduleMove::keyOf(int32_t id) const {
   return id == run ? 2 * int64_t(gap) - 1 : 2 * int64_t(runs[id].step);
 }
 
-/// Finds the instances of `value` as the change would have them; false where a read precedes every
-/// write.
-bool ScheduleChange::settle(ValueIndex value) {
+/// Computes the live ranges of `value` after the move; false where a read precedes every write.
+bool ScheduleMove::deriveRanges(ValueIndex value) {
   OpIndex writer = graph.writer(value);
   sorted.clear();
   for (int32_t id : uses[value])
@@ -80,7 +80,7 @@ bool ScheduleChange::settle(ValueIndex value) {
   if (run >= 0 && from < 0)
     sorted.push_back(run); // not yet among the uses
   llvm::sort(sorted, [&](int32_t a, int32_t b) { return keyOf(a) < keyOf(b); });
-  Lives now;
+  LiveRanges now;
   if (writer < 0)
     now.push_back({-1, unread});
   for (int32_t id : sorted) {
@@ -93,45 +93,45 @@ bool ScheduleChange::settle(ValueIndex value) {
   }
   if (graph.isKept(value) && !now.empty())
     now.back().last = kept;
-  livesBefore.push_back({value, lives[value]});
-  lives[value] = std::move(now);
+  rangesBefore.push_back({value, ranges[value]});
+  ranges[value] = std::move(now);
   return true;
 }
 
-void ScheduleChange::setWeight(Run &here, int32_t id) const {
+void ScheduleMove::setUsage(Run &here, int32_t id) const {
   const Op &op = graph.op(here.op);
   auto dies = [&](ValueIndex value) {
-    return llvm::any_of(lives[value], [&](const Life &life) { return life.last == id; });
+    return llvm::any_of(ranges[value], [&](const LiveRange &range) { return range.last == id; });
   };
-  here.hill = graph.workspace(here.op);
-  here.rest = 0;
+  here.peakAdded = graph.workspace(here.op);
+  here.netAdded = 0;
   for (ValueIndex value : op.writes) {
-    here.hill += graph.bytes(value);
-    for (const Life &life : lives[value])
-      if (life.writer == id && life.last != unread)
-        here.rest += graph.bytes(value);
+    here.peakAdded += graph.bytes(value);
+    for (const LiveRange &range : ranges[value])
+      if (range.writer == id && range.last != unread)
+        here.netAdded += graph.bytes(value);
   }
   for (ValueIndex value : op.reads)
     if (dies(value))
-      here.rest -= graph.bytes(value);
+      here.netAdded -= graph.bytes(value);
   if (!op.inPlace.empty())
-    here.hill -= sharedBytes(graph, op, dies);
+    here.peakAdded -= sharedBytes(graph, op, dies);
 }
 
-void ScheduleChange::reweigh(int32_t id) {
+void ScheduleMove::updateRun(int32_t id) {
   if (id < 0 || llvm::any_of(runsBefore, [&](auto &other) { return other.first == id; }))
     return;
   runsBefore.push_back({id, runs[id]});
-  setWeight(runs[id], id);
+  setUsage(runs[id], id);
   if (id != run) {
     low = std::min(low, runs[id].step);
     high = std::max(high, runs[id].step);
   }
 }
 
-/// Calls `function` for the runs of the steps from `low` to `high` as the change would have them.
+/// Calls `function` for the runs of the steps from `low` to `high` after the move.
 template <typename Function>
-void ScheduleChange::forEachNew(Function function) const {
+void ScheduleMove::forEachNew(Function function) const {
   int32_t step = low;
   auto upTo = [&](int32_t end) {
     for (; step < end; ++step)
@@ -152,35 +152,35 @@ void ScheduleChange::forEachNew(Function function) const {
   upTo(high + 1);
 }
 
-std::optional<ScheduleChange::Effect> ScheduleChange::weigh(int32_t id, int32_t leaves,
-                                                            int32_t enters) {
+std::optional<ScheduleMove::Effect> ScheduleMove::evaluate(int32_t id, int32_t leaves,
+                                                           int32_t enters) {
   run = id, from = leaves, gap = enters;
   low = std::min(from < 0 ? gap : from, gap < 0 ? from : gap);
   high = std::max(from, gap - 1);
-  low = std::min(low, high); // an insertion looks at the step before it
+  low = std::min(low, high); // an insertion also reevaluates the step before it
   low = std::max(low, 0);
   const Op &op = graph.op(runs[run].op);
   for (const std::vector<ValueIndex> *list : {&op.reads, &op.writes})
     for (ValueIndex value : *list)
-      if (!settle(value)) {
-        drop();
+      if (!deriveRanges(value)) {
+        reject();
         return std::nullopt;
       }
-  for (auto &[value, before] : livesBefore) {
-    const Lives &now = lives[value];
-    for (const Life &life : before)
-      if (!llvm::is_contained(now, life)) {
-        reweigh(life.writer);
-        reweigh(life.last);
+  for (auto &[value, before] : rangesBefore) {
+    const LiveRanges &now = ranges[value];
+    for (const LiveRange &range : before)
+      if (!llvm::is_contained(now, range)) {
+        updateRun(range.writer);
+        updateRun(range.last);
       }
-    for (const Life &life : now)
-      if (!llvm::is_contained(before, life)) {
-        reweigh(life.writer);
-        reweigh(life.last);
+    for (const LiveRange &range : now)
+      if (!llvm::is_contained(before, range)) {
+        updateRun(range.writer);
+        updateRun(range.last);
       }
   }
   if (from < 0)
-    reweigh(run);
+    updateRun(run);
   effect = {};
   if (from < 0)
     effect.cost = op.cost;
@@ -190,17 +190,17 @@ std::optional<ScheduleChange::Effect> ScheduleChange::weigh(int32_t id, int32_t 
     effect.excess -= over[step];
   int64_t live = level[low];
   forEachNew([&](int32_t other) {
-    effect.excess += excessOf(live + runs[other].hill);
-    live += runs[other].rest;
+    effect.excess += excessOf(live + runs[other].peakAdded);
+    live += runs[other].netAdded;
   });
   return effect;
 }
 
-std::optional<ScheduleChange::Effect> ScheduleChange::weighMove(int32_t id, int32_t to) {
-  return weigh(id, runs[id].step, to);
+std::optional<ScheduleMove::Effect> ScheduleMove::evaluateRelocation(int32_t id, int32_t to) {
+  return evaluate(id, runs[id].step, to);
 }
 
-std::optional<ScheduleChange::Effect> ScheduleChange::weighRepeat(OpIndex op, int32_t at) {
+std::optional<ScheduleMove::Effect> ScheduleMove::evaluateRepeat(OpIndex op, int32_t at) {
   int32_t id = static_cast<int32_t>(runs.size());
   if (!freeIds.empty()) {
     id = freeIds.back();
@@ -209,26 +209,26 @@ std::optional<ScheduleChange::Effect> ScheduleChange::weighRepeat(OpIndex op, in
   } else {
     runs.push_back({op, -1});
   }
-  return weigh(id, -1, at);
+  return evaluate(id, -1, at);
 }
 
-std::optional<ScheduleChange::Effect> ScheduleChange::weighRemoval(int32_t id) {
-  return weigh(id, runs[id].step, -1);
+std::optional<ScheduleMove::Effect> ScheduleMove::evaluateRemoval(int32_t id) {
+  return evaluate(id, runs[id].step, -1);
 }
 
-void ScheduleChange::drop() {
-  for (auto &[value, before] : livesBefore)
-    lives[value] = std::move(before);
+void ScheduleMove::reject() {
+  for (auto &[value, before] : rangesBefore)
+    ranges[value] = std::move(before);
   for (auto &[id, before] : runsBefore)
     runs[id] = before;
-  livesBefore.clear();
+  rangesBefore.clear();
   runsBefore.clear();
   if (from < 0)
     freeIds.push_back(run);
   run = -1;
 }
 
-void ScheduleChange::take() {
+void ScheduleMove::accept() {
   costNow += effect.cost;
   excessNow += effect.excess;
   int32_t last = high;
@@ -262,18 +262,18 @@ void ScheduleChange::take() {
   for (int32_t step = low; step <= last; ++step)
     runs[order[step]].step = step;
   measure(low, last);
-  livesBefore.clear();
+  rangesBefore.clear();
   runsBefore.clear();
   run = -1;
 }
 
-std::pair<int32_t, int32_t> ScheduleChange::range(int32_t id) const {
+std::pair<int32_t, int32_t> ScheduleMove::range(int32_t id) const {
   const Op &op = graph.op(runs[id].op);
   int32_t here = runs[id].step, first = 0, last = numSteps() - 1;
   for (ValueIndex value : op.reads)
-    for (const Life &life : lives[value])
-      if (life.writer >= 0 && runs[life.writer].step < here)
-        first = std::max(first, runs[life.writer].step + 1);
+    for (const LiveRange &range : ranges[value])
+      if (range.writer >= 0 && runs[range.writer].step < here)
+        first = std::max(first, runs[range.writer].step + 1);
   for (ValueIndex value : op.writes)
     for (int32_t other : uses[value])
       if (runs[other].step > here)
