@@ -33,7 +33,7 @@ static std::vector<Buffer> readBuffers(const std::string &name) {
   return llvm::cantFail(parseBufferCsv((*text)->getBuffer())).buffers;
 }
 
-/// No two buffers that live together overlap, all within the arena: by a sweep over time.
+/// Checks by a sweep over time that no two live buffers overlap and all are within the arena.
 static bool isSound(const std::vector<Buffer> &buffers, const Packing &packing) {
   std::vector<std::pair<int64_t, int64_t>> events; // time; index + 1 begins, -index - 1 ends
   for (int64_t index = 0; index < int64_t(buffers.size()); ++index) {
@@ -95,7 +95,7 @@ void printMiniMalloc() {
                {.capacity = 1039360, .work = packWork(60)});
 }
 
-/// A step of many blocks: what each forward saves lives until its backward, temporaries shortly.
+/// A step of many blocks: saved values are live until their backward, temporaries for a few steps.
 static std::vector<Buffer> syntheticStep(int64_t count) {
   std::mt19937 random(1);
   std::vector<Buffer> buffers;
@@ -186,7 +186,7 @@ static std::vector<OpIndex> lateLast(const Joint &joint) {
   return order;
 }
 
-/// Whatever became ready first runs first, as eager list schedulers do.
+/// Ops run in the order in which they become ready, as in eager list schedulers.
 static std::vector<OpIndex> breadthFirst(const Problem &problem) {
   Graph graph(problem);
   std::vector<int32_t> missing(graph.numOps(), 0);
@@ -212,7 +212,8 @@ static std::vector<OpIndex> breadthFirst(const Problem &problem) {
 void printOrder() {
   outs()
       << "Steps that recompute each block, every run an op: what the order found holds, in percent "
-         "of the\nhand's (weight gradients at once, updates inside the backward), resident bytes "
+         "of the\nhand-written order's (weight gradients at once, updates inside the backward), "
+         "resident bytes "
          "left out\n"
          "blocks attention  given order           given %   found %  seconds\n";
   for (int64_t blocks : {4, 12, 32})
@@ -237,7 +238,7 @@ void printOrder() {
                          100 * double(made.peak - step.residentBytes()) / whole, made.seconds);
         outs().flush();
       };
-      print("the hand's", joint.problem);
+      print("hand-written", joint.problem);
       print("weights at the end", reordered(joint.problem, lateLast(joint)));
       print("breadth first", reordered(joint.problem, breadthFirst(joint.problem)));
     }

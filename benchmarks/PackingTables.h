@@ -10,7 +10,7 @@ void printMiniMalloc();
 /// in LLMMEM_DATA.
 void printLiveRanges();
 
-/// Training steps that recompute, given in orders that hold too much, against the hand's order.
+/// Training steps that recompute, given in orders with a high peak, against a hand-written order.
 void printOrder();
 
 #endif // LLMMEM_BENCHMARKS_PACKINGTABLES_H

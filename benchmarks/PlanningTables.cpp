@@ -11,13 +11,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PackingTables.h"
 #include "Planning/ChainProblem.h"
 #include "Planning/RotorChain.h"
 #include "Planning/TransformerProblem.h"
-#include "PackingTables.h"
-#include "llmmem/Planning/Planner.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Planner.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -206,7 +206,7 @@ static void printScale() {
 /// Layers of about sqrt(n) ops, 2 to 6 operands each, mostly from the layer before.
 static Problem makeLayered(int32_t count, uint32_t seed) {
   std::mt19937 random(seed);
-  auto draw = [&](int32_t low, int32_t high) {
+  auto uniform = [&](int32_t low, int32_t high) {
     return low + static_cast<int32_t>(random() % static_cast<uint32_t>(high - low + 1));
   };
   Problem problem;
@@ -214,16 +214,16 @@ static Problem makeLayered(int32_t count, uint32_t seed) {
   int32_t width = std::max(4, int32_t(std::sqrt(count)));
   while (int32_t(problem.ops.size()) < count) {
     std::vector<ValueIndex> layer;
-    for (int32_t left = draw(width / 2, width * 3 / 2);
+    for (int32_t left = uniform(width / 2, width * 3 / 2);
          left > 0 && int32_t(problem.ops.size()) < count; --left) {
       ValueIndex result = ValueIndex(problem.values.size());
-      problem.values.push_back({result, draw(1, 100), false, ""});
+      problem.values.push_back({result, uniform(1, 100), false, ""});
       Op op;
       op.id = int64_t(problem.ops.size());
-      op.cost = draw(1, 10);
-      for (int32_t reads = last.empty() ? 0 : draw(2, 6); reads > 0; --reads) {
-        const std::vector<ValueIndex> &from = earlier.empty() || draw(0, 9) < 8 ? last : earlier;
-        ValueIndex read = from[draw(0, int32_t(from.size()) - 1)];
+      op.cost = uniform(1, 10);
+      for (int32_t reads = last.empty() ? 0 : uniform(2, 6); reads > 0; --reads) {
+        const std::vector<ValueIndex> &from = earlier.empty() || uniform(0, 9) < 8 ? last : earlier;
+        ValueIndex read = from[uniform(0, int32_t(from.size()) - 1)];
         if (!llvm::is_contained(op.reads, read))
           op.reads.push_back(read);
       }
@@ -240,18 +240,19 @@ static Problem makeLayered(int32_t count, uint32_t seed) {
 
 static void printLayered() {
   outs().SetUnbuffered();
-  outs() << "Random layered graphs at a part of the given order's peak; mean processor seconds\n"
-            " nodes   part  graphs  planned  for nothing  proved not to be  mean increase %  "
-            "proved %  "
-            "seconds\n";
+  outs()
+      << "Random layered graphs at a fraction of the given order's peak; mean processor seconds\n"
+         " nodes fraction graphs planned  without cost proved costly     mean increase %  "
+         "proved %  "
+         "seconds\n";
   for (int32_t count : {100, 250, 500, 1000})
-    for (double part : {0.9, 0.8}) {
-      int planned = 0, free = 0, dear = 0;
+    for (double fraction : {0.9, 0.8}) {
+      int planned = 0, free = 0, costly = 0;
       double increase = 0, proved = 0, seconds = 0;
       const uint32_t graphs = count < 1000 ? 10 : 5;
       for (uint32_t seed = 0; seed < graphs; ++seed) {
         Problem problem = makeLayered(count, seed);
-        int64_t budget = int64_t(part * double(planFor(problem, PolicyKind::None).peak));
+        int64_t budget = int64_t(fraction * double(planFor(problem, PolicyKind::None).peak));
         const std::clock_t start = std::clock();
         Plan made = planFor(problem, PolicyKind::Budget, budget);
         seconds += double(std::clock() - start) / CLOCKS_PER_SEC / graphs;
@@ -259,11 +260,12 @@ static void printLayered() {
           continue;
         ++planned;
         free += made.cost == made.baseCost;
-        dear += made.costLowerBound > made.baseCost;
+        costly += made.costLowerBound > made.baseCost;
         increase += percent(made, made.cost - made.baseCost);
         proved += percent(made, made.costLowerBound - made.baseCost);
       }
-      outs() << format("%6d %6.2f %7u %8d %12d %17d", count, part, graphs, planned, free, dear)
+      outs() << format("%6d %6.2f %7u %8d %12d %17d", count, fraction, graphs, planned, free,
+                       costly)
              << format(" %16.2f %9.2f %8.2f\n", increase / std::max(planned, 1),
                        proved / std::max(planned, 1), seconds);
     }
@@ -279,8 +281,8 @@ static void printMonotone() {
         int64_t full = planFor(problem, PolicyKind::Full).peak,
                 none = planFor(problem, PolicyKind::None).peak;
         std::optional<int64_t> least;
-        for (int part = -15; part <= 100; ++part) {
-          Plan made = planFor(problem, PolicyKind::Budget, full + (none - full) / 100 * part);
+        for (int hundredths = -15; hundredths <= 100; ++hundredths) {
+          Plan made = planFor(problem, PolicyKind::Budget, full + (none - full) / 100 * hundredths);
           budgets += made.status == Status::Feasible;
           if (least && (made.status != Status::Feasible || made.cost > *least)) {
             ++worse;
@@ -295,8 +297,8 @@ static void printMonotone() {
 }
 
 namespace {
-/// Arena over the largest live sum, minus 1. Padding to the alignment is a part of it; the last
-/// column is what packing alone loses, against the live sum of padded sizes.
+/// Arena over the largest live sum, minus 1. It includes padding to the alignment; the last
+/// column counts plans that lose bytes in packing alone, against the live sum of padded sizes.
 struct Fragmentation {
   int plans = 0, whole = 0, unpacked = 0;
   double worst = 0;
