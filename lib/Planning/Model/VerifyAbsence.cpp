@@ -60,7 +60,7 @@ static Wide bytesApart(const Problem &problem, MemoryIndex memory) {
   return bytes + workspace;
 }
 
-/// The most bytes that the ops hold as they stand, without optional ones, in their smallest
+/// The most bytes that the ops hold in program order, without optional ones, in their smallest
 /// workspaces, sizes rounded up as an arena holds them and nothing in place: no bound on the least
 /// need can be above it.
 static Wide peakInProgramOrder(const Problem &problem, MemoryIndex memory) {

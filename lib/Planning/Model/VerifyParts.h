@@ -25,8 +25,8 @@ std::string in(const Problem &problem, MemoryIndex memory);
 MemoryUse useOf(const Plan &plan, MemoryIndex memory);
 Wide residentBytes(const Problem &problem, MemoryIndex memory);
 
-/// A plan without steps: its numbers are 0, and what is proved of every schedule must hold of those
-/// that anybody can name.
+/// A plan without steps: its numbers are 0, and what is proved of every schedule must hold of the
+/// program order too, with no two buffers sharing bytes.
 void verifyWithoutSteps(const Problem &problem, const Plan &plan, const Report &report);
 void verifyWitness(const Problem &problem, const Plan &plan, const Report &report);
 

@@ -1,6 +1,6 @@
 //===- VerifyTime.cpp - When the last step ends ------------------------------===//
 //
-// Resources run side by side, each in the order of the plan. The lifetimes behind the offsets are
+// Resources run side by side, each in the order of the plan. The live ranges behind the offsets are
 // those of the plan's order, so a step also waits for those before it that used the bytes which it
 // overwrites: with that, bytes that the plan shares are shared in time as well.
 //
