@@ -131,21 +131,19 @@ static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &d
   return success();
 }
 
-FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const DeviceModel &device) {
+FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStorage &storage,
+                                              const StepLiveness &liveness,
+                                              const DeviceModel &device) {
   MemoryReport report;
   if (!step->hasAttr(LlmDialect::kArena))
     return step.emitError(
         "is not planned; run plan-checkpoints, apply-checkpoints and plan-arena first");
-  FailureOr<StepStorage> storage = StepStorage::compute(step);
-  if (failed(storage))
-    return failure();
-  StepLiveness liveness = StepLiveness::compute(step, *storage);
   if (auto policy = step->getAttrOfType<StringAttr>(LlmDialect::kPolicy))
     report.policy = policy.str();
   if (auto budget = step->getAttrOfType<IntegerAttr>(LlmDialect::kBudget))
     report.budget = budget.getInt();
   addResident(step, report);
-  report.saved = findSavedValues(step, *storage);
+  report.saved = findSavedValues(step, storage);
   addSaved(report);
   addPeak(step, liveness, report);
   addChunks(liveness, report);

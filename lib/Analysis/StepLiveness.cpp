@@ -129,9 +129,8 @@ private:
 };
 } // namespace
 
-StepLiveness StepLiveness::compute(func::FuncOp step, const StepStorage &storage) {
-  return LivenessBuilder(step, storage).run();
-}
+StepLiveness::StepLiveness(func::FuncOp step, const StepStorage &storage)
+    : StepLiveness(LivenessBuilder(step, storage).run()) {}
 
 Value StepLiveness::holder(const LiveBuffer &buffer, int64_t position) const {
   Value held = buffer.values.front();

@@ -47,15 +47,16 @@ static bool reaches(const StepStorage &storage, Value value, BlockArgument argum
   return false;
 }
 
-FailureOr<StepStorage> StepStorage::compute(func::FuncOp step) {
-  StepStorage storage;
-  Block &body = step.getBody().front();
-  for (Operation &op : body)
+void StepStorage::findViews(func::FuncOp step) {
+  for (Operation &op : step.getBody().front())
     if (auto buffers = dyn_cast<BufferOpInterface>(op))
       for (OpResult result : op.getResults())
         if (std::optional<unsigned> operand = buffers.getViewedOperand(result.getResultNumber()))
-          storage.viewed[result] = storage.getRoot(op.getOperand(*operand));
+          viewed[result] = getRoot(op.getOperand(*operand));
+}
 
+LogicalResult StepStorage::findDonated(func::FuncOp step) {
+  Block &body = step.getBody().front();
   Operation *terminator = body.getTerminator();
   for (BlockArgument argument : body.getArguments()) {
     auto donated =
@@ -68,33 +69,17 @@ FailureOr<StepStorage> StepStorage::compute(func::FuncOp step) {
                               << result << ", but the function has " << terminator->getNumOperands()
                               << " results";
     SmallVector<Value> chain;
-    if (!reaches(storage, terminator->getOperand(result), argument, chain))
+    if (!reaches(*this, terminator->getOperand(result), argument, chain))
       return step.emitError() << "argument " << argument.getArgNumber() << " is donated to result "
                               << result
                               << ", but no chain of in-place results leads from one to the other";
     for (Value root : chain)
-      storage.inArgument[root] = argument;
+      inArgument[root] = argument;
   }
-  return storage;
+  return success();
 }
 
-func::FuncOp llmmem::findStep(ModuleOp module) {
-  auto step = module.lookupSymbol<func::FuncOp>("step");
-  if (!step)
-    step = module.lookupSymbol<func::FuncOp>("forward");
-  if (!step) {
-    auto functions = module.getOps<func::FuncOp>();
-    if (llvm::hasSingleElement(functions))
-      step = *functions.begin();
-  }
-  if (!step) {
-    module.emitError(
-        "has no @step and no @forward; import a model, or run --differentiate on one with @loss");
-    return nullptr;
-  }
-  if (!step.getBody().hasOneBlock()) {
-    step.emitError("must be one straight-line block: a plan orders the ops of one block");
-    return nullptr;
-  }
-  return step;
+StepStorage::StepStorage(func::FuncOp step) {
+  findViews(step);
+  valid = succeeded(findDonated(step));
 }

@@ -2,9 +2,7 @@
 
 #include "llmmem/Pipelines/CheckpointPipeline.h"
 #include "llmmem/Analysis/DeviceModel.h"
-#include "llmmem/Planning/Policies/Policies.h"
 #include "llmmem/Support/ByteSize.h"
-#include "llmmem/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace llmmem;
@@ -42,48 +40,6 @@ std::string CheckpointPipelineOptions::budgetMeant() const {
   return isLeastBudget(*this) ? std::string() : budget.getValue();
 }
 
-//===----------------------------------------------------------------------===//
-// What is wrong with them
-//===----------------------------------------------------------------------===//
-
-/// What is wrong with the text of an option, named as the user writes it.
-template <typename T>
-static llvm::Error check(const std::string &option, llvm::Expected<T> parsed,
-                         llvm::StringRef besides = "") {
-  if (parsed)
-    return llvm::Error::success();
-  return llvm::createStringError(option + ": " + llvm::toString(parsed.takeError()) + besides);
-}
-
-llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
-                                 llvm::function_ref<std::string(llvm::StringRef)> spell) {
-  std::string budget = spell("budget"), policy = options.policyMeant();
-  if (isLeastBudget(options) && options.policy.hasValue())
-    return llvm::createStringError(budget + "=min chooses for itself; leave " + spell("policy") +
-                                   " out");
-  if ((options.budget.hasValue() || !options.budget.empty()) && !isLeastBudget(options))
-    if (llvm::Error error = check(budget, parseByteSize(options.budget)))
-      return error;
-  if (llvm::Error error = check(spell("policy"), planning::parsePolicy(policy)))
-    return error;
-  if (policy == "budget" && options.budget.empty())
-    return llvm::createStringError(spell("policy") + "=budget needs " + budget + ", as in " +
-                                   budget + "=40GB");
-  if (groupsLossHead(options))
-    if (llvm::Error error = check(spell("loss-chunk"), parseChunkRequest(options.lossChunk),
-                                  "; or apart, to leave the loss and its gradients several ops"))
-      return error;
-  if (llvm::Error error = check(spell("epilogues"), parseEpilogues(options.epilogues)))
-    return error;
-  if (!(options.seconds >= 0))
-    return llvm::createStringError(spell("seconds") + ": expected a number of seconds, 0 or more");
-  return check(spell("device"), loadDeviceModel(options.device));
-}
-
-//===----------------------------------------------------------------------===//
-// The passes
-//===----------------------------------------------------------------------===//
-
 static PlanCheckpointsOptions planOptions(const CheckpointPipelineOptions &options) {
   PlanCheckpointsOptions plan;
   plan.policy = options.policyMeant();
@@ -93,12 +49,45 @@ static PlanCheckpointsOptions planOptions(const CheckpointPipelineOptions &optio
   plan.chunk = groupsLossHead(options) ? options.lossChunk.getValue() : "auto";
   // A product with its epilogue is a group like any other.
   plan.epilogues = options.kernels == KernelGrouping::Grouped ? options.epilogues.getValue()
-                                                              : std::string("separate");
+                                                              : Epilogues::Separate;
   plan.emitProblem = options.emitProblem;
   plan.emitPlan = options.emitPlan;
   plan.failureReport = options.memoryReportJson;
   return plan;
 }
+
+//===----------------------------------------------------------------------===//
+// What is wrong with them
+//===----------------------------------------------------------------------===//
+
+llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
+                                 llvm::function_ref<std::string(llvm::StringRef)> spell) {
+  if (isLeastBudget(options) && options.policy.hasValue())
+    return llvm::createStringError(spell("budget") + "=min chooses for itself; leave " +
+                                   spell("policy") + " out");
+  // A pass without a budget has an empty one; a user who writes an empty one made a mistake.
+  if (options.budget.hasValue() && options.budget.empty())
+    return llvm::createStringError(spell("budget") + ": " +
+                                   llvm::toString(parseByteSize("").takeError()));
+  std::string chunk = spell("loss-chunk");
+  llvm::Expected<CheckpointRequest> request =
+      readCheckpointRequest(planOptions(options), [&](llvm::StringRef option) {
+        return option == "chunk" ? chunk : spell(option);
+      });
+  if (!request) {
+    std::string message = llvm::toString(request.takeError());
+    bool isChunk = llvm::StringRef(message).starts_with(chunk + ":");
+    return llvm::createStringError(
+        message + (isChunk ? "; or apart, to leave the loss and its gradients several ops" : ""));
+  }
+  if (llvm::Expected<DeviceModel> device = loadDeviceModel(options.device); !device)
+    return llvm::createStringError(spell("device") + ": " + llvm::toString(device.takeError()));
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The passes
+//===----------------------------------------------------------------------===//
 
 void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
                                      const CheckpointPipelineOptions &options,
@@ -106,32 +95,33 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   DifferentiateOptions differentiate;
   differentiate.ifPresent = true;
   passes.addPass(createDifferentiate(differentiate));
+  mlir::OpPassManager &onStep = passes.nest<mlir::func::FuncOp>();
   if (groupsLossHead(options))
-    passes.addPass(createGroupLossHead());
+    onStep.addPass(createGroupLossHead());
   if (options.kernels == KernelGrouping::Grouped)
-    passes.addPass(createGroupKernels());
+    onStep.addPass(createGroupKernels());
   if (options.products == ProductSource::Library) {
     ReserveLibraryWorkspaceOptions reserve;
     reserve.device = options.device;
-    passes.addPass(createReserveLibraryWorkspace(reserve));
+    onStep.addPass(createReserveLibraryWorkspace(reserve));
   }
   AnnotateMemoryOptions annotate;
   annotate.device = options.device;
-  passes.addPass(createAnnotateMemory(annotate));
-  passes.addPass(createPlanCheckpoints(planOptions(options), outcome));
+  onStep.addPass(createAnnotateMemory(annotate));
+  onStep.addPass(createPlanCheckpoints(planOptions(options), outcome));
 
   // No clean-up stands between here and the verifier: what is verified is what is printed.
-  passes.addPass(createApplyCheckpoints());
+  onStep.addPass(createApplyCheckpoints());
   PlanArenaOptions arena;
   arena.device = options.device;
-  passes.addPass(createPlanArena(arena));
-  passes.addPass(createVerifyPlan());
+  onStep.addPass(createPlanArena(arena));
+  onStep.addPass(createVerifyPlan());
 
   ReportMemoryOptions report;
   report.print = options.memoryReport;
   report.json = options.memoryReportJson;
   report.device = options.device;
-  passes.addPass(createReportMemory(report, outcome));
+  onStep.addPass(createReportMemory(report, outcome));
 }
 
 void llmmem::registerCheckpointPipeline() {
@@ -149,8 +139,8 @@ void llmmem::registerCheckpointPipeline() {
     return llvm::success();
   };
   mlir::registerPassPipeline(
-      "llmmem-checkpoint", "Plans the memory of a step under a budget, and verifies the plan", build,
-      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> show) {
+      "llmmem-checkpoint", "Plans the memory of a step under a budget, and verifies the plan",
+      build, [](llvm::function_ref<void(const mlir::detail::PassOptions &)> show) {
         show(CheckpointPipelineOptions());
       });
 }

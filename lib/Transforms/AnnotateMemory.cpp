@@ -1,9 +1,17 @@
 //===- AnnotateMemory.cpp - Bytes and costs, readable in the text ----------===//
 
 #include "llmmem/Transforms/AnnotateMemory.h"
+#include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_ANNOTATEMEMORY
+#include "llmmem/Transforms/Passes.h.inc"
+} // namespace llmmem
 
 using namespace mlir;
 using namespace llmmem;
@@ -29,3 +37,16 @@ LogicalResult llmmem::annotateMemory(func::FuncOp step, const DeviceModel &devic
   }
   return success();
 }
+
+namespace {
+struct AnnotateMemoryPass : StepPass<llmmem::impl::AnnotateMemoryBase<AnnotateMemoryPass>> {
+  using StepPass::StepPass;
+  LogicalResult runOnStep(func::FuncOp step) override {
+    const DeviceModel *table = getDevice(device);
+    if (!table || failed(annotateMemory(step, *table)))
+      return failure();
+    markAnalysesPreserved<StepStorage, StepLiveness>();
+    return success();
+  }
+};
+} // namespace

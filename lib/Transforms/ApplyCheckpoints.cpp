@@ -1,11 +1,18 @@
 //===- ApplyCheckpoints.cpp - Reorder and clone as the schedule says -------===//
 
+#include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Transforms/Checkpoints.h"
+#include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_APPLYCHECKPOINTS
+#include "llmmem/Transforms/Passes.h.inc"
+} // namespace llmmem
 
 using namespace mlir;
 using namespace llmmem;
@@ -143,18 +150,29 @@ static LogicalResult setChunks(func::FuncOp step) {
   return success();
 }
 
-FailureOr<int64_t> llmmem::applyCheckpoints(func::FuncOp step) {
+FailureOr<int64_t> llmmem::applyCheckpoints(func::FuncOp step, const StepStorage &storage) {
   auto schedule = step->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kSchedule);
   if (!schedule)
     return step.emitError() << "has no '" << LlmDialect::kSchedule
                             << "'; run plan-checkpoints first";
-  FailureOr<StepStorage> storage = StepStorage::compute(step);
-  if (failed(storage))
-    return failure();
-  ScheduleApplier applier(step, *storage);
+  ScheduleApplier applier(step, storage);
   if (failed(applier.check(schedule)) || failed(setChunks(step)))
     return failure();
   int64_t clones = applier.apply(schedule);
   step->removeAttr(LlmDialect::kSchedule);
   return clones;
 }
+
+namespace {
+struct ApplyCheckpointsPass : StepPass<llmmem::impl::ApplyCheckpointsBase<ApplyCheckpointsPass>> {
+  using StepPass::StepPass;
+  LogicalResult runOnStep(func::FuncOp step) override {
+    const StepStorage *storage = getStorage();
+    if (!storage)
+      return failure();
+    FailureOr<int64_t> clones = applyCheckpoints(step, *storage);
+    numClones += clones.value_or(0);
+    return clones;
+  }
+};
+} // namespace

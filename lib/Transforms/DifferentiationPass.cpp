@@ -1,5 +1,6 @@
 //===- DifferentiationPass.cpp - @loss becomes @step -----------------------===//
 
+#include "llmmem/Analysis/Step.h"
 #include "llmmem/Transforms/Differentiation.h"
 #include "llmmem/Transforms/Passes.h"
 
@@ -19,12 +20,8 @@ struct DifferentiatePass : llmmem::impl::DifferentiateBase<DifferentiatePass> {
     ModuleOp module = getOperation();
     auto loss = module.lookupSymbol<func::FuncOp>("loss");
     if (!loss) {
-      if (!ifPresent) {
-        emitError(
-            module.getLoc(),
-            "has no function @loss to differentiate; llmmem-import writes one, or name yours so");
+      if (failed(leaveAsItIs(module)))
         signalPassFailure();
-      }
       return;
     }
     auto training = module->getAttrOfType<llm::TrainingAttr>(llm::LlmDialect::kTraining);
@@ -41,6 +38,16 @@ struct DifferentiatePass : llmmem::impl::DifferentiateBase<DifferentiatePass> {
     if (failed(buildTrainingStep(loss, training)))
       return signalPassFailure();
     loss.erase();
+  }
+
+  /// The passes on functions that come next see no module without one.
+  LogicalResult leaveAsItIs(ModuleOp module) {
+    markAllAnalysesPreserved();
+    if (!ifPresent)
+      return emitError(
+          module.getLoc(),
+          "has no function @loss to differentiate; llmmem-import writes one, or name yours so");
+    return findStep(module) ? success() : LogicalResult(emitNoStep(module));
   }
 };
 } // namespace

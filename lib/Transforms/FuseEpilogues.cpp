@@ -1,14 +1,23 @@
 //===- FuseEpilogues.cpp - Which products take what follows them -----------===//
 
 #include "KernelGroup.h"
+#include "StepPass.h"
 #include "llmmem/Dialect/LibraryEpilogue.h"
 #include "llmmem/Transforms/Epilogues.h"
+#include "llmmem/Transforms/Passes.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_FUSEEPILOGUES
+#include "llmmem/Transforms/Passes.h.inc"
+} // namespace llmmem
 
 using namespace mlir;
 using namespace llmmem;
 
 StringRef llmmem::nameOf(Epilogues epilogues) {
   switch (epilogues) {
+  case Epilogues::Auto:
+    return "auto";
   case Epilogues::Separate:
     return "separate";
   case Epilogues::Unshared:
@@ -19,17 +28,6 @@ StringRef llmmem::nameOf(Epilogues epilogues) {
     return "generated";
   }
   return "";
-}
-
-llvm::Expected<std::optional<Epilogues>> llmmem::parseEpilogues(StringRef text) {
-  if (text == "auto")
-    return std::nullopt;
-  for (Epilogues epilogues :
-       {Epilogues::Separate, Epilogues::Unshared, Epilogues::Fused, Epilogues::Generated})
-    if (text == nameOf(epilogues))
-      return epilogues;
-  return llvm::createStringError("expected auto, separate, unshared, fused or generated, not '" +
-                                 text + "'");
 }
 
 static bool isProduct(Operation *op) {
@@ -113,7 +111,7 @@ static Operation *sumBeside(Operation *product) {
 }
 
 int64_t llmmem::fuseEpilogues(func::FuncOp step, Epilogues epilogues) {
-  if (epilogues == Epilogues::Separate)
+  if (epilogues == Epilogues::Auto || epilogues == Epilogues::Separate)
     return 0;
   SmallVector<Operation *> products;
   for (Operation &op : step.getBody().front().without_terminator())
@@ -133,3 +131,16 @@ int64_t llmmem::fuseEpilogues(func::FuncOp step, Epilogues epilogues) {
   }
   return fused;
 }
+
+namespace {
+struct FuseEpiloguesPass : StepPass<llmmem::impl::FuseEpiloguesBase<FuseEpiloguesPass>> {
+  using StepPass::StepPass;
+  LogicalResult runOnStep(func::FuncOp step) override {
+    int64_t fused = fuseEpilogues(step, which);
+    numFused += fused;
+    if (fused == 0)
+      markAllAnalysesPreserved();
+    return success();
+  }
+};
+} // namespace

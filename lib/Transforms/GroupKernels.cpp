@@ -2,7 +2,14 @@
 
 #include "llmmem/Transforms/GroupKernels.h"
 #include "KernelGroup.h"
+#include "StepPass.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Transforms/Passes.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_GROUPKERNELS
+#include "llmmem/Transforms/Passes.h.inc"
+} // namespace llmmem
 
 using namespace mlir;
 using namespace llmmem;
@@ -100,3 +107,18 @@ GroupingCounts llmmem::groupKernels(func::FuncOp step) {
   }
   return counts;
 }
+
+namespace {
+struct GroupKernelsPass : StepPass<llmmem::impl::GroupKernelsBase<GroupKernelsPass>> {
+  using StepPass::StepPass;
+  LogicalResult runOnStep(func::FuncOp step) override {
+    GroupingCounts counts = groupKernels(step);
+    numKernels += counts.kernels;
+    numGrouped += counts.grouped;
+    numCopies += counts.copies;
+    if (counts.kernels == 0 && counts.copies == 0)
+      markAllAnalysesPreserved();
+    return success();
+  }
+};
+} // namespace

@@ -132,6 +132,7 @@ LossHeads llmmem::groupLossHeads(func::FuncOp step, int64_t granule) {
 }
 
 namespace {
+/// Works on any function: the pattern says itself where it is a step.
 struct GroupLossHeadPass : llmmem::impl::GroupLossHeadBase<GroupLossHeadPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -140,11 +141,11 @@ struct GroupLossHeadPass : llmmem::impl::GroupLossHeadBase<GroupLossHeadPass> {
                                  << ", expected at least 1 token";
       return signalPassFailure();
     }
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      LossHeads heads = groupLossHeads(function, granule);
-      numGrouped += heads.grouped;
-      numLeft += heads.left;
-    }
+    LossHeads heads = groupLossHeads(getOperation(), granule);
+    numGrouped += heads.grouped;
+    numLeft += heads.left;
+    if (heads.grouped == 0)
+      markAllAnalysesPreserved();
   }
 };
 } // namespace

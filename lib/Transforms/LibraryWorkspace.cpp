@@ -1,9 +1,17 @@
 //===- LibraryWorkspace.cpp - Workspace for a library of products ----------===//
 
 #include "llmmem/Transforms/LibraryWorkspace.h"
+#include "StepPass.h"
+#include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_RESERVELIBRARYWORKSPACE
+#include "llmmem/Transforms/Passes.h.inc"
+} // namespace llmmem
 
 using namespace mlir;
 using namespace llmmem;
@@ -27,3 +35,21 @@ unsigned llmmem::reserveLibraryWorkspace(func::FuncOp step, const DeviceModel &d
   }
   return count;
 }
+
+namespace {
+struct ReserveLibraryWorkspacePass
+    : StepPass<llmmem::impl::ReserveLibraryWorkspaceBase<ReserveLibraryWorkspacePass>> {
+  using StepPass::StepPass;
+  LogicalResult runOnStep(func::FuncOp step) override {
+    const DeviceModel *table = getDevice(device);
+    if (!table)
+      return failure();
+    unsigned count = reserveLibraryWorkspace(step, *table);
+    numOps += count;
+    if (count == 0)
+      markAllAnalysesPreserved();
+    markAnalysesPreserved<StepStorage>();
+    return success();
+  }
+};
+} // namespace

@@ -1,13 +1,20 @@
 //===- PlanArena.cpp - A place for every value -----------------------------===//
 
+#include "StepPass.h"
 #include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
-#include "llmmem/Support/ByteSize.h"
 #include "llmmem/Planning/Allocation/Placement.h"
+#include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Arena.h"
+#include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 #include <numeric>
+
+namespace llmmem {
+#define GEN_PASS_DEF_PLANARENA
+#include "llmmem/Transforms/Passes.h.inc"
+} // namespace llmmem
 
 using namespace mlir;
 using namespace llmmem;
@@ -89,19 +96,17 @@ static int64_t writeOffsets(func::FuncOp step, const StepStorage &storage,
   return arena;
 }
 
-LogicalResult llmmem::planArena(func::FuncOp step, const DeviceModel &device) {
-  FailureOr<StepStorage> storage = StepStorage::compute(step);
-  if (failed(storage))
-    return failure();
-  FailureOr<ExtractedProblem> extracted = extractProblem(step, *storage, device);
+LogicalResult llmmem::planArena(func::FuncOp step, const StepStorage &storage,
+                                const DeviceModel &device) {
+  FailureOr<ExtractedProblem> extracted = extractProblem(step, storage, device);
   if (failed(extracted))
     return failure();
   auto budget = step->getAttrOfType<IntegerAttr>(LlmDialect::kBudget);
   if (budget)
     extracted->problem.budget = budget.getInt();
-  std::optional<ArenaOffsets> offsets = takePlacement(step, *storage, *extracted);
+  std::optional<ArenaOffsets> offsets = takePlacement(step, storage, *extracted);
   int64_t arena =
-      writeOffsets(step, *storage, *extracted, offsets ? *offsets : packInOrder(*extracted));
+      writeOffsets(step, storage, *extracted, offsets ? *offsets : packInOrder(*extracted));
   int64_t total = extracted->problem.residentBytes() + arena;
   if (budget && total > budget.getInt())
     return step.emitError() << "needs " << formatByteSize(total)
@@ -109,7 +114,21 @@ LogicalResult llmmem::planArena(func::FuncOp step, const DeviceModel &device) {
                             << formatByteSize(budget.getInt());
   Builder builder(step.getContext());
   step->setAttr(LlmDialect::kArena, builder.getI64IntegerAttr(arena));
-  step->setAttr(LlmDialect::kPeak,
-                builder.getI64IntegerAttr(StepLiveness::compute(step, *storage).peak));
+  // An analysis from before the offsets would be stale.
+  step->setAttr(LlmDialect::kPeak, builder.getI64IntegerAttr(StepLiveness(step, storage).peak));
   return success();
 }
+
+namespace {
+struct PlanArenaPass : StepPass<llmmem::impl::PlanArenaBase<PlanArenaPass>> {
+  using StepPass::StepPass;
+  LogicalResult runOnStep(func::FuncOp step) override {
+    const StepStorage *storage = getStorage();
+    const DeviceModel *table = getDevice(device);
+    if (!storage || !table || failed(planArena(step, *storage, *table)))
+      return failure();
+    markAnalysesPreserved<StepStorage>();
+    return success();
+  }
+};
+} // namespace

@@ -109,7 +109,7 @@ static void writePlan(func::FuncOp step, const CheckpointRequest &request,
   }
   SmallVector<int64_t> schedule(plan.steps.begin(), plan.steps.end());
   step->setAttr(LlmDialect::kSchedule, builder.getDenseI64ArrayAttr(schedule));
-  step->setAttr(LlmDialect::kPolicy, builder.getStringAttr(request.policy));
+  step->setAttr(LlmDialect::kPolicy, builder.getStringAttr(nameOf(request.policy)));
   if (request.budget)
     step->setAttr(LlmDialect::kBudget, builder.getI64IntegerAttr(*request.budget));
   step->setAttr(LlmDialect::kCertificate,
@@ -182,7 +182,7 @@ static void explainFailure(func::FuncOp step, const CheckpointRequest &request,
   diagnostic << (plan.status == planning::Status::Infeasible ? "no plan exists"
                                                              : "no plan was found")
              << " under a budget of " << sizeText(*request.budget) << " with policy '"
-             << request.policy << "': least peak found " << sizeText(outcome.leastPeak)
+             << nameOf(request.policy) << "': least peak found " << sizeText(outcome.leastPeak)
              << ", which needs a budget of " << outcome.leastBudget
              << " bytes; proved lower bound on the peak " << sizeText(outcome.peakLowerBound);
   if (!plan.witness) {
@@ -230,7 +230,7 @@ static std::string failureReport(const CheckpointRequest &request,
   llvm::json::Object report{{"format", "llmmem-memory-report"},
                             {"version", 1},
                             {"status", proved ? "infeasible" : "unknown"},
-                            {"policy", request.policy},
+                            {"policy", nameOf(request.policy)},
                             {"budget", request.budget.value_or(0)},
                             {"least_peak_found", outcome.leastPeak},
                             {"least_budget_found", outcome.leastBudget},
@@ -255,25 +255,21 @@ static LogicalResult emitText(func::FuncOp step, StringRef path,
   return success();
 }
 
-LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest &request,
-                                      const DeviceModel &device, CheckpointOutcome &outcome) {
+LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &storage,
+                                      const CheckpointRequest &request, const DeviceModel &device,
+                                      CheckpointOutcome &outcome) {
   if (step->hasAttr(LlmDialect::kArena))
     return step.emitError(
         "is planned already, and its clones would pass for the model's own ops; plan "
         "the model that it was made from");
-  llvm::Expected<planning::Policy> policy = planning::parsePolicy(request.policy);
-  if (!policy)
-    return step.emitError() << llvm::toString(policy.takeError());
-  if (policy->kind == planning::PolicyKind::Budget && !request.budget)
-    return step.emitError("policy 'budget' needs a budget; give --checkpoint-budget=40GB");
-  FailureOr<std::vector<StepVariant>> variants = makeStepVariants(step, request, device);
+  FailureOr<std::vector<StepVariant>> variants = makeStepVariants(step, storage, request, device);
   if (failed(variants))
     return failure();
   std::vector<planning::Variant> problems;
   for (const StepVariant &variant : *variants)
     problems.push_back(variant.toPlan(request.budget));
   planning::PlanOptions options;
-  options.policy = *policy;
+  options.policy = request.policy;
   options.seconds = request.seconds;
   planning::VariantChoice choice = choiceAmongVariants(step);
   planning::VariantPlan best = planning::planVariants(problems, choice, options);
@@ -299,6 +295,7 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const CheckpointRequest
   writePlan(chosen.step, request, extracted, plan, chosen.forms.chunks[form]);
   writePlacement(chosen.step, extracted, chosen.storage, plan);
   noteOutcomes(*variants, chosen, best.outcomes);
+  outcome.changedOps = static_cast<bool>(chosen.copy);
   takeVariant(step, chosen);
   return success();
 }

@@ -25,10 +25,6 @@ static bool isAnnotated(func::FuncOp step) {
 
 static LogicalResult extractVariant(StepVariant &variant, const CheckpointRequest &request,
                                     const DeviceModel &device) {
-  FailureOr<StepStorage> storage = StepStorage::compute(variant.step);
-  if (failed(storage))
-    return failure();
-  variant.storage = std::move(*storage);
   FailureOr<ExtractedProblem> extracted = extractProblem(variant.step, variant.storage, device);
   if (failed(extracted))
     return failure();
@@ -42,14 +38,15 @@ static LogicalResult extractVariant(StepVariant &variant, const CheckpointReques
 
 static SmallVector<Epilogues> choicesOf(const CheckpointRequest &request,
                                         const DeviceModel &device) {
-  if (request.epilogues)
-    return {*request.epilogues};
+  if (request.epilogues != Epilogues::Auto)
+    return {request.epilogues};
   if (!device.fusesEpilogues)
     return {Epilogues::Separate};
   return {Epilogues::Separate, Epilogues::Unshared, Epilogues::Fused};
 }
 
 FailureOr<std::vector<StepVariant>> llmmem::makeStepVariants(func::FuncOp step,
+                                                             const StepStorage &storage,
                                                              const CheckpointRequest &request,
                                                              const DeviceModel &device) {
   std::vector<StepVariant> variants;
@@ -70,7 +67,8 @@ FailureOr<std::vector<StepVariant>> llmmem::makeStepVariants(func::FuncOp step,
     if (fusedBefore && *fusedBefore == fused)
       continue;
     fusedBefore = fused;
-    if (failed(extractVariant(variant, request, device)))
+    variant.storage = variant.copy ? StepStorage(variant.step) : storage;
+    if (!variant.storage.isValid() || failed(extractVariant(variant, request, device)))
       return failure();
     variants.push_back(std::move(variant));
   }

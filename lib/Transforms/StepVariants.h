@@ -24,6 +24,7 @@ struct StepVariant {
 /// The variants that `request` and the device's table leave open, each different from those before
 /// it: separate first. Fails, after a located diagnostic, where the step cannot be planned.
 llvm::FailureOr<std::vector<StepVariant>> makeStepVariants(mlir::func::FuncOp step,
+                                                           const StepStorage &storage,
                                                            const CheckpointRequest &request,
                                                            const DeviceModel &device);
 

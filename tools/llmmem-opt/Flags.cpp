@@ -73,7 +73,8 @@ ConvertStepToKernelsOptions Flags::conversion() const {
 Error Flags::read(StringRef outputFile) {
   for (auto [option, name, flag] : zip_equal(pipeline.all(), names, forwarded))
     if (flag->getNumOccurrences() && option->addOccurrence(flag->getPosition(), name, *flag))
-      return createStringError("wrong value for --" + name); // it said so itself
+      return createStringError("--" + name + ": '" + flag->getValue() + "' is no value of it; " +
+                               option->HelpStr);
   if (Error error = checkOptions(pipeline, [](StringRef option) { return spellFlag(option); }))
     return error;
   return checkFiles(outputFile);

@@ -9,6 +9,7 @@
 #include "llmmem/Runtime/Parallel.h"
 #include "RunOptions.h"
 #include "llmmem/Analysis/PlanVerifier.h"
+#include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Parser/Parser.h"
@@ -236,14 +237,6 @@ static int printDevice() {
   return 0;
 }
 
-/// @step, or the one function that there is.
-static mlir::func::FuncOp findStep(mlir::ModuleOp module) {
-  if (auto step = module.lookupSymbol<mlir::func::FuncOp>("step"))
-    return step;
-  auto functions = module.getOps<mlir::func::FuncOp>();
-  return hasSingleElement(functions) ? *functions.begin() : nullptr;
-}
-
 /// Whether the step can be compiled and fits here.
 static int runNothing(const CompiledStep &step) {
   Expected<StepMemory> memory = StepMemory::allocate(step);
@@ -351,7 +344,7 @@ static int runFile(mlir::MLIRContext &context, const RunOptions &options) {
     return 1;
   mlir::func::FuncOp function = findStep(*module);
   if (!function)
-    return fail("'" + options.inputFile + "' has no function @step");
+    return fail("'" + options.inputFile + "' has no function @step or @forward");
   return runFunction(*module, function, options);
 }
 

@@ -43,7 +43,7 @@ OwningOpRef<ModuleOp> plan(importer::ElementKind dtype, const std::string &polic
   CheckpointPipelineOptions options;
   options.policy = policy;
   options.products = ProductSource::Library;
-  options.epilogues = "fused";
+  options.epilogues = Epilogues::Fused;
   PassManager passes(module->getContext());
   buildCheckpointPipeline(passes, options, nullptr);
   EXPECT_TRUE(succeeded(passes.run(*module)));

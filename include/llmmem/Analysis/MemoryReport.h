@@ -72,7 +72,9 @@ struct MemoryReport {
   double planningSeconds = 0; // known only to whoever planned in the same run
 
   /// Fails, after a located diagnostic, where the step is not planned.
-  static llvm::FailureOr<MemoryReport> compute(mlir::func::FuncOp step, const DeviceModel &device);
+  static llvm::FailureOr<MemoryReport> compute(mlir::func::FuncOp step, const StepStorage &storage,
+                                               const StepLiveness &liveness,
+                                               const DeviceModel &device);
 
   int64_t neededBytes() const { return residentBytes + residentPadding + arena; }
   /// (modelled time - proved bound) / modelled time of every op once, in percent.

@@ -14,6 +14,7 @@
 #define LLMMEM_ANALYSIS_STEPLIVENESS_H
 
 #include "llmmem/Analysis/StepStorage.h"
+#include "mlir/Pass/AnalysisManager.h"
 
 namespace llmmem {
 
@@ -23,7 +24,18 @@ struct LiveBuffer {
   int64_t first, last; // positions, inclusive; a returned value is held past the last op
 };
 
+/// An MLIR analysis of a step whose `StepStorage` is valid. It depends on that, on the order of the
+/// ops, on `llm.offsets`, and on workspaces.
 struct StepLiveness {
+  StepLiveness() = default;
+  StepLiveness(mlir::func::FuncOp step, const StepStorage &storage);
+  StepLiveness(mlir::func::FuncOp step, mlir::AnalysisManager &analyses)
+      : StepLiveness(step, analyses.getAnalysis<StepStorage, mlir::func::FuncOp>()) {}
+
+  bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &preserved) const {
+    return !preserved.isPreserved<StepLiveness>() || !preserved.isPreserved<StepStorage>();
+  }
+
   std::vector<mlir::Operation *> ops; // by position
   std::vector<LiveBuffer> buffers;    // arena buffers, by first position
   std::vector<int64_t> workspace;     // bytes by position
@@ -31,8 +43,6 @@ struct StepLiveness {
   int64_t resident = 0;
   int64_t peak = 0;
   int64_t peakPosition = -1; // -1 where no op runs
-
-  static StepLiveness compute(mlir::func::FuncOp step, const StepStorage &storage);
 
   /// The value that `buffer` holds at `position`: the last that took it over by then.
   mlir::Value holder(const LiveBuffer &buffer, int64_t position) const;

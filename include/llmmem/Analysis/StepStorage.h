@@ -17,10 +17,16 @@
 
 namespace llmmem {
 
+/// An MLIR analysis of a step: it depends on the ops, on what they are views of, and on donations;
+/// no other attribute makes it invalid.
 class StepStorage {
 public:
-  /// Fails, after a located diagnostic, where a donated argument's bytes cannot reach its result.
-  static llvm::FailureOr<StepStorage> compute(mlir::func::FuncOp step);
+  StepStorage() = default;
+  /// Emits a located diagnostic where a donated argument's bytes cannot reach its result. The
+  /// storage is then not valid, and nothing may be asked of it.
+  explicit StepStorage(mlir::func::FuncOp step);
+
+  bool isValid() const { return valid; }
 
   /// The value that `value` is a view of, through any number of views; itself where it is none.
   mlir::Value getRoot(mlir::Value value) const;
@@ -29,16 +35,16 @@ public:
   mlir::BlockArgument getArgument(mlir::Value value) const;
 
 private:
+  void findViews(mlir::func::FuncOp step);
+  llvm::LogicalResult findDonated(mlir::func::FuncOp step);
+
+  bool valid = false;
   llvm::DenseMap<mlir::Value, mlir::Value> viewed;             // view -> root
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> inArgument; // root -> donated argument
 };
 
 /// Whether `op` does nothing but look at an operand's bytes.
 bool isViewOp(mlir::Operation *op);
-
-/// The step of a module: @step, else @forward, else its only function. Null, after a diagnostic,
-/// where there is none or more than one block in it.
-mlir::func::FuncOp findStep(mlir::ModuleOp module);
 
 } // namespace llmmem
 

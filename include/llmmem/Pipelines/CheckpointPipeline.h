@@ -15,7 +15,7 @@
 #define LLMMEM_PIPELINES_CHECKPOINTPIPELINE_H
 
 #include "llmmem/Codegen/Emitter/KernelOptions.h"
-#include "llmmem/Transforms/Checkpoints.h"
+#include "llmmem/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -47,14 +47,26 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       *this, "loss-chunk", llvm::cl::init("auto"), llvm::cl::value_desc("tokens"),
       llvm::cl::desc("Tokens whose logits are held at a time: a number, auto (the plan chooses), "
                      "whole, or apart (the loss and its gradients stay several ops)")};
-  Option<std::string> epilogues{
-      *this, "epilogues", llvm::cl::init("auto"), llvm::cl::value_desc("choice"),
-      llvm::cl::desc("Which products take what follows them: auto (what the cheapest plan has; with "
-                     "products=library one choice for every budget), separate, unshared (products "
-                     "that nothing else reads), fused, or generated (also what only generated "
-                     "products can take)")};
+  Option<Epilogues> epilogues{
+      *this,
+      "epilogues",
+      llvm::cl::init(Epilogues::Auto),
+      llvm::cl::value_desc("choice"),
+      llvm::cl::desc(
+          "Which products take what follows them: auto (what the cheapest plan has; with "
+          "products=library one choice for every budget), separate, unshared (products "
+          "that nothing else reads), fused, or generated (also what only generated "
+          "products can take)"),
+      llvm::cl::values(clEnumValN(Epilogues::Auto, "auto", ""),
+                       clEnumValN(Epilogues::Separate, "separate", ""),
+                       clEnumValN(Epilogues::Unshared, "unshared", ""),
+                       clEnumValN(Epilogues::Fused, "fused", ""),
+                       clEnumValN(Epilogues::Generated, "generated", ""))};
   Option<ProductSource> products{
-      *this, "products", llvm::cl::init(ProductSource::Generated), llvm::cl::value_desc("source"),
+      *this,
+      "products",
+      llvm::cl::init(ProductSource::Generated),
+      llvm::cl::value_desc("source"),
       llvm::cl::desc("What multiplies matrices on the GPU that is planned or lowered for: "
                      "generated (kernels of llmmem), or library (cuBLASLt; the plan holds the "
                      "workspace that the device table gives it, and chooses among its epilogues)"),
@@ -80,9 +92,9 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
   std::vector<llvm::cl::Option *> all();
 };
 
-/// The first of `options` that is wrong in itself or beside another, and what would be right; the
-/// device table is loaded for it. `spell` is how the user writes an option: "budget" is
-/// --checkpoint-budget.
+/// The first of `options` that is wrong in itself or beside another, as `readCheckpointRequest` and
+/// the device table have it, and what would be right. `spell` is how the user writes an option:
+/// "budget" is --checkpoint-budget.
 llvm::Error checkOptions(const CheckpointPipelineOptions &options,
                          llvm::function_ref<std::string(llvm::StringRef)> spell);
 

@@ -19,7 +19,8 @@ namespace llmmem {
 /// Takes over the places that came with the schedule (`llm.placement`), packs where there are none;
 /// writes `llm.offsets`, `llm.workspace`, `llm.arena` and `llm.peak`. Fails, after a diagnostic,
 /// where resident buffers and arena exceed `llm.budget`.
-llvm::LogicalResult planArena(mlir::func::FuncOp step, const DeviceModel &device);
+llvm::LogicalResult planArena(mlir::func::FuncOp step, const StepStorage &storage,
+                              const DeviceModel &device);
 
 } // namespace llmmem
 

@@ -15,19 +15,20 @@
 namespace llmmem {
 
 struct CheckpointRequest {
-  std::string policy = "budget";      // none, every=K, sqrt, full, selective, budget, least-peak
-  std::optional<int64_t> budget;      // bytes for resident buffers and arena
-  double seconds = 10;                // bound on the search
-  ChunkRequest chunk;                 // rows at a time of ops that work in chunks
-  std::optional<Epilogues> epilogues; // none: `auto` (Epilogues.h)
-  std::string emitProblem, emitPlan;  // files for the planner's JSON, empty: none
-  std::string failureReport;          // file for what is known where no plan was found
+  planning::Policy policy;
+  std::optional<int64_t> budget;         // bytes for resident buffers and arena
+  double seconds = 10;                   // bound on the search
+  ChunkRequest chunk;                    // rows at a time of ops that work in chunks
+  Epilogues epilogues = Epilogues::Auto; // which matmuls take what follows them
+  std::string emitProblem, emitPlan;     // files for the planner's JSON, empty: none
+  std::string failureReport;             // file for what is known where no plan was found
 };
 
 /// What came of planning, for reports: it holds what the IR does not say.
 struct CheckpointOutcome {
   planning::Status status = planning::Status::Unknown;
-  bool noPlan = false; // planning ran, and found none
+  bool noPlan = false;     // planning ran, and found none
+  bool changedOps = false; // the plan is for a step with other ops, and the step is now that
   double seconds = 0;
   int64_t leastPeak = 0;      // least peak found, where there is no plan under the budget
   int64_t leastBudget = 0;    // the budget that the plan of the least peak needs
@@ -39,13 +40,13 @@ struct CheckpointOutcome {
 /// `llm.policy`, `llm.budget`, `llm.certificate`, and `llm.epilogues` where there was a choice.
 /// Fails, after a located diagnostic, where the step cannot be planned or no plan was found (then
 /// `outcome` says which).
-llvm::LogicalResult planCheckpoints(mlir::func::FuncOp step, const CheckpointRequest &request,
-                                    const DeviceModel &device, CheckpointOutcome &outcome);
+llvm::LogicalResult planCheckpoints(mlir::func::FuncOp step, const StepStorage &storage,
+                                    const CheckpointRequest &request, const DeviceModel &device,
+                                    CheckpointOutcome &outcome);
 
 /// Sets the chunks of `llm.chunk` and brings the ops of `step` into the order of `llm.schedule`,
-/// cloning repeats; returns the number
-/// of clones.
-llvm::FailureOr<int64_t> applyCheckpoints(mlir::func::FuncOp step);
+/// cloning repeats; returns the number of clones. `storage` is of no use afterwards.
+llvm::FailureOr<int64_t> applyCheckpoints(mlir::func::FuncOp step, const StepStorage &storage);
 
 } // namespace llmmem
 

@@ -30,21 +30,20 @@
 #define LLMMEM_TRANSFORMS_EPILOGUES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/Support/Error.h"
 
 namespace llmmem {
 
-enum class Epilogues { Separate, Unshared, Fused, Generated };
+/// `Auto` leaves the choice to whoever plans: the cheapest plan decides or, where a GPU's library
+/// computes epilogues, the cheapest step before a budget is looked at.
+enum class Epilogues { Auto, Separate, Unshared, Fused, Generated };
 
 llvm::StringRef nameOf(Epilogues epilogues);
-/// Parses the names above; `auto` is none of them: the cheapest plan chooses or, where a GPU's
-/// library computes epilogues, the cheapest step before a budget is looked at.
-llvm::Expected<std::optional<Epilogues>> parseEpilogues(llvm::StringRef text);
 
-/// Fuses the epilogues of the products of a straight-line step; returns how many. A product is
-/// rounded to its own type before the epilogue, so no bit changes, whatever multiplies; but a GPU's
-/// library that computes the epilogue too (`llm.library_workspace`) rounds once, after it. Phases
-/// and blocks are not mixed, and no value lives longer than before.
+/// Fuses the epilogues of the products of a straight-line step; returns how many: none where the
+/// choice is `Auto` or `Separate`. A product is rounded to its own type before the epilogue, so no
+/// bit changes, whatever multiplies; but a GPU's library that computes the epilogue too
+/// (`llm.library_workspace`) rounds once, after it. Phases and blocks are not mixed, and no value
+/// lives longer than before.
 int64_t fuseEpilogues(mlir::func::FuncOp step, Epilogues epilogues);
 
 } // namespace llmmem

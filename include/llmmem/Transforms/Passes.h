@@ -13,6 +13,13 @@ namespace llmmem {
 #define GEN_PASS_DECL
 #include "llmmem/Transforms/Passes.h.inc"
 
+/// Reads and checks the options of `plan-checkpoints`: the one place where the texts of a policy, a
+/// budget and chunks are parsed. The error names the first option that is wrong in itself or beside
+/// another, as `spell` writes it: "budget" may be --checkpoint-budget.
+llvm::Expected<CheckpointRequest>
+readCheckpointRequest(const PlanCheckpointsOptions &options,
+                      llvm::function_ref<std::string(llvm::StringRef)> spell);
+
 /// As the plain creators; `outcome` receives, and hands on, what the IR does not say.
 std::unique_ptr<mlir::Pass> createPlanCheckpoints(PlanCheckpointsOptions options,
                                                   std::shared_ptr<CheckpointOutcome> outcome);

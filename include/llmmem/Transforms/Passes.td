@@ -2,12 +2,34 @@
 //
 // In the order in which they run. Options live here and nowhere else.
 //
+// A pass on `func.func` that speaks of *the step* changes one function of a module: @step, else
+// @forward, else the only one (Analysis/Step.h). It leaves the others alone, and fails where there is
+// no step or the step has more than one block.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_TRANSFORMS_PASSES
 #define LLMMEM_TRANSFORMS_PASSES
 
 include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// Options of several passes
+//===----------------------------------------------------------------------===//
+
+def DeviceOption : Option<"device", "device", "std::string", "\"h100\"",
+  "Device table: h100, h200, a100, cpu, or a .json file">;
+
+class EpiloguesOption<string member, string argument, string default, string text, string alsoAuto>
+  : Option<member, argument, "::llmmem::Epilogues", default, text, "::llvm::cl::values(" # alsoAuto # [{
+      clEnumValN(::llmmem::Epilogues::Separate, "separate", "None"),
+      clEnumValN(::llmmem::Epilogues::Unshared, "unshared", "Those that nothing else reads, where libraries have the epilogue"),
+      clEnumValN(::llmmem::Epilogues::Fused, "fused", "Also those that are read again"),
+      clEnumValN(::llmmem::Epilogues::Generated, "generated", "All that generated code can do"))}]>;
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
 
 def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
   let summary = "Turns @loss into @step: forward, backward and optimizer update";
@@ -48,7 +70,7 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def GroupKernels : Pass<"group-kernels", "::mlir::ModuleOp"> {
+def GroupKernels : Pass<"group-kernels", "::mlir::func::FuncOp"> {
   let summary = "Groups ops into kernels, so that what lives only between them has no bytes";
   let description = [{
     Ops by elements and by rows that feed each other become one `llm.kernel` (`GroupableOpInterface`); see
@@ -82,7 +104,7 @@ def GroupKernels : Pass<"group-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def GroupLossHead : Pass<"group-loss-head", "::mlir::ModuleOp"> {
+def GroupLossHead : Pass<"group-loss-head", "::mlir::func::FuncOp"> {
   let summary = "Makes a last projection, its loss and their gradients one op that works in chunks of tokens";
   let description = [{
     Logits are the largest tensor of a step with a small model, and all that is read of them is a loss and two
@@ -122,7 +144,7 @@ def GroupLossHead : Pass<"group-loss-head", "::mlir::ModuleOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def FuseEpilogues : Pass<"fuse-epilogues", "::mlir::ModuleOp"> {
+def FuseEpilogues : Pass<"fuse-epilogues", "::mlir::func::FuncOp"> {
   let summary = "Makes kernels of products and the ops by elements that follow them";
   let description = [{
     What `plan-checkpoints` does where its plan is the cheaper for it, alone; see
@@ -148,17 +170,13 @@ def FuseEpilogues : Pass<"fuse-epilogues", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"which", "which", "::llmmem::Epilogues", "::llmmem::Epilogues::Fused", "Which products take what follows them", [{::llvm::cl::values(
-      clEnumValN(::llmmem::Epilogues::Separate, "separate", "None"),
-      clEnumValN(::llmmem::Epilogues::Unshared, "unshared", "Those that nothing else reads, where libraries have the epilogue"),
-      clEnumValN(::llmmem::Epilogues::Fused, "fused", "Also those that are read again"),
-      clEnumValN(::llmmem::Epilogues::Generated, "generated", "All that generated code can do"))}]>,
+    EpiloguesOption<"which", "which", "::llmmem::Epilogues::Fused", "Which products take what follows them", "">,
   ];
   let statistics = [Statistic<"numFused", "epilogues", "Products that are one kernel with what follows them">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def ReserveLibraryWorkspace : Pass<"reserve-library-workspace", "::mlir::ModuleOp"> {
+def ReserveLibraryWorkspace : Pass<"reserve-library-workspace", "::mlir::func::FuncOp"> {
   let summary = "Gives each op that multiplies matrices the workspace that a library of products may have";
   let description = [{
     Writes `llm.library_workspace` on each op of the step that multiplies matrices: the bytes of the device table
@@ -176,7 +194,7 @@ def ReserveLibraryWorkspace : Pass<"reserve-library-workspace", "::mlir::ModuleO
     ```
   }];
   let options = [
-    Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
+    DeviceOption,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
   let statistics = [
@@ -184,7 +202,7 @@ def ReserveLibraryWorkspace : Pass<"reserve-library-workspace", "::mlir::ModuleO
   ];
 }
 
-def AnnotateMemory : Pass<"annotate-memory", "::mlir::ModuleOp"> {
+def AnnotateMemory : Pass<"annotate-memory", "::mlir::func::FuncOp"> {
   let summary = "Writes bytes, costs, phases and blocks onto the ops of the step";
   let description = [{
     Makes the memory analysis readable in the text: `llm.bytes` for each result, `llm.cost` for each op. An op
@@ -204,12 +222,12 @@ def AnnotateMemory : Pass<"annotate-memory", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
+    DeviceOption,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
+def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::func::FuncOp"> {
   let summary = "Decides what to keep, what to recompute and in which order";
   let description = [{
     Hands the step as a Problem to the planner and writes the answer: `llm.schedule` on the function (the numbers of
@@ -245,10 +263,11 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
   let options = [
     Option<"policy", "policy", "std::string", "\"budget\"", "none, every=K, sqrt, full, selective, least-peak or budget">,
     Option<"budget", "budget", "std::string", "\"\"", "Bytes for everything the step needs, as 40GB or 37.25GiB">,
-    Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
+    DeviceOption,
     Option<"seconds", "seconds", "double", "10", "Bound on the planner's search">,
     Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows at a time of ops that work in chunks: auto, whole, or so many">,
-    Option<"epilogues", "epilogues", "std::string", "\"auto\"", "Which products take what follows them: auto (what the cheapest plan has, or for a library the cheapest step), separate, unshared, fused or generated">,
+    EpiloguesOption<"epilogues", "epilogues", "::llmmem::Epilogues::Auto", "Which products take what follows them",
+      [{clEnumValN(::llmmem::Epilogues::Auto, "auto", "What the cheapest plan has, or for a library the cheapest step"), }]>,
     Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
     Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
     Option<"failureReport", "failure-report", "std::string", "\"\"", "Write what is known of a budget that no plan keeps, as a llmmem-memory-report, to a file">,
@@ -260,7 +279,7 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::ModuleOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def ApplyCheckpoints : Pass<"apply-checkpoints", "::mlir::ModuleOp"> {
+def ApplyCheckpoints : Pass<"apply-checkpoints", "::mlir::func::FuncOp"> {
   let summary = "Reorders and clones ops as the schedule says";
   let description = [{
     *Requires*: `llm.schedule`. *Ensures*: ops work in the chunks of `llm.chunk`; the ops stand in the schedule's order; each repeat is a clone with `llm.clone_of` and
@@ -287,7 +306,7 @@ def ApplyCheckpoints : Pass<"apply-checkpoints", "::mlir::ModuleOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def PlanArena : Pass<"plan-arena", "::mlir::ModuleOp"> {
+def PlanArena : Pass<"plan-arena", "::mlir::func::FuncOp"> {
   let summary = "Gives every value and workspace its place in one arena";
   let description = [{
     Takes over `llm.placement` where the ops stand as scheduled, and packs where there is none.
@@ -312,12 +331,12 @@ def PlanArena : Pass<"plan-arena", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
+    DeviceOption,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def VerifyPlan : Pass<"verify-plan", "::mlir::ModuleOp"> {
+def VerifyPlan : Pass<"verify-plan", "::mlir::func::FuncOp"> {
   let summary = "Re-derives lifetimes, overlaps and the peak, and refuses a false claim";
   let description = [{
     Shares no code with the planner, the placement or the liveness analysis. Each broken rule is an error at the op
@@ -341,7 +360,7 @@ def VerifyPlan : Pass<"verify-plan", "::mlir::ModuleOp"> {
   }];
 }
 
-def ReportMemory : Pass<"report-memory", "::mlir::ModuleOp"> {
+def ReportMemory : Pass<"report-memory", "::mlir::func::FuncOp"> {
   let summary = "Prints resident, saved and peak bytes of a planned step";
   let description = [{
     For people on stderr, for programs as JSON, for tests and tools as remarks of the category `llmmem-memory`
@@ -363,7 +382,7 @@ def ReportMemory : Pass<"report-memory", "::mlir::ModuleOp"> {
   let options = [
     Option<"print", "print", "bool", "false", "Print the report for people on stderr">,
     Option<"json", "json", "std::string", "\"\"", "Write the report as JSON to a file (- is stdout)">,
-    Option<"device", "device", "std::string", "\"h100\"", "Device table: h100, h200, a100, cpu, or a .json file">,
+    DeviceOption,
   ];
 }
 

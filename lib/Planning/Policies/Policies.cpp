@@ -2,6 +2,7 @@
 
 #include "llmmem/Planning/Policies/Policies.h"
 #include "FixedPolicies.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace llmmem::planning;
@@ -59,4 +60,10 @@ llvm::Expected<Policy> llmmem::planning::parsePolicy(llvm::StringRef text) {
   }
   return llvm::createStringError("unknown policy '" + text + "': expected " + policyNames() +
                                  ", K at least 1");
+}
+
+std::string llmmem::planning::nameOf(const Policy &policy) {
+  const PolicyEntry &entry = *llvm::find_if(
+      table, [&](const PolicyEntry &candidate) { return candidate.kind == policy.kind; });
+  return entry.name.str() + (entry.takes.empty() ? "" : "=" + std::to_string(policy.every));
 }

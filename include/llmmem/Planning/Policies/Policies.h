@@ -47,6 +47,9 @@ std::string policyHelp();
 /// Parses one of these names. Example: "every=3" is {EveryK, 3}.
 llvm::Expected<Policy> parsePolicy(llvm::StringRef text);
 
+/// The text that is parsed to `policy`.
+std::string nameOf(const Policy &policy);
+
 } // namespace llmmem::planning
 
 #endif // LLMMEM_PLANNING_POLICIES_POLICIES_H

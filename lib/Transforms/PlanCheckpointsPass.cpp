@@ -1,0 +1,106 @@
+//===- PlanCheckpointsPass.cpp - The planner's options, and the pass -------===//
+
+#include "StepPass.h"
+#include "llmmem/Analysis/StepLiveness.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llmmem/Transforms/Passes.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_PLANCHECKPOINTS
+#include "llmmem/Transforms/Passes.h.inc"
+} // namespace llmmem
+
+using namespace mlir;
+using namespace llmmem;
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+/// Puts what `parsed` holds into `value`; an error names the option.
+template <typename T, typename Value>
+static llvm::Error take(const std::string &option, llvm::Expected<T> parsed, Value &value) {
+  if (!parsed)
+    return llvm::createStringError(option + ": " + llvm::toString(parsed.takeError()));
+  value = *parsed;
+  return llvm::Error::success();
+}
+
+llvm::Expected<CheckpointRequest>
+llmmem::readCheckpointRequest(const PlanCheckpointsOptions &options,
+                              llvm::function_ref<std::string(StringRef)> spell) {
+  CheckpointRequest request;
+  std::string budget = spell("budget"), policy = spell("policy");
+  if (!options.budget.empty())
+    if (llvm::Error error = take(budget, parseByteSize(options.budget), request.budget))
+      return error;
+  if (llvm::Error error = take(policy, planning::parsePolicy(options.policy), request.policy))
+    return error;
+  if (request.policy.kind == planning::PolicyKind::Budget && !request.budget)
+    return llvm::createStringError(policy + "=budget needs " + budget + ", as in " + budget +
+                                   "=40GB");
+  if (llvm::Error error = take(spell("chunk"), parseChunkRequest(options.chunk), request.chunk))
+    return error;
+  if (!(options.seconds >= 0))
+    return llvm::createStringError(spell("seconds") + ": expected a number of seconds, 0 or more");
+  request.seconds = options.seconds;
+  request.epilogues = options.epilogues;
+  request.emitProblem = options.emitProblem;
+  request.emitPlan = options.emitPlan;
+  request.failureReport = options.failureReport;
+  return request;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanCheckpointsPass>> {
+  using StepPass::StepPass;
+  PlanCheckpointsPass(PlanCheckpointsOptions options, std::shared_ptr<CheckpointOutcome> outcome)
+      : StepPass(std::move(options)), outcome(std::move(outcome)) {}
+
+  LogicalResult runOnStep(func::FuncOp step) override {
+    llvm::Expected<CheckpointRequest> request =
+        readCheckpointRequest(texts(), [](StringRef option) { return option.str(); });
+    if (!request)
+      return step.emitError() << llvm::toString(request.takeError());
+    const StepStorage *storage = getStorage();
+    const DeviceModel *table = getDevice(device);
+    CheckpointOutcome local;
+    CheckpointOutcome &result = outcome ? *outcome : local;
+    if (!storage || !table || failed(planCheckpoints(step, *storage, *request, *table, result)))
+      return failure();
+    if (!result.changedOps)
+      markAnalysesPreserved<StepStorage, StepLiveness>();
+    countDecisions(step);
+    return success();
+  }
+
+  PlanCheckpointsOptions texts() const {
+    return {policy,    budget,      device,   seconds,      chunk,
+            epilogues, emitProblem, emitPlan, failureReport};
+  }
+
+  void countDecisions(func::FuncOp step) {
+    step.walk([&](Operation *op) {
+      auto decisions = op->getAttrOfType<ArrayAttr>(llm::LlmDialect::kDecision);
+      if (!decisions)
+        return;
+      for (auto word : decisions.getAsRange<StringAttr>()) {
+        numKept += word == "keep";
+        numRecomputed += word == "recompute";
+      }
+    });
+  }
+
+  std::shared_ptr<CheckpointOutcome> outcome;
+};
+} // namespace
+
+std::unique_ptr<Pass> llmmem::createPlanCheckpoints(PlanCheckpointsOptions options,
+                                                    std::shared_ptr<CheckpointOutcome> outcome) {
+  return std::make_unique<PlanCheckpointsPass>(std::move(options), std::move(outcome));
+}

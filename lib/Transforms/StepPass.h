@@ -1,0 +1,48 @@
+//===- StepPass.h - A pass on functions that works on the step -------------===//
+
+#ifndef LLMMEM_LIB_TRANSFORMS_STEPPASS_H
+#define LLMMEM_LIB_TRANSFORMS_STEPPASS_H
+
+#include "llmmem/Analysis/DeviceTables.h"
+#include "llmmem/Analysis/Step.h"
+#include "llmmem/Analysis/StepStorage.h"
+#include "mlir/Pass/Pass.h"
+
+namespace llmmem {
+
+/// Leaves every function alone but the step (Analysis/Step.h), and preserves the analyses of the
+/// others. `BaseT` is what TableGen makes of a pass on `func.func`.
+template <typename BaseT>
+class StepPass : public BaseT {
+public:
+  using BaseT::BaseT;
+
+  void runOnOperation() final {
+    mlir::func::FuncOp function = this->getOperation();
+    llvm::FailureOr<bool> works = isStep(function);
+    if (mlir::failed(works))
+      return this->signalPassFailure();
+    if (!*works)
+      return this->markAllAnalysesPreserved();
+    if (mlir::failed(runOnStep(function)))
+      this->signalPassFailure();
+  }
+
+protected:
+  virtual llvm::LogicalResult runOnStep(mlir::func::FuncOp step) = 0;
+
+  /// The device table of a pass option; null after a diagnostic.
+  const DeviceModel *getDevice(llvm::StringRef nameOrFile) {
+    return this->template getAnalysis<DeviceTables>().get(nameOrFile, this->getOperation());
+  }
+
+  /// Null after a diagnostic.
+  const StepStorage *getStorage() {
+    const StepStorage &storage = this->template getAnalysis<StepStorage>();
+    return storage.isValid() ? &storage : nullptr;
+  }
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_TRANSFORMS_STEPPASS_H

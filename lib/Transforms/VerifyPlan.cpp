@@ -1,0 +1,23 @@
+//===- VerifyPlan.cpp - Refuses a false claim ------------------------------===//
+
+#include "StepPass.h"
+#include "llmmem/Analysis/PlanVerifier.h"
+#include "llmmem/Transforms/Passes.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_VERIFYPLAN
+#include "llmmem/Transforms/Passes.h.inc"
+} // namespace llmmem
+
+using namespace mlir;
+using namespace llmmem;
+
+namespace {
+struct VerifyPlanPass : StepPass<llmmem::impl::VerifyPlanBase<VerifyPlanPass>> {
+  using StepPass::StepPass;
+  LogicalResult runOnStep(func::FuncOp step) override {
+    markAllAnalysesPreserved();
+    return verifyPlan(step);
+  }
+};
+} // namespace
