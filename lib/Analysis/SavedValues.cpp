@@ -4,6 +4,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Planning/Model/SavedValues.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -29,13 +30,10 @@ std::vector<SavedValue> llmmem::findSavedValues(func::FuncOp step, const StepSto
   llvm::DenseMap<Operation *, int64_t> order;
   for (Operation &op : step.getBody().front().without_terminator()) {
     order[&op] = order.size();
-    if (getPhase(&op) != planning::Phase::Backward && getPhase(&op) != planning::Phase::Update)
-      continue;
-    llvm::SmallPtrSet<Operation *, 4> seen;
     for (Value operand : op.getOperands()) {
       auto root = dyn_cast<OpResult>(storage.getRoot(operand));
-      if (!root || getPhase(root.getOwner()) != planning::Phase::Forward ||
-          storage.getArgument(root))
+      if (!root || storage.getArgument(root) ||
+          !planning::isSavedFor(getPhase(root.getOwner()), getPhase(&op)))
         continue;
       Operation *original = originals.lookup(root.getOwner());
       Value first = original ? original->getResult(root.getResultNumber()) : Value(root);

@@ -8,6 +8,7 @@
 #include "StepVariants.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Planning/Model/SavedValues.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/IR/Builders.h"
@@ -28,49 +29,28 @@ using planning::ValueIndex;
 // The answer, written into the IR
 //===----------------------------------------------------------------------===//
 
-/// For each value: whether the backward or the update reads it (saved), and whether one of them
-/// reads a later run.
-namespace {
-struct Decisions {
-  std::vector<bool> saved, recomputed;
-};
-} // namespace
-
-static Decisions findDecisions(const planning::Problem &problem, ArrayRef<OpIndex> steps) {
-  Decisions decisions{std::vector<bool>(problem.values.size()),
-                      std::vector<bool>(problem.values.size())};
-  std::vector<OpIndex> writer(problem.values.size(), -1);
-  for (auto [index, op] : llvm::enumerate(problem.ops))
-    for (ValueIndex value : op.writes)
-      writer[value] = index;
-  std::vector<int> runs(problem.ops.size(), 0);
-  for (OpIndex index : steps) {
-    const planning::Op &op = problem.ops[index];
-    ++runs[index];
-    if (op.phase != Phase::Backward && op.phase != Phase::Update)
-      continue;
-    for (ValueIndex value : op.reads) {
-      if (writer[value] < 0 || problem.ops[writer[value]].phase != Phase::Forward)
-        continue;
-      decisions.saved[value] = true;
-      if (runs[writer[value]] > 1)
-        decisions.recomputed[value] = true;
-    }
+static StringRef nameOf(planning::Decision decision) {
+  switch (decision) {
+  case planning::Decision::Unsaved:
+    return "unsaved";
+  case planning::Decision::Keep:
+    return "keep";
+  case planning::Decision::Recompute:
+    return "recompute";
   }
-  return decisions;
+  return "";
 }
 
-static void writeDecisions(const ExtractedProblem &extracted, const Decisions &decisions) {
+static void writeDecisions(const ExtractedProblem &extracted, ArrayRef<OpIndex> steps) {
+  std::vector<planning::Decision> decisions =
+      planning::findDecisions(planning::Graph(extracted.problem), steps);
   for (Operation *op : extracted.ops) {
     SmallVector<Attribute> words;
     bool anySaved = false;
     for (Value result : op->getResults()) {
-      ValueIndex index = extracted.indexOf.lookup(result);
-      anySaved |= decisions.saved[index];
-      StringRef word = !decisions.saved[index]       ? "unsaved"
-                       : decisions.recomputed[index] ? "recompute"
-                                                     : "keep";
-      words.push_back(StringAttr::get(op->getContext(), word));
+      planning::Decision decision = decisions[extracted.indexOf.lookup(result)];
+      anySaved |= decision != planning::Decision::Unsaved;
+      words.push_back(StringAttr::get(op->getContext(), nameOf(decision)));
     }
     if (anySaved)
       op->setAttr(LlmDialect::kDecision, ArrayAttr::get(op->getContext(), words));
@@ -120,7 +100,7 @@ static void writePlan(func::FuncOp step, const CheckpointRequest &request,
                      builder.getNamedAttr("peak_lower_bound",
                                           builder.getI64IntegerAttr(plan.peakLowerBound -
                                                                     extracted.residentPadding))}));
-  writeDecisions(extracted, findDecisions(extracted.problem, plan.steps));
+  writeDecisions(extracted, plan.steps);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,8 +1,7 @@
 //===- SavedValues.h - What the forward leaves for the backward ------------===//
 //
-// A saved value is a forward value that the backward or the update reads. On a program with
-// recomputation its runs count as one value: it is kept where every such reader sees the first run,
-// recomputed where any sees a later one. Nothing here depends on how the decision was made.
+// The saved values of a program (Planning/Model/SavedValues.h defines them). With recomputation the
+// runs of an op count as one, the first. Nothing here depends on how the decision was made.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,7 @@
 //===- Explain.cpp - Why a plan keeps what it keeps -----------------------------===//
 
 #include "llmmem/Planning/Formats/Explain.h"
+#include "llmmem/Planning/Model/SavedValues.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/ADT/DenseSet.h"
@@ -45,10 +46,7 @@ private:
       return false;
     if (!hasPhases)
       return runs[writer] > 1 || longestIdle(value).second > 1;
-    return problem.ops[writer].phase == Phase::Forward &&
-           llvm::any_of(graph.readers(value), [&](OpIndex reader) {
-             return problem.ops[reader].phase == Phase::Backward;
-           });
+    return planning::isSaved(graph, value, [&](OpIndex op) { return problem.ops[op].phase; });
   }
 
   /// The longest idle range: the step of the use that ends it, and its length.

@@ -1,6 +1,7 @@
 //===- Recompute.cpp - From retained values to a schedule ---------------------===//
 
 #include "llmmem/Planning/Schedulers/Recompute.h"
+#include "llmmem/Planning/Model/SavedValues.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -95,13 +96,12 @@ Realization llmmem::planning::realize(const Graph &graph, const Chain &chain,
 }
 
 std::vector<ValueIndex> llmmem::planning::savedValues(const Graph &graph, const Chain &chain) {
+  auto phaseOf = [&](OpIndex op) {
+    return chain.stageOf[op] >= 0 ? Phase::Forward : Phase::Backward;
+  };
   std::vector<ValueIndex> saved;
-  for (ValueIndex value = 0; value < graph.numValues(); ++value) {
-    OpIndex writer = graph.writer(value);
-    if (writer < 0 || chain.stageOf[writer] < 0)
-      continue;
-    if (llvm::any_of(graph.readers(value), [&](OpIndex op) { return chain.stageOf[op] < 0; }))
+  for (ValueIndex value = 0; value < graph.numValues(); ++value)
+    if (isSaved(graph, value, phaseOf))
       saved.push_back(value);
-  }
   return saved;
 }

@@ -7,7 +7,7 @@
 
 namespace llmmem::planning {
 
-/// What a plan did with one saved value: a forward value that the backward reads, or, in a problem
+/// What a plan did with one saved value: one of bytes (Model/SavedValues.h), or, in a problem
 /// without phases, any value that is live at a step which does not use it.
 struct SavedValue {
   ValueIndex value;

@@ -50,7 +50,8 @@ struct Realization {
 Realization realize(const Graph &graph, const Chain &chain, const Retention &retention,
                     size_t mostSteps = SIZE_MAX);
 
-/// The values that the forward writes and something after the cut reads, recomputable or not.
+/// The saved values of a chain (Model/SavedValues.h), recomputable or not: its forward is what
+/// stands before the cut, whatever phases the ops name.
 std::vector<ValueIndex> savedValues(const Graph &graph, const Chain &chain);
 
 } // namespace llmmem::planning
