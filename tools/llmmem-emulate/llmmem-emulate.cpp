@@ -1,12 +1,9 @@
 //===- llmmem-emulate.cpp - Run a module of GPU kernels, with each access checked ===//
-//
-// Exit codes: 0 the function ran; 1 bad input, or a fault of a kernel.
-//
-//===----------------------------------------------------------------------===//
 
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/TensorBytes.h"
+#include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Parser/Parser.h"
@@ -27,21 +24,18 @@ static cl::opt<std::string> functionName("function", cl::cat(category), cl::init
 static cl::opt<int64_t> printed("print", cl::cat(category), cl::init(16),
                                 cl::value_desc("elements"),
                                 cl::desc("Elements to print of each buffer (default 16)"));
-static cl::extrahelp help(R"(
+static const std::string help = R"(
 The module has the form of docs/Design/Gpu.md: gpu.modules, and host functions with gpu.launch_func. Element i of a
 buffer holds i modulo 128 at first. A first argument of bytes (memref<Nxi8>) is the arena, which holds nothing.
 
 EXAMPLE
   llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining step.mlir | llmmem-emulate
-
-EXIT CODES
-  0  the function ran, and each access of its kernels was right
-  1  bad input, or a fault: the message says in which kernel, block, thread and op
-)");
+)" + exitCodeHelp("llmmem-emulate");
+static cl::extrahelp extraHelp(help);
 
 static int fail(const Twine &message) {
   errs() << "llmmem-emulate: " << message << "\n";
-  return 1;
+  return ExitBadInput;
 }
 
 namespace {
@@ -152,12 +146,12 @@ void Buffers::print() const {
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
   FailureOr<Buffers> buffers = Buffers::of(function);
   if (failed(buffers))
-    return 1;
+    return ExitBadInput;
   mlir::PassManager lowering(module.getContext());
   buildEmulatedKernelsPipeline(lowering);
   buildKernelsToLLVMPipeline(lowering);
   if (failed(lowering.run(module)))
-    return 1;
+    return ExitBadInput;
   Emulation emulation = Emulation::takeFrom(module);
   Expected<NativeCode> code = compileToNative(module, functionName);
   if (!code)
@@ -168,10 +162,10 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
   code->entry(buffers->pack(emulator).data());
   if (const emulation::Fault *fault = emulator.fault()) {
     emulation.report(*fault);
-    return 1;
+    return ExitBadInput;
   }
   buffers->print();
-  return 0;
+  return ExitSuccess;
 }
 
 int main(int argc, char **argv) {
@@ -196,7 +190,7 @@ int main(int argc, char **argv) {
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)
-    return 1;
+    return ExitBadInput;
   auto function = module->lookupSymbol<mlir::func::FuncOp>(functionName);
   if (!function)
     return fail("'" + inputFile + "' has no function @" + functionName);

@@ -1,6 +1,7 @@
 //===- llmmem-import.cpp - A transformer graph from a config.json ----------===//
 
 #include "llmmem/Import/Import.h"
+#include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OperationSupport.h"
@@ -102,7 +103,7 @@ cl::opt<bool> countOnly("count-parameters",
                         cl::desc("Write the exact number of parameters in place of the graph"),
                         cl::cat(category));
 
-cl::extrahelp examples(R"(
+const std::string help = R"(
 EXAMPLES:
   A training step of GPT-2 in bfloat16, as its public config says otherwise:
     llmmem-import examples/configs/gpt2.json --batch 8 --seq 1024 --dtype bf16 -o gpt2.mlir
@@ -110,7 +111,8 @@ EXAMPLES:
     llmmem-import examples/configs/llama-3-8b.json --batch 1 --seq 8192 --layers 2 --attention unfused -o -
   How many parameters a model has:
     llmmem-import examples/configs/qwen2.5-7b.json --count-parameters
-)");
+)" + llmmem::exitCodeHelp("llmmem-import");
+cl::extrahelp extraHelp(help);
 
 template <typename T, typename Option>
 std::optional<T> given(const Option &option) {
@@ -134,7 +136,7 @@ ImportOptions readOptions() {
 
 int fail(const llvm::Twine &what) {
   llvm::WithColor::error(llvm::errs(), "llmmem-import") << what << '\n';
-  return 1;
+  return llmmem::ExitBadInput;
 }
 
 int fail(llvm::Error error) { return fail(llvm::toString(std::move(error))); }
@@ -154,7 +156,7 @@ const cl::Option *findMisplacedFlag() {
 int write(llvm::StringRef text) {
   if (llvm::Error error = llmmem::writeTextFile(output, text))
     return fail(std::move(error));
-  return 0;
+  return llmmem::ExitSuccess;
 }
 
 int writeModule(const Model &model, const ImportOptions &options) {

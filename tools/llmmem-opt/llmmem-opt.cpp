@@ -1,13 +1,9 @@
 //===- llmmem-opt.cpp - Plan the memory of a step, or run any pass ---------===//
-//
-// Exit codes: 0 the program printed fits and was verified; 1 bad input; 2 no plan under this
-// budget.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Flags.h"
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/InitAll.h"
+#include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
@@ -32,16 +28,11 @@ STAGES, passes that --checkpoint-budget runs in this order
   differentiate, group-loss-head, group-kernels, annotate-memory, plan-checkpoints,
   apply-checkpoints, plan-arena, verify-plan
   --help-hidden lists every pass and flag, those of MLIR and LLVM too.
-
-EXIT CODES
-  0  the printed program fits its budget, and verify-plan proved it
-  1  bad input: the message says what was expected
-  2  no plan under this budget: the message says the least peak found and the proved lower bound
-)";
+)" + exitCodeHelp("llmmem-opt");
 
 static int fail(const Twine &message) {
   errs() << "llmmem-opt: " << message << "\n";
-  return 1;
+  return ExitBadInput;
 }
 
 static int fail(Error error) { return fail(toString(std::move(error))); }
@@ -51,7 +42,7 @@ static int printDeviceTable(StringRef name) {
   if (!device)
     return fail("--checkpoint-device: " + toString(device.takeError()));
   outs() << formatv("{0:2}\n", device->toJson());
-  return 0;
+  return ExitSuccess;
 }
 
 /// A diagnostic points at its source line; the op printed again below it, a whole layer's types
@@ -103,8 +94,8 @@ int main(int argc, char **argv) {
   std::string text;
   raw_string_ostream os(text);
   if (failed(mlir::MlirOptMain(os, std::move(*input), registry, config)))
-    return outcome->noPlan ? 2 : 1;
+    return outcome->noPlan ? ExitNoPlan : ExitBadInput;
   if (Error error = writeTextFile(outputFile, text))
     return fail(std::move(error));
-  return 0;
+  return ExitSuccess;
 }

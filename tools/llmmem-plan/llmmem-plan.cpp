@@ -6,6 +6,7 @@
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Sweep.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -18,8 +19,6 @@ using namespace llmmem;
 using namespace llmmem::planning;
 
 namespace {
-
-enum Exit { Planned = 0, BadInput = 1, NoPlan = 2 };
 
 llvm::cl::OptionCategory category("llmmem-plan");
 llvm::cl::list<std::string> inputs(llvm::cl::Positional, llvm::cl::desc("<file>..."),
@@ -53,12 +52,12 @@ llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::value_desc
                                   llvm::cl::cat(category),
                                   llvm::cl::desc("Where to write (default: -, stdout)"));
 
-const std::string policies = "\nPOLICIES\n" + policyHelp();
-llvm::cl::extrahelp policiesHelp(policies);
+const std::string help = "\nPOLICIES\n" + policyHelp() + exitCodeHelp("llmmem-plan");
+llvm::cl::extrahelp extraHelp(help);
 
 int fail(const llvm::Twine &what) {
   llvm::WithColor::error(llvm::errs(), "llmmem-plan") << what << '\n';
-  return BadInput;
+  return ExitBadInput;
 }
 
 int write(llvm::StringRef text, int code) {
@@ -111,7 +110,7 @@ int check() {
       llvm::errs() << "step " << violation.step << ": ";
     llvm::errs() << violation.rule << ": " << violation.message << '\n';
   }
-  return violations.empty() ? Planned : NoPlan;
+  return violations.empty() ? ExitSuccess : ExitNoPlan;
 }
 
 int packBuffers() {
@@ -139,12 +138,12 @@ int packBuffers() {
     llvm::errs() << "no packing within " << *options.capacity << ": "
                  << (proved ? "more bytes are live at once, so none exists\n"
                             : "none was found in the time given, though the live bytes fit\n");
-    return NoPlan;
+    return ExitNoPlan;
   }
   std::string text;
   llvm::raw_string_ostream os(text);
   printBufferCsv(*table, packing.offsets, os);
-  return write(text, Planned);
+  return write(text, ExitSuccess);
 }
 
 llvm::Expected<PlanOptions> planOptions(Heartbeat &heartbeat) {
@@ -181,7 +180,7 @@ int sweepProblem(const Problem &problem, const PlanOptions &options) {
   std::string text;
   llvm::raw_string_ostream os(text);
   (json ? printSweepJson : printSweepCsv)(sweep, os);
-  return write(text, Planned);
+  return write(text, ExitSuccess);
 }
 
 int planProblem() {
@@ -202,13 +201,13 @@ int planProblem() {
 
   Plan planned = plan(*problem, *options);
   heartbeat.stop();
-  int code = planned.status == Status::Feasible ? Planned : NoPlan;
+  int code = planned.status == Status::Feasible ? ExitSuccess : ExitNoPlan;
   // Never write a plan that the verifier refuses.
   const std::vector<Violation> violations = verify(*problem, planned);
   if (!violations.empty()) {
     llvm::errs() << "llmmem-plan: the plan found is wrong and is not written; please report this: "
                  << violations.front().rule << ": " << violations.front().message << '\n';
-    return NoPlan;
+    return ExitNoPlan;
   }
   summarize(*problem, planned);
   if (explain && !planned.steps.empty())

@@ -5,6 +5,7 @@
 #include "Progress.h"
 #include "RunOptions.h"
 #include "llmmem/Execution/ProcessMemory.h"
+#include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -263,7 +264,7 @@ Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
            << (options.saveFile.empty() ? "nothing is saved without --save"
                                         : "--load '" + options.saveFile + "' goes on from here")
            << "\n";
-    return 128 + signal; // as shells report a signal
+    return ExitSignal + signal;
   }
-  return 0;
+  return ExitSuccess;
 }

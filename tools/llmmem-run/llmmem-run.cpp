@@ -1,16 +1,12 @@
 //===- llmmem-run.cpp - Run a planned training step -------------------------===//
-//
-// Exit codes: 0 all steps ran; 1 bad input; 3 no GPU that could run it; 130 or 143 interrupted,
-// after the running step and its checkpoint.
-//
-//===----------------------------------------------------------------------===//
 
-#include "llmmem/Runtime/Gemm.h"
-#include "llmmem/Runtime/Parallel.h"
 #include "RunOptions.h"
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Runtime/Gemm.h"
+#include "llmmem/Runtime/Parallel.h"
+#include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -121,31 +117,24 @@ static cl::opt<std::string>
 static cl::opt<std::string> productAlgorithms(
     "product-algorithms", cl::cat(category), cl::value_desc("file"),
     cl::desc("Multiply by the algorithms of this JSON file; write those that it has not"));
-static cl::extrahelp examples(R"(
+static const std::string help = R"(
 EXAMPLES
   llmmem-opt --checkpoint-budget=2GB model.mlir -o step.mlir
   llmmem-run step.mlir --steps 20 --data book.txt
   llmmem-run step.mlir --steps 20 --data book.txt --device=cuda
   llmmem-run step.mlir --tokens ids.txt --load gpt2.safetensors --save trained.safetensors
   llmmem-run forward.mlir --load trained.safetensors --generate 500 --prompt "Once upon"
-
-EXIT CODES
-  0    all steps ran
-  1    bad input: the message says what was expected
-  3    --device=cuda: no driver or no device was found, or it has too little free memory;
-       --products=library: no cuBLASLt was found
-  130  Ctrl-C: the running step was finished, and saved where --save is given (a second Ctrl-C ends
-       at once); 143 is the same for SIGTERM
-)");
+)" + exitCodeHelp("llmmem-run");
+static cl::extrahelp extraHelp(help);
 
 static int fail(const Twine &message) {
   errs() << "llmmem-run: " << message << "\n";
-  return 1;
+  return ExitBadInput;
 }
 
-/// What only another machine mends has an exit code of its own.
+/// What only another machine can fix has an exit code of its own.
 static int failWith(Error error) {
-  int code = error.isA<DeviceError>() ? 3 : 1;
+  int code = error.isA<DeviceError>() ? ExitNoDevice : ExitBadInput;
   fail(toString(std::move(error)));
   return code;
 }
@@ -234,7 +223,7 @@ static int printDevice() {
   if (!facts)
     return failWith(facts.takeError());
   outs() << json::Value(std::move(*facts)) << "\n";
-  return 0;
+  return ExitSuccess;
 }
 
 /// Whether the step can be compiled and fits here.
@@ -243,13 +232,13 @@ static int runNothing(const CompiledStep &step) {
   if (!memory)
     return failWith(memory.takeError());
   if (failed(step.prepare(*memory)))
-    return 1;
+    return ExitBadInput;
   int64_t resident = memory->residentBytes();
   outs() << "resident " << resident << " bytes, arena " << step.arenaBytes() << ", together "
          << resident + step.arenaBytes() << "\n"
          << "compiled " << step.numFunctions() << (step.cuda() ? " kernels" : " functions")
          << " in " << format("%.1f", step.compileSeconds()) << " s; nothing was run\n";
-  return 0;
+  return ExitSuccess;
 }
 
 /// The GPU, with a library of products where one is asked for or found.
@@ -296,7 +285,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   // A plan may have been edited, or made by other hands: offsets that overlap would run and be
   // wrong.
   if (function->hasAttr(llm::LlmDialect::kArena) && failed(verifyPlan(function)))
-    return 1;
+    return ExitBadInput;
   CompiledStep::Options compileOptions;
   compileOptions.function = function.getName().str();
   compileOptions.poison = options.poison;
@@ -310,7 +299,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   mlir::FailureOr<std::unique_ptr<CompiledStep>> compiled =
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))
-    return 1;
+    return ExitBadInput;
   if (dryRun)
     return runNothing(**compiled);
   Expected<StepRoles> roles = StepRoles::find(function);
@@ -323,7 +312,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   if (options.generate > 0) {
     if (Error error = generate(planned, options))
       return failWith(std::move(error));
-    return 0;
+    return ExitSuccess;
   }
   Expected<int> code = train(planned, options);
   if (!code)
@@ -341,7 +330,7 @@ static int runFile(mlir::MLIRContext &context, const RunOptions &options) {
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)
-    return 1;
+    return ExitBadInput;
   mlir::func::FuncOp function = findStep(*module);
   if (!function)
     return fail("'" + options.inputFile + "' has no function @step or @forward");
