@@ -10,8 +10,7 @@ static constexpr llvm::StringLiteral badInput = "bad input: the message says wha
 static constexpr ExitCodeEntry table[] = {
     {"llmmem-import", ExitSuccess, "the model is written"},
     {"llmmem-import", ExitBadInput, badInput},
-    {"llmmem-opt", ExitSuccess,
-     "the printed program fits its budget, and verify-plan proved it"},
+    {"llmmem-opt", ExitSuccess, "the printed program fits its budget, and verify-plan proved it"},
     {"llmmem-opt", ExitBadInput, badInput},
     {"llmmem-opt", ExitNoPlan,
      "no plan under this budget: the message says the least peak found and the proved lower bound"},
@@ -25,7 +24,8 @@ static constexpr ExitCodeEntry table[] = {
      "--device=cuda: no driver or no device was found, or it has too little free memory;\n"
      "--products=library: no cuBLASLt was found"},
     {"llmmem-run", 130,
-     "Ctrl-C: the running step was finished, and saved where --save is given (a second Ctrl-C ends\n"
+     "Ctrl-C: the running step was finished, and saved where --save is given (a second Ctrl-C "
+     "ends\n"
      "at once); 143 is the same for SIGTERM"},
     {"llmmem-emulate", ExitSuccess, "the function ran, and each access of its kernels was right"},
     {"llmmem-emulate", ExitBadInput,

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepVariants.h"
+#include "StepAlternatives.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Planning/Model/SavedValues.h"
@@ -187,16 +187,17 @@ static void explainFailure(func::FuncOp step, const CheckpointRequest &request,
 }
 
 /// The least that can be promised instead: the fixed policy's own plan, or the least peak of any.
-static void findLeast(const ExtractedProblem &extracted, std::vector<planning::Variant> variants,
-                      planning::VariantChoice choice, planning::PlanOptions options,
+static void findLeast(const ExtractedProblem &extracted,
+                      std::vector<planning::AlternativeProblem> alternatives,
+                      planning::AlternativeChoice choice, planning::PlanOptions options,
                       const planning::Plan &plan, CheckpointOutcome &outcome) {
   outcome.noPlan = true;
   planning::Plan least = plan;
   if (plan.steps.empty()) {
-    for (planning::Variant &variant : variants)
-      variant.problem.budget.reset();
+    for (planning::AlternativeProblem &alternative : alternatives)
+      alternative.problem.budget.reset();
     options.policy.kind = planning::PolicyKind::LeastPeak;
-    least = planning::planVariants(variants, choice, options).chosen.plan;
+    least = planning::planAlternatives(alternatives, choice, options).chosen.plan;
   }
   outcome.leastPeak = least.peak - extracted.residentPadding;
   outcome.leastBudget = extracted.problem.residentBytes() + least.arena;
@@ -242,21 +243,23 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
     return step.emitError(
         "is planned already, and its clones would pass for the model's own ops; plan "
         "the model that it was made from");
-  FailureOr<std::vector<StepVariant>> variants = makeStepVariants(step, storage, request, device);
-  if (failed(variants))
+  FailureOr<std::vector<StepAlternative>> alternatives =
+      makeStepAlternatives(step, storage, request, device);
+  if (failed(alternatives))
     return failure();
-  std::vector<planning::Variant> problems;
-  for (const StepVariant &variant : *variants)
-    problems.push_back(variant.toPlan(request.budget));
+  std::vector<planning::AlternativeProblem> problems;
+  for (const StepAlternative &alternative : *alternatives)
+    problems.push_back(alternative.toPlan(request.budget));
   planning::PlanOptions options;
   options.policy = request.policy;
   options.seconds = request.seconds;
-  planning::VariantChoice choice = choiceAmongVariants(step);
-  planning::VariantPlan best = planning::planVariants(problems, choice, options);
-  auto &[form, plan] = best.chosen;
-  StepVariant &chosen = (*variants)[best.variant];
+  planning::AlternativeChoice choice = choiceAmongAlternatives(step);
+  planning::AlternativePlan best = planning::planAlternatives(problems, choice, options);
+  auto &[tiling, plan] = best.chosen;
+  StepAlternative &chosen = (*alternatives)[best.alternative];
   ExtractedProblem &extracted = chosen.extracted;
-  extracted.problem = planning::inForm(problems[best.variant].problem, chosen.forms.forms[form]);
+  extracted.problem =
+      planning::withTiling(problems[best.alternative].problem, chosen.tilings.tilings[tiling]);
   outcome.status = plan.status;
   outcome.seconds = plan.seconds;
   outcome.peakLowerBound = plan.peakLowerBound - extracted.residentPadding;
@@ -272,10 +275,10 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
                    [&](raw_ostream &os) { os << failureReport(request, outcome); });
     return failure();
   }
-  writePlan(chosen.step, request, extracted, plan, chosen.forms.chunks[form]);
+  writePlan(chosen.step, request, extracted, plan, chosen.tilings.chunks[tiling]);
   writePlacement(chosen.step, extracted, chosen.storage, plan);
-  noteOutcomes(*variants, chosen, best.outcomes);
+  recordOutcomes(*alternatives, chosen, best.outcomes);
   outcome.changedOps = static_cast<bool>(chosen.copy);
-  takeVariant(step, chosen);
+  takeAlternative(step, chosen);
   return success();
 }

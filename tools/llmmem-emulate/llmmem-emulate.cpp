@@ -1,8 +1,8 @@
 //===- llmmem-emulate.cpp - Run a module of GPU kernels, with each access checked ===//
 
-#include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/TensorBytes.h"
+#include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

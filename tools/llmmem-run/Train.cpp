@@ -1,10 +1,10 @@
 //===- Train.cpp - The steps of a run, and what they report ----------------===//
 
-#include "llmmem/Runtime/Parallel.h"
 #include "Interrupt.h"
 #include "Progress.h"
 #include "RunOptions.h"
 #include "llmmem/Execution/ProcessMemory.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/Format.h"

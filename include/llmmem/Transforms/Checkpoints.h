@@ -8,7 +8,7 @@
 #ifndef LLMMEM_TRANSFORMS_CHECKPOINTS_H
 #define LLMMEM_TRANSFORMS_CHECKPOINTS_H
 
-#include "llmmem/Analysis/ChunkForms.h"
+#include "llmmem/Analysis/ChunkTilings.h"
 #include "llmmem/Planning/Planner.h"
 #include "llmmem/Transforms/Epilogues.h"
 

@@ -1,6 +1,6 @@
-//===- VariantsTest.cpp - The cheapest of several variants -----------------===//
+//===- AlternativeProblemsTest.cpp - The cheapest of several alternatives -----------------===//
 
-#include "llmmem/Planning/Alternatives/Variants.h"
+#include "llmmem/Planning/Alternatives/AlternativeProblems.h"
 #include "ProblemBuilder.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "gtest/gtest.h"
@@ -11,7 +11,7 @@ namespace {
 
 /// x -> h(100) -> a(100) -> y(60) -> backward reads a, then h. Apart the product costs 10 and the
 /// activation 3; in one op both cost 11. While y is made a and h are held, 270 with y and z.
-Variant makeActivation(bool inOneOp) {
+AlternativeProblem makeActivation(bool inOneOp) {
   test::ProblemBuilder b;
   ValueIndex x = b.value(10, /*resident=*/true), h = b.value(100), a = b.value(100),
              y = b.value(60), z = b.value(60), da = b.value(10), dh = b.value(10);
@@ -29,23 +29,23 @@ Variant makeActivation(bool inOneOp) {
   return {b.problem, {{}}, {}};
 }
 
-VariantPlan planUnder(std::optional<int64_t> budget, PolicyKind kind = PolicyKind::Budget,
-                      VariantChoice choice = VariantChoice::ByPlan) {
-  std::vector<Variant> variants = {makeActivation(false), makeActivation(true)};
-  for (Variant &variant : variants)
-    variant.problem.budget = budget;
+AlternativePlan planUnder(std::optional<int64_t> budget, PolicyKind kind = PolicyKind::Budget,
+                          AlternativeChoice choice = AlternativeChoice::ByPlan) {
+  std::vector<AlternativeProblem> alternatives = {makeActivation(false), makeActivation(true)};
+  for (AlternativeProblem &alternative : alternatives)
+    alternative.problem.budget = budget;
   PlanOptions options;
   options.policy.kind = kind;
-  VariantPlan best = planVariants(variants, choice, options);
+  AlternativePlan best = planAlternatives(alternatives, choice, options);
   if (!best.chosen.plan.steps.empty())
-    EXPECT_TRUE(verify(variants[best.variant].problem, best.chosen.plan).empty());
+    EXPECT_TRUE(verify(alternatives[best.alternative].problem, best.chosen.plan).empty());
   EXPECT_EQ(best.outcomes.size(), 2u);
   return best;
 }
 
-TEST(VariantsTest, roomForAllTakesTheOneOp) {
-  VariantPlan best = planUnder(1000);
-  EXPECT_EQ(best.variant, 1u);
+TEST(AlternativeProblemsTest, roomForAllTakesTheOneOp) {
+  AlternativePlan best = planUnder(1000);
+  EXPECT_EQ(best.alternative, 1u);
   EXPECT_EQ(best.chosen.plan.cost, 31);
   EXPECT_TRUE(best.outcomes[1].planned);
   EXPECT_EQ(best.outcomes[1].cost, 31);
@@ -54,19 +54,19 @@ TEST(VariantsTest, roomForAllTakesTheOneOp) {
   EXPECT_EQ(best.outcomes[0].cost, 33);
 }
 
-TEST(VariantsTest, makingTheActivationAgainFromWhatIsKeptIsCheaperApart) {
+TEST(AlternativeProblemsTest, makingTheActivationAgainFromWhatIsKeptIsCheaperApart) {
   // y and z beside a and h are 330: a is dropped, and made again for 3, or with h for 11.
-  VariantPlan best = planUnder(300);
-  EXPECT_EQ(best.variant, 0u);
+  AlternativePlan best = planUnder(300);
+  EXPECT_EQ(best.alternative, 0u);
   EXPECT_EQ(best.chosen.plan.cost, 36);
   EXPECT_EQ(best.outcomes[1].status, Status::Feasible);
   EXPECT_EQ(best.outcomes[1].cost, 42);
 }
 
-TEST(VariantsTest, moreBudgetNeverCostsMore) {
+TEST(AlternativeProblemsTest, moreBudgetNeverCostsMore) {
   int64_t last = INT64_MAX;
   for (int64_t budget = 200; budget <= 400; ++budget) {
-    VariantPlan best = planUnder(budget);
+    AlternativePlan best = planUnder(budget);
     const Plan &plan = best.chosen.plan;
     if (plan.status != Status::Feasible) {
       EXPECT_EQ(last, INT64_MAX) << budget;
@@ -80,36 +80,38 @@ TEST(VariantsTest, moreBudgetNeverCostsMore) {
   EXPECT_EQ(last, 31);
 }
 
-TEST(VariantsTest, opsOnceChooseTheSameUnderEveryBudget) {
+TEST(AlternativeProblemsTest, opsOnceChooseTheSameUnderEveryBudget) {
   // In one op they cost 31, apart 33, where the plan under 300 costs 42 and 36.
   for (int64_t budget : {1000, 300}) {
-    VariantPlan best = planUnder(budget, PolicyKind::Budget, VariantChoice::ByOpsOnce);
-    EXPECT_EQ(best.variant, 1u) << budget;
+    AlternativePlan best = planUnder(budget, PolicyKind::Budget, AlternativeChoice::ByOpsOnce);
+    EXPECT_EQ(best.alternative, 1u) << budget;
     EXPECT_EQ(best.chosen.plan.cost, budget == 1000 ? 31 : 42);
     EXPECT_FALSE(best.outcomes[0].planned);
     EXPECT_EQ(best.outcomes[0].cost, 33);
   }
-  VariantPlan least = planUnder(std::nullopt, PolicyKind::LeastPeak, VariantChoice::ByOpsOnce);
-  EXPECT_EQ(least.variant, 1u);
-  // The bounds are those of the variant that was chosen.
+  AlternativePlan least =
+      planUnder(std::nullopt, PolicyKind::LeastPeak, AlternativeChoice::ByOpsOnce);
+  EXPECT_EQ(least.alternative, 1u);
+  // The bounds are those of the alternative that was chosen.
   EXPECT_GE(least.chosen.plan.costLowerBound, 31);
 }
 
-TEST(VariantsTest, opsOnceSayInfeasibleOfTheirVariant) {
-  VariantPlan least = planUnder(std::nullopt, PolicyKind::LeastPeak, VariantChoice::ByOpsOnce);
+TEST(AlternativeProblemsTest, opsOnceSayInfeasibleOfTheirAlternative) {
+  AlternativePlan least =
+      planUnder(std::nullopt, PolicyKind::LeastPeak, AlternativeChoice::ByOpsOnce);
   int64_t need = 10 + least.chosen.plan.arena;
-  EXPECT_EQ(planUnder(need, PolicyKind::Budget, VariantChoice::ByOpsOnce).chosen.plan.status,
+  EXPECT_EQ(planUnder(need, PolicyKind::Budget, AlternativeChoice::ByOpsOnce).chosen.plan.status,
             Status::Feasible);
-  VariantPlan none = planUnder(need - 1, PolicyKind::Budget, VariantChoice::ByOpsOnce);
+  AlternativePlan none = planUnder(need - 1, PolicyKind::Budget, AlternativeChoice::ByOpsOnce);
   EXPECT_EQ(none.chosen.plan.status, Status::Infeasible);
-  EXPECT_EQ(none.variant, 1u);
+  EXPECT_EQ(none.alternative, 1u);
 }
 
-TEST(VariantsTest, isInfeasibleOnlyWhereEachVariantIs) {
-  VariantPlan least = planUnder(std::nullopt, PolicyKind::LeastPeak);
+TEST(AlternativeProblemsTest, isInfeasibleOnlyWhereEachAlternativeIs) {
+  AlternativePlan least = planUnder(std::nullopt, PolicyKind::LeastPeak);
   int64_t need = 10 + least.chosen.plan.arena;
   EXPECT_EQ(planUnder(need).chosen.plan.status, Status::Feasible);
-  VariantPlan none = planUnder(need - 1);
+  AlternativePlan none = planUnder(need - 1);
   EXPECT_EQ(none.chosen.plan.status, Status::Infeasible);
   EXPECT_TRUE(none.outcomes[0].planned && none.outcomes[1].planned);
   EXPECT_EQ(none.outcomes[0].status, Status::Infeasible);

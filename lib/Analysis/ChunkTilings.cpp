@@ -1,6 +1,6 @@
-//===- ChunkForms.cpp - The chunks that a plan can choose from -------------===//
+//===- ChunkTilings.cpp - The chunks that a plan can choose from -------------===//
 
-#include "llmmem/Analysis/ChunkForms.h"
+#include "llmmem/Analysis/ChunkTilings.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -44,28 +44,28 @@ static FailureOr<OpCost> priceAt(Operation *op, int64_t rows, const DeviceModel 
   return getCost(*copy, device);
 }
 
-FailureOr<ChunkForms> llmmem::findChunkForms(const ExtractedProblem &extracted,
-                                             const ChunkRequest &request,
-                                             const DeviceModel &device) {
-  ChunkForms result;
-  result.forms.resize(1);
+FailureOr<ChunkTilings> llmmem::findChunkTilings(const ExtractedProblem &extracted,
+                                                 const ChunkRequest &request,
+                                                 const DeviceModel &device) {
+  ChunkTilings result;
+  result.tilings.resize(1);
   result.chunks.resize(1);
   SmallVector<std::pair<planning::OpIndex, SmallVector<int64_t>>> choices;
   for (auto [index, op] : llvm::enumerate(extracted.ops))
     if (auto chunked = dyn_cast<ChunkedOpInterface>(op))
       choices.push_back({index, candidatesOf(chunked, request)});
   for (auto &[index, candidates] : choices) {
-    result.forms.resize(std::max(result.forms.size(), candidates.size()));
-    result.chunks.resize(result.forms.size());
+    result.tilings.resize(std::max(result.tilings.size(), candidates.size()));
+    result.chunks.resize(result.tilings.size());
   }
   for (auto &[index, candidates] : choices)
-    for (size_t form = 0; form < result.forms.size(); ++form) {
-      int64_t rows = candidates[std::min(form, candidates.size() - 1)];
+    for (size_t tiling = 0; tiling < result.tilings.size(); ++tiling) {
+      int64_t rows = candidates[std::min(tiling, candidates.size() - 1)];
       FailureOr<OpCost> cost = priceAt(extracted.ops[index], rows, device);
       if (failed(cost))
         return failure();
-      result.forms[form].push_back({index, cost->ns, cost->workspace});
-      result.chunks[form].push_back({extracted.ops[index], rows, *cost});
+      result.tilings[tiling].push_back({index, cost->ns, cost->workspace});
+      result.chunks[tiling].push_back({extracted.ops[index], rows, *cost});
     }
   return result;
 }

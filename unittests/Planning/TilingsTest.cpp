@@ -1,6 +1,6 @@
-//===- FormsTest.cpp - The cheapest of several forms ---------------------------===//
+//===- TilingsTest.cpp - The cheapest of several tilings ---------------------------===//
 
-#include "llmmem/Planning/Alternatives/Forms.h"
+#include "llmmem/Planning/Alternatives/Tilings.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "gtest/gtest.h"
@@ -39,47 +39,47 @@ Problem makeHead() {
   return problem;
 }
 
-const std::vector<Form> forms = {{{2, 10, 100}}, {{2, 11, 50}}, {{2, 14, 10}}};
+const std::vector<Tiling> tilings = {{{2, 10, 100}}, {{2, 11, 50}}, {{2, 14, 10}}};
 
-FormPlan planUnder(std::optional<int64_t> budget, PolicyKind kind = PolicyKind::Budget) {
+TilingPlan planUnder(std::optional<int64_t> budget, PolicyKind kind = PolicyKind::Budget) {
   Problem problem = makeHead();
   problem.budget = budget;
   PlanOptions options;
   options.policy.kind = kind;
-  FormPlan best = planForms(problem, forms, options);
+  TilingPlan best = planTilings(problem, tilings, options);
   if (!best.plan.steps.empty()) {
-    EXPECT_TRUE(verify(inForm(problem, forms[best.form]), best.plan).empty());
+    EXPECT_TRUE(verify(withTiling(problem, tilings[best.tiling]), best.plan).empty());
   }
   return best;
 }
 
-TEST(FormsTest, roomForAllTakesTheCheapestForm) {
-  FormPlan best = planUnder(1000);
-  EXPECT_EQ(best.form, 0u);
+TEST(TilingsTest, enoughBudgetTakesTheCheapestTiling) {
+  TilingPlan best = planUnder(1000);
+  EXPECT_EQ(best.tiling, 0u);
   EXPECT_EQ(best.plan.cost, 32);
   EXPECT_EQ(best.plan.costLowerBound, 32);
 }
 
-TEST(FormsTest, aLeanerFormIsCheaperThanRecomputing) {
-  // a, b, d, x and a workspace of 50: the largest form would have to make a again, for 3.
-  FormPlan best = planUnder(261);
-  EXPECT_EQ(best.form, 1u);
+TEST(TilingsTest, aLeanerFormIsCheaperThanRecomputing) {
+  // a, b, d, x and a workspace of 50: the largest tiling would have to make a again, for 3.
+  TilingPlan best = planUnder(261);
+  EXPECT_EQ(best.tiling, 1u);
   EXPECT_EQ(best.plan.cost, 33);
   EXPECT_LE(best.plan.costLowerBound, 33);
 }
 
-TEST(FormsTest, recomputingIsCheaperThanALeanerForm) {
-  // The form of 14 fits as it is, for 36, and that of 11 where a is made again, for 36 too. The
-  // form of 10 makes a again for 35.
-  FormPlan best = planUnder(231);
-  EXPECT_EQ(best.form, 0u);
+TEST(TilingsTest, recomputingIsCheaperThanALeanerTiling) {
+  // The tiling of 14 fits as it is, for 36, and that of 11 where a is made again, for 36 too. The
+  // tiling of 10 makes a again for 35.
+  TilingPlan best = planUnder(231);
+  EXPECT_EQ(best.tiling, 0u);
   EXPECT_EQ(best.plan.cost, 35);
 }
 
-TEST(FormsTest, moreBudgetNeverCostsMore) {
+TEST(TilingsTest, moreBudgetNeverCostsMore) {
   int64_t last = INT64_MAX;
   for (int64_t budget = 100; budget <= 400; ++budget) {
-    FormPlan best = planUnder(budget);
+    TilingPlan best = planUnder(budget);
     if (best.plan.status != Status::Feasible) {
       EXPECT_EQ(last, INT64_MAX) << budget;
       continue;
@@ -92,20 +92,20 @@ TEST(FormsTest, moreBudgetNeverCostsMore) {
   EXPECT_EQ(last, 32);
 }
 
-TEST(FormsTest, isInfeasibleOnlyWhereTheLeanestFormIs) {
-  FormPlan least = planUnder(std::nullopt, PolicyKind::LeastPeak);
+TEST(TilingsTest, isInfeasibleOnlyWhereTheLeanestFormIs) {
+  TilingPlan least = planUnder(std::nullopt, PolicyKind::LeastPeak);
   EXPECT_EQ(planUnder(least.plan.arena).plan.status, Status::Feasible);
-  FormPlan none = planUnder(least.plan.arena - 1);
+  TilingPlan none = planUnder(least.plan.arena - 1);
   EXPECT_EQ(none.plan.status, Status::Infeasible);
-  EXPECT_EQ(none.form, forms.size() - 1);
+  EXPECT_EQ(none.tiling, tilings.size() - 1);
 }
 
-TEST(FormsTest, theLeastPeakTakesTheLargestFormThatItHasRoomFor) {
+TEST(TilingsTest, theLeastPeakTakesTheLargestFormThatItHasRoomFor) {
   // x, a and b stand together however small the workspace is: 201. With x, b and d there is room
   // for 50 then, and not for 100.
-  FormPlan least = planUnder(std::nullopt, PolicyKind::LeastPeak);
+  TilingPlan least = planUnder(std::nullopt, PolicyKind::LeastPeak);
   EXPECT_EQ(least.plan.arena, 201);
-  EXPECT_EQ(least.form, 1u);
+  EXPECT_EQ(least.tiling, 1u);
 }
 
 } // namespace

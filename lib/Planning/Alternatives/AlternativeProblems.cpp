@@ -1,0 +1,114 @@
+//===- AlternativeProblems.cpp - One step written with different ops -------===//
+
+#include "llmmem/Planning/Alternatives/AlternativeProblems.h"
+#include "Alternatives/CandidateSearch.h"
+#include "llmmem/Planning/Model/Graph.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace llmmem::planning;
+
+namespace {
+class AlternativeSearch {
+public:
+  AlternativeSearch(llvm::ArrayRef<AlternativeProblem> alternatives, AlternativeChoice choice,
+                    const PlanOptions &options)
+      : alternatives(alternatives), choice(choice), options(options),
+        tilings(alternatives.size(), 0), outcomes(alternatives.size()) {
+    // All together stay within the bound on the search.
+    if (choice == AlternativeChoice::ByPlan)
+      this->options.seconds /= alternatives.size();
+    for (const AlternativeProblem &it : alternatives)
+      baseCosts.push_back(Graph(withTiling(it.problem, it.tilings.front())).baseCost());
+  }
+
+  AlternativePlan run();
+
+private:
+  bool isLeastPeak() const { return options.policy.kind == PolicyKind::LeastPeak; }
+  std::vector<size_t> order();
+  Plan planAlternative(size_t number);
+  bool isBetter(size_t a, const Plan &planOfA, size_t b, const Plan &planOfB) const;
+  void boundAlternative(size_t number);
+
+  llvm::ArrayRef<AlternativeProblem> alternatives;
+  AlternativeChoice choice;
+  PlanOptions options;
+  std::vector<int64_t> baseCosts; // of the cheapest tiling, with every op once
+  std::vector<size_t> tilings;    // of the plan of each alternative
+  std::vector<AlternativeOutcome> outcomes;
+  CandidateSearch search;
+};
+} // namespace
+
+/// Feasible before not; then what the policy asks for; then the order of the alternatives, which
+/// may not be the order of planning.
+bool AlternativeSearch::isBetter(size_t a, const Plan &planOfA, size_t b,
+                                 const Plan &planOfB) const {
+  auto key = [&](size_t number, const Plan &it) {
+    bool feasible = it.status == Status::Feasible, hasSteps = !it.steps.empty();
+    int64_t bytes = hasSteps ? it.arena : it.peakLowerBound;
+    return std::tuple(!feasible, !hasSteps, feasible && !isLeastPeak() ? it.cost : bytes, it.cost,
+                      number);
+  };
+  return key(a, planOfA) < key(b, planOfB);
+}
+
+Plan AlternativeSearch::planAlternative(size_t number) {
+  options.policy.selected = alternatives[number].selected;
+  auto [tiling, plan] =
+      planTilings(alternatives[number].problem, alternatives[number].tilings, options);
+  tilings[number] = tiling;
+  bool isFeasible = plan.status == Status::Feasible;
+  outcomes[number] = {true, plan.status, isFeasible ? plan.cost : plan.costLowerBound,
+                      plan.steps.empty() ? 0 : plan.peak, plan.steps.empty() ? 0 : plan.arena};
+  return std::move(plan);
+}
+
+/// What holds of an alternative that is not planned: no plan of it costs less than its ops once,
+/// and its peak has the bound that needs no search.
+void AlternativeSearch::boundAlternative(size_t number) {
+  outcomes[number].cost = baseCosts[number];
+  const AlternativeProblem &it = alternatives[number];
+  search.peakLowerBound = std::min(
+      search.peakLowerBound, peakBoundWithoutSearch(withTiling(it.problem, it.tilings.back())));
+}
+
+/// By the cost of their ops once; only the first where that is what chooses.
+std::vector<size_t> AlternativeSearch::order() {
+  std::vector<size_t> numbers(alternatives.size());
+  llvm::copy(llvm::seq<size_t>(0, numbers.size()), numbers.begin());
+  llvm::stable_sort(numbers, [&](size_t a, size_t b) { return baseCosts[a] < baseCosts[b]; });
+  if (choice == AlternativeChoice::ByOpsOnce) {
+    for (size_t number : numbers)
+      outcomes[number].cost = baseCosts[number];
+    numbers.resize(1);
+  }
+  return numbers;
+}
+
+AlternativePlan AlternativeSearch::run() {
+  search.planEach(order(), /*leavesOut=*/!isLeastPeak(),
+                  {[&](size_t number) { return baseCosts[number]; },
+                   [&](size_t number) { return planAlternative(number); },
+                   [&](size_t a, const Plan &planOfA, size_t b, const Plan &planOfB) {
+                     return isBetter(a, planOfA, b, planOfB);
+                   },
+                   [&](size_t number) { boundAlternative(number); }});
+  Plan &plan = search.plan;
+  plan.seconds = search.seconds;
+  plan.peakLowerBound = search.peakLowerBound;
+  if (search.found) {
+    plan.costLowerBound = std::min(search.costLowerBound, plan.cost);
+    plan.bound = search.bound;
+  } else {
+    plan.status = search.allInfeasible ? Status::Infeasible : Status::Unknown;
+  }
+  return {search.number, {tilings[search.number], std::move(plan)}, std::move(outcomes)};
+}
+
+AlternativePlan llmmem::planning::planAlternatives(llvm::ArrayRef<AlternativeProblem> alternatives,
+                                                   AlternativeChoice choice,
+                                                   const PlanOptions &options) {
+  return AlternativeSearch(alternatives, choice, options).run();
+}

@@ -1,0 +1,49 @@
+//===- CandidateSearch.h - The best plan of several candidates -------------===//
+//
+// A step can be planned in several ways: with several tilings, or written with alternative ops.
+// Each way is a candidate with a plan of its own; the driver here plans those that can win, keeps
+// the best plan, and gathers what is proved of all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_ALTERNATIVES_CANDIDATESEARCH_H
+#define LLMMEM_LIB_PLANNING_ALTERNATIVES_CANDIDATESEARCH_H
+
+#include "llmmem/Planning/Planner.h"
+
+namespace llmmem::planning {
+
+/// What the driver asks about the candidates, by number.
+struct Candidates {
+  /// The cost of running every op once: no plan costs less.
+  llvm::function_ref<int64_t(size_t)> baseCost;
+  llvm::function_ref<Plan(size_t)> plan;
+  /// Whether the plan of candidate `a` is better than that of `b`, where they may be infeasible.
+  llvm::function_ref<bool(size_t a, const Plan &, size_t b, const Plan &)> isBetter;
+  /// Told of each candidate that is not planned, as it cannot win.
+  llvm::function_ref<void(size_t)> leaveOut;
+};
+
+struct CandidateSearch {
+  size_t number = 0; // of the best candidate
+  Plan plan;         // its plan
+  bool found = false, allInfeasible = true, any = false;
+  // Over the candidates that were planned.
+  int64_t peakLowerBound = INT64_MAX, costLowerBound = INT64_MAX;
+  std::string bound; // the name of the one that `costLowerBound` is
+  double seconds = 0;
+
+  /// Plans the candidates of `order`. With `leavesOut` not those whose ops alone cost what the best
+  /// plan so far costs.
+  void planEach(llvm::ArrayRef<size_t> order, bool leavesOut, const Candidates &candidates);
+
+private:
+  void planOne(size_t candidate, const Candidates &candidates);
+};
+
+/// The bound on the peak of any plan of `problem` that needs no search.
+int64_t peakBoundWithoutSearch(Problem problem);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_ALTERNATIVES_CANDIDATESEARCH_H

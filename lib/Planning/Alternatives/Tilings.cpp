@@ -1,0 +1,113 @@
+//===- Tilings.cpp - One step with several tilings -------------------------===//
+
+#include "llmmem/Planning/Alternatives/Tilings.h"
+#include "Alternatives/CandidateSearch.h"
+#include "llmmem/Planning/Allocation/Placement.h"
+#include "llmmem/Planning/Model/Graph.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace llmmem::planning;
+
+Problem llmmem::planning::withTiling(const Problem &problem, const Tiling &tiling) {
+  Problem result = problem;
+  for (const OpTiling &entry : tiling) {
+    result.ops[entry.op].cost = entry.cost;
+    result.ops[entry.op].workspace = entry.workspace;
+  }
+  return result;
+}
+
+namespace {
+class TilingSearch {
+public:
+  TilingSearch(const Problem &problem, llvm::ArrayRef<Tiling> tilings, const PlanOptions &options)
+      : problem(problem), tilings(tilings), options(options) {
+    // All tilings together stay within the bound on the search.
+    this->options.seconds /= tilings.size();
+  }
+
+  TilingPlan run();
+
+private:
+  size_t leanest() const { return tilings.size() - 1; }
+  int64_t baseCost(size_t tiling) const {
+    return Graph(withTiling(problem, tilings[tiling])).baseCost();
+  }
+  Plan planWith(size_t tiling);
+  void planEach(llvm::ArrayRef<size_t> order);
+  void enlargeLeanest();
+  int64_t peakBoundOfAll();
+
+  const Problem &problem;
+  llvm::ArrayRef<Tiling> tilings;
+  PlanOptions options;
+  CandidateSearch search;
+  std::optional<int64_t> leanestPeakBound;
+};
+} // namespace
+
+Plan TilingSearch::planWith(size_t tiling) {
+  Plan made = plan(withTiling(problem, tilings[tiling]), options);
+  if (tiling == leanest())
+    leanestPeakBound = made.peakLowerBound;
+  return made;
+}
+
+/// Every plan of a tiling costs at least the tiling's ops once, so those whose ops alone cost what
+/// the best plan costs cannot win, and where nothing is recomputed nor can any later one.
+void TilingSearch::planEach(llvm::ArrayRef<size_t> order) {
+  auto isBetter = [](size_t, const Plan &a, size_t, const Plan &b) {
+    return b.status != Status::Feasible || (a.status == Status::Feasible && a.cost < b.cost);
+  };
+  search.planEach(order, /*leavesOut=*/true,
+                  {[&](size_t tiling) { return baseCost(tiling); },
+                   [&](size_t tiling) { return planWith(tiling); }, isBetter, [](size_t) {}});
+}
+
+/// The leanest tiling has the least peak; then the largest one is taken whose buffers the same
+/// schedule can place in the same arena.
+void TilingSearch::enlargeLeanest() {
+  for (size_t tiling = 0; tiling < leanest() && !search.plan.steps.empty(); ++tiling) {
+    Problem larger = withTiling(problem, tilings[tiling]);
+    PackOptions pack;
+    pack.alignment = std::max<int64_t>(problem.alignment, 1);
+    pack.capacity = search.plan.arena;
+    Plan other = search.plan;
+    placeSteps(larger, other, pack);
+    if (other.arena > search.plan.arena || other.peak > search.plan.peak)
+      continue;
+    other.baseCost = baseCost(tiling);
+    search.number = tiling;
+    search.plan = std::move(other);
+    break;
+  }
+  search.costLowerBound = std::min(search.costLowerBound, baseCost(0));
+}
+
+/// A schedule holds no less with any other tiling, so what is proved of the leanest holds for all.
+int64_t TilingSearch::peakBoundOfAll() {
+  return leanestPeakBound ? *leanestPeakBound
+                          : peakBoundWithoutSearch(withTiling(problem, tilings[leanest()]));
+}
+
+TilingPlan TilingSearch::run() {
+  if (options.policy.kind == PolicyKind::LeastPeak) {
+    planEach({leanest()});
+    enlargeLeanest();
+  } else {
+    planEach(llvm::to_vector(llvm::seq<size_t>(0, tilings.size())));
+  }
+  TilingPlan best{search.number, std::move(search.plan)};
+  best.plan.seconds = search.seconds;
+  if (best.plan.status != Status::Feasible)
+    return best;
+  best.plan.peakLowerBound = peakBoundOfAll();
+  best.plan.costLowerBound = std::min(search.costLowerBound, best.plan.cost);
+  return best;
+}
+
+TilingPlan llmmem::planning::planTilings(const Problem &problem, llvm::ArrayRef<Tiling> tilings,
+                                         const PlanOptions &options) {
+  return TilingSearch(problem, tilings, options).run();
+}

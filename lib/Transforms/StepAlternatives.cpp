@@ -1,0 +1,119 @@
+//===- StepAlternatives.cpp - The step with each choice of epilogues -----------===//
+
+#include "StepAlternatives.h"
+#include "llmmem/Dialect/LibraryEpilogue.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Transforms/AnnotateMemory.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+planning::AlternativeProblem StepAlternative::toPlan(std::optional<int64_t> budget) const {
+  planning::AlternativeProblem alternative{extracted.problem, tilings.tilings,
+                                           extracted.coreAttention};
+  alternative.problem.budget = budget;
+  return alternative;
+}
+
+/// Whether ops have bytes and costs written on: then new kernels have them too.
+static bool isAnnotated(func::FuncOp step) {
+  return llvm::any_of(step.getBody().front(),
+                      [](Operation &op) { return op.hasAttr(LlmDialect::kCost); });
+}
+
+static LogicalResult extractAlternative(StepAlternative &alternative,
+                                        const CheckpointRequest &request,
+                                        const DeviceModel &device) {
+  FailureOr<ExtractedProblem> extracted =
+      extractProblem(alternative.step, alternative.storage, device);
+  if (failed(extracted))
+    return failure();
+  alternative.extracted = std::move(*extracted);
+  FailureOr<ChunkTilings> tilings = findChunkTilings(alternative.extracted, request.chunk, device);
+  if (failed(tilings))
+    return failure();
+  alternative.tilings = std::move(*tilings);
+  return success();
+}
+
+static SmallVector<Epilogues> choicesOf(const CheckpointRequest &request,
+                                        const DeviceModel &device) {
+  if (request.epilogues != Epilogues::Auto)
+    return {request.epilogues};
+  if (!device.fusesEpilogues)
+    return {Epilogues::Separate};
+  return {Epilogues::Separate, Epilogues::Unshared, Epilogues::Fused};
+}
+
+FailureOr<std::vector<StepAlternative>>
+llmmem::makeStepAlternatives(func::FuncOp step, const StepStorage &storage,
+                             const CheckpointRequest &request, const DeviceModel &device) {
+  std::vector<StepAlternative> alternatives;
+  // Each choice fuses what the one before fuses, and perhaps more.
+  std::optional<int64_t> fusedBefore;
+  for (Epilogues epilogues : choicesOf(request, device)) {
+    StepAlternative alternative;
+    alternative.epilogues = epilogues;
+    alternative.step = step;
+    int64_t fused = 0;
+    if (epilogues != Epilogues::Separate) {
+      alternative.copy = step.clone();
+      alternative.step = *alternative.copy;
+      fused = fuseEpilogues(alternative.step, epilogues);
+      if (isAnnotated(step) && failed(annotateMemory(alternative.step, device)))
+        return failure();
+    }
+    if (fusedBefore && *fusedBefore == fused)
+      continue;
+    fusedBefore = fused;
+    alternative.storage = alternative.copy ? StepStorage(alternative.step) : storage;
+    if (!alternative.storage.isValid() || failed(extractAlternative(alternative, request, device)))
+      return failure();
+    alternatives.push_back(std::move(alternative));
+  }
+  return alternatives;
+}
+
+planning::AlternativeChoice llmmem::choiceAmongAlternatives(func::FuncOp step) {
+  bool isPlannedForLibrary =
+      llvm::any_of(step.getBody().front(), [](Operation &op) { return isForLibrary(&op); });
+  return isPlannedForLibrary ? planning::AlternativeChoice::ByOpsOnce
+                             : planning::AlternativeChoice::ByPlan;
+}
+
+void llmmem::recordOutcomes(ArrayRef<StepAlternative> alternatives, StepAlternative &chosen,
+                            ArrayRef<planning::AlternativeOutcome> outcomes) {
+  if (alternatives.size() < 2)
+    return;
+  Builder builder(chosen.step.getContext());
+  SmallVector<Attribute> entries;
+  for (auto [alternative, outcome] : llvm::zip_equal(alternatives, outcomes)) {
+    bool hasPlan = outcome.planned && outcome.status == planning::Status::Feasible;
+    NamedAttrList entry;
+    entry.append("choice", builder.getStringAttr(nameOf(alternative.epilogues)));
+    entry.append(hasPlan ? "cost_ns" : "cost_lower_bound_ns",
+                 builder.getI64IntegerAttr(outcome.cost));
+    if (hasPlan)
+      entry.append("peak",
+                   builder.getI64IntegerAttr(outcome.peak - alternative.extracted.residentPadding));
+    else
+      entry.append("why", builder.getStringAttr(!outcome.planned ? "costs more as it is"
+                                                : outcome.status == planning::Status::Infeasible
+                                                    ? "no plan exists"
+                                                    : "no plan was found"));
+    if (&alternative == &chosen)
+      entry.append("taken", builder.getUnitAttr());
+    entries.push_back(entry.getDictionary(builder.getContext()));
+  }
+  chosen.step->setAttr(LlmDialect::kEpilogues, builder.getArrayAttr(entries));
+}
+
+void llmmem::takeAlternative(func::FuncOp step, StepAlternative &chosen) {
+  if (!chosen.copy)
+    return;
+  step.getBody().takeBody(chosen.step.getBody());
+  step->setAttrs(chosen.step->getAttrDictionary());
+}

@@ -1,0 +1,44 @@
+//===- StepAlternatives.h - The step with each choice of epilogues -------------===//
+
+#ifndef LLMMEM_LIB_TRANSFORMS_STEPALTERNATIVES_H
+#define LLMMEM_LIB_TRANSFORMS_STEPALTERNATIVES_H
+
+#include "llmmem/Planning/Alternatives/AlternativeProblems.h"
+#include "llmmem/Transforms/Checkpoints.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace llmmem {
+
+/// The step with one choice of epilogues, and what the planner is asked about it.
+struct StepAlternative {
+  Epilogues epilogues;
+  mlir::OwningOpRef<mlir::func::FuncOp> copy; // null where it is the step itself
+  mlir::func::FuncOp step;
+  StepStorage storage;
+  ExtractedProblem extracted;
+  ChunkTilings tilings;
+
+  planning::AlternativeProblem toPlan(std::optional<int64_t> budget) const;
+};
+
+/// The alternatives that `request` and the device's table leave open, each different from those
+/// before it: separate first. Fails, after a located diagnostic, where the step cannot be planned.
+llvm::FailureOr<std::vector<StepAlternative>> makeStepAlternatives(mlir::func::FuncOp step,
+                                                                   const StepStorage &storage,
+                                                                   const CheckpointRequest &request,
+                                                                   const DeviceModel &device);
+
+/// Epilogues of a library round in other places than the ops apart: where one multiplies, the
+/// choice must not hang on the budget. Elsewhere all alternatives have the same bits.
+planning::AlternativeChoice choiceAmongAlternatives(mlir::func::FuncOp step);
+
+/// Notes on `chosen` what the planner found of each, where there were several: `llm.epilogues`.
+void recordOutcomes(llvm::ArrayRef<StepAlternative> alternatives, StepAlternative &chosen,
+                    llvm::ArrayRef<planning::AlternativeOutcome> outcomes);
+
+/// Makes `step` what `chosen` is: its ops and its notes.
+void takeAlternative(mlir::func::FuncOp step, StepAlternative &chosen);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_TRANSFORMS_STEPALTERNATIVES_H
