@@ -13,13 +13,15 @@
 #include "llmmem/Emulation/Lowering/Passes.h"
 #include "llmmem/Pipelines/CheckpointPipeline.h"
 #include "llmmem/Pipelines/KernelPipelines.h"
+#include "llmmem/Targets/Targets.h"
 #include "llmmem/Transforms/Passes.h"
 
 namespace llmmem {
 
-/// The dialect `llm` and the kernels of its ops.
+/// The dialect `llm`, what its ops ask of targets, and the kernels of its ops.
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<llm::LlmDialect>();
+  registerTargets(registry);
   registerKernelModels(registry);
 }
 

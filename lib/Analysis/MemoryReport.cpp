@@ -3,7 +3,7 @@
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/ProblemExtraction.h"
-#include "llmmem/Dialect/LibraryEpilogue.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
@@ -19,15 +19,16 @@ static int64_t getInteger(func::FuncOp step, StringRef name, int64_t otherwise) 
 }
 
 static void addResident(func::FuncOp step, MemoryReport &report) {
-  for (StringRef role : {"param", "gradient", "optimizer_state", "input", "seed"})
-    report.resident[role.str()] = 0;
+  for (llm::Role role : {llm::Role::Param, llm::Role::Gradient, llm::Role::OptimizerState,
+                         llm::Role::Input, llm::Role::Seed})
+    report.resident[llm::stringifyRole(role).str()] = 0;
   for (BlockArgument argument : step.getArguments()) {
-    StringRef role = getRole(argument);
+    llm::Role role = getRole(argument);
     int64_t bytes = bytesOfType(argument.getType());
-    report.resident[role.str()] += bytes;
+    report.resident[llm::stringifyRole(role).str()] += bytes;
     report.residentBytes += bytes;
     report.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
-    if (role == "param")
+    if (role == llm::Role::Param)
       report.parameters += cast<RankedTensorType>(argument.getType()).getNumElements();
   }
 }

@@ -1,13 +1,12 @@
 //===- OpFacts.cpp - What the attributes of an op or value say -------------===//
 
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/KernelKind.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
@@ -15,12 +14,18 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 planning::Phase llmmem::getPhase(Operation *op) {
-  auto phase = op->getAttrOfType<StringAttr>(LlmDialect::kPhase);
-  return llvm::StringSwitch<planning::Phase>(phase ? phase.getValue() : "")
-      .Case("forward", planning::Phase::Forward)
-      .Case("backward", planning::Phase::Backward)
-      .Case("update", planning::Phase::Update)
-      .Default(planning::Phase::None);
+  std::optional<llm::Phase> phase = llm::readPhase(op);
+  if (!phase)
+    return planning::Phase::None;
+  switch (*phase) {
+  case llm::Phase::Forward:
+    return planning::Phase::Forward;
+  case llm::Phase::Backward:
+    return planning::Phase::Backward;
+  case llm::Phase::Update:
+    return planning::Phase::Update;
+  }
+  llvm_unreachable("all phases are listed");
 }
 
 std::optional<int64_t> llmmem::getBlock(Operation *op) {
@@ -61,17 +66,16 @@ std::string llmmem::getName(Value value) {
   return text;
 }
 
-StringRef llmmem::getRole(BlockArgument argument) {
+llm::Role llmmem::getRole(BlockArgument argument) {
   auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  auto role =
-      function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), LlmDialect::kRole)
-               : StringAttr();
-  return role ? role.getValue() : "input";
+  std::optional<llm::Role> role =
+      function ? llm::readRole(function, argument.getArgNumber()) : std::nullopt;
+  return role.value_or(llm::Role::Input);
 }
 
 /// The kernel whose measured factor holds for `op`.
 static std::string pricedKind(Operation *op, const DeviceModel &device) {
-  Operation *product = productIn(op);
+  Operation *product = matmulIn(op);
   std::string kind = kernelKind(op);
   return device.permilleOfKernels.contains(kind) || !product ? kind : kernelKind(product);
 }
@@ -100,7 +104,7 @@ static std::optional<int64_t> measuredNs(Operation *op, const DeviceModel &devic
 /// was, as the model says.
 static int64_t unmeasuredNs(Operation *op, const DeviceModel &device) {
   int64_t ns = modelledNs(op, device);
-  Operation *product = productIn(op);
+  Operation *product = matmulIn(op);
   std::optional<int64_t> measured = product ? measuredNs(product, device) : std::nullopt;
   if (!measured || ns == INT64_MAX)
     return ns;

@@ -7,16 +7,6 @@
 using namespace mlir;
 using namespace llmmem;
 
-bool llmmem::isViewOp(Operation *op) {
-  auto buffers = dyn_cast<BufferOpInterface>(op);
-  if (!buffers || op->getNumResults() == 0)
-    return false;
-  for (OpResult result : op->getResults())
-    if (!buffers.getViewedOperand(result.getResultNumber()))
-      return false;
-  return true;
-}
-
 Value StepStorage::getRoot(Value value) const {
   auto it = viewed.find(value);
   return it == viewed.end() ? value : it->second;
@@ -49,10 +39,9 @@ static bool reaches(const StepStorage &storage, Value value, BlockArgument argum
 
 void StepStorage::findViews(func::FuncOp step) {
   for (Operation &op : step.getBody().front())
-    if (auto buffers = dyn_cast<BufferOpInterface>(op))
-      for (OpResult result : op.getResults())
-        if (std::optional<unsigned> operand = buffers.getViewedOperand(result.getResultNumber()))
-          viewed[result] = getRoot(op.getOperand(*operand));
+    for (OpResult result : op.getResults())
+      if (std::optional<unsigned> operand = viewedOperand(result))
+        viewed[result] = getRoot(op.getOperand(*operand));
 }
 
 LogicalResult StepStorage::findDonated(func::FuncOp step) {

@@ -2,6 +2,7 @@
 
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Conversion/Passes.h"
+#include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
@@ -207,7 +208,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     neededRegisters.clear();
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       kernel.walk([&](gpu::BarrierOp barrier) {
-        if (auto registers = barrier->getAttrOfType<IntegerAttr>(llmmem::kRegistersAttr))
+        if (auto registers = barrier->getAttrOfType<IntegerAttr>(llmmem::llm::LlmDialect::kRegisters))
           neededRegisters[kernel.getName()] = registers.getInt();
       });
   }

@@ -1,9 +1,9 @@
 //===- ConvertLaunchesToRuntime.cpp - Launches become calls of the runtime --===//
 
-#include "llmmem/Runtime/CudaProducts.h"
 #include "Profile.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Runtime/CudaProducts.h"
 #include "llvm/ADT/MapVector.h"
 #include <cstring>
 
@@ -196,7 +196,7 @@ struct ConvertLaunchesToRuntime
     SmallVector<Attribute> names;
     for (auto &[name, number] : kernels)
       names.push_back(name);
-    getOperation()->setAttr(kKernelsAttr, ArrayAttr::get(&getContext(), names));
+    getOperation()->setAttr(llm::LlmDialect::kKernels, ArrayAttr::get(&getContext(), names));
     numKernels = kernels.size();
     numLaunches = launches.size();
   }
@@ -210,7 +210,8 @@ struct ConvertLaunchesToRuntime
       runtime.replace(product, locations.size() - 1);
     }
     if (!locations.empty())
-      getOperation()->setAttr(kProductsAttr, ArrayAttr::get(&getContext(), locations));
+      getOperation()->setAttr(llm::LlmDialect::kLibraryCalls,
+                              ArrayAttr::get(&getContext(), locations));
   }
 
   /// A step is captured as a graph, in which launches follow one another anyway.

@@ -5,20 +5,28 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Poison.h"
 #include "DeviceStep.h"
-#include "SharedLaunches.h"
+#include "Poison.h"
 #include "Profile.h"
+#include "SharedLaunches.h"
 #include "StepPlaces.h"
 #include "llmmem/Codegen/Emitter/KernelEmitter.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
 #include "llmmem/Conversion/Passes.h"
-#include "llmmem/Dialect/LibraryEpilogue.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/KernelKind.h"
+#include "llmmem/Interfaces/RandomOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/DialectConversion.h"
 
 namespace llmmem {
 #define GEN_PASS_DEF_CONVERTSTEPTOKERNELS
@@ -47,7 +55,7 @@ public:
 
   FailureOr<func::FuncOp> kernelOf(Operation &op, const std::optional<Workspace> &workspace) {
     FunctionType type = kernelType(op, workspace);
-    Attribute key = keyOf(op, type);
+    Attribute key = KernelIdentity::of(&op).codeKey();
     if (func::FuncOp known = kernels.lookup(key))
       return known;
     auto emission = dyn_cast<KernelOpInterface>(op);
@@ -80,8 +88,9 @@ public:
     SmallVector<Type> types = llvm::map_to_vector(
         buffers.values, [](Value value) -> Type { return flatType(value.getType()); });
     auto type = FunctionType::get(context, types, {});
-    SmallVector<Attribute> keys =
-        llvm::map_to_vector(run, [&](Operation *op) { return keyOf(*op, type); });
+    SmallVector<Attribute> keys = {TypeAttr::get(type)};
+    for (Operation *op : run)
+      keys.push_back(KernelIdentity::of(op).codeKey());
     Attribute key = ArrayAttr::get(context, keys);
     if (func::FuncOp known = kernels.lookup(key))
       return known;
@@ -126,53 +135,9 @@ public:
 
   size_t size() const { return kernels.size(); }
 
+  auto functions() { return llvm::make_second_range(kernels); }
+
 private:
-  /// Equal keys, equal kernels: the name, what is inherent (not the notes of passes), the types,
-  /// and the body of a group with those of its results that are read.
-  static Attribute keyOf(Operation &op, FunctionType type) {
-    MLIRContext *context = op.getContext();
-    auto forLibrary = BoolAttr::get(context, isForLibrary(&op));
-    SmallVector<Attribute> key = {inherent(op), TypeAttr::get(type), forLibrary};
-    llvm::DenseMap<Value, int64_t> numbers;
-    auto numberOf = [&](Value value) {
-      return numbers.try_emplace(value, numbers.size()).first->second;
-    };
-    for (Region &region : op.getRegions())
-      for (Block &body : region) {
-        llvm::for_each(body.getArguments(), numberOf);
-        for (Operation &inner : body) {
-          SmallVector<int64_t> operands = llvm::map_to_vector(inner.getOperands(), numberOf);
-          key.append({inherent(inner), DenseI64ArrayAttr::get(context, operands)});
-          llvm::for_each(inner.getResults(), numberOf);
-        }
-        SmallVector<bool> read =
-            llvm::map_to_vector(op.getResults(), [](Value result) { return !result.use_empty(); });
-        key.push_back(DenseBoolArrayAttr::get(context, read));
-      }
-    return ArrayAttr::get(context, key);
-  }
-
-  /// The number of a random stream is an argument of the kernel.
-  static Attribute inherent(Operation &op) {
-    MLIRContext *context = op.getContext();
-    Attribute properties = op.getPropertiesAsAttribute();
-    auto emission = dyn_cast<KernelOpInterface>(op);
-    if (auto named = dyn_cast_if_present<DictionaryAttr>(properties);
-        named && emission && !emission.getStreamAttrName().empty()) {
-      NamedAttrList kept(named);
-      kept.erase(emission.getStreamAttrName());
-      properties = kept.getDictionary(context);
-    }
-    return ArrayAttr::get(context, {op.getName().getIdentifier(),
-                                    properties ? properties : UnitAttr::get(context), typesOf(op)});
-  }
-
-  /// Tensor types beside the flat ones: [2, 6] and [3, 4] have the same buffers.
-  static Attribute typesOf(Operation &op) {
-    auto type = FunctionType::get(op.getContext(), op.getOperandTypes(), op.getResultTypes());
-    return TypeAttr::get(type);
-  }
-
   static FunctionType kernelType(Operation &op, const std::optional<Workspace> &workspace) {
     SmallVector<Type> types;
     for (Type type : op.getOperandTypes())
@@ -183,7 +148,7 @@ private:
     int64_t bytes = cost ? cost.getWorkspaceBytes() : 0;
     if (workspace && bytes > 0)
       types.push_back(MemRefType::get({bytes}, IntegerType::get(op.getContext(), 8)));
-    types.append(drawingOps(&op).size(), IntegerType::get(op.getContext(), 64));
+    types.append(randomOps(&op).size(), IntegerType::get(op.getContext(), 64));
     return FunctionType::get(op.getContext(), types, {});
   }
 
@@ -226,7 +191,7 @@ public:
       shared = findSharedLaunches(step, places);
     for (Operation &op : step.getBody().front().without_terminator()) {
       auto run = shared.find(&op);
-      if (!isView(op) && failed(run == shared.end() ? emitCall(op) : emitCall(run->second)))
+      if (!isViewOp(&op) && failed(run == shared.end() ? emitCall(op) : emitCall(run->second)))
         return failure();
       for (DeadRange range : dead.lookup(&op))
         emitPoison(op.getLoc(), range);
@@ -262,7 +227,7 @@ private:
 
   int64_t countCalls() {
     return llvm::count_if(step.getBody().front().without_terminator(),
-                          [](Operation &op) { return !isView(op); });
+                          [](Operation &op) { return !isViewOp(&op); });
   }
 
   Value arena() { return function.getArgument(0); }
@@ -293,14 +258,14 @@ private:
       arguments.push_back(bufferAt(op.getLoc(), places.placeOf(operand), operand.getType()));
     for (OpResult result : op.getResults())
       arguments.push_back(bufferAt(op.getLoc(), places.placeOf(result), result.getType()));
-    SmallVector<Operation *> drawing = drawingOps(&op);
-    if (kernel->getNumArguments() > arguments.size() + drawing.size())
+    SmallVector<Operation *> random = randomOps(&op);
+    if (kernel->getNumArguments() > arguments.size() + random.size())
       arguments.push_back(view(op.getLoc(), workspace->offset,
                                cast<MemRefType>(kernel->getArgumentTypes()[arguments.size()])));
-    for (Operation *draws : drawing) {
-      StringRef name = cast<KernelOpInterface>(draws).getStreamAttrName();
-      arguments.push_back(
-          arith::ConstantOp::create(builder, op.getLoc(), draws->getAttrOfType<IntegerAttr>(name)));
+    for (Operation *samples : random) {
+      StringRef name = cast<RandomOpInterface>(samples).getStreamAttrName();
+      auto stream = samples->getAttrOfType<IntegerAttr>(name);
+      arguments.push_back(arith::ConstantOp::create(builder, op.getLoc(), stream));
     }
     auto call = emitCall(op.getLoc(), *kernel, arguments, [&] { return describeCall(op); });
     if (kernels.isForDevice())
@@ -315,7 +280,7 @@ private:
     auto call = func::CallOp::create(builder, loc, kernel, arguments);
     emitTimeOfCall(loc, 1);
     if (profile)
-      call->setAttr("profile", notes());
+      call->setAttr(llm::LlmDialect::kProfile, notes());
     ++calls;
     return call;
   }
@@ -454,9 +419,42 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     StepBuilder builder(step, *places, kernels, profile);
     if (failed(builder.build(poison)))
       return signalPassFailure();
+    if (failed(checkLegal(builder.lowered(), kernels)))
+      return signalPassFailure();
     step.erase();
     numKernels = kernels.size();
     numCalls = builder.numCalls();
+  }
+
+  /// What a lowered step and its kernels are made of. (Later passes lower each of these dialects.)
+  static void populateLegal(ConversionTarget &target) {
+    target.addLegalDialect<arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
+                           LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+                           NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
+    target.addLegalOp<llm::LibraryProductOp>();
+  }
+
+  /// Fails at what is left that no later pass lowers.
+  LogicalResult checkLegal(func::FuncOp lowered, Kernels &kernels) {
+    ConversionTarget target(getContext());
+    populateLegal(target);
+    auto check = [&](func::FuncOp function) {
+      return function.walk([&](Operation *op) {
+        if (target.isLegal(op))
+          return WalkResult::advance();
+        op->emitOpError("is left in the lowered '")
+            << function.getSymName()
+            << "'; expected ops of arith, func, gpu, llvm, math, memref, nvvm, scf and vector "
+               "alone: "
+               "its KernelOpInterface must emit nothing else";
+        return WalkResult::interrupt();
+      });
+    };
+    if (check(lowered).wasInterrupted())
+      return failure();
+    bool isLegal = llvm::none_of(
+        kernels.functions(), [&](func::FuncOp kernel) { return check(kernel).wasInterrupted(); });
+    return success(isLegal);
   }
 
   LogicalResult checkTarget(func::FuncOp step) {

@@ -1,8 +1,10 @@
 //===- DeviceStep.cpp - What a step for a GPU says beside its calls --------===//
 
 #include "DeviceStep.h"
+#include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/AccumulatingOpInterface.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -22,12 +24,7 @@ int64_t ValueNumbers::of(Value value) {
   Place place = places.placeOf(value);
   if (place.argument)
     return *place.argument;
-  while (auto result = dyn_cast<OpResult>(value)) {
-    std::optional<unsigned> viewed = viewedOperand(result);
-    if (!viewed)
-      break;
-    value = result.getOwner()->getOperand(*viewed);
-  }
+  value = viewedValue(value);
   if (Value before = continued(value))
     return of(before);
   auto [known, isNew] = numbers.try_emplace(value, next);
@@ -36,8 +33,8 @@ int64_t ValueNumbers::of(Value value) {
 }
 
 void llmmem::describeBuffers(Operation *call, ArrayRef<int64_t> values, ArrayRef<int64_t> writes) {
-  call->setAttr("values", DenseI64ArrayAttr::get(call->getContext(), values));
-  call->setAttr("writes", DenseI64ArrayAttr::get(call->getContext(), writes));
+  call->setAttr(llm::LlmDialect::kValues, DenseI64ArrayAttr::get(call->getContext(), values));
+  call->setAttr(llm::LlmDialect::kWrites, DenseI64ArrayAttr::get(call->getContext(), writes));
 }
 
 LogicalResult llmmem::checkDeviceKernel(Operation *op, func::FuncOp kernel) {

@@ -28,7 +28,7 @@ private:
   int64_t next;
 };
 
-/// Writes `values` and `writes` (docs/Design/Gpu.md) on a call.
+/// Writes `llm.values` and `llm.writes` (docs/Design/Gpu.md) on a call.
 void describeBuffers(mlir::Operation *call, llvm::ArrayRef<int64_t> values,
                      llvm::ArrayRef<int64_t> writes);
 

@@ -1,6 +1,7 @@
 //===- Poison.cpp - Which bytes of the arena die after each op -------------===//
 
 #include "Poison.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 
 using namespace mlir;
@@ -12,9 +13,9 @@ public:
   Deaths(func::FuncOp step, const StepPlaces &places) : places(places) {
     for (Operation &op : step.getBody().front()) {
       for (Value operand : op.getOperands())
-        lastUse[storage(operand)] = &op;
+        lastUse[viewedValue(operand)] = &op;
       for (OpResult result : op.getResults())
-        lastUse.try_emplace(storage(result), &op);
+        lastUse.try_emplace(viewedValue(result), &op);
     }
   }
 
@@ -23,7 +24,7 @@ public:
     SmallVector<DeadRange> dead;
     llvm::SmallPtrSet<void *, 8> seen;
     auto visit = [&](Value value) {
-      Value owner = storage(value);
+      Value owner = viewedValue(value);
       if (!seen.insert(owner.getAsOpaquePointer()).second || lastUse.lookup(owner) != &op)
         return;
       if (!places.placeOf(owner).argument)
@@ -37,17 +38,6 @@ public:
   }
 
 private:
-  /// The value whose bytes a view, or a view of a view, looks at.
-  static Value storage(Value value) {
-    while (auto result = dyn_cast<OpResult>(value)) {
-      std::optional<unsigned> viewed = viewedOperand(result);
-      if (!viewed)
-        break;
-      value = result.getOwner()->getOperand(*viewed);
-    }
-    return value;
-  }
-
   static void add(SmallVector<DeadRange> &dead, DeadRange range) {
     if (range.bytes > 0)
       dead.push_back(range);
@@ -58,7 +48,7 @@ private:
   DeadRange remainder(Operation &op, DeadRange range) const {
     for (OpResult result : op.getResults()) {
       Place place = places.placeOf(result);
-      if (place.argument || lastUse.lookup(storage(result)) == &op)
+      if (place.argument || lastUse.lookup(viewedValue(result)) == &op)
         continue;
       int64_t end = place.offset + bytesOfType(result.getType());
       if (end <= range.offset || place.offset >= range.offset + range.bytes)

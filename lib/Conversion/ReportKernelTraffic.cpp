@@ -3,6 +3,7 @@
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Support/TextFile.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/Support/Format.h"
@@ -122,9 +123,7 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
 
   /// The argument of the host function that a buffer is, or is a part of.
   static std::optional<unsigned> argumentOf(Value buffer) {
-    while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-      buffer = view.getViewSource();
-    auto argument = dyn_cast<BlockArgument>(buffer);
+    auto argument = dyn_cast<BlockArgument>(memref::skipViewLikeOps(cast<MemrefValue>(buffer)));
     if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
       return std::nullopt;
     return argument.getArgNumber();
@@ -208,8 +207,8 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     }
     llvm::json::Object report{
         {"format", "llmmem-kernel-traffic"}, {"version", 1}, {"kernels", std::move(kernels)}};
-    return writeTextFile(
-        json, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str());
+    return writeTextFile(json,
+                         llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str());
   }
 };
 } // namespace

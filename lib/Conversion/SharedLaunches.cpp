@@ -1,8 +1,9 @@
 //===- SharedLaunches.cpp - Ops of a step that share a launch --------------===//
 
 #include "SharedLaunches.h"
-#include "llmmem/Codegen/Gpu/LaunchParts.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
+#include "llmmem/Codegen/Gpu/LaunchParts.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -165,7 +166,7 @@ llvm::DenseMap<Operation *, OpRun> llmmem::findSharedLaunches(func::FuncOp step,
     }
   };
   for (Operation &op : step.getBody().front().without_terminator()) {
-    if (isView(op))
+    if (isViewOp(&op))
       continue;
     if (!stretch.takes(&op))
       finish();

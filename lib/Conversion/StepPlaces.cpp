@@ -9,17 +9,6 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-std::optional<unsigned> llmmem::viewedOperand(OpResult result) {
-  auto buffers = dyn_cast<BufferOpInterface>(result.getOwner());
-  return buffers ? buffers.getViewedOperand(result.getResultNumber()) : std::nullopt;
-}
-
-bool llmmem::isView(Operation &op) {
-  return op.getNumResults() > 0 && llvm::all_of(op.getResults(), [](OpResult result) {
-           return viewedOperand(result).has_value();
-         });
-}
-
 FailureOr<StepPlaces> StepPlaces::read(func::FuncOp step) {
   StepPlaces plan;
   if (!llvm::hasSingleElement(step.getBody()))

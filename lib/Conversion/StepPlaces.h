@@ -52,11 +52,6 @@ private:
   int64_t arena = 0;
 };
 
-/// The operand that a result looks at, if it is a view.
-std::optional<unsigned> viewedOperand(mlir::OpResult result);
-/// Whether all that it gives are views.
-bool isView(mlir::Operation &op);
-
 } // namespace llmmem
 
 #endif // LLMMEM_LIB_CONVERSION_STEPPLACES_H

@@ -20,7 +20,7 @@ static Operands indexOf(Operation *op, Value operand) {
   return {};
 }
 
-// Element by element, or row by row with the row read first.
+// Elementwise, or row by row with the row read first.
 Operands AddPositionsOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands RopeOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands CausalMaskOp::getInPlaceOperands(unsigned) { return {0}; }
@@ -46,7 +46,7 @@ Operands CastOp::getInPlaceOperands(unsigned) {
   return getX().getType() == getY().getType() ? Operands{0} : Operands{};
 }
 
-// Sums go on where the sum so far lies.
+// Sums go on where their accumulator lies.
 Operands LinearWeightGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 Operands SumRowsOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 Operands EmbeddingGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }

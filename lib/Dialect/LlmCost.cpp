@@ -1,11 +1,12 @@
 //===- LlmCost.cpp - FLOPs, traffic and workspaces of the ops --------------===//
 //
-// Matrix products count 2 FLOPs a multiply-add, as the papers do (Kaplan et al. 2020; Korthikanti
-// et al. 2022). Element-wise work counts the arithmetic of its formula, a transcendental function
+// Matmuls count 2 FLOPs a multiply-add, as the papers do (Kaplan et al. 2020; Korthikanti
+// et al. 2022). Elementwise work counts the arithmetic of its formula, a transcendental function
 // as one: those ops are bound by traffic, which the default of the interface counts.
 //
 //===----------------------------------------------------------------------===//
 
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -19,7 +20,7 @@ static int64_t lastDim(Value value) { return tensorType(value).getShape().back()
 static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
 
 //===----------------------------------------------------------------------===//
-// Matrix products
+// Matmuls
 //===----------------------------------------------------------------------===//
 
 int64_t LinearOp::getFlops() {
@@ -47,17 +48,30 @@ bool LinearWeightGradOp::multipliesMatrices() { return isLibraryType(getX()); }
 bool AttentionScoresOp::multipliesMatrices() { return isLibraryType(getQ()); }
 bool AttentionValuesOp::multipliesMatrices() { return isLibraryType(getProbabilities()); }
 bool AttentionValuesTransposedOp::multipliesMatrices() { return isLibraryType(getProbabilities()); }
+int64_t LinearOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
+int64_t LinearOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
+int64_t LinearWeightGradOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
+int64_t LinearWeightGradOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
+int64_t AttentionScoresOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
+int64_t AttentionScoresOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
+int64_t AttentionValuesOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
+int64_t AttentionValuesOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
+int64_t AttentionValuesTransposedOp::getLibraryWorkspaceBytes() {
+  return libraryWorkspaceBytes(*this);
+}
+int64_t AttentionValuesTransposedOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
+
 bool LossHeadOp::multipliesMatrices() { return isLibraryType(getX()); }
 
-/// The products of one seq x seq matrix per head with `width` columns in all, of which a causal
-/// kernel does the lower half: 2 * (batch * seq) * seq * width / 2 for each product.
+/// The matmuls of one seq x seq matrix per head with `width` columns in all, of which a causal
+/// kernel does the lower half: 2 * (batch * seq) * seq * width / 2 for each matmul.
 template <typename AttentionLike>
-static int64_t causalFlops(AttentionLike op, int64_t products) {
+static int64_t causalFlops(AttentionLike op, int64_t matmuls) {
   int64_t seq = tensorType(op.getQ()).getShape()[1];
-  int64_t seen = seq + 1; // twice the mean number of keys that a query sees
+  int64_t unmasked = seq + 1; // twice the mean number of keys of a query
   if (op.getWindow() && static_cast<int64_t>(*op.getWindow()) < seq)
-    seen = 2 * static_cast<int64_t>(*op.getWindow());
-  return products * elements(op.getQ()) * seen;
+    unmasked = 2 * static_cast<int64_t>(*op.getWindow());
+  return matmuls * elements(op.getQ()) * unmasked;
 }
 
 int64_t AttentionOp::getFlops() { return causalFlops(*this, 2); }
@@ -78,7 +92,7 @@ int64_t AddPositionsOp::getBytesMoved() {
 }
 int64_t EmbeddingGradOp::getFlops() { return elements(getDy()); }
 int64_t EmbeddingGradOp::getBytesMoved() {
-  // Without a sum so far, the whole table is zeroed first.
+  // Without an accumulator, the whole table is zeroed first.
   return bytes(getIds()) + 3 * bytes(getDy()) + (getInto() ? 0 : bytes(getDtable()));
 }
 int64_t PositionsGradOp::getFlops() { return elements(getDy()); }
@@ -87,7 +101,7 @@ int64_t PositionsGradOp::getBytesMoved() {
 }
 
 //===----------------------------------------------------------------------===//
-// Rows
+// Row reductions
 //===----------------------------------------------------------------------===//
 
 int64_t LayerNormOp::getFlops() { return 8 * elements(getX()); }
@@ -102,7 +116,7 @@ int64_t CrossEntropyOp::getFlops() { return 4 * elements(getLogits()); }
 int64_t CrossEntropyGradOp::getFlops() { return 4 * elements(getLogits()); }
 
 //===----------------------------------------------------------------------===//
-// Elements
+// Elementwise
 //===----------------------------------------------------------------------===//
 
 int64_t RopeOp::getFlops() { return 3 * elements(getX()); }

@@ -1,6 +1,6 @@
 //===- LlmDialect.cpp - Registration of ops and attributes -----------------===//
 
-#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/TargetInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -12,6 +12,11 @@ FloatType llm::wideTypeFor(Type elementType) {
   if (elementType.isF64())
     return Float64Type::get(elementType.getContext());
   return Float32Type::get(elementType.getContext());
+}
+
+const llm::TargetInterface *llm::getTargets(Operation *op) {
+  auto *dialect = op->getContext()->getLoadedDialect<LlmDialect>();
+  return dialect ? dialect->getRegisteredInterface<TargetInterface>() : nullptr;
 }
 
 void llm::LlmDialect::initialize() {

@@ -1,7 +1,6 @@
-//===- LlmGroups.cpp - How the ops go over their elements ------------------===//
+//===- LlmGroups.cpp - How the ops traverse their elements -----------------===//
 //
-// What is not named here goes by elements that are cheap to compute again, if it can share a
-// kernel at all.
+// What is not named here is elementwise and cheap to recompute, if it can share a kernel at all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,22 +9,28 @@
 using namespace llmmem;
 using namespace llmmem::llm;
 
-Traversal LayerNormOp::getTraversal() { return Traversal::Rows; }
-Traversal LayerNormGradOp::getTraversal() { return Traversal::Rows; }
-Traversal RmsNormOp::getTraversal() { return Traversal::Rows; }
-Traversal RmsNormGradOp::getTraversal() { return Traversal::Rows; }
-Traversal SoftmaxOp::getTraversal() { return Traversal::Rows; }
-Traversal SoftmaxGradOp::getTraversal() { return Traversal::Rows; }
+Traversal LayerNormOp::getTraversal() { return Traversal::RowReduction; }
+Traversal LayerNormGradOp::getTraversal() { return Traversal::RowReduction; }
+Traversal RmsNormOp::getTraversal() { return Traversal::RowReduction; }
+Traversal RmsNormGradOp::getTraversal() { return Traversal::RowReduction; }
+Traversal SoftmaxOp::getTraversal() { return Traversal::RowReduction; }
+Traversal SoftmaxGradOp::getTraversal() { return Traversal::RowReduction; }
 
-Traversal LinearOp::getTraversal() { return Traversal::Product; }
-Traversal LinearWeightGradOp::getTraversal() { return Traversal::Product; }
+Traversal LinearOp::getTraversal() { return Traversal::Matmul; }
+Traversal LinearWeightGradOp::getTraversal() { return Traversal::Matmul; }
 
-Traversal SumRowsOp::getTraversal() { return Traversal::Columns; }
+Traversal SumRowsOp::getTraversal() { return Traversal::ColumnReduction; }
 
-// What matrix libraries compute at the end of a product (cuBLASLt's GELU and DGELU).
+// What matmul libraries compute as an epilogue (cuBLASLt's GELU and DGELU).
 std::optional<unsigned> GeluOp::getEpilogueOperand() { return 0; }
 std::optional<unsigned> GeluGradOp::getEpilogueOperand() { return 1; }
 
 // Ten rounds of Philox for four numbers.
 bool DropoutOp::isCheapToRepeat() { return false; }
 bool StoredDropoutOp::isCheapToRepeat() { return false; }
+
+// The stream that an op samples is its `key`.
+llvm::StringRef AttentionOp::getStreamAttrName() { return getKeyAttrName(); }
+llvm::StringRef AttentionGradOp::getStreamAttrName() { return getKeyAttrName(); }
+llvm::StringRef DropoutOp::getStreamAttrName() { return getKeyAttrName(); }
+llvm::StringRef StoredDropoutOp::getStreamAttrName() { return getKeyAttrName(); }

@@ -7,7 +7,7 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 namespace {
-/// A matrix of the product with what it lies in.
+/// A matrix of the matmul with what it lies in.
 struct PlacedMatrix {
   StringRef name;
   MatrixAttr form;
@@ -16,7 +16,7 @@ struct PlacedMatrix {
 };
 } // namespace
 
-/// The product's matrices, wherever in their buffers they begin, must fit these.
+/// The matmul's matrices, wherever in their buffers they begin, must fit these.
 static LogicalResult verifyMatrix(LibraryProductOp op, const PlacedMatrix &matrix) {
   int64_t rows = matrix.rows, columns = matrix.columns;
   if (matrix.form.getTransposed())

@@ -1,6 +1,7 @@
 //===- LlmKernel.cpp - The op that is a kernel of several ops --------------===//
 
-#include "llmmem/Dialect/LibraryEpilogue.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Dialect/TargetInterface.h"
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
@@ -20,7 +21,7 @@ static std::optional<Traversal> traversalOf(Operation &op) {
 
 static bool leads(Operation &op) {
   std::optional<Traversal> traversal = traversalOf(op);
-  return traversal == Traversal::Rows || traversal == Traversal::Product;
+  return traversal == Traversal::RowReduction || traversal == Traversal::Matmul;
 }
 
 Operation *KernelOp::getLeadingOp() {
@@ -32,15 +33,21 @@ Operation *KernelOp::getLeadingOp() {
 
 Operation *KernelOp::getSumOp() {
   for (Operation &op : getBody().front())
-    if (traversalOf(op) == Traversal::Columns)
+    if (traversalOf(op) == Traversal::ColumnReduction)
       return &op;
   return nullptr;
 }
 
+/// As what a matmul library computes the kernel, by the targets.
+static std::optional<LibraryCall> libraryCallOf(KernelOp kernel) {
+  const TargetInterface *targets = llm::getTargets(kernel);
+  return targets ? targets->getLibraryCall(kernel) : std::nullopt;
+}
+
 Operation *KernelOp::getProductBeforeEpilogue() {
   Operation *leading = getLeadingOp();
-  bool isProduct = leading && traversalOf(*leading) == Traversal::Product && !getSumOp();
-  bool isOneCall = isForLibrary(*this) && libraryEpilogueOf(*this);
+  bool isProduct = leading && traversalOf(*leading) == Traversal::Matmul && !getSumOp();
+  bool isOneCall = isForLibrary(*this) && libraryCallOf(*this);
   return isProduct && !isOneCall ? leading : nullptr;
 }
 
@@ -115,17 +122,17 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-/// A product reads its operands as often as it has terms for them: they must lie in memory.
-static LogicalResult verifyProduct(Operation *product) {
-  for (Value operand : product->getOperands())
+/// A matmul reads its operands as often as it has terms for them: they must lie in memory.
+static LogicalResult verifyMatmul(Operation *matmul) {
+  for (Value operand : matmul->getOperands())
     if (Operation *source = operand.getDefiningOp())
-      return product->emitOpError("multiplies what '")
+      return matmul->emitOpError("multiplies what '")
              << source->getName()
              << "' computes in the same kernel; expected operands of the kernel";
   return success();
 }
 
-/// Everything between the row op and the results must go by elements that the row op writes.
+/// Everything between the row reduction and the results must read elements that it writes.
 static LogicalResult verifyAfterRows(Operation *rows) {
   for (OpResult result : rows->getResults())
     for (Operation *user : result.getUsers())
@@ -135,19 +142,18 @@ static LogicalResult verifyAfterRows(Operation *rows) {
   return success();
 }
 
-/// It has loops of its own, after those of the product.
+/// It has loops of its own, after those of the matmul.
 static LogicalResult verifySum(KernelOp kernel, Operation *sum) {
-  Operation *product = kernel.getLeadingOp();
+  Operation *matmul = kernel.getLeadingOp();
   auto ops = kernel.getBody().front().without_terminator();
-  bool arePair = product && traversalOf(*product) == Traversal::Product &&
-                 &*ops.begin() == product && &*std::next(ops.begin()) == sum &&
-                 std::next(ops.begin(), 2) == ops.end();
+  bool arePair = matmul && traversalOf(*matmul) == Traversal::Matmul && &*ops.begin() == matmul &&
+                 &*std::next(ops.begin()) == sum && std::next(ops.begin(), 2) == ops.end();
   bool areOfOperands = llvm::all_of(sum->getOperands(), llvm::IsaPred<BlockArgument>);
-  if (arePair && areOfOperands && llvm::is_contained(product->getOperands(), sum->getOperand(0)) &&
-      llvm::equal(kernel.getYielded(), ValueRange{product->getResult(0), sum->getResult(0)}))
+  if (arePair && areOfOperands && llvm::is_contained(matmul->getOperands(), sum->getOperand(0)) &&
+      llvm::equal(kernel.getYielded(), ValueRange{matmul->getResult(0), sum->getResult(0)}))
     return success();
-  return sum->emitOpError("sums over rows in a kernel; expected that of a product and, after it, "
-                          "the sum of one of its factors, both handed out in this order");
+  return sum->emitOpError("sums over rows in a kernel; expected a matmul and, after it, the sum "
+                          "of one of its factors, both handed out in this order");
 }
 
 LogicalResult KernelOp::verifyRegions() {
@@ -159,12 +165,12 @@ LogicalResult KernelOp::verifyRegions() {
   Operation *leading = nullptr;
   for (Operation &op : getBody().front().without_terminator()) {
     if (!isa<GroupableOpInterface>(op))
-      return op.emitOpError("cannot share a kernel; expected an op that goes by elements or rows, "
-                            "or a product");
+      return op.emitOpError("cannot share a kernel; expected an elementwise op, a row reduction or "
+                            "a matmul");
     if (!leads(op))
       continue;
     if (leading)
-      return op.emitOpError("goes by rows or is a product, and so is '")
+      return op.emitOpError("is a row reduction or a matmul, and so is '")
              << leading->getName() << "' in the same kernel; expected one at most";
     leading = &op;
   }
@@ -172,8 +178,8 @@ LogicalResult KernelOp::verifyRegions() {
     return verifySum(*this, sum);
   if (!leading)
     return success();
-  return traversalOf(*leading) == Traversal::Product ? verifyProduct(leading)
-                                                     : verifyAfterRows(leading);
+  return traversalOf(*leading) == Traversal::Matmul ? verifyMatmul(leading)
+                                                    : verifyAfterRows(leading);
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,20 +198,20 @@ int64_t KernelOp::getFlops() {
   return flops;
 }
 
-bool KernelOp::multipliesMatrices() {
-  return libraryEpilogueOf(*this).has_value() || librarySumOf(*this).has_value();
-}
+int64_t KernelOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
 
-/// The sum that a library writes for a launch to add to the one so far, or null.
+bool KernelOp::multipliesMatrices() { return libraryCallOf(*this).has_value(); }
+
+/// The sum that a library writes for a second kernel to add to the accumulator, or null.
 static SumRowsOp sumToAdd(KernelOp kernel) {
-  std::optional<LibrarySum> call = isForLibrary(kernel) ? librarySumOf(kernel) : std::nullopt;
-  return call && call->sum.getInto() ? call->sum : SumRowsOp();
+  std::optional<LibraryCall> call = isForLibrary(kernel) ? libraryCallOf(kernel) : std::nullopt;
+  return call && call->sum && call->sum.getInto() ? call->sum : SumRowsOp();
 }
 
 SmallVector<KernelCost> KernelOp::getKernelCosts() {
   SmallVector<KernelCost> kernels = {{getFlops(), getBytesMoved()}};
   if (SumRowsOp sum = sumToAdd(*this)) {
-    // The launch reads the sum so far and writes the new one.
+    // The second kernel reads the accumulator and writes the sum.
     KernelCost adding = {sum.getDb().getType().getNumElements(),
                          2 * bytesOfType(sum.getDb().getType())};
     kernels.front().flops -= adding.flops;
@@ -234,8 +240,8 @@ static bool worksInPlace(OpOperand &use) {
   return llvm::all_of(use.getOwner()->getUses(), worksInPlace);
 }
 
-/// A product and a sum are written one after the other: each may go on from a sum of its own that
-/// the other does not read.
+/// A matmul and a sum are written one after the other: each may take over an accumulator of its own
+/// that the other does not read.
 static SmallVector<unsigned> ownInPlaceOperands(KernelOp kernel, unsigned result) {
   Operation *op = kernel.getYielded()[result].getDefiningOp();
   SmallVector<unsigned> operands;
@@ -246,7 +252,7 @@ static SmallVector<unsigned> ownInPlaceOperands(KernelOp kernel, unsigned result
   return operands;
 }
 
-/// Whether the product before an epilogue is the only one that reads `argument`.
+/// Whether the matmul before an epilogue is the only one that reads `argument`.
 static bool isReadByProductAlone(KernelOp kernel, BlockArgument argument) {
   return llvm::all_of(argument.getUsers(),
                       [&](Operation *user) { return user == kernel.getProductBeforeEpilogue(); });
@@ -256,16 +262,16 @@ SmallVector<unsigned> KernelOp::getInPlaceOperands(unsigned result) {
   if (getSumOp())
     return ownInPlaceOperands(*this, result);
   bool holdsProduct = getResultOfProduct() == result;
-  // A library adds where C lies; aux must lie apart.
-  auto epilogue = isForLibrary(*this) ? libraryEpilogueOf(*this) : std::nullopt;
+  // A library adds where its result lies; anything else must lie apart.
+  auto call = isForLibrary(*this) ? libraryCallOf(*this) : std::nullopt;
   auto type = cast<RankedTensorType>(getOutputs()[result].getType());
   SmallVector<unsigned> operands;
   for (BlockArgument argument : getBody().getArguments()) {
     auto input = dyn_cast<RankedTensorType>(argument.getType());
     bool fits = input && input.getNumElements() == type.getNumElements() &&
                 input.getElementTypeBitWidth() == type.getElementTypeBitWidth();
-    bool isAdded = !epilogue || epilogue->initial == argument;
-    // The epilogue still reads it when the product is there.
+    bool isAdded = !call || call->addend == argument;
+    // The epilogue still reads it when the matmul is there.
     bool isOverwritten = holdsProduct && !isReadByProductAlone(*this, argument);
     if (fits && isAdded && !isOverwritten && llvm::all_of(argument.getUses(), worksInPlace))
       operands.push_back(argument.getArgNumber());

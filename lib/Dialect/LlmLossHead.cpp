@@ -1,6 +1,8 @@
 //===- LlmLossHead.cpp - Meaning, bytes and price of llm.loss_head ---------===//
 
 #include "LlmVerify.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Dialect/TargetInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/MathExtras.h"
@@ -21,7 +23,8 @@ int64_t LossHeadOp::getVocabulary() {
 static LogicalResult verifyChunk(LossHeadOp op) {
   int64_t granule = op.getGranule(), chunk = op.getChunk(), tokens = op.getNumRows();
   if (granule < 1)
-    return op.emitOpError() << "has a granule of " << granule << " tokens, expected at least 1";
+    return op.emitOpError() << "has an accumulation tile ('granule') of " << granule
+                            << " tokens, expected at least 1";
   if (chunk < 1 || (chunk < tokens && chunk % granule != 0))
     return op.emitOpError() << "has a chunk of " << chunk << " tokens, expected a multiple of "
                             << granule << ", or all " << tokens;
@@ -69,48 +72,27 @@ bool LossHeadOp::splitsSum() {
          getNumRows() > static_cast<int64_t>(getGranule());
 }
 
-int64_t LossHeadOp::getLogitsTiles() {
-  bool isBf16 = tensorType(getX()).getElementType().isBF16();
-  return isBf16 ? llvm::divideCeil(getVocabulary(), kLogitsTile) : 0;
+/// What the meaning alone asks for: each token's loss, a chunk's logits, and the lower halves of
+/// the accumulator.
+static int64_t leastWorkspaceBytes(LossHeadOp op) {
+  int64_t element = tensorType(op.getX()).getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
+  int64_t rows = std::min(op.getChunkRows(), op.getNumRows());
+  int64_t halves = op.splitsSum() ? op.getWidth() * op.getVocabulary() * (wide - element) : 0;
+  return op.getNumRows() * wide + rows * op.getVocabulary() * element + halves;
 }
 
-LossHeadWorkspace LossHeadOp::getWorkspace() {
-  constexpr int64_t line = 64, mostProduct = 1 << 20; // bytes of a cache line; elements
-  int64_t element = tensorType(getX()).getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
-  int64_t rows = std::min(getChunkRows(), getNumRows());
-  LossHeadWorkspace parts;
-  auto take = [&](int64_t bytes) {
-    int64_t begin = llvm::alignTo(parts.end, line);
-    parts.end = begin + bytes;
-    return begin;
-  };
-  parts.losses = take(getNumRows() * wide);
-  if (splitsSum())
-    parts.lowerHalves = take(getWidth() * getVocabulary() * (wide - element));
-  // Before all else whose size hangs on the chunk: a library may choose its algorithm by alignment.
-  parts.logits = take(rows * getVocabulary() * element);
-  int64_t shared = parts.end;
-  parts.tileMaxima = take(rows * getLogitsTiles() * wide);
-  parts.tilePowers = take(rows * getLogitsTiles() * wide);
-  int64_t onDevice = std::exchange(parts.end, shared);
-  if (splitsSum()) {
-    parts.columns = std::clamp<int64_t>(mostProduct / getWidth(), 1, getVocabulary());
-    parts.inputs = take(getGranule() * getWidth() * wide);
-    parts.gradient = take(getGranule() * parts.columns * wide);
-    parts.product = take(parts.columns * getWidth() * wide);
-  }
-  parts.end = std::max(parts.end, onDevice);
-  return parts;
-}
+int64_t LossHeadOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
 
 int64_t LossHeadOp::getWorkspaceBytes() {
-  int64_t library = libraryWorkspaceBytes(*this), own = getWorkspace().end;
+  const TargetInterface *targets = llm::getTargets(*this);
+  int64_t own = targets ? targets->getLossHeadWorkspaceBytes(*this) : leastWorkspaceBytes(*this);
+  int64_t library = libraryWorkspaceBytes(*this);
   return library ? llvm::alignTo(own, 256) + library : own;
 }
 
 SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
   // A chunk's rows of x are read for the last time before those of dx are written; a sum goes on
-  // where it lies.
+  // where its accumulator lies.
   if (result == 1)
     return {0};
   if (result == 2 && getInto())
@@ -122,8 +104,9 @@ SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
 // Price
 //===----------------------------------------------------------------------===//
 
-/// For each chunk: three products, and the rows in between. The weight is read for the logits and
-/// for dx, and the sum of dw is read and written, once a chunk: that is what a smaller one costs.
+/// For each chunk: three matmuls, and the rows in between. The weight is read for the logits and
+/// for dx, and the accumulator of dw is read and written, once a chunk: that is what a smaller one
+/// costs.
 SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
   int64_t element = tensorType(getX()).getElementTypeBitWidth() / 8;
   int64_t weight = bytesOfType(getWeight().getType());
@@ -131,13 +114,13 @@ SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
   SmallVector<KernelCost> kernels;
   for (int64_t begin = 0; begin < getNumRows(); begin += getChunkRows()) {
     int64_t rows = std::min(getChunkRows(), getNumRows() - begin);
-    int64_t products = 2 * rows * getWidth() * getVocabulary();
+    int64_t matmul = 2 * rows * getWidth() * getVocabulary();
     int64_t logits = rows * getVocabulary() * element, inputs = rows * getWidth() * element;
-    int64_t sumSoFar = begin > 0 ? sum : getInto() ? weight : 0;
-    kernels.push_back({products, inputs + weight + logits});
+    int64_t accumulator = begin > 0 ? sum : getInto() ? weight : 0;
+    kernels.push_back({matmul, inputs + weight + logits});
     kernels.push_back({8 * rows * getVocabulary(), 3 * logits + rows * 4});
-    kernels.push_back({products, logits + inputs + sumSoFar + sum});
-    kernels.push_back({products, logits + weight + inputs});
+    kernels.push_back({matmul, logits + inputs + accumulator + sum});
+    kernels.push_back({matmul, logits + weight + inputs});
   }
   return kernels;
 }

@@ -16,7 +16,7 @@ LogicalResult RopeOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Fl
   return success();
 }
 
-// The seed and the key draw the forward's mask again, so no mask is kept.
+// The seed and the key sample the forward's mask again, so no mask is kept.
 LogicalResult AttentionOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                     OperandGradients &operandGradients) {
   if (failed(expectFirstResultOnly(*this, resultGradients)))

@@ -1,4 +1,4 @@
-//===- LlmVJPProducts.cpp - Gradients of products, tables and norms --------===//
+//===- LlmVJPProducts.cpp - Gradients of matmuls, tables and norms ---------===//
 
 #include "LlmVJP.h"
 #include "mlir/IR/Diagnostics.h"
@@ -15,7 +15,7 @@ LogicalResult llmmem::llm::expectFirstResultOnly(Operation *op, Gradients result
 }
 
 //===----------------------------------------------------------------------===//
-// Matrix products and tables
+// Matmuls and tables
 //===----------------------------------------------------------------------===//
 
 static WeightLayout transposed(WeightLayout layout) {

@@ -7,8 +7,9 @@
 
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -16,45 +17,169 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
+//===----------------------------------------------------------------------===//
+// What annotations hold
+//===----------------------------------------------------------------------===//
+
 /// Blocks index tables of the reports.
 static constexpr int64_t mostBlocks = 1 << 20;
 
-static LogicalResult expectWord(Operation *op, NamedAttribute attribute,
-                                ArrayRef<StringRef> words) {
-  auto text = dyn_cast<StringAttr>(attribute.getValue());
-  if (text && llvm::is_contained(words, text.getValue()))
-    return success();
-  return op->emitError() << "'" << attribute.getName().getValue() << "' is " << attribute.getValue()
-                         << ", expected one of " << llvm::join(words, ", ");
+/// Whether all elements of an array are such attributes.
+template <typename... Attributes>
+static bool areAll(Attribute attribute) {
+  auto array = dyn_cast<ArrayAttr>(attribute);
+  return array && llvm::all_of(array, llvm::IsaPred<Attributes...>);
+}
+
+bool annotation::isRole(Operation *, Attribute attribute) {
+  auto text = dyn_cast<StringAttr>(attribute);
+  return text && symbolizeRole(text.getValue());
+}
+
+bool annotation::isPhase(Operation *, Attribute attribute) {
+  auto text = dyn_cast<StringAttr>(attribute);
+  return text && symbolizePhase(text.getValue());
+}
+
+bool annotation::areDecisions(Operation *, Attribute attribute) {
+  return areAll<StringAttr>(attribute) &&
+         llvm::all_of(cast<ArrayAttr>(attribute).getAsRange<StringAttr>(), [](StringAttr text) {
+           return symbolizeDecision(text.getValue()).has_value();
+         });
+}
+
+bool annotation::isText(Operation *, Attribute attribute) { return isa<StringAttr>(attribute); }
+
+bool annotation::areTexts(Operation *, Attribute attribute) {
+  return areAll<StringAttr>(attribute);
+}
+
+bool annotation::isNumber(Operation *, Attribute attribute) {
+  return isa<IntegerAttr>(attribute) && !isa<BoolAttr>(attribute);
+}
+
+bool annotation::isBlock(Operation *, Attribute attribute) {
+  auto block = dyn_cast<IntegerAttr>(attribute);
+  return block && block.getType().isSignlessInteger(64) && block.getInt() >= 0 &&
+         block.getInt() < mostBlocks;
+}
+
+bool annotation::isLibraryWorkspace(Operation *op, Attribute attribute) {
+  auto bytes = dyn_cast<IntegerAttr>(attribute);
+  auto cost = dyn_cast<CostOpInterface>(op);
+  return bytes && bytes.getInt() > 0 && bytes.getInt() % 256 == 0 && cost &&
+         cost.multipliesMatrices();
+}
+
+bool annotation::areNumbers(Operation *, Attribute attribute) {
+  return isa<DenseI64ArrayAttr>(attribute);
+}
+
+bool annotation::isReal(Operation *, Attribute attribute) { return isa<FloatAttr>(attribute); }
+
+bool annotation::isFlag(Operation *, Attribute attribute) { return isa<UnitAttr>(attribute); }
+
+bool annotation::isDictionary(Operation *, Attribute attribute) {
+  return isa<DictionaryAttr>(attribute);
+}
+
+bool annotation::areDictionaries(Operation *, Attribute attribute) {
+  return areAll<DictionaryAttr>(attribute);
+}
+
+bool annotation::areSymbols(Operation *, Attribute attribute) {
+  return areAll<SymbolRefAttr>(attribute);
+}
+
+bool annotation::areLocations(Operation *, Attribute attribute) {
+  return isa<ArrayAttr>(attribute) && llvm::all_of(cast<ArrayAttr>(attribute), [](Attribute entry) {
+           return isa<LocationAttr>(entry);
+         });
+}
+
+bool annotation::isCost(Operation *, Attribute attribute) { return isa<CostAttr>(attribute); }
+
+bool annotation::isTraining(Operation *, Attribute attribute) {
+  return isa<TrainingAttr>(attribute);
+}
+
+//===----------------------------------------------------------------------===//
+// Where they stand
+//===----------------------------------------------------------------------===//
+
+static bool maySitOnArgument(AnnotationPlace place) {
+  return place == AnnotationPlace::Argument || place == AnnotationPlace::ArgumentOrOp;
+}
+
+static bool mayStandOn(Operation *op, AnnotationPlace place) {
+  if (isa<ModuleOp>(op))
+    return place == AnnotationPlace::Module;
+  if (isa<FunctionOpInterface>(op))
+    return place == AnnotationPlace::Function;
+  return place == AnnotationPlace::Op || place == AnnotationPlace::ArgumentOrOp;
+}
+
+static StringRef wordsOf(AnnotationPlace place) {
+  switch (place) {
+  case AnnotationPlace::Argument:
+    return "an argument of a function";
+  case AnnotationPlace::Op:
+    return "an op";
+  case AnnotationPlace::ArgumentOrOp:
+    return "an argument of a function or an op";
+  case AnnotationPlace::Function:
+    return "a function";
+  case AnnotationPlace::Module:
+    return "a module";
+  }
+  llvm_unreachable("all places are listed");
+}
+
+/// Fails for a name that no annotation has: with the nearest one, and all that there are.
+static LogicalResult refuseUnknown(Operation *op, StringRef name) {
+  ArrayRef<Annotation> all = LlmDialect::getAnnotations();
+  const Annotation &nearest =
+      *llvm::min_element(all, [&](const Annotation &a, const Annotation &b) {
+        return name.edit_distance(a.name) < name.edit_distance(b.name);
+      });
+  InFlightDiagnostic error = op->emitError()
+                             << "'" << name << "' is no attribute of this dialect; did you mean '"
+                             << nearest.name << "'?";
+  error.attachNote() << "the dialect has "
+                     << llvm::join(llvm::map_range(all, [](const Annotation &a) { return a.name; }),
+                                   ", ");
+  return error;
+}
+
+static LogicalResult verifyAnnotation(Operation *op, NamedAttribute attribute, StringRef where,
+                                      llvm::function_ref<bool(AnnotationPlace)> mayStand) {
+  StringRef name = attribute.getName().getValue();
+  ArrayRef<Annotation> all = LlmDialect::getAnnotations();
+  const Annotation *entry =
+      llvm::find_if(all, [&](const Annotation &known) { return known.name == name; });
+  if (entry == all.end())
+    return refuseUnknown(op, name);
+  if (!mayStand(entry->place))
+    return op->emitError() << "'" << name << "' stands on " << where << ", expected on "
+                           << wordsOf(entry->place);
+  if (!entry->holds(op, attribute.getValue()))
+    return op->emitError() << "'" << name << "' is " << attribute.getValue() << ", expected "
+                           << entry->expected;
+  return success();
 }
 
 LogicalResult LlmDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  StringRef name = attribute.getName().getValue();
-  if (name == kPhase)
-    return expectWord(op, attribute, {"forward", "backward", "update"});
-  if (name == kLibraryWorkspaceAttr) {
-    auto bytes = dyn_cast<IntegerAttr>(attribute.getValue());
-    auto cost = dyn_cast<CostOpInterface>(op);
-    if (bytes && bytes.getInt() > 0 && bytes.getInt() % 256 == 0 && cost &&
-        cost.multipliesMatrices())
-      return success();
-    return op->emitError() << "'" << name << "' is " << attribute.getValue()
-                           << ", expected a multiple of 256 on an op that multiplies matrices";
-  }
-  if (name != kBlock)
-    return success();
-  auto block = dyn_cast<IntegerAttr>(attribute.getValue());
-  if (block && block.getType().isSignlessInteger(64) && block.getInt() >= 0 &&
-      block.getInt() < mostBlocks)
-    return success();
-  return op->emitError() << "'" << kBlock << "' is " << attribute.getValue()
-                         << ", expected a number from 0 to " << mostBlocks - 1 << " as i64";
+  std::string where = ("'" + op->getName().getStringRef() + "'").str();
+  return verifyAnnotation(op, attribute, where,
+                          [&](AnnotationPlace place) { return mayStandOn(op, place); });
 }
 
 LogicalResult LlmDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,
                                                    NamedAttribute attribute) {
-  if (attribute.getName().getValue() != kRole)
-    return success();
-  return expectWord(op, attribute,
-                    {"param", "optimizer_state", "gradient", "input", "kv_cache", "seed"});
+  return verifyAnnotation(op, attribute, "an argument", maySitOnArgument);
+}
+
+LogicalResult LlmDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
+                                                      NamedAttribute attribute) {
+  return verifyAnnotation(op, attribute, "a result", [](AnnotationPlace) { return false; });
 }

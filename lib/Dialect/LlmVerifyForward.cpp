@@ -78,7 +78,7 @@ LogicalResult llm::expectInto(Operation *op, Value into, Value result) {
 }
 
 //===----------------------------------------------------------------------===//
-// Matrix products and tables
+// Matmuls and tables
 //===----------------------------------------------------------------------===//
 
 LogicalResult LinearOp::verify() {

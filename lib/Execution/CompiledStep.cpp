@@ -1,14 +1,16 @@
 //===- CompiledStep.cpp - A planned step as a function to call -------------===//
 
 #include "llmmem/Execution/CompiledStep.h"
-#include "llmmem/Runtime/Gemm.h"
 #include "CudaProgram.h"
 #include "DeviceBuffers.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Emulation/Lowering/Passes.h"
-#include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Pipelines/KernelPipelines.h"
+#include "llmmem/Runtime/Gemm.h"
+#include "llmmem/Targets/Targets.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -23,6 +25,7 @@ void llmmem::registerExecution(DialectRegistry &registry) {
   registry.insert<llm::LlmDialect, arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
                   LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
                   scf::SCFDialect, vector::VectorDialect>();
+  registerTargets(registry);
   registerKernelModels(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -41,7 +44,7 @@ void CompiledStep::describe(func::FuncOp step) {
     return text ? text.str() : "";
   };
   for (auto [number, type] : llvm::enumerate(step.getArgumentTypes())) {
-    argumentInfo.push_back({textOf(number, LlmDialect::kRole), textOf(number, LlmDialect::kName),
+    argumentInfo.push_back({llm::readRole(step, number), textOf(number, LlmDialect::kName),
                             cast<RankedTensorType>(type), bytesOfType(type)});
     if (auto donated = step.getArgAttrOfType<IntegerAttr>(number, LlmDialect::kDonated))
       resultInfo[donated.getInt()].donatedArgument = number;
@@ -100,7 +103,7 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   if (failed(manager.run(lowered)))
     return failure();
   lowered.lookupSymbol<func::FuncOp>(options.function).walk([&](func::CallOp call) {
-    if (auto notes = call->getAttrOfType<DictionaryAttr>("profile"))
+    if (auto notes = call->getAttrOfType<DictionaryAttr>(LlmDialect::kProfile))
       step.calls.push_back(readProfiledCall(notes));
   });
   PassManager kernels(module.getContext());
@@ -116,10 +119,10 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
     return failure();
   if (options.cuda) {
     step.kernels = CudaProgram::takeFrom(lowered);
-    if (auto products = lowered->getAttrOfType<ArrayAttr>(kProductsAttr))
+    if (auto products = lowered->getAttrOfType<ArrayAttr>(LlmDialect::kLibraryCalls))
       for (Attribute location : products)
         step.products.push_back(cast<LocationAttr>(location));
-    lowered->removeAttr(kProductsAttr);
+    lowered->removeAttr(LlmDialect::kLibraryCalls);
   }
   if (options.emulate)
     step.emulation = Emulation::takeFrom(lowered);

@@ -2,6 +2,7 @@
 
 #include "CudaProgram.h"
 #include "llmmem/Conversion/Passes.h"
+#include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -16,11 +17,11 @@ CudaProgram CudaProgram::takeFrom(ModuleOp module) {
     program.ptx.push_back(cast<gpu::ObjectAttr>(binary.getObjects()[0]).getObject().str());
     binary.erase();
   }
-  for (Attribute name : module->getAttrOfType<ArrayAttr>(kKernelsAttr)) {
+  for (Attribute name : module->getAttrOfType<ArrayAttr>(llm::LlmDialect::kKernels)) {
     auto symbol = cast<SymbolRefAttr>(name);
     program.kernels.push_back(
         {modules.lookup(symbol.getRootReference()), symbol.getLeafReference().str()});
   }
-  module->removeAttr(kKernelsAttr);
+  module->removeAttr(llm::LlmDialect::kKernels);
   return program;
 }

@@ -1,7 +1,7 @@
 //===- Emulation.cpp - What the emulator runs, and its faults as diagnostics -//
 
 #include "llmmem/Execution/Emulation.h"
-#include "llmmem/Emulation/Lowering/EmulationNotes.h"
+#include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -68,7 +68,7 @@ void Emulation::readCall(DictionaryAttr facts) {
 }
 
 Emulation Emulation::takeFrom(ModuleOp module) {
-  auto notes = module->getAttrOfType<DictionaryAttr>(kEmulationAttr);
+  auto notes = module->getAttrOfType<DictionaryAttr>(llm::LlmDialect::kEmulation);
   Emulation emulation;
   auto readAll = [&](StringRef name, void (Emulation::*read)(DictionaryAttr)) {
     for (auto facts : notes.getAs<ArrayAttr>(name).getAsRange<DictionaryAttr>())
@@ -78,7 +78,7 @@ Emulation Emulation::takeFrom(ModuleOp module) {
   readAll("kernels", &Emulation::readKernel);
   readAll("launches", &Emulation::readLaunch);
   readAll("calls", &Emulation::readCall);
-  module->removeAttr(kEmulationAttr);
+  module->removeAttr(llm::LlmDialect::kEmulation);
   return emulation;
 }
 

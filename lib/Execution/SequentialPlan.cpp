@@ -10,13 +10,6 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-static Value viewedValue(OpResult result) {
-  auto buffers = dyn_cast<BufferOpInterface>(result.getOwner());
-  std::optional<unsigned> viewed =
-      buffers ? buffers.getViewedOperand(result.getResultNumber()) : std::nullopt;
-  return viewed ? result.getOwner()->getOperand(*viewed) : Value();
-}
-
 void llmmem::planSequentially(func::FuncOp function) {
   Builder builder(function.getContext());
   llvm::DenseMap<Value, int64_t> offsets;
@@ -31,8 +24,9 @@ void llmmem::planSequentially(func::FuncOp function) {
   for (Operation &op : function.getBody().front().without_terminator()) {
     SmallVector<int64_t> own;
     for (OpResult result : op.getOpResults()) {
-      Value viewed = viewedValue(result);
-      own.push_back(viewed ? offsets.lookup(viewed) : claim(bytesOfType(result.getType())));
+      std::optional<unsigned> viewed = viewedOperand(result);
+      own.push_back(viewed ? offsets.lookup(op.getOperand(*viewed))
+                           : claim(bytesOfType(result.getType())));
       offsets[result] = own.back();
     }
     op.setAttr(LlmDialect::kOffsets, builder.getDenseI64ArrayAttr(own));

@@ -1,6 +1,7 @@
 //===- StepRoles.cpp - What the buffers of a training step are -------------===//
 
 #include "llmmem/Execution/StepRoles.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 
 using namespace mlir;
@@ -19,7 +20,7 @@ static std::optional<unsigned> sourceArgument(Value value, function_ref<bool(uns
   if (!buffers)
     return std::nullopt;
   SmallVector<unsigned> sources = buffers.getInPlaceOperands(result.getResultNumber());
-  if (std::optional<unsigned> viewed = buffers.getViewedOperand(result.getResultNumber()))
+  if (std::optional<unsigned> viewed = viewedOperand(result))
     sources.push_back(*viewed);
   for (unsigned operand : sources)
     if (std::optional<unsigned> found =
@@ -59,20 +60,22 @@ private:
   }
 
   llvm::Error classify(unsigned number) {
-    std::string role = text(number, LlmDialect::kRole), name = text(number, LlmDialect::kName);
-    if (role == "param")
+    std::optional<llm::Role> role = llm::readRole(step, number);
+    std::string name = text(number, LlmDialect::kName);
+    if (role == llm::Role::Param)
       roles.parameters.push_back({name, number, std::nullopt, std::nullopt});
-    else if (role == "gradient")
+    else if (role == llm::Role::Gradient)
       roles.gradients.push_back(number);
-    else if (role == "seed")
+    else if (role == llm::Role::Seed)
       roles.seed = number;
-    else if (role == "input")
+    else if (role == llm::Role::Input)
       return classifyInput(number, name);
-    else if (role == "optimizer_state")
+    else if (role == llm::Role::OptimizerState)
       roles.states.push_back(number);
     else
       return llvm::createStringError("argument " + llvm::Twine(number) + " of '" + step.getName() +
-                                     "' has the role '" + role + "', which llmmem-run cannot fill");
+                                     "' has the role '" + (role ? llm::stringifyRole(*role) : "") +
+                                     "', which llmmem-run cannot fill");
     return llvm::Error::success();
   }
 

@@ -1,6 +1,7 @@
 //===- BuildModule.cpp - From a Model to a graph ---------------------------===//
 
 #include "ImportChecks.h"
+#include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Import/GraphBuilder.h"
 #include "llmmem/Import/Import.h"
 
@@ -12,7 +13,7 @@ namespace {
 /// An argument of the function to be.
 struct Argument {
   std::string name;
-  StringRef role;
+  llm::Role role;
   RankedTensorType type;
 };
 } // namespace
@@ -33,14 +34,14 @@ static std::vector<Argument> listArguments(OpBuilder &builder, const Model &mode
                                            const ImportOptions &options) {
   Type i32 = builder.getI32Type(), element = elementTypeOf(builder, model.facts.dtype);
   auto tokens = RankedTensorType::get({options.batch, options.seq}, i32);
-  std::vector<Argument> arguments = {{"ids", "input", tokens}};
+  std::vector<Argument> arguments = {{"ids", llm::Role::Input, tokens}};
   if (options.mode == Mode::Train)
-    arguments.push_back({"targets", "input", tokens});
+    arguments.push_back({"targets", llm::Role::Input, tokens});
   if (model.facts.dropsOut)
-    arguments.push_back({"seed", "seed", RankedTensorType::get({2}, i32)});
+    arguments.push_back({"seed", llm::Role::Seed, RankedTensorType::get({2}, i32)});
   for (Parameter &parameter : model.parameters())
-    arguments.push_back(
-        {std::move(parameter.name), "param", RankedTensorType::get(parameter.shape, element)});
+    arguments.push_back({std::move(parameter.name), llm::Role::Param,
+                         RankedTensorType::get(parameter.shape, element)});
   return arguments;
 }
 
@@ -52,7 +53,8 @@ static func::FuncOp createFunction(OpBuilder &builder, StringRef name,
   for (const Argument &argument : arguments) {
     types.push_back(argument.type);
     attributes.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr(llm::LlmDialect::kRole, builder.getStringAttr(argument.role)),
+        {builder.getNamedAttr(llm::LlmDialect::kRole,
+                              builder.getStringAttr(llm::stringifyRole(argument.role))),
          builder.getNamedAttr(llm::LlmDialect::kName, builder.getStringAttr(argument.name))}));
   }
   auto function = func::FuncOp::create(builder, builder.getUnknownLoc(), name,
@@ -87,9 +89,9 @@ static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
   func::FuncOp function = createFunction(builder, trains ? "loss" : "forward", arguments);
   GraphBuilder graph(builder, options, elementTypeOf(builder, model.facts.dtype));
   for (auto [argument, value] : llvm::zip_equal(arguments, function.getArguments())) {
-    if (argument.role == "param")
+    if (argument.role == llm::Role::Param)
       graph.addParameter(argument.name, value);
-    else if (argument.role == "seed")
+    else if (argument.role == llm::Role::Seed)
       graph.setSeed(value);
   }
   Value result = model.buildLogits(graph, function.getArgument(0));

@@ -38,16 +38,16 @@ RankedTensorType GraphBuilder::withWidth(Value x, int64_t width) const {
   return RankedTensorType::get(shape, elementType);
 }
 
-RankedTensorType GraphBuilder::wide(ArrayRef<int64_t> shape) const {
+RankedTensorType GraphBuilder::statisticType(ArrayRef<int64_t> shape) const {
   return RankedTensorType::get(shape, llm::wideTypeFor(elementType));
 }
 
 RankedTensorType GraphBuilder::rowStatistic(Value x) const {
-  return wide(tensorType(x).getShape().drop_back());
+  return statisticType(tensorType(x).getShape().drop_back());
 }
 
 //===----------------------------------------------------------------------===//
-// Tables, products and norms
+// Tables, matmuls and norms
 //===----------------------------------------------------------------------===//
 
 Value GraphBuilder::embedding(StringRef name, Value ids, StringRef module) {
@@ -125,7 +125,8 @@ SmallVector<Value> GraphBuilder::splitEvenly(StringRef name, Value x, int64_t pa
 }
 
 Value GraphBuilder::crossEntropy(StringRef name, Value logits, Value targets) {
-  auto op = create<llm::CrossEntropyOp>(name, wide({}), rowStatistic(logits), logits, targets);
+  auto op =
+      create<llm::CrossEntropyOp>(name, statisticType({}), rowStatistic(logits), logits, targets);
   return op.getLoss();
 }
 
@@ -153,7 +154,7 @@ Value GraphBuilder::fusedAttention(Value q, Value k, Value v, const AttentionSha
   bool drops = shape.dropout > 0;
   ArrayRef<int64_t> dims = tensorType(q).getShape();
   auto op = create<llm::AttentionOp>(
-      "attn.out", q.getType(), wide({dims[0], shape.heads, dims[1]}), q, k, v,
+      "attn.out", q.getType(), statisticType({dims[0], shape.heads, dims[1]}), q, k, v,
       drops ? seed : Value(), builder.getI64IntegerAttr(shape.heads),
       builder.getI64IntegerAttr(shape.kvHeads), scaleOf(builder, shape), windowOf(builder, shape),
       builder.getF64FloatAttr(shape.dropout), builder.getI64IntegerAttr(drops ? dropouts++ : 0));

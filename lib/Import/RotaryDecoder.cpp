@@ -11,14 +11,14 @@ using namespace llmmem::importer;
 namespace {
 
 /// Llama 3.1's stretching of slow frequencies, as read.
-struct RopeStretch {
+struct RopeScaling {
   double factor, lowFrequency, highFrequency;
   int64_t originalMaxPosition;
 };
 
 struct Rope {
   double theta = 10000;
-  std::optional<RopeStretch> stretch;
+  std::optional<RopeScaling> scaling;
 };
 
 class RotaryDecoder final : public Model {
@@ -57,11 +57,11 @@ static void readScaling(ConfigReader &scaling, Rope &rope) {
   StringRef key = scaling.has("rope_type") || !scaling.has("type") ? "rope_type" : "type";
   if (scaling.choice(key, {"default", "llama3"}) != "llama3")
     return;
-  rope.stretch =
-      RopeStretch{scaling.positiveReal("factor"), scaling.positiveReal("low_freq_factor"),
+  rope.scaling =
+      RopeScaling{scaling.positiveReal("factor"), scaling.positiveReal("low_freq_factor"),
                   scaling.positiveReal("high_freq_factor"),
                   scaling.positive("original_max_position_embeddings")};
-  if (rope.stretch->highFrequency <= rope.stretch->lowFrequency)
+  if (rope.scaling->highFrequency <= rope.scaling->lowFrequency)
     scaling.fail("key 'high_freq_factor' must be larger than 'low_freq_factor'");
 }
 
@@ -156,13 +156,13 @@ std::vector<Parameter> RotaryDecoder::parameters() const {
 //===----------------------------------------------------------------------===//
 
 static llm::RopeScalingAttr scalingAttr(MLIRContext *context, const Rope &rope) {
-  if (!rope.stretch)
+  if (!rope.scaling)
     return nullptr;
   Builder builder(context);
-  return llm::RopeScalingAttr::get(context, builder.getF64FloatAttr(rope.stretch->factor),
-                                   builder.getF64FloatAttr(rope.stretch->lowFrequency),
-                                   builder.getF64FloatAttr(rope.stretch->highFrequency),
-                                   rope.stretch->originalMaxPosition);
+  return llm::RopeScalingAttr::get(context, builder.getF64FloatAttr(rope.scaling->factor),
+                                   builder.getF64FloatAttr(rope.scaling->lowFrequency),
+                                   builder.getF64FloatAttr(rope.scaling->highFrequency),
+                                   rope.scaling->originalMaxPosition);
 }
 
 Value RotaryDecoder::project(GraphBuilder &graph, StringRef name, Value x,

@@ -21,9 +21,4 @@ int64_t llmmem::sumOfOperandAndResultBytes(Operation *op) {
   return bytes;
 }
 
-int64_t llmmem::libraryWorkspaceBytes(Operation *op) {
-  auto bytes = op->getAttrOfType<IntegerAttr>(kLibraryWorkspaceAttr);
-  return bytes ? bytes.getInt() : 0;
-}
-
 #include "llmmem/Interfaces/CostOpInterface.cpp.inc"

@@ -1,15 +1,15 @@
-//===- KernelKind.cpp - The name of an op's kernel -------------------------===//
+//===- KernelKind.cpp - When two ops have the same kernel ------------------===//
 
 #include "llmmem/Interfaces/KernelKind.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/GroupableOpInterface.h"
+#include "llmmem/Interfaces/RandomOpInterface.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 using namespace llmmem;
-
-/// The number of a random stream is an argument of the kernel, so that layers share theirs.
-static constexpr StringLiteral kStream = "key";
 
 std::string llmmem::kernelKind(Operation *op) {
   std::string kind;
@@ -41,54 +41,98 @@ static void printTypes(llvm::raw_ostream &os, TypeRange types) {
   }
 }
 
-/// What is inherent; without a stream.
-static void printAttributes(llvm::raw_ostream &os, Operation *op) {
-  auto properties = dyn_cast_if_present<DictionaryAttr>(op->getPropertiesAsAttribute());
-  if (!properties)
-    return;
-  NamedAttrList kept(properties);
-  kept.erase(kStream);
-  if (!kept.empty())
-    os << " " << kept.getDictionary(op->getContext());
+static void printAttributes(llvm::raw_ostream &os, DictionaryAttr attributes) {
+  if (attributes && !attributes.empty())
+    os << " " << attributes;
 }
 
-/// The ops of a group with the numbers of what they read: operands first, then results in order.
-static void printBody(llvm::raw_ostream &os, Block &body) {
-  llvm::DenseMap<Value, size_t> numbers;
+//===----------------------------------------------------------------------===//
+// Identity
+//===----------------------------------------------------------------------===//
+
+KernelIdentity::Part KernelIdentity::partOf(Operation *op) {
+  auto properties = dyn_cast_if_present<DictionaryAttr>(op->getPropertiesAsAttribute());
+  NamedAttrList attributes(properties);
+  if (auto random = dyn_cast<RandomOpInterface>(op))
+    attributes.erase(random.getStreamAttrName());
+  MLIRContext *context = op->getContext();
+  return {op->getName(),
+          attributes.getDictionary(context),
+          FunctionType::get(context, op->getOperandTypes(), op->getResultTypes()),
+          {}};
+}
+
+KernelIdentity KernelIdentity::of(Operation *op) {
+  KernelIdentity identity(partOf(op));
+  identity.kind = kernelKind(op);
+  auto cost = dyn_cast<CostOpInterface>(op);
+  identity.workspaceBytes = cost ? cost.getWorkspaceBytes() : 0;
+  identity.isForLibrary = cost && cost.getLibraryWorkspaceBytes() > 0;
+  llvm::DenseMap<Value, int64_t> numbers;
   auto number = [&](Value value) {
     return numbers.try_emplace(value, numbers.size()).first->second;
   };
-  llvm::for_each(body.getArguments(), number);
-  llvm::StringRef before = " [";
-  for (Operation &inner : body.without_terminator()) {
-    os << before << inner.getName().stripDialect();
-    for (Value operand : inner.getOperands())
-      os << " " << number(operand);
-    printAttributes(os, &inner);
-    llvm::for_each(inner.getResults(), number);
-    before = "; ";
+  for (Region &region : op->getRegions()) {
+    for (Block &block : region) {
+      llvm::for_each(block.getArguments(), number);
+      for (Operation &inner : block) {
+        identity.body.push_back(partOf(&inner));
+        identity.body.back().reads = llvm::map_to_vector(inner.getOperands(), number);
+        llvm::for_each(inner.getResults(), number);
+      }
+    }
+    for (Value result : op->getResults())
+      identity.isRead.push_back(!result.use_empty());
   }
-  os << "]";
+  return identity;
 }
 
-std::string llmmem::kernelKey(Operation *op) {
+Attribute KernelIdentity::keyOf(const Part &part) {
+  MLIRContext *context = part.types.getContext();
+  return ArrayAttr::get(context,
+                        {part.name.getIdentifier(), part.attributes, TypeAttr::get(part.types),
+                         DenseI64ArrayAttr::get(context, part.reads)});
+}
+
+Attribute KernelIdentity::codeKey() const {
+  Builder builder(whole.types.getContext());
+  SmallVector<Attribute> key = {keyOf(whole), builder.getI64IntegerAttr(workspaceBytes),
+                                builder.getBoolAttr(isForLibrary)};
+  for (const Part &part : body)
+    key.push_back(keyOf(part));
+  if (isGroup())
+    key.push_back(builder.getDenseBoolArrayAttr(isRead));
+  return builder.getArrayAttr(key);
+}
+
+std::string KernelIdentity::priceKey() const {
   std::string key;
   llvm::raw_string_ostream os(key);
-  os << kernelKind(op) << "(";
-  printTypes(os, op->getOperandTypes());
+  os << kind << "(";
+  printTypes(os, whole.types.getInputs());
   os << ") -> ";
-  printTypes(os, op->getResultTypes());
-  printAttributes(os, op);
-  for (Region &region : op->getRegions())
-    printBody(os, region.front());
+  printTypes(os, whole.types.getResults());
+  printAttributes(os, whole.attributes);
+  StringRef before = " [";
+  for (const Part &part : ArrayRef(body).drop_back(isGroup())) {
+    os << before << part.name.stripDialect();
+    for (int64_t number : part.reads)
+      os << " " << number;
+    printAttributes(os, part.attributes);
+    before = "; ";
+  }
+  if (isGroup())
+    os << "]";
   return key;
 }
 
-Operation *llmmem::productIn(Operation *op) {
+std::string llmmem::kernelKey(Operation *op) { return KernelIdentity::of(op).priceKey(); }
+
+Operation *llmmem::matmulIn(Operation *op) {
   for (Region &region : op->getRegions())
     for (Operation &inner : region.front())
       if (auto groupable = dyn_cast<GroupableOpInterface>(inner);
-          groupable && groupable.getTraversal() == Traversal::Product)
+          groupable && groupable.getTraversal() == Traversal::Matmul)
         return &inner;
   return nullptr;
 }

@@ -4,6 +4,7 @@
 #include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/StepLiveness.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
@@ -33,7 +34,7 @@ LogicalResult llmmem::annotateMemory(func::FuncOp step, const DeviceModel &devic
     op.setAttr(LlmDialect::kBytes, builder.getDenseI64ArrayAttr(bytes));
     op.setAttr(LlmDialect::kCost, toAttribute(*cost, step.getContext()));
     if (!op.hasAttr(LlmDialect::kPhase))
-      op.setAttr(LlmDialect::kPhase, builder.getStringAttr("forward"));
+      llm::writePhase(&op, llm::Phase::Forward);
   }
   return success();
 }

@@ -2,6 +2,7 @@
 
 #include "llmmem/Transforms/Differentiation.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
@@ -75,7 +76,7 @@ static void nameGradient(Value gradient, Value of) {
 
 /// `llm.core_attention` and the like stay behind: they say something of the forward.
 static void annotateBuilt(Operation *built, Operation *forward) {
-  built->setAttr(LlmDialect::kPhase, StringAttr::get(built->getContext(), "backward"));
+  llm::writePhase(built, llm::Phase::Backward);
   if (Attribute block = forward->getAttr(LlmDialect::kBlock))
     built->setAttr(LlmDialect::kBlock, block);
   if (auto name = forward->getAttrOfType<StringAttr>(LlmDialect::kName))

@@ -2,6 +2,7 @@
 
 #include "DifferentiationStep.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/SymbolTable.h"
@@ -61,7 +62,8 @@ static LogicalResult checkScalarLoss(func::FuncOp loss) {
 /// A donated argument ends at its update, so no result can be the argument as it was.
 static LogicalResult checkResults(func::FuncOp loss) {
   for (Value result : loss.getBody().front().getTerminator()->getOperands())
-    if (auto argument = dyn_cast<BlockArgument>(result); argument && getRole(argument) == "param")
+    if (auto argument = dyn_cast<BlockArgument>(result);
+        argument && getRole(argument) == llm::Role::Param)
       return emitError(loss.getLoc()) << "returns parameter '" << getName(argument)
                                       << "' as it is, and the update overwrites it; return what is "
                                          "computed from it, or leave it out";
@@ -87,7 +89,7 @@ static FailureOr<SmallVector<unsigned>> findParameters(func::FuncOp loss) {
   llvm::DenseSet<Value> needed = findWhatLossNeeds(loss.getBody().front());
   SmallVector<unsigned> numbers;
   for (BlockArgument argument : loss.getArguments()) {
-    if (getRole(argument) != "param")
+    if (getRole(argument) != llm::Role::Param)
       continue;
     if (!isTrainable(cast<RankedTensorType>(argument.getType())))
       return emitError(argument.getLoc())
@@ -126,7 +128,7 @@ public:
   FailureOr<func::FuncOp> build(ArrayRef<unsigned> parameterNumbers);
 
 private:
-  BlockArgument addArgument(Type type, const Twine &name, StringRef role);
+  BlockArgument addArgument(Type type, const Twine &name, llm::Role role);
   void addArguments(ArrayRef<unsigned> parameterNumbers);
   LogicalResult buildBackward();
   void eraseDeadOps();
@@ -145,11 +147,11 @@ private:
 };
 } // namespace
 
-BlockArgument StepBuilder::addArgument(Type type, const Twine &name, StringRef role) {
+BlockArgument StepBuilder::addArgument(Type type, const Twine &name, llm::Role role) {
   StringAttr text = builder.getStringAttr(name);
   attributes.push_back(builder.getDictionaryAttr(
       {builder.getNamedAttr(LlmDialect::kName, text),
-       builder.getNamedAttr(LlmDialect::kRole, builder.getStringAttr(role))}));
+       builder.getNamedAttr(LlmDialect::kRole, builder.getStringAttr(llm::stringifyRole(role)))}));
   return body.addArgument(type, NameLoc::get(text));
 }
 
@@ -157,8 +159,9 @@ BlockArgument StepBuilder::addArgument(Type type, const Twine &name, StringRef r
 /// (Rajbhandari et al. 2020, section 3.1).
 void StepBuilder::addArguments(ArrayRef<unsigned> parameterNumbers) {
   auto loss = cast<RankedTensorType>(step.getResultTypes()[0]);
-  inputs.learningRate = addArgument(loss, "learning_rate", "input");
-  inputs.step = addArgument(RankedTensorType::get({}, builder.getI32Type()), "step", "input");
+  inputs.learningRate = addArgument(loss, "learning_rate", llm::Role::Input);
+  inputs.step =
+      addArgument(RankedTensorType::get({}, builder.getI32Type()), "step", llm::Role::Input);
   for (unsigned number : parameterNumbers) {
     TrainedParameter parameter;
     parameter.argument = body.getArgument(number);
@@ -166,13 +169,14 @@ void StepBuilder::addArguments(ArrayRef<unsigned> parameterNumbers) {
     auto type = cast<RankedTensorType>(parameter.argument.getType());
     auto wide = type.clone(llm::wideTypeFor(type.getElementType()));
     if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
-      parameter.firstMoment = addArgument(wide, name + ".first_moment", "optimizer_state");
-      parameter.secondMoment = addArgument(wide, name + ".second_moment", "optimizer_state");
+      parameter.firstMoment = addArgument(wide, name + ".first_moment", llm::Role::OptimizerState);
+      parameter.secondMoment =
+          addArgument(wide, name + ".second_moment", llm::Role::OptimizerState);
       if (type.getElementType().isBF16())
-        parameter.master = addArgument(wide, name + ".master", "optimizer_state");
+        parameter.master = addArgument(wide, name + ".master", llm::Role::OptimizerState);
     }
     if (training.getGradients() == llm::GradientLifetime::Resident)
-      parameter.gradientArgument = addArgument(type, name + ".gradient", "gradient");
+      parameter.gradientArgument = addArgument(type, name + ".gradient", llm::Role::Gradient);
     parameters.push_back(parameter);
   }
 }
@@ -183,7 +187,7 @@ LogicalResult StepBuilder::buildBackward() {
   Value one =
       llm::FillOp::create(builder, loss.getLoc(), loss.getType(), builder.getF64FloatAttr(1.0));
   firstBackward = one.getDefiningOp();
-  firstBackward->setAttr(LlmDialect::kPhase, builder.getStringAttr("backward"));
+  llm::writePhase(firstBackward, llm::Phase::Backward);
   firstBackward->setAttr(LlmDialect::kName, builder.getStringAttr("loss.gradient"));
 
   GradientMap gradients;
@@ -249,7 +253,7 @@ void StepBuilder::finish() {
 
 FailureOr<func::FuncOp> StepBuilder::build(ArrayRef<unsigned> parameterNumbers) {
   for (Operation &op : body.without_terminator())
-    op.setAttr(LlmDialect::kPhase, builder.getStringAttr("forward"));
+    llm::writePhase(&op, llm::Phase::Forward);
   addArguments(parameterNumbers);
   if (failed(buildBackward())) {
     step.erase();

@@ -2,6 +2,7 @@
 
 #include "DifferentiationStep.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -14,7 +15,7 @@ using llm::LlmDialect;
 //===----------------------------------------------------------------------===//
 
 static void annotateUpdate(Operation *op, const Twine &name, Operation *gradient) {
-  op->setAttr(LlmDialect::kPhase, StringAttr::get(op->getContext(), "update"));
+  llm::writePhase(op, llm::Phase::Update);
   op->setAttr(LlmDialect::kName, StringAttr::get(op->getContext(), name));
   if (Attribute block = gradient ? gradient->getAttr(LlmDialect::kBlock) : Attribute())
     op->setAttr(LlmDialect::kBlock, block);

@@ -2,7 +2,8 @@
 
 #include "KernelGroup.h"
 #include "StepPass.h"
-#include "llmmem/Dialect/LibraryEpilogue.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Targets/LibraryEpilogue.h"
 #include "llmmem/Transforms/Epilogues.h"
 #include "llmmem/Transforms/Passes.h"
 
@@ -32,7 +33,7 @@ StringRef llmmem::nameOf(Epilogues epilogues) {
 
 static bool isProduct(Operation *op) {
   auto groupable = dyn_cast<GroupableOpInterface>(op);
-  return groupable && groupable.getTraversal() == Traversal::Product;
+  return groupable && groupable.getTraversal() == Traversal::Matmul;
 }
 
 /// Whether the products that `epilogues` is about take `reader`: those that a library is to
@@ -67,10 +68,10 @@ static bool canFollow(Operation *product, Operation *reader, Epilogues epilogues
 
 /// What a library computes as a whole has its product's workspace, what is generated has none.
 static void fuse(Operation *product, Operation *follower) {
-  Attribute workspace = product->getAttr(kLibraryWorkspaceAttr);
+  Attribute workspace = product->getAttr(llm::LlmDialect::kLibraryWorkspace);
   Operation *kernel = makeKernel(KernelGroup(product).with(KernelGroup(follower)));
   if (workspace && cast<CostOpInterface>(kernel).multipliesMatrices())
-    kernel->setAttr(kLibraryWorkspaceAttr, workspace);
+    kernel->setAttr(llm::LlmDialect::kLibraryWorkspace, workspace);
 }
 
 /// A sum that moves to its product must not overwrite a sum so far that somebody reads in between.

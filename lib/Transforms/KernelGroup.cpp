@@ -14,18 +14,18 @@ using llm::LlmDialect;
 
 static bool goesByRows(Operation *op) {
   auto groupable = dyn_cast<GroupableOpInterface>(op);
-  return groupable && groupable.getTraversal() == Traversal::Rows;
+  return groupable && groupable.getTraversal() == Traversal::RowReduction;
 }
 
 bool llmmem::isGroupable(Operation *op) {
   auto groupable = dyn_cast<GroupableOpInterface>(op);
-  bool goesByElements = groupable && groupable.getTraversal() == Traversal::Elements;
+  bool goesByElements = groupable && groupable.getTraversal() == Traversal::Elementwise;
   return (goesByElements || goesByRows(op)) && op->getNumResults() > 0;
 }
 
 bool llmmem::isCheapByElements(Operation *op) {
   auto groupable = dyn_cast<GroupableOpInterface>(op);
-  return groupable && groupable.getTraversal() == Traversal::Elements &&
+  return groupable && groupable.getTraversal() == Traversal::Elementwise &&
          groupable.isCheapToRepeat();
 }
 

@@ -30,7 +30,7 @@ unsigned llmmem::reserveLibraryWorkspace(func::FuncOp step, const DeviceModel &d
     int64_t bytes = llvm::alignDown(std::min(device.libraryWorkspace, most), 256);
     if (bytes == 0)
       continue;
-    op.setAttr(kLibraryWorkspaceAttr, builder.getI64IntegerAttr(bytes));
+    op.setAttr(llm::LlmDialect::kLibraryWorkspace, builder.getI64IntegerAttr(bytes));
     ++count;
   }
   return count;

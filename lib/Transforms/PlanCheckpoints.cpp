@@ -7,6 +7,7 @@
 
 #include "StepAlternatives.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Planning/Model/SavedValues.h"
 #include "llmmem/Support/ByteSize.h"
@@ -29,31 +30,31 @@ using planning::ValueIndex;
 // The answer, written into the IR
 //===----------------------------------------------------------------------===//
 
-static StringRef nameOf(planning::Decision decision) {
+static llm::Decision toAnnotation(planning::Decision decision) {
   switch (decision) {
   case planning::Decision::Unsaved:
-    return "unsaved";
+    return llm::Decision::Unsaved;
   case planning::Decision::Keep:
-    return "keep";
+    return llm::Decision::Keep;
   case planning::Decision::Recompute:
-    return "recompute";
+    return llm::Decision::Recompute;
   }
-  return "";
+  return llm::Decision::Unsaved;
 }
 
 static void writeDecisions(const ExtractedProblem &extracted, ArrayRef<OpIndex> steps) {
   std::vector<planning::Decision> decisions =
       planning::findDecisions(planning::Graph(extracted.problem), steps);
   for (Operation *op : extracted.ops) {
-    SmallVector<Attribute> words;
+    SmallVector<llm::Decision> words;
     bool anySaved = false;
     for (Value result : op->getResults()) {
       planning::Decision decision = decisions[extracted.indexOf.lookup(result)];
       anySaved |= decision != planning::Decision::Unsaved;
-      words.push_back(StringAttr::get(op->getContext(), nameOf(decision)));
+      words.push_back(toAnnotation(decision));
     }
     if (anySaved)
-      op->setAttr(LlmDialect::kDecision, ArrayAttr::get(op->getContext(), words));
+      llm::writeDecisions(op, words);
   }
 }
 
@@ -111,12 +112,12 @@ static void writePlan(func::FuncOp step, const CheckpointRequest &request,
 static std::string adviceFor(const planning::Problem &problem, ValueIndex index, Value value) {
   if (problem.values[index].resident) {
     auto argument = dyn_cast_or_null<BlockArgument>(value);
-    StringRef role = argument ? getRole(argument) : "input";
-    if (role == "gradient")
+    llm::Role role = argument ? getRole(argument) : llm::Role::Input;
+    if (role == llm::Role::Gradient)
       return "resident gradient: import with --gradients transient";
-    if (role == "optimizer_state")
+    if (role == llm::Role::OptimizerState)
       return "optimizer state: import with --optimizer sgd, or shard it";
-    return (role + ": held throughout; fewer layers, or shard it").str();
+    return (llm::stringifyRole(role) + ": held throughout; fewer layers, or shard it").str();
   }
   if (value && getPhase(value.getDefiningOp()) == Phase::Forward)
     return "activation: a smaller batch or sequence shrinks it";
@@ -136,7 +137,7 @@ static void explainResidents(func::FuncOp step, const ExtractedProblem &extracte
     auto argument = dyn_cast_or_null<BlockArgument>(extracted.values[index]);
     if (!argument || !problem.values[index].resident)
       continue;
-    auto &[bytes, advice] = byRole[getRole(argument)];
+    auto &[bytes, advice] = byRole[llm::stringifyRole(getRole(argument))];
     bytes += problem.values[index].bytes;
     advice = adviceFor(problem, index, argument);
   }

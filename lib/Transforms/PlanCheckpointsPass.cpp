@@ -2,6 +2,7 @@
 
 #include "StepPass.h"
 #include "llmmem/Analysis/StepLiveness.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Passes.h"
@@ -86,12 +87,9 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
 
   void countDecisions(func::FuncOp step) {
     step.walk([&](Operation *op) {
-      auto decisions = op->getAttrOfType<ArrayAttr>(llm::LlmDialect::kDecision);
-      if (!decisions)
-        return;
-      for (auto word : decisions.getAsRange<StringAttr>()) {
-        numKept += word == "keep";
-        numRecomputed += word == "recompute";
+      for (llm::Decision decision : llm::readDecisions(op)) {
+        numKept += decision == llm::Decision::Keep;
+        numRecomputed += decision == llm::Decision::Recompute;
       }
     });
   }

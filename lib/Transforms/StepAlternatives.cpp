@@ -1,7 +1,7 @@
 //===- StepAlternatives.cpp - The step with each choice of epilogues -----------===//
 
 #include "StepAlternatives.h"
-#include "llmmem/Dialect/LibraryEpilogue.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Transforms/AnnotateMemory.h"

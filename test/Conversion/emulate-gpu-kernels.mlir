@@ -45,7 +45,7 @@ module attributes {gpu.container_module} {
     return
   }
   func.func @step(%x: memref<256xf32>, %y: memref<8xf32>) {
-    call @sum(%x, %y) {values = array<i64: 0, 1>, writes = array<i64: 1>} : (memref<256xf32>, memref<8xf32>) -> ()
+    call @sum(%x, %y) {llm.values = array<i64: 0, 1>, llm.writes = array<i64: 1>} : (memref<256xf32>, memref<8xf32>) -> ()
     return
   }
 }

@@ -6,12 +6,12 @@
 
 // CHECK: gpu.container_module
 // CHECK-LABEL: func.func @step(
-// CHECK: call @kernel_0_gelu(%[[X:.*]], %[[A:.*]]) {values = array<i64: 0, 3>, writes = array<i64: 1>}
-// CHECK: call @kernel_0_gelu(%[[A]], %[[A]]) {values = array<i64: 3, 4>, writes = array<i64: 1>}
-// CHECK: call @kernel_1_dropout({{.*}}, %{{.*}}, %{{.*}}, %c7_i64) {values = array<i64: 1, 2, 5, -1>, writes = array<i64: 2>}
+// CHECK: call @kernel_0_gelu(%[[X:.*]], %[[A:.*]]) {llm.values = array<i64: 0, 3>, llm.writes = array<i64: 1>}
+// CHECK: call @kernel_0_gelu(%[[A]], %[[A]]) {llm.values = array<i64: 3, 4>, llm.writes = array<i64: 1>}
+// CHECK: call @kernel_1_dropout({{.*}}, %{{.*}}, %{{.*}}, %c7_i64) {llm.values = array<i64: 1, 2, 5, -1>, llm.writes = array<i64: 2>}
 // CHECK: call @kernel_2_cast(
 // The step's results are copied by kernels, too, and a view is no value of its own.
-// CHECK: call @kernel_3_copy(%[[A]], %{{.*}}) {values = array<i64: 4, 7>, writes = array<i64: 1>}
+// CHECK: call @kernel_3_copy(%[[A]], %{{.*}}) {llm.values = array<i64: 4, 7>, llm.writes = array<i64: 1>}
 func.func @step(%x: tensor<512x16xbf16>, %h: tensor<1003xf32>, %s: tensor<2xi32>)
     -> (tensor<8192xbf16>, tensor<1003xbf16>) attributes {llm.arena = 32768 : i64} {
   %a = llm.gelu %x {llm.offsets = array<i64: 0>} : tensor<512x16xbf16>

@@ -35,7 +35,7 @@ func.func @step(%x: tensor<128x64xbf16>, %w: tensor<96x64xbf16>, %b: tensor<96xb
 // CHECK: gpu.launch
 // CHECK-NOT: llm.library_product
 
-// HOST: llmmem.products = [#{{.*}}, #{{.*}}]
+// HOST: llm.library_calls = [#{{.*}}, #{{.*}}]
 // HOST-LABEL: func.func private @kernel_0_linear(
 // HOST-SAME: %[[DEVICE:.*]]: !llvm.ptr, %{{.*}}: memref<8192xbf16>
 // HOST: %[[WORDS:.*]] = llvm.alloca

@@ -8,7 +8,7 @@
 // CHECK: func.func @step(%{{.*}}: memref<512xi8>, %{{.*}}: memref<64xf32>, %{{.*}}: memref<64xf32>)
 // CHECK: %[[FIRST:.*]] = arith.constant 0 : i64
 // CHECK-NEXT: call @llmmem_cuda_mark(%[[FIRST]])
-// CHECK-NEXT: call @kernel_0_gelu({{.*}}profile = {
+// CHECK-NEXT: call @kernel_0_gelu({{.*}}llm.profile = {
 // CHECK: %[[SECOND:.*]] = arith.constant 1 : i64
 // CHECK-NEXT: call @llmmem_cuda_mark(%[[SECOND]])
 // CHECK-NEXT: call @kernel_0_gelu(

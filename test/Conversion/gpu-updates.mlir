@@ -6,7 +6,7 @@
 // %b decays and %a and %c do not, so they are two launches. %d reads what %b has written: a launch of its own.
 // CHECK-LABEL: func.func @step(
 // CHECK: call @kernel_0_sgd_of_2(%[[A:[^,]*]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[C:[^,]*]], %{{[^,]*}})
-// CHECK-SAME: {values = array<i64: 0, 1, 6, 0, 4, 5>, writes = array<i64: 0, 3, 4>}
+// CHECK-SAME: {llm.values = array<i64: 0, 1, 6, 0, 4, 5>, llm.writes = array<i64: 0, 3, 4>}
 // CHECK: call @kernel_1_sgd(
 // CHECK: call @kernel_1_sgd(
 // CHECK-NOT: call

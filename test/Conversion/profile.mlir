@@ -8,10 +8,10 @@
 // CHECK: func.func @step(%{{.*}}: memref<512xi8>, %[[X:.*]]: memref<8xf32>, %{{.*}}: memref<8xf32>, %[[TIMES:.*]]: memref<4xi64>)
 // CHECK: %[[BEFORE:.*]] = call @llmmem_clock()
 // CHECK: memref.store %[[BEFORE]], %[[TIMES]][%{{.*}}]
-// CHECK: call @kernel_0_gelu(%[[X]], %{{.*}}) {profile = {block = 3 : i64, bytes = 64 : i64, flops = 64 : i64, key = "gelu(8xf32) -> 8xf32", kind = "gelu", name = "act", phase = "forward", recomputed = false}}
+// CHECK: call @kernel_0_gelu(%[[X]], %{{.*}}) {llm.profile = {block = 3 : i64, bytes = 64 : i64, flops = 64 : i64, key = "gelu(8xf32) -> 8xf32", kind = "gelu", name = "act", phase = "forward", recomputed = false}}
 // CHECK: %[[AFTER:.*]] = call @llmmem_clock()
 // CHECK: memref.store %[[AFTER]], %[[TIMES]][%{{.*}}]
-// CHECK: call @kernel_0_gelu({{.*}}) {profile = {{{.*}}recomputed = true}}
+// CHECK: call @kernel_0_gelu({{.*}}) {llm.profile = {{{.*}}recomputed = true}}
 // PLAIN-NOT: llmmem_clock
 // PLAIN-NOT: profile
 func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> attributes {llm.arena = 512 : i64} {

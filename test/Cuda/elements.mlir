@@ -57,7 +57,7 @@ module attributes {gpu.container_module} {
   func.func @step(%arena: memref<65536xi8>, %p: memref<8192xbf16>) {
     %c256 = arith.constant 256 : index
     %v = memref.view %arena[%c256][] : memref<65536xi8> to memref<8192xbf16>
-    call @kernel_3_numbers(%p, %v) {values = array<i64: 4, 7>, writes = array<i64: 1>} : (memref<8192xbf16>, memref<8192xbf16>) -> ()
+    call @kernel_3_numbers(%p, %v) {llm.values = array<i64: 4, 7>, llm.writes = array<i64: 1>} : (memref<8192xbf16>, memref<8192xbf16>) -> ()
     return
   }
 }

@@ -3,7 +3,7 @@
 // RUN: llmmem-opt %s --convert-launches-to-runtime | FileCheck %s
 // RUN: llmmem-opt %s --convert-launches-to-runtime --convert-kernels-to-llvm | FileCheck %s --check-prefix=LLVM
 
-// CHECK: llmmem.kernels = [@kernel_module::@first, @kernel_module::@second]
+// CHECK: llm.kernels = [@kernel_module::@first, @kernel_module::@second]
 module attributes {gpu.container_module} {
   gpu.binary @kernel_module [#gpu.object<#nvvm.target, assembly = "">]
 

@@ -1,4 +1,4 @@
-// A misspelt phase or role would change what a plan counts without a word, so the dialect refuses it.
+// A misspelt attribute, phase or role would change what a plan counts without a word, so the dialect refuses it.
 // RUN: llmmem-opt %s --verify-diagnostics --split-input-file
 
 func.func @phase(%x: tensor<8xf32>) {
@@ -52,6 +52,83 @@ func.func @role(%x: tensor<8xf32> {llm.role = "params"}) {
 func.func @of_other_dialects(%x: f32) {
   // expected-error @below {{'llm.phase' is "later", expected one of forward, backward, update}}
   %0 = arith.addf %x, %x {llm.phase = "later"} : f32
+  return
+}
+
+// -----
+
+// Not "llm.block": the op would count as one of no block.
+func.func @unknown(%x: tensor<8xf32>) {
+  // expected-error @below {{'llm.blok' is no attribute of this dialect; did you mean 'llm.block'?}}
+  // expected-note-re @below {{the dialect has llm.training, llm.role, {{.*}}, llm.emulation}}
+  %0 = llm.gelu %x {llm.blok = 3 : i64} : tensor<8xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{'llm.roles' is no attribute of this dialect; did you mean 'llm.role'?}}
+// expected-note @below {{the dialect has}}
+func.func @unknown_of_argument(%x: tensor<8xf32> {llm.roles = "param"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{'llm.rol' is no attribute of this dialect; did you mean 'llm.role'?}}
+// expected-note @below {{the dialect has}}
+module attributes {llm.rol = "param"} {}
+
+// -----
+
+func.func @role_on_op(%x: tensor<8xf32>) {
+  // expected-error @below {{'llm.role' stands on 'llm.gelu', expected on an argument of a function}}
+  %0 = llm.gelu %x {llm.role = "param"} : tensor<8xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{'llm.phase' stands on an argument, expected on an op}}
+func.func @phase_on_argument(%x: tensor<8xf32> {llm.phase = "forward"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{'llm.name' stands on a result, expected on an argument of a function or an op}}
+func.func @name_on_result(%x: tensor<8xf32>) -> (tensor<8xf32> {llm.name = "y"}) {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+func.func @budget_on_op(%x: tensor<8xf32>) {
+  // expected-error @below {{'llm.budget' stands on 'llm.gelu', expected on a function}}
+  %0 = llm.gelu %x {llm.budget = 4096 : i64} : tensor<8xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{'llm.offsets' stands on 'func.func', expected on an op}}
+func.func @offsets_on_function() attributes {llm.offsets = array<i64: 0>} {
+  return
+}
+
+// -----
+
+func.func @offsets_of_another_type(%x: tensor<8xf32>) {
+  // expected-error @below {{'llm.offsets' is [0], expected array<i64: ...>}}
+  %0 = llm.gelu %x {llm.offsets = [0]} : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @decision_misspelt(%x: tensor<8xf32>) {
+  // expected-error @below {{'llm.decision' is ["kept"], expected an array of keep, recompute, unsaved}}
+  %0 = llm.gelu %x {llm.decision = ["kept"]} : tensor<8xf32>
   return
 }
 

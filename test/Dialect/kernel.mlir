@@ -54,7 +54,7 @@ func.func @sum_beside_a_product(%x: tensor<1x2x4xf32>, %dy: tensor<1x2x8xf32>, %
 
 func.func @embedding_grad(%i: tensor<1x2xi32>, %x: tensor<1x2x4xf32>) -> tensor<8x4xf32> {
   %y = llm.kernel(%n = %i, %a = %x) : (tensor<1x2xi32>, tensor<1x2x4xf32>) -> tensor<8x4xf32> {
-    // expected-error @below {{cannot share a kernel; expected an op that goes by elements or rows, or a product}}
+    // expected-error @below {{cannot share a kernel; expected an elementwise op, a row reduction or a matmul}}
     %s = llm.embedding_grad %n, %a : (tensor<1x2xi32>, tensor<1x2x4xf32>) -> tensor<8x4xf32>
     llm.yield %s : tensor<8x4xf32>
   }
@@ -65,7 +65,7 @@ func.func @embedding_grad(%i: tensor<1x2xi32>, %x: tensor<1x2x4xf32>) -> tensor<
 
 func.func @sum_alone(%x: tensor<1x2x4xf32>) -> tensor<4xf32> {
   %y = llm.kernel(%a = %x) : (tensor<1x2x4xf32>) -> tensor<4xf32> {
-    // expected-error @below {{sums over rows in a kernel; expected that of a product and, after it, the sum of one of its factors, both handed out in this order}}
+    // expected-error @below {{sums over rows in a kernel; expected a matmul and, after it, the sum of one of its factors, both handed out in this order}}
     %s = llm.sum_rows %a : (tensor<1x2x4xf32>) -> tensor<4xf32>
     llm.yield %s : tensor<4xf32>
   }
@@ -77,7 +77,7 @@ func.func @sum_alone(%x: tensor<1x2x4xf32>) -> tensor<4xf32> {
 func.func @sum_of_what_is_not_multiplied(%x: tensor<1x2x4xf32>, %dy: tensor<1x2x8xf32>, %z: tensor<1x2x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
   %dw, %db = llm.kernel(%i = %x, %d = %dy, %e = %z) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
     %p = llm.linear_weight_grad %i, %d layout(in_out) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>) -> tensor<4x8xf32>
-    // expected-error @below {{sums over rows in a kernel; expected that of a product and}}
+    // expected-error @below {{sums over rows in a kernel; expected a matmul and}}
     %r = llm.sum_rows %e : (tensor<1x2x8xf32>) -> tensor<8xf32>
     llm.yield %p, %r : tensor<4x8xf32>, tensor<8xf32>
   }
@@ -89,7 +89,7 @@ func.func @sum_of_what_is_not_multiplied(%x: tensor<1x2x4xf32>, %dy: tensor<1x2x
 func.func @sum_that_goes_on(%x: tensor<1x2x4xf32>, %dy: tensor<1x2x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
   %dw, %db = llm.kernel(%i = %x, %d = %dy) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
     %p = llm.linear_weight_grad %i, %d layout(in_out) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>) -> tensor<4x8xf32>
-    // expected-error @below {{sums over rows in a kernel; expected that of a product and}}
+    // expected-error @below {{sums over rows in a kernel; expected a matmul and}}
     %r = llm.sum_rows %d : (tensor<1x2x8xf32>) -> tensor<8xf32>
     %g = llm.gelu %r : tensor<8xf32>
     llm.yield %p, %g : tensor<4x8xf32>, tensor<8xf32>
@@ -102,7 +102,7 @@ func.func @sum_that_goes_on(%x: tensor<1x2x4xf32>, %dy: tensor<1x2x8xf32>) -> (t
 func.func @sum_kept_inside(%x: tensor<1x2x4xf32>, %dy: tensor<1x2x8xf32>) -> tensor<4x8xf32> {
   %dw = llm.kernel(%i = %x, %d = %dy) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>) -> tensor<4x8xf32> {
     %p = llm.linear_weight_grad %i, %d layout(in_out) : (tensor<1x2x4xf32>, tensor<1x2x8xf32>) -> tensor<4x8xf32>
-    // expected-error @below {{sums over rows in a kernel; expected that of a product and}}
+    // expected-error @below {{sums over rows in a kernel; expected a matmul and}}
     %r = llm.sum_rows %d : (tensor<1x2x8xf32>) -> tensor<8xf32>
     llm.yield %p : tensor<4x8xf32>
   }
@@ -126,7 +126,7 @@ func.func @factor_of_the_same_kernel(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>)
 func.func @product_and_rows(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x2x4xf32> {
   %y = llm.kernel(%i = %x, %m = %w) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32> {
     %p = llm.linear %i, %m layout(in_out) : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32>
-    // expected-error @below {{goes by rows or is a product, and so is 'llm.linear' in the same kernel; expected one at most}}
+    // expected-error @below {{is a row reduction or a matmul, and so is 'llm.linear' in the same kernel; expected one at most}}
     %s = llm.softmax %p : tensor<1x2x4xf32>
     llm.yield %s : tensor<1x2x4xf32>
   }
@@ -138,7 +138,7 @@ func.func @product_and_rows(%x: tensor<1x2x4xf32>, %w: tensor<4x4xf32>) -> tenso
 func.func @two_row_ops(%x: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
   %y = llm.kernel(%a = %x) : (tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
     %s = llm.softmax %a : tensor<1x2x4xf32>
-    // expected-error @below {{goes by rows or is a product, and so is 'llm.softmax' in the same kernel; expected one at most}}
+    // expected-error @below {{is a row reduction or a matmul, and so is 'llm.softmax' in the same kernel; expected one at most}}
     %p = llm.softmax %s : tensor<1x2x4xf32>
     llm.yield %p : tensor<1x2x4xf32>
   }

@@ -42,7 +42,7 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>) {
 // -----
 
 func.func @f(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>) {
-  // expected-error @below {{has a granule of 0 tokens, expected at least 1}}
+  // expected-error @below {{has an accumulation tile ('granule') of 0 tokens, expected at least 1}}
   %0:3 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 6 : i64, granule = 0 : i64}
     : (tensor<6x8xf32>, tensor<32x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6x8xf32>, tensor<32x8xf32>)
   return

@@ -27,7 +27,7 @@ module attributes {gpu.container_module} {
     %a = memref.view %arena[%c0][] : memref<64xi8> to memref<8xf32>
     %b = memref.view %arena[%c16][] : memref<64xi8> to memref<8xf32>
     %c = memref.view %arena[%c32][] : memref<64xi8> to memref<8xf32>
-    call @copy(%x, %y) {values = array<i64: 0, 1>, writes = array<i64: 0>} : (memref<8xf32>, memref<8xf32>) -> ()
+    call @copy(%x, %y) {llm.values = array<i64: 0, 1>, llm.writes = array<i64: 0>} : (memref<8xf32>, memref<8xf32>) -> ()
     return
   }
 }

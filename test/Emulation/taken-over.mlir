@@ -30,9 +30,9 @@ module attributes {gpu.container_module} {
     %a = memref.view %arena[%c0][] : memref<64xi8> to memref<8xf32>
     %b = memref.view %arena[%c16][] : memref<64xi8> to memref<8xf32>
     %c = memref.view %arena[%c32][] : memref<64xi8> to memref<8xf32>
-    call @copy(%x, %a) {values = array<i64: 0, 2>, writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
-    call @copy(%x, %b) {values = array<i64: 0, 3>, writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
-    call @copy(%a, %y) {values = array<i64: 2, 1>, writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
+    call @copy(%x, %a) {llm.values = array<i64: 0, 2>, llm.writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
+    call @copy(%x, %b) {llm.values = array<i64: 0, 3>, llm.writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
+    call @copy(%a, %y) {llm.values = array<i64: 2, 1>, llm.writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
     return
   }
 }

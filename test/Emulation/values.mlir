@@ -27,11 +27,11 @@ module attributes {gpu.container_module} {
     %a = memref.view %arena[%c0][] : memref<64xi8> to memref<8xf32>
     %b = memref.view %arena[%c16][] : memref<64xi8> to memref<8xf32>
     %c = memref.view %arena[%c32][] : memref<64xi8> to memref<8xf32>
-    call @copy(%x, %a) {values = array<i64: 0, 2>, writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
-    call @copy(%a, %c) {values = array<i64: 2, 3>, writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
-    call @copy(%c, %c) {values = array<i64: 3, 4>, writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
-    call @copy(%c, %a) {values = array<i64: 4, 5>, writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
-    call @copy(%a, %y) {values = array<i64: 5, 1>, writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
+    call @copy(%x, %a) {llm.values = array<i64: 0, 2>, llm.writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
+    call @copy(%a, %c) {llm.values = array<i64: 2, 3>, llm.writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
+    call @copy(%c, %c) {llm.values = array<i64: 3, 4>, llm.writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
+    call @copy(%c, %a) {llm.values = array<i64: 4, 5>, llm.writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
+    call @copy(%a, %y) {llm.values = array<i64: 5, 1>, llm.writes = array<i64: 1>} : (memref<8xf32>, memref<8xf32>) -> ()
     return
   }
 }

@@ -2,6 +2,7 @@
 
 #include "LibraryRunner.h"
 #include "ExecutionContext.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "mlir/Parser/Parser.h"
@@ -21,7 +22,7 @@ std::string test::stepOf(Operation *op) {
   Operation *copy = builder.clone(*op);
   copy->setOperands(step.getArguments());
   for (NamedAttribute attribute : op->getDiscardableAttrs())
-    if (attribute.getName() != kLibraryWorkspaceAttr)
+    if (attribute.getName() != llm::LlmDialect::kLibraryWorkspace)
       copy->removeDiscardableAttr(attribute.getName());
   func::ReturnOp::create(builder, op->getLoc(), copy->getResults());
   std::string text;

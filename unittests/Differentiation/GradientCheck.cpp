@@ -67,7 +67,7 @@ unsigned Program::argument(StringRef name) const {
   return 0;
 }
 
-std::vector<unsigned> Program::argumentsOfRole(StringRef role) const {
+std::vector<unsigned> Program::argumentsOfRole(llm::Role role) const {
   std::vector<unsigned> numbers;
   for (auto [number, info] : llvm::enumerate(compiled->arguments()))
     if (info.role == role)

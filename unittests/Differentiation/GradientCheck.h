@@ -36,7 +36,7 @@ public:
   const CompiledStep &step() const { return *compiled; }
   /// The number of the argument of this name.
   unsigned argument(llvm::StringRef name) const;
-  std::vector<unsigned> argumentsOfRole(llvm::StringRef role) const;
+  std::vector<unsigned> argumentsOfRole(llm::Role role) const;
 
 private:
   explicit Program(StepMemory memory) : memory(std::move(memory)) {}

@@ -91,7 +91,7 @@ TEST_P(ModelGradients, AgreeWithDifferences) {
   std::vector<Numbers> lossArguments(arguments.begin(),
                                      arguments.begin() + loss->step().arguments().size());
   EXPECT_EQ(results[0], loss->run(lossArguments)[0]);
-  std::vector<unsigned> parameters = step->argumentsOfRole("param");
+  std::vector<unsigned> parameters = step->argumentsOfRole(llm::Role::Param);
   ASSERT_EQ(results.size(), 1 + 2 * parameters.size());
   for (auto [index, number] : llvm::enumerate(parameters)) {
     const StepArgument &info = step->step().arguments()[number];

@@ -51,17 +51,17 @@ static Numbers numbersFor(const StepArgument &info, unsigned number, double lear
     return {learningRate};
   if (info.name == "step")
     return {1};
-  if (info.role == "seed")
+  if (info.role == llm::Role::Seed)
     return {17, 4};
-  if (info.role == "optimizer_state")
+  if (info.role == llm::Role::OptimizerState)
     return Numbers(count, 0.0);
-  if (info.role == "input")
+  if (info.role == llm::Role::Input)
     for (int64_t i = 0; i < count; ++i)
       numbers[i] =
           info.name == "targets" && i % 5 == 4 ? -100 : (3 * i + 1 + count % 7) * (i + 2) % 11;
-  bool scales =
-      info.role == "param" && info.type.getRank() == 1 && StringRef(info.name).ends_with(".weight");
-  if (info.role == "param")
+  bool scales = info.role == llm::Role::Param && info.type.getRank() == 1 &&
+                StringRef(info.name).ends_with(".weight");
+  if (info.role == llm::Role::Param)
     for (double &x : numbers)
       x = x / 2 + (scales ? 1.0 : 0.0);
   return numbers;

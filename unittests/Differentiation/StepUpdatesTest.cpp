@@ -32,7 +32,7 @@ Outcome runTwoSteps(ModuleOp module, bool isPlanned) {
   if (!step)
     return {};
   std::vector<Numbers> arguments = argumentsOf(*step, 0.01);
-  for (unsigned number : step->argumentsOfRole("gradient"))
+  for (unsigned number : step->argumentsOfRole(llm::Role::Gradient))
     llvm::fill(arguments[number], 0.0);
   Outcome outcome;
   for (int time = 1; time <= 2; ++time) {
@@ -42,7 +42,7 @@ Outcome runTwoSteps(ModuleOp module, bool isPlanned) {
     for (auto [number, info] : llvm::enumerate(step->step().results()))
       if (info.donatedArgument) {
         const StepArgument &argument = step->step().arguments()[*info.donatedArgument];
-        if (argument.role == "gradient")
+        if (argument.role == llm::Role::Gradient)
           continue; // starts from 0 again
         arguments[*info.donatedArgument] = outcome[argument.name] = results[number];
       }

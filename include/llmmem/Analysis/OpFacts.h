@@ -9,6 +9,7 @@
 #define LLMMEM_ANALYSIS_OPFACTS_H
 
 #include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Planning/Model/Problem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -21,8 +22,8 @@ std::optional<int64_t> getBlock(mlir::Operation *op);
 /// ("h.0.ln_1.mean"); the argument's `llm.name`; else the printed SSA-like "op#result".
 std::string getName(mlir::Value value);
 
-/// The argument's `llm.role`, "input" where there is none.
-llvm::StringRef getRole(mlir::BlockArgument argument);
+/// The argument's `llm.role`, `Input` where there is none.
+llm::Role getRole(mlir::BlockArgument argument);
 
 struct OpCost {
   int64_t flops = 0;

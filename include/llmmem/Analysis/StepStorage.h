@@ -12,6 +12,7 @@
 #ifndef LLMMEM_ANALYSIS_STEPSTORAGE_H
 #define LLMMEM_ANALYSIS_STEPSTORAGE_H
 
+#include "llmmem/Interfaces/BufferOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -43,8 +44,6 @@ private:
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> inArgument; // root -> donated argument
 };
 
-/// Whether `op` does nothing but look at an operand's bytes.
-bool isViewOp(mlir::Operation *op);
 
 } // namespace llmmem
 

@@ -28,12 +28,6 @@ namespace llmmem {
 #define GEN_PASS_REGISTRATION
 #include "llmmem/Conversion/Passes.h.inc"
 
-/// On a module: the kernels that host code launches by number.
-constexpr llvm::StringLiteral kKernelsAttr = "llmmem.kernels";
-
-/// On a module: the locations of the library products that host code computes by number.
-constexpr llvm::StringLiteral kProductsAttr = "llmmem.products";
-
 /// Functions of f64 as arithmetic: sine, cosine, powers with a whole exponent.
 void populateExpandDoubleFunctionsPatterns(mlir::RewritePatternSet &patterns);
 

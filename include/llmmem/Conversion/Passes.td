@@ -14,12 +14,12 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
     all equal ops, and nothing allocates.
 
     With `profile` the function takes one buffer more, for nanoseconds before and after each call, and each call says
-    what it runs: `{profile = {kind = "linear", key = "linear(...) -> ...", name = "h.0.attn.qkv", phase = "forward", block = 0 : i64,
+    what it runs: `{llm.profile = {kind = "linear", key = "linear(...) -> ...", name = "h.0.attn.qkv", phase = "forward", block = 0 : i64,
     recomputed = false, flops = 792576 : i64, bytes = 82688 : i64}}`. For `target=gpu` there is no buffer: before each
     call and behind the last stands `call @llmmem_cuda_mark(%number)`, of which the runtime makes events.
 
     With `target=gpu` each kernel is a host function that launches (`gpu.launch`) and does nothing else, and each call
-    says which value each of its buffers holds and which it writes: `{values = array<i64: 4, 7>, writes = array<i64: 1>}`
+    says which value each of its buffers holds and which it writes: `{llm.values = array<i64: 4, 7>, llm.writes = array<i64: 1>}`
     (docs/Design/Gpu.md). With `products=library` beside it, products that cuBLASLt can compute are
     `llm.library_product`s in the place of launches.
 
@@ -239,11 +239,11 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
   let summary = "Turns gpu.launch_func into calls of the CUDA runtime";
   let description = [{
     *Ensures*: each function that launches takes the run (`llmmem_cuda *`, include/llmmem/Runtime/Cuda.h) as its first argument,
-    and calls `llmmem_cuda_launch` with the kernel's number in the module's attribute `llmmem.kernels`:
+    and calls `llmmem_cuda_launch` with the kernel's number in the module's attribute `llm.kernels`:
 
     Buffers are addresses of the device, which the host hands on and never reads. An `llm.library_product` becomes a call
     of `llmmem_cuda_multiply` with the product's words on the stack; its number is that of its location in the module's
-    attribute `llmmem.products`.
+    attribute `llm.library_calls`.
 
     ```mlir
     module attributes {gpu.container_module} {
@@ -255,7 +255,7 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
       }
     }
     // becomes
-    module attributes {gpu.container_module, llmmem.kernels = [@kernels::@double]} {
+    module attributes {gpu.container_module, llm.kernels = [@kernels::@double]} {
       ...
       func.func private @kernel_0(%run: !llvm.ptr, %x: memref<64xf32>) {
         ...
@@ -307,7 +307,7 @@ def ReportKernelTraffic : Pass<"report-kernel-traffic", "::mlir::ModuleOp"> {
         return
       }
       func.func @step(%x: memref<64xf32>) {
-        call @kernel_0(%x) {values = array<i64: 0>, writes = array<i64: 0>} : (memref<64xf32>) -> ()
+        call @kernel_0(%x) {llm.values = array<i64: 0>, llm.writes = array<i64: 0>} : (memref<64xf32>) -> ()
         return
       }
     }

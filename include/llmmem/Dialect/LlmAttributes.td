@@ -45,9 +45,9 @@ def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
 }
 
 def Llm_RopeScalingAttr : Llm_Attr<"RopeScaling", "rope_scaling"> {
-  let summary = "Llama 3.1's stretching of the slow rotary frequencies.";
+  let summary = "Llama 3.1's scaling of the slow rotary frequencies.";
   let description = [{
-    Wavelengths above original_max_position / low_freq_factor are stretched by `factor`, those below
+    Wavelengths above original_max_position / low_freq_factor are multiplied by `factor`, those below
     original_max_position / high_freq_factor are left, those between are interpolated.
   }];
   let parameters = (ins "::mlir::FloatAttr":$factor, "::mlir::FloatAttr":$low_freq_factor, "::mlir::FloatAttr":$high_freq_factor,

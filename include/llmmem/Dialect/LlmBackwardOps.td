@@ -1,7 +1,7 @@
 //===- LlmBackwardOps.td - What gradients are written in -------*- tablegen -*-===//
 //
-// Only what a forward op cannot express has an op of its own. Gradients of parameters take `into`: the sum so far,
-// whose bytes the result takes over (a resident gradient, or an earlier use of a tied weight).
+// Only what a forward op cannot express has an op of its own. Gradients of parameters take an accumulator,
+// `into`, whose bytes the result takes over (a resident gradient, or an earlier use of a tied weight).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ include "llmmem/Dialect/LlmForwardOps.td"
 // Gradients of parameters
 //===----------------------------------------------------------------------===//
 
-def Llm_LinearWeightGradOp : Llm_Op<"linear_weight_grad", [CostOfProduct, BuffersInPlace, ByProduct,
+def Llm_LinearWeightGradOp : Llm_PureOp<"linear_weight_grad", [CostOfMatmul, BuffersInPlace, GroupMatmul,
     AccumulatingOpInterface]> {
   let summary = "Gradient of a linear's weight.";
   let description = [{
@@ -33,9 +33,11 @@ def Llm_LinearWeightGradOp : Llm_Op<"linear_weight_grad", [CostOfProduct, Buffer
   let hasVerifier = 1;
 }
 
-def Llm_SumRowsOp : Llm_Op<"sum_rows", [Cost, BuffersInPlace, ByColumns, AccumulatingOpInterface]> {
+def Llm_SumRowsOp : Llm_PureOp<"sum_rows", [Cost, BuffersInPlace, GroupColumnReduction, AccumulatingOpInterface]> {
   let summary = "Sums all but the last dimension: the gradient of a bias.";
   let description = [{
+    db = into + the sum of dy over all rows in f32, rounded once.
+
     ```mlir
     %db = llm.sum_rows %dy into(%acc) : (tensor<8x1024x3072xbf16>, tensor<3072xbf16>) -> tensor<3072xbf16>
     ```
@@ -46,7 +48,7 @@ def Llm_SumRowsOp : Llm_Op<"sum_rows", [Cost, BuffersInPlace, ByColumns, Accumul
   let hasVerifier = 1;
 }
 
-def Llm_EmbeddingGradOp : Llm_Op<"embedding_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
+def Llm_EmbeddingGradOp : Llm_PureOp<"embedding_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
   let summary = "Gradient of an embedding's table.";
   let description = [{
     dtable[id] = into[id] + the sum of dy over the positions with that id, in the order of the positions.
@@ -62,7 +64,7 @@ def Llm_EmbeddingGradOp : Llm_Op<"embedding_grad", [CostWithTraffic, BuffersInPl
   let hasVerifier = 1;
 }
 
-def Llm_PositionsGradOp : Llm_Op<"positions_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
+def Llm_PositionsGradOp : Llm_PureOp<"positions_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
   let summary = "Gradient of a table of positions.";
   let description = [{
     dtable[s, :] = into[s, :] + sum_b dy[b, s, :]; rows beyond seq get nothing.
@@ -78,7 +80,7 @@ def Llm_PositionsGradOp : Llm_Op<"positions_grad", [CostWithTraffic, BuffersInPl
   let hasVerifier = 1;
 }
 
-def Llm_NormWeightGradOp : Llm_Op<"norm_weight_grad", [Cost, BuffersInPlace, AccumulatingOpInterface, AttrSizedOperandSegments,
+def Llm_NormWeightGradOp : Llm_PureOp<"norm_weight_grad", [Cost, BuffersInPlace, AccumulatingOpInterface, AttrSizedOperandSegments,
     AllTypesMatch<["x", "dy"]>]> {
   let summary = "Gradient of the scale of a norm.";
   let description = [{
@@ -103,7 +105,7 @@ def Llm_NormWeightGradOp : Llm_Op<"norm_weight_grad", [Cost, BuffersInPlace, Acc
 // Gradients of activations
 //===----------------------------------------------------------------------===//
 
-def Llm_LayerNormGradOp : Llm_Op<"layer_norm_grad", [Cost, BuffersInPlace, ByRows, AllTypesMatch<["x", "dy", "dx"]>]> {
+def Llm_LayerNormGradOp : Llm_PureOp<"layer_norm_grad", [Cost, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "dy", "dx"]>]> {
   let summary = "Gradient of layer_norm's input.";
   let description = [{
     With n = (x - mean) rstd and g = dy * weight: dx = rstd (g - mean(g) - n mean(g n)), per row.
@@ -122,7 +124,7 @@ def Llm_LayerNormGradOp : Llm_Op<"layer_norm_grad", [Cost, BuffersInPlace, ByRow
   let hasVerifier = 1;
 }
 
-def Llm_RmsNormGradOp : Llm_Op<"rms_norm_grad", [Cost, BuffersInPlace, ByRows, AllTypesMatch<["x", "dy", "dx"]>]> {
+def Llm_RmsNormGradOp : Llm_PureOp<"rms_norm_grad", [Cost, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "dy", "dx"]>]> {
   let summary = "Gradient of rms_norm's input.";
   let description = [{
     With n = x rstd and g = dy * weight: dx = rstd (g - n mean(g n)), per row.
@@ -139,12 +141,12 @@ def Llm_RmsNormGradOp : Llm_Op<"rms_norm_grad", [Cost, BuffersInPlace, ByRows, A
   let hasVerifier = 1;
 }
 
-def Llm_AttentionGradOp : Llm_Op<"attention_grad", [CostWithWorkspace,
+def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Random,
     AllTypesMatch<["q", "out", "dout", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>]> {
   let summary = "Gradients of attention's queries, keys and values, without ever holding the scores.";
   let description = [{
     Probabilities come back from q, k and lse (Dao et al. 2022, algorithm 4); delta = rowsum(dout * out) is the
-    workspace, [batch, heads, seq] in f32 (f64 beside f64). Dropout draws the forward's mask again.
+    workspace, [batch, heads, seq] in f32 (f64 beside f64). Dropout samples the forward's mask again.
 
     ```mlir
     %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %out, %lse, %dout
@@ -166,8 +168,8 @@ def Llm_AttentionGradOp : Llm_Op<"attention_grad", [CostWithWorkspace,
   let hasVerifier = 1;
 }
 
-def Llm_AttentionValuesTransposedOp : Llm_Op<"attention_values_transposed", [CostOfProduct]> {
-  let summary = "The product of transposed probabilities and queries, summed over a group of heads.";
+def Llm_AttentionValuesTransposedOp : Llm_PureOp<"attention_values_transposed", [CostOfMatmul]> {
+  let summary = "The matmul of transposed probabilities and queries, summed over a group of heads.";
   let description = [{
     out[b, j, g, d] = scale * sum over i and the query heads h of group g of p[b, h, i, j] x[b, i, h, d]:
     the gradient of values (x = dout) and of keys (p = dscores, x = q).
@@ -184,14 +186,14 @@ def Llm_AttentionValuesTransposedOp : Llm_Op<"attention_values_transposed", [Cos
   let hasVerifier = 1;
 }
 
-class Llm_UnaryGradOp<string mnemonic, Trait elements = ByElements> : Llm_Op<mnemonic,
+class Llm_UnaryGradOp<string mnemonic, Trait elements = GroupElementwise> : Llm_PureOp<mnemonic,
     [Cost, BuffersInPlace, elements, AllTypesMatch<["x", "dy", "dx"]>]> {
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$dy);
   let results = (outs Llm_Tensor:$dx);
   let assemblyFormat = "$x `,` $dy attr-dict `:` type($dx)";
 }
 
-def Llm_SoftmaxGradOp : Llm_Op<"softmax_grad", [Cost, BuffersInPlace, ByRows, AllTypesMatch<["y", "dy", "dx"]>]> {
+def Llm_SoftmaxGradOp : Llm_PureOp<"softmax_grad", [Cost, BuffersInPlace, GroupRowReduction, AllTypesMatch<["y", "dy", "dx"]>]> {
   let summary = "Gradient of softmax's input, from its result.";
   let description = [{
     dx = y (dy - sum(dy y)) over the last dimension.
@@ -205,9 +207,11 @@ def Llm_SoftmaxGradOp : Llm_Op<"softmax_grad", [Cost, BuffersInPlace, ByRows, Al
   let assemblyFormat = "$y `,` $dy attr-dict `:` type($dx)";
 }
 
-def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad", ByElementsOfProducts> {
+def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad", GroupElementwiseEpilogue> {
   let summary = "Gradient of gelu's input.";
   let description = [{
+    With u = sqrt(2/pi) (x + 0.044715 x^3) and t = tanh(u): dx = dy ((1 + t)/2 + x/2 (1 - t^2) u'), u' = du/dx.
+
     ```mlir
     %dx = llm.gelu_grad %x, %dy : tensor<8x1024x3072xbf16>
     ```
@@ -225,7 +229,7 @@ def Llm_SiluGradOp : Llm_UnaryGradOp<"silu_grad"> {
   }];
 }
 
-def Llm_CrossEntropyGradOp : Llm_Op<"cross_entropy_grad",
+def Llm_CrossEntropyGradOp : Llm_PureOp<"cross_entropy_grad",
     [Cost, BuffersInPlace, AllTypesMatch<["logits", "dlogits"]>]> {
   let summary = "Gradient of the logits.";
   let description = [{

@@ -6,10 +6,10 @@
 include "llmmem/Dialect/LlmOpBase.td"
 
 //===----------------------------------------------------------------------===//
-// Matrix products and tables
+// Matmuls and tables
 //===----------------------------------------------------------------------===//
 
-def Llm_LinearOp : Llm_Op<"linear", [CostOfProduct, Differentiable, ByProduct]> {
+def Llm_LinearOp : Llm_PureOp<"linear", [CostOfMatmul, Differentiable, GroupMatmul]> {
   let summary = "Multiplies the last dimension of x by a weight and adds a bias.";
   let description = [{
     y[..., o] = sum_i x[..., i] W[i, o] + b[o], with W stored as [in, out] or as [out, in].
@@ -28,7 +28,7 @@ def Llm_LinearOp : Llm_Op<"linear", [CostOfProduct, Differentiable, ByProduct]> 
   let hasVerifier = 1;
 }
 
-def Llm_EmbeddingOp : Llm_Op<"embedding", [CostWithTraffic, Differentiable]> {
+def Llm_EmbeddingOp : Llm_PureOp<"embedding", [CostWithTraffic, Differentiable]> {
   let summary = "Looks up rows of a table by id.";
   let description = [{
     y[b, s, :] = table[ids[b, s], :]. An id outside the table is clamped into it. Keeps for the backward: the ids.
@@ -43,8 +43,8 @@ def Llm_EmbeddingOp : Llm_Op<"embedding", [CostWithTraffic, Differentiable]> {
   let hasVerifier = 1;
 }
 
-def Llm_AddPositionsOp : Llm_Op<"add_positions",
-    [CostWithTraffic, Differentiable, BuffersInPlace, ByElements, AllTypesMatch<["x", "y"]>]> {
+def Llm_AddPositionsOp : Llm_PureOp<"add_positions",
+    [CostWithTraffic, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
   let summary = "Adds the row of a table that belongs to each position.";
   let description = [{
     y[b, s, :] = x[b, s, :] + table[s, :]; the table has at least seq rows. Keeps nothing.
@@ -64,7 +64,7 @@ def Llm_AddPositionsOp : Llm_Op<"add_positions",
 // Norms
 //===----------------------------------------------------------------------===//
 
-def Llm_LayerNormOp : Llm_Op<"layer_norm", [Cost, Differentiable, ByRows, AllTypesMatch<["x", "y"]>]> {
+def Llm_LayerNormOp : Llm_PureOp<"layer_norm", [Cost, Differentiable, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
   let summary = "Normalises rows to mean 0 and variance 1, then scales and shifts.";
   let description = [{
     y = (x - mean) * rstd * weight + bias over the last dimension, with the biased variance and
@@ -83,7 +83,7 @@ def Llm_LayerNormOp : Llm_Op<"layer_norm", [Cost, Differentiable, ByRows, AllTyp
   let hasVerifier = 1;
 }
 
-def Llm_RmsNormOp : Llm_Op<"rms_norm", [Cost, Differentiable, ByRows, AllTypesMatch<["x", "y"]>]> {
+def Llm_RmsNormOp : Llm_PureOp<"rms_norm", [Cost, Differentiable, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
   let summary = "Divides rows by their root mean square, then scales.";
   let description = [{
     y = x * rstd * weight, rstd = 1 / sqrt(mean(x^2) + eps) as [batch, seq] in f32 (f64 beside f64).
@@ -104,11 +104,11 @@ def Llm_RmsNormOp : Llm_Op<"rms_norm", [Cost, Differentiable, ByRows, AllTypesMa
 // Attention
 //===----------------------------------------------------------------------===//
 
-def Llm_RopeOp : Llm_Op<"rope", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+def Llm_RopeOp : Llm_PureOp<"rope", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
   let summary = "Rotates halves of each head by an angle that grows with the position.";
   let description = [{
     With d = width / heads, i < d/2 and angle = s * theta^(-2i/d):
-    y[i] = x[i] cos - x[i + d/2] sin, y[i + d/2] = x[i + d/2] cos + x[i] sin. `inverse` turns the other way, which
+    y[i] = x[i] cos - x[i + d/2] sin, y[i + d/2] = x[i + d/2] cos + x[i] sin. `inverse` rotates the other way, which
     is the vector-Jacobian product. Keeps nothing.
 
     ```mlir
@@ -122,12 +122,12 @@ def Llm_RopeOp : Llm_Op<"rope", [Cost, Differentiable, BuffersInPlace, AllTypesM
   let hasVerifier = 1;
 }
 
-def Llm_AttentionOp : Llm_Op<"attention", [Cost, Differentiable]> {
+def Llm_AttentionOp : Llm_PureOp<"attention", [Cost, Differentiable, Random]> {
   let summary = "Causal attention with grouped heads, without ever holding the scores.";
   let description = [{
     out = dropout(softmax(causal(q k^T * scale))) v per head; query head i reads key/value head
-    i / (heads / kv_heads). A query at i sees keys j <= i, and j > i - window where a window is given. Dropout of
-    the probabilities draws element ((b * heads + h) * seq + i) * seq + j of the stream `key`.
+    i / (heads / kv_heads). Unmasked for a query at i are the keys j <= i, and j > i - window where a window is given. Dropout of
+    the probabilities samples element ((b * heads + h) * seq + i) * seq + j of the stream `key`.
     lse = log(sum_j exp(score)) is [batch, heads, seq] in f32 (f64 beside f64).
     Keeps for the backward: q, k, v, out, lse. FLOPs: 4 * batch * seq^2 * width, half of it where causal.
 
@@ -147,8 +147,8 @@ def Llm_AttentionOp : Llm_Op<"attention", [Cost, Differentiable]> {
   let hasVerifier = 1;
 }
 
-def Llm_AttentionScoresOp : Llm_Op<"attention_scores", [CostOfProduct, Differentiable]> {
-  let summary = "The product of queries and keys, per head.";
+def Llm_AttentionScoresOp : Llm_PureOp<"attention_scores", [CostOfMatmul, Differentiable]> {
+  let summary = "The matmul of queries and keys, per head.";
   let description = [{
     s[b, h, i, j] = scale * sum_d q[b, i, h, d] k[b, j, h / (heads / kv_heads), d]. Keeps for the backward: q, k.
 
@@ -163,9 +163,9 @@ def Llm_AttentionScoresOp : Llm_Op<"attention_scores", [CostOfProduct, Different
   let hasVerifier = 1;
 }
 
-def Llm_CausalMaskOp : Llm_Op<"causal_mask",
-    [Cost, Differentiable, BuffersInPlace, ByElements, AllTypesMatch<["scores", "masked"]>]> {
-  let summary = "Replaces the scores of keys that a query must not see.";
+def Llm_CausalMaskOp : Llm_PureOp<"causal_mask",
+    [Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["scores", "masked"]>]> {
+  let summary = "Replaces the scores of masked keys.";
   let description = [{
     masked[b, h, i, j] = scores where j <= i (and j > i - window), else `fill`. The gradient of a replaced score is
     zero: the vector-Jacobian product is the same op with fill 0. Keeps nothing.
@@ -180,8 +180,8 @@ def Llm_CausalMaskOp : Llm_Op<"causal_mask",
   let hasVerifier = 1;
 }
 
-def Llm_SoftmaxOp : Llm_Op<"softmax",
-    [Cost, Differentiable, BuffersInPlace, ByRows, AllTypesMatch<["x", "y"]>]> {
+def Llm_SoftmaxOp : Llm_PureOp<"softmax",
+    [Cost, Differentiable, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
   let summary = "Softmax over the last dimension.";
   let description = [{
     y = exp(x - max) / sum exp(x - max). Keeps for the backward: y.
@@ -195,8 +195,8 @@ def Llm_SoftmaxOp : Llm_Op<"softmax",
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def Llm_AttentionValuesOp : Llm_Op<"attention_values", [CostOfProduct, Differentiable]> {
-  let summary = "The product of probabilities and values, per head.";
+def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [CostOfMatmul, Differentiable]> {
+  let summary = "The matmul of probabilities and values, per head.";
   let description = [{
     out[b, i, h, d] = scale * sum_j p[b, h, i, j] v[b, j, h / (heads / kv_heads), d]. Keeps for the backward: p, v.
 
@@ -213,17 +213,17 @@ def Llm_AttentionValuesOp : Llm_Op<"attention_values", [CostOfProduct, Different
 }
 
 //===----------------------------------------------------------------------===//
-// Elements
+// Elementwise
 //===----------------------------------------------------------------------===//
 
-class Llm_UnaryOp<string mnemonic, Trait elements = ByElements> : Llm_Op<mnemonic,
+class Llm_UnaryOp<string mnemonic, Trait elements = GroupElementwise> : Llm_PureOp<mnemonic,
     [Cost, Differentiable, BuffersInPlace, elements, AllTypesMatch<["x", "y"]>]> {
   let arguments = (ins Llm_Tensor:$x);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def Llm_GeluOp : Llm_UnaryOp<"gelu", ByElementsOfProducts> {
+def Llm_GeluOp : Llm_UnaryOp<"gelu", GroupElementwiseEpilogue> {
   let summary = "GELU in its tanh form.";
   let description = [{
     y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), as GPT-2's `gelu_new`. Keeps for the backward: x.
@@ -245,17 +245,18 @@ def Llm_SiluOp : Llm_UnaryOp<"silu"> {
   }];
 }
 
-class Llm_BinaryOp<string mnemonic> : Llm_Op<mnemonic,
-    [Cost, Differentiable, BuffersInPlace, ByElements, AllTypesMatch<["a", "b", "y"]>]> {
+class Llm_BinaryOp<string mnemonic> : Llm_PureOp<mnemonic,
+    [Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["a", "b", "y"]>]> {
   let arguments = (ins Llm_Tensor:$a, Llm_Tensor:$b);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$a `,` $b attr-dict `:` type($y)";
+  let hasFolder = 1;
 }
 
 def Llm_AddOp : Llm_BinaryOp<"add"> {
   let summary = "Adds two tensors of one shape.";
   let description = [{
-    y = a + b. Keeps nothing.
+    y = a + b. Keeps nothing. Folds where one is a fill of -0, the identity of sums. (A fill of 0 is none: -0 + 0 is 0.)
 
     ```mlir
     %y = llm.add %a, %b : tensor<8x1024x768xbf16>
@@ -264,9 +265,9 @@ def Llm_AddOp : Llm_BinaryOp<"add"> {
 }
 
 def Llm_MulOp : Llm_BinaryOp<"mul"> {
-  let summary = "Multiplies two tensors of one shape, element by element.";
+  let summary = "Multiplies two tensors of one shape elementwise.";
   let description = [{
-    y = a * b. Keeps for the backward: both factors, each for the other's gradient.
+    y = a * b. Keeps for the backward: both factors, each for the other's gradient. Folds where one is a fill of 1.
 
     ```mlir
     %y = llm.mul %a, %b : tensor<1x8192x14336xbf16>
@@ -274,13 +275,13 @@ def Llm_MulOp : Llm_BinaryOp<"mul"> {
   }];
 }
 
-def Llm_DropoutOp : Llm_Op<"dropout",
-    [Cost, Differentiable, BuffersInPlace, ByCostlyElements, AllTypesMatch<["x", "y"]>]> {
+def Llm_DropoutOp : Llm_PureOp<"dropout",
+    [Cost, Differentiable, BuffersInPlace, GroupCostlyElementwise, Random, AllTypesMatch<["x", "y"]>]> {
   let summary = "Zeroes elements at random by a counter-based generator, and scales the rest.";
   let description = [{
     y[i] = x[i] / (1 - p) where u(seed, key, i) >= p, else 0; i is the flat element number and u is word i mod 4 of
-    Philox4x32-10 with key = seed and counter = (i / 4, key), divided by 2^32. No state: a clone draws the same
-    mask. The vector-Jacobian product is the same op on the gradient. Keeps the seed.
+    Philox4x32-10 with key = seed and counter = (i / 4, key), divided by 2^32. No state: a clone samples the same
+    mask. Folds where p is 0. The vector-Jacobian product is the same op on the gradient. Keeps the seed.
 
     ```mlir
     %y = llm.dropout %x, %seed {key = 7 : i64, p = 0.1 : f64} : tensor<8x1024x768xbf16>, tensor<2xi32>
@@ -289,11 +290,12 @@ def Llm_DropoutOp : Llm_Op<"dropout",
   let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x `,` $seed attr-dict `:` type($x) `,` type($seed)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 
-def Llm_StoredDropoutOp : Llm_Op<"stored_dropout",
-    [Cost, Differentiable, BuffersInPlace, ByCostlyElements, AllTypesMatch<["x", "y"]>]> {
+def Llm_StoredDropoutOp : Llm_PureOp<"stored_dropout",
+    [Cost, Differentiable, BuffersInPlace, GroupCostlyElementwise, Random, AllTypesMatch<["x", "y"]>]> {
   let summary = "Dropout that hands out its mask, one byte an element.";
   let description = [{
     As llm.dropout, bit for bit; mask[i] is 1 where the element stays. Keeps for the backward: the mask.
@@ -309,8 +311,8 @@ def Llm_StoredDropoutOp : Llm_Op<"stored_dropout",
   let hasVerifier = 1;
 }
 
-def Llm_ApplyMaskOp : Llm_Op<"apply_mask",
-    [Cost, Differentiable, BuffersInPlace, ByElements, AllTypesMatch<["x", "y"]>]> {
+def Llm_ApplyMaskOp : Llm_PureOp<"apply_mask",
+    [Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
   let summary = "Multiplies by a stored dropout mask and scales.";
   let description = [{
     y = mask ? x / (1 - p) : 0. Keeps for the backward: the mask.
@@ -325,10 +327,11 @@ def Llm_ApplyMaskOp : Llm_Op<"apply_mask",
   let hasVerifier = 1;
 }
 
-def Llm_CastOp : Llm_Op<"cast", [Cost, Differentiable, BuffersInPlace, ByElements]> {
+def Llm_CastOp : Llm_PureOp<"cast", [Cost, Differentiable, BuffersInPlace, GroupElementwise]> {
   let summary = "Rounds or widens elements.";
   let description = [{
-    y = x in another element type, rounded to nearest even. Keeps nothing.
+    y = x in another element type, rounded to nearest even. Keeps nothing. Folds where it changes no type, and where it
+    undoes a cast that widened.
 
     ```mlir
     %y = llm.cast %x : tensor<8x1024x768xbf16> -> tensor<8x1024x768xf32>
@@ -337,10 +340,11 @@ def Llm_CastOp : Llm_Op<"cast", [Cost, Differentiable, BuffersInPlace, ByElement
   let arguments = (ins Llm_Tensor:$x);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 
-def Llm_FillOp : Llm_Op<"fill", [Cost, Differentiable]> {
+def Llm_FillOp : Llm_PureOp<"fill", [Cost, Differentiable]> {
   let summary = "A tensor of one number.";
   let description = [{
     y = value everywhere. The gradient that a backward starts from is a fill of 1.
@@ -358,10 +362,10 @@ def Llm_FillOp : Llm_Op<"fill", [Cost, Differentiable]> {
 // Shape
 //===----------------------------------------------------------------------===//
 
-def Llm_ReshapeOp : Llm_Op<"reshape", [CostWithTraffic, Differentiable, BuffersView]> {
+def Llm_ReshapeOp : Llm_PureOp<"reshape", [CostWithTraffic, Differentiable, BuffersView]> {
   let summary = "The same bytes under another shape.";
   let description = [{
-    A view: no bytes of its own, no work. Keeps nothing.
+    A view: no bytes of its own, no work. Keeps nothing. Folds with another, and where it changes no shape.
 
     ```mlir
     %y = llm.reshape %x : tensor<8x1024x768xbf16> -> tensor<8192x768xbf16>
@@ -370,13 +374,15 @@ def Llm_ReshapeOp : Llm_Op<"reshape", [CostWithTraffic, Differentiable, BuffersV
   let arguments = (ins Llm_Tensor:$x);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 
-def Llm_SplitOp : Llm_Op<"split", [Cost, Differentiable]> {
+def Llm_SplitOp : Llm_PureOp<"split", [Cost, Differentiable]> {
   let summary = "Copies column ranges of the last dimension into tensors of their own.";
   let description = [{
-    parts[k] = x[..., begin_k : begin_k + width_k], side by side. Keeps nothing.
+    parts[k] = x[..., begin_k : begin_k + width_k], side by side. Keeps nothing. Folds where there is one part, and where
+    it undoes a concat.
 
     ```mlir
     %q, %k, %v = llm.split %qkv : (tensor<8x1024x2304xbf16>)
@@ -386,13 +392,14 @@ def Llm_SplitOp : Llm_Op<"split", [Cost, Differentiable]> {
   let arguments = (ins Llm_Tensor:$x);
   let results = (outs Variadic<Llm_Tensor>:$parts);
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 
-def Llm_ConcatOp : Llm_Op<"concat", [Cost, Differentiable]> {
+def Llm_ConcatOp : Llm_PureOp<"concat", [Cost, Differentiable]> {
   let summary = "Copies tensors side by side along the last dimension.";
   let description = [{
-    The inverse of llm.split. Keeps nothing.
+    The inverse of llm.split. Keeps nothing. Folds where there is one part, and where it undoes a split.
 
     ```mlir
     %dqkv = llm.concat %dq, %dk, %dv
@@ -402,6 +409,7 @@ def Llm_ConcatOp : Llm_Op<"concat", [Cost, Differentiable]> {
   let arguments = (ins Variadic<Llm_Tensor>:$parts);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 
@@ -409,7 +417,7 @@ def Llm_ConcatOp : Llm_Op<"concat", [Cost, Differentiable]> {
 // Loss
 //===----------------------------------------------------------------------===//
 
-def Llm_CrossEntropyOp : Llm_Op<"cross_entropy", [Cost, Differentiable]> {
+def Llm_CrossEntropyOp : Llm_PureOp<"cross_entropy", [Cost, Differentiable]> {
   let summary = "Mean negative log-likelihood of the targets.";
   let description = [{
     loss = mean over the targets that are not `ignore_index` of lse - logits[target], as a scalar in f32 (f64

@@ -6,7 +6,7 @@
 include "llmmem/Dialect/LlmOpBase.td"
 
 // The numbers are those of include/llmmem/Runtime/CudaProducts.h.
-def Llm_ProductEpilogue : I64EnumAttr<"ProductEpilogue", "What becomes of a product before it is rounded and stored", [
+def Llm_ProductEpilogue : I64EnumAttr<"ProductEpilogue", "What becomes of a matmul before it is rounded and stored", [
     I64EnumAttrCase<"None", 0, "none">,
     I64EnumAttrCase<"Bias", 1, "bias">,                  // x + bias
     I64EnumAttrCase<"GeluBias", 2, "gelu_bias">,         // gelu(x + bias)
@@ -35,8 +35,8 @@ def Llm_MatrixAttr : Llm_Attr<"Matrix", "matrix"> {
 def Llm_FlatBuffer : StaticShapeMemRefOf<[BF16, F32]>;
 def Llm_Bytes : StaticShapeMemRefOf<[I8]>;
 
-def Llm_LibraryProductOp : Op<LlmDialect, "library_product", [AttrSizedOperandSegments]> {
-  let summary = "A matrix product that a GPU's library computes.";
+def Llm_LibraryProductOp : Llm_Op<"library_product", [AttrSizedOperandSegments]> {
+  let summary = "A matmul that a GPU's library computes.";
   let description = [{
     C = epilogue(scale * A B + initial), `batch` times, in f32 and rounded once. Stands in the host functions of a lowered
     step, in the place of a launch, and becomes a call of `llmmem_cuda_multiply` (include/llmmem/Runtime/CudaProducts.h). Matrices

@@ -6,29 +6,32 @@
 include "llmmem/Dialect/LlmOpBase.td"
 include "mlir/IR/OpAsmInterface.td"
 
-def Llm_KernelOp : Llm_Op<"kernel", [
-    DeclareOpInterfaceMethods<CostOpInterface, ["getKernelCosts", "getWorkspaceBytes", "multipliesMatrices"]>, BuffersInPlace,
+def Llm_KernelOp : Llm_PureOp<"kernel", [
+    DeclareOpInterfaceMethods<CostOpInterface, ["getKernelCosts", "getLibraryWorkspaceBytes", "getWorkspaceBytes",
+      "multipliesMatrices"]>, BuffersInPlace,
     IsolatedFromAbove, SingleBlock, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "Ops that run as one kernel: what lives only between them has no bytes.";
   let description = [{
     The body computes what its ops compute, with every rounding point of theirs, so grouping changes no bit; but its
     values exist an element (or a row) at a time. The body is made of ops that are `GroupableOpInterface`: at most one
-    goes by rows, ops by elements stand before and after it, and its results leave the kernel or go through elements.
-    In its place may stand a product of operands of the kernel; the ops after it are its epilogue, which works on the
-    product rounded to its own type. Or the body is a product and the sum over the rows of one of its factors, a bias's
-    gradient beside its weight's: both leave the kernel, and apart from a library they are computed one after the other.
+    is a row reduction, elementwise ops stand before and after it, and its results leave the kernel or go through
+    elementwise ops. In its place may stand a matmul of operands of the kernel; the ops after it are its epilogue, which
+    works on the matmul's result rounded to its own type. Or the body is a matmul and the sum over the rows of one of its
+    factors, a bias's gradient beside its weight's: both leave the kernel, and without a library they are computed one
+    after the other.
 
     FLOPs: those of the body. Traffic: operands and results once each; a result that nobody reads is not written. A result may take over the bytes of an operand
     whose elements are as wide, where each op on the way from one to the other may work in place.
 
-    What multiplies may know no epilogue (a CPU's library): then it writes the whole product before the ops after it read
-    an element. So a product has bytes in every plan: those of the result that hands it out, else of the first result of
-    its type, else a workspace. Such a result takes over no bytes but those of a sum that the product itself goes on from.
+    What multiplies may know no epilogue (a CPU's library): then it writes the whole matmul before the ops after it read
+    an element. So a matmul has bytes in every plan: those of the result that hands it out, else of the first result of
+    its type, else a workspace. Such a result takes over no bytes but those of an accumulator of the matmul itself.
 
-    With `llm.library_workspace` a GPU's library computes the kernel in one call (Dialect/LibraryEpilogue.h). Then a
-    result takes over the bytes of what is added to the product alone: nobody says that the library has read an element
-    of aux before it writes the one of C. A sum over rows that goes on from a sum so far is first written to bytes of the
-    workspace, before the library's own, as the library overwrites; a launch adds it.
+    With `llm.library_workspace` a matmul library computes the kernel in one call, where a target has one
+    (Dialect/TargetInterface.h). Then a result takes over the bytes of what is added to the matmul alone: nobody says that
+    the library has read an element of anything else before it writes the one of the result. A sum over rows that has an
+    accumulator is first written to bytes of the workspace, before the library's own, as the library overwrites; a second
+    kernel adds it.
 
     ```mlir
     %y = llm.kernel(%g = %gate, %u = %up)
@@ -68,20 +71,22 @@ def Llm_KernelOp : Llm_Op<"kernel", [
   let extraClassDeclaration = [{
     /// What the kernel hands out: one value of the body for each result.
     ::mlir::OperandRange getYielded();
-    /// The op of the body whose loops the others go along with: by rows, or a product. Null where all go by elements.
+    /// The op of the body whose loops the others share: a row reduction or a matmul. Null where all are elementwise.
     ::mlir::Operation *getLeadingOp();
-    /// The sum over rows that stands beside a product, or null.
+    /// The sum over rows that stands beside a matmul, or null.
     ::mlir::Operation *getSumOp();
-    /// The product whose epilogue the rest of the body is. Null without one, and where a GPU's library computes both.
+    /// The matmul whose epilogue the rest of the body is. Null without one, and where a GPU's library computes both.
     ::mlir::Operation *getProductBeforeEpilogue();
-    /// The result whose bytes hold that product before the epilogue reads it; none where no result has its type.
+    /// The result whose bytes hold that matmul before the epilogue reads it; none where no result has its type.
     std::optional<unsigned> getResultOfProduct();
   }];
 }
 
-def Llm_YieldOp : Llm_Op<"yield", [Terminator, HasParent<"KernelOp">]> {
+def Llm_YieldOp : Llm_PureOp<"yield", [Terminator, HasParent<"KernelOp">]> {
   let summary = "Hands the results of a kernel's body out.";
   let description = [{
+    Operand i is result i of the kernel: what an op of the body computes.
+
     ```mlir
     %y = llm.kernel(%a = %x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
       %g = llm.gelu %a : tensor<4x8xf32>

@@ -5,21 +5,22 @@
 
 include "llmmem/Dialect/LlmOpBase.td"
 
-def Llm_LossHeadOp : Llm_Op<"loss_head", [
-    DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getKernelCosts", "getWorkspaceBytes", "multipliesMatrices"]>,
+def Llm_LossHeadOp : Llm_PureOp<"loss_head", [
+    DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getKernelCosts", "getLibraryWorkspaceBytes", "getWorkspaceBytes",
+      "multipliesMatrices"]>,
     BuffersInPlace, DeclareOpInterfaceMethods<ChunkedOpInterface>, AllTypesMatch<["x", "dx"]>,
     AllTypesMatch<["weight", "dw"]>]> {
   let summary = "The loss of a last projection and its gradients, some tokens at a time: logits never exist whole.";
   let description = [{
     With logits = linear(x, weight): loss = mean over the targets that are not `ignore_index` of lse - logits[target],
-    dx and dw its gradients, dw added to `into`. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with a
+    dx and dw its gradients, dw added to the accumulator `into`. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with a
     dloss of 1, llm.linear_weight_grad and the linear of the other layout. Logits and their gradient are rounded to
     x's element type, as those ops round them.
 
-    Tokens go through in chunks of `chunk`, whose logits are the workspace. Products and the sum of dw are made granule
-    by granule (`granule` tokens) in order, whatever the chunk, and a chunk is whole granules, so equal operands give
-    equal bits for every chunk. The sum of dw is f32 beside bf16: its upper halves stand in dw, its lower ones in the
-    workspace, until it is rounded at the end.
+    Tokens go through in chunks of `chunk`, whose logits are in the workspace. Matmuls and the sum of dw are computed one
+    accumulation tile of `granule` tokens after another, whatever the chunk, and a chunk is whole accumulation tiles: so
+    equal operands give equal bits for every chunk. The accumulator of dw is f32 beside bf16: its upper halves stand in
+    dw, its lower ones in the workspace, until it is rounded at the end.
 
     ```mlir
     %loss, %dx, %dw = llm.loss_head %x, %w, %targets into(%acc) layout(out_in) {chunk = 1024 : i64}
@@ -39,11 +40,8 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [
   let extraClassDeclaration = [{
     int64_t getWidth();
     int64_t getVocabulary();
-    /// Whether the sum of dw takes more than one granule and is wider than dw.
+    /// Whether the sum of dw takes more than one accumulation tile and its accumulator is wider than dw.
     bool splitsSum();
-    /// Tiles of a row of logits, of which a GPU keeps what the softmax needs; 0 where x is not bf16.
-    int64_t getLogitsTiles();
-    ::llmmem::llm::LossHeadWorkspace getWorkspace();
   }];
 }
 

@@ -10,6 +10,7 @@ include "llmmem/Interfaces/ChunkedOpInterface.td"
 include "llmmem/Interfaces/CostOpInterface.td"
 include "llmmem/Interfaces/DifferentiableOpInterface.td"
 include "llmmem/Interfaces/GroupableOpInterface.td"
+include "llmmem/Interfaces/RandomOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -18,18 +19,37 @@ def BuffersInPlace : DeclareOpInterfaceMethods<BufferOpInterface, ["getInPlaceOp
 def BuffersView : DeclareOpInterfaceMethods<BufferOpInterface, ["getViewedOperand"]>;
 def Cost : DeclareOpInterfaceMethods<CostOpInterface>;
 def CostWithWorkspace : DeclareOpInterfaceMethods<CostOpInterface, ["getWorkspaceBytes"]>;
-def CostOfProduct : DeclareOpInterfaceMethods<CostOpInterface, ["multipliesMatrices"]>;
+def CostOfMatmul : DeclareOpInterfaceMethods<CostOpInterface, ["getLibraryWorkspaceBytes", "getWorkspaceBytes",
+    "multipliesMatrices"]>;
 def CostWithTraffic : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved"]>;
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
-def ByElements : DeclareOpInterfaceMethods<GroupableOpInterface>;
-def ByCostlyElements : DeclareOpInterfaceMethods<GroupableOpInterface, ["isCheapToRepeat"]>;
-def ByElementsOfProducts : DeclareOpInterfaceMethods<GroupableOpInterface, ["getEpilogueOperand"]>;
-def ByRows : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
-def ByColumns : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
-def ByProduct : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
+def Random : DeclareOpInterfaceMethods<RandomOpInterface>;
+def GroupElementwise : DeclareOpInterfaceMethods<GroupableOpInterface>;
+def GroupCostlyElementwise : DeclareOpInterfaceMethods<GroupableOpInterface, ["isCheapToRepeat"]>;
+def GroupElementwiseEpilogue : DeclareOpInterfaceMethods<GroupableOpInterface, ["getEpilogueOperand"]>;
+def GroupRowReduction : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
+def GroupColumnReduction : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
+def GroupMatmul : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal"]>;
 
-class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic, !listconcat([Pure], traits)> {
-}
+// What generic passes (cse, canonicalize, loop-invariant-code-motion) may do with an op is what its class says. The
+// lists are named, so that other dialects and tests take them too.
+//
+//   class       memory effects   dead: erased   equal: merged   hoisted   recomputed by plans
+//   pure        none             yes            yes             yes       yes
+//   collective  none             yes            yes             no        yes
+//   exchange    the network      no             no              no        no
+//
+// All devices run one program, so what is dead or equal is so on all of them. But only where the program says so do all
+// of them come by an op: a collective (an all-gather) that is hoisted out of a loop or a branch may wait for devices
+// that never arrive. Its repetitions carry different `llm.instance`s, as those of pure ops do, and stay apart. An
+// exchange (send, receive, the reduction of a gradient in place) happens exactly once, in the order of the text.
+// (What is not speculatable lacks AlwaysSpeculatable, which is in Pure.)
+defvar Llm_PureTraits = [Pure];
+defvar Llm_CollectiveTraits = [NoMemoryEffect];
+def Llm_Network : Resource<"::llmmem::llm::NetworkResource">;
+defvar Llm_ExchangeTraits = [MemoryEffects<[MemRead<Llm_Network>, MemWrite<Llm_Network>]>];
 
+class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic, traits>;
+class Llm_PureOp<string mnemonic, list<Trait> traits = []> : Llm_Op<mnemonic, !listconcat(Llm_PureTraits, traits)>;
 
 #endif // LLMMEM_DIALECT_LLMOPBASE

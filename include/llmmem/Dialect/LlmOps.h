@@ -4,18 +4,23 @@
 #define LLMMEM_DIALECT_LLMOPS_H
 
 #include "llmmem/Dialect/LlmDialect.h"
-#include "llmmem/Dialect/LossHeadWorkspace.h"
 #include "llmmem/Interfaces/AccumulatingOpInterface.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/DifferentiableOpInterface.h"
 #include "llmmem/Interfaces/GroupableOpInterface.h"
+#include "llmmem/Interfaces/RandomOpInterface.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace llmmem::llm {
+
+/// What exchanges between devices read and write, as memory effects go: they keep their order.
+struct NetworkResource : mlir::SideEffects::Resource::Base<NetworkResource> {
+  llvm::StringRef getName() final { return "llm.network"; }
+};
 
 /// The element type that statistics and losses of an op on `elementType` have: f64 beside f64, else
 /// f32.

@@ -9,7 +9,7 @@
 
 include "llmmem/Dialect/LlmOpBase.td"
 
-def Llm_GlobalNormOp : Llm_Op<"global_norm", [CostWithWorkspace]> {
+def Llm_GlobalNormOp : Llm_PureOp<"global_norm", [CostWithWorkspace]> {
   let summary = "The Euclidean norm of all gradients taken together.";
   let description = [{
     norm = sqrt(sum of squares over all operands), in f32 (f64 beside f64), operand by operand. The workspace holds the
@@ -31,7 +31,7 @@ def Llm_GlobalNormOp : Llm_Op<"global_norm", [CostWithWorkspace]> {
   }];
 }
 
-def Llm_AdamWOp : Llm_Op<"adamw", [Cost, BuffersInPlace, AttrSizedOperandSegments,
+def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, AttrSizedOperandSegments,
     AllTypesMatch<["param", "gradient", "new_param"]>,
     AllTypesMatch<["first_moment", "second_moment", "new_first_moment", "new_second_moment"]>]> {
   let summary = "AdamW with decoupled weight decay, as PyTorch's.";
@@ -62,7 +62,7 @@ def Llm_AdamWOp : Llm_Op<"adamw", [Cost, BuffersInPlace, AttrSizedOperandSegment
   let hasVerifier = 1;
 }
 
-def Llm_SGDOp : Llm_Op<"sgd", [Cost, BuffersInPlace, AllTypesMatch<["param", "gradient", "new_param"]>]> {
+def Llm_SGDOp : Llm_PureOp<"sgd", [Cost, BuffersInPlace, AllTypesMatch<["param", "gradient", "new_param"]>]> {
   let summary = "Plain gradient descent.";
   let description = [{
     p -= lr (g + wd p), rounded once; with a norm, g is scaled as in llm.adamw.

@@ -11,6 +11,7 @@
 #ifndef LLMMEM_EXECUTION_COMPILEDSTEP_H
 #define LLMMEM_EXECUTION_COMPILEDSTEP_H
 
+#include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Execution/ArenaMemory.h"
 #include "llmmem/Execution/CudaDevice.h"
 #include "llmmem/Execution/Emulation.h"
@@ -27,7 +28,8 @@ namespace llmmem {
 void registerExecution(mlir::DialectRegistry &registry);
 
 struct StepArgument {
-  std::string role, name; // empty where the function does not say
+  std::optional<llm::Role> role;
+  std::string name; // empty where the function does not say
   mlir::RankedTensorType type;
   int64_t bytes = 0;
 };

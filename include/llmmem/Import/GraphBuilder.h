@@ -84,7 +84,7 @@ private:
   mlir::RankedTensorType withWidth(mlir::Value x, int64_t width) const;
   /// The type of a statistic of each row of `x`.
   mlir::RankedTensorType rowStatistic(mlir::Value x) const;
-  mlir::RankedTensorType wide(llvm::ArrayRef<int64_t> shape) const;
+  mlir::RankedTensorType statisticType(llvm::ArrayRef<int64_t> shape) const;
 
   mlir::Value fusedAttention(mlir::Value q, mlir::Value k, mlir::Value v,
                              const AttentionShape &shape);
@@ -98,7 +98,7 @@ private:
   llvm::StringMap<mlir::Value> parameters;
   std::optional<int64_t> block;
   bool inCoreAttention = false;
-  int64_t dropouts = 0; // so far; each draws from a stream of its own
+  int64_t dropouts = 0; // until now; each samples a stream of its own
 };
 
 } // namespace llmmem::importer

@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 
 def AccumulatingOpInterface : OpInterface<"AccumulatingOpInterface"> {
   let description = [{
-    An op whose one result is a sum that may start from a sum so far, `into`, and take over its bytes. Differentiation
+    An op whose one result is a sum that may go on from an accumulator, `into`, and take over its bytes. Differentiation
     uses it instead of an addition: a gradient with several contributions is then never held twice, and is rounded
     once for each contribution.
 
@@ -15,7 +15,7 @@ def AccumulatingOpInterface : OpInterface<"AccumulatingOpInterface"> {
   }];
   let cppNamespace = "::llmmem";
   let methods = [
-    InterfaceMethod<"The sum so far, or null.", "::mlir::Value", "getInto">,
+    InterfaceMethod<"The accumulator, or null.", "::mlir::Value", "getInto">,
     InterfaceMethod<"The operand to set it by: at most one.", "::mlir::MutableOperandRange", "getIntoMutable">,
   ];
 }

@@ -21,13 +21,6 @@ struct KernelCost {
 /// Every operand and every result once. The default traffic of an op.
 int64_t sumOfOperandAndResultBytes(mlir::Operation *op);
 
-/// On an op that multiplies matrices: bytes, a multiple of 256, that a plan gives a library of
-/// products while the op runs.
-constexpr llvm::StringLiteral kLibraryWorkspaceAttr = "llm.library_workspace";
-
-/// What `kLibraryWorkspaceAttr` says; 0 where it says nothing.
-int64_t libraryWorkspaceBytes(mlir::Operation *op);
-
 } // namespace llmmem
 
 #include "llmmem/Interfaces/CostOpInterface.h.inc"

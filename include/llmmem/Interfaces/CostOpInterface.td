@@ -24,13 +24,14 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
         return {::llmmem::KernelCost{$_op.getFlops(), $_op.getBytesMoved()}};
       }]>,
     InterfaceMethod<[{
-        Scratch bytes held only while the op runs. Those of a library (`libraryWorkspaceBytes`) are among them, and are
-        the last.
+        Scratch bytes that a plan gives to a matmul library while the op runs (`llm.library_workspace`, on an op that
+        `multipliesMatrices`); 0 where no library computes it.
       }],
-      "int64_t", "getWorkspaceBytes", (ins), "", [{ return ::llmmem::libraryWorkspaceBytes($_op); }]>,
+      "int64_t", "getLibraryWorkspaceBytes", (ins), "", [{ return 0; }]>,
+    InterfaceMethod<"Scratch bytes held only while the op runs; those of a library are among them, and are the last.",
+      "int64_t", "getWorkspaceBytes", (ins), "", [{ return 0; }]>,
     InterfaceMethod<[{
-        Whether it multiplies matrices that a library of products may multiply in its place, with scratch bytes of its
-        own.
+        Whether it multiplies matrices that a matmul library may multiply in its place, with scratch bytes of its own.
       }],
       "bool", "multipliesMatrices", (ins), "", [{ return false; }]>,
   ];

@@ -7,8 +7,8 @@
 
 namespace llmmem {
 
-/// How an op goes over its elements.
-enum class Traversal { Elements, Rows, Product, Columns };
+/// How an op traverses its elements.
+enum class Traversal { Elementwise, RowReduction, Matmul, ColumnReduction };
 
 } // namespace llmmem
 

@@ -7,32 +7,31 @@ include "mlir/IR/OpBase.td"
 
 def GroupableOpInterface : OpInterface<"GroupableOpInterface"> {
   let description = [{
-    How an op goes over its elements, which says with whom it may share a kernel (`group-kernels`). An op without this
+    How an op traverses its elements, which says with whom it may share a kernel (`group-kernels`). An op without this
     interface has a kernel of its own.
 
-    `Elements`: element i of each result depends on element i of the operands that have as many elements as it, and on
-    the whole of all others (a seed, a table). `Rows`: sums run over the last dimension; an element operand is read
-    within the row that is being written, and the elements of result 0 are written once each, after the row's sums.
-    `Product`: a matrix product; its operands are read from memory, so they are operands of the kernel, and the elements
-    of its one result are written once each, after their sums. `Columns`: sums over all but the last dimension of its
-    first operand, from memory; it shares a kernel with a product of that operand alone, as libraries sum what they
-    multiply.
+    `Elementwise`: element i of each result depends on element i of the operands that have as many elements as it, and on
+    the whole of all others (a seed, a table). `RowReduction`: sums run over the last dimension; an element operand is
+    read within the row that is being written, and the elements of result 0 are written once each, after the row's sums.
+    `Matmul`: its operands are read from memory, so they are operands of the kernel, and the elements of its one result
+    are written once each, after their sums. `ColumnReduction`: sums over all but the last dimension of its first operand,
+    from memory; it shares a kernel with a matmul of that operand alone, as libraries sum what they multiply.
 
-    Example: `llm.add` goes by elements, `llm.softmax` by rows; `softmax(mask(x))` and `add(a, norm_grad(...))` are one
-    kernel each, `softmax(softmax(x))` is two. Products and sums of columns share kernels where a plan says so
+    Example: `llm.add` is elementwise, `llm.softmax` a row reduction; `softmax(mask(x))` and `add(a, norm_grad(...))` are
+    one kernel each, `softmax(softmax(x))` is two. Matmuls and column reductions share kernels where a plan says so
     (`fuse-epilogues`).
   }];
   let cppNamespace = "::llmmem";
   let methods = [
-    InterfaceMethod<"How the op goes over its elements.",
-      "::llmmem::Traversal", "getTraversal", (ins), "", [{ return ::llmmem::Traversal::Elements; }]>,
+    InterfaceMethod<"How the op traverses its elements.",
+      "::llmmem::Traversal", "getTraversal", (ins), "", [{ return ::llmmem::Traversal::Elementwise; }]>,
     InterfaceMethod<[{
-        Whether its elements may be computed again at every read: a kernel by rows reads an operand once for each of
-        its sums, and a cheap op that the backward reads may be computed there a second time.
+        Whether its elements may be recomputed at every read: a row reduction reads an operand once for each of its
+        sums, and a cheap op that the backward reads may be recomputed there.
       }],
       "bool", "isCheapToRepeat", (ins), "", [{ return true; }]>,
     InterfaceMethod<[{
-        The operand that may be a product whose library computes this op with it, at the end: `llm.gelu` of a product,
+        The operand that may be a matmul whose library computes this op with it, as an epilogue: `llm.gelu` of a matmul,
         `llm.gelu_grad` of one that is `dy`. None where libraries have no such epilogue.
       }],
       "std::optional<unsigned>", "getEpilogueOperand", (ins), "", [{ return std::nullopt; }]>,

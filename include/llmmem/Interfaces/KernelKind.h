@@ -1,8 +1,21 @@
-//===- KernelKind.h - The name of an op's kernel ---------------------------===//
+//===- KernelKind.h - When two ops have the same kernel --------------------===//
+//
+// `KernelIdentity` is the one definition of equal kernels. It is asked at two granularities:
+//
+//   code    ops share machine code where their identities are equal in all parts
+//   price   ops share a price where their identities are equal but for what `priceKey` leaves out:
+//           which results of a group are read, in which order they are handed out, the scratch
+//           bytes, and whether a library computes it. So equal code has equal prices.
+//
+// Annotations of passes are in neither: an op and its recomputation have one kernel.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_INTERFACES_KERNELKIND_H
 #define LLMMEM_INTERFACES_KERNELKIND_H
 
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 #include <string>
 
@@ -11,16 +24,53 @@ namespace llmmem {
 /// The name under which a profile counts an op's kernel and a device table prices it: `linear`; of
 /// a group, what it is made of: `silu+mul`.
 std::string kernelKind(mlir::Operation *op);
-/// The product in a group that has one, else null.
-mlir::Operation *productIn(mlir::Operation *op);
+/// The matmul in a group that has one, else null.
+mlir::Operation *matmulIn(mlir::Operation *op);
 
-/// What decides the kernel of an op: its kind, the types of operands and results (equal neighbours
-/// once, with their number), and attributes that are its own, not notes of passes. Ops with equal
-/// keys share a kernel, and so a price.
-///
-///   linear(4x64xf32, 192x64xf32, 192xf32) -> 4x192xf32
-///   add+layer_norm(4x64xf32 * 2, 64xf32 * 2) -> 4x64xf32, 4xf32 * 2 [add 0 1; layer_norm 4 2 3
-///   {eps = 1.0e-05}]
+/// What decides the kernel of an op.
+class KernelIdentity {
+public:
+  static KernelIdentity of(mlir::Operation *op);
+
+  /// All of it. Equal attributes, equal machine code.
+  mlir::Attribute codeKey() const;
+
+  /// As people read it in profiles and device tables: kind, types of operands and results (equal
+  /// neighbours once, with their number), inherent attributes, and the body of a group.
+  ///
+  ///   linear(4x64xf32, 192x64xf32, 192xf32) -> 4x192xf32
+  ///   add+layer_norm(4x64xf32 * 2, 64xf32 * 2) -> 4x64xf32, 4xf32 * 2 [add 0 1; layer_norm 4 2 3
+  ///   {eps = 1.0e-05}]
+  std::string priceKey() const;
+
+private:
+  /// An op, by what it does: its inherent attributes without the number of a random stream, which
+  /// is an argument of the kernel.
+  struct Part {
+    mlir::OperationName name;
+    mlir::DictionaryAttr attributes;
+    mlir::FunctionType types;
+    /// In a group: numbers of what it reads. The group's operands come first, then results in
+    /// order.
+    llvm::SmallVector<int64_t> reads;
+  };
+
+  explicit KernelIdentity(Part whole) : whole(std::move(whole)) {}
+  static Part partOf(mlir::Operation *op);
+  static mlir::Attribute keyOf(const Part &part);
+  bool isGroup() const { return !body.empty(); }
+
+  std::string kind;
+  Part whole;
+  llvm::SmallVector<Part> body; // the terminator last; empty where the op is no group
+  /// Of a group: a result that nobody reads is not written.
+  llvm::SmallVector<bool> isRead;
+  /// A library's among them.
+  int64_t workspaceBytes = 0;
+  bool isForLibrary = false;
+};
+
+/// `KernelIdentity::of(op).priceKey()`.
 std::string kernelKey(mlir::Operation *op);
 
 } // namespace llmmem

@@ -12,7 +12,7 @@
 //              elements: gates, residual sums.
 //
 // A product that a library is to multiply (`llm.library_workspace`) takes what that library
-// computes in the same call instead (Dialect/LibraryEpilogue.h: residual sums too, gelu with a bias
+// computes in the same call instead (Targets/LibraryEpilogue.h: residual sums too, gelu with a bias
 // alone), and the kernel has its workspace; what `generated` adds to that is a launch. What a
 // sum adds is then held while the product runs. The gradient of a weight also takes that of the
 // bias, the sum over the rows of the same dy, unless all is to be separate.

@@ -2,7 +2,9 @@
 
 #include "llmmem/Codegen/Emitter/KernelLoops.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Interfaces/RandomOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -84,9 +86,9 @@ Value KernelEmitter::stream() const {
     root = root->getParentOp();
   while (!isa<func::FuncOp>(kernel))
     kernel = kernel->getParentOp();
-  SmallVector<Operation *> drawing = drawingOps(root);
-  auto arguments = cast<func::FuncOp>(kernel).getArguments().take_back(drawing.size());
-  return arguments[llvm::find(drawing, op) - drawing.begin()];
+  SmallVector<Operation *> random = randomOps(root);
+  auto arguments = cast<func::FuncOp>(kernel).getArguments().take_back(random.size());
+  return arguments[llvm::find(random, op) - random.begin()];
 }
 
 Buffer KernelEmitter::operand(MutableOperandRange range) const {

@@ -1,6 +1,7 @@
 //===- DeviceLoops.cpp - Loops of kernels on the threads of a GPU ----------===//
 
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -71,7 +72,7 @@ void DeviceLoops::barrier(KernelEmitter &e) { gpu::BarrierOp::create(e.builder()
 
 void DeviceLoops::barrierNeeding(KernelEmitter &e, int32_t registers) {
   auto barrier = gpu::BarrierOp::create(e.builder(), e.location());
-  barrier->setAttr(kRegistersAttr, e.builder().getI32IntegerAttr(registers));
+  barrier->setAttr(llm::LlmDialect::kRegisters, e.builder().getI32IntegerAttr(registers));
 }
 
 Num DeviceLoops::exchange(KernelEmitter &e, Num x, int32_t distance) {

@@ -1,8 +1,10 @@
 //===- KernelTraffic.cpp - Bytes that a GPU kernel moves -------------------===//
 
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -13,6 +15,7 @@
 
 using namespace mlir;
 using namespace llmmem;
+using llm::LlmDialect;
 
 using Triple = std::array<int64_t, 3>;
 /// A whole number that is known without data, or nothing.
@@ -144,9 +147,7 @@ private:
 
 /// The kernel's argument that a buffer is a part of; nothing for memory of the block.
 static std::optional<unsigned> argumentOf(gpu::GPUFuncOp kernel, Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  auto argument = dyn_cast<BlockArgument>(buffer);
+  auto argument = dyn_cast<BlockArgument>(memref::skipViewLikeOps(cast<MemrefValue>(buffer)));
   if (!argument || argument.getOwner() != &kernel.getBody().front() ||
       argument.getArgNumber() >= kernel.getNumArguments())
     return std::nullopt;
@@ -222,15 +223,14 @@ void Counter::findAccesses() {
 // What data decides
 //===----------------------------------------------------------------------===//
 
-static constexpr StringLiteral kExpectedTurns = "llm.expected_turns";
-
-void llmmem::expectTurns(Operation *op, double turns) {
-  op->setAttr(kExpectedTurns, FloatAttr::get(Float64Type::get(op->getContext()), turns));
+void llmmem::expectIterations(Operation *op, double iterations) {
+  op->setAttr(LlmDialect::kExpectedIterations,
+              FloatAttr::get(Float64Type::get(op->getContext()), iterations));
 }
 
-static double expectedTurns(Operation *op) {
-  auto turns = op->getAttrOfType<FloatAttr>(kExpectedTurns);
-  return turns ? turns.getValueAsDouble() : 1.0;
+static double expectedIterations(Operation *op) {
+  auto iterations = op->getAttrOfType<FloatAttr>(LlmDialect::kExpectedIterations);
+  return iterations ? iterations.getValueAsDouble() : 1.0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -306,7 +306,7 @@ void Counter::runFor(scf::ForOp loop) {
   bool isKnown = lower && upper && step && *step > 0;
   result.isEstimate |= !isKnown;
   hand(loop.getInitArgs(), loop.getRegionIterArgs());
-  double expected = isKnown ? 1.0 : expectedTurns(loop);
+  double expected = isKnown ? 1.0 : expectedIterations(loop);
   llvm::SaveAndRestore times(timesExpected, timesExpected * expected);
   int64_t turns =
       isKnown ? std::max<int64_t>(0, llvm::divideCeilSigned(*upper - *lower, *step)) : expected > 0;
@@ -321,7 +321,7 @@ void Counter::runFor(scf::ForOp loop) {
 void Counter::runIf(scf::IfOp branch) {
   Known condition = values.lookup(branch.getCondition());
   result.isEstimate |= !condition;
-  double expected = condition ? 1.0 : expectedTurns(branch);
+  double expected = condition ? 1.0 : expectedIterations(branch);
   llvm::SaveAndRestore times(timesExpected, timesExpected * expected);
   for (Region &region : branch->getRegions()) {
     bool isThen = region.getRegionNumber() == 0;

@@ -10,7 +10,7 @@
 #define LLMMEM_LIB_CODEGEN_GPU_LIBRARYKERNELS_H
 
 #include "Emitter/Products.h"
-#include "llmmem/Dialect/LibraryEpilogue.h"
+#include "llmmem/Targets/LibraryEpilogue.h"
 
 namespace llmmem {
 

@@ -2,6 +2,7 @@
 
 #include "LibraryKernels.h"
 #include "MmaTile.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include <numeric>
@@ -88,9 +89,9 @@ static void emitWithSum(llm::LibrarySum call, KernelEmitter &e) {
   auto bufferOf = [&](Value inside) {
     return inside ? e.operand(cast<BlockArgument>(inside).getArgNumber()) : Buffer();
   };
-  SmallVector<Buffer> factors = llvm::map_to_vector(call.product->getOperands(), bufferOf);
-  KernelEmitter product(call.product, e, factors, e.result(0));
-  Product p = productOf(call.product, product);
+  SmallVector<Buffer> factors = llvm::map_to_vector(call.matmul->getOperands(), bufferOf);
+  KernelEmitter product(call.matmul, e, factors, e.result(0));
+  Product p = productOf(call.matmul, product);
   Buffer db = e.result(1), into = bufferOf(call.sum.getInto());
   Buffer sum = into ? e.workspace(0, db.size, db.element) : db;
   emitCall(e, p, call.kind, {.initial = p.initial, .bias = sum.memref});
@@ -109,9 +110,9 @@ void llmmem::emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e) {
       return e.operand(argument.getArgNumber());
     return e.result(llvm::find(kernel.getYielded(), inside) - kernel.getYielded().begin());
   };
-  SmallVector<Buffer> factors = llvm::map_to_vector(epilogue.product->getOperands(), bufferOf);
-  KernelEmitter product(epilogue.product, e, factors, bufferOf(epilogue.c));
-  Product p = productOf(epilogue.product, product);
+  SmallVector<Buffer> factors = llvm::map_to_vector(epilogue.matmul->getOperands(), bufferOf);
+  KernelEmitter product(epilogue.matmul, e, factors, bufferOf(epilogue.c));
+  Product p = productOf(epilogue.matmul, product);
   Matrix initial = epilogue.initial ? Matrix{bufferOf(epilogue.initial), p.c.pitch} : Matrix{};
   Value bias = hasBias(p) ? p.initial.buffer.memref : Value();
   Value aux = epilogue.aux ? bufferOf(epilogue.aux).memref : Value();

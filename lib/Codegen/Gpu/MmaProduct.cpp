@@ -2,7 +2,7 @@
 
 #include "MmaProduct.h"
 #include "MmaTile.h"
-#include "llmmem/Dialect/LossHeadWorkspace.h"
+#include "llmmem/Targets/LossHeadWorkspace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

@@ -210,8 +210,8 @@ Row TableSums::addListed(Index row, Index vector, ArrayRef<Num> carried) {
   Row all = e.fold(whole, begin + count, sum,
                    [&](Index i, ArrayRef<Num> sum) -> Row { return {sum[0] + term(i)}; });
   // The most rows are read and written where no id comes twice.
-  expectTurns(sum[0].value.getDefiningOp(), 0);
-  expectTurns(all[0].value.getDefiningOp(), static_cast<double>(ids.size) / rows);
+  expectIterations(sum[0].value.getDefiningOp(), 0);
+  expectIterations(all[0].value.getDefiningOp(), static_cast<double>(ids.size) / rows);
   return all;
 }
 
@@ -229,7 +229,7 @@ void TableSums::emitRow(Index first) {
       start = e.chooseIf(isOwn, start, [&]() -> Row { return {e.load(into, place, lanes)}; });
     Row sum = e.fold(e.index(0), *lists, start, [&](Index number, ArrayRef<Num> carried) {
       e.ifThen(isCrowded, [&] {
-        expectTurns(e.builder().getInsertionBlock()->getParentOp(), 0);
+        expectIterations(e.builder().getInsertionBlock()->getParentOp(), 0);
         Index fromRow = asWord(first);
         list(fromRow, fromRow + teams, asWord(number));
       });

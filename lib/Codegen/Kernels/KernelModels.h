@@ -12,12 +12,6 @@ namespace llmmem {
 template <typename Model, typename ConcreteOp>
 struct BaseModel : KernelOpInterface::ExternalModel<Model, ConcreteOp> {
   using OpType = ConcreteOp;
-  /// The dialect's random ops call their stream `key`.
-  llvm::StringRef getStreamAttrName(mlir::Operation *op) const {
-    if constexpr (requires { &ConcreteOp::getKey; })
-      return mlir::cast<ConcreteOp>(op).getKeyAttrName();
-    return "";
-  }
 };
 
 /// The kernel of `ConcreteOp`: `Model` has `static void emit(ConcreteOp, KernelEmitter &)`, and

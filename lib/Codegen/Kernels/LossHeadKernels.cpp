@@ -6,11 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "Emitter/Products.h"
 #include "KernelModels.h"
 #include "LossRows.h"
-#include "Emitter/Products.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Targets/LossHeadWorkspace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -86,7 +87,7 @@ public:
   LossHeadEmitter(LossHeadOp op, KernelEmitter &e)
       : op(op), e(e), tokens(op.getNumRows()), width(op.getWidth()), vocabulary(op.getVocabulary()),
         granule(op.getGranule()), isOutIn(op.getLayout() == WeightLayout::OutIn),
-        parts(op.getWorkspace()), x(e.operand(0)), weight(e.operand(1)),
+        parts(lossHeadWorkspace(op)), x(e.operand(0)), weight(e.operand(1)),
         into(e.operand(op.getIntoMutable())), dx(e.result(1)), dw(e.result(2)),
         targets(e, e.operand(2), vocabulary, op.getIgnoreIndex()),
         losses(e.workspace(parts.losses, tokens, e.wideType())),
@@ -198,7 +199,7 @@ void LossHeadEmitter::emitLogits(Index first, Rows part) {
 
 /// From a row of the chunk on.
 TileSoftmax LossHeadEmitter::tileSoftmax(Index firstRow) {
-  int64_t tiles = op.getLogitsTiles(), size = chunk() * tiles;
+  int64_t tiles = logitsTiles(op), size = chunk() * tiles;
   return {e.workspace(parts.tileMaxima, size, e.wideType()),
           e.workspace(parts.tilePowers, size, e.wideType()), firstRow * tiles, tiles};
 }

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedKernel.h"
-#include "llmmem/Emulation/Lowering/EmulationNotes.h"
+#include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Emulation/Lowering/Passes.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace llmmem {
@@ -117,8 +117,8 @@ LogicalResult HostEmulation::run() {
 
 /// The number of what the call says of its values; -1 where it says nothing.
 int64_t HostEmulation::noteCall(func::CallOp call) {
-  auto values = call->getAttrOfType<DenseI64ArrayAttr>(kCallValuesAttr);
-  auto writes = call->getAttrOfType<DenseI64ArrayAttr>(kCallWritesAttr);
+  auto values = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kValues);
+  auto writes = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kWrites);
   if (!values || !writes)
     return -1;
   NamedAttrList notes;
@@ -133,14 +133,15 @@ LogicalResult HostEmulation::convertCall(func::CallOp call) {
   auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
   if (!callee || !hosts.contains(callee))
     return success();
-  auto values = call->getAttrOfType<DenseI64ArrayAttr>(kCallValuesAttr);
-  auto writes = call->getAttrOfType<DenseI64ArrayAttr>(kCallWritesAttr);
+  auto values = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kValues);
+  auto writes = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kWrites);
   int64_t count = call.getNumOperands();
   if (values && values.size() != count)
-    return call.emitOpError("has 'values' of ") << values.size() << " operands, expected " << count;
+    return call.emitOpError("has 'llm.values' of ")
+           << values.size() << " operands, expected " << count;
   if (writes && llvm::any_of(writes.asArrayRef(),
                              [&](int64_t number) { return number < 0 || number >= count; }))
-    return call.emitOpError("has 'writes' beyond its ") << count << " operands";
+    return call.emitOpError("has 'llm.writes' beyond its ") << count << " operands";
   func::FuncOp announce = emulationHook(module, "llmmem_emulate_call", {pointer, integer});
   func::CallOp::create(builder, loc, announce,
                        ValueRange{emulator(call), integerConstant(noteCall(call))});
@@ -159,8 +160,8 @@ LogicalResult HostEmulation::convertCall(func::CallOp call) {
 
 /// Which of its function's parameters the operand is, or looks at; -1: none that a caller gives.
 int64_t HostEmulation::parameterOf(Value operand, func::FuncOp host) const {
-  while (auto view = operand.getDefiningOp<ViewLikeOpInterface>())
-    operand = view.getViewSource();
+  if (auto buffer = dyn_cast<MemrefValue>(operand))
+    operand = memref::skipViewLikeOps(buffer);
   auto argument = dyn_cast<BlockArgument>(operand);
   bool isParameter = argument && argument.getOwner() == &host.front() && hosts.isCalled(host);
   return isParameter ? argument.getArgNumber() : -1;
@@ -292,7 +293,7 @@ struct EmulateGpuKernels : public llmmem::impl::EmulateGpuKernelsBase<EmulateGpu
     all.set("kernels", builder.getArrayAttr(notes.kernels));
     all.set("launches", builder.getArrayAttr(host.launches));
     all.set("calls", builder.getArrayAttr(host.calls));
-    module->setAttr(kEmulationAttr, all.getDictionary(&getContext()));
+    module->setAttr(llm::LlmDialect::kEmulation, all.getDictionary(&getContext()));
     return success();
   }
 };

@@ -12,12 +12,12 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -177,9 +177,7 @@ void KernelEmulation::addSite(Operation *op, AsmState &names, ArrayRef<NamedAttr
 
 /// The number of the argument whose bytes `memref` looks at, or what stands for it.
 FailureOr<int64_t> KernelEmulation::bufferOf(Operation *op, Value memref) {
-  Value source = memref;
-  while (auto view = source.getDefiningOp<ViewLikeOpInterface>())
-    source = view.getViewSource();
+  Value source = memref::skipViewLikeOps(cast<MemrefValue>(memref));
   if (source.getDefiningOp<gpu::DynamicSharedMemoryOp>())
     return kSharedMemory;
   if (source.getDefiningOp<memref::GetGlobalOp>())

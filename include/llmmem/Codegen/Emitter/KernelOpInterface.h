@@ -17,10 +17,6 @@ struct OpBuffers {
 
 namespace llmmem {
 
-/// `op` and the ops inside it that draw random numbers, in the order of the text: the kernel's last
-/// arguments are the numbers of their streams.
-llvm::SmallVector<mlir::Operation *> drawingOps(mlir::Operation *op);
-
 /// Gives every op of the llm dialect its kernel.
 void registerKernelModels(mlir::DialectRegistry &registry);
 

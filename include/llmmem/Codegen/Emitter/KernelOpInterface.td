@@ -29,12 +29,6 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
                                 "implement KernelOpInterface::emitElements for it");
       }]>,
     InterfaceMethod<[{
-        The inherent i64 attribute that numbers the random stream that the op draws from; empty where it draws from
-        none. Ops that differ in it alone share a kernel, which gets the number as an argument
-        (`KernelEmitter::stream`): else twelve layers with dropout would be twelve kernels.
-      }],
-      "::llvm::StringRef", "getStreamAttrName", (ins), "", [{ return ""; }]>,
-    InterfaceMethod<[{
         The operands that neighbouring ops must have in common to share one launch of a GPU, where they differ in the
         lengths of their tensors alone. Nothing: every op has launches of its own.
       }],

@@ -23,10 +23,6 @@ namespace llmmem {
 constexpr int64_t kWarp = 32;
 constexpr int64_t kBlockThreads = 256;
 
-/// On a barrier of a GPU's kernel: how many registers a thread needs. (Of a launch's own attributes
-/// outlining keeps none.)
-constexpr llvm::StringLiteral kRegistersAttr = "llm.registers";
-
 class DeviceLoops : public KernelLoops {
 public:
   explicit DeviceLoops(mlir::Operation *op);

@@ -22,14 +22,14 @@ struct BytesByArgument {
 struct KernelTraffic {
   BytesByArgument asked, moved;
   /// Whether data decides how often something runs or whether it does: a loop of unknown length
-  /// counts as one turn, and both sides of an unknown condition, but where `expectTurns` knows
-  /// more.
+  /// counts as one iteration, and both sides of an unknown condition, but where `expectIterations`
+  /// knows more.
   bool isEstimate = false;
 };
 
 /// Says of a loop or a branch of a kernel that data decides on how often its body is run each time
 /// that a thread comes by, on average over the launch.
-void expectTurns(mlir::Operation *op, double turns);
+void expectIterations(mlir::Operation *op, double iterations);
 
 /// What one launch of so many blocks of threads moves. Grid and block are constants.
 KernelTraffic measureTraffic(mlir::gpu::GPUFuncOp kernel, std::array<int64_t, 3> grid,

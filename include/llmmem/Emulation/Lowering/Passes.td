@@ -45,8 +45,17 @@ def EmulateGpuKernels : Pass<"emulate-gpu-kernels", "::mlir::ModuleOp"> {
     `gpu.launch_func`. *Ensures*: a kernel is `func @kernel(%thread: !llvm.ptr, %arguments: !llvm.ptr)`, in which
     each read and write of memory follows a call of `llmmem_emulate_access`, and barriers, shuffles and products of
     warps are calls (include/llmmem/Emulation/Hooks.h); host functions that launch, and those that call them, take the emulator
-    as their last argument, and launch through it. The module says in `llm.emulation` what it has
-    (include/llmmem/Emulation/Lowering/EmulationNotes.h).
+    as their last argument, and launch through it. The module says in `llm.emulation` what it has, for
+    lib/Execution/Emulation.cpp to make an `emulation::Program` of:
+
+    ```
+    llm.emulation = {
+      sites = [{kind = "read", buffer = 0, bytes = 16, alignment = 16, extent = 8192,
+                text = "%3 = vector.load ...", location = loc(...)}, ... ],
+      kernels = [{name = "gelu", buffer_bytes = array<i64: 8192, 8192>, shared_bytes = 0} ],
+      launches = [{kernel = 0, parameters = array<i64: 0, 1>, location = loc(...)} ],
+      calls = [{llm.values = array<i64: 4, 7>, llm.writes = array<i64: 1>, location = loc(...)} ] }
+    ```
 
     ```mlir
     module attributes {gpu.container_module} {
@@ -67,7 +76,7 @@ def EmulateGpuKernels : Pass<"emulate-gpu-kernels", "::mlir::ModuleOp"> {
         return
       }
       func.func @step(%x: memref<64xf32>) {
-        call @kernel_0(%x) {values = array<i64: 0>, writes = array<i64: 0>} : (memref<64xf32>) -> ()
+        call @kernel_0(%x) {llm.values = array<i64: 0>, llm.writes = array<i64: 0>} : (memref<64xf32>) -> ()
         return
       }
     }

@@ -1,0 +1,188 @@
+//===- LlmAnnotations.td - Attributes that passes leave on ops -*- tablegen -*-===//
+//
+// The one list of the dialect's discardable attributes. From it come their names (`LlmDialect::kPhase`), the typed
+// helpers of MLIR (`getPhaseAttrHelper()`), the table in the dialect's description, and what its verifier accepts:
+// an `llm.*` attribute that is not here, holds something else or stands in the wrong place is refused.
+//
+// Their values are attributes of MLIR itself wherever a tool without this dialect must read them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_DIALECT_LLMANNOTATIONS
+#define LLMMEM_DIALECT_LLMANNOTATIONS
+
+include "mlir/IR/EnumAttr.td"
+
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+// An annotation that is one of some words is a string in the text and an enum in C++.
+class Llm_Words<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::llmmem::llm";
+}
+
+def Llm_Role : Llm_Words<"Role", "What an argument of a step is", [
+  I32EnumAttrCase<"Param", 0, "param">,
+  I32EnumAttrCase<"OptimizerState", 1, "optimizer_state">,
+  I32EnumAttrCase<"Gradient", 2, "gradient">,
+  I32EnumAttrCase<"Input", 3, "input">,
+  I32EnumAttrCase<"KvCache", 4, "kv_cache">,
+  I32EnumAttrCase<"Seed", 5, "seed">]>;
+
+def Llm_Phase : Llm_Words<"Phase", "The part of a step that an op belongs to", [
+  I32EnumAttrCase<"Forward", 0, "forward">,
+  I32EnumAttrCase<"Backward", 1, "backward">,
+  I32EnumAttrCase<"Update", 2, "update">]>;
+
+def Llm_Decision : Llm_Words<"Decision", "What a plan does with a result", [
+  I32EnumAttrCase<"Keep", 0, "keep">,
+  I32EnumAttrCase<"Recompute", 1, "recompute">,
+  I32EnumAttrCase<"Unsaved", 2, "unsaved">]>;
+
+//===----------------------------------------------------------------------===//
+// Values and places
+//===----------------------------------------------------------------------===//
+
+// What an annotation holds. `check` is a function of include/llmmem/Dialect/Annotation.h that is given the op and the
+// attribute; `expected` ends the sentence "'llm.name' is ..., expected ...".
+class Llm_Value<string storageType, string checkFunction, string expectedText> {
+  string storage = storageType;
+  string check = checkFunction;
+  string expected = expectedText;
+}
+def Llm_IsRole : Llm_Value<"::mlir::StringAttr", "isRole", "one of param, optimizer_state, gradient, input, kv_cache, seed">;
+def Llm_IsPhase : Llm_Value<"::mlir::StringAttr", "isPhase", "one of forward, backward, update">;
+def Llm_AreDecisions : Llm_Value<"::mlir::ArrayAttr", "areDecisions", "an array of keep, recompute, unsaved">;
+def Llm_IsText : Llm_Value<"::mlir::StringAttr", "isText", "a string">;
+def Llm_AreTexts : Llm_Value<"::mlir::ArrayAttr", "areTexts", "an array of strings">;
+def Llm_IsNumber : Llm_Value<"::mlir::IntegerAttr", "isNumber", "a number">;
+def Llm_IsBlock : Llm_Value<"::mlir::IntegerAttr", "isBlock", "a number from 0 to 1048575 as i64">;
+def Llm_IsLibraryWorkspace : Llm_Value<"::mlir::IntegerAttr", "isLibraryWorkspace",
+    "a multiple of 256 on an op that multiplies matrices">;
+def Llm_AreNumbers : Llm_Value<"::mlir::DenseI64ArrayAttr", "areNumbers", "array<i64: ...>">;
+def Llm_IsReal : Llm_Value<"::mlir::FloatAttr", "isReal", "a floating-point number">;
+def Llm_IsFlag : Llm_Value<"::mlir::UnitAttr", "isFlag", "no value">;
+def Llm_IsDictionary : Llm_Value<"::mlir::DictionaryAttr", "isDictionary", "a dictionary">;
+def Llm_AreDictionaries : Llm_Value<"::mlir::ArrayAttr", "areDictionaries", "an array of dictionaries">;
+def Llm_AreSymbols : Llm_Value<"::mlir::ArrayAttr", "areSymbols", "an array of symbols">;
+def Llm_AreLocations : Llm_Value<"::mlir::ArrayAttr", "areLocations", "an array of locations">;
+def Llm_IsCost : Llm_Value<"::llmmem::llm::CostAttr", "isCost", "#llm.cost<...>">;
+def Llm_IsTraining : Llm_Value<"::llmmem::llm::TrainingAttr", "isTraining", "#llm.training<...>">;
+
+// Where an annotation may stand.
+class Llm_Place<string caseName, string spelling> {
+  string cpp = "AnnotationPlace::" # caseName;
+  string text = spelling;
+}
+def Llm_OnArgument : Llm_Place<"Argument", "argument">;
+def Llm_OnOp : Llm_Place<"Op", "op">;
+def Llm_OnArgumentOrOp : Llm_Place<"ArgumentOrOp", "argument, op">;
+def Llm_OnFunction : Llm_Place<"Function", "function">;
+def Llm_OnModule : Llm_Place<"Module", "module">;
+
+//===----------------------------------------------------------------------===//
+// The list
+//===----------------------------------------------------------------------===//
+
+class Llm_Annotation<string cppName, string attributeName, Llm_Value annotationValue, Llm_Place annotationPlace,
+    string text> {
+  string cpp = cppName; // `LlmDialect::k` and this
+  string name = attributeName;
+  Llm_Value value = annotationValue;
+  Llm_Place place = annotationPlace;
+  string meaning = text;
+}
+
+// What the importer and `differentiate` say of a step.
+def Llm_TrainingAnnotation : Llm_Annotation<"Training", "training", Llm_IsTraining, Llm_OnModule,
+    "how `differentiate` makes a training step of the forward function">;
+def Llm_RoleAnnotation : Llm_Annotation<"Role", "role", Llm_IsRole, Llm_OnArgument,
+    "what it is: `param`, `optimizer_state`, `gradient`, `input`, `kv_cache`, `seed`">;
+def Llm_DonatedAnnotation : Llm_Annotation<"Donated", "donated", Llm_IsNumber, Llm_OnArgument,
+    "index of the function result that takes over its bytes">;
+def Llm_NameAnnotation : Llm_Annotation<"Name", "name", Llm_IsText, Llm_OnArgumentOrOp,
+    "the public name of a parameter; a name for people">;
+def Llm_ResultNamesAnnotation : Llm_Annotation<"ResultNames", "result_names", Llm_AreTexts, Llm_OnOp,
+    "names of its results, where it is a group with several">;
+def Llm_PhaseAnnotation : Llm_Annotation<"Phase", "phase", Llm_IsPhase, Llm_OnOp,
+    "`forward`, `backward` or `update`">;
+def Llm_BlockAnnotation : Llm_Annotation<"Block", "block", Llm_IsBlock, Llm_OnOp,
+    "the transformer layer that it belongs to">;
+def Llm_CoreAttentionAnnotation : Llm_Annotation<"CoreAttention", "core_attention", Llm_IsFlag, Llm_OnOp,
+    "lies between the scores and the matmul with the values">;
+
+// What `annotate-memory` computes.
+def Llm_CostAnnotation : Llm_Annotation<"Cost", "cost", Llm_IsCost, Llm_OnOp,
+    "modelled cost of one run (in the chunk of `llm.chunk`, where there is one)">;
+def Llm_BytesAnnotation : Llm_Annotation<"Bytes", "bytes", Llm_AreNumbers, Llm_OnOp,
+    "bytes of each result">;
+
+// What `plan-checkpoints` decides.
+def Llm_PolicyAnnotation : Llm_Annotation<"Policy", "policy", Llm_IsText, Llm_OnFunction,
+    "the policy that decided">;
+def Llm_BudgetAnnotation : Llm_Annotation<"Budget", "budget", Llm_IsNumber, Llm_OnFunction,
+    "budget in bytes">;
+def Llm_DecisionAnnotation : Llm_Annotation<"Decision", "decision", Llm_AreDecisions, Llm_OnOp,
+    "for each result `keep`, `recompute`, or `unsaved` where the backward does not read it">;
+def Llm_ChunkAnnotation : Llm_Annotation<"Chunk", "chunk", Llm_IsNumber, Llm_OnOp,
+    "rows at a time, decided and not yet set (`ChunkedOpInterface`)">;
+def Llm_ScheduleAnnotation : Llm_Annotation<"Schedule", "schedule", Llm_AreNumbers, Llm_OnFunction,
+    "numbers of the ops in execution order">;
+def Llm_PlacementAnnotation : Llm_Annotation<"Placement", "placement", Llm_AreNumbers, Llm_OnFunction,
+    "the offsets of the schedule's results, for `plan-arena`">;
+def Llm_CertificateAnnotation : Llm_Annotation<"Certificate", "certificate", Llm_IsDictionary, Llm_OnFunction,
+    "the proved lower bounds on cost and peak">;
+def Llm_EpiloguesAnnotation : Llm_Annotation<"Epilogues", "epilogues", Llm_AreDictionaries, Llm_OnFunction,
+    "the choices of epilogues that were compared, with the cost and bytes of their plans">;
+def Llm_LibraryWorkspaceAnnotation : Llm_Annotation<"LibraryWorkspace", "library_workspace", Llm_IsLibraryWorkspace, Llm_OnOp,
+    "scratch bytes that a matmul library has while it runs">;
+
+// What `apply-checkpoints` writes.
+def Llm_IdAnnotation : Llm_Annotation<"Id", "id", Llm_IsNumber, Llm_OnOp,
+    "its number, where it has clones">;
+def Llm_CloneOfAnnotation : Llm_Annotation<"CloneOf", "clone_of", Llm_IsNumber, Llm_OnOp,
+    "the number of the op that it runs again">;
+def Llm_InstanceAnnotation : Llm_Annotation<"Instance", "instance", Llm_IsNumber, Llm_OnOp,
+    "which run this is; keeps CSE from merging clones">;
+
+// What `plan-arena` writes.
+def Llm_OffsetsAnnotation : Llm_Annotation<"Offsets", "offsets", Llm_AreNumbers, Llm_OnOp,
+    "arena byte offset of each result; -1 where its bytes are an argument's">;
+def Llm_WorkspaceAnnotation : Llm_Annotation<"Workspace", "workspace", Llm_AreNumbers, Llm_OnOp,
+    "offset and bytes of its scratch memory in the arena">;
+def Llm_ArenaAnnotation : Llm_Annotation<"Arena", "arena", Llm_IsNumber, Llm_OnFunction,
+    "arena bytes">;
+def Llm_PeakAnnotation : Llm_Annotation<"Peak", "peak", Llm_IsNumber, Llm_OnFunction,
+    "claimed peak in bytes">;
+
+// What lowered steps say to later passes, to profiles and to the emulator (docs/Design/Gpu.md).
+def Llm_ProfileAnnotation : Llm_Annotation<"Profile", "profile", Llm_IsDictionary, Llm_OnOp,
+    "on a call: the kernel, name, phase, block, FLOPs and bytes that a profile prints">;
+def Llm_ValuesAnnotation : Llm_Annotation<"Values", "values", Llm_AreNumbers, Llm_OnOp,
+    "on a call: the number of the value that each operand holds">;
+def Llm_WritesAnnotation : Llm_Annotation<"Writes", "writes", Llm_AreNumbers, Llm_OnOp,
+    "on a call: the operands that it writes">;
+def Llm_RegistersAnnotation : Llm_Annotation<"Registers", "registers", Llm_IsNumber, Llm_OnOp,
+    "on a barrier of a GPU kernel: registers that a thread needs">;
+def Llm_ExpectedIterationsAnnotation : Llm_Annotation<"ExpectedIterations", "expected_iterations", Llm_IsReal, Llm_OnOp,
+    "on a loop or branch of a GPU kernel that data decides: how often its body runs on average">;
+def Llm_KernelsAnnotation : Llm_Annotation<"Kernels", "kernels", Llm_AreSymbols, Llm_OnModule,
+    "the GPU kernels that host code launches by number">;
+def Llm_LibraryCallsAnnotation : Llm_Annotation<"LibraryCalls", "library_calls", Llm_AreLocations, Llm_OnModule,
+    "the locations of the library matmuls that host code runs by number">;
+def Llm_EmulationAnnotation : Llm_Annotation<"Emulation", "emulation", Llm_IsDictionary, Llm_OnModule,
+    "what the emulator checks accesses and launches against">;
+
+defvar Llm_Annotations = [
+  Llm_TrainingAnnotation, Llm_RoleAnnotation, Llm_DonatedAnnotation, Llm_NameAnnotation,
+  Llm_ResultNamesAnnotation, Llm_PhaseAnnotation, Llm_BlockAnnotation, Llm_CoreAttentionAnnotation,
+  Llm_CostAnnotation, Llm_BytesAnnotation, Llm_PolicyAnnotation, Llm_BudgetAnnotation, Llm_DecisionAnnotation,
+  Llm_ChunkAnnotation, Llm_ScheduleAnnotation, Llm_PlacementAnnotation, Llm_CertificateAnnotation,
+  Llm_EpiloguesAnnotation, Llm_LibraryWorkspaceAnnotation, Llm_IdAnnotation, Llm_CloneOfAnnotation,
+  Llm_InstanceAnnotation, Llm_OffsetsAnnotation, Llm_WorkspaceAnnotation, Llm_ArenaAnnotation,
+  Llm_PeakAnnotation, Llm_ProfileAnnotation, Llm_ValuesAnnotation, Llm_WritesAnnotation,
+  Llm_RegistersAnnotation, Llm_ExpectedIterationsAnnotation, Llm_KernelsAnnotation,
+  Llm_LibraryCallsAnnotation, Llm_EmulationAnnotation];
+
+#endif // LLMMEM_DIALECT_LLMANNOTATIONS

@@ -1,0 +1,46 @@
+//===- TargetInterface.h - What targets say of ops of the dialect ----------===//
+//
+// The ops say what they mean. What a matmul library computes in one call, and how a target's kernel
+// lays out its scratch bytes, is the targets' matter: they answer through this interface of the
+// dialect, which `registerTargets` (Targets/Targets.h) attaches. A plan is for all targets at once:
+// bytes are those of the one that needs most, so one planned step runs on each.
+//
+// In a context without targets no library computes groups, and a loss head holds what its meaning
+// alone asks for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_DIALECT_TARGETINTERFACE_H
+#define LLMMEM_DIALECT_TARGETINTERFACE_H
+
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/IR/DialectInterface.h"
+
+namespace llmmem::llm {
+
+/// A group that a matmul library computes in one call.
+struct LibraryCall {
+  /// The argument of the group's body that the library adds to the matmul, where the result lies
+  /// already; null where it adds none.
+  mlir::Value addend;
+  /// The sum over rows that it computes beside the matmul; null where it computes none.
+  SumRowsOp sum;
+};
+
+class TargetInterface : public mlir::DialectInterface::Base<TargetInterface> {
+public:
+  explicit TargetInterface(mlir::Dialect *dialect) : Base(dialect) {}
+
+  /// As what a matmul library computes `kernel`; none where no library does so in one call.
+  virtual std::optional<LibraryCall> getLibraryCall(KernelOp kernel) const = 0;
+
+  /// Scratch bytes of a loss head without a library's.
+  virtual int64_t getLossHeadWorkspaceBytes(LossHeadOp head) const = 0;
+};
+
+/// What the targets of `op`'s context say; null where none are registered.
+const TargetInterface *getTargets(mlir::Operation *op);
+
+} // namespace llmmem::llm
+
+#endif // LLMMEM_DIALECT_TARGETINTERFACE_H

@@ -1,0 +1,110 @@
+//===- LlmFolds.cpp - Ops that have an identity ----------------------------===//
+//
+// Each fold gives the very bits that the op gives. What a plan counts must not change under it: an
+// op of a planned function is left alone, and so is one in a kernel, which hands out no operand.
+// So canonicalize may run before a plan is made; what else it does behind one, verify-plan refuses.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+/// Whether the op's place is decided: by a plan of its function (a schedule counts ops, offsets
+/// count bytes), or by the kernel that it is a part of.
+static bool isFixed(Operation *op) {
+  if (isa<KernelOp>(op->getParentOp()))
+    return true;
+  constexpr StringLiteral marks[] = {LlmDialect::kPolicy, LlmDialect::kSchedule,
+                                     LlmDialect::kArena};
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  return function && llvm::any_of(marks, [&](StringRef name) { return function->hasAttr(name); });
+}
+
+static Type elementOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getElementType();
+}
+
+/// Whether all elements of `value` are `number`, with its sign.
+static bool isFillOf(Value value, double number) {
+  auto fill = value.getDefiningOp<FillOp>();
+  return fill && fill.getValue().bitwiseIsEqual(llvm::APFloat(number));
+}
+
+/// Whether each number of type `from` is one of type `to`.
+static bool isWidening(Type from, Type to) {
+  return from.isBF16() ? to.isF32() || to.isF64() : from.isF32() && to.isF64();
+}
+
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  if (isFixed(*this))
+    return {};
+  if (getX().getType() == getY().getType())
+    return getX();
+  auto inner = getX().getDefiningOp<CastOp>();
+  bool undoes = inner && inner.getX().getType() == getY().getType() &&
+                isWidening(elementOf(inner.getX()), elementOf(inner.getY()));
+  return undoes ? OpFoldResult(inner.getX()) : OpFoldResult();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  if (isFixed(*this))
+    return {};
+  if (getX().getType() == getY().getType())
+    return getX();
+  auto inner = getX().getDefiningOp<ReshapeOp>();
+  if (!inner)
+    return {};
+  if (inner.getX().getType() == getY().getType())
+    return inner.getX();
+  getXMutable().assign(inner.getX());
+  return getResult();
+}
+
+// -0 + -0 is -0 and x + -0 is x. Of 0 the first does not hold: -0 + 0 is 0.
+OpFoldResult AddOp::fold(FoldAdaptor) {
+  if (isFixed(*this))
+    return {};
+  if (isFillOf(getB(), -0.0))
+    return getA();
+  return isFillOf(getA(), -0.0) ? OpFoldResult(getB()) : OpFoldResult();
+}
+
+OpFoldResult MulOp::fold(FoldAdaptor) {
+  if (isFixed(*this))
+    return {};
+  if (isFillOf(getB(), 1.0))
+    return getA();
+  return isFillOf(getA(), 1.0) ? OpFoldResult(getB()) : OpFoldResult();
+}
+
+OpFoldResult DropoutOp::fold(FoldAdaptor) {
+  return !isFixed(*this) && getP().isZero() ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+LogicalResult SplitOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results) {
+  if (isFixed(*this))
+    return failure();
+  if (getParts().size() == 1) {
+    results.push_back(getX());
+    return success();
+  }
+  auto concat = getX().getDefiningOp<ConcatOp>();
+  if (!concat || concat.getParts().getTypes() != getParts().getTypes())
+    return failure();
+  llvm::append_range(results, concat.getParts());
+  return success();
+}
+
+OpFoldResult ConcatOp::fold(FoldAdaptor) {
+  if (isFixed(*this))
+    return {};
+  if (getParts().size() == 1)
+    return getParts().front();
+  auto split = getParts().front().getDefiningOp<SplitOp>();
+  bool undoes = split && llvm::equal(getParts(), split.getParts());
+  return undoes ? OpFoldResult(split.getX()) : OpFoldResult();
+}

@@ -1,0 +1,46 @@
+//===- LossHeadWorkspace.cpp - What lies where in a loss head's workspace --===//
+
+#include "llmmem/Targets/LossHeadWorkspace.h"
+#include "llvm/Support/MathExtras.h"
+#include <utility>
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+int64_t llm::logitsTiles(LossHeadOp head) {
+  bool isBf16 = head.getX().getType().getElementType().isBF16();
+  return isBf16 ? llvm::divideCeil(head.getVocabulary(), kLogitsTile) : 0;
+}
+
+LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
+  constexpr int64_t line = 64, mostProduct = 1 << 20; // bytes of a cache line; elements
+  int64_t element = head.getX().getType().getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
+  int64_t rows = std::min(head.getChunkRows(), head.getNumRows());
+  int64_t width = head.getWidth(), vocabulary = head.getVocabulary();
+  LossHeadWorkspace parts;
+  auto take = [&](int64_t bytes) {
+    int64_t begin = llvm::alignTo(parts.end, line);
+    parts.end = begin + bytes;
+    return begin;
+  };
+  parts.losses = take(head.getNumRows() * wide);
+  if (head.splitsSum())
+    parts.lowerHalves = take(width * vocabulary * (wide - element));
+  // Before all else whose size depends on the chunk: a library may choose its algorithm by
+  // alignment.
+  parts.logits = take(rows * vocabulary * element);
+  int64_t shared = parts.end;
+  parts.tileMaxima = take(rows * logitsTiles(head) * wide);
+  parts.tilePowers = take(rows * logitsTiles(head) * wide);
+  int64_t onDevice = std::exchange(parts.end, shared);
+  if (head.splitsSum()) {
+    int64_t granule = head.getGranule();
+    parts.columns = std::clamp<int64_t>(mostProduct / width, 1, vocabulary);
+    parts.inputs = take(granule * width * wide);
+    parts.gradient = take(granule * parts.columns * wide);
+    parts.product = take(parts.columns * width * wide);
+  }
+  parts.end = std::max(parts.end, onDevice);
+  return parts;
+}

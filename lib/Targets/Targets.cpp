@@ -1,0 +1,34 @@
+//===- Targets.cpp - What CPUs, GPUs and their libraries ask of a plan -----===//
+
+#include "llmmem/Targets/Targets.h"
+#include "llmmem/Dialect/TargetInterface.h"
+#include "llmmem/Targets/LibraryEpilogue.h"
+#include "llmmem/Targets/LossHeadWorkspace.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+class Targets : public TargetInterface {
+public:
+  using TargetInterface::TargetInterface;
+
+  std::optional<LibraryCall> getLibraryCall(KernelOp kernel) const override {
+    if (std::optional<LibraryEpilogue> epilogue = libraryEpilogueOf(kernel))
+      return LibraryCall{epilogue->initial, SumRowsOp()};
+    if (std::optional<LibrarySum> sum = librarySumOf(kernel))
+      return LibraryCall{Value(), sum->sum};
+    return std::nullopt;
+  }
+
+  int64_t getLossHeadWorkspaceBytes(LossHeadOp head) const override {
+    return lossHeadWorkspace(head).end;
+  }
+};
+} // namespace
+
+void llmmem::registerTargets(DialectRegistry &registry) {
+  registry.addExtension(
+      +[](MLIRContext *, LlmDialect *dialect) { dialect->addInterfaces<Targets>(); });
+}
