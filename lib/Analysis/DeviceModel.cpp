@@ -12,7 +12,7 @@ using namespace llmmem;
 
 // Dense rates and bandwidths of the vendors' datasheets (SXM parts), which say nothing of launches:
 // two microseconds inside a captured graph are assumed. `cpu` is two cores with AVX-512 as this
-// project measures itself on. Workspaces of products are those that NVIDIA recommends for cuBLAS
+// project measures itself on. Workspaces of matmuls are those that NVIDIA recommends for cuBLAS
 // (its manual, on cublasSetWorkspace): 32 MiB on Hopper, 4 MiB on the architectures before.
 // Datasheets give both directions of a link together, tables one; they say nothing of latencies:
 // two microseconds from device to device are assumed, ten for a copy to or from the host.

@@ -75,9 +75,9 @@ llm::Role llmmem::getRole(BlockArgument argument) {
 
 /// The kernel whose measured factor holds for `op`.
 static std::string pricedKind(Operation *op, const DeviceModel &device) {
-  Operation *product = matmulIn(op);
+  Operation *matmul = matmulIn(op);
   std::string kind = kernelKind(op);
-  return device.permilleOfKernels.contains(kind) || !product ? kind : kernelKind(product);
+  return device.permilleOfKernels.contains(kind) || !matmul ? kind : kernelKind(matmul);
 }
 
 static int64_t modelledNs(Operation *op, const DeviceModel &device) {
@@ -100,15 +100,15 @@ static std::optional<int64_t> measuredNs(Operation *op, const DeviceModel &devic
   return known == device.measuredNs.end() ? std::nullopt : std::optional(known->second);
 }
 
-/// A product with an epilogue that was not timed takes as much longer than the product, if that
+/// A matmul with an epilogue that was not timed takes as much longer than the matmul, if that
 /// was, as the model says.
 static int64_t unmeasuredNs(Operation *op, const DeviceModel &device) {
   int64_t ns = modelledNs(op, device);
-  Operation *product = matmulIn(op);
-  std::optional<int64_t> measured = product ? measuredNs(product, device) : std::nullopt;
+  Operation *matmul = matmulIn(op);
+  std::optional<int64_t> measured = matmul ? measuredNs(matmul, device) : std::nullopt;
   if (!measured || ns == INT64_MAX)
     return ns;
-  int64_t more = std::max<int64_t>(ns - modelledNs(product, device), 0);
+  int64_t more = std::max<int64_t>(ns - modelledNs(matmul, device), 0);
   return *measured > INT64_MAX - more ? INT64_MAX : *measured + more;
 }
 

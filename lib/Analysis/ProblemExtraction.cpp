@@ -101,7 +101,7 @@ void Extraction::addInPlace(Operation &op, planning::Op &entry) {
 }
 
 /// Whether the rest of the forward reads a result of `op` and `op` itself reads core attention: the
-/// product with the values. Selective recomputation keeps what it gives (Korthikanti et al. 2022
+/// matmul with the values. Selective recomputation keeps what it gives (Korthikanti et al. 2022
 /// count it in the 34Th that stay); fused attention has no part but itself, and is recomputed
 /// whole.
 static bool endsCoreAttention(Operation &op) {

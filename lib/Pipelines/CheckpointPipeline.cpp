@@ -47,7 +47,7 @@ static PlanCheckpointsOptions planOptions(const CheckpointPipelineOptions &optio
   plan.device = options.device;
   plan.seconds = options.seconds;
   plan.chunk = groupsLossHead(options) ? options.lossChunk.getValue() : "auto";
-  // A product with its epilogue is a group like any other.
+  // A matmul with its epilogue is a group like any other.
   plan.epilogues = options.kernels == KernelGrouping::Grouped ? options.epilogues.getValue()
                                                               : Epilogues::Separate;
   plan.emitProblem = options.emitProblem;

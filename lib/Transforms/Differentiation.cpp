@@ -101,7 +101,7 @@ LogicalResult ReverseSweep::checkContributions(Operation *op, ArrayRef<Value> co
 }
 
 Value ReverseSweep::addTo(Value sum, Value contribution, Location loc, const BuiltOps &built) {
-  // A contribution that can go on from the sum so far needs no bytes and no addition of its own.
+  // A contribution that can go on from the accumulator needs no bytes and no addition of its own.
   // Only what this rule has built may change: older values may be gradients of something else, too.
   // And the sum must be older.
   Operation *op = contribution.getDefiningOp();

@@ -167,13 +167,12 @@ void StepBuilder::addArguments(ArrayRef<unsigned> parameterNumbers) {
     parameter.argument = body.getArgument(number);
     std::string name = getName(parameter.argument);
     auto type = cast<RankedTensorType>(parameter.argument.getType());
-    auto wide = type.clone(llm::wideTypeFor(type.getElementType()));
+    auto widened = type.clone(llm::wideTypeFor(type.getElementType()));
     if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
-      parameter.firstMoment = addArgument(wide, name + ".first_moment", llm::Role::OptimizerState);
-      parameter.secondMoment =
-          addArgument(wide, name + ".second_moment", llm::Role::OptimizerState);
+      parameter.firstMoment = addArgument(widened, name + ".first_moment", llm::Role::OptimizerState);
+      parameter.secondMoment = addArgument(widened, name + ".second_moment", llm::Role::OptimizerState);
       if (type.getElementType().isBF16())
-        parameter.master = addArgument(wide, name + ".master", llm::Role::OptimizerState);
+        parameter.master = addArgument(widened, name + ".master", llm::Role::OptimizerState);
     }
     if (training.getGradients() == llm::GradientLifetime::Resident)
       parameter.gradientArgument = addArgument(type, name + ".gradient", llm::Role::Gradient);
@@ -194,7 +193,7 @@ LogicalResult StepBuilder::buildBackward() {
   SmallVector<Value> wanted;
   for (TrainedParameter &parameter : parameters) {
     wanted.push_back(parameter.argument);
-    // A resident gradient is the sum so far: contributions go on in its bytes.
+    // A resident gradient is the accumulator: contributions go on in its bytes.
     if (parameter.gradientArgument)
       gradients[parameter.argument] = parameter.gradientArgument;
   }

@@ -29,7 +29,7 @@ static bool isReadIn(Attribute phase, Value value) {
 /// The readers of `producer` in later phases, if a copy in the kernel of each costs no byte:
 /// each can share a kernel, and all that the copies would read is read in that phase anyway.
 static SmallVector<Operation *> readersToCopyInto(Operation *producer) {
-  if (producer->getNumResults() != 1 || !isCheapByElements(producer) ||
+  if (producer->getNumResults() != 1 || !isCheapElementwise(producer) ||
       !isReadIn(phaseOf(producer), producer->getResult(0)))
     return {};
   SmallVector<Operation *> readers;
@@ -51,11 +51,11 @@ static int64_t copyCheapProducers(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block))
     for (Operation *reader : readersToCopyInto(&op)) {
       Operation *copy = OpBuilder(reader).clone(op);
-      for (StringRef note : {LlmDialect::kPhase, LlmDialect::kBlock})
-        if (Attribute ofReader = reader->getAttr(note))
-          copy->setAttr(note, ofReader);
+      for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock})
+        if (Attribute ofReader = reader->getAttr(name))
+          copy->setAttr(name, ofReader);
         else
-          copy->removeAttr(note);
+          copy->removeAttr(name);
       reader->replaceUsesOfWith(op.getResult(0), copy->getResult(0));
       ++copies;
     }
@@ -82,7 +82,7 @@ static void mergeProducers(Block &block, KernelGroups &groups) {
   }
 }
 
-/// Ops by elements that read one value become one kernel, which reads it once.
+/// Elementwise ops that read one value become one kernel, which reads it once.
 static void mergeSiblings(Block &block, KernelGroups &groups) {
   for (Operation &op : block.without_terminator())
     if (isGroupable(&op))

@@ -79,7 +79,7 @@ std::optional<LossHeadPattern> LossHeadPattern::match(CrossEntropyOp loss) {
   return p;
 }
 
-/// Whether everything can happen where the first gradient does: the sum so far is there by then,
+/// Whether everything can happen where the first gradient does: the accumulator is there by then,
 /// and nobody has read the loss. That the weight still holds its old bytes there, both gradients
 /// rely on already.
 bool LossHeadPattern::mayMove() {

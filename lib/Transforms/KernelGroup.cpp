@@ -12,18 +12,18 @@ using llm::LlmDialect;
 // Ops
 //===----------------------------------------------------------------------===//
 
-static bool goesByRows(Operation *op) {
+static bool isRowReduction(Operation *op) {
   auto groupable = dyn_cast<GroupableOpInterface>(op);
   return groupable && groupable.getTraversal() == Traversal::RowReduction;
 }
 
 bool llmmem::isGroupable(Operation *op) {
   auto groupable = dyn_cast<GroupableOpInterface>(op);
-  bool goesByElements = groupable && groupable.getTraversal() == Traversal::Elementwise;
-  return (goesByElements || goesByRows(op)) && op->getNumResults() > 0;
+  bool isElementwise = groupable && groupable.getTraversal() == Traversal::Elementwise;
+  return (isElementwise || isRowReduction(op)) && op->getNumResults() > 0;
 }
 
-bool llmmem::isCheapByElements(Operation *op) {
+bool llmmem::isCheapElementwise(Operation *op) {
   auto groupable = dyn_cast<GroupableOpInterface>(op);
   return groupable && groupable.getTraversal() == Traversal::Elementwise &&
          groupable.isCheapToRepeat();
@@ -41,7 +41,7 @@ bool llmmem::isElementOperand(Value operand, Operation *op) {
 bool llmmem::canFeed(Operation *producer, Operation *reader) {
   return isGroupable(producer) && isGroupable(reader) &&
          isElementOperand(producer->getResult(0), reader) &&
-         !(goesByRows(producer) && goesByRows(reader));
+         !(isRowReduction(producer) && isRowReduction(reader));
 }
 
 bool llmmem::standTogether(Operation *a, Operation *b) {
@@ -72,13 +72,13 @@ SmallVector<Value> KernelGroup::outputs() const {
 }
 
 Operation *KernelGroup::rowOp() const {
-  auto found = llvm::find_if(ops, goesByRows);
+  auto found = llvm::find_if(ops, isRowReduction);
   return found == ops.end() ? nullptr : *found;
 }
 
 bool KernelGroup::feedsRows(Operation *op) const {
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return contains(user) && (goesByRows(user) || feedsRows(user));
+    return contains(user) && (isRowReduction(user) || feedsRows(user));
   });
 }
 
@@ -130,7 +130,7 @@ bool KernelGroups::mergeProducer(Operation *producer, Operation *reader) {
     return false;
   KernelGroup both = from.with(into);
   bool costly = llvm::any_of(
-      from.members(), [&](Operation *op) { return both.feedsRows(op) && !isCheapByElements(op); });
+      from.members(), [&](Operation *op) { return both.feedsRows(op) && !isCheapElementwise(op); });
   return !costly && merge(producer, reader);
 }
 

@@ -10,10 +10,10 @@
 
 namespace llmmem {
 
-/// Whether `op` goes by elements or by rows.
+/// Whether `op` is elementwise or a row reduction.
 bool isGroupable(mlir::Operation *op);
-/// Whether `op` goes by elements and may be computed again at every read.
-bool isCheapByElements(mlir::Operation *op);
+/// Whether `op` is elementwise and may be computed again at every read.
+bool isCheapElementwise(mlir::Operation *op);
 /// Whether `operand` has an element for each element of `op`'s first result.
 bool isElementOperand(mlir::Value operand, mlir::Operation *op);
 /// Whether the first result of `producer` has an element for each element of `reader`'s first
@@ -33,7 +33,7 @@ public:
   llvm::SmallVector<mlir::Value> inputs() const;
   /// What is read outside, in program order.
   llvm::SmallVector<mlir::Value> outputs() const;
-  /// The member that goes by rows, or null.
+  /// The member that is a row reduction, or null.
   mlir::Operation *rowOp() const;
   /// Whether `op`'s elements reach the row op: they are then computed once for each of its sums.
   bool feedsRows(mlir::Operation *op) const;
@@ -57,7 +57,7 @@ public:
   /// Puts the group of `producer` into that of `reader`, which reads it and is the only one to;
   /// false where that may not be.
   bool mergeProducer(mlir::Operation *producer, mlir::Operation *reader);
-  /// Puts two groups by elements together that have an operand in common.
+  /// Puts two elementwise groups together that have an operand in common.
   bool mergeSibling(mlir::Operation *first, mlir::Operation *second);
   /// In program order.
   llvm::SmallVector<KernelGroup> withSeveralMembers() const;

@@ -1,4 +1,4 @@
-//===- LibraryWorkspace.cpp - Workspace for a library of products ----------===//
+//===- LibraryWorkspace.cpp - Workspace for a library of matmuls ----------===//
 
 #include "llmmem/Transforms/LibraryWorkspace.h"
 #include "StepPass.h"

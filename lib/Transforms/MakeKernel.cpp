@@ -16,12 +16,12 @@ static Attribute nameOf(Value output) {
   return result.getOwner()->getAttr(LlmDialect::kName);
 }
 
-/// The notes of the whole kernel; those of its ops would only be copies of them.
+/// The attributes of the whole kernel; those of its ops would only be copies of them.
 static void annotate(llm::KernelOp kernel, const KernelGroup &group) {
   Operation *last = group.members().back();
-  for (StringRef note : {LlmDialect::kPhase, LlmDialect::kBlock})
-    if (Attribute attribute = last->getAttr(note))
-      kernel->setAttr(note, attribute);
+  for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock})
+    if (Attribute attribute = last->getAttr(name))
+      kernel->setAttr(name, attribute);
   if (llvm::all_of(group.members(),
                    [](Operation *op) { return op->hasAttr(LlmDialect::kCoreAttention); }))
     kernel->setAttr(LlmDialect::kCoreAttention, UnitAttr::get(kernel->getContext()));

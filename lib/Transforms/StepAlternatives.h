@@ -32,11 +32,11 @@ llvm::FailureOr<std::vector<StepAlternative>> makeStepAlternatives(mlir::func::F
 /// choice must not hang on the budget. Elsewhere all alternatives have the same bits.
 planning::AlternativeChoice choiceAmongAlternatives(mlir::func::FuncOp step);
 
-/// Notes on `chosen` what the planner found of each, where there were several: `llm.epilogues`.
+/// Records on `chosen` what the planner found of each, where there were several: `llm.epilogues`.
 void recordOutcomes(llvm::ArrayRef<StepAlternative> alternatives, StepAlternative &chosen,
                     llvm::ArrayRef<planning::AlternativeOutcome> outcomes);
 
-/// Makes `step` what `chosen` is: its ops and its notes.
+/// Makes `step` what `chosen` is: its ops and its attributes.
 void takeAlternative(mlir::func::FuncOp step, StepAlternative &chosen);
 
 } // namespace llmmem

@@ -11,9 +11,9 @@
 //
 // These may be left out:
 //   "library_workspace_bytes": 33554432
-//     what the device's library of matrix products may have as scratch (`reserve-library-workspace`)
+//     what the device's library of matmuls may have as scratch (`reserve-library-workspace`)
 //   "epilogues": "separate"
-//     products are not to take what follows them unless a user asks for it: a library multiplies, and
+//     matmuls are not to take what follows them unless a user asks for it: a library multiplies, and
 //     has no epilogues
 //   "measured": {"gelu(8x1024x3072xbf16) -> 8x1024x3072xbf16": 41216}
 //     what a kernel takes in ns, launches included, by its key (Interfaces/KernelKind.h)
@@ -27,8 +27,9 @@
 // clang-format on
 //
 // benchmarks/calibrate measures and writes such a table; its `source` says on what and when.
-// A product with an epilogue that was not timed (`linear+gelu`) takes as much longer than the
-// product as its roofline says. No price depends on a link yet: docs/Design/SeveralMemories.md says what will.
+// A matmul with an epilogue that was not timed (`linear+gelu`) takes as much longer than the matmul
+// as its roofline says. No price depends on a link yet: docs/Design/SeveralMemories.md says what
+// will.
 //
 // Example: 2 * 8192 * 4096 * 4096 FLOPs in bf16 on h100: 277,944 ns + 2,000 ns.
 //
@@ -48,7 +49,7 @@ namespace llmmem {
 struct DeviceLink {
   enum class To { Device, Host } to = To::Device;
   std::string name;
-  std::string source;        // where the numbers come from
+  std::string source;         // where the numbers come from
   int64_t upBytesPerNs = 0;   // away from the device
   int64_t downBytesPerNs = 0; // to the device
   int64_t latencyNs = 0;      // of each transfer

@@ -33,7 +33,7 @@ struct OpCost {
   bool measured = false; // whether `ns` is a measurement of this very kernel
 };
 
-/// The cost of one run, by the op's interface; a diagnostic that names the mend where it has none.
+/// The cost of one run, by the op's interface; a diagnostic that names the fix where it has none.
 llvm::FailureOr<OpCost> getCost(mlir::Operation *op, const DeviceModel &device);
 
 /// `cost` as `llm.cost`.

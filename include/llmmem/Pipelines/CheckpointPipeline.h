@@ -21,7 +21,7 @@
 
 namespace llmmem {
 
-/// Whether ops that go by elements and by rows share kernels.
+/// Whether elementwise ops and row reductions share kernels.
 enum class KernelGrouping { Grouped, Apart };
 
 struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineOptions> {
@@ -39,8 +39,8 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
                          llvm::cl::desc("Bound on the planner's search")};
   Option<KernelGrouping> kernels{
       *this, "kernels", llvm::cl::init(KernelGrouping::Grouped),
-      llvm::cl::desc("What lives only inside a kernel has no bytes: grouped (ops by elements and "
-                     "by rows share kernels), or apart (each op is a kernel of its own)"),
+      llvm::cl::desc("What lives only inside a kernel has no bytes: grouped (elementwise ops and "
+                     "row reductions share kernels), or apart (each op is a kernel of its own)"),
       llvm::cl::values(clEnumValN(KernelGrouping::Grouped, "grouped", ""),
                        clEnumValN(KernelGrouping::Apart, "apart", ""))};
   Option<std::string> lossChunk{
@@ -52,11 +52,10 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       "epilogues",
       llvm::cl::init(Epilogues::Auto),
       llvm::cl::value_desc("choice"),
-      llvm::cl::desc(
-          "Which products take what follows them: auto (what the cheapest plan has; with "
-          "products=library one choice for every budget), separate, unshared (products "
-          "that nothing else reads), fused, or generated (also what only generated "
-          "products can take)"),
+      llvm::cl::desc("Which matmuls take what follows them: auto (what the cheapest plan has; with "
+                     "products=library one choice for every budget), separate, unshared (matmuls "
+                     "that nothing else reads), fused, or generated (also what only generated "
+                     "matmuls can take)"),
       llvm::cl::values(clEnumValN(Epilogues::Auto, "auto", ""),
                        clEnumValN(Epilogues::Separate, "separate", ""),
                        clEnumValN(Epilogues::Unshared, "unshared", ""),

@@ -33,7 +33,7 @@ namespace llmmem {
 using GradientMap = llvm::DenseMap<mlir::Value, mlir::Value>;
 
 /// Builds, where `builder` stands, the backward of the ops that stand before it in its block. On
-/// entry `gradients` holds the gradients to start from (of results) and sums so far that
+/// entry `gradients` holds the gradients to start from (of results) and accumulators that
 /// contributions are added to (of values in `wanted`); on success it holds the gradient of each
 /// value in `wanted` that has one: none means zero. Ops without an operand that depends on `wanted`
 /// are skipped. Fails, after a located diagnostic, at an op without a rule.

@@ -1,20 +1,20 @@
-//===- Epilogues.h - Products and what follows them as one kernel ----------===//
+//===- Epilogues.h - Matmuls and what follows them as one kernel ----------===//
 //
-// A product can hand each element to an op by elements before it leaves the registers: nothing is
+// A matmul can hand each element to an elementwise op before it leaves the registers: nothing is
 // written to be read again at once. What that costs is a choice: `gelu(x W + b)` is then computed
-// again as a whole, where apart the kept product would do. So unlike other groups (GroupKernels.h)
+// again as a whole, where apart the kept matmul would do. So unlike other groups (GroupKernels.h)
 // these are made by whoever plans, who compares the plans with and without.
 //
-//   unshared   products that nothing but their epilogue reads: the gradient of an activation's
+//   unshared   matmuls that nothing but their epilogue reads: the gradient of an activation's
 //              input. Nothing is given up.
 //   fused      also those that are read again: an activation whose input the backward reads.
-//   generated  not only what matrix libraries have (gelu and its gradient), but all that goes by
-//              elements: gates, residual sums.
+//   generated  not only what matrix libraries have (gelu and its gradient), but all elementwise
+//              ops: gates, residual sums.
 //
-// A product that a library is to multiply (`llm.library_workspace`) takes what that library
+// A matmul that a library is to multiply (`llm.library_workspace`) takes what that library
 // computes in the same call instead (Targets/LibraryEpilogue.h: residual sums too, gelu with a bias
 // alone), and the kernel has its workspace; what `generated` adds to that is a launch. What a
-// sum adds is then held while the product runs. The gradient of a weight also takes that of the
+// sum adds is then held while the matmul runs. The gradient of a weight also takes that of the
 // bias, the sum over the rows of the same dy, unless all is to be separate.
 //
 // Example:
@@ -39,8 +39,8 @@ enum class Epilogues { Auto, Separate, Unshared, Fused, Generated };
 
 llvm::StringRef nameOf(Epilogues epilogues);
 
-/// Fuses the epilogues of the products of a straight-line step; returns how many: none where the
-/// choice is `Auto` or `Separate`. A product is rounded to its own type before the epilogue, so no
+/// Fuses the epilogues of the matmuls of a straight-line step; returns how many: none where the
+/// choice is `Auto` or `Separate`. A matmul is rounded to its own type before the epilogue, so no
 /// bit changes, whatever multiplies; but a GPU's library that computes the epilogue too
 /// (`llm.library_workspace`) rounds once, after it. Phases and blocks are not mixed, and no value
 /// lives longer than before.

@@ -7,7 +7,7 @@
 //                          there before the producer: nothing lives longer than it did.
 //   copy into a backward   of a cheap forward op whose own operands the backward reads anyway:
 //                          silu(gate) is no longer saved, at no byte more.
-//   side by side           ops by elements that read one operand and do not wait for each other.
+//   side by side           elementwise ops that read one operand and do not wait for each other.
 //
 // Example, the gate of a Llama block:
 //

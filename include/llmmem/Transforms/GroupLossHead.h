@@ -26,7 +26,8 @@ struct LossHeads {
 ///   %dx = llm.linear %dlogits, %w                    the other layout
 ///
 /// where %one is an llm.fill of 1 and nobody else reads %logits, %lse or %dlogits. Sums are made in
-/// granules of `granule` tokens. The new op works on all tokens at once until a plan says else.
+/// reduction tiles of `granule` tokens. The new op works on all tokens at once until a plan says
+/// else.
 LossHeads groupLossHeads(mlir::func::FuncOp step, int64_t granule);
 
 } // namespace llmmem

@@ -1,4 +1,4 @@
-//===- LibraryWorkspace.h - Workspace for a library of products ------------===//
+//===- LibraryWorkspace.h - Workspace for a library of matmuls ------------===//
 
 #ifndef LLMMEM_TRANSFORMS_LIBRARYWORKSPACE_H
 #define LLMMEM_TRANSFORMS_LIBRARYWORKSPACE_H

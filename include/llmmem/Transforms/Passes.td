@@ -2,10 +2,6 @@
 //
 // In the order in which they run. Options live here and nowhere else.
 //
-// A pass on `func.func` that speaks of *the step* changes one function of a module: @step, else
-// @forward, else the only one (Analysis/Step.h). It leaves the others alone, and fails where there is
-// no step or the step has more than one block.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_TRANSFORMS_PASSES
@@ -30,6 +26,10 @@ class EpiloguesOption<string member, string argument, string default, string tex
 //===----------------------------------------------------------------------===//
 // Passes
 //===----------------------------------------------------------------------===//
+
+/// Works on the step of a module alone: @step, else @forward, else its only function (Analysis/Step.h). Leaves other
+/// functions as they are; fails where there is no step, or the step has more than one block.
+class StepPass<string argument> : Pass<argument, "::mlir::func::FuncOp">;
 
 def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
   let summary = "Turns @loss into @step: forward, backward and optimizer update";
@@ -65,15 +65,15 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"ifPresent", "if-present", "bool", "false", "Leave a module without @loss as it is">,
+    Option<"ifPresent", "if-present", "bool", "false", "Leave a module without @loss as it is, if it has a step">,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def GroupKernels : Pass<"group-kernels", "::mlir::func::FuncOp"> {
+def GroupKernels : StepPass<"group-kernels"> {
   let summary = "Groups ops into kernels, so that what lives only between them has no bytes";
   let description = [{
-    Ops by elements and by rows that feed each other become one `llm.kernel` (`GroupableOpInterface`); see
+    Elementwise ops and row reductions that feed each other become one `llm.kernel` (`GroupableOpInterface`); see
     `include/llmmem/Transforms/GroupKernels.h` for what is grouped and what is not.
 
     *Requires*: a straight-line step. *Ensures*: every result has the bits that it had, no value lives longer than
@@ -144,8 +144,8 @@ def GroupLossHead : Pass<"group-loss-head", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def FuseEpilogues : Pass<"fuse-epilogues", "::mlir::func::FuncOp"> {
-  let summary = "Makes kernels of products and the ops by elements that follow them";
+def FuseEpilogues : StepPass<"fuse-epilogues"> {
+  let summary = "Makes kernels of matmuls and the elementwise ops that follow them";
   let description = [{
     What `plan-checkpoints` does where its plan is the cheaper for it, alone; see
     `include/llmmem/Transforms/Epilogues.h`.
@@ -170,18 +170,18 @@ def FuseEpilogues : Pass<"fuse-epilogues", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    EpiloguesOption<"which", "which", "::llmmem::Epilogues::Fused", "Which products take what follows them", "">,
+    EpiloguesOption<"which", "which", "::llmmem::Epilogues::Fused", "Which matmuls take what follows them", "">,
   ];
-  let statistics = [Statistic<"numFused", "epilogues", "Products that are one kernel with what follows them">];
+  let statistics = [Statistic<"numFused", "epilogues", "Matmuls that are one kernel with what follows them">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def ReserveLibraryWorkspace : Pass<"reserve-library-workspace", "::mlir::func::FuncOp"> {
-  let summary = "Gives each op that multiplies matrices the workspace that a library of products may have";
+def ReserveLibraryWorkspace : StepPass<"reserve-library-workspace"> {
+  let summary = "Gives each op that multiplies matrices the workspace that a library of matmuls may have";
   let description = [{
     Writes `llm.library_workspace` on each op of the step that multiplies matrices: the bytes of the device table
     (`library_workspace_bytes`), but no more than a quarter of the op's operands and results, in multiples of 256. So a
-    peak where a product runs grows by a quarter of what that product holds at most. From there on these bytes are part of
+    peak where a matmul runs grows by a quarter of what that matmul holds at most. From there on these bytes are part of
     the op's workspace: planned, verified, and handed to the library. A table without the entry gives nothing.
 
     ```mlir
@@ -202,13 +202,13 @@ def ReserveLibraryWorkspace : Pass<"reserve-library-workspace", "::mlir::func::F
   ];
 }
 
-def AnnotateMemory : Pass<"annotate-memory", "::mlir::func::FuncOp"> {
+def AnnotateMemory : StepPass<"annotate-memory"> {
   let summary = "Writes bytes, costs, phases and blocks onto the ops of the step";
   let description = [{
     Makes the memory analysis readable in the text: `llm.bytes` for each result, `llm.cost` for each op. An op
     without a phase gets `forward`.
 
-    *Requires*: statically shaped straight-line ops with costs. *Ensures*: nothing but attributes has changed; a
+    *Requires*: a step of statically shaped straight-line ops with costs. *Ensures*: nothing but attributes has changed; a
     step that cannot be planned is refused with a located diagnostic.
 
     ```mlir
@@ -227,18 +227,18 @@ def AnnotateMemory : Pass<"annotate-memory", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::func::FuncOp"> {
+def PlanCheckpoints : StepPass<"plan-checkpoints"> {
   let summary = "Decides what to keep, what to recompute and in which order";
   let description = [{
     Hands the step as a Problem to the planner and writes the answer: `llm.schedule` on the function (the numbers of
     the ops in execution order, again where recomputed), `llm.decision` on the ops of saved values, `llm.chunk` on ops
     that work in chunks (the plan of each chunk is compared, and the cheapest in all is taken),
     `llm.placement` (the offsets that were found with it), `llm.certificate`, `llm.policy` and `llm.budget`.
-    A step whose products could take what follows them (`include/llmmem/Transforms/Epilogues.h`) is planned with each
+    A step whose matmuls could take what follows them (`include/llmmem/Transforms/Epilogues.h`) is planned with each
     choice, and becomes what the cheapest plan is made for; `llm.epilogues` says what was compared. Where a GPU's library
     is to compute epilogues, which decides last bits, the cheapest step is taken before the budget is looked at.
 
-    *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed but products that took their epilogue; where no plan was found the pass
+    *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed but matmuls that took their epilogue; where no plan was found the pass
     fails, and says the least peak found, the proved lower bound and the largest values at the position.
 
     ```mlir --plan-checkpoints=budget=10kB
@@ -266,7 +266,7 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::func::FuncOp"> {
     DeviceOption,
     Option<"seconds", "seconds", "double", "10", "Bound on the planner's search">,
     Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows at a time of ops that work in chunks: auto, whole, or so many">,
-    EpiloguesOption<"epilogues", "epilogues", "::llmmem::Epilogues::Auto", "Which products take what follows them",
+    EpiloguesOption<"epilogues", "epilogues", "::llmmem::Epilogues::Auto", "Which matmuls take what follows them",
       [{clEnumValN(::llmmem::Epilogues::Auto, "auto", "What the cheapest plan has, or for a library the cheapest step"), }]>,
     Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
     Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
@@ -279,10 +279,10 @@ def PlanCheckpoints : Pass<"plan-checkpoints", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def ApplyCheckpoints : Pass<"apply-checkpoints", "::mlir::func::FuncOp"> {
+def ApplyCheckpoints : StepPass<"apply-checkpoints"> {
   let summary = "Reorders and clones ops as the schedule says";
   let description = [{
-    *Requires*: `llm.schedule`. *Ensures*: ops work in the chunks of `llm.chunk`; the ops stand in the schedule's order; each repeat is a clone with `llm.clone_of` and
+    *Requires*: a step with `llm.schedule`. *Ensures*: ops work in the chunks of `llm.chunk`; the ops stand in the schedule's order; each repeat is a clone with `llm.clone_of` and
     `llm.instance`, and each reader reads the latest run before it; the schedule is consumed.
 
     ```mlir
@@ -306,7 +306,7 @@ def ApplyCheckpoints : Pass<"apply-checkpoints", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def PlanArena : Pass<"plan-arena", "::mlir::func::FuncOp"> {
+def PlanArena : StepPass<"plan-arena"> {
   let summary = "Gives every value and workspace its place in one arena";
   let description = [{
     Takes over `llm.placement` where the ops stand as scheduled, and packs where there is none.
@@ -336,14 +336,14 @@ def PlanArena : Pass<"plan-arena", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
-def VerifyPlan : Pass<"verify-plan", "::mlir::func::FuncOp"> {
+def VerifyPlan : StepPass<"verify-plan"> {
   let summary = "Re-derives lifetimes, overlaps and the peak, and refuses a false claim";
   let description = [{
     Shares no code with the planner, the placement or the liveness analysis. Each broken rule is an error at the op
     that breaks it, with the rule's name in brackets (`include/llmmem/Analysis/PlanVerifier.h` lists them). Whatever the
     step claims is checked as far as its own ops can refute it: the certificate and `llm.epilogues` too.
 
-    *Requires*: `llm.offsets`, `llm.arena`. *Ensures*: the budget holds, or the pass fails.
+    *Requires*: a step with `llm.offsets` and `llm.arena`. *Ensures*: the budget holds, or the pass fails.
 
     ```mlir
     // %a is read after %b is written, so they must not share bytes.
@@ -360,7 +360,7 @@ def VerifyPlan : Pass<"verify-plan", "::mlir::func::FuncOp"> {
   }];
 }
 
-def ReportMemory : Pass<"report-memory", "::mlir::func::FuncOp"> {
+def ReportMemory : StepPass<"report-memory"> {
   let summary = "Prints resident, saved and peak bytes of a planned step";
   let description = [{
     For people on stderr, for programs as JSON, for tests and tools as remarks of the category `llmmem-memory`

@@ -6,9 +6,9 @@
 // alternatives round in different places, results must not hang on the budget: then one is chosen
 // before any budget is looked at.
 //
-// Example: `h = product(x); a = gelu(h)` costs 10 + 3, both in one op cost 11. With room for a and
-// h the second is cheaper; where a is made again from the kept h for 3, and in one op for 11, the
-// first.
+// Example: `h = matmul(x); a = gelu(h)` costs 10 + 3, both in one op cost 11. With headroom for a
+// and h the second is cheaper; where a is made again from the kept h for 3, and in one op for 11,
+// the first.
 //
 //===----------------------------------------------------------------------===//
 
