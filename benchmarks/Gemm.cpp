@@ -9,9 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Runtime/Gemm.h"
-#include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/SequentialPlan.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -208,7 +208,8 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     neededRegisters.clear();
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       kernel.walk([&](gpu::BarrierOp barrier) {
-        if (auto registers = barrier->getAttrOfType<IntegerAttr>(llmmem::llm::LlmDialect::kRegisters))
+        if (auto registers =
+                barrier->getAttrOfType<IntegerAttr>(llmmem::llm::LlmDialect::kRegisters))
           neededRegisters[kernel.getName()] = registers.getInt();
       });
   }

@@ -6,8 +6,8 @@
 #include "AccessHistory.h"
 #include "Fiber.h"
 #include "Fragments.h"
-#include "llmmem/Emulation/Hooks.h"
 #include "llmmem/Emulation/Emulator.h"
+#include "llmmem/Emulation/Hooks.h"
 
 namespace llmmem::emulation {
 

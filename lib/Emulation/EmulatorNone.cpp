@@ -1,7 +1,7 @@
 //===- EmulatorNone.cpp - Without fibers there is no emulator --------------===//
 
-#include "llmmem/Emulation/Hooks.h"
 #include "llmmem/Emulation/Emulator.h"
+#include "llmmem/Emulation/Hooks.h"
 
 using namespace llmmem::emulation;
 

@@ -1,9 +1,9 @@
 //===- ModelBuffers.cpp - The buffers of a compiled function, by name ------===//
 
 #include "llmmem/Execution/ModelBuffers.h"
-#include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Execution/CounterDraws.h"
 #include "llmmem/Execution/TensorBytes.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
 

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llmmem/Runtime/Cuda.h"
 #include "llmmem/Execution/CudaDevice.h"
+#include "llmmem/Runtime/Cuda.h"
 #include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
@@ -65,8 +65,7 @@ Error CudaDevice::saveAlgorithms() const {
                     {"library", this->products()},
                     {"device", name()},
                     {"algorithms", std::move(entries)}};
-  return writeTextFile(algorithms,
-                                 formatv("{0:2}\n", json::Value(std::move(text))).str());
+  return writeTextFile(algorithms, formatv("{0:2}\n", json::Value(std::move(text))).str());
 }
 
 CudaDevice::AlgorithmCounts CudaDevice::countAlgorithms() const {

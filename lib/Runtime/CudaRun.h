@@ -7,8 +7,8 @@
 #ifndef LLMMEM_LIB_RUNTIME_CUDARUN_H
 #define LLMMEM_LIB_RUNTIME_CUDARUN_H
 
-#include "llmmem/Runtime/Cuda.h"
 #include "CudaDriver.h"
+#include "llmmem/Runtime/Cuda.h"
 #include "llmmem/Runtime/CudaProducts.h"
 #include <stdio.h>
 

@@ -206,7 +206,8 @@ typedef struct {
   int64_t initial_pitch;
 } Product;
 
-/* Rounded once: a bias is the primitive's, any other `initial` is in C when the product is added. */
+/* Rounded once: a bias is the primitive's, any other `initial` is in C when the product is added.
+ */
 static void multiply_part(void *context, const llmmem_part *part) {
   const Product *product = context;
   const int64_t factor = 2, width = product->form.wide_c ? 4 : 2;
@@ -216,8 +217,7 @@ static void multiply_part(void *context, const llmmem_part *part) {
   if (form.addend == ADD_TO_C)
     llmmem_gemm_begin(part, product->initial, product->initial_pitch, product->c, form.c_pitch,
                       width);
-  const char *bias =
-      form.addend == ADD_BIAS ? product->initial + part->column * width : NULL;
+  const char *bias = form.addend == ADD_BIAS ? product->initial + part->column * width : NULL;
   void *pointers[MATRICES] = {
       (void *)(product->a + factor * part->row * (form.a_transposed ? 1 : form.a_pitch)),
       (void *)(product->b + factor * part->column * (form.b_transposed ? form.b_pitch : 1)),

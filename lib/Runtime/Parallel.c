@@ -1,6 +1,7 @@
 /*===- Parallel.c - Threads for compiled steps ------------------------------===*\
 |*
-|* A loop has seats for threads beside its caller. A worker that takes a seat counts as running until
+|* A loop has seats for threads beside its caller. A worker that takes a seat counts as running
+until
 |* it leaves; the caller closes the seats when no iteration is left, and waits for workers that run.
 |* A worker that comes late, or never, finds no seat and holds up nobody.
 |*

@@ -169,8 +169,10 @@ void StepBuilder::addArguments(ArrayRef<unsigned> parameterNumbers) {
     auto type = cast<RankedTensorType>(parameter.argument.getType());
     auto widened = type.clone(llm::wideTypeFor(type.getElementType()));
     if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
-      parameter.firstMoment = addArgument(widened, name + ".first_moment", llm::Role::OptimizerState);
-      parameter.secondMoment = addArgument(widened, name + ".second_moment", llm::Role::OptimizerState);
+      parameter.firstMoment =
+          addArgument(widened, name + ".first_moment", llm::Role::OptimizerState);
+      parameter.secondMoment =
+          addArgument(widened, name + ".second_moment", llm::Role::OptimizerState);
       if (type.getElementType().isBF16())
         parameter.master = addArgument(widened, name + ".master", llm::Role::OptimizerState);
     }

@@ -1,8 +1,8 @@
 //===- AllocationTest.cpp - A step allocates nothing while it runs ----------===//
 
-#include "llmmem/Runtime/Parallel.h"
 #include "StepRunner.h"
 #include "llmmem/Execution/SequentialPlan.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <atomic>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llmmem/Runtime/Gemm.h"
 #include "Check.h"
+#include "llmmem/Runtime/Gemm.h"
 
 using namespace llmmem::test;
 

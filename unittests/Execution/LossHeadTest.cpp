@@ -1,7 +1,7 @@
 //===- LossHeadTest.cpp - The loss head beside the ops it stands for -------===//
 
-#include "llmmem/Runtime/Parallel.h"
 #include "Check.h"
+#include "llmmem/Runtime/Parallel.h"
 
 using namespace llmmem::test;
 

@@ -1,9 +1,9 @@
 //===- StepRunner.cpp - Runs a function of llm ops on numbers --------------===//
 
 #include "StepRunner.h"
-#include "llmmem/Runtime/Parallel.h"
 #include "ExecutionContext.h"
 #include "llmmem/Execution/SequentialPlan.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <cstring>

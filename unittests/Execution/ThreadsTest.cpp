@@ -1,7 +1,7 @@
 //===- ThreadsTest.cpp - Any number of threads gives the same bits ---------===//
 
-#include "llmmem/Runtime/Parallel.h"
 #include "Check.h"
+#include "llmmem/Runtime/Parallel.h"
 #include <atomic>
 #include <chrono>
 #include <sys/wait.h>

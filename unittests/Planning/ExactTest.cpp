@@ -6,8 +6,8 @@
 
 #include "PlacementOracle.h"
 #include "ScheduleOracle.h"
-#include "llmmem/Planning/Planner.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 

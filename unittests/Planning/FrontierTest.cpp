@@ -1,15 +1,15 @@
 //===- FrontierTest.cpp - More budget never costs more -----------------------------===//
 //
 // Monotone costs hold by construction. The test queries many budgets, among them those next to the
-// need of each plan, where a search is most likely to find an unusually good plan. LLMMEM_FRONTIER_BUDGETS in the environment
-// asks for more.
+// need of each plan, where a search is most likely to find an unusually good plan.
+// LLMMEM_FRONTIER_BUDGETS in the environment asks for more.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RandomProblem.h"
 #include "TransformerProblem.h"
-#include "llmmem/Planning/Planner.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 #include <map>

@@ -7,8 +7,8 @@
 
 #include "RandomProblem.h"
 #include "llmmem/Planning/Allocation/Placement.h"
-#include "llmmem/Planning/Planner.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 

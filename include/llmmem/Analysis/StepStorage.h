@@ -44,7 +44,6 @@ private:
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> inArgument; // root -> donated argument
 };
 
-
 } // namespace llmmem
 
 #endif // LLMMEM_ANALYSIS_STEPSTORAGE_H

@@ -78,7 +78,8 @@ public:
   };
   llvm::Error load(llvm::ArrayRef<std::string> ptx, llvm::ArrayRef<Kernel> kernels);
 
-  /// Two allocations; see include/llmmem/Runtime/Cuda.h. The addresses that follow are the device's.
+  /// Two allocations; see include/llmmem/Runtime/Cuda.h. The addresses that follow are the
+  /// device's.
   llvm::Error reserve(int64_t resident, int64_t arena);
   uint64_t resident() const;
   uint64_t arena() const;

@@ -1,7 +1,7 @@
 //===- Planner.h - The entry to the planner --------------------------------===//
 //
-// Problem in, Plan out. The policy chooses the solver; all policies share the scheduling, the placement and the
-// verifier. Policies/Policies.h has the table of policies.
+// Problem in, Plan out. The policy chooses the solver; all policies share the scheduling, the
+// placement and the verifier. Policies/Policies.h has the table of policies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,17 +17,19 @@ namespace llmmem::planning {
 struct PlanOptions {
   Policy policy;
   double seconds = 10; // mapped to a count of work by a fixed rate: equal flags give equal plans
-  std::function<void(llvm::StringRef)> progress; // called at the beginning of each activity and during long searches
+  std::function<void(llvm::StringRef)>
+      progress; // called at the beginning of each activity and during long searches
 };
 
-/// Why the solvers cannot plan `problem`, valid as it may be: they know one memory, one resource of time, and ops that
-/// run as themselves. Verifying knows all of them.
+/// Why the solvers cannot plan `problem`, valid as it may be: they know one memory, one resource of
+/// time, and ops that run as themselves. Verifying knows all of them.
 llvm::Error checkPlannable(const Problem &problem);
 
-/// Plans `problem`, which must be valid. One that `checkPlannable` refuses gives Unknown, with a witness that says why. The result always verifies; where no plan was found its status says
-/// whether that is proved, and its witness where. Policies other than Budget and LeastPeak ignore the budget
-/// when they decide, and report Unknown, or Infeasible where that is proved, with the plan they made, when it
-/// exceeds it.
+/// Plans `problem`, which must be valid. One that `checkPlannable` refuses gives Unknown, with a
+/// witness that says why. The result always verifies; where no plan was found its status says
+/// whether that is proved, and its witness where. Policies other than Budget and LeastPeak ignore
+/// the budget when they decide, and report Unknown, or Infeasible where that is proved, with the
+/// plan they made, when it exceeds it.
 Plan plan(const Problem &problem, const PlanOptions &options);
 
 } // namespace llmmem::planning

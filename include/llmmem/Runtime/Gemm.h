@@ -1,6 +1,7 @@
 /*===- Gemm.h - Matrix products by a library -------------------------------===*\
 |*
-|* Products are generated code (lib/Codegen/Emitter/Products.h); where a library of products was found
+|* Products are generated code (lib/Codegen/Emitter/Products.h); where a library of products was
+found
 |* when this was built, steps may call it instead, for the types that it is fast in.
 |*
 \*===----------------------------------------------------------------------===*/

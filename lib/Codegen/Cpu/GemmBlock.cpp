@@ -1,7 +1,7 @@
 //===- GemmBlock.cpp - One block of a product, and the loop over blocks -----===//
 
-#include "GemmWriter.h"
 #include "Emitter/Products.h"
+#include "GemmWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "Emitter/Products.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

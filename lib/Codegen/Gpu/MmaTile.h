@@ -16,8 +16,8 @@
 #ifndef LLMMEM_LIB_CODEGEN_GPU_MMATILE_H
 #define LLMMEM_LIB_CODEGEN_GPU_MMATILE_H
 
-#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "Emitter/Products.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include <array>
 
 namespace llmmem {

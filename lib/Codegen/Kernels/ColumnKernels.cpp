@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "KernelModels.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -1,8 +1,8 @@
 //===- ElementKernels.cpp - Kernels that go element by element -------------===//
 
-#include "llmmem/Codegen/Emitter/Gelu.h"
-#include "KernelModels.h"
 #include "Emitter/Philox.h"
+#include "KernelModels.h"
+#include "llmmem/Codegen/Emitter/Gelu.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

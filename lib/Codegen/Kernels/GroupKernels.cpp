@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Emitter/Products.h"
 #include "Gpu/LibraryKernels.h"
 #include "KernelModels.h"
-#include "Emitter/Products.h"
 #include "llmmem/Interfaces/KernelKind.h"
 #include "mlir/IR/TypeUtilities.h"
 

@@ -1,8 +1,8 @@
 //===- LossKernels.cpp - The loss and its gradient, row by row -------------===//
 
-#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "KernelModels.h"
 #include "LossRows.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -1,8 +1,8 @@
 //===- RopeKernels.cpp - Rotary angles -------------------------------------===//
 
-#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "KernelModels.h"
 #include "RopeFrequencies.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 //===- UpdateKernels.cpp - Kernels of the optimizer ------------------------===//
 
-#include "llmmem/Codegen/Gpu/LaunchParts.h"
 #include "KernelModels.h"
+#include "llmmem/Codegen/Gpu/LaunchParts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

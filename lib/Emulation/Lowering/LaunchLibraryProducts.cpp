@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Codegen/Emitter/Gelu.h"
-#include "llmmem/Emulation/Lowering/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Emulation/Lowering/Passes.h"
 
 namespace llmmem {
 #define GEN_PASS_DEF_LAUNCHLIBRARYPRODUCTS

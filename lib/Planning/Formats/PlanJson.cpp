@@ -1,7 +1,7 @@
 //===- PlanJson.cpp - llmmem-plan, read and written --------------------------===//
 
-#include "llmmem/Support/JsonReader.h"
 #include "llmmem/Planning/Model/Plan.h"
+#include "llmmem/Support/JsonReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"

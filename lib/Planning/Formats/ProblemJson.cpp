@@ -1,7 +1,7 @@
 //===- ProblemJson.cpp - llmmem-problem, read and written -------------------===//
 
-#include "llmmem/Support/JsonReader.h"
 #include "llmmem/Planning/Model/Problem.h"
+#include "llmmem/Support/JsonReader.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

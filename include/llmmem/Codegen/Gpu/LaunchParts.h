@@ -9,8 +9,8 @@
 #ifndef LLMMEM_CODEGEN_GPU_LAUNCHPARTS_H
 #define LLMMEM_CODEGEN_GPU_LAUNCHPARTS_H
 
-#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 
 namespace llmmem {
 

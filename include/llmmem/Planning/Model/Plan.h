@@ -1,12 +1,13 @@
 //===- Plan.h - The planner's output ---------------------------------------===//
 //
-// A Plan is an execution order with repeats, and a byte offset in one arena for every value instance.
-// `steps[i]` is the op that runs at step i. An instance is named by the step that wrote it (inputs: step -1).
+// A Plan is an execution order with repeats, and a byte offset in one arena for every value
+// instance. `steps[i]` is the op that runs at step i. An instance is named by the step that wrote
+// it (inputs: step -1).
 //
-// The claim of a feasible plan: residentBytes + arena <= budget, peak and cost as stated, and costLowerBound
-// and peakLowerBound are proved (docs/Design/Planning.md says how). `Verify.h` checks all of it with
-// code that shares nothing with the solvers. It cannot prove a bound; it refutes one that the plan itself, or the
-// program order, contradicts.
+// The claim of a feasible plan: residentBytes + arena <= budget, peak and cost as stated, and
+// costLowerBound and peakLowerBound are proved (docs/Design/Planning.md says how). `Verify.h`
+// checks all of it with code that shares nothing with the solvers. It cannot prove a bound; it
+// refutes one that the plan itself, or the program order, contradicts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,11 @@
 
 namespace llmmem::planning {
 
-enum class Status : uint8_t { Feasible, Infeasible, Unknown }; // Infeasible is only said with a proof
+enum class Status : uint8_t {
+  Feasible,
+  Infeasible,
+  Unknown
+}; // Infeasible is only said with a proof
 
 struct InstanceOffset {
   int32_t step; // the step that writes the instance, -1 for an input
@@ -30,7 +35,8 @@ struct WorkspaceOffset {
   int64_t offset;
 };
 
-/// Why there is no plan: one op's own footprint (`proved`), or the step that the search could not lower.
+/// Why there is no plan: one op's own footprint (`proved`), or the step that the search could not
+/// lower.
 struct Witness {
   std::optional<OpIndex> op;
   std::vector<ValueIndex> values; // largest first
@@ -54,7 +60,7 @@ struct MemoryUse {
 /// Where there is one resource this is the cost.
 struct PlanTime {
   int64_t time = 0;
-  int64_t base = 0;       // program order, optional ops left out, no op as an alternative, no byte shared
+  int64_t base = 0; // program order, optional ops left out, no op as an alternative, no byte shared
   int64_t lowerBound = 0; // proved
 };
 
@@ -78,8 +84,9 @@ struct Plan {
   std::string bound; // the name of the bound that held, for reports; not part of the JSON
   double seconds = 0;
   std::optional<Witness> witness;
-  std::vector<MemoryUse> moreMemories; // 1 and up; `peak`, `arena` and `peakLowerBound` are the device's
-  std::optional<PlanTime> time;        // where the problem needs version 2
+  std::vector<MemoryUse>
+      moreMemories;             // 1 and up; `peak`, `arena` and `peakLowerBound` are the device's
+  std::optional<PlanTime> time; // where the problem needs version 2
 };
 
 /// In version 2 where the problem needs it, else in version 1.

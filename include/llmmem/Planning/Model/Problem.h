@@ -1,28 +1,36 @@
 //===- Problem.h - The planner's input -------------------------------------===//
 //
-// A Problem is a straight-line program seen from its memory: ops in program order that read and write
-// values of known size. Nothing here knows MLIR; the JSON of docs/Design/Planning.md is the same data.
+// A Problem is a straight-line program seen from its memory: ops in program order that read and
+// write values of known size. Nothing here knows MLIR; the JSON of docs/Design/Planning.md is the
+// same data.
 //
 // Units: bytes for every size, any one unit for every cost (llmmem uses ns of modelled time).
 //
 // Meaning (the contract every solver and the verifier share):
-//  - A value has at most one writer. A value nobody writes is an input: in memory from the start to its last
+//  - A value has at most one writer. A value nobody writes is an input: in memory from the start to
+//  its last
 //    read (one that nobody reads or keeps holds nothing), or throughout where `resident`.
 //  - While an op runs, all it reads, all it writes and its workspace are held.
-//  - An op may run several times. Each run of a writer makes a new *instance* of what it writes; a read
+//  - An op may run several times. Each run of a writer makes a new *instance* of what it writes; a
+//  read
 //    sees the latest instance. An instance is freed after its last read before it is written again.
 //  - Values in `keep` are held at the end.
-//  - inPlace {w, r}: w may take r's bytes when this run is the last read of r's instance and w is no larger.
+//  - inPlace {w, r}: w may take r's bytes when this run is the last read of r's instance and w is
+//  no larger.
 //  - recompute == false: the op runs exactly once.
 //  - Sizes are as given; offsets, workspaces' too, are multiples of `alignment`.
 //
-// With more than one memory or resource of time (docs/Design/Planning.md, "Version 2", has the example):
-//  - Memory 0 is the device; `moreMemories` are the others. Each has its budget and its arena, and each value lives
+// With more than one memory or resource of time (docs/Design/Planning.md, "Version 2", has the
+// example):
+//  - Memory 0 is the device; `moreMemories` are the others. Each has its budget and its arena, and
+//  each value lives
 //    in one of them.
-//  - Ops run on one resource each, side by side with those of the others. An op on Compute or Link touches the device
-//    alone, one on HostCompute the other memories alone; CopyUp reads the device and writes another memory, CopyDown
-//    the reverse. Values of 0 bytes order ops and may be anybody's.
-//  - An `optional` op need not run. It may write what another op writes: the same bits, brought back.
+//  - Ops run on one resource each, side by side with those of the others. An op on Compute or Link
+//  touches the device
+//    alone, one on HostCompute the other memories alone; CopyUp reads the device and writes another
+//    memory, CopyDown the reverse. Values of 0 bytes order ops and may be anybody's.
+//  - An `optional` op need not run. It may write what another op writes: the same bits, brought
+//  back.
 //  - An op with `alternatives` runs as itself, or as one of them, in all of its runs.
 //
 // Example: x(1024, input) -> matmul -> y(1024), keep y. Peak 2048, or 1024 with inPlace {y, x}.
@@ -41,7 +49,8 @@
 
 namespace llmmem::planning {
 
-/// Dense position in Problem::values or Problem::ops. The ids of the JSON are `id` fields beside them.
+/// Dense position in Problem::values or Problem::ops. The ids of the JSON are `id` fields beside
+/// them.
 using ValueIndex = int32_t;
 using OpIndex = int32_t;
 
@@ -52,8 +61,8 @@ enum class Phase : uint8_t { None, Forward, Backward, Update };
 
 /// What an op occupies while it runs. Up is from the device to another memory, down is back.
 enum class Resource : uint8_t { Compute, HostCompute, Link, CopyUp, CopyDown };
-inline constexpr Resource allResources[] = {Resource::Compute, Resource::HostCompute, Resource::Link,
-                                            Resource::CopyUp, Resource::CopyDown};
+inline constexpr Resource allResources[] = {Resource::Compute, Resource::HostCompute,
+                                            Resource::Link, Resource::CopyUp, Resource::CopyDown};
 
 /// `compute`, `host_compute`, `link`, `copy_up`, `copy_down`.
 llvm::StringRef nameOf(Resource resource);
@@ -87,7 +96,7 @@ struct Alternative {
 struct Op {
   int64_t id = 0;
   int64_t cost = 0;
-  int64_t workspace = 0; // bytes held only while the op runs
+  int64_t workspace = 0;          // bytes held only while the op runs
   std::vector<ValueIndex> reads;  // distinct, in the order given
   std::vector<ValueIndex> writes; // distinct
   std::vector<InPlace> inPlace;
@@ -97,13 +106,13 @@ struct Op {
   std::string name;
   Resource resource = Resource::Compute;
   MemoryIndex workspaceMemory = 0;
-  bool optional = false; // need not run, and may write what another op writes
+  bool optional = false;                 // need not run, and may write what another op writes
   std::vector<Alternative> alternatives; // numbered from 1; the op itself is 0
 };
 
 struct Problem {
-  std::optional<int64_t> budget; // of the device: resident + arena must not exceed it
-  int64_t alignment = 1;         // of the device
+  std::optional<int64_t> budget;    // of the device: resident + arena must not exceed it
+  int64_t alignment = 1;            // of the device
   std::vector<Memory> moreMemories; // 1 and up
   std::vector<Value> values;
   std::vector<Op> ops; // program order: every value is written before it is read
@@ -127,16 +136,17 @@ struct Problem {
   bool needsVersion2() const;
 };
 
-/// Reads the JSON of a llmmem-problem. Refuses, with the place (line or JSON path) and the fix: unknown
-/// keys, duplicate ids, two writers, a read before the write, a resident value that is written, numbers that
-/// are negative or 2^63 or more, sums that overflow.
+/// Reads the JSON of a llmmem-problem. Refuses, with the place (line or JSON path) and the fix:
+/// unknown keys, duplicate ids, two writers, a read before the write, a resident value that is
+/// written, numbers that are negative or 2^63 or more, sums that overflow.
 llvm::Expected<Problem> parseProblem(llvm::StringRef json);
 
-/// Checks what parseProblem checks of a Problem that was built in memory. Callers that fill a Problem by hand
-/// (the MLIR side does) run this once before planning.
+/// Checks what parseProblem checks of a Problem that was built in memory. Callers that fill a
+/// Problem by hand (the MLIR side does) run this once before planning.
 llvm::Error validateProblem(const Problem &problem);
 
-/// Writes the JSON that parseProblem reads, in the lowest version that can say it; equal problems give equal text.
+/// Writes the JSON that parseProblem reads, in the lowest version that can say it; equal problems
+/// give equal text.
 void printProblem(const Problem &problem, llvm::raw_ostream &os);
 
 } // namespace llmmem::planning

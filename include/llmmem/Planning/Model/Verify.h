@@ -1,7 +1,8 @@
 //===- Verify.h - Check a plan against its problem -------------------------===//
 //
-// Re-derives live ranges, peak, cost, arena and overlaps from a Problem and a Plan and from nothing else. It
-// shares no code with the solvers, the placement or the liveness that they use, so it does not repeat their mistakes.
+// Re-derives live ranges, peak, cost, arena and overlaps from a Problem and a Plan and from nothing
+// else. It shares no code with the solvers, the placement or the liveness that they use, so it does
+// not repeat their mistakes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +19,9 @@ struct Violation {
   std::string message;
 };
 
-/// Every broken rule, in step order; empty when the plan holds. Never crashes, whatever the plan says.
-/// Example: two live instances that share a byte give {step, "overlap", "value 3 ... value 7 ..."}.
+/// Every broken rule, in step order; empty when the plan holds. Never crashes, whatever the plan
+/// says. Example: two live instances that share a byte give {step, "overlap", "value 3 ... value 7
+/// ..."}.
 std::vector<Violation> verify(const Problem &problem, const Plan &plan);
 
 } // namespace llmmem::planning
