@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanClaims.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
@@ -112,8 +113,8 @@ void ClaimVerifier::checkPolicy() {
 }
 
 static bool readsSaved(Operation &op) {
-  auto phase = op.getAttrOfType<StringAttr>(LlmDialect::kPhase);
-  return phase && (phase.getValue() == "backward" || phase.getValue() == "update");
+  std::optional<llm::Phase> phase = llm::readPhase(&op);
+  return phase == llm::Phase::Backward || phase == llm::Phase::Update;
 }
 
 /// Forward results that a backward or update op reads, as results of their first run.
@@ -129,8 +130,7 @@ void ClaimVerifier::findSaved() {
       if (!result)
         continue;
       Operation *writer = result.getOwner();
-      auto phase = writer->getAttrOfType<StringAttr>(LlmDialect::kPhase);
-      if (!phase || phase.getValue() != "forward")
+      if (llm::readPhase(writer) != llm::Phase::Forward)
         continue;
       auto of = writer->getAttrOfType<IntegerAttr>(LlmDialect::kCloneOf);
       Operation *original = of ? originals.lookup(of.getInt()) : writer;
@@ -148,9 +148,9 @@ void ClaimVerifier::checkDecision(Operation &op, ArrayAttr words) {
   }
   for (auto [word, result] : llvm::zip(words, op.getResults())) {
     auto found = savedIsAgain.find(result);
-    StringRef expected = found == savedIsAgain.end() ? "unsaved"
-                         : found->second             ? "recompute"
-                                                     : "keep";
+    StringRef expected = llm::stringifyDecision(found == savedIsAgain.end() ? llm::Decision::Unsaved
+                                                : found->second ? llm::Decision::Recompute
+                                                                : llm::Decision::Keep);
     auto text = dyn_cast<StringAttr>(word);
     if (!text || text.getValue() != expected)
       fail(&op, "decision") << "says " << word << " of result " << result.getResultNumber()

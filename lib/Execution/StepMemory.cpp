@@ -2,6 +2,7 @@
 
 #include "DeviceBuffers.h"
 #include "llmmem/Execution/CompiledStep.h"
+#include <sys/mman.h>
 
 using namespace llmmem;
 
@@ -14,23 +15,38 @@ StepMemory::~StepMemory() = default;
 // Allocating
 //===----------------------------------------------------------------------===//
 
-StepMemory::Bytes StepMemory::allocateZeroed(int64_t bytes) {
-  size_t size = llvm::alignTo(std::max<int64_t>(bytes, 1), 256);
-  void *memory = std::aligned_alloc(256, size);
-  if (memory)
-    std::memset(memory, 0, size);
-  return Bytes(memory);
+void StepMemory::Release::operator()(void *bytes) const {
+  if (mapped > 0)
+    munmap(bytes, mapped);
+  else
+    std::free(bytes);
 }
 
-/// On a GPU these are mirrors, and pages that nobody writes should cost nothing.
+/// Fresh pages of the system are zero without being touched. The heap might hand out used ones, and
+/// fill them.
+void *StepMemory::allocateZeroed(int64_t bytes) {
+  constexpr size_t kAlignment = 256, kMapped = 1 << 16;
+  size_t size = std::max<int64_t>(bytes, 1);
+  if (size >= kMapped) {
+    void *pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+      return nullptr;
+    blocks.emplace_back(pages, Release{size});
+    return pages;
+  }
+  size_t room = size + kAlignment - 1;
+  blocks.emplace_back(std::calloc(room, 1), Release{});
+  void *first = blocks.back().get();
+  return first ? std::align(kAlignment, size, first, room) : nullptr;
+}
+
 bool StepMemory::allocateBuffers(const CompiledStep &step) {
   bool complete = true;
-  auto add = [&](llvm::SmallVector<Bytes> &list, int64_t bytes) {
-    list.push_back(onDevice ? Bytes(std::calloc(std::max<int64_t>(bytes, 1), 1))
-                            : allocateZeroed(bytes));
+  auto add = [&](llvm::SmallVector<void *> &list, int64_t bytes) {
+    list.push_back(allocateZeroed(bytes));
     complete &= list.back() != nullptr;
     if (onDevice)
-      onDevice->add(list.back().get(), bytes);
+      onDevice->add(list.back(), bytes);
   };
   for (const StepArgument &argument : step.arguments()) {
     add(arguments, argument.bytes);
@@ -51,10 +67,8 @@ llvm::Error StepMemory::allocateOnHost(const CompiledStep &step) {
   arenaMemory = std::move(*arena);
   times.resize(2 * step.profiledCalls().size());
   addresses = {arenaMemory.base()};
-  for (const Bytes &argument : arguments)
-    addresses.push_back(argument.get());
-  for (const Bytes &result : ownResults)
-    addresses.push_back(result.get());
+  llvm::append_range(addresses, arguments);
+  llvm::append_range(addresses, ownResults);
   if (!times.empty())
     addresses.push_back(times.data());
   if (step.emulated())
@@ -68,11 +82,11 @@ void StepMemory::addEmulator(const CompiledStep &step) {
   emulator = std::make_unique<emulation::Emulator>(step.emulated()->program());
   emulator->addBuffer(arenaMemory.base(), std::max<int64_t>(step.arenaBytes(), 1), Contents::None);
   for (auto [buffer, argument] : llvm::zip_equal(arguments, step.arguments()))
-    emulator->addBuffer(buffer.get(), argument.bytes, Contents::Given);
+    emulator->addBuffer(buffer, argument.bytes, Contents::Given);
   size_t next = 0;
   for (const StepResult &result : step.results())
     if (!result.donatedArgument)
-      emulator->addBuffer(ownResults[next++].get(), result.bytes, Contents::None);
+      emulator->addBuffer(ownResults[next++], result.bytes, Contents::None);
   addresses.push_back(emulator.get());
 }
 
@@ -110,14 +124,13 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
 void *StepMemory::argument(unsigned number) {
   if (onDevice)
     onDevice->noteWritten(number);
-  return arguments[number].get();
+  return arguments[number];
 }
 
 const void *StepMemory::bytes(unsigned number) const {
   if (onDevice)
     onDevice->fetch(number);
-  return number < arguments.size() ? arguments[number].get()
-                                   : ownResults[number - arguments.size()].get();
+  return number < arguments.size() ? arguments[number] : ownResults[number - arguments.size()];
 }
 
 const void *StepMemory::result(unsigned number) const { return bytes(results[number]); }
@@ -126,7 +139,7 @@ void StepMemory::clear(unsigned number, int64_t bytes) {
   if (onDevice)
     onDevice->clear(number);
   else
-    std::memset(arguments[number].get(), 0, bytes);
+    std::memset(arguments[number], 0, bytes);
 }
 
 llvm::Error StepMemory::check() const {

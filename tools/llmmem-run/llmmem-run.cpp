@@ -4,6 +4,7 @@
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Execution/ProcessMemory.h"
 #include "llmmem/Runtime/Gemm.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Support/ExitCode.h"
@@ -98,8 +99,9 @@ static cl::opt<Device> device("device", cl::cat(category), cl::init(Device::Cpu)
 static cl::opt<bool>
     describeDevice("describe-device", cl::cat(category),
                    cl::desc("Print what --device=cuda would run on as JSON, and run nothing"));
-static cl::opt<bool> dryRun("dry-run", cl::cat(category),
-                            cl::desc("Compile the step and reserve its memory, and run nothing"));
+static cl::opt<bool>
+    dryRun("dry-run", cl::cat(category),
+           cl::desc("Compile the step and reserve its memory without filling it, and run nothing"));
 static cl::opt<std::string>
     cudaDriver("cuda-driver", cl::cat(category), cl::value_desc("library"),
                cl::init("libcuda.so.1"),
@@ -226,8 +228,11 @@ static int printDevice() {
   return ExitSuccess;
 }
 
-/// Whether the step can be compiled and fits here.
+/// Whether the step can be compiled and its memory reserved. Nothing fills a buffer, so that a step
+/// that no machine at hand could run is checked in megabytes.
 static int runNothing(const CompiledStep &step) {
+  ProcessMemory process = ProcessMemory::begin();
+  process.forgetPeak();
   Expected<StepMemory> memory = StepMemory::allocate(step);
   if (!memory)
     return failWith(memory.takeError());
@@ -235,8 +240,10 @@ static int runNothing(const CompiledStep &step) {
     return ExitBadInput;
   int64_t resident = memory->residentBytes();
   outs() << "resident " << resident << " bytes, arena " << step.arenaBytes() << ", together "
-         << resident + step.arenaBytes() << "\n"
-         << "compiled " << step.numFunctions() << (step.cuda() ? " kernels" : " functions")
+         << resident + step.arenaBytes() << "\n";
+  if (std::optional<int64_t> bytes = process.peakBytes(); bytes && !step.cuda())
+    outs() << "process memory for them " << *bytes << " bytes\n";
+  outs() << "compiled " << step.numFunctions() << (step.cuda() ? " kernels" : " functions")
          << " in " << format("%.1f", step.compileSeconds()) << " s; nothing was run\n";
   return ExitSuccess;
 }

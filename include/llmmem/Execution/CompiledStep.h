@@ -128,8 +128,8 @@ private:
 };
 
 /// A buffer for each argument and for each result that is not donated, and the arena. Buffers begin
-/// at multiples of 256 bytes and are zero at first. On a GPU they lie in its memory, and what is
-/// read and written here are mirrors of them.
+/// at multiples of 256 bytes and are zero at first; what nobody has read or written takes no
+/// memory. On a GPU they lie in its memory, and what is read and written here are mirrors of them.
 class StepMemory {
 public:
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step);
@@ -156,18 +156,20 @@ public:
 
 private:
   friend class CompiledStep;
-  struct Free {
-    void operator()(void *bytes) const { std::free(bytes); }
+  struct Release {
+    size_t mapped = 0; // bytes from the system; none where the heap gave them
+    void operator()(void *bytes) const;
   };
-  using Bytes = std::unique_ptr<void, Free>;
   StepMemory();
-  static Bytes allocateZeroed(int64_t bytes);
+  void *allocateZeroed(int64_t bytes);
   bool allocateBuffers(const CompiledStep &step);
   llvm::Error allocateOnDevice(const CompiledStep &step);
   llvm::Error allocateOnHost(const CompiledStep &step);
   void addEmulator(const CompiledStep &step);
 
-  llvm::SmallVector<Bytes> arguments, ownResults;
+  std::vector<std::unique_ptr<void, Release>> blocks;
+  /// In blocks of their own; null where there was no memory.
+  llvm::SmallVector<void *> arguments, ownResults;
   /// Numbers of buffers: arguments, then the results that are not donated.
   llvm::SmallVector<unsigned> results;
   std::unique_ptr<DeviceBuffers> onDevice;
