@@ -1,4 +1,4 @@
-//===- Gemm.cpp - Generated matrix products beside oneDNN and the peak ------===//
+//===- Gemm.cpp - Generated matmuls beside oneDNN and the peak --------------===//
 //
 //   ninja gemm-benchmark && bin/gemm-benchmark [best] [threads...]     (default: 1, and all cores)
 //
@@ -85,7 +85,7 @@ public:
     module = mlir::parseSourceString<mlir::ModuleOp>(textOf(shape), &context);
     planSequentially(module->lookupSymbol<mlir::func::FuncOp>("step"));
     CompiledStep::Options options;
-    options.libraryProducts = library;
+    options.libraryMatmuls = library;
     step = std::move(*CompiledStep::compile(*module, options));
     memory.emplace(cantFail(StepMemory::allocate(*step)));
     for (auto [number, argument] : llvm::enumerate(step->arguments())) {

@@ -50,10 +50,10 @@ static LogicalResult checkNumbers(gpu::GPUModuleOp module) {
 }
 
 //===----------------------------------------------------------------------===//
-// Buffers that a branch chooses
+// Buffers that a branch selects
 //===----------------------------------------------------------------------===//
 
-/// The places of what a struct is made of, in order.
+/// The positions of the fields of a nested struct, in order.
 static void collectFields(Type type, SmallVector<int64_t> &place,
                           function_ref<void(ArrayRef<int64_t>, Type)> found) {
   auto descend = [&](int64_t count, function_ref<Type(int64_t)> typeOf) {
@@ -71,7 +71,7 @@ static void collectFields(Type type, SmallVector<int64_t> &place,
     found(place, type);
 }
 
-/// Passes the fields of an argument of `block` in place of the whole.
+/// Replaces a struct argument of `block` by one argument for each field.
 static void splitArgument(Block &block, unsigned number) {
   BlockArgument whole = block.getArgument(number);
   Location loc = whole.getLoc();
@@ -115,8 +115,8 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     sayHowManyBlocks();
   }
 
-  /// Vectors of shapes and kinds that have no counterpart in LLVM become others, as upstream's
-  /// `convert-vector-to-llvm` does first.
+  /// Rewrites vector ops that have no counterpart in LLVM, as upstream's `convert-vector-to-llvm`
+  /// does first.
   LogicalResult simplify() {
     RewritePatternSet patterns(&getContext());
     populateGpuRewritePatterns(patterns);
@@ -142,11 +142,11 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
-    // Before the calls of libdevice, which the patterns for `gpu` bring along.
+    // Takes precedence over the calls of libdevice, which the patterns for `gpu` include.
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false,
                                          /*benefit=*/2);
-    // Buffers begin at multiples of 256 bytes and a thread's elements at whole vectors: 128 bits
-    // move at a time.
+    // Buffers begin at multiples of 256 bytes and vectors at multiples of their size, so one access
+    // moves 128 bits.
     populateVectorToLLVMConversionPatterns(converter, patterns, /*reassociateFPReductions=*/false,
                                            /*force32BitVectorIndices=*/false,
                                            /*useVectorAlignment=*/true);
@@ -158,8 +158,8 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     return applyPartialConversion(getOperation(), target, std::move(patterns));
   }
 
-  /// A buffer that one of several branches chose is a struct, and LLVM finds out what kind of
-  /// memory its pointer points to only where pointers come alone.
+  /// A buffer that a branch selects is a struct (a memref descriptor). LLVM infers the address
+  /// space of its pointer only if the pointer is passed alone.
   void splitDescriptors() {
     getOperation().walk([](LLVM::LLVMFuncOp kernel) {
       if (kernel.isExternal())
@@ -171,17 +171,17 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     });
   }
 
-  /// Shared memory is asked for 128 bits at a time whatever its elements are; left alone, it would
-  /// begin at multiples of an element.
+  /// Accesses of shared memory have 128 bits whatever its elements are; by default it would be
+  /// aligned to an element.
   void alignSharedMemory() {
     for (auto global : getOperation().getOps<LLVM::GlobalOp>())
       if (global.getAddrSpace() == static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared))
         global.setAlignment(std::max<uint64_t>(global.getAlignment().value_or(0), 16));
   }
 
-  /// Left to guess how many blocks should share a multiprocessor, the assembler spills registers to
-  /// fit in one more; left all of them, it takes all. So kernels say what they need, and those that
-  /// multiply without saying may have all. The others it fits without being told.
+  /// Without a bound on the blocks of a multiprocessor the assembler spills registers to fit one
+  /// more; with the bound 1 it uses all registers. So kernels say how many they need, and kernels
+  /// with mma that say nothing may use all. Others need no bound.
   void sayHowManyBlocks() {
     constexpr int64_t kRegisters = 1 << 16; // of a multiprocessor of sm_80 or sm_90
     for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>()) {
@@ -203,7 +203,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     return kernel.walk(product).wasInterrupted();
   }
 
-  /// What emission says of kernels, by name.
+  /// The registers that emission asked for, by kernel.
   void readNeededRegisters() {
     neededRegisters.clear();
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())

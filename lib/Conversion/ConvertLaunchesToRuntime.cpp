@@ -44,7 +44,7 @@ public:
     launch.erase();
   }
 
-  /// The words of an llmmem_product: constants, and addresses in their places.
+  /// Packs the words of an llmmem_product: constants and addresses.
   void replace(llm::LibraryProductOp op, int64_t number) {
     Location loc = op.getLoc();
     builder.setInsertionPoint(op);
@@ -114,7 +114,7 @@ private:
     return arith::AddIOp::create(builder, loc, address, bytes);
   }
 
-  /// The argument that each function which launches has been given first.
+  /// The run, which is the first argument of each function that launches.
   static Value runOf(Operation *op) { return op->getParentOfType<func::FuncOp>().getArgument(0); }
 
   Value word(Location loc, int64_t value) {
@@ -124,32 +124,33 @@ private:
   /// A kernel's argument in the low bytes of 64 bits, where the driver reads it.
   Value asWord(Value value) {
     Location loc = value.getLoc();
-    Type type = value.getType(), wide = builder.getI64Type();
+    Type type = value.getType(), wordType = builder.getI64Type();
     if (isa<MemRefType>(type))
       return asWord(memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, value));
     if (type.isIndex())
-      return arith::IndexCastOp::create(builder, loc, wide, value);
+      return arith::IndexCastOp::create(builder, loc, wordType, value);
     if (isa<FloatType>(type)) {
       Type bits = builder.getIntegerType(type.getIntOrFloatBitWidth());
       return asWord(arith::BitcastOp::create(builder, loc, bits, value));
     }
-    return type == wide ? value : arith::ExtUIOp::create(builder, loc, wide, value).getResult();
+    return type == wordType ? value
+                            : arith::ExtUIOp::create(builder, loc, wordType, value).getResult();
   }
 
-  /// Addresses and numbers, one after another on the stack.
+  /// Stores addresses and numbers in consecutive words on the stack.
   Value storeWords(Operation *op, ValueRange values) {
     Location loc = op->getLoc();
-    Type wide = builder.getI64Type();
+    Type wordType = builder.getI64Type();
     Value words;
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().getBody().front());
-      words = LLVM::AllocaOp::create(builder, loc, pointer, wide,
+      words = LLVM::AllocaOp::create(builder, loc, pointer, wordType,
                                      word(loc, std::max<size_t>(1, values.size())));
     }
     for (auto [number, value] : llvm::enumerate(values)) {
       Value bits = asWord(value);
-      Value place = LLVM::GEPOp::create(builder, loc, pointer, wide, words,
+      Value place = LLVM::GEPOp::create(builder, loc, pointer, wordType, words,
                                         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
       LLVM::StoreOp::create(builder, loc, bits, place);
     }
@@ -188,7 +189,7 @@ struct ConvertLaunchesToRuntime
       unsigned next = kernels.size();
       runtime.replace(launch, kernels.insert({launch.getKernel(), next}).first->second);
     }
-    replaceProducts(runtime);
+    replaceMatmuls(runtime);
     SmallVector<memref::CopyOp> copies;
     getOperation().walk([&](memref::CopyOp copy) { copies.push_back(copy); });
     for (memref::CopyOp copy : copies)
@@ -201,7 +202,7 @@ struct ConvertLaunchesToRuntime
     numLaunches = launches.size();
   }
 
-  void replaceProducts(RuntimeCalls &runtime) {
+  void replaceMatmuls(RuntimeCalls &runtime) {
     SmallVector<llm::LibraryProductOp> products;
     getOperation().walk([&](llm::LibraryProductOp product) { products.push_back(product); });
     SmallVector<Attribute> locations;
@@ -214,7 +215,7 @@ struct ConvertLaunchesToRuntime
                               ArrayAttr::get(&getContext(), locations));
   }
 
-  /// A step is captured as a graph, in which launches follow one another anyway.
+  /// A step is captured as a graph of launches in order, so async launches gain nothing.
   static LogicalResult check(gpu::LaunchFuncOp launch) {
     if (launch.getAsyncToken() || !launch.getAsyncDependencies().empty() || launch.hasClusterSize())
       return launch.emitOpError(
@@ -229,7 +230,8 @@ struct ConvertLaunchesToRuntime
     return success();
   }
 
-  /// Every function with a body may launch, by itself or by a call; marks are the runtime's.
+  /// Every function with a body may launch, directly or through a call; the runtime defines the
+  /// function of marks.
   void handRunToFunctions(Type run) {
     SmallVector<func::CallOp> calls;
     for (auto function : getOperation().getOps<func::FuncOp>())

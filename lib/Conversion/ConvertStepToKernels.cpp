@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeadRanges.h"
 #include "DeviceStep.h"
-#include "Poison.h"
 #include "Profile.h"
 #include "SharedLaunches.h"
 #include "StepPlaces.h"
@@ -74,7 +74,7 @@ public:
     return kernel;
   }
 
-  /// What it computes; of a group, what it is made of: `linear_gelu`.
+  /// The kind of op; for a group the kinds of its ops: `linear_gelu`.
   static std::string nameOf(Operation &op) {
     std::string name = kernelKind(&op);
     std::replace(name.begin(), name.end(), '+', '_');
@@ -112,7 +112,7 @@ public:
     return kernels[key] = kernel;
   }
 
-  /// The kernel that copies a value like `value`: on a GPU bytes move by launches alone.
+  /// The kernel that copies a value of `value`'s type: on a GPU only launches move bytes.
   func::FuncOp copyKernelOf(Value value) {
     MemRefType buffer = flatType(value.getType());
     Attribute key = TypeAttr::get(buffer);
@@ -159,7 +159,7 @@ private:
     kernel.setPrivate();
     symbols.insert(kernel);
     kernel.addEntryBlock();
-    // Inlined, a kernel could be optimised for its place, and compiled as often as it is called.
+    // An inlined kernel would be optimised for its call site, and compiled once for each call.
     kernel->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
     return kernel;
   }
@@ -194,7 +194,9 @@ public:
       if (!isViewOp(&op) && failed(run == shared.end() ? emitCall(op) : emitCall(run->second)))
         return failure();
       for (DeadRange range : dead.lookup(&op))
-        emitPoison(op.getLoc(), range);
+        emitFill(
+            builder, op.getLoc(),
+            view(op.getLoc(), range.offset, MemRefType::get({range.bytes}, builder.getI8Type())));
     }
     if (profile && kernels.isForDevice())
       emitMark(builder, step.getLoc(), calls);
@@ -209,7 +211,7 @@ public:
 private:
   void createFunction() {
     SmallVector<Type> types;
-    // memref.view needs something to look at, even where all values lie in arguments.
+    // memref.view needs a source, even if all values lie in arguments.
     types.push_back(
         MemRefType::get({std::max<int64_t>(places.arenaBytes(), 1)}, builder.getI8Type()));
     for (Type type : step.getArgumentTypes())
@@ -269,23 +271,23 @@ private:
     }
     auto call = emitCall(op.getLoc(), *kernel, arguments, [&] { return describeCall(op); });
     if (kernels.isForDevice())
-      describeBuffersOf(op, call);
+      describeBuffers(op, call, numbers);
     return success();
   }
 
-  /// Timed and described by `notes` where a profile is wanted.
+  /// With a profile, the call is timed and described by `record`.
   func::CallOp emitCall(Location loc, func::FuncOp kernel, ValueRange arguments,
-                        function_ref<DictionaryAttr()> notes) {
+                        function_ref<DictionaryAttr()> record) {
     emitTimeOfCall(loc, 0);
     auto call = func::CallOp::create(builder, loc, kernel, arguments);
     emitTimeOfCall(loc, 1);
     if (profile)
-      call->setAttr(llm::LlmDialect::kProfile, notes());
+      call->setAttr(llm::LlmDialect::kProfile, record());
     ++calls;
     return call;
   }
 
-  /// Nothing for an op that an earlier one's launch does too.
+  /// Emits nothing for an op that runs in the launch of an earlier one.
   LogicalResult emitCall(const OpRun &run) {
     if (run.empty())
       return success();
@@ -307,53 +309,12 @@ private:
     return success();
   }
 
-  void describeBuffersOf(Operation &op, func::CallOp call) {
-    SmallVector<int64_t> values, writes;
-    for (Value operand : op.getOperands())
-      values.push_back(numbers.of(operand));
-    for (Value result : op.getResults()) {
-      writes.push_back(values.size());
-      values.push_back(numbers.of(result));
-    }
-    for (Value argument : call.getOperands().drop_front(values.size()))
-      if (isa<MemRefType>(argument.getType())) { // the workspace
-        writes.push_back(values.size());
-        values.push_back(numbers.fresh());
-      } else {
-        values.push_back(-1);
-      }
-    describeBuffers(call, values, writes);
-  }
-
-  /// Before (0) or after (1) the call at hand. On a GPU the end of a call is the begin of the next.
+  /// Before (0) or after (1) the current call. On a GPU the end of a call is the begin of the next.
   void emitTimeOfCall(Location loc, int64_t side) {
     if (profile && kernels.isForDevice() && side == 0)
       emitMark(builder, loc, calls);
     if (profile && !kernels.isForDevice())
       emitTime(builder, loc, function.getArguments().back(), 2 * calls + side);
-  }
-
-  void emitPoison(Location loc, DeadRange range) {
-    Value bytes = view(loc, range.offset, MemRefType::get({range.bytes}, builder.getI8Type()));
-    Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, bytes);
-    Value integer = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), address);
-    Value pointer = LLVM::IntToPtrOp::create(
-        builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), integer);
-    Value count = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(range.bytes));
-    func::CallOp::create(builder, loc, poisonFunction(), ValueRange{pointer, count});
-  }
-
-  func::FuncOp poisonFunction() {
-    auto module = step->getParentOfType<ModuleOp>();
-    constexpr StringLiteral name = "llmmem_poison";
-    if (auto known = module.lookupSymbol<func::FuncOp>(name))
-      return known;
-    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-    auto type =
-        top.getFunctionType({LLVM::LLVMPointerType::get(top.getContext()), top.getI64Type()}, {});
-    auto function = func::FuncOp::create(top, step.getLoc(), name, type);
-    function.setPrivate();
-    return function;
   }
 
   /// Results that already lie in the argument they are donated to stay; the others are copied.

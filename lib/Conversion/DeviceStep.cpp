@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// The sum so far that `value` goes on from in its bytes, some of which may stay as they are.
+/// The accumulator that `value` continues in place, some of whose bytes may stay unwritten.
 Value ValueNumbers::continued(Value value) const {
   auto sum = value.getDefiningOp<AccumulatingOpInterface>();
   Value before = sum ? sum.getInto() : Value();
@@ -37,8 +37,26 @@ void llmmem::describeBuffers(Operation *call, ArrayRef<int64_t> values, ArrayRef
   call->setAttr(llm::LlmDialect::kWrites, DenseI64ArrayAttr::get(call->getContext(), writes));
 }
 
+void llmmem::describeBuffers(Operation &op, func::CallOp call, ValueNumbers &numbers) {
+  SmallVector<int64_t> values, writes;
+  for (Value operand : op.getOperands())
+    values.push_back(numbers.of(operand));
+  for (Value result : op.getResults()) {
+    writes.push_back(values.size());
+    values.push_back(numbers.of(result));
+  }
+  for (Value argument : call.getOperands().drop_front(values.size()))
+    if (isa<MemRefType>(argument.getType())) { // the workspace
+      writes.push_back(values.size());
+      values.push_back(numbers.fresh());
+    } else {
+      values.push_back(-1);
+    }
+  describeBuffers(call, values, writes);
+}
+
 LogicalResult llmmem::checkDeviceKernel(Operation *op, func::FuncOp kernel) {
-  // Numbers of elements and of launches, never data.
+  // Values of these types are indices and counts, never data.
   auto isPlace = [](Operation *inner) {
     return isa<arith::ArithDialect>(inner->getDialect()) &&
            llvm::all_of(inner->getResultTypes(),
@@ -61,6 +79,6 @@ LogicalResult llmmem::checkDeviceKernel(Operation *op, func::FuncOp kernel) {
     return success();
   return op->emitOpError("has no kernel for a GPU: '")
          << fault->getName() << "' "
-         << (fault->getParentOfType<gpu::LaunchOp>() ? "cannot stand inside a launch"
-                                                     : "stands outside of launches");
+         << (fault->getParentOfType<gpu::LaunchOp>() ? "is not allowed inside a launch"
+                                                     : "is outside of launches");
 }

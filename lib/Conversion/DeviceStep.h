@@ -7,17 +7,18 @@
 
 namespace llmmem {
 
-/// Numbers the values of a step whose bytes calls touch, so that a read of bytes that another value
-/// has taken can be found whatever the plan says. The arguments of the step are 0, 1, ...; a view
-/// has the number of what it looks at, what lies in an argument has the argument's, and a sum that
-/// goes on where it lies keeps its number: rows of a table that no token touches are not written.
+/// Numbers the values whose bytes calls of a step access, so that a read of bytes that another
+/// value has overwritten is found whatever the plan says. The arguments of the step are 0, 1, ...;
+/// a view has the number of its source, a value in an argument has the argument's, and an
+/// accumulator that is updated in place keeps its number: rows of a table that no token looks up
+/// are not written.
 class ValueNumbers {
 public:
   ValueNumbers(mlir::func::FuncOp step, const StepPlaces &places)
       : places(places), next(step.getNumArguments()) {}
 
   int64_t of(mlir::Value value);
-  /// For bytes that are no value of the step: a workspace, a result that is handed out.
+  /// For bytes that are no value of the step: a workspace, a copy of a result.
   int64_t fresh() { return next++; }
 
 private:
@@ -32,8 +33,12 @@ private:
 void describeBuffers(mlir::Operation *call, llvm::ArrayRef<int64_t> values,
                      llvm::ArrayRef<int64_t> writes);
 
-/// Fails with a diagnostic at `op` where its kernel does more on the host than launch, or has
-/// memory on a thread's stack.
+/// The same for the call of the kernel of `op`, whose operands are the op's operands and results,
+/// the workspace if there is one, and numbers.
+void describeBuffers(mlir::Operation &op, mlir::func::CallOp call, ValueNumbers &numbers);
+
+/// Fails with a diagnostic at `op` if its kernel does more on the host than launch, or uses stack
+/// memory.
 llvm::LogicalResult checkDeviceKernel(mlir::Operation *op, mlir::func::FuncOp kernel);
 
 } // namespace llmmem

@@ -1,8 +1,8 @@
 //===- DoubleExponentials.cpp - exp, log and tanh of f64 without libm ------===//
 //
-// By the polynomials of FDLIBM (e_exp.c, e_log.c), for all lanes alike: what they branch on, these
-// choose. Errors stay below one unit in the last place, of tanh below three; infinities, zeros and
-// NaNs are as in C.
+// By the polynomials of FDLIBM (e_exp.c, e_log.c), with selects in place of its branches, so that
+// all lanes run the same code. Errors stay below one unit in the last place, of tanh below three;
+// infinities, zeros and NaNs are as in C.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ struct Bits {
     Type type = typeFor(x);
     return {x.builder, arith::BitcastOp::create(*x.builder, x.value.getLoc(), type, x.value)};
   }
-  /// Of a number that is whole.
+  /// Of a number that is an integer.
   static Bits whole(Num x) {
     return {x.builder, arith::FPToSIOp::create(*x.builder, x.value.getLoc(), typeFor(x), x.value)};
   }
@@ -71,7 +71,7 @@ static Num unlessNaN(Num x, Num y) {
   return select(compare(arith::CmpFPredicate::UNO, x, x), x, y);
 }
 
-/// 2^k of a whole number from -1022 to 1023.
+/// 2^k of an integer from -1022 to 1023.
 static Num powerOfTwo(Bits k, Type type) { return ((k + 1023) << 52).asNumber(type); }
 
 namespace {
@@ -94,11 +94,11 @@ struct ReducedExponent {
 } // namespace
 
 Num llmmem::expandExp(Num x) {
-  // Far enough for 0 and infinity to come by themselves.
+  // Beyond these bounds the result is 0 or infinity.
   Num bounded = select(isBelow(x, -800.0), x.like(-800.0), x);
   bounded = select(isAbove(bounded, 800.0), x.like(800.0), bounded);
   ReducedExponent reduced = ReducedExponent::of(bounded);
-  // In two steps, as 2^k may be no number where the result is one.
+  // In two steps, as 2^k may overflow where the result does not.
   Bits half = reduced.doublings >> 1, other = reduced.doublings - half;
   Num power = (reduced.restLessOne + 1.0) * powerOfTwo(half, x.type());
   return unlessNaN(x, power * powerOfTwo(other, x.type()));

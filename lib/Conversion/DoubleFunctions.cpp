@@ -1,9 +1,9 @@
 //===- DoubleFunctions.cpp - Functions of f64 without libm -----------------===//
 //
 // What kernels compute in f64: angles of rotations, and the powers of the optimizer's corrections,
-// whose results are rounded to f32; and everything in a step of f64. A device has no libm, and no
-// two libms give the same last bit. Errors stay below two units in the last place (sine and cosine,
-// to angles of a million; powers grow by one unit for each factor).
+// whose results are rounded to f32; and everything in a step of f64. A device has no libm, and
+// results of libms differ in the last bits. Errors stay below two units in the last place (sine and
+// cosine, to angles of a million; powers grow by one unit for each factor).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,26 +20,28 @@ using namespace llmmem;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// x = turns * pi / 2 + high + low, where |high| <= pi / 4 (Cody & Waite 1980, with one rounding an
-/// addition as the factors are fused).
+/// x = quarterTurns * pi / 2 + high + low, where |high| <= pi / 4 (Cody & Waite 1980, with one
+/// rounding an addition as the factors are fused).
 struct Reduced {
-  Num turns, high, low;
+  Num quarterTurns, high, low;
 
   explicit Reduced(Num x) {
     Num quarters = x * 0x1.45f306dc9c883p-1;
-    turns = {x.builder,
-             math::RoundEvenOp::create(*x.builder, x.value.getLoc(), quarters.value).getResult()};
-    Num first = fma(-turns, x.like(0x1.921fb54442d18p0), x), second = x.like(0x1.1a62633145c07p-54);
-    high = fma(-turns, second, first);
-    low = fma(-turns, second, first - high);
+    quarterTurns = {
+        x.builder,
+        math::RoundEvenOp::create(*x.builder, x.value.getLoc(), quarters.value).getResult()};
+    Num first = fma(-quarterTurns, x.like(0x1.921fb54442d18p0), x),
+        second = x.like(0x1.1a62633145c07p-54);
+    high = fma(-quarterTurns, second, first);
+    low = fma(-quarterTurns, second, first - high);
   }
 
-  /// Whether bit `bit` of the number of quarter turns, plus `offset`, is set.
+  /// Whether bit `bit` of `quarterTurns`, plus `offset`, is set.
   Value has(unsigned bit, int64_t offset) const {
-    OpBuilder &builder = *turns.builder;
-    Location loc = turns.value.getLoc();
+    OpBuilder &builder = *quarterTurns.builder;
+    Location loc = quarterTurns.value.getLoc();
     Type type = builder.getI64Type();
-    if (auto vector = dyn_cast<VectorType>(turns.type()))
+    if (auto vector = dyn_cast<VectorType>(quarterTurns.type()))
       type = vector.clone(type);
     auto constant = [&](int64_t value) -> Value {
       TypedAttr attribute = builder.getI64IntegerAttr(value);
@@ -47,7 +49,7 @@ struct Reduced {
         attribute = DenseElementsAttr::get(vector, cast<IntegerAttr>(attribute).getValue());
       return arith::ConstantOp::create(builder, loc, attribute);
     };
-    Value whole = arith::FPToSIOp::create(builder, loc, type, turns.value);
+    Value whole = arith::FPToSIOp::create(builder, loc, type, quarterTurns.value);
     Value shifted = arith::AddIOp::create(builder, loc, whole, constant(offset));
     Value masked = arith::AndIOp::create(builder, loc, shifted, constant(1 << bit));
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, masked, constant(0));
@@ -90,7 +92,7 @@ static Num expandSine(Num x, int64_t quarters) {
 // Powers
 //===----------------------------------------------------------------------===//
 
-/// The integer that `x` was made of, if it is one.
+/// The integer that `x` was converted from, if there is one.
 static Value wholeNumber(Value x) {
   while (auto wider = x.getDefiningOp<arith::ExtFOp>())
     x = wider.getIn();

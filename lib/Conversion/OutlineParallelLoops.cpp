@@ -1,7 +1,7 @@
-//===- OutlineParallelLoops.cpp - Parallel loops become functions of turns -===//
+//===- OutlineParallelLoops.cpp - Parallel loops become functions of iterations -===//
 //
-// What a loop uses from outside travels in one struct on the stack of the kernel. Constants and
-// tables are made again inside, so that they stay constants.
+// Values that a loop uses from outside are passed in one struct on the stack of the kernel.
+// Constants and tables are cloned into the function, so that they stay constants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace mlir;
 
 namespace {
 
-/// One loop on its way out of its function.
+/// Outlines one loop.
 class Outlining {
 public:
   Outlining(scf::ForallOp loop, const LLVMTypeConverter &types)
@@ -36,13 +36,13 @@ public:
     for (Value value : captured)
       fields.push_back(fieldType(value.getType()));
     context = LLVM::LLVMStructType::getLiteral(loop.getContext(), fields);
-    createTurns(name);
+    createIterations(name);
     createCall(name);
     loop.erase();
   }
 
 private:
-  /// Buffers have static shapes, so that an address says all.
+  /// Buffers have static shapes, so an address describes them.
   Type fieldType(Type type) {
     return isa<MemRefType>(type) ? Type(pointer) : types.convertType(type);
   }
@@ -65,7 +65,7 @@ private:
   // The function
   //===--------------------------------------------------------------------===//
 
-  void createTurns(StringRef name) {
+  void createIterations(StringRef name) {
     auto kernel = loop->getParentOfType<func::FuncOp>();
     OpBuilder builder(loop.getContext());
     builder.setInsertionPointAfter(kernel);
@@ -81,18 +81,19 @@ private:
     };
     Value begin = index(function.getArgument(1)), end = index(function.getArgument(2));
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-    auto turns = scf::ForOp::create(builder, loc, begin, end, one);
+    auto iterations = scf::ForOp::create(builder, loc, begin, end, one);
     func::ReturnOp::create(builder, loc);
-    moveBody(function, turns);
+    moveBody(function, iterations);
   }
 
-  void moveBody(func::FuncOp function, scf::ForOp turns) {
+  void moveBody(func::FuncOp function, scf::ForOp iterations) {
     Block *body = loop.getBody();
     body->getTerminator()->erase();
-    turns.getBody()->getOperations().splice(turns.getBody()->begin(), body->getOperations());
-    body->getArgument(0).replaceAllUsesWith(turns.getInductionVar());
-    // One place on the stack serves all turns of a thread.
-    turns.walk([&](memref::AllocaOp scratch) {
+    iterations.getBody()->getOperations().splice(iterations.getBody()->begin(),
+                                                 body->getOperations());
+    body->getArgument(0).replaceAllUsesWith(iterations.getInductionVar());
+    // One allocation on the stack serves all iterations of a thread.
+    iterations.walk([&](memref::AllocaOp scratch) {
       scratch->moveBefore(&function.front(), function.front().begin());
     });
   }
@@ -127,8 +128,8 @@ private:
     Value count = LLVM::ConstantOp::create(builder, loc, integer, loop.getStaticUpperBound()[0]);
     auto type =
         kernel->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(name).getFunctionType();
-    Value turns = cast(builder, pointer, func::ConstantOp::create(builder, loc, type, name));
-    func::CallOp::create(builder, loc, hook(), ValueRange{count, turns, packed});
+    Value iterations = cast(builder, pointer, func::ConstantOp::create(builder, loc, type, name));
+    func::CallOp::create(builder, loc, hook(), ValueRange{count, iterations, packed});
   }
 
   Value pack(OpBuilder &builder, Value value) {
@@ -169,11 +170,12 @@ struct OutlineParallelLoops : public llmmem::impl::OutlineParallelLoopsBase<Outl
     getOperation().walk([&](scf::ForallOp loop) { loops.push_back(loop); });
     for (auto [number, loop] : llvm::enumerate(loops)) {
       if (!isPlain(loop)) {
-        loop.emitOpError("is not a loop of one dimension from 0 to a constant that stands alone");
+        loop.emitOpError(
+            "is not a loop of one dimension from 0 to a constant, outside of other parallel loops");
         return signalPassFailure();
       }
       std::string name =
-          (loop->getParentOfType<func::FuncOp>().getName() + "_turns_" + Twine(number)).str();
+          (loop->getParentOfType<func::FuncOp>().getName() + "_iterations_" + Twine(number)).str();
       Outlining(loop, types).outline(name);
     }
   }

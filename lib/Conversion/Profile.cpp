@@ -14,33 +14,33 @@ using llm::LlmDialect;
 DictionaryAttr llmmem::describeCall(Operation &op) {
   Builder builder(op.getContext());
   auto cost = dyn_cast<CostOpInterface>(op);
-  NamedAttrList notes;
-  notes.set("kind", builder.getStringAttr(kernelKind(&op)));
-  notes.set("key", builder.getStringAttr(kernelKey(&op)));
+  NamedAttrList record;
+  record.set("kind", builder.getStringAttr(kernelKind(&op)));
+  record.set("key", builder.getStringAttr(kernelKey(&op)));
   for (auto [key, attribute] : {std::pair<StringRef, StringRef>{"name", LlmDialect::kName},
                                 {"phase", LlmDialect::kPhase},
                                 {"block", LlmDialect::kBlock}})
-    if (Attribute note = op.getAttr(attribute))
-      notes.set(key, note);
-  notes.set("recomputed", builder.getBoolAttr(op.hasAttr(LlmDialect::kInstance)));
-  notes.set("flops", builder.getI64IntegerAttr(cost ? cost.getFlops() : 0));
-  notes.set("bytes", builder.getI64IntegerAttr(cost ? cost.getBytesMoved() : 0));
-  return notes.getDictionary(op.getContext());
+    if (Attribute value = op.getAttr(attribute))
+      record.set(key, value);
+  record.set("recomputed", builder.getBoolAttr(op.hasAttr(LlmDialect::kInstance)));
+  record.set("flops", builder.getI64IntegerAttr(cost ? cost.getFlops() : 0));
+  record.set("bytes", builder.getI64IntegerAttr(cost ? cost.getBytesMoved() : 0));
+  return record.getDictionary(op.getContext());
 }
 
 DictionaryAttr llmmem::describeCall(ArrayRef<Operation *> run) {
   Builder builder(run.front()->getContext());
-  NamedAttrList notes(describeCall(*run.front()));
+  NamedAttrList record(describeCall(*run.front()));
   int64_t flops = 0, bytes = 0;
   for (Operation *op : run)
     if (auto cost = dyn_cast<CostOpInterface>(op)) {
       flops += cost.getFlops();
       bytes += cost.getBytesMoved();
     }
-  notes.set("key", builder.getStringAttr(""));
-  notes.set("flops", builder.getI64IntegerAttr(flops));
-  notes.set("bytes", builder.getI64IntegerAttr(bytes));
-  return notes.getDictionary(builder.getContext());
+  record.set("key", builder.getStringAttr(""));
+  record.set("flops", builder.getI64IntegerAttr(flops));
+  record.set("bytes", builder.getI64IntegerAttr(bytes));
+  return record.getDictionary(builder.getContext());
 }
 
 static func::FuncOp runtimeFunction(OpBuilder &builder, Location loc, StringRef name,

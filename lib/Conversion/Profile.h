@@ -7,19 +7,20 @@
 
 namespace llmmem {
 
-/// What a call of a planned op's kernel is to a profile: kind, name, phase, block, FLOPs, bytes.
+/// What a profile records of a call of a planned op's kernel: kind, name, phase, block, FLOPs,
+/// bytes.
 mlir::DictionaryAttr describeCall(mlir::Operation &op);
-/// Of several ops in one launch: FLOPs and bytes of all, the first one's name. It has no key, as
-/// its time is the price of none of them.
+/// The same of several ops in one launch: FLOPs and bytes of all, and the first one's name. There
+/// is no key, as the time is not that of a single op.
 mlir::DictionaryAttr describeCall(llvm::ArrayRef<mlir::Operation *> run);
 
-/// Writes the time at which the builder stands into `times[index]`.
+/// Emits code that writes the current time into `times[index]`.
 void emitTime(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value times, int64_t index);
 
-/// Marks the place where the builder stands for events of a GPU: the runtime is given the run.
+/// Emits a mark for an event of a GPU. The lowering to the runtime adds the run as an argument.
 void emitMark(mlir::OpBuilder &builder, mlir::Location loc, int64_t number);
 
-/// What a device's mark calls before its launches become calls of the runtime.
+/// The function that a mark calls until launches become calls of the runtime.
 inline constexpr llvm::StringLiteral kMarkFunction = "llmmem_cuda_mark";
 
 } // namespace llmmem

@@ -91,13 +91,13 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
         continue;
       int64_t bytes = buffer.getNumElements() * buffer.getElementTypeBitWidth() / 8;
       row.moved += in + out;
-      // What is there, once: a table of which few rows are read has less to give.
+      // Each byte counts once: of a table of which few rows are read, at most what is read.
       row.least += std::min(in, bytes) + std::min(out, bytes);
     }
     return row;
   }
 
-  /// Each launch for itself: what it touches, once.
+  /// Of one launch: each byte that it accesses, once.
   static LaunchTraffic partOf(gpu::LaunchFuncOp launch, const KernelTraffic &traffic,
                               int64_t times) {
     LaunchTraffic part;
@@ -121,7 +121,7 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     return part;
   }
 
-  /// The argument of the host function that a buffer is, or is a part of.
+  /// The argument of the host function that a buffer aliases.
   static std::optional<unsigned> argumentOf(Value buffer) {
     auto argument = dyn_cast<BlockArgument>(memref::skipViewLikeOps(cast<MemrefValue>(buffer)));
     if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
@@ -129,15 +129,15 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     return argument.getArgNumber();
   }
 
-  /// By the loops around it.
+  /// The product of the trip counts of the loops around it.
   static FailureOr<int64_t> timesRun(gpu::LaunchFuncOp launch) {
     int64_t times = 1;
     for (Operation *op = launch->getParentOp(); !isa<func::FuncOp>(op); op = op->getParentOp()) {
       auto loop = dyn_cast<LoopLikeOpInterface>(op);
-      std::optional<APInt> turns = loop ? loop.getStaticTripCount() : std::nullopt;
-      if (!turns)
-        return launch.emitOpError("stands in a loop of unknown length");
-      times *= turns->getSExtValue();
+      std::optional<APInt> iterations = loop ? loop.getStaticTripCount() : std::nullopt;
+      if (!iterations)
+        return launch.emitOpError("is in a loop of unknown trip count");
+      times *= iterations->getSExtValue();
     }
     return times;
   }
@@ -146,7 +146,7 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(launch, launch.getKernel());
     if (!kernel)
       return launch.emitOpError(
-          "launches what is no gpu.func; run this before the lowering to PTX");
+          "launches a symbol that is no gpu.func; run this pass before the lowering to PTX");
     auto constants = [&](gpu::KernelDim3 size) -> std::optional<std::array<int64_t, 3>> {
       std::optional<int64_t> x = getConstantIntValue(size.x), y = getConstantIntValue(size.y),
                              z = getConstantIntValue(size.z);
@@ -157,7 +157,7 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     auto grid = constants(launch.getGridSizeOperandValues()),
          block = constants(launch.getBlockSizeOperandValues());
     if (!grid || !block)
-      return launch.emitOpError("has a grid or block that is no constant");
+      return launch.emitOpError("has a grid or block that is not constant");
     return measureTraffic(kernel, *grid, *block);
   }
 

@@ -19,7 +19,7 @@ static std::optional<SmallVector<unsigned>> operandsInCommon(Operation *op) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// The operand whose bytes, in an argument of the step, a result takes over.
+/// The operand, in an argument of the step, that a result is in place of.
 static std::optional<unsigned> takenOver(OpResult result, const StepPlaces &places) {
   Place place = places.placeOf(result);
   if (place.argument)
@@ -46,7 +46,7 @@ RunValues::RunValues(ArrayRef<Operation *> run, const StepPlaces &places) {
     SmallVector<unsigned> &ofResults = results.emplace_back();
     for (OpResult result : op->getResults()) {
       std::optional<unsigned> operand = takenOver(result, places);
-      // The first op's come all the same, as a kernel of its own would begin with them.
+      // The first op's are included all the same, as its own kernel would begin with them.
       std::optional<unsigned> own;
       if (!operand || op == run.front())
         own = add(result, true);
@@ -66,19 +66,19 @@ struct ByteRange {
   std::optional<unsigned> argument;
   int64_t begin, end;
 
-  bool meets(const ByteRange &other) const {
+  bool overlaps(const ByteRange &other) const {
     return argument == other.argument && begin < other.end && other.begin < end;
   }
 };
 
-/// Neighbouring ops that could run in any order.
+/// A segment of neighbouring ops that could run in any order.
 class Stretch {
 public:
   explicit Stretch(const StepPlaces &places) : places(places) {}
 
   bool takes(Operation *op) const;
   void add(Operation *op);
-  /// Those of its ops that share a launch; begins the next stretch.
+  /// The groups of its ops that share a launch; then begins the next segment.
   SmallVector<OpRun> finish();
 
 private:
@@ -102,13 +102,13 @@ SmallVector<ByteRange> Stretch::rangesOf(ValueRange values) const {
 bool Stretch::takes(Operation *op) const {
   if (!operandsInCommon(op))
     return false;
-  auto meetAny = [](ArrayRef<ByteRange> some, ArrayRef<ByteRange> others) {
+  auto overlapAny = [](ArrayRef<ByteRange> some, ArrayRef<ByteRange> others) {
     return llvm::any_of(some, [&](const ByteRange &range) {
-      return llvm::any_of(others, [&](const ByteRange &other) { return range.meets(other); });
+      return llvm::any_of(others, [&](const ByteRange &other) { return range.overlaps(other); });
     });
   };
   SmallVector<ByteRange> reads = rangesOf(op->getOperands()), writes = rangesOf(op->getResults());
-  return !meetAny(reads, written) && !meetAny(writes, written) && !meetAny(writes, read);
+  return !overlapAny(reads, written) && !overlapAny(writes, written) && !overlapAny(writes, read);
 }
 
 void Stretch::add(Operation *op) {
@@ -117,8 +117,9 @@ void Stretch::add(Operation *op) {
   written.append(rangesOf(op->getResults()));
 }
 
-/// Whether `op` is as the ops of `run` but for the shapes of its tensors, and has its buffers.
-static bool hasRoom(const OpRun &run, Operation *op, const StepPlaces &places) {
+/// Whether `op` equals the ops of `run` except for the shapes of its tensors, and its buffers fit
+/// the launch.
+static bool canJoin(const OpRun &run, Operation *op, const StepPlaces &places) {
   Operation *first = run.front();
   auto sameElements = [](TypeRange some, TypeRange others) {
     return llvm::equal(some, others, [](Type x, Type y) {
@@ -143,7 +144,7 @@ static bool hasRoom(const OpRun &run, Operation *op, const StepPlaces &places) {
 SmallVector<OpRun> Stretch::finish() {
   SmallVector<OpRun> runs;
   for (Operation *op : ops) {
-    auto run = llvm::find_if(runs, [&](const OpRun &some) { return hasRoom(some, op, places); });
+    auto run = llvm::find_if(runs, [&](const OpRun &some) { return canJoin(some, op, places); });
     run == runs.end() ? runs.push_back({op}) : run->push_back(op);
   }
   ops.clear();

@@ -7,22 +7,22 @@
 
 namespace llmmem {
 
-/// Ops that one launch does.
+/// Ops that run in one launch.
 using OpRun = llvm::SmallVector<mlir::Operation *>;
 
 /// The runs of several ops of a planned step, by their first op; the others of a run have an empty
-/// one. Its ops are equal but for the lengths of their tensors
+/// one. Its ops are equal except for the lengths of their tensors
 /// (`KernelOpInterface::getOperandsInCommon`), and have no more buffers than a launch may take.
-/// Between them stand views and ops of the same kind alone, none of which writes a byte that
-/// another reads or writes: so they may all run when the first does.
+/// Between them are only views and ops of the same kind, none of which writes a byte that another
+/// accesses: so they may all run where the first does.
 ///
 /// Example: the updates of 148 parameters, some of which decay, one `llm.adamw` after another, are
 /// a run of 50 ops, and one of 98.
 llvm::DenseMap<mlir::Operation *, OpRun> findSharedLaunches(mlir::func::FuncOp step,
                                                             const StepPlaces &places);
 
-/// The values that a run's launch gets: the operands of its ops, once those that they have in
-/// common, and the results that do not stand in an argument of the step in the place of an operand.
+/// The values that a run's launch gets: the operands of its ops, with common ones once, and the
+/// results that are not in place of an operand in an argument of the step.
 struct RunValues {
   RunValues(llvm::ArrayRef<mlir::Operation *> run, const StepPlaces &places);
 

@@ -12,7 +12,7 @@ using llm::LlmDialect;
 FailureOr<StepPlaces> StepPlaces::read(func::FuncOp step) {
   StepPlaces plan;
   if (!llvm::hasSingleElement(step.getBody()))
-    return step.emitError("a step is one straight line: expected a function of one block");
+    return step.emitError("a step is straight-line code: expected a function of one block");
   auto arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena);
   if (!arena || arena.getInt() < 0)
     return step.emitError("is not planned: it has no '")
@@ -41,7 +41,7 @@ LogicalResult StepPlaces::readDonations(func::FuncOp step) {
         step.getResultTypes()[result] != argument.getType())
       return step.emitError("argument ")
              << number << " is donated to result " << result
-             << ", which is not there, has another type, or has a donor already";
+             << ", which does not exist, has another type, or has a donor already";
     donations[result] = number;
   }
   return success();
@@ -73,8 +73,7 @@ LogicalResult StepPlaces::placeInArena(OpResult result, int64_t offset) {
   Place place{std::nullopt, offset};
   std::optional<unsigned> viewed = viewedOperand(result);
   if (viewed && !(placeOf(result.getOwner()->getOperand(*viewed)) == place))
-    return result.getOwner()->emitOpError(
-        "is a view, but its offset is not that of what it looks at");
+    return result.getOwner()->emitOpError("is a view, but its offset is not that of its source");
   places[result] = place;
   return success();
 }
@@ -94,8 +93,8 @@ LogicalResult StepPlaces::placeInArgument(OpResult result) {
   }
   return result.getOwner()->emitOpError("says that the bytes of result ")
          << result.getResultNumber()
-         << " are an argument's (offset -1), but no operand that it may look at or take "
-         << "over lies in an argument";
+         << " are an argument's (offset -1), but no operand that it may alias or replace "
+         << "in place lies in an argument";
 }
 
 std::optional<Workspace> StepPlaces::workspaceOf(Operation *op) const {

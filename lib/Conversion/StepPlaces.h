@@ -31,7 +31,7 @@ struct Workspace {
 /// clang-format on
 class StepPlaces {
 public:
-  /// Fails after a located diagnostic where the plan is missing or leads out of the arena.
+  /// Fails after a located diagnostic if the plan is missing or exceeds the arena.
   static mlir::FailureOr<StepPlaces> read(mlir::func::FuncOp step);
 
   Place placeOf(mlir::Value value) const { return places.lookup(value); }

@@ -17,7 +17,7 @@ namespace llmmem {
 using namespace mlir;
 
 static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
-// PTX 8.0 is CUDA 12.0's: the first that knows sm_90a.
+// PTX 8.0 is CUDA 12.0's, the first with sm_90a.
 static constexpr StringLiteral kFeatures = "+ptx80";
 
 namespace {
@@ -27,7 +27,7 @@ public:
       : ModuleToObject(*module, kTriple, chip, kFeatures, /*optLevel=*/3) {}
 
   FailureOr<SmallVector<char, 0>> moduleToObject(llvm::Module &llvmModule) override {
-    // Upstream optimises before and hands the result over; only the printing is left.
+    // Upstream has optimised the module; what remains is to print it.
     FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();
     if (failed(machine))
       return failure();

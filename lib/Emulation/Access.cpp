@@ -19,14 +19,15 @@ std::string Emulator::State::nameOf(const Site &site) const {
 bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t base,
                                 int64_t offset) {
   const Site &site = program.sites[number];
-  // Addresses may be any numbers: their differences wrap.
+  // Addresses are arbitrary: their differences wrap.
   uint64_t address = static_cast<uint64_t>(base) + static_cast<uint64_t>(offset);
   if (site.buffer == kConstantTable)
     return mayReadTable(thread, number, offset);
   bool isShared = site.buffer == kSharedMemory;
   accessed = argumentAt(site, base);
   if (!isShared && accessed < 0) {
-    fail(&thread, number, verb(site) + std::string("where no argument of the launch begins"));
+    fail(&thread, number,
+         verb(site) + std::string("at an address where no argument of the launch begins"));
     return false;
   }
   const char *begin = isShared ? shared : arguments[accessed].begin;
@@ -37,7 +38,7 @@ bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t ba
   if (address % site.alignment != 0) {
     fail(&thread, number,
          verb(site) + std::to_string(site.bytes) + " bytes at byte " + std::to_string(first) +
-             " of " + nameOf(site) + ": the address is no multiple of " +
+             " of " + nameOf(site) + ": the address is not a multiple of " +
              std::to_string(site.alignment));
     return false;
   }
@@ -59,7 +60,7 @@ bool Emulator::State::isInside(const Thread &thread, const Site &site, int64_t n
   auto fits = [&](int64_t begin, int64_t bytes) {
     return begin >= 0 && bytes >= site.bytes && begin <= bytes - site.bytes;
   };
-  // A view of all of it is no part.
+  // A view of the whole buffer needs no check of its own.
   bool insideView = site.extent < 0 || site.extent == limit || fits(offset, site.extent);
   if (fits(first, limit) && insideView)
     return true;
@@ -77,7 +78,7 @@ bool Emulator::State::isInside(const Thread &thread, const Site &site, int64_t n
 
 bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int64_t first) {
   const Site &site = program.sites[number];
-  // A block begins with shared memory of its own.
+  // Shared memory is undefined when a block begins.
   Now sinceBlock = {now.block, now.block, now.epoch};
   AccessHistory::Race race;
   bool isWrite = site.kind == Site::Kind::Write;
@@ -100,7 +101,7 @@ bool Emulator::State::mayAccessArgument(const Thread &thread, int64_t number, Ar
   int64_t place = argument.first + first;
   bool isWrite = site.kind == Site::Kind::Write;
   if (isWrite && !argument.writable) {
-    fail(&thread, number, "writes " + nameOf(site) + ", which its call does not say it writes");
+    fail(&thread, number, "writes " + nameOf(site) + ", which the call does not list in 'writes'");
     return false;
   }
   if (argument.watched) {
@@ -147,14 +148,13 @@ bool Emulator::State::reportRace(const Thread &thread, int64_t number,
 }
 
 //===----------------------------------------------------------------------===//
-// Where threads meet
+// Synchronization
 //===----------------------------------------------------------------------===//
 
 bool Emulator::State::maySynchronize(const Thread &thread, int64_t number, int32_t mask) {
   if (mask == -1)
     return true;
-  fail(&thread, number,
-       "synchronizes a part of its warp; the emulator knows whole warps (-1) only");
+  fail(&thread, number, "synchronizes a part of its warp; expected the mask of a whole warp (-1)");
   return false;
 }
 

@@ -2,12 +2,12 @@
 //
 // Two accesses of one byte, one of them a write, are ordered where one thread makes both, where a
 // barrier of their block lies between, or a barrier of their warp. Everything else in one launch is
-// a race, whatever order blocks and threads happen to run in.
+// a race, in whatever order the emulator runs blocks and threads.
 //
-// Time is one counter that moves at each launch, each block and each barrier of a block, so a
-// record of 8 bytes says all: the time of the last access, its thread, and how many barriers of the
-// warp that thread had passed since. For each byte there are two records, of the last write and of
-// the last reads.
+// Time is one counter that increases at each launch, each block and each barrier of a block, so a
+// record has 8 bytes: the time of the last access, its thread, and how many barriers of the warp
+// that thread had passed since. For each byte there are two records, of the last write and of the
+// last reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,13 @@
 
 namespace llmmem::emulation {
 
-/// When the launch, the block and the epoch between two barriers at hand began.
+/// When the current launch, the current block and its epoch (since the last barrier) began.
 struct Now {
   uint32_t launch = 0, block = 0, epoch = 0;
 };
 
-/// Packed: time, barriers of the warp, thread, and for reads whether several had a part. Later
-/// times are larger numbers; 0 is never.
+/// Packed: time, barriers of the warp, thread, and for reads whether several threads read. Later
+/// times are larger numbers; 0 means never.
 class AccessRecord {
 public:
   static constexpr uint64_t kSeveralThreads = 1, kSeveralWarps = 2, kSeveralBlocks = 4;
@@ -37,7 +37,7 @@ public:
   static AccessRecord of(uint32_t time, uint32_t warpBarriers, uint32_t thread) {
     return uint64_t(time) << 32 | uint64_t(warpBarriers) << 13 | uint64_t(thread) << 3;
   }
-  /// All records of this time or later are at least this number.
+  /// Records of this time or later are at least this number.
   static uint64_t since(uint32_t time) { return uint64_t(time) << 32; }
 
   uint64_t value() const { return bits; }
@@ -49,7 +49,7 @@ public:
   AccessRecord with(uint64_t flags) const { return bits | flags; }
   uint64_t flags() const { return bits & 7; }
 
-  /// Whether this access is before one by `next` that happens now.
+  /// Whether this access is ordered before one by `next` that happens now.
   bool isBefore(AccessRecord next, Now now) const {
     if (time() < now.launch)
       return true;
@@ -82,7 +82,7 @@ private:
   uint64_t bits;
 };
 
-/// The records of a range of bytes. Memory is taken as records are made.
+/// The records of a range of bytes. Memory is committed as records are written.
 class AccessHistory {
 public:
   explicit AccessHistory(int64_t bytes)
@@ -151,7 +151,7 @@ private:
   };
   using Records = std::unique_ptr<uint64_t[], Free>;
 
-  /// Zeroed memory that is not there until it is written.
+  /// Zeroed memory that is not committed until it is written.
   static Records allocate(int64_t bytes) {
     return Records(static_cast<uint64_t *>(std::calloc(std::max<int64_t>(bytes, 1), 8)));
   }

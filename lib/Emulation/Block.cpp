@@ -1,8 +1,8 @@
-//===- Block.cpp - The threads of a block, and where they meet -------------===//
+//===- Block.cpp - The threads of a block and their synchronization -------===//
 //
-// Each thread of a warp runs until it meets others, then the next one. Threads that all wait at one
-// op of the warp go on together; when no warp gets any further, all must wait at one barrier, or
-// have ended.
+// Each thread of a warp runs until it synchronizes, then the next one. When all threads wait at the
+// same op of the warp they continue together; when no warp can continue, all must wait at the same
+// barrier or have ended.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ bool Block::run(std::vector<Thread> &all) {
     if (std::all_of(all.begin(), all.end(),
                     [](const Thread &thread) { return thread.status == Thread::Status::Ended; }))
       return true;
-    if (!meetInBlock())
+    if (!synchronizeBlock())
       return false;
   }
 }
@@ -37,7 +37,7 @@ void Block::proceed(Thread &thread) {
     });
 }
 
-/// As far as it gets without the other warps.
+/// Runs a warp until all its threads wait for other warps or have ended.
 bool Block::runWarp(size_t first) {
   Thread *warp = threads->data() + first;
   size_t size = std::min<size_t>(kWarp, threads->size() - first);
@@ -47,12 +47,12 @@ bool Block::runWarp(size_t first) {
       if (emulator.fault())
         return false;
     }
-  } while (meetInWarp(warp, size));
+  } while (synchronizeWarp(warp, size));
   return true;
 }
 
-/// Lets threads that wait for lanes of their warp go on, where all of these have come.
-bool Block::meetInWarp(Thread *warp, size_t size) {
+/// Lets threads that wait for lanes of their warp continue if all of these lanes have arrived.
+bool Block::synchronizeWarp(Thread *warp, size_t size) {
   auto waiting = std::find_if(warp, warp + size, [](const Thread &thread) {
     return thread.status == Thread::Status::Waits && thread.lanes > 0;
   });
@@ -80,7 +80,7 @@ bool Block::meetInWarp(Thread *warp, size_t size) {
   return true;
 }
 
-bool Block::meetInBlock() {
+bool Block::synchronizeBlock() {
   for (Thread &thread : *threads) {
     bool inWarp = thread.status == Thread::Status::Waits && thread.lanes > 0;
     if (inWarp) {
@@ -96,7 +96,7 @@ bool Block::meetInBlock() {
       auto [where, site] = whereabouts(thread);
       emulator.fail(&waiting, waiting.site,
                     "waits at a barrier that thread " + textOf(thread.threadIds()) +
-                        " does not come to: it " + where,
+                        " does not reach: it " + where,
                     site, "where thread " + textOf(thread.threadIds()) + " waits");
       return false;
     }
@@ -106,7 +106,7 @@ bool Block::meetInBlock() {
   return true;
 }
 
-/// What keeps the lanes that `waiting` waits for.
+/// Reports why the lanes that `waiting` waits for do not arrive.
 void Block::reportMissing(const Thread &waiting) {
   size_t first = waiting.number / kWarp * kWarp;
   std::string wants =
@@ -123,7 +123,7 @@ void Block::reportMissing(const Thread &waiting) {
       continue;
     auto [where, site] = whereabouts(thread);
     emulator.fail(&waiting, waiting.site,
-                  wants + "but lane " + std::to_string(thread.lane()) + " does not come: it " +
+                  wants + "but lane " + std::to_string(thread.lane()) + " does not arrive: it " +
                       where,
                   site, "where lane " + std::to_string(thread.lane()) + " waits");
     return;
@@ -145,7 +145,7 @@ void llmmem::emulation::shuffle(Thread *warp, int lanes, Site::Shuffle mode) {
   for (int lane = 0; lane < lanes; ++lane)
     bits[lane] = warp[lane].value.bits;
   for (int lane = 0; lane < lanes; ++lane) {
-    int64_t source = lane, offset = warp[lane].offset & (kWarp - 1); // as shfl.sync reads it
+    int64_t source = lane, offset = warp[lane].offset & (kWarp - 1); // as shfl.sync masks it
     switch (mode) {
     case Site::Shuffle::Xor:
       source = lane ^ offset;
@@ -161,7 +161,7 @@ void llmmem::emulation::shuffle(Thread *warp, int lanes, Site::Shuffle mode) {
       break;
     }
     bool valid = source >= 0 && source < lanes;
-    // A lane that asks for one that is not there gets its own value back.
+    // A lane whose source does not exist gets its own value back.
     warp[lane].value = {bits[valid ? source : lane], valid};
   }
 }

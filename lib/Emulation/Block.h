@@ -1,4 +1,4 @@
-//===- Block.h - The threads of a block, and where they meet ---------------===//
+//===- Block.h - The threads of a block and their synchronization ---------===//
 
 #ifndef LLMMEM_LIB_EMULATION_BLOCK_H
 #define LLMMEM_LIB_EMULATION_BLOCK_H
@@ -19,12 +19,12 @@ struct Thread : ThreadWords {
 
   Emulator::State *emulator = nullptr;
   Fiber *fiber = nullptr;
-  AccessRecord record; // of what it does now
+  AccessRecord record; // of its current access
   uint32_t number = 0; // in its block
   Status status = Status::Ended;
 
-  // Where it waits for other threads, how many lanes of its warp must come (0: the whole block),
-  // and what it brings and takes.
+  // Where it waits for other threads, how many lanes of its warp must arrive (0: the whole block),
+  // and the values that they exchange.
   int64_t site = 0;
   int32_t lanes = 0;
   int32_t offset = 0;
@@ -34,29 +34,29 @@ struct Thread : ThreadWords {
   int lane() const { return number % kWarp; }
   Triple threadIds() const { return {thread[0], thread[1], thread[2]}; }
   Triple blockIds() const { return {block[0], block[1], block[2]}; }
-  /// Until the others have come.
+  /// Suspends until the others have arrived.
   void wait(int64_t atSite, int32_t forLanes) {
     site = atSite, lanes = forLanes, status = Status::Waits;
     fiber->suspend();
   }
-  /// A thread at fault goes no further.
+  /// A thread at fault does not continue.
   void halt() { fiber->suspend(); }
 };
 
-/// Runs the threads of one block after another.
+/// Runs the threads of one block, one block after another.
 class Block {
 public:
   Block(Emulator::State &emulator, KernelFunction kernel, const uint64_t *arguments)
       : emulator(emulator), kernel(kernel), arguments(arguments) {}
 
-  /// Threads change over where they meet. False after a fault.
+  /// Threads switch where they synchronize. False after a fault.
   bool run(std::vector<Thread> &threads);
 
 private:
   void proceed(Thread &thread);
   bool runWarp(size_t first);
-  bool meetInWarp(Thread *warp, size_t size);
-  bool meetInBlock();
+  bool synchronizeWarp(Thread *warp, size_t size);
+  bool synchronizeBlock();
   void reportMissing(const Thread &waiting);
   std::pair<std::string, std::optional<int64_t>> whereabouts(const Thread &thread) const;
 

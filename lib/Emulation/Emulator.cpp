@@ -5,8 +5,8 @@
 
 using namespace llmmem::emulation;
 
-// What a launch may ask for (CUDA C++ Programming Guide, "Compute Capabilities"); dynamic shared
-// memory as on sm_90.
+// Limits of a launch (CUDA C++ Programming Guide, "Compute Capabilities"); dynamic shared memory as
+// on sm_90.
 static constexpr int64_t kMaxThreads = AccessRecord::kMaxThreads;
 static constexpr Triple kMaxBlock = {1024, 1024, 64}, kMaxGrid = {INT32_MAX, 65535, 65535};
 static constexpr int64_t kMaxStaticShared = 48 << 10, kMaxShared = 227 << 10;
@@ -59,7 +59,7 @@ void Emulator::State::fail(const Thread *thread, std::optional<int64_t> site, st
 }
 
 //===----------------------------------------------------------------------===//
-// What a launch is given
+// Arguments of a launch
 //===----------------------------------------------------------------------===//
 
 void Emulator::State::launch(int64_t number, KernelFunction function, const uint64_t *words,
@@ -73,7 +73,7 @@ void Emulator::State::launch(int64_t number, KernelFunction function, const uint
   std::copy_n(shape + 3, 3, block.begin());
   dynamicBytes = shape[6];
   if (checkShape() && bind(launch, words) && allocateShared() &&
-      allocateStacks(kernel->meets ? product(block) : 1))
+      allocateStacks(kernel->synchronizes ? product(block) : 1))
     runBlocks(function, words);
 }
 
@@ -108,14 +108,14 @@ bool Emulator::State::bind(const Launch &launch, const uint64_t *words) {
       continue;
     if (!bindArgument(number, reinterpret_cast<char *>(words[number]), kernel->bufferBytes[number]))
       return false;
-    takeNotes(number, launch);
+    takeCallRecord(number, launch);
   }
   watch();
-  noteBegins();
+  recordBegins();
   return true;
 }
 
-void Emulator::State::noteBegins() {
+void Emulator::State::recordBegins() {
   begins.clear();
   for (size_t number = 0; number < arguments.size(); ++number)
     if (arguments[number].buffer) {
@@ -155,19 +155,19 @@ bool Emulator::State::bindArgument(size_t number, char *begin, int64_t bytes) {
   return true;
 }
 
-/// What the call of the host function says of the parameter that this argument is.
-void Emulator::State::takeNotes(size_t number, const Launch &launch) {
+/// Takes what the call of the host function says of the parameter that this argument is.
+void Emulator::State::takeCallRecord(size_t number, const Launch &launch) {
   int64_t parameter = launch.parameters[number];
   if (call < 0 || parameter < 0)
     return;
-  const Call &notes = program.calls[call];
-  if (parameter < static_cast<int64_t>(notes.values.size()))
-    arguments[number].value = static_cast<int32_t>(notes.values[parameter]);
-  arguments[number].writable = notes.writes[parameter];
+  const Call &record = program.calls[call];
+  if (parameter < static_cast<int64_t>(record.values.size()))
+    arguments[number].value = static_cast<int32_t>(record.values[parameter]);
+  arguments[number].writable = record.writes[parameter];
 }
 
-/// Most arguments are only read, and hold what they should from end to end: one look at all their
-/// bytes saves a look at each access.
+/// Most arguments are only read, and all their bytes belong to the expected value: checking them
+/// once saves a check at each access.
 void Emulator::State::watch() {
   for (Argument &argument : arguments) {
     if (!argument.buffer)
@@ -208,7 +208,7 @@ bool Emulator::State::allocateStacks(size_t count) {
 
 void Emulator::State::runBlocks(KernelFunction function, const uint64_t *words) {
   if (time > UINT32_MAX / 2) {
-    // Records of earlier launches say nothing any more.
+    // Records of earlier launches are not needed: drops them before time wraps.
     for (const std::unique_ptr<Buffer> &buffer : buffers)
       buffer->history.forget();
     sharedHistory.forget();
@@ -216,14 +216,14 @@ void Emulator::State::runBlocks(KernelFunction function, const uint64_t *words) 
   }
   now.launch = ++time;
   blockTimes.clear();
-  threads.assign(kernel->meets ? product(block) : 1, {});
+  threads.assign(kernel->synchronizes ? product(block) : 1, {});
   warpBarriers.assign(alignTo(product(block), kWarp) / kWarp, 0);
   for (size_t number = 0; number < threads.size(); ++number) {
     threads[number].emulator = this;
     threads[number].fiber = fibers[number].get();
   }
-  if (!kernel->meets) {
-    runThreadsInTurn(function, words, product(grid));
+  if (!kernel->synchronizes) {
+    runThreadsSequentially(function, words, product(grid));
     return;
   }
   Block runner(*this, function, words);
@@ -231,7 +231,7 @@ void Emulator::State::runBlocks(KernelFunction function, const uint64_t *words) 
     beginBlock(number);
     runner.run(threads);
   }
-  // Fibers that stand in the middle of a kernel take no other job.
+  // Fibers that are suspended inside a kernel cannot take another job.
   if (found)
     fibers.clear();
 }
@@ -259,9 +259,10 @@ void Emulator::State::beginBlock(int64_t number) {
   }
 }
 
-/// Where threads do not meet, one fiber serves all, and is there only to be left after a fault.
-bool Emulator::State::runThreadsInTurn(KernelFunction function, const uint64_t *words,
-                                       int64_t blocks) {
+/// If threads never synchronize, one fiber runs them all; it is needed only to leave a thread after
+/// a fault.
+bool Emulator::State::runThreadsSequentially(KernelFunction function, const uint64_t *words,
+                                             int64_t blocks) {
   Thread &thread = threads.front();
   fibers.front()->start([&] {
     for (int64_t number = 0; number < blocks; ++number) {
@@ -294,7 +295,7 @@ void Emulator::State::passWarpBarrier(Thread *warp, size_t size) {
 }
 
 //===----------------------------------------------------------------------===//
-// The public face
+// The public interface
 //===----------------------------------------------------------------------===//
 
 bool llmmem::emulation::isEmulatorBuilt() { return true; }

@@ -15,7 +15,7 @@ void Emulator::addBuffer(void *, int64_t, Contents) {}
 void Emulator::beginStep() {}
 const Fault *Emulator::fault() const { return nullptr; }
 
-// Nobody calls these: who asks for the emulator is told that there is none.
+// Never called: asking for the emulator fails before compilation.
 void llmmem_emulate_call(void *, int64_t) {}
 void llmmem_emulate_launch(void *, int64_t, KernelFunction, const uint64_t *, const int64_t *) {}
 void llmmem_emulate_access(Thread *, int64_t, int64_t, int64_t) {}

@@ -1,7 +1,7 @@
 //===- Fiber.cpp - Functions that can be left in the middle ----------------===//
 //
-// Boost.Context saves the registers that a call preserves and no signal mask, so that changing over
-// costs a few nanoseconds.
+// Boost.Context saves callee-saved registers and no signal mask, so a switch costs a few
+// nanoseconds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 using namespace llmmem::emulation;
 namespace context = boost::context;
 
-// Kernels keep their numbers in registers; what spills, and the hooks, stay far below this.
+// Kernels keep values in registers; spills and the hooks stay far below this.
 static constexpr size_t kStackBytes = 64 << 10;
 
 namespace {
@@ -25,7 +25,7 @@ struct NoAllocator {
 } // namespace
 
 struct Fiber::Context {
-  context::fiber inside, outside; // where the job goes on, and who resumed it
+  context::fiber inside, outside; // where the job continues, and its caller
   std::function<void()> job;
   bool ended = true;
 };
@@ -47,12 +47,12 @@ Fiber::Fiber(Stack stack) : context(new Context) {
   context->inside =
       context::fiber(std::allocator_arg, context::preallocated(memory.sp, memory.size, memory),
                      NoAllocator(), runJobs);
-  resume(); // to where it waits for its first job
+  resume(); // up to the wait for its first job
 }
 
 Fiber::~Fiber() {
-  // Boost unwinds what is suspended by an exception, and compiled kernels have no tables for that:
-  // a job in the middle leaves a handle of 8 bytes behind. Its stack is FiberStacks'.
+  // Boost unwinds a suspended context by an exception, and compiled kernels have no unwind tables:
+  // the handle of a suspended job (8 bytes) leaks. Its stack is FiberStacks'.
   if (!context->ended)
     new context::fiber(std::move(context->inside));
 }

@@ -26,7 +26,7 @@ public:
   };
 
   explicit Fiber(Stack stack);
-  /// Where a job stands in the middle it is dropped: nothing on its stack is destroyed.
+  /// A suspended job is abandoned: nothing on its stack is destroyed.
   ~Fiber();
 
   void start(std::function<void()> job);
@@ -39,8 +39,7 @@ private:
   std::unique_ptr<Context> context;
 };
 
-/// Equal stacks with a page between them that cannot be touched, so that one that overflows ends
-/// the process.
+/// Equal stacks with guard pages between them, so that an overflow ends the process.
 class FiberStacks {
 public:
   FiberStacks() = default;
@@ -48,7 +47,7 @@ public:
   FiberStacks &operator=(const FiberStacks &) = delete;
   ~FiberStacks();
 
-  /// False where there is no memory for so many.
+  /// False if there is no memory for so many.
   bool allocate(size_t count);
   size_t size() const { return count; }
   Fiber::Stack stack(size_t number) const;

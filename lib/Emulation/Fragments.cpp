@@ -1,4 +1,4 @@
-//===- Fragments.cpp - Products of matrices that a warp holds in registers -===//
+//===- Fragments.cpp - The mma op of a warp -------------------------------===//
 
 #include "Fragments.h"
 #include <bit>

@@ -1,4 +1,4 @@
-//===- Fragments.h - Products of matrices that a warp holds in registers ---===//
+//===- Fragments.h - The mma op of a warp ---------------------------------===//
 //
 // mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32: D = A B + C, with A of 16 x 16, B of 16 x 8,
 // C and D of 16 x 8. Each of the 32 lanes holds a part, its fragment (PTX ISA, "Matrix Fragments
@@ -14,14 +14,13 @@
 
 namespace llmmem::emulation {
 
-/// What one lane holds. A word has two bf16, the one of the lower column (A) or row (B) in its low
-/// half.
+/// What one lane holds. A word has two bf16, with the lower column (A) or row (B) in its low half.
 struct Fragments {
   uint32_t a[4], b[2];
   float c[4];
 };
 
-/// Where a number stands in its matrix.
+/// The position of an element in its matrix.
 struct Element {
   int row, column;
 };
@@ -38,7 +37,7 @@ constexpr Element elementOfC(int lane, int number) {
 }
 
 /// Replaces each C by D. An element is one chain of fused multiply-adds over the 16 terms in order,
-/// from C on; the hardware's order is not said anywhere, and its result may differ in the last
+/// from C on; the order of the hardware is not documented, so its result may differ in the last
 /// bits.
 void multiplyFragments(const std::array<Fragments *, 32> &lanes);
 

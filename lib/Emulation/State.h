@@ -20,17 +20,17 @@ public:
   void launch(int64_t number, KernelFunction function, const uint64_t *arguments,
               const int64_t *shape);
 
-  /// Whether the thread may; else there is a fault, and it must halt.
+  /// Whether the thread may access the bytes; otherwise records a fault, and the thread must halt.
   bool mayAccess(const Thread &thread, int64_t number, int64_t base, int64_t offset);
   bool maySynchronize(const Thread &thread, int64_t number, int32_t mask);
   bool mayShuffle(const Thread &thread, int64_t number, int32_t width);
 
   const Site &site(int64_t number) const { return program.sites[number]; }
-  /// All that threads did before is ordered before what follows: for a block, for one warp.
+  /// Orders all accesses of the threads so far before what follows: for a block, for one warp.
   void passBarrier(std::vector<Thread> &threads);
   void passWarpBarrier(Thread *warp, size_t size);
 
-  /// The first fault stays. A thread is at fault in an op; without a thread it is the launch.
+  /// Keeps the first fault: of a thread in an op, or without a thread of the launch.
   void fail(const Thread *thread, std::optional<int64_t> site, std::string message,
             std::optional<int64_t> otherSite = {}, std::string otherMessage = {});
   const Fault *fault() const { return found ? &*found : nullptr; }
@@ -39,15 +39,15 @@ private:
   bool checkShape();
   bool bind(const Launch &launch, const uint64_t *words);
   bool bindArgument(size_t number, char *begin, int64_t bytes);
-  void takeNotes(size_t number, const Launch &launch);
+  void takeCallRecord(size_t number, const Launch &launch);
   void watch();
-  void noteBegins();
+  void recordBegins();
   int64_t argumentAt(const Site &site, int64_t base) const;
   bool allocateShared();
   bool allocateStacks(size_t count);
   void runBlocks(KernelFunction function, const uint64_t *words);
   void beginBlock(int64_t number);
-  bool runThreadsInTurn(KernelFunction function, const uint64_t *words, int64_t blocks);
+  bool runThreadsSequentially(KernelFunction function, const uint64_t *words, int64_t blocks);
 
   bool isInside(const Thread &thread, const Site &site, int64_t number, int64_t first,
                 int64_t limit, int64_t offset);
@@ -63,19 +63,19 @@ private:
   int64_t call = -1;
   std::optional<Fault> found;
 
-  // The launch at hand.
+  // The current launch.
   int64_t launchNumber = 0;
   const Kernel *kernel = nullptr;
   Triple grid = {1, 1, 1}, block = {1, 1, 1};
   int64_t dynamicBytes = 0;
   std::vector<Argument> arguments;
-  /// Which argument begins at an address: one that is written and one that is not, where they share
-  /// their bytes.
+  /// The arguments that begin at an address: one that is written and one that is not, if they
+  /// alias.
   struct BeginsHere {
     int64_t written = -1, readOnly = -1;
   };
   std::unordered_map<uint64_t, BeginsHere> begins;
-  /// The argument that the access at hand means.
+  /// The argument of the current access.
   int64_t accessed = 0;
   uint32_t time = 0;
   Now now;

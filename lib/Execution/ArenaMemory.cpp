@@ -18,7 +18,7 @@ static int64_t pageBytes() { return sysconf(_SC_PAGESIZE); }
 llvm::Expected<ArenaMemory> ArenaMemory::allocate(int64_t bytes) {
   int64_t page = pageBytes();
   if (bytes < 0 || bytes > std::numeric_limits<int64_t>::max() / 2)
-    return llvm::createStringError("an arena of %lld bytes cannot be",
+    return llvm::createStringError("cannot allocate an arena of %lld bytes",
                                    static_cast<long long>(bytes));
   ArenaMemory arena;
   arena.bytes = bytes;
@@ -33,7 +33,7 @@ llvm::Expected<ArenaMemory> ArenaMemory::allocate(int64_t bytes) {
   if (mprotect(begin, end - begin, PROT_READ | PROT_WRITE) != 0)
     return llvm::createStringError("cannot map an arena of %lld bytes: %s",
                                    static_cast<long long>(bytes), std::strerror(errno));
-  // A huge page would count as touched where one byte of it is.
+  // A huge page would count as touched if one byte of it is.
   madvise(begin, end - begin, MADV_NOHUGEPAGE);
   arena.first = end - llvm::alignTo(std::max<int64_t>(bytes, 1), kAlignment);
   char *lastPage = std::max(end - page, arena.first);
@@ -56,7 +56,7 @@ void ArenaMemory::swap(ArenaMemory &other) {
 llvm::SmallVector<unsigned char> ArenaMemory::residentPages() const {
   int64_t page = pageBytes();
   llvm::SmallVector<unsigned char> resident((mapped - 2 * page) / page, 1);
-  // Without an answer every page counts.
+  // If mincore fails, every page counts.
   mincore(mapping + page, mapped - 2 * page, resident.data());
   return resident;
 }
@@ -84,7 +84,7 @@ int64_t ArenaMemory::measureHighWater() const {
       changed = end; // touched, and holding zeros
     int64_t mark = changed - first;
     if (mark > bytes)
-      return mark; // beyond the arena, into what rounding it up has left
+      return mark; // beyond the arena, in the padding up to the page
     if (changed != begin)
       return std::min<int64_t>(llvm::alignTo(mark, kAlignment), bytes);
   }

@@ -52,20 +52,20 @@ void CompiledStep::describe(func::FuncOp step) {
   arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena).getInt();
 }
 
-/// What `convert-step-to-kernels` has written on a call for a profile.
-static KernelCall readProfiledCall(DictionaryAttr notes) {
+/// Reads the `profile` attribute that `convert-step-to-kernels` has set on a call.
+static KernelCall readProfiledCall(DictionaryAttr record) {
   auto text = [&](StringRef key) {
-    auto value = notes.getAs<StringAttr>(key);
+    auto value = record.getAs<StringAttr>(key);
     return value ? value.str() : std::string();
   };
   KernelCall call;
   call.kind = text("kind"), call.key = text("key"), call.name = text("name"),
   call.phase = text("phase");
-  if (auto block = notes.getAs<IntegerAttr>("block"))
+  if (auto block = record.getAs<IntegerAttr>("block"))
     call.block = block.getInt();
-  call.recomputed = notes.getAs<BoolAttr>("recomputed").getValue();
-  call.flops = notes.getAs<IntegerAttr>("flops").getInt();
-  call.bytes = notes.getAs<IntegerAttr>("bytes").getInt();
+  call.recomputed = record.getAs<BoolAttr>("recomputed").getValue();
+  call.flops = record.getAs<IntegerAttr>("flops").getInt();
+  call.bytes = record.getAs<IntegerAttr>("bytes").getInt();
   return call;
 }
 
@@ -85,16 +85,16 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   LoweredStep step;
   step.host = module.clone();
   ModuleOp lowered = *step.host;
-  // Other functions of the module may hold what has no lowering, and nothing calls them.
+  // Other functions of the module are not called, and may contain ops without a lowering.
   for (auto function : llvm::make_early_inc_range(lowered.getOps<func::FuncOp>()))
     if (function.getName() != options.function)
       function.erase();
   PassManager manager(module.getContext());
   ConvertStepToKernelsOptions conversion;
   conversion.function = options.function;
-  conversion.poison = options.poison;
+  conversion.poison = options.fillDeadBytes;
   conversion.profile = options.profile;
-  conversion.products = options.libraryProducts ? ProductSource::Library : ProductSource::Generated;
+  conversion.products = options.libraryMatmuls ? MatmulSource::Library : MatmulSource::Generated;
   const llmmem_gemm_library *library = llmmem_find_gemm_library();
   conversion.bf16ByLibrary = library && library->gemm[LLMMEM_GEMM_BF16];
   bool isForGpu = options.cuda || options.emulate;
@@ -103,8 +103,8 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   if (failed(manager.run(lowered)))
     return failure();
   lowered.lookupSymbol<func::FuncOp>(options.function).walk([&](func::CallOp call) {
-    if (auto notes = call->getAttrOfType<DictionaryAttr>(LlmDialect::kProfile))
-      step.calls.push_back(readProfiledCall(notes));
+    if (auto record = call->getAttrOfType<DictionaryAttr>(LlmDialect::kProfile))
+      step.calls.push_back(readProfiledCall(record));
   });
   PassManager kernels(module.getContext());
   if (options.emulate)
@@ -135,17 +135,18 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
 
 FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
                                                                const Options &options) {
-  if (options.libraryProducts && options.cuda && options.cuda->products().empty())
-    return module.emitError("cannot call a library for matrix products: it was not opened");
+  if (options.libraryMatmuls && options.cuda && options.cuda->products().empty())
+    return module.emitError("cannot call a library for matmuls: it was not opened");
   bool isOnCpu = !options.cuda && !options.emulate;
-  if (options.libraryProducts && isOnCpu && !llmmem_find_gemm_library())
-    return module.emitError("cannot call a library for matrix products: none was found when "
+  if (options.libraryMatmuls && isOnCpu && !llmmem_find_gemm_library())
+    return module.emitError("cannot call a library for matmuls: none was found when "
                             "llmmem was built");
   if (options.emulate && !emulation::isEmulatorBuilt())
     return module.emitError("cannot emulate a GPU: llmmem was built without Boost.Context "
                             "(libboost-context-dev)");
   if (options.emulate && options.profile)
-    return module.emitError("cannot be profiled on the emulator: its time says nothing of a GPU's");
+    return module.emitError(
+        "cannot be profiled on the emulator: its times say nothing about a GPU");
   auto begin = std::chrono::steady_clock::now();
   FailureOr<LoweredStep> lowered = lower(module, options);
   if (failed(lowered))
@@ -220,8 +221,7 @@ void CompiledStep::launch(llmmem_cuda *run, StepMemory &memory) const {
   code.entry(memory.packed.data());
 }
 
-/// Events of a graph cannot be asked for their time, so that a profiled step is launched as it
-/// comes.
+/// Events of a graph have no time, so a profiled step is launched without a graph.
 llvm::Error CompiledStep::runMarked(StepMemory &memory) const {
   std::vector<int64_t> ns(calls.size());
   if (llvm::Error error = device->runMarked([&](llmmem_cuda *run) { launch(run, memory); }, ns))

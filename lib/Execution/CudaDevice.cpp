@@ -130,7 +130,7 @@ static void launch(void *opaque) {
   launching->step(launching->run);
 }
 
-/// Whatever becomes of the run, the next one has what was chosen.
+/// Saves chosen algorithms for the next run even if this one fails.
 llvm::Error CudaDevice::chooseAlgorithms(llvm::function_ref<void(llmmem_cuda *run)> step) {
   if (algorithms.empty() || products().empty())
     return llvm::Error::success();

@@ -13,8 +13,8 @@ struct CudaProgram {
   /// By the numbers that launches name them with.
   std::vector<CudaDevice::Kernel> kernels;
 
-  /// Takes what `convert-gpu-kernels-to-nvvm` has left in a module out of it, so that host code is
-  /// all that is left.
+  /// Removes the results of `convert-gpu-kernels-to-nvvm` from a module, so that only host code
+  /// remains.
   static CudaProgram takeFrom(mlir::ModuleOp module);
 };
 

@@ -1,7 +1,8 @@
 //===- DeviceBuffers.h - The buffers of a step on a GPU --------------------===//
 //
-// The host has a mirror of each argument, of which pages that it never writes cost nothing. What it
-// has written is sent before the next step, and what a step has written is fetched when it is read.
+// The host has a mirror of each argument, whose pages are not committed until it writes them. What
+// it has written is copied to the device before the next step, and what a step has written is
+// copied back when it is read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@ public:
 
   /// A buffer whose mirror has `bytes` zeros; buffers are numbered from 0. Before `reserve`.
   void add(void *mirror, int64_t bytes);
-  /// Fails where they and the arena do not fit the device.
+  /// Fails if they and the arena do not fit the device.
   llvm::Error reserve(int64_t arena);
 
   int64_t residentBytes() const { return resident; }
@@ -27,12 +28,13 @@ public:
   CudaDevice &cuda() const { return *device; }
 
   /// The mirror has new bytes, all of them.
-  void noteWritten(unsigned number) { buffers[number].newer = Newer::Mirror; }
-  /// Brings the mirror up to date. What fails here, `CudaDevice::check` tells.
+  void markWritten(unsigned number) { buffers[number].newer = Newer::Mirror; }
+  /// Copies the buffer to the mirror if the device's is newer. `CudaDevice::check` reports
+  /// failures.
   void fetch(unsigned number);
   void clear(unsigned number);
 
-  /// Sends what the host has written.
+  /// Copies what the host has written.
   llvm::Error beginStep();
   /// The step may have written any of them.
   void endStep();

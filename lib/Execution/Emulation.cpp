@@ -49,7 +49,7 @@ void Emulation::readSite(DictionaryAttr facts) {
 void Emulation::readKernel(DictionaryAttr facts) {
   described.kernels.push_back({facts.getAs<StringAttr>("name").str(),
                                numbersIn(facts, "buffer_bytes"), numberIn(facts, "shared_bytes"),
-                               facts.contains("meets")});
+                               facts.contains("synchronizes")});
 }
 
 void Emulation::readLaunch(DictionaryAttr facts) {
@@ -68,10 +68,10 @@ void Emulation::readCall(DictionaryAttr facts) {
 }
 
 Emulation Emulation::takeFrom(ModuleOp module) {
-  auto notes = module->getAttrOfType<DictionaryAttr>(llm::LlmDialect::kEmulation);
+  auto records = module->getAttrOfType<DictionaryAttr>(llm::LlmDialect::kEmulation);
   Emulation emulation;
   auto readAll = [&](StringRef name, void (Emulation::*read)(DictionaryAttr)) {
-    for (auto facts : notes.getAs<ArrayAttr>(name).getAsRange<DictionaryAttr>())
+    for (auto facts : records.getAs<ArrayAttr>(name).getAsRange<DictionaryAttr>())
       (emulation.*read)(facts);
   };
   readAll("sites", &Emulation::readSite);

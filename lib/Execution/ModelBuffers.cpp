@@ -1,7 +1,7 @@
 //===- ModelBuffers.cpp - The buffers of a compiled function, by name ------===//
 
 #include "llmmem/Execution/ModelBuffers.h"
-#include "llmmem/Execution/CounterDraws.h"
+#include "llmmem/Execution/CounterSamples.h"
 #include "llmmem/Execution/TensorBytes.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llvm/ADT/StringExtras.h"
@@ -9,13 +9,13 @@
 
 using namespace llmmem;
 
-/// Calls `turn` with 0 to count - 1, side by side, on the threads that steps run on.
-static void parallelFor(int64_t count, llvm::function_ref<void(int64_t)> turn) {
-  auto turns = [](void *context, int64_t begin, int64_t end) {
+/// Calls `body` with 0 to count - 1 in parallel, on the threads that run steps.
+static void parallelFor(int64_t count, llvm::function_ref<void(int64_t)> body) {
+  auto iterations = [](void *context, int64_t begin, int64_t end) {
     for (int64_t number = begin; number < end; ++number)
       (*static_cast<llvm::function_ref<void(int64_t)> *>(context))(number);
   };
-  llmmem_parallel_for(count, turns, &turn);
+  llmmem_parallel_for(count, iterations, &body);
 }
 
 llvm::Expected<ModelBuffers> ModelBuffers::allocate(const CompiledStep &step, StepRoles roles) {
@@ -25,11 +25,11 @@ llvm::Expected<ModelBuffers> ModelBuffers::allocate(const CompiledStep &step, St
   for (const StepRoles::Parameter &parameter : roles.parameters)
     if (!isFloat(parameter.argument))
       return llvm::createStringError("parameter '" + parameter.name +
-                                     "' has elements that are no floats");
+                                     "' has elements that are not floats");
   for (unsigned state : roles.states)
     if (!isFloat(state))
       return llvm::createStringError("state '" + step.arguments()[state].name +
-                                     "' has elements that are no floats");
+                                     "' has elements that are not floats");
   llvm::Expected<StepMemory> memory = StepMemory::allocate(step);
   if (!memory)
     return memory.takeError();
@@ -61,15 +61,15 @@ TokenFeed::Shape llmmem::feedShapeOf(const CompiledStep &step, const StepRoles &
 }
 
 //===----------------------------------------------------------------------===//
-// Drawing
+// Sampling
 //===----------------------------------------------------------------------===//
 
-void ModelBuffers::drawParameters(uint64_t seed) {
+void ModelBuffers::sampleParameters(uint64_t seed) {
   for (const StepRoles::Parameter &parameter : roles.parameters)
-    draw(parameter, streamOf(seed, parameter.name));
+    sample(parameter, streamOf(seed, parameter.name));
 }
 
-void ModelBuffers::draw(const StepRoles::Parameter &parameter, uint64_t stream) {
+void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream) {
   mlir::RankedTensorType type = step->arguments()[parameter.argument].type;
   bool isWeight = type.getRank() >= 2;
   bool isNormScale = type.getRank() == 1 && llvm::StringRef(parameter.name).ends_with("weight");
@@ -79,17 +79,17 @@ void ModelBuffers::draw(const StepRoles::Parameter &parameter, uint64_t stream) 
   if (parameter.master)
     copies.push_back(
         {kindOf(*parameter.master), static_cast<char *>(memory.argument(*parameter.master))});
-  auto drawPiece = [&](int64_t piece) {
+  auto samplePiece = [&](int64_t piece) {
     int64_t begin = piece * kPiece, count = std::min(kPiece, type.getNumElements() - begin);
-    // Rounded to f32 first, so that a run in bf16 begins where the one in f32 does.
+    // Rounded to f32 first, so that runs in bf16 and in f32 begin with the same parameters.
     float values[kPiece];
     for (int64_t index = 0; index < count; ++index)
-      values[index] = isWeight ? static_cast<float>(0.02 * drawNormal(stream, begin + index))
+      values[index] = isWeight ? static_cast<float>(0.02 * sampleNormal(stream, begin + index))
                                : (isNormScale ? 1.0f : 0.0f);
     for (auto [kind, bytes] : copies)
       convertFloats(FloatKind::F32, values, kind, bytes + begin * bytesOf(kind), count);
   };
-  parallelFor(llvm::divideCeil(type.getNumElements(), kPiece), drawPiece);
+  parallelFor(llvm::divideCeil(type.getNumElements(), kPiece), samplePiece);
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,7 +160,7 @@ std::string ModelBuffers::digest() const {
     return llvm::utohexstr(hash.high64, /*LowerCase=*/true, 16) +
            llvm::utohexstr(hash.low64, true, 16);
   };
-  // Each tensor by itself, then their hashes: one pass, and no copy of all parameters.
+  // Hashes each tensor, then the hashes: one pass, and no copy of the parameters.
   std::vector<llvm::ArrayRef<uint8_t>> tensors;
   for (const StepRoles::Parameter &parameter : roles.parameters)
     tensors.emplace_back(static_cast<const uint8_t *>(memory.bytes(parameter.argument)),

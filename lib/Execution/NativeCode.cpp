@@ -31,7 +31,7 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_cuda_multiply", &llmmem_cuda_multiply);
   add("llmmem_cuda_copy", &llmmem_cuda_copy);
   add("llmmem_parallel_for", &llmmem_parallel_for);
-  add("llmmem_poison", &llmmem_poison);
+  add("llmmem_fill_dead", &llmmem_fill_dead);
   add("llmmem_clock", &llmmem_clock);
   add("llmmem_emulate_call", &llmmem_emulate_call);
   add("llmmem_emulate_launch", &llmmem_emulate_launch);

@@ -25,7 +25,8 @@ static std::optional<int64_t> readStatus(llvm::StringRef key) {
 
 ProcessMemory ProcessMemory::begin() {
   ProcessMemory memory;
-  // What the compiler has freed would otherwise be used again, unseen.
+  // Otherwise memory that the compiler has freed would be reused without a change of the resident
+  // size.
   malloc_trim(0);
   memory.before = readStatus("VmRSS");
   return memory;
@@ -36,7 +37,7 @@ void ProcessMemory::forgetPeak() {
   std::error_code code;
   llvm::raw_fd_ostream os("/proc/self/clear_refs", code, llvm::sys::fs::CD_OpenExisting);
   if (!code) {
-    os << "5\n"; // proc(5): the peak becomes what is held now
+    os << "5\n"; // proc(5): resets the peak to the current value
     os.flush();
     code = os.error();
     os.clear_error();

@@ -1,4 +1,4 @@
-//===- ProductAlgorithms.cpp - Algorithms of products, from run to run -----===//
+//===- ProductAlgorithms.cpp - Algorithms of matmuls, kept between runs ---===//
 //
 //   {"format": "llmmem-product-algorithms", "version": 1, "library": "cuBLASLt 13.1.0",
 //    "device": "NVIDIA H200", "algorithms": [{"rows": 128, "columns": 96, "inner": 64, "batch": 1,
@@ -6,7 +6,7 @@
 //     "b": {...}, "c": {...}, "initial": null, "epilogue": 1, "aux_pitch": 0, "workspace": 0,
 //     "data": "128 hexadecimal digits"}]}
 //
-// An algorithm is 64 bytes that only the same version of the library understands.
+// An algorithm is 64 opaque bytes of one version of the library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -120,7 +120,7 @@ static bool read(const json::Object &object, llmmem_product_form &form) {
 static Error checkOrigin(const json::Object &file, StringRef name, StringRef library,
                          StringRef device) {
   if (file.getString("format") != kFormat || file.getInteger("version") != 1)
-    return createStringError("'" + name + "' is no file of product algorithms, version 1");
+    return createStringError("'" + name + "' is not a file of product algorithms, version 1");
   StringRef itsLibrary = file.getString("library").value_or("?"),
             itsDevice = file.getString("device").value_or("?");
   if (itsLibrary == library && itsDevice == device)
@@ -139,7 +139,7 @@ Error CudaDevice::loadAlgorithms(StringRef file) {
     return createStringError("'" + file + "' is " + toString(value.takeError()));
   const json::Object *object = value->getAsObject();
   if (!object)
-    return createStringError("'" + file + "' is no file of product algorithms, version 1");
+    return createStringError("'" + file + "' is not a file of product algorithms, version 1");
   if (Error error = checkOrigin(*object, file, products(), name()))
     return error;
   const json::Array *algorithms = object->getArray("algorithms");
@@ -150,7 +150,7 @@ Error CudaDevice::loadAlgorithms(StringRef file) {
     std::string bytes;
     if (!entry || !read(*entry, form) ||
         !tryGetFromHex(entry->getString("data").value_or(""), bytes) || bytes.size() != sizeof data)
-      return createStringError(formatv("'{0}': algorithm {1} is not complete; delete the file to "
+      return createStringError(formatv("'{0}': algorithm {1} is incomplete; delete the file to "
                                        "have all chosen anew",
                                        file, k));
     std::memcpy(data, bytes.data(), sizeof data);

@@ -69,14 +69,14 @@ static llvm::Expected<Header> readEntry(llvm::StringRef file, llvm::StringRef na
   if (elementBytes(*dtype) == 0)
     return bad("has the unknown dtype '" + *dtype + "'");
   if (!readShape(*shape, header.entry.shape))
-    return bad("has a shape that is no list of sizes");
+    return bad("has a shape that is not a list of sizes");
   std::optional<int64_t> begin = (*range)[0].getAsInteger(), end = (*range)[1].getAsInteger();
   if (!begin || !end || *begin < 0 || *end < *begin || *end > dataBytes)
     return bad("lies outside the " + llvm::Twine(dataBytes) + " bytes of data");
   std::optional<int64_t> bytes = bytesOf(header.entry.shape, elementBytes(*dtype));
   if (!bytes || *bytes != *end - *begin)
     return bad("has " + llvm::Twine(*end - *begin) +
-               " bytes, which is not what its dtype and shape need");
+               " bytes, which does not match its dtype and shape");
   header.begin = *begin, header.end = *end;
   return header;
 }
@@ -100,32 +100,32 @@ static llvm::Error checkTiling(llvm::StringRef file, std::vector<Header> headers
   return llvm::Error::success();
 }
 
-/// The format allows texts only.
-static llvm::Error readMetadata(llvm::StringRef file, const json::Value &value, Metadata &notes) {
+/// The format allows strings only.
+static llvm::Error readMetadata(llvm::StringRef file, const json::Value &value, Metadata &texts) {
   const json::Object *object = value.getAsObject();
   if (!object)
-    return malformed(file, "'__metadata__' is no object");
-  for (const auto &[key, note] : *object) {
-    std::optional<llvm::StringRef> text = note.getAsString();
+    return malformed(file, "'__metadata__' is not an object");
+  for (const auto &[key, entry] : *object) {
+    std::optional<llvm::StringRef> text = entry.getAsString();
     if (!text)
-      return malformed(file, "'__metadata__' has '" + key.str() + "', which is no text");
-    notes[key.str()] = text->str();
+      return malformed(file, "'__metadata__' has '" + key.str() + "', which is not a string");
+    texts[key.str()] = text->str();
   }
   return llvm::Error::success();
 }
 
 static llvm::Expected<std::vector<Header>> readHeader(llvm::StringRef file, llvm::StringRef text,
-                                                      int64_t dataBytes, Metadata &notes) {
+                                                      int64_t dataBytes, Metadata &texts) {
   llvm::Expected<json::Value> value = parseJsonTree(text);
   if (!value)
     return malformed(file, "its header is " + llvm::toString(value.takeError()));
   const json::Object *object = value->getAsObject();
   if (!object)
-    return malformed(file, "its header is no JSON object");
+    return malformed(file, "its header is not a JSON object");
   std::vector<Header> headers;
   for (const auto &[key, entry] : *object) {
     if (key.str() == "__metadata__") {
-      if (llvm::Error error = readMetadata(file, entry, notes))
+      if (llvm::Error error = readMetadata(file, entry, texts))
         return std::move(error);
       continue;
     }
@@ -158,7 +158,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
   llvm::StringRef data = bytes.drop_front(8 + length);
   SafeTensors tensors;
   llvm::Expected<std::vector<Header>> headers =
-      readHeader(file, bytes.substr(8, length), data.size(), tensors.notes);
+      readHeader(file, bytes.substr(8, length), data.size(), tensors.texts);
   if (!headers)
     return headers.takeError();
   for (Header &header : *headers) {
@@ -176,8 +176,8 @@ const TensorEntry *SafeTensors::find(llvm::StringRef name) const {
 }
 
 llvm::StringRef SafeTensors::metadata(llvm::StringRef key) const {
-  auto known = notes.find(key.str());
-  return known == notes.end() ? llvm::StringRef() : llvm::StringRef(known->second);
+  auto known = texts.find(key.str());
+  return known == texts.end() ? llvm::StringRef() : llvm::StringRef(known->second);
 }
 
 /// The length of the JSON header and the header.
@@ -202,7 +202,7 @@ static std::string encodeHeader(llvm::ArrayRef<TensorEntry> tensors, const Metad
     });
   }
   writer.objectEnd();
-  // Readers that map the file like the data at a multiple of 8.
+  // Aligns the data to 8 bytes for readers that map the file.
   header.append(llvm::alignTo(header.size(), 8) - header.size(), ' ');
   std::string length(8, '\0');
   llvm::support::endian::write64le(length.data(), header.size());

@@ -76,7 +76,7 @@ llvm::Error StepMemory::allocateOnHost(const CompiledStep &step) {
   return llvm::Error::success();
 }
 
-/// The emulator is told what the step may touch, and is its last argument.
+/// Adds the buffers of the step to the emulator, which is its last argument.
 void StepMemory::addEmulator(const CompiledStep &step) {
   using Contents = emulation::Emulator::Contents;
   emulator = std::make_unique<emulation::Emulator>(step.emulated()->program());
@@ -95,7 +95,7 @@ llvm::Error StepMemory::allocateOnDevice(const CompiledStep &step) {
     return error;
   resident = onDevice->residentBytes();
   auto asPointer = [](uint64_t address) { return reinterpret_cast<void *>(address); };
-  // The run comes first, when the step is captured.
+  // The run is the first argument, known when the step is captured.
   addresses = {nullptr, asPointer(onDevice->cuda().arena())};
   for (unsigned number = 0; number < arguments.size() + ownResults.size(); ++number)
     addresses.push_back(asPointer(onDevice->addressOf(number)));
@@ -111,7 +111,7 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
                                    static_cast<long long>(memory.resident));
   if (llvm::Error error = step.cuda() ? memory.allocateOnDevice(step) : memory.allocateOnHost(step))
     return std::move(error);
-  // The packed entry takes the place of each parameter, and a parameter is an address.
+  // The packed entry takes a pointer to each parameter, and a parameter is an address.
   for (void *&address : memory.addresses)
     memory.packed.push_back(&address);
   return std::move(memory);
@@ -123,7 +123,7 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
 
 void *StepMemory::argument(unsigned number) {
   if (onDevice)
-    onDevice->noteWritten(number);
+    onDevice->markWritten(number);
   return arguments[number];
 }
 

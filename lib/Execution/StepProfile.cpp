@@ -10,7 +10,7 @@ using namespace llmmem;
 namespace json = llvm::json;
 
 void StepProfile::add(llvm::ArrayRef<int64_t> times) {
-  // What came before the second step was the first.
+  // Drops the first step once there is a second.
   if (++steps == 2)
     llvm::for_each(taken, [](std::vector<int64_t> &ns) { ns.clear(); });
   last.assign(times.begin(), times.end());
@@ -92,7 +92,7 @@ void StepProfile::print(llvm::raw_ostream &os) const {
 }
 
 //===----------------------------------------------------------------------===//
-// For programs
+// JSON
 //===----------------------------------------------------------------------===//
 
 static json::Object describe(const KernelCall &call) {

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-/// The argument whose bytes `value` has, may have taken over, or looks at, and that `accept`s.
+/// The argument that `value` is, is a view of or may be in place of, and that satisfies `accept`.
 static std::optional<unsigned> sourceArgument(Value value, function_ref<bool(unsigned)> accept) {
   if (!value)
     return std::nullopt;
@@ -47,7 +47,7 @@ public:
     });
     if (roles.vocabulary == 0)
       return llvm::createStringError("'" + step.getName() +
-                                     "' looks 'ids' up in no table: no llm.embedding reads them");
+                                     "' has no table for 'ids': no llm.embedding reads them");
     step.walk([&](llm::AdamWOp op) { connect(op.getParam(), op.getGradient(), op.getMaster()); });
     step.walk([&](llm::SGDOp op) { connect(op.getParam(), op.getGradient(), Value()); });
     return roles;

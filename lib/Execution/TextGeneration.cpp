@@ -1,7 +1,7 @@
 //===- TextGeneration.cpp - Text from a trained model ----------------------===//
 
 #include "llmmem/Execution/TextGeneration.h"
-#include "llmmem/Execution/CounterDraws.h"
+#include "llmmem/Execution/CounterSamples.h"
 #include "llmmem/Execution/TensorBytes.h"
 #include <cmath>
 
@@ -22,14 +22,14 @@ llvm::Expected<TextGeneration> TextGeneration::create(const CompiledStep &forwar
         "returns logits of [1, seq, vocabulary]");
   if (roles.vocabulary < 256)
     return llvm::createStringError("a vocabulary of " + llvm::Twine(roles.vocabulary) +
-                                   " cannot spell the 256 bytes of a text");
+                                   " cannot represent the 256 bytes of a text");
   llvm::Expected<ModelBuffers> buffers = ModelBuffers::allocate(forward, std::move(roles));
   if (!buffers)
     return buffers.takeError();
   return TextGeneration(std::move(*buffers));
 }
 
-/// What a causal model reads stands on the left; whatever fills the rest changes nothing before it.
+/// A causal model reads only positions to the left, so the padding on the right has no effect.
 llvm::Expected<std::vector<double>> TextGeneration::logitsAfter(llvm::StringRef window) {
   llvm::MutableArrayRef<int32_t> ids = buffers.integers(*buffers.argumentRoles().ids);
   llvm::fill(ids, 0);
@@ -46,9 +46,9 @@ llvm::Expected<std::vector<double>> TextGeneration::logitsAfter(llvm::StringRef 
   return logits;
 }
 
-/// The first place where the running sum of exp(logit / temperature) passes the drawn part of the
-/// whole.
-static size_t drawFrom(llvm::ArrayRef<double> logits, double temperature, double uniform) {
+/// The first index at which the running sum of exp(logit / temperature) exceeds the fraction
+/// `uniform` of the total.
+static size_t sampleFrom(llvm::ArrayRef<double> logits, double temperature, double uniform) {
   double highest = *llvm::max_element(logits);
   std::vector<double> sums;
   double sum = 0.0;
@@ -65,6 +65,6 @@ llvm::Expected<char> TextGeneration::next(llvm::StringRef text, const Options &o
     return logits.takeError();
   if (options.temperature == 0.0)
     return static_cast<char>(llvm::max_element(*logits) - logits->begin());
-  double uniform = drawUniform(streamOf(options.seed, "generate"), text.size());
-  return static_cast<char>(drawFrom(*logits, options.temperature, uniform));
+  double uniform = sampleUniform(streamOf(options.seed, "generate"), text.size());
+  return static_cast<char>(sampleFrom(*logits, options.temperature, uniform));
 }

@@ -1,7 +1,7 @@
 //===- TokenFeed.cpp - Batches of token ids from text ----------------------===//
 
 #include "llmmem/Execution/TokenFeed.h"
-#include "llmmem/Execution/CounterDraws.h"
+#include "llmmem/Execution/CounterSamples.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llmmem;
@@ -14,7 +14,7 @@ llvm::Expected<TokenFeed> TokenFeed::fromText(llvm::StringRef file, llvm::String
                                    llvm::Twine(shape.seq) + " needs " + llvm::Twine(shape.size()));
   std::vector<int32_t> ids;
   for (unsigned char byte : text) {
-    // Fibonacci hashing: neighbouring letters part.
+    // Fibonacci hashing separates neighbouring letters.
     uint32_t hash = (byte * 2654435769u) >> 8;
     ids.push_back(shape.vocabulary >= 256 ? byte : static_cast<int32_t>(hash % shape.vocabulary));
   }
@@ -38,7 +38,7 @@ llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, llvm::StringR
                              llvm::Twine(ids.size() + 1) + ", '" + part + "', ")
                                 .str();
         if (part.getAsInteger(10, id))
-          return llvm::createStringError(where + "is no number");
+          return llvm::createStringError(where + "is not a number");
         if (id < 0 || id >= shape.vocabulary)
           return llvm::createStringError(where + "is outside the vocabulary of " +
                                          llvm::Twine(shape.vocabulary));
@@ -55,9 +55,10 @@ llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, llvm::StringR
 
 size_t TokenFeed::beginOfRow(int64_t row) const {
   uint64_t length = all.size(), number = batch * shape.batch + row;
-  if (drawn)
-    return drawWord(streamOf(*drawn, "places in the text"), number) % (length - shape.seq + 1);
-  // Factors first brought under the length: their product stays far from 2^63.
+  if (shuffleSeed)
+    return sampleWord(streamOf(*shuffleSeed, "places in the text"), number) %
+           (length - shape.seq + 1);
+  // Reduces the factors first, so that their product does not overflow.
   return (number % length) * (shape.seq % length) % length;
 }
 

@@ -1,13 +1,13 @@
 //===- TrainingRun.cpp - Steps, losses, checkpoints ------------------------===//
 
 #include "llmmem/Execution/TrainingRun.h"
-#include "llmmem/Execution/CounterDraws.h"
+#include "llmmem/Execution/CounterSamples.h"
 #include "llmmem/Execution/TensorBytes.h"
 #include <cstring>
 
 using namespace llmmem;
 
-// Tensors and notes that only llmmem reads; other readers of the file pass them over.
+// Tensors and metadata that only llmmem reads; other readers of the file ignore them.
 static constexpr llvm::StringLiteral kState = "llmmem.state.";
 static constexpr llvm::StringLiteral kStep = "llmmem.step";
 static constexpr llvm::StringLiteral kSeed = "llmmem.seed";
@@ -18,11 +18,11 @@ llvm::Expected<TrainingRun> TrainingRun::create(const CompiledStep &step, StepRo
       step.results()[0].type.getNumElements() != 1 ||
       !floatKindOf(step.results()[0].type.getElementType()))
     return llvm::createStringError(
-        "the step's first result is no loss: expected a scalar that is donated to nothing");
+        "the step's first result is not a loss: expected a scalar that is not donated");
   llvm::Expected<ModelBuffers> buffers = ModelBuffers::allocate(step, std::move(roles));
   if (!buffers)
     return buffers.takeError();
-  buffers->drawParameters(seed);
+  buffers->sampleParameters(seed);
   return TrainingRun(std::move(*buffers), seed);
 }
 
@@ -43,7 +43,8 @@ llvm::Expected<int64_t> TrainingRun::load(const SafeTensors &file) {
   return rest - *states;
 }
 
-/// What going on from a step needs beside the parameters. Returns the number of tensors taken.
+/// Loads what continuing from a step needs beside the parameters. Returns the number of tensors
+/// taken.
 llvm::Expected<int64_t> TrainingRun::loadState(const SafeTensors &file) {
   if (file.metadata(kStep).getAsInteger(10, done) || done < 0 || done >= INT32_MAX)
     return llvm::createStringError("its '" + kStep + "' is '" + file.metadata(kStep) +
@@ -58,7 +59,7 @@ llvm::Expected<int64_t> TrainingRun::loadState(const SafeTensors &file) {
     std::string name = (kState + buffers.compiled().arguments()[state].name).str();
     const TensorEntry *tensor = file.find(name);
     if (!tensor)
-      return llvm::createStringError("the file goes on from step " + llvm::Twine(done) +
+      return llvm::createStringError("the file continues from step " + llvm::Twine(done) +
                                      ", but has no tensor '" + name + "'");
     if (llvm::Error error = buffers.loadArgument(state, *tensor))
       return std::move(error);
@@ -84,7 +85,7 @@ llvm::Error TrainingRun::save(llvm::StringRef path) {
           buffers.tensorOf((kState + buffers.compiled().arguments()[state].name).str(), state));
   if (llvm::Error error = memory().check())
     return error;
-  // Loaders of models ask for the framework; `pt` stands for row-major tensors as PyTorch's.
+  // Loaders of models require `format`; `pt` means row-major tensors as in PyTorch.
   Metadata metadata = {
       {"format", "pt"}, {kStep.str(), std::to_string(done)}, {kSeed.str(), std::to_string(seed)}};
   return writeSafeTensors(path, tensors, metadata);
@@ -94,10 +95,9 @@ llvm::Error TrainingRun::saveGradients(llvm::StringRef path) {
   std::vector<TensorEntry> tensors;
   for (const StepRoles::Parameter &parameter : buffers.argumentRoles().parameters) {
     if (!parameter.gradient)
-      return llvm::createStringError(
-          "the gradient of '" + parameter.name +
-          "' does not live to the end of the step; import the model with "
-          "--gradients resident");
+      return llvm::createStringError("the gradient of '" + parameter.name +
+                                     "' is not live at the end of the step; import the model with "
+                                     "--gradients resident");
     tensors.push_back(buffers.tensorOf(parameter.name, *parameter.gradient));
   }
   if (llvm::Error error = memory().check())
@@ -124,7 +124,7 @@ void TrainingRun::feedInputs(TokenFeed &feed, double learningRate) {
   if (roles.step)
     buffers.integers(*roles.step)[0] = static_cast<int32_t>(done + 1);
   if (roles.seed) {
-    uint64_t words = drawWord(streamOf(seed), done);
+    uint64_t words = sampleWord(streamOf(seed), done);
     std::memcpy(memory().argument(*roles.seed), &words, sizeof words);
   }
   for (unsigned gradient : roles.gradients)

@@ -100,7 +100,7 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     onStep.addPass(createGroupLossHead());
   if (options.kernels == KernelGrouping::Grouped)
     onStep.addPass(createGroupKernels());
-  if (options.products == ProductSource::Library) {
+  if (options.products == MatmulSource::Library) {
     ReserveLibraryWorkspaceOptions reserve;
     reserve.device = options.device;
     onStep.addPass(createReserveLibraryWorkspace(reserve));

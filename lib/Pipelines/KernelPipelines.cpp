@@ -29,10 +29,10 @@ void llmmem::buildKernelsToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(createConvertVectorToLLVMPass());
   manager.addPass(createConvertMathToLLVMPass());
-  // The f64 functions that LLVM has no intrinsic for.
+  // The f64 functions without an LLVM intrinsic.
   manager.addPass(createConvertMathToLibmPass());
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());
-  // Shapes are static, so a buffer is passed as its address alone.
+  // Shapes are static, so a buffer is passed as its address.
   ConvertFuncToLLVMPassOptions functions;
   functions.useBarePtrCallConv = true;
   manager.addPass(createConvertFuncToLLVMPass(functions));
@@ -43,7 +43,7 @@ void llmmem::buildKernelsToLLVMPipeline(OpPassManager &manager) {
 }
 
 void llmmem::buildEmulatedKernelsPipeline(OpPassManager &manager) {
-  // The numbers of kernels as on the way to NVVM.
+  // Expands the arithmetic of kernels as the lowering to NVVM does.
   ExpandKernelNumbersOptions numbers;
   numbers.device = true;
   manager.nest<gpu::GPUModuleOp>().addPass(createExpandKernelNumbers(numbers));

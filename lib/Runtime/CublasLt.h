@@ -1,4 +1,4 @@
-/*===- CublasLt.h - The functions of cuBLASLt that products need ------------===*\
+/*===- CublasLt.h - The functions of cuBLASLt that matmuls need -----------===*\
 |*
 |* Declared here, so that llmmem builds without the CUDA toolkit. Values and shapes are those of
 |* cublasLt.h since CUDA 12; unittests/Cuda/CublasLtHeaderTest.cpp compares them where that header

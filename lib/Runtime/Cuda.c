@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a kernel may use without asking. */
+/* The shared memory of a kernel without opting in to more. */
 enum { UNASKED_SHARED_BYTES = 48 << 10, MOST_ARGUMENTS = 512 };
 
 /*===----------------------------------------------------------------------===*\
@@ -64,7 +64,7 @@ llmmem_cuda *llmmem_cuda_open(const char *library, char *message, size_t size) {
   return run;
 }
 
-/* What fails while giving back was given back by an earlier failure. */
+/* Errors of these calls are ignored: the driver reports earlier failures again. */
 void llmmem_cuda_close(llmmem_cuda *run) {
   if (!run)
     return;
@@ -121,7 +121,7 @@ int llmmem_cuda_describe(llmmem_cuda *run, llmmem_cuda_facts *facts) {
 |* Kernels
 \*===----------------------------------------------------------------------===*/
 
-/* Room for one more, or null. */
+/* Grows the array by one element; null if there is no memory. */
 static void *grow(void **array, size_t count, size_t size) {
   void *larger = realloc(*array, (count + 1) * size);
   if (!larger)
@@ -266,7 +266,7 @@ void llmmem_cuda_multiply(llmmem_cuda *run, const llmmem_product *product) {
 |* Steps
 \*===----------------------------------------------------------------------===*/
 
-/* Whether it may be launched with so much memory of its block. */
+/* Lets the kernel be launched with so much shared memory. */
 static int allow_shared_bytes(llmmem_cuda *run, Kernel *kernel, int64_t bytes) {
   if (bytes <= kernel->shared_bytes)
     return 0;
@@ -321,7 +321,7 @@ int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *con
             "capturing the step"))
     return 1;
   step(context);
-  /* Ended whatever happened: a stream that captures can do nothing else. */
+  /* Ended after failures too: a stream in capture mode can do nothing else. */
   check(run, run->driver.capture_end(run->stream, &run->graph), "capturing the step");
   return run->failed || check(run, run->driver.graph_instantiate(&run->executable, run->graph, 0),
                               "making a graph of the step");

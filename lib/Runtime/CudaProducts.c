@@ -1,4 +1,4 @@
-/*===- CudaProducts.c - Matrix products of a GPU by cuBLASLt ----------------===*/
+/*===- CudaProducts.c - Matmuls of a GPU by cuBLASLt ----------------------===*/
 
 #include "llmmem/Runtime/CudaProducts.h"
 #include "CublasLt.h"
@@ -108,7 +108,7 @@ int64_t llmmem_products_version(const llmmem_products *products) {
 |* Descriptors
 \*===----------------------------------------------------------------------===*/
 
-/* In cuBLASLt's words: its a is our B. */
+/* In cuBLASLt's column-major terms: its A is our B. */
 typedef struct {
   LtOperation operation;
   LtLayout a, b, c, d;
@@ -150,7 +150,7 @@ static int set_operation(llmmem_products *products, LtOperation operation,
     if (status == LT_SUCCESS)
       status = lt->operation_set(operation, LT_DESC_AUX_LD, &form->aux_pitch, sizeof(int64_t));
   }
-  return check(products, form, status, "describing the product");
+  return check(products, form, status, "describing the matmul");
 }
 
 /* A row-major matrix of `rows` x `columns` is a column-major one of `columns` x `rows`, whose
@@ -184,7 +184,7 @@ static int open_descriptors(llmmem_products *products, const llmmem_product *pro
   int status = products->lt.operation_create(&descriptors->operation, LT_COMPUTE_F32, LT_TYPE_F32);
   if (status != LT_SUCCESS)
     descriptors->operation = NULL;
-  if (!check(products, form, status, "describing the product") &&
+  if (!check(products, form, status, "describing the matmul") &&
       !set_operation(products, descriptors->operation, product) &&
       !open_layout(products, form, &form->b, form->inner, form->columns, &descriptors->a) &&
       !open_layout(products, form, &form->a, form->rows, form->inner, &descriptors->b) &&
@@ -260,7 +260,7 @@ static int set_preferences(llmmem_products *products, const llmmem_product_form 
   return check(products, form, status, "saying what an algorithm may use");
 }
 
-/* Whether the library has an algorithm for the form, the first of those that it thinks fast. */
+/* Asks the library's heuristic for its first algorithm for the form. */
 static int ask(llmmem_products *products, const llmmem_product_form *form,
                const Descriptors *descriptors, LtHeuristic *answer) {
   LtPreference preference = NULL;
@@ -284,8 +284,8 @@ static int ask(llmmem_products *products, const llmmem_product_form *form,
   return failed;
 }
 
-/* Algorithms of another library, device or form are refused, and those that add parts up in an
- * order that nobody has fixed. */
+/* Refuses algorithms of another library, device or form, and those that add partial sums in no
+ * fixed order. */
 static int verify(llmmem_products *products, llmmem_product_algorithm *entry,
                   const Descriptors *descriptors) {
   LtHeuristic result;
@@ -309,12 +309,13 @@ static int verify(llmmem_products *products, llmmem_product_algorithm *entry,
   if (check(products, &entry->form,
             products->lt.algorithm_get(&algorithm, LT_ALGO_REDUCTION, &reduction, sizeof reduction,
                                        &written),
-            "asking an algorithm how it adds up"))
+            "asking for an algorithm's reduction scheme"))
     return 1;
   if (reduction != LT_REDUCTION_NONE)
-    return fail(products, &entry->form,
-                "its algorithm adds parts up by scheme %u; expected %u, which adds up in one order",
-                reduction, LT_REDUCTION_NONE);
+    return fail(
+        products, &entry->form,
+        "its algorithm reduces partial sums by scheme %u; expected %u, which adds in one order",
+        reduction, LT_REDUCTION_NONE);
   entry->workspace_bytes = (int64_t)result.workspace_bytes;
   entry->is_checked = 1;
   return 0;
@@ -350,7 +351,7 @@ static int check_product(llmmem_products *products, const llmmem_product *produc
                 {"the workspace", product->workspace, 256}};
   for (size_t k = 0; k < sizeof places / sizeof *places; ++k)
     if (places[k].alignment <= 0 || places[k].address % (uint64_t)places[k].alignment != 0)
-      return fail(products, form, "%s lies at 0x%llx, expected a multiple of %lld", places[k].name,
+      return fail(products, form, "%s is at 0x%llx, expected a multiple of %lld", places[k].name,
                   (unsigned long long)places[k].address, (long long)places[k].alignment);
   return 0;
 }
@@ -362,13 +363,13 @@ static int check_aux(llmmem_products *products, const llmmem_product *product) {
   uint64_t c_end = product->c + rows * (uint64_t)form->c.pitch * width,
            aux_end = product->aux + rows * (uint64_t)form->aux_pitch * width;
   if (product->aux && product->aux < c_end && product->c < aux_end)
-    return fail(products, form, "aux at 0x%llx meets C at 0x%llx; plan with --products=library",
+    return fail(products, form, "aux at 0x%llx overlaps C at 0x%llx; plan with --products=library",
                 (unsigned long long)product->aux, (unsigned long long)product->c);
   return 0;
 }
 
-/* Heuristics depend on the alignment of these addresses (cublasLt.h, on BIAS_POINTER): all products
- * of a form say the same one, or the first of them would choose by where its plan put it. */
+/* Heuristics depend on the alignment of these addresses (cublasLt.h, on BIAS_POINTER): all matmuls
+ * of a form state the same one, as otherwise the choice would depend on the plan of the first. */
 static llmmem_product with_common_places(const llmmem_product *product) {
   llmmem_product common = *product;
   common.bias = product->bias ? 256 : 0;
@@ -407,7 +408,7 @@ int llmmem_products_multiply(llmmem_products *products, const llmmem_product *pr
   LtAlgorithm algorithm;
   memcpy(&algorithm, entry->data, sizeof algorithm);
   float alpha = (float)product->alpha, beta = product->initial ? 1.0f : 0.0f;
-  /* With beta 0 C is not read; it is named all the same. */
+  /* With beta 0 C is not read, but an address is required. */
   uint64_t initial = product->initial ? product->initial : product->c;
   const void *a = (const void *)(uintptr_t)product->b, *b = (const void *)(uintptr_t)product->a;
   int status = products->lt.multiply(

@@ -36,12 +36,12 @@ struct llmmem_cuda {
   int64_t replay_ns;
   llmmem_products *products;
   int64_t failed_product;
-  int is_choosing; /* algorithms, and nothing else */
+  int is_choosing; /* choosing algorithms, without launches */
   int capability, failed;
   char device_name[128], message[4096];
 };
 
-/* Keeps what failed first. Always 1. */
+/* Keeps the first failure. Returns 1. */
 static inline int fail(llmmem_cuda *run, const char *what, const char *why) {
   if (!run->failed)
     snprintf(run->message, sizeof run->message, "%s: %s", what, why);
@@ -49,7 +49,7 @@ static inline int fail(llmmem_cuda *run, const char *what, const char *why) {
   return 1;
 }
 
-/* 0 where the driver has done `what`. */
+/* 0 if the driver has done `what`. */
 static inline int check(llmmem_cuda *run, CUresult result, const char *what) {
   if (result == 0)
     return 0;

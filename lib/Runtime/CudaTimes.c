@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 enum { MOST_MARKS = 1 << 20, MOST_FILLS = 64 };
-/* About ten milliseconds of today's memories: launches of a few thousand kernels. */
+/* About ten milliseconds at today's memory bandwidths: launches of a few thousand kernels. */
 static const size_t HEAD_START_BYTES = (size_t)40 << 30;
 
-/* Events 0 to `number`; made once, as making one takes longer than recording it. */
+/* Creates events 0 to `number` once, as creating one takes longer than recording it. */
 static int make_marks(llmmem_cuda *run, size_t number) {
   if (number < run->mark_count)
     return 0;
@@ -27,8 +27,8 @@ void llmmem_cuda_mark(llmmem_cuda *run, int64_t number) {
     check(run, run->driver.event_record(run->marks[number], run->stream), "timing the step");
 }
 
-/* Neighbours are compared, as a float of milliseconds has 24 bits: half a microsecond, which is
- * what events resolve, in eight seconds. */
+/* Compares neighbouring events: a float of milliseconds has 24 bits, which is half a microsecond
+ * (the resolution of events) in eight seconds. */
 int llmmem_cuda_read_marks(llmmem_cuda *run, int64_t *ns, int64_t count) {
   for (int64_t k = 0; k < count; ++k) {
     float milliseconds = 0;
@@ -41,9 +41,9 @@ int llmmem_cuda_read_marks(llmmem_cuda *run, int64_t *ns, int64_t count) {
   return 0;
 }
 
-/* Keeps the device at work while the host launches ahead, so that times between marks are those of
- * kernels, also of kernels that take less time than their launch. Between steps the arena holds
- * nothing. */
+/* Keeps the device busy while the host launches ahead, so that times between marks are those of
+ * kernels, also of kernels that take less time than their launch. It fills the arena, which holds
+ * no value between steps. */
 static int take_head_start(llmmem_cuda *run) {
   size_t filled = 0;
   for (int k = 0; k < MOST_FILLS && run->arena_bytes > 0 && filled < HEAD_START_BYTES; ++k) {

@@ -1,4 +1,4 @@
-/*===- GemmNone.c - No library of matrix products was found ----------------===*/
+/*===- GemmNone.c - No library of matmuls was found ------------------------===*/
 
 #include "llmmem/Runtime/Gemm.h"
 #include <stddef.h>

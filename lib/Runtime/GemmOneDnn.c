@@ -1,4 +1,4 @@
-/*===- GemmOneDnn.c - Matrix products by oneDNN ----------------------------===*/
+/*===- GemmOneDnn.c - Matmuls by oneDNN ------------------------------------===*/
 
 #include "GemmOneDnn.h"
 #include "ProductParts.h"

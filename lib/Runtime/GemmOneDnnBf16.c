@@ -1,4 +1,4 @@
-/*===- GemmOneDnnBf16.c - Matrix products of bf16 by oneDNN ----------------===*\
+/*===- GemmOneDnnBf16.c - Matmuls of bf16 by oneDNN ------------------------===*\
 |*
 |* A primitive is made for a form (types, sizes, pitches, what is added) and kept: making one
 |* compiles code. Each thread has its own, as primitives share scratch memory among those of their

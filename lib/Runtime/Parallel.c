@@ -1,9 +1,8 @@
 /*===- Parallel.c - Threads for compiled steps ------------------------------===*\
 |*
-|* A loop has seats for threads beside its caller. A worker that takes a seat counts as running
-until
-|* it leaves; the caller closes the seats when no iteration is left, and waits for workers that run.
-|* A worker that comes late, or never, finds no seat and holds up nobody.
+|* A loop has seats for threads beside its caller. A worker counts as running from when it takes a
+|* seat until it leaves; the caller closes the seats when no iteration is left and waits for workers
+|* that run. A worker that comes late, or never, finds no seat and holds up nobody.
 |*
 |* Linux often wakes a worker on the core of the thread that woke it, and leaves both there while a
 |* third, of another process, has the other core to itself. So a worker that finds another thread of
@@ -37,7 +36,7 @@ enum {
 static const uint32_t kSeat = 1u << 16, kRunning = (1u << 16) - 1;
 
 typedef struct {
-  llmmem_turns turns;
+  llmmem_iterations run;
   void *context;
   int64_t count, share;
   int threads;
@@ -179,7 +178,7 @@ static void take_iterations(Loop *loop) {
     if (begin >= loop->count)
       return;
     int64_t left = loop->count - begin;
-    loop->turns(loop->context, begin, begin + (left < loop->share ? left : loop->share));
+    loop->run(loop->context, begin, begin + (left < loop->share ? left : loop->share));
   }
 }
 
@@ -244,10 +243,10 @@ static void start_workers(int count) {
 |* Loops
 \*===----------------------------------------------------------------------===*/
 
-static void open_loop(int64_t count, llmmem_turns turns, void *context, int threads) {
+static void open_loop(int64_t count, llmmem_iterations run, void *context, int threads) {
   Loop *loop = &pool.loop;
   int64_t shares = kShares * (int64_t)threads;
-  loop->turns = turns;
+  loop->run = run;
   loop->context = context;
   loop->count = count;
   loop->share = count < shares ? 1 : count / shares;
@@ -270,16 +269,16 @@ static void close_loop(void) {
   atomic_store(&pool.caller_waits, false);
 }
 
-void llmmem_parallel_for(int64_t count, llmmem_turns turns, void *context) {
+void llmmem_parallel_for(int64_t count, llmmem_iterations run, void *context) {
   int threads = llmmem_threads();
   if (count < 2 || threads < 2 || inside_loop || atomic_flag_test_and_set(&pool.in_use)) {
-    turns(context, 0, count);
+    run(context, 0, count);
     return;
   }
   pthread_once(&cores_once, count_cores);
   start_workers(threads - 1);
   inside_loop = true;
-  open_loop(count, turns, context, threads);
+  open_loop(count, run, context, threads);
   begin_on_core();
   take_iterations(&pool.loop);
   close_loop();

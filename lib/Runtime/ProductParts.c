@@ -1,4 +1,4 @@
-/*===- ProductParts.c - Threads for a library's matrix products -------------===*/
+/*===- ProductParts.c - Threads for a library's matmuls ---------------------===*/
 
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "ProductParts.h"

@@ -1,4 +1,4 @@
-/*===- ProductParts.h - Threads for a library's matrix products -------------===*\
+/*===- ProductParts.h - Threads for a library's matmuls ---------------------===*\
 |*
 |* A library that divides a product among threads of its own makes all of them wait for the slowest
 |* at every step inside, and its pool takes cores from ours. So a product is divided here, into more

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-void llmmem_poison(void *bytes, int64_t count) { memset(bytes, 0xFF, (size_t)count); }
+void llmmem_fill_dead(void *bytes, int64_t count) { memset(bytes, 0xFF, (size_t)count); }
 
 int64_t llmmem_clock(void) {
   struct timespec now;

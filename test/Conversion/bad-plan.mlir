@@ -27,7 +27,7 @@ func.func @step(%x: tensor<80xf32>) -> tensor<80xf32> attributes {llm.arena = 25
 
 func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> attributes {llm.arena = 256 : i64} {
   %y = llm.gelu %x {llm.offsets = array<i64: 0>} : tensor<8xf32>
-  // expected-error@+1 {{no operand that it may look at or take over lies in an argument}}
+  // expected-error@+1 {{no operand that it may alias or replace in place lies in an argument}}
   %z = llm.gelu %y {llm.offsets = array<i64: -1>} : tensor<8xf32>
   return %z : tensor<8xf32>
 }
@@ -36,7 +36,7 @@ func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> attributes {llm.arena = 256 
 
 func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> attributes {llm.arena = 512 : i64} {
   %y = llm.gelu %x {llm.offsets = array<i64: 0>} : tensor<8xf32>
-  // expected-error@+1 {{is a view, but its offset is not that of what it looks at}}
+  // expected-error@+1 {{is a view, but its offset is not that of its source}}
   %z = llm.reshape %y {llm.offsets = array<i64: 256>} : tensor<8xf32> -> tensor<8xf32>
   return %z : tensor<8xf32>
 }

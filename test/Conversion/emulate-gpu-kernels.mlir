@@ -3,7 +3,7 @@
 // RUN: llmmem-opt --emulate-gpu-kernels %s | FileCheck %s
 //
 // CHECK: calls = [{location = {{.*}}, values = array<i64: 0, 1>, writes = array<i64: 1>}]
-// CHECK-SAME: kernels = [{buffer_bytes = array<i64: 1024, 32>, meets, name = "sum_kernel", shared_bytes = 256 : i64}]
+// CHECK-SAME: kernels = [{buffer_bytes = array<i64: 1024, 32>, name = "sum_kernel", shared_bytes = 256 : i64, synchronizes}]
 // CHECK-SAME: launches = [{kernel = 0 : i64, location = {{.*}}, parameters = array<i64: 0, 1>}]
 // CHECK-SAME: {alignment = 16 : i64, buffer = 0 : i64, bytes = 16 : i64, extent = 1024 : i64, kind = "read", location = {{.*}}, text = "%{{.*}} = vector.load %arg0
 // CHECK-SAME: {kind = "shuffle", location = {{.*}}, mode = "xor", text = "{{.*}} = gpu.shuffle

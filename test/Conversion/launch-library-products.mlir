@@ -71,7 +71,7 @@ func.func @sum_of_b(%x: memref<32xbf16>, %w: memref<64xbf16>, %y: memref<32xbf16
 
 func.func @sum_of_c(%x: memref<32xf32>, %w: memref<64xf32>, %y: memref<32xf32>, %b: memref<8xf32>, %h: memref<32xf32>) {
   %c0 = arith.constant 0 : index
-  // expected-error @+1 {{has the epilogue 'gelu_grad_sum', which the emulator does not know}}
+  // expected-error @+1 {{has the epilogue 'gelu_grad_sum', which the emulator does not support}}
   llm.library_product %x[%c0], %w[%c0], %y[%c0] bias(%b : memref<8xf32>) aux(%h : memref<32xf32>)
     {rows = 4 : i64, columns = 8 : i64, inner = 8 : i64, a = #llm.matrix<pitch = 8>, b = #llm.matrix<pitch = 8>, c = #llm.matrix<pitch = 8>,
      epilogue = 5 : i64} : memref<32xf32>, memref<64xf32>, memref<32xf32>

@@ -23,11 +23,11 @@ func.func @step(%x: tensor<300x1001xf32>, %s: tensor<48xf32>) -> (tensor<300x100
 // CHECK-SAME: %[[X:.*]]: memref<300300xf32>, %[[Y:.*]]: memref<300300xf32>)
 // CHECK-DAG: %[[COUNT:.*]] = llvm.mlir.constant(74 : i64)
 // CHECK-DAG: %[[CONTEXT:.*]] = llvm.alloca {{.*}} x !llvm.struct<(ptr, ptr)>
-// CHECK-DAG: %[[TURNS:.*]] = constant @kernel_0_silu_turns_0
-// CHECK-DAG: %[[POINTER:.*]] = builtin.unrealized_conversion_cast %[[TURNS]]
+// CHECK-DAG: %[[ITERATIONS:.*]] = constant @kernel_0_silu_iterations_0
+// CHECK-DAG: %[[POINTER:.*]] = builtin.unrealized_conversion_cast %[[ITERATIONS]]
 // CHECK: call @llmmem_parallel_for(%[[COUNT]], %[[POINTER]], %[[CONTEXT]])
 
-// CHECK-LABEL: func.func private @kernel_0_silu_turns_0(
+// CHECK-LABEL: func.func private @kernel_0_silu_iterations_0(
 // CHECK-SAME: %[[FROM:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64)
 // CHECK-DAG: arith.constant dense<1.000000e+00> : vector<16xf32>
 // CHECK: %[[FIELD:.*]] = llvm.getelementptr %[[FROM]][0, 0]

@@ -4,7 +4,7 @@
 
 func.func @square(%x: memref<8x8xf32>) {
   %c = arith.constant 1.0 : f32
-  // expected-error@+1 {{is not a loop of one dimension from 0 to a constant that stands alone}}
+  // expected-error@+1 {{is not a loop of one dimension from 0 to a constant, outside of other parallel loops}}
   scf.forall (%i, %j) in (8, 8) {
     memref.store %c, %x[%i, %j] : memref<8x8xf32>
   }
@@ -15,7 +15,7 @@ func.func @square(%x: memref<8x8xf32>) {
 
 func.func @unknown(%x: memref<8xf32>, %n: index) {
   %c = arith.constant 1.0 : f32
-  // expected-error@+1 {{is not a loop of one dimension from 0 to a constant that stands alone}}
+  // expected-error@+1 {{is not a loop of one dimension from 0 to a constant, outside of other parallel loops}}
   scf.forall (%i) in (%n) {
     memref.store %c, %x[%i] : memref<8xf32>
   }

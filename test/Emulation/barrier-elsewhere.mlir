@@ -2,7 +2,7 @@
 //
 // RUN: not llmmem-emulate %s 2>&1 | FileCheck %s
 //
-// CHECK: barrier-elsewhere.mlir:[[@LINE+10]]:9: error: kernel 'part', block (0, 0, 0), thread (0, 0, 0): waits at a barrier that thread (32, 0, 0) does not come to: it waits elsewhere
+// CHECK: barrier-elsewhere.mlir:[[@LINE+10]]:9: error: kernel 'part', block (0, 0, 0), thread (0, 0, 0): waits at a barrier that thread (32, 0, 0) does not reach: it waits elsewhere
 // CHECK: barrier-elsewhere.mlir:[[@LINE+11]]:9: note: where thread (32, 0, 0) waits: gpu.barrier
 
 module attributes {gpu.container_module} {

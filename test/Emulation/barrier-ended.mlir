@@ -2,7 +2,7 @@
 //
 // RUN: not llmmem-emulate %s 2>&1 | FileCheck %s
 //
-// CHECK: barrier-ended.mlir:[[@LINE+9]]:9: error: kernel 'part', block (0, 0, 0), thread (0, 0, 0): waits at a barrier that thread (32, 0, 0) does not come to: it has ended
+// CHECK: barrier-ended.mlir:[[@LINE+9]]:9: error: kernel 'part', block (0, 0, 0), thread (0, 0, 0): waits at a barrier that thread (32, 0, 0) does not reach: it has ended
 
 module attributes {gpu.container_module} {
   gpu.module @kernels {

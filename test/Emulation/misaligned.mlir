@@ -2,7 +2,7 @@
 //
 // RUN: not llmmem-emulate %s 2>&1 | FileCheck %s
 //
-// CHECK: misaligned.mlir:[[@LINE+7]]:12: error: kernel 'shift', block (0, 0, 0), thread (1, 0, 0): reads 16 bytes at byte 8 of argument 0: the address is no multiple of 16
+// CHECK: misaligned.mlir:[[@LINE+7]]:12: error: kernel 'shift', block (0, 0, 0), thread (1, 0, 0): reads 16 bytes at byte 8 of argument 0: the address is not a multiple of 16
 
 module attributes {gpu.container_module} {
   gpu.module @kernels {

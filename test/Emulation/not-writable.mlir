@@ -2,7 +2,7 @@
 //
 // RUN: not llmmem-emulate %s 2>&1 | FileCheck %s
 //
-// CHECK: not-writable.mlir:[[@LINE+7]]:7: error: kernel 'copy_kernel', block (0, 0, 0), thread (0, 0, 0): writes argument 1, which its call does not say it writes
+// CHECK: not-writable.mlir:[[@LINE+7]]:7: error: kernel 'copy_kernel', block (0, 0, 0), thread (0, 0, 0): writes argument 1, which the call does not list in 'writes'
 
 module attributes {gpu.container_module} {
   gpu.module @kernels {

@@ -7,7 +7,7 @@ module attributes {gpu.container_module} {
     gpu.func @atomics(%x: memref<64xf32>) kernel {
       %i = gpu.thread_id x
       %v = memref.load %x[%i] : memref<64xf32>
-      // expected-error @+1 {{'memref.atomic_rmw' op cannot stand in a kernel that is emulated}}
+      // expected-error @+1 {{'memref.atomic_rmw' op is not allowed in a kernel that is emulated}}
       %old = memref.atomic_rmw addf %v, %x[%i] : (f32, memref<64xf32>) -> f32
       gpu.return
     }

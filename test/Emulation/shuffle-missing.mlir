@@ -2,7 +2,7 @@
 //
 // RUN: not llmmem-emulate %s 2>&1 | FileCheck %s
 //
-// CHECK: shuffle-missing.mlir:[[@LINE+12]]:22: error: kernel 'part', block (0, 0, 0), thread (0, 0, 0): waits for lanes 0 to 31 of its warp, but lane 31 does not come: it has ended
+// CHECK: shuffle-missing.mlir:[[@LINE+12]]:22: error: kernel 'part', block (0, 0, 0), thread (0, 0, 0): waits for lanes 0 to 31 of its warp, but lane 31 does not arrive: it has ended
 
 module attributes {gpu.container_module} {
   gpu.module @kernels {

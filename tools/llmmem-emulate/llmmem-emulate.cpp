@@ -45,7 +45,7 @@ public:
   static FailureOr<Buffers> of(mlir::func::FuncOp function);
 
   void give(emulation::Emulator &emulator);
-  /// The place of each argument, as the packed entry wants them; the emulator is the last.
+  /// A pointer to each argument, as the packed entry expects; the emulator is the last.
   std::vector<void *> pack(emulation::Emulator &emulator);
   void print() const;
 

@@ -5,11 +5,11 @@
 
 namespace llmmem {
 
-/// From now on the first SIGINT or SIGTERM is only remembered; the next one of its kind ends the
-/// process as it always did.
+/// From now on the first SIGINT or SIGTERM is only recorded; the next one of its kind ends the
+/// process as by default.
 void catchInterrupts();
 
-/// The signal that came; 0 where none did.
+/// The recorded signal; 0 if there is none.
 int caughtInterrupt();
 
 } // namespace llmmem

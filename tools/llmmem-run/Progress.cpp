@@ -13,7 +13,7 @@ void Progress::update(const StepReport &report) {
   Clock::time_point now = Clock::now();
   last = report;
   ++stepsSinceShown;
-  // A terminal need not be written more often than eyes can see.
+  // Limits the rate of updates on a terminal.
   std::chrono::duration<double> pause(onTerminal ? 0.1 : run.seconds);
   bool isFirst = onTerminal && !any;
   if (isFirst || now - shown >= pause)

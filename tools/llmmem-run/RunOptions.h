@@ -26,7 +26,7 @@ struct RunOptions {
   bool shuffle = false;
   LearningRate learningRate;
   std::string loadFile, saveFile, gradientsFile;
-  bool asJson = false, digest = true, poison = false, libraryProducts = false;
+  bool asJson = false, digest = true, poison = false, libraryMatmuls = false;
   double progressSeconds = 5;
   bool profile = false;
   std::string profileJson, trace; // files
@@ -41,11 +41,11 @@ struct PlannedFunction {
   std::unique_ptr<CompiledStep> compiled;
   StepRoles roles;
   std::optional<int64_t> peak;
-  /// Who multiplies matrices, for people: "cuBLASLt 13.1.0", "generated code".
+  /// What computes matmuls, for messages: "cuBLASLt 13.1.0", "generated code".
   std::string products;
 };
 
-/// Runs the steps that `options` asks for, and prints what they gave. Returns the exit code.
+/// Runs the steps that `options` asks for, and prints their results. Returns the exit code.
 llvm::Expected<int> train(PlannedFunction &step, const RunOptions &options);
 
 /// Writes a text that begins with the prompt to stdout.

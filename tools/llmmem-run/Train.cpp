@@ -31,7 +31,7 @@ static Expected<TokenFeed> openFeed(TokenFeed::Shape shape, const RunOptions &op
 }
 
 namespace {
-/// A run with its buffers, and what is printed of it.
+/// A run with its buffers and its reports.
 class Training {
 public:
   Training(TrainingRun run, ProcessMemory processMemory, const PlannedFunction &step,
@@ -44,7 +44,7 @@ public:
   Error save();
   Error printEnd();
   Error writeProfile();
-  uint64_t seedOfDraws() const { return run.seedOfDraws(); }
+  uint64_t seedOfSamples() const { return run.seedOfSamples(); }
 
 private:
   Error printStep(const StepReport &report, double seconds);
@@ -113,7 +113,7 @@ Expected<std::string> Training::digest() {
   return text;
 }
 
-/// What was measured, for programs.
+/// Measurements as JSON.
 Expected<json::Object> Training::describeMemory() {
   json::Object memory{{"arena", step.compiled->arenaBytes()},
                       {"resident_measured", run.memory().residentBytes()}};
@@ -134,7 +134,7 @@ Expected<json::Object> Training::describeMemory() {
 
 Error Training::printStep(const StepReport &report, double seconds) {
   if (!options.asJson) {
-    // Where people watch, the progress line says it.
+    // On a terminal the progress line shows it.
     if (!outs().is_displayed())
       outs() << "step " << report.step << "  loss "
              << format(run.lossIsDouble() ? "%.17g" : "%.9g", report.loss) << "\n";
@@ -161,7 +161,7 @@ Error Training::printStep(const StepReport &report, double seconds) {
   return Error::success();
 }
 
-/// ", 5 algorithms asked for", where the library multiplies.
+/// ", 5 algorithms asked for", if the library computes matmuls.
 static std::string describeAlgorithms(const CudaDevice &device) {
   if (device.products().empty())
     return "";
@@ -209,7 +209,7 @@ Error Training::printEnd() {
   outs() << "compiled " << step.compiled->numFunctions()
          << (step.compiled->cuda() ? " kernels" : " functions") << " in "
          << format("%.1f", step.compiled->compileSeconds()) << " s\n";
-  outs() << "matrix products by " << step.products;
+  outs() << "matmuls by " << step.products;
   if (const std::shared_ptr<CudaDevice> &device = step.compiled->cuda())
     outs() << describeAlgorithms(*device) << "\nrun on " << device->name() << "\n";
   else
@@ -249,7 +249,7 @@ Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
   if (Error error = training.load())
     return std::move(error);
   if (options.shuffle)
-    feed->shuffle(training.seedOfDraws());
+    feed->shuffle(training.seedOfSamples());
   catchInterrupts();
   if (Error error = training.runSteps(*feed))
     return std::move(error);

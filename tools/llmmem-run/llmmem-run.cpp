@@ -29,7 +29,7 @@ static cl::opt<int64_t> steps("steps", cl::cat(category), cl::init(1),
                               cl::desc("Steps to run (default 1)"));
 static cl::opt<uint64_t>
     seed("seed", cl::cat(category), cl::init(0),
-         cl::desc("What parameters and dropout are drawn from (default: a checkpoint's, or 0)"));
+         cl::desc("Seed of parameters and dropout (default: a checkpoint's, or 0)"));
 static cl::opt<std::string> dataFile("data", cl::cat(category), cl::value_desc("text"),
                                      cl::desc("Train on the bytes of this file (- is stdin)"));
 static cl::opt<std::string>
@@ -37,7 +37,8 @@ static cl::opt<std::string>
                cl::desc("Train on token ids separated by white space (- is stdin)"));
 static cl::opt<bool> shuffleRows(
     "shuffle", cl::cat(category),
-    cl::desc("Rows begin at places drawn from the seed and the step (default: one after another)"));
+    cl::desc(
+        "Rows begin at positions sampled from the seed and the step (default: one after another)"));
 static cl::opt<double> learningRate("lr", cl::cat(category), cl::init(1e-3),
                                     cl::desc("Learning rate (default 1e-3)"));
 static cl::opt<int64_t>
@@ -48,7 +49,7 @@ static cl::opt<int64_t>
                 cl::desc("... and falls to a tenth at this step (default 0: it stays)"));
 static cl::opt<std::string>
     loadFile("load", cl::cat(category), cl::value_desc("safetensors"),
-             cl::desc("Begin with these parameters; go on from where a run saved them"));
+             cl::desc("Begin with these parameters; continue where a run saved them"));
 static cl::opt<std::string>
     saveFile("save", cl::cat(category), cl::value_desc("safetensors"),
              cl::desc("Write parameters and optimizer state after the last step"));
@@ -60,9 +61,10 @@ static cl::opt<bool> asJson("json", cl::cat(category),
 static cl::opt<bool> noDigest(
     "no-digest", cl::cat(category),
     cl::desc("Leave the digest out of --json: it fetches all parameters from a GPU each step"));
-static cl::opt<bool>
-    poison("poison", cl::cat(category),
-           cl::desc("Fill arena ranges with NaN when their values die; no number may change"));
+static cl::opt<bool> poison(
+    "poison", cl::cat(category),
+    cl::desc(
+        "Fill arena ranges with a pattern of NaNs when their values die; no result may change"));
 static cl::opt<bool> profile("profile", cl::cat(category),
                              cl::desc("Print the time of each kind of kernel, by phase"));
 static cl::opt<std::string> profileJson("profile-json", cl::cat(category), cl::value_desc("file"),
@@ -80,11 +82,11 @@ static cl::opt<std::string> prompt("prompt", cl::cat(category), cl::value_desc("
                                    cl::desc("What the text begins with (default: a line's end)"));
 static cl::opt<double>
     temperature("temperature", cl::cat(category), cl::init(1.0),
-                cl::desc("Logits are divided by this; 0 takes the likeliest byte (default 1)"));
+                cl::desc("Logits are divided by this; 0 takes the most likely byte (default 1)"));
 enum class Gemm { Best, BuiltIn, OneDnn };
 static cl::opt<Gemm> gemm(
     "gemm", cl::cat(category), cl::init(Gemm::Best),
-    cl::desc("What multiplies matrices on the CPU (default: onednn where it was found):"),
+    cl::desc("What computes matmuls on the CPU (default: onednn where it was found):"),
     cl::values(clEnumValN(Gemm::BuiltIn, "builtin",
                           "generated code: equal bits for any number of threads"),
                clEnumValN(Gemm::OneDnn, "onednn",
@@ -109,7 +111,7 @@ static cl::opt<std::string>
 using Products = RunOptions::Products;
 static cl::opt<Products> products(
     "products", cl::cat(category), cl::init(Products::Best),
-    cl::desc("What multiplies matrices on a GPU (default: library where it can be opened; with "
+    cl::desc("What computes matmuls on a GPU (default: library where it can be opened; with "
              "--device=emulate generated):"),
     cl::values(clEnumValN(Products::Library, "library", "cuBLASLt, f32 and bf16"),
                clEnumValN(Products::Generated, "generated", "kernels of llmmem")));
@@ -118,7 +120,7 @@ static cl::opt<std::string>
              cl::desc("cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12)"));
 static cl::opt<std::string> productAlgorithms(
     "product-algorithms", cl::cat(category), cl::value_desc("file"),
-    cl::desc("Multiply by the algorithms of this JSON file; write those that it has not"));
+    cl::desc("Use the matmul algorithms of this JSON file; add missing ones to it"));
 static const std::string help = R"(
 EXAMPLES
   llmmem-opt --checkpoint-budget=2GB model.mlir -o step.mlir
@@ -134,7 +136,7 @@ static int fail(const Twine &message) {
   return ExitBadInput;
 }
 
-/// What only another machine can fix has an exit code of its own.
+/// A failure that depends on the machine has its own exit code.
 static int failWith(Error error) {
   int code = error.isA<DeviceError>() ? ExitNoDevice : ExitBadInput;
   fail(toString(std::move(error)));
@@ -174,7 +176,7 @@ static Error checkOptions() {
   if (device != Device::Cuda && !productAlgorithms.empty())
     return createStringError("--product-algorithms: only with --device=cuda");
   if (products == Products::Generated && !productAlgorithms.empty())
-    return createStringError("--product-algorithms: only for products of the library");
+    return createStringError("--product-algorithms: only for matmuls of the library");
   return Error::success();
 }
 
@@ -204,9 +206,9 @@ static RunOptions readOptions() {
   options.cublasLt = cublasLt;
   options.productAlgorithms = productAlgorithms;
   bool isByOneDnn = device == Device::Cpu && gemm != Gemm::BuiltIn && llmmem_find_gemm_library();
-  // The emulator computes what a library is documented to.
+  // The emulator computes what a library is documented to compute.
   bool isEmulated = device == Device::Emulate && products == Products::Library;
-  options.libraryProducts = isByOneDnn || isEmulated;
+  options.libraryMatmuls = isByOneDnn || isEmulated;
   options.progressSeconds = progressSeconds;
   options.profile = profile;
   options.profileJson = profileJson;
@@ -248,13 +250,13 @@ static int runNothing(const CompiledStep &step) {
   return ExitSuccess;
 }
 
-/// The GPU, with a library of products where one is asked for or found.
+/// The GPU, with a library for matmuls if one is asked for or found.
 static Error openDevice(const RunOptions &options, CompiledStep::Options &compile) {
   Expected<std::shared_ptr<CudaDevice>> opened = CudaDevice::open(options.cudaDriver);
   if (!opened)
     return opened.takeError();
   compile.cuda = std::move(*opened);
-  compile.libraryProducts = false;
+  compile.libraryMatmuls = false;
   if (options.products == Products::Generated)
     return Error::success();
   std::vector<std::string> libraries = {"libcublasLt.so.13", "libcublasLt.so.12"};
@@ -263,11 +265,11 @@ static Error openDevice(const RunOptions &options, CompiledStep::Options &compil
   if (Error error = compile.cuda->openProducts(libraries)) {
     if (options.products == Products::Library)
       return error;
-    errs() << "llmmem-run: note: multiplies by generated kernels: " << toString(std::move(error))
-           << "\n";
+    errs() << "llmmem-run: note: computes matmuls by generated kernels: "
+           << toString(std::move(error)) << "\n";
     return Error::success();
   }
-  compile.libraryProducts = true;
+  compile.libraryMatmuls = true;
   compile.cuda->keepAlgorithms(options.productAlgorithms);
   if (options.productAlgorithms.empty() || !sys::fs::exists(options.productAlgorithms))
     return Error::success();
@@ -275,9 +277,9 @@ static Error openDevice(const RunOptions &options, CompiledStep::Options &compil
 }
 
 static std::string nameOfProducts(const CompiledStep::Options &compile) {
-  if (compile.libraryProducts && compile.emulate)
+  if (compile.libraryMatmuls && compile.emulate)
     return "kernels in the place of cuBLASLt";
-  if (!compile.libraryProducts)
+  if (!compile.libraryMatmuls)
     return compile.cuda ? "generated kernels" : "generated code";
   if (compile.cuda)
     return compile.cuda->products();
@@ -289,16 +291,16 @@ static std::string nameOfProducts(const CompiledStep::Options &compile) {
 
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
                        const RunOptions &options) {
-  // A plan may have been edited, or made by other hands: offsets that overlap would run and be
-  // wrong.
+  // A plan may have been edited, or written by another tool: overlapping offsets would give wrong
+  // results.
   if (function->hasAttr(llm::LlmDialect::kArena) && failed(verifyPlan(function)))
     return ExitBadInput;
   CompiledStep::Options compileOptions;
   compileOptions.function = function.getName().str();
-  compileOptions.poison = options.poison;
+  compileOptions.fillDeadBytes = options.poison;
   compileOptions.profile =
       options.profile || !options.profileJson.empty() || !options.trace.empty();
-  compileOptions.libraryProducts = options.libraryProducts;
+  compileOptions.libraryMatmuls = options.libraryMatmuls;
   compileOptions.emulate = options.device == Device::Emulate;
   if (options.device == Device::Cuda)
     if (Error error = openDevice(options, compileOptions))
@@ -349,9 +351,8 @@ int main(int argc, char **argv) {
   // LLVM's library brings a --threads of its own, which nothing here reads.
   if (cl::Option *other = cl::getRegisteredOptions().lookup("threads"))
     other->removeArgument();
-  cl::opt<unsigned> threads(
-      "threads", cl::cat(category), cl::init(0),
-      cl::desc("Threads of kernels and matrix products (default: all cores)"));
+  cl::opt<unsigned> threads("threads", cl::cat(category), cl::init(0),
+                            cl::desc("Threads of kernels and matmuls (default: all cores)"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "llmmem-run: runs a planned training step\n");
   if (Error error = checkOptions())

@@ -1,7 +1,7 @@
 //===- CudaProductsTest.cpp - Products by a cuBLASLt that multiplies here --===//
 //
-// Against a library that computes what cuBLASLt is documented to compute, on the memory of a driver
-// that is the host's. References are row-major loops that share nothing with it.
+// Against a library that computes what cuBLASLt is documented to compute, on host memory.
+// References are row-major loops that share no code with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace {
 
 using Numbers = std::vector<float>;
 
-/// Small whole numbers and halves: products and their sums are exact in f32, and mostly in bf16.
+/// Small whole numbers and halves: matmuls are exact in f32, and mostly in bf16.
 Numbers someNumbers(size_t count, unsigned seed) {
   Numbers numbers;
   for (size_t i = 0; i < count; ++i)
@@ -116,14 +116,14 @@ protected:
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// 3 x 5 by 5 x 4, each factor as it lies or transposed, in rows longer than they need to be.
+/// 3 x 5 by 5 x 4, each operand transposed or not, with rows longer than needed.
 struct Factors {
   int64_t type, resultType;
   bool transposedA, transposedB;
 };
 
 struct Form {
-  int64_t batch, strideB; // strideB 0: all products of the batch share B
+  int64_t batch, strideB; // strideB 0: all matmuls of the batch use the same B
   bool hasInitial, isInPlace;
   int64_t epilogue;
 };
@@ -140,6 +140,8 @@ protected:
   static llmmem_matrix_form matrix(int64_t type, int64_t pitch, bool transposed, int64_t stride) {
     return {type, pitch, transposed, stride, 256};
   }
+  struct Call;
+  void prepare(Call &call);
   void expectRowMajor(const Form &form);
 };
 
@@ -147,60 +149,88 @@ double gelu(double x) {
   return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
 }
 
-void ProductNumbers::expectRowMajor(const Form &form) {
-  const Factors &test = GetParam();
-  int64_t pitchA = test.transposedA ? 6 : 7, pitchB = test.transposedB ? 9 : 5;
-  int64_t rowsA = test.transposedA ? inner : rows, rowsB = test.transposedB ? columns : inner;
-  int64_t strideA = rowsA * pitchA, strideC = rows * pitchC;
-  int64_t strideB = form.strideB ? rowsB * pitchB : 0;
-  Numbers a = someNumbers(strideA * form.batch, 1), b = someNumbers(rowsB * pitchB * form.batch, 2),
-          c = someNumbers(strideC * form.batch, 3), bias = someNumbers(columns, 4),
-          aux(rows * pitchC, 0.0f);
+/// The operands of one call, and the call itself.
+struct ProductNumbers::Call {
+  Call(const Factors &test, const Form &form)
+      : test(test), form(form), pitchA(test.transposedA ? 6 : 7), pitchB(test.transposedB ? 9 : 5),
+        strideA((test.transposedA ? inner : rows) * pitchA), strideC(rows * pitchC),
+        sizeB((test.transposedB ? columns : inner) * pitchB), strideB(form.strideB ? sizeB : 0),
+        a(someNumbers(strideA * form.batch, 1)), b(someNumbers(sizeB * form.batch, 2)),
+        c(someNumbers(strideC * form.batch, 3)), bias(someNumbers(columns, 4)),
+        aux(rows * pitchC, 0.0f) {}
+
+  bool hasBias() const {
+    return form.epilogue != LLMMEM_EPILOGUE_NONE && form.epilogue != LLMMEM_EPILOGUE_DGELU;
+  }
+  bool hasAux() const {
+    return form.epilogue >= LLMMEM_EPILOGUE_GELU_AUX_BIAS &&
+           form.epilogue <= LLMMEM_EPILOGUE_DGELU_BGRAD;
+  }
+  /// An element of A B before any epilogue.
+  double elementOf(int64_t n, int64_t i, int64_t j) const {
+    double x = 0;
+    for (int64_t k = 0; k < inner; ++k)
+      x += 0.5 * a[n * strideA + (test.transposedA ? k * pitchA + i : i * pitchA + k)] *
+           b[n * strideB + (test.transposedB ? j * pitchB + k : k * pitchB + j)];
+    return x;
+  }
+
+  Factors test;
+  Form form;
+  int64_t pitchA, pitchB, strideA, strideC, sizeB, strideB;
+  Numbers a, b, c, bias, aux;
   llmmem_product product = {};
+};
+
+void ProductNumbers::prepare(Call &call) {
+  const Factors &test = call.test;
+  llmmem_product &product = call.product;
   product.form = {rows,
                   columns,
                   inner,
-                  form.batch,
-                  matrix(test.type, pitchA, test.transposedA, strideA),
-                  matrix(test.type, pitchB, test.transposedB, strideB),
+                  call.form.batch,
+                  matrix(test.type, call.pitchA, test.transposedA, call.strideA),
+                  matrix(test.type, call.pitchB, test.transposedB, call.strideB),
                   {},
-                  matrix(test.resultType, pitchC, false, strideC),
-                  form.epilogue,
+                  matrix(test.resultType, pitchC, false, call.strideC),
+                  call.form.epilogue,
                   pitchC,
                   1024};
-  product.a = place(a, test.type), product.b = place(b, test.type);
+  product.a = place(call.a, test.type), product.b = place(call.b, test.type);
   product.alpha = 0.5;
-  uint64_t initial = place(c, test.resultType);
-  if (form.hasInitial) {
+  uint64_t initial = place(call.c, test.resultType);
+  if (call.form.hasInitial) {
     product.form.initial = product.form.c;
     product.initial = initial;
   }
-  product.c = form.isInPlace ? initial : place(Numbers(c.size(), 77.0f), test.resultType);
-  bool hasBias = form.epilogue != LLMMEM_EPILOGUE_NONE && form.epilogue != LLMMEM_EPILOGUE_DGELU;
-  if (hasBias)
-    product.bias = place(bias, test.resultType);
-  bool hasAux = form.epilogue >= LLMMEM_EPILOGUE_GELU_AUX_BIAS &&
-                form.epilogue <= LLMMEM_EPILOGUE_DGELU_BGRAD;
-  if (hasAux)
-    product.aux = place(aux, test.resultType);
+  product.c = call.form.isInPlace ? initial : place(Numbers(call.c.size(), 77.0f), test.resultType);
+  if (call.hasBias())
+    product.bias = place(call.bias, test.resultType);
+  if (call.hasAux())
+    product.aux = place(call.aux, test.resultType);
   product.workspace = place(Numbers(256), LLMMEM_PRODUCT_F32);
-  ASSERT_EQ(multiply(product), "");
+}
 
-  Numbers result = read(product.c, c.size(), test.resultType);
-  Numbers auxAfter = hasAux ? read(product.aux, aux.size(), test.resultType) : Numbers();
+void ProductNumbers::expectRowMajor(const Form &form) {
+  const Factors &test = GetParam();
+  Call call(test, form);
+  prepare(call);
+  ASSERT_EQ(multiply(call.product), "");
+
+  Numbers result = read(call.product.c, call.c.size(), test.resultType);
+  Numbers auxAfter =
+      call.hasAux() ? read(call.product.aux, call.aux.size(), test.resultType) : Numbers();
   double tolerance = test.resultType == LLMMEM_PRODUCT_BF16 ? 4e-3 : 1e-6;
   std::vector<double> sums(columns, 0.0);
   for (int64_t n = 0; n < form.batch; ++n)
     for (int64_t i = 0; i < rows; ++i) {
+      int64_t row = n * call.strideC + i * pitchC;
       for (int64_t j = 0; j < columns; ++j) {
-        double x = 0;
-        for (int64_t k = 0; k < inner; ++k)
-          x += 0.5 * a[n * strideA + (test.transposedA ? k * pitchA + i : i * pitchA + k)] *
-               b[n * strideB + (test.transposedB ? j * pitchB + k : k * pitchB + j)];
+        double x = call.elementOf(n, i, j);
         if (form.hasInitial)
-          x += c[n * strideC + i * pitchC + j];
+          x += call.c[row + j];
         if (form.epilogue >= LLMMEM_EPILOGUE_BIAS && form.epilogue <= LLMMEM_EPILOGUE_GELU_AUX_BIAS)
-          x += bias[j];
+          x += call.bias[j];
         if (form.epilogue == LLMMEM_EPILOGUE_GELU_AUX_BIAS)
           EXPECT_NEAR(auxAfter[i * pitchC + j], x, tolerance * (1 + std::abs(x)));
         if (form.epilogue == LLMMEM_EPILOGUE_GELU_BIAS ||
@@ -208,18 +238,16 @@ void ProductNumbers::expectRowMajor(const Form &form) {
           x = gelu(x);
         if (form.epilogue == LLMMEM_EPILOGUE_DGELU || form.epilogue == LLMMEM_EPILOGUE_DGELU_BGRAD)
           x /= 2; // the gradient at 0
-        EXPECT_NEAR(result[n * strideC + i * pitchC + j], x, tolerance * (1 + std::abs(x)))
-            << n << " " << i << " " << j;
+        EXPECT_NEAR(result[row + j], x, tolerance * (1 + std::abs(x))) << n << " " << i << " " << j;
         sums[j] += x;
       }
-      // What lies between the rows stays.
+      // Elements between the rows are not written.
       for (int64_t j = columns; j < pitchC; ++j)
-        EXPECT_EQ(result[n * strideC + i * pitchC + j],
-                  form.isInPlace ? c[n * strideC + i * pitchC + j] : 77.0f);
+        EXPECT_EQ(result[row + j], form.isInPlace ? call.c[row + j] : 77.0f);
     }
   if (form.epilogue != LLMMEM_EPILOGUE_DGELU_BGRAD)
     return;
-  Numbers given = read(product.bias, columns, test.resultType);
+  Numbers given = read(call.product.bias, columns, test.resultType);
   for (int64_t j = 0; j < columns; ++j)
     EXPECT_NEAR(given[j], sums[j], 3 * tolerance * (1 + std::abs(sums[j]))) << j;
 }
@@ -355,7 +383,7 @@ TEST_F(CudaProducts, UseTheAlgorithmsThatTheyAreGiven) {
   ASSERT_EQ(llmmem_cuda_reserve(run, 1 << 16, 1 << 16), 0);
   ASSERT_EQ(open(message, sizeof message), 0);
   ASSERT_EQ(llmmem_products_give(llmmem_cuda_products(run), &known.form, known.data), 0);
-  setenv("LLMMEM_FAKE_CUBLASLT_NONE", "1", 1); // so nobody may ask
+  setenv("LLMMEM_FAKE_CUBLASLT_NONE", "1", 1); // so asking fails
   EXPECT_EQ(multiply(linear(run, false)), "");
 }
 
@@ -374,10 +402,11 @@ TEST_F(CudaProducts, RefuseAlgorithmsOfOthers) {
 
 TEST_F(CudaProducts, RefuseAlgorithmsThatAddUpInAnyOrder) {
   setenv("LLMMEM_FAKE_CUBLASLT_REDUCTION", "2", 1);
-  EXPECT_EQ(multiply(linear(run, false)),
-            "cuBLASLt: multiplying 128 x 64 bf16 by 64 x 96 bf16 to bf16, bias, with 4096 bytes of "
-            "workspace: its algorithm adds parts up by scheme 2; expected 0, which adds up in one "
-            "order");
+  EXPECT_EQ(
+      multiply(linear(run, false)),
+      "cuBLASLt: multiplying 128 x 64 bf16 by 64 x 96 bf16 to bf16, bias, with 4096 bytes of "
+      "workspace: its algorithm reduces partial sums by scheme 2; expected 0, which adds in one "
+      "order");
 }
 
 TEST_F(CudaProducts, RefuseMoreWorkspaceThanPlanned) {
@@ -398,7 +427,7 @@ TEST_F(CudaProducts, SayThatThereIsNoAlgorithm) {
   EXPECT_EQ(readLog().find("capture 1 begins"), std::string::npos);
 }
 
-// What a heuristic makes of addresses would else depend on the plan.
+// Otherwise a heuristic's choice by addresses would depend on the plan.
 TEST_F(CudaProducts, ChooseWhereverBiasAndAuxLie) {
   llmmem_product product = linear(run, true);
   product.form.epilogue = LLMMEM_EPILOGUE_GELU_AUX_BIAS;
@@ -417,14 +446,14 @@ TEST_F(CudaProducts, RefuseAnAuxThatMeetsC) {
   std::string message = multiply(product);
   EXPECT_NE(message.find("gelu gradient, with"), std::string::npos) << message;
   EXPECT_NE(message.find("aux at 0x"), std::string::npos) << message;
-  EXPECT_NE(message.find(" meets C at 0x"), std::string::npos) << message;
+  EXPECT_NE(message.find(" overlaps C at 0x"), std::string::npos) << message;
 }
 
 TEST_F(CudaProducts, RefusePlacesThatAreNotAsSaid) {
   llmmem_product product = linear(run, false);
   product.c += 64;
   std::string message = multiply(product);
-  EXPECT_NE(message.find("C lies at 0x"), std::string::npos) << message;
+  EXPECT_NE(message.find("C is at 0x"), std::string::npos) << message;
   EXPECT_TRUE(llvm::StringRef(message).ends_with("expected a multiple of 256")) << message;
 }
 
@@ -443,7 +472,7 @@ TEST(CudaProductsLibrary, SaysThatThereIsNone) {
       << message;
 }
 
-/// What is called must be there in the library that NVIDIA ships.
+/// The library that NVIDIA ships must have every function that is called.
 TEST(CudaProductsLibrary, HasTheFunctionsThatAreCalled) {
   std::string tried;
   const char *home = std::getenv("CUDA_HOME");

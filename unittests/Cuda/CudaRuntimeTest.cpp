@@ -1,6 +1,6 @@
 //===- CudaRuntimeTest.cpp - What the runtime asks of the driver -----------===//
 //
-// Against a driver that writes down what it is asked. No GPU takes part.
+// Against a driver that logs its calls. No GPU is needed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +69,7 @@ protected:
     return text.str();
   }
 
-  /// Tests run side by side, each in a process of its own.
+  /// Tests run in parallel, each in its own process.
   std::string log = testing::TempDir() + "cuda-runtime-" + std::to_string(getpid()) + ".log";
   int64_t measured = 0;
 };
@@ -127,7 +127,7 @@ TEST_F(CudaRuntime, TimesCallsAndReplaysByEvents) {
   EXPECT_EQ(ns[2], 71500);
   // A marked run is not captured; a captured one takes what its launches take.
   EXPECT_EQ(readLog().find("capture"), std::string::npos);
-  // The device is at work before the first launch.
+  // The device is busy before the first launch.
   std::string fills;
   for (int k = 0; k < 64; ++k)
     fills += "fill A1+0 1024 bytes with 0\n";

@@ -198,7 +198,7 @@ int cublasLtMatmulPreferenceSetAttribute(LtPreference preference, int attribute,
 |* Products
 \*===----------------------------------------------------------------------===*/
 
-/* Everything that a product reads and writes. */
+/* Everything that a matmul reads and writes. */
 typedef struct {
   Operation operation;
   Layout a, b, c, d;
@@ -208,7 +208,7 @@ typedef struct {
   int64_t m, n, k;
 } Product;
 
-/* Whether the matrices belong together. */
+/* Whether the sizes of the matrices match. */
 static int fit(Product *product, const Operation *operation, const Layout *a, const Layout *b,
                const Layout *c, const Layout *d) {
   *product = (Product){.operation = *operation, .a = *a, .b = *b, .c = *c, .d = *d};

@@ -251,7 +251,7 @@ CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
   return 0;
 }
 
-/* Pages get memory when they are touched: a fake 80 GB cost nothing. */
+/* Pages are committed when they are accessed: a fake 80 GB cost nothing. */
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
   FAIL_IF_ASKED(cuMemAlloc_v2);
   if (bytes == 0 || used + bytes > free_at_first() || allocation_count == MOST)
@@ -307,7 +307,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
   return 0;
 }
 
-/* Whole pages become zero by being given back: a fake 80 GB stay untouched. */
+/* Whole pages become zero by being released: a fake 80 GB stay uncommitted. */
 static void fill(char *to, unsigned char byte, size_t count) {
   enum { PAGE = 4096 };
   char *first = (char *)(((uintptr_t)to + PAGE - 1) / PAGE * PAGE),

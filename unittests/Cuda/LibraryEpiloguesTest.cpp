@@ -1,7 +1,7 @@
 //===- LibraryEpiloguesTest.cpp - Products with what follows, by a library -===//
 //
-// Kernels of a product and what follows it, planned for a library, beside the CPU's kernels. The
-// library rounds once where those round the product too, so that bf16 may differ by two roundings.
+// Kernels of a matmul with an epilogue, planned for a library, compared with the CPU's kernels. The
+// library rounds once where those round the matmul too, so bf16 may differ by two roundings.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ Kernel residual(bool bias) {
           linear(w, "in_out", bias) + "%g = llm.add %a, %p : " + y,
           {"%g"}};
 }
-/// With a weight whose bytes are one either way.
+/// With a weight in either layout.
 Kernel squareResidual(const std::string &layout) {
   return {"%i = %x, %m = %s, %a = %x",
           x + ", " + square + ", " + x,
@@ -115,7 +115,7 @@ protected:
       expectNear(result, reference, tolerance());
   }
 
-  /// Whether what the library makes of `wrong` could be taken for `kernel`.
+  /// Whether the library's results of `wrong` could pass for those of `kernel`.
   bool isTakenFor(const Kernel &wrong, const Kernel &kernel) {
     std::optional<std::vector<Numbers>> results = byLibrary(wrong);
     if (!results)
@@ -152,7 +152,7 @@ TEST_P(LibraryEpilogues, PlantedMistakesShow) {
   EXPECT_FALSE(isTakenFor(squareResidual("in_out"), squareResidual("out_in"))) << "rows, columns";
 }
 
-// What a plan has for no library is no call alone: a launch follows the product.
+// A kernel that was not planned for a library is not a single call: a launch follows the matmul.
 TEST_P(LibraryEpilogues, AreThePlansToGive) {
   EXPECT_FALSE(byLibrary(activation({"%p", "%g"}), /*forLibrary=*/false));
 }

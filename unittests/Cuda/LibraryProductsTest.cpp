@@ -1,7 +1,7 @@
 //===- LibraryProductsTest.cpp - Products of steps, by a library and by us -===//
 //
-// Each op of the training steps of small models that multiplies matrices, by a library and by the
-// CPU's kernels.
+// Each op with a matmul of the training steps of small models, by a library and by the CPU's
+// kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace llmmem::test;
 
 namespace {
 
-/// The ops of a family's training step that multiply, each form once.
+/// The ops with matmuls of a family's training step, each form once.
 std::set<std::string> productsOf(const std::string &family,
                                  const importer::ImportOptions &options) {
   OwningOpRef<ModuleOp> module = importSmallModel(family, options);
@@ -35,7 +35,7 @@ std::set<std::string> productsOf(const std::string &family,
   return texts;
 }
 
-/// Compares an op's results with the CPU's. Returns whether the library made them.
+/// Compares an op's results with the CPU's. Returns whether the library computed them.
 bool agree(const std::string &text) {
   SCOPED_TRACE(text);
   auto module = parseSourceString<ModuleOp>(text, &executionContext());
@@ -57,7 +57,7 @@ struct ModelCase {
   std::string family;
   importer::ElementKind dtype;
   importer::AttentionForm attention;
-  /// Forms of ops that the library makes, and that it cannot.
+  /// Forms of ops that the library computes, and those that it cannot.
   size_t byLibrary, byUs;
 };
 
@@ -81,8 +81,8 @@ TEST_P(StepProducts, AgreeWithTheKernelsOfTheCpu) {
   EXPECT_EQ(byUs, GetParam().byUs);
 }
 
-/// Attention written out has products of its own beside those of the fused form. Keys that several
-/// heads share have gradients that are sums of several products, which stay ours.
+/// Unfused attention has matmuls of its own beside those of the fused form. Gradients of keys of
+/// several heads are sums of several matmuls, which stay generated code.
 std::vector<ModelCase> allCases() {
   using importer::AttentionForm;
   using importer::ElementKind;

@@ -40,7 +40,7 @@ static Numbers download(CudaDevice &device, int64_t offset, RankedTensorType typ
   return numbers;
 }
 
-/// The kernels of ours that a step has, but for those that copy its results.
+/// The number of generated kernels of a step, except those that copy its results.
 static size_t countOwnKernels(const CompiledStep &step, Operation &op) {
   llvm::DenseSet<Type> copied(op.result_type_begin(), op.result_type_end());
   return step.numFunctions() - copied.size();
@@ -57,9 +57,9 @@ std::optional<std::vector<Numbers>> test::runByLibrary(const std::string &text,
   EXPECT_FALSE(static_cast<bool>((*device)->openProducts({LLMMEM_FAKE_CUBLASLT})));
   CompiledStep::Options options;
   options.cuda = *device;
-  options.libraryProducts = true;
+  options.libraryMatmuls = true;
   FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(*module, options);
-  if (failed(step) || (*step)->numLibraryProducts() == 0 || countOwnKernels(**step, op) > 0)
+  if (failed(step) || (*step)->numLibraryMatmuls() == 0 || countOwnKernels(**step, op) > 0)
     return std::nullopt;
   llvm::Expected<StepMemory> memory = StepMemory::allocate(**step);
   EXPECT_TRUE(static_cast<bool>(memory));

@@ -1,8 +1,8 @@
 //===- LibraryRunner.h - Runs ops by a library of products, alone ----------===//
 //
 // An op alone in a step of its own, lowered for cuBLASLt, and run against a library that computes
-// what cuBLASLt is documented to compute, on the memory of a driver that is the host's. A library
-// sees no other kernel, so nothing else needs to run.
+// what cuBLASLt is documented to compute, on host memory. The op has no generated kernel, so
+// nothing else needs to run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,11 +14,11 @@
 
 namespace llmmem::test {
 
-/// A module whose @step is `op` alone, on arguments that are its operands. Of the notes of passes
-/// it keeps what a library may have.
+/// A module whose @step is `op` alone, on arguments that are its operands. Of discardable
+/// attributes it keeps the library's workspace.
 std::string stepOf(mlir::Operation *op);
 
-/// The results of @step in `text`, which is one op; nothing where it has a kernel of ours.
+/// The results of @step in `text`, which is one op; nothing if it has a generated kernel.
 std::optional<std::vector<Numbers>> runByLibrary(const std::string &text,
                                                  const std::vector<Numbers> &arguments);
 

@@ -1,7 +1,7 @@
 //===- LibraryStepsTest.cpp - Whole steps, their products by a library -----===//
 //
-// A planned step, op after op on numbers: by the library what it computes as a whole, by the CPU
-// the rest. Loss and gradients are compared with those of the CPU alone.
+// A planned step, op after op: by the library those that it computes as a whole, by the CPU the
+// rest. Loss and gradients are compared with those of the CPU alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace llmmem::test;
 
 namespace {
 
-/// Two layers of GPT-2 whose products are large enough for a library to have workspace.
+/// Two layers of GPT-2 whose matmuls are large enough for a library to have workspace.
 OwningOpRef<ModuleOp> importModel(importer::ElementKind dtype) {
   importer::ImportOptions options;
   options.batch = 2;
@@ -42,7 +42,7 @@ OwningOpRef<ModuleOp> plan(importer::ElementKind dtype, const std::string &polic
   OwningOpRef<ModuleOp> module = importModel(dtype);
   CheckpointPipelineOptions options;
   options.policy = policy;
-  options.products = ProductSource::Library;
+  options.products = MatmulSource::Library;
   options.epilogues = Epilogues::Fused;
   PassManager passes(module->getContext());
   buildCheckpointPipeline(passes, options, nullptr);
@@ -62,7 +62,7 @@ public:
   }
 
   Found found;
-  /// Of the kernels of products with what follows them.
+  /// Of the kernels of matmuls with epilogues.
   std::multiset<std::string> byLibrary;
 
 private:
@@ -125,7 +125,7 @@ TEST_P(LibrarySteps, HaveTheLossAndGradientsOfTheCpu) {
   EXPECT_TRUE(library.found.contains("loss"));
   expectNear(library.found, cpu.found, GetParam() == importer::ElementKind::F32 ? 2e-5 : 0.03);
 
-  // A clone multiplies by its original's call, also where nobody reads all that it writes.
+  // A clone makes its original's call, even if some of its results are not read.
   OwningOpRef<ModuleOp> full = plan(GetParam(), "full");
   Walk again(full->lookupSymbol<func::FuncOp>("step"), true);
   EXPECT_EQ(again.byLibrary.count("linear+gelu"), 4u);

@@ -1,4 +1,4 @@
-//===- FragmentsTest.cpp - mma.sync against a plain matrix product ---------===//
+//===- FragmentsTest.cpp - mma.sync against a plain matmul -----------------===//
 
 #include "Fragments.h"
 #include "gtest/gtest.h"

@@ -53,7 +53,7 @@ using namespace llmmem;
 
 namespace {
 
-/// Large enough that its kernels share their work out among threads.
+/// Large enough that its kernels distribute their work over threads.
 constexpr const char *kStep = R"(
 func.func @step(%x: tensor<2x128x64xf32>, %w: tensor<64x192xf32>, %b: tensor<192xf32>)
     -> (tensor<2x128x64xf32>, tensor<64x192xf32>) {
@@ -84,7 +84,7 @@ TEST(Allocation, NothingIsAllocatedWhileAStepRuns) {
   int before = llmmem_threads();
   for (int threads : {1, 2}) {
     llmmem_set_threads(threads);
-    // Threads start at the first loop that wants them.
+    // Threads start at the first loop that needs them.
     ASSERT_TRUE(mlir::succeeded((*step)->run(memory)));
     int64_t counted = allocations;
     ASSERT_TRUE(mlir::succeeded((*step)->run(memory)));

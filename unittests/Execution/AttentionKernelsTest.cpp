@@ -21,7 +21,7 @@ struct Shape {
 
 /// Attention with all scores held, forward and backward.
 struct Dense : Shape {
-  Numbers q, k, v, dout, keep; // keep: what a probability is multiplied with
+  Numbers q, k, v, dout, keep; // keep: the factor of each probability
   Numbers out = Numbers(q.size()), lse = Numbers(statistics()), dq = out, dk = Numbers(k.size()),
           dv = dk;
 
@@ -90,8 +90,8 @@ std::string withShape(std::string text, const Shape &s) {
 
 class AttentionKernels : public KernelTest {
 protected:
-  /// Runs forward and backward. The backward gets the exact out and lse, so that its own rounding
-  /// shows alone.
+  /// Runs forward and backward. The backward gets the exact out and lse, so that only its own
+  /// rounding matters.
   void check(const Shape &shape) {
     Numbers seed = {12345, 678};
     int wide = shape.batch * shape.seq * shape.heads * shape.size,
@@ -118,7 +118,7 @@ protected:
     bool roundsFactors = GetParam() == "bf16" && std::getenv("LLMMEM_TEST_EMULATE");
     expectNear(r[0], dense.out, (roundsFactors ? 2.0 : 1.0) * tolerance());
     expectNear(r[1], dense.lse, toleranceOf(wideElement()));
-    // In bf16 delta is made from a rounded `out`, as in the published algorithm.
+    // In bf16 delta is computed from a rounded `out`, as in the published algorithm.
     for (auto [number, expected] :
          {std::pair(2, dense.dq), std::pair(3, dense.dk), std::pair(4, dense.dv)})
       expectNear(r[number], expected, 2.0 * tolerance());
@@ -126,7 +126,7 @@ protected:
 
   std::string wideElement() const { return KernelTest::wide(); }
 
-  /// What llm.dropout makes of ones in the same stream.
+  /// The result of llm.dropout on ones with the same stream.
   Numbers keepFactors(const Shape &shape, const Numbers &seed) {
     return runStep(
         withShape("func.func @step(%x: tensor<$Nxf64>, %s: tensor<2xi32>) -> tensor<$Nxf64> {\n"

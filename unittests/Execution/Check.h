@@ -9,7 +9,7 @@
 
 namespace llmmem::test {
 
-/// What one rounding to `element`, and sums in its wide type, may cost relative to the largest
+/// The error of one rounding to `element`, and of sums in its compute type, relative to the largest
 /// element.
 inline double toleranceOf(const std::string &element) {
   return element == "f64" ? 1e-12 : element == "f32" ? 2e-6 : 4.1e-3;
@@ -32,9 +32,9 @@ protected:
     return runStep(withElement(text, GetParam()), arguments, options);
   }
   double tolerance() const { return toleranceOf(GetParam()); }
-  /// The wide type beside the element type.
+  /// The compute type of the element type.
   std::string wide() const { return GetParam() == "f64" ? "f64" : "f32"; }
-  /// As run(), with `W` standing for the wide type.
+  /// As run(), with `W` standing for the compute type.
   std::vector<Numbers> runWide(std::string text, const std::vector<Numbers> &arguments,
                                RunOptions options = {}) {
     for (const char *pattern : {"xW>", "<W>"})

@@ -16,8 +16,7 @@ struct Kernel {
 
 void PrintTo(const Kernel &kernel, std::ostream *os) { *os << kernel.name; }
 
-// Of elements: what one element becomes depends on no other, so no order of a sum is left to
-// choose.
+// Elementwise kernels: an element depends on no other, so there is no order of a sum.
 const Kernel kernels[] = {
     {"add", "%0 = llm.add %a, %b : A"},
     {"mul", "%0 = llm.mul %a, %b : A"},
@@ -65,7 +64,7 @@ std::string nameOf(const ::testing::TestParamInfo<EmulatedKernelsTest::ParamType
          std::get<2>(info.param);
 }
 
-// Whole vectors and blocks, and rests of both.
+// Whole vectors and blocks, and remainders of both.
 INSTANTIATE_TEST_SUITE_P(Elements, EmulatedKernelsTest,
                          ::testing::Combine(::testing::ValuesIn(kernels),
                                             ::testing::Values("2x64x16", "3x11x12"),
@@ -73,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(Elements, EmulatedKernelsTest,
                          nameOf);
 
 #ifdef __x86_64__
-// Machines that do not know bf16, of which tiles choose whole vectors.
+// Machines without bf16.
 TEST(EmulatedProductTest, HasTheSameBitsOnOtherMachines) {
   if (!emulation::isEmulatorBuilt())
     GTEST_SKIP() << "built without the emulator";
@@ -126,8 +125,8 @@ TEST_P(EmulatedTableTest, GivesTheBitsOfTheCpu) {
   EXPECT_EQ(runStep(text, arguments, {.emulate = true}), expected);
 }
 
-// Blocks with unequally many rows; ids that come singly; a rest of a row; more positions of one
-// block than its list has room for; a row that takes all threads of a block several times.
+// Blocks with unequally many rows; ids that occur once; a remainder of a row; more positions of one
+// block than its list holds; a row that takes all threads of a block several times.
 INSTANTIATE_TEST_SUITE_P(Tables, EmulatedTableTest,
                          ::testing::Combine(::testing::Values(Lookups{"rows", 131, 2050, 16, 3},
                                                               Lookups{"odd", 70, 37, 19, 0},

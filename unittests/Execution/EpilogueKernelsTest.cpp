@@ -1,7 +1,7 @@
 //===- EpilogueKernelsTest.cpp - Products with what follows them -----------===//
 //
-// In one kernel and apart the bits are equal: the same code or library multiplies, and what follows
-// works on the product rounded to its own type.
+// Fused and separate kernels have equal bits: the same code or library computes the matmul, and the
+// epilogue works on the matmul rounded to its own type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,19 +14,19 @@ namespace {
 
 class EpilogueKernels : public KernelTest {
 protected:
-  /// The emulator has a library of its own.
+  /// The emulator has its own library.
   static bool hasLibrary() {
     return llmmem_find_gemm_library() || std::getenv("LLMMEM_TEST_EMULATE");
   }
 
-  /// The results of `apart`, and of `fused`, functions of these arguments, must be equal, whatever
-  /// multiplies.
+  /// The results of `apart`, and of `fused`, functions of these arguments, must be equal, with
+  /// generated matmuls and with a library's.
   void expectEqualBits(const std::string &signature, const std::string &apart,
                        const std::string &fused, const std::vector<Numbers> &arguments) {
     for (bool library : {false, true}) {
       if (library && !hasLibrary())
         continue;
-      RunOptions options{.libraryProducts = library};
+      RunOptions options{.libraryMatmuls = library};
       std::vector<Numbers> expected =
           run("func.func @step" + signature + apart + "}", arguments, options);
       std::vector<Numbers> found =
@@ -40,7 +40,7 @@ protected:
   }
 };
 
-// 133 rows: more than a block of C. 37 columns: rests of every tile and of every vector.
+// 133 rows: more than a block of C. 37 columns: remainders of every tile and of every vector.
 TEST_P(EpilogueKernels, ActivationWithItsInput) {
   expectEqualBits("(%x: tensor<133x70xT>, %w: tensor<70x37xT>, %b: tensor<37xT>) "
                   "-> (tensor<133x37xT>, tensor<133x37xT>) {",
@@ -113,8 +113,8 @@ std::string gradientAt(int offset) {
          "return %dh : tensor<40x96xT> }";
 }
 
-// A plan has no such place, as a library would overwrite what the epilogue reads; generated code
-// can do it.
+// No plan places it so, as a library would overwrite what the epilogue reads; generated code
+// supports it.
 TEST_P(EpilogueKernels, InPlaceAndApart) {
   std::vector<Numbers> arguments = {someNumbers(960, 1), someNumbers(2304, 2),
                                     someNumbers(3840, 3)};
@@ -122,7 +122,7 @@ TEST_P(EpilogueKernels, InPlaceAndApart) {
             run(gradientAt(32768), arguments, {.plan = false}));
 }
 
-// 150 rows: more than a block sums at a time. 37 columns: rests of every vector.
+// 150 rows: more than a block sums at a time. 37 columns: remainders of every vector.
 TEST_P(EpilogueKernels, GradientsOfAWeightAndABias) {
   expectEqualBits("(%x: tensor<3x50x19xT>, %dy: tensor<3x50x37xT>, %w: tensor<19x37xT>, "
                   "%b: tensor<37xT>) -> (tensor<19x37xT>, tensor<37xT>) {",
@@ -158,8 +158,8 @@ TEST_P(EpilogueKernels, GradientsThatAreNoSumsOfSeveral) {
       {someNumbers(40 * 24, 1), someNumbers(40 * 96, 2)});
 }
 
-/// The gradients of a weight and a bias, at these bytes of the arena, and the sums that they go on
-/// from at 0 and 8192.
+/// The gradients of a weight and a bias, at these bytes of the arena, and their accumulators at 0
+/// and 8192.
 std::string gradientsAt(const std::string &offsets) {
   return "func.func @step(%x: tensor<40x24xT>, %dy: tensor<40x16xT>, %w: tensor<24x16xT>, "
          "%b: tensor<16xT>) -> (tensor<24x16xT>, tensor<16xT>) "
@@ -185,7 +185,7 @@ TEST_P(EpilogueKernels, GradientsInPlaceAndApart) {
             run(gradientsAt("16384, 32768"), arguments, {.plan = false}));
 }
 
-// The gradient of a weight is a product like others: what goes by elements may follow it.
+// The gradient of a weight is a matmul like others: it may have an elementwise epilogue.
 TEST_P(EpilogueKernels, WhatFollowsTheGradientOfAWeight) {
   expectEqualBits("(%x: tensor<50x19xT>, %dy: tensor<50x37xT>, %w: tensor<19x37xT>, "
                   "%a: tensor<19x37xT>) -> tensor<19x37xT> {",
@@ -204,7 +204,7 @@ TEST_P(EpilogueKernels, WhatFollowsTheGradientOfAWeight) {
                    someNumbers(19 * 37, 4)});
 }
 
-// No result has the product's type: its bytes are a workspace.
+// No result has the matmul's type: its bytes are a workspace.
 TEST_P(EpilogueKernels, CastToAnotherType) {
   std::string wider = GetParam() == "f64" ? "f32" : "f64";
   auto inWider = [&](std::string text) {
@@ -227,7 +227,7 @@ TEST_P(EpilogueKernels, CastToAnotherType) {
                   {someNumbers(960, 1), someNumbers(2304, 2)});
 }
 
-/// What nobody reads is not written, and what is read does not change.
+/// Results without a use are not written, and the others do not change.
 TEST_P(EpilogueKernels, WithoutTheInput) {
   expectEqualBits("(%x: tensor<20x24xT>, %w: tensor<24x48xT>) -> tensor<20x48xT> {", R"(
     %h = llm.linear %x, %w layout(in_out) : (tensor<20x24xT>, tensor<24x48xT>) -> tensor<20x48xT>

@@ -1,7 +1,6 @@
-//===- InPlaceTest.cpp - Results on their operands' bytes, and poison ------===//
+//===- InPlaceTest.cpp - Results on their operands' bytes, and fill pattern ===//
 //
-// Every op that may take over an operand is run at a place of its own and on that operand: the bits
-// are equal.
+// Every op that may be in place of an operand runs out of place and in place: the bits are equal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -105,10 +104,10 @@ TEST_P(InPlace, GivesTheSameBits) {
     Numbers apart = runWide(textOf(test, 8192), argumentsFor(test), {.plan = false})[0];
     Numbers inPlace = runWide(textOf(test, 0), argumentsFor(test), {.plan = false})[0];
     EXPECT_EQ(apart, inPlace);
-    EXPECT_EQ(apart,
-              runWide(textOf(test, 8192), argumentsFor(test), {.plan = false, .poison = true})[0]);
-    EXPECT_EQ(apart,
-              runWide(textOf(test, 0), argumentsFor(test), {.plan = false, .poison = true})[0]);
+    EXPECT_EQ(apart, runWide(textOf(test, 8192), argumentsFor(test),
+                             {.plan = false, .fillDeadBytes = true})[0]);
+    EXPECT_EQ(apart, runWide(textOf(test, 0), argumentsFor(test),
+                             {.plan = false, .fillDeadBytes = true})[0]);
   }
 }
 

@@ -22,7 +22,7 @@ struct Head {
   std::string targets() const { return std::to_string(tokens) + "xi32"; }
   const char *layout() const { return outIn ? "layout(out_in)" : "layout(in_out)"; }
   const char *otherLayout() const { return outIn ? "layout(in_out)" : "layout(out_in)"; }
-  std::string sumSoFar() const { return into ? "into(%s) " : ""; }
+  std::string accumulated() const { return into ? "into(%s) " : ""; }
   std::string sumType() const { return into ? ", tensor<" + weight() + ">" : ""; }
 
   std::string signature() const {
@@ -38,7 +38,7 @@ struct Head {
   }
 
   std::string grouped(int granule, int chunk) const {
-    return signature() + " {\n  %loss, %dx, %dw = llm.loss_head %x, %w, %t " + sumSoFar() +
+    return signature() + " {\n  %loss, %dx, %dw = llm.loss_head %x, %w, %t " + accumulated() +
            layout() + " {chunk = " + std::to_string(chunk) +
            " : i64, granule = " + std::to_string(granule) + " : i64} : (tensor<" + x() +
            ">, tensor<" + weight() + ">, tensor<" + targets() + ">" + sumType() + ") -> " +
@@ -55,10 +55,10 @@ struct Head {
            "  %dlogits = llm.cross_entropy_grad %logits, %lse, %t, %one : (tensor<" + logits() +
            ">, tensor<" + std::to_string(tokens) + "xW>, tensor<" + targets() +
            ">, tensor<W>) -> tensor<" + logits() + ">\n" +
-           "  %dw = llm.linear_weight_grad %x, %dlogits " + sumSoFar() + layout() + " : (tensor<" +
-           x() + ">, tensor<" + logits() + ">" + sumType() + ") -> tensor<" + weight() + ">\n" +
-           "  %dx = llm.linear %dlogits, %w " + otherLayout() + " : (tensor<" + logits() +
-           ">, tensor<" + weight() + ">) -> tensor<" + x() + ">\n" + returned();
+           "  %dw = llm.linear_weight_grad %x, %dlogits " + accumulated() + layout() +
+           " : (tensor<" + x() + ">, tensor<" + logits() + ">" + sumType() + ") -> tensor<" +
+           weight() + ">\n" + "  %dx = llm.linear %dlogits, %w " + otherLayout() + " : (tensor<" +
+           logits() + ">, tensor<" + weight() + ">) -> tensor<" + x() + ">\n" + returned();
   }
 
   /// Every third target is ignored, one lies outside the vocabulary.
@@ -73,7 +73,7 @@ struct Head {
 
 class LossHead : public KernelTest {
 protected:
-  /// Whether sums of powers meet tile by tile, and not in the order of a row.
+  /// Whether sums of powers are reduced tile by tile, and not in the order of a row.
   bool addsTileByTile() const { return GetParam() == "bf16" && std::getenv("LLMMEM_TEST_EMULATE"); }
   std::vector<Numbers> runHead(const Head &head, const std::string &text, RunOptions options = {}) {
     return runWide(text, head.arguments(), options);
@@ -94,7 +94,7 @@ TEST_P(LossHead, OneGranuleHasTheBitsOfTheOpsApart) {
 }
 
 TEST_P(LossHead, TilesOfARowMeetInItsLoss) {
-  // More than two tiles of 128 rows and columns each way, the last ones parts.
+  // More than two tiles of 128 rows and columns each way, the last ones partial.
   for (bool outIn : {true, false}) {
     Head head{.tokens = 260, .width = 24, .vocabulary = 300, .outIn = outIn};
     std::vector<Numbers> arguments = head.arguments();
@@ -102,7 +102,7 @@ TEST_P(LossHead, TilesOfARowMeetInItsLoss) {
       x *= 20.0; // the largest logits of two tiles lie far apart
     std::vector<Numbers> apart = runWide(head.separate(), arguments);
     std::vector<Numbers> grouped = runWide(head.grouped(512, 260), arguments);
-    // The logits are equal, so but for the order of sums the losses are.
+    // The logits are equal, so the losses are too, except for the order of sums.
     expectNear(grouped[0], apart[0], 1e-6);
     for (int result : {1, 2})
       expectNear(grouped[result], apart[result], tolerance());
@@ -118,8 +118,8 @@ TEST_P(LossHead, ChunksChangeNoBit) {
       // 3 + 3 + 3 + 1, 6 + 4, 9 + 1 tokens.
       for (int chunk : {3, 6, 9})
         EXPECT_EQ(runHead(head, head.grouped(3, chunk)), whole) << "chunk " << chunk;
-      // A library may multiply matrices of other sizes otherwise, and a GPU's threads share a row
-      // of odd length by where it begins.
+      // A library may compute matmuls of other sizes differently, and a GPU distributes a row of
+      // odd length by its alignment.
       if (GetParam() != "f32" && !std::getenv("LLMMEM_TEST_EMULATE")) {
         EXPECT_EQ(whole[0], apart[0]);
         EXPECT_EQ(whole[1], apart[1]);
@@ -175,7 +175,7 @@ TEST_P(LossHead, IsRightOnItsOperandsBytes) {
 }
 
 TEST_P(LossHead, ThreadsAndChunksChangeNoBit) {
-  // Enough work to be shared out; four granules.
+  // Enough work to be distributed over threads; four granules.
   Head head{.tokens = 250, .width = 33, .vocabulary = 130};
   int before = llmmem_threads();
   std::vector<Numbers> one[2];
@@ -187,7 +187,7 @@ TEST_P(LossHead, ThreadsAndChunksChangeNoBit) {
     one[threads - 1] = whole;
   }
   llmmem_set_threads(before);
-  if (GetParam() != "f32") // a library may multiply f32
+  if (GetParam() != "f32") // a library may compute matmuls of f32
     EXPECT_EQ(one[0], one[1]);
 }
 

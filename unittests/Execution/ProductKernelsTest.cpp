@@ -1,4 +1,4 @@
-//===- ProductKernelsTest.cpp - Matrix products against plain C++ ----------===//
+//===- ProductKernelsTest.cpp - Matmuls against plain C++ ------------------===//
 
 #include "Check.h"
 
@@ -102,7 +102,7 @@ LLMMEM_ALL_ELEMENT_TYPES(ProductKernels);
 // Bits
 //===----------------------------------------------------------------------===//
 
-/// One element of the product as its definition says: one chain of fused multiply-adds.
+/// One element of the matmul by its definition: one chain of fused multiply-adds.
 template <typename Wide>
 double chain(int64_t inner, llvm::function_ref<double(int64_t)> a,
              llvm::function_ref<double(int64_t)> b) {

@@ -6,7 +6,7 @@ using namespace llmmem::test;
 
 namespace {
 
-constexpr int kRows = 6, kWidth = 19; // [2, 3, 19]: a whole vector and a rest
+constexpr int kRows = 6, kWidth = 19; // [2, 3, 19]: a whole vector and a remainder
 
 struct Norm {
   double mean = 0.0, rstd = 0.0;
@@ -214,7 +214,7 @@ TEST_P(RowKernels, EmbeddingClampsIdsAndSumsItsGradient) {
   expectNear(r[2], plain, tolerance());
 }
 
-/// 83 columns: a block of vectors, a vector, and a rest.
+/// 83 columns: a block of vectors, a vector, and a remainder.
 TEST_P(RowKernels, SumsOverManyColumns) {
   constexpr int rows = 5, width = 83;
   Numbers a = someNumbers(rows * width, 7), sum(width, 0.0);
@@ -233,7 +233,7 @@ TEST_P(RowKernels, SumsOverManyColumns) {
   EXPECT_EQ(r[1], table);
 }
 
-/// More ids than lanes: rows that come once, often, and in the last few places alone.
+/// More ids than lanes: rows that occur once, often, and only at the last few positions.
 TEST_P(RowKernels, EmbeddingGradOfManyIds) {
   constexpr int count = 45, rows = 9, width = 3;
   Numbers ids, a = someNumbers(count * width, 8), sum(rows * width, 0.0);

@@ -5,7 +5,7 @@
 
 using namespace llmmem;
 
-/// What a profile says that its calls take.
+/// The times of calls in a profile.
 static std::vector<int64_t> timesOf(const StepProfile &profile) {
   std::vector<int64_t> times;
   llvm::json::Value json = profile.toJson();
@@ -19,7 +19,7 @@ TEST(StepProfile, GivesTheMedianOfTheStepsAfterTheFirst) {
   call.kind = "gelu";
   StepProfile profile({call, call});
   EXPECT_EQ(timesOf(profile), (std::vector<int64_t>{0, 0}));
-  // One step counts where there is no other.
+  // A single step counts.
   profile.add({100, 1100, 1200, 9200});
   EXPECT_EQ(timesOf(profile), (std::vector<int64_t>{1000, 8000}));
   profile.add({0, 10, 10, 40});

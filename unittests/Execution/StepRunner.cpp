@@ -94,8 +94,9 @@ std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Nu
   compile.processor = options.processor;
   bool always = std::getenv("LLMMEM_TEST_EMULATE") && options.threads.empty();
   compile.emulate = options.emulate || always;
-  compile.libraryProducts = options.libraryProducts;
-  compile.poison = options.poison && !compile.emulate; // the emulator knows whose bytes are dead
+  compile.libraryMatmuls = options.libraryMatmuls;
+  compile.fillDeadBytes =
+      options.fillDeadBytes && !compile.emulate; // the emulator knows whose bytes are dead
   FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(*module, compile);
   if (failed(step)) {
     ADD_FAILURE() << "does not compile: " << text;

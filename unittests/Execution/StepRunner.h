@@ -22,15 +22,14 @@ Numbers someNumbers(int64_t count, unsigned seed);
 
 struct RunOptions {
   bool plan = true; // sequentially; off: the text carries a plan
-  bool poison = false;
+  bool fillDeadBytes = false;
   /// Compiled for another processor than this one, where it is named.
   std::string processor = "";
-  /// The kernels of a GPU, each access checked. Where the environment has LLMMEM_TEST_EMULATE all
-  /// steps are run so, but for those that are about threads.
+  /// GPU kernels, with each access checked. If LLMMEM_TEST_EMULATE is set, all steps run so, except
+  /// those that test threads.
   bool emulate = false;
-  /// Products by the library that llmmem was built with, or the emulator's; only where there is
-  /// one.
-  bool libraryProducts = false;
+  /// Matmuls by the library that llmmem was built with, or the emulator's; only if there is one.
+  bool libraryMatmuls = false;
   /// Runs once on each of these numbers of threads, and expects equal results of all.
   std::vector<int> threads = {};
 };

@@ -1,6 +1,6 @@
 //===- ThreadedKernelsTest.cpp - Bits of kernels on threads and machines ---===//
 //
-// Each op is large enough to be shared out, in pieces that leave a rest.
+// Each op is large enough to be distributed over threads, in pieces that leave a remainder.
 //
 //===----------------------------------------------------------------------===//
 

@@ -31,9 +31,9 @@ namespace llmmem {
 /// Functions of f64 as arithmetic: sine, cosine, powers with a whole exponent.
 void populateExpandDoubleFunctionsPatterns(mlir::RewritePatternSet &patterns);
 
-/// How kernels of a GPU are simplified: blocks that are alike but for what they read stay apart.
-/// Merged, they would take all of it along; a tree of comparisons that ends in the addresses of a
-/// hundred tensors would hold them all in registers.
+/// How GPU kernels are simplified: blocks that differ only in what they read are not merged. The
+/// merged block would take all operands as arguments: a tree of comparisons over a hundred tensors
+/// would hold all their addresses in registers.
 mlir::GreedyRewriteConfig keepBlocksApart();
 
 } // namespace llmmem

@@ -20,7 +20,7 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
 
     With `target=gpu` each kernel is a host function that launches (`gpu.launch`) and does nothing else, and each call
     says which value each of its buffers holds and which it writes: `{llm.values = array<i64: 4, 7>, llm.writes = array<i64: 1>}`
-    (docs/Design/Gpu.md). With `products=library` beside it, products that cuBLASLt can compute are
+    (docs/Design/Gpu.md). With `products=library` beside it, matmuls that cuBLASLt can compute are
     `llm.library_product`s in the place of launches.
 
     ```mlir
@@ -46,16 +46,16 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
   let options = [
     Option<"function", "function", "std::string", "\"step\"", "The function to convert">,
     Option<"poison", "poison", "bool", "false",
-           "Fill each range of the arena with 0xFF when its value dies (to catch reads of dead bytes)">,
+           "Fill each range of the arena with the pattern 0xFF when its value dies (to catch reads of dead bytes)">,
     Option<"profile", "profile", "bool", "false", "Write the time before and after each call into a last argument">,
-    Option<"products", "products", "::llmmem::ProductSource", "::llmmem::ProductSource::Generated", "Who multiplies matrices", [{
-      ::llvm::cl::values(clEnumValN(::llmmem::ProductSource::Generated, "generated", "kernels of llmmem"),
-                         clEnumValN(::llmmem::ProductSource::Library, "library",
+    Option<"products", "products", "::llmmem::MatmulSource", "::llmmem::MatmulSource::Generated", "What computes matmuls", [{
+      ::llvm::cl::values(clEnumValN(::llmmem::MatmulSource::Generated, "generated", "generated kernels"),
+                         clEnumValN(::llmmem::MatmulSource::Library, "library",
                                     "the runtime's library where it can: oneDNN for f32 on a CPU, cuBLASLt on a GPU"))
     }]>,
     Option<"bf16ByLibrary", "bf16-by-library", "bool", "false",
            "With products=library on a CPU, bf16 too: for a processor that has units for it">,
-    Option<"target", "target", "::llmmem::KernelTarget", "::llmmem::KernelTarget::Cpu", "Who runs the kernels", [{
+    Option<"target", "target", "::llmmem::KernelTarget", "::llmmem::KernelTarget::Cpu", "What runs the kernels", [{
       ::llvm::cl::values(clEnumValN(::llmmem::KernelTarget::Cpu, "cpu", "threads of a CPU"),
                          clEnumValN(::llmmem::KernelTarget::Gpu, "gpu", "launches of blocks of threads on a GPU"))
     }]>,
@@ -70,12 +70,12 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
 }
 
 def OutlineParallelLoops : Pass<"outline-parallel-loops", "::mlir::ModuleOp"> {
-  let summary = "Makes each scf.forall a function of turns that the runtime shares out among threads";
+  let summary = "Outlines each scf.forall into a function of iterations that the runtime distributes over threads";
   let description = [{
     *Requires*: `scf.forall` of one dimension, from 0 to a constant, without results, and none inside another.
-    *Ensures*: `func @kernel_turns_0(%context, %begin, %end)` runs turns one after another, and the kernel calls
-    `llmmem_parallel_for(count, @kernel_turns_0, %context)` (include/llmmem/Runtime/Parallel.h). Scratch of a turn lies on the
-    stack of the thread that runs it.
+    *Ensures*: `func @kernel_iterations_0(%context, %begin, %end)` runs the iterations one after another, and the
+    kernel calls `llmmem_parallel_for(count, @kernel_iterations_0, %context)` (include/llmmem/Runtime/Parallel.h).
+    Scratch of an iteration lies on the stack of the thread that runs it.
 
     ```mlir
     func.func private @kernel(%x: memref<64xf32>) {
@@ -89,12 +89,12 @@ def OutlineParallelLoops : Pass<"outline-parallel-loops", "::mlir::ModuleOp"> {
     func.func private @kernel(%x: memref<64xf32>) {
       ...
       %count = llvm.mlir.constant(64 : i64) : i64
-      %turns = constant @kernel_turns_0 : (!llvm.ptr, i64, i64) -> ()
-      %pointer = builtin.unrealized_conversion_cast %turns : (!llvm.ptr, i64, i64) -> () to !llvm.ptr
+      %iterations = constant @kernel_iterations_0 : (!llvm.ptr, i64, i64) -> ()
+      %pointer = builtin.unrealized_conversion_cast %iterations : (!llvm.ptr, i64, i64) -> () to !llvm.ptr
       call @llmmem_parallel_for(%count, %pointer, %context) : (i64, !llvm.ptr, !llvm.ptr) -> ()
       return
     }
-    func.func private @kernel_turns_0(%context: !llvm.ptr, %begin: i64, %end: i64) {
+    func.func private @kernel_iterations_0(%context: !llvm.ptr, %begin: i64, %end: i64) {
       ...
       scf.for %i = %from to %to step %c1 {
         %one = arith.constant 1.0 : f32
@@ -112,7 +112,7 @@ def ExpandKernelNumbers : Pass<"expand-kernel-numbers"> {
   let summary = "Turns transcendental functions of f32 into polynomials, and roundings to bf16 into integer arithmetic";
   let description = [{
     *Ensures*: what is left gives the same bits on any machine and in any number of lanes. Sine and cosine of f64 become
-    polynomials, and powers of f64 with a whole exponent products; other functions of f64 stay libm's.
+    polynomials, and powers of f64 with a whole exponent repeated multiplication; other functions of f64 stay libm's.
 
     With `device` roundings to bf16 stay: an NVIDIA GPU has an instruction for them, whose bits are the same (a NaN is
     another NaN).
@@ -149,7 +149,7 @@ def ExpandKernelNumbers : Pass<"expand-kernel-numbers"> {
 def CarryBF16AsBits : Pass<"carry-bf16-as-bits", "::mlir::ModuleOp"> {
   let summary = "Makes bf16 that is only moved an integer of 16 bits";
   let description = [{
-    *Requires*: the LLVM dialect, in which nothing computes in bf16 (`expand-kernel-numbers`): it is loaded, chosen,
+    *Requires*: the LLVM dialect, in which nothing computes in bf16 (`expand-kernel-numbers`): it is loaded, selected,
     taken for its bits, stored.
     *Ensures*: no type is bf16, and no byte that is moved has changed. Where a processor has no such type, LLVM moves
     chosen elements as f32 and back, by a function (`__truncsfbf2`) that no runtime of ours brings.
@@ -242,8 +242,8 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
     and calls `llmmem_cuda_launch` with the kernel's number in the module's attribute `llm.kernels`:
 
     Buffers are addresses of the device, which the host hands on and never reads. An `llm.library_product` becomes a call
-    of `llmmem_cuda_multiply` with the product's words on the stack; its number is that of its location in the module's
-    attribute `llm.library_calls`.
+    of `llmmem_cuda_multiply` with the words of its `llmmem_product` on the stack; its number is that of its location in
+    the module's attribute `llm.library_calls`.
 
     ```mlir
     module attributes {gpu.container_module} {

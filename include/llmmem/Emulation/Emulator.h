@@ -6,9 +6,9 @@
 //   ... compiled host code calls the hooks of Hooks.h with &emulator ...
 //   if (const Fault *fault = emulator.fault()) ...
 //
-// Blocks run one after another, and the threads of a block as fibers that change over only where
-// they meet: at barriers, shuffles and matrix products of a warp. The first fault ends the launch
-// at hand, and further launches do nothing.
+// Blocks run one after another, and the threads of a block as fibers that switch only where they
+// synchronize: at barriers, shuffles and mma ops of a warp. The first fault ends the current
+// launch, and further launches do nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ struct Fault {
   std::optional<Triple> block, thread; // none: the launch itself
   std::optional<int64_t> site;         // the op at fault
   std::string message;
-  std::optional<int64_t> otherSite; // where the other thread is, in faults of two
+  std::optional<int64_t> otherSite; // the op of the other thread, in faults of two threads
   std::string otherMessage;
 };
 
@@ -40,15 +40,15 @@ bool isEmulatorBuilt();
 
 class Emulator {
 public:
-  /// What a buffer holds at the beginning of a step: nothing that may be read, or given bytes.
+  /// What a buffer holds at the beginning of a step: undefined bytes, or given ones.
   enum class Contents { None, Given };
 
   explicit Emulator(Program program);
   ~Emulator();
 
-  /// Bytes that launches may touch. Buffers do not overlap.
+  /// Adds bytes that launches may access. Buffers do not overlap.
   void addBuffer(void *begin, int64_t bytes, Contents contents);
-  /// Forgets who wrote what.
+  /// Forgets all accesses and owners.
   void beginStep();
   /// The first fault since the step began.
   const Fault *fault() const;

@@ -1,7 +1,7 @@
 //===- Hooks.h - What emulated kernels and their host code call ------------===//
 //
-// `emulate-gpu-kernels` writes the calls. A kernel is a function of one thread, whose ids it reads
-// from the first words of `Thread` itself (ThreadWords), and of its arguments, each in a word.
+// `emulate-gpu-kernels` writes the calls. A kernel is a function of one thread, whose ids it loads
+// from the first words of `Thread` (ThreadWords), and of its arguments, each in a word.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 namespace llmmem::emulation {
 
-/// What kernels read of their thread, in this order, each 8 bytes.
+/// The part of a thread that kernels read, in this order, each 8 bytes.
 struct ThreadWords {
   int64_t thread[3], block[3], blockSize[3], gridSize[3];
   char *shared;         // the block's shared memory
@@ -22,7 +22,7 @@ struct ThreadWords {
 struct Thread;
 using KernelFunction = void (*)(Thread *thread, const uint64_t *arguments);
 
-/// A shuffled value: its bits, and whether they come from a lane that there is.
+/// A shuffled value: its bits, and whether the source lane exists.
 struct Shuffled {
   uint64_t bits, valid;
 };
@@ -31,15 +31,15 @@ struct Shuffled {
 
 extern "C" {
 
-/// The call numbered `call` follows; -1: one that says nothing of its values.
+/// The call numbered `call` follows; -1: one that does not describe its values.
 void llmmem_emulate_call(void *emulator, int64_t call);
 
 /// `shape`: three sizes of the grid, three of the block, and the bytes of dynamic shared memory.
 void llmmem_emulate_launch(void *emulator, int64_t launch, llmmem::emulation::KernelFunction kernel,
                            const uint64_t *arguments, const int64_t *shape);
 
-/// A read or write of the site's bytes at `base` + `offset` follows; `base` is where the buffer or
-/// view at hand begins.
+/// A read or write of the site's bytes at `base` + `offset` follows; `base` is where the accessed
+/// buffer or view begins.
 void llmmem_emulate_access(llmmem::emulation::Thread *thread, int64_t site, int64_t base,
                            int64_t offset);
 

@@ -1,7 +1,7 @@
 //===- Program.h - What the emulator knows of a program of GPU kernels -----===//
 //
-// Plain data, no MLIR: `emulate-gpu-kernels` notes it on the module, lib/Execution/Emulation.cpp
-// reads it from there. Kernels, calls, launches and sites are numbered from 0.
+// Plain data, no MLIR: `emulate-gpu-kernels` attaches it to the module as an attribute, from which
+// lib/Execution/Emulation.cpp builds it. Kernels, calls, launches and sites are numbered from 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,18 +15,19 @@
 namespace llmmem::emulation {
 
 /// Values of `Site::buffer` beside the number of a kernel's argument: the block's shared memory,
-/// tables that are part of the kernel, and whichever argument the kernel has chosen (all of it).
+/// tables that are part of the kernel, and one of several arguments that the kernel selects (all of
+/// it).
 constexpr int32_t kSharedMemory = -1, kConstantTable = -2, kChosenArgument = -3;
 
-/// An op of a kernel that reads or writes memory, or in which threads meet.
+/// An op of a kernel that reads or writes memory, or synchronizes threads.
 struct Site {
   enum class Kind { Read, Write, Barrier, WarpBarrier, Shuffle, Mma };
   enum class Shuffle { Xor, Down, Up, Idx };
 
   Kind kind = Kind::Read;
-  // Reads and writes: the argument whose bytes are meant, or what stands for one; how many; the
-  // multiple of bytes that the address must be; and the bytes of the buffer or view at hand (-1:
-  // all of the argument).
+  // Reads and writes: the accessed argument or one of the constants above; the number of bytes; the
+  // alignment of the address; and the bytes of the accessed buffer or view (-1: all of the
+  // argument).
   int32_t buffer = kSharedMemory;
   int64_t bytes = 0, alignment = 1, extent = -1;
   Shuffle shuffle = Shuffle::Xor;
@@ -38,8 +39,8 @@ struct Kernel {
   std::vector<int64_t> bufferBytes;
   /// Of workgroup attributions; dynamic shared memory begins behind them.
   int64_t sharedBytes = 0;
-  /// Whether threads meet anywhere in it. Where they do not, they run one after another.
-  bool meets = false;
+  /// Whether it synchronizes threads anywhere. Otherwise they run one after another.
+  bool synchronizes = false;
 };
 
 /// A launch inside a host function: for each argument of the kernel, the parameter of the host

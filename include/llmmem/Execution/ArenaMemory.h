@@ -1,8 +1,8 @@
 //===- ArenaMemory.h - The arena of a run, and how much of it was touched --===//
 //
 // The arena ends where an inaccessible page begins, so that a write past it ends the process
-// instead of spoiling another value. Untouched pages have no memory behind them, and the last page
-// holds a pattern: what a run has touched can be measured afterwards, without asking the plan.
+// instead of changing another value. Untouched pages are not resident, and the last page holds a
+// pattern: what a run has written is measured afterwards, independently of the plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,9 +31,9 @@ public:
   int64_t size() const { return bytes; }
 
   /// One past the highest byte that was written, rounded up to 256 inside the arena. A write past
-  /// its end shows.
+  /// its end is included.
   int64_t measureHighWater() const;
-  /// Bytes of the pages that have memory behind them.
+  /// Bytes of the resident pages.
   int64_t measureTouchedPages() const;
 
 private:

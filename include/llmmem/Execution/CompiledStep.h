@@ -29,7 +29,7 @@ void registerExecution(mlir::DialectRegistry &registry);
 
 struct StepArgument {
   std::optional<llm::Role> role;
-  std::string name; // empty where the function does not say
+  std::string name; // empty if the function does not say
   mlir::RankedTensorType type;
   int64_t bytes = 0;
 };
@@ -37,8 +37,7 @@ struct StepArgument {
 struct StepResult {
   mlir::RankedTensorType type;
   int64_t bytes = 0;
-  /// The argument whose buffer holds this result after a run; without one it has a buffer of its
-  /// own.
+  /// The argument whose buffer holds this result after a run; otherwise it has its own buffer.
   std::optional<unsigned> donatedArgument;
 };
 
@@ -49,23 +48,23 @@ class CompiledStep {
 public:
   struct Options {
     std::string function = "step";
-    /// Fill ranges of the arena with 0xFF when their values die.
-    bool poison = false;
-    /// Take the time before and after each call: on a GPU by events, and then the step is not
-    /// captured. Not with `emulate`.
+    /// Fill ranges of the arena with the pattern 0xFF when their values die (`--poison`).
+    bool fillDeadBytes = false;
+    /// Take the time before and after each call: on a GPU by events, without capturing the step.
+    /// Not with `emulate`.
     bool profile = false;
-    /// Multiply matrices by a library where it can, which must be there, instead of generated code:
-    /// f32 by that which llmmem was built with (oneDNN), and bf16 where the processor has units for
-    /// it; on a GPU, f32 and bf16 by that which the
-    /// device has opened (cuBLASLt). With `emulate`, by kernels that compute what that one is
-    /// documented to.
-    bool libraryProducts = false;
-    /// A processor, as LLVM names it, in the place of this machine's, which must have all of its
-    /// instructions. Changes no bit of generated code's results.
+    /// Compute matmuls by a library where it can, instead of generated code. The library must be
+    /// available: for f32, and for bf16 where the processor has units for it, the one that llmmem
+    /// was built with (oneDNN); on a GPU, for f32 and bf16, the one that the device has opened
+    /// (cuBLASLt). With `emulate`, kernels compute what cuBLASLt is documented to compute.
+    bool libraryMatmuls = false;
+    /// Compile for this processor (LLVM's name) instead of this machine's, which must have all of
+    /// its instructions. Does not change the bits of generated code's results.
     std::string processor;
-    /// Run on this GPU, which then has this step's kernels alone. The host only launches.
+    /// Run on this GPU, which then holds only this step's kernels. The host only launches.
     std::shared_ptr<CudaDevice> cuda;
-    /// Run a GPU's kernels here, with each access checked: slow, and a wrong one fails the run.
+    /// Run GPU kernels on the CPU, with each access checked: slow, and a wrong access fails the
+    /// run.
     bool emulate = false;
   };
 
@@ -80,28 +79,28 @@ public:
   llvm::ArrayRef<StepArgument> arguments() const { return argumentInfo; }
   llvm::ArrayRef<StepResult> results() const { return resultInfo; }
   int64_t arenaBytes() const { return arena; }
-  /// What a profile times, in order; empty without one.
+  /// The calls that a profile times, in order; empty without one.
   llvm::ArrayRef<KernelCall> profiledCalls() const { return calls; }
-  /// Functions that were compiled (equal ops share theirs; on a GPU its kernels), and the seconds
-  /// that it took.
+  /// The number of compiled functions (equal ops share one; on a GPU its kernels), and the seconds
+  /// of compilation.
   unsigned numFunctions() const { return functions; }
   double compileSeconds() const { return seconds; }
   /// The GPU that the step runs on; null on a CPU.
   const std::shared_ptr<CudaDevice> &cuda() const { return device; }
 
-  /// The op whose product the GPU's library could not compute; else the module.
+  /// The op whose matmul the GPU's library could not compute; else the module.
   mlir::Location locationOfFault() const;
-  /// Products in the text of host functions that the GPU's library computes.
-  size_t numLibraryProducts() const { return products.size(); }
+  /// The number of `llm.library_product`s in host functions.
+  size_t numLibraryMatmuls() const { return products.size(); }
 
-  /// What the emulator runs; nothing where there is none.
+  /// What the emulator runs; nothing without `emulate`.
   const std::optional<Emulation> &emulated() const { return emulation; }
 
-  /// Runs the step once. Everything it touches is in `memory`; nothing is allocated. Fails after a
+  /// Runs the step once. All that it accesses is in `memory`; nothing is allocated. Fails after a
   /// located diagnostic, and then `memory` holds a part of a step.
   mlir::LogicalResult run(StepMemory &memory) const;
-  /// What the first run does beforehand: on a GPU the step is captured, and nothing runs. Fails
-  /// after a located diagnostic.
+  /// The preparation of the first run: on a GPU the step is captured, and nothing runs. Fails after
+  /// a located diagnostic.
   mlir::LogicalResult prepare(StepMemory &memory) const;
 
 private:
@@ -128,8 +127,8 @@ private:
 };
 
 /// A buffer for each argument and for each result that is not donated, and the arena. Buffers begin
-/// at multiples of 256 bytes and are zero at first; what nobody has read or written takes no
-/// memory. On a GPU they lie in its memory, and what is read and written here are mirrors of them.
+/// at multiples of 256 bytes and are zero at first; what nothing has read or written takes no
+/// memory. On a GPU they lie in its memory, and the host reads and writes mirrors of them.
 class StepMemory {
 public:
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step);
@@ -141,11 +140,11 @@ public:
   void *argument(unsigned number);
   /// An argument's bytes as the last step left them.
   const void *bytes(unsigned number) const;
-  /// Makes the first `bytes` of an argument zero, which are all of them.
+  /// Fills an argument, which has `bytes` bytes, with zeros.
   void clear(unsigned number, int64_t bytes);
   /// The bytes of a result after a run: an argument's, where it is donated.
   const void *result(unsigned number) const;
-  /// Fails where bytes that were asked for did not come from a GPU.
+  /// Fails if a copy from a GPU has failed.
   llvm::Error check() const;
   /// Without pages on a GPU.
   const ArenaMemory &arena() const { return arenaMemory; }
@@ -173,7 +172,7 @@ private:
   /// Numbers of buffers: arguments, then the results that are not donated.
   llvm::SmallVector<unsigned> results;
   std::unique_ptr<DeviceBuffers> onDevice;
-  /// What the step is called with: the places of addresses, as the packed entry wants them.
+  /// The arguments of the step: pointers to addresses, as the packed entry expects them.
   std::vector<void *> addresses, packed;
   std::unique_ptr<emulation::Emulator> emulator;
   bool captured = false;

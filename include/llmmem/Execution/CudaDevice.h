@@ -23,7 +23,7 @@ struct llmmem_cuda;
 
 namespace llmmem {
 
-/// What a GPU or its driver did not do. The input is not to blame.
+/// A failure of a GPU or its driver, not of the input.
 class DeviceError : public llvm::ErrorInfo<DeviceError> {
 public:
   static char ID;
@@ -38,8 +38,8 @@ private:
 /// Its functions fail with a DeviceError.
 class CudaDevice {
 public:
-  /// The first device of a CUDA driver, found by name as dlopen does. Fails where there is no
-  /// driver or no device, or the device knows no bf16.
+  /// The first device of a CUDA driver, found by name as dlopen does. Fails if there is no driver
+  /// or no device, or the device has no bf16.
   static llvm::Expected<std::shared_ptr<CudaDevice>> open(const std::string &driver);
   ~CudaDevice();
   CudaDevice(const CudaDevice &) = delete;
@@ -47,19 +47,19 @@ public:
 
   /// "NVIDIA H200"
   llvm::StringRef name() const;
-  /// What kernels are compiled for: sm_90a on its own kind alone, else sm_80, which later devices
-  /// run too.
+  /// The architecture for which kernels are compiled: sm_90a on capability 9.0 only, else sm_80,
+  /// which later devices run too.
   std::string chip() const;
-  /// Name, capability, what CUDA the driver knows, clocks, bytes: for programs that say where a
-  /// figure comes from.
+  /// Name, capability, CUDA version of the driver, clocks, bytes: for programs that report the
+  /// origin of a measurement.
   llvm::Expected<llvm::json::Object> describe();
 
-  /// Lets steps multiply by cuBLASLt, the first of these libraries that dlopen finds. Fails where
-  /// there is none that works; the device goes on without.
+  /// Lets steps compute matmuls by cuBLASLt, the first of these libraries that dlopen finds. Fails
+  /// if none works; the device stays usable without.
   llvm::Error openProducts(llvm::ArrayRef<std::string> libraries);
-  /// "cuBLASLt 13.1.0"; empty where it was not opened.
+  /// "cuBLASLt 13.1.0"; empty if it was not opened.
   std::string products() const;
-  /// How many forms of products have an algorithm by now: of a file, or asked for.
+  /// How many forms of matmuls have an algorithm so far: from a file, or asked for.
   struct AlgorithmCounts {
     size_t given = 0, asked = 0;
   };
@@ -67,9 +67,9 @@ public:
   /// Uses the algorithms of a JSON file that another run has saved, for the same version of the
   /// library and a device of the same name.
   llvm::Error loadAlgorithms(llvm::StringRef file);
-  /// Has those that are asked for written to `file`, before the first of them multiplies.
+  /// Writes algorithms that are asked for to `file`, before the first of them is used.
   void keepAlgorithms(std::string file) { algorithms = std::move(file); }
-  /// The number of the product that failed.
+  /// The number of the matmul that failed.
   std::optional<int64_t> failedProduct() const;
 
   struct Kernel {
@@ -83,9 +83,9 @@ public:
   llvm::Error reserve(int64_t resident, int64_t arena);
   uint64_t resident() const;
   uint64_t arena() const;
-  /// What failed so far.
+  /// The first failure so far.
   llvm::Error check() const;
-  /// Bytes that the device has less than when it was opened.
+  /// The decrease of the device's free bytes since it was opened.
   llvm::Expected<int64_t> measuredBytes();
 
   llvm::Error upload(uint64_t to, const void *from, int64_t bytes);
@@ -97,8 +97,8 @@ public:
   llvm::Error replay();
   /// Nanoseconds that the last replay took on the device.
   int64_t replayNs() const;
-  /// Runs what `step` launches as it comes, and gives the nanoseconds between its marks, of which
-  /// it has one more than `ns` has places.
+  /// Runs what `step` launches without a graph, and returns the nanoseconds between its marks, of
+  /// which there is one more than `ns` has elements.
   llvm::Error runMarked(llvm::function_ref<void(llmmem_cuda *run)> step,
                         llvm::MutableArrayRef<int64_t> ns);
 
@@ -109,7 +109,7 @@ private:
   llvm::Error saveAlgorithms() const;
 
   llmmem_cuda *run;
-  /// The file that keeps algorithms; empty without.
+  /// The file that keeps algorithms; empty if there is none.
   std::string algorithms;
 };
 

@@ -18,7 +18,7 @@ namespace llmmem {
 
 class Emulation {
 public:
-  /// Takes the notes of `emulate-gpu-kernels` off the module.
+  /// Removes the attribute of `emulate-gpu-kernels` from the module and builds the program of it.
   static Emulation takeFrom(mlir::ModuleOp module);
 
   const emulation::Program &program() const { return described; }
@@ -32,7 +32,7 @@ private:
   void readCall(mlir::DictionaryAttr call);
 
   emulation::Program described;
-  // By number, what the emulator has no use for.
+  // By number, what only diagnostics need.
   std::vector<mlir::Location> sites, launches, calls;
   std::vector<std::string> texts;
 };

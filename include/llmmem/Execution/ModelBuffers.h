@@ -1,7 +1,7 @@
 //===- ModelBuffers.h - The buffers of a compiled function, by name --------===//
 //
-// Parameters and whatever else a function takes that lives from call to call: drawn from a seed, or
-// from a file under their public names.
+// Parameters and other arguments that live from call to call: sampled from a seed, or loaded from a
+// file under their public names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,16 +18,17 @@ namespace llmmem {
 
 class ModelBuffers {
 public:
-  /// Fails where a parameter or a state is no tensor of floats, or memory is short.
+  /// Fails if a parameter or a state is no tensor of floats, or there is not enough memory.
   static llvm::Expected<ModelBuffers> allocate(const CompiledStep &step, StepRoles roles);
 
-  /// Parameters drawn from `seed`: weights normal with deviation 0.02, scales of norms 1, biases 0.
-  void drawParameters(uint64_t seed);
-  /// Parameters and their f32 masters. Returns how many tensors of the file they are.
+  /// Samples parameters from `seed`: weights normal with standard deviation 0.02, scales of norms
+  /// 1, biases 0.
+  void sampleParameters(uint64_t seed);
+  /// Loads parameters and their f32 masters. Returns how many tensors of the file were used.
   llvm::Expected<int64_t> loadParameters(const SafeTensors &file);
-  /// The elements of a tensor into one argument. Fails where the shapes differ.
+  /// Loads a tensor into one argument. Fails if the shapes differ.
   llvm::Error loadArgument(unsigned argument, const TensorEntry &tensor);
-  /// An argument's bytes under a name; they stay where they are.
+  /// An argument's bytes under a name, without a copy.
   TensorEntry tensorOf(llvm::StringRef name, unsigned argument) const;
   /// A hash of the hashes of all parameters' bytes, in the order of the arguments.
   std::string digest() const;
@@ -46,14 +47,14 @@ private:
   ModelBuffers(const CompiledStep &step, StepRoles roles, StepMemory memory)
       : step(&step), roles(std::move(roles)), memory(std::move(memory)) {}
 
-  void draw(const StepRoles::Parameter &parameter, uint64_t stream);
+  void sample(const StepRoles::Parameter &parameter, uint64_t stream);
 
   const CompiledStep *step;
   StepRoles roles;
   StepMemory memory;
 };
 
-/// What a function with these roles reads at a time.
+/// The shape of the batch that a function with these roles reads.
 TokenFeed::Shape feedShapeOf(const CompiledStep &step, const StepRoles &roles);
 
 /// The names under which public checkpoints may hold `name`: with and without the prefix of the

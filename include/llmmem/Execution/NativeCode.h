@@ -12,13 +12,13 @@ using PackedEntry = void (*)(void **);
 
 struct NativeCode {
   std::unique_ptr<mlir::ExecutionEngine> engine;
-  /// Takes for each parameter the place where it is.
+  /// Takes a pointer to each parameter.
   PackedEntry entry = nullptr;
 };
 
 /// Compiles a module in the LLVM dialect, which may call llmmem's runtime, and finds `function`.
-/// `processor`, as LLVM names it ("x86-64-v3"), takes the place of this machine's, which must have
-/// all of its instructions.
+/// `processor`, as LLVM names it ("x86-64-v3"), replaces this machine's, which must have all of its
+/// instructions.
 llvm::Expected<NativeCode> compileToNative(mlir::ModuleOp lowered, llvm::StringRef function,
                                            llvm::StringRef processor = "");
 

@@ -2,11 +2,11 @@
 //
 // Pages in memory, as Linux counts them: of the heap, the arena, mapped files and code alike.
 //
-//   ProcessMemory memory = ProcessMemory::begin();   before the buffers are there
+//   ProcessMemory memory = ProcessMemory::begin();   before the buffers are allocated
 //   ... allocate, fill ...
-//   memory.forgetPeak();                             what filling took besides is not the step's
+//   memory.forgetPeak();                             temporary memory of filling is not the step's
 //   ... run steps ...
-//   memory.peakBytes();                              the most held since, less what was held first
+//   memory.peakBytes();                              the peak since, less what was held at first
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ class ProcessMemory {
 public:
   static ProcessMemory begin();
   void forgetPeak();
-  /// None where the system does not say, or would not forget the peak.
+  /// Nothing if the system does not report it, or did not reset the peak.
   std::optional<int64_t> peakBytes() const;
 
 private:

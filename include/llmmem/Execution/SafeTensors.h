@@ -1,8 +1,8 @@
 //===- SafeTensors.h - Tensors in files, by name ---------------------------===//
 //
 // The format of Hugging Face checkpoints: 8 bytes of header length, a JSON header that gives each
-// tensor its dtype, shape and byte range, then the bytes. The reader takes nothing on trust: ranges
-// must tile the data exactly.
+// tensor its dtype, shape and byte range, then the bytes. The reader checks everything: ranges must
+// tile the data exactly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ struct TensorEntry {
   llvm::StringRef bytes; // little-endian, row-major
 };
 
-/// What the format calls `__metadata__`: texts by name.
+/// The format's `__metadata__`: strings by name.
 using Metadata = std::map<std::string, std::string>;
 
 class SafeTensors {
@@ -34,21 +34,21 @@ public:
   static llvm::Expected<SafeTensors> read(llvm::StringRef path);
   static llvm::Expected<SafeTensors> parse(std::unique_ptr<llvm::MemoryBuffer> buffer);
 
-  /// Null where there is no such tensor.
+  /// Null if there is no such tensor.
   const TensorEntry *find(llvm::StringRef name) const;
   llvm::ArrayRef<TensorEntry> tensors() const { return entries; }
-  /// The text of `__metadata__` under a key; empty where there is none.
+  /// The text of `__metadata__` under a key; empty if there is none.
   llvm::StringRef metadata(llvm::StringRef key) const;
 
 private:
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   std::vector<TensorEntry> entries;
   llvm::StringMap<size_t> byName;
-  Metadata notes;
+  Metadata texts;
 };
 
-/// Writes all tensors or nothing: into a file beside `path`, which then takes its name. Holds no
-/// copy of the tensors.
+/// Writes all tensors or nothing: into a temporary file that is then renamed to `path`. Does not
+/// copy the tensors.
 llvm::Error writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
                              const Metadata &metadata = {});
 

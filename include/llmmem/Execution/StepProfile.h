@@ -1,7 +1,7 @@
 //===- StepProfile.h - Where the time of steps goes ------------------------===//
 //
 // One entry for each call of a kernel, timed in the step itself. The first of several steps is left
-// out: it touches every page for the first time.
+// out, as it commits pages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +16,10 @@
 
 namespace llmmem {
 
-/// One call of a step: which op's kernel, and what it has to do.
+/// One call of a step: which op's kernel, and its work.
 struct KernelCall {
   std::string kind;  // linear; of a group, silu+mul
-  std::string key;   // what its kernel is: kind, types and attributes, as a device table has it
+  std::string key;   // what identifies its kernel in a device table: kind, types and attributes
   std::string name;  // h.0.mlp.act
   std::string phase; // forward, backward, update, or empty
   std::optional<int64_t> block;

@@ -8,7 +8,7 @@
 
 namespace llmmem {
 
-/// Argument numbers of a training step, found by `llm.role`, `llm.name` and by who updates what.
+/// Argument numbers of a training step, found by `llm.role`, `llm.name` and the update ops.
 struct StepRoles {
   struct Parameter {
     std::string name;
@@ -24,7 +24,7 @@ struct StepRoles {
   /// Rows of the table that the ids are looked up in.
   int64_t vocabulary = 0;
 
-  /// Fails where a step cannot be fed: no ids, or an input that no one knows how to fill.
+  /// Fails if a step cannot be fed: it has no ids, or an unknown input.
   static llvm::Expected<StepRoles> find(mlir::func::FuncOp step);
 };
 

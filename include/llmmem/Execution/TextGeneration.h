@@ -1,8 +1,8 @@
 //===- TextGeneration.h - Text from a trained model ------------------------===//
 //
-// A planned @forward gives logits for a whole window; each new byte is drawn from those of the last
-// position. Nothing is kept from token to token: at the sizes that a CPU trains, the whole window
-// is soon computed again.
+// A planned @forward gives logits for a whole window; each new byte is sampled from those of the
+// last position. Nothing is kept from token to token: at the sizes that a CPU trains, recomputing
+// the whole window is cheap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,18 +16,18 @@ namespace llmmem {
 class TextGeneration {
 public:
   struct Options {
-    double temperature = 1.0; // 0: always the likeliest byte
+    double temperature = 1.0; // 0: always the most likely byte
     uint64_t seed = 0;
   };
 
-  /// Fails where the function takes targets, or gives no [1, seq, vocabulary] of floats.
+  /// Fails if the function takes targets, or does not return floats of [1, seq, vocabulary].
   static llvm::Expected<TextGeneration> create(const CompiledStep &forward, StepRoles roles);
 
   llvm::Expected<int64_t> load(const SafeTensors &file) { return buffers.loadParameters(file); }
 
-  /// The byte after `text`, of which the last window, less one, counts: byte i of a text is drawn
-  /// by (seed, i) alone. Ids beyond 255 are no bytes and are never drawn. Needs a text that is not
-  /// empty.
+  /// The byte after `text`, of which the last window, less one, is read: byte i of a text is
+  /// sampled from (seed, i) alone. Ids beyond 255 are no bytes and are never sampled. `text` must
+  /// not be empty.
   llvm::Expected<char> next(llvm::StringRef text, const Options &options);
 
 private:

@@ -11,8 +11,8 @@
 
 namespace llmmem {
 
-/// Gives windows of token ids: one after another, beginning again at the end, or each row from a
-/// place of its own that is drawn.
+/// Windows of token ids: one after another, starting again at the end, or each row from its own
+/// random position.
 class TokenFeed {
 public:
   struct Shape {
@@ -20,34 +20,33 @@ public:
     int64_t size() const { return batch * seq; }
   };
 
-  /// Bytes as ids; hashed into the vocabulary where that has fewer than 256. Fails where the text
-  /// is shorter than one batch.
+  /// Bytes as ids; hashed into the vocabulary where that has fewer than 256. Fails if the text is
+  /// shorter than one batch.
   static llvm::Expected<TokenFeed> fromText(llvm::StringRef file, llvm::StringRef text,
                                             Shape shape);
   /// Ids separated by white space. Fails at one that is no number or is outside the vocabulary,
-  /// with its place.
+  /// with its position.
   static llvm::Expected<TokenFeed> fromIds(llvm::StringRef file, llvm::StringRef text, Shape shape);
 
   /// The next batch: ids, and as targets the ids shifted by one within each row, the last of which
   /// is ignored (-100).
   void next(llvm::MutableArrayRef<int32_t> ids, llvm::MutableArrayRef<int32_t> targets);
-  /// Goes to where `next` stands after `batches` calls from the beginning.
+  /// Moves to the state after `batches` calls of `next` from the beginning.
   void seek(int64_t batches) { batch = batches; }
-  /// From now on the rows of batch `n` begin at places drawn from (`seed`, n), all equally likely.
-  /// Rows that lie side by side in the text speak of one thing, and a small batch of them is a
-  /// biased gradient.
-  void shuffle(uint64_t seed) { drawn = seed; }
+  /// From now on the rows of batch `n` begin at positions sampled uniformly from (`seed`, n).
+  /// Neighbouring rows of a text are correlated, and a small batch of them gives a biased gradient.
+  void shuffle(uint64_t seed) { shuffleSeed = seed; }
 
 private:
   TokenFeed(std::vector<int32_t> ids, Shape shape) : all(std::move(ids)), shape(shape) {}
 
-  /// Where a row of the batch at hand begins.
+  /// Where a row of the current batch begins.
   size_t beginOfRow(int64_t row) const;
 
   std::vector<int32_t> all;
   Shape shape;
   int64_t batch = 0;
-  std::optional<uint64_t> drawn;
+  std::optional<uint64_t> shuffleSeed;
 };
 
 } // namespace llmmem

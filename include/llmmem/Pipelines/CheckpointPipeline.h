@@ -61,16 +61,16 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
                        clEnumValN(Epilogues::Unshared, "unshared", ""),
                        clEnumValN(Epilogues::Fused, "fused", ""),
                        clEnumValN(Epilogues::Generated, "generated", ""))};
-  Option<ProductSource> products{
+  Option<MatmulSource> products{
       *this,
       "products",
-      llvm::cl::init(ProductSource::Generated),
+      llvm::cl::init(MatmulSource::Generated),
       llvm::cl::value_desc("source"),
       llvm::cl::desc("What multiplies matrices on the GPU that is planned or lowered for: "
                      "generated (kernels of llmmem), or library (cuBLASLt; the plan holds the "
                      "workspace that the device table gives it, and chooses among its epilogues)"),
-      llvm::cl::values(clEnumValN(ProductSource::Generated, "generated", ""),
-                       clEnumValN(ProductSource::Library, "library", ""))};
+      llvm::cl::values(clEnumValN(MatmulSource::Generated, "generated", ""),
+                       clEnumValN(MatmulSource::Library, "library", ""))};
   Option<bool> memoryReport{*this, "memory-report",
                             llvm::cl::desc("Print resident, saved and peak bytes on stderr")};
   Option<std::string> memoryReportJson{

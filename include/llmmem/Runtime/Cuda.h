@@ -32,19 +32,19 @@ extern "C" {
 
 typedef struct llmmem_cuda llmmem_cuda;
 
-/* Opens `library` (a name for dlopen) and its first device. Null where that fails, with the reason
- * in `message`. */
+/* Opens `library` (a name for dlopen) and its first device. Returns null on failure, with the
+ * reason in `message`. */
 llmmem_cuda *llmmem_cuda_open(const char *library, char *message, size_t size);
-/* Gives everything back, after a failure too. Null is nothing to close. */
+/* Releases everything, after a failure too. Does nothing for null. */
 void llmmem_cuda_close(llmmem_cuda *run);
-/* What failed first; empty where nothing has. */
+/* The first failure; empty if there is none. */
 const char *llmmem_cuda_message(const llmmem_cuda *run);
 /* "NVIDIA H200" */
 const char *llmmem_cuda_device_name(const llmmem_cuda *run);
 /* Ten times the compute capability: 90 for 9.0. */
 int llmmem_cuda_capability(const llmmem_cuda *run);
 typedef struct {
-  int cuda_version;                                 /* that the driver knows: 12040 for 12.4 */
+  int cuda_version;                                 /* of the driver: 12040 for 12.4 */
   int clock_khz, memory_clock_khz, multiprocessors; /* 0: the driver does not say */
   int64_t free_bytes, total_bytes;
 } llmmem_cuda_facts;
@@ -55,12 +55,12 @@ int llmmem_cuda_load(llmmem_cuda *run, const char *ptx);
 /* Kernels are numbered from 0, in the order of adding. */
 int llmmem_cuda_add_kernel(llmmem_cuda *run, size_t module, const char *name);
 
-/* Lets steps multiply matrices by cuBLASLt. 1 where `library` cannot be opened, with the reason in
- * `message`; the run goes on without. */
+/* Lets steps compute matmuls by cuBLASLt. 1 if `library` cannot be opened, with the reason in
+ * `message`; the run continues without it. */
 int llmmem_cuda_open_products(llmmem_cuda *run, const char *library, char *message, size_t size);
-/* Null where they were not opened. */
+/* Null if they were not opened. */
 llmmem_products *llmmem_cuda_products(const llmmem_cuda *run);
-/* The number of the product that failed; -1 where none has. */
+/* The number of the matmul that failed; -1 if none has. */
 int64_t llmmem_cuda_failed_product(const llmmem_cuda *run);
 
 /* Allocates, and fills with zeros, the bytes of arguments and results and those of the arena. Both
@@ -70,25 +70,25 @@ int llmmem_cuda_reserve(llmmem_cuda *run, int64_t resident, int64_t arena);
 /* Addresses on the device. */
 uint64_t llmmem_cuda_resident(const llmmem_cuda *run);
 uint64_t llmmem_cuda_arena(const llmmem_cuda *run);
-/* Bytes that the device has less than when its context was made: both allocations, code, the graph.
- * -1 after a failure. */
+/* The decrease of free bytes of the device since its context was created: both allocations, code,
+ * the graph. -1 after a failure. */
 int64_t llmmem_cuda_measured_bytes(llmmem_cuda *run);
 
-/* Copies are done when they return. */
+/* Copies are complete when these functions return. */
 int llmmem_cuda_upload(llmmem_cuda *run, uint64_t to, const void *from, int64_t bytes);
 int llmmem_cuda_download(llmmem_cuda *run, void *to, uint64_t from, int64_t bytes);
 int llmmem_cuda_fill(llmmem_cuda *run, uint64_t to, int byte, int64_t bytes);
 
-/* Chooses the algorithms of all products that `step(context)` has, as a capture and a marked run do
- * first: inside a capture the library may not do what it likes. What was chosen stays. */
+/* Chooses the algorithms of all matmuls of `step(context)`, as a capture and a marked run do first:
+ * inside a capture the library must not allocate or synchronize. Chosen algorithms are kept. */
 void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context);
 
-/* Records what `step(context)` launches, and runs nothing. With products the step is called twice:
- * first algorithms are chosen for them, and what it launches is left out. */
+/* Records what `step(context)` launches, and runs nothing. With a library the step is called twice:
+ * the first time to choose algorithms, without its launches. */
 int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context);
 /* Runs what was captured, to its end. */
 int llmmem_cuda_replay(llmmem_cuda *run);
-/* What the last replay took, by events around it. */
+/* The time of the last replay, by events around it. */
 int64_t llmmem_cuda_replay_ns(const llmmem_cuda *run);
 /* Runs what `step(context)` launches, as it comes, and gives the nanoseconds between its marks 0
  * and 1, ..., count - 1 and count, by events. */
@@ -102,7 +102,7 @@ void llmmem_cuda_launch(llmmem_cuda *run, int64_t kernel, int64_t grid_x, int64_
                         int64_t grid_z, int64_t block_x, int64_t block_y, int64_t block_z,
                         int64_t shared_bytes, uint64_t *values, int64_t count);
 void llmmem_cuda_multiply(llmmem_cuda *run, const llmmem_product *product);
-/* The place before call `number` of a profiled step, or behind the last. */
+/* Marks the position before call `number` of a profiled step, or behind the last. */
 void llmmem_cuda_mark(llmmem_cuda *run, int64_t number);
 void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes);
 

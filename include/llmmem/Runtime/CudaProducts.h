@@ -1,11 +1,12 @@
-/*===- CudaProducts.h - Matrix products of a GPU by cuBLASLt ----------------===*\
+/*===- CudaProducts.h - Matmuls of a GPU by cuBLASLt ----------------------===*\
 |*
-|*   C = epilogue(alpha * A B + initial)      for each of `batch` products
+|*   C = epilogue(alpha * A B + initial)      for each of `batch` matmuls
 |*
 |* Matrices are row-major here, as everywhere in llmmem: A has `rows` x `inner`, B `inner` x
 |* `columns`, C and initial `rows` x `columns`. cuBLASLt is column-major, where the same bytes are
-|* the transposed matrices; so it is asked for C^T = B^T A^T, with its A our B and its B our A, and
-|* nothing is moved.
+|* the transposed matrices; so it computes C^T = B^T A^T, with its A our B and its B our A, and
+|* nothing is moved. In exported names `product` is a matmul with its epilogue, as in the op
+|* `llm.library_product`.
 |*
 |*   llmmem_products *products = llmmem_products_open("libcublasLt.so.13", message, sizeof message);
 |*   llmmem_products_choose(products, &product);             asks for an algorithm, once a form
@@ -14,7 +15,7 @@
 |*
 |* An algorithm is chosen once for each form (sizes, types, layouts, epilogue, workspace) among
 |* those without a reduction across blocks (LT_REDUCTION_NONE), so that equal operands give equal
-|* bits, and every product of that form uses it. The table can be read and filled, so that another
+|* bits, and every matmul of that form uses it. The table can be read and filled, so that another
 |* process uses the same ones.
 |*
 |* Functions return 0, or 1 and then llmmem_products_message says why.
@@ -33,9 +34,9 @@ extern "C" {
 
 enum { LLMMEM_PRODUCT_F32, LLMMEM_PRODUCT_BF16 };
 
-/* What becomes of x = alpha * A B + initial before it is rounded once and stored. `bias` has
- * `columns` elements of C's type, `aux` is a matrix of C's sizes, of its type and of rows
- * `aux_pitch` elements apart, a multiple of 8. */
+/* The epilogue that is applied to x = alpha * A B + initial before one rounding and the store.
+ * `bias` has `columns` elements of C's type, `aux` is a matrix of C's sizes, of its type and of
+ * rows `aux_pitch` elements apart, a multiple of 8. */
 enum {
   LLMMEM_EPILOGUE_NONE,          /* C = x */
   LLMMEM_EPILOGUE_BIAS,          /* C = x + bias, in each row */
@@ -51,23 +52,23 @@ enum {
 
 /* All members of these have 8 bytes: compiled code writes them as words. */
 
-/* Rows begin `pitch` elements apart, products of a batch `stride` (0: they share the matrix).
- * `transposed`: what lies in memory is the transposed matrix, and `pitch` is of its rows. Every
- * address is a multiple of `alignment` bytes, 256 at most. */
+/* Rows begin `pitch` elements apart, matrices of a batch `stride` (0: all use the same matrix).
+ * `transposed`: memory holds the transposed matrix, and `pitch` is of its rows. Every address is a
+ * multiple of `alignment` bytes, 256 at most. */
 typedef struct {
   int64_t type, pitch, transposed, stride, alignment;
 } llmmem_matrix_form;
 
-/* Of what all products of one algorithm have in common. `initial` is C itself or another matrix;
- * its pitch is 0 where there is none. */
+/* What all matmuls of one algorithm have in common. `initial` is C itself or another matrix; its
+ * pitch is 0 if there is none. */
 typedef struct {
   int64_t rows, columns, inner, batch;
   llmmem_matrix_form a, b, initial, c;
   int64_t epilogue, aux_pitch, workspace_bytes;
 } llmmem_product_form;
 
-/* Addresses are the device's, and 0 where there is nothing. `number` names the product in a message
- * of whoever made the program. */
+/* Addresses are the device's, and 0 if there is none. `number` identifies the matmul, so that the
+ * compiler can name its op in a message. */
 typedef struct {
   llmmem_product_form form;
   uint64_t a, b, initial, c, bias, aux, workspace;
@@ -77,7 +78,7 @@ typedef struct {
 
 typedef struct llmmem_products llmmem_products;
 
-/* Null where `library` (a name for dlopen) is no cuBLASLt that works, with the reason in `message`.
+/* Null if `library` (a name for dlopen) is not a working cuBLASLt, with the reason in `message`.
  * The device's context must be current. */
 llmmem_products *llmmem_products_open(const char *library, char *message, size_t size);
 void llmmem_products_close(llmmem_products *products);
@@ -86,7 +87,7 @@ const char *llmmem_products_message(const llmmem_products *products);
 int64_t llmmem_products_version(const llmmem_products *products);
 
 int llmmem_products_choose(llmmem_products *products, const llmmem_product *product);
-/* Of a product whose form was chosen for. */
+/* Computes a matmul for whose form an algorithm was chosen. */
 int llmmem_products_multiply(llmmem_products *products, const llmmem_product *product,
                              void *stream);
 
@@ -99,13 +100,13 @@ typedef struct {
   uint64_t data[8];        /* opaque, the same for the same version and device */
   int64_t workspace_bytes; /* that it needs, at most the form's */
   int64_t is_given;        /* by llmmem_products_give */
-  int64_t is_checked;      /* that it runs here */
+  int64_t is_checked;      /* whether it runs on this device */
 } llmmem_product_algorithm;
 
 size_t llmmem_products_count(const llmmem_products *products);
 const llmmem_product_algorithm *llmmem_products_algorithm(const llmmem_products *products,
                                                           size_t number);
-/* Products of this form use this algorithm; it is checked when the first of them is met. */
+/* Matmuls of this form use this algorithm; it is checked at the first of them. */
 int llmmem_products_give(llmmem_products *products, const llmmem_product_form *form,
                          const uint64_t data[8]);
 

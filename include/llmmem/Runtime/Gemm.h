@@ -1,7 +1,6 @@
-/*===- Gemm.h - Matrix products by a library -------------------------------===*\
+/*===- Gemm.h - Matmuls by a library ---------------------------------------===*\
 |*
-|* Products are generated code (lib/Codegen/Emitter/Products.h); where a library of products was
-found
+|* Matmuls are generated code (lib/Codegen/Emitter/Matmuls.h); where a library of matmuls was found
 |* when this was built, steps may call it instead, for the types that it is fast in.
 |*
 \*===----------------------------------------------------------------------===*/

@@ -1,9 +1,8 @@
 /*===- Parallel.h - Threads for compiled steps ------------------------------===*\
 |*
-|* One pool of threads for kernels and matrix products. Its threads take iterations from one
-counter,
-|* wait a few microseconds for more, then sleep: who shares the machine finds the cores free, and a
-|* thread that another process holds up delays a loop by the iterations it has in hand, no more.
+|* One pool of threads for kernels and matmuls. Its threads take iterations from one counter, wait a
+|* few microseconds for more, then sleep: other processes find the cores free, and a thread that
+|* another process delays holds up a loop by the iterations it has in hand, no more.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -17,12 +16,12 @@ extern "C" {
 #endif
 
 /* Runs the iterations [begin, end) of a loop. */
-typedef void (*llmmem_turns)(void *context, int64_t begin, int64_t end);
+typedef void (*llmmem_iterations)(void *context, int64_t begin, int64_t end);
 
 /* Runs the iterations 0 to count, each once, in no given order, and returns when all are done. Only
  * threads that have begun one are waited for. Inside another parallel loop, and while another
  * thread's loop runs, the caller runs them all. */
-void llmmem_parallel_for(int64_t count, llmmem_turns turns, void *context);
+void llmmem_parallel_for(int64_t count, llmmem_iterations run, void *context);
 
 /* Threads of the loops and products that this thread starts from now on: 1 or more, at most 1024.
  */

@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-/* Fills dead bytes with 0xFF: a NaN in every float type, so that who reads them shows. */
-void llmmem_poison(void *bytes, int64_t count);
+/* Fills dead bytes with the pattern 0xFF, a NaN in every float type, so that a read of them shows.
+ * */
+void llmmem_fill_dead(void *bytes, int64_t count);
 
 /* Nanoseconds of a clock that only goes forward. */
 int64_t llmmem_clock(void);

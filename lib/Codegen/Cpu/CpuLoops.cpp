@@ -1,4 +1,4 @@
-//===- CpuLoops.cpp - Loops of kernels on the threads of a CPU -------------===//
+//===- CpuLoops.cpp - Loops of kernels on the threads of a CPU ------------===//
 
 #include "llmmem/Codegen/Emitter/KernelLoops.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
@@ -14,11 +14,11 @@ class CpuLoops : public KernelLoops {
 public:
   explicit CpuLoops(Block *entry) : entry(entry), frame(entry) {}
 
-  unsigned lanes(FloatType wide) const override { return wide.isF64() ? 8 : 16; }
+  unsigned lanes(FloatType computeType) const override { return computeType.isF64() ? 8 : 16; }
 
   Buffer scratch(KernelEmitter &e, int64_t size, Type element) override {
     OpBuilder start = OpBuilder::atBlockBegin(frame);
-    // A vector that lies across two cache lines is two loads.
+    // A vector that crosses a cache line costs two loads.
     Value memref = memref::AllocaOp::create(start, e.location(), MemRefType::get({size}, element),
                                             start.getI64IntegerAttr(64));
     return {memref, size, element};
@@ -88,7 +88,7 @@ private:
       e.forEach(e.index(whole), e.index(count), [&](Index i) { body(i, 1); });
   }
 
-  /// Below some 20 us of work, waking threads costs more than they give.
+  /// Below some 20 us of work, waking threads costs more than it saves.
   bool isWorthThreads(KernelEmitter &e) const {
     constexpr int64_t kLeastWork = 1 << 18; // FLOPs and bytes
     if (frame != entry)

@@ -1,6 +1,6 @@
-//===- GemmBlock.cpp - One block of a product, and the loop over blocks -----===//
+//===- GemmBlock.cpp - One block of a matmul, and the loop over blocks ----===//
 
-#include "Emitter/Products.h"
+#include "Emitter/Matmuls.h"
 #include "GemmWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -25,7 +25,7 @@ public:
     clearSums();
     w.forEach(w.constant(0), terms, 1, [&](Index t) {
       Pointer aOfTerm = a + t * stepA, bOfTerm = b + t * stepB;
-      // A loop whose step is known only when it runs.
+      // A loop whose step is a run-time value.
       w.forEach(w.constant(0), ceilDiv(inner, depth), 1, [&](Index piece) {
         Index k = piece * depth;
         multiply(aOfTerm + (transposedA ? k * aPitch : k), bOfTerm + (transposedB ? k : k * bPitch),
@@ -106,7 +106,7 @@ func::FuncOp Functions::block(bool transposedA, bool transposedB, bool initial) 
   for (int matrix = 0; matrix < 4; ++matrix)
     types.append({pointer, index});
   types.append(7, index);
-  types.push_back(wide);
+  types.push_back(accumulatorType);
   std::string name = (Twine("block_") + (transposedA ? "t" : "n") + (transposedB ? "t" : "n") +
                       (initial ? "_initial" : ""))
                          .str();
@@ -132,17 +132,17 @@ Value llmmem::addressOf(Operation *op, KernelEmitter &e, const Matrix &matrix) {
   return LLVM::IntToPtrOp::create(builder, op->getLoc(), pointer, bits);
 }
 
-/// The size of equal parts, multiples of `granule` up to `limit`.
-static int64_t partOf(int64_t total, int64_t limit, int64_t granule) {
-  return llvm::alignTo(llvm::divideCeil(total, llvm::divideCeil(total, limit)), granule);
+/// The size of equal parts, a multiple of `multiple` up to `limit`.
+static int64_t partOf(int64_t total, int64_t limit, int64_t multiple) {
+  return llvm::alignTo(llvm::divideCeil(total, llvm::divideCeil(total, limit)), multiple);
 }
 
 namespace {
-/// Where a block of C goes: to C, or, where C has no bytes, to a stage on the stack, from which
-/// what follows in the kernel takes its elements, rounded as C would have them.
+/// Where a block of C is stored: in C, or, if C has no memory, in a staging buffer on the stack,
+/// from which the epilogue takes its elements, rounded as they would be in C.
 class BlockTarget {
 public:
-  BlockTarget(KernelEmitter &e, const Product &p, int64_t height, int64_t width)
+  BlockTarget(KernelEmitter &e, const Matmul &p, int64_t height, int64_t width)
       : e(e), p(p), staged(p.c.buffer.access) {
     if (staged)
       block = {e.scratch(height * width, p.c.buffer.element), width};
@@ -151,7 +151,7 @@ public:
   Matrix matrix() const { return staged ? block : p.c; }
   bool isStaged() const { return staged; }
 
-  /// Hands the `rows` x `columns` elements from (i, j) of C on.
+  /// Gives the `rows` x `columns` elements from (i, j) of C to the epilogue.
   void handOn(Index i, Index j, Index rows, Index columns) {
     if (!staged)
       return;
@@ -170,13 +170,13 @@ public:
 
 private:
   KernelEmitter &e;
-  const Product &p;
+  const Matmul &p;
   bool staged;
   Matrix block;
 };
 } // namespace
 
-void llmmem::emitGeneratedProduct(Operation *op, KernelEmitter &e, const Product &p) {
+void llmmem::emitGeneratedMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
   Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element);
   const Sizes &sizes = functions.sizes;
   func::FuncOp block =
@@ -185,9 +185,9 @@ void llmmem::emitGeneratedProduct(Operation *op, KernelEmitter &e, const Product
           width = partOf(p.columns, sizes.columns(), sizes.tileColumns()),
           depth = partOf(p.inner, sizes.depth, sizes.lanes);
   int64_t down = llvm::divideCeil(p.rows, height), across = llvm::divideCeil(p.columns, width);
-  // Neighbours in time read the same part of B.
-  e.forEachParallel(down * across, [&](Index turn) {
-    Index i = turn % down * height, j = turn / down * width;
+  // Consecutive iterations read the same part of B.
+  e.forEachParallel(down * across, [&](Index iteration) {
+    Index i = iteration % down * height, j = iteration / down * width;
     Index rows = minimum(e.index(height), e.index(p.rows) - i),
           columns = minimum(e.index(width), e.index(p.columns) - j);
     BlockTarget target(e, p, height, width);

@@ -1,6 +1,7 @@
-//===- GemmPanels.cpp - Copies of A and B that tiles read -------------------===//
+//===- GemmPanels.cpp - Copies of A and B that tiles read -----------------===//
 //
-// What lies beyond the edge of a matrix is 0 or repeats its last row: its sums are never stored.
+// Beyond the edge of a matrix a panel holds 0 or repeats the last row: sums of these are never
+// stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@ static void copyRow(Writer &w, Pointer to, Pointer from, Index count) {
 func::FuncOp Functions::packA(bool transposed) {
   return define(transposed ? "pack_a_t" : "pack_a_n", {pointer, pointer, index, index, index},
                 [&](Writer &w) {
-                  Pointer panel = w.pointer(0, w.wide), a = w.pointer(1, w.element);
+                  Pointer panel = w.pointer(0, w.accumulatorType), a = w.pointer(1, w.element);
                   Index pitch = w.index(2), rows = w.index(3), depth = w.index(4);
                   if (transposed)
                     return w.forEach(w.constant(0), depth, 1, [&](Index k) {
@@ -41,7 +42,7 @@ func::FuncOp Functions::packA(bool transposed) {
 // B
 //===----------------------------------------------------------------------===//
 
-/// Rows of B lie as tiles want them.
+/// B not transposed: its rows are copied into strips.
 static void copyStrips(Writer &w, Pointer panel, Pointer b, Index pitch, Index columns,
                        Index depth) {
   int64_t lanes = w.sizes.lanes, tile = w.sizes.tileColumns();
@@ -79,7 +80,7 @@ static void transpose(Writer &w, SmallVectorImpl<Num> &square) {
   }
 }
 
-/// Columns of B lie as rows in memory.
+/// B transposed: its columns are rows in memory.
 static void transposeStrips(Writer &w, Pointer panel, Pointer b, Index pitch, Index columns,
                             Index depth) {
   int64_t lanes = w.sizes.lanes, tile = w.sizes.tileColumns();
@@ -108,7 +109,7 @@ func::FuncOp Functions::packB(bool transposed) {
   return define(transposed ? "pack_b_t" : "pack_b_n", {pointer, pointer, index, index, index},
                 [&](Writer &w) {
                   auto pack = transposed ? transposeStrips : copyStrips;
-                  pack(w, w.pointer(0, w.wide), w.pointer(1, w.element), w.index(2), w.index(3),
-                       w.index(4));
+                  pack(w, w.pointer(0, w.accumulatorType), w.pointer(1, w.element), w.index(2),
+                       w.index(3), w.index(4));
                 });
 }

@@ -1,4 +1,4 @@
-//===- GemmTile.cpp - The innermost loop of products ------------------------===//
+//===- GemmTile.cpp - The innermost loop of matmuls -----------------------===//
 
 #include "GemmWriter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -11,8 +11,9 @@ namespace {
 class Tile {
 public:
   Tile(Writer &w, bool transposedA, unsigned vectors)
-      : w(w), transposedA(transposedA), vectors(vectors), a(w.pointer(0, w.wide)),
-        b(w.pointer(1, w.wide)), sums(w.pointer(2, w.wide)), depth(w.index(3)) {}
+      : w(w), transposedA(transposedA), vectors(vectors), a(w.pointer(0, w.accumulatorType)),
+        b(w.pointer(1, w.accumulatorType)), sums(w.pointer(2, w.accumulatorType)),
+        depth(w.index(3)) {}
 
   void write() {
     SmallVector<Value> initial;
@@ -36,7 +37,7 @@ private:
         body(sums + w.constant(i * w.sizes.columns() + v * w.sizes.lanes));
   }
 
-  /// Sums after one more row of B.
+  /// The accumulators after one more row of B.
   SmallVector<Value> step(Index k, ValueRange carried) {
     SmallVector<Num> row;
     for (unsigned v = 0; v < vectors; ++v)

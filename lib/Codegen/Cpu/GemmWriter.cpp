@@ -1,4 +1,4 @@
-//===- GemmWriter.cpp - What the functions of products are written with ----===//
+//===- GemmWriter.cpp - Builders for the functions of matmuls -------------===//
 
 #include "GemmWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,8 +27,9 @@ Index Writer::constant(int64_t value) {
 Pointer Writer::panel(int64_t size) {
   Value count = LLVM::ConstantOp::create(builder, loc(), builder.getI64Type(), size);
   Type type = LLVM::LLVMPointerType::get(builder.getContext());
-  return {&builder, LLVM::AllocaOp::create(builder, loc(), type, wide, count, /*alignment=*/64),
-          wide};
+  return {&builder,
+          LLVM::AllocaOp::create(builder, loc(), type, accumulatorType, count, /*alignment=*/64),
+          accumulatorType};
 }
 
 static unsigned bytesOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
@@ -37,7 +38,7 @@ Num Writer::load(Pointer from, int64_t lanes, bool aligned) {
   Type type = lanes == 1 ? from.element : VectorType::get(lanes, from.element);
   unsigned alignment = bytesOf(from.element) * (aligned ? lanes : 1);
   return convert({&builder, LLVM::LoadOp::create(builder, loc(), type, from.address, alignment)},
-                 wide);
+                 accumulatorType);
 }
 
 void Writer::store(Pointer to, Num x, bool aligned) {
@@ -52,7 +53,7 @@ Num Writer::loadFirst(Pointer from, Index count) {
   Value zero = arith::ConstantOp::create(builder, loc(), builder.getZeroAttr(type));
   return convert({&builder, LLVM::MaskedLoadOp::create(builder, loc(), type, from.address, mask,
                                                        zero, bytesOf(from.element))},
-                 wide);
+                 accumulatorType);
 }
 
 void Writer::storeFirst(Pointer to, Index count, Num x) {
@@ -68,7 +69,7 @@ Num Writer::spread(Num x) {
 }
 
 Num Writer::zeros() {
-  auto type = VectorType::get(sizes.lanes, wide);
+  auto type = VectorType::get(sizes.lanes, accumulatorType);
   return {&builder, arith::ConstantOp::create(builder, loc(), builder.getZeroAttr(type))};
 }
 
@@ -94,14 +95,15 @@ void Writer::call(func::FuncOp callee, ArrayRef<Value> arguments) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-static FloatType wideTypeOf(Type element) {
+static FloatType computeTypeOf(Type element) {
   return element.isF64() ? FloatType(Float64Type::get(element.getContext()))
                          : FloatType(Float32Type::get(element.getContext()));
 }
 
 Functions::Functions(ModuleOp module, Location loc, Type element)
-    : sizes(wideTypeOf(element)), module(module), loc(loc), wide(wideTypeOf(element)),
-      element(element), pointer(LLVM::LLVMPointerType::get(element.getContext())),
+    : sizes(computeTypeOf(element)), module(module), loc(loc),
+      accumulatorType(computeTypeOf(element)), element(element),
+      pointer(LLVM::LLVMPointerType::get(element.getContext())),
       index(IndexType::get(element.getContext())) {}
 
 func::FuncOp Functions::define(StringRef name, TypeRange arguments,
@@ -115,7 +117,7 @@ func::FuncOp Functions::define(StringRef name, TypeRange arguments,
   function.setPrivate();
   function->setAttr("passthrough", end.getStrArrayAttr({"noinline"}));
   function.addEntryBlock();
-  Writer writer(function, wide, element);
+  Writer writer(function, accumulatorType, element);
   body(writer);
   func::ReturnOp::create(writer.builder, loc);
   return function;

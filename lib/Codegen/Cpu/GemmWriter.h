@@ -1,12 +1,12 @@
-//===- GemmWriter.h - What the functions of products are written with ------===//
+//===- GemmWriter.h - Builders for the functions of matmuls ---------------===//
 //
-// A product goes in blocks of C (Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix
-// Multiplication"). A block's parts of A and B are copied into panels on the stack, widened, so
-// that the tile that does the work reads them in order:
+// A matmul is computed in blocks of C (Goto & van de Geijn 2008, "Anatomy of High-Performance
+// Matrix Multiplication"). A block's parts of A and B are copied into panels on the stack and
+// converted to the accumulators' type, so that the innermost tile reads them in order:
 //
 //   sums      rows x columns                    the block of C, not rounded
 //   panel A   rows x depth, or transposed       as A lies in memory; no tile reads it in vectors
-//   panel B   columns / tile x depth x tile     strips as wide as a tile
+//   panel B   columns / tile x depth x tile     strips as accumulatorType as a tile
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,11 +19,12 @@
 
 namespace llmmem::gemm {
 
-/// Sizes for one type of sums. A tile's 24 vectors of sums, 3 of B and one of A fill the 32
-/// registers of AVX-512; a strip of B (36 KiB) fits in its first cache, all panels (396 KiB) in its
-/// second, and on the stack of a thread.
+/// Sizes for one accumulator type. A tile's 24 vectors of accumulators, 3 of B and one of A occupy
+/// 28 of the 32 registers of AVX-512; a strip of B (36 KiB) fits in its first cache, all panels
+/// (396 KiB) in its second, and on the stack of a thread.
 struct Sizes {
-  explicit Sizes(mlir::FloatType wide) : lanes(wide.isF64() ? 8 : 16), depth(12 * lanes) {}
+  explicit Sizes(mlir::FloatType accumulatorType)
+      : lanes(accumulatorType.isF64() ? 8 : 16), depth(12 * lanes) {}
 
   int64_t lanes, depth;
   static constexpr int64_t kTileRows = 8, kTileVectors = 3, kRows = 128;
@@ -32,7 +33,7 @@ struct Sizes {
   int64_t strip() const { return depth * tileColumns(); }
 };
 
-/// An address in memory that holds elements of one type.
+/// The address of elements of one type.
 struct Pointer {
   mlir::OpBuilder *builder;
   mlir::Value address;
@@ -43,9 +44,9 @@ Pointer operator+(Pointer base, Index elements);
 /// Writes one function of the module.
 class Writer {
 public:
-  Writer(mlir::func::FuncOp function, mlir::FloatType wide, mlir::Type element)
-      : function(function), builder(mlir::OpBuilder::atBlockEnd(&function.front())), wide(wide),
-        element(element), sizes(wide) {}
+  Writer(mlir::func::FuncOp function, mlir::FloatType accumulatorType, mlir::Type element)
+      : function(function), builder(mlir::OpBuilder::atBlockEnd(&function.front())),
+        accumulatorType(accumulatorType), element(element), sizes(accumulatorType) {}
 
   mlir::Location loc() { return function.getLoc(); }
   Pointer pointer(unsigned argument, mlir::Type type) {
@@ -72,7 +73,7 @@ public:
 
   mlir::func::FuncOp function;
   mlir::OpBuilder builder;
-  mlir::FloatType wide;
+  mlir::FloatType accumulatorType;
   mlir::Type element;
   Sizes sizes;
 };
@@ -82,8 +83,8 @@ class Functions {
 public:
   Functions(mlir::ModuleOp module, mlir::Location loc, mlir::Type element);
 
-  /// (a, b, sums, depth): adds A B to a tile of sums that is `vectors` vectors wide. A lies
-  /// transposed in its panel or not.
+  /// (a, b, sums, depth): adds A B to a tile of sums that is `vectors` vectors accumulatorType. A
+  /// lies transposed in its panel or not.
   mlir::func::FuncOp tile(bool transposedA, unsigned vectors);
   /// (panel, a, pitch, rows, depth): fills a panel with A, or with B below.
   mlir::func::FuncOp packA(bool transposed);
@@ -101,7 +102,7 @@ private:
 
   mlir::ModuleOp module;
   mlir::Location loc;
-  mlir::FloatType wide;
+  mlir::FloatType accumulatorType;
   mlir::Type element, pointer, index;
 };
 

@@ -1,4 +1,4 @@
-//===- AttentionBlocks.cpp - Blocks of queries and of keys -----------------===//
+//===- AttentionBlocks.cpp - Blocks of queries and of keys ----------------===//
 
 #include "AttentionBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace llmmem;
 
 //===----------------------------------------------------------------------===//
-// Which blocks meet
+// Loops over blocks
 //===----------------------------------------------------------------------===//
 
 HeadBlock AttentionBlocks::blockAt(Index b, Index head, Index number) {
@@ -18,27 +18,27 @@ HeadBlock AttentionBlocks::blockAt(Index b, Index head, Index number) {
 
 void AttentionBlocks::forBlocks(int64_t headCount, Body body) {
   int64_t blocks = llvm::divideCeil(seq, extent);
-  e.forEachParallel(batch * headCount * blocks, [&](Index turn) {
-    Index head = turn / blocks;
-    body(blockAt(head / headCount, head % headCount, turn % blocks));
+  e.forEachParallel(batch * headCount * blocks, [&](Index iteration) {
+    Index head = iteration / blocks;
+    body(blockAt(head / headCount, head % headCount, iteration % blocks));
   });
 }
 
-void AttentionBlocks::forKeysSeen(HeadBlock queries, Body body) {
-  foldKeysSeen(queries, {}, [&](HeadBlock met, ArrayRef<Num>) {
-    body(met);
+void AttentionBlocks::forUnmaskedKeys(HeadBlock queries, Body body) {
+  foldUnmaskedKeys(queries, {}, [&](HeadBlock other, ArrayRef<Num>) {
+    body(other);
     return Row();
   });
 }
 
-void AttentionBlocks::forQueriesSeeing(HeadBlock keys, Body body) {
-  foldQueriesSeeing(keys, {}, [&](HeadBlock met, ArrayRef<Num>) {
-    body(met);
+void AttentionBlocks::forUnmaskedQueries(HeadBlock keys, Body body) {
+  foldUnmaskedQueries(keys, {}, [&](HeadBlock other, ArrayRef<Num>) {
+    body(other);
     return Row();
   });
 }
 
-Row AttentionBlocks::foldKeysSeen(HeadBlock queries, ArrayRef<Num> initial, FoldBody body) {
+Row AttentionBlocks::foldUnmaskedKeys(HeadBlock queries, ArrayRef<Num> initial, FoldBody body) {
   Index lowest = maximum(queries.first - e.index(window - 1), e.index(0));
   return e.fold(lowest / extent, queries.first / extent + 1, initial,
                 [&](Index number, ArrayRef<Num> carried) {
@@ -46,7 +46,7 @@ Row AttentionBlocks::foldKeysSeen(HeadBlock queries, ArrayRef<Num> initial, Fold
                 });
 }
 
-Row AttentionBlocks::foldQueriesSeeing(HeadBlock keys, ArrayRef<Num> initial, FoldBody body) {
+Row AttentionBlocks::foldUnmaskedQueries(HeadBlock keys, ArrayRef<Num> initial, FoldBody body) {
   Index highest = minimum(keys.first + keys.count + (window - 2), e.index(seq - 1));
   Index firstHead = keys.head * group();
   return e.fold(firstHead, firstHead + group(), initial, [&](Index head, ArrayRef<Num> ofHead) {
@@ -58,22 +58,22 @@ Row AttentionBlocks::foldQueriesSeeing(HeadBlock keys, ArrayRef<Num> initial, Fo
 }
 
 //===----------------------------------------------------------------------===//
-// Who sees whom
+// The mask
 //===----------------------------------------------------------------------===//
 
-Terms AttentionBlocks::keysSeen(HeadBlock queries, HeadBlock keys, Index first, Index last) {
+Terms AttentionBlocks::unmaskedKeys(HeadBlock queries, HeadBlock keys, Index first, Index last) {
   Index shift = queries.first - keys.first;
   return {maximum(shift + first - e.index(window - 1), e.index(0)),
           minimum(shift + last + 1, keys.count)};
 }
 
-Terms AttentionBlocks::queriesSeeing(HeadBlock queries, HeadBlock keys, Index first, Index last) {
+Terms AttentionBlocks::unmaskedQueries(HeadBlock queries, HeadBlock keys, Index first, Index last) {
   Index shift = keys.first - queries.first;
   return {maximum(shift + first, e.index(0)), minimum(shift + last + window, queries.count)};
 }
 
 /// 0 <= query - key < window, in one comparison without signs.
-Value AttentionBlocks::isVisible(Index query, Index key, Lanes lanes) {
+Value AttentionBlocks::isUnmasked(Index query, Index key, Lanes lanes) {
   OpBuilder &builder = e.builder();
   Value distance = (query - key).value;
   Location loc = distance.getLoc();

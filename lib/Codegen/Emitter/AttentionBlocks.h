@@ -1,9 +1,9 @@
-//===- AttentionBlocks.h - Blocks of queries and of keys -------------------===//
+//===- AttentionBlocks.h - Blocks of queries and of keys ------------------===//
 //
-// What the forward and the backward of attention have in common: how heads fall into blocks, which
-// blocks meet, where rows lie, who sees whom, and what dropout keeps. Example: 130 queries in f32
-// are blocks of 64, 64 and 2; without a window block 1 of the queries meets blocks 0 and 1 of the
-// keys.
+// What the forward and the backward of attention have in common: the blocks of a head, which pairs
+// of blocks the mask leaves, where rows lie, the mask of a pair, and what dropout keeps. Example:
+// 130 queries in f32 are blocks of 64, 64 and 2; without a window block 1 of the queries attends to
+// blocks 0 and 1 of the keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,15 +15,15 @@
 
 namespace llmmem {
 
-/// Neighbouring positions of one head: a query head's, or that of a group among keys.
+/// Neighbouring positions of one head: a query head, or the key/value head of a group.
 struct HeadBlock {
   Index batch, head, first, count;
 };
 
 class AttentionBlocks {
 public:
-  /// Reads the seed where the emitter now stands. A whole block has `rows` rows, or as many as suit
-  /// the vectors of a CPU.
+  /// Reads the seed at the emitter's insertion point. A whole block has `rows` rows; 0 lets the
+  /// vectors of a CPU decide.
   template <typename Op>
   AttentionBlocks(Op op, KernelEmitter &e, int64_t rows = 0)
       : e(e), batch(op.getQ().getType().getShape()[0]), seq(op.getQ().getType().getShape()[1]),
@@ -36,37 +36,38 @@ public:
   }
 
   //===--------------------------------------------------------------------===//
-  // Which blocks meet
+  // Loops over blocks
   //===--------------------------------------------------------------------===//
 
   using Body = llvm::function_ref<void(HeadBlock)>;
-  /// Each block of queries, and each block of keys; no two turns share a row.
+  /// Each block of queries, and each block of keys; iterations have disjoint rows.
   void forEachOfQueries(Body body) { forBlocks(heads, body); }
   void forEachOfKeys(Body body) { forBlocks(kvHeads, body); }
-  /// The blocks of keys of which `queries` see some.
-  void forKeysSeen(HeadBlock queries, Body body);
-  /// The blocks of queries, in the order of the heads of the group, that see some of `keys`.
-  void forQueriesSeeing(HeadBlock keys, Body body);
-  /// The same with numbers that go from block to block.
+  /// The blocks of keys that are not masked entirely for `queries`.
+  void forUnmaskedKeys(HeadBlock queries, Body body);
+  /// The blocks of queries, in the order of the heads of the group, for which `keys` are not masked
+  /// entirely.
+  void forUnmaskedQueries(HeadBlock keys, Body body);
+  /// The same with carried values.
   using FoldBody = llvm::function_ref<Row(HeadBlock, llvm::ArrayRef<Num>)>;
-  Row foldKeysSeen(HeadBlock queries, llvm::ArrayRef<Num> initial, FoldBody body);
-  Row foldQueriesSeeing(HeadBlock keys, llvm::ArrayRef<Num> initial, FoldBody body);
+  Row foldUnmaskedKeys(HeadBlock queries, llvm::ArrayRef<Num> initial, FoldBody body);
+  Row foldUnmaskedQueries(HeadBlock keys, llvm::ArrayRef<Num> initial, FoldBody body);
 
   //===--------------------------------------------------------------------===//
-  // Who sees whom
+  // The mask
   //===--------------------------------------------------------------------===//
 
-  /// The terms of a sum over keys (rows of `keys`) that rows `first` to `last` of `queries` need:
-  /// the others have the probability 0.
-  Terms keysSeen(HeadBlock queries, HeadBlock keys, Index first, Index last);
+  /// The terms of a sum over keys (rows of `keys`) that some of the rows `first` to `last` of
+  /// `queries` attend to: the others have the probability 0.
+  Terms unmaskedKeys(HeadBlock queries, HeadBlock keys, Index first, Index last);
   /// The same for a sum over queries that rows `first` to `last` of `keys` need.
-  Terms queriesSeeing(HeadBlock queries, HeadBlock keys, Index first, Index last);
+  Terms unmaskedQueries(HeadBlock queries, HeadBlock keys, Index first, Index last);
   Terms wholeRow() { return {e.index(0), e.index(size)}; }
 
-  /// What lies in the lanes: neighbouring queries, or neighbouring keys.
+  /// What lies along the lanes: neighbouring queries, or neighbouring keys.
   enum class Lanes { Queries, Keys };
-  /// For each lane from (query, key) on: whether the query sees the key.
-  mlir::Value isVisible(Index query, Index key, Lanes lanes);
+  /// For each lane from (query, key) on: whether the query attends to the key.
+  mlir::Value isUnmasked(Index query, Index key, Lanes lanes);
   /// For each lane from row `i` of `queries` and the key on: whether dropout keeps the
   /// probability. Null without dropout.
   mlir::Value isKept(HeadBlock queries, Index i, Index key, Lanes lanes);
@@ -82,11 +83,11 @@ public:
   //===--------------------------------------------------------------------===//
 
   /// Row `r` of a block in [batch, seq, heads * size].
-  Index wide(HeadBlock queries, Index r) {
+  Index queryOffset(HeadBlock queries, Index r) {
     return ((queries.batch * seq + queries.first + r) * heads + queries.head) * size;
   }
   /// Row `r` of a block in [batch, seq, kvHeads * size].
-  Index narrow(HeadBlock keys, Index r) {
+  Index keyOffset(HeadBlock keys, Index r) {
     return ((keys.batch * seq + keys.first + r) * kvHeads + keys.head) * size;
   }
   /// Row `r` of a block in [batch, heads, seq].
@@ -95,13 +96,13 @@ public:
   }
 
   Panel rowPanel() { return makePanel(e, extent, size); }
-  Panel turnedPanel() { return makePanel(e, size, extent); }
+  Panel transposedPanel() { return makePanel(e, size, extent); }
   Panel pairPanel() { return makePanel(e, extent, extent); }
   void loadQueries(Panel to, Buffer from, HeadBlock block) {
-    loadPanel(e, to, from, [&](Index r) { return wide(block, r); }, block.count);
+    loadPanel(e, to, from, [&](Index r) { return queryOffset(block, r); }, block.count);
   }
   void loadKeys(Panel to, Buffer from, HeadBlock block) {
-    loadPanel(e, to, from, [&](Index r) { return narrow(block, r); }, block.count);
+    loadPanel(e, to, from, [&](Index r) { return keyOffset(block, r); }, block.count);
   }
 
   KernelEmitter &e;

@@ -1,4 +1,4 @@
-//===- KernelEmitter.cpp - Buffers and loops of kernels --------------------===//
+//===- KernelEmitter.cpp - Buffers and loops of kernels -------------------===//
 
 #include "llmmem/Codegen/Emitter/KernelLoops.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-FloatType KernelEmitter::wideTypeOf(Operation *op) {
+FloatType KernelEmitter::computeTypeOf(Operation *op) {
   auto isDouble = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
   if (llvm::any_of(op->getOperandTypes(), isDouble) || llvm::any_of(op->getResultTypes(), isDouble))
     return Float64Type::get(op->getContext());
@@ -29,9 +29,9 @@ static Buffer bufferOf(Value memref) {
 
 KernelEmitter::KernelEmitter(Operation *op, Block *block, KernelOptions options)
     : op(op), entry(block), chosen(options), nested(OpBuilder::atBlockEnd(block)),
-      wide(wideTypeOf(op)),
-      turns(options.target == KernelTarget::Gpu ? makeDeviceLoops(op) : makeCpuLoops(block)),
-      vectorLanes(turns->lanes(wide)) {
+      numberType(computeTypeOf(op)),
+      kernelLoops(options.target == KernelTarget::Gpu ? makeDeviceLoops(op) : makeCpuLoops(block)),
+      vectorLanes(kernelLoops->lanes(numberType)) {
   for (unsigned number = 0; number < op->getNumOperands(); ++number)
     operands.push_back(bufferOf(block->getArgument(number)));
   for (unsigned number = 0; number < op->getNumResults(); ++number)
@@ -41,13 +41,14 @@ KernelEmitter::KernelEmitter(Operation *op, Block *block, KernelOptions options)
 KernelEmitter::KernelEmitter(Operation *op, KernelEmitter &outer, ArrayRef<Buffer> operands,
                              ArrayRef<Buffer> results)
     : op(op), entry(outer.entry), chosen(outer.chosen), nested(outer.nested), operands(operands),
-      results(results), wide(wideTypeOf(op)), turns(outer.turns), vectorLanes(turns->lanes(wide)) {}
+      results(results), numberType(computeTypeOf(op)), kernelLoops(outer.kernelLoops),
+      vectorLanes(kernelLoops->lanes(numberType)) {}
 
 KernelEmitter::KernelEmitter(Operation *op, const OpBuilder &builder, ArrayRef<Buffer> operands,
                              ArrayRef<Buffer> results)
     : op(op), entry(builder.getInsertionBlock()), nested(builder), operands(operands),
-      results(results), wide(wideTypeOf(op)), turns(makeCpuLoops(entry)),
-      vectorLanes(turns->lanes(wide)) {}
+      results(results), numberType(computeTypeOf(op)), kernelLoops(makeCpuLoops(entry)),
+      vectorLanes(kernelLoops->lanes(numberType)) {}
 
 //===----------------------------------------------------------------------===//
 // Buffers
@@ -60,8 +61,8 @@ Buffer Buffer::of(Type tensor, const BufferAccess &access) {
 
 Buffer KernelEmitter::workspace() {
   Value bytes = entry->getArgument(op->getNumOperands() + op->getNumResults());
-  int64_t width = wide.getIntOrFloatBitWidth() / 8;
-  return workspace(0, cast<MemRefType>(bytes.getType()).getNumElements() / width, wide);
+  int64_t width = numberType.getIntOrFloatBitWidth() / 8;
+  return workspace(0, cast<MemRefType>(bytes.getType()).getNumElements() / width, numberType);
 }
 
 Buffer KernelEmitter::workspace(int64_t begin, int64_t size, Type element) {
@@ -95,10 +96,10 @@ Buffer KernelEmitter::operand(MutableOperandRange range) const {
   return range.empty() ? Buffer() : operand(range[0]);
 }
 
-Buffer KernelEmitter::scratch(int64_t size) { return scratch(size, wide); }
+Buffer KernelEmitter::scratch(int64_t size) { return scratch(size, numberType); }
 
 Buffer KernelEmitter::scratch(int64_t size, Type element) {
-  return turns->scratch(*this, size, element);
+  return kernelLoops->scratch(*this, size, element);
 }
 
 Buffer KernelEmitter::table(ArrayRef<double> numbers) {
@@ -121,7 +122,7 @@ Buffer KernelEmitter::table(ArrayRef<double> numbers) {
 
 Num KernelEmitter::number(double constant) {
   Value value =
-      arith::ConstantOp::create(nested, op->getLoc(), nested.getFloatAttr(wide, constant));
+      arith::ConstantOp::create(nested, op->getLoc(), nested.getFloatAttr(numberType, constant));
   return {&nested, value};
 }
 
@@ -129,7 +130,7 @@ Num KernelEmitter::splat(double constant, unsigned lanes) {
   Num scalar = number(constant);
   if (lanes == 1)
     return scalar;
-  auto type = VectorType::get({lanes}, wide);
+  auto type = VectorType::get({lanes}, numberType);
   return {&nested, vector::BroadcastOp::create(nested, op->getLoc(), type, scalar.value)};
 }
 
@@ -148,13 +149,13 @@ void KernelEmitter::storeRaw(Buffer buffer, Index index, Value value) {
   else if (isa<VectorType>(value.getType()))
     vector::StoreOp::create(nested, op->getLoc(), value, buffer.memref, index.value);
   else
-    turns->storeOnce(*this, [&] {
+    kernelLoops->storeOnce(*this, [&] {
       memref::StoreOp::create(nested, op->getLoc(), value, buffer.memref, index.value);
     });
 }
 
 Num KernelEmitter::load(Buffer buffer, Index index, unsigned lanes) {
-  return convert({&nested, loadRaw(buffer, index, lanes)}, wide);
+  return convert({&nested, loadRaw(buffer, index, lanes)}, numberType);
 }
 
 void KernelEmitter::store(Buffer buffer, Index index, Num x) {
@@ -170,7 +171,8 @@ Value KernelEmitter::lieApart(Buffer a, Buffer b) {
 }
 
 Num KernelEmitter::loadPeriodic(Buffer buffer, Index index, unsigned lanes, int64_t period) {
-  // Vectors begin at multiples of their lanes, so only an uneven period ends inside one.
+  // Vectors begin at multiples of their lanes, so a vector crosses the period's end only if the
+  // lanes do not divide it.
   if (period % lanes == 0)
     return load(buffer, index % period, lanes);
   Value raw = arith::ConstantOp::create(
@@ -178,7 +180,7 @@ Num KernelEmitter::loadPeriodic(Buffer buffer, Index index, unsigned lanes, int6
   for (unsigned lane = 0; lane < lanes; ++lane)
     raw = vector::InsertOp::create(nested, op->getLoc(), loadRaw(buffer, (index + lane) % period),
                                    raw, lane);
-  return convert({&nested, raw}, wide);
+  return convert({&nested, raw}, numberType);
 }
 
 Value KernelEmitter::elementNumbers(Index first, unsigned lanes, int64_t step) {
@@ -208,7 +210,7 @@ Row KernelEmitter::loadRow(Buffer buffer, Index index, int64_t width) {
     auto type = VectorType::get({lanes}, buffer.element);
     Value raw =
         vector::LoadOp::create(nested, op->getLoc(), type, buffer.memref, (index + begin).value);
-    row.push_back(convert({&nested, raw}, wide));
+    row.push_back(convert({&nested, raw}, numberType));
   });
   return row;
 }
@@ -224,7 +226,8 @@ void KernelEmitter::storeRow(Buffer buffer, Index index, ArrayRef<Num> row) {
 Row KernelEmitter::zeroRow(int64_t width) {
   Row row;
   forChunks(width, vectorLanes, [&](int64_t, unsigned lanes) {
-    auto zero = DenseElementsAttr::get(VectorType::get({lanes}, wide), nested.getZeroAttr(wide));
+    auto zero = DenseElementsAttr::get(VectorType::get({lanes}, numberType),
+                                       nested.getZeroAttr(numberType));
     row.push_back({&nested, arith::ConstantOp::create(nested, op->getLoc(),
                                                       cast<TypedAttr>(Attribute(zero)))});
   });
@@ -243,7 +246,7 @@ Index KernelEmitter::loadIndex(Buffer buffer, Index index) {
 Num KernelEmitter::toNumber(Index index) {
   Value integer =
       arith::IndexCastOp::create(nested, op->getLoc(), nested.getI64Type(), index.value);
-  return {&nested, arith::SIToFPOp::create(nested, op->getLoc(), wide, integer)};
+  return {&nested, arith::SIToFPOp::create(nested, op->getLoc(), numberType, integer)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -267,16 +270,16 @@ void KernelEmitter::forEach(int64_t count, function_ref<void(Index)> body) {
 }
 
 void KernelEmitter::forLanes(int64_t count, function_ref<void(Index, unsigned)> body) {
-  turns->forLanes(*this, count, body);
+  kernelLoops->forLanes(*this, count, body);
 }
 
 void KernelEmitter::forRows(int64_t rows, RowShape shape, function_ref<void(Index)> body) {
-  turns->forRows(*this, rows, shape, body);
+  kernelLoops->forRows(*this, rows, shape, body);
 }
 
 void KernelEmitter::forEachParallel(int64_t count, function_ref<void(Index)> body) {
-  // Of what a turn reads nothing is known.
-  turns->forRows(*this, count, {.width = 1, .meets = true}, body);
+  // Nothing is known of what an iteration reads.
+  kernelLoops->forRows(*this, count, {.width = 1, .synchronizes = true}, body);
 }
 
 void KernelEmitter::forLanesParallel(int64_t count, function_ref<void(Index, unsigned)> body) {
@@ -286,7 +289,7 @@ void KernelEmitter::forLanesParallel(int64_t count, function_ref<void(Index, uns
 
 void KernelEmitter::forLanesParallel(int64_t count, function_ref<Row()> common,
                                      function_ref<void(Index, unsigned, ArrayRef<Num>)> body) {
-  turns->forLanesParallel(*this, count, common, body);
+  kernelLoops->forLanesParallel(*this, count, common, body);
 }
 
 static SmallVector<Value> valuesOf(ArrayRef<Num> numbers) {
@@ -310,7 +313,7 @@ Row KernelEmitter::foldSteps(Index lower, Index upper, int64_t step, ArrayRef<Nu
   OpBuilder::InsertionGuard guard(nested);
   nested.setInsertionPointToStart(loop.getBody());
   Row next = body({&nested, loop.getInductionVar()}, numbersOf(nested, loop.getRegionIterArgs()));
-  if (!initial.empty()) // else it has its yield
+  if (!initial.empty()) // otherwise scf.for has added its yield
     scf::YieldOp::create(nested, op->getLoc(), valuesOf(next));
   return numbersOf(nested, loop.getResults());
 }
@@ -321,13 +324,14 @@ Row KernelEmitter::fold(Index lower, Index upper, ArrayRef<Num> initial,
 }
 
 Num KernelEmitter::sum(int64_t count, function_ref<Num(Index, unsigned)> term) {
-  return turns->reduce(*this, count, term, {0.0, [](Num a, Num b) { return a + b; }, sumOfLanes});
+  return kernelLoops->reduce(*this, count, term,
+                             {0.0, [](Num a, Num b) { return a + b; }, sumOfLanes});
 }
 
 Num KernelEmitter::maximumOver(int64_t count, function_ref<Num(Index, unsigned)> term) {
-  return turns->reduce(*this, count, term,
-                       {-std::numeric_limits<double>::infinity(),
-                        [](Num a, Num b) { return maximum(a, b); }, maximumOfLanes});
+  return kernelLoops->reduce(*this, count, term,
+                             {-std::numeric_limits<double>::infinity(),
+                              [](Num a, Num b) { return maximum(a, b); }, maximumOfLanes});
 }
 
 void KernelEmitter::ifThen(Value condition, function_ref<void()> then) {

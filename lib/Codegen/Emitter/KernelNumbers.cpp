@@ -1,4 +1,4 @@
-//===- KernelNumbers.cpp - The arithmetic of kernels -----------------------===//
+//===- KernelNumbers.cpp - The arithmetic of kernels ----------------------===//
 
 #include "llmmem/Codegen/Emitter/KernelEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -89,8 +89,8 @@ static Type withElement(Type type, Type element) {
   return element;
 }
 
-/// f64 to f32 with the last bit set where anything was lost (round to odd), so that a second
-/// rounding to a narrower type is as if it were the only one (Boldo & Melquiond 2008).
+/// f64 to f32 with the last bit set where anything was lost (round to odd), so that rounding again
+/// to a narrower type equals rounding once (Boldo & Melquiond 2008).
 static Value roundToOdd(OpBuilder &builder, Location loc, Value x) {
   Type single = withElement(x.getType(), builder.getF32Type());
   Type bits = withElement(x.getType(), builder.getI32Type());
@@ -121,7 +121,7 @@ Num llmmem::convert(Num x, Type element) {
   OpBuilder &builder = *x.builder;
   Location loc = locationOf(x.value);
   Value value = x.value;
-  // The expansion of bf16 knows f32 alone.
+  // The expansion of bf16 handles f32 only.
   if (element.isF64() && from.isBF16())
     value = arith::ExtFOp::create(builder, loc, withElement(value.getType(), builder.getF32Type()),
                                   value);
@@ -146,7 +146,7 @@ static Value lanesOf(OpBuilder &builder, Value x, int64_t begin, int64_t count) 
   return vector::ShuffleOp::create(builder, locationOf(x), x, x, mask);
 }
 
-/// Halves meet until one lane is left; the odd lane of a half joins at the end.
+/// Adds halves until one lane is left; an odd lane is combined last.
 static Num acrossLanes(Num x, function_ref<Num(Num, Num)> combine) {
   auto vector = dyn_cast<VectorType>(x.type());
   if (!vector)

@@ -1,4 +1,4 @@
-//===- Panels.cpp - Blocks of matrices on the stack ------------------------===//
+//===- Panels.cpp - Blocks of matrices on the stack -----------------------===//
 
 #include "Panels.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -60,7 +60,7 @@ void llmmem::storePanel(KernelEmitter &e, Panel from, Buffer to, function_ref<In
 }
 
 //===----------------------------------------------------------------------===//
-// Turning
+// Transposing
 //===----------------------------------------------------------------------===//
 
 /// Lane l is that of `a` or of `b` with the number that `mask` has at l; those of b follow a's.
@@ -69,7 +69,7 @@ static Num shuffled(Num a, Num b, ArrayRef<int64_t> mask) {
           vector::ShuffleOp::create(*a.builder, a.value.getLoc(), a.value, b.value, mask)};
 }
 
-/// A square of as many rows as lanes, turned by exchanging the off-diagonal quarters of ever
+/// A square of as many rows as lanes, transposed by exchanging the off-diagonal quarters of ever
 /// smaller squares (Eklundh 1972).
 static void transposeSquare(MutableArrayRef<Num> rows) {
   auto lanes = static_cast<int64_t>(rows.size());
@@ -104,15 +104,15 @@ void llmmem::transposePanel(KernelEmitter &e, Panel from, Panel to, double facto
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// Matmuls
 //===----------------------------------------------------------------------===//
 
-/// Rows and vectors of a tile: their product of sums is what the registers of AVX-512 hold beside
-/// the operands, and enough to fill two multiply-add units of latency four.
+/// Rows and vectors of a tile: 16 vectors of accumulators fit the registers of AVX-512 beside the
+/// operands, and enough to fill two multiply-add units of latency four.
 static constexpr int64_t kTileRows = 4, kTileVectors = 4;
 
 /// One tile, `columns` wide from `column` on.
-static void emitTile(KernelEmitter &e, const PanelProduct &p, Index row, int64_t column,
+static void emitTile(KernelEmitter &e, const PanelMatmul &p, Index row, int64_t column,
                      int64_t columns) {
   unsigned lanes = e.lanes();
   Row sums;
@@ -141,7 +141,7 @@ static void emitTile(KernelEmitter &e, const PanelProduct &p, Index row, int64_t
   }
 }
 
-void llmmem::emitProduct(KernelEmitter &e, const PanelProduct &product) {
+void llmmem::emitMatmul(KernelEmitter &e, const PanelMatmul &product) {
   int64_t columns = product.c.pitch, tile = kTileVectors * e.lanes();
   e.forSteps(e.index(0), product.rows, kTileRows, [&](Index row) {
     for (int64_t column = 0; column < columns; column += tile)

@@ -1,13 +1,13 @@
-//===- Panels.h - Blocks of matrices on the stack --------------------------===//
+//===- Panels.h - Blocks of matrices on the stack -------------------------===//
 //
-// What the attention kernels are made of: a block of rows is copied into a panel, a panel is turned
-// so that the other dimension lies in the lanes, and panels are multiplied. Example, the scores of
-// a block of keys (rows) and a block of queries (lanes):
+// What the attention kernels are made of: a block of rows is copied into a panel, a panel is
+// transposed so that the other dimension lies along the lanes, and panels are multiplied. Example,
+// the scores of a block of keys (rows) and a block of queries (lanes):
 //
 //   loadPanel(e, q, e.operand(0), place, rows);        // queries x size
-//   transposePanel(e, q, turned, scale);               // size x queries
+//   transposePanel(e, q, transposed, scale);           // size x queries
 //   loadPanel(e, k, e.operand(1), place, keys);        // keys x size
-//   emitProduct(e, {.a = k, .b = turned, .c = scores, .rows = keys, .terms = allTerms});
+//   emitMatmul(e, {.a = k, .b = transposed, .c = scores, .rows = keys, .terms = allTerms});
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 
 namespace llmmem {
 
-/// Wide numbers on the stack of the thread, `rows` rows of `pitch` columns, both whole numbers of
-/// vectors, of which the first `width` columns mean something; the others are 0.
+/// Numbers of the kernel's `computeType` on the stack of the thread: `rows` rows of `pitch`
+/// columns, both multiples of a vector's lanes. The columns from `width` on are 0.
 struct Panel {
   Buffer numbers;
   int64_t rows = 0, width = 0, pitch = 0;
@@ -48,19 +48,19 @@ struct Terms {
 };
 
 /// c[r][j] = factor(r) c[r][j] + sum over k of a[r][k] b[k][j], for all j and for r < rows, rounded
-/// up to whole tiles. The terms join one by one in the order of k, each by one fused multiply-add,
-/// so an element does not depend on the tiles.
-struct PanelProduct {
+/// up to whole tiles. The terms are added one by one in the order of k, each by one fused
+/// multiply-add, so an element does not depend on the tiles.
+struct PanelMatmul {
   Panel a, b, c;
   /// a[k][r] in the place of a[r][k].
   bool transposed = false;
   Index rows;
   /// The terms that rows `first` to `last` need.
   llvm::function_ref<Terms(Index first, Index last)> terms;
-  /// Without it, c begins at 0.
+  /// Without it, the accumulators begin at 0.
   std::optional<llvm::function_ref<Num(Index row)>> factor = std::nullopt;
 };
-void emitProduct(KernelEmitter &e, const PanelProduct &product);
+void emitMatmul(KernelEmitter &e, const PanelMatmul &product);
 
 } // namespace llmmem
 

@@ -1,6 +1,6 @@
-//===- Philox.cpp - Random numbers without a state -------------------------===//
+//===- Philox.cpp - Random numbers without a state ------------------------===//
 //
-// Words are kept in 64-bit integers, so that a product of two of them needs no second half.
+// Words are kept in 64-bit integers, which hold the product of two of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,8 +91,8 @@ Value Philox::keepsApart(Value element, double p) {
                                words.choose(isLower, lower, upper), words.constant(thresholdOf(p)));
 }
 
-/// A bit for each word of twice as many blocks as whole ones would be, from which those of the
-/// elements are shifted out: `first` may lie inside a block.
+/// One bit for each word of enough blocks to cover the elements from any `first`, which may lie
+/// inside a block; a shift then selects those of the elements.
 Value Philox::keepsTogether(Index first, unsigned lanes, double p) {
   OpBuilder &b = e.builder();
   Location loc = seed[0].getLoc();

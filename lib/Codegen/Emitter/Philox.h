@@ -1,4 +1,4 @@
-//===- Philox.h - Random numbers without a state ---------------------------===//
+//===- Philox.h - Random numbers without a state --------------------------===//
 
 #ifndef LLMMEM_LIB_CODEGEN_EMITTER_PHILOX_H
 #define LLMMEM_LIB_CODEGEN_EMITTER_PHILOX_H
@@ -8,12 +8,12 @@
 
 namespace llmmem {
 
-/// Draws of Philox4x32-10 (Salmon et al. 2011), keyed by a seed buffer of two words; element i of
+/// Samples of Philox4x32-10 (Salmon et al. 2011), keyed by a seed buffer of two words; element i of
 /// the op's stream is word i mod 4 of the block with counter (i / 4, stream), two little-endian
 /// numbers of 64 bits.
 class Philox {
 public:
-  /// Reads the seed where the emitter now stands.
+  /// Reads the seed at the emitter's insertion point.
   Philox(KernelEmitter &emitter, Buffer seed);
 
   /// For each of `lanes` elements, `step` apart from `first` on: whether u >= p, where u = word /

@@ -1,11 +1,11 @@
-//===- DeviceAttention.cpp - Attention by the threads of a GPU -------------===//
+//===- DeviceAttention.cpp - Attention by the threads of a GPU ------------===//
 //
-// The algorithm is that of AttentionKernels.cpp. A block of threads has a block of queries (keys),
-// whose rows lie in its memory, and walks over the blocks of keys (queries) that meet them. Four
-// neighbouring threads share a row: each makes every fourth score of it, and every fourth vector of
-// its output in registers. Maxima and sums of a row go through two shuffles; probabilities go
-// through the block's memory from those who make them to those who need them. No sum is made in two
-// places, so there are no atomics and bits depend on no schedule.
+// The algorithm is that of AttentionKernels.cpp. A block of threads takes a block of queries
+// (keys), keeps its rows in workgroup memory, and iterates over the blocks of keys (queries) that
+// the mask leaves. Four neighbouring threads work on a row: each computes every fourth score, and
+// every fourth vector of the output in registers. Maxima and sums of a row are reduced by two
+// shuffles; threads exchange probabilities through workgroup memory. One block computes the whole
+// of each sum, so there are no atomics and bits do not depend on the schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,24 +23,25 @@ using namespace llmmem::llm;
 
 namespace {
 
-/// Threads of a row.
-constexpr int64_t kShare = 4;
+/// Threads that work on a row.
+constexpr int64_t kThreadsPerRow = 4;
 
-/// How much of a head a block of threads has.
+/// How much of a head a block of threads takes.
 struct BlockShape {
-  /// Rows of a block, columns of a row in whole shares of vectors, and the distance of rows.
+  /// Rows of a block, columns of a row padded to whole vectors of all its threads, and the distance
+  /// of rows.
   int64_t extent, columns, pitch;
   /// Elements of 16 bytes.
   int64_t lanes;
 
-  int64_t threads() const { return extent * kShare; }
-  int64_t scoresPitch() const { return extent + kShare; }
+  int64_t threads() const { return extent * kThreadsPerRow; }
+  int64_t scoresPitch() const { return extent + kThreadsPerRow; }
 
   /// The most rows of which `panels` panels and `squares` squares of pairs fit the block's memory.
   static BlockShape of(KernelEmitter &e, int64_t size, int64_t seq, int64_t panels,
                        int64_t squares) {
-    int64_t bytes = e.wideType().getWidth() / 8, lanes = 16 / bytes;
-    int64_t columns = llvm::alignTo(size, kShare * lanes);
+    int64_t bytes = e.computeType().getWidth() / 8, lanes = 16 / bytes;
+    int64_t columns = llvm::alignTo(size, kThreadsPerRow * lanes);
     BlockShape shape{32, columns, columns + 8, lanes};
     auto needed = [&] {
       return bytes * shape.extent * (panels * shape.pitch + squares * shape.scoresPitch());
@@ -52,17 +53,19 @@ struct BlockShape {
 };
 
 /// What the kernels have in common, written inside a launch.
-class AttentionTeam : public AttentionBlocks {
+class AttentionLaunch : public AttentionBlocks {
 public:
   template <typename Op>
-  AttentionTeam(Op op, KernelEmitter &e, BlockShape shape, Index thread)
+  AttentionLaunch(Op op, KernelEmitter &e, BlockShape shape, Index thread)
       : AttentionBlocks(op, e, shape.extent), device(deviceLoops(e)), shape(shape), thread(thread),
-        row(thread / kShare), part(thread % kShare) {}
+        row(thread / kThreadsPerRow), part(thread % kThreadsPerRow) {}
 
-  Buffer panel() { return device.workgroup(e, shape.extent * shape.pitch, e.wideType()); }
-  Buffer square() { return device.workgroup(e, shape.extent * shape.scoresPitch(), e.wideType()); }
+  Buffer panel() { return device.workgroup(e, shape.extent * shape.pitch, e.computeType()); }
+  Buffer square() {
+    return device.workgroup(e, shape.extent * shape.scoresPitch(), e.computeType());
+  }
 
-  /// The block of turn `number` of `headCount` heads in each sequence.
+  /// The block that iteration `number` takes, of `headCount` heads in each sequence.
   HeadBlock blockOf(Index number, int64_t headCount) {
     Index head = number / blocksOfHead();
     return blockAt(head / headCount, head % headCount, number % blocksOfHead());
@@ -90,15 +93,15 @@ public:
   }
 
   void loadQueriesOf(Buffer to, Buffer from, HeadBlock block, double factor = 1.0) {
-    load(to, from, [&](Index r) { return wide(block, r); }, block.count, factor);
+    load(to, from, [&](Index r) { return queryOffset(block, r); }, block.count, factor);
   }
   void loadKeysOf(Buffer to, Buffer from, HeadBlock block, double factor = 1.0) {
-    load(to, from, [&](Index r) { return narrow(block, r); }, block.count, factor);
+    load(to, from, [&](Index r) { return keyOffset(block, r); }, block.count, factor);
   }
 
-  /// The rows of the other block whose pairs with this thread's row are this thread's.
-  int64_t pairs() const { return shape.extent / kShare; }
-  Index pairRow(int64_t number) { return part + number * kShare; }
+  /// The rows of the other block whose scores with its row this thread computes.
+  int64_t pairs() const { return shape.extent / kThreadsPerRow; }
+  Index pairRow(int64_t number) { return part + number * kThreadsPerRow; }
 
   /// mine[row] . others[pairRow(n)] for each pair.
   Row products(Buffer mine, Buffer others) {
@@ -122,8 +125,8 @@ public:
   // Sums of rows
   //===--------------------------------------------------------------------===//
 
-  int64_t vectors() const { return shape.columns / (kShare * shape.lanes); }
-  Index columnOf(int64_t vector) { return (part + vector * kShare) * shape.lanes; }
+  int64_t vectors() const { return shape.columns / (kThreadsPerRow * shape.lanes); }
+  Index columnOf(int64_t vector) { return (part + vector * kThreadsPerRow) * shape.lanes; }
   Row zeros() { return Row(vectors(), e.splat(0.0, shape.lanes)); }
 
   /// sums + the sum over r of weights[row][r] others[r], for this thread's columns.
@@ -151,15 +154,15 @@ public:
   }
 
   Num acrossRow(Num x, function_ref<Num(Num, Num)> combine) {
-    return device.acrossLanes(e, x, kShare, combine);
+    return device.acrossLanes(e, x, kThreadsPerRow, combine);
   }
 
   //===--------------------------------------------------------------------===//
   // Pairs
   //===--------------------------------------------------------------------===//
 
-  /// Whether query `i` of its block exists and sees key `j` of its.
-  Value sees(HeadBlock queries, Index i, HeadBlock keys, Index j) {
+  /// Whether query `i` and key `j` of their blocks exist and the mask leaves the pair.
+  Value isPairUnmasked(HeadBlock queries, Index i, HeadBlock keys, Index j) {
     Index distance = (queries.first + i) - (keys.first + j);
     Value causal = less(e.index(-1), distance);
     Value near = less(distance, e.index(window));
@@ -189,12 +192,12 @@ private:
 
 template <typename Op>
 void launchAttention(Op op, KernelEmitter &e, BlockShape shape, int64_t heads,
-                     function_ref<void(AttentionTeam &, HeadBlock)> body) {
+                     function_ref<void(AttentionLaunch &, HeadBlock)> body) {
   ArrayRef<int64_t> sizes = op.getQ().getType().getShape();
   int64_t blocks = sizes[0] * heads * llvm::divideCeil(sizes[1], shape.extent);
   deviceLoops(e).launch(e, blocks, shape.threads(), [&](Index block, Index thread) {
-    AttentionTeam team(op, e, shape, thread);
-    body(team, team.blockOf(block, heads));
+    AttentionLaunch launch(op, e, shape, thread);
+    body(launch, launch.blockOf(block, heads));
   });
 }
 
@@ -204,22 +207,22 @@ void launchAttention(Op op, KernelEmitter &e, BlockShape shape, int64_t heads,
 
 class DeviceForward {
 public:
-  DeviceForward(AttentionTeam &team, HeadBlock block)
-      : t(team), e(team.e), block(block), queries(t.panel()), others(t.panel()),
+  DeviceForward(AttentionLaunch &launch, HeadBlock block)
+      : t(launch), e(launch.e), block(block), queries(t.panel()), others(t.panel()),
         weights(t.square()) {}
 
   void emit() {
     t.loadQueriesOf(queries, e.operand(0), block, t.scale);
-    // Not minus infinity, from which the first rescaling would be by NaN.
-    double lowest =
-        APFloat::getLargest(e.wideType().getFloatSemantics(), /*Negative=*/true).convertToDouble();
+    // Not minus infinity: the first rescaling factor would be NaN.
+    double lowest = APFloat::getLargest(e.computeType().getFloatSemantics(), /*Negative=*/true)
+                        .convertToDouble();
     Row state = {e.number(lowest), e.number(0.0)};
     state.append(t.zeros());
-    state = t.foldKeysSeen(block, state, [&](HeadBlock met, ArrayRef<Num> carried) {
-      return emitMeeting(met, carried);
+    state = t.foldUnmaskedKeys(block, state, [&](HeadBlock other, ArrayRef<Num> carried) {
+      return emitIteration(other, carried);
     });
     Num largest = state[0], total = state[1];
-    t.storeRow(e.result(0), t.wide(block, t.row), block.count, ArrayRef(state).drop_front(2),
+    t.storeRow(e.result(0), t.queryOffset(block, t.row), block.count, ArrayRef(state).drop_front(2),
                1.0 / total);
     Value isOwner = arith::AndIOp::create(e.builder(), e.location(), less(t.row, block.count),
                                           equal(t.part, e.index(0)));
@@ -228,16 +231,17 @@ public:
   }
 
 private:
-  /// The largest score, the sum and the rows' output so far, after one more block of keys.
-  Row emitMeeting(HeadBlock met, ArrayRef<Num> carried) {
+  /// The running maximum, the running sum and the output accumulators after one more block of keys.
+  Row emitIteration(HeadBlock other, ArrayRef<Num> carried) {
     t.device.barrier(e);
-    t.loadKeysOf(others, e.operand(1), met);
+    t.loadKeysOf(others, e.operand(1), other);
     t.device.barrier(e);
     Row scores = t.products(queries, others);
     Num now = carried[0];
     for (int64_t pair = 0; pair < t.pairs(); ++pair) {
-      Value seen = t.sees(block, t.row, met, t.pairRow(pair));
-      scores[pair] = select(seen, scores[pair], e.number(-std::numeric_limits<double>::infinity()));
+      Value unmasked = t.isPairUnmasked(block, t.row, other, t.pairRow(pair));
+      scores[pair] =
+          select(unmasked, scores[pair], e.number(-std::numeric_limits<double>::infinity()));
       now = maximum(now, scores[pair]);
     }
     now = t.acrossRow(now, [](Num a, Num b) { return maximum(a, b); });
@@ -245,13 +249,13 @@ private:
     for (int64_t pair = 0; pair < t.pairs(); ++pair) {
       Num power = exp(scores[pair] - now);
       sum = sum + power;
-      t.storeScore(weights, pair, t.droppedPair(block, t.row, met, t.pairRow(pair), power));
+      t.storeScore(weights, pair, t.droppedPair(block, t.row, other, t.pairRow(pair), power));
     }
     sum = t.acrossRow(sum, [](Num a, Num b) { return a + b; });
     Num factor = exp(carried[0] - now);
     Row next = {now, carried[1] * factor + sum};
     t.device.barrier(e);
-    t.loadKeysOf(others, e.operand(2), met);
+    t.loadKeysOf(others, e.operand(2), other);
     t.device.barrier(e);
     Row rescaled;
     for (Num x : carried.drop_front(2))
@@ -260,7 +264,7 @@ private:
     return next;
   }
 
-  AttentionTeam &t;
+  AttentionLaunch &t;
   KernelEmitter &e;
   HeadBlock block;
   Buffer queries, others, weights;
@@ -284,22 +288,22 @@ struct GradBuffers {
 struct PairGrad {
   Num probability, score;
 
-  PairGrad(AttentionTeam &t, HeadBlock queries, Index i, HeadBlock keys, Index j, Num score,
+  PairGrad(AttentionLaunch &t, HeadBlock queries, Index i, HeadBlock keys, Index j, Num score,
            Num product, Num lse, Num delta)
       : probability(score), score(score) {
-    Num p = select(t.sees(queries, i, keys, j), exp(score - lse), score.like(0.0));
+    Num p = select(t.isPairUnmasked(queries, i, keys, j), exp(score - lse), score.like(0.0));
     probability = t.droppedPair(queries, i, keys, j, p);
     this->score = p * (t.droppedPair(queries, i, keys, j, product) - delta);
   }
 };
 
-void emitQueriesGrad(AttentionTeam &t, HeadBlock block, const GradBuffers &b) {
+void emitQueriesGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) {
   KernelEmitter &e = t.e;
   Buffer queries = t.panel(), douts = t.panel(), keys = t.panel(), values = t.panel(),
          weights = t.square();
   t.loadQueriesOf(queries, b.q, block, t.scale);
   t.loadQueriesOf(douts, b.dout, block);
-  // delta = dout . out, from rows that lie where those of the keys will.
+  // delta = dout . out, from rows of out in the buffer that later holds keys.
   t.loadQueriesOf(keys, b.out, block);
   t.device.barrier(e);
   Num delta = e.number(0.0);
@@ -313,24 +317,24 @@ void emitQueriesGrad(AttentionTeam &t, HeadBlock block, const GradBuffers &b) {
                                         equal(t.part, e.index(0)));
   e.ifThen(isOwner, [&] { e.store(b.delta, t.statistic(block, t.row), delta); });
   Num lse = e.load(b.lse, t.statistic(block, minimum(t.row, block.count - 1)));
-  Row dq = t.foldKeysSeen(block, t.zeros(), [&](HeadBlock met, ArrayRef<Num> carried) {
+  Row dq = t.foldUnmaskedKeys(block, t.zeros(), [&](HeadBlock other, ArrayRef<Num> carried) {
     t.device.barrier(e);
-    t.loadKeysOf(keys, b.k, met);
-    t.loadKeysOf(values, b.v, met);
+    t.loadKeysOf(keys, b.k, other);
+    t.loadKeysOf(values, b.v, other);
     t.device.barrier(e);
     Row scores = t.products(queries, keys), products = t.products(douts, values);
     for (int64_t pair = 0; pair < t.pairs(); ++pair) {
-      PairGrad grad(t, block, t.row, met, t.pairRow(pair), scores[pair], products[pair], lse,
+      PairGrad grad(t, block, t.row, other, t.pairRow(pair), scores[pair], products[pair], lse,
                     delta);
       t.storeScore(weights, pair, grad.score);
     }
     t.device.barrier(e);
     return t.addWeighted(carried, weights, keys);
   });
-  t.storeRow(b.dq, t.wide(block, t.row), block.count, dq, e.number(t.scale));
+  t.storeRow(b.dq, t.queryOffset(block, t.row), block.count, dq, e.number(t.scale));
 }
 
-void emitKeysGrad(AttentionTeam &t, HeadBlock block, const GradBuffers &b) {
+void emitKeysGrad(AttentionLaunch &t, HeadBlock block, const GradBuffers &b) {
   KernelEmitter &e = t.e;
   Buffer keys = t.panel(), values = t.panel(), queries = t.panel(), douts = t.panel(),
          weights = t.square(), scoreGrads = t.square();
@@ -338,16 +342,16 @@ void emitKeysGrad(AttentionTeam &t, HeadBlock block, const GradBuffers &b) {
   t.loadKeysOf(values, b.v, block);
   Row sums = t.zeros();
   sums.append(t.zeros());
-  sums = t.foldQueriesSeeing(block, sums, [&](HeadBlock met, ArrayRef<Num> carried) {
+  sums = t.foldUnmaskedQueries(block, sums, [&](HeadBlock other, ArrayRef<Num> carried) {
     t.device.barrier(e);
-    t.loadQueriesOf(queries, b.q, met);
-    t.loadQueriesOf(douts, b.dout, met);
+    t.loadQueriesOf(queries, b.q, other);
+    t.loadQueriesOf(douts, b.dout, other);
     t.device.barrier(e);
     Row scores = t.products(keys, queries), products = t.products(values, douts);
     for (int64_t pair = 0; pair < t.pairs(); ++pair) {
-      Index i = t.pairRow(pair), statistic = t.statistic(met, minimum(i, met.count - 1));
-      PairGrad grad(t, met, i, block, t.row, scores[pair], products[pair], e.load(b.lse, statistic),
-                    e.load(b.delta, statistic));
+      Index i = t.pairRow(pair), statistic = t.statistic(other, minimum(i, other.count - 1));
+      PairGrad grad(t, other, i, block, t.row, scores[pair], products[pair],
+                    e.load(b.lse, statistic), e.load(b.delta, statistic));
       t.storeScore(weights, pair, grad.probability);
       t.storeScore(scoreGrads, pair, grad.score);
     }
@@ -356,7 +360,7 @@ void emitKeysGrad(AttentionTeam &t, HeadBlock block, const GradBuffers &b) {
     next.append(t.addWeighted(carried.drop_front(t.vectors()), weights, douts));
     return next;
   });
-  Index place = t.narrow(block, t.row);
+  Index place = t.keyOffset(block, t.row);
   ArrayRef<Num> both = sums;
   t.storeRow(b.dk, place, block.count, both.take_front(t.vectors()), e.number(t.scale));
   t.storeRow(b.dv, place, block.count, both.drop_front(t.vectors()), e.number(1.0));
@@ -368,8 +372,9 @@ void llmmem::emitDeviceAttention(AttentionOp op, KernelEmitter &e) {
   ArrayRef<int64_t> sizes = op.getQ().getType().getShape();
   int64_t heads = op.getHeads();
   BlockShape shape = BlockShape::of(e, sizes[2] / heads, sizes[1], /*panels=*/2, /*squares=*/1);
-  launchAttention(op, e, shape, heads,
-                  [&](AttentionTeam &team, HeadBlock block) { DeviceForward(team, block).emit(); });
+  launchAttention(op, e, shape, heads, [&](AttentionLaunch &launch, HeadBlock block) {
+    DeviceForward(launch, block).emit();
+  });
 }
 
 void llmmem::emitDeviceAttention(AttentionGradOp op, KernelEmitter &e) {
@@ -377,10 +382,10 @@ void llmmem::emitDeviceAttention(AttentionGradOp op, KernelEmitter &e) {
   int64_t heads = op.getHeads();
   BlockShape shape = BlockShape::of(e, sizes[2] / heads, sizes[1], /*panels=*/4, /*squares=*/2);
   GradBuffers buffers(e);
-  launchAttention(op, e, shape, heads, [&](AttentionTeam &team, HeadBlock block) {
-    emitQueriesGrad(team, block, buffers);
+  launchAttention(op, e, shape, heads, [&](AttentionLaunch &launch, HeadBlock block) {
+    emitQueriesGrad(launch, block, buffers);
   });
-  launchAttention(op, e, shape, op.getKvHeads(), [&](AttentionTeam &team, HeadBlock block) {
-    emitKeysGrad(team, block, buffers);
+  launchAttention(op, e, shape, op.getKvHeads(), [&](AttentionLaunch &launch, HeadBlock block) {
+    emitKeysGrad(launch, block, buffers);
   });
 }

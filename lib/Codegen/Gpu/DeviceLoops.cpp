@@ -1,4 +1,4 @@
-//===- DeviceLoops.cpp - Loops of kernels on the threads of a GPU ----------===//
+//===- DeviceLoops.cpp - Loops of kernels on the threads of a GPU ---------===//
 
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmDialect.h"
@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// Vectors of a row that a thread of a warp takes at most; a longer row keeps a block busy.
+/// Vectors of a row that a thread of a warp takes at most; a longer row takes a block.
 static constexpr int64_t kVectorsOfWarp = 2;
 /// Vectors of a row that a thread of a block can keep in registers.
 static constexpr int64_t kKeptVectors = 4;
@@ -38,7 +38,7 @@ DeviceLoops::DeviceLoops(Operation *op) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Constants are made inside: an argument would hide their values.
+/// Clones constants into the body: as arguments their values would be unknown there.
 static void sinkConstants(gpu::LaunchOp launch) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(launch.getBody(), used);
@@ -108,7 +108,7 @@ void DeviceLoops::forLanesParallel(KernelEmitter &e, int64_t count, Common commo
   });
 }
 
-/// One thread computes them, and the block reads them from its memory.
+/// One thread computes them, and the block reads them from workgroup memory.
 Row DeviceLoops::commonNumbers(KernelEmitter &e, Index thread, Common common) {
   Row computed, known;
   SmallVector<Buffer> slots;
@@ -133,19 +133,19 @@ Row DeviceLoops::commonNumbers(KernelEmitter &e, Index thread, Common common) {
 void DeviceLoops::forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body body) {
   if (current)
     return e.forEach(rows, body);
-  bool isBlock = shape.meets || shape.width > kVectorsOfWarp * kWarp * vectorLanes;
+  bool isBlock = shape.synchronizes || shape.width > kVectorsOfWarp * kWarp * vectorLanes;
   int64_t together = isBlock ? 1 : std::min(kBlockThreads / kWarp, rows);
   int64_t threads = isBlock ? kBlockThreads : together * kWarp;
-  if (isBlock && !shape.meets)
+  if (isBlock && !shape.synchronizes)
     threads = std::min<int64_t>(threads, llvm::alignTo(shape.width / vectorLanes, kWarp));
   launch(e, llvm::divideCeil(rows, together), threads, [&](Index block, Index thread) {
     int64_t size = isBlock ? threads : kWarp;
     Index number = isBlock ? block : block * together + thread / kWarp;
-    llvm::SaveAndRestore ofTeam(teamThread, std::optional(isBlock ? thread : thread % kWarp));
-    llvm::SaveAndRestore ofSize(teamThreads, size);
+    llvm::SaveAndRestore ofGroup(threadInGroup, std::optional(isBlock ? thread : thread % kWarp));
+    llvm::SaveAndRestore ofSize(groupThreads, size);
     llvm::SaveAndRestore ofShape(row, shape);
     llvm::SaveAndRestore ofNumber(rowNumber, std::optional(number));
-    shares.clear();
+    portions.clear();
     if (rows % together == 0)
       body(number);
     else
@@ -154,18 +154,17 @@ void DeviceLoops::forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body b
 }
 
 void DeviceLoops::once(KernelEmitter &e, function_ref<void()> body) {
-  forRows(e, 1, {.width = 1, .meets = true}, [&](Index) { body(); });
+  forRows(e, 1, {.width = 1, .synchronizes = true}, [&](Index) { body(); });
 }
 
-DeviceLoops::Deal DeviceLoops::deal(KernelEmitter &e, int64_t count) {
+DeviceLoops::Distribution DeviceLoops::distribute(KernelEmitter &e, int64_t count) {
   int64_t lanes = std::gcd<int64_t>(vectorLanes, row.pitch);
   if (lanes == vectorLanes || !row.isAlone) {
     int64_t vectors = count / lanes;
     return {std::nullopt, e.index(vectors), static_cast<unsigned>(lanes), e.index(vectors * lanes),
             vectors * lanes < count};
   }
-  // Single elements up to the next place where a vector may begin, which is the same in all
-  // buffers.
+  // Single elements up to the next aligned vector, which begins at the same index in all buffers.
   lanes = vectorLanes;
   Index begin = *rowNumber * row.pitch, place = begin % lanes;
   Index head = minimum((e.index(lanes) - place) % lanes, e.index(count));
@@ -173,86 +172,89 @@ DeviceLoops::Deal DeviceLoops::deal(KernelEmitter &e, int64_t count) {
   return {head, vectors, static_cast<unsigned>(lanes), head + vectors * lanes, true};
 }
 
-Index DeviceLoops::firstOfVector(const Deal &deal, Index number) {
-  Index first = number * static_cast<int64_t>(deal.lanes);
-  return deal.head ? *deal.head + first : first;
+Index DeviceLoops::firstOfVector(const Distribution &distribute, Index number) {
+  Index first = number * static_cast<int64_t>(distribute.lanes);
+  return distribute.head ? *distribute.head + first : first;
 }
 
-/// Which vectors of a short row are this thread's: without a loop, so that what is loaded of one
-/// can be kept, and once a row, so that it can be known again.
-const DeviceLoops::Share *DeviceLoops::shareOf(KernelEmitter &e, int64_t count) {
+/// The vectors of a short row that this thread takes. They are unrolled, so that loaded values stay
+/// in registers, and computed once a row, so that equal indices are equal values.
+const DeviceLoops::Portion *DeviceLoops::portionOf(KernelEmitter &e, int64_t count) {
   Block *block = e.builder().getInsertionBlock();
-  auto known = llvm::find_if(shares, [&](const Share &share) {
-    bool isSeen = share.block == block || share.block->findAncestorOpInBlock(*block->getParentOp());
-    return share.count == count && isSeen;
+  auto known = llvm::find_if(portions, [&](const Portion &portion) {
+    bool isInScope =
+        portion.block == block || portion.block->findAncestorOpInBlock(*block->getParentOp());
+    return portion.count == count && isInScope;
   });
-  if (known != shares.end())
+  if (known != portions.end())
     return &*known;
   int64_t lanes = std::gcd<int64_t>(vectorLanes, row.pitch), vectors = count / lanes;
-  if (count == 0 || count % lanes != 0 || vectors > kKeptVectors * teamThreads ||
+  if (count == 0 || count % lanes != 0 || vectors > kKeptVectors * groupThreads ||
       (lanes < vectorLanes && row.isAlone))
     return nullptr;
-  // A thread without a vector of its own reads the last one, which in a warp nothing orders before
-  // its owner's writing it.
-  if (teamThreads == kWarp && vectors % kWarp != 0)
+  // A thread without a vector of its own would read the last one, and in a warp nothing orders that
+  // before the write by its owner.
+  if (groupThreads == kWarp && vectors % kWarp != 0)
     return nullptr;
-  Share share{count, block, static_cast<unsigned>(lanes), {}};
-  for (int64_t begin = 0; begin < vectors; begin += teamThreads) {
-    Index own = *teamThread + begin;
-    bool isWhole = begin + teamThreads <= vectors;
+  Portion portion{count, block, static_cast<unsigned>(lanes), {}};
+  for (int64_t begin = 0; begin < vectors; begin += groupThreads) {
+    Index own = *threadInGroup + begin;
+    bool isWhole = begin + groupThreads <= vectors;
     Value inside = isWhole ? Value() : less(own, e.index(vectors));
     Index readable = isWhole ? own : minimum(own, e.index(vectors - 1));
-    share.vectors.push_back({readable * lanes, inside});
+    portion.vectors.push_back({readable * lanes, inside});
   }
-  shares.push_back(std::move(share));
-  return &shares.back();
+  portions.push_back(std::move(portion));
+  return &portions.back();
 }
 
 void DeviceLoops::forLanes(KernelEmitter &e, int64_t count, LanesBody body) {
   if (!current)
     return e.forLanesParallel(count, body);
   llvm::SaveAndRestore own(inLanes, true);
-  if (const Share *share = shareOf(e, count)) {
-    unsigned lanes = share->lanes;
-    for (auto [first, inside] : SmallVector<OwnVector>(share->vectors)) {
+  if (const Portion *portion = portionOf(e, count)) {
+    unsigned lanes = portion->lanes;
+    for (auto [first, inside] : SmallVector<OwnVector>(portion->vectors)) {
       auto make = [&, first = first] { body(first, lanes); };
       inside ? e.ifThen(inside, make) : make();
     }
     return;
   }
-  Deal parts = deal(e, count);
+  Distribution parts = distribute(e, count);
   if (parts.head)
-    e.forSteps(*teamThread, *parts.head, teamThreads, [&](Index i) { body(i, 1); });
-  e.forSteps(*teamThread, parts.vectors, teamThreads,
+    e.forSteps(*threadInGroup, *parts.head, groupThreads, [&](Index i) { body(i, 1); });
+  e.forSteps(*threadInGroup, parts.vectors, groupThreads,
              [&](Index v) { body(firstOfVector(parts, v), parts.lanes); });
   if (parts.hasRest)
-    e.forSteps(parts.rest + *teamThread, e.index(count), teamThreads, [&](Index i) { body(i, 1); });
+    e.forSteps(parts.rest + *threadInGroup, e.index(count), groupThreads,
+               [&](Index i) { body(i, 1); });
 }
 
 Row DeviceLoops::foldOwn(KernelEmitter &e, int64_t count, Start start, Step step,
-                         MeetLanes acrossLanes) {
-  if (const Share *share = shareOf(e, count)) {
-    unsigned lanes = share->lanes;
+                         ReduceLanes acrossLanes) {
+  if (const Portion *portion = portionOf(e, count)) {
+    unsigned lanes = portion->lanes;
     Row carried = start(lanes);
-    for (auto [first, inside] : SmallVector<OwnVector>(share->vectors)) {
+    for (auto [first, inside] : SmallVector<OwnVector>(portion->vectors)) {
       Row next = step(first, lanes, carried);
-      // A thread without a vector has seen another's.
+      // A thread without a vector of its own has read another's.
       for (auto [before, after] : llvm::zip(carried, next))
         before = inside ? select(inside, after, before) : after;
     }
     return acrossLanes(carried);
   }
-  Deal parts = deal(e, count);
+  Distribution parts = distribute(e, count);
   auto single = [&](Index i, ArrayRef<Num> carried) { return step(i, 1, carried); };
-  Row carried = e.foldSteps(*teamThread, parts.vectors, teamThreads, start(parts.lanes),
+  Row carried = e.foldSteps(*threadInGroup, parts.vectors, groupThreads, start(parts.lanes),
                             [&](Index v, ArrayRef<Num> numbers) {
                               return step(firstOfVector(parts, v), parts.lanes, numbers);
                             });
   carried = acrossLanes(carried);
   if (parts.head)
-    carried = e.foldSteps(*teamThread, *parts.head, teamThreads, carried, single);
+    carried = e.foldSteps(*threadInGroup, *parts.head, groupThreads, carried, single);
   if (parts.hasRest)
-    carried = e.foldSteps(parts.rest + *teamThread, e.index(count), teamThreads, carried, single);
+    carried =
+        e.foldSteps(parts.rest + *threadInGroup, e.index(count), groupThreads, carried, single);
   return carried;
 }
 
@@ -264,34 +266,34 @@ Num DeviceLoops::reduce(KernelEmitter &e, int64_t count, Term term, Reduction re
   Row total = foldOwn(e, count, start, step, [&](ArrayRef<Num> carried) -> Row {
     return {reduction.acrossLanes(carried[0])};
   });
-  return acrossTeam(e, total[0], reduction.combine);
+  return acrossThreadGroup(e, total[0], reduction.combine);
 }
 
 Num DeviceLoops::acrossLanes(KernelEmitter &e, Num x, int64_t lanes,
                              function_ref<Num(Num, Num)> combine) {
-  // The sum of two numbers does not depend on their order, so all threads get the same bits.
+  // Both orders of adding two numbers give the same bits, so all threads agree.
   for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
     x = combine(x, exchange(e, x, static_cast<int32_t>(distance)));
   return x;
 }
 
-Num DeviceLoops::acrossTeam(KernelEmitter &e, Num x, function_ref<Num(Num, Num)> combine) {
+Num DeviceLoops::acrossThreadGroup(KernelEmitter &e, Num x, function_ref<Num(Num, Num)> combine) {
   x = acrossLanes(e, x, kWarp, combine);
-  if (teamThreads == kWarp)
+  if (groupThreads == kWarp)
     return x;
-  int64_t warps = teamThreads / kWarp;
+  int64_t warps = groupThreads / kWarp;
   Buffer slots = workgroup(e, warps, x.type());
-  e.ifThen(equal(*teamThread % kWarp, e.index(0)),
-           [&] { storeRawOwn(e, slots, *teamThread / kWarp, x.value); });
+  e.ifThen(equal(*threadInGroup % kWarp, e.index(0)),
+           [&] { storeRawOwn(e, slots, *threadInGroup / kWarp, x.value); });
   barrier(e);
   SmallVector<Num> parts;
   for (int64_t warp = 0; warp < warps; ++warp)
     parts.push_back({x.builder, e.loadRaw(slots, e.index(warp))});
-  // Halves meet; the middle one of an odd number waits.
+  // Combines halves; the middle one of an odd number waits.
   for (size_t left = parts.size(); left > 1; left = (left + 1) / 2)
     for (size_t i = 0; i < left / 2; ++i)
       parts[i] = combine(parts[i], parts[i + (left + 1) / 2]);
-  // Before the next turn of a loop writes the slots again.
+  // Before the next iteration of a loop writes the slots again.
   if (e.builder().getInsertionBlock() != &current.getBody().front())
     barrier(e);
   return parts[0];
@@ -299,7 +301,7 @@ Num DeviceLoops::acrossTeam(KernelEmitter &e, Num x, function_ref<Num(Num, Num)>
 
 void DeviceLoops::forElements(KernelEmitter &e, int64_t count, Body body) {
   llvm::SaveAndRestore own(inLanes, true);
-  e.forSteps(*teamThread, e.index(count), teamThreads, body);
+  e.forSteps(*threadInGroup, e.index(count), groupThreads, body);
 }
 
 void DeviceLoops::storeOwn(KernelEmitter &e, Buffer buffer, Index index, Num x) {
@@ -314,15 +316,15 @@ void DeviceLoops::storeRawOwn(KernelEmitter &e, Buffer buffer, Index index, Valu
 
 Num DeviceLoops::sumOfElements(KernelEmitter &e, int64_t count, function_ref<Num(Index)> term) {
   Num sum =
-      e.foldSteps(*teamThread, e.index(count), teamThreads, e.number(0.0),
+      e.foldSteps(*threadInGroup, e.index(count), groupThreads, e.number(0.0),
                   [&](Index i, ArrayRef<Num> carried) -> Row { return {carried[0] + term(i)}; })[0];
-  return acrossTeam(e, sum, [](Num a, Num b) { return a + b; });
+  return acrossThreadGroup(e, sum, [](Num a, Num b) { return a + b; });
 }
 
 void DeviceLoops::storeOnce(KernelEmitter &e, function_ref<void()> store) {
-  if (inLanes || !isInTeam())
+  if (inLanes || !isInThreadGroup())
     return store();
-  e.ifThen(equal(*teamThread, e.index(0)), store);
+  e.ifThen(equal(*threadInGroup, e.index(0)), store);
 }
 
 Buffer DeviceLoops::scratch(KernelEmitter &e, int64_t size, Type element) {

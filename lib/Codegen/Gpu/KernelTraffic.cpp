@@ -1,4 +1,4 @@
-//===- KernelTraffic.cpp - Bytes that a GPU kernel moves -------------------===//
+//===- KernelTraffic.cpp - Bytes that a GPU kernel moves ------------------===//
 
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Dialect/LlmDialect.h"
@@ -7,10 +7,14 @@
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -18,60 +22,24 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 using Triple = std::array<int64_t, 3>;
-/// A whole number that is known without data, or nothing.
+/// An integer that does not depend on data, or nothing.
 using Known = std::optional<int64_t>;
 
-/// Blocks of a launch are alike but for the first, the last and where they stand in a triangle of
-/// attention; so many, evenly spread, stand for all.
+/// Blocks of a launch differ only at the edges and by their position in the triangle of causal
+/// attention: so many, evenly spread, represent all.
 static constexpr int64_t kMostBlocks = 8;
-/// ... or the first and the last, where one takes so many ops: what grows from block to block grows
-/// in a line.
+/// ... or the first and the last, if one block takes so many ops: what changes from block to block
+/// changes linearly.
 static constexpr int64_t kMostOps = 1 << 20;
-/// What every block reads alike is taken to stay in the second-level cache up to here, and what a
-/// block touches in the first-level one (of 192 KiB on sm_80, shared by at most some blocks).
+/// Model of the caches: what all blocks read stays in the second-level cache up to the first size,
+/// and what one block accesses in the first-level cache up to the second (192 KiB on sm_80, for
+/// several blocks).
 static constexpr int64_t kMostCached = 16 << 20, kMostOfBlock = 48 << 10;
 
-//===----------------------------------------------------------------------===//
-// Arithmetic of indices
-//===----------------------------------------------------------------------===//
-
-using Arithmetic = Known (*)(ArrayRef<int64_t>);
-
-template <typename Function>
-static Known both(ArrayRef<int64_t> x, Function function) {
-  return static_cast<int64_t>(function(static_cast<uint64_t>(x[0]), static_cast<uint64_t>(x[1])));
-}
-
-/// Of numbers that are not negative, as indices are.
-static Arithmetic arithmeticOf(StringRef op) {
-  return llvm::StringSwitch<Arithmetic>(op)
-      .Case("arith.addi", [](auto x) { return both(x, std::plus<>()); })
-      .Case("arith.subi", [](auto x) { return both(x, std::minus<>()); })
-      .Case("arith.muli", [](auto x) { return both(x, std::multiplies<>()); })
-      .Cases({"arith.divui", "arith.divsi"},
-             [](auto x) { return x[1] ? both(x, std::divides<>()) : std::nullopt; })
-      .Cases({"arith.remui", "arith.remsi"},
-             [](auto x) { return x[1] ? both(x, std::modulus<>()) : std::nullopt; })
-      .Case("arith.andi", [](auto x) { return both(x, std::bit_and<>()); })
-      .Case("arith.ori", [](auto x) { return both(x, std::bit_or<>()); })
-      .Case("arith.xori", [](auto x) { return both(x, std::bit_xor<>()); })
-      .Case("arith.shli",
-            [](auto x) { return both(x, [](auto a, auto b) { return a << b % 64; }); })
-      .Cases({"arith.shrui", "arith.shrsi"},
-             [](auto x) { return both(x, [](auto a, auto b) { return a >> b % 64; }); })
-      .Cases({"arith.minsi", "arith.minui"}, [](auto x) { return Known(std::min(x[0], x[1])); })
-      .Cases({"arith.maxsi", "arith.maxui"}, [](auto x) { return Known(std::max(x[0], x[1])); })
-      .Case("arith.select", [](auto x) { return Known(x[0] ? x[1] : x[2]); })
-      .Cases(
-          {"arith.index_cast", "arith.index_castui", "arith.extui", "arith.extsi", "arith.trunci"},
-          [](auto x) { return Known(x[0]); })
-      .Default(nullptr);
-}
-
 namespace {
-/// An op that moves bytes of one of the kernel's buffers.
+/// An op that reads or writes one of the kernel's buffers.
 struct Access {
-  /// Null, or which of several arguments the block at hand has chosen.
+  /// Null, or the value that says which of several arguments the current block has chosen.
   Value choice;
   unsigned argument;
   int64_t bytes, element;
@@ -79,10 +47,10 @@ struct Access {
   bool dependsOnBlock, dependsOnThread;
 };
 
-/// What an access op has touched in the block at hand.
+/// What an op has accessed in the current block.
 struct Touched {
-  /// (warp, how often the thread came by, address): served together. The second where nobody knows
-  /// the address, but that it is one for all threads.
+  /// (warp, how often the thread ran the op before, address): one transaction. The second if the
+  /// address is unknown but the same for all threads.
   llvm::DenseSet<std::tuple<int64_t, int64_t, int64_t>> served;
   llvm::DenseSet<std::pair<int64_t, int64_t>> servedUnknown;
   llvm::DenseSet<int64_t> addresses;
@@ -97,16 +65,13 @@ public:
       for (bool isWrite : {false, true})
         (*bytes)[isWrite].resize(kernel.getNumArguments());
     findAccesses();
-    kernel.walk([&](Operation *op) {
-      if (Arithmetic function = arithmeticOf(op->getName().getStringRef()))
-        arithmetic[op] = function;
-    });
   }
 
   KernelTraffic count();
 
 private:
   void findAccesses();
+  void addAccess(Operation *op, Value buffer, bool isWrite);
   bool isShared(Operation *op, const Access &access);
   double distinctBytes(unsigned argument, bool isWrite);
   void addBlock(double weight);
@@ -117,23 +82,24 @@ private:
   void runThread(int64_t number);
   void run(Block &code);
   void runOp(Operation &op);
-  void runFor(scf::ForOp loop);
+  void runLoop(LoopLikeOpInterface loop);
   void runIf(scf::IfOp branch);
   void touch(Operation *op, Access &access);
+  Known lookup(ArrayRef<OpFoldResult> bounds);
   Known evaluate(Operation &op);
+  Known inferFrom(InferIntRangeInterface op);
   void hand(ValueRange from, ValueRange to);
 
   gpu::GPUFuncOp kernel;
   Triple grid, block;
   KernelTraffic result;
   llvm::MapVector<Operation *, Access> accesses;
-  llvm::DenseMap<Operation *, Arithmetic> arithmetic;
   /// By argument; reads and writes.
   std::array<SmallVector<double>, 2> asked, moved;
 
   Triple blockId = {}, threadId = {};
   int64_t warp = 0, opsRun = 0;
-  /// How often a thread comes by the op at hand for each time that it is run here.
+  /// How often a thread runs the current op for each time that it is interpreted here.
   double timesExpected = 1;
   llvm::DenseMap<Value, Known> values;
   llvm::DenseMap<Operation *, int64_t> timesBy;
@@ -145,7 +111,7 @@ private:
 // Accesses
 //===----------------------------------------------------------------------===//
 
-/// The kernel's argument that a buffer is a part of; nothing for memory of the block.
+/// The kernel's argument that a buffer is a part of; nothing for workgroup memory.
 static std::optional<unsigned> argumentOf(gpu::GPUFuncOp kernel, Value buffer) {
   auto argument = dyn_cast<BlockArgument>(memref::skipViewLikeOps(cast<MemrefValue>(buffer)));
   if (!argument || argument.getOwner() != &kernel.getBody().front() ||
@@ -154,12 +120,22 @@ static std::optional<unsigned> argumentOf(gpu::GPUFuncOp kernel, Value buffer) {
   return argument.getArgNumber();
 }
 
+/// Whether the loop counts from a lower to an upper bound: scf.for does, scf.while does not.
+static bool hasKnownForm(LoopLikeOpInterface loop) {
+  return loop.getSingleInductionVar() && loop.getLoopLowerBounds() && loop.getLoopUpperBounds() &&
+         loop.getLoopSteps();
+}
+
 /// Whether anything that `value` is computed from is an `IdOp`: the number of a block, of a thread.
 template <typename IdOp>
-static bool dependsOn(Value value, llvm::DenseSet<Value> &seen) {
-  if (!seen.insert(value).second)
+static bool dependsOn(Value value, llvm::DenseSet<Value> &visited) {
+  if (!visited.insert(value).second)
     return false;
-  auto visit = [&](Value operand) { return dependsOn<IdOp>(operand, seen); };
+  auto visit = [&](Value operand) { return dependsOn<IdOp>(operand, visited); };
+  auto visitBound = [&](OpFoldResult bound) {
+    auto operand = dyn_cast<Value>(bound);
+    return operand && visit(operand);
+  };
   if (Operation *op = value.getDefiningOp()) {
     if (isa<IdOp>(op))
       return true;
@@ -173,10 +149,11 @@ static bool dependsOn(Value value, llvm::DenseSet<Value> &seen) {
   Operation *parent = owner->getParentOp();
   if (isa<gpu::GPUFuncOp>(parent))
     return false;
-  if (auto loop = dyn_cast<scf::ForOp>(parent)) {
-    // What is carried along says nothing of the number of the turn.
-    if (value == loop.getInductionVar())
-      return visit(loop.getLowerBound()) || visit(loop.getStep());
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(parent); loop && hasKnownForm(loop)) {
+    // Carried values do not count the iterations.
+    if (value == loop.getSingleInductionVar())
+      return llvm::any_of(*loop.getLoopLowerBounds(), visitBound) ||
+             llvm::any_of(*loop.getLoopSteps(), visitBound);
     auto carried = cast<BlockArgument>(value);
     return visit(loop.getTiedLoopInit(carried)->get()) ||
            visit(loop.getTiedLoopYieldedValue(carried)->get());
@@ -191,31 +168,50 @@ static int64_t bytesOf(Type type) {
   return type.getIntOrFloatBitWidth() / 8;
 }
 
+/// The type of what `op` reads from `buffer`, or writes to it: an element or a vector of elements.
+static Type movedType(Operation *op, Value buffer, bool isWrite) {
+  if (!isWrite)
+    return op->getResult(0).getType();
+  for (Type type : op->getOperandTypes())
+    if (!isa<MemRefType>(type) && getElementTypeOrSelf(type) == getElementTypeOrSelf(buffer))
+      return type;
+  return {};
+}
+
+void Counter::addAccess(Operation *op, Value buffer, bool isWrite) {
+  bool isChosen = buffer.getDefiningOp<scf::IfOp>() != nullptr;
+  std::optional<unsigned> argument = argumentOf(kernel, buffer);
+  if (!argument && !isChosen)
+    return;
+  llvm::DenseSet<Value> ofBlock, ofThread;
+  auto indices = llvm::make_filter_range(op->getOperands(),
+                                         [](Value operand) { return operand.getType().isIndex(); });
+  bool onBlock =
+      llvm::any_of(indices, [&](Value i) { return dependsOn<gpu::BlockIdOp>(i, ofBlock); });
+  bool onThread =
+      llvm::any_of(indices, [&](Value i) { return dependsOn<gpu::ThreadIdOp>(i, ofThread); });
+  int64_t element = cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
+  accesses[op] = {isChosen ? buffer : Value(),
+                  argument.value_or(0),
+                  bytesOf(movedType(op, buffer, isWrite)),
+                  element,
+                  isWrite,
+                  onBlock || isChosen,
+                  onThread || isChosen};
+}
+
+/// Every op that reads or writes a buffer says so by its memory effects.
 void Counter::findAccesses() {
-  auto add = [&](Operation *op, Value buffer, Type moved, ValueRange indices, bool isWrite) {
-    bool isChosen = buffer.getDefiningOp<scf::IfOp>() != nullptr;
-    std::optional<unsigned> argument = argumentOf(kernel, buffer);
-    if (!argument && !isChosen)
-      return;
-    llvm::DenseSet<Value> ofBlock, ofThread;
-    bool onBlock =
-        llvm::any_of(indices, [&](Value i) { return dependsOn<gpu::BlockIdOp>(i, ofBlock); });
-    bool onThread =
-        llvm::any_of(indices, [&](Value i) { return dependsOn<gpu::ThreadIdOp>(i, ofThread); });
-    int64_t element = cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
-    accesses[op] = {
-        isChosen ? buffer : Value(), argument.value_or(0), bytesOf(moved), element, isWrite,
-        onBlock || isChosen,         onThread || isChosen};
-  };
-  kernel.walk([&](Operation *op) {
-    if (auto load = dyn_cast<memref::LoadOp>(op))
-      add(op, load.getMemRef(), load.getType(), load.getIndices(), false);
-    else if (auto store = dyn_cast<memref::StoreOp>(op))
-      add(op, store.getMemRef(), store.getValue().getType(), store.getIndices(), true);
-    else if (auto load = dyn_cast<vector::LoadOp>(op))
-      add(op, load.getBase(), load.getType(), load.getIndices(), false);
-    else if (auto store = dyn_cast<vector::StoreOp>(op))
-      add(op, store.getBase(), store.getVectorType(), store.getIndices(), true);
+  kernel.walk([&](MemoryEffectOpInterface op) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    op.getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects) {
+      bool isWrite = isa<MemoryEffects::Write>(effect.getEffect());
+      Value buffer = effect.getValue();
+      bool isAccess = isWrite || isa<MemoryEffects::Read>(effect.getEffect());
+      if (isAccess && buffer && isa<MemRefType>(buffer.getType()))
+        addAccess(op, buffer, isWrite);
+    }
   });
 }
 
@@ -241,35 +237,33 @@ static int64_t along(gpu::Dimension dimension, const Triple &triple) {
   return triple[static_cast<unsigned>(dimension)];
 }
 
-Known Counter::evaluate(Operation &op) {
-  if (auto id = dyn_cast<gpu::ThreadIdOp>(op))
-    return along(id.getDimension(), threadId);
-  if (auto id = dyn_cast<gpu::BlockIdOp>(op))
-    return along(id.getDimension(), blockId);
-  if (auto size = dyn_cast<gpu::BlockDimOp>(op))
-    return along(size.getDimension(), block);
-  if (auto size = dyn_cast<gpu::GridDimOp>(op))
-    return along(size.getDimension(), grid);
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto number = dyn_cast<IntegerAttr>(constant.getValue());
-    if (!number)
-      return std::nullopt;
-    return op.getResult(0).getType().isInteger(1) ? number.getValue().getZExtValue()
-                                                  : number.getInt();
-  }
-  SmallVector<int64_t, 3> numbers;
-  for (Value value : op.getOperands()) {
+/// The result of an op on integers that are known, by the ranges that the op infers from them.
+Known Counter::inferFrom(InferIntRangeInterface op) {
+  SmallVector<ConstantIntRanges, 3> operands;
+  for (Value value : op->getOperands()) {
     Known number = values.lookup(value);
     if (!number)
       return std::nullopt;
-    numbers.push_back(*number);
+    unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
+    operands.push_back(ConstantIntRanges::constant(
+        APInt(width, *number, /*isSigned=*/true, /*implicitTrunc=*/true)));
   }
-  if (auto compare = dyn_cast<arith::CmpIOp>(op))
-    return arith::applyCmpPredicate(compare.getPredicate(), APInt(64, numbers[0], true),
-                                    APInt(64, numbers[1], true));
-  if (auto function = arithmetic.lookup(&op))
-    return function(numbers);
-  return std::nullopt;
+  Known result;
+  op.inferResultRanges(operands, [&](Value value, const ConstantIntRanges &range) {
+    if (std::optional<APInt> number = range.getConstantValue())
+      result = value.getType().isInteger(1) ? number->getZExtValue() : number->getSExtValue();
+  });
+  return result;
+}
+
+Known Counter::evaluate(Operation &op) {
+  return llvm::TypeSwitch<Operation *, Known>(&op)
+      .Case([&](gpu::ThreadIdOp id) { return along(id.getDimension(), threadId); })
+      .Case([&](gpu::BlockIdOp id) { return along(id.getDimension(), blockId); })
+      .Case([&](gpu::BlockDimOp size) { return along(size.getDimension(), block); })
+      .Case([&](gpu::GridDimOp size) { return along(size.getDimension(), grid); })
+      .Case([&](InferIntRangeInterface inferable) { return inferFrom(inferable); })
+      .Default(std::nullopt);
 }
 
 void Counter::touch(Operation *op, Access &access) {
@@ -300,22 +294,31 @@ void Counter::hand(ValueRange from, ValueRange to) {
     values[value] = number;
 }
 
-void Counter::runFor(scf::ForOp loop) {
-  Known lower = values.lookup(loop.getLowerBound()), upper = values.lookup(loop.getUpperBound()),
-        step = values.lookup(loop.getStep());
+Known Counter::lookup(ArrayRef<OpFoldResult> bounds) {
+  if (std::optional<int64_t> constant = getConstantIntValue(bounds.front()))
+    return constant;
+  auto value = dyn_cast<Value>(bounds.front());
+  return value ? values.lookup(value) : std::nullopt;
+}
+
+void Counter::runLoop(LoopLikeOpInterface loop) {
+  Known lower = lookup(*loop.getLoopLowerBounds()), upper = lookup(*loop.getLoopUpperBounds()),
+        step = lookup(*loop.getLoopSteps());
   bool isKnown = lower && upper && step && *step > 0;
   result.isEstimate |= !isKnown;
-  hand(loop.getInitArgs(), loop.getRegionIterArgs());
+  hand(loop.getInits(), loop.getRegionIterArgs());
   double expected = isKnown ? 1.0 : expectedIterations(loop);
   llvm::SaveAndRestore times(timesExpected, timesExpected * expected);
-  int64_t turns =
+  int64_t iterations =
       isKnown ? std::max<int64_t>(0, llvm::divideCeilSigned(*upper - *lower, *step)) : expected > 0;
-  for (int64_t turn = 0; turn < turns; ++turn) {
-    values[loop.getInductionVar()] = isKnown ? Known(*lower + turn * *step) : std::nullopt;
-    run(*loop.getBody());
-    hand(loop.getBody()->getTerminator()->getOperands(), loop.getRegionIterArgs());
+  Block &body = loop.getLoopRegions().front()->front();
+  Value number = *loop.getSingleInductionVar();
+  for (int64_t iteration = 0; iteration < iterations; ++iteration) {
+    values[number] = isKnown ? Known(*lower + iteration * *step) : std::nullopt;
+    run(body);
+    hand(loop.getYieldedValues(), loop.getRegionIterArgs());
   }
-  hand(loop.getRegionIterArgs(), loop.getResults());
+  hand(loop.getRegionIterArgs(), *loop.getLoopResults());
 }
 
 void Counter::runIf(scf::IfOp branch) {
@@ -339,12 +342,12 @@ void Counter::runOp(Operation &op) {
   ++opsRun;
   if (auto access = accesses.find(&op); access != accesses.end())
     return touch(&op, access->second);
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    return runFor(loop);
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(op); loop && hasKnownForm(loop))
+    return runLoop(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return runIf(branch);
   if (op.getNumRegions() > 0) {
-    // A loop until data says so.
+    // A loop that data ends.
     result.isEstimate = true;
     for (Region &region : op.getRegions())
       run(region.front());
@@ -373,14 +376,14 @@ void Counter::runThread(int64_t number) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// Whether it reads what every block reads.
+/// Whether it reads the same bytes in every block.
 bool Counter::isShared(Operation *op, const Access &access) {
   const Touched &place = touched[op];
   return !access.isWrite && !access.dependsOnBlock && place.unknown == 0 &&
          static_cast<int64_t>(place.addresses.size()) * access.bytes <= kMostCached;
 }
 
-/// Of one argument, as far as it is not shared: ranges that overlap count once.
+/// Bytes of one argument that are not shared between blocks; overlapping ranges count once.
 double Counter::distinctBytes(unsigned argument, bool isWrite) {
   std::vector<std::pair<int64_t, int64_t>> ranges;
   double unknown = 0;
@@ -426,7 +429,7 @@ void Counter::addBlock(double weight) {
   bool fits = footprint <= static_cast<double>(kMostOfBlock);
   for (bool isWrite : {false, true})
     for (unsigned number = 0; number < kernel.getNumArguments(); ++number) {
-      // Shared bytes come once a launch, whatever block is at hand.
+      // Shared bytes move once a launch.
       double once = shared[isWrite][number] * weight / blocks;
       asked[isWrite][number] += here[isWrite][number] * weight + once;
       moved[isWrite][number] +=
@@ -458,8 +461,8 @@ void Counter::countAll() {
   }
 }
 
-/// Where a launch is shared out by comparing the number of the block: the first block of each part,
-/// and how many there are in all.
+/// Where a launch is divided into parts by comparing the number of the block: the first block of
+/// each part, and the number of blocks.
 SmallVector<int64_t> Counter::beginsOfParts() {
   int64_t blocks = grid[0] * grid[1] * grid[2];
   SmallVector<int64_t> begins = {0, blocks};
@@ -474,7 +477,7 @@ SmallVector<int64_t> Counter::beginsOfParts() {
   return begins;
 }
 
-/// The blocks of a part are alike but for the last.
+/// The blocks of a part are equal except for the last.
 void Counter::countParts(ArrayRef<int64_t> begins) {
   for (auto [first, end] : llvm::zip(begins.drop_back(), begins.drop_front())) {
     if (end - first > 1) {

@@ -1,4 +1,4 @@
-//===- LaunchParts.cpp - Launches whose blocks are shared out over tensors -===//
+//===- LaunchParts.cpp - Launches whose blocks are distributed over tensors --===//
 
 #include "llmmem/Codegen/Gpu/LaunchParts.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -68,8 +68,8 @@ static Buffer bufferOf(const OpBuffers &op, size_t number) {
   return number < operands ? op.operands[number] : op.results[number - operands];
 }
 
-/// For each buffer of an op its place among those that differ: a result that takes over an operand
-/// in all ops has the operand's.
+/// For each buffer of an op its number among the distinct ones: a result that is in place of an
+/// operand in all ops has the operand's.
 static SmallVector<unsigned> distinctPlaces(ArrayRef<OpBuffers> ops) {
   SmallVector<unsigned> places;
   unsigned next = 0;
@@ -105,7 +105,7 @@ void llmmem::forLanesOfOps(
   }
   DeviceLoops &device = deviceLoops(e);
   device.launch(e, blocksOf(parts), kBlockThreads, [&](Index block, Index thread) {
-    // First of all: until then the addresses of all parts are alive.
+    // First, because the addresses of all parts are live until then.
     FoundPart part = findPart(e, parts, block);
     Row numbers = device.commonNumbers(e, thread, common);
     Index vectors = part.numbers[0], item = part.block * kBlockThreads + thread;

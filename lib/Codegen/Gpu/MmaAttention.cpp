@@ -1,4 +1,4 @@
-//===- MmaAttention.cpp - Attention in bf16 on tensor cores ----------------===//
+//===- MmaAttention.cpp - Attention in bf16 on tensor cores ---------------===//
 
 #include "MmaAttention.h"
 #include "MmaBlocks.h"
@@ -28,65 +28,68 @@ namespace {
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// 64 queries, 16 a warp, meet 64 keys at a time; 32 with dropout, whose draws need registers.
+/// A block takes 64 queries, 16 a warp, and iterates over 64 keys at a time; 32 with dropout, whose
+/// samples need registers.
 class Forward {
 public:
   static constexpr int64_t kExtent = 64;
 
   Forward(KernelEmitter &e, MmaRows &rows, HeadBlock block)
-      : e(e), rows(rows), blocks(rows.blocks), block(block), met(blocks.p > 0.0 ? 32 : 64),
+      : e(e), rows(rows), blocks(rows.blocks), block(block), tileKeys(blocks.p > 0.0 ? 32 : 64),
         memory(deviceLoops(e).workgroup(e, elements(), e.builder().getBF16Type())),
-        keys(memory, 0, met, blocks.size), turnedValues(memory, keys.end(), blocks.size, met) {}
+        keys(memory, 0, tileKeys, blocks.size),
+        transposedValues(memory, keys.end(), blocks.size, tileKeys) {}
 
   void emit() {
     MmaTile all(memory, 0, kExtent, blocks.size);
     rows.copyQueries(all, e.operand(0), block);
-    rows.meet();
+    rows.synchronize();
     queries = rows.rowsOf(all);
     Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
-    // Not minus infinity, from which the first rescaling would be by NaN.
+    // Not minus infinity: the first rescaling factor would be NaN.
     Num lowest = e.number(-std::numeric_limits<float>::max()), zero = e.number(0.0);
     initial.append({lowest, lowest, zero, zero});
-    auto [begin, end] = keysSeen(rows, block, met);
+    auto [begin, end] = unmaskedKeys(rows, block, tileKeys);
     Row last = e.fold(begin, end, initial, [&](Index number, ArrayRef<Num> carried) -> Row {
-      return emitMeeting(keyBlock(rows, block, number, met), carried);
+      return emitIteration(keyBlock(rows, block, number, tileKeys), carried);
     });
     emitEnd(last);
   }
 
 private:
-  /// The tile of queries, or those of keys and of turned values, at different times.
+  /// The tile of queries, and later those of keys and of transposed values, in the same memory.
   int64_t elements() const {
     return std::max(MmaTile::sizeOf(kExtent, blocks.size),
-                    MmaTile::sizeOf(met, blocks.size) + MmaTile::sizeOf(blocks.size, met));
+                    MmaTile::sizeOf(tileKeys, blocks.size) +
+                        MmaTile::sizeOf(blocks.size, tileKeys));
   }
 
-  /// Carried: the sums of out, then the largest score and this thread's sum of powers of its two
-  /// rows.
-  Row emitMeeting(HeadBlock seen, ArrayRef<Num> carried) {
-    rows.meet();
-    rows.copyKeys(keys, e.operand(1), seen);
-    rows.copyKeys(turnedValues, e.operand(2), seen, /*turned=*/true);
-    rows.meet();
+  /// Carried: the accumulators of out, then for each of its two rows the largest score and this
+  /// thread's sum of powers.
+  Row emitIteration(HeadBlock others, ArrayRef<Num> carried) {
+    rows.synchronize();
+    rows.copyKeys(keys, e.operand(1), others);
+    rows.copyKeys(transposedValues, e.operand(2), others, /*transposed=*/true);
+    rows.synchronize();
     FragmentsC out = unflatten(carried.drop_back(4)), scores = rows.products(queries, keys);
     Num state[4];
     llvm::copy(carried.take_back(4), state);
-    maskScores(scores, seen);
+    maskScores(scores, others);
     for (int64_t half : {0, 1})
       emitPowers(scores, out, half, state[half], state[2 + half]);
-    dropPowers(scores, seen);
-    rows.addProducts(out, scores, turnedValues);
+    dropPowers(scores, others);
+    rows.addMatmul(out, scores, transposedValues);
     Row next = flatten(out);
     next.append(std::begin(state), std::end(state));
     return next;
   }
 
-  void maskScores(FragmentsC &scores, HeadBlock seen) {
+  void maskScores(FragmentsC &scores, HeadBlock others) {
     Num hidden = e.number(-std::numeric_limits<double>::infinity());
     for (auto [j, score] : llvm::enumerate(scores))
       for (int64_t i = 0; i < 4; ++i) {
         Value visible =
-            rows.isVisible(block.first + rows.rowOf(i / 2), seen.first + rows.columnOf(j, i));
+            rows.isUnmasked(block.first + rows.rowOf(i / 2), others.first + rows.columnOf(j, i));
         score[i] = select(visible, score[i] * blocks.scale, hidden);
       }
   }
@@ -109,15 +112,15 @@ private:
     total = total * factor + sum;
   }
 
-  void dropPowers(FragmentsC &scores, HeadBlock seen) {
+  void dropPowers(FragmentsC &scores, HeadBlock others) {
     if (blocks.p == 0.0)
       return;
     for (auto [j, score] : llvm::enumerate(scores))
       for (int64_t i = 0; i < 4; ++i)
-        score[i] =
-            blocks.dropped(blocks.isKept(block, rows.rowOf(i / 2), seen.first + rows.columnOf(j, i),
-                                         AttentionBlocks::Lanes::Keys, /*lanes=*/1),
-                           score[i]);
+        score[i] = blocks.dropped(blocks.isKept(block, rows.rowOf(i / 2),
+                                                others.first + rows.columnOf(j, i),
+                                                AttentionBlocks::Lanes::Keys, /*lanes=*/1),
+                                  score[i]);
   }
 
   void emitEnd(ArrayRef<Num> last) {
@@ -125,8 +128,9 @@ private:
     for (int64_t half : {0, 1})
       totals[half] = rows.acrossRow(last[last.size() - 2 + half], sumOf);
     rows.store(
-        unflatten(last.drop_back(4)), e.result(0), [&](Index r) { return blocks.wide(block, r); },
-        block.count, [&](int64_t half) { return 1.0 / totals[half]; });
+        unflatten(last.drop_back(4)), e.result(0),
+        [&](Index r) { return blocks.queryOffset(block, r); }, block.count,
+        [&](int64_t half) { return 1.0 / totals[half]; });
     for (int64_t half : {0, 1}) {
       Index row = rows.rowOf(half);
       Value isFirst = equal(rows.lane.pair, e.index(0));
@@ -142,9 +146,9 @@ private:
   MmaRows &rows;
   AttentionBlocks &blocks;
   HeadBlock block;
-  int64_t met;
+  int64_t tileKeys;
   Buffer memory;
-  MmaTile keys, turnedValues;
+  MmaTile keys, transposedValues;
   FragmentsA queries;
 };
 

@@ -1,10 +1,9 @@
-//===- MmaAttention.h - Attention in bf16 on tensor cores ------------------===//
+//===- MmaAttention.h - Attention in bf16 on tensor cores -----------------===//
 //
-// The scheme of lib/Codegen/Kernels/AttentionKernels.cpp with warps in the place of vectors: a
-// warp owns 16 rows, its sums are fragments, and sums of scores become factors of the next product
+// The scheme of lib/Codegen/Kernels/AttentionKernels.cpp with warps in place of vectors: a warp
+// owns 16 rows, its accumulators are fragments, and scores become operands of the next matmul
 // without leaving the registers (Dao 2023, "FlashAttention-2"). Memory beside the operands does not
-// grow with the sequence, there are no atomics, and every sum is made in one place and in one
-// order.
+// grow with the sequence, there are no atomics, and one warp computes each sum, in a fixed order.
 //
 //===----------------------------------------------------------------------===//
 

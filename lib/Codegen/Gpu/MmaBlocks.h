@@ -1,4 +1,4 @@
-//===- MmaBlocks.h - Blocks of attention as blocks of threads --------------===//
+//===- MmaBlocks.h - Blocks of attention as blocks of threads -------------===//
 
 #ifndef LLMMEM_LIB_CODEGEN_GPU_MMABLOCKS_H
 #define LLMMEM_LIB_CODEGEN_GPU_MMABLOCKS_H
@@ -7,7 +7,8 @@
 
 namespace llmmem {
 
-/// Calls `body` for each block of `extent` neighbouring rows of each head, a launch's blocks.
+/// Calls `body` for each block of `extent` neighbouring rows of each head, one block of the launch
+/// each.
 template <typename Op>
 void forBlocks(Op op, KernelEmitter &e, int64_t headCount, int64_t extent,
                llvm::function_ref<void(MmaRows &, HeadBlock)> body) {
@@ -35,8 +36,8 @@ inline HeadBlock keyBlock(MmaRows &rows, HeadBlock queries, Index number, int64_
   return blockAt(rows, queries.batch, queries.head / group, number, extent);
 }
 
-/// The blocks of `extent` keys of which some query of `queries` sees some: [first, second).
-inline std::pair<Index, Index> keysSeen(MmaRows &rows, HeadBlock queries, int64_t extent) {
+/// The blocks of `extent` keys that some of `queries` attend to: [first, second).
+inline std::pair<Index, Index> unmaskedKeys(MmaRows &rows, HeadBlock queries, int64_t extent) {
   KernelEmitter &e = rows.e;
   Index lowest = maximum(queries.first - e.index(rows.blocks.window - 1), e.index(0));
   return {lowest / extent, ceilDiv(queries.first + queries.count, e.index(extent))};

@@ -1,4 +1,4 @@
-//===- MmaRows.cpp - The rows of a warp in attention on tensor cores -------===//
+//===- MmaRows.cpp - The rows of a warp in attention on tensor cores ------===//
 
 #include "MmaRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,23 +26,25 @@ FragmentsC llmmem::unflatten(ArrayRef<Num> numbers) {
 //===----------------------------------------------------------------------===//
 
 void MmaRows::copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch, HeadBlock block,
-                   bool turned) {
-  TileSource source{from, begin, pitch, turned, e.index(0), e.index(0), e.index(0), e.index(0)};
-  (turned ? source.innerBound : source.rowBound) = block.count;
-  (turned ? source.rowBound : source.innerBound) = e.index(blocks.size);
+                   bool transposed) {
+  TileSource source{from, begin, pitch, transposed, e.index(0), e.index(0), e.index(0), e.index(0)};
+  (transposed ? source.innerBound : source.rowBound) = block.count;
+  (transposed ? source.rowBound : source.innerBound) = e.index(blocks.size);
   copyTile(e, tile, source, thread, threads);
 }
 
-void MmaRows::copyQueries(const MmaTile &tile, Buffer from, HeadBlock block, bool turned) {
-  copy(tile, from, blocks.wide(block, e.index(0)), blocks.heads * blocks.size, block, turned);
+void MmaRows::copyQueries(const MmaTile &tile, Buffer from, HeadBlock block, bool transposed) {
+  copy(tile, from, blocks.queryOffset(block, e.index(0)), blocks.heads * blocks.size, block,
+       transposed);
 }
 
-void MmaRows::copyKeys(const MmaTile &tile, Buffer from, HeadBlock block, bool turned) {
-  copy(tile, from, blocks.narrow(block, e.index(0)), blocks.kvHeads * blocks.size, block, turned);
+void MmaRows::copyKeys(const MmaTile &tile, Buffer from, HeadBlock block, bool transposed) {
+  copy(tile, from, blocks.keyOffset(block, e.index(0)), blocks.kvHeads * blocks.size, block,
+       transposed);
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// Matmuls
 //===----------------------------------------------------------------------===//
 
 FragmentsA MmaRows::rowsOf(const MmaTile &tile) {
@@ -75,13 +77,14 @@ FragmentsC MmaRows::products(const MmaTile &rows, const MmaTile &tile) {
   return sums;
 }
 
-void MmaRows::addProducts(FragmentsC &sums, ArrayRef<FragmentC> pairs, const MmaTile &turned) {
+void MmaRows::addMatmul(FragmentsC &sums, ArrayRef<FragmentC> pairs, const MmaTile &transposed) {
   for (size_t k = 0; k < pairs.size(); k += 2) {
     FragmentA part = packFragment(e, pairs[k], pairs[k + 1]);
     for (auto [j, sum] : llvm::enumerate(sums))
       sum = multiply(
           e, part,
-          loadFragmentB(e, turned, e.index(j * kMmaColumns), e.index(k * kMmaColumns), lane), sum);
+          loadFragmentB(e, transposed, e.index(j * kMmaColumns), e.index(k * kMmaColumns), lane),
+          sum);
   }
 }
 
@@ -94,7 +97,7 @@ Num MmaRows::acrossRow(Num x, function_ref<Num(Num, Num)> combine) {
 }
 
 /// 0 <= query - key < window in one comparison without signs.
-Value MmaRows::isVisible(Index query, Index key) {
+Value MmaRows::isUnmasked(Index query, Index key) {
   OpBuilder &b = e.builder();
   Value inWindow =
       arith::CmpIOp::create(b, e.location(), arith::CmpIPredicate::ult, (query - key).value,
@@ -111,7 +114,7 @@ void MmaRows::store(ArrayRef<FragmentC> sums, Buffer to, function_ref<Index(Inde
       Num scale = factor(half);
       for (auto [j, sum] : llvm::enumerate(sums)) {
         Value pair = vector::FromElementsOp::create(
-            e.builder(), e.location(), VectorType::get({2}, e.wideType()),
+            e.builder(), e.location(), VectorType::get({2}, e.computeType()),
             ValueRange{sum[2 * half].value, sum[2 * half + 1].value});
         e.store(to, begin + columnOf(j, 0), Num{&e.builder(), pair} * scale);
       }

@@ -1,8 +1,8 @@
-//===- MmaRows.h - The rows of a warp in attention on tensor cores ---------===//
+//===- MmaRows.h - The rows of a warp in attention on tensor cores --------===//
 //
 // What the three kernels of attention have in common. A warp's fragments hold 16 rows, of which a
-// thread sees two: `group` and `group + 8`. Where rows are queries, columns are keys, and the other
-// way round.
+// thread holds elements of two: `group` and `group + 8`. If rows are queries, columns are keys, and
+// vice versa.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace llmmem {
 using FragmentsA = llvm::SmallVector<FragmentA>;
 using FragmentsC = llvm::SmallVector<FragmentC>;
 
-/// Sums as what a loop carries, and back.
+/// Accumulators as values that a loop carries, and back.
 Row flatten(llvm::ArrayRef<FragmentC> sums);
 FragmentsC unflatten(llvm::ArrayRef<Num> numbers);
 
@@ -36,25 +36,26 @@ public:
     return lane.pair * 2 + (fragment * kMmaColumns + number % 2);
   }
 
-  /// Copies rows of a head into a tile, rows by elements of the head or, `turned`, the other way
-  /// round: at places wide(first + r) of queries, or narrow(first + r) of keys.
-  void copyQueries(const MmaTile &tile, Buffer from, HeadBlock block, bool turned = false);
-  void copyKeys(const MmaTile &tile, Buffer from, HeadBlock block, bool turned = false);
-  void meet() { deviceLoops(e).barrier(e); }
+  /// Copies rows of a head into a tile, as rows or, if `transposed`, as columns. Row r is at
+  /// queryOffset(first + r) of queries, or keyOffset(first + r) of keys.
+  void copyQueries(const MmaTile &tile, Buffer from, HeadBlock block, bool transposed = false);
+  void copyKeys(const MmaTile &tile, Buffer from, HeadBlock block, bool transposed = false);
+  void synchronize() { deviceLoops(e).barrier(e); }
 
   /// This warp's rows of a tile, in fragments along the inner dimension.
   FragmentsA rowsOf(const MmaTile &tile);
   /// rows . columns^T for the `columns` rows of `tile`: a fragment for every 8 of them.
   FragmentsC products(llvm::ArrayRef<FragmentA> rows, const MmaTile &tile);
-  /// The same with rows that stay in workgroup memory.
+  /// The same with rows in workgroup memory.
   FragmentsC products(const MmaTile &rows, const MmaTile &tile);
-  /// sums += pairs . columns, the columns turned: pairs' columns are the tile's inner dimension.
-  void addProducts(FragmentsC &sums, llvm::ArrayRef<FragmentC> pairs, const MmaTile &turned);
+  /// sums += pairs . columns, with the columns transposed in their tile: pairs' columns are the
+  /// tile's inner dimension.
+  void addMatmul(FragmentsC &sums, llvm::ArrayRef<FragmentC> pairs, const MmaTile &transposed);
 
-  /// `x` of the four threads that share a row, in a fixed tree.
+  /// `x` of the four threads of a row, combined in a fixed tree.
   Num acrossRow(Num x, llvm::function_ref<Num(Num, Num)> combine);
-  /// Whether the query sees the key, and both exist.
-  mlir::Value isVisible(Index query, Index key);
+  /// Whether the query attends to the key, and both exist.
+  mlir::Value isUnmasked(Index query, Index key);
 
   /// Stores two rows of this thread times factor(half), where the row is below `bound`.
   void store(llvm::ArrayRef<FragmentC> sums, Buffer to, llvm::function_ref<Index(Index row)> place,
@@ -69,7 +70,7 @@ public:
 
 private:
   void copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch, HeadBlock block,
-            bool turned);
+            bool transposed);
 };
 
 } // namespace llmmem

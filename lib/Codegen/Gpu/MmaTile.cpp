@@ -1,4 +1,4 @@
-//===- MmaTile.cpp - Matrix products of a warp's tensor cores --------------===//
+//===- MmaTile.cpp - Tiles and fragments of tensor cores ------------------===//
 
 #include "MmaTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -65,7 +65,7 @@ std::array<Num, 2> llmmem::unpackPart(KernelEmitter &e, Value part) {
       vector::BitCastOp::create(b, e.location(), VectorType::get({2}, b.getBF16Type()), word);
   auto element = [&](int64_t number) {
     Value half = vector::ExtractOp::create(b, e.location(), pair, number);
-    return convert({&b, half}, e.wideType());
+    return convert({&b, half}, e.computeType());
   };
   return {element(0), element(1)};
 }
@@ -103,7 +103,7 @@ int64_t llmmem::knownDivisor(Value index) {
   if (auto sum = index.getDefiningOp<arith::AddIOp>())
     return std::gcd(knownDivisor(sum.getLhs()), knownDivisor(sum.getRhs()));
   if (auto product = index.getDefiningOp<arith::MulIOp>()) {
-    // A product of large divisors says no more than one of them does.
+    // Larger divisors add no information, and their product might overflow.
     constexpr int64_t kEnough = 1 << 12;
     return std::gcd(knownDivisor(product.getLhs()), kEnough) *
            std::gcd(knownDivisor(product.getRhs()), kEnough);
@@ -168,11 +168,11 @@ void llmmem::copyTile(KernelEmitter &e, const MmaTile &tile, const TileSource &f
       e.storeRaw(tile.memory, (c + lane) * tile.pitch() + l + tile.begin, element);
     }
   };
-  // Written out, so that all loads are on their way before the first is waited for.
+  // Unrolled, so that all loads are issued before the first is waited for.
   constexpr int64_t kMostWritten = 8;
   if (pieces % threads == 0 && pieces / threads <= kMostWritten) {
-    for (int64_t turn = 0; turn < pieces / threads; ++turn)
-      copyPiece(thread + turn * threads);
+    for (int64_t piece = 0; piece < pieces / threads; ++piece)
+      copyPiece(thread + piece * threads);
     return;
   }
   e.forSteps(thread, e.index(pieces), threads, copyPiece);

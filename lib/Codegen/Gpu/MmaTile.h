@@ -1,4 +1,4 @@
-//===- MmaTile.h - Matrix products of a warp's tensor cores ----------------===//
+//===- MmaTile.h - Tiles and fragments of tensor cores --------------------===//
 //
 // mma.sync m16n8k16: the 32 threads of a warp multiply a 16 x 16 tile of A by a 16 x 8 tile of B,
 // in bf16, and add to 16 x 8 sums in f32. Each thread holds parts of them. With g = lane / 4 and t
@@ -16,7 +16,7 @@
 #ifndef LLMMEM_LIB_CODEGEN_GPU_MMATILE_H
 #define LLMMEM_LIB_CODEGEN_GPU_MMATILE_H
 
-#include "Emitter/Products.h"
+#include "Emitter/Matmuls.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include <array>
 
@@ -42,7 +42,7 @@ struct MmaLane {
 /// bf16 in workgroup memory: `rows` rows of `inner` elements. A row is padded by 16 bytes: eight
 /// rows that a warp reads at once then begin in different banks.
 struct MmaTile {
-  /// In memory of its own.
+  /// Allocates workgroup memory.
   MmaTile(KernelEmitter &e, int64_t rows, int64_t inner);
   /// In a part of `memory`, from element `begin` on.
   MmaTile(Buffer memory, int64_t begin, int64_t rows, int64_t inner)
@@ -63,7 +63,8 @@ FragmentA loadFragmentA(KernelEmitter &e, const MmaTile &tile, Index row, Index 
 /// The same with tile rows as columns of B.
 FragmentB loadFragmentB(KernelEmitter &e, const MmaTile &tile, Index column, Index inner,
                         MmaLane lane);
-/// Sums of 16 x 16 as factors of the next product, rounded to bf16: C's places are A's.
+/// Accumulators of 16 x 16 as operand A of the next mma, rounded to bf16: the layouts of C and A
+/// agree.
 FragmentA packFragment(KernelEmitter &e, const FragmentC &left, const FragmentC &right);
 /// The two elements of one part of a fragment, in f32.
 std::array<Num, 2> unpackPart(KernelEmitter &e, mlir::Value part);
@@ -84,11 +85,11 @@ struct TileSource {
 };
 
 /// All `threads` of the block copy `source` into `tile`, eight elements at a time where that is
-/// known to be aligned. The block must meet before and after.
+/// known to be aligned. Barriers must stand before and after.
 void copyTile(KernelEmitter &e, const MmaTile &tile, const TileSource &source, Index thread,
               int64_t threads);
 
-/// A number that divides `index`, whatever it is while running; 0 where it is 0.
+/// A divisor of every run-time value of `index`; 0 if it is always 0.
 int64_t knownDivisor(mlir::Value index);
 
 } // namespace llmmem

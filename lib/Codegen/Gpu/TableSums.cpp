@@ -1,4 +1,4 @@
-//===- TableSums.cpp - Rows of a table summed by id, on a GPU --------------===//
+//===- TableSums.cpp - Rows of a table summed by id, on a GPU -------------===//
 
 #include "TableSums.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
@@ -13,9 +13,9 @@ using namespace llmmem;
 
 /// Rows of a block.
 static constexpr int64_t kRows = 64;
-/// Ids that a thread reads at a time, neighbours.
+/// Neighbouring ids that a thread reads at a time.
 static constexpr int64_t kIdsOfThread = 4;
-/// Positions that a block's list has room for. More are summed list by list.
+/// Capacity of a block's list of positions. More positions are summed list by list.
 static constexpr int64_t kMostListed = 4096;
 
 namespace {
@@ -25,8 +25,8 @@ public:
       : e(e), device(deviceLoops(e)), ids(ids), terms(terms), into(into), table(table),
         width(width), rows(table.size / width), blocks(llvm::divideCeil(rows, kRows)),
         lanes(std::gcd<int64_t>(e.lanes(), width)), vectors(width / lanes),
-        teamThreads(std::min<int64_t>(kBlockThreads, llvm::alignTo(vectors, kWarp))),
-        teams(kBlockThreads / teamThreads),
+        groupThreads(std::min<int64_t>(kBlockThreads, llvm::alignTo(vectors, kWarp))),
+        groups(kBlockThreads / groupThreads),
         capacity(std::min<int64_t>(kMostListed, llvm::alignTo(ids.size, 4))) {}
 
   void emit();
@@ -60,8 +60,9 @@ private:
   }
 
   struct Found {
-    Index row;   // which of the block's
-    Value isOwn; // whether it is one of those asked for, and the position one of the ids'
+    Index row; // which of the block's
+    Value
+        isOwn; // whether it is in the range asked for, and the position is below the number of ids
   };
   std::array<Found, kIdsOfThread> findOwn(Index first, Index fromRow, Index toRow);
   std::pair<Index, Index> countAcrossBlock(Index own);
@@ -73,23 +74,23 @@ private:
   KernelEmitter &e;
   DeviceLoops &device;
   Buffer ids, terms, into, table;
-  int64_t width, rows, blocks, lanes, vectors, teamThreads, teams, capacity;
+  int64_t width, rows, blocks, lanes, vectors, groupThreads, groups, capacity;
 
   std::optional<Index> block, thread;
-  /// How many lists it takes, and whether that is more than one.
+  /// The number of lists; present if there can be more than one.
   std::optional<Index> lists;
   Value isCrowded;
   /// Position times kRows plus row, in the order of the positions; positions by row; for each row
-  /// its first place there and how many it has; how many each warp has.
+  /// its first place there and how many it has; how many each warp counts.
   Buffer listed, sorted, begins, counts, ofWarps;
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Who looks up the block's rows
+// Lookups of the block's rows
 //===----------------------------------------------------------------------===//
 
-/// What this thread's ids from position `first` on look up.
+/// The rows that this thread's ids from position `first` on look up.
 std::array<TableSums::Found, kIdsOfThread> TableSums::findOwn(Index first, Index fromRow,
                                                               Index toRow) {
   OpBuilder &b = e.builder();
@@ -131,10 +132,10 @@ std::pair<Index, Index> TableSums::countAcrossBlock(Index own) {
   return {before, all};
 }
 
-/// Lists the positions that look up the block's rows [fromRow, toRow), as many as there is room
-/// for, after those that are in the lists before list `number`; and says how many there are in all.
+/// Lists the positions that look up the block's rows [fromRow, toRow), as many as fit, after those
+/// of the lists before list `number`; returns how many there are in all.
 Index TableSums::list(Index fromRow, Index toRow, Index number) {
-  device.barrierNeeding(e, 64); // until now the last list may have been read
+  device.barrierNeeding(e, 64); // until here threads may read the previous list
   int64_t stride = ofWarps.size * kWarp * kIdsOfThread;
   Index skipped = number * capacity;
   Index all =
@@ -163,8 +164,8 @@ Index TableSums::list(Index fromRow, Index toRow, Index number) {
   return all;
 }
 
-/// A thread takes a row: it counts its positions in the list, and puts them behind those of the
-/// rows before.
+/// A thread takes a row: it counts the row's positions in the list, and stores them behind those of
+/// the rows before.
 void TableSums::sort(Index count) {
   Index row = *thread;
   auto ofRow = [&](Index i) {
@@ -195,7 +196,7 @@ void TableSums::sort(Index count) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Four terms are on their way at a time, but are added one after another.
+/// Loads four terms at a time, but adds them one after another.
 Row TableSums::addListed(Index row, Index vector, ArrayRef<Num> carried) {
   Index begin = asIndex(loadWord(begins, row)), count = asIndex(loadWord(counts, row));
   Index whole = begin + count / 4 * 4;
@@ -209,18 +210,18 @@ Row TableSums::addListed(Index row, Index vector, ArrayRef<Num> carried) {
   });
   Row all = e.fold(whole, begin + count, sum,
                    [&](Index i, ArrayRef<Num> sum) -> Row { return {sum[0] + term(i)}; });
-  // The most rows are read and written where no id comes twice.
+  // Most rows are accessed if no id occurs twice: then this loop does not run.
   expectIterations(sum[0].value.getDefiningOp(), 0);
   expectIterations(all[0].value.getDefiningOp(), static_cast<double>(ids.size) / rows);
   return all;
 }
 
-/// Each team of threads has one of the rows from the block's row `first` on.
+/// Each thread group takes one of the rows from the block's row `first` on.
 void TableSums::emitRow(Index first) {
-  Index row = first + asIndex(*thread / teamThreads), lane = asIndex(*thread % teamThreads);
+  Index row = first + asIndex(*thread / groupThreads), lane = asIndex(*thread % groupThreads);
   Index number = asIndex(*block) + row * blocks, readable = minimum(number, e.index(rows - 1));
   auto sumVector = [&](Index begin) {
-    // A thread without columns goes along with those that have some.
+    // A thread without columns repeats the last one.
     Index own = begin + lane, vector = minimum(own, e.index(vectors - 1));
     Index place = readable * width + vector * lanes;
     Value isOwn = both(less(own, e.index(vectors)), less(number, e.index(rows)));
@@ -231,22 +232,22 @@ void TableSums::emitRow(Index first) {
       e.ifThen(isCrowded, [&] {
         expectIterations(e.builder().getInsertionBlock()->getParentOp(), 0);
         Index fromRow = asWord(first);
-        list(fromRow, fromRow + teams, asWord(number));
+        list(fromRow, fromRow + groups, asWord(number));
       });
       return addListed(row, vector, carried);
     });
     e.ifThen(isOwn, [&] { e.store(table, place, sum[0]); });
   };
-  auto sumColumns = [&] { e.forSteps(e.index(0), e.index(vectors), teamThreads, sumVector); };
+  auto sumColumns = [&] { e.forSteps(e.index(0), e.index(vectors), groupThreads, sumVector); };
   if (!into)
     return sumColumns();
-  // Where lists are made again, all threads of the block must come along.
+  // If lists are rebuilt, all threads of the block must take part in the barriers.
   Value isTouched = less(word(0), loadWord(counts, row));
   e.ifThen(either(e.lieApart(into, table), either(isCrowded, isTouched)), sumColumns);
 }
 
 void TableSums::emit() {
-  int64_t threads = teams * teamThreads;
+  int64_t threads = groups * groupThreads;
   device.launch(e, blocks, threads, [&](Index blockNumber, Index threadNumber) {
     block = asWord(blockNumber);
     thread = asWord(threadNumber);
@@ -258,7 +259,7 @@ void TableSums::emit() {
     ofWarps = device.workgroup(e, threads / kWarp, i32);
     lists = ceilDiv(asIndex(list(word(0), word(kRows), word(0))), e.index(capacity));
     isCrowded = less(e.index(1), *lists);
-    e.forSteps(e.index(0), e.index(kRows), teams, [&](Index first) { emitRow(first); });
+    e.forSteps(e.index(0), e.index(kRows), groups, [&](Index first) { emitRow(first); });
   });
 }
 

@@ -1,14 +1,14 @@
-//===- AttentionKernels.cpp - Attention without scores ---------------------===//
+//===- AttentionKernels.cpp - Attention without scores --------------------===//
 //
-// A block of queries meets a block of keys at a time, in panels on the stack: memory beside the
-// operands does not grow with the sequence (Dao et al. 2022). The forward keeps a running maximum
-// and a running sum for each query, and rescales what it has so far. The backward draws
-// probabilities again from lse, once by blocks of queries for dq, once by blocks of keys for dk and
-// dv: each sum is made in one place, in one order, and rounded once (Dao 2023 adds dq up by
-// atomics).
+// A block of queries attends to one block of keys at a time, in panels on the stack: memory beside
+// the operands does not grow with the sequence (Dao et al. 2022). The forward keeps a running
+// maximum and a running sum for each query, and rescales its accumulators. The backward recomputes
+// probabilities from lse, once in blocks of queries for dq, once in blocks of keys for dk and dv:
+// one iteration computes the whole of each sum, in a fixed order, and rounds it once (Dao 2023 adds
+// dq by atomics).
 //
-// The blocks of the outer loop lie in the lanes, be they queries or keys: so only panels that stay
-// are ever turned, and no sum and no maximum goes across lanes.
+// The block of the outer loop, of queries or keys, lies along the lanes: so panels are transposed
+// once an outer iteration, and no sum or maximum is reduced across lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,60 +36,61 @@ void fill(KernelEmitter &e, Buffer buffer, double value) {
 struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
   struct Emission : AttentionBlocks {
     using AttentionBlocks::AttentionBlocks;
-    Panel turned, keys, values, scores, out;
-    Buffer largest, total, rescale; // of each query
+    Panel transposed, keys, values, scores, out;
+    Buffer largest, total, rescale; // one for each query
 
     void emitBlock(HeadBlock block) {
       Panel queries = rowPanel();
       keys = rowPanel(), values = rowPanel(), out = rowPanel();
-      turned = turnedPanel(), scores = pairPanel();
+      transposed = transposedPanel(), scores = pairPanel();
       largest = e.scratch(extent), total = e.scratch(extent), rescale = e.scratch(extent);
       loadQueries(queries, e.operand(0), block);
-      transposePanel(e, queries, turned, scale);
+      transposePanel(e, queries, transposed, scale);
       clearPanel(e, out);
-      // Not minus infinity, from which the first rescaling would be by NaN.
+      // Not minus infinity: the first rescaling factor would be NaN.
       fill(e, largest,
-           APFloat::getLargest(e.wideType().getFloatSemantics(), /*Negative=*/true)
+           APFloat::getLargest(e.computeType().getFloatSemantics(), /*Negative=*/true)
                .convertToDouble());
       fill(e, total, 0.0);
-      forKeysSeen(block, [&](HeadBlock met) { emitMeeting(block, met); });
+      forUnmaskedKeys(block, [&](HeadBlock other) { emitIteration(block, other); });
       emitEnd(block);
     }
 
-    void emitMeeting(HeadBlock block, HeadBlock met) {
-      loadKeys(keys, e.operand(1), met);
-      loadKeys(values, e.operand(2), met);
-      emitProduct(
-          e, {.a = keys, .b = turned, .c = scores, .rows = met.count, .terms = [&](Index, Index) {
-                return wholeRow();
-              }});
-      e.forLanes(extent, [&](Index i, unsigned) { emitPowers(block, met, i); });
-      emitProduct(
-          e, {.a = scores,
-              .b = values,
-              .c = out,
-              .transposed = true,
-              .rows = block.count,
-              .terms = [&](Index first, Index last) { return keysSeen(block, met, first, last); },
-              .factor = [&](Index i) { return e.load(rescale, i); }});
+    void emitIteration(HeadBlock block, HeadBlock other) {
+      loadKeys(keys, e.operand(1), other);
+      loadKeys(values, e.operand(2), other);
+      emitMatmul(e, {.a = keys,
+                     .b = transposed,
+                     .c = scores,
+                     .rows = other.count,
+                     .terms = [&](Index, Index) { return wholeRow(); }});
+      e.forLanes(extent, [&](Index i, unsigned) { emitPowers(block, other, i); });
+      emitMatmul(e, {.a = scores,
+                     .b = values,
+                     .c = out,
+                     .transposed = true,
+                     .rows = block.count,
+                     .terms = [&](Index first,
+                                  Index last) { return unmaskedKeys(block, other, first, last); },
+                     .factor = [&](Index i) { return e.load(rescale, i); }});
     }
 
-    /// Scores become powers of e, for the queries in the lanes from `i` on.
-    void emitPowers(HeadBlock block, HeadBlock met, Index i) {
+    /// Replaces scores by their powers of e, for the queries in the lanes from `i` on.
+    void emitPowers(HeadBlock block, HeadBlock other, Index i) {
       unsigned lanes = e.lanes();
       auto score = [&](Index j) {
-        Value seen = isVisible(block.first + i, met.first + j, Lanes::Queries);
-        return select(seen, e.load(scores.numbers, scores.at(j, i), lanes),
+        Value unmasked = isUnmasked(block.first + i, other.first + j, Lanes::Queries);
+        return select(unmasked, e.load(scores.numbers, scores.at(j, i), lanes),
                       e.number(-std::numeric_limits<double>::infinity()));
       };
       Num before = e.load(largest, i, lanes);
-      Num now = e.fold(e.index(0), met.count, before, [&](Index j, ArrayRef<Num> carried) -> Row {
+      Num now = e.fold(e.index(0), other.count, before, [&](Index j, ArrayRef<Num> carried) -> Row {
         return {maximum(carried[0], score(j))};
       })[0];
       Num zero = e.splat(0.0, lanes);
-      Num sum = e.fold(e.index(0), met.count, zero, [&](Index j, ArrayRef<Num> carried) -> Row {
+      Num sum = e.fold(e.index(0), other.count, zero, [&](Index j, ArrayRef<Num> carried) -> Row {
         Num power = exp(score(j) - now);
-        Value kept = isKept(block, i, met.first + j, Lanes::Queries);
+        Value kept = isKept(block, i, other.first + j, Lanes::Queries);
         e.store(scores.numbers, scores.at(j, i), dropped(kept, power));
         return {carried[0] + power};
       })[0];
@@ -101,7 +102,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
 
     void emitEnd(HeadBlock block) {
       storePanel(
-          e, out, e.result(0), [&](Index i) { return wide(block, i); }, block.count,
+          e, out, e.result(0), [&](Index i) { return queryOffset(block, i); }, block.count,
           [&](Index i) { return 1.0 / e.load(total, i); });
       e.forEach(e.index(0), block.count, [&](Index i) {
         e.store(e.result(1), statistic(block, i), e.load(largest, i) + log(e.load(total, i)));
@@ -129,41 +130,41 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
     Buffer q = e.operand(0), k = e.operand(1), v = e.operand(2), out = e.operand(3),
            lse = e.operand(4), dout = e.operand(5), delta = e.workspace();
     Panel queries, douts, keys, values;
-    /// What lies in the lanes, turned: scaled queries and douts, or scaled keys and values.
-    Panel turnedFirst, turnedSecond;
+    /// The block along the lanes, transposed: scaled queries and douts, or scaled keys and values.
+    Panel transposedFirst, transposedSecond;
     /// Scores and dout . value of each pair, then probabilities and the gradients of scores.
     Panel first, second;
 
     void makePanels() {
       queries = rowPanel(), douts = rowPanel(), keys = rowPanel(), values = rowPanel();
-      turnedFirst = turnedPanel(), turnedSecond = turnedPanel();
+      transposedFirst = transposedPanel(), transposedSecond = transposedPanel();
       first = pairPanel(), second = pairPanel();
     }
 
-    /// The scores and dout . value of all pairs of `rows` rows with what lies in the lanes.
-    void emitPairProducts(Panel a, Panel b, Index rows) {
+    /// The scores and dout . value of all pairs of `rows` rows with the block along the lanes.
+    void emitPairMatmuls(Panel a, Panel b, Index rows) {
       auto whole = [&](Index, Index) { return wholeRow(); };
-      emitProduct(e, {.a = a, .b = turnedFirst, .c = first, .rows = rows, .terms = whole});
-      emitProduct(e, {.a = b, .b = turnedSecond, .c = second, .rows = rows, .terms = whole});
+      emitMatmul(e, {.a = a, .b = transposedFirst, .c = first, .rows = rows, .terms = whole});
+      emitMatmul(e, {.a = b, .b = transposedSecond, .c = second, .rows = rows, .terms = whole});
     }
 
-    /// p, and p (dp - delta), both from scores and dout . value at `place` of the panels.
-    void emitPairs(Index place, Value seen, Value kept, Num lse, Num delta) {
+    /// p, and p (dp - delta), from the score and dout . value at `place` of the panels.
+    void emitPairs(Index place, Value unmasked, Value kept, Num lse, Num delta) {
       Num score = e.load(first.numbers, place, e.lanes());
       Num product = e.load(second.numbers, place, e.lanes());
-      Num probability = select(seen, exp(score - lse), score.like(0.0));
+      Num probability = select(unmasked, exp(score - lse), score.like(0.0));
       e.store(first.numbers, place, dropped(kept, probability));
       e.store(second.numbers, place, probability * (dropped(kept, product) - delta));
     }
 
     void emitSum(Panel sum, Panel a, Panel b, Index rows, function_ref<Terms(Index, Index)> terms) {
-      emitProduct(e, {.a = a,
-                      .b = b,
-                      .c = sum,
-                      .transposed = true,
-                      .rows = rows,
-                      .terms = terms,
-                      .factor = [&](Index) { return e.number(1.0); }});
+      emitMatmul(e, {.a = a,
+                     .b = b,
+                     .c = sum,
+                     .transposed = true,
+                     .rows = rows,
+                     .terms = terms,
+                     .factor = [&](Index) { return e.number(1.0); }});
     }
 
     //===------------------------------------------------------------------===//
@@ -175,38 +176,39 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
       Panel dq = rowPanel();
       Buffer lseHere = e.scratch(extent), deltaHere = e.scratch(extent);
       loadQueries(queries, q, block);
-      transposePanel(e, queries, turnedFirst, scale);
+      transposePanel(e, queries, transposedFirst, scale);
       loadQueries(douts, dout, block);
-      transposePanel(e, douts, turnedSecond, 1.0);
+      transposePanel(e, douts, transposedSecond, 1.0);
       emitStatistics(block, lseHere, deltaHere);
       clearPanel(e, dq);
-      forKeysSeen(block, [&](HeadBlock met) {
-        loadKeys(keys, k, met);
-        loadKeys(values, v, met);
-        emitPairProducts(keys, values, met.count);
-        e.forEach(e.index(0), met.count, [&](Index j) {
+      forUnmaskedKeys(block, [&](HeadBlock other) {
+        loadKeys(keys, k, other);
+        loadKeys(values, v, other);
+        emitPairMatmuls(keys, values, other.count);
+        e.forEach(e.index(0), other.count, [&](Index j) {
           e.forLanes(extent, [&](Index i, unsigned lanes) {
-            emitPairs(first.at(j, i), isVisible(block.first + i, met.first + j, Lanes::Queries),
-                      isKept(block, i, met.first + j, Lanes::Queries), e.load(lseHere, i, lanes),
+            emitPairs(first.at(j, i), isUnmasked(block.first + i, other.first + j, Lanes::Queries),
+                      isKept(block, i, other.first + j, Lanes::Queries), e.load(lseHere, i, lanes),
                       e.load(deltaHere, i, lanes));
           });
         });
         emitSum(dq, second, keys, block.count,
-                [&](Index from, Index to) { return keysSeen(block, met, from, to); });
+                [&](Index from, Index to) { return unmaskedKeys(block, other, from, to); });
       });
       storePanel(
-          e, dq, e.result(0), [&](Index i) { return wide(block, i); }, block.count,
+          e, dq, e.result(0), [&](Index i) { return queryOffset(block, i); }, block.count,
           [&](Index) { return e.number(scale); });
     }
 
-    /// delta = dout . out, in the lanes of this block and for the blocks of keys.
+    /// delta = dout . out, for the lanes of this block, and stored for the pass over blocks of
+    /// keys.
     void emitStatistics(HeadBlock block, Buffer lseHere, Buffer deltaHere) {
       fill(e, lseHere, 0.0);
       fill(e, deltaHere, 0.0);
       e.forEach(e.index(0), block.count, [&](Index i) {
         Num product = e.sum(size, [&](Index d, unsigned lanes) {
           return e.load(douts.numbers, douts.at(i, d), lanes) *
-                 e.load(out, wide(block, i) + d, lanes);
+                 e.load(out, queryOffset(block, i) + d, lanes);
         });
         e.store(deltaHere, i, product);
         e.store(delta, statistic(block, i), product);
@@ -222,28 +224,28 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
       makePanels();
       Panel dk = rowPanel(), dv = rowPanel();
       loadKeys(keys, k, block);
-      transposePanel(e, keys, turnedFirst, scale);
+      transposePanel(e, keys, transposedFirst, scale);
       loadKeys(values, v, block);
-      transposePanel(e, values, turnedSecond, 1.0);
+      transposePanel(e, values, transposedSecond, 1.0);
       clearPanel(e, dk);
       clearPanel(e, dv);
-      forQueriesSeeing(block, [&](HeadBlock met) {
-        loadQueries(queries, q, met);
-        loadQueries(douts, dout, met);
-        emitPairProducts(queries, douts, met.count);
-        e.forEach(e.index(0), met.count, [&](Index i) {
-          Num lseHere = e.load(lse, statistic(met, i)),
-              deltaHere = e.load(delta, statistic(met, i));
+      forUnmaskedQueries(block, [&](HeadBlock other) {
+        loadQueries(queries, q, other);
+        loadQueries(douts, dout, other);
+        emitPairMatmuls(queries, douts, other.count);
+        e.forEach(e.index(0), other.count, [&](Index i) {
+          Num lseHere = e.load(lse, statistic(other, i)),
+              deltaHere = e.load(delta, statistic(other, i));
           e.forLanes(extent, [&](Index j, unsigned) {
-            emitPairs(first.at(i, j), isVisible(met.first + i, block.first + j, Lanes::Keys),
-                      isKept(met, i, block.first + j, Lanes::Keys), lseHere, deltaHere);
+            emitPairs(first.at(i, j), isUnmasked(other.first + i, block.first + j, Lanes::Keys),
+                      isKept(other, i, block.first + j, Lanes::Keys), lseHere, deltaHere);
           });
         });
-        auto seeing = [&](Index from, Index to) { return queriesSeeing(met, block, from, to); };
+        auto seeing = [&](Index from, Index to) { return unmaskedQueries(other, block, from, to); };
         emitSum(dv, first, douts, block.count, seeing);
         emitSum(dk, second, queries, block.count, seeing);
       });
-      auto place = [&](Index j) { return narrow(block, j); };
+      auto place = [&](Index j) { return keyOffset(block, j); };
       storePanel(e, dk, e.result(1), place, block.count, [&](Index) { return e.number(scale); });
       storePanel(e, dv, e.result(2), place, block.count, [&](Index) { return e.number(1.0); });
     }

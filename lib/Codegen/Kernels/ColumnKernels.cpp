@@ -1,10 +1,10 @@
-//===- ColumnKernels.cpp - Sums over rows, column by column ----------------===//
+//===- ColumnKernels.cpp - Sums over rows, column by column ---------------===//
 //
-// There may be thousands of rows, and terms that all but cancel (the gradient of a key's bias), so
-// each addition keeps its error (Knuth's TwoSum).
+// There may be thousands of rows, and terms that nearly cancel (the gradient of a key's bias), so
+// each addition keeps its rounding error (Knuth's TwoSum).
 //
-// On a GPU a block takes 32 bytes of every row, and its threads share the rows: so sums need no
-// bytes between launches, and meet in an order that is fixed.
+// On a GPU a block takes 32 bytes of every row, and distributes the rows over its threads: so sums
+// need no intermediate memory between launches, and are combined in a fixed order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +24,10 @@ namespace {
 int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape().back(); }
 
 //===----------------------------------------------------------------------===//
-// On a CPU: each column from the sum so far, in the order of the rows
+// On a CPU: each column from its accumulator, in the order of the rows
 //===----------------------------------------------------------------------===//
 
-/// A sum and the part of it that rounding has lost so far.
+/// A sum and the rounding error that it has accumulated.
 Row addExactly(ArrayRef<Num> sum, Num x) {
   Num next = sum[0] + x, back = next - sum[0];
   Num lost = (sum[0] - (next - back)) + (x - back);
@@ -54,8 +54,8 @@ void emitSumsFrom(KernelEmitter &e, Buffer into, int64_t rows, Index begin, int6
     e.store(e.result(0), begin + k * lanes, sums[2 * k] + sums[2 * k + 1]);
 }
 
-/// result[j] = into[j] + sum of term(row, j) over the rows, for `width` columns. A turn
-/// takes a few cache lines of every row.
+/// result[j] = into[j] + sum of term(row, j) over the rows, for `width` columns. An iteration takes
+/// a few cache lines of every row.
 void emitSumsOnCpu(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term) {
   constexpr int64_t vectors = 4;
   int64_t lanes = e.lanes(), block = vectors * lanes;
@@ -73,7 +73,7 @@ void emitSumsOnCpu(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, C
 // On a GPU
 //===----------------------------------------------------------------------===//
 
-/// Two sums and what they have lost; equal bits whichever comes first.
+/// Combines two sums and their errors; the order of the two changes no bit.
 Row joined(Num sum, Num lost, Num otherSum, Num otherLost) {
   Row together = addExactly({sum, sum.like(0.0)}, otherSum);
   return {together[0], (lost + otherLost) + together[1]};
@@ -104,10 +104,10 @@ private:
     });
   }
 
-  /// Neighbouring threads have neighbouring vectors of columns, then rows.
+  /// Consecutive threads take neighbouring vectors of columns, then rows.
   void emitBlock(Index block, Index thread) {
     Index begin = (block * vectors + thread % vectors) * lanes;
-    // Beyond the last column there is nothing to add, but warps stay together.
+    // Beyond the last column there is nothing to add, but shuffles need whole warps.
     Index bound = e.index(rows);
     if (width % (lanes * vectors) != 0)
       bound.value = arith::SelectOp::create(e.builder(), e.location(), less(begin, e.index(width)),
@@ -119,7 +119,7 @@ private:
                            });
     for (int32_t distance = kWarp / 2; distance >= vectors; distance /= 2)
       sums = joined(sums[0], sums[1], exchanged(sums[0], distance), exchanged(sums[1], distance));
-    emitMeeting(thread, begin, sums);
+    emitReduction(thread, begin, sums);
   }
 
   Num exchanged(Num x, int32_t distance) {
@@ -135,10 +135,10 @@ private:
     return {&b, all};
   }
 
-  /// The sums of the warps, in their order, then what was there before.
-  void emitMeeting(Index thread, Index begin, Row sums) {
+  /// Adds the sums of the warps, in their order, and then `into`.
+  void emitReduction(Index thread, Index begin, Row sums) {
     int64_t warps = threads / kWarp, row = vectors * lanes;
-    Buffer parts = device.workgroup(e, 2 * warps * row, e.wideType());
+    Buffer parts = device.workgroup(e, 2 * warps * row, e.computeType());
     auto place = [&](Index warp, int64_t which) {
       return (warp * 2 + which) * row + (thread % vectors) * lanes;
     };
@@ -216,7 +216,7 @@ struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
     auto copy = [&](Index j, unsigned lanes) {
       e.store(table, j + used, into ? e.load(into, j + used, lanes) : e.splat(0.0, lanes));
     };
-    // A vector of a GPU must begin where a row may.
+    // On a GPU vectors must be aligned in every row.
     if (e.options().target == KernelTarget::Gpu && rest > 0)
       e.forRows(rest / width, {width}, [&](Index row) {
         e.forLanes(width, [&](Index j, unsigned lanes) { copy(row * width + j, lanes); });

@@ -1,4 +1,4 @@
-//===- ElementKernels.cpp - Kernels that go element by element -------------===//
+//===- ElementKernels.cpp - Kernels that go element by element ------------===//
 
 #include "Emitter/Philox.h"
 #include "KernelModels.h"
@@ -141,7 +141,7 @@ struct ApplyMaskKernel : ElementModel<ApplyMaskKernel, ApplyMaskOp> {
 };
 
 //===----------------------------------------------------------------------===//
-// Elements that know their place
+// Elements that depend on their index
 //===----------------------------------------------------------------------===//
 
 struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
@@ -152,9 +152,9 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
     e.store(e.result(0), i, e.load(e.operand(0), i, lanes) + position);
   }
 
-  /// A thread takes its vector of the table once, for all sequences of the batch.
+  /// A thread loads its vector of the table once, for all sequences of the batch.
   static void emitOnDevice(AddPositionsOp op, KernelEmitter &e) {
-    constexpr int64_t together = 4; // loads that wait at a time
+    constexpr int64_t together = 4; // loads in flight
     ArrayRef<int64_t> shape = op.getX().getType().getShape();
     Buffer x = e.operand(0), table = e.operand(1), y = e.result(0);
     int64_t used = shape[shape.size() - 2] * shape.back(), batch = x.size / used;
@@ -174,8 +174,8 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
   }
 };
 
-/// Whether the query of each score sees its key: j <= i < j + window, by the score's number.
-Value seesKey(KernelEmitter &e, Location loc, Value number, int64_t seq, int64_t window) {
+/// Whether the query of each score attends to its key: j <= i < j + window, from the score's index.
+Value isKeyUnmasked(KernelEmitter &e, Location loc, Value number, int64_t seq, int64_t window) {
   OpBuilder &builder = e.builder();
   auto constant = [&](int64_t value) -> Value {
     TypedAttr attribute = builder.getI64IntegerAttr(value);
@@ -196,8 +196,8 @@ Value seesKey(KernelEmitter &e, Location loc, Value number, int64_t seq, int64_t
 struct CausalMaskKernel : ElementModel<CausalMaskKernel, CausalMaskOp> {
   static void emitAt(CausalMaskOp op, KernelEmitter &e, Index i, unsigned lanes) {
     int64_t seq = op.getScores().getType().getShape().back();
-    Value visible =
-        seesKey(e, op.getLoc(), e.elementNumbers(i, lanes), seq, op.getWindow().value_or(seq));
+    Value visible = isKeyUnmasked(e, op.getLoc(), e.elementNumbers(i, lanes), seq,
+                                  op.getWindow().value_or(seq));
     Num score = e.load(e.operand(0), i, lanes);
     e.store(e.result(0), i, select(visible, score, score.like(op.getFill().convertToDouble())));
   }

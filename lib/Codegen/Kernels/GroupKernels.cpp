@@ -1,4 +1,4 @@
-//===- GroupKernels.cpp - One kernel for the ops of an llm.kernel ----------===//
+//===- GroupKernels.cpp - One kernel for the ops of an llm.kernel ---------===//
 //
 // The ops of the body are emitted by the formulas that they have alone, on buffers that have no
 // bytes: to load from one is to compute its elements there, in the element type that they would
@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emitter/Products.h"
+#include "Emitter/Matmuls.h"
 #include "Gpu/LibraryKernels.h"
 #include "KernelModels.h"
 #include "llmmem/Interfaces/KernelKind.h"
@@ -31,8 +31,8 @@ public:
   LogicalResult emit() {
     if (kernel.getSumOp())
       emitInTurn();
-    else if (isProductOfLibrary())
-      emitAfterProduct();
+    else if (isLibraryMatmulAlone())
+      emitAfterMatmul();
     else if (leading)
       emitAlong();
     else
@@ -164,14 +164,14 @@ private:
   // One after the other
   //===--------------------------------------------------------------------===//
 
-  bool isProductOfLibrary() {
+  bool isLibraryMatmulAlone() {
     Operation *product = kernel.getProductBeforeEpilogue();
     return product && isMultipliedByLibrary(outer.options(),
                                             getElementTypeOrSelf(product->getResult(0).getType()));
   }
 
   /// The bytes that the plan has for the product.
-  Buffer bufferOfProduct() {
+  Buffer bufferOfMatmul() {
     if (std::optional<unsigned> result = kernel.getResultOfProduct())
       return outer.result(*result);
     auto type = cast<RankedTensorType>(leading->getResult(0).getType());
@@ -179,8 +179,8 @@ private:
   }
 
   /// The same call as for the product alone, then its epilogue, which may work in place.
-  void emitAfterProduct() {
-    Buffer product = bufferOfProduct();
+  void emitAfterMatmul() {
+    Buffer product = bufferOfMatmul();
     emitAlone(leading, product);
     for (auto [number, value] : llvm::enumerate(kernel.getYielded()))
       if (isFirstOfLeading(value) && kernel.getResultOfProduct() == number)

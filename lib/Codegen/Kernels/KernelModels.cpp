@@ -1,4 +1,4 @@
-//===- KernelModels.cpp - Gives every op of the dialect its kernel ---------===//
+//===- KernelModels.cpp - Gives every op of the dialect its kernel --------===//
 
 #include "KernelModels.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -13,7 +13,7 @@ void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
     attachElementKernels(context);
     attachGroupKernels(context);
     attachLossKernels(context);
-    attachProductKernels(context);
+    attachMatmulKernels(context);
     attachRopeKernels(context);
     attachRowKernels(context);
     attachTableKernels(context);

@@ -1,4 +1,4 @@
-//===- KernelModels.h - Attaching kernels to the ops of the dialect --------===//
+//===- KernelModels.h - Attaching kernels to the ops of the dialect -------===//
 
 #ifndef LLMMEM_LIB_CODEGEN_KERNELS_KERNELMODELS_H
 #define LLMMEM_LIB_CODEGEN_KERNELS_KERNELMODELS_H
@@ -15,7 +15,7 @@ struct BaseModel : KernelOpInterface::ExternalModel<Model, ConcreteOp> {
 };
 
 /// The kernel of `ConcreteOp`: `Model` has `static void emit(ConcreteOp, KernelEmitter &)`, and
-/// `emitOnDevice` beside it where threads of a GPU share the work in another way.
+/// `emitOnDevice` beside it where the work is distributed differently over threads of a GPU.
 template <typename Model, typename ConcreteOp>
 struct KernelModel : BaseModel<Model, ConcreteOp> {
   llvm::LogicalResult emitKernel(mlir::Operation *op, KernelEmitter &emitter) const {
@@ -30,10 +30,10 @@ struct KernelModel : BaseModel<Model, ConcreteOp> {
   }
 };
 
-/// The kernel of an op that goes by elements: `Model` has
-/// `static void emitAt(ConcreteOp, KernelEmitter &, Index first, unsigned lanes)`, which
-/// loads and stores nothing but those elements of what has as many elements as the first result,
-/// and `emitOnDevice` beside it where a GPU does better when the op is alone.
+/// The kernel of an elementwise op: `Model` has `static void emitAt(ConcreteOp, KernelEmitter &,
+/// Index first, unsigned lanes)`, which loads and stores nothing but those elements of what has as
+/// many elements as the first result, and `emitOnDevice` beside it where a GPU does better when the
+/// op is alone.
 template <typename Model, typename ConcreteOp>
 struct ElementModel : BaseModel<Model, ConcreteOp> {
   llvm::LogicalResult emitKernel(mlir::Operation *op, KernelEmitter &emitter) const {
@@ -65,7 +65,7 @@ void attachElementKernels(mlir::MLIRContext *context);
 void attachGroupKernels(mlir::MLIRContext *context);
 void attachLossHeadKernel(mlir::MLIRContext *context);
 void attachLossKernels(mlir::MLIRContext *context);
-void attachProductKernels(mlir::MLIRContext *context);
+void attachMatmulKernels(mlir::MLIRContext *context);
 void attachRopeKernels(mlir::MLIRContext *context);
 void attachRowKernels(mlir::MLIRContext *context);
 void attachTableKernels(mlir::MLIRContext *context);

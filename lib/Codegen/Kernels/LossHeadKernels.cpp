@@ -1,12 +1,13 @@
-//===- LossHeadKernels.cpp - Logits of some tokens at a time ---------------===//
+//===- LossHeadKernels.cpp - Logits of some tokens at a time --------------===//
 //
-// For each chunk: its logits; each row's loss and, over the logits, their gradient; what they add
-// to the sum of dw; dx. Products go granule by granule, so that a library that multiplies matrices
-// of different sizes in different ways still gives equal bits for all chunks.
+// For each chunk: its logits; each row's loss and, in place of the logits, their gradient; the
+// chunk's contribution to dw; dx. Matmuls are computed granule by granule. A granule is the unit of
+// accumulation: a fixed number of tokens that divides every chunk. So a library that computes
+// matmuls of different sizes differently still gives equal bits for all chunks.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emitter/Products.h"
+#include "Emitter/Matmuls.h"
 #include "KernelModels.h"
 #include "LossRows.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
@@ -24,8 +25,8 @@ namespace {
 // An f32 sum in two halves
 //===----------------------------------------------------------------------===//
 
-/// f32 numbers whose upper halves are the bf16 elements of one buffer, and whose lower halves lie
-/// in another.
+/// An f32 accumulator whose upper halves are the bf16 elements of one buffer, and whose lower
+/// halves lie in another.
 struct SplitSum {
   KernelEmitter &e;
   Buffer upper, lower;
@@ -76,7 +77,7 @@ void SplitSum::store(Index index, unsigned lanes, Num x) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
-/// Some rows, from one of the op or of the chunk on.
+/// A range of rows of the op or of the chunk.
 struct Rows {
   Index begin;
   int64_t count;
@@ -90,7 +91,7 @@ public:
         parts(lossHeadWorkspace(op)), x(e.operand(0)), weight(e.operand(1)),
         into(e.operand(op.getIntoMutable())), dx(e.result(1)), dw(e.result(2)),
         targets(e, e.operand(2), vocabulary, op.getIgnoreIndex()),
-        losses(e.workspace(parts.losses, tokens, e.wideType())),
+        losses(e.workspace(parts.losses, tokens, e.computeType())),
         logits(e.workspace(parts.logits, chunk() * vocabulary, x.element)) {
     Type half = IntegerType::get(op.getContext(), 16);
     if (op.splitsSum())
@@ -103,23 +104,23 @@ private:
   int64_t chunk() { return std::min(op.getChunkRows(), tokens); }
   bool isOneGranule() { return tokens <= granule; }
   void forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body);
-  void emitChunks(function_ref<Num()> share);
+  void emitChunks(function_ref<Num()> tokenWeight);
   void emitLogits(Index first, Rows part);
   TileSoftmax tileSoftmax(Index firstRow);
-  /// `share` writes the weight of a token's loss.
-  void emitRows(Rows chunk, function_ref<Num()> share);
+  /// `tokenWeight` writes the weight of a token's loss.
+  void emitRows(Rows chunk, function_ref<Num()> tokenWeight);
   void beginSum();
   using WorkOnGranule = void (LossHeadEmitter::*)(Index, Rows);
   WorkOnGranule sumOfGranule();
-  Product productOfGranule(Index first, Rows part);
+  Matmul matmulOfGranule(Index first, Rows part);
   void addToSum(Index first, Rows part);
   void addToSplitSum(Index first, Rows part);
   void addToSplitSumOnDevice(Index first, Rows part);
   Matrix wideInputs(Rows part) {
-    return {e.workspace(parts.inputs, part.count * width, e.wideType()), width};
+    return {e.workspace(parts.inputs, part.count * width, e.computeType()), width};
   }
-  std::pair<Matrix, Matrix> factorsOfSum(Index first, Rows part, Rows columns);
-  void addProductToSum(Index first, Rows part, Rows columns);
+  std::pair<Matrix, Matrix> contributionOperands(Index first, Rows part, Rows columns);
+  void addMatmulToAccumulator(Index first, Rows part, Rows columns);
   void widen(Buffer from, Index begin, int64_t pitch, int64_t rows, int64_t columns, Buffer to);
   void finishSum();
   void emitInputGradient(Index first, Rows part);
@@ -135,18 +136,18 @@ private:
   LossHeadWorkspace parts;
   Buffer x, weight, into, dx, dw;
   LossTargets targets;
-  /// The last only where the sum is split.
+  /// `lowerHalves` only if the accumulator is split.
   Buffer losses, logits, lowerHalves;
-  /// Whether the logits came with what their rows' softmax needs.
+  /// Whether the matmul of the logits also wrote `TileSoftmax`.
   bool haveTileSoftmax = false;
 };
 } // namespace
 
-/// Whole pieces in a loop, then what is left.
+/// Whole pieces in a loop, then the remainder.
 void LossHeadEmitter::forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body) {
   int64_t whole = count / piece;
-  // All at once begin at 0 and at no multiple of their number: what is known of addresses chooses a
-  // library's algorithm, and must not hang on the chunk.
+  // A single piece begins at the constant 0, not at a multiple of its size: the known alignment of
+  // addresses chooses a library's algorithm and must not depend on the chunk.
   if (whole == 1)
     body({e.index(0), piece});
   if (whole > 1)
@@ -157,17 +158,17 @@ void LossHeadEmitter::forPieces(int64_t count, int64_t piece, function_ref<void(
 
 void LossHeadEmitter::emit() {
   if (isForDevice()) {
-    // Each block counts the targets for itself, as no number may go through the host.
+    // Each block counts the targets itself, as no number may pass through the host.
     emitChunks([&] { return e.number(1.0) / targets.count(); });
     emitLossOnDevice();
     return;
   }
-  Num count = targets.count(), share = e.number(1.0) / count;
-  emitChunks([&] { return share; });
+  Num count = targets.count(), tokenWeight = e.number(1.0) / count;
+  emitChunks([&] { return tokenWeight; });
   emitLoss(count);
 }
 
-void LossHeadEmitter::emitChunks(function_ref<Num()> share) {
+void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
   if (!isOneGranule())
     beginSum();
   forPieces(tokens, chunk(), [&](Rows rows) {
@@ -175,9 +176,9 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> share) {
       forPieces(rows.count, granule, [&](Rows part) { (this->*work)(rows.begin, part); });
     };
     forGranules(&LossHeadEmitter::emitLogits);
-    emitRows(rows, share);
+    emitRows(rows, tokenWeight);
     forGranules(sumOfGranule());
-    // Last, as dx may stand where x stood.
+    // Last, as dx may be in place of x.
     forGranules(&LossHeadEmitter::emitInputGradient);
   });
   if (op.splitsSum())
@@ -185,30 +186,30 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> share) {
 }
 
 void LossHeadEmitter::emitLogits(Index first, Rows part) {
-  Product product{.a = {x, width, false, (first + part.begin) * width},
-                  .b = {weight, isOutIn ? width : vocabulary, isOutIn},
-                  .c = {logits, vocabulary, false, part.begin * vocabulary},
-                  .rows = part.count,
-                  .columns = vocabulary,
-                  .inner = width};
-  haveTileSoftmax = makesTileSoftmax(e, product);
+  Matmul matmul{.a = {x, width, false, (first + part.begin) * width},
+                .b = {weight, isOutIn ? width : vocabulary, isOutIn},
+                .c = {logits, vocabulary, false, part.begin * vocabulary},
+                .rows = part.count,
+                .columns = vocabulary,
+                .inner = width};
+  haveTileSoftmax = makesTileSoftmax(e, matmul);
   if (haveTileSoftmax)
-    product.softmax = tileSoftmax(part.begin);
-  emitProduct(op, e, product);
+    matmul.softmax = tileSoftmax(part.begin);
+  emitMatmul(op, e, matmul);
 }
 
 /// From a row of the chunk on.
 TileSoftmax LossHeadEmitter::tileSoftmax(Index firstRow) {
   int64_t tiles = logitsTiles(op), size = chunk() * tiles;
-  return {e.workspace(parts.tileMaxima, size, e.wideType()),
-          e.workspace(parts.tilePowers, size, e.wideType()), firstRow * tiles, tiles};
+  return {e.workspace(parts.tileMaxima, size, e.computeType()),
+          e.workspace(parts.tilePowers, size, e.computeType()), firstRow * tiles, tiles};
 }
 
-void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> share) {
-  // Where a row's vectors begin decides which elements a thread sums: it must not depend on the
-  // chunk, which moves the row by whole granules.
+void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> tokenWeight) {
+  // The alignment of a row's vectors decides which elements a thread sums. It must not depend on
+  // the chunk, which shifts the row by whole granules.
   bool isAlone = granule % static_cast<int64_t>(e.lanes()) == 0;
-  RowShape shape{.width = vocabulary, .isAlone = isAlone, .meets = true};
+  RowShape shape{.width = vocabulary, .isAlone = isAlone, .synchronizes = true};
   e.forRows(rows.count, shape, [&](Index row) {
     Index token = rows.begin + row, begin = row * vocabulary, column = targets.column(token);
     Num logSum = haveTileSoftmax ? logSumExpOfTiles(e, tileSoftmax(e.index(0)), row)
@@ -217,18 +218,18 @@ void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> share) {
     if (isForDevice())
       deviceLoops(e).barrier(e); // all have read the target's logit
     emitLossGradientRow(e, logits, logits, begin, vocabulary, column, logSum,
-                        targets.ifCounted(token, share()));
+                        targets.ifCounted(token, tokenWeight()));
   });
 }
 
 void LossHeadEmitter::emitInputGradient(Index first, Rows part) {
-  emitProduct(op, e,
-              {.a = {logits, vocabulary, false, part.begin * vocabulary},
-               .b = {weight, isOutIn ? width : vocabulary, !isOutIn},
-               .c = {dx, width, false, (first + part.begin) * width},
-               .rows = part.count,
-               .columns = width,
-               .inner = vocabulary});
+  emitMatmul(op, e,
+             {.a = {logits, vocabulary, false, part.begin * vocabulary},
+              .b = {weight, isOutIn ? width : vocabulary, !isOutIn},
+              .c = {dx, width, false, (first + part.begin) * width},
+              .rows = part.count,
+              .columns = width,
+              .inner = vocabulary});
 }
 
 void LossHeadEmitter::emitLoss(Num count) {
@@ -247,10 +248,10 @@ void LossHeadEmitter::emitLossOnDevice() {
 }
 
 //===----------------------------------------------------------------------===//
-// The sum of dw
+// Accumulating dw
 //===----------------------------------------------------------------------===//
 
-/// The sum so far, or 0.
+/// The accumulator, or 0.
 void LossHeadEmitter::beginSum() {
   e.forLanesParallel(dw.size, [&](Index i, unsigned lanes) {
     Num start = into ? e.load(into, i, lanes) : e.splat(0.0, lanes);
@@ -264,55 +265,57 @@ LossHeadEmitter::WorkOnGranule LossHeadEmitter::sumOfGranule() {
   return isForDevice() ? &LossHeadEmitter::addToSplitSumOnDevice : &LossHeadEmitter::addToSplitSum;
 }
 
-/// What a granule adds to dw, which the product is made in.
-Product LossHeadEmitter::productOfGranule(Index first, Rows part) {
+/// A granule's contribution to dw, accumulated in dw.
+Matmul LossHeadEmitter::matmulOfGranule(Index first, Rows part) {
   Matrix inputs{x, width, false, (first + part.begin) * width};
   Matrix gradient{logits, vocabulary, false, part.begin * vocabulary};
-  Product product{.a = isOutIn ? gradient : inputs,
-                  .b = isOutIn ? inputs : gradient,
-                  .c = {dw, isOutIn ? width : vocabulary},
-                  .rows = isOutIn ? vocabulary : width,
-                  .columns = isOutIn ? width : vocabulary,
-                  .inner = part.count};
-  product.a.transposed = true;
-  return product;
+  Matmul matmul{.a = isOutIn ? gradient : inputs,
+                .b = isOutIn ? inputs : gradient,
+                .c = {dw, isOutIn ? width : vocabulary},
+                .rows = isOutIn ? vocabulary : width,
+                .columns = isOutIn ? width : vocabulary,
+                .inner = part.count};
+  matmul.a.transposed = true;
+  return matmul;
 }
 
 void LossHeadEmitter::addToSum(Index first, Rows part) {
-  Product product = productOfGranule(first, part);
-  product.initial = {isOneGranule() ? into : dw, product.c.pitch};
-  emitProduct(op, e, product);
+  Matmul matmul = matmulOfGranule(first, part);
+  matmul.initial = {isOneGranule() ? into : dw, matmul.c.pitch};
+  emitMatmul(op, e, matmul);
 }
 
-/// On a CPU in two steps: the product of a granule and some columns of the logits, in f32, and from
-/// there to the sum. A library multiplies bf16 to f32, generated code needs widened factors.
+/// On a CPU in two steps: the matmul of a granule and some columns of the logits, in f32, which is
+/// then added to the accumulator. A library multiplies bf16 to f32, generated code needs operands
+/// converted to f32.
 void LossHeadEmitter::addToSplitSum(Index first, Rows part) {
   if (!isMultipliedByLibrary(e.options(), x.element))
     widen(x, (first + part.begin) * width, width, part.count, width, wideInputs(part).buffer);
   forPieces(vocabulary, parts.columns,
-            [&](Rows columns) { addProductToSum(first, part, columns); });
+            [&](Rows columns) { addMatmulToAccumulator(first, part, columns); });
 }
 
-/// The rows of x and the columns of the logits' gradient that a product is made of.
-std::pair<Matrix, Matrix> LossHeadEmitter::factorsOfSum(Index first, Rows part, Rows columns) {
+/// The rows of x and the columns of the logits' gradient whose matmul is a granule's contribution.
+std::pair<Matrix, Matrix> LossHeadEmitter::contributionOperands(Index first, Rows part,
+                                                                Rows columns) {
   Index inputs = (first + part.begin) * width, gradient = part.begin * vocabulary + columns.begin;
   if (isMultipliedByLibrary(e.options(), x.element))
     return {{x, width, false, inputs}, {logits, vocabulary, false, gradient}};
-  Buffer wide = e.workspace(parts.gradient, part.count * columns.count, e.wideType());
+  Buffer wide = e.workspace(parts.gradient, part.count * columns.count, e.computeType());
   widen(logits, gradient, vocabulary, part.count, columns.count, wide);
   return {wideInputs(part), {wide, columns.count}};
 }
 
-void LossHeadEmitter::addProductToSum(Index first, Rows part, Rows columns) {
-  Buffer product = e.workspace(parts.product, columns.count * width, e.wideType());
-  auto [a, b] = factorsOfSum(first, part, columns);
+void LossHeadEmitter::addMatmulToAccumulator(Index first, Rows part, Rows columns) {
+  Buffer product = e.workspace(parts.product, columns.count * width, e.computeType());
+  auto [a, b] = contributionOperands(first, part, columns);
   int64_t rows = width, pitch = columns.count;
   if (isOutIn) {
     std::swap(a, b);
     std::swap(rows, pitch);
   }
   a.transposed = true;
-  emitProduct(
+  emitMatmul(
       op, e,
       {.a = a, .b = b, .c = {product, pitch}, .rows = rows, .columns = pitch, .inner = part.count});
   e.forRows(rows, {.width = pitch}, [&](Index row) {
@@ -324,8 +327,8 @@ void LossHeadEmitter::addProductToSum(Index first, Rows part, Rows columns) {
   });
 }
 
-/// On a GPU in one launch a granule: tensor cores multiply bf16 as it is, and whoever has made an
-/// element of the product adds it to the sum.
+/// On a GPU one launch a granule: tensor cores multiply bf16, and the thread that computes an
+/// element of the matmul adds it to the accumulator.
 void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
   BufferAccess adding;
   adding.store = [&](OpBuilder &builder, Index place, Value product) {
@@ -333,10 +336,10 @@ void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
     unsigned lanes = vector ? vector.getNumElements() : 1;
     splitSum().store(place, lanes, splitSum().load(place, lanes) + Num{&builder, product});
   };
-  Buffer sum{Value(), dw.size, e.wideType(), &adding};
-  Product product = productOfGranule(first, part);
-  product.c = {sum, product.c.pitch};
-  emitProduct(op, e, product);
+  Buffer sum{Value(), dw.size, e.computeType(), &adding};
+  Matmul matmul = matmulOfGranule(first, part);
+  matmul.c = {sum, matmul.c.pitch};
+  emitMatmul(op, e, matmul);
 }
 
 void LossHeadEmitter::widen(Buffer from, Index begin, int64_t pitch, int64_t rows, int64_t columns,

@@ -1,4 +1,4 @@
-//===- LossKernels.cpp - The loss and its gradient, row by row -------------===//
+//===- LossKernels.cpp - The loss and its gradient, row by row ------------===//
 
 #include "KernelModels.h"
 #include "LossRows.h"
@@ -33,21 +33,21 @@ Index LossTargets::column(Index row) {
   return minimum(maximum(e.loadIndex(targets, row), e.index(0)), e.index(vocabulary - 1));
 }
 
-/// No logit is less, and it is finite, as differences of infinities are no numbers.
+/// No logit is less, and it is finite: differences of infinities are NaN.
 static double lowestLogit(KernelEmitter &e) {
-  return e.wideType().isF64() ? std::numeric_limits<double>::lowest()
-                              : std::numeric_limits<float>::lowest();
+  return e.computeType().isF64() ? std::numeric_limits<double>::lowest()
+                                 : std::numeric_limits<float>::lowest();
 }
 
-/// Of what the threads of a team have seen, each its own: the largest and the sum of powers.
-static Num logSumOfTeam(KernelEmitter &e, ArrayRef<Num> own) {
+/// log(sum exp) from the maximum and the sum of powers that each thread of the group has found.
+static Num logSumOfThreadGroup(KernelEmitter &e, ArrayRef<Num> own) {
   DeviceLoops &device = deviceLoops(e);
-  Num largest = device.acrossTeam(e, own[0], [](Num a, Num b) { return maximum(a, b); });
+  Num largest = device.acrossThreadGroup(e, own[0], [](Num a, Num b) { return maximum(a, b); });
   Num powers = own[1] * exp(own[0] - largest);
-  return largest + log(device.acrossTeam(e, powers, [](Num a, Num b) { return a + b; }));
+  return largest + log(device.acrossThreadGroup(e, powers, [](Num a, Num b) { return a + b; }));
 }
 
-/// In one pass over the row: a sum goes on in units of the largest power so far, as in the online
+/// In one pass over the row, with a running maximum by which the sum is rescaled, as in the online
 /// softmax of Milakov & Gimelshein (2018).
 static Num logSumExpOnDevice(KernelEmitter &e, Buffer logits, Index begin, int64_t width) {
   double lowest = lowestLogit(e);
@@ -60,7 +60,7 @@ static Num logSumExpOnDevice(KernelEmitter &e, Buffer logits, Index begin, int64
     Num largest = maximumOfLanes(carried[0]);
     return {largest, sumOfLanes(carried[1] * exp(carried[0] - largest))};
   };
-  return logSumOfTeam(e, deviceLoops(e).foldOwn(e, width, start, step, acrossLanes));
+  return logSumOfThreadGroup(e, deviceLoops(e).foldOwn(e, width, start, step, acrossLanes));
 }
 
 Num llmmem::logSumExpOfTiles(KernelEmitter &e, const TileSoftmax &softmax, Index row) {
@@ -72,8 +72,8 @@ Num llmmem::logSumExpOfTiles(KernelEmitter &e, const TileSoftmax &softmax, Index
                          e.load(softmax.powers, place) * exp(ofTile - largest)};
   };
   Row start{e.number(lowestLogit(e)), e.number(0.0)};
-  return logSumOfTeam(
-      e, e.foldSteps(device.thread(), e.index(softmax.tiles), device.teamSize(), start, step));
+  return logSumOfThreadGroup(e, e.foldSteps(device.thread(), e.index(softmax.tiles),
+                                            device.threadGroupSize(), start, step));
 }
 
 Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width) {
@@ -87,8 +87,7 @@ Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t widt
   return largest + log(powers);
 }
 
-/// By threads, each of which makes its elements: none may read or write another's, not even the
-/// target's.
+/// Distributed over threads: none may access another's elements, not even the target's.
 static void emitSharedGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits, Index begin,
                                   int64_t width, Index column, Num logSum, Num factor) {
   OpBuilder &b = e.builder();
@@ -161,22 +160,22 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
     int64_t width = widthOf(op.getLogits());
     Buffer logits = e.operand(0), lse = e.operand(1), dloss = e.operand(3);
     LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex());
-    Num share = e.load(dloss, e.index(0)) / targets.count();
+    Num weight = e.load(dloss, e.index(0)) / targets.count();
     e.forEachParallel(lse.size, [&](Index row) {
       emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
-                          e.load(lse, row), targets.ifCounted(row, share));
+                          e.load(lse, row), targets.ifCounted(row, weight));
     });
   }
 
-  /// Each block counts the targets for itself: they are few beside a row, and in the cache.
+  /// Each block counts the targets itself: they are few beside a row, and in the cache.
   static void emitOnDevice(CrossEntropyGradOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getLogits());
     Buffer logits = e.operand(0), lse = e.operand(1), dloss = e.operand(3);
     LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex());
-    e.forRows(lse.size, {.width = width, .isAlone = true, .meets = true}, [&](Index row) {
-      Num share = e.load(dloss, e.index(0)) / targets.count();
+    e.forRows(lse.size, {.width = width, .isAlone = true, .synchronizes = true}, [&](Index row) {
+      Num weight = e.load(dloss, e.index(0)) / targets.count();
       emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
-                          e.load(lse, row), targets.ifCounted(row, share));
+                          e.load(lse, row), targets.ifCounted(row, weight));
     });
   }
 };

@@ -1,4 +1,4 @@
-//===- LossRows.h - What a row of logits says ------------------------------===//
+//===- LossRows.h - What a row of logits says -----------------------------===//
 //
 // Shared by the kernels of the loss, of its gradient and of the loss head, so that they give equal
 // bits.
@@ -8,7 +8,7 @@
 #ifndef LLMMEM_LIB_CODEGEN_KERNELS_LOSSROWS_H
 #define LLMMEM_LIB_CODEGEN_KERNELS_LOSSROWS_H
 
-#include "Emitter/Products.h"
+#include "Emitter/Matmuls.h"
 
 namespace llmmem {
 
@@ -22,8 +22,8 @@ public:
   Num count();
   /// `x` where the target of `row` counts, else 0.
   Num ifCounted(Index row, Num x);
-  /// Its column: one outside the vocabulary is clamped into it, as an embedding's id is; an ignored
-  /// one may be any.
+  /// Its column, clamped into the vocabulary as an embedding's id is; any column for an ignored
+  /// target.
   Index column(Index row);
 
 private:
@@ -35,7 +35,7 @@ private:
 /// log(sum exp) of the `width` logits from `begin` on.
 Num logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width);
 
-/// The same on a GPU, from what the row's tiles say (`TileSoftmax`): each logit is not read again.
+/// The same on a GPU, from the row's `TileSoftmax`, without reading the logits again.
 Num logSumExpOfTiles(KernelEmitter &e, const TileSoftmax &softmax, Index row);
 
 /// dlogits = (exp(logits - logSum) - [j == column]) factor, for the row from `begin` on, which may

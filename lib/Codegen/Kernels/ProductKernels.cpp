@@ -1,7 +1,7 @@
-//===- ProductKernels.cpp - Kernels that are matrix products --------------===//
+//===- ProductKernels.cpp - Kernels that are matmuls ---------------------===//
 
 #include "Gpu/LibraryKernels.h"
-#include "Gpu/MmaProduct.h"
+#include "Gpu/MmaMatmul.h"
 #include "KernelModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,25 +19,25 @@ int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).
 //===----------------------------------------------------------------------===//
 
 /// Of `llmmem_gemm_types` in include/llmmem/Runtime/Gemm.h, or empty where it is none of them.
-StringRef libraryTypesOf(const Product &p) {
+StringRef libraryTypesOf(const Matmul &p) {
   Type factor = p.a.buffer.element, sum = p.c.buffer.element;
   if (p.b.buffer.element != factor || (p.initial.buffer && p.initial.buffer.element != sum))
     return "";
   if (factor.isF32())
     return sum.isF32() ? "f32" : "";
-  // Rounded once, which a library does not promise of a sum of several products.
-  bool isOneProduct = factor.isBF16() && p.terms == 1 && p.scale == 1.0;
-  return !isOneProduct ? "" : sum.isBF16() ? "bf16" : sum.isF32() ? "bf16_to_f32" : "";
+  // Rounded once, which a library does not promise of a sum of several matmuls.
+  bool isOneMatmul = factor.isBF16() && p.terms == 1 && p.scale == 1.0;
+  return !isOneMatmul ? "" : sum.isBF16() ? "bf16" : sum.isF32() ? "bf16_to_f32" : "";
 }
 
-/// Whether a CPU's library computes the product.
-bool isCallOfLibrary(KernelEmitter &e, const Product &p) {
+/// Whether a CPU's library computes the matmul.
+bool isCallOfLibrary(KernelEmitter &e, const Matmul &p) {
   return e.options().target == KernelTarget::Cpu && !p.c.buffer.access &&
          isMultipliedByLibrary(e.options(), p.a.buffer.element) && !libraryTypesOf(p).empty();
 }
 
 /// The call of `llmmem_gemm` in include/llmmem/Runtime/Gemm.h.
-void emitLibraryCall(Operation *op, KernelEmitter &e, const Product &p) {
+void emitLibraryCall(Operation *op, KernelEmitter &e, const Matmul &p) {
   OpBuilder &builder = e.builder();
   auto integer = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(value));
@@ -65,45 +65,46 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Product &p) {
 }
 
 /// By tensor cores where the factors are bf16.
-void emitGeneratedOnDevice(KernelEmitter &e, int64_t count, const Product &first,
-                           function_ref<Product(Index)> make) {
-  isMmaProduct(first) ? emitMmaProducts(e, count, first, make)
-                      : emitDeviceProducts(e, count, first, make);
+void emitGeneratedOnDevice(KernelEmitter &e, int64_t count, const Matmul &first,
+                           function_ref<Matmul(Index)> make) {
+  isMmaMatmul(first) ? emitMmaMatmuls(e, count, first, make)
+                     : emitDeviceMatmuls(e, count, first, make);
 }
 
 } // namespace
 
-bool llmmem::makesTileSoftmax(KernelEmitter &e, const Product &p) {
-  return e.options().target == KernelTarget::Gpu && isMmaProduct(p) && !isLibraryProduct(e, p);
+bool llmmem::makesTileSoftmax(KernelEmitter &e, const Matmul &p) {
+  return e.options().target == KernelTarget::Gpu && isMmaMatmul(p) && !isLibraryMatmul(e, p);
 }
 
 bool llmmem::isMultipliedByLibrary(const KernelOptions &options, Type element) {
-  if (options.products != ProductSource::Library)
+  if (options.products != MatmulSource::Library)
     return false;
   bool hasBf16 = options.target == KernelTarget::Gpu || options.bf16ByLibrary;
   return element.isF32() || (element.isBF16() && hasBf16);
 }
 
-void llmmem::emitProduct(Operation *op, KernelEmitter &e, const Product &p) {
-  if (isLibraryProduct(e, p))
-    emitLibraryProduct(e, p);
+void llmmem::emitMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
+  if (isLibraryMatmul(e, p))
+    emitLibraryMatmul(e, p);
   else if (e.options().target == KernelTarget::Gpu)
     emitGeneratedOnDevice(e, 1, p, [&](Index) { return p; });
   else if (isCallOfLibrary(e, p))
     emitLibraryCall(op, e, p);
   else
-    emitGeneratedProduct(op, e, p);
+    emitGeneratedMatmul(op, e, p);
 }
 
-void llmmem::emitProducts(Operation *op, KernelEmitter &e, int64_t count,
-                          function_ref<Product(Index)> make) {
+void llmmem::emitMatmuls(Operation *op, KernelEmitter &e, int64_t count,
+                         function_ref<Matmul(Index)> make) {
   if (e.options().target == KernelTarget::Gpu)
     return emitGeneratedOnDevice(e, count, make(e.index(0)), make);
   e.forEachParallel(count, [&](Index number) {
-    Product product = make(number);
-    // A library's primitives of bf16 share out the threads that are there when they are made.
-    product.a.buffer.element.isBF16() ? emitGeneratedProduct(op, e, product)
-                                      : emitProduct(op, e, product);
+    Matmul matmul = make(number);
+    // A library's primitives of bf16 distribute work over the threads that exist when they are
+    // made.
+    matmul.a.buffer.element.isBF16() ? emitGeneratedMatmul(op, e, matmul)
+                                     : emitMatmul(op, e, matmul);
   });
 }
 
@@ -111,7 +112,7 @@ void llmmem::emitProducts(Operation *op, KernelEmitter &e, int64_t count,
 // Linear
 //===----------------------------------------------------------------------===//
 
-Product llmmem::productOf(LinearOp op, KernelEmitter &e) {
+Matmul llmmem::matmulOf(LinearOp op, KernelEmitter &e) {
   int64_t in = widthOf(op.getX()), out = widthOf(op.getY());
   bool transposed = op.getLayout() == WeightLayout::OutIn;
   return {.a = {e.operand(0), in},
@@ -123,18 +124,18 @@ Product llmmem::productOf(LinearOp op, KernelEmitter &e) {
           .inner = in};
 }
 
-Product llmmem::productOf(LinearWeightGradOp op, KernelEmitter &e) {
+Matmul llmmem::matmulOf(LinearWeightGradOp op, KernelEmitter &e) {
   int64_t in = widthOf(op.getX()), out = widthOf(op.getDy());
   bool inOut = op.getLayout() == WeightLayout::InOut;
   Matrix x{e.operand(0), in}, dy{e.operand(1), out};
   int64_t columns = inOut ? out : in;
-  Product product{.a = inOut ? x : dy,
-                  .b = inOut ? dy : x,
-                  .initial = {e.operand(op.getIntoMutable()), columns},
-                  .c = {e.result(0), columns},
-                  .rows = inOut ? in : out,
-                  .columns = columns,
-                  .inner = e.operand(0).size / in};
+  Matmul product{.a = inOut ? x : dy,
+                 .b = inOut ? dy : x,
+                 .initial = {e.operand(op.getIntoMutable()), columns},
+                 .c = {e.result(0), columns},
+                 .rows = inOut ? in : out,
+                 .columns = columns,
+                 .inner = e.operand(0).size / in};
   product.a.transposed = true;
   return product;
 }
@@ -142,13 +143,11 @@ Product llmmem::productOf(LinearWeightGradOp op, KernelEmitter &e) {
 namespace {
 
 struct LinearKernel : KernelModel<LinearKernel, LinearOp> {
-  static void emit(LinearOp op, KernelEmitter &e) { emitProduct(op, e, productOf(op, e)); }
+  static void emit(LinearOp op, KernelEmitter &e) { emitMatmul(op, e, matmulOf(op, e)); }
 };
 
 struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeightGradOp> {
-  static void emit(LinearWeightGradOp op, KernelEmitter &e) {
-    emitProduct(op, e, productOf(op, e));
-  }
+  static void emit(LinearWeightGradOp op, KernelEmitter &e) { emitMatmul(op, e, matmulOf(op, e)); }
 };
 
 //===----------------------------------------------------------------------===//
@@ -181,10 +180,10 @@ struct HeadLayout {
 
   /// Writes a product for each query head, made of the batch, the key/value head and itself.
   void emitForHeads(Operation *op, KernelEmitter &e, int64_t batch,
-                    function_ref<Product(Index b, Index g, Index h)> make) const {
-    auto makeOf = [&](Index turn) {
-      Index h = turn % heads;
-      return make(turn / heads, h / group(), h);
+                    function_ref<Matmul(Index b, Index g, Index h)> make) const {
+    auto makeOf = [&](Index number) {
+      Index h = number % heads;
+      return make(number / heads, h / group(), h);
     };
     // One call for the heads that lie at equal distances.
     emitBatches(op, e, batch * heads, group() == 1 ? heads : group(), makeOf);
@@ -192,13 +191,13 @@ struct HeadLayout {
 
   /// Writes make(0), ..., make(count - 1), of which each `together` are a batch for a library.
   static void emitBatches(Operation *op, KernelEmitter &e, int64_t count, int64_t together,
-                          function_ref<Product(Index)> make) {
-    if (!isLibraryProduct(e, make(e.index(0))))
-      return emitProducts(op, e, count, make);
-    e.forEach(count / together, [&](Index turn) {
-      Product product = make(turn * together);
+                          function_ref<Matmul(Index)> make) {
+    if (!isLibraryMatmul(e, make(e.index(0))))
+      return emitMatmuls(op, e, count, make);
+    e.forEach(count / together, [&](Index number) {
+      Matmul product = make(number * together);
       product.batch = together;
-      emitLibraryProduct(e, product);
+      emitLibraryMatmul(e, product);
     });
   }
 };
@@ -208,7 +207,7 @@ int64_t batchOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).
 struct AttentionScoresKernel : KernelModel<AttentionScoresKernel, AttentionScoresOp> {
   static void emit(AttentionScoresOp op, KernelEmitter &e) {
     HeadLayout layout(op, op.getQ());
-    auto make = [&](Index b, Index g, Index h) -> Product {
+    auto make = [&](Index b, Index g, Index h) -> Matmul {
       Matrix keys = layout.narrow(e.operand(1), b, g);
       keys.transposed = true;
       return {.a = layout.wide(e.operand(0), b, h),
@@ -226,7 +225,7 @@ struct AttentionScoresKernel : KernelModel<AttentionScoresKernel, AttentionScore
 struct AttentionValuesKernel : KernelModel<AttentionValuesKernel, AttentionValuesOp> {
   static void emit(AttentionValuesOp op, KernelEmitter &e) {
     HeadLayout layout(op, op.getOut());
-    auto make = [&](Index b, Index g, Index h) -> Product {
+    auto make = [&](Index b, Index g, Index h) -> Matmul {
       return {.a = layout.scores(e.operand(0), b, h),
               .b = layout.narrow(e.operand(1), b, g),
               .c = layout.wide(e.result(0), b, h),
@@ -243,8 +242,8 @@ struct AttentionValuesTransposedKernel
     : KernelModel<AttentionValuesTransposedKernel, AttentionValuesTransposedOp> {
   static void emit(AttentionValuesTransposedOp op, KernelEmitter &e) {
     HeadLayout layout(op, op.getX());
-    auto make = [&](Index turn) -> Product {
-      Index b = turn / layout.kvHeads, g = turn % layout.kvHeads, first = g * layout.group();
+    auto make = [&](Index number) -> Matmul {
+      Index b = number / layout.kvHeads, g = number % layout.kvHeads, first = g * layout.group();
       Matrix transposed = layout.scores(e.operand(0), b, first);
       transposed.transposed = true;
       // The heads of a group are terms of one sum, rounded once.
@@ -265,7 +264,7 @@ struct AttentionValuesTransposedKernel
 
 } // namespace
 
-void llmmem::attachProductKernels(MLIRContext *context) {
+void llmmem::attachMatmulKernels(MLIRContext *context) {
   attachKernels<LinearKernel, LinearWeightGradKernel, AttentionScoresKernel, AttentionValuesKernel,
                 AttentionValuesTransposedKernel>(context);
 }

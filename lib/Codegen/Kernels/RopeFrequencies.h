@@ -1,4 +1,4 @@
-//===- RopeFrequencies.h - Angles per position of rotary embeddings --------===//
+//===- RopeFrequencies.h - Angles per position of rotary embeddings -------===//
 
 #ifndef LLMMEM_LIB_CODEGEN_KERNELS_ROPEFREQUENCIES_H
 #define LLMMEM_LIB_CODEGEN_KERNELS_ROPEFREQUENCIES_H
@@ -7,7 +7,7 @@
 
 namespace llmmem {
 
-/// theta^(-2i/d) for i < d/2, stretched as the op's scaling says (Llama 3.1).
+/// theta^(-2i/d) for i < d/2, scaled as the op says (Llama 3.1).
 llvm::SmallVector<double> ropeFrequencies(llm::RopeOp op);
 
 } // namespace llmmem

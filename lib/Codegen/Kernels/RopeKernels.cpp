@@ -1,4 +1,4 @@
-//===- RopeKernels.cpp - Rotary angles -------------------------------------===//
+//===- RopeKernels.cpp - Rotary angles ------------------------------------===//
 
 #include "KernelModels.h"
 #include "RopeFrequencies.h"
@@ -26,13 +26,13 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
 
     void allot() { cosines = e.scratch(half), sines = e.scratch(half); }
 
-    /// By what position `s` turns pair `i` of each head.
+    /// The angle by which position `s` rotates pair `i` of each head.
     void emitAngle(Index s, Index i) {
-      // Angles grow to thousands of turns: f64, whatever the kernel computes in.
+      // Angles grow to thousands of rotations: f64, whatever the kernel computes in.
       Num frequency{&e.builder(), e.loadRaw(frequencies, i)};
       Num angle = convert(e.toNumber(s), frequency.type()) * frequency;
-      Num sine = convert(sin(angle), e.wideType());
-      e.store(cosines, i, convert(cos(angle), e.wideType()));
+      Num sine = convert(sin(angle), e.computeType());
+      e.store(cosines, i, convert(cos(angle), e.computeType()));
       e.store(sines, i, op.getInverse() ? -sine : sine);
     }
 
@@ -59,11 +59,11 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
     });
   }
 
-  /// A block makes the angles of a position once, for all heads of all sequences.
+  /// A block computes the angles of a position once, for all heads of all sequences.
   static void emitOnDevice(RopeOp op, KernelEmitter &e) {
     Emission rope(op, e);
     int64_t pairs = rope.batch * rope.heads * rope.half;
-    e.forRows(rope.seq, {.width = pairs, .pitch = rope.half, .meets = true}, [&](Index s) {
+    e.forRows(rope.seq, {.width = pairs, .pitch = rope.half, .synchronizes = true}, [&](Index s) {
       rope.allot();
       deviceLoops(e).forElements(e, rope.half, [&](Index i) { rope.emitAngle(s, i); });
       deviceLoops(e).barrier(e);

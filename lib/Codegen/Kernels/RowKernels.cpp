@@ -1,7 +1,7 @@
-//===- RowKernels.cpp - Norms, softmax: kernels that go row by row ---===//
+//===- RowKernels.cpp - Norms, softmax: kernels that go row by row --------===//
 //
-// A row is read whole (for its sums) before its first element is written, so results may take over
-// operands.
+// A row is read whole (for its sums) before its first element is written, so results may be in
+// place of operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,14 +82,14 @@ void emitNormGrad(KernelEmitter &e, Buffer x, Buffer mean, Buffer rstd, Buffer w
     auto gradient = [&](Index j, unsigned lanes) {
       return dys.load(j, lanes) * e.load(weight, j, lanes);
     };
-    Num meanOfProduct = e.sum(width, [&](Index j, unsigned lanes) {
+    Num meanTimesNormal = e.sum(width, [&](Index j, unsigned lanes) {
       return gradient(j, lanes) * normal(j, lanes);
     }) / static_cast<double>(width);
     Num meanOfGradient = mean ? e.sum(width, gradient) / static_cast<double>(width) : e.number(0.0);
     e.forLanes(width, [&](Index j, unsigned lanes) {
       Num g = gradient(j, lanes);
       Num centred = mean ? g - meanOfGradient : g;
-      e.store(e.result(0), begin + j, (centred - normal(j, lanes) * meanOfProduct) * scale);
+      e.store(e.result(0), begin + j, (centred - normal(j, lanes) * meanTimesNormal) * scale);
     });
   });
 }

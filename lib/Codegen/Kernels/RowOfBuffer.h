@@ -1,4 +1,4 @@
-//===- RowOfBuffer.h - A row that several loops read -----------------------===//
+//===- RowOfBuffer.h - A row that several loops read ----------------------===//
 
 #ifndef LLMMEM_LIB_CODEGEN_KERNELS_ROWOFBUFFER_H
 #define LLMMEM_LIB_CODEGEN_KERNELS_ROWOFBUFFER_H
@@ -8,30 +8,30 @@
 
 namespace llmmem {
 
-/// A row of a buffer, from element `begin` on, that several loops read. On a GPU a thread keeps the
-/// vectors that it has of a short one in registers; else each loop loads them again.
+/// A row of a buffer, from element `begin` on, that several loops read. On a GPU a thread keeps its
+/// vectors of a short row in registers; otherwise each loop loads them again.
 class RowOfBuffer {
 public:
-  /// Stands where the row's turn begins.
+  /// Construct it where the row's iteration begins.
   RowOfBuffer(KernelEmitter &e, Buffer buffer, Index begin)
-      : e(e), buffer(buffer), begin(begin), turn(e.builder().getInsertionBlock()) {}
+      : e(e), buffer(buffer), begin(begin), iteration(e.builder().getInsertionBlock()) {}
 
   Num load(Index j, unsigned lanes) {
     mlir::Value known = kept.lookup(j.value);
     if (!known)
       known = e.loadRaw(buffer, begin + j, lanes);
-    // What a loop or a branch has loaded is not there after it.
-    if (e.builder().getInsertionBlock() == turn)
+    // Values loaded inside a loop or a branch do not dominate the code after it.
+    if (e.builder().getInsertionBlock() == iteration)
       kept[j.value] = known;
-    return convert({&e.builder(), known}, e.wideType());
+    return convert({&e.builder(), known}, e.computeType());
   }
 
 private:
   KernelEmitter &e;
   Buffer buffer;
   Index begin;
-  mlir::Block *turn;
-  /// By the place in the row: loops with equal shares have equal places.
+  mlir::Block *iteration;
+  /// By the index in the row: loops with equal distributions use equal values.
   llvm::DenseMap<mlir::Value, mlir::Value> kept;
 };
 

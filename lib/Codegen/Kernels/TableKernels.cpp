@@ -1,4 +1,4 @@
-//===- TableKernels.cpp - Kernels that look up and copy --------------------===//
+//===- TableKernels.cpp - Kernels that look up and copy -------------------===//
 
 #include "Gpu/TableSums.h"
 #include "KernelModels.h"
@@ -42,7 +42,7 @@ struct EmbeddingKernel : KernelModel<EmbeddingKernel, EmbeddingOp> {
 // The gradient of an embedding
 //===----------------------------------------------------------------------===//
 
-/// Who looks up which row, a vector of ids at a time.
+/// Searches the ids for lookups of a row, a vector of ids at a time.
 struct Lookups {
   KernelEmitter &e;
   Buffer ids;
@@ -101,8 +101,8 @@ struct Lookups {
   }
 };
 
-/// A row's sum is made in wide numbers, at the first position that has its id, in the order of the
-/// positions, and rounded once.
+/// The iteration of the first position with a row's id accumulates the row in the compute type, in
+/// the order of the positions, and rounds it once.
 struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
   static void emit(EmbeddingGradOp op, KernelEmitter &e) {
     Buffer into = e.operand(op.getIntoMutable()), table = e.result(0);
@@ -112,7 +112,7 @@ struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
         e.store(table, i, into ? e.load(into, i, lanes) : e.splat(0.0, lanes));
       });
     };
-    // A batch touches few rows of a table that may be the model's largest parameter.
+    // A batch looks up few rows of a table that may be the model's largest parameter.
     into ? e.ifThen(e.lieApart(into, table), begin) : begin();
     Lookups lookups{e, e.operand(0), table.size / width};
     e.forEachParallel(lookups.ids.size, [&](Index position) {

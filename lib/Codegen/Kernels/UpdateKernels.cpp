@@ -1,4 +1,4 @@
-//===- UpdateKernels.cpp - Kernels of the optimizer ------------------------===//
+//===- UpdateKernels.cpp - Kernels of the optimizer -----------------------===//
 
 #include "KernelModels.h"
 #include "llmmem/Codegen/Gpu/LaunchParts.h"
@@ -11,8 +11,8 @@ using namespace llmmem::llm;
 
 namespace {
 
-/// Piece by piece, so that the rounding error does not grow with the whole length. The parts depend
-/// on the length alone; their sums wait in the workspace.
+/// Sums of pieces, so that the rounding error does not grow with the whole length. The pieces
+/// depend on the length alone; the workspace holds their sums.
 struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
   static constexpr int64_t piece = GlobalNormOp::kPiece;
 
@@ -26,11 +26,11 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
   /// Calls `body` with each operand, the place of its first sum, and its sums.
   static void forOperands(GlobalNormOp op, KernelEmitter &e,
                           function_ref<void(Buffer x, int64_t first, Buffer sums)> body) {
-    int64_t first = 0, width = e.wideType().getWidth() / 8;
+    int64_t first = 0, width = e.computeType().getWidth() / 8;
     for (unsigned number = 0; number < op->getNumOperands(); ++number) {
       Buffer x = e.operand(number);
       int64_t parts = GlobalNormOp::getNumParts(x.size);
-      body(x, first, e.workspace(first * width, parts, e.wideType()));
+      body(x, first, e.workspace(first * width, parts, e.computeType()));
       first += parts;
     }
   }
@@ -43,25 +43,26 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
       });
     };
     int64_t pieces = x.size / piece, run = GlobalNormOp::getPiecesOfPart(x.size),
-            turns = llvm::divideCeil(pieces, run);
+            iterations = llvm::divideCeil(pieces, run);
     Num rest = sumFrom(e.index(pieces * piece), x.size % piece);
     if (pieces == 0)
       return rest;
-    e.forEachParallel(turns, [&](Index turn) {
-      Index begin = turn * run, end = minimum(begin + run, e.index(pieces));
+    e.forEachParallel(iterations, [&](Index iteration) {
+      Index begin = iteration * run, end = minimum(begin + run, e.index(pieces));
       Num sum = e.fold(begin, end, e.number(0.0), [&](Index k, ArrayRef<Num> carried) -> Row {
         return {carried[0] + sumFrom(k * piece, piece)};
       })[0];
-      e.store(sums, turn, sum);
+      e.store(sums, iteration, sum);
     });
-    return e.sum(turns, [&](Index turn, unsigned lanes) { return e.load(sums, turn, lanes); }) +
-           rest;
+    return e.sum(iterations, [&](Index iteration, unsigned lanes) {
+      return e.load(sums, iteration, lanes);
+    }) + rest;
   }
 
-  /// A block sums a part, of whichever operand it is, and one block the sums.
+  /// Each block sums a part of some operand, and then one block adds the sums.
   static void emitOnDevice(GlobalNormOp op, KernelEmitter &e) {
-    int64_t count = op.getWorkspaceBytes() / (e.wideType().getWidth() / 8);
-    Buffer all = e.workspace(0, count, e.wideType());
+    int64_t count = op.getWorkspaceBytes() / (e.computeType().getWidth() / 8);
+    Buffer all = e.workspace(0, count, e.computeType());
     int64_t first = 0;
     SmallVector<LaunchPart> parts;
     auto launch = [&] {
@@ -86,9 +87,9 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
     });
   }
 
-  /// sums[first + block] = the sum that a block makes.
+  /// sums[first + block] = the sum of the block's part.
   static void emitSums(KernelEmitter &e, ArrayRef<LaunchPart> parts, Buffer sums, int64_t first) {
-    e.forRows(blocksOf(parts), {.width = 1, .meets = true}, [&](Index block) {
+    e.forRows(blocksOf(parts), {.width = 1, .synchronizes = true}, [&](Index block) {
       FoundPart part = findPart(e, parts, block);
       Index size = part.numbers[0], length = part.numbers[1], begin = part.block * length;
       Num sum = sumOfPart(e, part.buffers[0], begin, minimum(begin + length, size));
@@ -105,13 +106,14 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
       return {sum + v * v};
     };
     Index whole = end / lanes * lanes;
-    Num sum = e.foldSteps(
-        begin + device.thread() * lanes, whole, device.teamSize() * lanes, e.splat(0.0, lanes),
-        [&](Index i, ArrayRef<Num> carried) { return addSquare(i, lanes, carried[0]); })[0];
+    Num sum = e.foldSteps(begin + device.thread() * lanes, whole, device.threadGroupSize() * lanes,
+                          e.splat(0.0, lanes), [&](Index i, ArrayRef<Num> carried) {
+                            return addSquare(i, lanes, carried[0]);
+                          })[0];
     sum =
-        e.foldSteps(whole + device.thread(), end, device.teamSize(), sumOfLanes(sum),
+        e.foldSteps(whole + device.thread(), end, device.threadGroupSize(), sumOfLanes(sum),
                     [&](Index i, ArrayRef<Num> carried) { return addSquare(i, 1, carried[0]); })[0];
-    return device.acrossTeam(e, sum, [](Num a, Num b) { return a + b; });
+    return device.acrossThreadGroup(e, sum, [](Num a, Num b) { return a + b; });
   }
 };
 
@@ -132,9 +134,9 @@ Num biasCorrection(KernelEmitter &e, double beta, Num step) {
   return 1.0 - power(step.like(beta), step);
 }
 
-/// An update goes element by element, with some numbers in common: `Model` has
-/// `static Row factors(ConcreteOp, KernelEmitter &)`, which reads none but `commonOperands(op)`,
-/// and `static void updateAt(ConcreteOp, KernelEmitter &, Index, unsigned lanes, ArrayRef<Num>)`.
+/// An update is elementwise, with some common values: `Model` has `static Row factors(ConcreteOp,
+/// KernelEmitter &)`, which reads none but `commonOperands(op)`, and `static void
+/// updateAt(ConcreteOp, KernelEmitter &, Index, unsigned lanes, ArrayRef<Num>)`.
 template <typename Model, typename ConcreteOp>
 struct UpdateModel : BaseModel<Model, ConcreteOp> {
   LogicalResult emitKernel(Operation *op, KernelEmitter &e) const {
@@ -178,8 +180,8 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
         convert(e.toNumber(e.loadIndex(e.operand(op.getStepMutable()), e.index(0))), precise);
     Num first = biasCorrection(e, op.getBeta1().convertToDouble(), step);
     Num second = biasCorrection(e, op.getBeta2().convertToDouble(), step);
-    return {convert(1.0 - rate * op.getWeightDecay().convertToDouble(), e.wideType()),
-            convert(rate / first, e.wideType()), convert(sqrt(second), e.wideType()),
+    return {convert(1.0 - rate * op.getWeightDecay().convertToDouble(), e.computeType()),
+            convert(rate / first, e.computeType()), convert(sqrt(second), e.computeType()),
             clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
   }
 

@@ -1,7 +1,7 @@
 //===- EmulateGpuKernels.cpp - GPU kernels become functions for fibers -----===//
 //
-// Host functions that launch, and those that call them, take the emulator as their last argument.
-// A launch packs its arguments into words, so that the emulator can run any kernel.
+// Host functions that launch, and their callers, take the emulator as their last argument. A launch
+// packs its arguments into words, so that the emulator can call any kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,7 +70,7 @@ public:
 private:
   LogicalResult convertLaunch(gpu::LaunchFuncOp launch);
   LogicalResult convertCall(func::CallOp call);
-  int64_t noteCall(func::CallOp call);
+  int64_t recordCall(func::CallOp call);
   int64_t parameterOf(Value operand, func::FuncOp host) const;
   LogicalResult packArgument(gpu::LaunchFuncOp launch, Value operand, Value place);
   Value words(func::FuncOp host, int64_t count);
@@ -115,17 +115,17 @@ LogicalResult HostEmulation::run() {
 // Calls of host functions
 //===----------------------------------------------------------------------===//
 
-/// The number of what the call says of its values; -1 where it says nothing.
-int64_t HostEmulation::noteCall(func::CallOp call) {
+/// The number of the record of the call's values; -1 if the call does not describe them.
+int64_t HostEmulation::recordCall(func::CallOp call) {
   auto values = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kValues);
   auto writes = call->getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kWrites);
   if (!values || !writes)
     return -1;
-  NamedAttrList notes;
-  notes.set("values", values);
-  notes.set("writes", writes);
-  notes.set("location", call.getLoc());
-  calls.push_back(notes.getDictionary(call.getContext()));
+  NamedAttrList record;
+  record.set("values", values);
+  record.set("writes", writes);
+  record.set("location", call.getLoc());
+  calls.push_back(record.getDictionary(call.getContext()));
   return calls.size() - 1;
 }
 
@@ -144,7 +144,7 @@ LogicalResult HostEmulation::convertCall(func::CallOp call) {
     return call.emitOpError("has 'llm.writes' beyond its ") << count << " operands";
   func::FuncOp announce = emulationHook(module, "llmmem_emulate_call", {pointer, integer});
   func::CallOp::create(builder, loc, announce,
-                       ValueRange{emulator(call), integerConstant(noteCall(call))});
+                       ValueRange{emulator(call), integerConstant(recordCall(call))});
   SmallVector<Value> operands(call.getOperands());
   operands.push_back(emulator(call));
   auto converted = func::CallOp::create(builder, loc, callee, operands);
@@ -158,7 +158,7 @@ LogicalResult HostEmulation::convertCall(func::CallOp call) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Which of its function's parameters the operand is, or looks at; -1: none that a caller gives.
+/// The parameter of its function that the operand aliases; -1: none.
 int64_t HostEmulation::parameterOf(Value operand, func::FuncOp host) const {
   if (auto buffer = dyn_cast<MemrefValue>(operand))
     operand = memref::skipViewLikeOps(buffer);
@@ -167,7 +167,7 @@ int64_t HostEmulation::parameterOf(Value operand, func::FuncOp host) const {
   return isParameter ? argument.getArgNumber() : -1;
 }
 
-/// A place on the stack, made once at the function's entry.
+/// Memory on the stack, allocated once at the function's entry.
 Value HostEmulation::words(func::FuncOp host, int64_t count) {
   OpBuilder entry = OpBuilder::atBlockBegin(&host.front());
   Value size = LLVM::ConstantOp::create(entry, loc, integer, std::max<int64_t>(count, 1));
@@ -184,7 +184,7 @@ LogicalResult HostEmulation::packArgument(gpu::LaunchFuncOp launch, Value operan
     if (!buffer.hasStaticShape() || !buffer.getLayout().isIdentity())
       return launch.emitOpError("gives ") << buffer
                                           << "; expected buffers of static shape that "
-                                             "begin where they begin";
+                                             "have no offset";
     operand = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, operand);
   }
   if (operand.getType().isIndex())
@@ -201,7 +201,7 @@ LogicalResult HostEmulation::packArgument(gpu::LaunchFuncOp launch, Value operan
 LogicalResult HostEmulation::convertLaunch(gpu::LaunchFuncOp launch) {
   auto known = kernels.find(launch.getKernelName());
   if (known == kernels.end())
-    return launch.emitOpError("launches '") << launch.getKernel() << "', which is not there";
+    return launch.emitOpError("launches '") << launch.getKernel() << "', which does not exist";
   auto [number, kernel] = known->second;
   if (launch.getAsyncToken() || !launch.getAsyncDependencies().empty() || launch.hasClusterSize())
     return launch.emitOpError("is asynchronous or asks for clusters, which the emulator does not "
@@ -236,11 +236,11 @@ LogicalResult HostEmulation::convertLaunch(gpu::LaunchFuncOp launch) {
   func::CallOp::create(
       builder, loc, hook,
       ValueRange{emulator(launch), integerConstant(launches.size()), function, arguments, shape});
-  NamedAttrList notes;
-  notes.set("kernel", builder.getI64IntegerAttr(number));
-  notes.set("parameters", builder.getDenseI64ArrayAttr(parameters));
-  notes.set("location", launch.getLoc());
-  launches.push_back(notes.getDictionary(launch.getContext()));
+  NamedAttrList record;
+  record.set("kernel", builder.getI64IntegerAttr(number));
+  record.set("parameters", builder.getDenseI64ArrayAttr(parameters));
+  record.set("location", launch.getLoc());
+  launches.push_back(record.getDictionary(launch.getContext()));
   launch.erase();
   return success();
 }
@@ -257,7 +257,7 @@ struct EmulateGpuKernels : public llmmem::impl::EmulateGpuKernelsBase<EmulateGpu
       signalPassFailure();
   }
 
-  /// As the way to NVVM does.
+  /// As the lowering to NVVM does.
   LogicalResult lowerReductions() {
     RewritePatternSet patterns(&getContext());
     populateGpuBreakDownSubgroupReducePatterns(patterns);
@@ -269,14 +269,14 @@ struct EmulateGpuKernels : public llmmem::impl::EmulateGpuKernelsBase<EmulateGpu
   LogicalResult emulate() {
     ModuleOp module = getOperation();
     LLVMTypeConverter types(&getContext());
-    EmulatedKernels notes;
+    EmulatedKernels records;
     llvm::DenseMap<StringAttr, std::pair<int64_t, func::FuncOp>> kernels;
     SmallVector<gpu::GPUModuleOp> kernelModules(module.getOps<gpu::GPUModuleOp>());
     for (gpu::GPUModuleOp kernelModule : kernelModules)
       for (auto kernel : llvm::make_early_inc_range(kernelModule.getOps<gpu::GPUFuncOp>())) {
-        int64_t number = notes.kernels.size();
+        int64_t number = records.kernels.size();
         StringAttr name = kernel.getNameAttr();
-        FailureOr<func::FuncOp> function = emulateKernel(kernel, types, notes);
+        FailureOr<func::FuncOp> function = emulateKernel(kernel, types, records);
         if (failed(function))
           return failure();
         kernels[name] = {number, *function};
@@ -289,8 +289,8 @@ struct EmulateGpuKernels : public llmmem::impl::EmulateGpuKernelsBase<EmulateGpu
     module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
     Builder builder(&getContext());
     NamedAttrList all;
-    all.set("sites", builder.getArrayAttr(notes.sites));
-    all.set("kernels", builder.getArrayAttr(notes.kernels));
+    all.set("sites", builder.getArrayAttr(records.sites));
+    all.set("kernels", builder.getArrayAttr(records.kernels));
     all.set("launches", builder.getArrayAttr(host.launches));
     all.set("calls", builder.getArrayAttr(host.calls));
     module->setAttr(llm::LlmDialect::kEmulation, all.getDictionary(&getContext()));

@@ -1,21 +1,13 @@
 //===- EmulatedKernel.cpp - A GPU kernel becomes a function of one thread --===//
-//
-// Which buffer an access means is read off the IR, from the access back over views to an argument
-// or to shared memory: so an address that lands in another buffer is a fault, not an access of
-// that.
-//
-//===----------------------------------------------------------------------===//
 
 #include "EmulatedKernel.h"
+#include "KernelSites.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/AsmState.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -44,57 +36,11 @@ enum ThreadWord : int64_t {
   kDynamicBytes = 13
 };
 
-// What stands for an argument's number in a site.
-static constexpr int64_t kSharedMemory = -1, kConstantTable = -2, kChosenArgument = -3;
 static constexpr int64_t kWarp = 32;
 // Where one workgroup attribution, or dynamic shared memory, ends and the next begins.
 static constexpr int64_t kSharedAlignment = 256;
-// The widest access of PTX (ld.global.v4.b32); wider vectors become several of it.
-static constexpr int64_t kWidestAccess = 16;
 
-namespace {
-/// A read or a write, whatever op makes it.
-struct Access {
-  Value memref;
-  ValueRange indices;
-  Type type; // an element, or a vector of elements
-  bool isWrite = false;
-};
-} // namespace
-
-static std::optional<Access> accessOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, std::optional<Access>>(op)
-      .Case([](memref::LoadOp load) {
-        return Access{load.getMemref(), load.getIndices(), load.getType(), false};
-      })
-      .Case([](memref::StoreOp store) {
-        return Access{store.getMemref(), store.getIndices(), store.getValue().getType(), true};
-      })
-      .Case([](vector::LoadOp load) {
-        return Access{load.getBase(), load.getIndices(), load.getType(), false};
-      })
-      .Case([](vector::StoreOp store) {
-        return Access{store.getBase(), store.getIndices(), store.getValueToStore().getType(), true};
-      })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-static std::optional<StringRef> meetingKind(Operation *op) {
-  return llvm::TypeSwitch<Operation *, std::optional<StringRef>>(op)
-      .Case([](gpu::BarrierOp) { return StringRef("barrier"); })
-      .Case([](gpu::ShuffleOp) { return StringRef("shuffle"); })
-      .Case([](NVVM::SyncWarpOp) { return StringRef("warp_barrier"); })
-      .Case([](NVVM::MmaOp) { return StringRef("mma"); })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-static int64_t bytesOf(Type type) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.getNumElements() * bytesOf(vector.getElementType());
-  return type.isIndex() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-}
-
-/// Whether a kernel may hold this op as it is: one that computes, or a structure of such.
+/// Whether this op needs no rewriting: arithmetic, or control flow.
 static bool isPlain(Operation *op) {
   if (isa<gpu::GPUDialect, NVVM::NVVMDialect>(op->getDialect()))
     return isa<gpu::ReturnOp>(op);
@@ -105,16 +51,14 @@ static bool isPlain(Operation *op) {
 namespace {
 class KernelEmulation {
 public:
-  KernelEmulation(gpu::GPUFuncOp kernel, const LLVMTypeConverter &types, EmulatedKernels &notes)
-      : kernel(kernel), types(types), notes(notes), builder(kernel.getContext()),
-        pointer(LLVM::LLVMPointerType::get(kernel.getContext())), integer(builder.getI64Type()) {}
+  KernelEmulation(gpu::GPUFuncOp kernel, const LLVMTypeConverter &types, EmulatedKernels &records)
+      : kernel(kernel), types(types), records(records), builder(kernel.getContext()),
+        pointer(LLVM::LLVMPointerType::get(kernel.getContext())), integer(builder.getI64Type()),
+        sites(kernel, records.sites) {}
 
   FailureOr<func::FuncOp> run();
 
 private:
-  LogicalResult note(Operation *op, AsmState &names);
-  FailureOr<int64_t> bufferOf(Operation *op, Value memref);
-  void addSite(Operation *op, AsmState &names, ArrayRef<NamedAttribute> facts);
   void addKernel(StringRef name);
   void placeShared();
 
@@ -136,123 +80,51 @@ private:
   func::CallOp callHook(StringRef name, ValueRange operands, TypeRange results = {});
 
   LogicalResult rewrite(Operation *op);
-  void checkAccess(Operation *op, const Access &access);
-  void replaceId(Operation *op, int64_t firstWord, gpu::Dimension dimension);
+  void checkAccess(Operation *op, const KernelAccess &access);
+  Value threadIndexOf(Operation *op);
+  LogicalResult rewriteOther(Operation *op);
   Value linearThread();
   void rewriteShuffle(gpu::ShuffleOp shuffle);
-  LogicalResult rewriteMma(NVVM::MmaOp product);
+  LogicalResult rewriteMma(NVVM::MmaOp mma);
   LogicalResult moveTable(memref::GetGlobalOp use);
 
   gpu::GPUFuncOp kernel;
   const LLVMTypeConverter &types;
-  EmulatedKernels &notes;
+  EmulatedKernels &records;
   OpBuilder builder;
   LLVM::LLVMPointerType pointer;
   IntegerType integer;
   Location loc = builder.getUnknownLoc();
   func::FuncOp function;
-  Operation *entryEnd = nullptr; // unused; words of the thread are read before it
-  llvm::DenseMap<Operation *, int64_t> sites;
+  Operation *entryEnd = nullptr; // an insertion point: words of the thread are loaded before it
+  KernelSites sites;
   llvm::DenseMap<int64_t, Value> words;
   SmallVector<int64_t> sharedOffsets; // of the workgroup attributions
   int64_t sharedBytes = 0;
-  bool meets = false;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Notes
-//===----------------------------------------------------------------------===//
-
-void KernelEmulation::addSite(Operation *op, AsmState &names, ArrayRef<NamedAttribute> facts) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  op->print(stream, names);
-  NamedAttrList site(facts);
-  site.set("text", builder.getStringAttr(text));
-  site.set("location", op->getLoc());
-  sites[op] = notes.sites.size();
-  notes.sites.push_back(site.getDictionary(op->getContext()));
-}
-
-/// The number of the argument whose bytes `memref` looks at, or what stands for it.
-FailureOr<int64_t> KernelEmulation::bufferOf(Operation *op, Value memref) {
-  Value source = memref::skipViewLikeOps(cast<MemrefValue>(memref));
-  if (source.getDefiningOp<gpu::DynamicSharedMemoryOp>())
-    return kSharedMemory;
-  if (source.getDefiningOp<memref::GetGlobalOp>())
-    return kConstantTable;
-  // One of several whole arguments, which its address tells apart.
-  if (source.getDefiningOp<scf::IfOp>() &&
-      cast<MemRefType>(source.getType()).getLayout().isIdentity())
-    return kChosenArgument;
-  auto argument = dyn_cast<BlockArgument>(source);
-  if (argument && argument.getOwner() == &kernel.front()) {
-    unsigned number = argument.getArgNumber(), shared = kernel.getFirstWorkgroupAttributionIndex();
-    if (number < shared)
-      return number;
-    if (number < shared + kernel.getNumWorkgroupAttributions())
-      return kSharedMemory;
-  }
-  op->emitOpError("touches memory that is neither an argument of the kernel nor shared memory: the "
-                  "emulator cannot tell what it may touch");
-  return failure();
-}
-
-LogicalResult KernelEmulation::note(Operation *op, AsmState &names) {
-  auto fact = [&](StringRef name, Attribute value) { return builder.getNamedAttr(name, value); };
-  auto number = [&](StringRef name, int64_t value) {
-    return fact(name, builder.getI64IntegerAttr(value));
-  };
-  if (std::optional<StringRef> kind = meetingKind(op)) {
-    SmallVector<NamedAttribute> facts = {fact("kind", builder.getStringAttr(*kind))};
-    if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op))
-      facts.push_back(
-          fact("mode", builder.getStringAttr(gpu::stringifyShuffleMode(shuffle.getMode()))));
-    meets = true;
-    addSite(op, names, facts);
-    return success();
-  }
-  std::optional<Access> access = accessOf(op);
-  if (!access)
-    return success();
-  FailureOr<int64_t> buffer = bufferOf(op, access->memref);
-  if (failed(buffer))
-    return failure();
-  auto type = cast<MemRefType>(access->memref.getType());
-  int64_t bytes = bytesOf(access->type);
-  bool isWhole = type.hasStaticShape() && type.getLayout().isIdentity();
-  addSite(
-      op, names,
-      {fact("kind", builder.getStringAttr(access->isWrite ? "write" : "read")),
-       number("buffer", *buffer), number("bytes", bytes),
-       number("alignment",
-              std::min<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(bytes, 1)), kWidestAccess)),
-       number("extent", isWhole ? type.getNumElements() * bytesOf(type.getElementType()) : -1)});
-  return success();
-}
 
 void KernelEmulation::addKernel(StringRef name) {
   SmallVector<int64_t> bytes;
   for (Type type : kernel.getArgumentTypes()) {
     auto buffer = dyn_cast<MemRefType>(type);
-    bytes.push_back(buffer ? buffer.getNumElements() * bytesOf(buffer.getElementType()) : 0);
+    bytes.push_back(buffer ? buffer.getNumElements() * bytesInMemory(buffer.getElementType()) : 0);
   }
   NamedAttrList facts;
   facts.set("name", builder.getStringAttr(name));
   facts.set("buffer_bytes", builder.getDenseI64ArrayAttr(bytes));
   facts.set("shared_bytes", builder.getI64IntegerAttr(sharedBytes));
-  if (meets)
-    facts.set("meets", builder.getUnitAttr());
-  notes.kernels.push_back(facts.getDictionary(kernel.getContext()));
+  if (sites.synchronize())
+    facts.set("synchronizes", builder.getUnitAttr());
+  records.kernels.push_back(facts.getDictionary(kernel.getContext()));
 }
 
 void KernelEmulation::placeShared() {
   for (BlockArgument attribution : kernel.getWorkgroupAttributions()) {
     auto type = cast<MemRefType>(attribution.getType());
     sharedOffsets.push_back(sharedBytes);
-    sharedBytes +=
-        llvm::alignTo(type.getNumElements() * bytesOf(type.getElementType()), kSharedAlignment);
+    sharedBytes += llvm::alignTo(type.getNumElements() * bytesInMemory(type.getElementType()),
+                                 kSharedAlignment);
   }
 }
 
@@ -260,7 +132,7 @@ void KernelEmulation::placeShared() {
 // The function
 //===----------------------------------------------------------------------===//
 
-/// To hooks and to LLVM all memory is one.
+/// Hooks and the CPU's LLVM know one address space.
 static void dropMemorySpaces(Operation *op) {
   AttrTypeReplacer replacer;
   replacer.addReplacement([](MemRefType type) -> std::optional<Type> {
@@ -278,13 +150,12 @@ FailureOr<func::FuncOp> KernelEmulation::run() {
         buffer && !(buffer.hasStaticShape() && buffer.getLayout().isIdentity()))
       return kernel.emitOpError("takes ") << type
                                           << "; expected buffers of static shape that "
-                                             "begin where they begin";
+                                             "have no offset";
   placeShared();
-  AsmState names(kernel);
   SmallVector<Operation *> ops;
   WalkResult walk = kernel.getBody().walk([&](Operation *op) {
     ops.push_back(op);
-    return WalkResult(note(op, names));
+    return WalkResult(sites.add(op));
   });
   if (walk.wasInterrupted())
     return failure();
@@ -304,7 +175,7 @@ void KernelEmulation::createFunction() {
   function = func::FuncOp::create(builder, loc, kernel.getName(),
                                   builder.getFunctionType({pointer, pointer}, {}));
   function.setPrivate();
-  SymbolTable(module).insert(function); // which finds a name that is free
+  SymbolTable(module).insert(function); // which makes the name unique
   function.getBody().takeBody(kernel.getBody());
   Block &entry = function.front();
   entry.insertArgument(0u, pointer, loc);
@@ -341,7 +212,7 @@ void KernelEmulation::unpackArguments() {
   entry.eraseArguments(2, entry.getNumArguments() - 2);
 }
 
-/// Read once, at the kernel's entry.
+/// Loaded once, at the kernel's entry.
 Value KernelEmulation::threadWord(int64_t number, Type type) {
   Value &known = words[number];
   if (!known) {
@@ -380,71 +251,82 @@ func::CallOp KernelEmulation::callHook(StringRef name, ValueRange operands, Type
 LogicalResult KernelEmulation::rewrite(Operation *op) {
   builder.setInsertionPoint(op);
   loc = op->getLoc();
-  Value thread = function.getArgument(0);
-  if (std::optional<Access> access = accessOf(op)) {
+  if (std::optional<KernelAccess> access = accessOf(op)) {
     checkAccess(op, *access);
     return success();
   }
-  auto replace = [&](Value value) {
-    op->getResult(0).replaceAllUsesWith(value);
+  if (Value index = threadIndexOf(op)) {
+    op->getResult(0).replaceAllUsesWith(index);
+    op->erase();
+    return success();
+  }
+  return rewriteOther(op);
+}
+
+/// The value of an op that gives a number of the thread or of the launch; null for other ops.
+Value KernelEmulation::threadIndexOf(Operation *op) {
+  auto wordOf = [&](auto id, int64_t firstWord) {
+    return toIndex(threadWord(firstWord + static_cast<int64_t>(id.getDimension()), integer));
+  };
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](gpu::ThreadIdOp id) { return wordOf(id, kThread); })
+      .Case([&](gpu::BlockIdOp id) { return wordOf(id, kBlock); })
+      .Case([&](gpu::BlockDimOp id) { return wordOf(id, kBlockSize); })
+      .Case([&](gpu::GridDimOp id) { return wordOf(id, kGridSize); })
+      .Case([&](gpu::LaneIdOp) {
+        return toIndex(
+            arith::RemUIOp::create(builder, loc, linearThread(), integerConstant(kWarp)));
+      })
+      .Case([&](gpu::SubgroupIdOp) {
+        return toIndex(
+            arith::DivUIOp::create(builder, loc, linearThread(), integerConstant(kWarp)));
+      })
+      .Case([&](gpu::SubgroupSizeOp) { return toIndex(integerConstant(kWarp)); })
+      .Default([](Operation *) { return Value(); });
+}
+
+LogicalResult KernelEmulation::rewriteOther(Operation *op) {
+  Value thread = function.getArgument(0);
+  auto erase = [&] {
     op->erase();
     return success();
   };
-  auto replaceIdOf = [&](auto id, int64_t firstWord) {
-    replaceId(id, firstWord, id.getDimension());
-    return success();
-  };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](gpu::ThreadIdOp id) { return replaceIdOf(id, kThread); })
-      .Case([&](gpu::BlockIdOp id) { return replaceIdOf(id, kBlock); })
-      .Case([&](gpu::BlockDimOp id) { return replaceIdOf(id, kBlockSize); })
-      .Case([&](gpu::GridDimOp id) { return replaceIdOf(id, kGridSize); })
-      .Case([&](gpu::LaneIdOp) {
-        Value lane = arith::RemUIOp::create(builder, loc, linearThread(), integerConstant(kWarp));
-        return replace(toIndex(lane));
-      })
-      .Case([&](gpu::SubgroupIdOp) {
-        Value warp = arith::DivUIOp::create(builder, loc, linearThread(), integerConstant(kWarp));
-        return replace(toIndex(warp));
-      })
-      .Case([&](gpu::SubgroupSizeOp) { return replace(toIndex(integerConstant(kWarp))); })
       .Case([&](gpu::DynamicSharedMemoryOp memory) {
-        return replace(sharedMemory(sharedBytes, memory.getType()));
+        op->getResult(0).replaceAllUsesWith(sharedMemory(sharedBytes, memory.getType()));
+        return erase();
       })
       .Case([&](memref::GetGlobalOp table) { return moveTable(table); })
       .Case([&](gpu::BarrierOp) {
-        callHook("llmmem_emulate_barrier", {thread, integerConstant(sites[op])});
-        op->erase();
-        return success();
+        callHook("llmmem_emulate_barrier", {thread, integerConstant(sites.numberOf(op))});
+        return erase();
       })
       .Case([&](NVVM::SyncWarpOp barrier) {
         callHook("llmmem_emulate_warp_barrier",
-                 {thread, integerConstant(sites[op]), barrier.getMask()});
-        op->erase();
-        return success();
+                 {thread, integerConstant(sites.numberOf(op)), barrier.getMask()});
+        return erase();
       })
       .Case([&](gpu::ShuffleOp shuffle) {
         rewriteShuffle(shuffle);
         return success();
       })
-      .Case([&](NVVM::MmaOp product) { return rewriteMma(product); })
+      .Case([&](NVVM::MmaOp mma) { return rewriteMma(mma); })
       .Case([&](gpu::ReturnOp) {
         func::ReturnOp::create(builder, loc);
-        op->erase();
-        return success();
+        return erase();
       })
       .Default([&](Operation *) -> LogicalResult {
         if (isPlain(op))
           return success();
-        return op->emitOpError("cannot stand in a kernel that is emulated: docs/Design/Gpu.md says "
-                               "what kernels may hold");
+        return op->emitOpError("is not allowed in a kernel that is emulated: docs/Design/Gpu.md "
+                               "says what kernels may contain");
       });
 }
 
-void KernelEmulation::checkAccess(Operation *op, const Access &access) {
+void KernelEmulation::checkAccess(Operation *op, const KernelAccess &access) {
   auto type = cast<MemRefType>(access.memref.getType());
   auto [strides, offset] = type.getStridesAndOffset();
-  Value bytes = integerConstant(bytesOf(type.getElementType()));
+  Value bytes = integerConstant(bytesInMemory(type.getElementType()));
   auto dynamic = [](int64_t number) { return ShapedType::isDynamic(number); };
   Value first;
   if (llvm::any_of(strides, dynamic) || dynamic(offset)) {
@@ -463,17 +345,11 @@ void KernelEmulation::checkAccess(Operation *op, const Access &access) {
   }
   Value base =
       toInteger(memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, access.memref));
-  callHook("llmmem_emulate_access", {function.getArgument(0), integerConstant(sites[op]), base,
-                                     arith::MulIOp::create(builder, loc, first, bytes)});
+  callHook("llmmem_emulate_access", {function.getArgument(0), integerConstant(sites.numberOf(op)),
+                                     base, arith::MulIOp::create(builder, loc, first, bytes)});
 }
 
-void KernelEmulation::replaceId(Operation *op, int64_t firstWord, gpu::Dimension dimension) {
-  Value word = threadWord(firstWord + static_cast<int64_t>(dimension), integer);
-  op->getResult(0).replaceAllUsesWith(toIndex(word));
-  op->erase();
-}
-
-/// x + width (y + height z), which warps are numbered by.
+/// x + width (y + height z), from which lanes and warps are numbered.
 Value KernelEmulation::linearThread() {
   auto word = [&](int64_t number) { return threadWord(number, integer); };
   auto combine = [&](Value low, Value size, Value high) -> Value {
@@ -501,8 +377,8 @@ void KernelEmulation::rewriteShuffle(gpu::ShuffleOp shuffle) {
   if (width < 64)
     bits = arith::ExtUIOp::create(builder, loc, integer, bits);
   func::CallOp call = callHook("llmmem_emulate_shuffle",
-                               {function.getArgument(0), integerConstant(sites[shuffle]), bits,
-                                shuffle.getOffset(), shuffle.getWidth()},
+                               {function.getArgument(0), integerConstant(sites.numberOf(shuffle)),
+                                bits, shuffle.getOffset(), shuffle.getWidth()},
                                {integer, integer});
   Value result = call.getResult(0);
   if (width < 64)
@@ -518,16 +394,15 @@ void KernelEmulation::rewriteShuffle(gpu::ShuffleOp shuffle) {
   shuffle.erase();
 }
 
-LogicalResult KernelEmulation::rewriteMma(NVVM::MmaOp product) {
-  auto shape = product.getShape();
-  bool isKnown =
-      shape.getM() == 16 && shape.getN() == 8 && shape.getK() == 16 &&
-      product.getMultiplicandAPtxType() == NVVM::MMATypes::bf16 &&
-      product.getMultiplicandBPtxType() == NVVM::MMATypes::bf16 &&
-      llvm::all_of(product.getOperandC().getTypes(), [](Type type) { return type.isF32(); });
+LogicalResult KernelEmulation::rewriteMma(NVVM::MmaOp mma) {
+  auto shape = mma.getShape();
+  bool isKnown = shape.getM() == 16 && shape.getN() == 8 && shape.getK() == 16 &&
+                 mma.getMultiplicandAPtxType() == NVVM::MMATypes::bf16 &&
+                 mma.getMultiplicandBPtxType() == NVVM::MMATypes::bf16 &&
+                 llvm::all_of(mma.getOperandC().getTypes(), [](Type type) { return type.isF32(); });
   if (!isKnown)
-    return product.emitOpError("is a product that the emulator does not know: it knows m16n8k16 of "
-                               "bf16 in f32");
+    return mma.emitOpError("is an mma that the emulator does not support; expected m16n8k16 of "
+                           "bf16 in f32");
   // 4 words of A, 2 of B, and 4 numbers of C that become D's.
   Value fragments;
   {
@@ -540,25 +415,25 @@ LogicalResult KernelEmulation::rewriteMma(NVVM::MmaOp product) {
     return LLVM::GEPOp::create(builder, loc, pointer, builder.getI32Type(), fragments,
                                ArrayRef<LLVM::GEPArg>{number});
   };
-  for (auto [number, operand] : llvm::enumerate(product->getOperands()))
+  for (auto [number, operand] : llvm::enumerate(mma->getOperands()))
     LLVM::StoreOp::create(builder, loc, operand, place(number));
   callHook("llmmem_emulate_mma",
-           {function.getArgument(0), integerConstant(sites[product]), fragments});
-  Value result = LLVM::PoisonOp::create(builder, loc, product.getType());
+           {function.getArgument(0), integerConstant(sites.numberOf(mma)), fragments});
+  Value result = LLVM::PoisonOp::create(builder, loc, mma.getType());
   for (int32_t number = 0; number < 4; ++number) {
     Value sum = LLVM::LoadOp::create(builder, loc, builder.getF32Type(), place(6 + number));
     result = LLVM::InsertValueOp::create(builder, loc, result, sum, ArrayRef<int64_t>{number});
   }
-  product.getResult().replaceAllUsesWith(result);
-  product.erase();
+  mma.getResult().replaceAllUsesWith(result);
+  mma.erase();
   return success();
 }
 
-/// Tables stand beside the kernel; its function stands in the module around.
+/// Moves a table from the gpu.module to the module, where the kernel's function is.
 LogicalResult KernelEmulation::moveTable(memref::GetGlobalOp use) {
   auto table = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(kernel, use.getNameAttr());
   if (!table)
-    return use.emitOpError("names no table");
+    return use.emitOpError("names no memref.global");
   auto module = function->getParentOfType<ModuleOp>();
   std::string name =
       (kernel->getParentOfType<gpu::GPUModuleOp>().getName() + "_" + table.getSymName()).str();
@@ -573,6 +448,6 @@ LogicalResult KernelEmulation::moveTable(memref::GetGlobalOp use) {
 }
 
 FailureOr<func::FuncOp> llmmem::emulateKernel(gpu::GPUFuncOp kernel, const LLVMTypeConverter &types,
-                                              EmulatedKernels &notes) {
-  return KernelEmulation(kernel, types, notes).run();
+                                              EmulatedKernels &records) {
+  return KernelEmulation(kernel, types, records).run();
 }

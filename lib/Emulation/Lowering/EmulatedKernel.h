@@ -13,17 +13,18 @@ namespace llmmem {
 mlir::func::FuncOp emulationHook(mlir::ModuleOp module, llvm::StringRef name,
                                  mlir::TypeRange inputs, mlir::TypeRange results = {});
 
-/// What the kernels of a module are, for whoever runs them (`llm.emulation` in Passes.td).
+/// The records of a module's kernels, for the emulator (`llm.emulation` in Passes.td).
 struct EmulatedKernels {
   llvm::SmallVector<mlir::Attribute> kernels, sites;
 };
 
 /// Moves the kernel's body into `func @name(%thread: !llvm.ptr, %arguments: !llvm.ptr)` in the
-/// module, with calls of hooks (include/llmmem/Emulation/Hooks.h) before accesses and for ops in
-/// which threads meet. Adds the kernel and its sites to `notes`. Fails after a located diagnostic.
+/// module, with calls of hooks (include/llmmem/Emulation/Hooks.h) before accesses and for ops that
+/// synchronize threads. Adds the kernel and its sites to `records`. Fails after a located
+/// diagnostic.
 mlir::FailureOr<mlir::func::FuncOp> emulateKernel(mlir::gpu::GPUFuncOp kernel,
                                                   const mlir::LLVMTypeConverter &types,
-                                                  EmulatedKernels &notes);
+                                                  EmulatedKernels &records);
 
 } // namespace llmmem
 

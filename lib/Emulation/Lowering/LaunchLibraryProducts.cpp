@@ -1,8 +1,8 @@
-//===- LaunchLibraryProducts.cpp - A library's products, for the emulator --===//
+//===- LaunchLibraryProducts.cpp - A library's matmuls, for the emulator --===//
 //
-// A thread makes an element of C as the library is documented to: one sum in f32, the epilogue on
-// what is not rounded yet, one rounding. So the emulator sees what a call reads and writes, and a
-// plan for a library runs with each access checked. In which order a library adds up, nobody says.
+// A thread computes an element of C as the library is documented to: one sum in f32, the epilogue
+// on the unrounded sum, one rounding. So the emulator checks each access of a plan for a library.
+// The order in which a library adds is not documented.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,14 +64,14 @@ private:
     memref::StoreOp::create(builder, loc, convert(x, element).value, buffer, place.value);
   }
 
-  /// Of a matrix that begins at the first element of its buffer.
+  /// The index of an element of a matrix that begins at the first element of its buffer.
   static Index placeIn(llm::MatrixAttr form, Index batch, Index row, Index column) {
     if (form.getTransposed())
       std::swap(row, column);
     return batch * form.getStride() + row * form.getPitch() + column;
   }
 
-  /// An algorithm may write to all of it.
+  /// An algorithm may write all of the workspace.
   void useWorkspace(Index first) {
     int64_t bytes = cast<MemRefType>(op.getWorkspace().getType()).getNumElements();
     auto loop =
@@ -89,7 +89,7 @@ private:
     return load(op.getBBuffer(), index(op.getBBegin()) + placeIn(op.getB(), batch, k, column));
   }
 
-  /// `add` gives the sum after the term `k`.
+  /// `add` returns the sum after the term `k`.
   Num sumOver(function_ref<Num(Index k, Num sum)> add) {
     auto loop = scf::ForOp::create(builder, loc, constant(0).value, constant(op.getInner()).value,
                                    constant(1).value, number(0.0).value);
@@ -103,7 +103,7 @@ private:
   bool sumsA() { return op.getEpilogue() == ProductEpilogue::SumA; }
   bool sumsB() { return op.getEpilogue() == ProductEpilogue::SumB; }
 
-  /// Whoever makes the first element of a row or column of C sums what it multiplied.
+  /// The thread of the first element of a row or column of C also sums the operand's elements.
   void writeSum(Index batch, Index row, Index column) {
     if (!sumsA() && !sumsB())
       return;
@@ -153,12 +153,12 @@ private:
   int64_t count;
 };
 
-/// A sum of C's rows is nothing that a lowered step asks for.
+/// No lowered step asks for a sum of C's rows.
 LogicalResult checkEpilogue(llm::LibraryProductOp op) {
   if (op.getEpilogue() != ProductEpilogue::GeluGradSum)
     return success();
   return op.emitOpError("has the epilogue '")
-         << stringifyProductEpilogue(op.getEpilogue()) << "', which the emulator does not know";
+         << stringifyProductEpilogue(op.getEpilogue()) << "', which the emulator does not support";
 }
 
 struct LaunchLibraryProducts

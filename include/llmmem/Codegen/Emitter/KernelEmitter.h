@@ -1,8 +1,8 @@
-//===- KernelEmitter.h - Writing kernels as one would write C --------------===//
+//===- KernelEmitter.h - Writing kernels as one would write C -------------===//
 //
-// A kernel works on flat buffers, computes in one wide type (f32, or f64 where the op touches f64)
-// and rounds where it stores. The vectors have a fixed number of lanes and sums a fixed tree, so
-// equal operands give equal bits on any machine. Example, the whole of llm.silu:
+// A kernel works on flat buffers, computes in one type (f32, or f64 where the op has f64
+// tensors) and rounds where it stores. Vectors have a fixed number of lanes, and reductions a fixed
+// tree, so equal operands give equal bits on any machine. Example, the whole of llm.silu:
 //
 //   e.forLanes(e.result(0).size, [&](Index i, unsigned lanes) {
 //     Num x = e.load(e.operand(0), i, lanes);
@@ -24,8 +24,8 @@
 
 namespace llmmem {
 
-/// A floating-point value of a kernel: one number, or a vector of lanes. A number meets a vector as
-/// a splat.
+/// A floating-point value of a kernel: one number, or a vector of lanes. Beside a vector, a number
+/// is splatted.
 struct Num {
   mlir::OpBuilder *builder = nullptr;
   mlir::Value value;
@@ -55,13 +55,13 @@ Num sqrt(Num x);
 Num sin(Num x);
 Num cos(Num x);
 Num power(Num base, Num exponent);
-/// The larger one; a NaN wins, so that poison shows.
+/// The larger one, or NaN if either is: NaNs of the fill pattern must propagate.
 Num maximum(Num a, Num b);
 /// `x` in another element type, rounded to nearest even where that is narrower.
 Num convert(Num x, mlir::Type element);
 /// a where `condition` (one bit, or one for each lane), else b.
 Num select(mlir::Value condition, Num a, Num b);
-/// All lanes together, in a fixed tree.
+/// The sum of all lanes, in a fixed tree.
 Num sumOfLanes(Num x);
 Num maximumOfLanes(Num x);
 
@@ -91,21 +91,21 @@ Index maximum(Index a, Index b);
 mlir::Value equal(Index a, Index b);
 mlir::Value less(Index a, Index b);
 
-/// What stands in for the bytes of a value that lives only inside a kernel. Both write where
+/// Replaces the memory of a value that lives only inside a kernel. Both functions write code where
 /// `builder` stands, on elements (one, or a vector of lanes) in the value's own element type.
 struct BufferAccess {
   std::function<mlir::Value(mlir::OpBuilder &builder, Index first, unsigned lanes)> load;
   std::function<void(mlir::OpBuilder &builder, Index first, mlir::Value elements)> store;
 };
 
-/// The bytes of one tensor in row-major order: a memref of one dimension, or a way to do without.
+/// The elements of one tensor in row-major order: a memref of one dimension, or a `BufferAccess`.
 struct Buffer {
   mlir::Value memref;
   int64_t size = 0;
   mlir::Type element;
   const BufferAccess *access = nullptr;
 
-  /// A buffer of `tensor`'s size without bytes; `access` must outlive it.
+  /// A buffer of `tensor`'s size without memory; `access` must outlive it.
   static Buffer of(mlir::Type tensor, const BufferAccess &access);
   explicit operator bool() const { return memref || access; }
 };
@@ -113,18 +113,19 @@ struct Buffer {
 /// A row held in registers: whole vectors, then one vector of what is left.
 using Row = llvm::SmallVector<Num>;
 
-/// What the turns of a loop over rows read and write, so that a GPU can choose who shares a turn.
+/// What the iterations of a loop over rows access, from which a GPU chooses the thread group of an
+/// iteration.
 struct RowShape {
   /// Elements of a row.
   int64_t width;
   /// The places of its vectors are multiples of this and of the lanes before the first of a row, in
   /// every buffer. Example: to copy 8 of 12 columns into rows of 8, gcd(12, 8) = 4.
   int64_t pitch = width;
-  /// All vectors of a turn lie in the row `pitch` times its number behind the start of their
-  /// buffers. Then whole vectors can begin inside the row where its start is no place for them.
+  /// An iteration accesses only its own row, which begins `pitch` times its number behind the start
+  /// of each buffer. Then whole vectors can begin inside the row where its start is not aligned.
   bool isAlone = false;
-  /// The team must meet in a turn (`KernelEmitter::meet`), whatever the width.
-  bool meets = false;
+  /// The thread group is a whole block, whatever the width.
+  bool synchronizes = false;
 };
 
 class KernelLoops;
@@ -135,26 +136,26 @@ public:
   /// Writes at the end of `block`, whose arguments are the operands' buffers, the results', and the
   /// workspace's if the op has one.
   KernelEmitter(mlir::Operation *op, mlir::Block *block, KernelOptions options = {});
-  /// For an op inside the kernel of others: its loops go where `outer` stands, its operands and
-  /// results are given.
+  /// For an op inside the kernel of others: its loops are written where `outer` stands, on the
+  /// given operands and results.
   KernelEmitter(mlir::Operation *op, KernelEmitter &outer, llvm::ArrayRef<Buffer> operands,
                 llvm::ArrayRef<Buffer> results);
-  /// For elements of such an op: writes where `builder` stands.
+  /// For single elements of such an op: writes where `builder` stands.
   KernelEmitter(mlir::Operation *op, const mlir::OpBuilder &builder,
                 llvm::ArrayRef<Buffer> operands = {}, llvm::ArrayRef<Buffer> results = {});
 
   const KernelOptions &options() const { return chosen; }
-  KernelLoops &loops() { return *turns; }
+  KernelLoops &loops() { return *kernelLoops; }
 
   mlir::OpBuilder &builder() { return nested; }
   mlir::Location location() const { return op->getLoc(); }
   mlir::Operation *operation() const { return op; }
   /// The type that the kernel computes in.
-  mlir::FloatType wideType() const { return wide; }
+  mlir::FloatType computeType() const { return numberType; }
   /// Lanes of a whole vector.
   unsigned lanes() const { return vectorLanes; }
-  /// f64 where `op` touches f64, else f32.
-  static mlir::FloatType wideTypeOf(mlir::Operation *op);
+  /// f64 if `op` has f64 tensors, else f32.
+  static mlir::FloatType computeTypeOf(mlir::Operation *op);
 
   //===--------------------------------------------------------------------===//
   // Buffers
@@ -162,24 +163,25 @@ public:
 
   Buffer operand(unsigned number) const { return operands[number]; }
   Buffer result(unsigned number) const { return results[number]; }
-  /// All of the workspace, as wide numbers.
+  /// All of the workspace, as elements of `computeType`.
   Buffer workspace();
   /// `size` elements of the workspace from byte `begin` on.
   Buffer workspace(int64_t begin, int64_t size, mlir::Type element);
-  /// What the plan gave the op's library product, its last bytes; null where it gave nothing.
+  /// The last bytes of the workspace, which the plan reserved for the op's library matmul; null if
+  /// it reserved none.
   mlir::Value libraryWorkspace();
-  /// The number of the random stream that the op draws from, as i64.
+  /// The number of the random stream that the op samples from, as i64.
   mlir::Value stream() const;
-  /// Equal ops share a kernel, whichever of their operands are one value: so by number, never by
-  /// value.
+  /// An operand by its number, never by its value: equal ops share a kernel even if some of their
+  /// operands are the same value.
   Buffer operand(mlir::OpOperand &use) const { return operand(use.getOperandNumber()); }
   /// Null where the optional operand is left out.
   Buffer operand(mlir::MutableOperandRange range) const;
-  /// Wide numbers on the stack, allotted once at the kernel's entry; inside a parallel loop, once
-  /// for each thread.
+  /// Scratch of `computeType`, allocated on the stack once at the kernel's entry; inside a parallel
+  /// loop, once for each thread.
   Buffer scratch(int64_t size);
   Buffer scratch(int64_t size, mlir::Type element);
-  /// A table of numbers, made while compiling.
+  /// A table of constants.
   Buffer table(llvm::ArrayRef<double> numbers);
 
   //===--------------------------------------------------------------------===//
@@ -219,21 +221,21 @@ public:
   void forSteps(Index lower, Index upper, int64_t step, llvm::function_ref<void(Index)> body);
   /// 0 to count in steps of whole vectors, then one by one.
   void forLanes(int64_t count, llvm::function_ref<void(Index, unsigned lanes)> body);
-  /// As forEach, with the turns shared out among threads: no turn reads or writes a byte that
-  /// another writes, so that any number of threads gives the same bits. Plain loops where the op is
-  /// too small to be worth it, and inside another parallel loop.
+  /// As forEach, with the iterations distributed over threads: no iteration may access a byte that
+  /// another writes, so any number of threads gives the same bits. A sequential loop where the op
+  /// is too small to profit, and inside another parallel loop.
   void forEachParallel(int64_t count, llvm::function_ref<void(Index)> body);
-  /// As forEachParallel, over rows. On a GPU a turn is shared by a team of threads: each takes some
-  /// of the vectors of forLanes, sum and maximumOver, and one of them stores what is stored outside
+  /// As forEachParallel, over rows. On a GPU a thread group runs an iteration: forLanes, sum and
+  /// maximumOver distribute their vectors over its threads, and one thread makes the stores outside
   /// of forLanes.
   void forRows(int64_t rows, RowShape shape, llvm::function_ref<void(Index)> body);
-  /// As forLanes, with pieces of a fixed length shared out among threads.
+  /// As forLanes, with pieces of a fixed length distributed over threads.
   void forLanesParallel(int64_t count, llvm::function_ref<void(Index, unsigned lanes)> body);
-  /// The same with numbers that all turns have in common, computed once (on a GPU once a block).
+  /// The same with values common to all iterations, computed once (on a GPU once a block).
   void forLanesParallel(
       int64_t count, llvm::function_ref<Row()> common,
       llvm::function_ref<void(Index, unsigned lanes, llvm::ArrayRef<Num> common)> body);
-  /// Carries values from turn to turn, and gives the last ones.
+  /// A loop with carried values; returns the last ones.
   Row fold(Index lower, Index upper, llvm::ArrayRef<Num> initial,
            llvm::function_ref<Row(Index, llvm::ArrayRef<Num>)> body);
   Row foldSteps(Index lower, Index upper, int64_t step, llvm::ArrayRef<Num> initial,
@@ -241,7 +243,7 @@ public:
   Num sum(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
   Num maximumOver(int64_t count, llvm::function_ref<Num(Index, unsigned lanes)> term);
   void ifThen(mlir::Value condition, llvm::function_ref<void()> then);
-  /// The numbers of `then` where it is run, else `otherwise`.
+  /// The values of `then` where it runs, else `otherwise`.
   Row chooseIf(mlir::Value condition, llvm::ArrayRef<Num> otherwise,
                llvm::function_ref<Row()> then);
 
@@ -252,8 +254,8 @@ private:
   KernelOptions chosen;
   mlir::OpBuilder nested;
   llvm::SmallVector<Buffer> operands, results;
-  mlir::FloatType wide;
-  std::shared_ptr<KernelLoops> turns;
+  mlir::FloatType numberType;
+  std::shared_ptr<KernelLoops> kernelLoops;
   unsigned vectorLanes;
 };
 

@@ -1,8 +1,8 @@
-//===- KernelLoops.h - Who takes the turns of a kernel's loops -------------===//
+//===- KernelLoops.h - The loops of a kernel on each target ---------------===//
 //
-// The formulas of a kernel are the same on every target; what differs is who takes the turns of its
-// loops. On a CPU a turn is one thread's, which goes through its rows in vectors. On a GPU a turn
-// is shared by a team of threads, each of which takes vectors of 128 bits.
+// The formulas of a kernel are the same on every target; its loops differ. On a CPU one thread runs
+// an iteration and goes through its rows in vectors. On a GPU a thread group runs an iteration, and
+// each of its threads takes vectors of 128 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace llmmem {
 
-/// How the elements of a sum or a maximum meet.
+/// How a sum or a maximum combines its elements.
 struct Reduction {
   double neutral;
   llvm::function_ref<Num(Num, Num)> combine;
@@ -32,15 +32,15 @@ public:
 
   virtual ~KernelLoops() = default;
 
-  /// Lanes of a whole vector where a kernel computes in `wide`.
-  virtual unsigned lanes(mlir::FloatType wide) const = 0;
+  /// Lanes of a whole vector where a kernel computes in `computeType`.
+  virtual unsigned lanes(mlir::FloatType computeType) const = 0;
   virtual Buffer scratch(KernelEmitter &e, int64_t size, mlir::Type element) = 0;
   virtual void forLanes(KernelEmitter &e, int64_t count, LanesBody body) = 0;
   virtual void forRows(KernelEmitter &e, int64_t rows, RowShape shape, Body body) = 0;
   virtual void forLanesParallel(KernelEmitter &e, int64_t count, Common common,
                                 CommonBody body) = 0;
   virtual Num reduce(KernelEmitter &e, int64_t count, Term term, Reduction reduction) = 0;
-  /// Writes `store`, of one element, so that one of those who share the turn runs it.
+  /// Writes `store`, of one element, so that one thread of the iteration's thread group runs it.
   virtual void storeOnce(KernelEmitter &e, llvm::function_ref<void()> store) = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- KernelOpInterface.h - How an op becomes a kernel --------------------===//
+//===- KernelOpInterface.h - How an op becomes a kernel -------------------===//
 
 #ifndef LLMMEM_CODEGEN_EMITTER_KERNELOPINTERFACE_H
 #define LLMMEM_CODEGEN_EMITTER_KERNELOPINTERFACE_H
@@ -7,7 +7,7 @@
 #include "mlir/IR/OpDefinition.h"
 
 namespace llmmem {
-/// Those of one of several ops that share a launch.
+/// The buffers of one of several ops that share a launch.
 struct OpBuffers {
   llvm::SmallVector<Buffer> operands, results;
 };

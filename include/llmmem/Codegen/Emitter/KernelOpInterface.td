@@ -1,4 +1,4 @@
-//===- KernelOpInterface.td - How an op becomes a kernel -------*- tablegen -*-===//
+//===- KernelOpInterface.td - How an op becomes a kernel -------*- tablegen -*--===//
 
 #ifndef LLMMEM_CONVERSION_KERNELOPINTERFACE
 #define LLMMEM_CONVERSION_KERNELOPINTERFACE
@@ -7,8 +7,8 @@ include "mlir/IR/OpBase.td"
 
 def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let description = [{
-    How an op becomes a kernel: loops over flat buffers, in destination style. A dialect of one's own takes part by
-    attaching an external model. An op whose results are all views needs none.
+    How an op becomes a kernel: loops over flat buffers, in destination style. Ops of another dialect take part by
+    external models. An op whose results are all views needs none.
   }];
   let cppNamespace = "::llmmem";
   let methods = [
@@ -20,12 +20,12 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       }],
       "::llvm::LogicalResult", "emitKernel", (ins "::llmmem::KernelEmitter &":$emitter)>,
     InterfaceMethod<[{
-        Writes the elements from `first` on, `lanes` of each result, for an op that goes by elements
+        Writes the elements from `first` on, `lanes` of each result, for an elementwise op
         (`GroupableOpInterface`) and shares a kernel with others. Fails after a located diagnostic.
       }],
       "::llvm::LogicalResult", "emitElements",
       (ins "::llmmem::KernelEmitter &":$emitter, "::llmmem::Index":$first, "unsigned":$lanes), "", [{
-        return $_op.emitOpError("has no formula for single elements, so it cannot share a kernel; "
+        return $_op.emitOpError("has no formula for single elements, so it cannot be fused into a kernel; "
                                 "implement KernelOpInterface::emitElements for it");
       }]>,
     InterfaceMethod<[{
@@ -40,7 +40,7 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       }],
       "::llvm::LogicalResult", "emitSharedLaunch",
       (ins "::llmmem::KernelEmitter &":$emitter, "::llvm::ArrayRef<::llmmem::OpBuffers>":$ops), "", [{
-        return $_op.emitOpError("has no launch that it shares with others; implement "
+        return $_op.emitOpError("cannot share a launch with other ops; implement "
                                 "KernelOpInterface::emitSharedLaunch for it");
       }]>,
   ];

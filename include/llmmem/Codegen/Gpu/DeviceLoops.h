@@ -1,11 +1,12 @@
-//===- DeviceLoops.h - Loops of kernels on the threads of a GPU ------------===//
+//===- DeviceLoops.h - Loops of kernels on the threads of a GPU -----------===//
 //
-// A parallel loop is one launch. A turn of a loop over rows is shared by a team: a warp where the
-// row is short, else a block. Elements are dealt out in vectors of 128 bits (of the narrowest
-// floating-point type that the kernel touches), thread after thread, so that neighbours touch
-// neighbouring bytes. What the team computes together meets in a fixed tree of shuffles, and
-// between warps in workgroup memory, so bits depend on no schedule. Code outside of forLanes is run
-// by all threads of the team alike, but for stores, which one of them makes.
+// A parallel loop is one launch. A thread group runs an iteration of a loop over rows: a warp if
+// the row is short, else a block. Elements are distributed in vectors of 128 bits (of the narrowest
+// floating-point type that the kernel touches), thread after thread, so that neighbouring threads
+// access neighbouring bytes. Reductions over the group combine the values of its threads in a fixed
+// tree of shuffles, and those of warps in workgroup memory, so bits do not depend on the schedule.
+// Code outside of forLanes runs on all threads of the group, except for stores, which one of them
+// makes.
 //
 // Example, llm.softmax of rows of 512 bf16: eight rows in a block of 256 threads, each thread of a
 // warp with two vectors of eight elements.
@@ -40,82 +41,82 @@ public:
   //===--------------------------------------------------------------------===//
 
   using LaunchBody = llvm::function_ref<void(Index block, Index thread)>;
-  /// One launch. `body` is written once, for every thread of every block; its stores are each
-  /// thread's own.
+  /// One launch. `body` is written once and runs on every thread of every block; every thread makes
+  /// its own stores.
   void launch(KernelEmitter &e, int64_t blocks, int64_t threads, LaunchBody body);
-  /// `body` for a single team, a block.
+  /// A launch of one block, all of whose threads run `body`.
   void once(KernelEmitter &e, llvm::function_ref<void()> body);
-  /// Inside a launch: memory of the block.
+  /// Inside a launch: workgroup memory of the block.
   Buffer workgroup(KernelEmitter &e, int64_t size, mlir::Type element);
-  /// Inside a launch, and never where threads of the block part.
+  /// Inside a launch, where control flow is uniform over the block.
   void barrier(KernelEmitter &e);
-  /// A barrier of a kernel whose threads need so many registers, where the assembler would spill
-  /// some for the sake of more blocks.
+  /// A barrier of a kernel whose threads need so many registers; without it the assembler would
+  /// spill some to fit more blocks.
   void barrierNeeding(KernelEmitter &e, int32_t registers);
   /// Inside a launch, for the threads of a warp: `x` of the thread whose number differs in
   /// `distance`, a power of two.
   Num exchange(KernelEmitter &e, Num x, int32_t distance);
-  /// Inside a launch: `x` of each `lanes` neighbouring threads, a power of two up to a warp, in a
-  /// fixed tree, known to each of them.
+  /// Inside a launch: `x` of each `lanes` neighbouring threads (a power of two up to a warp),
+  /// combined in a fixed tree and known to all of them.
   Num acrossLanes(KernelEmitter &e, Num x, int64_t lanes,
                   llvm::function_ref<Num(Num, Num)> combine);
-  /// `x` of all threads of the team, in a fixed tree, known to each of them.
-  Num acrossTeam(KernelEmitter &e, Num x, llvm::function_ref<Num(Num, Num)> combine);
+  /// `x` of all threads of the group, combined in a fixed tree and known to all of them.
+  Num acrossThreadGroup(KernelEmitter &e, Num x, llvm::function_ref<Num(Num, Num)> combine);
   using Start = llvm::function_ref<Row(unsigned lanes)>;
   using Step = llvm::function_ref<Row(Index, unsigned lanes, llvm::ArrayRef<Num>)>;
-  using MeetLanes = llvm::function_ref<Row(llvm::ArrayRef<Num>)>;
-  /// Numbers carried through this thread's elements of a row: whole vectors from `start` on, whose
-  /// lanes then meet, and then what is left one by one.
-  Row foldOwn(KernelEmitter &e, int64_t count, Start start, Step step, MeetLanes acrossLanes);
-  /// Each element is one thread's, whose stores are its own.
+  using ReduceLanes = llvm::function_ref<Row(llvm::ArrayRef<Num>)>;
+  /// Values carried through this thread's elements of a row: whole vectors from `start` on, whose
+  /// lanes are then reduced, and then the remaining elements one by one.
+  Row foldOwn(KernelEmitter &e, int64_t count, Start start, Step step, ReduceLanes acrossLanes);
+  /// Distributes the elements over the threads of the group; each makes its own stores.
   void forElements(KernelEmitter &e, int64_t count, Body body);
-  /// The sum of what is not read in vectors.
+  /// The sum of terms that are not read in vectors.
   Num sumOfElements(KernelEmitter &e, int64_t count, llvm::function_ref<Num(Index)> term);
-  /// Inside a launch: what one thread of the block computes, known to all.
+  /// Inside a launch: values that one thread of the block computes and all know.
   Row commonNumbers(KernelEmitter &e, Index thread, Common common);
-  /// A store of this thread's own.
+  /// A store that this thread makes.
   void storeOwn(KernelEmitter &e, Buffer buffer, Index index, Num x);
   void storeRawOwn(KernelEmitter &e, Buffer buffer, Index index, mlir::Value value);
-  /// This thread's number in its team, and the team's threads.
-  Index thread() const { return *teamThread; }
-  int64_t teamSize() const { return teamThreads; }
+  /// This thread's number in its group, and the number of threads of the group.
+  Index thread() const { return *threadInGroup; }
+  int64_t threadGroupSize() const { return groupThreads; }
 
 private:
-  /// How the elements [0, count) of a turn are dealt out: `head` single ones, `vectors` vectors of
-  /// `lanes` from there, and at most `mostRest` single ones from `rest` to `count`.
-  struct Deal {
+  /// How the elements [0, count) of an iteration are distributed: `head` single ones, `vectors`
+  /// vectors of `lanes` from there, and single ones from `rest` to `count` if `hasRest`.
+  struct Distribution {
     std::optional<Index> head;
     Index vectors;
     unsigned lanes;
     Index rest;
     bool hasRest;
   };
-  Deal deal(KernelEmitter &e, int64_t count);
-  /// A vector of a row that this thread takes. Beyond the row's last, `inside` says that it is none
-  /// of its own, and `first` that of the last.
+  Distribution distribute(KernelEmitter &e, int64_t count);
+  /// A vector of a row that this thread takes. Beyond the end of the row `inside` is false, and
+  /// `first` is that of the row's last vector.
   struct OwnVector {
     Index first;
     mlir::Value inside; // null: always
   };
-  struct Share {
+  struct Portion {
     int64_t count;
-    mlir::Block *block; // where the places are computed
+    mlir::Block *block; // where the indices are computed
     unsigned lanes;
     llvm::SmallVector<OwnVector> vectors;
   };
-  /// Null where the vectors are too many to be kept in registers, or some elements are in none.
-  const Share *shareOf(KernelEmitter &e, int64_t count);
-  Index firstOfVector(const Deal &deal, Index number);
-  bool isInTeam() const { return teamThread.has_value(); }
+  /// Null if the vectors are too many to be kept in registers, or some elements are in no vector.
+  const Portion *portionOf(KernelEmitter &e, int64_t count);
+  Index firstOfVector(const Distribution &distribute, Index number);
+  bool isInThreadGroup() const { return threadInGroup.has_value(); }
 
   unsigned vectorLanes;
   mlir::gpu::LaunchOp current;
-  std::optional<Index> teamThread;
-  int64_t teamThreads = 0;
+  std::optional<Index> threadInGroup;
+  int64_t groupThreads = 0;
   bool inLanes = false;
   RowShape row{0};
   std::optional<Index> rowNumber;
-  std::vector<Share> shares;
+  std::vector<Portion> portions;
 };
 
 /// The loops of a kernel whose target is a GPU.

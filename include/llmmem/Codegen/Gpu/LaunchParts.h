@@ -1,8 +1,7 @@
-//===- LaunchParts.h - Launches whose blocks are shared out over tensors ---===//
+//===- LaunchParts.h - Launches whose blocks are distributed over tensors --===//
 //
-// Many small tensors need not be many small launches: a launch gets the buffers of all, and each
-// block finds those it works on by the number that it has, in a tree of comparisons. All threads of
-// a block go the same way.
+// One launch works on many small tensors: it gets the buffers of all, and each block finds its own
+// by its number, in a tree of comparisons. All threads of a block take the same branches.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 def LaunchLibraryProducts : Pass<"launch-library-products", "::mlir::ModuleOp"> {
-  let summary = "Turns a library's products into launches that compute what the library is documented to";
+  let summary = "Turns matmuls by a library into launches that compute what the library is documented to compute";
   let description = [{
     For the emulator, which has no library: each `llm.library_product` of a host function becomes a `gpu.launch`, in
     which a thread makes an element of C, and all of the workspace is written to. Not fast, and no library's bits.
@@ -35,7 +35,7 @@ def LaunchLibraryProducts : Pass<"launch-library-products", "::mlir::ModuleOp"> 
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
-  let statistics = [Statistic<"numProducts", "products", "Products that became launches">];
+  let statistics = [Statistic<"numProducts", "products", "Matmuls that became launches">];
 }
 
 def EmulateGpuKernels : Pass<"emulate-gpu-kernels", "::mlir::ModuleOp"> {
@@ -43,16 +43,16 @@ def EmulateGpuKernels : Pass<"emulate-gpu-kernels", "::mlir::ModuleOp"> {
   let description = [{
     *Requires*: the form of docs/Design/Gpu.md: `gpu.module`s of kernels, and host functions with
     `gpu.launch_func`. *Ensures*: a kernel is `func @kernel(%thread: !llvm.ptr, %arguments: !llvm.ptr)`, in which
-    each read and write of memory follows a call of `llmmem_emulate_access`, and barriers, shuffles and products of
-    warps are calls (include/llmmem/Emulation/Hooks.h); host functions that launch, and those that call them, take the emulator
-    as their last argument, and launch through it. The module says in `llm.emulation` what it has, for
-    lib/Execution/Emulation.cpp to make an `emulation::Program` of:
+    each read and write of memory follows a call of `llmmem_emulate_access`, and barriers, shuffles and mma
+    ops are calls (include/llmmem/Emulation/Hooks.h); host functions that launch, and those that call them, take the emulator
+    as their last argument, and launch through it. The module says in `llm.emulation` what it has,
+    from which lib/Execution/Emulation.cpp builds an `emulation::Program`:
 
     ```
     llm.emulation = {
       sites = [{kind = "read", buffer = 0, bytes = 16, alignment = 16, extent = 8192,
                 text = "%3 = vector.load ...", location = loc(...)}, ... ],
-      kernels = [{name = "gelu", buffer_bytes = array<i64: 8192, 8192>, shared_bytes = 0} ],
+      kernels = [{name = "gelu", buffer_bytes = array<i64: 8192, 8192>, shared_bytes = 0, synchronizes} ],
       launches = [{kernel = 0, parameters = array<i64: 0, 1>, location = loc(...)} ],
       calls = [{llm.values = array<i64: 4, 7>, llm.writes = array<i64: 1>, location = loc(...)} ] }
     ```

@@ -1,8 +1,11 @@
-//===- Poison.cpp - Which bytes of the arena die after each op -------------===//
+//===- DeadRanges.cpp - Which bytes of the arena die after each op --------===//
 
-#include "Poison.h"
+#include "DeadRanges.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -19,13 +22,13 @@ public:
     }
   }
 
-  /// What dies at `op`, less what its results have taken over.
+  /// What dies at `op`, without the bytes that its results reuse in place.
   SmallVector<DeadRange> at(Operation &op) const {
     SmallVector<DeadRange> dead;
-    llvm::SmallPtrSet<void *, 8> seen;
+    llvm::SmallPtrSet<void *, 8> visited;
     auto visit = [&](Value value) {
       Value owner = viewedValue(value);
-      if (!seen.insert(owner.getAsOpaquePointer()).second || lastUse.lookup(owner) != &op)
+      if (!visited.insert(owner.getAsOpaquePointer()).second || lastUse.lookup(owner) != &op)
         return;
       if (!places.placeOf(owner).argument)
         add(dead, remainder(op, {places.placeOf(owner).offset, bytesOfType(owner.getType())}));
@@ -43,8 +46,8 @@ private:
       dead.push_back(range);
   }
 
-  /// `range` beyond the results of `op` that begin at its place and live on. Nothing where a live
-  /// result reaches into it otherwise.
+  /// The part of `range` behind the results of `op` that begin where it begins and are live after
+  /// `op`. Empty if a live result overlaps it in another way.
   DeadRange remainder(Operation &op, DeadRange range) const {
     for (OpResult result : op.getResults()) {
       Place place = places.placeOf(result);
@@ -71,4 +74,30 @@ llmmem::findDeadRanges(func::FuncOp step, const StepPlaces &places) {
   for (Operation &op : step.getBody().front().without_terminator())
     ranges[&op] = deaths.at(op);
   return ranges;
+}
+
+/// The declaration of the runtime's function (include/llmmem/Runtime/Runtime.h).
+static func::FuncOp fillFunction(ModuleOp module, Location loc) {
+  constexpr StringLiteral name = "llmmem_fill_dead";
+  if (auto known = module.lookupSymbol<func::FuncOp>(name))
+    return known;
+  OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+  auto type =
+      top.getFunctionType({LLVM::LLVMPointerType::get(top.getContext()), top.getI64Type()}, {});
+  auto function = func::FuncOp::create(top, loc, name, type);
+  function.setPrivate();
+  return function;
+}
+
+void llmmem::emitFill(OpBuilder &builder, Location loc, Value bytes) {
+  Operation *parent = builder.getInsertionBlock()->getParentOp();
+  auto module = parent->getParentOfType<ModuleOp>();
+  int64_t size = cast<MemRefType>(bytes.getType()).getNumElements();
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, bytes);
+  Value integer = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), address);
+  Value pointer = LLVM::IntToPtrOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), integer);
+  Value count = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(size));
+  func::CallOp::create(builder, loc, fillFunction(module, parent->getLoc()),
+                       ValueRange{pointer, count});
 }

@@ -1,6 +1,6 @@
-//===- CounterDrawsTest.cpp - Random numbers by their place ----------------===//
+//===- CounterSamplesTest.cpp - Random numbers by their place ----------------===//
 
-#include "llmmem/Execution/CounterDraws.h"
+#include "llmmem/Execution/CounterSamples.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -9,7 +9,7 @@ using namespace llmmem;
 namespace {
 
 // By Python's statistics.NormalDist().inv_cdf: the middle, both tails, far out.
-TEST(CounterDraws, QuantilesHaveSevenDigits) {
+TEST(CounterSamples, QuantilesHaveSevenDigits) {
   std::pair<double, double> known[] = {{0.5, 0.0},
                                        {0.9, 1.2815515655446008},
                                        {0.975, 1.9599639845400536},
@@ -20,11 +20,11 @@ TEST(CounterDraws, QuantilesHaveSevenDigits) {
     EXPECT_NEAR(normalQuantile(p), quantile, 1e-6) << p;
 }
 
-TEST(CounterDraws, NormalDrawsHaveTheirMoments) {
+TEST(CounterSamples, NormalDrawsHaveTheirMoments) {
   constexpr int kCount = 1 << 20;
   double sum = 0.0, squares = 0.0, fourths = 0.0;
   for (int i = 0; i < kCount; ++i) {
-    double x = drawNormal(streamOf(7, "a"), i);
+    double x = sampleNormal(streamOf(7, "a"), i);
     sum += x, squares += x * x, fourths += x * x * x * x;
   }
   // Five standard errors of each mean.
@@ -33,11 +33,11 @@ TEST(CounterDraws, NormalDrawsHaveTheirMoments) {
   EXPECT_NEAR(fourths / kCount, 3.0, 5 * std::sqrt(96.0 / kCount));
 }
 
-TEST(CounterDraws, NamesAndSeedsAreStreamsOfTheirOwn) {
-  EXPECT_EQ(drawWord(streamOf(1, "a"), 5), drawWord(streamOf(1, "a"), 5));
-  EXPECT_NE(drawWord(streamOf(1, "a"), 5), drawWord(streamOf(1, "a"), 6));
-  EXPECT_NE(drawWord(streamOf(1, "a"), 5), drawWord(streamOf(1, "b"), 5));
-  EXPECT_NE(drawWord(streamOf(1, "a"), 5), drawWord(streamOf(2, "a"), 5));
+TEST(CounterSamples, NamesAndSeedsAreStreamsOfTheirOwn) {
+  EXPECT_EQ(sampleWord(streamOf(1, "a"), 5), sampleWord(streamOf(1, "a"), 5));
+  EXPECT_NE(sampleWord(streamOf(1, "a"), 5), sampleWord(streamOf(1, "a"), 6));
+  EXPECT_NE(sampleWord(streamOf(1, "a"), 5), sampleWord(streamOf(1, "b"), 5));
+  EXPECT_NE(sampleWord(streamOf(1, "a"), 5), sampleWord(streamOf(2, "a"), 5));
 }
 
 } // namespace

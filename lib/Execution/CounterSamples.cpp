@@ -1,6 +1,6 @@
-//===- CounterDraws.cpp - Random numbers by their place --------------------===//
+//===- CounterSamples.cpp - Random numbers by their place --------------------===//
 
-#include "llmmem/Execution/CounterDraws.h"
+#include "llmmem/Execution/CounterSamples.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
 
@@ -19,19 +19,19 @@ uint64_t llmmem::streamOf(uint64_t seed, llvm::StringRef name) {
   return mix(seed) ^ llvm::xxh3_64bits(name);
 }
 
-uint64_t llmmem::drawWord(uint64_t stream, uint64_t counter) {
+uint64_t llmmem::sampleWord(uint64_t stream, uint64_t counter) {
   return mix(stream + (counter + 1) * 0x9E3779B97F4A7C15ull);
 }
 
-double llmmem::drawUniform(uint64_t stream, uint64_t counter) {
-  return (static_cast<double>(drawWord(stream, counter) >> 12) + 0.5) * 0x1p-52;
+double llmmem::sampleUniform(uint64_t stream, uint64_t counter) {
+  return (static_cast<double>(sampleWord(stream, counter) >> 12) + 0.5) * 0x1p-52;
 }
 
-double llmmem::drawNormal(uint64_t stream, uint64_t counter) {
-  return normalQuantile(drawUniform(stream, counter));
+double llmmem::sampleNormal(uint64_t stream, uint64_t counter) {
+  return normalQuantile(sampleUniform(stream, counter));
 }
 
-/// Wichura 1988, algorithm AS 241, PPND7: seven digits, which is what f32 holds. Six draws in seven
+/// Wichura 1988, algorithm AS 241, PPND7: seven digits, the precision of f32. Six samples in seven
 /// lie in the middle and need no logarithm.
 double llmmem::normalQuantile(double p) {
   double q = p - 0.5;

@@ -1,6 +1,6 @@
-//===- MmaProduct.cpp - Products of bf16 matrices on tensor cores ----------===//
+//===- MmaMatmul.cpp - Matmuls of bf16 on tensor cores --------------------===//
 
-#include "MmaProduct.h"
+#include "MmaMatmul.h"
 #include "MmaTile.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,35 +9,35 @@
 using namespace mlir;
 using namespace llmmem;
 
-bool llmmem::isMmaProduct(const Product &product) {
-  return product.a.buffer.element.isBF16() && product.b.buffer.element.isBF16();
+bool llmmem::isMmaMatmul(const Matmul &matmul) {
+  return matmul.a.buffer.element.isBF16() && matmul.b.buffer.element.isBF16();
 }
 
 namespace {
 
-/// Eight warps share a tile of C, two by four; each makes `rowParts` x `columnParts` fragments.
+/// Eight warps compute a tile of C, two by four; each takes `rowParts` x `columnParts` fragments.
 struct TileSizes {
   static constexpr int64_t kMostColumns = 128, kInner = 32, kWarpRows = 2, kWarpColumns = 4,
                            kThreads = kWarpRows * kWarpColumns * kWarp;
 
-  explicit TileSizes(const Product &p)
+  explicit TileSizes(const Matmul &p)
       : rows(p.rows > 64 ? 128 : 64), columns(p.columns > 64 ? kMostColumns : 64),
         rowParts(rows / kWarpRows / kMmaRows), columnParts(columns / kWarpColumns / kMmaColumns),
         tileColumns(llvm::divideCeil(p.columns, columns)),
         blocks(llvm::divideCeil(p.rows, rows) * tileColumns) {}
-  // One narrower tile is a whole row.
-  static_assert(kMostColumns == llm::kLogitsTile, "the plan has bytes for other tiles");
+  // Where C is narrower, one tile is a whole row.
+  static_assert(kMostColumns == llm::kLogitsTile, "the plan reserves memory for other tiles");
 
-  /// Of whole tiles two blocks share a multiprocessor. Of narrow ones, which sm_80's assembler
-  /// spills for that, one may have all registers.
+  /// Two blocks of whole tiles fit a multiprocessor. With narrow tiles the assembler of sm_80 would
+  /// spill to fit two, so one block may have all registers.
   int32_t registers() const { return rows == 128 && columns == kMostColumns ? 128 : 255; }
 
   int64_t rows, columns, rowParts, columnParts, tileColumns, blocks;
 };
 
-class ProductEmission {
+class TileEmitter {
 public:
-  ProductEmission(KernelEmitter &e, const Product &p) : e(e), p(p), sizes(p) {}
+  TileEmitter(KernelEmitter &e, const Matmul &p) : e(e), p(p), sizes(p) {}
 
   void emitTile(Index block, Index thread) {
     Index warp = thread / kWarp;
@@ -56,7 +56,7 @@ public:
                            copyTile(e, b, sourceOfB(term, column, inner), thread,
                                     TileSizes::kThreads);
                            deviceLoops(e).barrier(e);
-                           return addProducts(a, b, warpRow, warpColumn, lane, carried);
+                           return addMatmul(a, b, warpRow, warpColumn, lane, carried);
                          });
     });
     storeSums(sums, row + warpRow, column + warpColumn, lane);
@@ -75,7 +75,7 @@ private:
             e.index(p.rows),
             e.index(p.inner)};
   }
-  /// By columns: what lies as it is, is transposed for a tile of columns.
+  /// Tiles hold columns of B: if B is not transposed in memory, the copy transposes it.
   TileSource sourceOfB(Index term, Index column, Index inner) {
     return {p.b.buffer,
             beginOf(p.b) + term * p.stepB,
@@ -87,8 +87,8 @@ private:
             e.index(p.inner)};
   }
 
-  Row addProducts(const MmaTile &a, const MmaTile &b, Index row, Index column, MmaLane lane,
-                  ArrayRef<Num> sums) {
+  Row addMatmul(const MmaTile &a, const MmaTile &b, Index row, Index column, MmaLane lane,
+                ArrayRef<Num> sums) {
     Row next(sums);
     for (int64_t inner = 0; inner < TileSizes::kInner; inner += kMmaInner) {
       SmallVector<FragmentB> columns;
@@ -120,14 +120,14 @@ private:
         }
   }
 
-  /// Two neighbours at once where they lie at even places.
+  /// Stores two neighbours at once if the index of the first is even.
   void storePair(Num first, Num second, Index row, Index column) {
     Value inside = arith::AndIOp::create(e.builder(), e.location(), less(row, e.index(p.rows)),
                                          less(column, e.index(p.columns)));
     bool isPair = p.columns % 2 == 0 && isEven(p.c) && (!p.initial.buffer || isEven(p.initial));
     if (isPair) {
       Value both = vector::FromElementsOp::create(e.builder(), e.location(),
-                                                  VectorType::get({2}, e.wideType()),
+                                                  VectorType::get({2}, e.computeType()),
                                                   ValueRange{first.value, second.value});
       e.ifThen(inside, [&] { storeElements({&e.builder(), both}, row, column, 2); });
       return;
@@ -154,13 +154,13 @@ private:
     Num largest, powers;
   };
 
-  /// Four threads have a row of a warp's fragments, four warps a row of the tile: they meet in
-  /// workgroup memory, where a thread a row makes one of theirs.
+  /// Four threads hold a row of a warp's fragments, four warps a row of the tile: their partial
+  /// results are combined through workgroup memory, by one thread a row.
   void storeSoftmax(ArrayRef<Num> sums, Index block, Index thread, Index warpRow, Index column,
                     MmaLane lane) {
     constexpr int64_t warps = TileSizes::kWarpColumns;
-    Buffer maxima = deviceLoops(e).workgroup(e, warps * sizes.rows, e.wideType()),
-           powers = deviceLoops(e).workgroup(e, warps * sizes.rows, e.wideType());
+    Buffer maxima = deviceLoops(e).workgroup(e, warps * sizes.rows, e.computeType()),
+           powers = deviceLoops(e).workgroup(e, warps * sizes.rows, e.computeType());
     Index ofWarps = thread / kWarp % warps * sizes.rows + warpRow + lane.group;
     for (int64_t i = 0; i < sizes.rowParts; ++i)
       for (int64_t half : {0, 1}) {
@@ -180,8 +180,8 @@ private:
     });
   }
 
-  /// Of the columns from `column` on that this thread's quad has in one row of its fragments, as
-  /// they are stored.
+  /// The softmax of one row of a warp's fragments, which the four threads of a quad hold, with
+  /// columns from `column` on and elements as they are stored.
   RowSoftmax softmaxOfWarp(ArrayRef<Num> sums, int64_t i, int64_t half, Index column) {
     Num lowest = e.number(std::numeric_limits<float>::lowest());
     SmallVector<Num> stored;
@@ -189,7 +189,7 @@ private:
     for (int64_t j = 0; j < sizes.columnParts; ++j)
       for (int64_t k : {0, 1}) {
         Num sum = sums[(i * sizes.columnParts + j) * 4 + 2 * half + k];
-        Num x = convert(convert(scaled(sum), p.c.buffer.element), e.wideType());
+        Num x = convert(convert(scaled(sum), p.c.buffer.element), e.computeType());
         inside.push_back(less(column + j * kMmaColumns + k, e.index(p.columns)));
         stored.push_back(select(inside.back(), x, lowest));
       }
@@ -229,17 +229,17 @@ private:
   }
 
   KernelEmitter &e;
-  const Product &p;
+  const Matmul &p;
   TileSizes sizes;
 };
 
 } // namespace
 
-void llmmem::emitMmaProducts(KernelEmitter &e, int64_t count, const Product &first,
-                             function_ref<Product(Index)> make) {
+void llmmem::emitMmaMatmuls(KernelEmitter &e, int64_t count, const Matmul &first,
+                            function_ref<Matmul(Index)> make) {
   int64_t blocks = TileSizes(first).blocks;
   deviceLoops(e).launch(e, count * blocks, TileSizes::kThreads, [&](Index block, Index thread) {
-    Product product = make(block / blocks);
-    ProductEmission(e, product).emitTile(block % blocks, thread);
+    Matmul matmul = make(block / blocks);
+    TileEmitter(e, matmul).emitTile(block % blocks, thread);
   });
 }

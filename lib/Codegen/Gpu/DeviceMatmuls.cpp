@@ -1,13 +1,13 @@
-//===- DeviceProducts.cpp - Matrix products by the threads of a GPU --------===//
+//===- DeviceMatmuls.cpp - Matmuls by the threads of a GPU ----------------===//
 //
-// A block of 256 threads makes a tile of 64 x 64 of C. Strips of A and B, 16 terms deep, go through
-// the block's memory, widened, and each thread sums a square of 4 x 4 in registers. Every element
-// is one chain of fused multiply-adds in the order of the terms, as on a CPU, so the bits are the
-// same.
+// A block of 256 threads computes a tile of 64 x 64 of C. Strips of A and B, 16 terms deep, are
+// converted to f32 in workgroup memory, and each thread accumulates a square of 4 x 4 in registers.
+// Every element is one chain of fused multiply-adds in the order of the terms, as on a CPU, so the
+// bits are the same.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emitter/Products.h"
+#include "Emitter/Matmuls.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -17,15 +17,16 @@ using namespace llmmem;
 
 namespace {
 constexpr int64_t kTile = 64, kDepth = 16, kPart = 4;
-/// Of a strip's rows in the block's memory: whole vectors, and neighbouring rows in other banks.
+/// Distance of a strip's rows in workgroup memory: a multiple of a vector, with neighbouring rows
+/// in different banks.
 constexpr int64_t kPitch = kTile + 4;
 
 class DeviceTile {
 public:
-  DeviceTile(KernelEmitter &e, const Product &product, Index thread)
-      : e(e), p(product), thread(thread),
-        stripA(deviceLoops(e).workgroup(e, kDepth * kPitch, e.wideType())),
-        stripB(deviceLoops(e).workgroup(e, kDepth * kPitch, e.wideType())) {}
+  DeviceTile(KernelEmitter &e, const Matmul &matmul, Index thread)
+      : e(e), p(matmul), thread(thread),
+        stripA(deviceLoops(e).workgroup(e, kDepth * kPitch, e.computeType())),
+        stripB(deviceLoops(e).workgroup(e, kDepth * kPitch, e.computeType())) {}
 
   void emit(Index row, Index column) {
     Row sums(kPart, e.splat(0.0, kPart));
@@ -63,7 +64,7 @@ private:
     return {x.builder, vector::ExtractOp::create(*x.builder, e.location(), x.value, lane)};
   }
 
-  /// to[d][i] = the factor's element of line `first` + i and term `k` + d, 0 where there is none.
+  /// to[d][i] = the matrix element of line `first` + i and term `k` + d, 0 beyond the edges.
   /// Neighbouring threads read neighbouring elements: along the terms, or along the lines.
   void loadStrip(const Matrix &matrix, Index begin, bool alongTerms, Index first, int64_t lines,
                  Index k, Buffer to) {
@@ -110,19 +111,19 @@ private:
   }
 
   KernelEmitter &e;
-  const Product &p;
+  const Matmul &p;
   Index thread;
   Buffer stripA, stripB;
 };
 } // namespace
 
-void llmmem::emitDeviceProducts(KernelEmitter &e, int64_t count, const Product &first,
-                                function_ref<Product(Index)> make) {
+void llmmem::emitDeviceMatmuls(KernelEmitter &e, int64_t count, const Matmul &first,
+                               function_ref<Matmul(Index)> make) {
   int64_t down = llvm::divideCeil(first.rows, kTile),
           across = llvm::divideCeil(first.columns, kTile);
   deviceLoops(e).launch(e, count * down * across, kBlockThreads, [&](Index block, Index thread) {
-    Product product = make(block / (down * across));
-    // Neighbours in time read the same part of B.
-    DeviceTile(e, product, thread).emit(block % down * kTile, block / down % across * kTile);
+    Matmul matmul = make(block / (down * across));
+    // Consecutive blocks read the same part of B.
+    DeviceTile(e, matmul, thread).emit(block % down * kTile, block / down % across * kTile);
   });
 }

@@ -1,4 +1,4 @@
-//===- LibraryProducts.cpp - Matrix products of a GPU by cuBLASLt ----------===//
+//===- LibraryMatmuls.cpp - Matmuls of a GPU by cuBLASLt ------------------===//
 
 #include "LibraryKernels.h"
 #include "MmaTile.h"
@@ -10,18 +10,17 @@
 using namespace mlir;
 using namespace llmmem;
 
-/// A row that is repeated is a bias.
-static bool hasBias(const Product &product) {
-  return product.initial.buffer && product.initial.pitch == 0;
+/// An initial value of one repeated row is a bias.
+static bool hasBias(const Matmul &matmul) {
+  return matmul.initial.buffer && matmul.initial.pitch == 0;
 }
 
 bool llmmem::isLibraryTarget(const KernelOptions &options) {
-  return options.target == KernelTarget::Gpu && options.products == ProductSource::Library;
+  return options.target == KernelTarget::Gpu && options.products == MatmulSource::Library;
 }
 
-/// bf16 to bf16 or f32, f32 to f32; one term, which is rounded once; what is added, as it is
-/// stored.
-bool llmmem::isLibraryProduct(KernelEmitter &e, const Product &p) {
+/// bf16 to bf16 or f32, or f32 to f32; one term; `initial` of C's type.
+bool llmmem::isLibraryMatmul(KernelEmitter &e, const Matmul &p) {
   if (!isLibraryTarget(e.options()))
     return false;
   Type a = p.a.buffer.element, b = p.b.buffer.element, c = p.c.buffer.element;
@@ -32,7 +31,7 @@ bool llmmem::isLibraryProduct(KernelEmitter &e, const Product &p) {
   return areTypes && areInMemory && isSum && p.terms == 1;
 }
 
-/// Every buffer begins at a multiple of 256 bytes, and a view of one at the shift behind that.
+/// Buffers begin at multiples of 256 bytes, and a view at a known shift from there.
 static int64_t alignmentOf(const Matrix &matrix, int64_t batch) {
   int64_t alignment = 256, width = matrix.buffer.element.getIntOrFloatBitWidth() / 8;
   if (auto view = matrix.buffer.memref.getDefiningOp<memref::ViewOp>())
@@ -42,7 +41,7 @@ static int64_t alignmentOf(const Matrix &matrix, int64_t batch) {
   return batch > 1 ? std::gcd(alignment, matrix.stride * width) : alignment;
 }
 
-/// Null of a matrix that is not there.
+/// Null if there is no matrix.
 static llm::MatrixAttr formOf(const Matrix &matrix, int64_t batch) {
   if (!matrix.buffer)
     return llm::MatrixAttr();
@@ -52,15 +51,15 @@ static llm::MatrixAttr formOf(const Matrix &matrix, int64_t batch) {
 }
 
 namespace {
-/// What a call reads and writes beside its factors and C.
+/// What a call reads and writes beside A, B and C.
 struct Beside {
   Matrix initial = {};
   Value bias = {}, aux = {};
 };
 } // namespace
 
-/// `p` gives the factors and C.
-static void emitCall(KernelEmitter &e, const Product &p, llm::ProductEpilogue epilogue,
+/// `p` gives A, B and C.
+static void emitCall(KernelEmitter &e, const Matmul &p, llm::ProductEpilogue epilogue,
                      const Beside &beside) {
   auto beginOf = [&](const Matrix &matrix) {
     return matrix.begin ? matrix.begin->value : e.index(0).value;
@@ -73,7 +72,7 @@ static void emitCall(KernelEmitter &e, const Product &p, llm::ProductEpilogue ep
                                 formOf(beside.initial, p.batch), llvm::APFloat(p.scale), epilogue);
 }
 
-void llmmem::emitLibraryProduct(KernelEmitter &e, const Product &p) {
+void llmmem::emitLibraryMatmul(KernelEmitter &e, const Matmul &p) {
   if (hasBias(p))
     emitCall(e, p, llm::ProductEpilogue::Bias, {.bias = p.initial.buffer.memref});
   else
@@ -84,14 +83,15 @@ bool llmmem::isLibraryKernel(llm::KernelOp kernel, const KernelOptions &options)
   return isLibraryTarget(options) && isForLibrary(kernel);
 }
 
-/// The library overwrites: a sum so far is added to what it has left in the workspace.
+/// The library overwrites its sum: it goes to the workspace, from where it is added to the
+/// accumulator.
 static void emitWithSum(llm::LibrarySum call, KernelEmitter &e) {
   auto bufferOf = [&](Value inside) {
     return inside ? e.operand(cast<BlockArgument>(inside).getArgNumber()) : Buffer();
   };
   SmallVector<Buffer> factors = llvm::map_to_vector(call.matmul->getOperands(), bufferOf);
   KernelEmitter product(call.matmul, e, factors, e.result(0));
-  Product p = productOf(call.matmul, product);
+  Matmul p = matmulOf(call.matmul, product);
   Buffer db = e.result(1), into = bufferOf(call.sum.getInto());
   Buffer sum = into ? e.workspace(0, db.size, db.element) : db;
   emitCall(e, p, call.kind, {.initial = p.initial, .bias = sum.memref});
@@ -112,7 +112,7 @@ void llmmem::emitLibraryKernel(llm::KernelOp kernel, KernelEmitter &e) {
   };
   SmallVector<Buffer> factors = llvm::map_to_vector(epilogue.matmul->getOperands(), bufferOf);
   KernelEmitter product(epilogue.matmul, e, factors, bufferOf(epilogue.c));
-  Product p = productOf(epilogue.matmul, product);
+  Matmul p = matmulOf(epilogue.matmul, product);
   Matrix initial = epilogue.initial ? Matrix{bufferOf(epilogue.initial), p.c.pitch} : Matrix{};
   Value bias = hasBias(p) ? p.initial.buffer.memref : Value();
   Value aux = epilogue.aux ? bufferOf(epilogue.aux).memref : Value();

@@ -1,0 +1,33 @@
+//===- CounterSamples.h - Random numbers by their place ----------------------===//
+//
+// Sample i of a stream is a function of (stream, i) alone, independent of order, threads and other
+// samples.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_EXECUTION_COUNTERSAMPLES_H
+#define LLMMEM_EXECUTION_COUNTERSAMPLES_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+
+namespace llmmem {
+
+/// 64 uniform bits.
+uint64_t sampleWord(uint64_t stream, uint64_t counter);
+/// Uniform in (0, 1), with 53 bits.
+double sampleUniform(uint64_t stream, uint64_t counter);
+/// Normal, with mean 0 and standard deviation 1.
+double sampleNormal(uint64_t stream, uint64_t counter);
+
+/// Independent streams of one seed.
+uint64_t streamOf(uint64_t seed);
+uint64_t streamOf(uint64_t seed, llvm::StringRef name);
+
+/// The number below which a normal sample lies with probability `p`, 0 < p < 1. Example: 0.5 gives
+/// 0, 0.975 gives 1.95996.
+double normalQuantile(double p);
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_COUNTERSAMPLES_H

@@ -1,0 +1,89 @@
+//===- Matmuls.h - Matmuls of kernels -------------------------------------===//
+//
+//   C = scale * sum over t < terms of op(A_t) op(B_t) + initial
+//
+// In generated code every element of C is one chain of fused multiply-adds in f32 (f64 for f64),
+// over `inner` from 0 up and then over the terms, beginning with 0, and is rounded once where it is
+// stored. So bits depend neither on the sizes of blocks nor on threads nor on the machine. If C has
+// no memory (`Buffer::access`), the epilogue in the same kernel gets each element, rounded in the
+// same way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_EMITTER_MATMULS_H
+#define LLMMEM_LIB_CODEGEN_EMITTER_MATMULS_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include <optional>
+
+namespace llmmem {
+
+/// A matrix inside a buffer, from element `begin` on: row-major, rows `pitch` elements apart.
+struct Matrix {
+  Buffer buffer;
+  int64_t pitch = 0;
+  bool transposed = false;
+  std::optional<Index> begin = std::nullopt;
+  /// Elements to the matrix of the next matmul of a batch; 0 if all use the same matrix.
+  int64_t stride = 0;
+};
+
+/// Partial results of the softmax of C's rows, one for each tile of columns: element (row, tile) of
+/// two buffers is the tile's largest element, as it is stored, and the sum of exp(element -
+/// largest).
+struct TileSoftmax {
+  Buffer maxima, powers;
+  Index begin;
+  int64_t tiles; // of a row
+};
+
+/// A_t and B_t begin t * `stepA` and t * `stepB` elements behind A and B. `initial` is optional,
+/// may be C itself (an accumulator), and repeats one row (a bias) if its pitch is 0.
+struct Matmul {
+  Matrix a, b, initial = {}, c;
+  int64_t rows, columns, inner;
+  double scale = 1.0;
+  int64_t terms = 1, stepA = 0, stepB = 0;
+  /// Matmuls that a library computes in one call.
+  int64_t batch = 1;
+  /// Written beside C if `makesTileSoftmax`; such a matmul has no `initial`.
+  std::optional<TileSoftmax> softmax = std::nullopt;
+};
+
+/// Whether a library computes matmuls of `element`. Libraries and generated code round differently,
+/// so the answer is the same for all matmuls of a step, with and without an epilogue.
+bool isMultipliedByLibrary(const KernelOptions &options, mlir::Type element);
+
+/// Writes the matmul into the kernel of `op`: a call of the library if `isMultipliedByLibrary` and
+/// C has memory, else generated code.
+void emitMatmul(mlir::Operation *op, KernelEmitter &e, const Matmul &matmul);
+
+/// The matmuls make(0), ..., make(count - 1), of equal sizes and strides, as iterations of a
+/// parallel loop. On a CPU, those of bf16 are generated code.
+void emitMatmuls(mlir::Operation *op, KernelEmitter &e, int64_t count,
+                 llvm::function_ref<Matmul(Index number)> make);
+
+/// As one launch of a GPU; `first` is one of them.
+void emitDeviceMatmuls(KernelEmitter &e, int64_t count, const Matmul &first,
+                       llvm::function_ref<Matmul(Index number)> make);
+
+/// Whether generated code computes the matmul tile by tile with whole rows of a tile in one block,
+/// so that it can also compute `TileSoftmax`.
+bool makesTileSoftmax(KernelEmitter &e, const Matmul &matmul);
+
+/// Whether the options ask for cuBLASLt and it can compute the matmul.
+bool isLibraryMatmul(KernelEmitter &e, const Matmul &matmul);
+
+/// Writes the matmul (or batch of them) as an `llm.library_product` of a host function, for
+/// cuBLASLt.
+void emitLibraryMatmul(KernelEmitter &e, const Matmul &matmul);
+
+/// As generated code: calls of functions of the module that all matmuls of one type share.
+void emitGeneratedMatmul(mlir::Operation *op, KernelEmitter &e, const Matmul &matmul);
+
+/// The address of a matrix's first element; null if there is none.
+mlir::Value addressOf(mlir::Operation *op, KernelEmitter &e, const Matrix &matrix);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_EMITTER_MATMULS_H

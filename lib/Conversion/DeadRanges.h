@@ -1,0 +1,25 @@
+//===- DeadRanges.h - Which bytes of the arena die after each op ----------===//
+
+#ifndef LLMMEM_LIB_CONVERSION_DEADRANGES_H
+#define LLMMEM_LIB_CONVERSION_DEADRANGES_H
+
+#include "StepPlaces.h"
+
+namespace llmmem {
+
+struct DeadRange {
+  int64_t offset = 0, bytes = 0;
+};
+
+/// For each op of a step, the ranges of the arena that no later op reads before it writes them.
+/// They follow from the uses of values alone, so that a plan that frees too early changes the
+/// result.
+llvm::DenseMap<mlir::Operation *, llvm::SmallVector<DeadRange>>
+findDeadRanges(mlir::func::FuncOp step, const StepPlaces &places);
+
+/// Emits a call of the runtime that fills `bytes`, a flat buffer, with the pattern of dead bytes.
+void emitFill(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value bytes);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CONVERSION_DEADRANGES_H

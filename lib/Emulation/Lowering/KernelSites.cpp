@@ -1,0 +1,121 @@
+//===- KernelSites.cpp - The ops of a kernel that the emulator checks ------===//
+
+#include "KernelSites.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+// Values of a site's buffer that are not the number of an argument.
+static constexpr int64_t kSharedMemory = -1, kConstantTable = -2, kChosenArgument = -3;
+// The widest access of PTX (ld.global.v4.b32); wider vectors become several accesses.
+static constexpr int64_t kWidestAccess = 16;
+
+std::optional<KernelAccess> llmmem::accessOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<KernelAccess>>(op)
+      .Case([](memref::LoadOp load) {
+        return KernelAccess{load.getMemref(), load.getIndices(), load.getType(), false};
+      })
+      .Case([](memref::StoreOp store) {
+        return KernelAccess{store.getMemref(), store.getIndices(), store.getValue().getType(),
+                            true};
+      })
+      .Case([](vector::LoadOp load) {
+        return KernelAccess{load.getBase(), load.getIndices(), load.getType(), false};
+      })
+      .Case([](vector::StoreOp store) {
+        return KernelAccess{store.getBase(), store.getIndices(), store.getValueToStore().getType(),
+                            true};
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+static std::optional<StringRef> synchronizationKind(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<StringRef>>(op)
+      .Case([](gpu::BarrierOp) { return StringRef("barrier"); })
+      .Case([](gpu::ShuffleOp) { return StringRef("shuffle"); })
+      .Case([](NVVM::SyncWarpOp) { return StringRef("warp_barrier"); })
+      .Case([](NVVM::MmaOp) { return StringRef("mma"); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+int64_t llmmem::bytesInMemory(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.getNumElements() * bytesInMemory(vector.getElementType());
+  return type.isIndex() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+void KernelSites::record(Operation *op, NamedAttrList site) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  op->print(stream, names);
+  site.set("text", builder.getStringAttr(text));
+  site.set("location", op->getLoc());
+  numbers[op] = records.size();
+  records.push_back(site.getDictionary(op->getContext()));
+}
+
+/// The number of the argument that `memref` aliases, or one of the constants above.
+FailureOr<int64_t> KernelSites::bufferOf(Operation *op, Value memref) {
+  Value source = memref::skipViewLikeOps(cast<MemrefValue>(memref));
+  if (source.getDefiningOp<gpu::DynamicSharedMemoryOp>())
+    return kSharedMemory;
+  if (source.getDefiningOp<memref::GetGlobalOp>())
+    return kConstantTable;
+  // One of several whole arguments, which differ by their addresses.
+  if (source.getDefiningOp<scf::IfOp>() &&
+      cast<MemRefType>(source.getType()).getLayout().isIdentity())
+    return kChosenArgument;
+  auto argument = dyn_cast<BlockArgument>(source);
+  if (argument && argument.getOwner() == &kernel.front()) {
+    unsigned number = argument.getArgNumber(), shared = kernel.getFirstWorkgroupAttributionIndex();
+    if (number < shared)
+      return number;
+    if (number < shared + kernel.getNumWorkgroupAttributions())
+      return kSharedMemory;
+  }
+  op->emitOpError(
+      "accesses memory that is neither an argument of the kernel nor shared memory: the "
+      "emulator cannot tell what it may access");
+  return failure();
+}
+
+LogicalResult KernelSites::addAccess(Operation *op, const KernelAccess &access) {
+  FailureOr<int64_t> buffer = bufferOf(op, access.memref);
+  if (failed(buffer))
+    return failure();
+  auto type = cast<MemRefType>(access.memref.getType());
+  int64_t bytes = bytesInMemory(access.type);
+  int64_t alignment =
+      std::min<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(bytes, 1)), kWidestAccess);
+  bool isWhole = type.hasStaticShape() && type.getLayout().isIdentity();
+  int64_t extent = isWhole ? type.getNumElements() * bytesInMemory(type.getElementType()) : -1;
+  NamedAttrList site;
+  site.set("kind", builder.getStringAttr(access.isWrite ? "write" : "read"));
+  site.set("buffer", builder.getI64IntegerAttr(*buffer));
+  site.set("bytes", builder.getI64IntegerAttr(bytes));
+  site.set("alignment", builder.getI64IntegerAttr(alignment));
+  site.set("extent", builder.getI64IntegerAttr(extent));
+  record(op, std::move(site));
+  return success();
+}
+
+LogicalResult KernelSites::add(Operation *op) {
+  if (std::optional<KernelAccess> access = accessOf(op))
+    return addAccess(op, *access);
+  std::optional<StringRef> kind = synchronizationKind(op);
+  if (!kind)
+    return success();
+  NamedAttrList site;
+  site.set("kind", builder.getStringAttr(*kind));
+  if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op))
+    site.set("mode", builder.getStringAttr(gpu::stringifyShuffleMode(shuffle.getMode())));
+  synchronizes = true;
+  record(op, std::move(site));
+  return success();
+}
