@@ -112,6 +112,25 @@ static int64_t unmeasuredNs(Operation *op, const DeviceModel &device) {
   return *measured > INT64_MAX - more ? INT64_MAX : *measured + more;
 }
 
+/// Time of an op that sends to other devices. The key of a kernel does not say over how many ranks
+/// it ran, so no time of a kernel is taken for it.
+static FailureOr<int64_t> transferNs(Operation *op, TransferCost transfer,
+                                     const DeviceModel &device) {
+  int64_t local = modelledNs(op, device);
+  if (transfer.messages == 0)
+    return local;
+  if (transfer.bytes < 0)
+    return op->emitError("sends more than 2^63 bytes; make the value or the group smaller");
+  std::optional<int64_t> ns = device.transferTime(transfer.messages, transfer.bytes);
+  if (!ns)
+    return op->emitError()
+           << "sends to other devices, and the table of '" << device.name
+           << "' has no link to them; give it one: \"links\": [{\"name\": \"nvlink\", "
+              "\"to\": \"device\", \"up_bytes_per_ns\": 450, "
+              "\"down_bytes_per_ns\": 450, \"latency_ns\": 2000}]";
+  return std::max(*ns, local);
+}
+
 FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   auto interface = dyn_cast<CostOpInterface>(op);
   if (!interface)
@@ -129,6 +148,13 @@ FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   // A view costs nothing, not even a launch.
   if (cost.flops == 0 && cost.bytesMoved == 0)
     return cost;
+  if (std::optional<TransferCost> transfer = interface.getTransfer()) {
+    FailureOr<int64_t> ns = transferNs(op, *transfer, device);
+    if (failed(ns))
+      return failure();
+    cost.ns = *ns;
+    return cost;
+  }
   std::optional<int64_t> measured = measuredNs(op, device);
   cost.measured = measured.has_value();
   cost.ns = measured ? *measured : unmeasuredNs(op, device);

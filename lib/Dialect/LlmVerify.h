@@ -46,6 +46,9 @@ llvm::LogicalResult expectAtLeast(mlir::Operation *op, llvm::StringRef name,
 /// `into`, where there is one, has the type of the result.
 llvm::LogicalResult expectInto(mlir::Operation *op, mlir::Value into, mlir::Value result);
 
+/// `op` stands under a mesh that has these axes, at least one, each once and in the mesh's order.
+llvm::LogicalResult expectAxes(mlir::Operation *op, mlir::ArrayAttr axes);
+
 } // namespace llmmem::llm
 
 #endif // LLMMEM_LIB_DIALECT_LLMVERIFY_H

@@ -103,6 +103,8 @@ bool annotation::isTraining(Operation *, Attribute attribute) {
   return isa<TrainingAttr>(attribute);
 }
 
+bool annotation::isMesh(Operation *, Attribute attribute) { return isa<MeshAttr>(attribute); }
+
 //===----------------------------------------------------------------------===//
 // Where they stand
 //===----------------------------------------------------------------------===//

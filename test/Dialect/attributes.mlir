@@ -60,7 +60,7 @@ func.func @of_other_dialects(%x: f32) {
 // Not "llm.block": the op would count as one of no block.
 func.func @unknown(%x: tensor<8xf32>) {
   // expected-error @below {{'llm.blok' is no attribute of this dialect; did you mean 'llm.block'?}}
-  // expected-note-re @below {{the dialect has llm.training, llm.role, {{.*}}, llm.emulation}}
+  // expected-note-re @below {{the dialect has llm.training, llm.mesh, {{.*}}, llm.emulation}}
   %0 = llm.gelu %x {llm.blok = 3 : i64} : tensor<8xf32>
   return
 }

@@ -28,10 +28,16 @@
 //
 // benchmarks/calibrate measures and writes such a table; its `source` says on what and when.
 // A matmul with an epilogue that was not timed (`linear+gelu`) takes as much longer than the matmul
-// as its roofline says. No price depends on a link yet: docs/Design/SeveralMemories.md says what
-// will.
+// as its roofline says.
 //
-// Example: 2 * 8192 * 4096 * 4096 FLOPs in bf16 on h100: 277,944 ns + 2,000 ns.
+// A collective takes messages * latency + bytes / bandwidth + launch over the first link to other
+// devices, both directions at once, so by the slower one (the alpha-beta model); or the roofline of
+// its own sums and copies where that is more. How many messages and bytes each op has, the op says
+// (CostOpInterface::getTransfer): with n ranks and S bytes of the whole value, an all_reduce 2(n-1)
+// messages and 2(n-1)/n S bytes, a gather or a scatter half of that.
+//
+// Examples: 2 * 8192 * 4096 * 4096 FLOPs in bf16 on h100: 277,944 ns + 2,000 ns. An all_reduce of
+// 64 MiB over 8 of them: 14 * 2,000 ns + 117,440,512 bytes / 450 = 288,979 ns, + 2,000 ns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,6 +79,9 @@ struct DeviceModel {
   /// saturates at the largest int64.
   int64_t time(int64_t flops, int64_t bytes, mlir::Type elementType,
                llvm::StringRef kernel = "") const;
+  /// Modelled ns of `bytes` in `messages` one after another to other devices, with a launch; none
+  /// where the table has no link to other devices. Saturates.
+  std::optional<int64_t> transferTime(int64_t messages, int64_t bytes) const;
   /// The form that is read.
   llvm::json::Value toJson() const;
 };

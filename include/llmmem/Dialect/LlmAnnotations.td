@@ -69,6 +69,7 @@ def Llm_AreSymbols : Llm_Value<"::mlir::ArrayAttr", "areSymbols", "an array of s
 def Llm_AreLocations : Llm_Value<"::mlir::ArrayAttr", "areLocations", "an array of locations">;
 def Llm_IsCost : Llm_Value<"::llmmem::llm::CostAttr", "isCost", "#llm.cost<...>">;
 def Llm_IsTraining : Llm_Value<"::llmmem::llm::TrainingAttr", "isTraining", "#llm.training<...>">;
+def Llm_IsMesh : Llm_Value<"::llmmem::llm::MeshAttr", "isMesh", "#llm.mesh<...>">;
 
 // Where an annotation may stand.
 class Llm_Place<string caseName, string spelling> {
@@ -97,6 +98,8 @@ class Llm_Annotation<string cppName, string attributeName, Llm_Value annotationV
 // What the importer and `differentiate` say of a step.
 def Llm_TrainingAnnotation : Llm_Annotation<"Training", "training", Llm_IsTraining, Llm_OnModule,
     "how `differentiate` makes a training step of the forward function">;
+def Llm_MeshAnnotation : Llm_Annotation<"Mesh", "mesh", Llm_IsMesh, Llm_OnFunction,
+    "the axes that the ranks of a run are arranged by; without it there is one rank">;
 def Llm_RoleAnnotation : Llm_Annotation<"Role", "role", Llm_IsRole, Llm_OnArgument,
     "what it is: `param`, `optimizer_state`, `gradient`, `input`, `kv_cache`, `seed`">;
 def Llm_DonatedAnnotation : Llm_Annotation<"Donated", "donated", Llm_IsNumber, Llm_OnArgument,
@@ -175,7 +178,7 @@ def Llm_EmulationAnnotation : Llm_Annotation<"Emulation", "emulation", Llm_IsDic
     "what the emulator checks accesses and launches against">;
 
 defvar Llm_Annotations = [
-  Llm_TrainingAnnotation, Llm_RoleAnnotation, Llm_DonatedAnnotation, Llm_NameAnnotation,
+  Llm_TrainingAnnotation, Llm_MeshAnnotation, Llm_RoleAnnotation, Llm_DonatedAnnotation, Llm_NameAnnotation,
   Llm_ResultNamesAnnotation, Llm_PhaseAnnotation, Llm_BlockAnnotation, Llm_CoreAttentionAnnotation,
   Llm_CostAnnotation, Llm_BytesAnnotation, Llm_PolicyAnnotation, Llm_BudgetAnnotation, Llm_DecisionAnnotation,
   Llm_ChunkAnnotation, Llm_ScheduleAnnotation, Llm_PlacementAnnotation, Llm_CertificateAnnotation,

@@ -55,6 +55,27 @@ def Llm_RopeScalingAttr : Llm_Attr<"RopeScaling", "rope_scaling"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Llm_MeshAttr : Llm_Attr<"Mesh", "mesh"> {
+  let summary = "The axes that the ranks of a run are arranged by.";
+  let description = [{
+    Names and sizes of the axes, in order. Ranks are numbered row-major over them: the last axis is the fastest.
+
+    Example: `#llm.mesh<dp = 2, tp = 4>`: 8 ranks; rank 6 has the coordinates dp 1 and tp 2.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names, ArrayRefParameter<"int64_t">:$sizes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getNumRanks() const;
+    /// The number of an axis in the mesh's order.
+    std::optional<unsigned> findAxis(::llvm::StringRef name) const;
+    /// Ranks that differ in these axes alone. The axes are the mesh's.
+    int64_t getGroupSize(::mlir::ArrayAttr axes) const;
+    /// Bit i: axis i is among them.
+    int64_t getAxisBits(::mlir::ArrayAttr axes) const;
+  }];
+}
+
 def Llm_CostAttr : Llm_Attr<"Cost", "cost"> {
   let summary = "What one run of an op costs on the modelled device.";
   let description = [{

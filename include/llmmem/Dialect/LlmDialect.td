@@ -11,8 +11,9 @@ def LlmDialect : Dialect {
   let cppNamespace = "::llmmem::llm";
   let summary = "Training steps of transformers on statically shaped tensors.";
   let description = [{
-    The ops that GPT-2, Llama, Mistral and Qwen2 need, forward, backward and update. All are pure functions of
-    tensors: an accumulator (`into`) is a value whose bytes a result may take over, never hidden state.
+    The ops that GPT-2, Llama, Mistral and Qwen2 need, forward, backward and update, and what
+    ranks do together. All are functions of tensors: an accumulator (`into`) is a value whose bytes a result may take over,
+    never hidden state.
 
     Rounding. Every op computes in f32 (f64 on f64 tensors) and rounds once, when it stores a result. Sums run in
     a fixed order. So equal operands give equal bits, wherever and however often an op runs.

@@ -26,6 +26,12 @@ struct NetworkResource : mlir::SideEffects::Resource::Base<NetworkResource> {
 /// f32.
 mlir::FloatType wideTypeFor(mlir::Type elementType);
 
+/// `llm.mesh` of the function around `op`; null where there is none.
+MeshAttr meshOf(mlir::Operation *op);
+
+/// Ranks of a group of `op`, which stands under a mesh that has these axes.
+int64_t groupSizeOf(mlir::Operation *op, mlir::ArrayAttr axes);
+
 } // namespace llmmem::llm
 
 #define GET_OP_CLASSES

@@ -7,6 +7,7 @@ include "llmmem/Dialect/LlmForwardOps.td"
 include "llmmem/Dialect/LlmBackwardOps.td"
 include "llmmem/Dialect/LlmLossOps.td"
 include "llmmem/Dialect/LlmUpdateOps.td"
+include "llmmem/Dialect/LlmCollectiveOps.td"
 include "llmmem/Dialect/LlmHostOps.td"
 include "llmmem/Dialect/LlmKernelOps.td"
 

@@ -18,6 +18,14 @@ struct KernelCost {
   int64_t bytesMoved = 0;
 };
 
+/// What one run sends over the link to other devices: messages that wait for one another, and all
+/// their bytes. The time of it is messages * latency + bytes / bandwidth (the alpha-beta model;
+/// ring algorithms as in Thakur et al. 2005).
+struct TransferCost {
+  int64_t messages = 0;
+  int64_t bytes = 0;
+};
+
 /// Every operand and every result once. The default traffic of an op.
 int64_t sumOfOperandAndResultBytes(mlir::Operation *op);
 

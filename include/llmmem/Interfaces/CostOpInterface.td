@@ -23,6 +23,8 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
       "::llvm::SmallVector<::llmmem::KernelCost>", "getKernelCosts", (ins), "", [{
         return {::llmmem::KernelCost{$_op.getFlops(), $_op.getBytesMoved()}};
       }]>,
+    InterfaceMethod<"What one run sends to other devices; none where it stays on its own.",
+      "std::optional<::llmmem::TransferCost>", "getTransfer", (ins), "", [{ return std::nullopt; }]>,
     InterfaceMethod<[{
         Scratch bytes that a plan gives to a matmul library while the op runs (`llm.library_workspace`, on an op that
         `multipliesMatrices`); 0 where no library computes it.

@@ -9,6 +9,7 @@
 void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
   registry.addExtension(+[](mlir::MLIRContext *context, llm::LlmDialect *) {
     attachAttentionKernels(context);
+    attachCollectiveKernels(context);
     attachColumnKernels(context);
     attachElementKernels(context);
     attachGroupKernels(context);

@@ -60,6 +60,7 @@ void attachKernels(mlir::MLIRContext *context) {
 }
 
 void attachAttentionKernels(mlir::MLIRContext *context);
+void attachCollectiveKernels(mlir::MLIRContext *context);
 void attachColumnKernels(mlir::MLIRContext *context);
 void attachElementKernels(mlir::MLIRContext *context);
 void attachGroupKernels(mlir::MLIRContext *context);

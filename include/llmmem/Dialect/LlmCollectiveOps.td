@@ -1,0 +1,189 @@
+//===- LlmCollectiveOps.td - What ranks do together ------------*- tablegen -*-===//
+//
+// A collective names its group by axes of the mesh (`llm.mesh` on the function), in the mesh's order; n is the group's size,
+// x_p the operand of the rank at position p, q the position of the rank that the result is on. Sums run over positions
+// from 0 on, in f32 (f64 on f64, i32 on i32), and are rounded once. docs/Design/Ranks.md says how ranks are numbered, what
+// the gradients mean, and which calls of the runtime the ops become.
+//
+// All ranks run one program, so dead ones may go and equal ones may merge; none is hoisted. A repetition carries another
+// `llm.instance` than its original, which keeps the two apart.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_DIALECT_LLMCOLLECTIVEOPS
+#define LLMMEM_DIALECT_LLMCOLLECTIVEOPS
+
+include "llmmem/Dialect/LlmOpBase.td"
+
+def Llm_Shared : Llm_TensorOf<AnyTypeOf<[BF16, F32, F64, I32]>>;
+def Llm_SharedRows : RankedTensorOf<[BF16, F32, F64, I32],
+    [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
+    "statically shaped tensor of at least one dimension, none empty,">; // parts lie along a dimension
+def Llm_Axes : TypedArrayAttrBase<StrAttr, "axes of the mesh">;
+
+def Collective : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getTransfer", "getWorkspaceBytes"]>;
+
+class Llm_CollectiveOp<string mnemonic, list<Trait> traits = []>
+    : Llm_Op<mnemonic, !listconcat(Llm_CollectiveTraits, [Collective, Differentiable], traits)> {
+  let extraClassDeclaration = [{
+    /// Ranks of a group.
+    int64_t getGroupSize();
+  }];
+  let extraClassDefinition = [{
+    int64_t $cppClass::getGroupSize() { return ::llmmem::llm::groupSizeOf(*this, getAxes()); }
+  }];
+  let hasVerifier = 1;
+}
+
+def Llm_AllGatherOp : Llm_CollectiveOp<"all_gather", [BuffersInPlace]> {
+  let summary = "Puts the operands of all ranks of a group side by side.";
+  let description = [{
+    whole = x_0, x_1, ..., x_(n-1) along `dimension`. With a destination, whose elements are not read, the result may
+    take over its bytes. The vector-Jacobian product is llm.reduce_scatter: each rank's gradient is what it contributes.
+
+    ```mlir
+    func.func @gather(%part: tensor<192x3072xbf16>) -> tensor<768x3072xbf16> attributes {llm.mesh = #llm.mesh<dp = 4>} {
+      %w = llm.all_gather %part over ["dp"] {dimension = 0 : i64} : (tensor<192x3072xbf16>) -> tensor<768x3072xbf16>
+      return %w : tensor<768x3072xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Llm_SharedRows:$x, Optional<Llm_SharedRows>:$destination, Llm_Axes:$axes, I64Attr:$dimension);
+  let results = (outs Llm_SharedRows:$whole);
+  let assemblyFormat = [{
+    $x `over` $axes (`destination` `(` $destination^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Llm_ReduceScatterOp : Llm_CollectiveOp<"reduce_scatter"> {
+  let summary = "Sums the operands of all ranks of a group and leaves each rank its part.";
+  let description = [{
+    part = part q of sum_p x_p, of n equal parts along `dimension`. The vector-Jacobian product is llm.all_gather. The
+    workspace holds the parts of all ranks before they are summed.
+
+    ```mlir
+    func.func @scatter(%dw: tensor<768x3072xbf16>) -> tensor<192x3072xbf16> attributes {llm.mesh = #llm.mesh<dp = 4>} {
+      %part = llm.reduce_scatter %dw over ["dp"] {dimension = 0 : i64}
+         : (tensor<768x3072xbf16>) -> tensor<192x3072xbf16>
+      return %part : tensor<192x3072xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Llm_SharedRows:$x, Llm_Axes:$axes, I64Attr:$dimension);
+  let results = (outs Llm_SharedRows:$part);
+  let assemblyFormat = "$x `over` $axes attr-dict `:` functional-type(operands, results)";
+}
+
+class Llm_EqualShapesOp<string mnemonic, string result, list<Trait> traits = []>
+    : Llm_CollectiveOp<mnemonic, !listconcat([AllTypesMatch<["x", result]>], traits)> {
+  let assemblyFormat = "$x `over` $axes attr-dict `:` type($x)";
+}
+
+def Llm_AllReduceOp : Llm_EqualShapesOp<"all_reduce", "sum", [BuffersInPlace]> {
+  let summary = "Sums the operands of all ranks of a group, for all of them.";
+  let description = [{
+    sum = sum_p x_p, equal on all ranks of the group. The vector-Jacobian product is the identity: the result is one value
+    for all, with one gradient, and each operand is an addend of it. The workspace holds the parts that this rank sums.
+
+    ```mlir
+    func.func @sum(%x: tensor<8x1024x768xbf16>) -> tensor<8x1024x768xbf16>
+        attributes {llm.mesh = #llm.mesh<dp = 2, tp = 4>} {
+      %y = llm.all_reduce %x over ["tp"] : tensor<8x1024x768xbf16>
+      return %y : tensor<8x1024x768xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Llm_Shared:$x, Llm_Axes:$axes);
+  let results = (outs Llm_Shared:$sum);
+}
+
+def Llm_ReplicaOp : Llm_EqualShapesOp<"replica", "copy", [BuffersView]> {
+  let summary = "A rank's own copy of a value that is equal on all ranks of a group.";
+  let description = [{
+    copy = x, which must be equal on all ranks: a view, without bytes or work. From here on each rank computes something
+    else from it, so the vector-Jacobian product is llm.all_reduce, the sum of what the ranks contribute.
+
+    ```mlir
+    func.func @use(%x: tensor<8x1024x768xbf16>) -> tensor<8x1024x768xbf16> attributes {llm.mesh = #llm.mesh<tp = 4>} {
+      %y = llm.replica %x over ["tp"] : tensor<8x1024x768xbf16>
+      return %y : tensor<8x1024x768xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Llm_Shared:$x, Llm_Axes:$axes);
+  let results = (outs Llm_Shared:$copy);
+}
+
+def Llm_BroadcastOp : Llm_EqualShapesOp<"broadcast", "y"> {
+  let summary = "Gives all ranks of a group the operand of one.";
+  let description = [{
+    y = x_root. The vector-Jacobian product is llm.reduce.
+
+    ```mlir
+    func.func @give(%w: tensor<768xbf16>) -> tensor<768xbf16> attributes {llm.mesh = #llm.mesh<dp = 4>} {
+      %y = llm.broadcast %w over ["dp"] {root = 0 : i64} : tensor<768xbf16>
+      return %y : tensor<768xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Llm_Shared:$x, Llm_Axes:$axes, I64Attr:$root);
+  let results = (outs Llm_Shared:$y);
+}
+
+def Llm_ReduceOp : Llm_EqualShapesOp<"reduce", "sum"> {
+  let summary = "Sums the operands of all ranks of a group, for one of them.";
+  let description = [{
+    sum = sum_p x_p at the position `root`, and 0 elsewhere. The vector-Jacobian product is llm.broadcast. Workspace: as
+    that of llm.all_reduce.
+
+    ```mlir
+    func.func @collect(%dw: tensor<768xbf16>) -> tensor<768xbf16> attributes {llm.mesh = #llm.mesh<dp = 4>} {
+      %sum = llm.reduce %dw over ["dp"] {root = 0 : i64} : tensor<768xbf16>
+      return %sum : tensor<768xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Llm_Shared:$x, Llm_Axes:$axes, I64Attr:$root);
+  let results = (outs Llm_Shared:$sum);
+}
+
+def Llm_AllToAllOp : Llm_CollectiveOp<"all_to_all"> {
+  let summary = "Exchanges parts, so that another dimension is split over the ranks of a group.";
+  let description = [{
+    y = part q of x_0, part q of x_1, ..., along `concat`; parts are those of n equal ones along `split`. The
+    vector-Jacobian product is the same op with the dimensions exchanged. Parts that do not lie in one piece pass through
+    the workspace.
+
+    ```mlir
+    func.func @exchange(%x: tensor<8x256x768xbf16>) -> tensor<8x1024x192xbf16>
+        attributes {llm.mesh = #llm.mesh<tp = 4>} {
+      %y = llm.all_to_all %x over ["tp"] {concat = 1 : i64, split = 2 : i64}
+         : (tensor<8x256x768xbf16>) -> tensor<8x1024x192xbf16>
+      return %y : tensor<8x1024x192xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Llm_SharedRows:$x, Llm_Axes:$axes, I64Attr:$split, I64Attr:$concat);
+  let results = (outs Llm_SharedRows:$y);
+  let assemblyFormat = "$x `over` $axes attr-dict `:` functional-type(operands, results)";
+}
+
+def Llm_SendReceiveOp : Llm_EqualShapesOp<"send_receive", "y"> {
+  let summary = "Sends to a neighbour and receives from the opposite one, as one op.";
+  let description = [{
+    y = x of position q - shift, modulo n where it `wraps`; 0 where there is no such position. Both ways at once, so no
+    order of sends and receives can deadlock. The vector-Jacobian product is the same op with the opposite shift.
+
+    ```mlir
+    func.func @pass_on(%x: tensor<8x1024x768xbf16>) -> tensor<8x1024x768xbf16>
+        attributes {llm.mesh = #llm.mesh<pp = 4>} {
+      %y = llm.send_receive %x over ["pp"] {shift = 1 : i64} : tensor<8x1024x768xbf16>
+      return %y : tensor<8x1024x768xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Llm_Shared:$x, Llm_Axes:$axes, I64Attr:$shift, UnitAttr:$wraps);
+  let results = (outs Llm_Shared:$y);
+}
+
+#endif // LLMMEM_DIALECT_LLMCOLLECTIVEOPS

@@ -1,0 +1,245 @@
+//===- CollectiveKernels.cpp - Collectives as calls of the runtime ---------===//
+//
+// A collective is one call of a C function that knows contiguous parts alone
+// (docs/Design/Ranks.md). Where the parts along a dimension do not lie in one piece, they are
+// brought there in the op's workspace, before the call or after it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter/Matmuls.h"
+#include "KernelModels.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// What the runtime calls elements of a type.
+int64_t elementCode(Type element) {
+  return llvm::TypeSwitch<Type, int64_t>(element)
+      .Case<Float32Type>([](auto) { return 0; })
+      .Case<Float64Type>([](auto) { return 1; })
+      .Case<BFloat16Type>([](auto) { return 2; })
+      .Default([](Type) { return 3; }); // i32
+}
+
+int64_t bytesOf(Buffer buffer) { return buffer.size * buffer.element.getIntOrFloatBitWidth() / 8; }
+
+/// The call of one collective: buffers, then the numbers that all have, then those of its own.
+class Call {
+public:
+  Call(Operation *op, KernelEmitter &e, ArrayAttr axes)
+      : op(op), e(e), axisBits(meshOf(op).getAxisBits(axes)) {}
+
+  /// Null where the buffer is.
+  Call &pass(Buffer buffer) {
+    arguments.push_back(addressOf(op, e, Matrix{.buffer = buffer}));
+    return *this;
+  }
+  Call &pass(int64_t number) {
+    OpBuilder &builder = e.builder();
+    arguments.push_back(
+        arith::ConstantOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(number)));
+    return *this;
+  }
+  /// Elements, their type, and the group.
+  Call &passGroup(int64_t count, Type element) {
+    return pass(count).pass(elementCode(element)).pass(axisBits);
+  }
+
+  void emit(StringRef function) {
+    auto module = op->getParentOfType<ModuleOp>();
+    auto declared = module.lookupSymbol<func::FuncOp>(function);
+    if (!declared) {
+      OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+      auto type = top.getFunctionType(ValueRange(arguments).getTypes(), {});
+      declared = func::FuncOp::create(top, op->getLoc(), function, type);
+      declared.setPrivate();
+    }
+    func::CallOp::create(e.builder(), op->getLoc(), declared, arguments);
+  }
+
+private:
+  Operation *op;
+  KernelEmitter &e;
+  int64_t axisBits;
+  SmallVector<Value> arguments;
+};
+
+/// The workspace from `begin` to its end, in elements of `element`; null where nothing is left.
+Buffer workspaceFrom(Operation *op, KernelEmitter &e, int64_t begin, Type element) {
+  int64_t bytes = cast<CostOpInterface>(op).getWorkspaceBytes() - begin;
+  if (bytes <= 0)
+    return {};
+  return e.workspace(begin, bytes / (element.getIntOrFloatBitWidth() / 8), element);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+/// A value as `before` x `parts` x `run` elements: parts along a dimension, each of them cut into
+/// pieces of `run` elements by the dimensions before it.
+struct PartsOf {
+  int64_t before, parts, run;
+
+  PartsOf(Value whole, int64_t dimension, int64_t parts) : parts(parts) {
+    auto type = cast<RankedTensorType>(whole.getType());
+    before = ShapedType::getNumElements(type.getShape().take_front(dimension));
+    run = type.getNumElements() / before / parts;
+  }
+  bool areInOnePiece() const { return before == 1 || parts == 1; }
+};
+
+/// Copies a value's elements to where each part lies in one piece, or back.
+void emitReorder(KernelEmitter &e, const PartsOf &shape, Buffer whole, Buffer pieces,
+                 bool toPieces) {
+  e.forEachParallel(shape.before * shape.parts, [&](Index i) {
+    Index inWhole = i * shape.run;
+    Index inPieces =
+        ((i % i.like(shape.parts)) * shape.before + i / i.like(shape.parts)) * shape.run;
+    e.forLanes(shape.run, [&](Index lane, unsigned lanes) {
+      Index from = (toPieces ? inWhole : inPieces) + lane,
+            to = (toPieces ? inPieces : inWhole) + lane;
+      e.storeRaw(toPieces ? pieces : whole, to, e.loadRaw(toPieces ? whole : pieces, from, lanes));
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+/// The kernel of a collective on a CPU. `Model` has `static void emit(ConcreteOp, KernelEmitter
+/// &)`.
+template <typename Model, typename ConcreteOp>
+struct CollectiveModel : BaseModel<Model, ConcreteOp> {
+  LogicalResult emitKernel(Operation *op, KernelEmitter &emitter) const {
+    if (emitter.options().target == KernelTarget::Gpu)
+      return op->emitOpError("has no kernel on a GPU yet; lower the step for a CPU");
+    Model::emit(cast<ConcreteOp>(op), emitter);
+    return success();
+  }
+};
+
+struct AllGatherModel : CollectiveModel<AllGatherModel, AllGatherOp> {
+  static void emit(AllGatherOp op, KernelEmitter &e) {
+    Buffer part = e.operand(0), whole = e.result(0);
+    PartsOf shape(op.getWhole(), op.getDimension(), op.getGroupSize());
+    Buffer gathered = shape.areInOnePiece() ? whole : workspaceFrom(op, e, 0, whole.element);
+    Call(op, e, op.getAxes())
+        .pass(part)
+        .pass(gathered)
+        .passGroup(part.size, part.element)
+        .emit("llmmem_all_gather");
+    if (!shape.areInOnePiece())
+      emitReorder(e, shape, whole, gathered, /*toPieces=*/false);
+  }
+};
+
+struct ReduceScatterModel : CollectiveModel<ReduceScatterModel, ReduceScatterOp> {
+  static void emit(ReduceScatterOp op, KernelEmitter &e) {
+    Buffer whole = e.operand(0), part = e.result(0);
+    PartsOf shape(op.getX(), op.getDimension(), op.getGroupSize());
+    Buffer parts = whole;
+    if (!shape.areInOnePiece()) {
+      parts = e.workspace(0, whole.size, whole.element);
+      emitReorder(e, shape, whole, parts, /*toPieces=*/true);
+    }
+    int64_t begin = shape.areInOnePiece() ? 0 : bytesOf(whole);
+    Call(op, e, op.getAxes())
+        .pass(parts)
+        .pass(part)
+        .pass(workspaceFrom(op, e, begin, whole.element))
+        .passGroup(part.size, part.element)
+        .emit("llmmem_reduce_scatter");
+  }
+};
+
+struct AllReduceModel : CollectiveModel<AllReduceModel, AllReduceOp> {
+  static void emit(AllReduceOp op, KernelEmitter &e) {
+    Buffer x = e.operand(0);
+    Call(op, e, op.getAxes())
+        .pass(x)
+        .pass(e.result(0))
+        .pass(workspaceFrom(op, e, 0, x.element))
+        .passGroup(x.size, x.element)
+        .emit("llmmem_all_reduce");
+  }
+};
+
+struct ReduceModel : CollectiveModel<ReduceModel, ReduceOp> {
+  static void emit(ReduceOp op, KernelEmitter &e) {
+    Buffer x = e.operand(0);
+    Call(op, e, op.getAxes())
+        .pass(x)
+        .pass(e.result(0))
+        .pass(workspaceFrom(op, e, 0, x.element))
+        .passGroup(x.size, x.element)
+        .pass(op.getRoot())
+        .emit("llmmem_reduce");
+  }
+};
+
+struct BroadcastModel : CollectiveModel<BroadcastModel, BroadcastOp> {
+  static void emit(BroadcastOp op, KernelEmitter &e) {
+    Buffer x = e.operand(0);
+    Call(op, e, op.getAxes())
+        .pass(x)
+        .pass(e.result(0))
+        .passGroup(x.size, x.element)
+        .pass(op.getRoot())
+        .emit("llmmem_broadcast");
+  }
+};
+
+struct AllToAllModel : CollectiveModel<AllToAllModel, AllToAllOp> {
+  static void emit(AllToAllOp op, KernelEmitter &e) {
+    Buffer x = e.operand(0), y = e.result(0);
+    int64_t size = op.getGroupSize();
+    PartsOf sent(op.getX(), op.getSplit(), size), received(op.getY(), op.getConcat(), size);
+    Buffer from = x, to = y;
+    if (!sent.areInOnePiece()) {
+      from = e.workspace(0, x.size, x.element);
+      emitReorder(e, sent, x, from, /*toPieces=*/true);
+    }
+    if (!received.areInOnePiece())
+      to = e.workspace(sent.areInOnePiece() ? 0 : bytesOf(x), y.size, y.element);
+    Call(op, e, op.getAxes())
+        .pass(from)
+        .pass(to)
+        .passGroup(x.size / size, x.element)
+        .emit("llmmem_all_to_all");
+    if (!received.areInOnePiece())
+      emitReorder(e, received, y, to, /*toPieces=*/false);
+  }
+};
+
+struct SendReceiveModel : CollectiveModel<SendReceiveModel, SendReceiveOp> {
+  static void emit(SendReceiveOp op, KernelEmitter &e) {
+    Buffer x = e.operand(0);
+    Call(op, e, op.getAxes())
+        .pass(x)
+        .pass(e.result(0))
+        .passGroup(x.size, x.element)
+        .pass(op.getShift())
+        .pass(op.getWraps())
+        .emit("llmmem_send_receive");
+  }
+};
+
+} // namespace
+
+void llmmem::attachCollectiveKernels(MLIRContext *context) {
+  attachKernels<AllGatherModel, ReduceScatterModel, AllReduceModel, ReduceModel, BroadcastModel,
+                AllToAllModel, SendReceiveModel>(context);
+}

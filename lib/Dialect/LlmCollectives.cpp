@@ -1,0 +1,129 @@
+//===- LlmCollectives.cpp - Cost, scratch and bytes of collectives ---------===//
+//
+// Volumes of ring algorithms (Thakur et al. 2005). Over MPI a sum is an all-to-all of its parts and
+// then our sum in the order of ranks, so that all ranks get equal bits: the received parts are a
+// workspace. One plan runs on all devices, so it is there also for those whose library sums by
+// itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Dialect/LlmOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+static int64_t elements(Value value) { return tensorType(value).getNumElements(); }
+static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
+static int64_t bytesOfElement(Value value) {
+  return tensorType(value).getElementTypeBitWidth() / 8;
+}
+
+/// Elements of the largest of `size` parts of a flat value.
+static int64_t elementsOfPart(Value value, int64_t size) {
+  return llvm::divideCeil(elements(value), size);
+}
+
+/// Bytes of the parts that a rank receives to sum one of them.
+static int64_t bytesOfReceivedParts(Value value, int64_t size) {
+  return size == 1 ? 0 : size * elementsOfPart(value, size) * bytesOfElement(value);
+}
+
+/// Bytes in which the parts along `dimension` of `whole` each lie in one piece; 0 where they do so
+/// in `whole` itself.
+static int64_t bytesToReorder(Value whole, int64_t dimension, int64_t size) {
+  int64_t before = ShapedType::getNumElements(tensorType(whole).getShape().take_front(dimension));
+  return size == 1 || before == 1 ? 0 : bytes(whole);
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+int64_t AllGatherOp::getFlops() { return 0; }
+int64_t AllGatherOp::getBytesMoved() { return bytes(getX()) + bytes(getWhole()); }
+std::optional<TransferCost> AllGatherOp::getTransfer() {
+  int64_t others = getGroupSize() - 1;
+  return TransferCost{others, others * bytes(getX())};
+}
+int64_t AllGatherOp::getWorkspaceBytes() {
+  return bytesToReorder(getWhole(), getDimension(), getGroupSize());
+}
+SmallVector<unsigned> AllGatherOp::getInPlaceOperands(unsigned) {
+  return getDestination() ? SmallVector<unsigned>{1} : SmallVector<unsigned>{};
+}
+
+int64_t AllToAllOp::getFlops() { return 0; }
+int64_t AllToAllOp::getBytesMoved() { return bytes(getX()) + bytes(getY()); }
+std::optional<TransferCost> AllToAllOp::getTransfer() {
+  int64_t others = getGroupSize() - 1;
+  return TransferCost{others, others * (bytes(getX()) / getGroupSize())};
+}
+int64_t AllToAllOp::getWorkspaceBytes() {
+  int64_t size = getGroupSize();
+  return bytesToReorder(getX(), getSplit(), size) + bytesToReorder(getY(), getConcat(), size);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+int64_t ReduceScatterOp::getFlops() { return (getGroupSize() - 1) * elements(getPart()); }
+int64_t ReduceScatterOp::getBytesMoved() { return bytes(getX()) + bytes(getPart()); }
+std::optional<TransferCost> ReduceScatterOp::getTransfer() {
+  int64_t others = getGroupSize() - 1;
+  return TransferCost{others, others * bytes(getPart())};
+}
+int64_t ReduceScatterOp::getWorkspaceBytes() {
+  int64_t size = getGroupSize();
+  return bytesToReorder(getX(), getDimension(), size) + bytesOfReceivedParts(getX(), size);
+}
+
+int64_t AllReduceOp::getFlops() {
+  return (getGroupSize() - 1) * elementsOfPart(getX(), getGroupSize());
+}
+int64_t AllReduceOp::getBytesMoved() { return bytes(getX()) + bytes(getSum()); }
+std::optional<TransferCost> AllReduceOp::getTransfer() {
+  int64_t others = getGroupSize() - 1;
+  return TransferCost{2 * others,
+                      2 * others * elementsOfPart(getX(), getGroupSize()) * bytesOfElement(getX())};
+}
+int64_t AllReduceOp::getWorkspaceBytes() { return bytesOfReceivedParts(getX(), getGroupSize()); }
+// The call has sent all of x before it writes its first sum.
+SmallVector<unsigned> AllReduceOp::getInPlaceOperands(unsigned) { return {0}; }
+
+int64_t ReduceOp::getFlops() {
+  return (getGroupSize() - 1) * elementsOfPart(getX(), getGroupSize());
+}
+int64_t ReduceOp::getBytesMoved() { return bytes(getX()) + bytes(getSum()); }
+std::optional<TransferCost> ReduceOp::getTransfer() {
+  int64_t others = getGroupSize() - 1;
+  return TransferCost{others, others ? bytes(getX()) : 0};
+}
+int64_t ReduceOp::getWorkspaceBytes() { return bytesOfReceivedParts(getX(), getGroupSize()); }
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+int64_t BroadcastOp::getFlops() { return 0; }
+int64_t BroadcastOp::getBytesMoved() { return bytes(getX()) + bytes(getY()); }
+std::optional<TransferCost> BroadcastOp::getTransfer() {
+  int64_t others = getGroupSize() - 1;
+  return TransferCost{others, others ? bytes(getX()) : 0};
+}
+int64_t BroadcastOp::getWorkspaceBytes() { return 0; }
+
+int64_t SendReceiveOp::getFlops() { return 0; }
+int64_t SendReceiveOp::getBytesMoved() { return bytes(getX()) + bytes(getY()); }
+std::optional<TransferCost> SendReceiveOp::getTransfer() { return TransferCost{1, bytes(getX())}; }
+int64_t SendReceiveOp::getWorkspaceBytes() { return 0; }
+
+// A view moves nothing.
+int64_t ReplicaOp::getFlops() { return 0; }
+int64_t ReplicaOp::getBytesMoved() { return 0; }
+std::optional<TransferCost> ReplicaOp::getTransfer() { return std::nullopt; }
+int64_t ReplicaOp::getWorkspaceBytes() { return 0; }
+std::optional<unsigned> ReplicaOp::getViewedOperand(unsigned) { return 0; }

@@ -1,0 +1,120 @@
+//===- LlmVerifyCollectives.cpp - Verifiers of what ranks do together ------===//
+
+#include "LlmVerify.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// In the mesh's order, so that one group has one spelling.
+LogicalResult llm::expectAxes(Operation *op, ArrayAttr axes) {
+  MeshAttr mesh = meshOf(op);
+  if (!mesh)
+    return op->emitOpError("has a group but no mesh; declare the axes on the function, as in "
+                           "attributes {llm.mesh = #llm.mesh<dp = 2>}");
+  if (axes.empty())
+    return op->emitOpError() << "names no axis; the mesh is " << mesh;
+  std::optional<unsigned> before;
+  for (StringAttr axis : axes.getAsRange<StringAttr>()) {
+    std::optional<unsigned> number = mesh.findAxis(axis.getValue());
+    if (!number)
+      return op->emitOpError() << "runs over axis " << axis << ", expected one of " << mesh;
+    if (before && *before >= *number)
+      return op->emitOpError() << "names its axes as " << axes
+                               << ", expected each once in the order of " << mesh;
+    before = number;
+  }
+  return success();
+}
+
+/// `whole` has `dimension`, and there `size` times as much as `part`; all else is equal.
+static LogicalResult expectParts(Operation *op, StringRef wholeName, Value whole,
+                                 StringRef partName, Value part, int64_t dimension, int64_t size) {
+  RankedTensorType wholeType = tensorType(whole);
+  if (dimension < 0 || dimension >= wholeType.getRank())
+    return op->emitOpError() << "has dimension " << dimension << ", expected one of the "
+                             << wholeType.getRank() << " of '" << wholeName << "'";
+  int64_t extent = wholeType.getShape()[dimension];
+  if (extent % size != 0)
+    return op->emitOpError() << "splits dimension " << dimension << " of '" << wholeName << "', "
+                             << extent << ", over " << size << " ranks, which do not divide it";
+  SmallVector<int64_t> shape(wholeType.getShape());
+  shape[dimension] /= size;
+  if (failed(expectSameElement(op, {whole, part})))
+    return failure();
+  return expectShape(op, partName, part, shape);
+}
+
+static LogicalResult expectRoot(Operation *op, int64_t root, int64_t size) {
+  if (root >= 0 && root < size)
+    return success();
+  return op->emitOpError() << "has root " << root << ", expected a position from 0 to " << size - 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllGatherOp::verify() {
+  if (failed(expectAxes(*this, getAxes())) ||
+      failed(expectParts(*this, "whole", getWhole(), "x", getX(), getDimension(), getGroupSize())))
+    return failure();
+  if (getDestination() && getDestination().getType() != getWhole().getType())
+    return emitOpError() << "has a destination of type " << getDestination().getType()
+                         << ", expected " << getWhole().getType();
+  return success();
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  if (failed(expectAxes(*this, getAxes())))
+    return failure();
+  return expectParts(*this, "x", getX(), "part", getPart(), getDimension(), getGroupSize());
+}
+
+LogicalResult AllReduceOp::verify() { return expectAxes(*this, getAxes()); }
+LogicalResult ReplicaOp::verify() { return expectAxes(*this, getAxes()); }
+
+LogicalResult BroadcastOp::verify() {
+  return failed(expectAxes(*this, getAxes())) ? failure()
+                                              : expectRoot(*this, getRoot(), getGroupSize());
+}
+
+LogicalResult ReduceOp::verify() {
+  return failed(expectAxes(*this, getAxes())) ? failure()
+                                              : expectRoot(*this, getRoot(), getGroupSize());
+}
+
+LogicalResult AllToAllOp::verify() {
+  if (failed(expectAxes(*this, getAxes())))
+    return failure();
+  RankedTensorType type = tensorType(getX());
+  int64_t size = getGroupSize(), split = getSplit(), concat = getConcat();
+  for (auto [name, dimension] : {std::pair("split", split), std::pair("concat", concat)})
+    if (dimension < 0 || dimension >= type.getRank())
+      return emitOpError() << "has " << name << " " << dimension << ", expected one of the "
+                           << type.getRank() << " dimensions of 'x'";
+  if (type.getShape()[split] % size != 0)
+    return emitOpError() << "splits dimension " << split << " of 'x', " << type.getShape()[split]
+                         << ", over " << size << " ranks, which do not divide it";
+  SmallVector<int64_t> shape(type.getShape());
+  shape[split] /= size;
+  shape[concat] *= size;
+  if (failed(expectSameElement(*this, {getX(), getY()})))
+    return failure();
+  return expectShape(*this, "y", getY(), shape);
+}
+
+LogicalResult SendReceiveOp::verify() {
+  if (failed(expectAxes(*this, getAxes())))
+    return failure();
+  int64_t size = getGroupSize(), shift = getShift();
+  if (shift != 0 && shift > -size && shift < size)
+    return success();
+  return emitOpError() << "shifts by " << shift << " in a group of " << size
+                       << ", expected a neighbour: not 0, and less than the group either way";
+}
