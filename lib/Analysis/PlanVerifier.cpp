@@ -130,11 +130,11 @@ void PlanVerifier::resolveStorage(Operation &op) {
     }
     if (offsetOf.lookup(result) != -1)
       continue;
-    // An argument's bytes: taken over from an operand that lies there.
+    // An argument's bytes, all of them: taken over from an operand that lies there.
     for (unsigned operand :
          buffers ? buffers.getInPlaceOperands(result.getResultNumber()) : SmallVector<unsigned>())
       if (BlockArgument home = homeOf.lookup(source[op.getOperand(operand)]);
-          home && home.getType() == result.getType() &&
+          home && bytesOfType(home.getType()) == bytesOfType(result.getType()) &&
           step.getArgAttr(home.getArgNumber(), LlmDialect::kDonated)) {
         homeOf[result] = home;
         break;

@@ -38,6 +38,11 @@ static int64_t bytesToReorder(Value whole, int64_t dimension, int64_t size) {
   return size == 1 || before == 1 ? 0 : bytes(whole);
 }
 
+int64_t PartOp::getGroupSize() { return groupSizeOf(*this, getAxes()); }
+int64_t PartOp::getFlops() { return 0; }
+// The rest of x is not read.
+int64_t PartOp::getBytesMoved() { return 2 * bytes(getPart()); }
+
 //===----------------------------------------------------------------------===//
 // Gathers
 //===----------------------------------------------------------------------===//

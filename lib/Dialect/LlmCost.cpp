@@ -112,6 +112,7 @@ int64_t NormWeightGradOp::getFlops() { return 4 * elements(getX()); }
 int64_t SumRowsOp::getFlops() { return elements(getDy()); }
 int64_t SoftmaxOp::getFlops() { return 5 * elements(getX()); }
 int64_t SoftmaxGradOp::getFlops() { return 4 * elements(getDy()); }
+int64_t CountTargetsOp::getFlops() { return elements(getTargets()); }
 int64_t CrossEntropyOp::getFlops() { return 4 * elements(getLogits()); }
 int64_t CrossEntropyGradOp::getFlops() { return 4 * elements(getLogits()); }
 

@@ -6,6 +6,7 @@
 
 #include "llmmem/Dialect/LlmOps.h"
 
+using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
@@ -34,3 +35,19 @@ llvm::StringRef AttentionOp::getStreamAttrName() { return getKeyAttrName(); }
 llvm::StringRef AttentionGradOp::getStreamAttrName() { return getKeyAttrName(); }
 llvm::StringRef DropoutOp::getStreamAttrName() { return getKeyAttrName(); }
 llvm::StringRef StoredDropoutOp::getStreamAttrName() { return getKeyAttrName(); }
+
+// One sample an element; attention has one for each pair of a query and a key of each head.
+static int64_t elements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+static int64_t samplesOfPairs(Value lse) {
+  return elements(lse) * cast<RankedTensorType>(lse.getType()).getShape().back();
+}
+int64_t AttentionOp::getNumSamples() { return samplesOfPairs(getLse()); }
+int64_t AttentionGradOp::getNumSamples() { return samplesOfPairs(getLse()); }
+int64_t DropoutOp::getNumSamples() { return elements(getX()); }
+int64_t StoredDropoutOp::getNumSamples() { return elements(getX()); }
+ArrayAttr AttentionOp::getShardAxes() { return getAxesAttr(); }
+ArrayAttr AttentionGradOp::getShardAxes() { return getAxesAttr(); }
+ArrayAttr DropoutOp::getShardAxes() { return getAxesAttr(); }
+ArrayAttr StoredDropoutOp::getShardAxes() { return getAxesAttr(); }

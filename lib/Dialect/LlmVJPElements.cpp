@@ -53,7 +53,7 @@ LogicalResult DropoutOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
   operandGradients.assign(active.size(), Value());
   if (active[0])
     operandGradients[0] = DropoutOp::create(builder, getLoc(), getX().getType(), resultGradients[0],
-                                            getSeed(), getPAttr(), getKeyAttr());
+                                            getSeed(), getPAttr(), getKeyAttr(), getAxesAttr());
   return success();
 }
 

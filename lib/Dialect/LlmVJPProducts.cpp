@@ -108,8 +108,8 @@ LogicalResult CrossEntropyOp::buildVJP(OpBuilder &builder, Gradients resultGradi
     return failure();
   operandGradients.assign(active.size(), Value());
   if (active[0])
-    operandGradients[0] =
-        CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), getLogits(), getLse(),
-                                   getTargets(), resultGradients[0], getIgnoreIndexAttr());
+    operandGradients[0] = CrossEntropyGradOp::create(
+        builder, getLoc(), getLogits().getType(), getLogits(), getLse(), getTargets(),
+        resultGradients[0], getCount(), getIgnoreIndexAttr());
   return success();
 }

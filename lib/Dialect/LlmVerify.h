@@ -36,7 +36,7 @@ llvm::LogicalResult expectSameElement(mlir::Operation *op, mlir::ValueRange valu
 llvm::LogicalResult expectStatistic(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
                                     llvm::ArrayRef<int64_t> shape, mlir::Value of);
 
-/// 0 <= p < 1, and a seed where p > 0.
+/// 0 <= p < 1, a seed where p > 0, and axes of the mesh where the op is on a rank's part.
 llvm::LogicalResult expectDropout(mlir::Operation *op, double p, mlir::Value seed);
 
 /// `number` is finite and at least `least`; `name` is the attribute it stands in.

@@ -103,6 +103,10 @@ bool annotation::isTraining(Operation *, Attribute attribute) {
   return isa<TrainingAttr>(attribute);
 }
 
+bool annotation::isDataParallel(Operation *, Attribute attribute) {
+  return isa<DataParallelAttr>(attribute);
+}
+
 bool annotation::isMesh(Operation *, Attribute attribute) { return isa<MeshAttr>(attribute); }
 
 //===----------------------------------------------------------------------===//

@@ -76,6 +76,12 @@ LogicalResult ReduceScatterOp::verify() {
   return expectParts(*this, "x", getX(), "part", getPart(), getDimension(), getGroupSize());
 }
 
+LogicalResult PartOp::verify() {
+  if (failed(expectAxes(*this, getAxes())))
+    return failure();
+  return expectParts(*this, "x", getX(), "part", getPart(), /*dimension=*/0, getGroupSize());
+}
+
 LogicalResult AllReduceOp::verify() { return expectAxes(*this, getAxes()); }
 LogicalResult ReplicaOp::verify() { return expectAxes(*this, getAxes()); }
 

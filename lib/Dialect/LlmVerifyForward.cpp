@@ -53,6 +53,9 @@ LogicalResult llm::expectStatistic(Operation *op, StringRef name, Value value,
 }
 
 LogicalResult llm::expectDropout(Operation *op, double p, Value seed) {
+  ArrayAttr axes = cast<RandomOpInterface>(op).getShardAxes();
+  if (axes && failed(expectAxes(op, axes)))
+    return failure();
   if (!(p >= 0.0 && p < 1.0))
     return op->emitOpError() << "has dropout probability " << p << ", expected 0 <= p < 1";
   if (p > 0.0 && !seed)

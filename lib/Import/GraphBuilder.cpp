@@ -113,9 +113,11 @@ Value GraphBuilder::dropout(StringRef name, Value x, double p) {
   FloatAttr probability = builder.getF64FloatAttr(p);
   IntegerAttr key = builder.getI64IntegerAttr(dropouts++);
   if (options.masks == MaskForm::Seeded)
-    return create<llm::DropoutOp>(name, x.getType(), x, seed, probability, key);
+    return create<llm::DropoutOp>(name, x.getType(), x, seed, probability, key, ArrayAttr());
   auto mask = RankedTensorType::get(tensorType(x).getShape(), builder.getI8Type());
-  return create<llm::StoredDropoutOp>(name, x.getType(), mask, x, seed, probability, key).getY();
+  return create<llm::StoredDropoutOp>(name, x.getType(), mask, x, seed, probability, key,
+                                      ArrayAttr())
+      .getY();
 }
 
 SmallVector<Value> GraphBuilder::splitEvenly(StringRef name, Value x, int64_t parts) {
@@ -126,7 +128,8 @@ SmallVector<Value> GraphBuilder::splitEvenly(StringRef name, Value x, int64_t pa
 
 Value GraphBuilder::crossEntropy(StringRef name, Value logits, Value targets) {
   auto op =
-      create<llm::CrossEntropyOp>(name, statisticType({}), rowStatistic(logits), logits, targets);
+      create<llm::CrossEntropyOp>(name, statisticType({}), rowStatistic(logits), logits, targets,
+                                  /*count=*/Value());
   return op.getLoss();
 }
 
@@ -157,7 +160,8 @@ Value GraphBuilder::fusedAttention(Value q, Value k, Value v, const AttentionSha
       "attn.out", q.getType(), statisticType({dims[0], shape.heads, dims[1]}), q, k, v,
       drops ? seed : Value(), builder.getI64IntegerAttr(shape.heads),
       builder.getI64IntegerAttr(shape.kvHeads), scaleOf(builder, shape), windowOf(builder, shape),
-      builder.getF64FloatAttr(shape.dropout), builder.getI64IntegerAttr(drops ? dropouts++ : 0));
+      builder.getF64FloatAttr(shape.dropout), builder.getI64IntegerAttr(drops ? dropouts++ : 0),
+      ArrayAttr());
   return op.getOut();
 }
 

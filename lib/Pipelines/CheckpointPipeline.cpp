@@ -3,6 +3,7 @@
 #include "llmmem/Pipelines/CheckpointPipeline.h"
 #include "llmmem/Analysis/DeviceModel.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llmmem/Transforms/Parallelize.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace llmmem;
@@ -60,11 +61,29 @@ static PlanCheckpointsOptions planOptions(const CheckpointPipelineOptions &optio
 // What is wrong with them
 //===----------------------------------------------------------------------===//
 
+static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
+                             llvm::function_ref<std::string(llvm::StringRef)> spell) {
+  if (options.zero < 0 || options.zero > 3)
+    return llvm::createStringError(spell("zero") + ": " + llvm::Twine(options.zero) +
+                                   " is no stage of ZeRO; expected 0, 1, 2 or 3");
+  if (options.mesh.hasValue() || !options.mesh.empty()) {
+    llvm::Expected<llvm::SmallVector<MeshAxis>> mesh = parseMesh(options.mesh);
+    return mesh ? llvm::Error::success()
+                : llvm::createStringError(spell("mesh") + ": " + llvm::toString(mesh.takeError()));
+  }
+  if (options.zero != 0)
+    return llvm::createStringError(spell("zero") + " splits over ranks; give them, as in " +
+                                   spell("mesh") + "=dp=4");
+  return llvm::Error::success();
+}
+
 llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
                                  llvm::function_ref<std::string(llvm::StringRef)> spell) {
   if (isLeastBudget(options) && options.policy.hasValue())
     return llvm::createStringError(spell("budget") + "=min chooses for itself; leave " +
                                    spell("policy") + " out");
+  if (llvm::Error error = checkMesh(options, spell))
+    return error;
   // A pass without a budget has an empty one; a user who writes an empty one made a mistake.
   if (options.budget.hasValue() && options.budget.empty())
     return llvm::createStringError(spell("budget") + ": " +
@@ -92,6 +111,12 @@ llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
 void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
                                      const CheckpointPipelineOptions &options,
                                      std::shared_ptr<CheckpointOutcome> outcome) {
+  if (!options.mesh.empty()) {
+    ParallelizeOptions parallelize;
+    parallelize.mesh = options.mesh;
+    parallelize.zero = options.zero;
+    passes.addPass(createParallelize(parallelize));
+  }
   DifferentiateOptions differentiate;
   differentiate.ifPresent = true;
   passes.addPass(createDifferentiate(differentiate));

@@ -1,6 +1,7 @@
 //===- DifferentiationStep.cpp - From a loss to a training step ------------===//
 
 #include "DifferentiationStep.h"
+#include "ParameterShards.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -128,7 +129,7 @@ public:
   FailureOr<func::FuncOp> build(ArrayRef<unsigned> parameterNumbers);
 
 private:
-  BlockArgument addArgument(Type type, const Twine &name, llm::Role role);
+  BlockArgument addArgument(Type type, const Twine &name, llm::Role role, ArrayAttr shard = {});
   void addArguments(ArrayRef<unsigned> parameterNumbers);
   LogicalResult buildBackward();
   void eraseDeadOps();
@@ -147,12 +148,26 @@ private:
 };
 } // namespace
 
-BlockArgument StepBuilder::addArgument(Type type, const Twine &name, llm::Role role) {
+/// `shard`: the axes that it is split over, null where it is whole.
+BlockArgument StepBuilder::addArgument(Type type, const Twine &name, llm::Role role,
+                                       ArrayAttr shard) {
   StringAttr text = builder.getStringAttr(name);
-  attributes.push_back(builder.getDictionaryAttr(
-      {builder.getNamedAttr(LlmDialect::kName, text),
-       builder.getNamedAttr(LlmDialect::kRole, builder.getStringAttr(llm::stringifyRole(role)))}));
+  SmallVector<NamedAttribute> named = {
+      builder.getNamedAttr(LlmDialect::kName, text),
+      builder.getNamedAttr(LlmDialect::kRole, builder.getStringAttr(llm::stringifyRole(role)))};
+  if (shard)
+    named.push_back(builder.getNamedAttr(LlmDialect::kShard, shard));
+  attributes.push_back(builder.getDictionaryAttr(named));
   return body.addArgument(type, NameLoc::get(text));
+}
+
+/// Of what a rank has the update of: its part, where the state is split and the parameter is not.
+static RankedTensorType partOf(const TrainedParameter &parameter, RankedTensorType type) {
+  if (!parameter.sharing || parameter.sharing.getZero() == 0 || parameter.sharing.getZero() == 3)
+    return type;
+  auto step = cast<func::FuncOp>(parameter.argument.getOwner()->getParentOp());
+  auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh);
+  return ParameterShard::of(type, mesh.getGroupSize(parameter.sharing.getAxes()))->part;
 }
 
 /// 16 bytes a parameter under AdamW with resident gradients: 2 + 2 + 3 * 4 in bf16, 4 * 4 in f32
@@ -166,18 +181,24 @@ void StepBuilder::addArguments(ArrayRef<unsigned> parameterNumbers) {
     TrainedParameter parameter;
     parameter.argument = body.getArgument(number);
     std::string name = getName(parameter.argument);
+    parameter.sharing =
+        step.getArgAttrOfType<llm::DataParallelAttr>(number, LlmDialect::kDataParallel);
     auto type = cast<RankedTensorType>(parameter.argument.getType());
-    auto widened = type.clone(llm::wideTypeFor(type.getElementType()));
+    int64_t zero = parameter.sharing ? parameter.sharing.getZero() : 0;
+    ArrayAttr split = zero > 0 ? parameter.sharing.getAxes() : ArrayAttr();
+    RankedTensorType part = partOf(parameter, type);
+    auto widened = part.clone(llm::wideTypeFor(type.getElementType()));
     if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
       parameter.firstMoment =
-          addArgument(widened, name + ".first_moment", llm::Role::OptimizerState);
+          addArgument(widened, name + ".first_moment", llm::Role::OptimizerState, split);
       parameter.secondMoment =
-          addArgument(widened, name + ".second_moment", llm::Role::OptimizerState);
+          addArgument(widened, name + ".second_moment", llm::Role::OptimizerState, split);
       if (type.getElementType().isBF16())
-        parameter.master = addArgument(widened, name + ".master", llm::Role::OptimizerState);
+        parameter.master = addArgument(widened, name + ".master", llm::Role::OptimizerState, split);
     }
     if (training.getGradients() == llm::GradientLifetime::Resident)
-      parameter.gradientArgument = addArgument(type, name + ".gradient", llm::Role::Gradient);
+      parameter.gradientArgument = addArgument(zero == 2 ? part : type, name + ".gradient",
+                                               llm::Role::Gradient, zero > 1 ? split : ArrayAttr());
     parameters.push_back(parameter);
   }
 }
@@ -196,7 +217,8 @@ LogicalResult StepBuilder::buildBackward() {
   for (TrainedParameter &parameter : parameters) {
     wanted.push_back(parameter.argument);
     // A resident gradient is the accumulator: contributions go on in its bytes.
-    if (parameter.gradientArgument)
+    if (parameter.gradientArgument &&
+        parameter.gradientArgument.getType() == parameter.argument.getType())
       gradients[parameter.argument] = parameter.gradientArgument;
   }
   gradients[loss] = one;
@@ -261,6 +283,7 @@ FailureOr<func::FuncOp> StepBuilder::build(ArrayRef<unsigned> parameterNumbers) 
     return failure();
   }
   eraseDeadOps();
+  shareGradients(parameters);
   buildUpdates(body, firstBackward, training, inputs, parameters);
   finish();
   return step;

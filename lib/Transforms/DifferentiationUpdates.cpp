@@ -30,12 +30,14 @@ static FloatAttr decayOf(OpBuilder &builder, llm::TrainingAttr training,
 
 static Operation *createAdamW(OpBuilder &builder, Location loc, llm::TrainingAttr training,
                               const UpdateInputs &inputs, TrainedParameter &p, Value norm) {
-  auto op = llm::AdamWOp::create(
-      builder, loc, p.argument.getType(), p.firstMoment.getType(), p.secondMoment.getType(),
-      p.master ? p.master.getType() : Type(), p.argument, p.gradient, p.firstMoment, p.secondMoment,
-      inputs.learningRate, inputs.step, p.master, norm, training.getBeta1(), training.getBeta2(),
-      training.getEps(), decayOf(builder, training, p), training.getClipNorm());
-  p.newArgument = op.getNewParam();
+  Value param = takePart(builder, p);
+  auto op = llm::AdamWOp::create(builder, loc, param.getType(), p.firstMoment.getType(),
+                                 p.secondMoment.getType(), p.master ? p.master.getType() : Type(),
+                                 param, p.updatingGradient, p.firstMoment, p.secondMoment,
+                                 inputs.learningRate, inputs.step, p.master, norm,
+                                 training.getBeta1(), training.getBeta2(), training.getEps(),
+                                 decayOf(builder, training, p), training.getClipNorm());
+  p.newArgument = gatherUpdated(builder, p, op.getNewParam());
   p.newFirstMoment = op.getNewFirstMoment();
   p.newSecondMoment = op.getNewSecondMoment();
   p.newMaster = op.getNewMaster();
@@ -44,10 +46,11 @@ static Operation *createAdamW(OpBuilder &builder, Location loc, llm::TrainingAtt
 
 static Operation *createSGD(OpBuilder &builder, Location loc, llm::TrainingAttr training,
                             const UpdateInputs &inputs, TrainedParameter &p, Value norm) {
-  auto op = llm::SGDOp::create(builder, loc, p.argument.getType(), p.argument, p.gradient,
+  Value param = takePart(builder, p);
+  auto op = llm::SGDOp::create(builder, loc, param.getType(), param, p.updatingGradient,
                                inputs.learningRate, norm, decayOf(builder, training, p),
                                training.getClipNorm());
-  p.newArgument = op.getNewParam();
+  p.newArgument = gatherUpdated(builder, p, op.getNewParam());
   return op;
 }
 
@@ -63,7 +66,8 @@ static void createUpdate(OpBuilder &builder, llm::TrainingAttr training, const U
     op = createSGD(builder, loc, training, inputs, parameter, norm);
     break;
   }
-  annotateUpdate(op, getName(parameter.argument) + ".update", parameter.gradient.getDefiningOp());
+  annotateUpdate(op, getName(parameter.argument) + ".update",
+                 parameter.updatingGradient.getDefiningOp());
 }
 
 /// Clipping scales every gradient by one factor, so no update can stand before the last gradient.
@@ -71,11 +75,14 @@ static Value createGlobalNorm(OpBuilder &builder, const UpdateInputs &inputs,
                               ArrayRef<TrainedParameter> parameters) {
   SmallVector<Value> gradients;
   for (const TrainedParameter &parameter : parameters)
-    gradients.push_back(parameter.gradient);
+    gradients.push_back(parameter.updatingGradient);
   auto op = llm::GlobalNormOp::create(builder, builder.getUnknownLoc(),
                                       inputs.learningRate.getType(), gradients);
   annotateUpdate(op, "gradient_norm", nullptr);
-  return op.getNorm();
+  llm::DataParallelAttr sharing = parameters.front().sharing;
+  if (!sharing || sharing.getZero() == 0)
+    return op.getNorm();
+  return combineNorms(builder, op.getNorm(), sharing.getAxes());
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,7 +134,7 @@ private:
 /// computed from the parameter. Then no plan ever has to choose between an early update and a
 /// recomputation.
 static Operation *findEarliestPlace(const TrainedParameter &parameter, const LastReaders &readers) {
-  return laterOf(parameter.gradient.getDefiningOp(), readers.find(parameter.argument));
+  return laterOf(parameter.updatingGradient.getDefiningOp(), readers.find(parameter.argument));
 }
 
 void llmmem::buildUpdates(Block &block, Operation *firstBackward, llm::TrainingAttr training,

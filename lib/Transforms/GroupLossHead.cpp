@@ -4,6 +4,8 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace llmmem {
 #define GEN_PASS_DEF_GROUPLOSSHEAD
@@ -28,6 +30,9 @@ struct LossHeadPattern {
   Operation *firstGradient() { return dw->isBeforeInBlock(dx) ? dw : dx.getOperation(); }
   bool mayMove();
   void group(int64_t granule);
+  /// What stands before the gradients and reads the loss, or what was computed from it, in order:
+  /// the sum over ranks. It moves behind the head.
+  SmallVector<Operation *> earlyReaders;
 };
 } // namespace
 
@@ -59,7 +64,7 @@ std::optional<LossHeadPattern> LossHeadPattern::match(CrossEntropyOp loss) {
   if (!p.logits || p.logits.getBias() || !p.dlogits || p.dlogits.getLogits() != loss.getLogits() ||
       p.dlogits.getTargets() != loss.getTargets() ||
       p.dlogits.getIgnoreIndex() != loss.getIgnoreIndex() ||
-      !isFilledWithOne(p.dlogits.getDloss()) ||
+      p.dlogits.getCount() != loss.getCount() || !isFilledWithOne(p.dlogits.getDloss()) ||
       onlyOtherReader<CrossEntropyGradOp>(loss.getLogits(), loss) != p.dlogits)
     return std::nullopt;
   for (Operation *user : p.dlogits.getDlogits().getUsers()) {
@@ -80,24 +85,40 @@ std::optional<LossHeadPattern> LossHeadPattern::match(CrossEntropyOp loss) {
 }
 
 /// Whether everything can happen where the first gradient does: the accumulator is there by then,
-/// and nobody has read the loss. That the weight still holds its old bytes there, both gradients
-/// rely on already.
+/// and what has read the loss can wait. That the weight still holds its old bytes there, both
+/// gradients rely on already.
 bool LossHeadPattern::mayMove() {
   Operation *place = firstGradient();
   Operation *into = dw.getInto() ? dw.getInto().getDefiningOp() : nullptr;
-  return (!into || into->isBeforeInBlock(place)) &&
-         llvm::all_of(loss.getLoss().getUsers(), [&](Operation *user) {
-           return user->getBlock() == place->getBlock() && place->isBeforeInBlock(user);
-         });
+  if (into && !into->isBeforeInBlock(place))
+    return false;
+  llvm::SetVector<Operation *> waiting;
+  auto addReaders = [&](Value value) {
+    for (Operation *user : value.getUsers()) {
+      if (user->getBlock() != place->getBlock())
+        return false;
+      if (user->isBeforeInBlock(place))
+        waiting.insert(user);
+    }
+    return true;
+  };
+  bool mayWait = addReaders(loss.getLoss());
+  for (size_t i = 0; mayWait && i < waiting.size(); ++i)
+    mayWait = isMemoryEffectFree(waiting[i]) && waiting[i] != into &&
+              llvm::all_of(waiting[i]->getResults(), addReaders);
+  earlyReaders = waiting.takeVector();
+  llvm::sort(earlyReaders, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return mayWait;
 }
 
 void LossHeadPattern::group(int64_t granule) {
   OpBuilder builder(firstGradient());
   int64_t tokens = loss.getTargets().getType().getNumElements();
-  auto head = LossHeadOp::create(
-      builder, builder.getFusedLoc({logits.getLoc(), loss.getLoc()}), loss.getLoss().getType(),
-      dx.getY().getType(), dw.getDw().getType(), logits.getX(), logits.getWeight(),
-      loss.getTargets(), dw.getInto(), logits.getLayout(), tokens, granule, loss.getIgnoreIndex());
+  auto head = LossHeadOp::create(builder, builder.getFusedLoc({logits.getLoc(), loss.getLoc()}),
+                                 loss.getLoss().getType(), dx.getY().getType(),
+                                 dw.getDw().getType(), logits.getX(), logits.getWeight(),
+                                 loss.getTargets(), dw.getInto(), loss.getCount(),
+                                 logits.getLayout(), tokens, granule, loss.getIgnoreIndex());
   for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock})
     if (Attribute attribute = dlogits->getAttr(name))
       head->setAttr(name, attribute);
@@ -112,6 +133,13 @@ void LossHeadPattern::group(int64_t granule) {
   loss.getLoss().replaceAllUsesWith(head.getLoss());
   dx.getY().replaceAllUsesWith(head.getDx());
   dw.getDw().replaceAllUsesWith(head.getDw());
+  Operation *last = head;
+  for (Operation *reader : earlyReaders) {
+    reader->moveAfter(last);
+    last = reader;
+    if (Attribute phase = head->getAttr(LlmDialect::kPhase))
+      reader->setAttr(LlmDialect::kPhase, phase);
+  }
   Operation *one = dlogits.getDloss().getDefiningOp();
   for (Operation *op : {dx.getOperation(), dw.getOperation(), dlogits.getOperation(),
                         loss.getOperation(), logits.getOperation()})

@@ -19,14 +19,15 @@ EXAMPLES
   llmmem-import examples/configs/gpt2.json --batch 8 --seq 1024 -o model.mlir
   llmmem-opt --checkpoint-budget=6GB model.mlir -o step.mlir    plan under six billion bytes
   llmmem-opt --checkpoint-policy=sqrt --memory-report model.mlir -o step.mlir
+  llmmem-opt --mesh=dp=4 --zero=3 --checkpoint-budget=2GB model.mlir -o step.mlir   of one of 4 ranks
   llmmem-opt --target=cuda --chip=sm_80 step.mlir               a planned step as PTX and host code
   llmmem-opt --differentiate model.mlir                         one stage alone, as in mlir-opt
 
 POLICIES of --checkpoint-policy
 )" + planning::policyHelp() + R"(
 STAGES, passes that --checkpoint-budget runs in this order
-  differentiate, group-loss-head, group-kernels, annotate-memory, plan-checkpoints,
-  apply-checkpoints, plan-arena, verify-plan
+  parallelize (with --mesh), differentiate, group-loss-head, group-kernels, annotate-memory,
+  plan-checkpoints, apply-checkpoints, plan-arena, verify-plan
   --help-hidden lists every pass and flag, those of MLIR and LLVM too.
 )" + exitCodeHelp("llmmem-opt");
 

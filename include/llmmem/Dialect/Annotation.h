@@ -43,6 +43,7 @@ bool areSymbols(mlir::Operation *op, mlir::Attribute attribute);
 bool areLocations(mlir::Operation *op, mlir::Attribute attribute);
 bool isCost(mlir::Operation *op, mlir::Attribute attribute);
 bool isTraining(mlir::Operation *op, mlir::Attribute attribute);
+bool isDataParallel(mlir::Operation *op, mlir::Attribute attribute);
 bool isMesh(mlir::Operation *op, mlir::Attribute attribute);
 } // namespace annotation
 

@@ -76,6 +76,19 @@ def Llm_MeshAttr : Llm_Attr<"Mesh", "mesh"> {
   }];
 }
 
+def Llm_DataParallelAttr : Llm_Attr<"DataParallel", "data_parallel"> {
+  let summary = "How the ranks of a group share the update of a parameter.";
+  let description = [{
+    Its gradient is the sum over the ranks of these axes. Stages of ZeRO (Rajbhandari et al. 2020): 0 splits nothing over
+    them, 1 the optimizer's state, 2 the gradient too, 3 the parameter too. Written by `parallelize`, read by
+    `differentiate`.
+
+    Example: `#llm.data_parallel<axes = ["dp"], zero = 1>`.
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$axes, "int64_t":$zero);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Llm_CostAttr : Llm_Attr<"Cost", "cost"> {
   let summary = "What one run of an op costs on the modelled device.";
   let description = [{
@@ -84,6 +97,8 @@ def Llm_CostAttr : Llm_Attr<"Cost", "cost"> {
   let parameters = (ins "int64_t":$flops, "int64_t":$bytes, "int64_t":$ns, "int64_t":$workspace);
   let assemblyFormat = "`<` struct(params) `>`";
 }
+
+def Llm_Axes : TypedArrayAttrBase<StrAttr, "axes of the mesh">;
 
 // Element types of activations, parameters and gradients.
 def Llm_Float : AnyTypeOf<[BF16, F32, F64]>;
@@ -102,6 +117,7 @@ def Llm_WideTensor : Llm_TensorOf<Llm_Wide>;
 def Llm_Ids : Llm_TensorOf<I32>;
 def Llm_Mask : Llm_TensorOf<I8>;
 def Llm_Seed : Llm_TensorOf<I32>; // tensor<2xi32>: the key of Philox4x32-10
+def Llm_Count : TensorRankOf<[I32], [0]>;
 def Llm_Scalar : TensorRankOf<[Llm_Wide], [0]>;
 
 #endif // LLMMEM_DIALECT_LLMATTRIBUTES

@@ -159,7 +159,7 @@ def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Rando
   let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Llm_Tensor:$out, Llm_WideTensor:$lse,
     Llm_Tensor:$dout, Optional<Llm_Seed>:$seed,
     I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
-    DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key);
+    DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key, OptionalAttr<Llm_Axes>:$axes);
   let results = (outs Llm_Tensor:$dq, Llm_Tensor:$dk, Llm_Tensor:$dv);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $out `,` $lse `,` $dout (`seed` `(` $seed^ `)`)? attr-dict `:`
@@ -233,7 +233,8 @@ def Llm_CrossEntropyGradOp : Llm_PureOp<"cross_entropy_grad",
     [Cost, BuffersInPlace, AllTypesMatch<["logits", "dlogits"]>]> {
   let summary = "Gradient of the logits.";
   let description = [{
-    dlogits = dloss / n (exp(logits - lse) - [j == target]), 0 in rows whose target is ignored; n counts the others.
+    dlogits = dloss / n (exp(logits - lse) - [j == target]), 0 in rows whose target is ignored; n counts the others, or is
+    `count`.
 
     ```mlir
     %dlogits = llm.cross_entropy_grad %logits, %lse, %targets, %dloss
@@ -241,10 +242,10 @@ def Llm_CrossEntropyGradOp : Llm_PureOp<"cross_entropy_grad",
     ```
   }];
   let arguments = (ins Llm_Tensor:$logits, Llm_WideTensor:$lse, Llm_Ids:$targets, Llm_Scalar:$dloss,
-    DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+    Optional<Llm_Count>:$count, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
   let results = (outs Llm_Tensor:$dlogits);
   let assemblyFormat = [{
-    $logits `,` $lse `,` $targets `,` $dloss attr-dict `:` functional-type(operands, results)
+    $logits `,` $lse `,` $targets `,` $dloss (`count` `(` $count^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

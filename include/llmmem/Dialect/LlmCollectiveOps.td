@@ -19,7 +19,6 @@ def Llm_Shared : Llm_TensorOf<AnyTypeOf<[BF16, F32, F64, I32]>>;
 def Llm_SharedRows : RankedTensorOf<[BF16, F32, F64, I32],
     [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
     "statically shaped tensor of at least one dimension, none empty,">; // parts lie along a dimension
-def Llm_Axes : TypedArrayAttrBase<StrAttr, "axes of the mesh">;
 
 def Collective : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getTransfer", "getWorkspaceBytes"]>;
 
@@ -184,6 +183,29 @@ def Llm_SendReceiveOp : Llm_EqualShapesOp<"send_receive", "y"> {
   }];
   let arguments = (ins Llm_Shared:$x, Llm_Axes:$axes, I64Attr:$shift, UnitAttr:$wraps);
   let results = (outs Llm_Shared:$y);
+}
+
+// Not speculatable, though nothing is sent: it is another part on each rank.
+def Llm_PartOp : Llm_Op<"part", !listconcat(Llm_CollectiveTraits, [CostWithTraffic])> {
+  let summary = "A rank's own part of a value that it has whole.";
+  let description = [{
+    part = part q of x, of n equal parts along dimension 0.
+
+    ```mlir
+    func.func @own(%w: tensor<768x3072xbf16>) -> tensor<192x3072xbf16> attributes {llm.mesh = #llm.mesh<dp = 4>} {
+      %part = llm.part %w over ["dp"] : tensor<768x3072xbf16> -> tensor<192x3072xbf16>
+      return %part : tensor<192x3072xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Llm_SharedRows:$x, Llm_Axes:$axes);
+  let results = (outs Llm_SharedRows:$part);
+  let assemblyFormat = "$x `over` $axes attr-dict `:` type($x) `->` type($part)";
+  let extraClassDeclaration = [{
+    /// Ranks of a group.
+    int64_t getGroupSize();
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // LLMMEM_DIALECT_LLMCOLLECTIVEOPS

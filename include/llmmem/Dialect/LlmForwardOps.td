@@ -9,7 +9,7 @@ include "llmmem/Dialect/LlmOpBase.td"
 // Matmuls and tables
 //===----------------------------------------------------------------------===//
 
-def Llm_LinearOp : Llm_PureOp<"linear", [CostOfMatmul, Differentiable, GroupMatmul]> {
+def Llm_LinearOp : Llm_PureOp<"linear", [Shardable, CostOfMatmul, Differentiable, GroupMatmul]> {
   let summary = "Multiplies the last dimension of x by a weight and adds a bias.";
   let description = [{
     y[..., o] = sum_i x[..., i] W[i, o] + b[o], with W stored as [in, out] or as [out, in].
@@ -28,7 +28,7 @@ def Llm_LinearOp : Llm_PureOp<"linear", [CostOfMatmul, Differentiable, GroupMatm
   let hasVerifier = 1;
 }
 
-def Llm_EmbeddingOp : Llm_PureOp<"embedding", [CostWithTraffic, Differentiable]> {
+def Llm_EmbeddingOp : Llm_PureOp<"embedding", [Shardable, CostWithTraffic, Differentiable]> {
   let summary = "Looks up rows of a table by id.";
   let description = [{
     y[b, s, :] = table[ids[b, s], :]. An id outside the table is clamped into it. Keeps for the backward: the ids.
@@ -44,7 +44,7 @@ def Llm_EmbeddingOp : Llm_PureOp<"embedding", [CostWithTraffic, Differentiable]>
 }
 
 def Llm_AddPositionsOp : Llm_PureOp<"add_positions",
-    [CostWithTraffic, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
+    [Shardable, CostWithTraffic, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
   let summary = "Adds the row of a table that belongs to each position.";
   let description = [{
     y[b, s, :] = x[b, s, :] + table[s, :]; the table has at least seq rows. Keeps nothing.
@@ -64,7 +64,7 @@ def Llm_AddPositionsOp : Llm_PureOp<"add_positions",
 // Norms
 //===----------------------------------------------------------------------===//
 
-def Llm_LayerNormOp : Llm_PureOp<"layer_norm", [Cost, Differentiable, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
+def Llm_LayerNormOp : Llm_PureOp<"layer_norm", [Shardable, Cost, Differentiable, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
   let summary = "Normalises rows to mean 0 and variance 1, then scales and shifts.";
   let description = [{
     y = (x - mean) * rstd * weight + bias over the last dimension, with the biased variance and
@@ -83,7 +83,7 @@ def Llm_LayerNormOp : Llm_PureOp<"layer_norm", [Cost, Differentiable, GroupRowRe
   let hasVerifier = 1;
 }
 
-def Llm_RmsNormOp : Llm_PureOp<"rms_norm", [Cost, Differentiable, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
+def Llm_RmsNormOp : Llm_PureOp<"rms_norm", [Shardable, Cost, Differentiable, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
   let summary = "Divides rows by their root mean square, then scales.";
   let description = [{
     y = x * rstd * weight, rstd = 1 / sqrt(mean(x^2) + eps) as [batch, seq] in f32 (f64 beside f64).
@@ -104,7 +104,7 @@ def Llm_RmsNormOp : Llm_PureOp<"rms_norm", [Cost, Differentiable, GroupRowReduct
 // Attention
 //===----------------------------------------------------------------------===//
 
-def Llm_RopeOp : Llm_PureOp<"rope", [Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+def Llm_RopeOp : Llm_PureOp<"rope", [Shardable, Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
   let summary = "Rotates halves of each head by an angle that grows with the position.";
   let description = [{
     With d = width / heads, i < d/2 and angle = s * theta^(-2i/d):
@@ -122,12 +122,12 @@ def Llm_RopeOp : Llm_PureOp<"rope", [Cost, Differentiable, BuffersInPlace, AllTy
   let hasVerifier = 1;
 }
 
-def Llm_AttentionOp : Llm_PureOp<"attention", [Cost, Differentiable, Random]> {
+def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differentiable, Random]> {
   let summary = "Causal attention with grouped heads, without ever holding the scores.";
   let description = [{
     out = dropout(softmax(causal(q k^T * scale))) v per head; query head i reads key/value head
     i / (heads / kv_heads). Unmasked for a query at i are the keys j <= i, and j > i - window where a window is given. Dropout of
-    the probabilities samples element ((b * heads + h) * seq + i) * seq + j of the stream `key`.
+    the probabilities samples element ((b * heads + h) * seq + i) * seq + j of the stream `key`. With `axes`, the tensors are a rank's part of the batch, and b counts the whole one.
     lse = log(sum_j exp(score)) is [batch, heads, seq] in f32 (f64 beside f64).
     Keeps for the backward: q, k, v, out, lse. FLOPs: 4 * batch * seq^2 * width, half of it where causal.
 
@@ -139,7 +139,7 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [Cost, Differentiable, Random]> {
   }];
   let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Optional<Llm_Seed>:$seed,
     I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
-    DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key);
+    DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key, OptionalAttr<Llm_Axes>:$axes);
   let results = (outs Llm_Tensor:$out, Llm_WideTensor:$lse);
   let assemblyFormat = [{
     $q `,` $k `,` $v (`seed` `(` $seed^ `)`)? attr-dict `:` functional-type(operands, results)
@@ -147,7 +147,7 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [Cost, Differentiable, Random]> {
   let hasVerifier = 1;
 }
 
-def Llm_AttentionScoresOp : Llm_PureOp<"attention_scores", [CostOfMatmul, Differentiable]> {
+def Llm_AttentionScoresOp : Llm_PureOp<"attention_scores", [Shardable, CostOfMatmul, Differentiable]> {
   let summary = "The matmul of queries and keys, per head.";
   let description = [{
     s[b, h, i, j] = scale * sum_d q[b, i, h, d] k[b, j, h / (heads / kv_heads), d]. Keeps for the backward: q, k.
@@ -164,7 +164,7 @@ def Llm_AttentionScoresOp : Llm_PureOp<"attention_scores", [CostOfMatmul, Differ
 }
 
 def Llm_CausalMaskOp : Llm_PureOp<"causal_mask",
-    [Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["scores", "masked"]>]> {
+    [Shardable, Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["scores", "masked"]>]> {
   let summary = "Replaces the scores of masked keys.";
   let description = [{
     masked[b, h, i, j] = scores where j <= i (and j > i - window), else `fill`. The gradient of a replaced score is
@@ -181,7 +181,7 @@ def Llm_CausalMaskOp : Llm_PureOp<"causal_mask",
 }
 
 def Llm_SoftmaxOp : Llm_PureOp<"softmax",
-    [Cost, Differentiable, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
+    [Shardable, Cost, Differentiable, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
   let summary = "Softmax over the last dimension.";
   let description = [{
     y = exp(x - max) / sum exp(x - max). Keeps for the backward: y.
@@ -195,7 +195,7 @@ def Llm_SoftmaxOp : Llm_PureOp<"softmax",
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [CostOfMatmul, Differentiable]> {
+def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [Shardable, CostOfMatmul, Differentiable]> {
   let summary = "The matmul of probabilities and values, per head.";
   let description = [{
     out[b, i, h, d] = scale * sum_j p[b, h, i, j] v[b, j, h / (heads / kv_heads), d]. Keeps for the backward: p, v.
@@ -217,7 +217,7 @@ def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [CostOfMatmul, Differ
 //===----------------------------------------------------------------------===//
 
 class Llm_UnaryOp<string mnemonic, Trait elements = GroupElementwise> : Llm_PureOp<mnemonic,
-    [Cost, Differentiable, BuffersInPlace, elements, AllTypesMatch<["x", "y"]>]> {
+    [Shardable, Cost, Differentiable, BuffersInPlace, elements, AllTypesMatch<["x", "y"]>]> {
   let arguments = (ins Llm_Tensor:$x);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
@@ -246,7 +246,7 @@ def Llm_SiluOp : Llm_UnaryOp<"silu"> {
 }
 
 class Llm_BinaryOp<string mnemonic> : Llm_PureOp<mnemonic,
-    [Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["a", "b", "y"]>]> {
+    [Shardable, Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["a", "b", "y"]>]> {
   let arguments = (ins Llm_Tensor:$a, Llm_Tensor:$b);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$a `,` $b attr-dict `:` type($y)";
@@ -276,18 +276,19 @@ def Llm_MulOp : Llm_BinaryOp<"mul"> {
 }
 
 def Llm_DropoutOp : Llm_PureOp<"dropout",
-    [Cost, Differentiable, BuffersInPlace, GroupCostlyElementwise, Random, AllTypesMatch<["x", "y"]>]> {
+    [ShardableWithChange, Cost, Differentiable, BuffersInPlace, GroupCostlyElementwise, Random, AllTypesMatch<["x", "y"]>]> {
   let summary = "Zeroes elements at random by a counter-based generator, and scales the rest.";
   let description = [{
     y[i] = x[i] / (1 - p) where u(seed, key, i) >= p, else 0; i is the flat element number and u is word i mod 4 of
     Philox4x32-10 with key = seed and counter = (i / 4, key), divided by 2^32. No state: a clone samples the same
     mask. Folds where p is 0. The vector-Jacobian product is the same op on the gradient. Keeps the seed.
+    With `axes`, x is a rank's part of dimension 0 of a whole, and i is the element's number in the whole.
 
     ```mlir
     %y = llm.dropout %x, %seed {key = 7 : i64, p = 0.1 : f64} : tensor<8x1024x768xbf16>, tensor<2xi32>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key);
+  let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key, OptionalAttr<Llm_Axes>:$axes);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x `,` $seed attr-dict `:` type($x) `,` type($seed)";
   let hasFolder = 1;
@@ -295,7 +296,7 @@ def Llm_DropoutOp : Llm_PureOp<"dropout",
 }
 
 def Llm_StoredDropoutOp : Llm_PureOp<"stored_dropout",
-    [Cost, Differentiable, BuffersInPlace, GroupCostlyElementwise, Random, AllTypesMatch<["x", "y"]>]> {
+    [ShardableWithChange, Cost, Differentiable, BuffersInPlace, GroupCostlyElementwise, Random, AllTypesMatch<["x", "y"]>]> {
   let summary = "Dropout that hands out its mask, one byte an element.";
   let description = [{
     As llm.dropout, bit for bit; mask[i] is 1 where the element stays. Keeps for the backward: the mask.
@@ -305,14 +306,14 @@ def Llm_StoredDropoutOp : Llm_PureOp<"stored_dropout",
        : (tensor<8x1024x768xbf16>, tensor<2xi32>) -> (tensor<8x1024x768xbf16>, tensor<8x1024x768xi8>)
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key);
+  let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key, OptionalAttr<Llm_Axes>:$axes);
   let results = (outs Llm_Tensor:$y, Llm_Mask:$mask);
   let assemblyFormat = "$x `,` $seed attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
 def Llm_ApplyMaskOp : Llm_PureOp<"apply_mask",
-    [Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
+    [Shardable, Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
   let summary = "Multiplies by a stored dropout mask and scales.";
   let description = [{
     y = mask ? x / (1 - p) : 0. Keeps for the backward: the mask.
@@ -327,7 +328,7 @@ def Llm_ApplyMaskOp : Llm_PureOp<"apply_mask",
   let hasVerifier = 1;
 }
 
-def Llm_CastOp : Llm_PureOp<"cast", [Cost, Differentiable, BuffersInPlace, GroupElementwise]> {
+def Llm_CastOp : Llm_PureOp<"cast", [Shardable, Cost, Differentiable, BuffersInPlace, GroupElementwise]> {
   let summary = "Rounds or widens elements.";
   let description = [{
     y = x in another element type, rounded to nearest even. Keeps nothing. Folds where it changes no type, and where it
@@ -362,7 +363,7 @@ def Llm_FillOp : Llm_PureOp<"fill", [Cost, Differentiable]> {
 // Shape
 //===----------------------------------------------------------------------===//
 
-def Llm_ReshapeOp : Llm_PureOp<"reshape", [CostWithTraffic, Differentiable, BuffersView]> {
+def Llm_ReshapeOp : Llm_PureOp<"reshape", [Shardable, CostWithTraffic, Differentiable, BuffersView]> {
   let summary = "The same bytes under another shape.";
   let description = [{
     A view: no bytes of its own, no work. Keeps nothing. Folds with another, and where it changes no shape.
@@ -378,7 +379,7 @@ def Llm_ReshapeOp : Llm_PureOp<"reshape", [CostWithTraffic, Differentiable, Buff
   let hasVerifier = 1;
 }
 
-def Llm_SplitOp : Llm_PureOp<"split", [Cost, Differentiable]> {
+def Llm_SplitOp : Llm_PureOp<"split", [Shardable, Cost, Differentiable]> {
   let summary = "Copies column ranges of the last dimension into tensors of their own.";
   let description = [{
     parts[k] = x[..., begin_k : begin_k + width_k], side by side. Keeps nothing. Folds where there is one part, and where
@@ -396,7 +397,7 @@ def Llm_SplitOp : Llm_PureOp<"split", [Cost, Differentiable]> {
   let hasVerifier = 1;
 }
 
-def Llm_ConcatOp : Llm_PureOp<"concat", [Cost, Differentiable]> {
+def Llm_ConcatOp : Llm_PureOp<"concat", [Shardable, Cost, Differentiable]> {
   let summary = "Copies tensors side by side along the last dimension.";
   let description = [{
     The inverse of llm.split. Keeps nothing. Folds where there is one part, and where it undoes a split.
@@ -417,22 +418,40 @@ def Llm_ConcatOp : Llm_PureOp<"concat", [Cost, Differentiable]> {
 // Loss
 //===----------------------------------------------------------------------===//
 
-def Llm_CrossEntropyOp : Llm_PureOp<"cross_entropy", [Cost, Differentiable]> {
+def Llm_CrossEntropyOp : Llm_PureOp<"cross_entropy", [ShardableWithChange, Cost, Differentiable]> {
   let summary = "Mean negative log-likelihood of the targets.";
   let description = [{
     loss = mean over the targets that are not `ignore_index` of lse - logits[target], as a scalar in f32 (f64
     beside f64); lse = log(sum exp(logits)) is [batch, seq]. Logits are never copied: their f32 form exists only in
-    registers. Keeps for the backward: logits, lse, targets.
+    registers. With a count, that is divided by instead of the number of such targets: where it counts those of all
+    ranks, the sum of the losses is the mean of all. Keeps for the backward: logits, lse, targets.
 
     ```mlir
     %loss, %lse = llm.cross_entropy %logits, %targets
        : (tensor<8x1024x50257xbf16>, tensor<8x1024xi32>) -> (tensor<f32>, tensor<8x1024xf32>)
     ```
   }];
-  let arguments = (ins Llm_Tensor:$logits, Llm_Ids:$targets, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let arguments = (ins Llm_Tensor:$logits, Llm_Ids:$targets, Optional<Llm_Count>:$count,
+    DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
   let results = (outs Llm_Scalar:$loss, Llm_WideTensor:$lse);
-  let assemblyFormat = "$logits `,` $targets attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $logits `,` $targets (`count` `(` $count^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
+}
+
+def Llm_CountTargetsOp : Llm_PureOp<"count_targets", [Cost]> {
+  let summary = "Counts the targets that a loss is the mean over.";
+  let description = [{
+    count = how many targets are not `ignore_index`.
+
+    ```mlir
+    %count = llm.count_targets %targets : tensor<8x1024xi32> -> tensor<i32>
+    ```
+  }];
+  let arguments = (ins Llm_Ids:$targets, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs Llm_Count:$count);
+  let assemblyFormat = "$targets attr-dict `:` type($targets) `->` type($count)";
 }
 
 #endif // LLMMEM_DIALECT_LLMFORWARDOPS

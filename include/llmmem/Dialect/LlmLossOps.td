@@ -9,11 +9,12 @@ def Llm_LossHeadOp : Llm_PureOp<"loss_head", [
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getKernelCosts", "getLibraryWorkspaceBytes", "getWorkspaceBytes",
       "multipliesMatrices"]>,
     BuffersInPlace, DeclareOpInterfaceMethods<ChunkedOpInterface>, AllTypesMatch<["x", "dx"]>,
-    AllTypesMatch<["weight", "dw"]>]> {
+    AllTypesMatch<["weight", "dw"]>, AttrSizedOperandSegments]> {
   let summary = "The loss of a last projection and its gradients, some tokens at a time: logits never exist whole.";
   let description = [{
     With logits = linear(x, weight): loss = mean over the targets that are not `ignore_index` of lse - logits[target],
-    dx and dw its gradients, dw added to the accumulator `into`. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with a
+    dx and dw its gradients, dw added to the accumulator `into`; with a `count`, that takes the place of
+    the number of such targets. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with a
     dloss of 1, llm.linear_weight_grad and the linear of the other layout. Logits and their gradient are rounded to
     x's element type, as those ops round them.
 
@@ -28,12 +29,12 @@ def Llm_LossHeadOp : Llm_PureOp<"loss_head", [
       -> (tensor<f32>, tensor<8x1024x768xbf16>, tensor<50257x768xbf16>)
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_Ids:$targets, Optional<Llm_Tensor>:$into,
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_Ids:$targets, Optional<Llm_Tensor>:$into, Optional<Llm_Count>:$count,
     Llm_WeightLayout:$layout, I64Attr:$chunk, DefaultValuedAttr<I64Attr, "512">:$granule,
     DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
   let results = (outs Llm_Scalar:$loss, Llm_Tensor:$dx, Llm_Tensor:$dw);
   let assemblyFormat = [{
-    $x `,` $weight `,` $targets (`into` `(` $into^ `)`)? `layout` `(` $layout `)` attr-dict `:`
+    $x `,` $weight `,` $targets (`into` `(` $into^ `)`)? (`count` `(` $count^ `)`)? `layout` `(` $layout `)` attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -11,6 +11,7 @@ include "llmmem/Interfaces/CostOpInterface.td"
 include "llmmem/Interfaces/DifferentiableOpInterface.td"
 include "llmmem/Interfaces/GroupableOpInterface.td"
 include "llmmem/Interfaces/RandomOpInterface.td"
+include "llmmem/Interfaces/ShardingOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -24,6 +25,8 @@ def CostOfMatmul : DeclareOpInterfaceMethods<CostOpInterface, ["getLibraryWorksp
 def CostWithTraffic : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved"]>;
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def Random : DeclareOpInterfaceMethods<RandomOpInterface>;
+def Shardable : DeclareOpInterfaceMethods<ShardingOpInterface>;
+def ShardableWithChange : DeclareOpInterfaceMethods<ShardingOpInterface, ["localize"]>;
 def GroupElementwise : DeclareOpInterfaceMethods<GroupableOpInterface>;
 def GroupCostlyElementwise : DeclareOpInterfaceMethods<GroupableOpInterface, ["isCheapToRepeat"]>;
 def GroupElementwiseEpilogue : DeclareOpInterfaceMethods<GroupableOpInterface, ["getEpilogueOperand"]>;

@@ -11,6 +11,7 @@
 #include "llmmem/Interfaces/DifferentiableOpInterface.h"
 #include "llmmem/Interfaces/GroupableOpInterface.h"
 #include "llmmem/Interfaces/RandomOpInterface.h"
+#include "llmmem/Interfaces/ShardingOpInterface.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -3,6 +3,7 @@
 #ifndef LLMMEM_INTERFACES_RANDOMOPINTERFACE_H
 #define LLMMEM_INTERFACES_RANDOMOPINTERFACE_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/OpDefinition.h"
 
 #include "llmmem/Interfaces/RandomOpInterface.h.inc"

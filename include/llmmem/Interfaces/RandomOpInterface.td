@@ -16,6 +16,12 @@ def RandomOpInterface : OpInterface<"RandomOpInterface"> {
   let cppNamespace = "::llmmem";
   let methods = [
     InterfaceMethod<"The name of the attribute that numbers the stream.", "::llvm::StringRef", "getStreamAttrName">,
+    InterfaceMethod<[{
+        Axes of the mesh that the values are split over along their first dimension, or null: the samples of a rank are
+        those that its elements have in the whole, which begin at `getNumSamples` times the rank's position.
+      }],
+      "::mlir::ArrayAttr", "getShardAxes">,
+    InterfaceMethod<"How many elements of the stream the op samples.", "int64_t", "getNumSamples">,
   ];
 }
 

@@ -1,6 +1,7 @@
 //===- CheckpointPipeline.h - From a model to a verified plan --------------===//
 //
-// The whole way of the data as one pipeline: differentiate (where there is a @loss),
+// The whole way of the data as one pipeline: parallelize (where there is a mesh), differentiate
+// (where there is a @loss),
 // group-loss-head, group-kernels, reserve-library-workspace, annotate-memory, plan-checkpoints,
 // apply-checkpoints, plan-arena, verify-plan, report-memory.
 //
@@ -25,6 +26,14 @@ namespace llmmem {
 enum class KernelGrouping { Grouped, Apart };
 
 struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineOptions> {
+  Option<std::string> mesh{
+      *this, "mesh", llvm::cl::value_desc("axis=ranks"),
+      llvm::cl::desc(
+          "Make the step of one rank of so many, each with its part of the batch: dp=4")};
+  Option<int64_t> zero{
+      *this, "zero", llvm::cl::init(0), llvm::cl::value_desc("stage"),
+      llvm::cl::desc("What ranks split over dp beside the batch: 0 nothing, 1 optimizer state, 2 "
+                     "gradients too, 3 parameters too (ZeRO)")};
   Option<std::string> budget{
       *this, "budget", llvm::cl::value_desc("bytes"),
       llvm::cl::desc("Plan recomputation so that resident bytes and arena stay under this: 40GB, "

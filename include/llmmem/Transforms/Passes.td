@@ -31,6 +31,45 @@ class EpiloguesOption<string member, string argument, string default, string tex
 /// functions as they are; fails where there is no step, or the step has more than one block.
 class StepPass<string argument> : Pass<argument, "::mlir::func::FuncOp">;
 
+def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
+  let summary = "Turns @loss of a whole batch into that of one rank of a mesh";
+  let description = [{
+    Data parallel over the axis `dp`, with a ZeRO stage; `include/llmmem/Transforms/Parallelize.h` says what is split.
+
+    *Requires*: a forward function `@loss` of statically shaped tensors, arguments with `llm.role`, ops that implement
+    `ShardingOpInterface` where they read what depends on inputs. *Ensures*: `@loss` is what every rank runs, under
+    `llm.mesh`; its loss is the mean over the whole batch; `differentiate` makes the training step of a rank of it.
+
+    ```mlir --parallelize=mesh=dp=2
+    func.func @loss(%x: tensor<6x4xf32> {llm.role = "input"}, %t: tensor<6xi32> {llm.role = "input"},
+                    %w: tensor<8x4xf32> {llm.name = "w", llm.role = "param"}) -> tensor<f32> {
+      %y = llm.linear %x, %w layout(out_in) : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+      %loss, %lse = llm.cross_entropy %y, %t : (tensor<6x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+      return %loss : tensor<f32>
+    }
+    // becomes
+    func.func @loss(%x: tensor<3x4xf32> {llm.role = "input", llm.shard = ["dp"]},
+                    %t: tensor<3xi32> {llm.role = "input", llm.shard = ["dp"]},
+                    %w: tensor<8x4xf32> {llm.data_parallel = #llm.data_parallel<axes = ["dp"], zero = 0>, llm.name = "w",
+                                         llm.role = "param"}) -> tensor<f32> attributes {llm.mesh = #llm.mesh<dp = 2>} {
+      %y = llm.linear %x, %w layout(out_in) : (tensor<3x4xf32>, tensor<8x4xf32>) -> tensor<3x8xf32>
+      %own = llm.count_targets %t : tensor<3xi32> -> tensor<i32>
+      %count = llm.all_reduce %own over ["dp"] : tensor<i32>
+      %part, %lse = llm.cross_entropy %y, %t count(%count)
+         : (tensor<3x8xf32>, tensor<3xi32>, tensor<i32>) -> (tensor<f32>, tensor<3xf32>)
+      %loss = llm.all_reduce %part over ["dp"] {llm.name = "llm.cross_entropy.sum"} : tensor<f32>
+      return %loss : tensor<f32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"mesh", "mesh", "std::string", "", "Axes and their sizes: dp=4">,
+    Option<"zero", "zero", "int64_t", "0",
+      "What is split over dp beside the batch: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too (ZeRO)">,
+  ];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
 def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
   let summary = "Turns @loss into @step: forward, backward and optimizer update";
   let description = [{

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Philox.h"
+#include "Ranks.h"
+#include "llmmem/Interfaces/RandomOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <cmath>
@@ -52,6 +54,9 @@ Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer) : e(emitter), stream(e
     Value word = e.loadRaw(seedBuffer, e.index(k));
     seed[k] = arith::ExtUIOp::create(builder, word.getLoc(), builder.getI64Type(), word);
   }
+  auto random = cast<RandomOpInterface>(e.operation());
+  if (random.getShardAxes())
+    begin = positionInGroup(e, random.getShardAxes()) * random.getNumSamples();
 }
 
 std::array<Value, 4> Philox::wordsOf(Value block) {
@@ -120,6 +125,8 @@ Value Philox::keepsTogether(Index first, unsigned lanes, double p) {
 }
 
 Value Philox::keeps(Index first, unsigned lanes, double p, int64_t step) {
+  if (begin.value)
+    first = begin + first;
   bool isPowerOfTwo = (lanes & (lanes - 1)) == 0;
   if (step == 1 && lanes >= 8 && isPowerOfTwo && thresholdOf(p) > 0)
     return keepsTogether(first, lanes, p);

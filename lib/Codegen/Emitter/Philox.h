@@ -13,7 +13,8 @@ namespace llmmem {
 /// numbers of 64 bits.
 class Philox {
 public:
-  /// Reads the seed at the emitter's insertion point.
+  /// Reads the seed, and where the elements are a rank's part of a whole its position, at the
+  /// emitter's insertion point.
   Philox(KernelEmitter &emitter, Buffer seed);
 
   /// For each of `lanes` elements, `step` apart from `first` on: whether u >= p, where u = word /
@@ -29,6 +30,8 @@ private:
   mlir::Value keepsTogether(Index first, unsigned lanes, double p);
 
   KernelEmitter &e;
+  /// The number in the whole of the first element that this rank has; null where it has the whole.
+  Index begin;
   mlir::Value seed[2], stream;
 };
 

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter/Matmuls.h"
+#include "Emitter/Ranks.h"
 #include "KernelModels.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -56,17 +56,7 @@ public:
     return pass(count).pass(elementCode(element)).pass(axisBits);
   }
 
-  void emit(StringRef function) {
-    auto module = op->getParentOfType<ModuleOp>();
-    auto declared = module.lookupSymbol<func::FuncOp>(function);
-    if (!declared) {
-      OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-      auto type = top.getFunctionType(ValueRange(arguments).getTypes(), {});
-      declared = func::FuncOp::create(top, op->getLoc(), function, type);
-      declared.setPrivate();
-    }
-    func::CallOp::create(e.builder(), op->getLoc(), declared, arguments);
-  }
+  void emit(StringRef function) { callRuntime(e, function, arguments); }
 
 private:
   Operation *op;
@@ -237,9 +227,20 @@ struct SendReceiveModel : CollectiveModel<SendReceiveModel, SendReceiveOp> {
   }
 };
 
+/// Nothing is sent: the part that the position says is copied.
+struct PartModel : CollectiveModel<PartModel, PartOp> {
+  static void emit(PartOp op, KernelEmitter &e) {
+    Buffer part = e.result(0);
+    Index begin = positionInGroup(e, op.getAxes()) * part.size;
+    e.forLanesParallel(part.size, [&](Index i, unsigned lanes) {
+      e.storeRaw(part, i, e.loadRaw(e.operand(0), begin + i, lanes));
+    });
+  }
+};
+
 } // namespace
 
 void llmmem::attachCollectiveKernels(MLIRContext *context) {
   attachKernels<AllGatherModel, ReduceScatterModel, AllReduceModel, ReduceModel, BroadcastModel,
-                AllToAllModel, SendReceiveModel>(context);
+                AllToAllModel, SendReceiveModel, PartModel>(context);
 }

@@ -90,7 +90,7 @@ public:
         granule(op.getGranule()), isOutIn(op.getLayout() == WeightLayout::OutIn),
         parts(lossHeadWorkspace(op)), x(e.operand(0)), weight(e.operand(1)),
         into(e.operand(op.getIntoMutable())), dx(e.result(1)), dw(e.result(2)),
-        targets(e, e.operand(2), vocabulary, op.getIgnoreIndex()),
+        targets(e, e.operand(2), vocabulary, op.getIgnoreIndex(), e.operand(op.getCountMutable())),
         losses(e.workspace(parts.losses, tokens, e.computeType())),
         logits(e.workspace(parts.logits, chunk() * vocabulary, x.element)) {
     Type half = IntegerType::get(op.getContext(), 16);

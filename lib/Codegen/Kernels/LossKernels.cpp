@@ -20,6 +20,8 @@ Num LossTargets::ifCounted(Index row, Num x) {
 }
 
 Num LossTargets::count() {
+  if (given)
+    return e.toNumber(e.loadIndex(given, e.index(0)));
   if (e.options().target == KernelTarget::Gpu)
     return deviceLoops(e).sumOfElements(e, targets.size,
                                         [&](Index row) { return ifCounted(row, e.number(1.0)); });
@@ -128,7 +130,8 @@ struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
   static void emit(CrossEntropyOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getLogits());
     Buffer logits = e.operand(0), lse = e.result(1);
-    LossTargets targets(e, e.operand(1), width, op.getIgnoreIndex());
+    LossTargets targets(e, e.operand(1), width, op.getIgnoreIndex(),
+                        e.operand(op.getCountMutable()));
     e.forEachParallel(
         lse.size, [&](Index row) { e.store(lse, row, logSumExp(e, logits, row * width, width)); });
     Row sum = e.fold(e.index(0), e.index(lse.size), e.number(0.0),
@@ -142,7 +145,8 @@ struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
   static void emitOnDevice(CrossEntropyOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getLogits());
     Buffer logits = e.operand(0), lse = e.result(1);
-    LossTargets targets(e, e.operand(1), width, op.getIgnoreIndex());
+    LossTargets targets(e, e.operand(1), width, op.getIgnoreIndex(),
+                        e.operand(op.getCountMutable()));
     e.forRows(lse.size, {.width = width, .isAlone = true},
               [&](Index row) { e.store(lse, row, logSumExp(e, logits, row * width, width)); });
     deviceLoops(e).once(e, [&] {
@@ -159,7 +163,8 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
   static void emit(CrossEntropyGradOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getLogits());
     Buffer logits = e.operand(0), lse = e.operand(1), dloss = e.operand(3);
-    LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex());
+    LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex(),
+                        e.operand(op.getCountMutable()));
     Num weight = e.load(dloss, e.index(0)) / targets.count();
     e.forEachParallel(lse.size, [&](Index row) {
       emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
@@ -171,7 +176,8 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
   static void emitOnDevice(CrossEntropyGradOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getLogits());
     Buffer logits = e.operand(0), lse = e.operand(1), dloss = e.operand(3);
-    LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex());
+    LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex(),
+                        e.operand(op.getCountMutable()));
     e.forRows(lse.size, {.width = width, .isAlone = true, .synchronizes = true}, [&](Index row) {
       Num weight = e.load(dloss, e.index(0)) / targets.count();
       emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
@@ -180,9 +186,32 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
   }
 };
 
+struct CountTargetsKernel : BaseModel<CountTargetsKernel, CountTargetsOp> {
+  LogicalResult emitKernel(Operation *op, KernelEmitter &e) const {
+    if (e.options().target == KernelTarget::Gpu)
+      return op->emitOpError("has no kernel on a GPU yet; lower the step for a CPU");
+    Buffer targets = e.operand(0);
+    OpBuilder &b = e.builder();
+    Location loc = op->getLoc();
+    auto integer = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
+    };
+    Value ignored = integer(cast<CountTargetsOp>(op).getIgnoreIndex());
+    Row count = e.fold(e.index(0), e.index(targets.size), Num{&b, integer(0)},
+                       [&](Index row, ArrayRef<Num> count) -> Row {
+                         Value counts = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                                              e.loadRaw(targets, row), ignored);
+                         Value one = arith::ExtUIOp::create(b, loc, b.getI32Type(), counts);
+                         return {Num{&b, arith::AddIOp::create(b, loc, count[0].value, one)}};
+                       });
+    e.storeRaw(e.result(0), e.index(0), count[0].value);
+    return success();
+  }
+};
+
 } // namespace
 
 void llmmem::attachLossKernels(MLIRContext *context) {
-  attachKernels<CrossEntropyKernel, CrossEntropyGradKernel>(context);
+  attachKernels<CountTargetsKernel, CrossEntropyKernel, CrossEntropyGradKernel>(context);
   attachLossHeadKernel(context);
 }

@@ -15,10 +15,11 @@ namespace llmmem {
 /// The target of each row.
 class LossTargets {
 public:
-  LossTargets(KernelEmitter &e, Buffer targets, int64_t vocabulary, int64_t ignored)
-      : e(e), targets(targets), vocabulary(vocabulary), ignored(ignored) {}
+  LossTargets(KernelEmitter &e, Buffer targets, int64_t vocabulary, int64_t ignored,
+              Buffer given = {})
+      : e(e), targets(targets), given(given), vocabulary(vocabulary), ignored(ignored) {}
 
-  /// How many are not ignored.
+  /// How many are not ignored; what is given, where another count takes its place.
   Num count();
   /// `x` where the target of `row` counts, else 0.
   Num ifCounted(Index row, Num x);
@@ -28,7 +29,7 @@ public:
 
 private:
   KernelEmitter &e;
-  Buffer targets;
+  Buffer targets, given;
   int64_t vocabulary, ignored;
 };
 

@@ -1,0 +1,27 @@
+//===- ShardingOpInterface.td - How split operands split results -*- tablegen -*-===//
+
+#ifndef LLMMEM_INTERFACES_SHARDINGOPINTERFACE
+#define LLMMEM_INTERFACES_SHARDINGOPINTERFACE
+
+include "mlir/IR/OpBase.td"
+
+def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
+  let description = [{
+    How an op of a forward function runs on shards: by which rule the splits of its operands become those of its results,
+    and what changes in it. `parallelize` refuses an op without this interface that reads something split.
+  }];
+  let cppNamespace = "::llmmem";
+  let methods = [
+    InterfaceMethod<"Factors of operands and results, as ShardingOpInterface.h says.", "std::string", "getShardingRule">,
+    InterfaceMethod<[{
+        Changes what the types alone do not say, once per op, before types change: random numbers that belong to global
+        elements, a mean over what all ranks have. A result that is partial must then be an addend. `builder` stands before
+        the op. Fails after a located diagnostic.
+      }],
+      "::llvm::LogicalResult", "localize",
+      (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::llmmem::Sharding>":$operands), "",
+      [{ return ::llvm::success(); }]>,
+  ];
+}
+
+#endif // LLMMEM_INTERFACES_SHARDINGOPINTERFACE

@@ -1,0 +1,50 @@
+//===- Parallelize.h - One program for all ranks of a mesh -----------------===//
+//
+// `parallelize` turns the forward function of a whole batch into the one that each rank runs on its
+// shards; what `differentiate` then makes of it is the training step of a rank
+// (docs/Design/Ranks.md says why it stands there, and what gradients mean).
+//
+// Data parallel over the axis `dp` of n ranks:
+//
+//   inputs       their first dimension, the batch, is split: a rank has batch / n
+//   loss         the mean over the valid targets of the whole batch, on every rank
+//   dropout      keyed by the global element, so n does not change which are dropped
+//   gradients    summed over dp before clipping and update
+//
+// With a ZeRO stage (Rajbhandari et al. 2020) each rank also owns 1 / n of every parameter:
+//
+//   0   nothing                        gradients by all_reduce
+//   1   the optimizer's state          reduce_scatter of gradients, all_gather of updated
+//   parameters 2   and the gradients              the same, as each gradient is there 3   and the
+//   parameters             all_gather before the first use, which a plan may repeat
+//
+// A parameter's part is an equal share of its elements in row-major order: rows, where n divides
+// the first dimension. Example, n = 2: 768x3072 is 384x3072; 50257x768 is 1x19298688.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_TRANSFORMS_PARALLELIZE_H
+#define LLMMEM_TRANSFORMS_PARALLELIZE_H
+
+#include "llmmem/Dialect/LlmDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Error.h"
+
+namespace llmmem {
+
+struct MeshAxis {
+  std::string name;
+  int64_t size = 1; // ranks
+};
+
+/// Reads `dp=4`. The error says what is wrong with the text.
+llvm::Expected<llvm::SmallVector<MeshAxis>> parseMesh(llvm::StringRef text);
+llm::MeshAttr makeMesh(llvm::ArrayRef<MeshAxis> axes, mlir::MLIRContext *context);
+
+/// Makes `loss` the function of one rank. Fails, after a located diagnostic that names the fix, at
+/// a batch or a parameter that the ranks do not divide, and at an op that no rule covers.
+llvm::LogicalResult parallelize(mlir::func::FuncOp loss, llm::MeshAttr mesh, int64_t zeroStage);
+
+} // namespace llmmem
+
+#endif // LLMMEM_TRANSFORMS_PARALLELIZE_H

@@ -1,0 +1,20 @@
+//===- Ranks.h - Where a kernel's rank stands in the mesh ------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_EMITTER_RANKS_H
+#define LLMMEM_LIB_CODEGEN_EMITTER_RANKS_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+
+namespace llmmem {
+
+/// Calls `function` of the runtime with `arguments` where `e` stands; returns its result, or null
+/// where `result` is.
+mlir::Value callRuntime(KernelEmitter &e, llvm::StringRef function, mlir::ValueRange arguments,
+                        mlir::Type result = {});
+
+/// The position of the rank that runs the kernel in its group: asked once, at the kernel's entry.
+Index positionInGroup(KernelEmitter &e, mlir::ArrayAttr axes);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_EMITTER_RANKS_H
