@@ -41,6 +41,16 @@ if os.path.isdir(os.path.join(data, "golden")):
 if os.environ.get("LLMMEM_LONG"):
     config.available_features.add("long")
 
+# Implementations of MPI; tests of one say REQUIRES: openmpi or mpich and are counted as skipped without it. %mpirun-NAME
+# starts more ranks than there are cores, and as root, as containers do.
+for name, launcher, options in (("openmpi", "mpirun.openmpi", "--oversubscribe --bind-to none"), ("mpich", "mpirun.mpich", "")):
+    program = shutil.which(launcher)
+    if program and name in config.transports:
+        config.available_features.add(name)
+        config.substitutions.append((f"%mpirun-{name}", f"{program} {options}".strip()))
+config.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl="self,vader,tcp",
+                          OMPI_MCA_btl_tcp_if_include="lo", OMPI_MCA_oob_tcp_if_include="lo")
+
 # The CUDA toolkit's assembler; tests that need it say REQUIRES: ptxas and are counted as skipped without it.
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path=os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin"))
 if ptxas:

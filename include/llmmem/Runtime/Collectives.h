@@ -1,0 +1,110 @@
+/*===- Collectives.h - What the ranks of a job do together -----------------===*\
+|*
+|* The calls that lowered collectives are (docs/Design/Ranks.md), and how a process joins its job.
+|*
+|*   llmmem_ranks_begin(2, (int64_t[]){2, 4}, message, sizeof message);   mesh of 2 x 4 = 8 ranks
+|*   llmmem_all_reduce(x, x, workspace, count, LLMMEM_ELEMENT_F32, 1);    over axis 0: 2 ranks
+|*   llmmem_ranks_end();
+|*
+|* Ranks are numbered row-major over the axes. A group is named by the bits of its axes (bit k: axis
+|* k); its members agree on all other axes, and their positions count in the order of their ranks.
+|* Without a job, and in groups of one rank, each call is the identity of its definition.
+|*
+|* Matrices are contiguous. Counts are elements and may exceed 2^31. Sums run over the positions
+|* from 0 on, in f32 (f64 of f64, i32 of i32, which wraps), and are rounded once: all ranks get
+equal
+|* bits. No call allocates memory in proportion to its count. All ranks of a group make the same
+|* calls in the same order, each from the thread that called llmmem_ranks_begin. A call that fails
+|* prints the rank and the reason, and ends the job.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef LLMMEM_RUNTIME_COLLECTIVES_H
+#define LLMMEM_RUNTIME_COLLECTIVES_H
+
+#include "llmmem/Runtime/Transport.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  LLMMEM_ELEMENT_F32,
+  LLMMEM_ELEMENT_F64,
+  LLMMEM_ELEMENT_BF16,
+  LLMMEM_ELEMENT_I32,
+  LLMMEM_ELEMENT_TYPES
+};
+
+enum { LLMMEM_MOST_AXES = 8 };
+
+/*===----------------------------------------------------------------------===*/
+/* The job                                                                    */
+/*===----------------------------------------------------------------------===*/
+
+/* Joins the job that a launcher's variables in the environment name, by the transport of its MPI
+ * (in the folder LLMMEM_TRANSPORTS, or lib/llmmem beside the program's folder); without them, a job
+ * of one rank. Returns 0, or 1 with the reason in `message`, also where the sizes of the mesh
+ * are not those of the job: llmmem_rank() and llmmem_ranks_end() may be called then too. */
+int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, char *message, int64_t message_bytes);
+
+/* The same over a transport that is open. It must live until llmmem_ranks_end. */
+int llmmem_ranks_join(llmmem_transport *transport, int64_t axes, const int64_t *sizes,
+                      char *message, int64_t message_bytes);
+
+/* Of this thread's job; 0 of 1 without one. */
+int64_t llmmem_rank(void);
+int64_t llmmem_ranks(void);
+/* "Open MPI 4.1.4", or "" without a job. */
+const char *llmmem_transport_name(void);
+
+/* Leaves the job, for good: call it once, on all ranks. */
+void llmmem_ranks_end(void);
+
+/* Ends all ranks of the job at once: for a failure that the others cannot know of. Without a job it
+ * does nothing. */
+void llmmem_ranks_abort(int code);
+
+/*===----------------------------------------------------------------------===*/
+/* Collectives; n is the number of ranks in the group, q this rank's position */
+/*===----------------------------------------------------------------------===*/
+
+int64_t llmmem_group_position(int64_t axes);
+
+/* whole = the parts of the group in order. `count`: elements of one part. `part` may be the q-th
+ * part of `whole`. */
+void llmmem_all_gather(const void *part, void *whole, int64_t count, int64_t element, int64_t axes);
+
+/* `sum` may be `x`. `workspace`: n * ceil(count / n) elements; null where n is 1, here and below.
+ */
+void llmmem_all_reduce(const void *x, void *sum, void *workspace, int64_t count, int64_t element,
+                       int64_t axes);
+
+/* part = the q-th part of the sum of `whole`, which has n * count elements and stays as it is.
+ * `workspace`: n * count elements. */
+void llmmem_reduce_scatter(const void *whole, void *part, void *workspace, int64_t count,
+                           int64_t element, int64_t axes);
+
+/* y = x of position `root`. May be the same. */
+void llmmem_broadcast(const void *x, void *y, int64_t count, int64_t element, int64_t axes,
+                      int64_t root);
+
+/* sum = the sum at `root`, 0 elsewhere. `sum` may be `x`. `workspace` as for llmmem_all_reduce. */
+void llmmem_reduce(const void *x, void *sum, void *workspace, int64_t count, int64_t element,
+                   int64_t axes, int64_t root);
+
+/* Part p of y = part q of x of position p. `count`: elements of one part. Not in place. */
+void llmmem_all_to_all(const void *x, void *y, int64_t count, int64_t element, int64_t axes);
+
+/* Sends x to position q + shift and receives y from q - shift, modulo n where `wraps` is not 0;
+ * y = 0 where there is none. Not in place. */
+void llmmem_send_receive(const void *x, void *y, int64_t count, int64_t element, int64_t axes,
+                         int64_t shift, int64_t wraps);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LLMMEM_RUNTIME_COLLECTIVES_H */

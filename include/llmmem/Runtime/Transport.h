@@ -1,0 +1,74 @@
+/*===- Transport.h - How bytes move between the ranks of a job -------------===*\
+|*
+|* What a library that connects processes (MPI) does for llmmem: it moves bytes and adds nothing.
+|* Sums are llmmem's own (Collectives.h), in the order of the ranks, so that they are the same over
+|* every transport.
+|*
+|* A transport is a shared library with one function, `llmmem_open_transport`. No type of the
+|* library behind it is seen here, so that one llmmem-run serves every implementation of MPI. All
+|* ranks call the same functions in the same order, each from one thread at a time.
+|*
+|* Functions return 0, or 1 and then `message` says why. Counts are bytes and may exceed 2^31.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef LLMMEM_RUNTIME_TRANSPORT_H
+#define LLMMEM_RUNTIME_TRANSPORT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { LLMMEM_TRANSPORT_VERSION = 1, LLMMEM_TRANSPORT_MESSAGE = 512 };
+
+/* Pieces of a buffer of `total` bytes, one for each member of a group, in order: piece k has the
+ * bytes from min(k * size, total) to min((k + 1) * size, total). Of 10 bytes for 4 members with
+ * size 3, the pieces have 3, 3, 3 and 1. */
+typedef struct {
+  int64_t total, size;
+} llmmem_pieces;
+
+/* Bytes of piece `k`, which may be 0. */
+static inline int64_t llmmem_piece_bytes(llmmem_pieces pieces, int64_t k) {
+  int64_t left = pieces.total - k * pieces.size;
+  return left < 0 ? 0 : left < pieces.size ? left : pieces.size;
+}
+
+typedef struct llmmem_group llmmem_group; /* the transport's own */
+
+typedef struct {
+  int32_t version; /* LLMMEM_TRANSPORT_VERSION */
+  int32_t rank, ranks;
+  char name[64]; /* "Open MPI 4.1.4" */
+  void *state;
+  char message[LLMMEM_TRANSPORT_MESSAGE];
+
+  /* Ranks of equal `color` form a group, in the order of `key`. Called by all ranks of the job. */
+  int (*open_group)(void *state, int32_t color, int32_t key, llmmem_group **group);
+  /* Member j sends its piece k of `whole` to member k, which receives it at `received` + j times
+   * the bytes of piece k. With pieces.total = members * size this is an all-to-all. */
+  int (*scatter)(void *state, llmmem_group *group, const void *whole, llmmem_pieces pieces,
+                 void *received);
+  /* Each member has its own piece of `whole` in its place, and receives the others'. */
+  int (*gather)(void *state, llmmem_group *group, void *whole, llmmem_pieces pieces);
+  int (*broadcast)(void *state, llmmem_group *group, void *data, int64_t bytes, int32_t root);
+  /* Sends to member `to` and receives from member `from` at once; -1: neither. */
+  int (*exchange)(void *state, llmmem_group *group, const void *sent, int64_t sent_bytes,
+                  int32_t to, void *received, int64_t received_bytes, int32_t from);
+  int (*barrier)(void *state, llmmem_group *group);
+  /* Ends all ranks of the job. */
+  void (*abort)(void *state, int32_t code);
+  /* Called by all ranks when they are done. */
+  void (*close)(void *state);
+} llmmem_transport;
+
+/* Fills `transport`. On failure returns 1 with transport->message filled. */
+__attribute__((visibility("default"))) int llmmem_open_transport(llmmem_transport *transport);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LLMMEM_RUNTIME_TRANSPORT_H */

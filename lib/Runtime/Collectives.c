@@ -1,0 +1,147 @@
+/*===- Collectives.c - Collectives and their sums --------------------------===*/
+
+#include "RankSums.h"
+#include "Ranks.h"
+#include <string.h>
+
+static int64_t bytes_of(int64_t element) {
+  static const int64_t bytes[LLMMEM_ELEMENT_TYPES] = {4, 8, 2, 4};
+  return bytes[element];
+}
+
+static void copy(void *to, const void *from, int64_t bytes) {
+  if (to != from)
+    memmove(to, from, (size_t)bytes);
+}
+
+/* `count` elements in pieces of whole elements, one for each member. */
+static llmmem_pieces pieces_of(const Members *members, int64_t count, int64_t element) {
+  int64_t most = (count + members->size - 1) / members->size;
+  return (llmmem_pieces){count * bytes_of(element), most * bytes_of(element)};
+}
+
+static char *piece_of(void *whole, llmmem_pieces pieces, int64_t position) {
+  int64_t begin = position * pieces.size;
+  return (char *)whole + (begin < pieces.total ? begin : pieces.total);
+}
+
+void llmmem_all_gather(const void *part, void *whole, int64_t count, int64_t element,
+                       int64_t axes) {
+  Members members = llmmem_members(axes);
+  int64_t bytes = count * bytes_of(element);
+  copy((char *)whole + members.position * bytes, part, bytes);
+  if (!members.transport)
+    return;
+  llmmem_pieces pieces = {members.size * bytes, bytes};
+  if (members.transport->gather(members.transport->state, members.group, whole, pieces))
+    llmmem_ranks_fail(&members, "all_gather", pieces.total);
+}
+
+/* This member's piece of the sum of all `x`, to where it belongs. An all-to-all and a sum in the
+ * order of the positions, as MPI's own sums have another order for each number of ranks. */
+static void reduce_piece(const Members *members, const char *call, const void *x,
+                         llmmem_pieces pieces, void *workspace, void *sum, int64_t element) {
+  if (members->transport->scatter(members->transport->state, members->group, x, pieces, workspace))
+    llmmem_ranks_fail(members, call, pieces.total);
+  int64_t own = llmmem_piece_bytes(pieces, members->position) / bytes_of(element);
+  llmmem_sum_in_order(workspace, members->size, own, sum, element);
+}
+
+void llmmem_all_reduce(const void *x, void *sum, void *workspace, int64_t count, int64_t element,
+                       int64_t axes) {
+  Members members = llmmem_members(axes);
+  if (!members.transport) {
+    copy(sum, x, count * bytes_of(element));
+    return;
+  }
+  llmmem_pieces pieces = pieces_of(&members, count, element);
+  reduce_piece(&members, "all_reduce", x, pieces, workspace,
+               piece_of(sum, pieces, members.position), element);
+  if (members.transport->gather(members.transport->state, members.group, sum, pieces))
+    llmmem_ranks_fail(&members, "all_reduce", pieces.total);
+}
+
+void llmmem_reduce_scatter(const void *whole, void *part, void *workspace, int64_t count,
+                           int64_t element, int64_t axes) {
+  Members members = llmmem_members(axes);
+  int64_t bytes = count * bytes_of(element);
+  if (!members.transport) {
+    copy(part, whole, bytes);
+    return;
+  }
+  llmmem_pieces pieces = {members.size * bytes, bytes};
+  reduce_piece(&members, "reduce_scatter", whole, pieces, workspace, part, element);
+}
+
+void llmmem_broadcast(const void *x, void *y, int64_t count, int64_t element, int64_t axes,
+                      int64_t root) {
+  Members members = llmmem_members(axes);
+  int64_t bytes = count * bytes_of(element);
+  if (members.position == root || !members.transport)
+    copy(y, x, bytes);
+  if (members.transport && members.transport->broadcast(members.transport->state, members.group, y,
+                                                        bytes, (int32_t)root))
+    llmmem_ranks_fail(&members, "broadcast", bytes);
+}
+
+static void move_piece(const Members *members, const char *call, const void *sent,
+                       int64_t sent_bytes, int64_t to, void *received, int64_t received_bytes,
+                       int64_t from) {
+  if (members->transport->exchange(members->transport->state, members->group, sent, sent_bytes,
+                                   (int32_t)to, received, received_bytes, (int32_t)from))
+    llmmem_ranks_fail(members, call, sent_bytes + received_bytes);
+}
+
+void llmmem_reduce(const void *x, void *sum, void *workspace, int64_t count, int64_t element,
+                   int64_t axes, int64_t root) {
+  Members members = llmmem_members(axes);
+  int64_t bytes = count * bytes_of(element);
+  if (!members.transport) {
+    copy(sum, x, bytes);
+    return;
+  }
+  llmmem_pieces pieces = pieces_of(&members, count, element);
+  char *own = piece_of(sum, pieces, members.position);
+  int64_t own_bytes = llmmem_piece_bytes(pieces, members.position);
+  reduce_piece(&members, "reduce", x, pieces, workspace, own, element);
+  if (members.position != root) {
+    move_piece(&members, "reduce", own, own_bytes, root, NULL, 0, -1);
+    memset(sum, 0, (size_t)bytes);
+    return;
+  }
+  for (int64_t from = 0; from < members.size; ++from)
+    if (from != root)
+      move_piece(&members, "reduce", NULL, 0, -1, piece_of(sum, pieces, from),
+                 llmmem_piece_bytes(pieces, from), from);
+}
+
+void llmmem_all_to_all(const void *x, void *y, int64_t count, int64_t element, int64_t axes) {
+  Members members = llmmem_members(axes);
+  int64_t bytes = count * bytes_of(element);
+  llmmem_pieces pieces = {members.size * bytes, bytes};
+  if (!members.transport)
+    copy(y, x, bytes);
+  else if (members.transport->scatter(members.transport->state, members.group, x, pieces, y))
+    llmmem_ranks_fail(&members, "all_to_all", pieces.total);
+}
+
+/* The position `shift` from this one, or -1. */
+static int64_t neighbour(const Members *members, int64_t shift, int64_t wraps) {
+  int64_t n = members->size, position = members->position + shift;
+  if (wraps)
+    return (position % n + n) % n;
+  return position >= 0 && position < n ? position : -1;
+}
+
+void llmmem_send_receive(const void *x, void *y, int64_t count, int64_t element, int64_t axes,
+                         int64_t shift, int64_t wraps) {
+  Members members = llmmem_members(axes);
+  int64_t bytes = count * bytes_of(element);
+  int64_t to = neighbour(&members, shift, wraps), from = neighbour(&members, -shift, wraps);
+  if (from < 0)
+    memset(y, 0, (size_t)bytes);
+  else if (from == members.position)
+    copy(y, x, bytes);
+  if (members.transport && to != members.position)
+    move_piece(&members, "send_receive", x, to < 0 ? 0 : bytes, to, y, from < 0 ? 0 : bytes, from);
+}

@@ -1,0 +1,71 @@
+/*===- RankSums.c - Sums over ranks, in the order of their positions -------===*/
+
+#include "RankSums.h"
+#include "llmmem/Runtime/Collectives.h"
+#include "llmmem/Runtime/Parallel.h"
+#include <string.h>
+
+/* Elements that a thread sums at once: their accumulators stay in the first-level cache. */
+enum { kBlock = 2048 };
+
+typedef struct {
+  const void *parts;
+  int64_t members, count;
+  void *sum;
+} Sum;
+
+static float from_bf16(uint16_t bits) {
+  uint32_t wide = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+/* To nearest, ties to even; a NaN stays one. */
+static uint16_t to_bf16(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  if ((bits & 0x7FFFFFFF) > 0x7F800000)
+    return (uint16_t)(bits >> 16 | 0x40);
+  return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+static float as_is_float(float value) { return value; }
+static double as_is_double(double value) { return value; }
+static uint32_t as_is_i32(uint32_t value) { return value; }
+
+/* One body for all types: what differs is the element, its accumulator and the two conversions. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): types cannot stand in parentheses. */
+#define DEFINE_SUM(NAME, ELEMENT, ACCUMULATOR, WIDEN, ROUND)                                       \
+  static void NAME(void *context, int64_t first, int64_t last) {                                   \
+    const Sum *sum = context;                                                                      \
+    for (int64_t block = first; block < last; ++block) {                                           \
+      int64_t begin = block * kBlock, left = sum->count - begin;                                   \
+      int64_t size = left < kBlock ? left : kBlock;                                                \
+      ACCUMULATOR accumulators[kBlock];                                                            \
+      const ELEMENT *part = (const ELEMENT *)sum->parts + begin;                                   \
+      for (int64_t i = 0; i < size; ++i)                                                           \
+        accumulators[i] = WIDEN(part[i]);                                                          \
+      for (int64_t member = 1; member < sum->members; ++member) {                                  \
+        part += sum->count;                                                                        \
+        for (int64_t i = 0; i < size; ++i)                                                         \
+          accumulators[i] += WIDEN(part[i]);                                                       \
+      }                                                                                            \
+      ELEMENT *result = (ELEMENT *)sum->sum + begin;                                               \
+      for (int64_t i = 0; i < size; ++i)                                                           \
+        result[i] = ROUND(accumulators[i]);                                                        \
+    }                                                                                              \
+  }
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+DEFINE_SUM(sum_f32, float, float, as_is_float, as_is_float)
+DEFINE_SUM(sum_f64, double, double, as_is_double, as_is_double)
+DEFINE_SUM(sum_bf16, uint16_t, float, from_bf16, to_bf16)
+DEFINE_SUM(sum_i32, uint32_t, uint32_t, as_is_i32, as_is_i32)
+
+void llmmem_sum_in_order(const void *parts, int64_t members, int64_t count, void *sum,
+                         int64_t element) {
+  static const llmmem_iterations sums[LLMMEM_ELEMENT_TYPES] = {sum_f32, sum_f64, sum_bf16, sum_i32};
+  Sum context = {parts, members, count, sum};
+  llmmem_parallel_for((count + kBlock - 1) / kBlock, sums[element], &context);
+}

@@ -1,0 +1,235 @@
+/*===- Ranks.c - Joining a job, and its groups -----------------------------===*/
+
+#define _GNU_SOURCE /* readlink, RTLD_NODELETE */
+#include "Ranks.h"
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+  llmmem_transport *transport;
+  bool owns_transport;
+  int64_t axes, sizes[LLMMEM_MOST_AXES], position[LLMMEM_MOST_AXES];
+  llmmem_group *groups[1 << LLMMEM_MOST_AXES]; /* by the bits of the axes */
+} Job;
+
+/* Of the thread, so that one process can be several ranks (in tests). */
+static _Thread_local Job *job;
+
+/*===----------------------------------------------------------------------===*/
+/* Groups                                                                     */
+/*===----------------------------------------------------------------------===*/
+
+/* The rank's number among those that differ from it only on the axes of `bits`, or, inverted, the
+ * number of that set. */
+static int32_t number_on_axes(const Job *of, int64_t bits) {
+  int64_t number = 0;
+  for (int64_t axis = 0; axis < of->axes; ++axis)
+    if (bits >> axis & 1)
+      number = number * of->sizes[axis] + of->position[axis];
+  return (int32_t)number;
+}
+
+static int32_t size_on_axes(const Job *of, int64_t bits) {
+  int64_t size = 1;
+  for (int64_t axis = 0; axis < of->axes; ++axis)
+    if (bits >> axis & 1)
+      size *= of->sizes[axis];
+  return (int32_t)size;
+}
+
+static int open_groups(Job *of) {
+  int64_t all = (1 << of->axes) - 1;
+  for (int64_t bits = 1; bits <= all; ++bits)
+    if (size_on_axes(of, bits) > 1 &&
+        of->transport->open_group(of->transport->state, number_on_axes(of, all & ~bits),
+                                  number_on_axes(of, bits), &of->groups[bits]))
+      return 1;
+  return 0;
+}
+
+Members llmmem_members(int64_t axes) {
+  Members alone = {NULL, NULL, 1, 0};
+  if (!job || size_on_axes(job, axes) == 1)
+    return alone;
+  axes &= (1 << job->axes) - 1;
+  return (Members){job->transport, job->groups[axes], size_on_axes(job, axes),
+                   number_on_axes(job, axes)};
+}
+
+int64_t llmmem_group_position(int64_t axes) { return llmmem_members(axes).position; }
+
+_Noreturn void llmmem_ranks_fail(const Members *members, const char *call, int64_t bytes) {
+  llmmem_transport *transport = members->transport;
+  fprintf(stderr, "llmmem: rank %d: %s of %lld bytes over %d ranks failed: %s\n", transport->rank,
+          call, (long long)bytes, members->size, transport->message);
+  transport->abort(transport->state, 1);
+  exit(1);
+}
+
+/*===----------------------------------------------------------------------===*/
+/* Joining                                                                    */
+/*===----------------------------------------------------------------------===*/
+
+int llmmem_ranks_join(llmmem_transport *transport, int64_t axes, const int64_t *sizes,
+                      char *message, int64_t message_bytes) {
+  if (axes < 0 || axes > LLMMEM_MOST_AXES) {
+    snprintf(message, (size_t)message_bytes, "a mesh of %lld axes; expected at most %d",
+             (long long)axes, LLMMEM_MOST_AXES);
+    return 1;
+  }
+  job = calloc(1, sizeof *job);
+  if (!job) {
+    snprintf(message, (size_t)message_bytes, "out of memory");
+    return 1;
+  }
+  job->transport = transport;
+  int64_t ranks = 1, left = transport->rank;
+  for (int64_t axis = 0; axis < axes; ++axis)
+    ranks *= sizes[axis];
+  if (ranks != transport->ranks) {
+    snprintf(message, (size_t)message_bytes,
+             "the step's mesh has %lld ranks and this job %d; start it with 'mpirun -n %lld'",
+             (long long)ranks, transport->ranks, (long long)ranks);
+    return 1;
+  }
+  job->axes = axes;
+  for (int64_t axis = axes - 1; axis >= 0; --axis) {
+    job->sizes[axis] = sizes[axis];
+    job->position[axis] = left % sizes[axis];
+    left /= sizes[axis];
+  }
+  if (open_groups(job)) {
+    snprintf(message, (size_t)message_bytes, "%s", transport->message);
+    return 1;
+  }
+  return 0;
+}
+
+int64_t llmmem_rank(void) { return job ? job->transport->rank : 0; }
+
+int64_t llmmem_ranks(void) { return job ? job->transport->ranks : 1; }
+
+const char *llmmem_transport_name(void) { return job ? job->transport->name : ""; }
+
+void llmmem_ranks_end(void) {
+  if (!job)
+    return;
+  job->transport->close(job->transport->state);
+  if (job->owns_transport)
+    free(job->transport);
+  free(job);
+  job = NULL;
+}
+
+void llmmem_ranks_abort(int code) {
+  if (job)
+    job->transport->abort(job->transport->state, code);
+}
+
+/*===----------------------------------------------------------------------===*/
+/* The transport that the launcher speaks                                     */
+/*===----------------------------------------------------------------------===*/
+
+static bool is_set(const char *variable) {
+  const char *value = getenv(variable);
+  return value && *value;
+}
+
+static bool is_above_one(const char *variable) {
+  const char *value = getenv(variable);
+  return value && strtol(value, NULL, 10) > 1;
+}
+
+/* Which transport the launcher's variables ask for; null for one process, or with a reason. */
+static const char *choose_transport(char *message, size_t size) {
+  if (is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK"))
+    return "openmpi";
+  if (is_set("PMI_SIZE") || is_set("PMI_RANK"))
+    return "mpich";
+  if (is_set("TORCHELASTIC_RUN_ID") || (is_above_one("WORLD_SIZE") && is_set("MASTER_ADDR")))
+    snprintf(message, size,
+             "torchrun started this process, and its ranks meet over NCCL alone; on CPUs start it "
+             "with mpirun");
+  else if (is_above_one("SLURM_NTASKS") && is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID"))
+    snprintf(message, size,
+             "srun started this process without a way for MPI; use 'srun --mpi=pmix' (Open MPI), "
+             "'srun --mpi=pmi2' (MPICH) or mpirun");
+  return NULL;
+}
+
+/* lib/llmmem beside the folder of this program. */
+static void default_folder(char *folder, size_t size) {
+  static const char beside[] = "/../lib/llmmem";
+  ssize_t length = readlink("/proc/self/exe", folder, size - sizeof beside);
+  folder[length < 0 ? 0 : length] = '\0';
+  char *slash = strrchr(folder, '/');
+  if (slash)
+    strcpy(slash, beside);
+}
+
+static int open_library(const char *name, llmmem_transport *transport, char *message, size_t size) {
+  char folder[4096], file[4200];
+  if (is_set("LLMMEM_TRANSPORTS"))
+    snprintf(folder, sizeof folder, "%s", getenv("LLMMEM_TRANSPORTS"));
+  else
+    default_folder(folder, sizeof folder);
+  snprintf(file, sizeof file, "%s/transport-%s.so", folder, name);
+  /* Global, as Open MPI's own plug-ins look up its symbols; never unloaded. */
+  void *library = dlopen(file, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+  int (*open)(llmmem_transport *) = NULL;
+  if (library)
+    *(void **)&open = dlsym(library, "llmmem_open_transport");
+  if (!open) {
+    snprintf(message, size,
+             "the launcher is that of %s, and llmmem has no transport for it (%s); build llmmem "
+             "where its headers are (Debian: lib%s-dev), or use another mpirun",
+             name, dlerror(), name);
+    return 1;
+  }
+  if (open(transport)) {
+    snprintf(message, size, "%s", transport->message);
+    return 1;
+  }
+  if (transport->version != LLMMEM_TRANSPORT_VERSION) {
+    snprintf(message, size, "'%s' is of version %d, expected %d: build it with this llmmem", file,
+             transport->version, LLMMEM_TRANSPORT_VERSION);
+    return 1;
+  }
+  return 0;
+}
+
+int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, char *message, int64_t message_bytes) {
+  message[0] = '\0';
+  const char *name = choose_transport(message, (size_t)message_bytes);
+  if (!name && message[0])
+    return 1;
+  if (!name) {
+    int64_t ranks = 1;
+    for (int64_t axis = 0; axis < axes; ++axis)
+      ranks *= sizes[axis];
+    if (ranks == 1)
+      return 0;
+    snprintf(message, (size_t)message_bytes,
+             "the step's mesh has %lld ranks and this is one process; start it with 'mpirun -n "
+             "%lld'",
+             (long long)ranks, (long long)ranks);
+    return 1;
+  }
+  llmmem_transport *transport = calloc(1, sizeof *transport);
+  if (!transport) {
+    snprintf(message, (size_t)message_bytes, "out of memory");
+    return 1;
+  }
+  if (open_library(name, transport, message, (size_t)message_bytes)) {
+    free(transport);
+    return 1;
+  }
+  int failed = llmmem_ranks_join(transport, axes, sizes, message, message_bytes);
+  if (job)
+    job->owns_transport = true;
+  return failed;
+}
