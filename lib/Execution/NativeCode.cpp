@@ -2,6 +2,7 @@
 
 #include "llmmem/Execution/NativeCode.h"
 #include "llmmem/Emulation/Hooks.h"
+#include "llmmem/Runtime/Collectives.h"
 #include "llmmem/Runtime/Cuda.h"
 #include "llmmem/Runtime/Gemm.h"
 #include "llmmem/Runtime/Parallel.h"
@@ -30,6 +31,14 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_cuda_mark", &llmmem_cuda_mark);
   add("llmmem_cuda_multiply", &llmmem_cuda_multiply);
   add("llmmem_cuda_copy", &llmmem_cuda_copy);
+  add("llmmem_group_position", &llmmem_group_position);
+  add("llmmem_all_gather", &llmmem_all_gather);
+  add("llmmem_all_reduce", &llmmem_all_reduce);
+  add("llmmem_reduce_scatter", &llmmem_reduce_scatter);
+  add("llmmem_broadcast", &llmmem_broadcast);
+  add("llmmem_reduce", &llmmem_reduce);
+  add("llmmem_all_to_all", &llmmem_all_to_all);
+  add("llmmem_send_receive", &llmmem_send_receive);
   add("llmmem_parallel_for", &llmmem_parallel_for);
   add("llmmem_fill_dead", &llmmem_fill_dead);
   add("llmmem_clock", &llmmem_clock);
