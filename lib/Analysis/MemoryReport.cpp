@@ -112,6 +112,24 @@ static void addEpilogues(func::FuncOp step, MemoryReport &report) {
           .wasInterrupted();
 }
 
+static void addTransfer(Operation *op, const OpCost &cost, MemoryReport &report) {
+  std::optional<TransferCost> transfer = cast<CostOpInterface>(op).getTransfer();
+  if (!transfer || transfer->messages == 0)
+    return;
+  ++report.sent.collectives;
+  report.sent.repeated += op->hasAttr(LlmDialect::kCloneOf);
+  report.sent.bytes += transfer->bytes;
+  report.sent.ns += cost.ns;
+}
+
+static void addMesh(func::FuncOp step, MemoryReport &report) {
+  auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh);
+  if (!mesh)
+    return;
+  report.ranks = mesh.getNumRanks();
+  llvm::raw_string_ostream(report.mesh) << mesh;
+}
+
 static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &device,
                               MemoryReport &report) {
   for (Operation *op : liveness.ops) {
@@ -120,6 +138,7 @@ static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &d
       return failure();
     if (cost->ns > 0)
       ++(cost->measured ? report.measuredOps : report.modelledOps);
+    addTransfer(op, *cost, report);
     if (!op->hasAttr(LlmDialect::kCloneOf)) {
       report.stepFlops += cost->flops;
       report.stepNs += cost->ns;
@@ -149,6 +168,7 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
   addPeak(step, liveness, report);
   addChunks(liveness, report);
   addEpilogues(step, report);
+  addMesh(step, report);
   if (failed(addCosts(liveness, device, report)))
     return failure();
   report.device = device.name;

@@ -125,6 +125,12 @@ llvm::json::Value MemoryReport::toJson() const {
                                        {"time_ns", recomputeNs},
                                        {"percent_flops", percent(recomputeFlops, stepFlops)},
                                        {"percent_time", percent(recomputeNs, stepNs)}}},
+      {"ranks", llvm::json::Object{{"count", ranks},
+                                   {"mesh", mesh},
+                                   {"collectives", sent.collectives},
+                                   {"repeated", sent.repeated},
+                                   {"sent_bytes", sent.bytes},
+                                   {"time_ns", sent.ns}}},
       {"certificate", llvm::json::Object{{"bound", bound},
                                          {"cost_lower_bound_ns", costLowerBoundNs},
                                          {"gap_percent", gapPercent()},
@@ -179,6 +185,12 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
       "\nrecompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n",
       recomputeOps, static_cast<double>(recomputeFlops), percent(recomputeFlops, stepFlops),
       recomputeNs / 1e6, percent(recomputeNs, stepNs));
+  if (ranks > 1)
+    os << formatv(
+        "ranks          {0} of {1}; each sends {2} ({3} bytes) in {4} collectives, {5} of "
+        "them repeated, {6:f3} ms modelled\n",
+        ranks, mesh, formatByteSize(sent.bytes), sent.bytes, sent.collectives, sent.repeated,
+        sent.ns / 1e6);
   int64_t provedNs = std::max<int64_t>(0, costLowerBoundNs - stepNs);
   os << formatv("lower bound    {0:f3} ms of recomputation proved necessary ({1}); gap {2:f2} % of "
                 "the step\n",

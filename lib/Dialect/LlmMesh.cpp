@@ -41,8 +41,8 @@ void MeshAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-/// Calls give a group as bits of an int64.
-static constexpr size_t mostAxes = 62;
+/// As many as the runtime has groups for (LLMMEM_MOST_AXES in Runtime/Collectives.h).
+static constexpr size_t mostAxes = 8;
 
 LogicalResult MeshAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes) {

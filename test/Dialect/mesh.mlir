@@ -21,7 +21,7 @@ func.func @many() attributes {llm.mesh = #llm.mesh<dp = 65536, tp = 32768>} { re
 
 // -----
 
-// expected-error @below {{a mesh has 1 to 62 axes, each a name and a size, as dp = 2}}
+// expected-error @below {{a mesh has 1 to 8 axes, each a name and a size, as dp = 2}}
 func.func @empty() attributes {llm.mesh = #llm.mesh<>} { return }
 
 // -----

@@ -42,6 +42,15 @@ struct EpilogueEntry {
   std::string why;             // it has no plan
 };
 
+/// What a rank sends to others in one step, repetitions included, by the volumes of ring algorithms
+/// (`CostOpInterface::getTransfer`).
+struct TransferEntry {
+  int64_t collectives = 0; // that send anything
+  int64_t repeated = 0;    // of them, by recomputation
+  int64_t bytes = 0;
+  int64_t ns = 0; // modelled
+};
+
 struct MemoryReport {
   std::string policy;
   std::optional<int64_t> budget;
@@ -65,6 +74,10 @@ struct MemoryReport {
   int64_t measuredOps = 0, modelledOps = 0; // of the program, by how they were priced
   int64_t stepFlops = 0, stepNs = 0;        // every op once
   int64_t recomputeOps = 0, recomputeFlops = 0, recomputeNs = 0;
+  /// Ranks of the step's mesh, whose memory each is what this report says.
+  int64_t ranks = 1;
+  std::string mesh; // as `#llm.mesh<dp = 4>`; empty without one
+  TransferEntry sent;
   int64_t costLowerBoundNs = 0; // of the whole step, as the planner proved it
   int64_t peakLowerBound = 0;
   std::string bound;
