@@ -99,6 +99,12 @@ bool annotation::areLocations(Operation *, Attribute attribute) {
 
 bool annotation::isCost(Operation *, Attribute attribute) { return isa<CostAttr>(attribute); }
 
+bool annotation::isTensorType(Operation *, Attribute attribute) {
+  auto type = dyn_cast<TypeAttr>(attribute);
+  auto tensor = type ? dyn_cast<RankedTensorType>(type.getValue()) : RankedTensorType();
+  return tensor && tensor.hasStaticShape();
+}
+
 bool annotation::isTraining(Operation *, Attribute attribute) {
   return isa<TrainingAttr>(attribute);
 }

@@ -35,7 +35,20 @@ void llmmem::registerExecution(DialectRegistry &registry) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
+static Shard shardOf(func::FuncOp step, unsigned argument) {
+  auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh);
+  auto axes = step.getArgAttrOfType<ArrayAttr>(argument, LlmDialect::kShard);
+  return mesh && axes ? Shard{mesh.getAxisBits(axes), mesh.getGroupSize(axes)} : Shard();
+}
+
+static RankedTensorType wholeOf(func::FuncOp step, unsigned argument) {
+  auto whole = step.getArgAttrOfType<TypeAttr>(argument, LlmDialect::kWhole);
+  return cast<RankedTensorType>(whole ? whole.getValue() : step.getArgument(argument).getType());
+}
+
 void CompiledStep::describe(func::FuncOp step) {
+  if (auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh))
+    llvm::append_range(meshSizes, mesh.getSizes());
   resultInfo.resize(step.getNumResults());
   for (auto [info, type] : llvm::zip_equal(resultInfo, step.getResultTypes()))
     info = {cast<RankedTensorType>(type), bytesOfType(type), std::nullopt};
@@ -45,7 +58,8 @@ void CompiledStep::describe(func::FuncOp step) {
   };
   for (auto [number, type] : llvm::enumerate(step.getArgumentTypes())) {
     argumentInfo.push_back({llm::readRole(step, number), textOf(number, LlmDialect::kName),
-                            cast<RankedTensorType>(type), bytesOfType(type)});
+                            cast<RankedTensorType>(type), bytesOfType(type), shardOf(step, number),
+                            wholeOf(step, number)});
     if (auto donated = step.getArgAttrOfType<IntegerAttr>(number, LlmDialect::kDonated))
       resultInfo[donated.getInt()].donatedArgument = number;
   }

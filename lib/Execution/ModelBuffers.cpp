@@ -55,7 +55,10 @@ TokenFeed::Shape llmmem::feedShapeOf(const CompiledStep &step, const StepRoles &
   mlir::RankedTensorType type = step.arguments()[*roles.ids].type;
   TokenFeed::Shape feed;
   feed.seq = type.getRank() == 0 ? 1 : type.getShape().back();
-  feed.batch = type.getNumElements() / feed.seq;
+  const Shard &shard = step.arguments()[*roles.ids].shard;
+  int64_t rows = type.getNumElements() / feed.seq;
+  feed.batch = rows * shard.parts;
+  feed.firstRow = rows * shard.position();
   feed.vocabulary = roles.vocabulary;
   return feed;
 }
@@ -70,7 +73,10 @@ void ModelBuffers::sampleParameters(uint64_t seed) {
 }
 
 void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream) {
-  mlir::RankedTensorType type = step->arguments()[parameter.argument].type;
+  const StepArgument &argument = step->arguments()[parameter.argument];
+  mlir::RankedTensorType type = argument.type;
+  // By the element of the whole: the number of ranks changes no parameter.
+  int64_t first = argument.shard.position() * type.getNumElements();
   bool isWeight = type.getRank() >= 2;
   bool isNormScale = type.getRank() == 1 && llvm::StringRef(parameter.name).ends_with("weight");
   constexpr int64_t kPiece = 1 << 14;
@@ -84,8 +90,9 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
     // Rounded to f32 first, so that runs in bf16 and in f32 begin with the same parameters.
     float values[kPiece];
     for (int64_t index = 0; index < count; ++index)
-      values[index] = isWeight ? static_cast<float>(0.02 * sampleNormal(stream, begin + index))
-                               : (isNormScale ? 1.0f : 0.0f);
+      values[index] = isWeight
+                          ? static_cast<float>(0.02 * sampleNormal(stream, first + begin + index))
+                          : (isNormScale ? 1.0f : 0.0f);
     for (auto [kind, bytes] : copies)
       convertFloats(FloatKind::F32, values, kind, bytes + begin * bytesOf(kind), count);
   };
@@ -115,6 +122,8 @@ llvm::Expected<int64_t> ModelBuffers::loadParameters(const SafeTensors &file) {
         break;
     if (!tensor)
       return llvm::createStringError("the file has no tensor '" + parameter.name + "'");
+    if (llvm::Error error = checkHashes(*tensor, file.metadata(hashKeyOf(tensor->name))))
+      return std::move(error);
     if (llvm::Error error = loadArgument(parameter.argument, *tensor))
       return std::move(error);
     if (!parameter.master)
@@ -132,16 +141,19 @@ static std::string printShape(llvm::ArrayRef<int64_t> shape) {
 
 llvm::Error ModelBuffers::loadArgument(unsigned argument, const TensorEntry &tensor) {
   mlir::RankedTensorType type = step->arguments()[argument].type;
-  if (type.getShape() != llvm::ArrayRef<int64_t>(tensor.shape))
+  const Shard &shard = step->arguments()[argument].shard;
+  int64_t elements = type.getNumElements();
+  llvm::ArrayRef<int64_t> whole = step->arguments()[argument].whole.getShape();
+  if (whole != llvm::ArrayRef<int64_t>(tensor.shape))
     return llvm::createStringError("tensor '" + tensor.name + "' has the shape " +
                                    printShape(tensor.shape) + ", the step expects " +
-                                   printShape(type.getShape()));
+                                   printShape(whole));
   std::optional<FloatKind> kind = floatKindOf(tensor.dtype);
   if (!kind)
     return llvm::createStringError("tensor '" + tensor.name + "' has the dtype " + tensor.dtype +
                                    ", expected F64, F32, BF16 or F16");
-  convertFloats(*kind, tensor.bytes.data(), kindOf(argument), memory.argument(argument),
-                type.getNumElements());
+  convertFloats(*kind, tensor.bytes.data() + shard.position() * elements * bytesOf(*kind),
+                kindOf(argument), memory.argument(argument), elements);
   return llvm::Error::success();
 }
 
@@ -150,7 +162,8 @@ TensorEntry ModelBuffers::tensorOf(llvm::StringRef name, unsigned argument) cons
   TensorEntry tensor;
   tensor.name = name.str();
   tensor.dtype = dtypeOf(kindOf(argument)).str();
-  tensor.shape = std::vector<int64_t>(info.type.getShape());
+  tensor.shape = std::vector<int64_t>(info.whole.getShape());
+  tensor.shard = info.shard;
   tensor.bytes = llvm::StringRef(static_cast<const char *>(memory.bytes(argument)), info.bytes);
   return tensor;
 }
@@ -168,6 +181,14 @@ std::string ModelBuffers::digest() const {
   std::vector<std::string> hashes(tensors.size());
   parallelFor(hashes.size(),
               [&](int64_t number) { hashes[number] = text(llvm::xxh3_128bits(tensors[number])); });
+  // Of a split parameter the whole is hashed, so that the digest does not depend on the ranks.
+  for (auto [parameter, tensor, hash] : llvm::zip_equal(roles.parameters, tensors, hashes))
+    if (const Shard &shard = step->arguments()[parameter.argument].shard; shard.parts > 1) {
+      const auto *bytes = reinterpret_cast<const char *>(tensor.data());
+      std::vector<char> whole = shard.gather({bytes, tensor.size()});
+      hash = text(llvm::xxh3_128bits(
+          llvm::arrayRefFromStringRef<uint8_t>(llvm::StringRef(whole.data(), whole.size()))));
+    }
   std::string all = llvm::join(hashes, "");
   return text(llvm::xxh3_128bits(llvm::arrayRefFromStringRef<uint8_t>(all)));
 }

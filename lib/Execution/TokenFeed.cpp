@@ -54,7 +54,7 @@ llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, llvm::StringR
 }
 
 size_t TokenFeed::beginOfRow(int64_t row) const {
-  uint64_t length = all.size(), number = batch * shape.batch + row;
+  uint64_t length = all.size(), number = batch * shape.batch + shape.firstRow + row;
   if (shuffleSeed)
     return sampleWord(streamOf(*shuffleSeed, "places in the text"), number) %
            (length - shape.seq + 1);

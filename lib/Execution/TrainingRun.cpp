@@ -35,13 +35,15 @@ llvm::Expected<int64_t> TrainingRun::load(const SafeTensors &file) {
   if (!parameters)
     return parameters.takeError();
   int64_t rest = static_cast<int64_t>(file.tensors().size()) - *parameters;
-  if (file.metadata(kStep).empty())
+  if (!isSavedRun(file))
     return rest;
   llvm::Expected<int64_t> states = loadState(file);
   if (!states)
     return states.takeError();
   return rest - *states;
 }
+
+bool TrainingRun::isSavedRun(const SafeTensors &file) { return !file.metadata(kStep).empty(); }
 
 /// Loads what continuing from a step needs beside the parameters. Returns the number of tensors
 /// taken.
@@ -61,6 +63,8 @@ llvm::Expected<int64_t> TrainingRun::loadState(const SafeTensors &file) {
     if (!tensor)
       return llvm::createStringError("the file continues from step " + llvm::Twine(done) +
                                      ", but has no tensor '" + name + "'");
+    if (llvm::Error error = checkHashes(*tensor, file.metadata(hashKeyOf(tensor->name))))
+      return std::move(error);
     if (llvm::Error error = buffers.loadArgument(state, *tensor))
       return std::move(error);
     ++taken;
@@ -88,6 +92,8 @@ llvm::Error TrainingRun::save(llvm::StringRef path) {
   // Loaders of models require `format`; `pt` means row-major tensors as in PyTorch.
   Metadata metadata = {
       {"format", "pt"}, {kStep.str(), std::to_string(done)}, {kSeed.str(), std::to_string(seed)}};
+  for (const TensorEntry &tensor : tensors)
+    metadata[hashKeyOf(tensor.name)] = hashesOf(tensor);
   return writeSafeTensors(path, tensors, metadata);
 }
 

@@ -27,8 +27,11 @@ static char *piece_of(void *whole, llmmem_pieces pieces, int64_t position) {
 
 void llmmem_all_gather(const void *part, void *whole, int64_t count, int64_t element,
                        int64_t axes) {
+  llmmem_all_gather_bytes(part, whole, count * bytes_of(element), axes);
+}
+
+void llmmem_all_gather_bytes(const void *part, void *whole, int64_t bytes, int64_t axes) {
   Members members = llmmem_members(axes);
-  int64_t bytes = count * bytes_of(element);
   copy((char *)whole + members.position * bytes, part, bytes);
   if (!members.transport)
     return;

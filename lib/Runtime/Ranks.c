@@ -11,7 +11,7 @@
 
 typedef struct {
   llmmem_transport *transport;
-  bool owns_transport;
+  bool owns_transport, is_complete;
   int64_t axes, sizes[LLMMEM_MOST_AXES], position[LLMMEM_MOST_AXES];
   llmmem_group *groups[1 << LLMMEM_MOST_AXES]; /* by the bits of the axes */
 } Job;
@@ -106,6 +106,7 @@ int llmmem_ranks_join(llmmem_transport *transport, int64_t axes, const int64_t *
     snprintf(message, (size_t)message_bytes, "%s", transport->message);
     return 1;
   }
+  job->is_complete = true;
   return 0;
 }
 
@@ -126,7 +127,7 @@ void llmmem_ranks_end(void) {
 }
 
 void llmmem_ranks_abort(int code) {
-  if (job)
+  if (job && job->is_complete)
     job->transport->abort(job->transport->state, code);
 }
 

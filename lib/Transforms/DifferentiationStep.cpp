@@ -129,7 +129,8 @@ public:
   FailureOr<func::FuncOp> build(ArrayRef<unsigned> parameterNumbers);
 
 private:
-  BlockArgument addArgument(Type type, const Twine &name, llm::Role role, ArrayAttr shard = {});
+  BlockArgument addArgument(Type type, const Twine &name, llm::Role role, ArrayAttr shard = {},
+                            Type whole = {});
   void addArguments(ArrayRef<unsigned> parameterNumbers);
   LogicalResult buildBackward();
   void eraseDeadOps();
@@ -148,15 +149,18 @@ private:
 };
 } // namespace
 
-/// `shard`: the axes that it is split over, null where it is whole.
+/// `shard`: the axes that it is split over, null where it is whole; then `whole` is the type of all
+/// parts together.
 BlockArgument StepBuilder::addArgument(Type type, const Twine &name, llm::Role role,
-                                       ArrayAttr shard) {
+                                       ArrayAttr shard, Type whole) {
   StringAttr text = builder.getStringAttr(name);
   SmallVector<NamedAttribute> named = {
       builder.getNamedAttr(LlmDialect::kName, text),
       builder.getNamedAttr(LlmDialect::kRole, builder.getStringAttr(llm::stringifyRole(role)))};
-  if (shard)
+  if (shard) {
     named.push_back(builder.getNamedAttr(LlmDialect::kShard, shard));
+    named.push_back(builder.getNamedAttr(LlmDialect::kWhole, TypeAttr::get(whole)));
+  }
   attributes.push_back(builder.getDictionaryAttr(named));
   return body.addArgument(type, NameLoc::get(text));
 }
@@ -168,6 +172,13 @@ static RankedTensorType partOf(const TrainedParameter &parameter, RankedTensorTy
   auto step = cast<func::FuncOp>(parameter.argument.getOwner()->getParentOp());
   auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh);
   return ParameterShard::of(type, mesh.getGroupSize(parameter.sharing.getAxes()))->part;
+}
+
+/// The type of a parameter, of which the argument may be a rank's part.
+static RankedTensorType wholeOf(BlockArgument parameter) {
+  auto step = cast<func::FuncOp>(parameter.getOwner()->getParentOp());
+  auto whole = step.getArgAttrOfType<TypeAttr>(parameter.getArgNumber(), LlmDialect::kWhole);
+  return cast<RankedTensorType>(whole ? whole.getValue() : parameter.getType());
 }
 
 /// 16 bytes a parameter under AdamW with resident gradients: 2 + 2 + 3 * 4 in bf16, 4 * 4 in f32
@@ -188,17 +199,21 @@ void StepBuilder::addArguments(ArrayRef<unsigned> parameterNumbers) {
     ArrayAttr split = zero > 0 ? parameter.sharing.getAxes() : ArrayAttr();
     RankedTensorType part = partOf(parameter, type);
     auto widened = part.clone(llm::wideTypeFor(type.getElementType()));
+    RankedTensorType whole = wholeOf(parameter.argument);
+    Type wholeState = whole.clone(widened.getElementType());
     if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
-      parameter.firstMoment =
-          addArgument(widened, name + ".first_moment", llm::Role::OptimizerState, split);
-      parameter.secondMoment =
-          addArgument(widened, name + ".second_moment", llm::Role::OptimizerState, split);
+      parameter.firstMoment = addArgument(widened, name + ".first_moment",
+                                          llm::Role::OptimizerState, split, wholeState);
+      parameter.secondMoment = addArgument(widened, name + ".second_moment",
+                                           llm::Role::OptimizerState, split, wholeState);
       if (type.getElementType().isBF16())
-        parameter.master = addArgument(widened, name + ".master", llm::Role::OptimizerState, split);
+        parameter.master =
+            addArgument(widened, name + ".master", llm::Role::OptimizerState, split, wholeState);
     }
     if (training.getGradients() == llm::GradientLifetime::Resident)
-      parameter.gradientArgument = addArgument(zero == 2 ? part : type, name + ".gradient",
-                                               llm::Role::Gradient, zero > 1 ? split : ArrayAttr());
+      parameter.gradientArgument =
+          addArgument(zero == 2 ? part : type, name + ".gradient", llm::Role::Gradient,
+                      zero > 1 ? split : ArrayAttr(), whole);
     parameters.push_back(parameter);
   }
 }

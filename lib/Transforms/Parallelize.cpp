@@ -107,6 +107,7 @@ LogicalResult DataParallel::splitInput(BlockArgument argument) {
   Sharding sharding = Sharding::whole(type.getRank());
   sharding.dimensions[0].push_back(mesh.getNames().front());
   annotate(argument, LlmDialect::kShard, axes);
+  annotate(argument, LlmDialect::kWhole, TypeAttr::get(type));
   return setType(argument, sharding);
 }
 
@@ -135,6 +136,7 @@ void DataParallel::gather(BlockArgument argument, RankedTensorType whole) {
     first = user->isBeforeInBlock(first) ? user : first;
   argument.setType(shard.part);
   annotate(argument, LlmDialect::kShard, axes);
+  annotate(argument, LlmDialect::kWhole, TypeAttr::get(whole));
   OpBuilder builder(first);
   auto gathered = llm::AllGatherOp::create(builder, argument.getLoc(), shard.gathered, argument,
                                            /*destination=*/Value(), axes, /*dimension=*/0);

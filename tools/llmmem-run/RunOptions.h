@@ -25,7 +25,8 @@ struct RunOptions {
   std::optional<std::string> dataFile, tokensFile;
   bool shuffle = false;
   LearningRate learningRate;
-  std::string loadFile, saveFile, gradientsFile;
+  std::string loadFile, resumeFile, saveFile, gradientsFile;
+  int64_t saveEvery = 0; // steps; 0: after the last alone
   bool asJson = false, digest = true, poison = false, libraryMatmuls = false;
   double progressSeconds = 5;
   bool profile = false;

@@ -4,6 +4,7 @@
 #include "Progress.h"
 #include "RunOptions.h"
 #include "llmmem/Execution/ProcessMemory.h"
+#include "llmmem/Execution/RankJob.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
@@ -44,6 +45,7 @@ public:
   Error save();
   Error printEnd();
   Error writeProfile();
+  int interruptOfAnyRank();
   uint64_t seedOfSamples() const { return run.seedOfSamples(); }
 
 private:
@@ -51,8 +53,11 @@ private:
   Expected<std::string> digest();
   Expected<json::Object> describeMemory();
   Error printMemory();
+  void printRanks();
   void printProcessMemory(int64_t predicted);
 
+  /// What one person reads comes from one rank.
+  raw_ostream &out = RankJob::rank() == 0 ? outs() : nulls();
   TrainingRun run;
   ProcessMemory processMemory;
   StepProfile profile;
@@ -62,29 +67,41 @@ private:
 } // namespace
 
 Error Training::load() {
-  if (options.loadFile.empty())
+  bool isResumed = !options.resumeFile.empty();
+  const std::string &path = isResumed ? options.resumeFile : options.loadFile;
+  if (path.empty())
     return Error::success();
-  Expected<SafeTensors> file = SafeTensors::read(options.loadFile);
+  Expected<SafeTensors> file = SafeTensors::read(path);
   if (!file)
     return file.takeError();
+  if (isResumed && !TrainingRun::isSavedRun(*file))
+    return createStringError("'" + path +
+                             "' has no optimizer state and number of a step to continue from; "
+                             "--load begins with its parameters");
   Expected<int64_t> extra = run.load(*file);
   if (!extra)
-    return createStringError("'" + options.loadFile + "': " + toString(extra.takeError()));
+    return createStringError("'" + path + "': " + toString(extra.takeError()));
   if (options.seed)
     run.setSeed(*options.seed);
   if (*extra > 0)
-    errs() << "llmmem-run: note: " << *extra << " tensors of '" << options.loadFile
+    errs() << "llmmem-run: note: " << *extra << " tensors of '" << path
            << "' belong to no parameter\n";
   return Error::success();
+}
+
+/// The signal that any rank has caught: all stop after the same step, or some would wait for ever.
+int Training::interruptOfAnyRank() {
+  std::vector<int64_t> caught = RankJob::gather({caughtInterrupt()});
+  return static_cast<int>(*llvm::max_element(caught));
 }
 
 Error Training::runSteps(TokenFeed &feed) {
   TokenFeed::Shape shape = feedShapeOf(*step.compiled, step.roles);
   int64_t first = run.stepsDone() + 1, last = run.stepsDone() + options.steps;
-  Progress progress(errs(), errs().is_displayed(),
+  Progress progress(errs(), errs().is_displayed() && RankJob::rank() == 0,
                     {last, shape.size(), step.compiled->arenaBytes(), options.progressSeconds});
   processMemory.forgetPeak();
-  for (int64_t number = first; number <= last && !caughtInterrupt(); ++number) {
+  for (int64_t number = first; number <= last && !interruptOfAnyRank(); ++number) {
     auto start = std::chrono::steady_clock::now();
     Expected<StepReport> report = run.runStep(feed, options.learningRate.at(number));
     if (!report) {
@@ -99,6 +116,9 @@ Error Training::runSteps(TokenFeed &feed) {
     progress.update(*report);
     if (number == first && !options.gradientsFile.empty())
       if (Error error = run.saveGradients(options.gradientsFile))
+        return error;
+    if (options.saveEvery > 0 && number % options.saveEvery == 0 && number < last)
+      if (Error error = save())
         return error;
   }
   progress.finish();
@@ -134,16 +154,18 @@ Expected<json::Object> Training::describeMemory() {
 
 Error Training::printStep(const StepReport &report, double seconds) {
   if (!options.asJson) {
-    // On a terminal the progress line shows it.
-    if (!outs().is_displayed())
-      outs() << "step " << report.step << "  loss "
-             << format(run.lossIsDouble() ? "%.17g" : "%.9g", report.loss) << "\n";
+    // On a terminal the progress line shows it; launchers give their ranks terminals that are none.
+    if (!outs().is_displayed() || RankJob::size() > 1)
+      out << "step " << report.step << "  loss "
+          << format(run.lossIsDouble() ? "%.17g" : "%.9g", report.loss) << "\n";
     outs().flush();
     return Error::success();
   }
   Expected<json::Object> line = describeMemory();
   if (!line)
     return line.takeError();
+  if (RankJob::size() > 1)
+    (*line)["rank"] = RankJob::rank();
   (*line)["step"] = report.step;
   (*line)["loss"] = std::isfinite(report.loss) ? json::Value(report.loss) : json::Value(nullptr);
   (*line)["seconds"] = seconds;
@@ -156,7 +178,8 @@ Error Training::printStep(const StepReport &report, double seconds) {
     (*line)["digest"] = *parameters;
   }
   (*line)["products"] = step.products;
-  outs() << json::Value(std::move(*line)) << "\n";
+  // In one piece, as launchers mix the output of ranks.
+  outs() << formatv("{0}\n", json::Value(std::move(*line))).str();
   outs().flush();
   return Error::success();
 }
@@ -171,9 +194,8 @@ static std::string describeAlgorithms(const CudaDevice &device) {
 
 void Training::printProcessMemory(int64_t predicted) {
   if (std::optional<int64_t> process = processMemory.peakBytes())
-    outs() << "process memory measured " << *process
-           << " bytes over what it was before, predicted (resident and arena) " << predicted
-           << "\n";
+    out << "process memory measured " << *process
+        << " bytes over what it was before, predicted (resident and arena) " << predicted << "\n";
 }
 
 Error Training::printMemory() {
@@ -182,17 +204,36 @@ Error Training::printMemory() {
     Expected<int64_t> bytes = device->measuredBytes();
     if (!bytes)
       return bytes.takeError();
-    outs() << "device memory predicted " << resident + arena << " bytes (resident " << resident
-           << ", arena " << arena << "), measured " << *bytes << "\n";
+    out << "device memory predicted " << resident + arena << " bytes (resident " << resident
+        << ", arena " << arena << "), measured " << *bytes << "\n";
     return Error::success();
   }
   int64_t touched = run.memory().arena().measureHighWater();
-  outs() << "arena predicted " << arena << " bytes, measured " << touched << " ("
-         << run.memory().arena().measureTouchedPages() << " in touched pages)\n"
-         << "resident measured " << resident << " bytes, with the arena " << resident + touched
-         << "\n";
+  out << "arena predicted " << arena << " bytes, measured " << touched << " ("
+      << run.memory().arena().measureTouchedPages() << " in touched pages)\n"
+      << "resident measured " << resident << " bytes, with the arena " << resident + touched
+      << "\n";
   printProcessMemory(resident + arena);
+  printRanks();
   return Error::success();
+}
+
+/// A line for each of several ranks.
+void Training::printRanks() {
+  if (RankJob::size() == 1)
+    return;
+  constexpr size_t kNumbers = 4;
+  std::vector<int64_t> all =
+      RankJob::gather({step.compiled->arenaBytes(), run.memory().arena().measureHighWater(),
+                       run.memory().residentBytes(), processMemory.peakBytes().value_or(-1)});
+  for (int64_t rank = 0; rank < RankJob::size(); ++rank) {
+    const int64_t *of = all.data() + rank * kNumbers;
+    out << "rank " << rank << ": arena predicted " << of[0] << " bytes, measured " << of[1]
+        << ", resident " << of[2];
+    if (of[3] >= 0)
+      out << ", process memory " << of[3];
+    out << "\n";
+  }
 }
 
 Error Training::printEnd() {
@@ -201,19 +242,21 @@ Error Training::printEnd() {
   Expected<std::string> parameters = digest();
   if (!parameters)
     return parameters.takeError();
-  outs() << "digest " << *parameters << "\n";
+  out << "digest " << *parameters << "\n";
   if (step.peak)
-    outs() << "peak predicted " << *step.peak << " bytes\n";
+    out << "peak predicted " << *step.peak << " bytes\n";
   if (Error error = printMemory())
     return error;
-  outs() << "compiled " << step.compiled->numFunctions()
-         << (step.compiled->cuda() ? " kernels" : " functions") << " in "
-         << format("%.1f", step.compiled->compileSeconds()) << " s\n";
-  outs() << "matmuls by " << step.products;
+  out << "compiled " << step.compiled->numFunctions()
+      << (step.compiled->cuda() ? " kernels" : " functions") << " in "
+      << format("%.1f", step.compiled->compileSeconds()) << " s\n";
+  out << "matmuls by " << step.products;
   if (const std::shared_ptr<CudaDevice> &device = step.compiled->cuda())
-    outs() << describeAlgorithms(*device) << "\nrun on " << device->name() << "\n";
+    out << describeAlgorithms(*device) << "\nrun on " << device->name() << "\n";
   else
-    outs() << ", threads " << llmmem_threads() << "\n";
+    out << ", threads " << llmmem_threads() << "\n";
+  if (RankJob::size() > 1)
+    out << RankJob::describe() << "\n";
   return Error::success();
 }
 
@@ -259,11 +302,12 @@ Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
     return std::move(error);
   if (Error error = training.save())
     return std::move(error);
-  if (int signal = caughtInterrupt()) {
-    errs() << "llmmem-run: interrupted; "
-           << (options.saveFile.empty() ? "nothing is saved without --save"
-                                        : "--load '" + options.saveFile + "' goes on from here")
-           << "\n";
+  if (int signal = training.interruptOfAnyRank()) {
+    (RankJob::rank() == 0 ? errs() : nulls())
+        << "llmmem-run: interrupted; "
+        << (options.saveFile.empty() ? "nothing is saved without --save"
+                                     : "--resume '" + options.saveFile + "' goes on from here")
+        << "\n";
     return ExitSignal + signal;
   }
   return ExitSuccess;

@@ -5,6 +5,7 @@
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Execution/ProcessMemory.h"
+#include "llmmem/Execution/RankJob.h"
 #include "llmmem/Runtime/Gemm.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Support/ExitCode.h"
@@ -51,8 +52,14 @@ static cl::opt<std::string>
     loadFile("load", cl::cat(category), cl::value_desc("safetensors"),
              cl::desc("Begin with these parameters; continue where a run saved them"));
 static cl::opt<std::string>
+    resumeFile("resume", cl::cat(category), cl::value_desc("safetensors"),
+               cl::desc("Continue a run where it saved; refuses a file of parameters alone"));
+static cl::opt<std::string>
     saveFile("save", cl::cat(category), cl::value_desc("safetensors"),
              cl::desc("Write parameters and optimizer state after the last step"));
+static cl::opt<int64_t>
+    saveEvery("save-every", cl::cat(category), cl::value_desc("steps"), cl::init(0),
+              cl::desc("With --save: write the file after every so many steps as well"));
 static cl::opt<std::string> gradientsFile("save-gradients", cl::cat(category),
                                           cl::value_desc("safetensors"),
                                           cl::desc("Write the gradients of the first step"));
@@ -132,7 +139,10 @@ EXAMPLES
 static cl::extrahelp extraHelp(help);
 
 static int fail(const Twine &message) {
-  errs() << "llmmem-run: " << message << "\n";
+  errs() << "llmmem-run: ";
+  if (RankJob::size() > 1)
+    errs() << "rank " << RankJob::rank() << ": ";
+  errs() << message << "\n";
   return ExitBadInput;
 }
 
@@ -144,6 +154,10 @@ static int failWith(Error error) {
 }
 
 static Error checkOptions() {
+  if (saveEvery < 0 || (saveEvery > 0 && saveFile.empty()))
+    return createStringError("--save-every: expected a number of steps, 1 or more, and --save");
+  if (!resumeFile.empty() && !loadFile.empty())
+    return createStringError("expected --load or --resume, not both");
   if (steps < 1)
     return createStringError("--steps: expected a number of steps, 1 or more");
   if (!(learningRate >= 0) || !std::isfinite(learningRate))
@@ -195,6 +209,8 @@ static RunOptions readOptions() {
   options.shuffle = shuffleRows;
   options.learningRate = {learningRate, warmupSteps, cosineSteps};
   options.loadFile = loadFile;
+  options.resumeFile = resumeFile;
+  options.saveEvery = saveEvery;
   options.saveFile = saveFile;
   options.gradientsFile = gradientsFile;
   options.asJson = asJson;
@@ -289,12 +305,34 @@ static std::string nameOfProducts(const CompiledStep::Options &compile) {
          ", else by generated code";
 }
 
+/// A step of several ranks meets the others first: it is not theirs if there are more or fewer.
+static Error joinRanks(mlir::func::FuncOp function, const RunOptions &options) {
+  auto mesh = function->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
+  if (!mesh || dryRun)
+    return Error::success();
+  if (mesh.getNumRanks() > 1 && options.device != Device::Cpu)
+    return createStringError("'" + options.inputFile + "' is a step of " +
+                             Twine(mesh.getNumRanks()) +
+                             " ranks, which meet over MPI; expected --device=cpu");
+  if (mesh.getNumRanks() > 1 && options.generate > 0)
+    return createStringError("--generate is for one rank, not for the " +
+                             Twine(mesh.getNumRanks()) + " of '" + options.inputFile + "'");
+  return RankJob::join(mesh.getSizes());
+}
+
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
                        const RunOptions &options) {
   // A plan may have been edited, or written by another tool: overlapping offsets would give wrong
   // results.
   if (function->hasAttr(llm::LlmDialect::kArena) && failed(verifyPlan(function)))
     return ExitBadInput;
+  if (Error error = joinRanks(function, options)) {
+    // All ranks fail alike, and one says why.
+    if (RankJob::rank() == 0)
+      return failWith(std::move(error));
+    consumeError(std::move(error));
+    return ExitBadInput;
+  }
   CompiledStep::Options compileOptions;
   compileOptions.function = function.getName().str();
   compileOptions.fillDeadBytes = options.poison;
@@ -368,5 +406,5 @@ int main(int argc, char **argv) {
   registerExecution(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
-  return runFile(context, readOptions());
+  return RankJob::leave(runFile(context, readOptions()));
 }

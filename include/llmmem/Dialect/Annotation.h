@@ -42,6 +42,7 @@ bool areDictionaries(mlir::Operation *op, mlir::Attribute attribute);
 bool areSymbols(mlir::Operation *op, mlir::Attribute attribute);
 bool areLocations(mlir::Operation *op, mlir::Attribute attribute);
 bool isCost(mlir::Operation *op, mlir::Attribute attribute);
+bool isTensorType(mlir::Operation *op, mlir::Attribute attribute);
 bool isTraining(mlir::Operation *op, mlir::Attribute attribute);
 bool isDataParallel(mlir::Operation *op, mlir::Attribute attribute);
 bool isMesh(mlir::Operation *op, mlir::Attribute attribute);

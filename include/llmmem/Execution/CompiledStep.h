@@ -16,6 +16,7 @@
 #include "llmmem/Execution/CudaDevice.h"
 #include "llmmem/Execution/Emulation.h"
 #include "llmmem/Execution/NativeCode.h"
+#include "llmmem/Execution/Shard.h"
 #include "llmmem/Execution/StepProfile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -29,9 +30,11 @@ void registerExecution(mlir::DialectRegistry &registry);
 
 struct StepArgument {
   std::optional<llm::Role> role;
-  std::string name; // empty if the function does not say
-  mlir::RankedTensorType type;
+  std::string name;            // empty if the function does not say
+  mlir::RankedTensorType type; // of this rank's part, if it is split
   int64_t bytes = 0;
+  Shard shard;
+  mlir::RankedTensorType whole; // of all parts together, in the same order of elements
 };
 
 struct StepResult {
@@ -76,6 +79,8 @@ public:
     return compile(module, {});
   }
 
+  /// Sizes of the axes that ranks are arranged by, of the step's `llm.mesh`; none for one rank.
+  llvm::ArrayRef<int64_t> mesh() const { return meshSizes; }
   llvm::ArrayRef<StepArgument> arguments() const { return argumentInfo; }
   llvm::ArrayRef<StepResult> results() const { return resultInfo; }
   int64_t arenaBytes() const { return arena; }
@@ -114,6 +119,7 @@ private:
   void launch(llmmem_cuda *run, StepMemory &memory) const;
 
   mlir::Location location;
+  llvm::SmallVector<int64_t> meshSizes;
   llvm::SmallVector<StepArgument> argumentInfo;
   llvm::SmallVector<StepResult> resultInfo;
   std::vector<KernelCall> calls;

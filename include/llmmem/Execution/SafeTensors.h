@@ -9,6 +9,7 @@
 #ifndef LLMMEM_EXECUTION_SAFETENSORS_H
 #define LLMMEM_EXECUTION_SAFETENSORS_H
 
+#include "llmmem/Execution/Shard.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -24,6 +25,7 @@ struct TensorEntry {
   std::string dtype; // F64, F32, BF16, F16, I64, ...
   std::vector<int64_t> shape;
   llvm::StringRef bytes; // little-endian, row-major
+  Shard shard = {};      // where `bytes` are this rank's part of the tensor
 };
 
 /// The format's `__metadata__`: strings by name.
@@ -47,8 +49,17 @@ private:
   Metadata texts;
 };
 
+/// The metadata that holds the hashes of a tensor's parts, equal parts in order: XXH3 of 128 bits.
+std::string hashKeyOf(llvm::StringRef tensor);
+/// All ranks that have a part call it.
+std::string hashesOf(const TensorEntry &tensor);
+/// Fails if the bytes of a tensor of a file are not those that its metadata has the hashes of.
+/// Files of others have none.
+llvm::Error checkHashes(const TensorEntry &tensor, llvm::StringRef hashes);
+
 /// Writes all tensors or nothing: into a temporary file that is then renamed to `path`. Does not
-/// copy the tensors.
+/// copy the tensors. All ranks of the job call it with the same tensors, of which each writes its
+/// parts to the one file; it fails on all of them if it fails on one.
 llvm::Error writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
                              const Metadata &metadata = {});
 

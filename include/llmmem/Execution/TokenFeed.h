@@ -16,7 +16,8 @@ namespace llmmem {
 class TokenFeed {
 public:
   struct Shape {
-    int64_t batch = 1, seq = 1, vocabulary = 0;
+    int64_t batch = 1, seq = 1, vocabulary = 0; // `batch`: rows of all ranks
+    int64_t firstRow = 0;                       // of the batch, that this rank reads
     int64_t size() const { return batch * seq; }
   };
 

@@ -28,6 +28,8 @@ public:
   /// Loads parameters from a file; if a run has saved it, the optimizer's state, the number of the
   /// step and the seed as well. Returns the number of unused tensors in it.
   llvm::Expected<int64_t> load(const SafeTensors &file);
+  /// Whether a run has saved the file: it has what continuing from a step needs.
+  static bool isSavedRun(const SafeTensors &file);
   /// Saves parameters under their public names (or their masters, if there are any), and what
   /// continuing needs: the optimizer's state as `llmmem.state.NAME`, the number of the step and the
   /// seed as metadata.

@@ -63,8 +63,8 @@ const char *llmmem_transport_name(void);
 /* Leaves the job, for good: call it once, on all ranks. */
 void llmmem_ranks_end(void);
 
-/* Ends all ranks of the job at once: for a failure that the others cannot know of. Without a job it
- * does nothing. */
+/* Ends all ranks of the job at once: for a failure that the others cannot know of. Does nothing
+ * without a job, and after a llmmem_ranks_begin that failed, as it does on all ranks. */
 void llmmem_ranks_abort(int code);
 
 /*===----------------------------------------------------------------------===*/
@@ -76,6 +76,9 @@ int64_t llmmem_group_position(int64_t axes);
 /* whole = the parts of the group in order. `count`: elements of one part. `part` may be the q-th
  * part of `whole`. */
 void llmmem_all_gather(const void *part, void *whole, int64_t count, int64_t element, int64_t axes);
+
+/* The same of parts of `bytes` bytes, whatever they hold. */
+void llmmem_all_gather_bytes(const void *part, void *whole, int64_t bytes, int64_t axes);
 
 /* `sum` may be `x`. `workspace`: n * ceil(count / n) elements; null where n is 1, here and below.
  */

@@ -32,9 +32,9 @@ module attributes {llm.training = #training} {
 
 // ZERO1-LABEL: func.func @step(
 // ZERO1-SAME: %[[W:[a-z0-9]+]]: tensor<3x4xbf16>
-// ZERO1-SAME: tensor<1x6xf32> {{{.*}}llm.name = "w.first_moment", llm.role = "optimizer_state", llm.shard = ["dp"]}
-// ZERO1-SAME: tensor<1x6xf32> {{{.*}}llm.name = "w.second_moment", llm.role = "optimizer_state", llm.shard = ["dp"]}
-// ZERO1-SAME: tensor<1x6xf32> {{{.*}}llm.name = "w.master", llm.role = "optimizer_state", llm.shard = ["dp"]}
+// ZERO1-SAME: tensor<1x6xf32> {{{.*}}llm.name = "w.first_moment", llm.role = "optimizer_state", llm.shard = ["dp"], llm.whole = tensor<3x4xf32>}
+// ZERO1-SAME: tensor<1x6xf32> {{{.*}}llm.name = "w.second_moment", llm.role = "optimizer_state", llm.shard = ["dp"], llm.whole = tensor<3x4xf32>}
+// ZERO1-SAME: tensor<1x6xf32> {{{.*}}llm.name = "w.master", llm.role = "optimizer_state", llm.shard = ["dp"], llm.whole = tensor<3x4xf32>}
 // ZERO1-SAME: %[[G:[a-z0-9]+]]: tensor<3x4xbf16> {{{.*}}llm.name = "w.gradient", llm.role = "gradient"}
 // ZERO1: %[[OWN:.*]] = llm.linear_weight_grad %{{.*}} into(%[[G]])
 // ZERO1-NEXT: %[[FLAT:.*]] = llm.reshape %[[OWN]] {{.*}} : tensor<3x4xbf16> -> tensor<2x6xbf16>
@@ -48,7 +48,7 @@ module attributes {llm.training = #training} {
 // ZERO1-NEXT: return %{{[^,]*}}, %[[WHOLE]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[OWN]] :
 
 // ZERO2-LABEL: func.func @step(
-// ZERO2-SAME: %[[G:[a-z0-9]+]]: tensor<1x6xbf16> {{{.*}}llm.name = "w.gradient", llm.role = "gradient", llm.shard = ["dp"]}
+// ZERO2-SAME: %[[G:[a-z0-9]+]]: tensor<1x6xbf16> {{{.*}}llm.name = "w.gradient", llm.role = "gradient", llm.shard = ["dp"], llm.whole = tensor<3x4xbf16>}
 // ZERO2: %[[OWN:.*]] = llm.linear_weight_grad %{{[^,]*}}, %{{[^,]*}} layout(out_in)
 // ZERO2: %[[SUM:.*]] = llm.reduce_scatter
 // ZERO2-NEXT: %[[ADDED:.*]] = llm.add %[[G]], %[[SUM]]
@@ -56,9 +56,9 @@ module attributes {llm.training = #training} {
 // ZERO2: return %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[ADDED]] :
 
 // ZERO3-LABEL: func.func @step(
-// ZERO3-SAME: %[[W:[a-z0-9]+]]: tensor<1x6xbf16> {{{.*}}llm.donated = 1 : i64, llm.name = "w", llm.role = "param", llm.shard = ["dp"]}
-// ZERO3-SAME: tensor<1x6xf32> {{{.*}}llm.name = "w.first_moment", llm.role = "optimizer_state", llm.shard = ["dp"]}
-// ZERO3-SAME: %[[G:[a-z0-9]+]]: tensor<1x6xbf16> {{{.*}}llm.name = "w.gradient", llm.role = "gradient", llm.shard = ["dp"]}
+// ZERO3-SAME: %[[W:[a-z0-9]+]]: tensor<1x6xbf16> {{{.*}}llm.donated = 1 : i64, llm.name = "w", llm.role = "param", llm.shard = ["dp"], llm.whole = tensor<3x4xbf16>}
+// ZERO3-SAME: tensor<1x6xf32> {{{.*}}llm.name = "w.first_moment", llm.role = "optimizer_state", llm.shard = ["dp"], llm.whole = tensor<3x4xf32>}
+// ZERO3-SAME: %[[G:[a-z0-9]+]]: tensor<1x6xbf16> {{{.*}}llm.name = "w.gradient", llm.role = "gradient", llm.shard = ["dp"], llm.whole = tensor<3x4xbf16>}
 // ZERO3: llm.all_gather %[[W]]
 // ZERO3: %[[OWN:.*]] = llm.linear_weight_grad
 // ZERO3-NEXT: %[[FLAT:.*]] = llm.reshape %[[OWN]] {{.*}} -> tensor<2x6xbf16>

@@ -3,8 +3,8 @@
 // RUN: llmmem-opt "--parallelize=mesh=dp=2 zero=3" %s | FileCheck %s
 
 // CHECK-LABEL: func.func @loss(
-// CHECK-SAME: tensor<4x4xf32> {llm.data_parallel = #llm.data_parallel<axes = ["dp"], zero = 3>, llm.name = "w", llm.role = "param", llm.shard = ["dp"]}
-// CHECK-SAME: tensor<1x6xf32> {llm.data_parallel = #llm.data_parallel<axes = ["dp"], zero = 3>, llm.name = "v", llm.role = "param", llm.shard = ["dp"]}
+// CHECK-SAME: tensor<4x4xf32> {llm.data_parallel = #llm.data_parallel<axes = ["dp"], zero = 3>, llm.name = "w", llm.role = "param", llm.shard = ["dp"], llm.whole = tensor<8x4xf32>}
+// CHECK-SAME: tensor<1x6xf32> {llm.data_parallel = #llm.data_parallel<axes = ["dp"], zero = 3>, llm.name = "v", llm.role = "param", llm.shard = ["dp"], llm.whole = tensor<3x4xf32>}
 // CHECK-SAME: tensor<4xf32> {{{.*}}llm.name = "unread"
 func.func @loss(%x: tensor<6x4xf32> {llm.role = "input"}, %w: tensor<8x4xf32> {llm.name = "w", llm.role = "param"},
                 %v: tensor<3x4xf32> {llm.name = "v", llm.role = "param"}, %u: tensor<4xf32> {llm.name = "unread", llm.role = "param"})

@@ -1,0 +1,46 @@
+//===- RankJob.h - This process among the ranks of its job -----------------===//
+//
+// Steps with a mesh (`llm.mesh`) run as one process for each rank, which a launcher starts:
+//
+//   mpirun -n 4 llmmem-run step.mlir
+//
+// A process that runs a step of one rank joins no job; all functions then speak of rank 0 of 1.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_EXECUTION_RANKJOB_H
+#define LLMMEM_EXECUTION_RANKJOB_H
+
+#include "llmmem/Execution/Shard.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace llmmem {
+
+class RankJob {
+public:
+  /// Joins the job of the launcher that started this process. Fails if its ranks are not those of
+  /// the mesh, on all of them alike.
+  static llvm::Error join(llvm::ArrayRef<int64_t> mesh);
+  /// The end of the process: with 0 all ranks leave together, with another code, which the others
+  /// need not know of, all of them end. Returns the code.
+  static int leave(int code);
+
+  static int64_t rank();
+  static int64_t size();
+  /// "4 ranks over Open MPI 4.1.4", or "" for one rank.
+  static std::string describe();
+
+  /// Whether of the ranks that hold the same part this one is the first: it writes it.
+  static bool isFirstWith(const Shard &shard);
+
+  /// `values` of all ranks in order. All ranks call it with as many.
+  static std::vector<int64_t> gather(llvm::ArrayRef<int64_t> values);
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_EXECUTION_RANKJOB_H

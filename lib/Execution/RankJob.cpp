@@ -1,0 +1,56 @@
+//===- RankJob.cpp - This process among the ranks of its job ---------------===//
+
+#include "llmmem/Execution/RankJob.h"
+#include "llmmem/Runtime/Collectives.h"
+#include "llmmem/Runtime/Parallel.h"
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+using namespace llmmem;
+
+static constexpr int64_t kEveryAxis = (int64_t{1} << LLMMEM_MOST_AXES) - 1;
+
+/// Ranks of the job on this machine, as launchers say, or 1.
+static int ranksOfMachine() {
+  for (const char *variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+    if (const char *value = std::getenv(variable))
+      return std::max(1, static_cast<int>(std::strtol(value, nullptr, 10)));
+  return 1;
+}
+
+llvm::Error RankJob::join(llvm::ArrayRef<int64_t> mesh) {
+  // Threads beyond the cores would wait for each other at every loop.
+  int cores = static_cast<int>(std::thread::hardware_concurrency());
+  llmmem_set_threads(std::clamp(cores / ranksOfMachine(), 1, llmmem_threads()));
+  char message[1024];
+  if (llmmem_ranks_begin(static_cast<int64_t>(mesh.size()), mesh.data(), message, sizeof message))
+    return llvm::createStringError(message);
+  return llvm::Error::success();
+}
+
+int RankJob::leave(int code) {
+  if (code != 0)
+    llmmem_ranks_abort(code);
+  llmmem_ranks_end();
+  return code;
+}
+
+int64_t RankJob::rank() { return llmmem_rank(); }
+
+int64_t RankJob::size() { return llmmem_ranks(); }
+
+std::string RankJob::describe() {
+  return size() == 1 ? "" : std::to_string(size()) + " ranks over " + llmmem_transport_name();
+}
+
+bool RankJob::isFirstWith(const Shard &shard) {
+  return llmmem_group_position(kEveryAxis & ~shard.axes) == 0;
+}
+
+std::vector<int64_t> RankJob::gather(llvm::ArrayRef<int64_t> values) {
+  std::vector<int64_t> all(values.size() * size());
+  llmmem_all_gather_bytes(values.data(), all.data(),
+                          static_cast<int64_t>(values.size() * sizeof(int64_t)), kEveryAxis);
+  return all;
+}

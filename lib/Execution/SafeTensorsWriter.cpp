@@ -1,0 +1,237 @@
+//===- SafeTensorsWriter.cpp - Checkpoints, written by one rank or by many -===//
+//
+// Ranks write one file together: the first makes a temporary beside the target and its header, each
+// puts the parts that it has in their place, and the first renames it. A rank that dies leaves the
+// temporary, and the target as it was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Execution/RankJob.h"
+#include "llmmem/Execution/SafeTensors.h"
+#include "llmmem/Support/TextFile.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/xxhash.h"
+#include <array>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace llmmem;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// Hashes
+//===----------------------------------------------------------------------===//
+
+static std::string hashOf(llvm::StringRef bytes) {
+  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(llvm::arrayRefFromStringRef<uint8_t>(bytes));
+  return llvm::utohexstr(hash.high64, /*LowerCase=*/true, 16) +
+         llvm::utohexstr(hash.low64, true, 16);
+}
+
+std::string llmmem::hashKeyOf(llvm::StringRef tensor) { return ("llmmem.xxh3." + tensor).str(); }
+
+llvm::Error llmmem::checkHashes(const TensorEntry &tensor, llvm::StringRef hashes) {
+  if (hashes.empty())
+    return llvm::Error::success();
+  llvm::SmallVector<llvm::StringRef> parts;
+  hashes.split(parts, ' ');
+  if (tensor.bytes.size() % parts.size() != 0)
+    return llvm::createStringError("tensor '" + tensor.name + "' has the hashes of " +
+                                   llvm::Twine(parts.size()) +
+                                   " parts, which do not divide its bytes: the file is damaged");
+  size_t size = tensor.bytes.size() / parts.size();
+  for (auto [number, hash] : llvm::enumerate(parts))
+    if (hashOf(tensor.bytes.substr(number * size, size)) != hash)
+      return llvm::createStringError(
+          "tensor '" + tensor.name + "' does not have the bytes that were saved (part " +
+          llvm::Twine(number) + " of " + llvm::Twine(parts.size()) + "): the file is damaged");
+  return llvm::Error::success();
+}
+
+std::string llmmem::hashesOf(const TensorEntry &tensor) {
+  std::string own = hashOf(tensor.bytes);
+  if (tensor.shard.parts == 1)
+    return own;
+  std::vector<char> all = tensor.shard.gather(own);
+  llvm::StringRef text(all.data(), all.size());
+  std::string hashes;
+  for (; !text.empty(); text = text.drop_front(own.size()))
+    hashes += (hashes.empty() ? "" : " ") + text.take_front(own.size()).str();
+  return hashes;
+}
+
+//===----------------------------------------------------------------------===//
+// The header
+//===----------------------------------------------------------------------===//
+
+static int64_t wholeBytes(const TensorEntry &tensor) {
+  return static_cast<int64_t>(tensor.bytes.size()) * tensor.shard.parts;
+}
+
+/// The length of the JSON header and the header.
+static std::string encodeHeader(llvm::ArrayRef<TensorEntry> tensors, const Metadata &metadata) {
+  std::string header;
+  llvm::raw_string_ostream os(header);
+  json::OStream writer(os);
+  int64_t end = 0;
+  writer.objectBegin();
+  if (!metadata.empty())
+    writer.attributeObject("__metadata__", [&] {
+      for (const auto &[key, text] : metadata)
+        writer.attribute(key, text);
+    });
+  for (const TensorEntry &tensor : tensors) {
+    int64_t begin = end;
+    end += wholeBytes(tensor);
+    writer.attributeObject(tensor.name, [&] {
+      writer.attribute("dtype", tensor.dtype);
+      writer.attribute("shape", json::Array(tensor.shape));
+      writer.attribute("data_offsets", json::Array{begin, end});
+    });
+  }
+  writer.objectEnd();
+  // Aligns the data to 8 bytes for readers that map the file.
+  header.append(llvm::alignTo(header.size(), 8) - header.size(), ' ');
+  std::string length(8, '\0');
+  llvm::support::endian::write64le(length.data(), header.size());
+  return length + header;
+}
+
+//===----------------------------------------------------------------------===//
+// One file of many ranks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The steps of writing; each fails on all ranks if it fails on one.
+class SharedFile {
+public:
+  explicit SharedFile(llvm::StringRef path) : path(path.str()) {}
+  ~SharedFile() {
+    if (descriptor >= 0)
+      close(descriptor);
+  }
+
+  llvm::Error create(llvm::StringRef header, int64_t bytes);
+  llvm::Error write(llvm::ArrayRef<TensorEntry> tensors, int64_t begin);
+  llvm::Error rename();
+
+private:
+  llvm::Error agree(std::error_code code, const char *what);
+  std::error_code writeAt(llvm::StringRef bytes, int64_t offset);
+
+  std::string path;
+  llvm::SmallString<256> target, temporary;
+  int descriptor = -1;
+};
+} // namespace
+
+static std::error_code lastError() { return {errno, std::generic_category()}; }
+
+/// The first failure of all ranks, with the rank.
+llvm::Error SharedFile::agree(std::error_code code, const char *what) {
+  std::vector<int64_t> codes = RankJob::gather({code.value()});
+  for (auto [rank, value] : llvm::enumerate(codes)) {
+    if (value == 0)
+      continue;
+    if (RankJob::rank() == 0 && !temporary.empty())
+      llvm::sys::fs::remove(temporary);
+    return llvm::createStringError(
+        "rank " + llvm::Twine(rank) + " cannot " + what + " '" + path +
+        "': " + std::error_code(static_cast<int>(value), std::generic_category()).message());
+  }
+  return llvm::Error::success();
+}
+
+std::error_code SharedFile::writeAt(llvm::StringRef bytes, int64_t offset) {
+  while (!bytes.empty()) {
+    ssize_t written = pwrite(descriptor, bytes.data(), bytes.size(), offset);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return lastError();
+    bytes = bytes.drop_front(written);
+    offset += written;
+  }
+  return {};
+}
+
+/// The first rank makes the file as long as it will be, so that a full disk is found at once, and
+/// tells the others its name.
+llvm::Error SharedFile::create(llvm::StringRef header, int64_t bytes) {
+  std::error_code code;
+  std::array<int64_t, 512> name = {};
+  if (RankJob::rank() == 0) {
+    target = path;
+    if (llvm::sys::fs::exists(path))
+      code = llvm::sys::fs::real_path(path, target);
+    if (!code && llvm::sys::fs::is_directory(target))
+      code = std::make_error_code(std::errc::is_a_directory);
+    if (!code)
+      code = llvm::sys::fs::createUniqueFile(target + ".%%%%%%%%.tmp", descriptor, temporary);
+    if (!code)
+      if (int failed = posix_fallocate(descriptor, 0, header.size() + bytes))
+        code = {failed, std::generic_category()};
+    if (!code)
+      code = writeAt(header, 0);
+    std::memcpy(name.data(), temporary.data(), std::min(temporary.size(), sizeof name - 1));
+  }
+  if (llvm::Error error = agree(code, "create a file beside"))
+    return error;
+  std::vector<int64_t> names = RankJob::gather(name);
+  if (RankJob::rank() != 0) {
+    temporary = reinterpret_cast<const char *>(names.data());
+    descriptor = open(temporary.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0)
+      code = lastError();
+  }
+  return agree(code, "open the temporary of");
+}
+
+llvm::Error SharedFile::write(llvm::ArrayRef<TensorEntry> tensors, int64_t begin) {
+  std::error_code code;
+  for (const TensorEntry &tensor : tensors) {
+    if (!code && RankJob::isFirstWith(tensor.shard))
+      code = writeAt(tensor.bytes,
+                     begin + tensor.shard.position() * static_cast<int64_t>(tensor.bytes.size()));
+    begin += wholeBytes(tensor);
+  }
+  if (!code && fsync(descriptor) != 0)
+    code = lastError();
+  return agree(code, "write");
+}
+
+llvm::Error SharedFile::rename() {
+  std::error_code code;
+  if (RankJob::rank() == 0)
+    code = llvm::sys::fs::rename(temporary, target);
+  return agree(code, "rename a temporary to");
+}
+
+static llvm::Error writeTogether(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
+                                 llvm::StringRef header) {
+  int64_t bytes = 0;
+  for (const TensorEntry &tensor : tensors)
+    bytes += wholeBytes(tensor);
+  SharedFile file(path);
+  if (llvm::Error error = file.create(header, bytes))
+    return error;
+  if (llvm::Error error = file.write(tensors, static_cast<int64_t>(header.size())))
+    return error;
+  return file.rename();
+}
+
+llvm::Error llmmem::writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
+                                     const Metadata &metadata) {
+  std::string header = encodeHeader(tensors, metadata);
+  if (RankJob::size() > 1)
+    return writeTogether(path, tensors, header);
+  std::vector<llvm::StringRef> pieces = {header};
+  for (const TensorEntry &tensor : tensors)
+    pieces.push_back(tensor.bytes);
+  return writePieces(path, pieces);
+}
