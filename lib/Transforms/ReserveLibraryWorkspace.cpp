@@ -1,6 +1,6 @@
-//===- LibraryWorkspace.cpp - Workspace for a library of matmuls ----------===//
+//===- ReserveLibraryWorkspace.cpp - Workspace for a library of matmuls ---===//
 
-#include "llmmem/Transforms/LibraryWorkspace.h"
+#include "llmmem/Transforms/ReserveLibraryWorkspace.h"
 #include "StepPass.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"

@@ -1,7 +1,7 @@
-//===- LibraryWorkspace.h - Workspace for a library of matmuls ------------===//
+//===- ReserveLibraryWorkspace.h - Workspace for a library of matmuls -----===//
 
-#ifndef LLMMEM_TRANSFORMS_LIBRARYWORKSPACE_H
-#define LLMMEM_TRANSFORMS_LIBRARYWORKSPACE_H
+#ifndef LLMMEM_TRANSFORMS_RESERVELIBRARYWORKSPACE_H
+#define LLMMEM_TRANSFORMS_RESERVELIBRARYWORKSPACE_H
 
 #include "llmmem/Analysis/DeviceModel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,4 +17,4 @@ unsigned reserveLibraryWorkspace(mlir::func::FuncOp step, const DeviceModel &dev
 
 } // namespace llmmem
 
-#endif // LLMMEM_TRANSFORMS_LIBRARYWORKSPACE_H
+#endif // LLMMEM_TRANSFORMS_RESERVELIBRARYWORKSPACE_H
