@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BrokenPlan.h"
 #include "RandomProblem.h"
 #include "llmmem/Planning/Allocation/Placement.h"
-#include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Planner.h"
 #include "llvm/ADT/STLExtras.h"
-#include "gtest/gtest.h"
 
 using namespace llmmem::planning;
 
@@ -18,7 +17,7 @@ namespace {
 
 /// a(100, resident) -> one -> x(100) -> two -> y(100); back reads y and x and writes g(100), kept.
 /// `up` may bring x to the host as h, `down` may bring it back.
-class VerifyMemoriesTest : public testing::Test {
+class VerifyMemoriesTest : public test::BrokenPlanTest {
 protected:
   VerifyMemoriesTest() {
     problem.budget = 400;
@@ -61,24 +60,6 @@ protected:
     problem.ops[op].writes = std::move(writes);
     problem.ops[op].resource = resource;
   }
-
-  std::vector<std::pair<int32_t, std::string>> broken() const {
-    std::vector<std::pair<int32_t, std::string>> rules;
-    for (const Violation &violation : verify(problem, plan))
-      rules.emplace_back(violation.step, violation.rule);
-    return rules;
-  }
-
-  void expectOnly(int32_t step, const std::string &rule) const {
-    const auto rules = broken();
-    ASSERT_EQ(rules.size(), 1u) << testing::PrintToString(rules);
-    EXPECT_EQ(rules[0], std::pair(step, rule));
-  }
-
-  void expectHolds() const { EXPECT_TRUE(broken().empty()) << testing::PrintToString(broken()); }
-
-  Problem problem;
-  Plan plan;
 };
 
 /// one 0-10, up 10-18, two 10-20; down has x's bytes when two has read them: 20-28; back 28-48.
@@ -252,9 +233,7 @@ TEST_F(VerifyMemoriesTest, WorkspaceOfAnAlternative) {
   plan.cost = 58;
   plan.baseCost = 42;
   plan.time->time = 50;
-  const auto rules = broken();
-  EXPECT_NE(std::find(rules.begin(), rules.end(), std::pair(2, std::string("missing-workspace"))),
-            rules.end());
+  expectAmong(2, "missing-workspace");
   plan.workspaces = {{2, 200}}; // where g stands later
   expectHolds();
 }

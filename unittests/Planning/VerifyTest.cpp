@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llmmem/Planning/Model/Verify.h"
-#include "gtest/gtest.h"
+#include "BrokenPlan.h"
 #include <limits>
 
 using namespace llmmem::planning;
@@ -18,7 +17,7 @@ namespace {
 ///   step 0: x at 0, y at 8, workspace at 16   20 + 16
 ///   step 1: x at 0, z at 8 over y             16 + 16
 ///   step 2: x at 0, z at 8, w at 16           20 + 16
-class VerifyTest : public testing::Test {
+class VerifyTest : public test::BrokenPlanTest {
 protected:
   VerifyTest() {
     problem.alignment = 4;
@@ -57,30 +56,6 @@ protected:
   }
 
   enum : ValueIndex { X, Y, Z, W, P };
-
-  /// The rules that the plan breaks, in order, with their steps.
-  std::vector<std::pair<int32_t, std::string>> broken() const {
-    std::vector<std::pair<int32_t, std::string>> rules;
-    for (const Violation &violation : verify(problem, plan))
-      rules.emplace_back(violation.step, violation.rule);
-    return rules;
-  }
-
-  void expectOnly(int32_t step, const std::string &rule) const {
-    const auto rules = broken();
-    ASSERT_EQ(rules.size(), 1u) << testing::PrintToString(rules);
-    EXPECT_EQ(rules[0].first, step);
-    EXPECT_EQ(rules[0].second, rule);
-  }
-
-  void expectAmong(int32_t step, const std::string &rule) const {
-    const auto rules = broken();
-    EXPECT_NE(std::find(rules.begin(), rules.end(), std::pair(step, rule)), rules.end())
-        << rule << " is not among " << testing::PrintToString(rules);
-  }
-
-  Problem problem;
-  Plan plan;
 };
 
 TEST_F(VerifyTest, TheRightPlanHolds) { EXPECT_TRUE(broken().empty()); }
