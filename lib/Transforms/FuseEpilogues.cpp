@@ -15,20 +15,21 @@ namespace llmmem {
 using namespace mlir;
 using namespace llmmem;
 
+ArrayRef<EpiloguesName> llmmem::epiloguesNames() {
+  static constexpr EpiloguesName names[] = {
+      {Epilogues::Auto, "auto", "What the cheapest plan has, or for a library the cheapest step"},
+      {Epilogues::Separate, "separate", "None"},
+      {Epilogues::Unshared, "unshared",
+       "Those that nothing else reads, where libraries have the epilogue"},
+      {Epilogues::Fused, "fused", "Also those that are read again"},
+      {Epilogues::Generated, "generated", "All that generated code can do"}};
+  return names;
+}
+
 StringRef llmmem::nameOf(Epilogues epilogues) {
-  switch (epilogues) {
-  case Epilogues::Auto:
-    return "auto";
-  case Epilogues::Separate:
-    return "separate";
-  case Epilogues::Unshared:
-    return "unshared";
-  case Epilogues::Fused:
-    return "fused";
-  case Epilogues::Generated:
-    return "generated";
-  }
-  return "";
+  return llvm::find_if(epiloguesNames(),
+                       [&](const EpiloguesName &choice) { return choice.epilogues == epilogues; })
+      ->name;
 }
 
 static bool isMatmul(Operation *op) {

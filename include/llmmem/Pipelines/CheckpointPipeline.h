@@ -65,11 +65,7 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
                      "products=library one choice for every budget), separate, unshared (matmuls "
                      "that nothing else reads), fused, or generated (also what only generated "
                      "matmuls can take)"),
-      llvm::cl::values(clEnumValN(Epilogues::Auto, "auto", ""),
-                       clEnumValN(Epilogues::Separate, "separate", ""),
-                       clEnumValN(Epilogues::Unshared, "unshared", ""),
-                       clEnumValN(Epilogues::Fused, "fused", ""),
-                       clEnumValN(Epilogues::Generated, "generated", ""))};
+      EpiloguesValues{/*withAuto=*/true}};
   Option<MatmulSource> products{
       *this,
       "products",

@@ -30,6 +30,7 @@
 #define LLMMEM_TRANSFORMS_EPILOGUES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/CommandLine.h"
 
 namespace llmmem {
 
@@ -38,6 +39,27 @@ namespace llmmem {
 enum class Epilogues { Auto, Separate, Unshared, Fused, Generated };
 
 llvm::StringRef nameOf(Epilogues epilogues);
+
+/// A choice as users write it.
+struct EpiloguesName {
+  Epilogues epilogues;
+  llvm::StringLiteral name, meaning;
+};
+
+/// Every choice, `Auto` first.
+llvm::ArrayRef<EpiloguesName> epiloguesNames();
+
+/// The values of an option that names a choice, in the place of `llvm::cl::values`. `Auto` is one
+/// where the option is of whoever plans.
+struct EpiloguesValues {
+  bool withAuto;
+
+  template <typename Option>
+  void apply(Option &option) const {
+    for (const EpiloguesName &choice : epiloguesNames().drop_front(withAuto ? 0 : 1))
+      option.getParser().addLiteralOption(choice.name, choice.epilogues, choice.meaning);
+  }
+};
 
 /// Fuses the epilogues of the matmuls of a straight-line step; returns how many: none where the
 /// choice is `Auto` or `Separate`. A matmul is rounded to its own type before the epilogue, so no

@@ -16,12 +16,9 @@ include "mlir/Pass/PassBase.td"
 def DeviceOption : Option<"device", "device", "std::string", "\"h100\"",
   "Device table: h100, h200, a100, cpu, or a .json file">;
 
-class EpiloguesOption<string member, string argument, string default, string text, string alsoAuto>
-  : Option<member, argument, "::llmmem::Epilogues", default, text, "::llvm::cl::values(" # alsoAuto # [{
-      clEnumValN(::llmmem::Epilogues::Separate, "separate", "None"),
-      clEnumValN(::llmmem::Epilogues::Unshared, "unshared", "Those that nothing else reads, where libraries have the epilogue"),
-      clEnumValN(::llmmem::Epilogues::Fused, "fused", "Also those that are read again"),
-      clEnumValN(::llmmem::Epilogues::Generated, "generated", "All that generated code can do"))}]>;
+class EpiloguesOption<string name, string default, string withAuto>
+  : Option<name, name, "::llmmem::Epilogues", default, "Which matmuls take what follows them",
+           "::llmmem::EpiloguesValues{/*withAuto=*/" # withAuto # "}">;
 
 //===----------------------------------------------------------------------===//
 // Passes
@@ -209,7 +206,7 @@ def FuseEpilogues : StepPass<"fuse-epilogues"> {
     ```
   }];
   let options = [
-    EpiloguesOption<"which", "which", "::llmmem::Epilogues::Fused", "Which matmuls take what follows them", "">,
+    EpiloguesOption<"which", "::llmmem::Epilogues::Fused", "false">,
   ];
   let statistics = [Statistic<"numFused", "epilogues", "Matmuls that are one kernel with what follows them">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
@@ -305,8 +302,7 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     DeviceOption,
     Option<"seconds", "seconds", "double", "10", "Bound on the planner's search">,
     Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows at a time of ops that work in chunks: auto, whole, or so many">,
-    EpiloguesOption<"epilogues", "epilogues", "::llmmem::Epilogues::Auto", "Which matmuls take what follows them",
-      [{clEnumValN(::llmmem::Epilogues::Auto, "auto", "What the cheapest plan has, or for a library the cheapest step"), }]>,
+    EpiloguesOption<"epilogues", "::llmmem::Epilogues::Auto", "true">,
     Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
     Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
     Option<"failureReport", "failure-report", "std::string", "\"\"", "Write what is known of a budget that no plan keeps, as a llmmem-memory-report, to a file">,
