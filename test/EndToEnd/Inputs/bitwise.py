@@ -13,7 +13,7 @@ import chain
 import tensors
 
 STEPS = "3"
-# Prices of the machine that runs the steps: its library of products has no epilogues, and would give other last bits.
+# Prices of the machine that runs the steps.
 PRICES = "--checkpoint-device=cpu"
 
 
