@@ -200,6 +200,7 @@ bool PackSearch::placeOffSkyline(const Node &node) {
   // All supports are computed first, since a raised bound of one candidate could hide the support
   // of another.
   std::vector<int64_t> supports;
+  supports.reserve(node.choices.size());
   for (int32_t shape : node.choices)
     supports.push_back(nextSupport(shape, node.window));
   for (size_t choice = 0; choice < supports.size(); ++choice) {

@@ -60,6 +60,7 @@ int64_t ScheduleMove::peak() const {
 
 std::vector<OpIndex> ScheduleMove::steps() const {
   std::vector<OpIndex> result;
+  result.reserve(order.size());
   for (int32_t id : order)
     result.push_back(runs[id].op);
   return result;
