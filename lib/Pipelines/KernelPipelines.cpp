@@ -20,13 +20,18 @@ struct GpuKernelsToNVVMOptions : public PassPipelineOptions<GpuKernelsToNVVMOpti
 };
 } // namespace
 
-void llmmem::buildKernelsToLLVMPipeline(OpPassManager &manager) {
-  manager.addPass(createOutlineParallelLoops());
-  manager.addPass(createExpandKernelNumbers());
+/// Loops become branches, views and affine indices plain arithmetic.
+static void addLoopsToBranches(OpPassManager &manager, const ExpandKernelNumbersOptions &numbers) {
+  manager.addPass(createExpandKernelNumbers(numbers));
   manager.addPass(createCSEPass());
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());
   manager.addPass(createSCFToControlFlowPass());
+}
+
+void llmmem::buildKernelsToLLVMPipeline(OpPassManager &manager) {
+  manager.addPass(createOutlineParallelLoops());
+  addLoopsToBranches(manager, {});
   manager.addPass(createConvertVectorToLLVMPass());
   manager.addPass(createConvertMathToLLVMPass());
   // The f64 functions without an LLVM intrinsic.
@@ -54,11 +59,7 @@ void llmmem::buildGpuKernelsToNVVMPipeline(OpPassManager &manager, StringRef chi
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
   ExpandKernelNumbersOptions numbers;
   numbers.device = true;
-  kernels.addPass(createExpandKernelNumbers(numbers));
-  kernels.addPass(createCSEPass());
-  kernels.addPass(memref::createExpandStridedMetadataPass());
-  kernels.addPass(createLowerAffinePass());
-  kernels.addPass(createSCFToControlFlowPass());
+  addLoopsToBranches(kernels, numbers);
   kernels.addPass(createConvertKernelsToNVVM());
   kernels.addPass(createReconcileUnrealizedCastsPass());
   kernels.addPass(createCanonicalizerPass(keepBlocksApart()));

@@ -106,21 +106,25 @@ struct FillKernel : KernelModel<FillKernel, FillOp> {
 /// x / (1 - p), where `keep`, else 0.
 Num dropped(Value keep, Num x, double p) { return select(keep, x / (1.0 - p), x.like(0.0)); }
 
+/// Writes the first result of a dropout, whose mask is drawn from its seed, and returns the mask.
+template <typename Op>
+Value emitDropout(Op op, KernelEmitter &e, Index i, unsigned lanes) {
+  double p = op.getP().convertToDouble();
+  Philox philox(e, e.operand(op.getSeedMutable()));
+  Value keep = philox.keeps(i, lanes, p);
+  e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
+  return keep;
+}
+
 struct DropoutKernel : ElementModel<DropoutKernel, DropoutOp> {
   static void emitAt(DropoutOp op, KernelEmitter &e, Index i, unsigned lanes) {
-    double p = op.getP().convertToDouble();
-    Philox philox(e, e.operand(op.getSeedMutable()));
-    Value keep = philox.keeps(i, lanes, p);
-    e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
+    emitDropout(op, e, i, lanes);
   }
 };
 
 struct StoredDropoutKernel : ElementModel<StoredDropoutKernel, StoredDropoutOp> {
   static void emitAt(StoredDropoutOp op, KernelEmitter &e, Index i, unsigned lanes) {
-    double p = op.getP().convertToDouble();
-    Philox philox(e, e.operand(op.getSeedMutable()));
-    Value keep = philox.keeps(i, lanes, p);
-    e.store(e.result(0), i, dropped(keep, e.load(e.operand(0), i, lanes), p));
+    Value keep = emitDropout(op, e, i, lanes);
     Type byte = e.builder().getI8Type();
     if (auto vector = dyn_cast<VectorType>(keep.getType()))
       byte = vector.clone(byte);
