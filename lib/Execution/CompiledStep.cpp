@@ -110,7 +110,7 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   conversion.profile = options.profile;
   conversion.products = options.libraryMatmuls ? MatmulSource::Library : MatmulSource::Generated;
   const llmmem_gemm_library *library = llmmem_find_gemm_library();
-  conversion.bf16ByLibrary = library && library->gemm[LLMMEM_GEMM_BF16];
+  conversion.bf16ByLibrary = library && library->bf16;
   bool isForGpu = options.cuda || options.emulate;
   conversion.target = isForGpu ? KernelTarget::Gpu : KernelTarget::Cpu;
   manager.addPass(createConvertStepToKernels(conversion));

@@ -22,10 +22,9 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
                              llvm::JITSymbolFlags::Exported};
   };
   if (const llmmem_gemm_library *library = llmmem_find_gemm_library()) {
-    constexpr StringLiteral names[] = {"f32", "bf16", "bf16_to_f32"};
-    for (auto [name, gemm] : llvm::zip_equal(names, library->gemm))
-      if (gemm)
-        add(("llmmem_library_gemm_" + name).str(), gemm);
+    add("llmmem_library_gemm_f32", library->f32);
+    if (library->bf16)
+      add("llmmem_library_gemm_bf16", library->bf16);
   }
   add("llmmem_cuda_launch", &llmmem_cuda_launch);
   add("llmmem_cuda_mark", &llmmem_cuda_mark);

@@ -56,8 +56,10 @@ static void multiply_part(void *context, const llmmem_part *part) {
 
 static void multiply(const void *a, int64_t a_pitch, int64_t a_transposed, const void *b,
                      int64_t b_pitch, int64_t b_transposed, const void *initial,
-                     int64_t initial_pitch, void *c, int64_t c_pitch, int64_t rows, int64_t columns,
-                     int64_t inner, int64_t terms, int64_t step_a, int64_t step_b, double scale) {
+                     int64_t initial_pitch, void *c, int64_t c_pitch, int64_t c_bytes, int64_t rows,
+                     int64_t columns, int64_t inner, int64_t terms, int64_t step_a, int64_t step_b,
+                     double scale) {
+  (void)c_bytes; /* of f32 */
   Product product = {.a = a,
                      .b = b,
                      .initial = initial,
@@ -76,12 +78,9 @@ static void multiply(const void *a, int64_t a_pitch, int64_t a_transposed, const
   llmmem_for_product_parts(rows, columns, multiply_part, &product);
 }
 
-static llmmem_gemm_library library = {"oneDNN", {multiply, NULL, NULL}};
+static llmmem_gemm_library library = {"oneDNN", multiply, NULL};
 
-static void find_units(void) {
-  library.gemm[LLMMEM_GEMM_BF16] = llmmem_find_gemm_bf16(LLMMEM_GEMM_BF16);
-  library.gemm[LLMMEM_GEMM_BF16_TO_F32] = llmmem_find_gemm_bf16(LLMMEM_GEMM_BF16_TO_F32);
-}
+static void find_units(void) { library.bf16 = llmmem_find_gemm_bf16(); }
 
 const llmmem_gemm_library *llmmem_find_gemm_library(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;

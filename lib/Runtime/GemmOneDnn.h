@@ -8,7 +8,7 @@
 
 /* What multiplies factors of bf16; null where this processor has no instructions of its own for it
  * (AVX512_BF16, AMX), or where oneDNN is not to use them (ONEDNN_MAX_CPU_ISA). */
-llmmem_gemm *llmmem_find_gemm_bf16(llmmem_gemm_types types);
+llmmem_gemm *llmmem_find_gemm_bf16(void);
 
 /* Makes a part of C `initial`, of elements of `width` bytes, which the product is then added to. */
 void llmmem_gemm_begin(const llmmem_part *part, const void *initial, int64_t initial_pitch, void *c,

@@ -22,7 +22,7 @@ enum Matrix { MATRIX_A, MATRIX_B, MATRIX_BIAS, MATRIX_C, MATRICES };
 /* Integers alone, so that equal forms are equal bytes. */
 typedef struct {
   int64_t rows, columns, inner, a_pitch, a_transposed, b_pitch, b_transposed, c_pitch;
-  int64_t wide_c, addend;
+  int64_t c_bytes, addend;
 } Form;
 
 typedef struct {
@@ -100,7 +100,7 @@ static dnnl_status_t describe(dnnl_memory_desc_t *matrix, dnnl_data_type_t type,
 }
 
 static dnnl_status_t describe_all(const Form *form, dnnl_memory_desc_t *matrices) {
-  dnnl_data_type_t of_c = form->wide_c ? dnnl_f32 : dnnl_bf16;
+  dnnl_data_type_t of_c = form->c_bytes == 4 ? dnnl_f32 : dnnl_bf16;
   dnnl_status_t status = describe(&matrices[MATRIX_A], dnnl_bf16, form->rows, form->inner,
                                   form->a_pitch, form->a_transposed);
   if (status == dnnl_success)
@@ -210,7 +210,7 @@ typedef struct {
  */
 static void multiply_part(void *context, const llmmem_part *part) {
   const Product *product = context;
-  const int64_t factor = 2, width = product->form.wide_c ? 4 : 2;
+  const int64_t factor = 2, width = product->form.c_bytes;
   Form form = product->form;
   form.rows = part->rows;
   form.columns = part->columns;
@@ -231,50 +231,32 @@ static void multiply_part(void *context, const llmmem_part *part) {
     llmmem_gemm_fail(form.rows, form.columns, form.inner, status);
 }
 
-/* `form` has all but what is added. */
-static void multiply(Form form, const void *a, const void *b, const void *initial,
-                     int64_t initial_pitch, void *c) {
-  bool is_bias = initial && initial_pitch == 0 && form.rows > 1;
-  form.addend = is_bias ? ADD_BIAS : initial ? ADD_TO_C : ADD_NOTHING;
+static void multiply(const void *a, int64_t a_pitch, int64_t a_transposed, const void *b,
+                     int64_t b_pitch, int64_t b_transposed, const void *initial,
+                     int64_t initial_pitch, void *c, int64_t c_pitch, int64_t c_bytes, int64_t rows,
+                     int64_t columns, int64_t inner, int64_t terms, int64_t step_a, int64_t step_b,
+                     double scale) {
+  (void)terms, (void)step_a, (void)step_b, (void)scale;
+  bool is_bias = initial && initial_pitch == 0 && rows > 1;
+  int64_t addend = is_bias ? ADD_BIAS : initial ? ADD_TO_C : ADD_NOTHING;
+  Form form = {rows,    columns,      inner,   a_pitch, a_transposed,
+               b_pitch, b_transposed, c_pitch, c_bytes, addend};
   Product product = {form, a, b, initial, c, initial_pitch};
-  llmmem_for_product_parts(form.rows, form.columns, multiply_part, &product);
-}
-
-static void multiply_to_bf16(const void *a, int64_t a_pitch, int64_t a_transposed, const void *b,
-                             int64_t b_pitch, int64_t b_transposed, const void *initial,
-                             int64_t initial_pitch, void *c, int64_t c_pitch, int64_t rows,
-                             int64_t columns, int64_t inner, int64_t terms, int64_t step_a,
-                             int64_t step_b, double scale) {
-  (void)terms, (void)step_a, (void)step_b, (void)scale;
-  Form form = {rows, columns, inner, a_pitch, a_transposed, b_pitch, b_transposed, c_pitch, 0, 0};
-  multiply(form, a, b, initial, initial_pitch, c);
-}
-
-static void multiply_to_f32(const void *a, int64_t a_pitch, int64_t a_transposed, const void *b,
-                            int64_t b_pitch, int64_t b_transposed, const void *initial,
-                            int64_t initial_pitch, void *c, int64_t c_pitch, int64_t rows,
-                            int64_t columns, int64_t inner, int64_t terms, int64_t step_a,
-                            int64_t step_b, double scale) {
-  (void)terms, (void)step_a, (void)step_b, (void)scale;
-  Form form = {rows, columns, inner, a_pitch, a_transposed, b_pitch, b_transposed, c_pitch, 1, 0};
-  multiply(form, a, b, initial, initial_pitch, c);
+  llmmem_for_product_parts(rows, columns, multiply_part, &product);
 }
 
 /* The sets of instructions are bits, those of AMX on top of those of AVX512_BF16. */
-llmmem_gemm *llmmem_find_gemm_bf16(llmmem_gemm_types types) {
+llmmem_gemm *llmmem_find_gemm_bf16(void) {
 #ifdef __x86_64__
   int needed = dnnl_cpu_isa_avx512_core_bf16;
   if (((int)dnnl_get_effective_cpu_isa() & needed) == needed)
-    return types == LLMMEM_GEMM_BF16 ? multiply_to_bf16 : multiply_to_f32;
+    return multiply;
 #endif
   return NULL;
 }
 
 #else
 
-llmmem_gemm *llmmem_find_gemm_bf16(llmmem_gemm_types types) {
-  (void)types;
-  return NULL;
-}
+llmmem_gemm *llmmem_find_gemm_bf16(void) { return NULL; }
 
 #endif /* DNNL_VERSION_MAJOR */

@@ -300,8 +300,7 @@ static std::string nameOfProducts(const CompiledStep::Options &compile) {
   if (compile.cuda)
     return compile.cuda->products();
   const llmmem_gemm_library *library = llmmem_find_gemm_library();
-  return library->name +
-         std::string(library->gemm[LLMMEM_GEMM_BF16] ? " for f32 and bf16" : " for f32") +
+  return library->name + std::string(library->bf16 ? " for f32 and bf16" : " for f32") +
          ", else by generated code";
 }
 

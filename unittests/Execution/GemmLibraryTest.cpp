@@ -13,6 +13,9 @@ using namespace llmmem::test;
 
 namespace {
 
+/// Elements of the factors, and of C and `initial` where those are others.
+enum class Types { F32, BF16, BF16ToF32 };
+
 /// A call's sizes, how its factors lie, and what is added.
 struct Form {
   int64_t rows, columns, inner;
@@ -21,25 +24,27 @@ struct Form {
   int64_t gap = 0; // unused elements behind each row of each matrix
 };
 
-class GemmLibrary : public ::testing::TestWithParam<llmmem_gemm_types> {
+class GemmLibrary : public ::testing::TestWithParam<Types> {
 protected:
   void SetUp() override {
     const llmmem_gemm_library *library = llmmem_find_gemm_library();
     if (!library)
       GTEST_SKIP() << "llmmem was built without a library of products";
-    gemm = library->gemm[GetParam()];
+    gemm = GetParam() == Types::F32 ? library->f32 : library->bf16;
     if (!gemm)
       GTEST_SKIP() << "this processor has no units for bf16 that " << library->name << " uses";
   }
 
   mlir::Type factor() {
-    return GetParam() == LLMMEM_GEMM_F32 ? mlir::Type(mlir::Float32Type::get(&context))
-                                         : mlir::Type(mlir::BFloat16Type::get(&context));
+    return GetParam() == Types::F32 ? mlir::Type(mlir::Float32Type::get(&context))
+                                    : mlir::Type(mlir::BFloat16Type::get(&context));
   }
   mlir::Type sum() {
-    return GetParam() == LLMMEM_GEMM_BF16 ? mlir::Type(mlir::BFloat16Type::get(&context))
-                                          : mlir::Type(mlir::Float32Type::get(&context));
+    return GetParam() == Types::BF16 ? mlir::Type(mlir::BFloat16Type::get(&context))
+                                     : mlir::Type(mlir::Float32Type::get(&context));
   }
+
+  int64_t bytesOfC() { return sum().getIntOrFloatBitWidth() / 8; }
 
   /// `count` elements at an address that vectors like, or `shift` lines of a cache behind one.
   struct Bytes {
@@ -69,8 +74,8 @@ protected:
                           : form.added == Form::C     ? c.data
                                                       : added.data;
     gemm(a.data, pitchA, form.transposedA, b.data, pitchB, form.transposedB, initial,
-         form.added == Form::Bias ? 0 : pitchC, c.data, pitchC, form.rows, form.columns, form.inner,
-         1, 0, 0, 1.0);
+         form.added == Form::Bias ? 0 : pitchC, c.data, pitchC, bytesOfC(), form.rows, form.columns,
+         form.inner, 1, 0, 0, 1.0);
     Numbers found;
     for (int64_t i = 0; i < form.rows; ++i) {
       for (int64_t j = 0; j < form.columns; ++j)
@@ -106,7 +111,7 @@ protected:
 };
 
 TEST_P(GemmLibrary, MultipliesHoweverTheMatricesLie) {
-  double tolerance = GetParam() == LLMMEM_GEMM_BF16 ? 4.1e-3 : 2e-6;
+  double tolerance = GetParam() == Types::BF16 ? 4.1e-3 : 2e-6;
   for (bool a : {false, true})
     for (bool b : {false, true})
       for (int64_t gap : {0, 5})
@@ -119,7 +124,7 @@ TEST_P(GemmLibrary, MultipliesHoweverTheMatricesLie) {
 }
 
 TEST_P(GemmLibrary, MultipliesSmallMatrices) {
-  double tolerance = GetParam() == LLMMEM_GEMM_BF16 ? 4.1e-3 : 2e-6;
+  double tolerance = GetParam() == Types::BF16 ? 4.1e-3 : 2e-6;
   for (Form form : {Form{1, 1, 1}, Form{1, 40, 3, false, true, Form::Bias}, Form{5, 1, 64},
                     Form{64, 3, 1, true, false, Form::C}})
     expectNear(run(form), expected(form), tolerance);
@@ -127,7 +132,7 @@ TEST_P(GemmLibrary, MultipliesSmallMatrices) {
 
 /// Larger than the blocks in which a sum in memory goes on.
 TEST_P(GemmLibrary, GoesOnFromLargeSums) {
-  double tolerance = GetParam() == LLMMEM_GEMM_BF16 ? 4.1e-3 : 2e-6;
+  double tolerance = GetParam() == Types::BF16 ? 4.1e-3 : 2e-6;
   for (bool a : {false, true})
     for (bool b : {false, true}) {
       Form form{515, 1027, 5, a, b, Form::C, 3};
@@ -151,15 +156,13 @@ TEST_P(GemmLibrary, ForgetsNoForm) {
   EXPECT_EQ(run({8, 16, 24}), first);
 }
 
-std::string nameOf(const ::testing::TestParamInfo<llmmem_gemm_types> &info) {
+std::string nameOf(const ::testing::TestParamInfo<Types> &info) {
   const char *names[] = {"f32", "bf16", "bf16_to_f32"};
-  return names[info.param];
+  return names[static_cast<int>(info.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, GemmLibrary,
-                         ::testing::Values(LLMMEM_GEMM_F32, LLMMEM_GEMM_BF16,
-                                           LLMMEM_GEMM_BF16_TO_F32),
-                         nameOf);
+                         ::testing::Values(Types::F32, Types::BF16, Types::BF16ToF32), nameOf);
 
 using GemmLibraryRounding = GemmLibrary;
 
@@ -172,8 +175,8 @@ TEST_P(GemmLibraryRounding, IsOnceWithWhatIsAdded) {
       Bytes a(factor(), Numbers(32 * pitch, 1.0 + 0x1p-7)),
           b(factor(), Numbers(32 * pitch, 1.0 + 0x1p-7)), added(sum(), Numbers(32 * pitch, 0x1p-8)),
           c(sum(), Numbers(32 * pitch, 0.0));
-      gemm(a.data, pitch, 1, b.data, pitch, 0, added.data, bias ? 0 : pitch, c.data, pitch, 32, 32,
-           1, 1, 0, 0, 1.0);
+      gemm(a.data, pitch, 1, b.data, pitch, 0, added.data, bias ? 0 : pitch, c.data, pitch,
+           bytesOfC(), 32, 32, 1, 1, 0, 0, 1.0);
       for (int64_t i = 0; i < 32; ++i)
         for (int64_t j = 0; j < 32; ++j)
           ASSERT_EQ(c[i * pitch + j], 1.0 + 0x1p-6 + 0x1p-7)
@@ -181,6 +184,6 @@ TEST_P(GemmLibraryRounding, IsOnceWithWhatIsAdded) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, GemmLibraryRounding, ::testing::Values(LLMMEM_GEMM_BF16), nameOf);
+INSTANTIATE_TEST_SUITE_P(Types, GemmLibraryRounding, ::testing::Values(Types::BF16), nameOf);
 
 } // namespace

@@ -147,10 +147,10 @@ struct Operands {
 
   std::vector<float> multiply() const {
     std::vector<float> c(kRows * kColumns, NAN);
-    llmmem_find_gemm_library()->gemm[LLMMEM_GEMM_F32](
-        a.data(), aTransposed ? kRows : kInner, aTransposed, b.data(),
-        bTransposed ? kInner : kColumns, bTransposed, initial.data(), kColumns, c.data(), kColumns,
-        kRows, kColumns, kInner, kTerms, kRows * kInner, kInner * kColumns, 0.5);
+    llmmem_find_gemm_library()->f32(a.data(), aTransposed ? kRows : kInner, aTransposed, b.data(),
+                                    bTransposed ? kInner : kColumns, bTransposed, initial.data(),
+                                    kColumns, c.data(), kColumns, sizeof(float), kRows, kColumns,
+                                    kInner, kTerms, kRows * kInner, kInner * kColumns, 0.5);
     return c;
   }
 

@@ -18,22 +18,22 @@ int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Of `llmmem_gemm_types` in include/llmmem/Runtime/Gemm.h, or empty where it is none of them.
-StringRef libraryTypesOf(const Matmul &p) {
+/// Whether `llmmem_gemm` in include/llmmem/Runtime/Gemm.h computes a matmul of such elements.
+bool isOfLibraryTypes(const Matmul &p) {
   Type factor = p.a.buffer.element, sum = p.c.buffer.element;
   if (p.b.buffer.element != factor || (p.initial.buffer && p.initial.buffer.element != sum))
-    return "";
+    return false;
   if (factor.isF32())
-    return sum.isF32() ? "f32" : "";
+    return sum.isF32();
   // Rounded once, which a library does not promise of a sum of several matmuls.
   bool isOneMatmul = factor.isBF16() && p.terms == 1 && p.scale == 1.0;
-  return !isOneMatmul ? "" : sum.isBF16() ? "bf16" : sum.isF32() ? "bf16_to_f32" : "";
+  return isOneMatmul && (sum.isBF16() || sum.isF32());
 }
 
 /// Whether a CPU's library computes the matmul.
 bool isCallOfLibrary(KernelEmitter &e, const Matmul &p) {
   return e.options().target == KernelTarget::Cpu && !p.c.buffer.access &&
-         isMultipliedByLibrary(e.options(), p.a.buffer.element) && !libraryTypesOf(p).empty();
+         isMultipliedByLibrary(e.options(), p.a.buffer.element) && isOfLibraryTypes(p);
 }
 
 /// The call of `llmmem_gemm` in include/llmmem/Runtime/Gemm.h.
@@ -46,14 +46,15 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Matmul &p) {
   for (const Matrix &factor : {p.a, p.b})
     arguments.append({addressOf(op, e, factor), integer(factor.pitch), integer(factor.transposed)});
   arguments.append({addressOf(op, e, p.initial), integer(p.initial.pitch), addressOf(op, e, p.c),
-                    integer(p.c.pitch)});
+                    integer(p.c.pitch), integer(p.c.buffer.element.getIntOrFloatBitWidth() / 8)});
   for (int64_t number : {p.rows, p.columns, p.inner, p.terms, p.stepA, p.stepB})
     arguments.push_back(integer(number));
   arguments.push_back(
       arith::ConstantOp::create(builder, op->getLoc(), builder.getF64FloatAttr(p.scale)));
 
   auto module = op->getParentOfType<ModuleOp>();
-  std::string name = ("llmmem_library_gemm_" + libraryTypesOf(p)).str();
+  StringRef name =
+      p.a.buffer.element.isF32() ? "llmmem_library_gemm_f32" : "llmmem_library_gemm_bf16";
   auto function = module.lookupSymbol<func::FuncOp>(name);
   if (!function) {
     OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
