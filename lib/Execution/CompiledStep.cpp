@@ -171,8 +171,11 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
     step->functions += !function.isExternal();
   step->describe(module.lookupSymbol<func::FuncOp>(options.function));
   step->emulation = std::move(lowered->emulation);
+  NativeOptions native;
+  native.processor = options.processor;
+  native.optimize = !options.emulate; // each access is a call of the emulator
   llvm::Error error =
-      compileToNative(*lowered->host, options.function, options.processor).moveInto(step->code);
+      compileToNative(*lowered->host, options.function, native).moveInto(step->code);
   if (!error && options.cuda) {
     step->device = options.cuda;
     step->functions = lowered->kernels.kernels.size();

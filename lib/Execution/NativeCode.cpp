@@ -52,16 +52,17 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
 }
 
 static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lowered,
-                                                                     StringRef processor) {
+                                                                     const NativeOptions &native) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Expected<llvm::orc::JITTargetMachineBuilder> host =
       llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!host)
     return host.takeError();
-  host->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-  if (!processor.empty()) {
-    host->setCPU(processor.str());
+  auto level = native.optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None;
+  host->setCodeGenOptLevel(level);
+  if (!native.processor.empty()) {
+    host->setCPU(native.processor);
     host->getFeatures() = llvm::SubtargetFeatures();
   }
   llvm::Expected<std::unique_ptr<llvm::TargetMachine>> forPasses = host->createTargetMachine();
@@ -70,10 +71,11 @@ static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lo
   llvm::Expected<std::unique_ptr<llvm::TargetMachine>> forCode = host->createTargetMachine();
   if (!forCode)
     return forCode.takeError();
-  auto optimize = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, forPasses->get());
+  auto optimize =
+      makeOptimizingTransformer(native.optimize ? 2 : 0, /*sizeLevel=*/0, forPasses->get());
   ExecutionEngineOptions options;
   options.transformer = optimize;
-  options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
+  options.jitCodeGenOptLevel = level;
   options.enableGDBNotificationListener = false;
   options.enablePerfNotificationListener = false;
   auto engine = ExecutionEngine::create(lowered, options, std::move(*forCode));
@@ -83,8 +85,8 @@ static llvm::Expected<std::unique_ptr<ExecutionEngine>> createEngine(ModuleOp lo
 }
 
 llvm::Expected<NativeCode> llmmem::compileToNative(ModuleOp lowered, StringRef function,
-                                                   StringRef processor) {
-  llvm::Expected<std::unique_ptr<ExecutionEngine>> engine = createEngine(lowered, processor);
+                                                   const NativeOptions &options) {
+  llvm::Expected<std::unique_ptr<ExecutionEngine>> engine = createEngine(lowered, options);
   if (!engine)
     return engine.takeError();
   (*engine)->initialize();

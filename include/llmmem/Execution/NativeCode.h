@@ -16,11 +16,17 @@ struct NativeCode {
   PackedEntry entry = nullptr;
 };
 
+struct NativeOptions {
+  /// As LLVM names it ("x86-64-v3"), in the place of this machine's, which must have all of its
+  /// instructions.
+  std::string processor;
+  /// Off for code that spends its time in calls: no bit changes, and compiling is faster.
+  bool optimize = true;
+};
+
 /// Compiles a module in the LLVM dialect, which may call llmmem's runtime, and finds `function`.
-/// `processor`, as LLVM names it ("x86-64-v3"), replaces this machine's, which must have all of its
-/// instructions.
 llvm::Expected<NativeCode> compileToNative(mlir::ModuleOp lowered, llvm::StringRef function,
-                                           llvm::StringRef processor = "");
+                                           const NativeOptions &options = {});
 
 } // namespace llmmem
 
