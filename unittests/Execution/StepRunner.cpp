@@ -7,6 +7,7 @@
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <cstring>
+#include <map>
 
 using namespace mlir;
 using namespace llmmem;
@@ -81,15 +82,49 @@ static std::vector<Numbers> runOnce(const CompiledStep &step,
   return results;
 }
 
-std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Numbers> &arguments,
-                                   RunOptions options) {
+namespace {
+/// What a text was compiled to; no step, and a failed test, where it cannot be.
+struct CompiledText {
+  OwningOpRef<ModuleOp> module;
+  std::unique_ptr<CompiledStep> step;
+};
+} // namespace
+
+static CompiledText compileText(const std::string &text, bool plan,
+                                const CompiledStep::Options &options) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &executionContext());
   if (!module) {
     ADD_FAILURE() << "does not parse: " << text;
     return {};
   }
-  if (options.plan)
+  if (plan)
     planSequentially(module->lookupSymbol<func::FuncOp>("step"));
+  FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(*module, options);
+  if (failed(step)) {
+    ADD_FAILURE() << "does not compile: " << text;
+    return {};
+  }
+  return {std::move(module), std::move(*step)};
+}
+
+/// The same step where a test asks for a text again, to run it on other numbers: compiling takes
+/// longer than any run.
+static const CompiledStep *compileOnce(const std::string &text, bool plan,
+                                       const CompiledStep::Options &options) {
+  using Key = std::tuple<std::string, bool, std::string, bool, bool, bool>;
+  constexpr size_t most = 100; // a test's; all of a program's would be much memory
+  static auto *known = new std::map<Key, CompiledText>;
+  if (known->size() >= most)
+    known->clear();
+  auto [entry, isNew] = known->try_emplace({text, plan, options.processor, options.emulate,
+                                            options.libraryMatmuls, options.fillDeadBytes});
+  if (isNew)
+    entry->second = compileText(text, plan, options);
+  return entry->second.step.get();
+}
+
+std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Numbers> &arguments,
+                                   RunOptions options) {
   CompiledStep::Options compile;
   compile.processor = options.processor;
   bool always = std::getenv("LLMMEM_TEST_EMULATE") && options.threads.empty();
@@ -97,18 +132,16 @@ std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Nu
   compile.libraryMatmuls = options.libraryMatmuls;
   compile.fillDeadBytes =
       options.fillDeadBytes && !compile.emulate; // the emulator knows whose bytes are dead
-  FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(*module, compile);
-  if (failed(step)) {
-    ADD_FAILURE() << "does not compile: " << text;
+  const CompiledStep *step = compileOnce(text, options.plan, compile);
+  if (!step)
     return {};
-  }
   if (options.threads.empty())
-    return runOnce(**step, arguments);
+    return runOnce(*step, arguments);
   int before = llmmem_threads();
   std::vector<Numbers> first;
   for (int threads : options.threads) {
     llmmem_set_threads(threads);
-    std::vector<Numbers> results = runOnce(**step, arguments);
+    std::vector<Numbers> results = runOnce(*step, arguments);
     EXPECT_TRUE(first.empty() || results == first) << "on " << threads << " threads";
     if (first.empty())
       first = std::move(results);
