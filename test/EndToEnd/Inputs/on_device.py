@@ -1,4 +1,4 @@
-"""A small model on a device: near the CPU's run, and the same bits under five budgets as unplanned."""
+"""A small model on a device: near the CPU's run, and the same bits under budgets as unplanned."""
 import os
 
 import chain
@@ -23,11 +23,12 @@ def check_numbers(cpu, other, tolerance):
     return {"worst_loss": worst_loss, "worst_gradient": worst, "of": name}
 
 
-def compare(folder, text, tolerance, device, config, *flags, planning=()):
+def compare(folder, text, tolerance, device, config, *flags, planning=(), budgets=5):
     """Stops where the device's loss, or an element of a gradient in parts of the largest one, is further from the CPU's
     than `tolerance`, or where a budget changes a bit. Prints a line for each run; returns how near it is.
 
     `device`: flags of llmmem-run that choose it. `flags`: of llmmem-import. `planning`: of llmmem-opt, for every plan.
+    `budgets`: how many, from the least that a plan was found for in equal steps up.
     """
     os.makedirs(folder, exist_ok=True)
     model, data = os.path.join(folder, "model.mlir"), ["--data", text, "--steps", STEPS, "--seed", "7"]
@@ -41,7 +42,7 @@ def compare(folder, text, tolerance, device, config, *flags, planning=()):
     expected = unplanned.bits()
     least = chain.needed(chain.plan(model, step("min"), "--checkpoint-budget=min", *planning))
     runs = 0
-    for budget in chain.spread(least, chain.needed(report), 5):
+    for budget in chain.spread(least, chain.needed(report), budgets):
         name = str(budget)
         recomputed = chain.plan(model, step(name), "--checkpoint-budget=" + name, *planning)["recompute"]["ops"]
         if budget == least and recomputed == 0:
