@@ -59,6 +59,7 @@ public:
     const std::vector<int32_t> plain = priorities.rank;
     const auto count = static_cast<double>(plain.size());
     std::vector<double> noisy;
+    noisy.reserve(plain.size());
     for (int32_t rank : plain)
       noisy.push_back(rank + random.unit() * noise * count);
     priorities.rank = ranks([&](int32_t shape) { return noisy[shape]; });

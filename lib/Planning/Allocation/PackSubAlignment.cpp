@@ -36,7 +36,7 @@ int64_t lowestFree(const Shapes &shapes, const Shape &small, llvm::ArrayRef<int6
 std::optional<Packing> packSubAlignmentLast(const Shapes &shapes,
                                             const std::vector<bool> &isSubAlignment,
                                             const PackOptions &options) {
-  constexpr size_t mostPairs = 20 * 1000 * 1000;
+  constexpr size_t mostPairs = 20'000'000;
   size_t numSmall = llvm::count(isSubAlignment, true), count = shapes.shapes.size();
   if (numSmall == 0 || numSmall == count || numSmall > mostPairs / count)
     return std::nullopt;
