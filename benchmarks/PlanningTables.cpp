@@ -160,7 +160,7 @@ static void printPyTorch() {
   }
   std::string text;
   llvm::raw_string_ostream(text) << *data->getAsObject()->get("problem");
-  Problem problem = llvm::cantFail(parseProblem(text));
+  Problem problem = *parseProblem(text);
   outs() << "PyTorch's graph at the true peak of its own settings; recompute in percent\n"
             "setting                     peak  PyTorch     ours    bound  rounding  seconds  "
             "PyTorch's\n";

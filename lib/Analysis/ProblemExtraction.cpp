@@ -251,8 +251,8 @@ LogicalResult Extraction::run(ExtractedProblem &result) {
   addKeeps();
   guardUpdates();
   addPadding();
-  if (llvm::Error error = planning::validateProblem(out.problem))
-    return step.emitError() << "cannot be planned: " << llvm::toString(std::move(error));
+  if (std::optional<std::string> error = planning::validateProblem(out.problem))
+    return step.emitError() << "cannot be planned: " << *error;
   result = std::move(out);
   return success();
 }

@@ -191,10 +191,9 @@ static int64_t paddingOf(const Problem &problem) {
   return sum + workspace;
 }
 
-llvm::Error llmmem::planning::checkPlannable(const Problem &problem) {
-  auto refuse = [](llvm::StringRef what) {
-    return llvm::createStringError("planning " + what +
-                                   " is not offered; --check verifies such plans");
+std::optional<std::string> llmmem::planning::checkPlannable(const Problem &problem) {
+  auto refuse = [](const std::string &what) {
+    return "planning " + what + " is not offered; --check verifies such plans";
   };
   if (!problem.moreMemories.empty())
     return refuse("several memories");
@@ -206,26 +205,26 @@ llvm::Error llmmem::planning::checkPlannable(const Problem &problem) {
     if (!op.alternatives.empty())
       return refuse("alternatives of ops");
   }
-  return llvm::Error::success();
+  return std::nullopt;
 }
 
-static Plan refusal(const Problem &problem, llvm::Error error) {
+static Plan refusal(const Problem &problem, std::string why) {
   Plan plan;
   for (const Op &op : problem.ops)
     plan.baseCost += op.optional ? 0 : op.cost;
   plan.moreMemories.resize(problem.moreMemories.size());
   plan.witness.emplace();
-  plan.witness->why = llvm::toString(std::move(error));
+  plan.witness->why = std::move(why);
   return plan;
 }
 
 Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) {
-  if (llvm::Error error = checkPlannable(problem))
-    return refusal(problem, std::move(error));
+  if (std::optional<std::string> why = checkPlannable(problem))
+    return refusal(problem, std::move(*why));
   auto start = std::chrono::steady_clock::now();
   Graph graph(problem);
   Plan plan;
-  const PolicyEntry *entry = llvm::find_if(
+  const auto entry = llvm::find_if(
       policyTable(), [&](const PolicyEntry &other) { return other.kind == options.policy.kind; });
   plan.baseCost = plan.costLowerBound = graph.baseCost();
   plan.bound = "every op once";

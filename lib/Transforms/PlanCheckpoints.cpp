@@ -265,9 +265,9 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   outcome.seconds = plan.seconds;
   outcome.peakLowerBound = plan.peakLowerBound - extracted.residentPadding;
   if (failed(emitText(step, request.emitProblem,
-                      [&](raw_ostream &os) { planning::printProblem(extracted.problem, os); })) ||
+                      [&](raw_ostream &os) { os << planning::toJson(extracted.problem); })) ||
       failed(emitText(step, request.emitPlan,
-                      [&](raw_ostream &os) { planning::printPlan(extracted.problem, plan, os); })))
+                      [&](raw_ostream &os) { os << planning::toJson(extracted.problem, plan); })))
     return failure();
   if (plan.status != planning::Status::Feasible) {
     findLeast(extracted, std::move(problems), choice, options, plan, outcome);

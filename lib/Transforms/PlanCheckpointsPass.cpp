@@ -5,6 +5,7 @@
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/LlvmResult.h"
 #include "llmmem/Transforms/Passes.h"
 
 namespace llmmem {
@@ -36,7 +37,8 @@ llmmem::readCheckpointRequest(const PlanCheckpointsOptions &options,
   if (!options.budget.empty())
     if (llvm::Error error = take(budget, parseByteSize(options.budget), request.budget))
       return error;
-  if (llvm::Error error = take(policy, planning::parsePolicy(options.policy), request.policy))
+  if (llvm::Error error =
+          take(policy, toExpected(planning::parsePolicy(options.policy)), request.policy))
     return error;
   if (request.policy.kind == planning::PolicyKind::Budget && !request.budget)
     return llvm::createStringError(policy + "=budget needs " + budget + ", as in " + budget +

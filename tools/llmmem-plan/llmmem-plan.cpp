@@ -7,6 +7,7 @@
 #include "llmmem/Planning/Sweep.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
+#include "llmmem/Support/LlvmResult.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -80,7 +81,8 @@ auto load(llvm::StringRef file, Parse parse) -> decltype(parse(llvm::StringRef()
 
 /// The problem of the command line, its budget overridden by --budget.
 llvm::Expected<Problem> loadProblem() {
-  llvm::Expected<Problem> problem = load(inputs[0], parseProblem);
+  llvm::Expected<Problem> problem =
+      load(inputs[0], [](llvm::StringRef text) { return toExpected(parseProblem(text)); });
   if (!problem || budget.empty())
     return problem;
   problem->budget.reset();
@@ -100,7 +102,7 @@ int check() {
   if (!problem)
     return fail(llvm::toString(problem.takeError()));
   llvm::Expected<Plan> plan =
-      load(inputs[1], [&](llvm::StringRef text) { return parsePlan(*problem, text); });
+      load(inputs[1], [&](llvm::StringRef text) { return toExpected(parsePlan(*problem, text)); });
   if (!plan)
     return fail(llvm::toString(plan.takeError()));
   const std::vector<Violation> violations = verify(*problem, *plan);
@@ -148,9 +150,9 @@ int packBuffers() {
 
 llvm::Expected<PlanOptions> planOptions(Heartbeat &heartbeat) {
   PlanOptions options;
-  llvm::Expected<Policy> policy = parsePolicy(policyText);
+  Result<Policy> policy = parsePolicy(policyText.getValue());
   if (!policy)
-    return llvm::createStringError("--policy: " + llvm::toString(policy.takeError()));
+    return llvm::createStringError("--policy: " + policy.error());
   options.policy = *policy;
   if (budget == "min")
     options.policy.kind = PolicyKind::LeastPeak;
@@ -189,8 +191,8 @@ int planProblem() {
   llvm::Expected<Problem> problem = loadProblem();
   if (!problem)
     return fail(llvm::toString(problem.takeError()));
-  if (llvm::Error error = checkPlannable(*problem))
-    return fail(inputs[0] + ": " + llvm::toString(std::move(error)));
+  if (std::optional<std::string> why = checkPlannable(*problem))
+    return fail(inputs[0] + ": " + *why);
   Heartbeat heartbeat;
   llvm::Expected<PlanOptions> options = planOptions(heartbeat);
   if (!options)
@@ -211,11 +213,8 @@ int planProblem() {
   }
   summarize(*problem, planned);
   if (explain && !planned.steps.empty())
-    printExplanation(*problem, explainPlan(*problem, planned), llvm::errs());
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printPlan(*problem, planned, os);
-  return write(text, code);
+    llvm::errs() << explanationText(*problem, explainPlan(*problem, planned));
+  return write(toJson(*problem, planned), code);
 }
 
 constexpr llvm::StringLiteral overview =

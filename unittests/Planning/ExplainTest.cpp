@@ -66,9 +66,7 @@ TEST(ExplainTest, whatRunsOnceIsNotOffered) {
   problem.ops[1].recompute = false;
   std::vector<SavedValue> saved = explain(problem, {0, 1, 2, 3, 4});
   EXPECT_FALSE(saved[0].canRecompute);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printExplanation(problem, saved, os);
+  const std::string text = explanationText(problem, saved);
   EXPECT_NE(text.find("value 2 (20 B): kept, held 4 steps; it cannot be recomputed"),
             std::string::npos)
       << text;

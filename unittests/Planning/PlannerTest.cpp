@@ -35,20 +35,19 @@ double percentOfBase(const Plan &plan, int64_t cost) {
 }
 
 TEST(PlannerTest, parsesPolicies) {
-  llvm::Expected<Policy> every = parsePolicy("every=3");
+  llmmem::Result<Policy> every = parsePolicy("every=3");
   ASSERT_TRUE(bool(every));
   EXPECT_EQ(every->kind, PolicyKind::EveryK);
   EXPECT_EQ(every->every, 3);
   for (const PolicyEntry &entry : policyTable()) {
-    llvm::Expected<Policy> policy =
-        parsePolicy(entry.name.str() + (entry.takes.empty() ? "" : "=2"));
-    ASSERT_TRUE(bool(policy)) << entry.name.str();
+    llmmem::Result<Policy> policy =
+        parsePolicy(std::string(entry.name) + (entry.takes.empty() ? "" : "=2"));
+    ASSERT_TRUE(bool(policy)) << entry.name;
     EXPECT_EQ(policy->kind, entry.kind);
   }
   for (const char *name : {"", "every", "every=0", "every=x", "none=1", "Full"}) {
-    llvm::Expected<Policy> policy = parsePolicy(name);
+    llmmem::Result<Policy> policy = parsePolicy(name);
     EXPECT_FALSE(bool(policy)) << name;
-    llvm::consumeError(policy.takeError());
   }
 }
 
@@ -66,7 +65,7 @@ TEST(PlannerTest, everyPolicyVerifies) {
       for (const PolicyEntry &entry : policyTable()) {
         Plan made = planWith(problem, entry.kind, std::nullopt, 2);
         EXPECT_EQ(made.status, Status::Feasible);
-        EXPECT_TRUE(holds(problem, made)) << entry.name.str();
+        EXPECT_TRUE(holds(problem, made)) << entry.name;
       }
     }
 }
@@ -272,7 +271,7 @@ TEST(PlannerTest, reportsProgress) {
   problem.budget = rangeOf(problem).at(0.3);
   std::string reported;
   PlanOptions options;
-  options.progress = [&](llvm::StringRef activity) { reported += activity.str() + "\n"; };
+  options.progress = [&](std::string_view activity) { (reported += activity) += "\n"; };
   plan(problem, options);
   for (const char *activity : {"a plan for ", "an order that holds less", "schedules within ",
                                "eviction under ", "offsets for ", "the certificate"})

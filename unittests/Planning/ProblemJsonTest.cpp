@@ -18,8 +18,8 @@ std::string problemText(llvm::StringRef values, llvm::StringRef ops, llvm::Strin
 }
 
 std::string refusal(llvm::StringRef json) {
-  llvm::Expected<Problem> problem = parseProblem(json);
-  return problem ? "no refusal" : llvm::toString(problem.takeError());
+  llmmem::Result<Problem> problem = parseProblem(json);
+  return problem ? "no refusal" : problem.error();
 }
 
 #define EXPECT_REFUSED(json, text)                                                                 \
@@ -30,11 +30,11 @@ constexpr const char *twoValues = R"({"id": 0, "bytes": 8}, {"id": 1, "bytes": 8
 constexpr const char *oneOp = R"({"id": 0, "reads": [0], "writes": [1]})";
 
 TEST(ProblemJson, DefaultsAndIds) {
-  llvm::Expected<Problem> problem =
+  llmmem::Result<Problem> problem =
       parseProblem(problemText(R"({"id": 9223372036854775807, "bytes": 8}, {"id": 5, "bytes": 0})",
                                R"({"id": 7, "reads": [9223372036854775807, 9223372036854775807],
                                    "writes": [5]})"));
-  ASSERT_TRUE(static_cast<bool>(problem)) << llvm::toString(problem.takeError());
+  ASSERT_TRUE(static_cast<bool>(problem)) << problem.error();
   EXPECT_EQ(problem->alignment, 1);
   EXPECT_FALSE(problem->budget);
   EXPECT_EQ(problem->ops[0].reads, std::vector<ValueIndex>{0}); // f(x, x) reads x
@@ -47,13 +47,10 @@ TEST(ProblemJson, PrintedProblemsReadBack) {
     problem.ops[0].name = "quote \" and \xc3\xa4";
     problem.ops[0].block = 3;
     problem.ops[0].phase = Phase::Backward;
-    std::string first, second;
-    llvm::raw_string_ostream firstStream(first), secondStream(second);
-    printProblem(problem, firstStream);
-    llvm::Expected<Problem> read = parseProblem(first);
-    ASSERT_TRUE(static_cast<bool>(read)) << llvm::toString(read.takeError());
-    printProblem(*read, secondStream);
-    EXPECT_EQ(first, second);
+    const std::string first = toJson(problem);
+    llmmem::Result<Problem> read = parseProblem(first);
+    ASSERT_TRUE(static_cast<bool>(read)) << read.error();
+    EXPECT_EQ(toJson(*read), first);
   }
 }
 
@@ -164,23 +161,20 @@ TEST(PlanJson, PrintedPlansReadBack) {
   plan.workspaces = {{1, 32}};
   plan.seconds = 0.25;
   plan.witness = Witness{2, {1, 0}, 77, true, "an \"op\""};
-  std::string first, second;
-  llvm::raw_string_ostream firstStream(first), secondStream(second);
-  printPlan(problem, plan, firstStream);
-  llvm::Expected<Plan> read = parsePlan(problem, first);
-  ASSERT_TRUE(static_cast<bool>(read)) << llvm::toString(read.takeError());
-  printPlan(problem, *read, secondStream);
-  EXPECT_EQ(first, second);
+  const std::string first = toJson(problem, plan);
+  llmmem::Result<Plan> read = parsePlan(problem, first);
+  ASSERT_TRUE(static_cast<bool>(read)) << read.error();
+  EXPECT_EQ(toJson(problem, *read), first);
   EXPECT_EQ(read->witness->values, (std::vector<ValueIndex>{1, 0}));
 }
 
 /// What a plan names and the problem lacks is for the verifier to say, not for the reader.
 TEST(PlanJson, UnknownIdsAreReadable) {
   const Problem problem = randomProblem(3, 2);
-  llvm::Expected<Plan> plan = parsePlan(problem, R"({"format": "llmmem-plan", "version": 1,
+  llmmem::Result<Plan> plan = parsePlan(problem, R"({"format": "llmmem-plan", "version": 1,
     "status": "feasible", "steps": [99], "offsets": [[0, 99, 0]], "peak": 0, "arena": 0,
     "cost": 0, "witness": null})");
-  ASSERT_TRUE(static_cast<bool>(plan)) << llvm::toString(plan.takeError());
+  ASSERT_TRUE(static_cast<bool>(plan)) << plan.error();
   EXPECT_EQ(plan->steps[0], -1);
   EXPECT_EQ(plan->offsets[0].value, -1);
 }

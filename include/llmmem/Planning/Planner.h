@@ -17,20 +17,20 @@ namespace llmmem::planning {
 struct PlanOptions {
   Policy policy;
   double seconds = 10; // mapped to a count of work by a fixed rate: equal flags give equal plans
-  std::function<void(llvm::StringRef)>
+  std::function<void(std::string_view)>
       progress; // called at the beginning of each activity and during long searches
 };
 
-/// Why the solvers cannot plan `problem`, valid as it may be: they know one memory, one resource of
-/// time, and ops that run as themselves. Verifying knows all of them.
-llvm::Error checkPlannable(const Problem &problem);
+/// Why the solvers cannot plan `problem`, valid as it may be; nothing where they can. They know one
+/// memory, one resource of time, and ops that run as themselves. Verifying knows all of them.
+LLMMEM_EXPORT std::optional<std::string> checkPlannable(const Problem &problem);
 
 /// Plans `problem`, which must be valid. One that `checkPlannable` refuses gives Unknown, with a
 /// witness that says why. The result always verifies; where no plan was found its status says
 /// whether that is proved, and its witness where. Policies other than Budget and LeastPeak ignore
 /// the budget when they decide, and report Unknown, or Infeasible where that is proved, with the
 /// plan they made, when it exceeds it.
-Plan plan(const Problem &problem, const PlanOptions &options);
+LLMMEM_EXPORT Plan plan(const Problem &problem, const PlanOptions &options);
 
 } // namespace llmmem::planning
 

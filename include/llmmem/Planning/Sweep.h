@@ -4,6 +4,7 @@
 #define LLMMEM_PLANNING_SWEEP_H
 
 #include "llmmem/Planning/Planner.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace llmmem::planning {
 

@@ -10,6 +10,7 @@
 #define LLMMEM_LIB_PLANNING_ALTERNATIVES_CANDIDATESEARCH_H
 
 #include "llmmem/Planning/Planner.h"
+#include "llvm/ADT/ArrayRef.h"
 
 namespace llmmem::planning {
 

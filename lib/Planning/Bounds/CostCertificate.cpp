@@ -4,6 +4,7 @@
 #include "JointBound.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
 #include "llmmem/Planning/Model/Schedule.h"
+#include "llvm/ADT/Twine.h"
 #include <algorithm>
 
 using namespace llmmem::planning;

@@ -11,6 +11,7 @@
 
 #include "Schedulers/ChainProgram.h"
 #include "Schedulers/NestedProgram.h"
+#include "llvm/ADT/Twine.h"
 #include <functional>
 #include <memory>
 

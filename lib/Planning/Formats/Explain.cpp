@@ -121,8 +121,9 @@ std::vector<SavedValue> explainPlan(const Problem &problem, const Plan &plan) {
   return Explainer(problem, plan).run();
 }
 
-void printExplanation(const Problem &problem, const std::vector<SavedValue> &saved,
-                      llvm::raw_ostream &os) {
+std::string explanationText(const Problem &problem, const std::vector<SavedValue> &saved) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
   os << "saved values, largest first:\n";
   for (const SavedValue &it : saved) {
     const Value &value = problem.values[it.value];
@@ -138,6 +139,7 @@ void printExplanation(const Problem &problem, const std::vector<SavedValue> &sav
     else
       os << "kept, held " << it.stepsHeld << " steps; it cannot be recomputed\n";
   }
+  return text;
 }
 
 } // namespace llmmem::planning

@@ -2,6 +2,7 @@
 
 #include "llmmem/Planning/Model/Plan.h"
 #include "llmmem/Support/JsonReader.h"
+#include "llmmem/Support/LlvmResult.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -311,8 +312,8 @@ void printWitness(const Problem &problem, const Witness &witness, llvm::raw_ostr
 
 } // namespace
 
-llvm::Expected<Plan> parsePlan(const Problem &problem, llvm::StringRef json) {
-  return PlanReader(problem, json).run();
+Result<Plan> parsePlan(const Problem &problem, std::string_view json) {
+  return toResult(PlanReader(problem, json).run());
 }
 
 static void printMemories(const Plan &plan, llvm::raw_ostream &os) {
@@ -332,7 +333,9 @@ static void printMemories(const Plan &plan, llvm::raw_ostream &os) {
      << ", \"base_time\": " << time.base << ", \"time_lower_bound\": " << time.lowerBound;
 }
 
-void printPlan(const Problem &problem, const Plan &plan, llvm::raw_ostream &os) {
+std::string toJson(const Problem &problem, const Plan &plan) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
   const bool isVersion2 = problem.needsVersion2();
   os << "{\"format\": \"llmmem-plan\", \"version\": " << (isVersion2 ? 2 : 1) << ", \"status\": \""
      << statusName(plan.status) << "\",\n \"steps\": [";
@@ -367,6 +370,7 @@ void printPlan(const Problem &problem, const Plan &plan, llvm::raw_ostream &os) 
   if (plan.witness)
     printWitness(problem, *plan.witness, os);
   os << "}\n";
+  return text;
 }
 
 } // namespace llmmem::planning

@@ -2,6 +2,7 @@
 
 #include "llmmem/Planning/Model/Problem.h"
 #include "llmmem/Support/JsonReader.h"
+#include "llmmem/Support/LlvmResult.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -53,8 +54,8 @@ public:
       return std::move(error);
     if (llvm::Error error = resolve())
       return std::move(error);
-    if (llvm::Error error = validateProblem(problem))
-      return std::move(error);
+    if (std::optional<std::string> error = validateProblem(problem))
+      return llvm::createStringError(*error);
     return std::move(problem);
   }
 
@@ -393,11 +394,13 @@ void printMemories(const Problem &problem, llvm::raw_ostream &os) {
 
 } // namespace
 
-llvm::Expected<Problem> parseProblem(llvm::StringRef json) { return ProblemReader(json).run(); }
+Result<Problem> parseProblem(std::string_view json) { return toResult(ProblemReader(json).run()); }
 
 // One value or op per line: llvm::json's writer knows only everything on one line or one number per
 // line.
-void printProblem(const Problem &problem, llvm::raw_ostream &os) {
+std::string toJson(const Problem &problem) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
   os << "{\"format\": \"llmmem-problem\", \"version\": ";
   if (problem.needsVersion2()) {
     os << 2;
@@ -417,6 +420,7 @@ void printProblem(const Problem &problem, llvm::raw_ostream &os) {
   os << "],\n \"keep\": ";
   printIds(os, problem, problem.keep);
   os << "}\n";
+  return text;
 }
 
 } // namespace llmmem::planning

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Planning/Model/InPlace.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -2,6 +2,7 @@
 
 #include "llmmem/Planning/Model/Problem.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <limits>
 #include <unordered_map>
@@ -18,13 +19,13 @@ public:
   explicit Validator(const Problem &problem)
       : problem(problem), writer(problem.values.size(), -1), copier(writer), seen(writer) {}
 
-  llvm::Error run() {
+  std::optional<std::string> run() {
     if (checkHeader() && checkValues() && checkOpsAlone() && checkWriters() && checkOrder() &&
         checkKeep() && checkPlaces())
       checkSums();
     if (message.empty())
-      return llvm::Error::success();
-    return llvm::createStringError(message);
+      return std::nullopt;
+    return message;
   }
 
 private:
@@ -222,7 +223,7 @@ private:
   }
 
   static std::string outsideOf(Resource resource, bool others) {
-    return "an op on '" + nameOf(resource).str() + "' " +
+    return "an op on '" + std::string(nameOf(resource)) + "' " +
            (others ? "has this in a memory beside the device" : "has this in the device's memory");
   }
 
@@ -261,7 +262,7 @@ private:
 
 } // namespace
 
-llvm::StringRef nameOf(Resource resource) {
+std::string_view nameOf(Resource resource) {
   switch (resource) {
   case Resource::Compute:
     return "compute";
@@ -277,8 +278,8 @@ llvm::StringRef nameOf(Resource resource) {
   return "compute";
 }
 
-llvm::StringRef Problem::memoryName(MemoryIndex memory) const {
-  return memory == 0 ? llvm::StringRef("device") : llvm::StringRef(moreMemories[memory - 1].name);
+std::string_view Problem::memoryName(MemoryIndex memory) const {
+  return memory == 0 ? std::string_view("device") : std::string_view(moreMemories[memory - 1].name);
 }
 
 bool Problem::needsVersion2() const {
@@ -295,6 +296,8 @@ int64_t Problem::residentBytes(MemoryIndex memory) const {
   return bytes;
 }
 
-llvm::Error validateProblem(const Problem &problem) { return Validator(problem).run(); }
+std::optional<std::string> validateProblem(const Problem &problem) {
+  return Validator(problem).run();
+}
 
 } // namespace llmmem::planning

@@ -19,7 +19,7 @@ std::string text(Wide number) {
 }
 
 std::string in(const Problem &problem, MemoryIndex memory) {
-  return memory == 0 ? std::string() : " in '" + problem.memoryName(memory).str() + "'";
+  return memory == 0 ? std::string() : " in '" + std::string(problem.memoryName(memory)) + "'";
 }
 
 MemoryUse useOf(const Plan &plan, MemoryIndex memory) {

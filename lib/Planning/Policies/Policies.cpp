@@ -19,10 +19,11 @@ static constexpr PolicyEntry table[] = {
     {PolicyKind::LeastPeak, "least-peak", "", "the least peak that can be found", nullptr},
 };
 
-llvm::ArrayRef<PolicyEntry> llmmem::planning::policyTable() { return table; }
+std::span<const PolicyEntry> llmmem::planning::policyTable() { return table; }
 
 static std::string usage(const PolicyEntry &entry) {
-  return (entry.takes.empty() ? llvm::Twine(entry.name) : entry.name + "=" + entry.takes).str();
+  std::string text(entry.name);
+  return entry.takes.empty() ? text : text + "=" + std::string(entry.takes);
 }
 
 std::string llmmem::planning::policyNames() {
@@ -40,30 +41,30 @@ std::string llmmem::planning::policyHelp() {
   for (const PolicyEntry &entry : table) {
     std::string name = usage(entry);
     name.resize(std::max<size_t>(name.size(), 12), ' ');
-    lines += "  " + name + entry.summary.str() + "\n";
+    lines += "  " + name + std::string(entry.summary) + "\n";
   }
   return lines;
 }
 
-llvm::Expected<Policy> llmmem::planning::parsePolicy(llvm::StringRef text) {
-  auto [name, argument] = text.split('=');
+llmmem::Result<Policy> llmmem::planning::parsePolicy(std::string_view text) {
+  auto [name, argument] = llvm::StringRef(text).split('=');
   for (const PolicyEntry &entry : table) {
-    if (entry.name != name)
+    if (llvm::StringRef(entry.name) != name)
       continue;
     Policy policy;
     policy.kind = entry.kind;
     bool takesNumber = !entry.takes.empty();
-    if (takesNumber != text.contains('=') ||
+    if (takesNumber != llvm::StringRef(text).contains('=') ||
         (takesNumber && (argument.getAsInteger(10, policy.every) || policy.every < 1)))
       break;
     return policy;
   }
-  return llvm::createStringError("unknown policy '" + text + "': expected " + policyNames() +
-                                 ", K at least 1");
+  return Failure{"unknown policy '" + std::string(text) + "': expected " + policyNames() +
+                 ", K at least 1"};
 }
 
 std::string llmmem::planning::nameOf(const Policy &policy) {
   const PolicyEntry &entry = *llvm::find_if(
       table, [&](const PolicyEntry &candidate) { return candidate.kind == policy.kind; });
-  return entry.name.str() + (entry.takes.empty() ? "" : "=" + std::to_string(policy.every));
+  return std::string(entry.name) + (entry.takes.empty() ? "" : "=" + std::to_string(policy.every));
 }

@@ -28,23 +28,17 @@ void require(bool holds) {
 }
 
 void asProblem(llvm::StringRef text) {
-  llvm::Expected<Problem> problem = parseProblem(text);
+  llmmem::Result<Problem> problem = parseProblem(text);
   if (!problem)
-    return llvm::consumeError(problem.takeError());
-  if (llvm::Error error = validateProblem(*problem)) {
-    llvm::consumeError(std::move(error));
-    std::abort();
-  }
-  std::string printed, again;
-  llvm::raw_string_ostream printedStream(printed), againStream(again);
-  printProblem(*problem, printedStream);
-  llvm::Expected<Problem> read = parseProblem(printed);
+    return;
+  require(!validateProblem(*problem));
+  const std::string printed = toJson(*problem);
+  llmmem::Result<Problem> read = parseProblem(printed);
   require(static_cast<bool>(read));
-  printProblem(*read, againStream);
-  require(printed == again);
+  require(toJson(*read) == printed);
 
-  if (llvm::Error error = checkPlannable(*problem))
-    return llvm::consumeError(std::move(error));
+  if (checkPlannable(*problem))
+    return;
   problem->budget.reset(); // the order as it stands need not keep it
   Plan plan;
   plan.status = Status::Feasible;
@@ -59,18 +53,15 @@ void asProblem(llvm::StringRef text) {
 }
 
 void asPlanFor(const Problem &problem, llvm::StringRef text) {
-  llvm::Expected<Plan> plan = parsePlan(problem, text);
+  llmmem::Result<Plan> plan = parsePlan(problem, text);
   if (!plan)
-    return llvm::consumeError(plan.takeError());
+    return;
   static_cast<void>(verify(problem, *plan));
-  std::string printed, again;
-  llvm::raw_string_ostream printedStream(printed), againStream(again);
-  printPlan(problem, *plan, printedStream);
-  llvm::Expected<Plan> read = parsePlan(problem, printed);
+  const std::string printed = toJson(problem, *plan);
+  llmmem::Result<Plan> read = parsePlan(problem, printed);
   if (!read) // an id that the problem does not have prints as null
-    return llvm::consumeError(read.takeError());
-  printPlan(problem, *read, againStream);
-  require(printed == again);
+    return;
+  require(toJson(problem, *read) == printed);
 }
 
 void asPlan(llvm::StringRef text) {

@@ -34,11 +34,11 @@ struct Packing {
 
 /// The work that fits into `seconds` on one core of 2020's make: a fixed rate, so that equal flags
 /// give equal packings.
-int64_t packWork(double seconds);
+LLMMEM_EXPORT int64_t packWork(double seconds);
 
 /// Packs `buffers`. Deterministic: equal input gives equal offsets.
 /// Example: [0,2)x4, [1,3)x4, [2,4)x4 at alignment 1: offsets 0, 4, 0; arena 8 = lowerBound.
-Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options);
+LLMMEM_EXPORT Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options);
 
 /// Fills offsets, workspaces, arena, peak and cost of `plan` for its `steps`; in-place pairs share
 /// bytes wherever the rules of the problem allow it. `steps` must be a valid schedule.

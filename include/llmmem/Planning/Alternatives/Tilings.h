@@ -13,6 +13,7 @@
 #define LLMMEM_PLANNING_ALTERNATIVES_TILINGS_H
 
 #include "llmmem/Planning/Planner.h"
+#include "llvm/ADT/ArrayRef.h"
 
 namespace llmmem::planning {
 

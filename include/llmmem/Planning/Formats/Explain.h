@@ -22,11 +22,11 @@ struct SavedValue {
 };
 
 /// By bytes, largest first.
-std::vector<SavedValue> explainPlan(const Problem &problem, const Plan &plan);
+LLMMEM_EXPORT std::vector<SavedValue> explainPlan(const Problem &problem, const Plan &plan);
 
 /// One line for each saved value, for people.
-void printExplanation(const Problem &problem, const std::vector<SavedValue> &saved,
-                      llvm::raw_ostream &os);
+LLMMEM_EXPORT std::string explanationText(const Problem &problem,
+                                          const std::vector<SavedValue> &saved);
 
 } // namespace llmmem::planning
 

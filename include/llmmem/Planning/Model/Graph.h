@@ -12,6 +12,7 @@
 
 #include "llmmem/Planning/Model/Problem.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace llmmem::planning {
 

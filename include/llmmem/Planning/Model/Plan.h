@@ -89,9 +89,9 @@ struct Plan {
   std::optional<PlanTime> time; // where the problem needs version 2
 };
 
-/// In version 2 where the problem needs it, else in version 1.
-void printPlan(const Problem &problem, const Plan &plan, llvm::raw_ostream &os);
-llvm::Expected<Plan> parsePlan(const Problem &problem, llvm::StringRef json);
+/// The JSON of a plan, in version 2 where the problem needs it, else in version 1.
+LLMMEM_EXPORT std::string toJson(const Problem &problem, const Plan &plan);
+LLMMEM_EXPORT Result<Plan> parsePlan(const Problem &problem, std::string_view json);
 
 } // namespace llmmem::planning
 

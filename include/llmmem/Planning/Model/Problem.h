@@ -40,10 +40,12 @@
 #ifndef LLMMEM_PLANNING_MODEL_PROBLEM_H
 #define LLMMEM_PLANNING_MODEL_PROBLEM_H
 
-#include "llvm/Support/Error.h"
+#include "llmmem/Support/Export.h"
+#include "llmmem/Support/Result.h"
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,7 +67,7 @@ inline constexpr Resource allResources[] = {Resource::Compute, Resource::HostCom
                                             Resource::Link, Resource::CopyUp, Resource::CopyDown};
 
 /// `compute`, `host_compute`, `link`, `copy_up`, `copy_down`.
-llvm::StringRef nameOf(Resource resource);
+LLMMEM_EXPORT std::string_view nameOf(Resource resource);
 
 /// A memory beside the device.
 struct Memory {
@@ -119,7 +121,7 @@ struct Problem {
   std::vector<ValueIndex> keep;
 
   /// Bytes of a memory that are held throughout, outside of its arena.
-  int64_t residentBytes(MemoryIndex memory = 0) const;
+  LLMMEM_EXPORT int64_t residentBytes(MemoryIndex memory = 0) const;
 
   MemoryIndex numMemories() const { return static_cast<MemoryIndex>(moreMemories.size()) + 1; }
   std::optional<int64_t> budgetOf(MemoryIndex memory) const {
@@ -129,25 +131,25 @@ struct Problem {
     return memory == 0 ? alignment : moreMemories[memory - 1].alignment;
   }
   /// `device`, or the memory's name.
-  llvm::StringRef memoryName(MemoryIndex memory) const;
+  LLMMEM_EXPORT std::string_view memoryName(MemoryIndex memory) const;
 
   /// Whether it takes version 2 of the format to say this problem: it has several memories or
   /// resources, optional ops or alternatives.
-  bool needsVersion2() const;
+  LLMMEM_EXPORT bool needsVersion2() const;
 };
 
 /// Reads the JSON of a llmmem-problem. Refuses, with the place (line or JSON path) and the fix:
 /// unknown keys, duplicate ids, two writers, a read before the write, a resident value that is
 /// written, numbers that are negative or 2^63 or more, sums that overflow.
-llvm::Expected<Problem> parseProblem(llvm::StringRef json);
+LLMMEM_EXPORT Result<Problem> parseProblem(std::string_view json);
 
-/// Checks what parseProblem checks of a Problem that was built in memory. Callers that fill a
-/// Problem by hand (the MLIR side does) run this once before planning.
-llvm::Error validateProblem(const Problem &problem);
+/// Checks what parseProblem checks of a Problem that was built in memory, and says what is wrong
+/// with it. Callers that fill a Problem by hand (the MLIR side does) run this once before planning.
+LLMMEM_EXPORT std::optional<std::string> validateProblem(const Problem &problem);
 
-/// Writes the JSON that parseProblem reads, in the lowest version that can say it; equal problems
-/// give equal text.
-void printProblem(const Problem &problem, llvm::raw_ostream &os);
+/// The JSON that parseProblem reads, in the lowest version that can say it; equal problems give
+/// equal text.
+LLMMEM_EXPORT std::string toJson(const Problem &problem);
 
 } // namespace llmmem::planning
 

@@ -22,7 +22,7 @@ struct Violation {
 /// Every broken rule, in step order; empty when the plan holds. Never crashes, whatever the plan
 /// says. Example: two live instances that share a byte give {step, "overlap", "value 3 ... value 7
 /// ..."}.
-std::vector<Violation> verify(const Problem &problem, const Plan &plan);
+LLMMEM_EXPORT std::vector<Violation> verify(const Problem &problem, const Plan &plan);
 
 } // namespace llmmem::planning
 

@@ -10,7 +10,7 @@
 #define LLMMEM_PLANNING_POLICIES_POLICIES_H
 
 #include "llmmem/Planning/Model/Problem.h"
-#include "llvm/ADT/ArrayRef.h"
+#include <span>
 
 namespace llmmem::planning {
 
@@ -30,25 +30,25 @@ using FixedPolicy = std::vector<OpIndex> (*)(const Graph &, const Policy &);
 /// One line of the table of policies.
 struct PolicyEntry {
   PolicyKind kind;
-  llvm::StringLiteral name;    // as in --policy=NAME
-  llvm::StringLiteral takes;   // the number behind NAME=, or empty
-  llvm::StringLiteral summary; // what it keeps, for help
-  FixedPolicy decide;          // null where the budget decides
+  std::string_view name;    // as in --policy=NAME
+  std::string_view takes;   // the number behind NAME=, or empty
+  std::string_view summary; // what it keeps, for help
+  FixedPolicy decide;       // null where the budget decides
 };
 
-llvm::ArrayRef<PolicyEntry> policyTable();
+LLMMEM_EXPORT std::span<const PolicyEntry> policyTable();
 
 /// The names of the table: "none, every=K, sqrt, full, selective, budget or least-peak".
-std::string policyNames();
+LLMMEM_EXPORT std::string policyNames();
 
 /// The table for a tool's help, a line each: "  none        keep everything, in the given order".
-std::string policyHelp();
+LLMMEM_EXPORT std::string policyHelp();
 
 /// Parses one of these names. Example: "every=3" is {EveryK, 3}.
-llvm::Expected<Policy> parsePolicy(llvm::StringRef text);
+LLMMEM_EXPORT Result<Policy> parsePolicy(std::string_view text);
 
 /// The text that is parsed to `policy`.
-std::string nameOf(const Policy &policy);
+LLMMEM_EXPORT std::string nameOf(const Policy &policy);
 
 } // namespace llmmem::planning
 
