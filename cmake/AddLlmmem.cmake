@@ -7,6 +7,8 @@ function(llmmem_add_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK} LLVM)
   # A folder names what it takes from another of the same library: #include "Bounds/CutNetwork.h".
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  # What LLMMEM_EXPORT marks is public; see cmake/package.
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
 # A library on MLIR. Dependencies follow after DEPENDS (generated headers) and LINK (our own libraries).

@@ -23,6 +23,10 @@ config.substitutions.append(("%examples", config.source_root + "/examples"))
 config.substitutions.append(("%source_root", config.source_root))
 config.substitutions.append(("%build_root", config.build_root))
 config.substitutions.append(("%python", config.python))
+# What projects outside of the tree are built with.
+config.substitutions.append(("%cmake", config.cmake))
+config.substitutions.append((r"%cc\b", config.cc))
+config.substitutions.append((r"%cxx\b", config.cxx))
 config.substitutions.append(("%ptx", config.python + " " + config.test_source_root + "/ptx.py"))
 # %refuse CODE MESSAGE... -- COMMAND...: see the script.
 config.substitutions.append((r"%refuse\b", config.python + " " + config.test_source_root + "/Refused/Inputs/check-exit.py"))
