@@ -50,6 +50,7 @@ endif()
 llmmem_package_headers(Planning
   llmmem/Planning/Allocation/Placement.h
   llmmem/Planning/Formats/Explain.h
+  llmmem/Planning/Model/Cancellation.h
   llmmem/Planning/Model/Plan.h
   llmmem/Planning/Model/Problem.h
   llmmem/Planning/Model/Verify.h

@@ -16,8 +16,10 @@ static int64_t workFor(const PlanOptions &options, double unitsPerSecond) {
   return static_cast<int64_t>(std::clamp(options.seconds, 0.0, 1e5) * unitsPerSecond);
 }
 
-static PackOptions packOptions(const Problem &problem, const PlanOptions &options) {
+static PackOptions packOptions(const Graph &graph, const PlanOptions &options) {
+  const Problem &problem = graph.problem();
   PackOptions pack;
+  pack.cancellation = graph.cancellation();
   pack.alignment = std::max<int64_t>(problem.alignment, 1);
   pack.work = workFor(options, 20000);
   if (problem.budget)
@@ -25,10 +27,10 @@ static PackOptions packOptions(const Problem &problem, const PlanOptions &option
   return pack;
 }
 
-static void place(const Problem &problem, Plan &plan, std::vector<OpIndex> steps,
+static void place(const Graph &graph, Plan &plan, std::vector<OpIndex> steps,
                   const PlanOptions &options) {
   plan.steps = std::move(steps);
-  placeSteps(problem, plan, packOptions(problem, options));
+  placeSteps(graph.problem(), plan, packOptions(graph, options));
 }
 
 static bool fits(const Problem &problem, const Plan &plan) {
@@ -58,7 +60,7 @@ static void tightenArena(const Graph &graph, Plan &plan, const PlanOptions &opti
   if (plan.arena <= plan.peak - graph.residentBytes())
     return;
   Plan other = plan;
-  PackOptions pack = packOptions(graph.problem(), options);
+  PackOptions pack = packOptions(graph, options);
   pack.capacity.reset();
   placeSteps(graph.problem(), other, pack);
   if (other.arena < plan.arena)
@@ -69,10 +71,10 @@ static bool planUnderBudget(const Graph &graph, BudgetSearch &search, Frontier &
                             Plan &plan, const PlanOptions &options) {
   const Problem &problem = graph.problem();
   if (!problem.budget) {
-    place(problem, plan, search.ordered().steps, options);
+    place(graph, plan, search.ordered().steps, options);
     if (search.annealedOrder().peak < search.ordered().peak) {
       Plan other = plan;
-      place(problem, other, search.annealedOrder().steps, options);
+      place(graph, other, search.annealedOrder().steps, options);
       if (other.arena < plan.arena)
         plan = std::move(other);
     }
@@ -137,7 +139,7 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
       plan.costLowerBound = answer.cost;
       plan.bound = "every schedule searched";
     }
-    place(problem, plan, answer.steps, options);
+    place(graph, plan, answer.steps, options);
     if (fits(problem, plan))
       return true;
     if (isFirst)
@@ -172,7 +174,7 @@ static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
   }
   plan.peakLowerBound =
       profile(graph, exact.steps).peak - (std::max<int64_t>(graph.problem().alignment, 1) - 1);
-  place(graph.problem(), plan, std::move(exact.steps), options);
+  place(graph, plan, std::move(exact.steps), options);
   shrinkArena(graph, std::max<int64_t>(0, plan.peakLowerBound - graph.residentBytes()), plan,
               options);
 }
@@ -218,11 +220,9 @@ static Plan refusal(const Problem &problem, std::string why) {
   return plan;
 }
 
-Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) {
-  if (std::optional<std::string> why = checkPlannable(problem))
-    return refusal(problem, std::move(*why));
-  auto start = std::chrono::steady_clock::now();
-  Graph graph(problem);
+/// Throws where the graph's cancellation is asked for.
+static Plan planToTheEnd(const Graph &graph, const PlanOptions &options) {
+  const Problem &problem = graph.problem();
   Plan plan;
   const auto entry = llvm::find_if(
       policyTable(), [&](const PolicyEntry &other) { return other.kind == options.policy.kind; });
@@ -234,7 +234,7 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
   bool found = true;
   search.announce("a plan for " + llvm::Twine(problem.ops.size()) + " ops");
   if (entry->decide)
-    place(problem, plan, entry->decide(graph, options.policy), options);
+    place(graph, plan, entry->decide(graph, options.policy), options);
   else if (entry->kind == PolicyKind::LeastPeak)
     planLeastPeak(graph, frontier, plan, options);
   else if (std::optional<bool> exact = planExactly(graph, plan, options))
@@ -249,6 +249,21 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
         std::max(problem.residentBytes(), plan.peakLowerBound - paddingOf(problem));
   if (problem.needsVersion2()) // one resource, else it was refused: it is busy all the time
     plan.time = {plan.cost, plan.baseCost, plan.costLowerBound};
+  graph.poll(); // a packing that was cut short is no answer
+  return plan;
+}
+
+Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) {
+  if (std::optional<std::string> why = checkPlannable(problem))
+    return refusal(problem, std::move(*why));
+  auto start = std::chrono::steady_clock::now();
+  Cancellation cancellation(options.isCancelled);
+  Plan plan;
+  try {
+    plan = planToTheEnd(Graph(problem, options.isCancelled ? &cancellation : nullptr), options);
+  } catch (const Cancelled &) {
+    plan = refusal(problem, "cancelled");
+  }
   plan.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return plan;
 }

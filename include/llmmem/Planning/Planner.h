@@ -19,6 +19,9 @@ struct PlanOptions {
   double seconds = 10; // mapped to a count of work by a fixed rate: equal flags give equal plans
   std::function<void(std::string_view)>
       progress; // called at the beginning of each activity and during long searches
+  /// Asked every few milliseconds, in the thread that plans; may be empty. After a yes the plan is
+  /// Unknown, without steps, and its witness says "cancelled".
+  std::function<bool()> isCancelled;
 };
 
 /// Why the solvers cannot plan `problem`, valid as it may be; nothing where they can. They know one

@@ -13,7 +13,7 @@ class Ejection {
 public:
   Ejection(const Shapes &shapes, int64_t capacity, const std::vector<int64_t> &offsets);
 
-  bool run(int64_t &work);
+  bool run(const PackOptions &options, int64_t &work);
 
   std::vector<int64_t> offsets;
 
@@ -166,10 +166,10 @@ void Ejection::eject(const Shape &shape, int64_t offset) {
   bottoms.resize(kept);
 }
 
-bool Ejection::run(int64_t &work) {
+bool Ejection::run(const PackOptions &options, int64_t &work) {
   while (!unplaced.empty()) {
     work -= 2 * int64_t(bottoms.size()) + 1;
-    if (work < 0)
+    if (work < 0 || options.isCancelled())
       return false;
     const int32_t index = nextUnplaced();
     const Shape &shape = shapes.shapes[index];
@@ -183,10 +183,10 @@ bool Ejection::run(int64_t &work) {
   return true;
 }
 
-bool fitByEjection(const Shapes &shapes, int64_t capacity, int64_t &work,
+bool fitByEjection(const Shapes &shapes, const PackOptions &options, int64_t &work,
                    std::vector<int64_t> &offsets) {
-  Ejection ejection(shapes, capacity, offsets);
-  if (!ejection.run(work))
+  Ejection ejection(shapes, *options.capacity, offsets);
+  if (!ejection.run(options, work))
     return false;
   offsets = std::move(ejection.offsets);
   return true;

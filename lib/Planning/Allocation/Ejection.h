@@ -19,12 +19,14 @@
 #define LLMMEM_LIB_PLANNING_ALLOCATION_EJECTION_H
 
 #include "Skyline.h"
+#include "llmmem/Planning/Allocation/Placement.h"
 
 namespace llmmem::planning {
 
-/// Changes `offsets`, a packing of `shapes`, into one within `capacity`; false where `work` (edges
-/// of shapes visited, counted down) does not suffice: then `offsets` are as they were.
-bool fitByEjection(const Shapes &shapes, int64_t capacity, int64_t &work,
+/// Changes `offsets`, a packing of `shapes`, into one within the capacity of `options`; false where
+/// `work` (edges of shapes visited, counted down) does not suffice: then `offsets` are as they
+/// were.
+bool fitByEjection(const Shapes &shapes, const PackOptions &options, int64_t &work,
                    std::vector<int64_t> &offsets);
 
 } // namespace llmmem::planning

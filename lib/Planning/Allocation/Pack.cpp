@@ -65,7 +65,8 @@ private:
     constexpr int64_t many = 4000;
     const auto count = static_cast<int64_t>(shapes.shapes.size());
     const int64_t workOfRestart = count * std::max<int64_t>(1, count / many);
-    for (; quota > 0 && isWorthARestart(); quota -= workOfRestart, work -= workOfRestart) {
+    for (; quota > 0 && !options.isCancelled() && isWorthARestart();
+         quota -= workOfRestart, work -= workOfRestart) {
       const Weights weights = {random.unit() * 1.5 - 0.25, random.unit() * 1.5 - 0.25};
       tryWeights(weights, &random, random.unit() * 2);
     }
@@ -90,9 +91,9 @@ private:
 
   /// Searches at the target with most of the work, then bisects between it and the best packing.
   void search() {
-    PackSearch exact(shapes);
+    PackSearch exact(shapes, options.cancellation);
     int64_t least = target;
-    for (int64_t within = target; work > 0 && best.arena > target;
+    for (int64_t within = target; work > 0 && best.arena > target && !options.isCancelled();
          within = least + (best.arena - least) / 2) {
       int64_t quota = within == target && !options.capacity ? work / 2 : work;
       if (within != target)
@@ -166,8 +167,7 @@ Packing packShapes(const Shapes &shapes, const PackOptions &options) {
   Packing packed = Packer(shapes, options).run();
   if (options.capacity && packed.arena > *options.capacity &&
       packed.lowerBound <= *options.capacity)
-    if (int64_t work = options.ejections;
-        fitByEjection(shapes, *options.capacity, work, packed.offsets))
+    if (int64_t work = options.ejections; fitByEjection(shapes, options, work, packed.offsets))
       packed.arena = arenaOf(shapes, packed.offsets);
   return packed;
 }

@@ -90,7 +90,7 @@ PackSearch::Outcome PackSearch::restart(int64_t within, int64_t &work,
   const auto count = static_cast<int64_t>(shapes.shapes.size());
   const int64_t shortest = std::max<int64_t>(1000, 2 * count), workOfNode = count / 32 + 1;
   PriorityGenerator generator(shapes);
-  for (int64_t round = 1; work > 0; ++round) {
+  for (int64_t round = 1; work > 0 && !isCancelled(); ++round) {
     const int64_t allowed = std::min(shortest * luby(round), work / workOfNode + 1);
     int64_t left = allowed;
     const Outcome outcome = run(within, generator.next(round), left, offsets);

@@ -9,10 +9,10 @@ namespace llmmem::planning {
 
 static constexpr int64_t nowhere = std::numeric_limits<int64_t>::max();
 
-PackSearch::PackSearch(const Shapes &shapes)
-    : shapes(shapes), shapeOf(shapes.shapes.size()), firstStarting(shapes.positions + 1, 0),
-      weight(shapes.positions, 1.0), segmentOf(shapes.positions), within(shapes.positions),
-      across(shapes.positions) {
+PackSearch::PackSearch(const Shapes &shapes, Cancellation *cancellation)
+    : shapes(shapes), cancellation(cancellation), shapeOf(shapes.shapes.size()),
+      firstStarting(shapes.positions + 1, 0), weight(shapes.positions, 1.0),
+      segmentOf(shapes.positions), within(shapes.positions), across(shapes.positions) {
   std::iota(shapeOf.begin(), shapeOf.end(), 0);
   std::stable_sort(shapeOf.begin(), shapeOf.end(), [&](int32_t a, int32_t b) {
     return shapes.shapes[a].lower < shapes.shapes[b].lower;
@@ -85,7 +85,7 @@ PackSearch::Outcome PackSearch::search(int64_t &nodes) {
         return Outcome::Found;
     }
     // Branches that place no shape may be long; a stack this deep rarely leads to a packing.
-    if (nodes-- <= 0 || stack.size() > 4 * items.size() + 1000)
+    if (nodes-- <= 0 || isCancelled() || stack.size() > 4 * items.size() + 1000)
       return Outcome::Spent;
     Node &parent = stack[current];
     const Interval window = parent.windows[parent.nextWindow++];

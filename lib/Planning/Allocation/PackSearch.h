@@ -25,6 +25,7 @@
 #define LLMMEM_LIB_PLANNING_ALLOCATION_PACKSEARCH_H
 
 #include "Skyline.h"
+#include "llmmem/Planning/Model/Cancellation.h"
 
 namespace llmmem::planning {
 
@@ -38,7 +39,8 @@ public:
     double learning; // what a position gains in weight, for all later runs, where it does not fit
   };
 
-  explicit PackSearch(const Shapes &shapes);
+  /// `cancellation`, which may be null, spends what is left of the work.
+  explicit PackSearch(const Shapes &shapes, Cancellation *cancellation = nullptr);
 
   /// Looks for a packing within `capacity` over at most `nodes`, which it counts down.
   Outcome run(int64_t capacity, const Priorities &priorities, int64_t &nodes,
@@ -49,6 +51,8 @@ public:
   Outcome restart(int64_t capacity, int64_t &work, std::vector<int64_t> &offsets);
 
 private:
+  bool isCancelled() const { return cancellation && cancellation->isAsked(); }
+
   struct Interval {
     int32_t from, to;
   };
@@ -105,6 +109,7 @@ private:
   void forEachLeft(Interval span, Interval window, Function function) const;
 
   const Shapes &shapes;
+  Cancellation *cancellation;
   std::vector<int32_t> shapeOf; // shapes by `lower`; all below are in this order
   std::vector<Shape> items;
   std::vector<int64_t> smallest;      // by shape: its smallest piece

@@ -112,6 +112,7 @@ void CutNetwork::addArcs(size_t index) {
 }
 
 int64_t CutNetwork::solve(llvm::ArrayRef<int64_t> prices, int64_t costFactor) {
+  graph.poll();
   for (PricedArc arc : pricedArcs) {
     // Never above the product: a capacity that is too low weakens the bound but keeps it valid.
     __int128 product = static_cast<__int128>(prices[arc.level]) * arc.bytes;

@@ -62,6 +62,7 @@ void OpenCut::addValues() {
 }
 
 OpenCut::Choice OpenCut::choose(int64_t price, int64_t costFactor, int64_t &value) {
+  graph.poll();
   for (PricedArc arc : pricedArcs) {
     __int128 product = static_cast<__int128>(price) * graph.bytes(arc.value);
     flow.setCapacity(arc.arc, static_cast<int64_t>(std::min<__int128>(product, MaxFlow::infinite)));

@@ -54,6 +54,7 @@ Candidate BudgetSearch::measured(std::vector<OpIndex> steps) const {
 
 /// Work is counted in steps of the schedules considered, never in time.
 void BudgetSearch::report(llvm::StringRef searched, int64_t capacity) {
+  graph.poll();
   constexpr int64_t secondOfWork = 4000000;
   if (!progress || unreported < secondOfWork)
     return;

@@ -64,6 +64,7 @@ public:
   void reportTo(std::function<void(llvm::StringRef)> listener) { progress = std::move(listener); }
   /// Reports the beginning of a stage of the search.
   void announce(const llvm::Twine &stage) const {
+    graph.poll();
     if (progress)
       progress(stage.str());
   }

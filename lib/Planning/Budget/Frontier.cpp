@@ -63,6 +63,7 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
   pack.work = work;
   pack.ejections = ejections;
   pack.capacity = budget - graph.residentBytes();
+  pack.cancellation = graph.cancellation();
   placeSteps(graph.problem(), *plan, pack);
   return plan;
 }

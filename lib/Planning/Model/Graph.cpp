@@ -6,7 +6,8 @@
 
 using namespace llmmem::planning;
 
-Graph::Graph(const Problem &problem) : source(&problem) {
+Graph::Graph(const Problem &problem, Cancellation *cancellation)
+    : source(&problem), canceller(cancellation) {
   size_t count = problem.values.size();
   writers.assign(count, -1);
   readerStart.assign(count + 1, 0);

@@ -113,9 +113,11 @@ void llmmem::planning::annealOrder(const Graph &graph, std::vector<OpIndex> &ord
     int64_t less = std::max<int64_t>(1, (best - graph.residentBytes()) / hundredth);
     state.setTarget(std::max(best - less, lowerBound));
     int64_t quota = std::min(left, work / rounds + 1);
-    for (int64_t spent = 0; spent < quota && state.excess() > 0; ++spent, --left)
+    for (int64_t spent = 0; spent < quota && state.excess() > 0; ++spent, --left) {
+      graph.poll();
       annealer.relocateRun(hottest * std::pow(coldest / hottest, double(spent) / double(quota)),
                            {.cost = 0, .excess = 1});
+    }
     if (state.peak() < best) {
       best = state.peak();
       order = state.steps();
@@ -148,6 +150,7 @@ bool llmmem::planning::annealSchedule(const Graph &graph, std::vector<OpIndex> &
   const double mean = double(graph.baseCost()) / double(graph.numOps()) + 1e-9;
   const double hottest = mean / 10, coldest = mean / 50, perByte = costPerByte(graph) * firstWeight;
   for (int64_t spent = 0; spent < work && best > enough; ++spent) {
+    graph.poll();
     const double done = double(spent) / double(work);
     annealer.tryMove(hottest * std::pow(coldest / hottest, done),
                      {.cost = 1, .excess = perByte * std::pow(weightRatio, done)});
@@ -172,9 +175,11 @@ static bool flatten(const Graph &graph, std::vector<OpIndex> &steps, int64_t pea
   constexpr int64_t tenths = 7, steepness = 64;
   const int64_t held = peak - graph.residentBytes();
   state.setTarget(peak, peak - held / 10 * (10 - tenths), steepness);
-  for (int64_t spent = 0; spent < work; ++spent)
+  for (int64_t spent = 0; spent < work; ++spent) {
+    graph.poll();
     annealer.relocateRun(hottest * std::pow(coldest / hottest, double(spent) / double(work)),
                          {.cost = 0, .excess = 1});
+  }
   state.setTarget(peak);
   for (int64_t spent = 0; spent < work / 4 && state.excess() > 0; ++spent)
     annealer.relocateRun(coldest, {.cost = 0, .excess = 1});

@@ -194,6 +194,7 @@ ChainOptions llmmem::planning::findOptions(const Graph &graph, const Chain &chai
   size_t mostSteps = size_t(graph.numOps()) * 8 + 100;
   std::vector<std::vector<bool>> measured;
   for (int32_t choice = 0; choice < result.numChoices(); ++choice) {
+    graph.poll();
     std::vector<int32_t> uniform(chain.numStages, choice);
     Realization made =
         realize(graph, chain, retentionFor(graph, chain, result, uniform), mostSteps);

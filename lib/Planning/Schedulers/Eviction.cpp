@@ -133,6 +133,7 @@ bool Evictor::run() {
     for (const Proposal &proposal : propose(usage)) {
       std::vector<OpIndex> changed = steps;
       changed.insert(changed.begin() + proposal.before, proposal.ops.begin(), proposal.ops.end());
+      graph.poll();
       Profile now = profile(graph, changed);
       work -= static_cast<int64_t>(changed.size());
       int64_t left = excess(now);

@@ -189,6 +189,7 @@ ExactAnswer Search::run() {
   states.push_back({options.done, held & needed(options.done), 0, -1, -1});
   open.push({0, 0});
   while (!open.empty()) {
+    graph.poll();
     auto [cost, index] = open.top();
     open.pop();
     State state = states[index];

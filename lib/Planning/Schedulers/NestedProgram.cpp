@@ -249,6 +249,7 @@ void NestedProgram::takeOption(Cell &cell, int32_t repeats, int32_t from, int32_
 
 /// Fills the row of a sub-chain at all levels together: a split reads two other rows.
 void NestedProgram::fillRow(int32_t repeats, int32_t from, int32_t to) {
+  graph.poll();
   Cell *cells = &at(repeats, from, to, 0);
   for (int32_t level = 0; level < levels; ++level)
     takeOption(cells[level], repeats, from, to, level);

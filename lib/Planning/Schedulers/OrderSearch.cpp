@@ -106,6 +106,7 @@ void Beam::apply(Partial &partial, const Step &step) const {
 std::vector<OpIndex> Beam::run(size_t width, int64_t limit) {
   std::vector<Partial> beam{empty()};
   for (int32_t length = 0; length < graph.numOps(); ++length) {
+    graph.poll();
     std::vector<Step> steps;
     for (size_t parent = 0; parent < beam.size(); ++parent)
       for (OpIndex op : beam[parent].ready)

@@ -320,6 +320,7 @@ PlacedAnswer Search::run() {
   placeInputs(std::move(inputs), Slots(graph.numValues(), absent));
   const uint32_t all = (uint32_t(1) << graph.numOps()) - 1;
   while (!open.empty() && work > 0) {
+    graph.poll();
     const int32_t index = std::get<2>(open.top());
     open.pop();
     if (isDominated(states[index]))

@@ -9,6 +9,7 @@
 #ifndef LLMMEM_PLANNING_ALLOCATION_PLACEMENT_H
 #define LLMMEM_PLANNING_ALLOCATION_PLACEMENT_H
 
+#include "llmmem/Planning/Model/Cancellation.h"
 #include "llmmem/Planning/Model/Plan.h"
 
 namespace llmmem::planning {
@@ -21,9 +22,12 @@ struct Buffer {
 
 struct PackOptions {
   int64_t alignment = 1;
-  std::optional<int64_t> capacity; // stop as soon as the arena is no larger than this
-  int64_t work = 0;                // units of search after the heuristics; 0: heuristics alone
-  int64_t ejections = 0;           // work of ejection chains, where the capacity is not met
+  std::optional<int64_t> capacity;      // stop as soon as the arena is no larger than this
+  int64_t work = 0;                     // units of search after the heuristics; 0: heuristics alone
+  int64_t ejections = 0;                // work of ejection chains, where the capacity is not met
+  Cancellation *cancellation = nullptr; // ends the search: the best packing so far is the answer
+
+  bool isCancelled() const { return cancellation && cancellation->isAsked(); }
 };
 
 struct Packing {

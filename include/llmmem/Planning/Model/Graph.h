@@ -10,6 +10,7 @@
 #ifndef LLMMEM_PLANNING_MODEL_GRAPH_H
 #define LLMMEM_PLANNING_MODEL_GRAPH_H
 
+#include "llmmem/Planning/Model/Cancellation.h"
 #include "llmmem/Planning/Model/Problem.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,7 +19,7 @@ namespace llmmem::planning {
 
 class Graph {
 public:
-  explicit Graph(const Problem &problem);
+  explicit Graph(const Problem &problem, Cancellation *cancellation = nullptr);
 
   const Problem &problem() const { return *source; }
   int32_t numOps() const { return static_cast<int32_t>(source->ops.size()); }
@@ -47,8 +48,17 @@ public:
   /// schedule holds at least this while `op` runs.
   int64_t footprint(OpIndex op) const;
 
+  /// Every long search over the graph calls this now and then; see Cancellation.h.
+  void poll() const {
+    if (canceller)
+      canceller->poll();
+  }
+  /// May be null.
+  Cancellation *cancellation() const { return canceller; }
+
 private:
   const Problem *source;
+  Cancellation *canceller;
   std::vector<OpIndex> writers;
   std::vector<OpIndex> readerList;
   std::vector<int32_t> readerStart;
