@@ -1,6 +1,7 @@
 # The lit suite: one behaviour a file, FileCheck with scoped variables.
 import os
 import shutil
+import subprocess
 
 import lit.formats
 import lit.util
@@ -54,6 +55,11 @@ for name, launcher, options in (("openmpi", "mpirun.openmpi", "--oversubscribe -
         config.substitutions.append((f"%mpirun-{name}", f"{program} {options}".strip()))
 config.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl="self,vader,tcp",
                           OMPI_MCA_btl_tcp_if_include="lo", OMPI_MCA_oob_tcp_if_include="lo")
+
+# The runtime of the address sanitizer (libclang-rt-22-dev); tests that need it are counted as skipped without it.
+if subprocess.run([config.cc, "-fsanitize=address", "-x", "c", "-", "-o", os.devnull], input=b"int main(void) { return 0; }",
+                  capture_output=True).returncode == 0:
+    config.available_features.add("asan")
 
 # The CUDA toolkit's assembler; tests that need it say REQUIRES: ptxas and are counted as skipped without it.
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path=os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin"))

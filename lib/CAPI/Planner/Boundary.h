@@ -1,0 +1,47 @@
+//===- Boundary.h - Between C structures and the planner's data -----------------===//
+
+#ifndef LLMMEM_LIB_CAPI_PLANNER_BOUNDARY_H
+#define LLMMEM_LIB_CAPI_PLANNER_BOUNDARY_H
+
+#include "llmmem-c/Planner.h"
+#include "llmmem/Planning/Model/Plan.h"
+
+namespace llmmem::capi {
+
+/// A copy of `text` for llmmem_free_text.
+char *copyText(const std::string &text);
+
+/// Sets `error`, which may be null, to a copy of `text`, and gives LLMMEM_INVALID.
+llmmem_result invalid(char **error, const std::string &text);
+
+/// Sets `error` to null: what a function does first.
+void clear(char **error);
+
+/// A structure of the caller as this library knows it. Fails where the size cannot be one of this
+/// structure, or where the caller sets what this library lacks.
+template <typename Struct>
+Result<Struct> take(const Struct *given, const char *name) {
+  if (!given)
+    return Failure{std::string(name) + ": is NULL"};
+  // No structure is smaller than in version 0.1.0. Once a field is added behind those, this is a
+  // constant, and what a smaller structure lacks is zero.
+  if (given->size < sizeof(Struct))
+    return Failure{std::string(name) + ": size is " + std::to_string(given->size) +
+                   "; initialise it with LLMMEM_INIT"};
+  const auto *bytes = reinterpret_cast<const char *>(given);
+  for (size_t byte = sizeof(Struct); byte < given->size; ++byte)
+    if (bytes[byte])
+      return Failure{std::string(name) + ": asks for what llmmem " + llmmem_version() +
+                     " does not know"};
+  return *given;
+}
+
+/// The problem, valid, or what is wrong with it.
+Result<planning::Problem> takeProblem(const llmmem_problem *given);
+
+/// A plan as the verifier takes it, however wrong its numbers may be.
+Result<planning::Plan> takePlan(const llmmem_plan *given);
+
+} // namespace llmmem::capi
+
+#endif // LLMMEM_LIB_CAPI_PLANNER_BOUNDARY_H
