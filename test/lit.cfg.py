@@ -26,6 +26,8 @@ config.substitutions.append(("%build_root", config.build_root))
 config.substitutions.append(("%python", config.python))
 # What projects outside of the tree are built with.
 config.substitutions.append(("%cmake", config.cmake))
+config.substitutions.append(("%llvm_include", config.llvm_prefix + "/include"))
+config.substitutions.append(("%llvm_lib", config.llvm_prefix + "/lib"))
 config.substitutions.append((r"%cc\b", config.cc))
 config.substitutions.append((r"%cxx\b", config.cxx))
 config.substitutions.append(("%ptx", config.python + " " + config.test_source_root + "/ptx.py"))

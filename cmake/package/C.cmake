@@ -1,6 +1,6 @@
 # The planner's C interface with the planner inside: what programs in C, and Python, load. Its structures carry their
 # sizes, so that the interface outlives versions and the SONAME need not name the minor one.
-set(c_objects $<TARGET_OBJECTS:LLMMEMCAPIPlanner> ${planner_objects})
+set(c_objects $<TARGET_OBJECTS:LLMMEMCAPI> $<TARGET_OBJECTS:LLMMEMCAPIPlanner> ${planner_objects})
 
 add_library(LLMMEMPackageC SHARED ${c_objects})
 target_link_libraries(LLMMEMPackageC PRIVATE ${planner_llvm})
@@ -10,7 +10,7 @@ set_target_properties(LLMMEMPackageC PROPERTIES SOVERSION ${PROJECT_VERSION_MAJO
 
 if(LLMMEM_GNU_LD)
   llmmem_add_closed_archive(LLMMEMPackageCStatic OUTPUT_NAME llmmem-c
-    OBJECTS ${c_objects} ${planner_llvm} DEPENDS LLMMEMCAPIPlanner LLMMEMPlanning LLMMEMSupport KEEP llmmem_*)
+    OBJECTS ${c_objects} ${planner_llvm} DEPENDS LLMMEMCAPI LLMMEMCAPIPlanner LLMMEMPlanning LLMMEMSupport KEEP llmmem_*)
   target_link_libraries(LLMMEMPackageCStatic INTERFACE stdc++ m)
   llmmem_package_library(LLMMEMPackageCStatic COMPONENT C EXPORT_NAME CStatic OUTPUT_NAME llmmem-c)
 endif()

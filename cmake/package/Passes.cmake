@@ -2,7 +2,7 @@
 # own, and hidden: a program that calls the planner too links llmmem::Planning beside it.
 
 set(passes_parts LLMMEMInterfaces LLMMEMDialect LLMMEMTargets LLMMEMAnalysis LLMMEMTransforms LLMMEMCodegen
-  LLMMEMConversion LLMMEMEmulationLowering LLMMEMPipelines)
+  LLMMEMConversion LLMMEMEmulationLowering LLMMEMPipelines LLMMEMCAPI LLMMEMCAPIPasses)
 set(passes_objects ${planner_objects})
 foreach(part ${passes_parts})
   list(APPEND passes_objects $<TARGET_OBJECTS:${part}>)
@@ -17,7 +17,7 @@ if(LLMMEM_GNU_LD)
   llmmem_add_closed_archive(LLMMEMPackagePassesStatic OUTPUT_NAME llmmem-passes
     OBJECTS ${passes_objects} DEPENDS LLMMEMPlanning LLMMEMSupport ${passes_parts}
     KEEP !_ZN6llmmem8planning* !_ZNK6llmmem8planning* _ZN6llmmem* _ZNK6llmmem* _ZT?N6llmmem*
-      _ZN4mlir6detail14TypeIDResolverIN6llmmem*)
+      _ZN4mlir6detail14TypeIDResolverIN6llmmem* llmmem_*)
   target_link_libraries(LLMMEMPackagePassesStatic INTERFACE MLIR LLVM)
   llmmem_package_library(LLMMEMPackagePassesStatic COMPONENT Passes EXPORT_NAME PassesStatic OUTPUT_NAME llmmem-passes)
 endif()
@@ -26,6 +26,10 @@ endif()
 foreach(tree ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   install(DIRECTORY ${tree}/include/llmmem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT Passes
     FILES_MATCHING PATTERN *.h PATTERN *.td PATTERN *.inc
-    PATTERN CMakeFiles EXCLUDE PATTERN Execution EXCLUDE PATTERN Import EXCLUDE PATTERN Runtime EXCLUDE)
+    PATTERN CMakeFiles EXCLUDE PATTERN Execution EXCLUDE PATTERN Import EXCLUDE PATTERN Runtime EXCLUDE PATTERN CAPI EXCLUDE)
 endforeach()
+llmmem_package_headers(Passes llmmem-c/Base.h llmmem-c/Passes.h)
 llmmem_package_component(Passes)
+
+install(TARGETS llmmem-plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Passes)
+set_target_properties(llmmem-plugin PROPERTIES INSTALL_RPATH "$ORIGIN")

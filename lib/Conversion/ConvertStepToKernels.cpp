@@ -18,6 +18,7 @@
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/KernelKind.h"
 #include "llmmem/Interfaces/RandomOpInterface.h"
+#include "llmmem/Targets/Targets.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -363,6 +364,13 @@ private:
 
 struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<ConvertStepToKernels> {
   using ConvertStepToKernelsBase::ConvertStepToKernelsBase;
+
+  /// A host may have loaded the pass alone, as plugins are.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    ConvertStepToKernelsBase::getDependentDialects(registry);
+    registerTargets(registry);
+    registerKernelModels(registry);
+  }
 
   void runOnOperation() override {
     auto step = getOperation().lookupSymbol<func::FuncOp>(function);

@@ -6,6 +6,7 @@
 #include "llmmem/Analysis/DeviceTables.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Analysis/StepStorage.h"
+#include "llmmem/Targets/Targets.h"
 #include "mlir/Pass/Pass.h"
 
 namespace llmmem {
@@ -16,6 +17,13 @@ template <typename BaseT>
 class StepPass : public BaseT {
 public:
   using BaseT::BaseT;
+
+  /// A host may have loaded the pass alone, as plugins are: ops of `llm` then still ask the
+  /// targets.
+  void getDependentDialects(mlir::DialectRegistry &registry) const override {
+    BaseT::getDependentDialects(registry);
+    registerTargets(registry);
+  }
 
   void runOnOperation() final {
     mlir::func::FuncOp function = this->getOperation();

@@ -8,7 +8,6 @@
 
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Pipelines/CheckpointPipeline.h"
-#include "llmmem/Targets/Targets.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
@@ -20,7 +19,6 @@ int main(int argc, char **argv) {
   }
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, llmmem::llm::LlmDialect>();
-  llmmem::registerTargets(registry);
   mlir::MLIRContext context(registry);
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::parseSourceFile<mlir::ModuleOp>(argv[1], &context);
@@ -40,5 +38,6 @@ int main(int argc, char **argv) {
   if (mlir::failed(passes.run(*module)))
     return outcome->noPlan ? 2 : 1;
   module->print(llvm::outs());
+  llvm::outs() << '\n';
   return 0;
 }

@@ -1,6 +1,7 @@
 //===- Pack.cpp - Offsets for buffers in plain arrays ---------------------------===//
 
-#include "Boundary.h"
+#include "llmmem-c/Planner.h"
+#include "llmmem/CAPI/Boundary.h"
 #include "llmmem/Planning/Allocation/Placement.h"
 #include <algorithm>
 #include <cmath>

@@ -6,21 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Planning/Planner.h"
-#include "Boundary.h"
-#include "llmmem/Planning/Allocation/Placement.h"
+#include "Arrays.h"
+#include "llmmem/CAPI/Boundary.h"
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 
 using namespace llmmem;
 using namespace llmmem::capi;
 using namespace llmmem::planning;
-
-const char *llmmem_version(void) { return LLMMEM_VERSION; }
-
-void llmmem_free_text(char *text) { std::free(text); }
 
 //===----------------------------------------------------------------------===//
 // Problems
@@ -133,15 +128,12 @@ llmmem_result llmmem_make_plan(const llmmem_problem *given, const llmmem_plan_op
   bool wasCancelled = false;
   options->isCancelled = question(taken->is_cancelled, taken->user, wasCancelled);
   auto made = std::make_unique<OwnedPlan>(planning::plan(*problem, *options));
-  if (wasCancelled) {
-    static_cast<void>(invalid(error, "cancelled"));
-    return LLMMEM_CANCELLED;
-  }
-  for (const Violation &violation : verify(*problem, made->plan)) {
-    static_cast<void>(invalid(error, "the plan found is wrong; please report this: " +
-                                         violation.rule + ": " + violation.message));
-    return LLMMEM_WRONG_PLAN;
-  }
+  if (wasCancelled)
+    return fail(LLMMEM_CANCELLED, error, "cancelled");
+  for (const Violation &violation : verify(*problem, made->plan))
+    return fail(LLMMEM_WRONG_PLAN, error,
+                "the plan found is wrong; please report this: " + violation.rule + ": " +
+                    violation.message);
   *plan = made.release();
   return LLMMEM_OK;
 }

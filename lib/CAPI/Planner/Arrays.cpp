@@ -1,36 +1,12 @@
-//===- Boundary.cpp - Between C structures and the planner's data ---------------===//
+//===- Arrays.cpp - From plain arrays to the planner's data ---------------------===//
 
-#include "Boundary.h"
+#include "Arrays.h"
+#include "llmmem/CAPI/Boundary.h"
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 
 using namespace llmmem;
 using namespace llmmem::planning;
-
-//===----------------------------------------------------------------------===//
-// Texts
-//===----------------------------------------------------------------------===//
-
-char *capi::copyText(const std::string &text) {
-  auto *copy = static_cast<char *>(std::malloc(text.size() + 1));
-  if (!copy)
-    std::abort(); // as operator new would end the process
-  std::memcpy(copy, text.c_str(), text.size() + 1);
-  return copy;
-}
-
-llmmem_result capi::invalid(char **error, const std::string &text) {
-  if (error)
-    *error = copyText(text);
-  return LLMMEM_INVALID;
-}
-
-void capi::clear(char **error) {
-  if (error)
-    *error = nullptr;
-}
 
 //===----------------------------------------------------------------------===//
 // Problems

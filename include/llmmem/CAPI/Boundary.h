@@ -1,21 +1,24 @@
-//===- Boundary.h - Between C structures and the planner's data -----------------===//
+//===- Boundary.h - Texts and structures that cross to C ------------------------===//
 
-#ifndef LLMMEM_LIB_CAPI_PLANNER_BOUNDARY_H
-#define LLMMEM_LIB_CAPI_PLANNER_BOUNDARY_H
+#ifndef LLMMEM_CAPI_BOUNDARY_H
+#define LLMMEM_CAPI_BOUNDARY_H
 
-#include "llmmem-c/Planner.h"
-#include "llmmem/Planning/Model/Plan.h"
+#include "llmmem-c/Base.h"
+#include "llmmem/Support/Result.h"
 
 namespace llmmem::capi {
 
 /// A copy of `text` for llmmem_free_text.
 char *copyText(const std::string &text);
 
-/// Sets `error`, which may be null, to a copy of `text`, and gives LLMMEM_INVALID.
-llmmem_result invalid(char **error, const std::string &text);
-
-/// Sets `error` to null: what a function does first.
+/// Sets `error`, which may be null, to null: what a function does first.
 void clear(char **error);
+
+/// Sets `error`, which may be null, to a copy of `text`, and gives `result`.
+llmmem_result fail(llmmem_result result, char **error, const std::string &text);
+
+/// The same for a wrong argument.
+llmmem_result invalid(char **error, const std::string &text);
 
 /// A structure of the caller as this library knows it. Fails where the size cannot be one of this
 /// structure, or where the caller sets what this library lacks.
@@ -36,12 +39,6 @@ Result<Struct> take(const Struct *given, const char *name) {
   return *given;
 }
 
-/// The problem, valid, or what is wrong with it.
-Result<planning::Problem> takeProblem(const llmmem_problem *given);
-
-/// A plan as the verifier takes it, however wrong its numbers may be.
-Result<planning::Plan> takePlan(const llmmem_plan *given);
-
 } // namespace llmmem::capi
 
-#endif // LLMMEM_LIB_CAPI_PLANNER_BOUNDARY_H
+#endif // LLMMEM_CAPI_BOUNDARY_H
