@@ -1,4 +1,5 @@
 # The lit suite: one behaviour a file, FileCheck with scoped variables.
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -62,6 +63,11 @@ config.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CON
 if subprocess.run([config.cc, "-fsanitize=address", "-x", "c", "-", "-o", os.devnull], input=b"int main(void) { return 0; }",
                   capture_output=True).returncode == 0:
     config.available_features.add("asan")
+
+# Python packages; tests that need one say REQUIRES: with its name and are counted as skipped without it.
+for package in ("numpy", "scikit_build_core"):
+    if importlib.util.find_spec(package):
+        config.available_features.add(package.replace("_", "-"))
 
 # The CUDA toolkit's assembler; tests that need it say REQUIRES: ptxas and are counted as skipped without it.
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path=os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin"))

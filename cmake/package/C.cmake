@@ -6,7 +6,7 @@ add_library(LLMMEMPackageC SHARED ${c_objects})
 target_link_libraries(LLMMEMPackageC PRIVATE ${planner_llvm})
 llmmem_close_library(LLMMEMPackageC C.exports)
 llmmem_package_library(LLMMEMPackageC COMPONENT C EXPORT_NAME C OUTPUT_NAME llmmem-c)
-set_target_properties(LLMMEMPackageC PROPERTIES SOVERSION ${PROJECT_VERSION_MAJOR})
+set_target_properties(LLMMEMPackageC PROPERTIES SOVERSION ${PROJECT_VERSION_MAJOR} BUILD_WITH_INSTALL_RPATH ON)
 
 if(LLMMEM_GNU_LD)
   llmmem_add_closed_archive(LLMMEMPackageCStatic OUTPUT_NAME llmmem-c
@@ -14,6 +14,9 @@ if(LLMMEM_GNU_LD)
   target_link_libraries(LLMMEMPackageCStatic INTERFACE stdc++ m)
   llmmem_package_library(LLMMEMPackageCStatic COMPONENT C EXPORT_NAME CStatic OUTPUT_NAME llmmem-c)
 endif()
+
+# The Python package has the library beside its modules.
+install(FILES $<TARGET_FILE:LLMMEMPackageC> DESTINATION llmmem RENAME libllmmem-c.so COMPONENT Python EXCLUDE_FROM_ALL)
 
 llmmem_package_headers(C llmmem-c/Base.h llmmem-c/Planner.h)
 llmmem_package_component(C)

@@ -41,6 +41,10 @@
 extern "C" {
 #endif
 
+/* `123`, `40GB`, `37.25GiB`: GB is 10^9 and GiB is 2^30; exact, and never rounded up. Any other
+ * text is LLMMEM_INVALID. */
+LLMMEM_C_EXPORT llmmem_result llmmem_parse_bytes(const char *text, int64_t *bytes, char **error);
+
 /*===- Problems -----------------------------------------------------------===*/
 
 enum { LLMMEM_NO_PHASE = 0, LLMMEM_FORWARD = 1, LLMMEM_BACKWARD = 2, LLMMEM_UPDATE = 3 };

@@ -121,6 +121,15 @@ static void wrong_problems(void) {
           problem.op_in_place = two);
 }
 
+static void sizes(void) {
+  int64_t bytes = 0;
+  WORKS(llmmem_parse_bytes("37.25GiB", &bytes, error));
+  CHECK(bytes == 39996882944);
+  FAILS(LLMMEM_INVALID, "'4QB' is not a size in bytes", llmmem_parse_bytes("4QB", &bytes, error));
+  FAILS(LLMMEM_INVALID, "text: is NULL", llmmem_parse_bytes(NULL, &bytes, error));
+  FAILS(LLMMEM_INVALID, "bytes: is NULL", llmmem_parse_bytes("4GB", NULL, error));
+}
+
 /* A newer program has larger structures. What it leaves zero changes nothing. */
 static void newer_programs(void) {
   struct {
@@ -347,6 +356,7 @@ static void threads(void) {
 }
 
 int main(void) {
+  sizes();
   wrong_problems();
   newer_programs();
   planning();

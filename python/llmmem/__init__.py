@@ -1,0 +1,22 @@
+"""llmmem plans the memory of programs: execution order, recomputation, and an offset for every value.
+
+A *problem* is a straight-line program seen from its memory: ops in program order that read and write values of known
+bytes. A *plan* is an execution order with repeats, and a byte offset in one arena for every value that a step writes.
+Values and ops are numbered from 0, in the order of their lists. Bytes are bytes; costs are integers of any one unit.
+
+>>> import llmmem
+>>> problem = llmmem.Problem(values=[llmmem.Value(1024), llmmem.Value(1024)],
+...                          ops=[llmmem.Op(reads=[0], writes=[1], cost=12)], keep=[1])
+>>> llmmem.plan(problem, budget="2KiB").peak
+2048
+
+Functions raise ValueError where an argument is wrong, with the place and the fix. That no plan fits is no error: the
+plan's status says so. Ctrl-C ends a search at once.
+"""
+
+from ._model import Offset, Op, Packing, Plan, Problem, SavedValue, Value, Violation, Witness
+from ._planner import explain, pack, parse_bytes, plan, verify
+
+__all__ = ["Offset", "Op", "Packing", "Plan", "Problem", "SavedValue", "Value", "Violation", "Witness",
+           "explain", "pack", "parse_bytes", "plan", "verify"]
+__version__ = "0.1.0"

@@ -1,0 +1,203 @@
+"""The data of problems and plans, as plain objects."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+
+@dataclass
+class Value:
+    """What an op reads or writes.
+
+    bytes: its size. name: for reports. resident: an input that is held throughout, outside the arena.
+    """
+
+    bytes: int
+    name: str = ""
+    resident: bool = False
+
+
+@dataclass
+class Op:
+    """One op of the program.
+
+    reads, writes: numbers of values; a value has at most one writer, before its readers.
+    cost: of one run. workspace: bytes held only while the op runs.
+    in_place: pairs (written, read): the written value may take the bytes of the read one, where this is its last read.
+    recompute: False: the op runs exactly once.
+    block: the layer, from 0, or None. phase: "forward", "backward", "update" or None.
+    """
+
+    reads: Sequence[int]
+    writes: Sequence[int]
+    cost: int = 0
+    workspace: int = 0
+    in_place: Sequence[Tuple[int, int]] = ()
+    recompute: bool = True
+    block: Optional[int] = None
+    phase: Optional[str] = None
+    name: str = ""
+
+
+@dataclass
+class Problem:
+    """A program seen from its memory.
+
+    values: by number. ops: in program order. keep: numbers of the values that are held at the end.
+    budget: bytes that resident values and arena must not exceed, or None. alignment: of offsets, in bytes.
+    """
+
+    values: List[Value]
+    ops: List[Op]
+    keep: Sequence[int] = ()
+    budget: Optional[int] = None
+    alignment: int = 1
+
+    @staticmethod
+    def from_json(text: Union[str, bytes, Mapping[str, Any]]) -> "Problem":
+        """Reads a llmmem-problem of version 1: its text, or what json.loads makes of it. Ids become numbers in the order
+        of the lists."""
+        data = text if isinstance(text, Mapping) else json.loads(text)
+        if data.get("format") != "llmmem-problem" or data.get("version") != 1:
+            raise ValueError('expected "format": "llmmem-problem" and "version": 1')
+        try:
+            number = {value["id"]: index for index, value in enumerate(data["values"])}
+            values = [Value(value["bytes"], value.get("name", ""), value.get("resident", False))
+                      for value in data["values"]]
+            ops = [Op(reads=[number[value] for value in op["reads"]],
+                      writes=[number[value] for value in op["writes"]],
+                      cost=op.get("cost", 0), workspace=op.get("workspace", 0),
+                      in_place=[(number[write], number[read]) for write, read in op.get("in_place", ())],
+                      recompute=op.get("recompute", True), block=op.get("block"), phase=op.get("phase"),
+                      name=op.get("name", "")) for op in data["ops"]]
+            keep = [number[value] for value in data.get("keep", ())]
+        except KeyError as missing:
+            raise ValueError(f"the problem has no {missing}") from None
+        return Problem(values, ops, keep, data.get("budget"), data.get("alignment", 1))
+
+    @staticmethod
+    def load(path: Union[str, "os.PathLike[str]"]) -> "Problem":
+        """Reads the file of a llmmem-problem, such as `llmmem-opt --emit-problem` writes."""
+        with open(path, encoding="utf-8") as file:
+            return Problem.from_json(file.read())
+
+    def to_json(self) -> str:
+        """The text that llmmem-plan reads; ids are the numbers."""
+        data: Dict[str, Any] = {"format": "llmmem-problem", "version": 1, "alignment": self.alignment}
+        if self.budget is not None:
+            data["budget"] = self.budget
+        data["values"] = [{"id": number, "bytes": value.bytes, "name": value.name, "resident": value.resident}
+                          for number, value in enumerate(self.values)]
+        data["ops"] = []
+        for number, op in enumerate(self.ops):
+            entry: Dict[str, Any] = {
+                "id": number, "name": op.name, "cost": op.cost, "workspace": op.workspace, "reads": list(op.reads),
+                "writes": list(op.writes), "in_place": [list(pair) for pair in op.in_place], "recompute": op.recompute}
+            if op.block is not None:
+                entry["block"] = op.block
+            if op.phase is not None:
+                entry["phase"] = op.phase
+            data["ops"].append(entry)
+        data["keep"] = list(self.keep)
+        return json.dumps(data)
+
+
+@dataclass(frozen=True)
+class Offset:
+    """Where a value, or the workspace of a step (value None), stands: `offset` bytes from the arena's start. `step` is
+    the number of the step that writes the value; -1: the value is an input."""
+
+    step: int
+    value: Optional[int]
+    offset: int
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Why there is no plan: `bytes` is the least known to be needed at `op` (None: of no one op), resident values
+    included. `proved`: no plan at all exists."""
+
+    why: str
+    bytes: int
+    op: Optional[int]
+    proved: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An execution order with repeats, and offsets in one arena.
+
+    status: "feasible"; "infeasible": proved that no plan fits; "unknown": none was found.
+    steps: numbers of ops in execution order, one again where it is recomputed.
+    offsets: of all values that are not resident, in the order of their steps. workspaces: of the steps that have one.
+    peak: largest sum of live bytes, resident ones and workspaces included. arena: end of the highest offset, in bytes.
+    cost: of all steps; base_cost: of every op once.
+    cost_lower_bound: proved: no plan under this budget costs less. peak_lower_bound: proved: none has a lower peak.
+    seconds: that planning took. witness: why there is no plan, or None.
+    """
+
+    status: str
+    steps: List[int]
+    offsets: List[Offset]
+    workspaces: List[Offset]
+    peak: int
+    arena: int
+    cost: int
+    base_cost: int
+    cost_lower_bound: int
+    peak_lower_bound: int
+    seconds: float = 0.0
+    witness: Optional[Witness] = None
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether the plan fits the budget."""
+        return self.status == "feasible"
+
+    @property
+    def recompute_cost(self) -> int:
+        """What recomputation adds to the cost of every op once."""
+        return self.cost - self.base_cost
+
+    @property
+    def gap(self) -> float:
+        """How far the cost is above the proved bound, as a part of base_cost: 0.01 is a percent of the step."""
+        return (self.cost - self.cost_lower_bound) / max(self.base_cost, 1)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that a plan breaks: at `step` (None: the plan as a whole), by its short stable name, and for people."""
+
+    step: Optional[int]
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True)
+class SavedValue:
+    """What a plan did with one saved value of `bytes`.
+
+    runs: of its writer; 1: kept. steps_held: over all runs.
+    steps_idle: kept: steps of the longest range between two uses; recomputed: steps without it.
+    other_cost: kept: of recomputing it there; recomputed: what keeping it would save.
+    can_recompute: kept: whether its writer may run again.
+    """
+
+    value: int
+    bytes: int
+    runs: int
+    steps_held: int
+    steps_idle: int
+    other_cost: int
+    can_recompute: bool
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Offsets of buffers, in their order; arena: end of the highest; lower_bound: largest sum of live bytes."""
+
+    offsets: List[int] = field(default_factory=list)
+    arena: int = 0
+    lower_bound: int = 0

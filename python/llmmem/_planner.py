@@ -1,0 +1,265 @@
+"""plan, verify, explain and pack: plain objects in, plain objects out, arrays of C between."""
+
+import ctypes
+import itertools
+import queue
+import threading
+from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint8
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+
+from . import _library as c
+from ._model import Offset, Op, Packing, Plan, Problem, SavedValue, Violation, Witness
+
+STATUSES = ("feasible", "infeasible", "unknown")
+PHASES = {None: 0, "none": 0, "forward": 1, "backward": 2, "update": 3}
+Result = TypeVar("Result")
+
+
+def parse_bytes(text: str) -> int:
+    """The bytes of "123", "40GB" or "37.25GiB": GB is 10^9 and GiB is 2^30; exact, and never rounded up."""
+    number = c_int64()
+    c.call(c.library.llmmem_parse_bytes, text.encode(), byref(number))
+    return number.value
+
+
+def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, None] = None, *,
+         policy: Optional[str] = None, seconds: float = 10.0,
+         progress: Optional[Callable[[str], None]] = None) -> Plan:
+    """Plans `problem`, and verifies what was planned.
+
+    problem: or the JSON of a llmmem-problem, as json.loads reads it.
+    budget: bytes that resident values and arena must not exceed: a number, a text ("4GB", "37.25GiB"), or "min": the
+        least that can be found. Without one: the problem's own, else none.
+    policy: "budget" by default; "least-peak", "none", "every=K", "sqrt" and "full" are for comparison.
+    seconds: bound on the search, as a count of work: equal arguments give equal plans.
+    progress: called with each activity, in this thread.
+
+    The status of the plan says whether it fits. Raises ValueError where an argument is wrong.
+    """
+    if budget == "min":
+        if policy not in (None, "least-peak"):
+            raise ValueError("budget: 'min' chooses for itself; leave policy out")
+        budget, policy = None, "least-peak"
+    with_arrays = _Arrays(_problem(problem))
+    given = with_arrays.problem
+    if budget is not None:
+        given.budget = _budget(budget)
+    # The library reads 0 as its default.
+    if not isinstance(seconds, (int, float)) or not seconds > 0:
+        raise ValueError(f"seconds: expected a positive number, not {seconds!r}")
+    made = POINTER(c.Plan)()
+
+    def work(is_cancelled: Any, report: Any) -> None:
+        options = c.PlanOptions(policy=policy.encode() if policy else None, seconds=seconds, progress=report,
+                                is_cancelled=is_cancelled)
+        c.call(c.library.llmmem_make_plan, byref(given), byref(options), byref(made))
+
+    _run(work, progress)
+    try:
+        return _plan_of(made.contents)
+    finally:
+        c.library.llmmem_free_plan(made)
+
+
+def verify(problem: Union[Problem, Mapping[str, Any]], plan: Plan,
+           budget: Union[int, str, None] = None) -> List[Violation]:
+    """Every rule that `plan` breaks, in step order; empty where it holds. Checked with code that shares nothing with the
+    planner; the plan may come from anywhere. `budget` as in `plan`."""
+    given, made = _Arrays(_problem(problem)), _PlanArrays(plan)
+    if budget is not None:
+        given.problem.budget = _budget(budget)
+    found = POINTER(c.Violations)()
+    c.call(c.library.llmmem_verify_plan, byref(given.problem), byref(made.plan), byref(found))
+    try:
+        items = found.contents.items[:found.contents.count]
+        return [Violation(it.step if it.step >= 0 else None, it.rule.decode(), _text(it.message)) for it in items]
+    finally:
+        c.library.llmmem_free_violations(found)
+
+
+def explain(problem: Union[Problem, Mapping[str, Any]], plan: Plan) -> List[SavedValue]:
+    """What `plan` did with each saved value, largest first, and what the other choice would have cost. The plan must
+    hold under the problem's own budget."""
+    given, made = _Arrays(_problem(problem)), _PlanArrays(plan)
+    found = POINTER(c.Explanation)()
+    c.call(c.library.llmmem_explain_plan, byref(given.problem), byref(made.plan), byref(found))
+    try:
+        return [SavedValue(it.value, it.bytes, it.runs, it.steps_held, it.steps_idle, it.other_cost,
+                           bool(it.can_recompute)) for it in found.contents.items[:found.contents.count]]
+    finally:
+        c.library.llmmem_free_explanation(found)
+
+
+def pack(lower: Iterable[int], upper: Iterable[int], sizes: Iterable[int], *, alignment: int = 1,
+         capacity: Union[int, str, None] = None, seconds: float = 0.0) -> Packing:
+    """Offsets for buffers at which no two that are held at once overlap.
+
+    lower, upper: [n] positions from which, and up to and without which, each buffer is held. sizes: [n] bytes.
+    capacity: the search ends where the arena is no larger. seconds: of search after the heuristics, as a count of work.
+
+    >>> pack([0, 1, 2], [2, 3, 4], [4, 4, 4]).arena
+    8
+    """
+    starts, ends, bytes_of = [_numbers(c_int64, list(numbers)) for numbers in (lower, upper, sizes)]
+    if not len(starts) == len(ends) == len(bytes_of):
+        raise ValueError(f"lower, upper and sizes must be equally long; they have {len(starts)}, {len(ends)} and "
+                         f"{len(bytes_of)} numbers")
+    offsets, arena, bound = (c_int64 * len(starts))(), c_int64(), c_int64()
+    within = 0 if capacity is None else _budget(capacity, "capacity")
+
+    def work(is_cancelled: Any, report: Any) -> None:
+        options = c.PackOptions(alignment=alignment, capacity=within, seconds=seconds, is_cancelled=is_cancelled)
+        c.call(c.library.llmmem_pack, len(starts), starts, ends, bytes_of, byref(options), offsets, byref(arena),
+               byref(bound))
+
+    _run(work, None)
+    return Packing(list(offsets), arena.value, bound.value)
+
+
+def _run(work: Callable[[Any, Any], None], progress: Optional[Callable[[str], None]]) -> None:
+    """Runs `work` in a thread, so that signals reach this one meanwhile: an interrupt, or an exception of `progress`,
+    cancels the search, waits for its end, and is raised."""
+    cancelled = threading.Event()
+    events: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+    is_cancelled = c.Question(lambda user: cancelled.is_set())
+    report = c.Progress(lambda user, activity: events.put(_text(activity))) if progress else c.Progress()
+
+    def target() -> None:
+        try:
+            work(is_cancelled, report)
+            events.put(None)
+        except BaseException as error:  # the caller's thread raises it
+            events.put(error)
+
+    thread = threading.Thread(target=target, name="llmmem")
+    thread.start()
+    try:
+        while isinstance(event := events.get(), str):
+            if progress:
+                progress(event)
+    except BaseException:
+        cancelled.set()
+        raise
+    finally:
+        thread.join()
+    if event is not None:
+        raise event
+
+
+def _text(text: bytes) -> str:
+    return text.decode(errors="replace")
+
+
+def _problem(problem: Union[Problem, Mapping[str, Any]]) -> Problem:
+    if isinstance(problem, Problem):
+        return problem
+    if isinstance(problem, Mapping):
+        return Problem.from_json(problem)
+    raise TypeError(f"problem: expected a Problem or the JSON of one, not {type(problem).__name__}")
+
+
+def _budget(budget: Union[int, str], name: str = "budget") -> int:
+    if isinstance(budget, str):
+        try:
+            return parse_bytes(budget)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    if isinstance(budget, bool) or not hasattr(budget, "__index__"):
+        raise ValueError(f"{name}: expected whole bytes or a text such as '4GB', not {budget!r}")
+    if budget <= 0:
+        raise ValueError(f"{name}: must be positive, not {budget}")
+    return budget.__index__()
+
+
+def _numbers(kind: Any, numbers: Sequence[Any]) -> Any:
+    """An array of C; ctypes would cut numbers that are too large for it."""
+    bits = 8 * ctypes.sizeof(kind)
+    largest = 1 << bits if kind is c_uint8 else 1 << (bits - 1)
+    whole = [number.__index__() for number in numbers]
+    for number in whole:
+        if not -largest <= number < largest:
+            raise ValueError(f"{number} does not fit into {bits} bits")
+    return (kind * len(whole))(*whole)
+
+
+def _lists(lists: List[List[int]]) -> Tuple[Any, Any]:
+    begin = [0, *itertools.accumulate(len(items) for items in lists)]
+    return _numbers(c_int64, begin), _numbers(c_int32, list(itertools.chain.from_iterable(lists)))
+
+
+class _Arrays:
+    """A problem as arrays of C, which live as long as this."""
+
+    def __init__(self, problem: Problem) -> None:
+        values, ops = problem.values, problem.ops
+        self.problem = c.Problem(
+            budget=0 if problem.budget is None else _budget(problem.budget), alignment=problem.alignment,
+            num_values=len(values), num_ops=len(ops), num_keep=len(problem.keep))
+        self._set(value_bytes=_numbers(c_int64, [value.bytes for value in values]),
+                  value_resident=_numbers(c_uint8, [bool(value.resident) for value in values]),
+                  value_names=self._names([value.name for value in values]),
+                  op_costs=_numbers(c_int64, [op.cost for op in ops]),
+                  op_workspaces=_numbers(c_int64, [op.workspace for op in ops]),
+                  op_recompute=_numbers(c_uint8, [bool(op.recompute) for op in ops]),
+                  op_blocks=_numbers(c_int64, [-1 if op.block is None else op.block for op in ops]),
+                  op_phases=_numbers(c_uint8, [self._phase(number, op) for number, op in enumerate(ops)]),
+                  op_names=self._names([op.name for op in ops]), keep=_numbers(c_int32, list(problem.keep)))
+        self._set_lists("op_reads", [list(op.reads) for op in ops])
+        self._set_lists("op_writes", [list(op.writes) for op in ops])
+        self._set_lists("op_in_place", [[value for pair in op.in_place for value in pair] for op in ops])
+
+    @staticmethod
+    def _phase(number: int, op: Op) -> int:
+        if op.phase not in PHASES:
+            raise ValueError(f"ops[{number}].phase: is {op.phase!r}; expected 'forward', 'backward', 'update' or None")
+        return PHASES[op.phase]
+
+    @staticmethod
+    def _names(names: List[str]) -> Any:
+        return (c_char_p * len(names))(*(name.encode() for name in names))
+
+    def _set(self, **arrays: Any) -> None:
+        for name, array in arrays.items():
+            setattr(self.problem, name, ctypes.cast(array, dict(c.Problem._fields_)[name]))
+
+    def _set_lists(self, name: str, lists: List[List[int]]) -> None:
+        begin, items = _lists(lists)
+        self._set(**{name + "_begin": begin, name: items})
+
+
+class _PlanArrays:
+    """A plan as arrays of C, which live as long as this."""
+
+    def __init__(self, plan: Plan) -> None:
+        if plan.status not in STATUSES:
+            raise ValueError(f"status: is {plan.status!r}; expected 'feasible', 'infeasible' or 'unknown'")
+        witness = plan.witness
+        self.plan = c.Plan(
+            status=STATUSES.index(plan.status), num_steps=len(plan.steps), num_offsets=len(plan.offsets),
+            num_workspaces=len(plan.workspaces), peak=plan.peak, arena=plan.arena, cost=plan.cost,
+            base_cost=plan.base_cost, cost_lower_bound=plan.cost_lower_bound, peak_lower_bound=plan.peak_lower_bound,
+            seconds=plan.seconds, witness=witness.why.encode() if witness else None,
+            witness_bytes=witness.bytes if witness else 0, witness_proved=bool(witness and witness.proved),
+            witness_op=-1 if witness is None or witness.op is None else witness.op)
+        self.plan.steps = ctypes.cast(_numbers(c_int32, plan.steps), POINTER(c_int32))
+        self.plan.offsets = self._offsets(plan.offsets)
+        self.plan.workspaces = self._offsets(plan.workspaces)
+
+    @staticmethod
+    def _offsets(offsets: List[Offset]) -> Any:
+        entries = [c.Offset(it.step, -1 if it.value is None else it.value, it.offset) for it in offsets]
+        return ctypes.cast((c.Offset * len(entries))(*entries), POINTER(c.Offset))
+
+
+def _offsets_of(items: Any, count: int) -> List[Offset]:
+    return [Offset(it.step, it.value if it.value >= 0 else None, it.offset) for it in items[:count]]
+
+
+def _plan_of(made: c.Plan) -> Plan:
+    witness = None
+    if made.witness is not None:
+        witness = Witness(_text(made.witness), made.witness_bytes, made.witness_op if made.witness_op >= 0 else None,
+                          bool(made.witness_proved))
+    return Plan(STATUSES[made.status], made.steps[:made.num_steps], _offsets_of(made.offsets, made.num_offsets),
+                _offsets_of(made.workspaces, made.num_workspaces), made.peak, made.arena, made.cost, made.base_cost,
+                made.cost_lower_bound, made.peak_lower_bound, made.seconds, witness)

@@ -1,0 +1,178 @@
+"""The planner from Python: results, errors with their messages, interrupts."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import llmmem
+from llmmem import Op, Problem, Value
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STEP = os.path.join(HERE, "..", "..", "Planning", "Inputs", "step.json")
+
+# Plans a graph that is no chain of layers, for a long time.
+LONG = """
+import llmmem, random
+rng, values, ops = random.Random(1), [llmmem.Value(1000)], []
+for number in range(400):
+    reads = sorted({rng.randrange(max(0, number - 60), number + 1) for _ in range(3)})
+    values.append(llmmem.Value(rng.randrange(100, 9000)))
+    ops.append(llmmem.Op(reads=reads, writes=[number + 1], cost=rng.randrange(1, 90)))
+problem = llmmem.Problem(values, ops, keep=[400])
+free = llmmem.plan(problem, seconds=0.1)
+"""
+
+
+def step() -> Problem:
+    return Problem.load(STEP)
+
+
+class Planning(unittest.TestCase):
+    def test_plans_as_the_tool_does(self):
+        with open(STEP, encoding="utf-8") as file:
+            ids = [op["id"] for op in json.load(file)["ops"]]
+        for budget in (None, "6kB", 5999, "5.5KiB", "min"):
+            with self.subTest(budget=budget):
+                flags = [] if budget is None else [f"--budget={budget}"]
+                text = subprocess.run(["llmmem-plan", STEP, *flags], check=True, capture_output=True, text=True).stdout
+                theirs, problem = json.loads(text), step()
+                ours = llmmem.plan(problem, budget)
+                self.assertEqual([ids[op] for op in ours.steps], theirs["steps"])
+                self.assertEqual([ours.peak, ours.arena, ours.cost, ours.base_cost, ours.cost_lower_bound],
+                                 [theirs[key] for key in ("peak", "arena", "cost", "base_cost", "cost_lower_bound")])
+                self.assertEqual([(it.step, it.offset) for it in ours.offsets],
+                                 [(at, offset) for at, _, offset in theirs["offsets"]])
+                self.assertTrue(ours.is_feasible)
+                self.assertIsNone(ours.witness)
+                self.assertEqual(llmmem.verify(problem, ours, None if budget == "min" else budget), [])
+
+    def test_says_why_there_is_no_plan(self):
+        made = llmmem.plan(step(), 100)
+        self.assertEqual((made.status, made.steps, made.is_feasible), ("infeasible", [], False))
+        self.assertTrue(made.witness.proved)
+        self.assertGreater(made.witness.bytes, 100)
+
+    def test_writes_the_json_that_it_reads(self):
+        problem = step()
+        self.assertEqual(Problem.from_json(problem.to_json()), problem)
+        self.assertEqual(llmmem.plan(json.loads(problem.to_json())).steps, llmmem.plan(problem).steps)
+
+    def test_reports_progress_in_the_calling_thread(self):
+        activities = []
+        llmmem.plan(step(), "5.5KiB", progress=lambda activity: activities.append((activity, threading.get_ident())))
+        self.assertTrue(activities)
+        self.assertEqual({thread for _, thread in activities}, {threading.get_ident()})
+
+    def test_threads_plan_at_once(self):
+        problem, plans = step(), []
+        threads = [threading.Thread(target=lambda: plans.append(llmmem.plan(problem, 5999))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len({(tuple(plan.steps), plan.arena) for plan in plans}), 1)
+        self.assertEqual(len(plans), 4)
+
+
+class Checking(unittest.TestCase):
+    def test_names_the_rule_that_a_plan_breaks(self):
+        problem = step()
+        made = llmmem.plan(problem)
+        wrong = dataclasses.replace(made, cost=made.cost + 1)
+        self.assertEqual([(it.step, it.rule) for it in llmmem.verify(problem, wrong)], [(None, "cost")])
+        self.assertIn("over-budget", [it.rule for it in llmmem.verify(problem, made, made.arena - 1)])
+        with self.assertRaisesRegex(ValueError, "plan: cost: "):
+            llmmem.explain(problem, wrong)
+
+    def test_explains(self):
+        problem = step()
+        kept, again = (llmmem.explain(problem, llmmem.plan(problem, budget))[0] for budget in (None, "min"))
+        self.assertEqual((kept.runs, kept.can_recompute, again.runs, kept.value), (1, True, 2, again.value))
+        self.assertGreater(kept.other_cost, 0)
+
+    def test_packs(self):
+        packing = llmmem.pack([0, 1, 2], [2, 3, 4], [4, 4, 4], seconds=1)
+        self.assertEqual((packing.arena, packing.lower_bound), (8, 8))
+        self.assertEqual(llmmem.pack([], [], []), llmmem.Packing())
+
+
+class Errors(unittest.TestCase):
+    def refused(self, text, function, *arguments, kind=ValueError, **options):
+        with self.assertRaises(kind) as raised:
+            function(*arguments, **options)
+        self.assertIn(text, str(raised.exception))
+
+    def test_budgets(self):
+        problem = step()
+        self.refused("budget: '4 gigs' is not a size in bytes: unknown unit 'gigs', expected B, kB", llmmem.plan,
+                     problem, "4 gigs")
+        self.refused("budget: expected whole bytes or a text such as '4GB', not 4000.0", llmmem.plan, problem, 4e3)
+        self.refused("budget: must be positive, not 0", llmmem.plan, problem, 0)
+        self.refused("'' is not a size in bytes", llmmem.plan, problem, "")
+        self.refused("'min' chooses for itself", llmmem.plan, problem, "min", policy="full")
+        self.refused("capacity: '1 MX'", llmmem.pack, [0], [1], [1], capacity="1 MX")
+
+    def test_options(self):
+        self.refused("policy: unknown policy 'best'", llmmem.plan, step(), policy="best")
+        self.refused("seconds: expected a positive number, not 0", llmmem.plan, step(), seconds=0)
+        self.refused("seconds", llmmem.plan, step(), seconds=float("nan"))
+        self.refused("problem: expected a Problem or the JSON of one, not str", llmmem.plan, "step.json",
+                     kind=TypeError)
+
+    def test_problems(self):
+        one = Value(1)
+        self.refused("reads value 1 before ops[1] writes it", llmmem.plan,
+                     Problem([one, one, one], [Op([1], [2]), Op([0], [1])]))
+        self.refused("names no value", llmmem.plan, Problem([one], [Op([7], [0])]))
+        self.refused("values[0]: id and bytes must not be negative", llmmem.plan, Problem([Value(-1)], []))
+        self.refused("does not fit into 64 bits", llmmem.plan, Problem([Value(1 << 63)], []))
+        self.refused("does not fit into 32 bits", llmmem.plan, Problem([one], [Op([1 << 32], [0])]))
+        self.refused("ops[0].phase: is 'sideways'", llmmem.plan, Problem([one], [Op([], [0], phase="sideways")]))
+        self.refused("alignment: must not be negative", llmmem.plan, Problem([one], [], alignment=-8))
+        self.refused("'format': 'llmmem-problem'".replace("'", '"'), Problem.from_json, "{}")
+        self.refused("the problem has no 'values'", Problem.from_json, {"format": "llmmem-problem", "version": 1})
+
+    def test_buffers(self):
+        self.refused("equally long; they have 1, 2 and 1 numbers", llmmem.pack, [0], [1, 2], [1])
+        self.refused("upper[0]: must be larger than lower", llmmem.pack, [1], [1], [1])
+        self.refused("alignment: must not be negative", llmmem.pack, [0], [1], [1], alignment=-1)
+
+
+class Interrupts(unittest.TestCase):
+    def test_control_c_ends_a_search(self):
+        # Where the suite runs in the background, it and its children ignore SIGINT.
+        code = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n" + LONG
+        code += "llmmem.plan(problem, free.arena // 2, seconds=1e5, progress=lambda it: print(it, flush=True))"
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as child:
+            child.stdout.readline()
+            time.sleep(0.3)
+            child.send_signal(signal.SIGINT)
+            try:
+                _, errors = child.communicate(timeout=30)
+            finally:
+                child.kill()
+        self.assertIn("KeyboardInterrupt", errors)
+        self.assertEqual(child.returncode, -signal.SIGINT)
+
+    def test_an_exception_of_progress_ends_a_search(self):
+        scope = {}
+        exec(LONG, scope)  # pylint: disable=exec-used
+
+        def stop(activity):
+            raise LookupError(activity)
+
+        start = time.monotonic()
+        with self.assertRaises(LookupError):
+            llmmem.plan(scope["problem"], scope["free"].arena // 2, seconds=1e5, progress=stop)
+        self.assertLess(time.monotonic() - start, 30)
+
+
+if __name__ == "__main__":
+    unittest.main()
