@@ -45,8 +45,8 @@ def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
       return %loss : tensor<f32>
     }
     // becomes
-    func.func @loss(%x: tensor<3x4xf32> {llm.role = "input", llm.shard = ["dp"]},
-                    %t: tensor<3xi32> {llm.role = "input", llm.shard = ["dp"]},
+    func.func @loss(%x: tensor<3x4xf32> {llm.role = "input", llm.shard = ["dp"], llm.whole = tensor<6x4xf32>},
+                    %t: tensor<3xi32> {llm.role = "input", llm.shard = ["dp"], llm.whole = tensor<6xi32>},
                     %w: tensor<8x4xf32> {llm.data_parallel = #llm.data_parallel<axes = ["dp"], zero = 0>, llm.name = "w",
                                          llm.role = "param"}) -> tensor<f32> attributes {llm.mesh = #llm.mesh<dp = 2>} {
       %y = llm.linear %x, %w layout(out_in) : (tensor<3x4xf32>, tensor<8x4xf32>) -> tensor<3x8xf32>
