@@ -69,6 +69,8 @@ for package in ("numpy", "scikit_build_core"):
     if importlib.util.find_spec(package):
         config.available_features.add(package.replace("_", "-"))
 
+config.substitutions.append(("%{kills}", "50" if "long" in config.available_features else "3"))
+
 # The CUDA toolkit's assembler; tests that need it say REQUIRES: ptxas and are counted as skipped without it.
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path=os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin"))
 if ptxas:
