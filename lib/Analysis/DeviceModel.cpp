@@ -75,6 +75,43 @@ std::optional<int64_t> DeviceModel::transferTime(int64_t messages, int64_t bytes
   return ns > INT64_MAX ? INT64_MAX : static_cast<int64_t>(ns);
 }
 
+/// value * numerator / denominator, rounded up; saturates.
+static int64_t scaled(int64_t value, int64_t numerator, int64_t denominator) {
+  __int128 product = static_cast<__int128>(value) * numerator + denominator - 1;
+  return product / denominator > INT64_MAX ? INT64_MAX
+                                           : static_cast<int64_t>(product / denominator);
+}
+
+std::optional<MeasuredTime> DeviceModel::measuredTransferTime(StringRef op, int64_t ranks,
+                                                              int64_t bytes) const {
+  auto known = collectivesNs.find({op.str(), ranks});
+  if (known == collectivesNs.end())
+    return std::nullopt;
+  const std::map<int64_t, int64_t> &nsOfBytes = known->second;
+  auto above = nsOfBytes.lower_bound(bytes);
+  if (above == nsOfBytes.end()) {
+    auto [largest, ns] = *std::prev(above);
+    return MeasuredTime{scaled(ns, bytes, largest)};
+  }
+  if (above->first == bytes || above == nsOfBytes.begin())
+    return MeasuredTime{above->second, above->first == bytes};
+  auto below = std::prev(above);
+  // A larger one may have been faster; then the line falls.
+  int64_t more = above->second - below->second, part = bytes - below->first,
+          span = above->first - below->first;
+  return MeasuredTime{more >= 0 ? below->second + scaled(more, part, span)
+                                : above->second + scaled(-more, span - part, span)};
+}
+
+static json::Array collectivesToJson(const DeviceModel &model) {
+  json::Array entries;
+  for (const auto &[key, nsOfBytes] : model.collectivesNs)
+    for (auto [bytes, ns] : nsOfBytes)
+      entries.push_back(
+          json::Object{{"op", key.first}, {"ranks", key.second}, {"bytes", bytes}, {"ns", ns}});
+  return entries;
+}
+
 json::Value DeviceModel::toJson() const {
   json::Object kernels, measured;
   for (const auto &[kind, permille] : permilleOfKernels)
@@ -99,15 +136,18 @@ json::Value DeviceModel::toJson() const {
       {"epilogues", fusesEpilogues ? "auto" : "separate"},
       {"library_workspace_bytes", libraryWorkspace},
       {"links", std::move(ways)},
+      {"collectives", collectivesToJson(*this)},
       {"kernels", std::move(kernels)},
       {"measured", std::move(measured)}};
 }
 
 namespace {
-constexpr StringLiteral tableKeys = "name, source, flops_per_ns, bytes_per_ns, launch_ns, "
-                                    "library_workspace_bytes, epilogues, links, kernels, measured";
+constexpr StringLiteral tableKeys =
+    "name, source, flops_per_ns, bytes_per_ns, launch_ns, "
+    "library_workspace_bytes, epilogues, links, collectives, kernels, measured";
 constexpr StringLiteral linkKeys =
     "name, to, up_bytes_per_ns, down_bytes_per_ns, latency_ns, source";
+constexpr StringLiteral collectiveKeys = "op, ranks, bytes, ns";
 constexpr StringLiteral rateKeys = "bf16, f32, f64";
 
 /// Reads one table; see the header for its form.
@@ -142,6 +182,8 @@ private:
         return reader.integer(model.libraryWorkspace);
       if (key == "links")
         return reader.array([&] { return readLink(); });
+      if (key == "collectives")
+        return reader.array([&] { return readCollective(); });
       if (key == "kernels")
         return reader.object([&](StringRef kind) { return readFactor(kind); });
       if (key == "measured")
@@ -203,6 +245,31 @@ private:
         return reader.fail("two links are named '" + link.name + "'; give each a name of its own");
     link.to = to == "host" ? DeviceLink::To::Host : DeviceLink::To::Device;
     model.links.push_back(std::move(link));
+    return true;
+  }
+
+  bool readCollective() {
+    std::string op;
+    int64_t ranks = 0, bytes = 0, ns = 0;
+    bool read = reader.object([&](StringRef key) {
+      if (key == "op")
+        return reader.string(op);
+      if (key == "ranks")
+        return reader.integer(ranks, 2);
+      if (key == "bytes")
+        return reader.integer(bytes, 1);
+      if (key == "ns")
+        return reader.integer(ns, 1);
+      return reader.unknownKey(key, collectiveKeys);
+    });
+    if (!read)
+      return false;
+    if (op.empty() || !ranks || !bytes || !ns)
+      return reader.fail("a collective must have 'op', 'ranks', 'bytes' and 'ns'");
+    if (!model.collectivesNs[{op, ranks}].try_emplace(bytes, ns).second)
+      return reader.fail("'" + op + "' over " + std::to_string(ranks) +
+                         " ranks has two times for " + std::to_string(bytes) +
+                         " bytes; give it one");
     return true;
   }
 

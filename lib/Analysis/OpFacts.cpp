@@ -114,11 +114,14 @@ static int64_t unmeasuredNs(Operation *op, const DeviceModel &device) {
 
 /// Time of an op that sends to other devices. The key of a kernel does not say over how many ranks
 /// it ran, so no time of a kernel is taken for it.
-static FailureOr<int64_t> transferNs(Operation *op, TransferCost transfer,
-                                     const DeviceModel &device) {
+static FailureOr<MeasuredTime> transferNs(Operation *op, TransferCost transfer,
+                                          const DeviceModel &device) {
   int64_t local = modelledNs(op, device);
   if (transfer.messages == 0)
-    return local;
+    return MeasuredTime{local};
+  if (std::optional<MeasuredTime> measured =
+          device.measuredTransferTime(op->getName().stripDialect(), transfer.ranks, transfer.whole))
+    return *measured;
   if (transfer.bytes < 0)
     return op->emitError("sends more than 2^63 bytes; make the value or the group smaller");
   std::optional<int64_t> ns = device.transferTime(transfer.messages, transfer.bytes);
@@ -128,7 +131,7 @@ static FailureOr<int64_t> transferNs(Operation *op, TransferCost transfer,
            << "' has no link to them; give it one: \"links\": [{\"name\": \"nvlink\", "
               "\"to\": \"device\", \"up_bytes_per_ns\": 450, "
               "\"down_bytes_per_ns\": 450, \"latency_ns\": 2000}]";
-  return std::max(*ns, local);
+  return MeasuredTime{std::max(*ns, local)};
 }
 
 FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
@@ -149,10 +152,11 @@ FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   if (cost.flops == 0 && cost.bytesMoved == 0)
     return cost;
   if (std::optional<TransferCost> transfer = interface.getTransfer()) {
-    FailureOr<int64_t> ns = transferNs(op, *transfer, device);
-    if (failed(ns))
+    FailureOr<MeasuredTime> time = transferNs(op, *transfer, device);
+    if (failed(time))
       return failure();
-    cost.ns = *ns;
+    cost.ns = time->ns;
+    cost.measured = time->isExact;
     return cost;
   }
   std::optional<int64_t> measured = measuredNs(op, device);

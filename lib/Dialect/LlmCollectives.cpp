@@ -51,7 +51,7 @@ int64_t AllGatherOp::getFlops() { return 0; }
 int64_t AllGatherOp::getBytesMoved() { return bytes(getX()) + bytes(getWhole()); }
 std::optional<TransferCost> AllGatherOp::getTransfer() {
   int64_t others = getGroupSize() - 1;
-  return TransferCost{others, others * bytes(getX())};
+  return TransferCost{others, others * bytes(getX()), others + 1, bytes(getWhole())};
 }
 int64_t AllGatherOp::getWorkspaceBytes() {
   return bytesToReorder(getWhole(), getDimension(), getGroupSize());
@@ -64,7 +64,7 @@ int64_t AllToAllOp::getFlops() { return 0; }
 int64_t AllToAllOp::getBytesMoved() { return bytes(getX()) + bytes(getY()); }
 std::optional<TransferCost> AllToAllOp::getTransfer() {
   int64_t others = getGroupSize() - 1;
-  return TransferCost{others, others * (bytes(getX()) / getGroupSize())};
+  return TransferCost{others, others * (bytes(getX()) / getGroupSize()), others + 1, bytes(getX())};
 }
 int64_t AllToAllOp::getWorkspaceBytes() {
   int64_t size = getGroupSize();
@@ -79,7 +79,7 @@ int64_t ReduceScatterOp::getFlops() { return (getGroupSize() - 1) * elements(get
 int64_t ReduceScatterOp::getBytesMoved() { return bytes(getX()) + bytes(getPart()); }
 std::optional<TransferCost> ReduceScatterOp::getTransfer() {
   int64_t others = getGroupSize() - 1;
-  return TransferCost{others, others * bytes(getPart())};
+  return TransferCost{others, others * bytes(getPart()), others + 1, bytes(getX())};
 }
 int64_t ReduceScatterOp::getWorkspaceBytes() {
   int64_t size = getGroupSize();
@@ -93,7 +93,8 @@ int64_t AllReduceOp::getBytesMoved() { return bytes(getX()) + bytes(getSum()); }
 std::optional<TransferCost> AllReduceOp::getTransfer() {
   int64_t others = getGroupSize() - 1;
   return TransferCost{2 * others,
-                      2 * others * elementsOfPart(getX(), getGroupSize()) * bytesOfElement(getX())};
+                      2 * others * elementsOfPart(getX(), getGroupSize()) * bytesOfElement(getX()),
+                      others + 1, bytes(getX())};
 }
 int64_t AllReduceOp::getWorkspaceBytes() { return bytesOfReceivedParts(getX(), getGroupSize()); }
 // The call has sent all of x before it writes its first sum.
@@ -105,7 +106,7 @@ int64_t ReduceOp::getFlops() {
 int64_t ReduceOp::getBytesMoved() { return bytes(getX()) + bytes(getSum()); }
 std::optional<TransferCost> ReduceOp::getTransfer() {
   int64_t others = getGroupSize() - 1;
-  return TransferCost{others, others ? bytes(getX()) : 0};
+  return TransferCost{others, others ? bytes(getX()) : 0, others + 1, bytes(getX())};
 }
 int64_t ReduceOp::getWorkspaceBytes() { return bytesOfReceivedParts(getX(), getGroupSize()); }
 
@@ -117,13 +118,15 @@ int64_t BroadcastOp::getFlops() { return 0; }
 int64_t BroadcastOp::getBytesMoved() { return bytes(getX()) + bytes(getY()); }
 std::optional<TransferCost> BroadcastOp::getTransfer() {
   int64_t others = getGroupSize() - 1;
-  return TransferCost{others, others ? bytes(getX()) : 0};
+  return TransferCost{others, others ? bytes(getX()) : 0, others + 1, bytes(getX())};
 }
 int64_t BroadcastOp::getWorkspaceBytes() { return 0; }
 
 int64_t SendReceiveOp::getFlops() { return 0; }
 int64_t SendReceiveOp::getBytesMoved() { return bytes(getX()) + bytes(getY()); }
-std::optional<TransferCost> SendReceiveOp::getTransfer() { return TransferCost{1, bytes(getX())}; }
+std::optional<TransferCost> SendReceiveOp::getTransfer() {
+  return TransferCost{1, bytes(getX()), getGroupSize(), bytes(getX())};
+}
 int64_t SendReceiveOp::getWorkspaceBytes() { return 0; }
 
 // A view moves nothing.

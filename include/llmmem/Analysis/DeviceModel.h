@@ -25,6 +25,8 @@
 //              "latency_ns": 2000, "source": "datasheet"}]
 //     ways out of the device, to other devices or to the host's memory: bandwidth away from the device
 //     (up) and back to it (down), and what each transfer takes beside its bytes
+//   "collectives": [{"op": "all_reduce", "ranks": 4, "bytes": 1048576, "ns": 410000}]
+//     what collectives take in ns, launches included, by the ranks of a group and the bytes of the whole value
 // clang-format on
 //
 // benchmarks/calibrate measures and writes such a table; its `source` says on what and when.
@@ -33,7 +35,9 @@
 //
 // A collective takes messages * latency + bytes / bandwidth + launch over the first link to other
 // devices, both directions at once, so by the slower one (the alpha-beta model); or the roofline of
-// its own sums and copies where that is more. How many messages and bytes each op has, the op says
+// its own sums and copies where that is more. Where the op was measured over that many ranks, it
+// takes what the table has: between two sizes by the line through both, below the least as that,
+// above the largest in proportion. How many messages and bytes each op has, the op says
 // (CostOpInterface::getTransfer): with n ranks and S bytes of the whole value, an all_reduce 2(n-1)
 // messages and 2(n-1)/n S bytes, a gather or a scatter half of that.
 //
@@ -49,6 +53,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include <map>
 
 namespace llmmem {
 
@@ -60,6 +65,11 @@ struct DeviceLink {
   int64_t upBytesPerNs = 0;   // away from the device
   int64_t downBytesPerNs = 0; // to the device
   int64_t latencyNs = 0;      // of each transfer
+};
+
+struct MeasuredTime {
+  int64_t ns = 0;
+  bool isExact = false; // not interpolated
 };
 
 struct DeviceModel {
@@ -75,6 +85,8 @@ struct DeviceModel {
   int64_t libraryWorkspace = 0;               // bytes
   llvm::StringMap<int64_t> permilleOfKernels; // of the roofline, where a kind's kernels were timed
   std::vector<DeviceLink> links;
+  /// Measured ns of collectives: by op and ranks, then by bytes of the whole value.
+  std::map<std::pair<std::string, int64_t>, std::map<int64_t, int64_t>> collectivesNs;
 
   /// Modelled ns of `flops` on elements of `elementType` that move `bytes`, by a kernel of a kind;
   /// saturates at the largest int64.
@@ -83,6 +95,9 @@ struct DeviceModel {
   /// Modelled ns of `bytes` in `messages` one after another to other devices, with a launch; none
   /// where the table has no link to other devices. Saturates.
   std::optional<int64_t> transferTime(int64_t messages, int64_t bytes) const;
+  /// ns of a collective by the measured ones of the same op and ranks; none where there are none.
+  std::optional<MeasuredTime> measuredTransferTime(llvm::StringRef op, int64_t ranks,
+                                                   int64_t bytes) const;
   /// The form that is read.
   llvm::json::Value toJson() const;
 };

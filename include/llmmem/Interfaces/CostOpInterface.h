@@ -24,6 +24,8 @@ struct KernelCost {
 struct TransferCost {
   int64_t messages = 0;
   int64_t bytes = 0;
+  int64_t ranks = 1; // of the group
+  int64_t whole = 0; // bytes of the value that they all share: of all parts together
 };
 
 /// Every operand and every result once. The default traffic of an op.
