@@ -78,6 +78,9 @@ private:
   LogicalResult splitParameter(BlockArgument argument);
   void gather(BlockArgument argument, RankedTensorType whole);
   LogicalResult visit(Operation &op);
+  LogicalResult visitWhole(Operation &op);
+  LogicalResult visitSplit(Operation &op);
+  LogicalResult checkLoss();
   LogicalResult setType(Value value, const Sharding &sharding);
   void sumPartial(OpResult result);
   void annotate(BlockArgument argument, StringRef name, Attribute attribute) {
@@ -91,6 +94,10 @@ private:
   ArrayAttr axes;
   int64_t ranks;
   llvm::DenseMap<Value, Sharding> shardings; // of what is split
+  /// Sums over the ranks, and what follows from them alone: one gradient for all ranks.
+  llvm::DenseSet<Value> sums;
+  /// Parameters, and what follows from them alone. Each rank has an addend of their gradients.
+  llvm::DenseSet<Value> ofParameters;
 };
 } // namespace
 
@@ -177,11 +184,50 @@ void DataParallel::sumPartial(OpResult result) {
   auto sum = llm::AllReduceOp::create(builder, op->getLoc(), result, axes);
   sum->setAttr(LlmDialect::kName, builder.getStringAttr(getName(result) + ".sum"));
   result.replaceAllUsesExcept(sum, sum);
+  sums.insert(sum);
+}
+
+/// What reads nothing that is split. A sum over ranks has its whole gradient on every rank, a
+/// parameter an addend of it: no rule has both.
+LogicalResult DataParallel::visitWhole(Operation &op) {
+  auto reads = [&](const llvm::DenseSet<Value> &values) {
+    return llvm::any_of(op.getOperands(), [&](Value operand) { return values.contains(operand); });
+  };
+  if (reads(sums) && reads(ofParameters))
+    return op.emitError()
+           << "'" << op.getName()
+           << "' reads a sum over the ranks beside a parameter, whose gradient would be "
+              "counted once a rank; let it read what is split";
+  if (reads(sums))
+    sums.insert_range(op.getResults());
+  if (reads(ofParameters))
+    ofParameters.insert_range(op.getResults());
+  return success();
 }
 
 LogicalResult DataParallel::visit(Operation &op) {
-  if (llvm::none_of(op.getOperands(), [&](Value operand) { return shardings.contains(operand); }))
+  bool readsSplit =
+      llvm::any_of(op.getOperands(), [&](Value operand) { return shardings.contains(operand); });
+  return readsSplit ? visitSplit(op) : visitWhole(op);
+}
+
+/// Everything between the parameters and the loss must have met the batch, and been summed.
+LogicalResult DataParallel::checkLoss() {
+  Value loss =
+      body.getTerminator()->getNumOperands() ? body.getTerminator()->getOperand(0) : Value();
+  if (!loss || !ofParameters.contains(loss))
     return success();
+  return emitError(loss.getLoc())
+         << "the loss is computed from parameters alone, and its gradient would be counted once a "
+            "rank; return one that depends on the batch";
+}
+
+LogicalResult DataParallel::visitSplit(Operation &op) {
+  if (llvm::any_of(op.getOperands(), [&](Value operand) { return sums.contains(operand); }))
+    return op.emitError()
+           << "'" << op.getName()
+           << "' reads a sum over the ranks beside what is split over them, and each rank "
+              "would have an addend of the sum's gradient; let it read either alone";
   auto rule = dyn_cast<ShardingOpInterface>(op);
   if (!rule)
     return op.emitError()
@@ -212,6 +258,8 @@ LogicalResult DataParallel::run() {
   loss->setAttr(LlmDialect::kMesh, mesh);
   for (BlockArgument argument : body.getArguments()) {
     llm::Role role = getRole(argument);
+    if (role == llm::Role::Param)
+      ofParameters.insert(argument);
     if ((role == llm::Role::Input && failed(splitInput(argument))) ||
         (role == llm::Role::Param && failed(splitParameter(argument))))
       return failure();
@@ -219,6 +267,8 @@ LogicalResult DataParallel::run() {
   for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
     if (failed(visit(op)))
       return failure();
+  if (failed(checkLoss()))
+    return failure();
   loss.setType(FunctionType::get(loss.getContext(), body.getArgumentTypes(),
                                  body.getTerminator()->getOperandTypes()));
   return success();

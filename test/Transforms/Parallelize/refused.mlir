@@ -5,24 +5,27 @@
 // RUN: not llmmem-opt "--parallelize=mesh=dp=2 zero=4" %t/parameter.mlir 2>&1 | FileCheck %t/parameter.mlir --check-prefix=STAGE
 // RUN: not llmmem-opt --parallelize=mesh=dp=2 %t/whole.mlir 2>&1 | FileCheck %t/whole.mlir
 // RUN: not llmmem-opt --parallelize=mesh=dp=2 %t/beside.mlir 2>&1 | FileCheck %t/beside.mlir
+// RUN: not llmmem-opt --parallelize=mesh=dp=2 %t/decayed.mlir 2>&1 | FileCheck %t/decayed.mlir
+// RUN: not llmmem-opt --parallelize=mesh=dp=2 %t/weighted.mlir 2>&1 | FileCheck %t/weighted.mlir
+// RUN: not llmmem-opt --parallelize=mesh=dp=2 %t/parameters.mlir 2>&1 | FileCheck %t/parameters.mlir
 // RUN: not llmmem-opt --parallelize=mesh=dp=2 %t/foreign.mlir 2>&1 | FileCheck %t/foreign.mlir
 // RUN: not llmmem-opt --parallelize=mesh=dp=2 %t/step.mlir 2>&1 | FileCheck %t/step.mlir
-// RUN: not llmmem-opt --parallelize=mesh=dp=2 --parallelize=mesh=dp=2 %t/parameter.mlir 2>&1 | FileCheck %t/parameter.mlir --check-prefix=TWICE
+// RUN: not llmmem-opt --parallelize=mesh=dp=2 --parallelize=mesh=dp=2 %t/batch.mlir 2>&1 | FileCheck %t/batch.mlir --check-prefix=TWICE
 // RUN: not llmmem-opt --parallelize=mesh=tp=2 %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=AXIS
 // RUN: not llmmem-opt --parallelize=mesh=dp=0 %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=ZERO
 // RUN: not llmmem-opt --parallelize=mesh=dp=2,dp=2 %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=DOUBLE
 // RUN: not llmmem-opt --parallelize %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=NONE
 
 //--- batch.mlir
-// CHECK: batch.mlir:2:17: error: input 'x' has a batch of 6, which does not divide over dp = 4; import the model with a --batch that is a multiple of 4
+// TWICE: batch.mlir:3:1: error: is the function of one rank of #llm.mesh<dp = 2> already
+// CHECK: batch.mlir:3:17: error: input 'x' has a batch of 6, which does not divide over dp = 4; import the model with a --batch that is a multiple of 4
 func.func @loss(%x: tensor<6x4xf32> {llm.role = "input", llm.name = "x"}) -> tensor<6x4xf32> {
   return %x : tensor<6x4xf32>
 }
 
 //--- parameter.mlir
-// CHECK: parameter.mlir:4:17: error: parameter 'w' of type 'tensor<3xf32>' has 3 elements, which do not divide over dp = 2; take a dp that divides them, or zero=0
-// STAGE: parameter.mlir:4:1: error: is to be split by ZeRO stage 4, expected 0 to 3
-// TWICE: parameter.mlir:4:1: error: is the function of one rank of #llm.mesh<dp = 2> already
+// CHECK: parameter.mlir:3:17: error: parameter 'w' of type 'tensor<3xf32>' has 3 elements, which do not divide over dp = 2; take a dp that divides them, or zero=0
+// STAGE: parameter.mlir:3:1: error: is to be split by ZeRO stage 4, expected 0 to 3
 func.func @loss(%w: tensor<3xf32> {llm.role = "param", llm.name = "w"}) -> tensor<3xf32> {
   return %w : tensor<3xf32>
 }
@@ -39,6 +42,29 @@ func.func @loss(%x: tensor<4xf32> {llm.role = "input"}, %g: tensor<4xf32> {llm.r
 func.func @loss(%x: tensor<4xf32> {llm.role = "input"}, %w: tensor<4xf32> {llm.role = "param"}) -> tensor<4xf32> {
   %y = llm.add %x, %w : tensor<4xf32>
   return %y : tensor<4xf32>
+}
+
+//--- decayed.mlir
+// CHECK: decayed.mlir:4:12: error: 'llm.add' reads a sum over the ranks beside a parameter, whose gradient would be counted once a rank; let it read what is split
+func.func @loss(%x: tensor<4x8xf32> {llm.role = "input"}, %t: tensor<4xi32> {llm.role = "input"}, %w: tensor<f32> {llm.role = "param"}) -> tensor<f32> {
+  %loss, %lse = llm.cross_entropy %x, %t : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+  %total = llm.add %loss, %w : tensor<f32>
+  return %total : tensor<f32>
+}
+
+//--- weighted.mlir
+// CHECK: weighted.mlir:4:15: error: 'llm.rms_norm' reads a sum over the ranks beside what is split over them, and each rank would have an addend of the sum's gradient; let it read either alone
+func.func @loss(%x: tensor<4xf32> {llm.role = "input"}, %v: tensor<4x8xf32> {llm.role = "input"}) -> tensor<4x8xf32> {
+  %sum = llm.linear %x, %v layout(in_out) : (tensor<4xf32>, tensor<4x8xf32>) -> tensor<8xf32>
+  %y, %rstd = llm.rms_norm %v, %sum {eps = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+  return %y : tensor<4x8xf32>
+}
+
+//--- parameters.mlir
+// CHECK: parameters.mlir:3:8: error: the loss is computed from parameters alone, and its gradient would be counted once a rank; return one that depends on the batch
+func.func @loss(%x: tensor<4x8xf32> {llm.role = "input"}, %w: tensor<f32> {llm.role = "param"}) -> tensor<f32> {
+  %y = llm.mul %w, %w : tensor<f32>
+  return %y : tensor<f32>
 }
 
 //--- foreign.mlir
