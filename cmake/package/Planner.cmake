@@ -9,7 +9,11 @@ set(planner_llvm ${support_library} ${demangle_library})
 # Lets a shared library show what the file `exports` names and nothing else.
 function(llmmem_close_library target exports)
   target_link_options(${target} PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${exports}
-    -Wl,--gc-sections -Wl,--as-needed -Wl,--no-undefined)
+    -Wl,--gc-sections -Wl,--as-needed)
+  # A sanitizer's runtime is in the program, not in the library.
+  if(NOT CMAKE_CXX_FLAGS MATCHES -fsanitize)
+    target_link_options(${target} PRIVATE -Wl,--no-undefined)
+  endif()
   set_target_properties(${target} PROPERTIES
     LINKER_LANGUAGE CXX LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${exports})
 endfunction()

@@ -4,6 +4,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -115,10 +116,23 @@ static bool endsCoreAttention(Operation &op) {
          });
 }
 
+/// A region that captures nothing is the op's own affair (the body of a kernel, or of linalg's
+/// ops), and its cost is the op's. What it captured would be read without being an operand.
+static LogicalResult checkRegions(Operation &op) {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op.getRegions(), captured);
+  if (captured.empty())
+    return success();
+  InFlightDiagnostic error =
+      op.emitError() << "has a region that reads '" << getName(captured.front())
+                     << "' from outside, which no plan would keep for it; make it an operand";
+  error.attachNote(captured.front().getLoc()) << "the value is made here";
+  return failure();
+}
+
 LogicalResult Extraction::addOp(Operation &op) {
-  // A kernel's body is its own affair: it captures nothing, and has its cost as a whole.
-  if (op.getNumRegions() != 0 && !op.hasTrait<OpTrait::IsIsolatedFromAbove>())
-    return op.emitError("has regions; a plan orders straight-line ops only: inline or outline it");
+  if (failed(checkRegions(op)))
+    return failure();
   if (isViewOp(&op)) {
     for (OpResult result : op.getResults())
       if (failed(getCheckedBytes(result)))

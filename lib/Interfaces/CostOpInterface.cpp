@@ -21,4 +21,9 @@ int64_t llmmem::sumOfOperandAndResultBytes(Operation *op) {
   return bytes;
 }
 
+llmmem::KernelCost llmmem::costAsOneKernel(Operation *op) {
+  auto cost = cast<CostOpInterface>(op);
+  return {cost.getFlops(), cost.getBytesMoved()};
+}
+
 #include "llmmem/Interfaces/CostOpInterface.cpp.inc"

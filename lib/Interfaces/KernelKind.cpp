@@ -14,8 +14,9 @@ using namespace llmmem;
 std::string llmmem::kernelKind(Operation *op) {
   std::string kind;
   for (Region &region : op->getRegions())
-    for (Operation &inner : region.front().without_terminator())
-      kind += (kind.empty() ? "" : "+") + inner.getName().stripDialect().str();
+    for (Operation &inner : region.getOps())
+      if (!inner.hasTrait<OpTrait::IsTerminator>())
+        kind += (kind.empty() ? "" : "+") + inner.getName().stripDialect().str();
   return kind.empty() ? op->getName().stripDialect().str() : kind;
 }
 
@@ -130,7 +131,7 @@ std::string llmmem::kernelKey(Operation *op) { return KernelIdentity::of(op).pri
 
 Operation *llmmem::matmulIn(Operation *op) {
   for (Region &region : op->getRegions())
-    for (Operation &inner : region.front())
+    for (Operation &inner : region.getOps())
       if (auto groupable = dyn_cast<GroupableOpInterface>(inner);
           groupable && groupable.getTraversal() == Traversal::Matmul)
         return &inner;

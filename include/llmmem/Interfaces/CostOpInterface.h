@@ -31,6 +31,10 @@ struct TransferCost {
 /// Every operand and every result once. The default traffic of an op.
 int64_t sumOfOperandAndResultBytes(mlir::Operation *op);
 
+/// The work and the traffic of `op`, which has CostOpInterface, as one kernel. The default kernels
+/// of an op: by the interface, since an op with an external model has no such methods itself.
+KernelCost costAsOneKernel(mlir::Operation *op);
+
 } // namespace llmmem
 
 #include "llmmem/Interfaces/CostOpInterface.h.inc"

@@ -21,7 +21,7 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
       }]>,
     InterfaceMethod<"The kernels that one run launches one after another: their times add up, their sums are the above.",
       "::llvm::SmallVector<::llmmem::KernelCost>", "getKernelCosts", (ins), "", [{
-        return {::llmmem::KernelCost{$_op.getFlops(), $_op.getBytesMoved()}};
+        return {::llmmem::costAsOneKernel($_op)};
       }]>,
     InterfaceMethod<"What one run sends to other devices; none where it stays on its own.",
       "std::optional<::llmmem::TransferCost>", "getTransfer", (ins), "", [{ return std::nullopt; }]>,
