@@ -14,9 +14,10 @@ Functions raise ValueError where an argument is wrong, with the place and the fi
 plan's status says so. Ctrl-C ends a search at once.
 """
 
+from ._library import library as _loaded
 from ._model import Offset, Op, Packing, Plan, Problem, SavedValue, Value, Violation, Witness
 from ._planner import explain, pack, parse_bytes, plan, verify
 
 __all__ = ["Offset", "Op", "Packing", "Plan", "Problem", "SavedValue", "Value", "Violation", "Witness",
            "explain", "pack", "parse_bytes", "plan", "verify"]
-__version__ = "0.1.0"
+__version__ = _loaded.llmmem_version().decode()

@@ -28,21 +28,21 @@ def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, Non
     """Plans `problem`, and verifies what was planned.
 
     problem: or the JSON of a llmmem-problem, as json.loads reads it.
-    budget: bytes that resident values and arena must not exceed: a number, a text ("4GB", "37.25GiB"), or "min": the
-        least that can be found. Without one: the problem's own, else none.
+    budget: bytes that resident values and arena must not exceed, in place of the problem's own: a number, a text ("4GB",
+        "37.25GiB"), or "min": the least that can be found. Without any: the best order with nothing recomputed.
     policy: "budget" by default; "least-peak", "none", "every=K", "sqrt" and "full" are for comparison.
     seconds: bound on the search, as a count of work: equal arguments give equal plans.
     progress: called with each activity, in this thread.
 
     The status of the plan says whether it fits. Raises ValueError where an argument is wrong.
     """
+    arrays = _Arrays(_problem(problem))
+    given = arrays.problem
     if budget == "min":
         if policy not in (None, "least-peak"):
             raise ValueError("budget: 'min' chooses for itself; leave policy out")
-        budget, policy = None, "least-peak"
-    with_arrays = _Arrays(_problem(problem))
-    given = with_arrays.problem
-    if budget is not None:
+        given.budget, policy = 0, "least-peak"
+    elif budget is not None:
         given.budget = _budget(budget)
     # The library reads 0 as its default.
     if not isinstance(seconds, (int, float)) or not seconds > 0:

@@ -52,6 +52,14 @@ class Planning(unittest.TestCase):
                 self.assertIsNone(ours.witness)
                 self.assertEqual(llmmem.verify(problem, ours, None if budget == "min" else budget), [])
 
+    def test_min_takes_the_place_of_the_problems_budget(self):
+        problem = dataclasses.replace(step(), budget=100)
+        self.assertEqual(llmmem.plan(problem).status, "infeasible")
+        self.assertEqual(llmmem.plan(problem, "min").status, "feasible")
+
+    def test_has_the_version_of_its_library(self):
+        self.assertRegex(llmmem.__version__, r"^\d+\.\d+\.\d+$")
+
     def test_says_why_there_is_no_plan(self):
         made = llmmem.plan(step(), 100)
         self.assertEqual((made.status, made.steps, made.is_feasible), ("infeasible", [], False))
