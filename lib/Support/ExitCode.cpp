@@ -27,6 +27,8 @@ static constexpr ExitCodeEntry table[] = {
      "Ctrl-C: the running step was finished, and saved where --save is given (a second Ctrl-C "
      "ends\n"
      "at once); 143 is the same for SIGTERM"},
+    {"llmmem-commbench", ExitSuccess, "the table is written"},
+    {"llmmem-commbench", ExitBadInput, badInput},
     {"llmmem-emulate", ExitSuccess, "the function ran, and each access of its kernels was right"},
     {"llmmem-emulate", ExitBadInput,
      "bad input, or a fault: the message says in which kernel, block, thread and op"},
