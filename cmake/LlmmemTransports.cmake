@@ -24,17 +24,21 @@ foreach(compiler mpicc.openmpi mpicc.mpich mpicc)
   list(TRANSFORM includes REPLACE "^-I" "")
   set(links ${flags})
   list(FILTER links INCLUDE REGEX "^-(L|l|Wl,-rpath)")
-  # The second cuts every message into small ones, so that a test sees what messages beyond 2 GiB take.
-  foreach(module transport-${name} chunked-${name})
-    add_library(${module} MODULE Transports/Mpi.c)
-    set_target_properties(${module} PROPERTIES PREFIX "" OUTPUT_NAME transport-${name} C_VISIBILITY_PRESET hidden
+  # The second cuts every message into small ones, so that a test sees what messages beyond 2 GiB take; the third counts
+  # for a test what is sent.
+  add_library(transport-${name} MODULE Transports/Mpi.c)
+  add_library(chunked-${name} MODULE Transports/Mpi.c)
+  add_library(count-sent-${name} MODULE ${PROJECT_SOURCE_DIR}/unittests/Ranks/CountSent.c)
+  foreach(module transport-${name} chunked-${name} count-sent-${name})
+    set_target_properties(${module} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden
       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/llmmem)
     target_compile_options(${module} PRIVATE -std=c11)
     target_include_directories(${module} SYSTEM PRIVATE ${includes})
     target_link_libraries(${module} PRIVATE ${links})
   endforeach()
   target_compile_definitions(chunked-${name} PRIVATE LLMMEM_MPI_LARGEST_COUNT=1000)
-  set_target_properties(chunked-${name} PROPERTIES
+  set_target_properties(count-sent-${name} PROPERTIES C_VISIBILITY_PRESET default)
+  set_target_properties(chunked-${name} PROPERTIES OUTPUT_NAME transport-${name}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/llmmem/chunked)
   list(APPEND transports ${name})
 endforeach()

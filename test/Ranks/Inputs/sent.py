@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Counts at MPI what a rank sends in a step: sent.py COUNTER STEP DATA REPORT RANKS LAUNCHER...
+
+A run of three steps sends two steps' more than a run of one. Prints the bytes of a step beside those of the report of its
+plan, and exits with 1 where they differ by more than what is said of scalars."""
+import json
+import re
+import subprocess
+import sys
+
+counter, step, data, report, ranks, launcher = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]), sys.argv[6:]
+
+
+def sent(steps):
+    done = subprocess.run([*launcher, "-n", str(ranks), "-x", f"LD_PRELOAD={counter}", "llmmem-run", step, "--data", data,
+                           "--steps", str(steps)], capture_output=True, text=True, check=True)
+    return {int(rank): int(number) for rank, number in re.findall(r"^rank (\d+) sent (\d+) bytes", done.stderr, re.M)}
+
+
+# The report counts a part for each rank, rounded up. Of a scalar one rank has all: the loss and the count of targets are
+# summed by half the messages.
+SCALARS = 2 * 4
+# Before each step the ranks ask one another whether a signal came: eight bytes each.
+ASKED = 8 * (ranks - 1)
+with open(report) as handle:
+    predicted = json.load(handle)["ranks"]["sent_bytes"]
+one, three = sent(1), sent(3)
+assert len(one) == ranks, one
+for rank in range(ranks):
+    counted, odd = divmod(three[rank] - one[rank], 2)
+    print(f"rank {rank}: {counted - ASKED} bytes a step, predicted {predicted}")
+    if odd or not 0 <= predicted - (counted - ASKED) <= SCALARS:
+        sys.exit(1)
