@@ -31,3 +31,9 @@ add_compile_definitions(${LLVM_DEFINITIONS_LIST})
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -ffp-contract=off
                     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>
                     $<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>)
+
+# Headers of LLVM have other layouts without NDEBUG (llvm::Statistic, so every pass with statistics) than a library that was
+# built with it: a debug build, too, must agree with the library.
+if(NOT LLVM_ENABLE_ASSERTIONS)
+  add_compile_definitions($<$<NOT:$<CONFIG:Release>>:NDEBUG>)
+endif()
