@@ -102,8 +102,8 @@ llmmem_result llmmem_run_passes(MlirModule module, const char *pipeline, char **
     return invalid(error, "module: is null");
   if (!pipeline)
     return invalid(error, "pipeline: is NULL");
-  // MLIR keeps one list of passes for the process; entering a name twice is harmless.
-  llmmem::registerAllPasses();
+  // MLIR keeps one list of passes for the process, without a lock: the first call enters ours.
+  [[maybe_unused]] static const bool entered = (llmmem::registerAllPasses(), true);
   std::string wrong;
   llvm::raw_string_ostream os(wrong);
   mlir::FailureOr<mlir::OpPassManager> parsed = mlir::parsePassPipeline(pipeline, os);
