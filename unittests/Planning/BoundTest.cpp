@@ -6,11 +6,12 @@
 
 #include "Bounds/JointBound.h"
 #include "Bounds/OpenCut.h"
+#include "FromEnvironment.h"
 #include "ProblemBuilder.h"
 #include "ScheduleOracle.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
+#include <numeric>
 
 using namespace llmmem::planning;
 
@@ -95,9 +96,8 @@ struct Comparison {
   int64_t bounds = 0, proving = 0, more = 0, open = 0;
 
   void at(const Graph &graph, int64_t budget, int64_t extra, std::mt19937 &random) {
-    std::vector<OpIndex> ops;
-    for (OpIndex op = 0; op < graph.numOps(); ++op)
-      ops.push_back(op);
+    std::vector<OpIndex> ops(graph.numOps());
+    std::iota(ops.begin(), ops.end(), 0);
     for (size_t index = 0; index + 1 < ops.size(); ++index)
       std::swap(ops[index], ops[index + random() % (ops.size() - index)]);
     ops.resize(std::min<size_t>(ops.size(), 1 + random() % 3));
@@ -139,8 +139,7 @@ struct Comparison {
 };
 
 TEST(BoundTest, neverExceedsTheCheapestSchedule) {
-  const char *text = std::getenv("LLMMEM_BOUND_PROBLEMS");
-  const int32_t problems = text ? std::atoi(text) : 400;
+  const int32_t problems = test::fromEnvironment("LLMMEM_BOUND_PROBLEMS", 400);
   Comparison comparison;
   std::mt19937 random(1);
   for (int32_t seed = 0; seed < problems; ++seed) {

@@ -1,12 +1,12 @@
 //===- ChainTest.cpp - Chains against what is proved optimal for them ------------===//
 
 #include "ChainProblem.h"
+#include "FromEnvironment.h"
 #include "RotorChain.h"
 #include "llmmem/Planning/Model/Blocks.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 
 using namespace llmmem::planning;
 
@@ -51,9 +51,8 @@ TEST(ChainTest, isNoWorseThanRotorOnGpt3) {
 
 /// LLMMEM_CHAIN_SEEDS in the environment asks for more chains.
 TEST(ChainTest, isNoWorseThanTheRecurrence) {
-  const char *asked = std::getenv("LLMMEM_CHAIN_SEEDS");
-  uint32_t seeds = asked ? std::atoi(asked) : 12;
-  for (uint32_t seed = 0; seed < seeds; ++seed) {
+  int32_t seeds = test::fromEnvironment("LLMMEM_CHAIN_SEEDS", 12);
+  for (int32_t seed = 0; seed < seeds; ++seed) {
     test::RotorChain chain = test::randomChain(seed);
     Problem problem = test::makeRotorProblem(chain);
     for (int64_t capacity : test::rotorCapacities(chain, 4)) {

@@ -4,21 +4,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FromEnvironment.h"
 #include "PlacementOracle.h"
 #include "ScheduleOracle.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 
 using namespace llmmem::planning;
 
 namespace {
-
-int32_t fromEnvironment(const char *name, int32_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::atoi(text) : otherwise;
-}
 
 Plan planUnder(Problem &problem, std::optional<int64_t> budget,
                PolicyKind kind = PolicyKind::Budget) {
@@ -97,8 +92,8 @@ struct Comparison {
 
 TEST(ExactTest, equalsEveryScheduleTried) {
   Comparison comparison;
-  int32_t problems = fromEnvironment("LLMMEM_EXACT_PROBLEMS", 250);
-  int32_t mostOps = fromEnvironment("LLMMEM_EXACT_OPS", 7);
+  int32_t problems = test::fromEnvironment("LLMMEM_EXACT_PROBLEMS", 250);
+  int32_t mostOps = test::fromEnvironment("LLMMEM_EXACT_OPS", 7);
   for (int32_t seed = 0; seed < problems; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     comparison.run(test::makeRandom(seed, mostOps));
@@ -110,7 +105,7 @@ TEST(ExactTest, equalsEveryScheduleTried) {
 /// Padding counts as well: the arena, and not the live bytes, decides.
 TEST(ExactTest, equalsEveryPlacementTried) {
   Comparison comparison;
-  int32_t problems = fromEnvironment("LLMMEM_EXACT_PROBLEMS", 250) / 2;
+  int32_t problems = test::fromEnvironment("LLMMEM_EXACT_PROBLEMS", 250) / 2;
   for (int32_t seed = 0; seed < problems; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = test::makeRandom(seed, 6);

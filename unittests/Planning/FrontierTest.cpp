@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FromEnvironment.h"
 #include "RandomProblem.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 #include <map>
 
 using namespace llmmem::planning;
@@ -20,8 +20,7 @@ using test::makeTransformer;
 namespace {
 
 int32_t budgetsAsked(int32_t otherwise) {
-  const char *text = std::getenv("LLMMEM_FRONTIER_BUDGETS");
-  return text ? std::atoi(text) : otherwise;
+  return test::fromEnvironment("LLMMEM_FRONTIER_BUDGETS", otherwise);
 }
 
 class Budgets {

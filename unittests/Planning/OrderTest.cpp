@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FromEnvironment.h"
 #include "ProblemBuilder.h"
 #include "RandomProblem.h"
 #include "Schedulers/Annealing.h"
@@ -11,16 +12,12 @@
 #include "Schedulers/ScheduleMove.h"
 #include "Schedulers/SeriesParallel.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 
 using namespace llmmem::planning;
 
 namespace {
 
-uint64_t problemsAsked(uint64_t otherwise) {
-  const char *text = std::getenv("LLMMEM_ORDER_PROBLEMS");
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
+int32_t problemsAsked() { return test::fromEnvironment("LLMMEM_ORDER_PROBLEMS", 300); }
 
 /// Makes series-parallel problems. Within a component each value has one reader, or two of which
 /// one depends on the other.
@@ -60,6 +57,7 @@ private:
     // A fork that gives each branch a value of its own, and a join that may read the fork's first.
     int branches = ops > 5 && below(2) ? 3 : 2, left = ops - 2;
     std::vector<ValueIndex> heads;
+    heads.reserve(branches);
     for (int branch = 0; branch < branches; ++branch)
       heads.push_back(build.value(below(10)));
     build.op(std::move(reads), heads, 1);
@@ -81,7 +79,7 @@ private:
 
 TEST(OrderTest, seriesParallelOrdersAreExact) {
   int64_t better = 0;
-  for (uint64_t seed = 0; seed < problemsAsked(300); ++seed) {
+  for (int32_t seed = 0; seed < problemsAsked(); ++seed) {
     Problem problem = SeriesParallelMaker(seed).make(4 + int(seed % 9));
     Graph graph(problem);
     std::optional<std::vector<OpIndex>> order = leastPeakSeriesParallel(graph);
@@ -95,8 +93,7 @@ TEST(OrderTest, seriesParallelOrdersAreExact) {
     EXPECT_EQ(peak, profile(graph, exact.steps).peak) << "seed " << seed;
     better += peak < profile(graph, givenOrder(graph)).peak;
   }
-  EXPECT_GT(better, int64_t(problemsAsked(300) / 20))
-      << "the given orders are too good for the test";
+  EXPECT_GT(better, problemsAsked() / 20) << "the given orders are too good for the test";
 }
 
 /// Two branches with hills of 10 and 9 and valleys of 1 and 5: 10 first, then 1 + 9, not 5 + 10.
