@@ -29,6 +29,10 @@ llvm::LogicalResult expectShape(mlir::Operation *op, llvm::StringRef name, mlir:
 llvm::LogicalResult expectRank(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
                                int64_t least);
 
+/// `table` is [at least the positions of `x`, the last dimension of `x`]; `x` has rank 2 or more.
+llvm::LogicalResult expectPositions(mlir::Operation *op, llvm::StringRef name, mlir::Value table,
+                                    mlir::Value x);
+
 /// All tensors of floats share the element type of the first, statistics apart.
 llvm::LogicalResult expectSameElement(mlir::Operation *op, mlir::ValueRange values);
 

@@ -48,12 +48,7 @@ LogicalResult PositionsGradOp::verify() {
       failed(expectSameElement(*this, {getDy(), getDtable()})) ||
       failed(expectInto(*this, getInto(), getDtable())))
     return failure();
-  ArrayRef<int64_t> table = tensorType(getDtable()).getShape();
-  int64_t seq = tensorType(getDy()).getShape().end()[-2];
-  if (table.size() != 2 || table[0] < seq || table[1] != lastDim(getDy()))
-    return emitOpError() << "'dtable' has shape [" << table << "], expected at least " << seq
-                         << " rows of " << lastDim(getDy());
-  return success();
+  return expectPositions(*this, "dtable", getDtable(), getDy());
 }
 
 LogicalResult NormWeightGradOp::verify() {

@@ -28,6 +28,15 @@ LogicalResult llm::expectRank(Operation *op, StringRef name, Value value, int64_
                            << ", expected at least " << least;
 }
 
+LogicalResult llm::expectPositions(Operation *op, StringRef name, Value table, Value x) {
+  int64_t positions = tensorType(x).getShape().end()[-2];
+  ArrayRef<int64_t> shape = tensorType(table).getShape();
+  if (shape.size() == 2 && shape[0] >= positions && shape[1] == lastDim(x))
+    return success();
+  return op->emitOpError() << "'" << name << "' has shape [" << shape << "], expected at least "
+                           << positions << " rows of " << lastDim(x);
+}
+
 LogicalResult llm::expectSameElement(Operation *op, ValueRange values) {
   Type element;
   for (Value value : values) {
@@ -114,12 +123,7 @@ LogicalResult AddPositionsOp::verify() {
   if (failed(expectRank(*this, "x", getX(), 2)) ||
       failed(expectSameElement(*this, {getX(), getTable()})))
     return failure();
-  int64_t seq = tensorType(getX()).getShape().end()[-2];
-  ArrayRef<int64_t> table = tensorType(getTable()).getShape();
-  if (table.size() != 2 || table[0] < seq || table[1] != lastDim(getX()))
-    return emitOpError() << "'table' has shape [" << table << "], expected at least " << seq
-                         << " rows of " << lastDim(getX());
-  return success();
+  return expectPositions(*this, "table", getTable(), getX());
 }
 
 //===----------------------------------------------------------------------===//
