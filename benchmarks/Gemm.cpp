@@ -61,7 +61,7 @@ static double peak(int threads) {
   for (int repeat = 0; repeat < 9; ++repeat) {
     float sink[16];
     double begin = seconds();
-    llmmem_parallel_for(4 * threads, multiplyAdd, sink);
+    llmmem_parallel_for(int64_t{4} * threads, multiplyAdd, sink);
     times.push_back(seconds() - begin);
   }
   return 2.0 * 16 * kChains * kRounds * 4 * threads / typical(times) * 1e-9;
@@ -160,10 +160,15 @@ static void measure(mlir::MLIRContext &context, const Shape &shape, llvm::ArrayR
 int main(int argc, char **argv) {
   std::vector<int> threads;
   for (int k = 1; k < argc; ++k) {
-    if (llvm::StringRef(argv[k]) == "best")
+    llvm::StringRef argument(argv[k]);
+    if (argument == "best") {
       takeBest = true;
-    else
-      threads.push_back(std::max(1, std::atoi(argv[k])));
+    } else if (int count = 0; llvm::to_integer(argument, count)) {
+      threads.push_back(std::max(1, count));
+    } else {
+      llvm::errs() << "'" << argument << "' is neither 'best' nor a number of threads\n";
+      return 1;
+    }
   }
   if (threads.empty())
     threads = llmmem_threads() > 1 ? std::vector<int>{1, llmmem_threads()} : std::vector<int>{1};

@@ -315,7 +315,7 @@ private:
     if (profile && kernels.isForDevice() && side == 0)
       emitMark(builder, loc, calls);
     if (profile && !kernels.isForDevice())
-      emitTime(builder, loc, function.getArguments().back(), 2 * calls + side);
+      emitTime(builder, loc, function.getArguments().back(), int64_t{2} * calls + side);
   }
 
   /// Results that already lie in the argument they are donated to stay; the others are copied.

@@ -108,7 +108,7 @@ bool Block::synchronizeBlock() {
 
 /// Reports why the lanes that `waiting` waits for do not arrive.
 void Block::reportMissing(const Thread &waiting) {
-  size_t first = waiting.number / kWarp * kWarp;
+  size_t first = waiting.number - waiting.lane();
   std::string wants =
       "waits for lanes 0 to " + std::to_string(waiting.lanes - 1) + " of its warp, ";
   for (size_t number = first; number < first + waiting.lanes; ++number) {

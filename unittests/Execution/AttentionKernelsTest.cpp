@@ -8,15 +8,15 @@ namespace {
 
 /// Lengths and head sizes around the kernels' blocks (64 in f32, 32 in f64) and vectors (16, 8).
 struct Shape {
-  int batch = 2, seq = 7, heads = 4, groups = 2, size = 20;
-  int window = seq;
+  int64_t batch = 2, seq = 7, heads = 4, groups = 2, size = 20;
+  int64_t window = seq;
   double p = 0.0;
 
-  int wide(int b, int i, int h) const { return ((b * seq + i) * heads + h) * size; }
-  int narrow(int b, int j, int h) const {
+  int64_t wide(int64_t b, int64_t i, int64_t h) const { return ((b * seq + i) * heads + h) * size; }
+  int64_t narrow(int64_t b, int64_t j, int64_t h) const {
     return ((b * seq + j) * groups + h / (heads / groups)) * size;
   }
-  int statistics() const { return batch * heads * seq; }
+  int64_t statistics() const { return batch * heads * seq; }
 };
 
 /// Attention with all scores held, forward and backward.
@@ -25,30 +25,30 @@ struct Dense : Shape {
   Numbers out = Numbers(q.size()), lse = Numbers(statistics()), dq = out, dk = Numbers(k.size()),
           dv = dk;
 
-  double dot(const Numbers &a, int i, const Numbers &b, int j) const {
+  double dot(const Numbers &a, int64_t i, const Numbers &b, int64_t j) const {
     double sum = 0.0;
-    for (int d = 0; d < size; ++d)
+    for (int64_t d = 0; d < size; ++d)
       sum += a[i + d] * b[j + d];
     return sum;
   }
 
-  void runRow(int b, int h, int i) {
-    int stat = (b * heads + h) * seq + i, query = wide(b, i, h),
-        first = std::max(0, i - window + 1);
+  void runRow(int64_t b, int64_t h, int64_t i) {
+    int64_t stat = (b * heads + h) * seq + i, query = wide(b, i, h),
+            first = std::max<int64_t>(0, i - window + 1);
     double sum = 0.0, inner = 0.0;
     Numbers probability(seq), dp(seq);
-    for (int j = first; j <= i; ++j)
+    for (int64_t j = first; j <= i; ++j)
       sum += probability[j] = std::exp(0.25 * dot(q, query, k, narrow(b, j, h)));
     lse[stat] = std::log(sum);
-    for (int j = first; j <= i; ++j) {
+    for (int64_t j = first; j <= i; ++j) {
       probability[j] /= sum;
       dp[j] = dot(dout, query, v, narrow(b, j, h)) * keep[stat * seq + j];
       inner += probability[j] * dp[j];
-      for (int d = 0; d < size; ++d)
+      for (int64_t d = 0; d < size; ++d)
         out[query + d] += probability[j] * keep[stat * seq + j] * v[narrow(b, j, h) + d];
     }
-    for (int j = first; j <= i; ++j)
-      for (int d = 0; d < size; ++d) {
+    for (int64_t j = first; j <= i; ++j)
+      for (int64_t d = 0; d < size; ++d) {
         double ds = 0.25 * probability[j] * (dp[j] - inner);
         dq[query + d] += ds * k[narrow(b, j, h) + d];
         dk[narrow(b, j, h) + d] += ds * q[query + d];
@@ -57,9 +57,9 @@ struct Dense : Shape {
   }
 
   void runAll() {
-    for (int b = 0; b < batch; ++b)
-      for (int h = 0; h < heads; ++h)
-        for (int i = 0; i < seq; ++i)
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t h = 0; h < heads; ++h)
+        for (int64_t i = 0; i < seq; ++i)
           runRow(b, h, i);
   }
 };
@@ -67,9 +67,9 @@ struct Dense : Shape {
 /// Replaces the letters of shapes: Q and K by what q and k are, L by what lse is, N by the number
 /// of elements of the dropout mask, A by the attributes.
 std::string withShape(std::string text, const Shape &s) {
-  auto extents = [](std::initializer_list<int> list) {
+  auto extents = [](std::initializer_list<int64_t> list) {
     std::string result;
-    for (int extent : list)
+    for (int64_t extent : list)
       result += std::to_string(extent) + "x";
     return result;
   };
@@ -94,8 +94,8 @@ protected:
   /// rounding matters.
   void check(const Shape &shape) {
     Numbers seed = {12345, 678};
-    int wide = shape.batch * shape.seq * shape.heads * shape.size,
-        narrow = shape.batch * shape.seq * shape.groups * shape.size;
+    int64_t wide = shape.batch * shape.seq * shape.heads * shape.size,
+            narrow = shape.batch * shape.seq * shape.groups * shape.size;
     Dense dense{shape,
                 someNumbers(wide, 1),
                 someNumbers(narrow, 2),
@@ -119,7 +119,7 @@ protected:
     expectNear(r[0], dense.out, (roundsFactors ? 2.0 : 1.0) * tolerance());
     expectNear(r[1], dense.lse, toleranceOf(wideElement()));
     // In bf16 delta is computed from a rounded `out`, as in the published algorithm.
-    for (auto [number, expected] :
+    for (const auto &[number, expected] :
          {std::pair(2, dense.dq), std::pair(3, dense.dk), std::pair(4, dense.dv)})
       expectNear(r[number], expected, 2.0 * tolerance());
   }

@@ -94,7 +94,7 @@ TEST(EmulatedProductTest, HasTheSameBitsOnOtherMachines) {
 
 struct Lookups {
   const char *name;
-  int rows, tokens, width;
+  int64_t rows, tokens, width;
   /// How many tokens in ten look up row 1.
   int often;
 };

@@ -16,6 +16,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace llmmem;
@@ -440,7 +441,7 @@ void Counter::addBlock(double weight) {
 
 static BytesByArgument rounded(const std::array<SmallVector<double>, 2> &bytes) {
   auto round = [](ArrayRef<double> numbers) {
-    return llvm::map_to_vector(numbers, [](double x) { return static_cast<int64_t>(x + 0.5); });
+    return llvm::map_to_vector(numbers, [](double x) -> int64_t { return std::llround(x); });
   };
   return {round(bytes[false]), round(bytes[true])};
 }

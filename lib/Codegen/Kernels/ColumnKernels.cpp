@@ -83,7 +83,7 @@ class DeviceColumnSums {
 public:
   DeviceColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term)
       : e(e), device(deviceLoops(e)), into(into), rows(rows), width(width), term(term),
-        lanes(std::gcd<int64_t>(e.lanes(), width)), vectors(2 * e.lanes() / lanes),
+        lanes(std::gcd<int64_t>(e.lanes(), width)), vectors(e.lanes() / lanes * 2),
         threads(std::clamp<int64_t>(llvm::PowerOf2Ceil(rows) * vectors, kWarp, 1024)) {}
 
   void emit() {
