@@ -117,9 +117,11 @@ llvm::SmallVector<std::string> llmmem::checkpointNames(llvm::StringRef name) {
 llvm::Expected<int64_t> ModelBuffers::loadParameters(const SafeTensors &file) {
   for (const StepRoles::Parameter &parameter : roles.parameters) {
     const TensorEntry *tensor = nullptr;
-    for (const std::string &name : checkpointNames(parameter.name))
-      if ((tensor = file.find(name)))
+    for (const std::string &name : checkpointNames(parameter.name)) {
+      tensor = file.find(name);
+      if (tensor)
         break;
+    }
     if (!tensor)
       return llvm::createStringError("the file has no tensor '" + parameter.name + "'");
     if (llvm::Error error = checkHashes(*tensor, file.metadata(hashKeyOf(tensor->name))))

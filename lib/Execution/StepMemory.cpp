@@ -113,7 +113,7 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
     return std::move(error);
   // The packed entry takes a pointer to each parameter, and a parameter is an address.
   for (void *&address : memory.addresses)
-    memory.packed.push_back(&address);
+    memory.packed.push_back(static_cast<void *>(&address));
   return std::move(memory);
 }
 

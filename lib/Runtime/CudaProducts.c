@@ -230,7 +230,9 @@ static llmmem_product_algorithm *add(llmmem_products *products, const llmmem_pro
 int llmmem_products_give(llmmem_products *products, const llmmem_product_form *form,
                          const uint64_t data[8]) {
   llmmem_product_algorithm *entry = find(products, form);
-  if (!entry && !(entry = add(products, form)))
+  if (!entry)
+    entry = add(products, form);
+  if (!entry)
     return 1;
   memcpy(entry->data, data, sizeof entry->data);
   entry->is_given = 1;
@@ -327,7 +329,10 @@ static int choose(llmmem_products *products, const llmmem_product_form *form,
   if (!entry) {
     LtHeuristic answer;
     memset(&answer, 0, sizeof answer);
-    if (ask(products, form, descriptors, &answer) || !(entry = add(products, form)))
+    if (ask(products, form, descriptors, &answer))
+      return 1;
+    entry = add(products, form);
+    if (!entry)
       return 1;
     memcpy(entry->data, &answer.algorithm, sizeof entry->data);
   }

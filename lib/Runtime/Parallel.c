@@ -67,7 +67,7 @@ static _Thread_local bool inside_loop;
 |* How many
 \*===----------------------------------------------------------------------===*/
 
-static int at_most(int count, int most) { return count < most ? count : most; }
+static int at_most(long count, int most) { return count < most ? (int)count : most; }
 
 static void count_cores(void) {
   cpu_set_t allowed;
@@ -81,7 +81,8 @@ static void count_cores(void) {
 static int default_threads(void) {
   pthread_once(&cores_once, count_cores);
   const char *text = getenv("OMP_NUM_THREADS");
-  int asked = text ? atoi(text) : 0;
+  /* A list, "4,2", has a number for each level of nested loops: the first is ours. */
+  long asked = text ? strtol(text, NULL, 10) : 0;
   return at_most(asked > 0 ? asked : pool.cores, kMostThreads);
 }
 

@@ -75,9 +75,11 @@ static void mergeProducers(Block &block, KernelGroups &groups) {
     while (merged) {
       merged = false;
       for (Value operand : groups.groupOf(&op).inputs())
-        if (Operation *producer = operand.getDefiningOp(); producer && isGroupable(producer))
-          if ((merged = groups.mergeProducer(producer, &op)))
+        if (Operation *producer = operand.getDefiningOp(); producer && isGroupable(producer)) {
+          merged = groups.mergeProducer(producer, &op);
+          if (merged)
             break;
+        }
     }
   }
 }

@@ -138,8 +138,9 @@ int cublasLtMatmulDescSetAttribute(LtOperation operation, int attribute, const v
     return set(&to->aux, sizeof to->aux, value, size);
   case LT_DESC_AUX_LD:
     return set(&to->aux_ld, sizeof to->aux_ld, value, size);
+  default:
+    return LT_INVALID_VALUE;
   }
-  return LT_INVALID_VALUE;
 }
 
 int cublasLtMatrixLayoutCreate(LtLayout *layout, int type, uint64_t rows, uint64_t columns,
@@ -161,8 +162,9 @@ int cublasLtMatrixLayoutSetAttribute(LtLayout layout, int attribute, const void 
     return set(&to->batch, sizeof to->batch, value, size);
   case LT_LAYOUT_BATCH_STRIDE:
     return set(&to->stride, sizeof to->stride, value, size);
+  default:
+    return LT_INVALID_VALUE;
   }
-  return LT_INVALID_VALUE;
 }
 
 int cublasLtMatmulPreferenceCreate(LtPreference *preference) {
@@ -190,8 +192,9 @@ int cublasLtMatmulPreferenceSetAttribute(LtPreference preference, int attribute,
     uint32_t *alignment = &to->alignments[attribute - LT_PREF_ALIGNMENT_A];
     return set(alignment, sizeof *alignment, value, size);
   }
+  default:
+    return LT_INVALID_VALUE;
   }
-  return LT_INVALID_VALUE;
 }
 
 /*===----------------------------------------------------------------------===*\

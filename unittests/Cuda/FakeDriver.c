@@ -98,7 +98,7 @@ int llmmem_fake_cuda_must_fail(const char *variable, const char *name, int *call
   const char *wanted = getenv(variable);
   size_t length = strlen(name);
   if (!wanted || strncmp(wanted, name, length) != 0 || wanted[length] != ':' ||
-      ++*calls != atoi(wanted + length + 1))
+      ++*calls != strtol(wanted + length + 1, NULL, 10))
     return 0;
   note("%s fails", name);
   return 1;
@@ -202,7 +202,7 @@ CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
 CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
   FAIL_IF_ASKED(cuDeviceGetAttribute);
   const char *text = getenv("LLMMEM_FAKE_CUDA_CAPABILITY");
-  int capability = text ? atoi(text) : 90;
+  int capability = text ? (int)strtol(text, NULL, 10) : 90;
   switch (attribute) {
   case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
     *value = capability / 10;
@@ -219,8 +219,9 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
   case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
     *value = 1;
     return 0;
+  default:
+    return 1; /* CUDA_ERROR_INVALID_VALUE */
   }
-  return 1; /* CUDA_ERROR_INVALID_VALUE */
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
