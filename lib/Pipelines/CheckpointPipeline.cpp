@@ -146,7 +146,7 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   report.print = options.memoryReport;
   report.json = options.memoryReportJson;
   report.device = options.device;
-  onStep.addPass(createReportMemory(report, outcome));
+  onStep.addPass(createReportMemory(report, std::move(outcome)));
 }
 
 void llmmem::registerCheckpointPipeline() {

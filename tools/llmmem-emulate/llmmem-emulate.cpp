@@ -113,8 +113,9 @@ std::vector<void *> Buffers::pack(emulation::Emulator &emulator) {
     addresses.push_back(buffer.bytes.get());
   addresses.push_back(&emulator);
   std::vector<void *> packed;
+  packed.reserve(addresses.size());
   for (void *&address : addresses)
-    packed.push_back(&address);
+    packed.push_back(static_cast<void *>(&address));
   return packed;
 }
 

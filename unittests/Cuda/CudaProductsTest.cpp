@@ -23,7 +23,7 @@ namespace {
 using Numbers = std::vector<float>;
 
 /// Small whole numbers and halves: matmuls are exact in f32, and mostly in bf16.
-Numbers someNumbers(size_t count, unsigned seed) {
+Numbers someNumbers(size_t count, size_t seed) {
   Numbers numbers;
   for (size_t i = 0; i < count; ++i)
     numbers.push_back(static_cast<float>(static_cast<int>((i * 7 + seed * 5) % 13) - 6) / 2);
@@ -477,8 +477,9 @@ TEST(CudaProductsLibrary, HasTheFunctionsThatAreCalled) {
   std::string tried;
   const char *home = std::getenv("CUDA_HOME");
   std::string toolkit = home ? home : "/usr/local/cuda";
-  for (std::string name : {toolkit + "/lib64/libcublasLt.so", toolkit + "/lib/libcublasLt.so",
-                           std::string("libcublasLt.so.13"), std::string("libcublasLt.so.12")}) {
+  for (const std::string &name :
+       {toolkit + "/lib64/libcublasLt.so", toolkit + "/lib/libcublasLt.so",
+        std::string("libcublasLt.so.13"), std::string("libcublasLt.so.12")}) {
     CublasLt lt;
     char message[512];
     if (!llmmem_cublaslt_open(&lt, name.c_str(), message, sizeof message)) {

@@ -38,7 +38,7 @@ std::string linear(const std::string &weight, const std::string &layout, bool bi
          ") : (" + x + ", " + weight + (bias ? ", " + b : "") + ") -> " + result + "\n";
 }
 
-Kernel activation(std::vector<std::string> yields) {
+Kernel activation(const std::vector<std::string> &yields) {
   return {"%i = %x, %m = %w, %c = %b", x + ", " + w + ", " + b,
           linear(w, "in_out", true) + "%g = llm.gelu %p : " + y, yields};
 }

@@ -28,7 +28,7 @@ inline void expectNear(const Numbers &actual, const Numbers &expected, double to
 class KernelTest : public ::testing::TestWithParam<std::string> {
 protected:
   std::vector<Numbers> run(const std::string &text, const std::vector<Numbers> &arguments,
-                           RunOptions options = {}) {
+                           const RunOptions &options = {}) {
     return runStep(withElement(text, GetParam()), arguments, options);
   }
   double tolerance() const { return toleranceOf(GetParam()); }
@@ -36,7 +36,7 @@ protected:
   std::string wide() const { return GetParam() == "f64" ? "f64" : "f32"; }
   /// As run(), with `W` standing for the compute type.
   std::vector<Numbers> runWide(std::string text, const std::vector<Numbers> &arguments,
-                               RunOptions options = {}) {
+                               const RunOptions &options = {}) {
     for (const char *pattern : {"xW>", "<W>"})
       for (size_t at; (at = text.find(pattern)) != std::string::npos;)
         text.replace(at + 1, 1, wide());

@@ -8,7 +8,7 @@ using namespace llmmem::test;
 namespace {
 
 struct Head {
-  int tokens = 10, width = 19, vocabulary = 37;
+  int64_t tokens = 10, width = 19, vocabulary = 37;
   bool outIn = true, into = true;
 
   std::string x() const { return std::to_string(tokens) + "x" + std::to_string(width) + "xT"; }
@@ -75,7 +75,8 @@ class LossHead : public KernelTest {
 protected:
   /// Whether sums of powers are reduced tile by tile, and not in the order of a row.
   bool addsTileByTile() const { return GetParam() == "bf16" && std::getenv("LLMMEM_TEST_EMULATE"); }
-  std::vector<Numbers> runHead(const Head &head, const std::string &text, RunOptions options = {}) {
+  std::vector<Numbers> runHead(const Head &head, const std::string &text,
+                               const RunOptions &options = {}) {
     return runWide(text, head.arguments(), options);
   }
 };
@@ -163,7 +164,7 @@ TEST_P(LossHead, IsRightOnItsOperandsBytes) {
     text.replace(text.find("loss_head %x"), 12, "loss_head %a");
     text.replace(text.find("into(%s)"), 8, "into(%b)");
     std::string copies;
-    for (auto [to, from, type, offset] :
+    for (const auto &[to, from, type, offset] :
          {std::tuple("%a", "%x", head.x(), "256"), {"%b", "%s", head.weight(), "8192"}})
       copies += std::string("  ") + to + " = llm.concat " + from +
                 " {llm.offsets = array<i64: " + offset + ">} : (tensor<" + type + ">) -> tensor<" +

@@ -124,7 +124,7 @@ static const CompiledStep *compileOnce(const std::string &text, bool plan,
 }
 
 std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Numbers> &arguments,
-                                   RunOptions options) {
+                                   const RunOptions &options) {
   CompiledStep::Options compile;
   compile.processor = options.processor;
   bool always = std::getenv("LLMMEM_TEST_EMULATE") && options.threads.empty();

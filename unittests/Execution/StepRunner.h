@@ -37,7 +37,7 @@ struct RunOptions {
 /// The results of `@step` in `text` on these arguments, bit for bit as doubles. Fails the test
 /// where it cannot run.
 std::vector<Numbers> runStep(const std::string &text, const std::vector<Numbers> &arguments,
-                             RunOptions options = {});
+                             const RunOptions &options = {});
 
 } // namespace llmmem::test
 
