@@ -64,7 +64,7 @@ struct Head {
   /// Every third target is ignored, one lies outside the vocabulary.
   std::vector<Numbers> arguments() const {
     Numbers ids;
-    for (int i = 0; i < tokens; ++i)
+    for (int64_t i = 0; i < tokens; ++i)
       ids.push_back(i % 3 == 1 ? -100 : i == 2 ? vocabulary + 5 : (7 * i) % vocabulary);
     return {someNumbers(tokens * width, 1), someNumbers(vocabulary * width, 2), ids,
             someNumbers(vocabulary * width, 3)};
