@@ -2,7 +2,8 @@
 |*
 |*   mpirun -n 2 -x LD_PRELOAD=libcount-sent.so llmmem-run step.mlir
 |*
-|* Each rank prints "rank 0 sent 123 bytes" to stderr when it leaves MPI: what its calls hand over for
+|* Each rank prints "rank 0 sent 123 bytes" to stderr when it leaves MPI: what its calls hand over
+for
 |* other ranks, whatever MPI then makes of it.
 |*
 \*===----------------------------------------------------------------------===*/
