@@ -154,7 +154,8 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
   if (failed(lowering.run(module)))
     return ExitBadInput;
   Emulation emulation = Emulation::takeFrom(module);
-  Expected<NativeCode> code = compileToNative(module, functionName, {.optimize = false});
+  Expected<NativeCode> code =
+      compileToNative(module, functionName, {.processor = {}, .optimize = false});
   if (!code)
     return fail(toString(code.takeError()));
   emulation::Emulator emulator(emulation.program());
