@@ -5,7 +5,6 @@
 #include "llmmem/Execution/TensorBytes.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace llmmem;
 
@@ -171,26 +170,20 @@ TensorEntry ModelBuffers::tensorOf(llvm::StringRef name, unsigned argument) cons
 }
 
 std::string ModelBuffers::digest() const {
-  auto text = [](llvm::XXH128_hash_t hash) {
-    return llvm::utohexstr(hash.high64, /*LowerCase=*/true, 16) +
-           llvm::utohexstr(hash.low64, true, 16);
-  };
   // Hashes each tensor, then the hashes: one pass, and no copy of the parameters.
-  std::vector<llvm::ArrayRef<uint8_t>> tensors;
+  std::vector<TensorEntry> tensors;
   for (const StepRoles::Parameter &parameter : roles.parameters)
-    tensors.emplace_back(static_cast<const uint8_t *>(memory.bytes(parameter.argument)),
-                         step->arguments()[parameter.argument].bytes);
+    tensors.push_back(tensorOf(parameter.name, parameter.argument));
   std::vector<std::string> hashes(tensors.size());
-  parallelFor(hashes.size(),
-              [&](int64_t number) { hashes[number] = text(llvm::xxh3_128bits(tensors[number])); });
+  parallelFor(hashes.size(), [&](int64_t number) {
+    if (tensors[number].shard.parts == 1)
+      hashes[number] = hashText(tensors[number].bytes);
+  });
   // Of a split parameter the whole is hashed, so that the digest does not depend on the ranks.
-  for (auto [parameter, tensor, hash] : llvm::zip_equal(roles.parameters, tensors, hashes))
-    if (const Shard &shard = step->arguments()[parameter.argument].shard; shard.parts > 1) {
-      const auto *bytes = reinterpret_cast<const char *>(tensor.data());
-      std::vector<char> whole = shard.gather({bytes, tensor.size()});
-      hash = text(llvm::xxh3_128bits(
-          llvm::arrayRefFromStringRef<uint8_t>(llvm::StringRef(whole.data(), whole.size()))));
+  for (auto [tensor, hash] : llvm::zip_equal(tensors, hashes))
+    if (tensor.shard.parts > 1) {
+      std::vector<char> whole = tensor.shard.gather(tensor.bytes);
+      hash = hashText({whole.data(), whole.size()});
     }
-  std::string all = llvm::join(hashes, "");
-  return text(llvm::xxh3_128bits(llvm::arrayRefFromStringRef<uint8_t>(all)));
+  return hashText(llvm::join(hashes, ""));
 }

@@ -27,7 +27,7 @@ namespace json = llvm::json;
 // Hashes
 //===----------------------------------------------------------------------===//
 
-static std::string hashOf(llvm::StringRef bytes) {
+std::string llmmem::hashText(llvm::StringRef bytes) {
   llvm::XXH128_hash_t hash = llvm::xxh3_128bits(llvm::arrayRefFromStringRef<uint8_t>(bytes));
   return llvm::utohexstr(hash.high64, /*LowerCase=*/true, 16) +
          llvm::utohexstr(hash.low64, true, 16);
@@ -46,7 +46,7 @@ llvm::Error llmmem::checkHashes(const TensorEntry &tensor, llvm::StringRef hashe
                                    " parts, which do not divide its bytes: the file is damaged");
   size_t size = tensor.bytes.size() / parts.size();
   for (auto [number, hash] : llvm::enumerate(parts))
-    if (hashOf(tensor.bytes.substr(number * size, size)) != hash)
+    if (hashText(tensor.bytes.substr(number * size, size)) != hash)
       return llvm::createStringError(
           "tensor '" + tensor.name + "' does not have the bytes that were saved (part " +
           llvm::Twine(number) + " of " + llvm::Twine(parts.size()) + "): the file is damaged");
@@ -54,7 +54,7 @@ llvm::Error llmmem::checkHashes(const TensorEntry &tensor, llvm::StringRef hashe
 }
 
 std::string llmmem::hashesOf(const TensorEntry &tensor) {
-  std::string own = hashOf(tensor.bytes);
+  std::string own = hashText(tensor.bytes);
   if (tensor.shard.parts == 1)
     return own;
   std::vector<char> all = tensor.shard.gather(own);

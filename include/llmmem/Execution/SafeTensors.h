@@ -49,7 +49,10 @@ private:
   Metadata texts;
 };
 
-/// The metadata that holds the hashes of a tensor's parts, equal parts in order: XXH3 of 128 bits.
+/// XXH3 of 128 bits, as 32 hexadecimal digits.
+std::string hashText(llvm::StringRef bytes);
+
+/// The metadata that holds the hashes of a tensor's parts, equal parts in order.
 std::string hashKeyOf(llvm::StringRef tensor);
 /// All ranks that have a part call it.
 std::string hashesOf(const TensorEntry &tensor);

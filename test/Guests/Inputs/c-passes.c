@@ -1,29 +1,12 @@
 /* include/llmmem-c/Passes.h from a program in C: c-passes MODEL. Prints the planned module; exits 1
  * with the line of the first check that fails. */
 
+#include "check.h"
 #include "llmmem-c/Passes.h"
 #include "mlir-c/IR.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(holds)                                                                               \
-  do {                                                                                             \
-    if (!(holds))                                                                                  \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #holds), exit(1);                         \
-  } while (0)
-
-#define FAILS(result, text, call)                                                                  \
-  do {                                                                                             \
-    char *message = NULL, **error = &message;                                                      \
-    CHECK((call) == (result));                                                                     \
-    CHECK(message != NULL);                                                                        \
-    if (!strstr(message, text))                                                                    \
-      fprintf(stderr, "%s:%d: '%s' is not in '%s'\n", __FILE__, __LINE__, text, message), exit(1); \
-    llmmem_free_text(message);                                                                     \
-    error = NULL;                                                                                  \
-    CHECK((call) == (result));                                                                     \
-  } while (0)
 
 static char *read_file(const char *path) {
   FILE *file = fopen(path, "rb");

@@ -1,34 +1,13 @@
 /* Every error of include/llmmem-c/Planner.h, and what it gives where there is none. Prints the
  * number of checks; exits 1 with the line of the first that fails. */
 
+#include "check.h"
 #include "llmmem-c/Planner.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int checks;
-
-#define CHECK(holds)                                                                               \
-  do {                                                                                             \
-    ++checks;                                                                                      \
-    if (!(holds))                                                                                  \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #holds), exit(1);                         \
-  } while (0)
-
-/* The call gives `result` with a message that contains `text`; then again without room for one. */
-#define FAILS(result, text, call)                                                                  \
-  do {                                                                                             \
-    char *message = NULL, **error = &message;                                                      \
-    CHECK((call) == (result));                                                                     \
-    CHECK(message != NULL);                                                                        \
-    if (!strstr(message, text))                                                                    \
-      fprintf(stderr, "%s:%d: '%s' is not in '%s'\n", __FILE__, __LINE__, text, message), exit(1); \
-    llmmem_free_text(message);                                                                     \
-    error = NULL;                                                                                  \
-    CHECK((call) == (result));                                                                     \
-  } while (0)
 
 #define WORKS(call)                                                                                \
   do {                                                                                             \
