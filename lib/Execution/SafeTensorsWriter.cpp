@@ -140,6 +140,7 @@ llvm::Error SharedFile::agree(std::error_code code, const char *what) {
       continue;
     if (RankJob::rank() == 0 && !temporary.empty())
       llvm::sys::fs::remove(temporary);
+    RankJob::gather({0}); // a rank that fails ends the job, also before the temporary is gone
     return llvm::createStringError(
         "rank " + llvm::Twine(rank) + " cannot " + what + " '" + path +
         "': " + std::error_code(static_cast<int>(value), std::generic_category()).message());

@@ -2,6 +2,7 @@
 
 #define _GNU_SOURCE /* readlink, RTLD_NODELETE */
 #include "Ranks.h"
+#include "JoinWatch.h"
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -191,7 +192,10 @@ static int open_library(const char *name, llmmem_transport *transport, char *mes
              name, dlerror(), name);
     return 1;
   }
-  if (open(transport)) {
+  JoinWatch *watch = llmmem_start_join_watch();
+  int failed = open(transport);
+  llmmem_stop_join_watch(watch);
+  if (failed) {
     snprintf(message, size, "%s", transport->message);
     return 1;
   }

@@ -47,7 +47,9 @@ enum { LLMMEM_MOST_AXES = 8 };
 /* Joins the job that a launcher's variables in the environment name, by the transport of its MPI
  * (in the folder LLMMEM_TRANSPORTS, or lib/llmmem beside the program's folder); without them, a job
  * of one rank. Returns 0, or 1 with the reason in `message`, also where the sizes of the mesh
- * are not those of the job: llmmem_rank() and llmmem_ranks_end() may be called then too. */
+ * are not those of the job: llmmem_rank() and llmmem_ranks_end() may be called then too. Where
+ * other ranks never start, the process ends with code 1 and a message after LLMMEM_JOIN_SECONDS
+ * (120). */
 int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, char *message, int64_t message_bytes);
 
 /* The same over a transport that is open. It must live until llmmem_ranks_end. */

@@ -1,0 +1,81 @@
+/*===- JoinWatch.c - An end to waiting for ranks that never start ----------===*/
+
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include "JoinWatch.h"
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+struct JoinWatch {
+  pthread_t thread;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  bool is_stopped;
+  long seconds;
+};
+
+enum { DEFAULT_SECONDS = 120 };
+
+static long seconds_to_wait(void) {
+  const char *text = getenv("LLMMEM_JOIN_SECONDS");
+  long seconds = text ? strtol(text, NULL, 10) : 0;
+  return seconds > 0 ? seconds : DEFAULT_SECONDS;
+}
+
+/* This rank's number, as launchers say it before MPI does. */
+static const char *rank_of_launcher(void) {
+  const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+  rank = rank ? rank : getenv("PMIX_RANK");
+  rank = rank ? rank : getenv("PMI_RANK");
+  return rank ? rank : "?";
+}
+
+static void *watch_until_stopped(void *argument) {
+  JoinWatch *watch = argument;
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += watch->seconds;
+  pthread_mutex_lock(&watch->mutex);
+  int code = 0;
+  while (!watch->is_stopped && code == 0)
+    code = pthread_cond_timedwait(&watch->changed, &watch->mutex, &end);
+  if (!watch->is_stopped) {
+    fprintf(stderr,
+            "llmmem: rank %s has waited %ld s for the other ranks to start; see whether all of "
+            "them run the same llmmem-run (LLMMEM_JOIN_SECONDS sets how long to wait)\n",
+            rank_of_launcher(), watch->seconds);
+    _exit(1);
+  }
+  pthread_mutex_unlock(&watch->mutex);
+  return NULL;
+}
+
+JoinWatch *llmmem_start_join_watch(void) {
+  JoinWatch *watch = calloc(1, sizeof *watch);
+  if (!watch)
+    return NULL;
+  watch->seconds = seconds_to_wait();
+  pthread_mutex_init(&watch->mutex, NULL);
+  pthread_cond_init(&watch->changed, NULL);
+  if (pthread_create(&watch->thread, NULL, watch_until_stopped, watch) != 0) {
+    free(watch);
+    return NULL;
+  }
+  return watch;
+}
+
+void llmmem_stop_join_watch(JoinWatch *watch) {
+  if (!watch)
+    return;
+  pthread_mutex_lock(&watch->mutex);
+  watch->is_stopped = true;
+  pthread_cond_signal(&watch->changed);
+  pthread_mutex_unlock(&watch->mutex);
+  pthread_join(watch->thread, NULL);
+  pthread_cond_destroy(&watch->changed);
+  pthread_mutex_destroy(&watch->mutex);
+  free(watch);
+}

@@ -1,0 +1,15 @@
+/*===- JoinWatch.h - An end to waiting for ranks that never start ----------===*/
+
+#ifndef LLMMEM_LIB_RUNTIME_JOINWATCH_H
+#define LLMMEM_LIB_RUNTIME_JOINWATCH_H
+
+typedef struct JoinWatch JoinWatch;
+
+/* Ends this process, after a message, unless llmmem_stop_join_watch is called within
+ * LLMMEM_JOIN_SECONDS (of the environment; 120). A launcher then ends the other ranks: MPI itself
+ * waits for a rank that never starts as long as its launcher lives. Null where there is no thread
+ * to watch, and then nothing is watched. */
+JoinWatch *llmmem_start_join_watch(void);
+void llmmem_stop_join_watch(JoinWatch *watch);
+
+#endif /* LLMMEM_LIB_RUNTIME_JOINWATCH_H */
