@@ -5,9 +5,10 @@
 //   all without an argument
 //
 // Prints one table each. `pytorch`, `minimalloc` and `live-ranges` read files in the directory that
-// LLMMEM_DATA names, and are skipped, visibly, without it. Every plan is verified; a broken one
-// ends the program with exit code 1. Seconds are the processor's, so that other work on the machine
-// counts little.
+// LLMMEM_DATA names, and are skipped, visibly, without it. Every plan is verified and what it
+// claims is checked with its proof; a broken one ends the program with exit code 1, and the last
+// line counts the claims. Seconds are the processor's, so that other work on the machine counts
+// little.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +16,11 @@
 #include "Planning/ChainProblem.h"
 #include "Planning/RotorChain.h"
 #include "Planning/TransformerProblem.h"
+#include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Model/Schedule.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Planner.h"
+#include "llmmem/Planning/Proofs/Check.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -32,6 +35,56 @@ using namespace llmmem::planning;
 using llvm::format;
 using llvm::outs;
 
+static double secondsSince(std::clock_t start) {
+  return double(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+namespace {
+/// The claims of all plans, checked with proofs that were written and read back.
+struct Proofs {
+  int plans = 0, checked = 0, notChecked = 0, slower = 0;
+  size_t bytes = 0, mostBytes = 0;
+  double planning = 0, proving = 0, checking = 0, worst = 0;
+
+  void add(const Problem &problem, const Plan &made) {
+    std::clock_t start = std::clock();
+    const std::string text = toJson(problem, prove(problem, made));
+    proving += secondsSince(start);
+    start = std::clock();
+    llmmem::Result<Proof> proof = parseProof(problem, text);
+    const std::vector<ClaimCheck> checks = checkProof(problem, made, *proof);
+    const double seconds = secondsSince(start);
+    for (const ClaimCheck &it : checks) {
+      if (it.verdict == Verdict::Refused) {
+        llvm::errs() << "error: a proof does not hold: " << it.claim << ": " << it.message << "\n";
+        std::exit(1);
+      }
+      (it.verdict == Verdict::Checked ? checked : notChecked) += it.claim != "plan";
+    }
+    ++plans;
+    bytes += text.size();
+    mostBytes = std::max(mostBytes, text.size());
+    planning += made.seconds;
+    checking += seconds;
+    slower += seconds > made.seconds;
+    worst = std::max(worst, seconds);
+  }
+  void print() const {
+    if (plans == 0)
+      return;
+    outs() << format("Proofs of %d plans: %d claims checked, %d not; ", plans, checked, notChecked)
+           << format(
+                  "%.2f s planning, %.2f s proving, %.2f s checking (%.3f s at most, longer than "
+                  "planning for %d); ",
+                  planning, proving, checking, worst, slower)
+           << format("%.1f kB of JSON each, %.1f at most\n", double(bytes) / plans / 1e3,
+                     double(mostBytes) / 1e3);
+  }
+};
+} // namespace
+
+static Proofs proofs;
+
 static Plan planFor(Problem &problem, PolicyKind kind,
                     std::optional<int64_t> budget = std::nullopt) {
   problem.budget = budget;
@@ -39,7 +92,8 @@ static Plan planFor(Problem &problem, PolicyKind kind,
   options.policy.kind = kind;
   std::clock_t start = std::clock();
   Plan made = plan(problem, options);
-  made.seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
+  made.seconds = secondsSince(start);
+  proofs.add(problem, made);
   if (made.status == Status::Feasible) {
     std::vector<Violation> violations = verify(problem, made);
     if (!violations.empty()) {
@@ -374,5 +428,6 @@ int main(int count, char **arguments) {
   for (const Table &table : tables)
     if (wanted.empty() || wanted.contains(table.name))
       table.print();
+  proofs.print();
   return 0;
 }

@@ -10,7 +10,7 @@ set_target_properties(LLMMEMPackageC PROPERTIES SOVERSION ${PROJECT_VERSION_MAJO
 
 if(LLMMEM_GNU_LD)
   llmmem_add_closed_archive(LLMMEMPackageCStatic OUTPUT_NAME llmmem-c
-    OBJECTS ${c_objects} ${planner_llvm} DEPENDS LLMMEMCAPI LLMMEMCAPIPlanner LLMMEMPlanning LLMMEMSupport KEEP llmmem_*)
+    OBJECTS ${c_objects} ${planner_llvm} DEPENDS LLMMEMCAPI LLMMEMCAPIPlanner ${planner_parts} KEEP llmmem_*)
   target_link_libraries(LLMMEMPackageCStatic INTERFACE stdc++ m)
   llmmem_package_library(LLMMEMPackageCStatic COMPONENT C EXPORT_NAME CStatic OUTPUT_NAME llmmem-c)
 endif()

@@ -15,7 +15,7 @@ llmmem_package_library(LLMMEMPackagePasses COMPONENT Passes EXPORT_NAME Passes O
 
 if(LLMMEM_GNU_LD)
   llmmem_add_closed_archive(LLMMEMPackagePassesStatic OUTPUT_NAME llmmem-passes
-    OBJECTS ${passes_objects} DEPENDS LLMMEMPlanning LLMMEMSupport ${passes_parts}
+    OBJECTS ${passes_objects} DEPENDS ${planner_parts} ${passes_parts}
     KEEP !_ZN6llmmem8planning* !_ZNK6llmmem8planning* _ZN6llmmem* _ZNK6llmmem* _ZT?N6llmmem*
       _ZN4mlir6detail14TypeIDResolverIN6llmmem* llmmem_*)
   target_link_libraries(LLMMEMPackagePassesStatic INTERFACE MLIR LLVM)

@@ -1,7 +1,11 @@
 # The planner as one library that needs no LLVM where it is used: what it takes from LLVM's Support is linked in, and
 # hidden, so that another LLVM in the same process does not meet it.
 
-set(planner_objects $<TARGET_OBJECTS:LLMMEMPlanning> $<TARGET_OBJECTS:LLMMEMSupport>)
+set(planner_parts LLMMEMPlanning LLMMEMPlanningModel LLMMEMPlanningProofs LLMMEMSupport)
+set(planner_objects)
+foreach(part ${planner_parts})
+  list(APPEND planner_objects $<TARGET_OBJECTS:${part}>)
+endforeach()
 get_target_property(support_library LLVMSupport LOCATION)
 get_target_property(demangle_library LLVMDemangle LOCATION)
 set(planner_llvm ${support_library} ${demangle_library})
@@ -42,7 +46,7 @@ llmmem_package_library(LLMMEMPackagePlanning COMPONENT Planning EXPORT_NAME Plan
 find_program(LLMMEM_GNU_LD NAMES ld.bfd)
 if(LLMMEM_GNU_LD)
   llmmem_add_closed_archive(LLMMEMPackagePlanningStatic OUTPUT_NAME llmmem-planning
-    OBJECTS ${planner_objects} ${planner_llvm} DEPENDS LLMMEMPlanning LLMMEMSupport
+    OBJECTS ${planner_objects} ${planner_llvm} DEPENDS ${planner_parts}
     KEEP _ZN6llmmem8planning* _ZNK6llmmem8planning*)
   llmmem_package_library(LLMMEMPackagePlanningStatic COMPONENT Planning EXPORT_NAME PlanningStatic
     OUTPUT_NAME llmmem-planning)
@@ -53,12 +57,15 @@ endif()
 
 llmmem_package_headers(Planning
   llmmem/Planning/Allocation/Placement.h
+  llmmem/Planning/Bounds/Prove.h
   llmmem/Planning/Formats/Explain.h
   llmmem/Planning/Model/Cancellation.h
   llmmem/Planning/Model/Plan.h
   llmmem/Planning/Model/Problem.h
   llmmem/Planning/Model/Verify.h
   llmmem/Planning/Planner.h
+  llmmem/Planning/Proofs/Check.h
+  llmmem/Planning/Proofs/Proof.h
   llmmem/Planning/Policies/Policies.h
   llmmem/Support/Export.h
   llmmem/Support/Result.h)

@@ -108,10 +108,12 @@ static std::optional<bool> planPlacedExactly(const Graph &graph, Plan &plan,
     plan.witness->proved = true;
     plan.witness->why = "every schedule was searched with every placement: where the live bytes "
                         "fit, no arena that holds them does";
+    plan.absenceBasis.kind = BoundBasis::Kind::EveryPlacement;
     return false;
   }
   adopt(answer.plan, plan);
   plan.costLowerBound = plan.cost;
+  plan.costBasis = {BoundBasis::Kind::EveryPlacement, {}, {}};
   plan.bound = "every schedule and placement searched";
   return true;
 }
@@ -131,12 +133,15 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
     if (answer.kind == ExactAnswer::Kind::GaveUp)
       return std::nullopt;
     if (answer.kind == ExactAnswer::Kind::None) {
-      if (isFirst)
+      if (isFirst) {
         plan.peakLowerBound = answer.leastBytes - padding;
+        plan.peakBasis.kind = BoundBasis::Kind::EverySchedule;
+      }
       return false;
     }
     if (isFirst) {
       plan.costLowerBound = answer.cost;
+      plan.costBasis.kind = BoundBasis::Kind::EverySchedule;
       plan.bound = "every schedule searched";
     }
     place(graph, plan, answer.steps, options);
@@ -174,6 +179,7 @@ static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
   }
   plan.peakLowerBound =
       profile(graph, exact.steps).peak - (std::max<int64_t>(graph.problem().alignment, 1) - 1);
+  plan.peakBasis.kind = BoundBasis::Kind::EverySchedule;
   place(graph, plan, std::move(exact.steps), options);
   shrinkArena(graph, std::max<int64_t>(0, plan.peakLowerBound - graph.residentBytes()), plan,
               options);

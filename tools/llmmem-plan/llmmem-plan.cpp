@@ -1,9 +1,11 @@
 //===- llmmem-plan.cpp - The planner alone ------------------------------------===//
 
 #include "Heartbeat.h"
+#include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Formats/BufferCsv.h"
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Proofs/Check.h"
 #include "llmmem/Planning/Sweep.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
@@ -25,7 +27,12 @@ llvm::cl::OptionCategory category("llmmem-plan");
 llvm::cl::list<std::string> inputs(llvm::cl::Positional, llvm::cl::desc("<file>..."),
                                    llvm::cl::cat(category));
 llvm::cl::opt<bool> checkMode("check", llvm::cl::cat(category),
-                              llvm::cl::desc("Check a plan: --check problem.json plan.json"));
+                              llvm::cl::desc("Check a plan, and what it claims where a proof is "
+                                             "given: --check problem.json plan.json [proof.json]"));
+llvm::cl::opt<std::string> emitProof(
+    "emit-proof", llvm::cl::value_desc("file"), llvm::cl::cat(category),
+    llvm::cl::desc(
+        "Write what proves the plan's bounds, or that there is none; it is checked first"));
 llvm::cl::opt<bool> packMode("pack", llvm::cl::cat(category),
                              llvm::cl::desc("Pack a list of buffers: --pack instance.csv"));
 llvm::cl::opt<std::string> capacity("capacity", llvm::cl::value_desc("bytes"),
@@ -95,9 +102,22 @@ llvm::Expected<Problem> loadProblem() {
   return problem;
 }
 
+/// One line for each claim, refused ones on stderr.
+int printChecks(const std::vector<ClaimCheck> &checks) {
+  bool isRefused = false;
+  for (const ClaimCheck &it : checks) {
+    const bool isWrong = it.verdict == Verdict::Refused;
+    isRefused |= isWrong;
+    (isWrong ? llvm::errs() : llvm::outs())
+        << it.claim << ": " << wordOf(it.verdict) << ": " << it.message << '\n';
+  }
+  return isRefused ? ExitNoPlan : ExitSuccess;
+}
+
 int check() {
-  if (inputs.size() != 2)
-    return fail("--check takes a problem and a plan: llmmem-plan --check problem.json plan.json");
+  if (inputs.size() != 2 && inputs.size() != 3)
+    return fail("--check takes a problem and a plan: llmmem-plan --check problem.json plan.json, "
+                "and perhaps proof.json behind them");
   llvm::Expected<Problem> problem = loadProblem();
   if (!problem)
     return fail(llvm::toString(problem.takeError()));
@@ -105,6 +125,12 @@ int check() {
       load(inputs[1], [&](llvm::StringRef text) { return toExpected(parsePlan(*problem, text)); });
   if (!plan)
     return fail(llvm::toString(plan.takeError()));
+  if (inputs.size() == 3) {
+    llvm::Expected<Proof> proof = load(
+        inputs[2], [&](llvm::StringRef text) { return toExpected(parseProof(*problem, text)); });
+    return proof ? printChecks(checkProof(*problem, *plan, *proof))
+                 : fail(llvm::toString(proof.takeError()));
+  }
   const std::vector<Violation> violations = verify(*problem, *plan);
   for (const Violation &violation : violations) {
     llvm::errs() << inputs[1] << ": ";
@@ -177,6 +203,27 @@ void summarize(const Problem &problem, const Plan &plan) {
                << ")\n";
 }
 
+/// Writes the proof of `plan` where it is asked for, and says what its check says.
+int writeProof(const Problem &problem, const Plan &plan, int code) {
+  if (emitProof.empty())
+    return code;
+  const Proof proof = prove(problem, plan);
+  std::string said;
+  for (const ClaimCheck &it : checkProof(problem, plan, proof)) {
+    if (it.verdict == Verdict::Refused) {
+      llvm::errs() << "llmmem-plan: the proof found is wrong and is not written; please report "
+                      "this: "
+                   << it.claim << ": " << it.message << '\n';
+      return ExitNoPlan;
+    }
+    said += (said.empty() ? "" : ", ") + it.claim + " " + std::string(wordOf(it.verdict));
+  }
+  llvm::errs() << "proof: " << said << '\n';
+  if (llvm::Error error = writeTextFile(emitProof, toJson(problem, proof)))
+    return fail(llvm::toString(std::move(error)));
+  return code;
+}
+
 int sweepProblem(const Problem &problem, const PlanOptions &options) {
   const std::vector<SweepPoint> sweep = sweepBudgets(problem, options, sweepPoints);
   std::string text;
@@ -193,6 +240,8 @@ int planProblem() {
     return fail(llvm::toString(problem.takeError()));
   if (std::optional<std::string> why = checkPlannable(*problem))
     return fail(inputs[0] + ": " + *why);
+  if (!emitProof.empty() && emitProof == output && output != "/dev/null")
+    return fail("two outputs go to '" + output + "'; give each a file of its own");
   Heartbeat heartbeat;
   llvm::Expected<PlanOptions> options = planOptions(heartbeat);
   if (!options)
@@ -214,6 +263,8 @@ int planProblem() {
   summarize(*problem, planned);
   if (explain && !planned.steps.empty())
     llvm::errs() << explanationText(*problem, explainPlan(*problem, planned));
+  if (code = writeProof(*problem, planned, code); code == ExitBadInput)
+    return code;
   return write(toJson(*problem, planned), code);
 }
 
@@ -223,6 +274,7 @@ constexpr llvm::StringLiteral overview =
     "  llmmem-plan problem.json --budget=min --explain       the least peak that can be found\n"
     "  llmmem-plan problem.json --sweep=20 -o frontier.csv   bytes against cost\n"
     "  llmmem-plan --check problem.json plan.json            verify a plan\n"
+    "  llmmem-plan --check problem.json plan.json proof.json  and what it claims\n"
     "  llmmem-plan --pack instance.csv --capacity=1MiB       offsets alone\n\n"
     "  A file named - is stdin or stdout. Exit 0: planned, 2: no plan (or a wrong one), 1: bad "
     "input.\n";

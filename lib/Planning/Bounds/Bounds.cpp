@@ -18,7 +18,7 @@ struct CutRelaxation::Impl {
   OpIndex cut;
   CutNetwork network;
   int64_t scale;
-  int64_t lastPrice = 0;
+  int64_t lastPrice = 0, bestPrice = 0;
 };
 
 int64_t llmmem::planning::priceScale(const Graph &graph) {
@@ -54,6 +54,7 @@ int64_t CutRelaxation::Impl::proved(int64_t value, int64_t price, int64_t capaci
 }
 
 int64_t CutRelaxation::lastPrice() const { return impl->lastPrice; }
+int64_t CutRelaxation::bestPrice() const { return impl->bestPrice; }
 
 int64_t CutRelaxation::boundAtPrice(int64_t budget, int64_t price) {
   int64_t capacity = budget - bytesBeside();
@@ -103,8 +104,9 @@ std::optional<int64_t> CutRelaxation::costLowerBound(int64_t budget,
     return std::nullopt;
   int64_t value = 0;
   CutChoice more = choose(1, value);
+  impl->bestPrice = 1;
   if (more.bytes <= capacity)
-    return more.recomputeCost;
+    return impl->proved(value, 1, capacity);
   int64_t best = 0;
   // Newton's method on the concave dual: each step adds the line of one choice, and ends at the
   // maximum.
@@ -118,7 +120,10 @@ std::optional<int64_t> CutRelaxation::costLowerBound(int64_t budget,
     CutChoice choice = choose(price, value);
     if (choices)
       choices->push_back(choice);
-    best = std::max(best, impl->proved(value, price, capacity));
+    if (const int64_t proved = impl->proved(value, price, capacity); proved > best) {
+      best = proved;
+      impl->bestPrice = price;
+    }
     bool isOnMore = choice.bytes == more.bytes && choice.recomputeCost == more.recomputeCost;
     bool isOnLess = choice.bytes == less.bytes && choice.recomputeCost == less.recomputeCost;
     if (isOnMore || isOnLess)

@@ -36,7 +36,7 @@ private:
   int64_t pairBound(OpIndex cut, OpIndex other, llvm::ArrayRef<int64_t> prices) const;
   int64_t pairBound(OpIndex cut, OpIndex other) const;
   std::vector<Moments> extensions(const Moments &moments) const;
-  void raise(int64_t extra, llvm::Twine name);
+  void raise(int64_t extra, BoundBasis basis, llvm::Twine name);
   std::string name(OpIndex op) const { return std::to_string(graph.op(op).id); }
 
   const Graph &graph;
@@ -75,17 +75,18 @@ CostCertifier::CostCertifier(const Graph &graph, OpIndex mainCut, Plan &plan)
   cuts = std::min(numCuts(graph), fullest.size());
 }
 
-void CostCertifier::raise(int64_t extra, llvm::Twine name) {
+void CostCertifier::raise(int64_t extra, BoundBasis basis, llvm::Twine name) {
   if (graph.baseCost() + extra <= plan.costLowerBound)
     return;
   plan.costLowerBound = graph.baseCost() + extra;
+  plan.costBasis = std::move(basis);
   plan.bound = name.str();
 }
 
 CostCertifier::Proof CostCertifier::proveAlone(OpIndex op) {
   CutRelaxation relaxation(graph, op);
   Proof proof{relaxation.costLowerBound(budget).value_or(0), op, relaxation.lastPrice()};
-  raise(proof.extra, "one cut in time at op " + name(op));
+  raise(proof.extra, {BoundBasis::Kind::OneCut, {op}, {}}, "one cut in time at op " + name(op));
   if (proof.extra > alone.extra)
     alone = proof;
   return proof;
@@ -170,6 +171,7 @@ void CostCertifier::raiseInPairs() {
     partners.resize(std::min(partners.size(), mostRefined));
     for (auto [proved, other] : partners)
       raise(std::max(-proved, pairBound(leaf, other)),
+            {BoundBasis::Kind::TwoOrders, {leaf, other}, {prices.begin(), prices.end()}},
             "two cuts in time at ops " + name(leaf) + " and " + name(other));
   }
 }
@@ -229,7 +231,11 @@ void CostCertifier::raiseTogether() {
     std::string names = name(best.ops[0]);
     for (OpIndex op : llvm::ArrayRef(best.ops).drop_front())
       names += ", " + name(op);
-    raise(best.extra, "cuts in time together at ops " + names);
+    raise(best.extra,
+          {BoundBasis::Kind::Together,
+           {best.ops.begin(), best.ops.end()},
+           {best.prices.begin(), best.prices.end()}},
+          "cuts in time together at ops " + names);
   }
 }
 

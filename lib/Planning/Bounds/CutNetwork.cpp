@@ -24,8 +24,7 @@ CutNetwork::CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> moments, size
   for (size_t index = numPriced; index-- > 0;)
     addLevel(index, moments.drop_front(index));
   flow = MaxFlow(numNodes);
-  for (size_t index = 0; index < numPriced; ++index)
-    addArcs(index);
+  addArcs();
 }
 
 /// Whether keeping the value adds bytes: it is written before the moment and is neither resident
@@ -85,30 +84,52 @@ void CutNetwork::addNodes(Level &level, const std::vector<bool> &after, const Le
       needOp(level, writer);
 }
 
-void CutNetwork::addArcs(size_t index) {
-  const Level &level = levels[index];
-  const Level *earlier = index > 0 ? &levels[index - 1] : nullptr;
-  for (size_t position = 0; position < level.values.size(); ++position) {
-    ValueIndex value = level.values[position];
-    int32_t node = level.nodeOfValue[value];
-    if (position < level.numNeeded)
-      flow.addArc(source, node, MaxFlow::infinite);
-    OpIndex writer = graph.writer(value);
-    int32_t target = writer >= 0 && level.nodeOfOp[writer] >= 0 ? level.nodeOfOp[writer] : sink;
-    pricedArcs.push_back({flow.addArc(node, target, 0), graph.bytes(value), index});
-    if (earlier && earlier->nodeOfValue[value] >= 0)
-      flow.addArc(node, earlier->nodeOfValue[value], MaxFlow::infinite);
+void CutNetwork::forEachArc(llvm::function_ref<void(const Arc &)> visit) const {
+  for (size_t index = 0; index < levels.size(); ++index) {
+    const Level &level = levels[index];
+    const Level *earlier = index > 0 ? &levels[index - 1] : nullptr;
+    for (size_t position = 0; position < level.values.size(); ++position) {
+      ValueIndex value = level.values[position];
+      int32_t node = level.nodeOfValue[value];
+      if (position < level.numNeeded)
+        visit({Arc::Needed, index, source, node, -1, value});
+      OpIndex writer = graph.writer(value);
+      int32_t target = writer >= 0 && level.nodeOfOp[writer] >= 0 ? level.nodeOfOp[writer] : sink;
+      visit({Arc::Held, index, node, target, -1, value});
+      if (earlier && earlier->nodeOfValue[value] >= 0)
+        visit({Arc::ValueBefore, index, node, earlier->nodeOfValue[value], -1, value});
+    }
+    for (OpIndex op : level.ops) {
+      int32_t node = level.nodeOfOp[op];
+      if (earlier && earlier->before[op])
+        visit({Arc::OpBefore, index, node, earlier->nodeOfOp[op], op, -1});
+      else
+        visit({Arc::Repeated, index, node, sink, op, -1});
+      for (ValueIndex value : graph.op(op).reads)
+        if (level.nodeOfValue[value] >= 0)
+          visit({Arc::Read, index, node, level.nodeOfValue[value], op, value});
+    }
   }
-  for (OpIndex op : level.ops) {
-    int32_t node = level.nodeOfOp[op];
-    if (earlier && earlier->before[op])
-      flow.addArc(node, earlier->nodeOfOp[op], MaxFlow::infinite);
-    else
-      costArcs.push_back({flow.addArc(node, sink, 0), graph.op(op).cost});
-    for (ValueIndex value : graph.op(op).reads)
-      if (level.nodeOfValue[value] >= 0)
-        flow.addArc(node, level.nodeOfValue[value], MaxFlow::infinite);
-  }
+}
+
+void CutNetwork::addArcs() {
+  forEachArc([&](const Arc &arc) {
+    const bool hasCapacity = arc.kind == Arc::Held || arc.kind == Arc::Repeated;
+    const int32_t number = flow.addArc(arc.from, arc.to, hasCapacity ? 0 : MaxFlow::infinite);
+    if (arc.kind == Arc::Held)
+      pricedArcs.push_back({number, graph.bytes(arc.value), arc.level});
+    if (arc.kind == Arc::Repeated)
+      costArcs.push_back({number, graph.op(arc.op).cost});
+  });
+}
+
+void CutNetwork::forEachFlow(llvm::function_ref<void(const Arc &, int64_t)> visit) const {
+  int32_t number = 0;
+  forEachArc([&](const Arc &arc) {
+    if (int64_t amount = flow.flowThrough(number); amount > 0)
+      visit(arc, amount);
+    number += 2; // each has its reverse
+  });
 }
 
 int64_t CutNetwork::solve(llvm::ArrayRef<int64_t> prices, int64_t costFactor) {

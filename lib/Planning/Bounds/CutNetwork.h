@@ -48,6 +48,16 @@ public:
   /// After `solve`, per op: runs again after the first moment.
   std::vector<bool> repeated() const;
 
+  struct Arc {
+    enum Kind : uint8_t { Needed, Held, ValueBefore, OpBefore, Repeated, Read } kind;
+    size_t level;
+    int32_t from, to;
+    OpIndex op;       // -1: none
+    ValueIndex value; // -1: none
+  };
+  /// After `solve`: what flows, which proves that no cut is smaller.
+  void forEachFlow(llvm::function_ref<void(const Arc &, int64_t amount)> visit) const;
+
 private:
   struct Level {
     OpIndex moment;
@@ -68,7 +78,8 @@ private:
   };
   void addLevel(size_t index, llvm::ArrayRef<OpIndex> later);
   void addNodes(Level &level, const std::vector<bool> &after, const Level *next);
-  void addArcs(size_t index);
+  void addArcs();
+  void forEachArc(llvm::function_ref<void(const Arc &)> visit) const;
   bool counts(const Level &level, ValueIndex value) const;
   void needValue(Level &level, ValueIndex value);
   void needOp(Level &level, OpIndex op);

@@ -27,6 +27,8 @@ public:
   int64_t solve(int32_t source, int32_t sink);
   /// After `solve`: is `node` on the source's side of the minimum cut nearest to the source?
   bool onSourceSide(int32_t node) const { return level[node] >= 0; }
+  /// After `solve`: what flows through the arc.
+  int64_t flowThrough(int32_t arc) const { return residual[arc ^ 1]; }
 
 private:
   struct Arc {

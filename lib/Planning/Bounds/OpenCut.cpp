@@ -13,8 +13,7 @@ static constexpr int32_t source = 0, sink = 1;
 OpenCut::OpenCut(const Graph &graph, OpIndex moment)
     : graph(graph), moment(moment), flow(2 + 2 * graph.numOps() + graph.numValues()),
       costArcs(graph.numOps(), -1) {
-  addOps();
-  addValues();
+  addArcs();
 }
 
 /// Whether keeping the value adds bytes: it is neither resident nor an operand or result of the
@@ -25,40 +24,60 @@ bool OpenCut::counts(ValueIndex value) const {
          !llvm::is_contained(op.writes, value);
 }
 
-void OpenCut::addOps() {
+void OpenCut::forEachArc(llvm::function_ref<void(const Arc &)> visit) const {
   std::vector<bool> before(graph.numOps(), false), after(graph.numOps(), false);
   markAncestors(graph, moment, before);
   markDescendants(graph, moment, after);
   for (OpIndex op = 0; op < graph.numOps(); ++op) {
     if (op == moment)
       continue;
-    flow.addArc(laterOf(op), againOf(op), MaxFlow::infinite);
+    visit({Arc::First, laterOf(op), againOf(op), op, -1});
     if (after[op])
-      flow.addArc(source, laterOf(op), MaxFlow::infinite);
+      visit({Arc::Descendant, source, laterOf(op), op, -1});
     if (before[op])
-      flow.addArc(laterOf(op), sink, MaxFlow::infinite);
-    const int32_t arc = flow.addArc(againOf(op), laterOf(op), MaxFlow::infinite);
-    if (graph.op(op).recompute)
-      costArcs[op] = arc;
+      visit({Arc::Ancestor, laterOf(op), sink, op, -1});
+    visit({Arc::Repeated, againOf(op), laterOf(op), op, -1});
     for (ValueIndex value : graph.op(op).reads)
       if (OpIndex writer = graph.writer(value); writer >= 0 && writer != moment)
-        flow.addArc(laterOf(writer), laterOf(op), MaxFlow::infinite);
+        visit({Arc::Order, laterOf(writer), laterOf(op), op, value});
   }
-}
-
-void OpenCut::addValues() {
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     if (!counts(value))
       continue;
     if (graph.isKept(value))
-      flow.addArc(source, nodeOf(value), MaxFlow::infinite);
+      visit({Arc::Kept, source, nodeOf(value), -1, value});
     for (OpIndex reader : graph.readers(value))
       if (reader != moment)
-        flow.addArc(againOf(reader), nodeOf(value), MaxFlow::infinite);
+        visit({Arc::Read, againOf(reader), nodeOf(value), reader, value});
     const OpIndex writer = graph.writer(value);
-    const int32_t target = writer >= 0 ? againOf(writer) : sink;
-    pricedArcs.push_back({flow.addArc(nodeOf(value), target, 0), value});
+    visit({Arc::Held, nodeOf(value), writer >= 0 ? againOf(writer) : sink, -1, value});
   }
+}
+
+void OpenCut::addArcs() {
+  forEachArc([&](const Arc &arc) {
+    const int32_t number =
+        flow.addArc(arc.from, arc.to, arc.kind == Arc::Held ? 0 : MaxFlow::infinite);
+    if (arc.kind == Arc::Held)
+      pricedArcs.push_back({number, arc.value});
+    if (arc.kind == Arc::Repeated && graph.op(arc.op).recompute)
+      costArcs[arc.op] = number;
+  });
+}
+
+int64_t OpenCut::solveAt(int64_t price, int64_t costFactor) {
+  int64_t value = 0;
+  choose(price, costFactor, value);
+  return value;
+}
+
+void OpenCut::forEachFlow(llvm::function_ref<void(const Arc &, int64_t)> visit) const {
+  int32_t number = 0;
+  forEachArc([&](const Arc &arc) {
+    if (int64_t amount = flow.flowThrough(number); amount > 0)
+      visit(arc, amount);
+    number += 2; // each has its reverse
+  });
 }
 
 OpenCut::Choice OpenCut::choose(int64_t price, int64_t costFactor, int64_t &value) {
@@ -99,7 +118,7 @@ std::optional<int64_t> OpenCut::costLowerBound(int64_t budget) {
   if (less.bytes > capacity)
     return std::nullopt;
   Choice more = choose(1, scale, value);
-  int64_t best = 0, last = -1;
+  int64_t most = 0, last = -1;
   // Newton's method on the concave dual, as in CutRelaxation; every price is a proof.
   constexpr int mostSteps = 40;
   for (int step = 0; step < mostSteps && more.bytes > capacity && more.bytes > less.bytes; ++step) {
@@ -111,8 +130,10 @@ std::optional<int64_t> OpenCut::costLowerBound(int64_t budget) {
     last = price;
     const Choice choice = choose(price, scale, value);
     const __int128 proved = static_cast<__int128>(value) - static_cast<__int128>(price) * capacity;
-    if (proved > 0)
-      best = std::max(best, static_cast<int64_t>((proved + scale - 1) / scale));
+    if (proved > 0 && (proved + scale - 1) / scale > most) {
+      most = static_cast<int64_t>((proved + scale - 1) / scale);
+      best = price;
+    }
     auto isSame = [&](const Choice &other) {
       return choice.bytes == other.bytes && choice.cost == other.cost;
     };
@@ -120,7 +141,7 @@ std::optional<int64_t> OpenCut::costLowerBound(int64_t budget) {
       break;
     (choice.bytes > capacity ? more : less) = choice;
   }
-  return best;
+  return most;
 }
 
 void llmmem::planning::raiseByOpenCuts(const Graph &graph, Plan &plan) {
@@ -148,10 +169,13 @@ void llmmem::planning::raiseByOpenCuts(const Graph &graph, Plan &plan) {
     if (graph.op(op).recompute)
       cheapest = std::min(cheapest, graph.op(op).cost);
   for (auto [bytes, op] : forcing) {
-    const int64_t extra = std::max(OpenCut(graph, op).costLowerBound(budget).value_or(0), cheapest);
+    const int64_t byPrice = OpenCut(graph, op).costLowerBound(budget).value_or(0);
+    const int64_t extra = std::max(byPrice, cheapest);
     if (graph.baseCost() + extra <= plan.costLowerBound || cheapest == INT64_MAX)
       continue;
     plan.costLowerBound = graph.baseCost() + extra;
+    plan.costBasis = {
+        byPrice == extra ? BoundBasis::Kind::OpenCut : BoundBasis::Kind::SomeRepeat, {op}, {}};
     plan.bound = "one open cut in time at op " + std::to_string(graph.op(op).id);
   }
 }

@@ -36,10 +36,23 @@ public:
   /// A proved lower bound on the cost of recomputation of any schedule whose resident bytes and
   /// arena are at most `budget`; nothing where none fits.
   std::optional<int64_t> costLowerBound(int64_t budget);
+  /// The price that proves what the last costLowerBound returned.
+  int64_t bestPrice() const { return best; }
 
   /// A lower bound on the bytes, resident ones included, that a schedule without repeats holds at
   /// the moment.
   int64_t bytesWithoutRepeats();
+
+  struct Arc {
+    enum Kind : uint8_t { First, Descendant, Ancestor, Repeated, Order, Kept, Read, Held } kind;
+    int32_t from, to;
+    OpIndex op;       // -1: none
+    ValueIndex value; // -1: none
+  };
+  /// The minimum cut where each cost counts `costFactor` times and a byte `price`.
+  int64_t solveAt(int64_t price, int64_t costFactor);
+  /// After a solution: what flows, which proves that no cut is smaller.
+  void forEachFlow(llvm::function_ref<void(const Arc &, int64_t amount)> visit) const;
 
 private:
   struct Choice {
@@ -50,8 +63,8 @@ private:
     ValueIndex value;
   };
   Choice choose(int64_t price, int64_t costFactor, int64_t &value);
-  void addOps();
-  void addValues();
+  void addArcs();
+  void forEachArc(llvm::function_ref<void(const Arc &)> visit) const;
   bool counts(ValueIndex value) const;
   int32_t laterOf(OpIndex op) const { return 2 + op; }
   int32_t againOf(OpIndex op) const { return 2 + graph.numOps() + op; }
@@ -62,6 +75,7 @@ private:
   MaxFlow flow;
   std::vector<int32_t> costArcs; // by op; -1: none
   std::vector<PricedArc> pricedArcs;
+  int64_t best = 0; // price
 };
 
 /// Raises the lower bound on the cost of `plan` by open cuts at the fullest moments of its

@@ -48,7 +48,7 @@ static void witnessOfSearch(const Graph &graph, const PeakBound &bound,
 /// Raises `bound` by the bytes that every schedule holds beside the largest ops; `values` becomes
 /// the set of the best one.
 static void raisePeakBound(const Graph &graph, llvm::ArrayRef<OpIndex> cuts, PeakBound &bound,
-                           std::vector<ValueIndex> &values) {
+                           std::vector<ValueIndex> &values, BoundBasis &basis) {
   for (OpIndex cut : cuts) {
     CutRelaxation relaxation(graph, cut);
     CutChoice fewest = relaxation.chooseFewestBytes();
@@ -56,6 +56,7 @@ static void raisePeakBound(const Graph &graph, llvm::ArrayRef<OpIndex> cuts, Pea
       continue;
     bound = {relaxation.bytesBeside() + fewest.bytes, cut};
     values = std::move(fewest.kept);
+    basis = {BoundBasis::Kind::OneCut, {cut}, {}};
   }
 }
 
@@ -75,17 +76,23 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontie
   bool isTight = problem.budget && *problem.budget < search.given().peak;
   bool isExact = plan.peakLowerBound > bound.bytes; // by a search of every schedule
   std::vector<ValueIndex> beside;
+  BoundBasis basis{BoundBasis::Kind::OneOp, {}, {}};
+  if (bound.op >= 0)
+    basis.ops = {bound.op};
   if (isTight && !found && !isExact && graph.numOps() > 0)
-    raisePeakBound(graph, largestOps(graph), bound, beside);
+    raisePeakBound(graph, largestOps(graph), bound, beside, basis);
   if (isTight && found && plan.cost > plan.costLowerBound)
     raiseCostBound(graph, findCutOp(graph, search.mainChain()), plan);
   if (isTight && found && plan.cost > plan.costLowerBound && search.isAnnealed())
     raiseByOpenCuts(graph, plan);
+  if (bound.bytes >= plan.peakLowerBound)
+    plan.peakBasis = std::move(basis);
   plan.peakLowerBound = std::max(plan.peakLowerBound, bound.bytes);
   if (plan.status == Status::Feasible)
     return;
   if (problem.budget && plan.peakLowerBound > *problem.budget) {
     plan.status = Status::Infeasible;
+    plan.absenceBasis = plan.peakBasis;
     if (bound.op >= 0) {
       llvm::append_range(beside, graph.op(bound.op).reads);
       llvm::append_range(beside, graph.op(bound.op).writes);

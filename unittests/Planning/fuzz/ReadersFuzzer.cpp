@@ -1,8 +1,8 @@
 //===- ReadersFuzzer.cpp - Whatever the readers take must hold ---------------------===//
 //
-// Reads the input as a problem, as a plan for two fixed problems, and as a list of buffers. What a
-// reader takes must pass its own check, read back as it was printed, and be safe to verify and to
-// pack.
+// Reads the input as a problem, as a plan for two fixed problems, as the proof of a fixed plan, and
+// as a list of buffers. What a reader takes must pass its own check, read back as it was printed,
+// and be safe to verify, to check and to pack.
 //
 //   cmake --preset sanitize && ninja -C build-sanitize ReadersFuzzer       needs libclang-rt-22-dev
 //   mkdir found && build-sanitize/bin/ReadersFuzzer -max_total_time=600 \
@@ -15,6 +15,7 @@
 #include "llmmem/Planning/Formats/BufferCsv.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Planner.h"
+#include "llmmem/Planning/Proofs/Check.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 
@@ -95,6 +96,43 @@ void asPlan(llvm::StringRef text) {
   asPlanFor(withHost, text);
 }
 
+/// No proof may make the checker believe the plan, which claims too much.
+void asProof(llvm::StringRef text) {
+  static const Problem problem = [] {
+    Problem it;
+    it.budget = 16; // enough without repeats, if op 1 runs first
+    it.values = {{0, 8, false, ""}, {1, 0, false, ""}, {2, 8, false, ""}};
+    it.ops.resize(3);
+    it.ops[0].writes = {0};
+    it.ops[0].cost = 5;
+    it.ops[1].id = 1;
+    it.ops[1].cost = 1;
+    it.ops[1].workspace = 16;
+    it.ops[1].writes = {1};
+    it.ops[2].id = 2;
+    it.ops[2].cost = 1;
+    it.ops[2].reads = {0, 1};
+    it.ops[2].writes = {2};
+    return it;
+  }();
+  static const Plan tooMuch = [] {
+    Plan it;
+    it.costLowerBound = 8;
+    it.peakLowerBound = 17;
+    return it;
+  }();
+  llmmem::Result<Proof> proof = parseProof(problem, text);
+  if (!proof)
+    return;
+  CheckOptions options;
+  options.work = 1000;
+  for (const ClaimCheck &check : checkProof(problem, tooMuch, *proof, options))
+    require(check.claim == "plan" || check.verdict != Verdict::Checked);
+  const std::string printed = toJson(problem, *proof);
+  llmmem::Result<Proof> read = parseProof(problem, printed);
+  require(!read || toJson(problem, *read) == printed);
+}
+
 void asBuffers(llvm::StringRef text) {
   llvm::Expected<BufferTable> table = parseBufferCsv(text);
   if (!table)
@@ -111,6 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const llvm::StringRef text(reinterpret_cast<const char *>(data), size);
   asProblem(text);
   asPlan(text);
+  asProof(text);
   asBuffers(text);
   return 0;
 }

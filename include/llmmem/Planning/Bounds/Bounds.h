@@ -70,8 +70,9 @@ public:
 
   /// The bound that one given price proves; cheaper than the search for the best price.
   int64_t boundAtPrice(int64_t budget, int64_t price);
-  /// The price at which the last costLowerBound ended.
+  /// The price at which the last costLowerBound ended, and the one that proves what it returned.
   int64_t lastPrice() const;
+  int64_t bestPrice() const;
 
   /// The choices that are best at some price, most bytes first; at most about `limit`.
   std::vector<CutChoice> allChoices(size_t limit);

@@ -69,6 +69,24 @@ struct ChosenAlternative {
   int32_t number; // 1 and up
 };
 
+/// What a bound rests on, as far as it takes to make its proof (Bounds/Prove.h).
+struct BoundBasis {
+  enum class Kind : uint8_t {
+    EveryOpOnce,
+    OneOp,     // its own footprint; no op: the resident bytes
+    OneCut,    // the best price at the first run of one op
+    TwoOrders, // of two ops, each at its best price
+    Together,  // several ops in this order, at `prices`
+    OpenCut,
+    SomeRepeat, // no order without repeats fits, by an open cut
+    EverySchedule,
+    EveryPlacement
+  };
+  Kind kind = Kind::EveryOpOnce;
+  std::vector<OpIndex> ops;
+  std::vector<int64_t> prices;
+};
+
 struct Plan {
   Status status = Status::Unknown;
   std::vector<OpIndex> steps;
@@ -82,6 +100,7 @@ struct Plan {
   int64_t costLowerBound = 0;
   int64_t peakLowerBound = 0;
   std::string bound; // the name of the bound that held, for reports; not part of the JSON
+  BoundBasis costBasis, peakBasis, absenceBasis; // not part of the JSON; the last where infeasible
   double seconds = 0;
   std::optional<Witness> witness;
   std::vector<MemoryUse>

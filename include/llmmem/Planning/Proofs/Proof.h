@@ -1,0 +1,120 @@
+//===- Proof.h - What proves the claims of a plan, as data -------------------===//
+//
+// A plan claims that no plan costs less than `costLowerBound`, that none holds less than
+// `peakLowerBound`, or that there is none at all. A Proof is what convinces somebody who does not
+// trust the planner: for each claim one argument, which Check.h follows in exact arithmetic on
+// integers, with the problem beside it. docs/Design/Proofs.md has the mathematics, the JSON and an
+// example by hand.
+//
+// The arguments:
+//   EveryOpOnce     every op runs once: the cost is at least the base cost
+//   Resident        the resident bytes are there throughout
+//   OneOp           while `op` runs, what it reads and writes and its workspace are held
+//   Cuts            a flow that no schedule can undercut at the first runs of certain ops. Two cuts
+//                   where either of two ops may come first: one for each order
+//   OpenCut         the same at one op, where the others choose on which side of it they first run
+//   EverySchedule   all schedules of a small problem were searched; the checker searches again
+//   EveryPlacement  all schedules with all offsets were
+//
+// Units: bytes as in the problem; a price is in 1/scale of the problem's unit of cost, per byte; an
+// amount of flow is in 1/scale of that unit.
+//
+// Example: f(cost 5) reads the input x and writes a(8 bytes); t reads x; b reads a and t's result.
+// At the first run of t, `a` is held or f runs again. One unit of cost that flows from "a is
+// needed" through "f runs again" to the end, and what is left through "a is held", at a price per
+// byte: nobody pays less than what flows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_PROOFS_PROOF_H
+#define LLMMEM_PLANNING_PROOFS_PROOF_H
+
+#include "llmmem/Planning/Model/Plan.h"
+
+namespace llmmem::planning {
+
+/// Flow that concerns one value, one op, a value that an op reads, or two ops of which the second
+/// reads what the first writes.
+struct ValueFlow {
+  ValueIndex value;
+  int64_t amount;
+};
+struct OpFlow {
+  OpIndex op;
+  int64_t amount;
+};
+struct ReadFlow {
+  OpIndex op;
+  ValueIndex value;
+  int64_t amount;
+};
+struct OrderFlow {
+  OpIndex writer, reader;
+  int64_t amount;
+};
+
+/// The flow at the first run of one op.
+struct MomentFlow {
+  OpIndex op = -1;
+  int64_t price = 0;             // of a byte held
+  std::vector<ValueFlow> needed; // in: read after the moment, or kept
+  std::vector<ValueFlow> held;   // on to the writer's run again, or out where it may not run again
+  std::vector<OpFlow> repeated;  // out: the op runs again, at its cost
+  std::vector<ReadFlow> reads;   // on from an op that runs again to what it reads
+  std::vector<ValueFlow> valuesBefore; // on to the same value at the moment before
+  std::vector<OpFlow> opsBefore;       // on to the same op at the moment before
+};
+
+/// A flow at the first runs of ops of which each is an ancestor of the next. Where `later` names
+/// an op, there is one moment, and only schedules count in which `later` first runs after it.
+struct CutFlow {
+  int64_t scale = 0; // 0: repeats are free, and bytes alone are proved
+  OpIndex later = -1;
+  std::vector<MomentFlow> moments;
+};
+
+/// A flow at the first run of `op`, where each other op first runs before or after it.
+struct OpenCutFlow {
+  OpIndex op = -1;
+  int64_t price = 0, scale = 0;
+  bool repeats = true;             // false: what is proved is that some op must run again
+  std::vector<OpFlow> descendants; // in: they run after the moment
+  std::vector<ValueFlow> kept;     // in: held at the end
+  std::vector<ReadFlow> reads;     // on from an op that runs after the moment to what it reads
+  std::vector<ValueFlow> held;     // on to the writer's run after the moment, or out for an input
+  std::vector<OpFlow> repeated;    // on to the op's first run after the moment, at its cost
+  std::vector<OpFlow> first;       // back from there
+  std::vector<OrderFlow> order;    // from a writer's first run after the moment to its reader's
+  std::vector<OpFlow> ancestors;   // out: they first run before the moment
+};
+
+struct Argument {
+  enum class Kind : uint8_t {
+    EveryOpOnce,
+    Resident,
+    OneOp,
+    Cuts,
+    OpenCut,
+    EverySchedule,
+    EveryPlacement
+  };
+  Kind kind = Kind::EveryOpOnce;
+  OpIndex op = -1;           // OneOp
+  std::vector<CutFlow> cuts; // Cuts: one, or one for each order of two ops
+  OpenCutFlow openCut;       // OpenCut
+};
+
+struct Proof {
+  std::optional<int64_t> budget; // of the plans that `cost` and `infeasible` speak of
+  std::optional<Argument> cost, peak, infeasible;
+};
+
+/// The JSON of a llmmem-proof; equal proofs give equal text.
+LLMMEM_EXPORT std::string toJson(const Problem &problem, const Proof &proof);
+/// Reads it. Refuses, with the place, what is no such JSON: unknown keys and words, numbers that
+/// are negative or 2^63 or more. Ids that the problem does not have are for the checker to refuse.
+LLMMEM_EXPORT Result<Proof> parseProof(const Problem &problem, std::string_view json);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_PROOFS_PROOF_H

@@ -1,0 +1,190 @@
+//===- CheckSchedules.cpp - An exhausted search, repeated --------------------===//
+//
+// A state is the set of ops that have run and the set of values that are held. Running an op keeps
+// some of the held values, whichever fit beside it. A state with the same ops and fewer values,
+// that paid no less, leads to nothing that the other does not lead to. States are taken in the
+// order of what was paid for repeats, so that whatever is taken first is no dearer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Facts.h"
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <queue>
+#include <unordered_map>
+
+namespace llmmem::planning::proofs {
+namespace {
+
+using Set = uint64_t; // of ops or of values
+
+struct State {
+  Wide paid; // for repeats
+  Set done, held;
+  bool operator>(const State &other) const { return paid > other.paid; }
+};
+
+class ScheduleSearch {
+public:
+  ScheduleSearch(const Facts &facts, Wide capacity, std::optional<Wide> cost, int64_t work)
+      : facts(facts), capacity(capacity - facts.resident), limit(cost), work(work) {
+    for (ValueIndex value = 0; value < static_cast<ValueIndex>(facts.writer.size()); ++value)
+      if (!facts.problem.values[value].resident) {
+        values.push_back(value);
+        sizes.push_back(facts.bytes(value));
+      }
+  }
+
+  Finding run();
+
+private:
+  static Set bit(size_t index) { return Set(1) << index; }
+  size_t bitOf(ValueIndex value) const {
+    return std::lower_bound(values.begin(), values.end(), value) - values.begin();
+  }
+  Set setOf(const std::vector<ValueIndex> &list) const {
+    Set set = 0;
+    for (ValueIndex value : list)
+      if (!facts.problem.values[value].resident)
+        set |= bit(bitOf(value));
+    return set;
+  }
+  Wide bytesOf(Set set) const {
+    Wide sum = 0;
+    for (; set; set &= set - 1)
+      sum += sizes[std::countr_zero(set)];
+    return sum;
+  }
+  /// What some op that may still run reads, or what is kept.
+  Set usefulAfter(Set done) {
+    auto [it, isNew] = useful.try_emplace(done, keep);
+    for (size_t op = 0; isNew && op < reads.size(); ++op)
+      if (!(done & bit(op)) || facts.problem.ops[op].recompute)
+        it->second |= reads[op];
+    return it->second;
+  }
+  Wide mostShared(const Op &op, Set dying, size_t next, Set taken) const;
+  void runOp(const State &state, OpIndex op);
+  void keepSome(const State &state, OpIndex op, Set kept, Set open, Wide room);
+  void arrive(const State &state, OpIndex op, Set kept);
+
+  const Facts &facts;
+  const Wide capacity;
+  const std::optional<Wide> limit;
+  int64_t work;
+  std::vector<ValueIndex> values; // per bit
+  std::vector<Wide> sizes;        // per bit
+  std::vector<Set> reads, writes; // per op
+  Set keep = 0;
+  std::priority_queue<State, std::vector<State>, std::greater<>> open;
+  std::unordered_map<Set, std::vector<Set>> taken; // what was held, per set of ops
+  std::unordered_map<Set, Set> useful;
+  std::map<std::pair<Set, Set>, Wide> reached; // the least paid
+};
+
+/// The most bytes that results from `next` on can take from operands in `dying`, each from one.
+Wide ScheduleSearch::mostShared(const Op &op, Set dying, size_t next, Set taken) const {
+  if (next == op.writes.size())
+    return 0;
+  Wide most = mostShared(op, dying, next + 1, taken);
+  const ValueIndex result = op.writes[next];
+  for (const InPlace &pair : op.inPlace) {
+    if (pair.write != result || facts.problem.values[pair.read].resident ||
+        facts.problem.values[result].bytes > facts.problem.values[pair.read].bytes)
+      continue;
+    const Set operand = bit(bitOf(pair.read));
+    if ((dying & operand) && !(taken & operand))
+      most = std::max(most, facts.bytes(result) + mostShared(op, dying, next + 1, taken | operand));
+  }
+  return most;
+}
+
+void ScheduleSearch::arrive(const State &state, OpIndex op, Set kept) {
+  State next{state.paid, state.done | bit(op), 0};
+  if (state.done & bit(op))
+    next.paid += facts.problem.ops[op].cost;
+  if (limit && next.paid >= *limit)
+    return;
+  next.held = (kept | writes[op]) & usefulAfter(next.done);
+  auto [it, isNew] = reached.try_emplace({next.done, next.held}, next.paid);
+  if (!isNew && it->second <= next.paid)
+    return;
+  it->second = next.paid;
+  open.push(next);
+}
+
+/// Each largest choice among `open` that fits into `room`, beside `kept`: more kept is never worse.
+void ScheduleSearch::keepSome(const State &state, OpIndex op, Set kept, Set open, Wide room) {
+  if (--work < 0)
+    return;
+  if (bytesOf(open) <= room)
+    return arrive(state, op, kept | open);
+  const Set first = open & ~(open - 1);
+  const Wide bytes = bytesOf(first);
+  if (bytes <= room)
+    keepSome(state, op, kept | first, open & ~first, room - bytes);
+  if (bytes > 0)
+    keepSome(state, op, kept, open & ~first, room);
+}
+
+void ScheduleSearch::runOp(const State &state, OpIndex index) {
+  const Op &op = facts.problem.ops[index];
+  if ((reads[index] & ~state.held) || ((state.done & bit(index)) && !op.recompute))
+    return;
+  Set mayDie = 0;
+  for (const InPlace &pair : op.inPlace)
+    if (!facts.problem.values[pair.read].resident)
+      mayDie |= bit(bitOf(pair.read));
+  const Wide own = bytesOf(reads[index] | writes[index]) + facts.workspace(index);
+  const Set others = state.held & ~reads[index] & ~writes[index];
+  for (Set dying = mayDie;; dying = (dying - 1) & mayDie) {
+    const Wide room = capacity - own + mostShared(op, dying, 0, 0);
+    if (room >= 0)
+      keepSome(state, index, reads[index] & ~dying, others, room);
+    if (dying == 0 || work < 0)
+      break;
+  }
+}
+
+Finding ScheduleSearch::run() {
+  constexpr size_t mostOps = 24, mostValues = 62;
+  if (facts.problem.ops.size() > mostOps || values.size() > mostValues)
+    return Finding::notChecked("a search of every schedule is repeated up to 24 ops and 62 values");
+  for (const Op &op : facts.problem.ops) {
+    reads.push_back(setOf(op.reads));
+    writes.push_back(setOf(op.writes));
+  }
+  keep = setOf(facts.problem.keep);
+  Set inputs = 0;
+  for (ValueIndex value : values)
+    if (facts.writer[value] < 0)
+      inputs |= bit(bitOf(value));
+  open.push({0, 0, inputs & usefulAfter(0)});
+  const Set all = bit(facts.problem.ops.size()) - 1;
+  while (!open.empty() && work >= 0) {
+    const State state = open.top();
+    open.pop();
+    std::vector<Set> &before = taken[state.done];
+    if (std::any_of(before.begin(), before.end(),
+                    [&](Set held) { return (state.held & ~held) == 0; }))
+      continue;
+    before.push_back(state.held);
+    if (state.done == all && (keep & ~state.held) == 0)
+      return Finding::refused("a schedule of " + text(capacity + facts.resident) +
+                              " bytes recomputes for " + text(state.paid));
+    for (OpIndex op = 0; op < static_cast<OpIndex>(facts.problem.ops.size()); ++op)
+      runOp(state, op);
+  }
+  if (work < 0)
+    return Finding::notChecked("the search of every schedule takes longer than the check may");
+  return {};
+}
+
+} // namespace
+
+Finding searchSchedules(const Facts &facts, Wide capacity, std::optional<Wide> cost, int64_t work) {
+  return ScheduleSearch(facts, capacity, cost, work).run();
+}
+
+} // namespace llmmem::planning::proofs

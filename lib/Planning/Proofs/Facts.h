@@ -1,0 +1,86 @@
+//===- Facts.h - What the checker reads off a problem -----------------------===//
+//
+// Writers, readers, sizes and reachability, derived here once more: the checker takes nothing from
+// the solvers' Graph.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_PROOFS_FACTS_H
+#define LLMMEM_LIB_PLANNING_PROOFS_FACTS_H
+
+#include "llmmem/Planning/Proofs/Check.h"
+
+namespace llmmem::planning::proofs {
+
+/// A valid problem's bytes and costs add up to less than 2^63, so that products of two numbers fit.
+using Wide = __int128;
+constexpr int64_t mostPrice = int64_t(1) << 60;
+std::string text(Wide number);
+
+/// Exact sizes say what a schedule holds. Rounded up to the alignment they say what an arena needs,
+/// but for the padding of its topmost buffer.
+enum class Sizes { Exact, Rounded };
+
+class Facts {
+public:
+  Facts(const Problem &problem, Sizes sizes);
+
+  const Problem &problem;
+  const bool rounded;
+  std::vector<OpIndex> writer;               // per value; -1: an input
+  std::vector<std::vector<OpIndex>> readers; // per value
+  std::vector<bool> kept;                    // per value
+  Wide resident = 0, baseCost = 0;
+
+  bool isOp(OpIndex op) const { return op >= 0 && size_t(op) < problem.ops.size(); }
+  bool isValue(ValueIndex value) const {
+    return value >= 0 && size_t(value) < problem.values.size();
+  }
+  /// In the arena: 0 for a resident value.
+  Wide bytes(ValueIndex value) const;
+  Wide workspace(OpIndex op) const { return up(problem.ops[op].workspace); }
+  /// Of the topmost buffer, which an arena need not hold.
+  Wide padding() const { return rounded ? problem.alignment - 1 : 0; }
+  /// Bytes that every plan needs while `op` runs, resident ones included.
+  Wide needAt(OpIndex op) const;
+  /// Whether `op` reads or writes `value`.
+  bool touches(OpIndex op, ValueIndex value) const;
+  /// Whether a read of `op` may see the last of an instance whose bytes a result takes.
+  bool mayDie(ValueIndex value) const;
+  /// Per op: runs before `op`, or first runs after it, in every schedule.
+  std::vector<bool> ancestors(OpIndex op) const;
+  std::vector<bool> descendants(OpIndex op) const;
+
+  std::string nameOfOp(OpIndex op) const;
+  std::string nameOfValue(ValueIndex value) const;
+
+private:
+  Wide up(int64_t bytes) const;
+};
+
+/// What an argument proves, or why it proves nothing.
+struct Finding {
+  Verdict verdict = Verdict::Checked;
+  std::string why;         // where the verdict is another
+  Wide least = 0;          // the cost of recomputation, or the bytes needed
+  bool impossible = false; // no schedule is as the argument assumes
+
+  static Finding refused(std::string why) { return {Verdict::Refused, std::move(why)}; }
+  static Finding notChecked(std::string why) { return {Verdict::NotChecked, std::move(why)}; }
+};
+
+/// The cost of recomputation in every plan within `budget`.
+Finding costByCuts(const Facts &facts, const Argument &argument, Wide budget);
+Finding costByOpenCut(const Facts &facts, const OpenCutFlow &flow, Wide budget);
+/// The bytes that every plan needs, resident ones included.
+Finding needByCuts(const Facts &facts, const Argument &argument);
+
+/// Whether no schedule that holds at most `capacity` bytes, resident ones included, recomputes for
+/// less than `cost`; for any cost where `cost` is nothing.
+Finding searchSchedules(const Facts &facts, Wide capacity, std::optional<Wide> cost, int64_t work);
+/// The same of plans whose arena has at most `arena` bytes.
+Finding searchPlacements(const Facts &facts, Wide arena, std::optional<Wide> cost, int64_t work);
+
+} // namespace llmmem::planning::proofs
+
+#endif // LLMMEM_LIB_PLANNING_PROOFS_FACTS_H
