@@ -57,6 +57,16 @@ static llvm::json::Value peakToJson(const MemoryReport &report) {
                             {"live", std::move(live)}};
 }
 
+static llvm::json::Value certificateToJson(const MemoryReport &report) {
+  llvm::json::Object certificate{{"bound", report.bound},
+                                 {"cost_lower_bound_ns", report.costLowerBoundNs},
+                                 {"gap_percent", report.gapPercent()},
+                                 {"peak_lower_bound", report.peakLowerBound}};
+  if (!report.checked.empty())
+    certificate["checked"] = report.checked;
+  return certificate;
+}
+
 static llvm::json::Value savedToJson(const MemoryReport &report) {
   llvm::json::Array tensors;
   for (const SavedValue &saved : report.saved) {
@@ -131,10 +141,7 @@ llvm::json::Value MemoryReport::toJson() const {
                                    {"repeated", sent.repeated},
                                    {"sent_bytes", sent.bytes},
                                    {"time_ns", sent.ns}}},
-      {"certificate", llvm::json::Object{{"bound", bound},
-                                         {"cost_lower_bound_ns", costLowerBoundNs},
-                                         {"gap_percent", gapPercent()},
-                                         {"peak_lower_bound", peakLowerBound}}},
+      {"certificate", certificateToJson(*this)},
       {"planning_seconds", planningSeconds}};
 }
 
@@ -195,6 +202,8 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   os << formatv("lower bound    {0:f3} ms of recomputation proved necessary ({1}); gap {2:f2} % of "
                 "the step\n",
                 provedNs / 1e6, bound.empty() ? "none" : bound, gapPercent());
+  if (!checked.empty())
+    os << formatv("checked        {0}\n", checked);
   os << formatv("arena          {0} ({1} bytes), fragmentation {2:f3} %\n", formatByteSize(arena),
                 arena, 100.0 * fragmentation);
   os << formatv("resident+arena {0} ({1} bytes, {2} of them to align resident buffers)\n",

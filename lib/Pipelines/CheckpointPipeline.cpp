@@ -53,6 +53,7 @@ static PlanCheckpointsOptions planOptions(const CheckpointPipelineOptions &optio
                                                               : Epilogues::Separate;
   plan.emitProblem = options.emitProblem;
   plan.emitPlan = options.emitPlan;
+  plan.emitProof = options.emitProof;
   plan.failureReport = options.memoryReportJson;
   return plan;
 }

@@ -9,11 +9,14 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Model/SavedValues.h"
+#include "llmmem/Planning/Proofs/Check.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -209,6 +212,8 @@ static std::string failureReport(const CheckpointRequest &request,
                                  const CheckpointOutcome &outcome) {
   bool proved = outcome.status == planning::Status::Infeasible;
   llvm::json::Object certificate{{"peak_lower_bound", outcome.peakLowerBound}};
+  if (!outcome.checked.empty())
+    certificate["checked"] = outcome.checked;
   llvm::json::Object report{{"format", "llmmem-memory-report"},
                             {"version", 1},
                             {"status", proved ? "infeasible" : "unknown"},
@@ -235,6 +240,30 @@ static LogicalResult emitText(func::FuncOp step, StringRef path,
   if (llvm::Error error = writeTextFile(path, text))
     return step.emitError() << llvm::toString(std::move(error));
   return success();
+}
+
+/// Writes what proves the plan's bounds, after checking it. A proof is of the one problem that the
+/// plan is for: the other choices of chunks and epilogues are not in it.
+static LogicalResult emitProof(func::FuncOp step, const CheckpointRequest &request,
+                               const planning::Problem &problem, const planning::Plan &plan,
+                               bool isOnlyChoice, CheckpointOutcome &outcome) {
+  if (request.emitProof.empty())
+    return success();
+  const planning::Proof proof = planning::prove(problem, plan);
+  SmallVector<StringRef> checked;
+  const std::vector<planning::ClaimCheck> checks = planning::checkProof(problem, plan, proof);
+  for (const planning::ClaimCheck &it : checks) {
+    if (it.verdict == planning::Verdict::Refused)
+      return step.emitError("the proof found is wrong and is not written; please report this: ")
+             << it.claim << ": " << it.message;
+    if (it.verdict == planning::Verdict::Checked && it.claim != "plan")
+      checked.push_back(it.claim);
+  }
+  outcome.checked = checked.empty() ? "nothing" : llvm::join(checked, ", ");
+  if (!isOnlyChoice && !checked.empty())
+    outcome.checked += " with the chunks and epilogues taken";
+  return emitText(step, request.emitProof,
+                  [&](raw_ostream &os) { os << planning::toJson(problem, proof); });
 }
 
 LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &storage,
@@ -267,7 +296,9 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   if (failed(emitText(step, request.emitProblem,
                       [&](raw_ostream &os) { os << planning::toJson(extracted.problem); })) ||
       failed(emitText(step, request.emitPlan,
-                      [&](raw_ostream &os) { os << planning::toJson(extracted.problem, plan); })))
+                      [&](raw_ostream &os) { os << planning::toJson(extracted.problem, plan); })) ||
+      failed(emitProof(step, request, extracted.problem, plan,
+                       problems.size() == 1 && problems.front().tilings.size() == 1, outcome)))
     return failure();
   if (plan.status != planning::Status::Feasible) {
     findLeast(extracted, std::move(problems), choice, options, plan, outcome);

@@ -51,6 +51,7 @@ llmmem::readCheckpointRequest(const PlanCheckpointsOptions &options,
   request.epilogues = options.epilogues;
   request.emitProblem = options.emitProblem;
   request.emitPlan = options.emitPlan;
+  request.emitProof = options.emitProof;
   request.failureReport = options.failureReport;
   return request;
 }
@@ -83,8 +84,8 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
   }
 
   PlanCheckpointsOptions texts() const {
-    return {policy,    budget,      device,   seconds,      chunk,
-            epilogues, emitProblem, emitPlan, failureReport};
+    return {policy,    budget,      device,   seconds,   chunk,
+            epilogues, emitProblem, emitPlan, emitProof, failureReport};
   }
 
   void countDecisions(func::FuncOp step) {

@@ -30,8 +30,10 @@ struct ReportMemoryPass : StepPass<llmmem::impl::ReportMemoryBase<ReportMemoryPa
         MemoryReport::compute(step, *storage, getAnalysis<StepLiveness>(), *table);
     if (failed(report))
       return failure();
-    if (outcome)
+    if (outcome) {
       report->planningSeconds = outcome->seconds;
+      report->checked = outcome->checked;
+    }
     return emit(step, *report);
   }
 

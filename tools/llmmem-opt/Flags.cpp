@@ -55,9 +55,9 @@ void Flags::hideFlagsOfOthers() {
 
 bool Flags::wantsPlan() const {
   // The others say how to plan, not that a plan is wanted.
-  static constexpr StringLiteral asks[] = {"checkpoint-budget", "checkpoint-policy",
-                                           "memory-report",     "memory-report-json",
-                                           "emit-problem",      "emit-plan"};
+  static constexpr StringLiteral asks[] = {
+      "checkpoint-budget", "checkpoint-policy", "memory-report", "memory-report-json",
+      "emit-problem",      "emit-plan",         "emit-proof"};
   return any_of(zip_equal(names, forwarded), [&](auto entry) {
     auto &[name, flag] = entry;
     return is_contained(asks, name) && flag->getNumOccurrences();
@@ -82,10 +82,11 @@ Error Flags::read(StringRef outputFile) {
 
 Error Flags::checkFiles(StringRef outputFile) const {
   StringRef report = pipeline.memoryReportJson.getValue(),
-            problem = pipeline.emitProblem.getValue(), plan = pipeline.emitPlan.getValue();
-  if (outputFile == "-" && is_contained({report, problem, plan}, "-"))
+            problem = pipeline.emitProblem.getValue(), plan = pipeline.emitPlan.getValue(),
+            proof = pipeline.emitProof.getValue();
+  if (outputFile == "-" && is_contained({report, problem, plan, proof}, "-"))
     return createStringError("a report on stdout needs the program elsewhere: give -o step.mlir");
-  SmallVector<StringRef> files{outputFile, report, problem, plan};
+  SmallVector<StringRef> files{outputFile, report, problem, plan, proof};
   for (auto [index, file] : enumerate(files))
     if (!file.empty() && file != "/dev/null" &&
         is_contained(ArrayRef(files).take_front(index), file))

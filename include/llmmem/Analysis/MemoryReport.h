@@ -82,7 +82,9 @@ struct MemoryReport {
   int64_t peakLowerBound = 0;
   std::string bound;
   std::string status = "feasible";
-  double planningSeconds = 0; // known only to whoever planned in the same run
+  // Known only to whoever planned in the same run.
+  double planningSeconds = 0;
+  std::string checked; // what of the certificate was checked with its proof; empty: no proof
 
   /// Fails, after a located diagnostic, where the step is not planned.
   static llvm::FailureOr<MemoryReport> compute(mlir::func::FuncOp step, const StepStorage &storage,

@@ -86,6 +86,9 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       llvm::cl::desc("Write what the planner sees as a llmmem-problem")};
   Option<std::string> emitPlan{*this, "emit-plan", llvm::cl::value_desc("file"),
                                llvm::cl::desc("Write what the planner decides as a llmmem-plan")};
+  Option<std::string> emitProof{
+      *this, "emit-proof", llvm::cl::value_desc("file"),
+      llvm::cl::desc("Write what proves the plan's bounds, checked, as a llmmem-proof")};
 
   /// The policy and the bytes that are meant: a budget alone means the policy `budget`, `min` means
   /// `least-peak`, neither means `none`.

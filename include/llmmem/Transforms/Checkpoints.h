@@ -20,8 +20,9 @@ struct CheckpointRequest {
   double seconds = 10;                   // bound on the search
   ChunkRequest chunk;                    // rows at a time of ops that work in chunks
   Epilogues epilogues = Epilogues::Auto; // which matmuls take what follows them
-  std::string emitProblem, emitPlan;     // files for the planner's JSON, empty: none
-  std::string failureReport;             // file for what is known where no plan was found
+  // Files for the planner's JSON, empty: none.
+  std::string emitProblem, emitPlan, emitProof;
+  std::string failureReport; // file for what is known where no plan was found
 };
 
 /// What came of planning, for reports: it holds what the IR does not say.
@@ -33,6 +34,7 @@ struct CheckpointOutcome {
   int64_t leastPeak = 0;      // least peak found, where there is no plan under the budget
   int64_t leastBudget = 0;    // the budget that the plan of the least peak needs
   int64_t peakLowerBound = 0; // proved
+  std::string checked;        // what of the certificate was checked with its proof
 };
 
 /// Plans `step` with each choice of epilogues that the request leaves open and that changes no bit,

@@ -305,6 +305,7 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     EpiloguesOption<"epilogues", "::llmmem::Epilogues::Auto", "true">,
     Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
     Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
+    Option<"emitProof", "emit-proof", "std::string", "\"\"", "Write what proves its bounds, checked, as JSON, to a file">,
     Option<"failureReport", "failure-report", "std::string", "\"\"", "Write what is known of a budget that no plan keeps, as a llmmem-memory-report, to a file">,
   ];
   let statistics = [
