@@ -152,7 +152,7 @@ LLMMEM_C_EXPORT void llmmem_free_plan(const llmmem_plan *plan);
 LLMMEM_C_EXPORT llmmem_result llmmem_plan_json(const llmmem_problem *problem,
                                                const llmmem_plan *plan, char **text, char **error);
 
-/*===- Checking and explaining --------------------------------------------===*/
+/*===- Checking -----------------------------------------------------------===*/
 
 typedef struct llmmem_violation {
   int64_t step;        /* -1: of the plan as a whole */
@@ -173,6 +173,45 @@ LLMMEM_C_EXPORT llmmem_result llmmem_verify_plan(const llmmem_problem *problem,
                                                  const llmmem_violations **violations,
                                                  char **error);
 LLMMEM_C_EXPORT void llmmem_free_violations(const llmmem_violations *violations);
+
+/*===- Proofs -------------------------------------------------------------===*/
+
+/* As llmmem_make_plan, and what proves the plan's bounds, or that there is none: the JSON of
+ * docs/Design/Proofs.md, which the caller frees with llmmem_free_text. Its ids are the numbers of
+ * values and ops. */
+LLMMEM_C_EXPORT llmmem_result llmmem_make_plan_with_proof(const llmmem_problem *problem,
+                                                          const llmmem_plan_options *options,
+                                                          const llmmem_plan **plan, char **proof,
+                                                          char **error);
+
+enum {
+  LLMMEM_CHECKED = 0,     /* it holds, whoever made the plan and the proof */
+  LLMMEM_NOT_CHECKED = 1, /* the proof says nothing of it, or what takes too long to follow */
+  LLMMEM_REFUSED = 2      /* the plan or the proof is wrong */
+};
+
+typedef struct llmmem_claim {
+  const char *claim; /* "plan", "cost", "peak" or "infeasible" */
+  int32_t verdict;
+  int32_t reserved;
+  const char *message; /* what holds, or why it is not checked or refused */
+} llmmem_claim;
+
+typedef struct llmmem_claims {
+  size_t size;
+  int64_t count;
+  const llmmem_claim *items;
+} llmmem_claims;
+
+/* Checks what a plan claims, with its proof, by code that shares nothing with the planner.
+ * LLMMEM_OK also where claims are refused; LLMMEM_INVALID where `proof` is no proof. The caller
+ * frees the list with llmmem_free_claims. */
+LLMMEM_C_EXPORT llmmem_result llmmem_check_proof(const llmmem_problem *problem,
+                                                 const llmmem_plan *plan, const char *proof,
+                                                 const llmmem_claims **claims, char **error);
+LLMMEM_C_EXPORT void llmmem_free_claims(const llmmem_claims *claims);
+
+/*===- Explaining ---------------------------------------------------------===*/
 
 /* What a plan did with one saved value. */
 typedef struct llmmem_saved_value {

@@ -15,9 +15,9 @@ plan's status says so. Ctrl-C ends a search at once.
 """
 
 from ._library import library as _loaded
-from ._model import Offset, Op, Packing, Plan, Problem, SavedValue, Value, Violation, Witness
-from ._planner import explain, pack, parse_bytes, plan, verify
+from ._model import Claim, Offset, Op, Packing, Plan, Problem, SavedValue, Value, Violation, Witness
+from ._planner import check, explain, pack, parse_bytes, plan, verify
 
-__all__ = ["Offset", "Op", "Packing", "Plan", "Problem", "SavedValue", "Value", "Violation", "Witness",
-           "explain", "pack", "parse_bytes", "plan", "verify"]
+__all__ = ["Claim", "Offset", "Op", "Packing", "Plan", "Problem", "SavedValue", "Value", "Violation", "Witness",
+           "check", "explain", "pack", "parse_bytes", "plan", "verify"]
 __version__ = _loaded.llmmem_version().decode()

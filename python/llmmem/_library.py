@@ -61,6 +61,14 @@ class Violations(SizedStructure):
     _fields_ = [("size", c_size_t), ("count", c_int64), ("items", POINTER(Violation))]
 
 
+class Claim(Structure):
+    _fields_ = [("claim", c_char_p), ("verdict", c_int32), ("reserved", c_int32), ("message", c_char_p)]
+
+
+class Claims(SizedStructure):
+    _fields_ = [("size", c_size_t), ("count", c_int64), ("items", POINTER(Claim))]
+
+
 class SavedValue(Structure):
     _fields_ = [("value", c_int32), ("runs", c_int32), ("bytes", c_int64), ("steps_held", c_int64),
                 ("steps_idle", c_int64), ("other_cost", c_int64), ("can_recompute", c_int32), ("reserved", c_int32)]
@@ -83,9 +91,13 @@ SIGNATURES = {
     "llmmem_free_text": (None, [c_void_p]),
     "llmmem_parse_bytes": (c_int32, [c_char_p, POINTER(c_int64), Error]),
     "llmmem_make_plan": (c_int32, [POINTER(Problem), POINTER(PlanOptions), POINTER(POINTER(Plan)), Error]),
+    "llmmem_make_plan_with_proof": (c_int32, [POINTER(Problem), POINTER(PlanOptions), POINTER(POINTER(Plan)), Error,
+                                              Error]),
     "llmmem_free_plan": (None, [POINTER(Plan)]),
     "llmmem_verify_plan": (c_int32, [POINTER(Problem), POINTER(Plan), POINTER(POINTER(Violations)), Error]),
     "llmmem_free_violations": (None, [POINTER(Violations)]),
+    "llmmem_check_proof": (c_int32, [POINTER(Problem), POINTER(Plan), c_char_p, POINTER(POINTER(Claims)), Error]),
+    "llmmem_free_claims": (None, [POINTER(Claims)]),
     "llmmem_explain_plan": (c_int32, [POINTER(Problem), POINTER(Plan), POINTER(POINTER(Explanation)), Error]),
     "llmmem_free_explanation": (None, [POINTER(Explanation)]),
     "llmmem_pack": (c_int32, [c_int64, POINTER(c_int64), POINTER(c_int64), POINTER(c_int64), POINTER(PackOptions),

@@ -135,6 +135,7 @@ class Plan:
     cost: of all steps; base_cost: of every op once.
     cost_lower_bound: proved: no plan under this budget costs less. peak_lower_bound: proved: none has a lower peak.
     seconds: that planning took. witness: why there is no plan, or None.
+    proof: of the bounds, or that there is no plan, where it was asked for: JSON, for `check`.
     """
 
     status: str
@@ -149,6 +150,7 @@ class Plan:
     peak_lower_bound: int
     seconds: float = 0.0
     witness: Optional[Witness] = None
+    proof: Optional[str] = None
 
     @property
     def is_feasible(self) -> bool:
@@ -172,6 +174,17 @@ class Violation:
 
     step: Optional[int]
     rule: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a plan claims: "plan", its numbers and offsets; "cost" and "peak", that no plan has less; "infeasible", that
+    there is none. verdict: "checked", it holds, whoever made the plan and the proof; "not checked"; "refused", the plan or
+    the proof is wrong. message: what holds, or why it does not."""
+
+    claim: str
+    verdict: str
     message: str
 
 

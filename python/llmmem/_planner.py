@@ -1,4 +1,4 @@
-"""plan, verify, explain and pack: plain objects in, plain objects out, arrays of C between."""
+"""plan, verify, check, explain and pack: plain objects in, plain objects out, arrays of C between."""
 
 import ctypes
 import itertools
@@ -8,9 +8,10 @@ from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint8
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import _library as c
-from ._model import Offset, Op, Packing, Plan, Problem, SavedValue, Violation, Witness
+from ._model import Claim, Offset, Op, Packing, Plan, Problem, SavedValue, Violation, Witness
 
 STATUSES = ("feasible", "infeasible", "unknown")
+VERDICTS = ("checked", "not checked", "refused")
 PHASES = {None: 0, "none": 0, "forward": 1, "backward": 2, "update": 3}
 Result = TypeVar("Result")
 
@@ -24,7 +25,7 @@ def parse_bytes(text: str) -> int:
 
 def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, None] = None, *,
          policy: Optional[str] = None, seconds: float = 10.0,
-         progress: Optional[Callable[[str], None]] = None) -> Plan:
+         progress: Optional[Callable[[str], None]] = None, proof: bool = False) -> Plan:
     """Plans `problem`, and verifies what was planned.
 
     problem: or the JSON of a llmmem-problem, as json.loads reads it.
@@ -33,6 +34,7 @@ def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, Non
     policy: "budget" by default; "least-peak", "none", "every=K", "sqrt" and "full" are for comparison.
     seconds: bound on the search, as a count of work: equal arguments give equal plans.
     progress: called with each activity, in this thread.
+    proof: whether the plan comes with the proof of its bounds, for `check`.
 
     The status of the plan says whether it fits. Raises ValueError where an argument is wrong.
     """
@@ -47,18 +49,22 @@ def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, Non
     # The library reads 0 as its default.
     if not isinstance(seconds, (int, float)) or not seconds > 0:
         raise ValueError(f"seconds: expected a positive number, not {seconds!r}")
-    made = POINTER(c.Plan)()
+    made, proved = POINTER(c.Plan)(), ctypes.c_void_p()
 
     def work(is_cancelled: Any, report: Any) -> None:
         options = c.PlanOptions(policy=policy.encode() if policy else None, seconds=seconds, progress=report,
                                 is_cancelled=is_cancelled)
-        c.call(c.library.llmmem_make_plan, byref(given), byref(options), byref(made))
+        if proof:
+            c.call(c.library.llmmem_make_plan_with_proof, byref(given), byref(options), byref(made), byref(proved))
+        else:
+            c.call(c.library.llmmem_make_plan, byref(given), byref(options), byref(made))
 
     _run(work, progress)
     try:
-        return _plan_of(made.contents)
+        return _plan_of(made.contents, _text(ctypes.string_at(proved)) if proved else None)
     finally:
         c.library.llmmem_free_plan(made)
+        c.library.llmmem_free_text(proved)
 
 
 def verify(problem: Union[Problem, Mapping[str, Any]], plan: Plan,
@@ -75,6 +81,34 @@ def verify(problem: Union[Problem, Mapping[str, Any]], plan: Plan,
         return [Violation(it.step if it.step >= 0 else None, it.rule.decode(), _text(it.message)) for it in items]
     finally:
         c.library.llmmem_free_violations(found)
+
+
+def check(problem: Union[Problem, Mapping[str, Any]], plan: Plan, proof: Optional[str] = None,
+          budget: Union[int, str, None] = None) -> List[Claim]:
+    """What `plan` claims beyond itself, checked with its proof by code that shares nothing with the planner: one entry for
+    each of "plan", "cost", "peak", and "infeasible" where it says so.
+
+    proof: in place of the plan's own, the JSON of a llmmem-proof in which values and ops have their numbers as ids.
+    budget: as in `plan`. Raises ValueError where there is no proof, or it is none.
+
+    >>> import llmmem
+    >>> problem = llmmem.Problem(values=[llmmem.Value(8)], ops=[llmmem.Op([], [0], cost=3)], budget=8)
+    >>> [claim.verdict for claim in check(problem, plan(problem, proof=True))]
+    ['checked', 'checked', 'checked']
+    """
+    proof = plan.proof if proof is None else proof
+    if proof is None:
+        raise ValueError("proof: the plan has none; plan with proof=True")
+    given, made = _Arrays(_problem(problem)), _PlanArrays(plan)
+    if budget is not None:
+        given.problem.budget = _budget(budget)
+    found = POINTER(c.Claims)()
+    c.call(c.library.llmmem_check_proof, byref(given.problem), byref(made.plan), proof.encode(), byref(found))
+    try:
+        return [Claim(_text(it.claim), VERDICTS[it.verdict], _text(it.message))
+                for it in found.contents.items[:found.contents.count]]
+    finally:
+        c.library.llmmem_free_claims(found)
 
 
 def explain(problem: Union[Problem, Mapping[str, Any]], plan: Plan) -> List[SavedValue]:
@@ -255,11 +289,11 @@ def _offsets_of(items: Any, count: int) -> List[Offset]:
     return [Offset(it.step, it.value if it.value >= 0 else None, it.offset) for it in items[:count]]
 
 
-def _plan_of(made: c.Plan) -> Plan:
+def _plan_of(made: c.Plan, proof: Optional[str]) -> Plan:
     witness = None
     if made.witness is not None:
         witness = Witness(_text(made.witness), made.witness_bytes, made.witness_op if made.witness_op >= 0 else None,
                           bool(made.witness_proved))
     return Plan(STATUSES[made.status], made.steps[:made.num_steps], _offsets_of(made.offsets, made.num_offsets),
                 _offsets_of(made.workspaces, made.num_workspaces), made.peak, made.arena, made.cost, made.base_cost,
-                made.cost_lower_bound, made.peak_lower_bound, made.seconds, witness)
+                made.cost_lower_bound, made.peak_lower_bound, made.seconds, witness, proof)

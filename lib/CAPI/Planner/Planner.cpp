@@ -8,8 +8,10 @@
 #include "llmmem/Planning/Planner.h"
 #include "Arrays.h"
 #include "llmmem/CAPI/Boundary.h"
+#include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Proofs/Check.h"
 #include <cmath>
 #include <memory>
 
@@ -108,9 +110,9 @@ static std::function<bool()> question(int32_t (*isCancelled)(void *), void *user
   return [=, &wasCancelled] { return wasCancelled = isCancelled(user) != 0; };
 }
 
-llmmem_result llmmem_make_plan(const llmmem_problem *given, const llmmem_plan_options *givenOptions,
-                               const llmmem_plan **plan, char **error) {
-  clear(error);
+/// Plans, and proves where `proof` is there.
+static llmmem_result makePlan(const llmmem_problem *given, const llmmem_plan_options *givenOptions,
+                              const llmmem_plan **plan, char **proof, char **error) {
   if (!plan)
     return invalid(error, "plan: is NULL");
   *plan = nullptr;
@@ -134,8 +136,26 @@ llmmem_result llmmem_make_plan(const llmmem_problem *given, const llmmem_plan_op
     return fail(LLMMEM_WRONG_PLAN, error,
                 "the plan found is wrong; please report this: " + violation.rule + ": " +
                     violation.message);
+  if (proof)
+    *proof = copyText(toJson(*problem, prove(*problem, made->plan)));
   *plan = made.release();
   return LLMMEM_OK;
+}
+
+llmmem_result llmmem_make_plan(const llmmem_problem *given, const llmmem_plan_options *options,
+                               const llmmem_plan **plan, char **error) {
+  clear(error);
+  return makePlan(given, options, plan, nullptr, error);
+}
+
+llmmem_result llmmem_make_plan_with_proof(const llmmem_problem *given,
+                                          const llmmem_plan_options *options,
+                                          const llmmem_plan **plan, char **proof, char **error) {
+  clear(error);
+  if (!proof)
+    return invalid(error, "proof: is NULL");
+  *proof = nullptr;
+  return makePlan(given, options, plan, proof, error);
 }
 
 void llmmem_free_plan(const llmmem_plan *plan) { delete static_cast<const OwnedPlan *>(plan); }
@@ -189,6 +209,19 @@ struct OwnedViolations : llmmem_violations {
   std::vector<llmmem_violation> list;
 };
 
+struct OwnedClaims : llmmem_claims {
+  explicit OwnedClaims(std::vector<ClaimCheck> found) : llmmem_claims(), checks(std::move(found)) {
+    for (const ClaimCheck &it : checks)
+      list.push_back({it.claim.c_str(), static_cast<int32_t>(it.verdict), 0, it.message.c_str()});
+    size = sizeof(llmmem_claims);
+    count = static_cast<int64_t>(list.size());
+    items = list.data();
+  }
+
+  std::vector<ClaimCheck> checks;
+  std::vector<llmmem_claim> list;
+};
+
 struct OwnedExplanation : llmmem_explanation {
   OwnedExplanation(const Problem &problem, const std::vector<SavedValue> &saved)
       : llmmem_explanation(), lines(explanationText(problem, saved)) {
@@ -223,6 +256,30 @@ llmmem_result llmmem_verify_plan(const llmmem_problem *givenProblem, const llmme
 
 void llmmem_free_violations(const llmmem_violations *violations) {
   delete static_cast<const OwnedViolations *>(violations);
+}
+
+llmmem_result llmmem_check_proof(const llmmem_problem *givenProblem, const llmmem_plan *givenPlan,
+                                 const char *givenProof, const llmmem_claims **claims,
+                                 char **error) {
+  clear(error);
+  if (!claims)
+    return invalid(error, "claims: is NULL");
+  *claims = nullptr;
+  if (!givenProof)
+    return invalid(error, "proof: is NULL");
+  Problem problem;
+  Plan plan;
+  if (std::optional<std::string> wrong = takeBoth(givenProblem, givenPlan, problem, plan))
+    return invalid(error, *wrong);
+  Result<Proof> proof = parseProof(problem, givenProof);
+  if (!proof)
+    return invalid(error, "proof: " + proof.error());
+  *claims = new OwnedClaims(checkProof(problem, plan, *proof));
+  return LLMMEM_OK;
+}
+
+void llmmem_free_claims(const llmmem_claims *claims) {
+  delete static_cast<const OwnedClaims *>(claims);
 }
 
 llmmem_result llmmem_explain_plan(const llmmem_problem *givenProblem, const llmmem_plan *givenPlan,

@@ -197,6 +197,52 @@ static void texts(void) {
   llmmem_free_plan(plan);
 }
 
+/* The verdict on one claim; -1 where there is no such claim. */
+static int32_t verdict_of(const char *claim, const llmmem_problem *problem, const llmmem_plan *plan,
+                          const char *proof) {
+  const llmmem_claims *claims = NULL;
+  WORKS(llmmem_check_proof(problem, plan, proof, &claims, error));
+  int32_t verdict = -1;
+  for (int64_t i = 0; i < claims->count; ++i)
+    if (!strcmp(claims->items[i].claim, claim) && claims->items[i].message[0])
+      verdict = claims->items[i].verdict;
+  llmmem_free_claims(claims);
+  return verdict;
+}
+
+static void proofs(void) {
+  llmmem_problem problem = step();
+  const llmmem_plan *plan = NULL;
+  char *proof = NULL;
+  const llmmem_claims *claims = NULL;
+  FAILS(LLMMEM_INVALID, "proof: is NULL",
+        llmmem_make_plan_with_proof(&problem, NULL, &plan, NULL, error));
+  FAILS(LLMMEM_INVALID, "plan: is NULL",
+        llmmem_make_plan_with_proof(&problem, NULL, NULL, &proof, error));
+  WORKS(llmmem_make_plan_with_proof(&problem, NULL, &plan, &proof, error));
+  CHECK(strstr(proof, "\"format\": \"llmmem-proof\"") != NULL);
+  CHECK(verdict_of("plan", &problem, plan, proof) == LLMMEM_CHECKED);
+  CHECK(verdict_of("cost", &problem, plan, proof) == LLMMEM_CHECKED);
+  CHECK(verdict_of("peak", &problem, plan, proof) == LLMMEM_CHECKED);
+  CHECK(verdict_of("infeasible", &problem, plan, proof) == -1);
+  llmmem_plan lie = *plan;
+  lie.peak -= 1;
+  CHECK(verdict_of("plan", &problem, &lie, proof) == LLMMEM_REFUSED);
+  FAILS(LLMMEM_INVALID, "claims: is NULL", llmmem_check_proof(&problem, plan, proof, NULL, error));
+  FAILS(LLMMEM_INVALID, "proof: is NULL", llmmem_check_proof(&problem, plan, NULL, &claims, error));
+  FAILS(LLMMEM_INVALID, "proof: line 1", llmmem_check_proof(&problem, plan, "{", &claims, error));
+  FAILS(LLMMEM_INVALID, "plan: is NULL", llmmem_check_proof(&problem, NULL, proof, &claims, error));
+  llmmem_free_text(proof);
+  llmmem_free_plan(plan);
+
+  problem.budget = 1000;
+  WORKS(llmmem_make_plan_with_proof(&problem, NULL, &plan, &proof, error));
+  CHECK(plan->status == LLMMEM_INFEASIBLE);
+  CHECK(verdict_of("infeasible", &problem, plan, proof) == LLMMEM_CHECKED);
+  llmmem_free_text(proof);
+  llmmem_free_plan(plan);
+}
+
 static void expect_violation(const llmmem_problem *problem, const llmmem_plan *plan,
                              const char *rule) {
   const llmmem_violations *violations = NULL;
@@ -340,6 +386,7 @@ int main(void) {
   newer_programs();
   planning();
   texts();
+  proofs();
   checking();
   packing();
   threads();

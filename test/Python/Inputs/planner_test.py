@@ -98,6 +98,21 @@ class Checking(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "plan: cost: "):
             llmmem.explain(problem, wrong)
 
+    def test_checks_what_a_plan_claims(self):
+        problem = step()
+        plan = llmmem.plan(problem, "min", proof=True)
+        claims = {claim.claim: claim.verdict for claim in llmmem.check(problem, plan)}
+        self.assertEqual(claims, {"plan": "checked", "cost": "checked", "peak": "checked"})
+        lie = dataclasses.replace(plan, peak_lower_bound=plan.peak_lower_bound + 1)
+        self.assertIn("refused", [claim.verdict for claim in llmmem.check(problem, lie)])
+        none = llmmem.plan(problem, plan.peak - 1, proof=True)
+        self.assertEqual(llmmem.check(problem, none, budget=plan.peak - 1)[-1].verdict, "checked")
+        self.assertEqual(llmmem.check(problem, none)[0].verdict, "refused")  # the proof is of another budget
+        with self.assertRaisesRegex(ValueError, "plan with proof=True"):
+            llmmem.check(problem, llmmem.plan(problem, "min"))
+        with self.assertRaisesRegex(ValueError, "proof: line 1"):
+            llmmem.check(problem, plan, "no proof")
+
     def test_explains(self):
         problem = step()
         kept, again = (llmmem.explain(problem, llmmem.plan(problem, budget))[0] for budget in (None, "min"))
