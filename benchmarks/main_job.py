@@ -4,7 +4,7 @@
 GPT-2 124M and Llama-3-8B over every policy and ten budgets, from the least that a plan was found for to what
 keeping everything takes; then Llama-3-70B and Llama-3.1-405B for the time and memory of planning itself. Exits
 with 1 where a promise is broken: a plan over its budget, more budget that costs more, an arena a hundredth larger
-than what lives in it, a large model that takes 10 processor seconds or 2 GiB to plan.
+than what lives in it, a claim that is not checked with its proof, or whose check takes longer than planning, a large model that takes 10 processor seconds or 2 GiB to plan.
 """
 
 import argparse
@@ -33,8 +33,10 @@ class Plan:
 
     def __init__(self, tools, model, how, directory):
         self.how = how
-        report = os.path.join(directory, "report.json")
-        command = [os.path.join(tools, "llmmem-opt"), how, f"--memory-report-json={report}", model, "-o",
+        report, problem, plan, proof = (os.path.join(directory, name + ".json")
+                                        for name in ("report", "problem", "plan", "proof"))
+        command = [os.path.join(tools, "llmmem-opt"), how, f"--memory-report-json={report}",
+                   f"--emit-problem={problem}", f"--emit-plan={plan}", f"--emit-proof={proof}", model, "-o",
                    os.path.join(directory, "step.mlir")]
         start = time.monotonic()
         with open(os.path.join(directory, "stderr"), "w+") as stderr:
@@ -50,6 +52,18 @@ class Plan:
                 sys.exit(f"{' '.join(command)}\nexit code {process.returncode}\n{stderr.read()}")
         with open(report) as file:
             self.report = json.load(file)
+        self.check_proof([os.path.join(tools, "llmmem-plan"), "--check", problem, plan, proof])
+
+    def check_proof(self, command):
+        """Checks every claim of the plan: a process that reads the three files and has no solver."""
+        before = os.times()
+        result = subprocess.run(command, capture_output=True, text=True)
+        after = os.times()
+        self.check_seconds = (after.children_user + after.children_system
+                              - before.children_user - before.children_system)
+        self.claims = result.stdout.count(": checked:")
+        check(result.returncode == 0 and "not checked" not in result.stdout,
+              f"{self.how}: {result.stdout}{result.stderr}")
 
     @property
     def total(self):
@@ -69,6 +83,7 @@ class Plan:
                 "recompute_percent_flops": report["recompute"]["percent_flops"],
                 "proved_percent_time": 100 * least_recompute / report["step"]["time_ns"],
                 "gap_percent": report["certificate"]["gap_percent"], "bound": report["certificate"]["bound"],
+                "claims_checked": self.claims, "check_seconds": self.check_seconds,
                 "planning_seconds": report["planning_seconds"], "process_seconds": self.seconds,
                 "processor_seconds": self.processor_seconds,
                 "process_rss": self.rss}
@@ -83,6 +98,18 @@ def print_table(rows, columns):
     lines[1][0] = "---"
     lines += [[show(row) for _, show in columns] for row in rows]
     print("\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n")
+
+
+def print_proofs(name, rows):
+    """The claims of a table. A process cannot be told from nothing below some hundredths of a second."""
+    least_time = 0.05
+    for row in rows:
+        check(row["check_seconds"] <= max(row["processor_seconds"], least_time),
+              f"{name}, {row['label']}: checking takes {row['check_seconds']:.2f} s, planning less")
+    print(f"Proofs: {sum(row['claims_checked'] for row in rows)} claims of {len(rows)} plans checked; a check takes at "
+          f"most {max(row['check_seconds'] for row in rows):.2f} processor seconds, all together "
+          f"{sum(row['check_seconds'] for row in rows):.2f} beside {sum(row['processor_seconds'] for row in rows):.1f} "
+          "to plan.\n")
 
 
 COLUMNS = [("plan", lambda row: row["label"]),
@@ -169,6 +196,7 @@ def main():
             everything[name] = study(tools, directory, name, model, arguments.budgets, arguments.repeats)
             print(f"## {name} (bf16, AdamW)\n")
             print_table(everything[name], COLUMNS)
+            print_proofs(name, everything[name])
         for name, config, batch, seq in [] if arguments.small else LARGE:
             model = import_model(tools, directory, config, batch, seq)
             everything[name] = plan_large(tools, directory, name, model, arguments.repeats)
@@ -177,6 +205,7 @@ def main():
                         COLUMNS[:-1] + [("processor s", lambda row: f"{row['processor_seconds']:.2f}"),
                                         ("wall s", lambda row: f"{row['process_seconds']:.2f}"),
                                         ("most memory GiB", lambda row: f"{row['process_rss'] / 2 ** 30:.3f}")])
+            print_proofs(name, everything[name])
     return finish(arguments.json, everything)
 
 
