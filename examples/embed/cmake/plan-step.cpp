@@ -1,12 +1,15 @@
 //===- plan-step.cpp - A training step of eight layers, planned in C++ ------===//
 //
 // Fills a Problem, plans it under 60 % of the bytes that it takes without a budget, lets the
-// verifier check the plan, and shows that the text of a problem reads back.
+// verifier check the plan and the checker what it claims, and shows that the text of a problem
+// reads back.
 //
 //===----------------------------------------------------------------------===//
 
+#include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Planner.h"
+#include "llmmem/Planning/Proofs/Check.h"
 #include <cstdio>
 
 using namespace llmmem;
@@ -68,6 +71,10 @@ int main() {
   std::printf("under %lld bytes: %lld bytes, cost %lld, proved least %lld\n",
               static_cast<long long>(*problem.budget), static_cast<long long>(planned.arena),
               static_cast<long long>(planned.cost), static_cast<long long>(planned.costLowerBound));
+
+  for (const ClaimCheck &it : checkProof(problem, planned, prove(problem, planned)))
+    std::printf("%s: %s: %s\n", it.claim.c_str(), std::string(wordOf(it.verdict)).c_str(),
+                it.message.c_str());
 
   Result<Problem> read = parseProblem(toJson(problem));
   if (!read)
