@@ -289,6 +289,8 @@ int main(int argc, char **argv) {
     return fail("--seconds must be a number from 0 up");
   if (checkMode && packMode)
     return fail("--check and --pack exclude each other");
+  if (!emitProof.empty() && (checkMode || packMode || sweepPoints.getNumOccurrences()))
+    return fail("--emit-proof is of one plan, and goes with none of --check, --pack and --sweep");
   if (checkMode)
     return check();
   if (packMode)
