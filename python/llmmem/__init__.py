@@ -14,6 +14,8 @@ Functions raise ValueError where an argument is wrong, with the place and the fi
 plan's status says so. Ctrl-C ends a search at once.
 """
 
+from typing import Any
+
 from ._library import library as _loaded
 from ._model import Claim, Offset, Op, Packing, Plan, Problem, SavedValue, Value, Violation, Witness
 from ._planner import check, explain, pack, parse_bytes, plan, verify
@@ -21,3 +23,11 @@ from ._planner import check, explain, pack, parse_bytes, plan, verify
 __all__ = ["Claim", "Offset", "Op", "Packing", "Plan", "Problem", "SavedValue", "Value", "Violation", "Witness",
            "check", "explain", "pack", "parse_bytes", "plan", "verify"]
 __version__ = _loaded.llmmem_version().decode()
+
+
+def __getattr__(name: str) -> Any:
+    """llmmem.torch needs PyTorch, so it is imported where it is asked for."""
+    if name == "torch":
+        import importlib
+        return importlib.import_module(".torch", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,22 @@
+"""Training steps of PyTorch under a budget in bytes.
+
+>>> import torch, llmmem.torch
+>>> model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.GELU(), torch.nn.Linear(256, 64))
+>>> backend = llmmem.torch.backend(budget="1MB")
+>>> loss = torch.compile(model, backend=backend)(torch.ones(8, 64)).sum()
+>>> loss.backward()
+>>> backend.reports[0].peak <= 1_000_000
+True
+
+`backend` runs kernels one by one in the planned order; `partitioner` hands the plan to Inductor or to an own backend.
+PyTorch is imported here and nowhere else in llmmem.
+"""
+
+from ._backend import Backend, Partitioner, backend, partitioner, run_in_order
+from ._costs import DEVICES, Device
+from ._errors import BudgetError, UnsupportedGraphError
+from ._measure import peak_bytes
+from ._report import Report
+
+__all__ = ["Backend", "BudgetError", "DEVICES", "Device", "Partitioner", "Report", "UnsupportedGraphError", "backend",
+           "partitioner", "peak_bytes", "run_in_order"]

@@ -1,0 +1,81 @@
+"""Entry points for users: a backend of torch.compile, and a partitioner for Inductor and for AOTAutograd."""
+
+from typing import Any, Callable, List
+
+import torch
+from torch import fx
+from torch._dynamo.backends.common import aot_autograd
+from torch._inductor.custom_graph_pass import CustomPartitionerFn
+from torch.fx.graph import _BoxedCodeGen
+
+from ._partition import Bytes, Partition
+from ._report import Report
+
+
+class Backend:
+    """What `backend` returns: callable as torch.compile wants it. `reports`: of each graph that was planned."""
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self._compile = aot_autograd(fw_compiler=run_in_order, partition_fn=partition)
+
+    @property
+    def reports(self) -> List[Report]:
+        return self.partition.reports
+
+    def __call__(self, module: fx.GraphModule, inputs: List[Any], **options: Any) -> Callable[..., Any]:
+        return self._compile(module, inputs, **options)
+
+
+class Partitioner(CustomPartitionerFn):
+    """What `partitioner` returns: for `torch._inductor.config.custom_partitioner_fn` and `partition_fn=`."""
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+
+    @property
+    def reports(self) -> List[Report]:
+        return self.partition.reports
+
+    def __call__(self, gm: fx.GraphModule, joint_inputs: Any, **options: Any) -> Any:
+        return self.partition(gm, joint_inputs, **options)
+
+    def uuid(self) -> None:
+        """None: compiled code is not cached, as a plan that was not made here keeps no promise."""
+        return None
+
+
+def backend(budget: Bytes = None, **options: Any) -> Backend:
+    """A backend of torch.compile that runs a training step's kernels one by one in the planned order.
+
+    budget: bytes ("20GB", "37.25GiB", a whole number) that parameters, buffers, inputs, gradients, saved tensors,
+        temporaries, and what is reserved must not exceed; "min": the least that is found; None: nothing is recomputed.
+    optimizer_state, reserve: bytes that are held beside the graph.
+    device: a name of DEVICES or a Device: the table of costs; by default that of the tensors.
+    costs: "table", or "measured": each kind of kernel is run and timed.
+    workspaces: whether each kind of kernel is run once to see which bytes it takes beside its results.
+    seconds: bound on the planner's search, as a count of work. progress: called with each activity.
+    on_report: called with the Report of each graph, as print for example.
+
+    Raises ValueError where an argument is wrong; compiling raises BudgetError and UnsupportedGraphError.
+    """
+    return Backend(Partition(budget, **options))
+
+
+def partitioner(budget: Bytes = None, **options: Any) -> Partitioner:
+    """A partitioner with the arguments of `backend`. Inductor fuses and reorders what it is given, so the peak of the
+    report is that of kernels run one by one in the planned order."""
+    return Partitioner(Partition(budget, **options))
+
+
+def run_in_order(module: fx.GraphModule, inputs: List[Any]) -> Callable[[List[Any]], Any]:
+    """A function that takes its arguments in a list, empties it, and frees each value after its last use."""
+    module.graph.set_codegen(_BoxedCodeGen())
+    module.recompile()
+    forward = module.forward
+
+    def run(arguments: List[Any]) -> Any:
+        return forward(arguments)
+
+    run._boxed_call = True  # type: ignore[attr-defined]
+    return run

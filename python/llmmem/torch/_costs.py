@@ -1,0 +1,110 @@
+"""What a kernel costs: nanoseconds from a device's table, or measured; and the bytes that it takes only while it runs."""
+
+from dataclasses import dataclass
+from typing import Dict, Hashable, List, Optional, Tuple, Union
+
+import torch
+from torch import fx
+from torch.utils import flop_counter
+from torch.utils import _pytree as pytree
+
+from ._program import Kernel, hint, storage_bytes, tensors_of
+
+aten = torch.ops.aten
+
+# They read as many bytes of their first operand as they write.
+GATHERS = (aten.embedding, aten.index, aten.gather, aten.index_select, aten.slice_scatter)
+
+
+@dataclass(frozen=True)
+class Device:
+    """A table: a kernel takes the longer of its arithmetic and its traffic, and its launch.
+
+    flops: per second. bandwidth: bytes per second. launch: nanoseconds. alignment: bytes that the allocator rounds to.
+    """
+
+    flops: float
+    bandwidth: float
+    launch: float
+    alignment: int = 1
+
+
+# H100: 600 TFLOP/s of bf16 and 3 TB/s are what large kernels reach. cpu: two cores of a server; the order of magnitude,
+# as a plan needs only how costs compare: measure where that matters.
+DEVICES = {"h100": Device(6e14, 3e12, 2000, 512), "cpu": Device(1e11, 1e10, 3000, 1)}
+
+
+@dataclass(frozen=True)
+class Price:
+    """nanoseconds: of one run. workspace: bytes beside operands and results while it runs. flops: of one run."""
+
+    nanoseconds: int
+    workspace: int
+    flops: int
+
+
+def get_device(device: Union[str, Device, None], nodes: List[fx.Node]) -> Device:
+    """The table that is named, or that of the graph's tensors."""
+    if isinstance(device, Device):
+        return device
+    if device is None:
+        kinds = {tensor.device.type for node in nodes for tensor in tensors_of(node) if tensor is not None}
+        device = "cpu" if kinds <= {"cpu"} else "h100"
+    if device not in DEVICES:
+        raise ValueError(f"device: is {device!r}; expected one of {', '.join(DEVICES)}, or a llmmem.torch.Device")
+    return DEVICES[device]
+
+
+def count_flops(node: fx.Node) -> int:
+    """By PyTorch's own formulas; 0 for what has none."""
+    packet = getattr(node.target, "overloadpacket", None)
+    if packet not in flop_counter.flop_registry:
+        return 0
+    args, kwargs = pytree.tree_map_only(fx.Node, lambda source: source.meta["val"], (node.args, node.kwargs))
+    return hint(flop_counter.flop_registry[packet](*args, **kwargs, out_val=node.meta["val"]))
+
+
+def count_traffic(node: fx.Node) -> int:
+    """Bytes that are read and written once each."""
+    written = sum(_bytes(tensor) for tensor in tensors_of(node))
+    sources = node.all_input_nodes
+    if getattr(node.target, "overloadpacket", None) in GATHERS:
+        return 2 * written + sum(_bytes(tensor) for source in sources[1:] for tensor in tensors_of(source))
+    return written + sum(_bytes(tensor) for source in sources for tensor in tensors_of(source))
+
+
+def _bytes(tensor: Optional[torch.Tensor]) -> int:
+    """Of the elements, but of an expanded tensor not more than there are."""
+    return 0 if tensor is None else min(hint(tensor.numel()) * tensor.itemsize, storage_bytes(tensor))
+
+
+def signature(node: fx.Node) -> Hashable:
+    """Equal for nodes that run the same kernel on the same shapes."""
+
+    def describe(argument: object) -> object:
+        if not isinstance(argument, fx.Node):
+            return argument if isinstance(argument, Hashable) else repr(argument)
+        return tuple(None if tensor is None else (tuple(map(hint, tensor.shape)), tuple(map(hint, tensor.stride())),
+                                                  tensor.dtype, tensor.device) for tensor in tensors_of(argument))
+
+    leaves, spec = pytree.tree_flatten((node.args, node.kwargs))
+    return node.target, tuple(map(describe, leaves)), str(spec)
+
+
+def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: bool) -> List[Price]:
+    """A price for each kernel, equal kernels priced once. measured: run each kind twice and take its time; workspaces: and
+    the bytes that it allocates beside its results. Both need a device that is there, and are left out for tensors on
+    `meta`."""
+    from ._measure import measure
+    known: Dict[Hashable, Price] = {}
+    keys = [signature(kernel.node) for kernel in kernels]
+    first = {}
+    for key, kernel in zip(keys, kernels):
+        first.setdefault(key, kernel.node)
+    runs: Dict[Hashable, Tuple[int, int]] = measure(first) if measured or workspaces else {}
+    for key, node in first.items():
+        flops = count_flops(node)
+        nanoseconds = round(max(flops / device.flops, count_traffic(node) / device.bandwidth) * 1e9 + device.launch)
+        time, workspace = runs.get(key, (nanoseconds, 0))
+        known[key] = Price(time if measured else nanoseconds, workspace if workspaces else 0, flops)
+    return [known[key] for key in keys]

@@ -1,0 +1,88 @@
+"""Runs kernels once each, on operands of their shapes, and reads time and memory from the profiler's events."""
+
+from typing import Any, Dict, Hashable, Iterator, List, Tuple
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.profiler import ProfilerActivity, profile, record_function
+from torch.utils import _pytree as pytree
+
+from ._program import hint, storage_bytes, tensors_of
+
+MARK = "llmmem::"
+
+
+def measure(nodes: Dict[Hashable, fx.Node]) -> Dict[Hashable, Tuple[int, int]]:
+    """(nanoseconds, workspace in bytes) of each node's kernel. Left out: kernels on a device that is not there, and those
+    that refuse operands made up from shapes. The state of random numbers stays as it was."""
+    results: Dict[Hashable, Tuple[int, int]] = {}
+    with unset_fake_temporarily(), torch.no_grad(), torch.random.fork_rng(devices=[]), torch.utils._python_dispatch._disable_current_modes():
+        runs = [(key, node) for key, node in nodes.items() if _can_run(node)]
+        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+            for number, (key, node) in enumerate(runs):
+                _run(node, number)
+        windows, events = _events(profiler)
+    for number, (key, node) in enumerate(runs):
+        if number in windows:
+            begin, end = windows[number]
+            kept = sum({id(tensor.untyped_storage()): storage_bytes(tensor) for tensor in tensors_of(node)
+                        if tensor is not None}.values())
+            peak = _peak(event for event in events if begin <= event[0] <= end)
+            results[key] = (max(end - begin, 1), max(peak - kept, 0))
+    return results
+
+
+def peak_bytes(profiler: Any) -> int:
+    """The largest sum of bytes allocated since a profile with `profile_memory=True` began."""
+    return _peak(_events(profiler)[1])
+
+
+def _can_run(node: fx.Node) -> bool:
+    tensors = [tensor for source in [node, *node.all_input_nodes] for tensor in tensors_of(source) if tensor is not None]
+    return isinstance(node.target, torch._ops.OpOverload) and all(tensor.device.type == "cpu" for tensor in tensors)
+
+
+def _operand(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        # Ones are valid numbers, and zeros valid indices.
+        make = torch.ones if value.dtype.is_floating_point else torch.zeros
+        elements = storage_bytes(value) // value.itemsize
+        base = make(elements, dtype=value.dtype, device=value.device)
+        return base.as_strided([hint(size) for size in value.shape], [hint(stride) for stride in value.stride()],
+                               hint(value.storage_offset()))
+    return hint(value) if isinstance(value, torch.SymInt) else value
+
+
+def _run(node: fx.Node, number: int) -> None:
+    args, kwargs = pytree.tree_map(
+        lambda leaf: pytree.tree_map(_operand, leaf.meta["val"]) if isinstance(leaf, fx.Node) else _operand(leaf),
+        (node.args, node.kwargs))
+    try:
+        warm = node.target(*args, **kwargs)
+        del warm
+        with record_function(f"{MARK}{number}"):
+            result = node.target(*args, **kwargs)
+        del result
+    except (RuntimeError, IndexError, ValueError):
+        pass  # Refused made-up operands; a mark that was begun is harmless, as its kernel has the table's price.
+
+
+def _events(profiler: Any) -> Tuple[Dict[int, Tuple[int, int]], List[Tuple[int, int]]]:
+    """Times from begin to end of each marked run, and (time, bytes) of each allocation, freed ones negative; in ns."""
+    windows: Dict[int, Tuple[int, int]] = {}
+    memory: List[Tuple[int, int]] = []
+    for event in profiler.profiler.kineto_results.events():
+        if event.name() == "[memory]":
+            memory.append((event.start_ns(), event.nbytes()))
+        elif event.name().startswith(MARK):
+            windows[int(event.name()[len(MARK):])] = (event.start_ns(), event.start_ns() + event.duration_ns())
+    return windows, memory
+
+
+def _peak(events: Any) -> int:
+    held = peak = 0
+    for _, size in events:
+        held += size
+        peak = max(peak, held)
+    return peak

@@ -1,0 +1,124 @@
+"""A plan as two graph modules: the joint graph in the planned order, cut into forward and backward."""
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import torch
+from torch import fx
+from torch._functorch import partitioners
+from torch.utils import _pytree as pytree
+from torch.utils._ordered_set import OrderedSet
+
+from ._program import Kernel, Program
+
+FORWARD, BACKWARD = "must_be_in_forward", "must_be_in_backward"
+
+
+def write_modules(program: Program, steps: Sequence[int],
+                  static_inputs: Sequence[int]) -> Tuple[fx.GraphModule, fx.GraphModule]:
+    """Forward and backward as `partition_fn` returns them.
+
+    steps: of the plan; those before the boundary are the forward. static_inputs: numbers of the primals that stay at their
+    addresses. What the backward reads of the forward's values becomes saved tensors. AOTAutograd's own function cuts the
+    graph, so that outputs, sizes and version checks come out in the order that its runtime expects.
+    """
+    boundary = program.boundary
+    cut = list(steps).index(boundary)
+    kernels = [program.kernels[step - (step > boundary)] for step in steps if step != boundary]
+    writer = _Writer(program)
+    writer.write(kernels[:cut], FORWARD)
+    results = [writer.resolve(node) for node in program.forward_outputs]
+    writer.begin_backward()
+    writer.write(kernels[cut:], BACKWARD)
+    gradients = [writer.resolve(node) for node in program.backward_outputs]
+    joint = writer.finish(results, gradients)
+    primals = [node for node in joint.graph.find_nodes(op="placeholder") if partitioners._is_primal(node)]
+    modules = partitioners._extract_fwd_bwd_modules(
+        joint, writer.saved, writer.saved_numbers, [], num_fwd_outputs=len(results),
+        static_lifetime_input_nodes=OrderedSet(primals[number] for number in static_inputs))
+    for module in modules:
+        _restore_tags(module)
+    return modules
+
+
+class _Writer:
+    """Writes the new joint graph. `made` maps nodes of the old graph to what stands for them now: a kernel's newest run,
+    or a light node that was made from such."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.graph = fx.Graph()
+        self.tag = FORWARD
+        self.made: Dict[fx.Node, fx.Node] = {}
+        self.light: Dict[fx.Node, Tuple[Tuple[fx.Node, ...], fx.Node]] = {}
+        self.from_forward: Dict[fx.Node, None] = {}
+        self.saved: List[fx.Node] = []
+        self.saved_numbers: List[fx.Node] = []
+        self.primals = set()
+        for node in program.module.graph.nodes:
+            if node.op in ("placeholder", "get_attr"):
+                self.made[node] = self.graph.node_copy(node)
+        self.items: Dict[fx.Node, List[fx.Node]] = {}
+        for node in program.light:
+            if _is_item_of_kernel(node, program):
+                self.items.setdefault(node.args[0], []).append(node)
+
+    def write(self, kernels: List[Kernel], tag: str) -> None:
+        self.tag = tag
+        for kernel in kernels:
+            node = self._copy(kernel.node)
+            self.made[kernel.node] = node
+            # At once: the tuple would hold all of its items until the last is taken out.
+            for item in self.items.get(kernel.node, ()):
+                self.made[item] = self._copy(item)
+
+    def begin_backward(self) -> None:
+        """From now on the forward's values are saved tensors where they are read."""
+        self.tag = BACKWARD
+        self.light.clear()
+        self.from_forward = {node: None for node in self.made.values()
+                             if node.op != "get_attr" and not partitioners._is_tangent(node)}
+
+    def resolve(self, node: Optional[fx.Node]) -> Any:
+        """What stands for a node of the old graph, made here if it is light."""
+        if not isinstance(node, fx.Node):
+            return node
+        if node in self.made:
+            found = self.made[node]
+            if found in self.from_forward:
+                numbers = isinstance(found.meta.get("val"), (torch.SymInt, torch.SymFloat, torch.SymBool))
+                saved = self.saved_numbers if numbers else self.saved
+                if found not in saved:
+                    saved.append(found)
+            return found
+        operands = tuple(self.resolve(source) for source in node.all_input_nodes)
+        known = self.light.get(node)
+        if known is None or known[0] != operands:
+            known = self.light[node] = operands, self._copy(node)
+        return known[1]
+
+    def _copy(self, node: fx.Node) -> fx.Node:
+        copy = self.graph.node_copy(node, self.resolve)
+        copy.meta["llmmem_tag"] = copy.meta.get("partitioner_tag")
+        copy.meta["partitioner_tag"] = self.tag
+        return copy
+
+    def finish(self, results: List[Any], gradients: List[Any]) -> fx.GraphModule:
+        old = next(iter(self.program.module.graph.find_nodes(op="output")))
+        output = self.graph.output((*results, *gradients))
+        output.meta.update(old.meta)
+        return fx.GraphModule(self.program.module, self.graph)
+
+
+def _is_item_of_kernel(node: fx.Node, program: Program) -> bool:
+    return len(node.args) == 2 and isinstance(node.args[0], fx.Node) and "getitem" in str(node.target) and \
+        node.args[0].op == "call_function" and node.args[0] not in program.light
+
+
+def _restore_tags(module: fx.GraphModule) -> None:
+    """The tags that the cut needed are no others' business."""
+    for node in module.graph.nodes:
+        if "llmmem_tag" in node.meta:
+            tag = node.meta.pop("llmmem_tag")
+            node.meta.pop("partitioner_tag", None)
+            if tag is not None:
+                node.meta["partitioner_tag"] = tag

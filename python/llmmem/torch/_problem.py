@@ -1,0 +1,73 @@
+"""A program and its prices as a problem of the planner."""
+
+from typing import Any, Dict, List, Sequence
+
+from .._model import Op, Problem, Value
+from ._costs import Price
+from ._program import Program
+
+
+def make_problem(program: Program, prices: Sequence[Price], alignment: int = 1, reserved: int = 0) -> Problem:
+    """The ops are the forward's kernels, the *boundary*, and the backward's kernels. The boundary is what the caller does
+    between forward and backward: it reads the forward's results and writes the tangents, so that every plan can be cut
+    there.
+
+    Value i is storage i. Then come tokens, which have 0 bytes and keep order where data does not: between kernels with an
+    effect, and between the readers of an input and its overwriting. reserved: bytes that are held beside the graph.
+    """
+    values = [Value(-(-storage.bytes // alignment) * alignment, storage.node.name, storage.resident)
+              for storage in program.storages]
+    ops = [Op(list(kernel.reads), list(kernel.writes), price.nanoseconds, price.workspace, recompute=kernel.may_recompute,
+              phase="forward" if kernel.is_forward else "backward", name=kernel.node.name)
+           for kernel, price in zip(program.kernels, prices)]
+    results = storages_of(program, program.forward_outputs)
+    boundary = Op(list(results), list(program.tangents), recompute=False, phase="forward", name="boundary")
+    _order_effects(program, ops, boundary, values)
+    _order_overwriting(program, ops, boundary, values)
+    if reserved:
+        values.append(Value(reserved, "reserved", True))
+    # The caller holds the results, and autograd's engine the tangents, until the backward returns.
+    keep = dict.fromkeys([*results, *program.tangents, *storages_of(program, program.backward_outputs)])
+    cut = program.boundary
+    return Problem(values, [*ops[:cut], boundary, *ops[cut:]], [number for number in keep if not values[number].resident])
+
+
+def storages_of(program: Program, nodes: Sequence[Any]) -> List[int]:
+    """The storages of some nodes, without repetition; None and numbers have none."""
+    found: Dict[int, None] = {}
+    for node in nodes:
+        if node is not None and hasattr(node, "meta"):
+            found.update(dict.fromkeys(program.sources(node)))
+    return list(found)
+
+
+def _token(values: List[Value]) -> int:
+    values.append(Value(0, "token"))
+    return len(values) - 1
+
+
+def _order_effects(program: Program, ops: List[Op], boundary: Op, values: List[Value]) -> None:
+    """The forward's kernels with effects, the boundary, then those of the backward."""
+    effects = [(kernel, op) for kernel, op in zip(program.kernels, ops) if kernel.is_ordered]
+    chain = [op for kernel, op in effects if kernel.is_forward]
+    chain += [boundary] + [op for kernel, op in effects if not kernel.is_forward]
+    for earlier, later in zip(chain, chain[1:]):
+        token = _token(values)
+        earlier.writes = [*earlier.writes, token]
+        later.reads = [*later.reads, token]
+
+
+def _order_overwriting(program: Program, ops: List[Op], boundary: Op, values: List[Value]) -> None:
+    """Whoever reads an input that is overwritten comes before that, and in the forward."""
+    writers = {kernel.node.args[0]: op for kernel, op in zip(program.kernels, ops) if not kernel.writes and kernel.is_ordered
+               and "copy_" in str(kernel.node.target)}
+    for kernel, op in zip(program.kernels, ops):
+        changed = program.mutated.intersection(kernel.reads)
+        if not changed or op in writers.values():
+            continue
+        token = _token(values)
+        op.writes = [*op.writes, token]
+        boundary.reads = [*boundary.reads, token]
+        for target, writer in writers.items():
+            if changed.intersection(program.sources(target)):
+                writer.reads = [*writer.reads, token]

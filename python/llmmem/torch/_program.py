@@ -1,0 +1,295 @@
+"""A joint graph of forward and backward as kernels that read and write storages.
+
+A *kernel* is a node that takes bytes of its own when it runs. A *light* node takes none: a view, an item of a tuple, a
+number made of sizes. Light nodes are not planned; they are made again in front of whoever reads them. Storages are those
+of the fake tensors that tracing left in the graph, so two nodes that alias are one storage here as they are at run time.
+"""
+
+import operator
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+
+import torch
+from torch import fx
+from torch._functorch import partitioners
+
+from ._errors import UnsupportedGraphError
+
+aten = torch.ops.aten
+
+
+@dataclass
+class Storage:
+    """bytes: of the whole storage, at the sizes' hints. resident: a parameter, buffer or input of the caller.
+    node: whose value it first is."""
+
+    bytes: int
+    node: fx.Node
+    resident: bool = False
+
+
+@dataclass
+class Kernel:
+    """reads, writes: numbers of storages, without repetition. may_recompute: running it twice changes nothing.
+    is_ordered: it has an effect or draws random numbers, so all such kernels keep their order."""
+
+    node: fx.Node
+    reads: List[int]
+    writes: List[int]
+    is_forward: bool
+    may_recompute: bool = True
+    is_ordered: bool = False
+
+
+@dataclass
+class Program:
+    """What the planner needs to know of a joint graph.
+
+    kernels: the forward's, then the backward's, each in the order of the graph. forward_outputs, backward_outputs: nodes, or None where there is no gradient.
+    tangents: numbers of the storages that the caller's backward hands in. mutated: of those that the forward overwrites.
+    symbolic: sizes are symbols, and bytes are those of their hints.
+    """
+
+    module: fx.GraphModule
+    storages: List[Storage] = field(default_factory=list)
+    kernels: List[Kernel] = field(default_factory=list)
+    storage_of: Dict[Tuple[fx.Node, int], int] = field(default_factory=dict)
+    light: Set[fx.Node] = field(default_factory=set)
+    forward_outputs: List[Optional[fx.Node]] = field(default_factory=list)
+    backward_outputs: List[Optional[fx.Node]] = field(default_factory=list)
+    tangents: List[int] = field(default_factory=list)
+    mutated: Set[int] = field(default_factory=set)
+    symbolic: bool = False
+
+    @property
+    def boundary(self) -> int:
+        """The number of the forward's kernels."""
+        return sum(kernel.is_forward for kernel in self.kernels)
+
+    def sources(self, node: fx.Node) -> List[int]:
+        """The storages whose bytes `node`'s value lies in."""
+        return [self.storage_of[node, index] for index in range(len(tensors_of(node))) if (node, index) in self.storage_of]
+
+
+def tensors_of(node: fx.Node) -> List[Optional[torch.Tensor]]:
+    """The tensors of the node's value, a tuple's in order; None for what is no tensor."""
+    value = node.meta.get("val")
+    values = value if isinstance(value, (tuple, list)) else [value]
+    return [item if isinstance(item, torch.Tensor) else None for item in values]
+
+
+def hint(size: Any) -> int:
+    """A number, or the hint of a symbol."""
+    return size if isinstance(size, int) else int(size.node.hint)
+
+
+def storage_bytes(tensor: torch.Tensor) -> int:
+    """Of the whole storage, at the hints."""
+    return hint(tensor.untyped_storage().nbytes())
+
+
+def read(module: fx.GraphModule, num_forward_outputs: int) -> Program:
+    """Takes a joint graph apart. Raises UnsupportedGraphError, with the node, for what cannot be planned."""
+    return _Reader(module, num_forward_outputs).run()
+
+
+def _refuse(node: fx.Node, why: str) -> UnsupportedGraphError:
+    trace = (node.meta.get("stack_trace") or "").strip().split("\n")
+    place = f"\n  at {trace[-2].strip()}: {trace[-1].strip()}" if len(trace) > 1 else ""
+    return UnsupportedGraphError(f"llmmem.torch: {node.name} ({node.target}): {why}{place}")
+
+
+def _is_number(node: fx.Node) -> bool:
+    return isinstance(node.meta.get("val"), (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool))
+
+
+class _Reader:
+    def __init__(self, module: fx.GraphModule, num_forward_outputs: int) -> None:
+        self.program = Program(module)
+        outputs = next(iter(module.graph.find_nodes(op="output"))).args[0]
+        flat = list(torch.utils._pytree.arg_tree_leaves(outputs))
+        self.program.forward_outputs = flat[:num_forward_outputs]
+        self.program.backward_outputs = flat[num_forward_outputs:]
+        # Fake storages by identity; the graph holds them, so no identity is reused.
+        self.number_of: Dict[int, int] = {}
+        self.reads_of: Dict[fx.Node, List[int]] = {}
+        self.epilogue_mutates: Set[int] = set()
+
+    def run(self) -> Program:
+        program = self.program
+        if not any(isinstance(node, fx.Node) for node in program.backward_outputs):
+            raise UnsupportedGraphError(
+                "llmmem.torch: the partitioner was called on a graph without a backward; inference graphs have nothing to "
+                "recompute: call the model with gradients enabled, or compile it with another backend")
+        forward = self._forward_nodes()
+        for node in program.module.graph.nodes:
+            if node.op == "placeholder":
+                self._placeholder(node)
+            elif node.op == "get_attr":
+                self._attribute(node)
+            elif node.op == "call_function":
+                self._call(node, node in forward)
+            elif node.op != "output":
+                raise _refuse(node, f"is a {node.op}; expected a graph of functions, as AOTAutograd makes it")
+        self._guard_mutations()
+        program.kernels.sort(key=lambda kernel: not kernel.is_forward)
+        return program
+
+    def _forward_nodes(self) -> Set[fx.Node]:
+        """What the forward's results depend on, and what tracing ran in the forward."""
+        found: Set[fx.Node] = set()
+        pending = [node for node in self.program.forward_outputs if isinstance(node, fx.Node)]
+        while pending:
+            node = pending.pop()
+            if node not in found:
+                found.add(node)
+                pending.extend(node.all_input_nodes)
+        for node in self.program.module.graph.nodes:
+            if partitioners._has_tag_is_forward(node) or partitioners._must_be_in_forward(node):
+                found.add(node)
+        return found
+
+    def _storage(self, node: fx.Node, index: int, tensor: torch.Tensor, resident: bool = False) -> int:
+        try:
+            # Reading a symbolic size adds no guard: only its hint is taken.
+            key, size = tensor.untyped_storage()._cdata, storage_bytes(tensor)
+        except (NotImplementedError, RuntimeError) as error:
+            raise _refuse(node, f"is a tensor of layout {tensor.layout} without one storage ({error})") from None
+        if key not in self.number_of:
+            self.number_of[key] = len(self.program.storages)
+            self.program.storages.append(Storage(size, node, resident))
+            self.program.symbolic |= not isinstance(tensor.untyped_storage().nbytes(), int)
+        number = self.number_of[key]
+        self.program.storage_of[node, index] = number
+        return number
+
+    def _placeholder(self, node: fx.Node) -> None:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor):
+            is_tangent = partitioners._is_tangent(node)
+            number = self._storage(node, 0, value, resident=not is_tangent)
+            if is_tangent and number not in self.program.tangents:
+                self.program.tangents.append(number)
+            if node.meta.get("aot_runtime_epilogue_input_mutation"):
+                self.epilogue_mutates.add(number)
+            self.reads_of[node] = [number]
+        elif _is_number(node) or value is None:
+            self.program.symbolic |= isinstance(value, torch.SymInt)
+            self.reads_of[node] = []
+        else:
+            raise _refuse(node, f"is an input of type {type(value).__name__}; effect tokens, generators and backward hooks "
+                                "are not planned")
+        if partitioners._is_fwd_seed_offset(node) or partitioners._is_bwd_seed_offset(node):
+            raise _refuse(node, "functionalized random numbers are not planned; set "
+                                "torch._functorch.config.functionalize_rng_ops to False")
+
+    def _attribute(self, node: fx.Node) -> None:
+        value = node.meta.get("val")
+        if value is None:
+            value = operator.attrgetter(str(node.target))(self.program.module)
+        if not isinstance(value, torch.Tensor):
+            raise _refuse(node, f"is a {type(value).__name__}: operators with graphs inside (cond, scan, flex_attention, "
+                                "invoke_subgraph) are not planned; inline them, or leave them outside by a graph break")
+        self.reads_of[node] = [self._storage(node, 0, value, resident=True)]
+
+    def _call(self, node: fx.Node, is_forward: bool) -> None:
+        operands = _unique(number for source in node.all_input_nodes for number in self.reads_of[source])
+        if node.target is operator.getitem:
+            self._item(node)
+            return
+        self._check_target(node)
+        if _is_number(node):
+            if node.all_input_nodes and not _is_pure_number(node):
+                raise _refuse(node, "reads a number out of a tensor, so that later sizes depend on data; move it outside of "
+                                    "the compiled model")
+            self.program.light.add(node)
+            self.reads_of[node] = operands
+            return
+        tensors = tensors_of(node)
+        aliases = [tensor is not None and _storage_key(tensor) in self.number_of for tensor in tensors]
+        is_copy = node.target is aten.copy_.default
+        if any(aliases) and not is_copy:
+            self._view(node, operands, aliases)
+            return
+        writes = [] if is_copy else _unique(
+            self._storage(node, index, tensor) for index, tensor in enumerate(tensors) if tensor is not None)
+        if is_copy:
+            self._copy_into(node)
+        ordered = is_copy or not writes or partitioners.is_rng_op(node) or node.is_impure()
+        policy = node.meta.get("recompute")
+        must_save = policy == torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE
+        self.program.kernels.append(Kernel(node, operands, writes, is_forward, not (ordered or must_save), ordered))
+        self.reads_of[node] = self.reads_of[node.args[0]] if is_copy else writes
+
+    def _item(self, node: fx.Node) -> None:
+        source, index = node.args
+        tensor = node.meta.get("val")
+        number = self.program.storage_of.get((source, index))
+        if number is None and isinstance(tensor, torch.Tensor):
+            number = self.number_of.get(_storage_key(tensor))
+        if number is None:
+            raise _refuse(node, "is an item of a tuple whose storage is not known")
+        self.program.storage_of[node, 0] = number
+        self.program.light.add(node)
+        self.reads_of[node] = [number]
+
+    def _view(self, node: fx.Node, operands: Sequence[int], aliases: Sequence[bool]) -> None:
+        if not all(aliases):
+            raise _refuse(node, "gives both a view of an operand and a tensor of its own")
+        if node.is_impure():
+            raise _refuse(node, "gives its operand on and has an effect")
+        for index, tensor in enumerate(tensors_of(node)):
+            self._storage(node, index, tensor)
+        self.program.light.add(node)
+        self.reads_of[node] = _unique([*self.program.sources(node), *operands])
+
+    def _copy_into(self, node: fx.Node) -> None:
+        target = node.args[0]
+        if target.op != "placeholder":
+            raise _refuse(node, "overwrites a value that is no input; expected a graph that went through functionalization")
+        if not partitioners._must_be_in_forward(node):
+            raise _refuse(node, "overwrites an input in the backward; such graphs are not planned")
+        self.program.mutated.add(self.program.storage_of[target, 0])
+        self._storage(node, 0, tensors_of(target)[0])
+
+    def _check_target(self, node: fx.Node) -> None:
+        target = node.target
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            raise _refuse(node, "operators with graphs or effects inside (cond, scan, flex_attention, with_effects, "
+                                "triton kernels) are not planned; leave them outside by a graph break")
+        if not isinstance(target, torch._ops.OpOverload):
+            return
+        if target.namespace in ("_c10d_functional", "c10d_functional", "_dtensor"):
+            raise _refuse(node, "collectives are not planned: ranks must decide alike, and their buffers outlive the node")
+        if target._schema.is_mutable and target is not aten.copy_.default:
+            raise _refuse(node, "overwrites its operand; only the copies into inputs that functionalization leaves are planned")
+
+    def _guard_mutations(self) -> None:
+        """An input that the forward overwrites has its old value in the forward alone."""
+        program = self.program
+        program.mutated |= self.epilogue_mutates
+        for kernel in program.kernels:
+            if program.mutated.isdisjoint(kernel.reads):
+                continue
+            kernel.may_recompute = False
+            if not kernel.is_forward:
+                number = next(number for number in kernel.reads if number in program.mutated)
+                raise _refuse(kernel.node, f"the backward reads {program.storages[number].node.name}, an input that the "
+                                           "forward overwrites")
+
+
+def _storage_key(tensor: torch.Tensor) -> int:
+    try:
+        return tensor.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):
+        return -1
+
+
+def _is_pure_number(node: fx.Node) -> bool:
+    """Made of sizes, not of data."""
+    return node.target not in (aten._local_scalar_dense.default, aten.item.default) and not (
+        getattr(node.target, "tags", None) and torch.Tag.data_dependent_output in node.target.tags)
+
+
+def _unique(numbers: Any) -> List[int]:
+    return list(dict.fromkeys(numbers))

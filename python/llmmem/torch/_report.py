@@ -1,0 +1,64 @@
+"""What was planned, for people and for programs."""
+
+from dataclasses import dataclass
+from typing import Optional
+
+from .._model import Plan, Problem
+
+
+@dataclass(frozen=True)
+class Report:
+    """Of one compiled graph. All bytes are our model's: exact sums of storages, by the order that the modules have.
+
+    budget, resident, peak: bytes; resident: parameters, buffers, inputs and what is reserved; peak has them too.
+    least_bytes_proved: no plan needs less. saved_bytes: held between forward and backward, inputs aside.
+    cost, base_cost, cost_lower_bound: nanoseconds by the prices of the graph: of the plan, of every kernel once, and
+    proved for every plan under the budget. recomputed: kernels that run again. recomputed_flops: of those runs.
+    seconds_read, seconds_priced, seconds_planned, seconds_written: what compiling took. symbolic: sizes are symbols; bytes
+    hold at their hints. measured_workspaces: what kernels take while they run was measured, else it is not counted.
+    """
+
+    budget: Optional[int]
+    resident: int
+    peak: int
+    least_bytes_proved: int
+    saved_bytes: int
+    cost: int
+    base_cost: int
+    cost_lower_bound: int
+    kernels: int
+    recomputed: int
+    recomputed_flops: int
+    flops: int
+    seconds_read: float
+    seconds_priced: float
+    seconds_planned: float
+    seconds_written: float
+    symbolic: bool
+    measured_workspaces: bool
+    problem: Problem
+    plan: Plan
+
+    @property
+    def overhead(self) -> float:
+        """What recomputation adds, as a part of every kernel once."""
+        return self.cost / max(self.base_cost, 1) - 1
+
+    @property
+    def gap(self) -> float:
+        """How far the cost is above the proved bound, as a part of every kernel once."""
+        return (self.cost - self.cost_lower_bound) / max(self.base_cost, 1)
+
+    def __str__(self) -> str:
+        budget = "no budget" if self.budget is None else f"budget {self.budget:,} bytes"
+        lines = [
+            f"llmmem: {self.kernels} kernels, {budget}, predicted peak {self.peak:,} bytes ({self.resident:,} resident, "
+            f"{self.saved_bytes:,} saved for the backward)",
+            f"llmmem: {self.recomputed} kernels run again: cost +{self.overhead:.2%}, proved bound "
+            f"+{self.cost_lower_bound / max(self.base_cost, 1) - 1:.2%}, gap {self.gap:.2%}; FLOPs "
+            f"+{self.recomputed_flops / max(self.flops, 1):.2%}; planned in {self.seconds_planned:.2f} s"]
+        if self.symbolic:
+            lines.append("llmmem: sizes are symbols; the plan is made, and the peak holds, at their hints")
+        if not self.measured_workspaces:
+            lines.append("llmmem: bytes that kernels take while they run are not counted")
+        return "\n".join(lines)
