@@ -12,6 +12,7 @@ from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 import torch
 from torch import fx
 from torch._functorch import partitioners
+from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput
 
 from ._errors import UnsupportedGraphError
 
@@ -113,7 +114,7 @@ class _Reader:
         # Fake storages by identity; the graph holds them, so no identity is reused.
         self.number_of: Dict[int, int] = {}
         self.reads_of: Dict[fx.Node, List[int]] = {}
-        self.epilogue_mutates: Set[int] = set()
+        self.changed_inputs = self._changed_inputs(num_forward_outputs)
 
     def run(self) -> Program:
         program = self.program
@@ -134,6 +135,12 @@ class _Reader:
         self._guard_mutations()
         program.kernels.sort(key=lambda kernel: not kernel.is_forward)
         return program
+
+    def _changed_inputs(self, num_forward_outputs: int) -> Set[Any]:
+        """What AOTAutograd calls the inputs that its runtime overwrites behind the forward, with results of the graph."""
+        output = next(iter(self.program.module.graph.find_nodes(op="output")))
+        names = torch.utils._pytree.arg_tree_leaves(output.meta.get("desc", []))[:num_forward_outputs]
+        return {name.mutated_input for name in names if isinstance(name, InputMutationAOTOutput)}
 
     def _forward_nodes(self) -> Set[fx.Node]:
         """What the forward's results depend on, and what tracing ran in the forward."""
@@ -170,8 +177,8 @@ class _Reader:
             number = self._storage(node, 0, value, resident=not is_tangent)
             if is_tangent and number not in self.program.tangents:
                 self.program.tangents.append(number)
-            if node.meta.get("aot_runtime_epilogue_input_mutation"):
-                self.epilogue_mutates.add(number)
+            if node.meta.get("desc") in self.changed_inputs:
+                self.program.mutated.add(number)
             self.reads_of[node] = [number]
         elif _is_number(node) or value is None:
             self.program.symbolic |= isinstance(value, torch.SymInt)
@@ -267,7 +274,6 @@ class _Reader:
     def _guard_mutations(self) -> None:
         """An input that the forward overwrites has its old value in the forward alone."""
         program = self.program
-        program.mutated |= self.epilogue_mutates
         for kernel in program.kernels:
             if program.mutated.isdisjoint(kernel.reads):
                 continue

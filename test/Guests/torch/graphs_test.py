@@ -1,0 +1,192 @@
+"""What real graphs have beside kernels: each is planned with unchanged numbers, or refused by name."""
+
+import threading
+import unittest
+from typing import Any, Callable
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.partitioners import default_partition
+
+import llmmem.torch
+from models import gpt, is_equal, llama, measure_step, run_step
+
+
+def unplanned() -> Any:
+    return aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=default_partition)
+
+
+class Norms(nn.Module):
+    """BatchNorm overwrites its running statistics."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(*(layer for _ in range(3) for layer in (nn.Linear(32, 32), nn.BatchNorm1d(32), nn.GELU())))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x).square().mean()
+
+
+class InPlace(nn.Module):
+    """Overwrites its own values, and a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(32, 64), nn.Linear(64, 32)
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls.add_(1)
+        y = self.a(x)
+        y.mul_(2).add_(1)
+        y[:, :8].relu_()
+        return self.b(F.gelu(y)).square().mean()
+
+
+class PlannedTest(unittest.TestCase):
+    def check(self, make: Callable[[], nn.Module], *inputs: torch.Tensor, saves: bool = True) -> llmmem.torch.Report:
+        """Equal to the unplanned step at the least budget, and the peak as predicted."""
+        torch.manual_seed(0)
+        plain_model = make()
+        plain = run_step(plain_model, unplanned(), *inputs)
+        torch.manual_seed(0)
+        model = make()
+        backend = llmmem.torch.backend("min")
+        step = run_step(model, backend, *inputs)
+        self.assertTrue(is_equal(step, plain))
+        for (name, buffer), other in zip(model.named_buffers(), plain_model.buffers()):
+            self.assertTrue(torch.equal(buffer, other), name)
+        self.assertEqual(len(backend.reports), 1)
+        self.assertLessEqual(abs(step.peak - backend.reports[0].peak), 0.03 * step.peak)
+        if saves:
+            self.assertLess(step.peak, plain.peak)
+        return backend.reports[0]
+
+    def setUp(self) -> None:
+        self.ids = torch.randint(0, 256, (2, 64), generator=torch.Generator().manual_seed(1))
+
+    def test_dropout_draws_the_same_numbers(self) -> None:
+        report = self.check(lambda: gpt(dropout=0.1), self.ids, self.ids)
+        dropouts = [number for number, op in enumerate(report.problem.ops) if
+                    op.name.startswith(("native_dropout", "bernoulli")) and "backward" not in op.name]
+        self.assertEqual(len(dropouts), 6)
+        self.assertTrue(all(report.plan.steps.count(number) == 1 for number in dropouts))
+
+    def test_batch_norm_counts_each_step_once(self) -> None:
+        self.check(Norms, torch.randn(64, 32, generator=torch.Generator().manual_seed(1)), saves=False)
+
+    def test_in_place(self) -> None:
+        self.check(InPlace, torch.randn(64, 32, generator=torch.Generator().manual_seed(1)), saves=False)
+
+    def test_checkpoint_in_the_model_is_replanned(self) -> None:
+        self.check(lambda: gpt(checkpoint=True), self.ids, self.ids)
+
+    def test_autocast(self) -> None:
+        class Cast(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.model = llama()
+
+            def forward(self, ids: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    return self.model(ids, targets)
+
+        self.check(Cast, self.ids, self.ids)
+
+    def test_values_that_escape(self) -> None:
+        """The caller holds the logits too; their gradient comes from outside."""
+        class Escape(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.a, self.b = nn.Linear(32, 256), nn.Linear(256, 32)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = F.gelu(self.a(x))
+                return y, self.b(y).relu()
+
+        torch.manual_seed(0)
+        model, x = Escape(), torch.randn(64, 32)
+        results = []
+        for backend in (unplanned(), llmmem.torch.backend("min")):
+            torch._dynamo.reset()
+            model.zero_grad()
+            y, z = torch.compile(model, backend=backend)(x)
+            (y.square().mean() + z.sum()).backward()
+            results.append([parameter.grad.clone() for parameter in model.parameters()])
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(*results)))
+
+    def test_dynamic_shapes_are_planned_at_the_hint(self) -> None:
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        model, backend = gpt(), llmmem.torch.backend("min")
+        plain = [run_step(model, unplanned(), self.ids[:, :tokens], self.ids[:, :tokens]) for tokens in (56, 48)]
+        torch._dynamo.reset()
+        compiled = torch.compile(model, backend=backend, dynamic=True)
+        steps = [measure_step(model, compiled, self.ids[:, :tokens], self.ids[:, :tokens]) for tokens in (56, 48)]
+        self.assertEqual(len(backend.reports), 1)
+        self.assertTrue(backend.reports[0].symbolic)
+        self.assertIn("at their hints", str(backend.reports[0]))
+        for a, b in zip(plain, steps):
+            self.assertTrue(is_equal(a, b))
+        self.assertLess(steps[1].peak, steps[0].peak)
+
+
+class RefusedTest(unittest.TestCase):
+    def refuse(self, text: str, model: Callable[..., torch.Tensor], *inputs: torch.Tensor, **options: Any) -> None:
+        torch._dynamo.reset()
+        with self.assertRaises(Exception) as caught:
+            torch.compile(model, backend=llmmem.torch.backend(**{"budget": "1GB", **options}))(*inputs)
+        self.assertRegex(str(caught.exception), text)
+
+    def test_a_budget_in_the_wrong_unit(self) -> None:
+        for budget, text in ((4e9, "whole bytes"), ("20 gigabytes", "GB"), (0, "positive"), (-1, "positive")):
+            with self.subTest(budget=budget), self.assertRaisesRegex(ValueError, f"budget.*{text}"):
+                llmmem.torch.backend(budget)
+        with self.assertRaisesRegex(ValueError, "optimizer_state"):
+            llmmem.torch.backend("1GB", optimizer_state=1.5)
+        with self.assertRaisesRegex(ValueError, "device.*h100"):
+            llmmem.torch.backend("1GB", device="h1000")
+        with self.assertRaisesRegex(ValueError, "costs"):
+            llmmem.torch.partitioner("1GB", costs="guessed")
+
+    def test_an_inference_graph(self) -> None:
+        from torch.fx.experimental.proxy_tensor import make_fx
+        graph = make_fx(lambda primals_1: (primals_1.relu(),), tracing_mode="fake")(torch.ones(4))
+        with self.assertRaisesRegex(llmmem.torch.UnsupportedGraphError, "without a backward; inference graphs"):
+            llmmem.torch.partitioner("1GB")(graph, (), num_fwd_outputs=1)
+
+    def test_control_flow(self) -> None:
+        w = torch.ones(4, requires_grad=True)
+        self.refuse("graphs (or effects )?inside .cond", lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x * w,)).sum(),
+                    torch.ones(4))
+
+    def test_an_unknown_budget_leaves_nothing_compiled(self) -> None:
+        """Cancelled half-way: the exception of progress arrives, and the next call plans anew."""
+        def stop(activity: str) -> None:
+            raise KeyboardInterrupt(activity)
+
+        torch.manual_seed(0)
+        model, ids = gpt(), torch.zeros(2, 64, dtype=torch.int64)
+        torch._dynamo.reset()
+        before = threading.active_count()
+        with self.assertRaises(BaseException) as caught:
+            torch.compile(model, backend=llmmem.torch.backend("min", progress=stop))(ids, ids)
+        self.assertIn("KeyboardInterrupt", repr(caught.exception) + repr(caught.exception.__cause__))
+        self.assertEqual(threading.active_count(), before)
+        backend = llmmem.torch.backend("min")
+        run_step(model, backend, ids, ids)
+        self.assertEqual(len(backend.reports), 1)
+
+    def test_optimizer_state_takes_its_part(self) -> None:
+        torch.manual_seed(0)
+        model, ids = gpt(), torch.zeros(2, 64, dtype=torch.int64)
+        plain, stated = llmmem.torch.backend("10MB"), llmmem.torch.backend("10MB", optimizer_state="1MB", reserve=5)
+        for backend in (plain, stated):
+            run_step(model, backend, ids, ids)
+        self.assertEqual(stated.reports[0].peak, plain.reports[0].peak + 1_000_005)
+
+
+if __name__ == "__main__":
+    unittest.main()
