@@ -1,5 +1,6 @@
 """Entry points for users: a backend of torch.compile, and a partitioner for Inductor and for AOTAutograd."""
 
+import functools
 from typing import Any, Callable, List
 
 import torch
@@ -8,6 +9,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 from torch.fx.graph import _BoxedCodeGen
 
+from ._inductor import compile_with_inductor
 from ._partition import Bytes, Partition
 from ._report import Report
 
@@ -15,9 +17,14 @@ from ._report import Report
 class Backend:
     """What `backend` returns: callable as torch.compile wants it. `reports`: of each graph that was planned."""
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: Partition, compiler: str) -> None:
         self.partition = partition
-        self._compile = aot_autograd(fw_compiler=run_in_order, partition_fn=partition)
+        if compiler == "eager":
+            self._compile = aot_autograd(fw_compiler=run_in_order, partition_fn=partition)
+        elif compiler == "inductor":
+            self._compile = functools.partial(compile_with_inductor, partition)
+        else:
+            raise ValueError(f"compiler: is {compiler!r}; expected 'eager' or 'inductor'")
 
     @property
     def reports(self) -> List[Report]:
@@ -45,8 +52,11 @@ class Partitioner(CustomPartitionerFn):
         return None
 
 
-def backend(budget: Bytes = None, **options: Any) -> Backend:
-    """A backend of torch.compile that runs a training step's kernels one by one in the planned order.
+def backend(budget: Bytes = None, *, compiler: str = "eager", **options: Any) -> Backend:
+    """A backend of torch.compile for training steps under a budget.
+
+    compiler: "eager" runs kernels one by one in the planned order. "inductor" generates code; where its fused order
+        needs more than the budget by its own account, less is planned for, until it fits.
 
     budget: bytes ("20GB", "37.25GiB", a whole number) that parameters, buffers, inputs, gradients, saved tensors,
         temporaries, and what is reserved must not exceed; "min": the least that is found; None: nothing is recomputed.
@@ -59,12 +69,13 @@ def backend(budget: Bytes = None, **options: Any) -> Backend:
 
     Raises ValueError where an argument is wrong; compiling raises BudgetError and UnsupportedGraphError.
     """
-    return Backend(Partition(budget, **options))
+    return Backend(Partition(budget, **options), compiler)
 
 
 def partitioner(budget: Bytes = None, **options: Any) -> Partitioner:
-    """A partitioner with the arguments of `backend`. Inductor fuses and reorders what it is given, so the peak of the
-    report is that of kernels run one by one in the planned order."""
+    """A partitioner with the arguments of `backend`, but its compiler. The peak of its reports is that of kernels run one by
+    one in the planned order: Inductor fuses and reorders what it is given, and may need more. There
+    `backend(compiler="inductor")` keeps the budget."""
     return Partitioner(Partition(budget, **options))
 
 

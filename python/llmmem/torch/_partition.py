@@ -1,39 +1,61 @@
 """From a joint graph to planned modules: read, price, plan, write, report."""
 
+import dataclasses
 import time
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import fx
+from torch._guards import CompileContext
 
 from .._model import Plan, Problem
 from .._planner import _budget, parse_bytes, plan
 from ._costs import Device, Price, get_device, price
 from ._errors import BudgetError
 from ._modules import write_modules
-from ._problem import make_problem
+from ._problem import make_problem, storages_of
 from ._program import Program, read
 from ._report import Report
 
 Bytes = Union[int, str, None]
 
 
+@dataclasses.dataclass(frozen=True)
+class _Held:
+    """Of a graph that was planned: what it holds between its forward and its backward, its gradients, and its peak less
+    what was reserved for other graphs."""
+
+    between: int
+    resident: int
+    gradients: int
+    peak: int
+
+
 class Partition:
-    """A `partition_fn` of AOTAutograd. `reports` has one entry for each graph that was planned."""
+    """A `partition_fn` of AOTAutograd. `reports` has one entry for each graph that was planned.
+
+    After graph breaks several graphs share the budget. While one runs, those before it hold their saved tensors; while its
+    backward runs, those behind it hold their gradients. A graph is known when it is compiled, so the first are planned
+    beside `reserve`, and each later one is checked against those before it.
+    """
 
     def __init__(self, budget: Bytes, *, optimizer_state: Bytes = None, reserve: Bytes = None,
                  device: Union[str, Device, None] = None, costs: str = "table", workspaces: bool = True,
                  seconds: float = 10.0, progress: Optional[Callable[[str], None]] = None,
                  on_report: Optional[Callable[[Report], None]] = None) -> None:
         self.budget = budget if budget in (None, "min") else _budget(budget)
-        self.reserved = sum(_budget(size, name) for name, size in
-                            (("optimizer_state", optimizer_state), ("reserve", reserve)) if size not in (None, 0))
+        self.optimizer_state, self.reserve = (0 if size in (None, 0) else _budget(size, name) for name, size in
+                                              (("optimizer_state", optimizer_state), ("reserve", reserve)))
+        self.held: Dict[Any, _Held] = {}
         if costs not in ("table", "measured"):
             raise ValueError(f"costs: is {costs!r}; expected 'table' or 'measured'")
         self.device, self.measured, self.workspaces = device, costs == "measured", workspaces
         get_device(device or "cpu", [])
         self.seconds, self.progress, self.on_report = seconds, progress, on_report
         self.reports: List[Report] = []
+        # For a compiler that needs more than the plan: what to plan for instead of the budget.
+        self.planned_budget: Bytes = None
+        self.workspace_of: Dict[Any, int] = {}
 
     def __call__(self, module: fx.GraphModule, joint_inputs: Sequence[Any], *, num_fwd_outputs: int,
                  static_lifetime_input_indices: Optional[List[int]] = None,
@@ -45,30 +67,67 @@ class Partition:
         after_read = time.perf_counter()
         prices = price(program.kernels, device, self.measured, self.workspaces)
         after_price = time.perf_counter()
-        problem = make_problem(program, prices, device.alignment, self.reserved)
-        made = self._plan(problem)
+        # Equal for a graph that is compiled again, other sizes say.
+        compiled = CompileContext.current_compile_id()
+        key = (compiled.frame_id, compiled.compiled_autograd_id) if compiled else len(self.held)
+        others = [held for other, held in self.held.items() if other != key]
+        beside = max(self.reserve, sum(held.between for held in others))
+        problem = make_problem(program, prices, device.alignment, self.optimizer_state + beside)
+        made = self._plan(problem, others)
         after_plan = time.perf_counter()
+        for kernel, entry in zip(program.kernels, prices):
+            target = kernel.node.target
+            self.workspace_of[target] = max(self.workspace_of.get(target, 0), entry.workspace)
         modules = write_modules(program, made.steps, static_lifetime_input_indices or [])
         seconds = (after_read - start, after_price - after_read, after_plan - after_price, time.perf_counter() - after_plan)
         report = _report(program, prices, problem, made, self.budget, seconds, self.workspaces)
+        self._hold(key, report, others, beside, program)
         self.reports.append(report)
         if self.on_report:
             self.on_report(report)
         return modules
 
-    def _plan(self, problem: Problem) -> Plan:
-        made = plan(problem, self.budget, seconds=self.seconds, progress=self.progress)
+    def _hold(self, key: Any, report: Report, others: List[_Held], beside: int, program: Program) -> None:
+        """Remembers a graph. Those before it must fit beside its parameters and gradients, too."""
+        resident = report.resident - self.optimizer_state - beside
+        values = report.problem.values
+        gradients = sum(values[number].bytes for number in storages_of(program, program.backward_outputs)
+                        if not values[number].resident)
+        for held in others:
+            needed = held.peak + resident + gradients
+            if isinstance(self.budget, int) and needed > self.budget:
+                raise BudgetError(
+                    f"llmmem.torch: a graph behind a graph break holds {resident + gradients:,} bytes of parameters, inputs "
+                    f"and gradients, beside which a graph before it, planned for {held.peak:,}, needs {needed:,} of "
+                    f"{self.budget:,} bytes: give reserve={max(self.reserve, resident + gradients)}, or compile with "
+                    "fullgraph=True", self.budget, None, 0)
+        self.held[key] = _Held(resident + report.saved_bytes + report.results, resident, gradients, report.peak - beside)
+
+    def _plan(self, problem: Problem, others: List[_Held]) -> Plan:
+        budget = self.budget if self.planned_budget is None else self.planned_budget
+        made = plan(problem, budget, seconds=self.seconds, progress=self.progress)
         if made.is_feasible:
             return made
         # The planner also places values in one arena, whose end lies above the peak; PyTorch's allocator has none.
         least = plan(problem, "min", seconds=self.seconds, progress=self.progress)
-        if least.is_feasible and least.peak <= self.budget:
+        if least.is_feasible and least.peak <= budget:
             return least
         why = f"; {made.witness.why}" if made.witness else ""
+        if others:
+            why += (f"; graphs before a graph break hold {sum(held.between for held in others):,} of it meanwhile: plan them "
+                    "for less by reserve=, or compile with fullgraph=True")
         found = f"; the least that was found is {least.peak:,}" if least.is_feasible else ""
-        raise BudgetError(f"llmmem.torch: no plan within {self.budget:,} bytes: every plan needs at least "
-                          f"{made.peak_lower_bound:,}{found}{why}", self.budget,
+        raise BudgetError(f"llmmem.torch: no plan within {budget:,} bytes: every plan needs at least "
+                          f"{made.peak_lower_bound:,}{found}{why}", budget,
                           least.peak if least.is_feasible else None, made.peak_lower_bound)
+
+    def add_compiled_peak(self, live: int, is_backward: bool) -> None:
+        """Notes in the last report what a compiler says that its code holds at most beside the resident bytes."""
+        report = self.reports[-1]
+        # The caller holds them through the backward.
+        held = report.results if is_backward else 0
+        self.reports[-1] = dataclasses.replace(
+            report, compiled_peak=max(report.compiled_peak or 0, report.resident + held + live))
 
 
 def _report(program: Program, prices: Sequence[Price], problem: Problem, made: Plan, budget: Bytes,
@@ -83,7 +142,9 @@ def _report(program: Program, prices: Sequence[Price], problem: Problem, made: P
         budget if isinstance(budget, int) else None, sum(value.bytes for value in problem.values if value.resident),
         made.peak, made.peak_lower_bound, _saved_bytes(problem, made, boundary), made.cost, made.base_cost,
         made.cost_lower_bound, len(program.kernels), len(again), sum(flops[step] for step in again), sum(flops), *seconds,
-        program.symbolic, workspaces, problem, made)
+        program.symbolic, workspaces, problem, made,
+        sum(problem.values[number].bytes for number in {*storages_of(program, program.forward_outputs), *program.tangents}
+            if not problem.values[number].resident))
 
 
 def _saved_bytes(problem: Problem, made: Plan, boundary: int) -> int:

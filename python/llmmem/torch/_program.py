@@ -81,7 +81,7 @@ def tensors_of(node: fx.Node) -> List[Optional[torch.Tensor]]:
 
 def hint(size: Any) -> int:
     """A number, or the hint of a symbol."""
-    return size if isinstance(size, int) else int(size.node.hint)
+    return int(size.node.hint) if isinstance(size, torch.SymInt) else int(size)
 
 
 def storage_bytes(tensor: torch.Tensor) -> int:

@@ -15,7 +15,9 @@ class Report:
     cost, base_cost, cost_lower_bound: nanoseconds by the prices of the graph: of the plan, of every kernel once, and
     proved for every plan under the budget. recomputed: kernels that run again. recomputed_flops: of those runs.
     seconds_read, seconds_priced, seconds_planned, seconds_written: what compiling took. symbolic: sizes are symbols; bytes
-    hold at their hints. measured_workspaces: what kernels take while they run was measured, else it is not counted.
+    hold at their hints. results: bytes of the forward's results and of the
+    tangents, which the caller holds. compiled_peak: bytes that Inductor's
+    code holds at most by Inductor's own account, where it compiled the plan. measured_workspaces: what kernels take while they run was measured, else it is not counted.
     """
 
     budget: Optional[int]
@@ -38,6 +40,8 @@ class Report:
     measured_workspaces: bool
     problem: Problem
     plan: Plan
+    results: int
+    compiled_peak: Optional[int] = None
 
     @property
     def overhead(self) -> float:
@@ -57,6 +61,8 @@ class Report:
             f"llmmem: {self.recomputed} kernels run again: cost +{self.overhead:.2%}, proved bound "
             f"+{self.cost_lower_bound / max(self.base_cost, 1) - 1:.2%}, gap {self.gap:.2%}; FLOPs "
             f"+{self.recomputed_flops / max(self.flops, 1):.2%}; planned in {self.seconds_planned:.2f} s"]
+        if self.compiled_peak is not None:
+            lines.append(f"llmmem: Inductor's fused order needs {self.compiled_peak:,} bytes by its own account")
         if self.symbolic:
             lines.append("llmmem: sizes are symbols; the plan is made, and the peak holds, at their hints")
         if not self.measured_workspaces:

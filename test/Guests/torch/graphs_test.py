@@ -133,6 +133,43 @@ class PlannedTest(unittest.TestCase):
         self.assertLess(steps[1].peak, steps[0].peak)
 
 
+class Broken(nn.Module):
+    """Two graphs: a break stands between the halves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 256), nn.GELU(), nn.Linear(256, 64))
+        self.second = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 256), nn.GELU(), nn.Linear(256, 64))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.first(x)
+        torch._dynamo.graph_break()
+        return self.second(x).square().mean()
+
+
+class SeveralGraphsTest(unittest.TestCase):
+    """One budget over all graphs."""
+
+    def setUp(self) -> None:
+        torch.manual_seed(0)
+        self.model, self.x = Broken(), torch.randn(512, 64)
+
+    def test_the_sum_fits(self) -> None:
+        plain = run_step(self.model, unplanned(), self.x)
+        for budget in (plain.peak + 2_000_000, "6MB"):
+            backend = llmmem.torch.backend(budget, reserve="2MB")
+            step = run_step(self.model, backend, self.x)
+            self.assertEqual(len(backend.reports), 2)
+            self.assertTrue(is_equal(step, plain))
+            print(f"budget {budget}: measured {step.peak}, predicted {[report.peak for report in backend.reports]}")
+            self.assertLessEqual(step.peak, llmmem.torch._partition._budget(budget))
+
+    def test_what_does_not_fit_names_the_graph_break(self) -> None:
+        with self.assertRaises(Exception) as caught:
+            run_step(self.model, llmmem.torch.backend("3.2MB"), self.x)
+        self.assertRegex(str(caught.exception), "graph break.*reserve=")
+
+
 class RefusedTest(unittest.TestCase):
     def refuse(self, text: str, model: Callable[..., torch.Tensor], *inputs: torch.Tensor, **options: Any) -> None:
         torch._dynamo.reset()

@@ -1,0 +1,135 @@
+"""The plan inside Inductor, which fuses what it is given and orders the fused kernels anew.
+
+So the planned peak is not the one that its code will have. Behind fusion, and before any code is generated, Inductor's
+own account of its buffers says what the order that it has found needs. Where that is above the budget the graph is planned
+again for less, until it fits.
+"""
+
+from typing import Any, Callable, Dict, List, Optional
+
+import torch
+from torch import fx
+from torch._inductor import memory
+from torch._inductor.custom_graph_pass import CustomPartitionerFn, CustomSchedulerPass
+from torch._inductor.virtualized import V
+from torch.utils._ordered_set import OrderedSet
+
+from ._errors import BudgetError
+from ._partition import Partition
+from ._program import hint
+
+ATTEMPTS = 8
+
+
+class _TooLarge(Exception):
+    """What Inductor made of a plan needs `excess` bytes more than the budget."""
+
+    def __init__(self, excess: int) -> None:
+        super().__init__(f"{excess} bytes above the budget")
+        self.excess = excess
+
+
+class _FusedPeak(CustomSchedulerPass):
+    """Orders the fused kernels by Inductor's own search, and adds up what they hold."""
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+
+    def uuid(self) -> None:
+        """None: compiled code is not cached."""
+        return None
+
+    def __call__(self, nodes: List[Any]) -> List[Any]:
+        scheduler, partition = V.graph.scheduler, self.partition
+        inputs, outputs = OrderedSet(V.graph.graph_inputs.keys()), OrderedSet(V.graph.get_output_names())
+        nodes = memory.reorder_for_peak_memory(nodes, scheduler.name_to_buf, scheduler.name_to_fused_node, inputs, outputs)
+        _, freeable = memory.prepare_planning_info(nodes, scheduler.name_to_buf, scheduler.name_to_fused_node, inputs,
+                                                   outputs)
+        for buffer in freeable.values():
+            # Inductor counts the part that the last reader reads.
+            whole = V.graph.graph_inputs[buffer.name]
+            buffer.mpi_buffer.size_free = hint(whole.get_numel()) * whole.get_dtype().itemsize
+        _, timeline = memory.estimate_peak_memory(nodes, freeable, outputs)
+        live = max((size + self._workspace(node) for size, node in zip(timeline, nodes)), default=0)
+        if partition.reports:
+            partition.add_compiled_peak(live, bool(V.graph.is_backward))
+            excess = partition.reports[-1].compiled_peak - partition.budget if isinstance(partition.budget, int) else 0
+            if excess > 0:
+                raise _TooLarge(excess)
+        return nodes
+
+    def _workspace(self, node: Any) -> int:
+        """The largest that was measured for a kernel of the ops in `node`."""
+        targets = {origin.target for part in node.get_nodes() if part.node is not None for origin in part.node.get_origins()}
+        return max((self.partition.workspace_of.get(target, 0) for target in targets), default=0)
+
+
+class _Partitioner(CustomPartitionerFn):
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+
+    def __call__(self, gm: fx.GraphModule, joint_inputs: Any, **options: Any) -> Any:
+        return self.partition(gm, joint_inputs, **options)
+
+    def uuid(self) -> None:
+        """None: compiled code is not cached."""
+        return None
+
+
+def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: List[Any]) -> Callable[..., Any]:
+    """Inductor's code for `module`, its forward and backward cut by `partition`, at whose budget its own account holds.
+    Raises BudgetError where no plan leads there."""
+    first, planned = len(partition.reports), partition.budget
+    least: Optional[int] = None
+    is_last = False
+    for _ in range(ATTEMPTS):
+        try:
+            return _compile(partition, planned, module, inputs)
+        except Exception as error:  # Inductor wraps what a pass raises.
+            too_large, no_plan = _find(error, _TooLarge), _find(error, BudgetError)
+            if too_large is None and (no_plan is None or least is None):
+                raise
+        reports = partition.reports[first:]
+        del partition.reports[first:]
+        if is_last:
+            break
+        if too_large is not None:
+            least = min(least or reports[-1].compiled_peak, reports[-1].compiled_peak)
+            planned = min(reports[-1].peak, planned) - too_large.excess
+        else:
+            is_last, planned = True, no_plan.least_bytes or no_plan.proved_bytes
+    raise BudgetError(
+        f"llmmem.torch: plans within {partition.budget:,} bytes exist, but Inductor's fused order of none that was tried "
+        f"fits; the least that was found needs {least:,} by its own account", partition.budget, least, 0)
+
+
+def _compile(partition: Partition, planned: Any, module: fx.GraphModule, inputs: List[Any]) -> Callable[..., Any]:
+    from torch._inductor.compile_fx import compile_fx
+    patches: Dict[str, Any] = {
+        "custom_partitioner_fn": _Partitioner(partition), "_post_fusion_custom_pass": _FusedPeak(partition),
+        "reorder_for_peak_memory": False}  # The pass calls it.
+    # Inductor owns what it is given; parameters stay shared.
+    copy = fx.GraphModule(module, _copy_graph(module.graph))
+    partition.planned_budget = planned
+    try:
+        # The backward is compiled at once, not when it first runs, so that its account comes in time.
+        with torch._functorch.config.patch(force_non_lazy_backward_lowering=True):
+            return compile_fx(copy, inputs, config_patches=patches)
+    finally:
+        partition.planned_budget = None
+
+
+def _copy_graph(graph: fx.Graph) -> fx.Graph:
+    copy = fx.Graph()
+    values: Dict[fx.Node, fx.Node] = {}
+    output = copy.graph_copy(graph, values)
+    old = next(iter(graph.find_nodes(op="output")))
+    copy.output(output).meta.update(old.meta)
+    return copy
+
+
+def _find(error: Optional[BaseException], kind: type) -> Any:
+    """The error itself, or what it was raised from."""
+    while error is not None and not isinstance(error, kind):
+        error = getattr(error, "inner_exception", None) or error.__cause__ or error.__context__
+    return error
