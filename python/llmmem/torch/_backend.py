@@ -3,7 +3,6 @@
 import functools
 from typing import Any, Callable, List
 
-import torch
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._inductor.custom_graph_pass import CustomPartitionerFn

@@ -36,11 +36,13 @@ DEVICES = {"h100": Device(6e14, 3e12, 2000, 512), "cpu": Device(1e11, 1e10, 3000
 
 @dataclass(frozen=True)
 class Price:
-    """nanoseconds: of one run. workspace: bytes beside operands and results while it runs. flops: of one run."""
+    """nanoseconds, flops: of one run. workspace: bytes beside operands and results while it runs, 0 where it is not known.
+    knows_workspace: it was measured."""
 
     nanoseconds: int
     workspace: int
     flops: int
+    knows_workspace: bool
 
 
 def get_device(device: Union[str, Device, None], nodes: List[fx.Node]) -> Device:
@@ -92,13 +94,12 @@ def signature(node: fx.Node) -> Hashable:
 
 
 def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: bool) -> List[Price]:
-    """A price for each kernel, equal kernels priced once. measured: run each kind twice and take its time; workspaces: and
-    the bytes that it allocates beside its results. Both need a device that is there, and are left out for tensors on
-    `meta`."""
+    """A price for each kernel, equal kernels priced once. measured: take the time of a run of each kind. workspaces: take
+    the bytes that it allocates beside its results. Either runs it, where its tensors are on the CPU."""
     from ._measure import measure
     known: Dict[Hashable, Price] = {}
     keys = [signature(kernel.node) for kernel in kernels]
-    first = {}
+    first: Dict[Hashable, fx.Node] = {}
     for key, kernel in zip(keys, kernels):
         first.setdefault(key, kernel.node)
     runs: Dict[Hashable, Tuple[int, int]] = measure(first) if measured or workspaces else {}
@@ -106,5 +107,6 @@ def price(kernels: List[Kernel], device: Device, measured: bool, workspaces: boo
         flops = count_flops(node)
         nanoseconds = round(max(flops / device.flops, count_traffic(node) / device.bandwidth) * 1e9 + device.launch)
         time, workspace = runs.get(key, (nanoseconds, 0))
-        known[key] = Price(time if measured else nanoseconds, workspace if workspaces else 0, flops)
+        known[key] = Price(time if measured else nanoseconds, workspace if workspaces else 0, flops,
+                           workspaces and key in runs)
     return [known[key] for key in keys]

@@ -1,12 +1,12 @@
 """Runs kernels once each, on operands of their shapes, and reads time and memory from the profiler's events."""
 
-from typing import Any, Dict, Hashable, Iterator, List, Tuple
+from typing import Any, Dict, Hashable, List, Tuple
 
 import torch
 from torch import fx
-from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
 
 from ._program import hint, storage_bytes, tensors_of
 
@@ -17,14 +17,16 @@ def measure(nodes: Dict[Hashable, fx.Node]) -> Dict[Hashable, Tuple[int, int]]:
     """(nanoseconds, workspace in bytes) of each node's kernel. Left out: kernels on a device that is not there, and those
     that refuse operands made up from shapes. The state of random numbers stays as it was."""
     results: Dict[Hashable, Tuple[int, int]] = {}
-    with unset_fake_temporarily(), torch.no_grad(), torch.random.fork_rng(devices=[]), torch.utils._python_dispatch._disable_current_modes():
-        runs = [(key, node) for key, node in nodes.items() if _can_run(node)]
+    runs = [(key, node) for key, node in nodes.items() if _can_run(node)]
+    # There is one profiler; a caller's own goes on.
+    if not runs or torch._C._autograd._profiler_enabled():
+        return results
+    with _disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=[]):
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-            for number, (key, node) in enumerate(runs):
-                _run(node, number)
+            done = [_run(node, number) for number, (key, node) in enumerate(runs)]
         windows, events = _events(profiler)
     for number, (key, node) in enumerate(runs):
-        if number in windows:
+        if done[number] and number in windows:
             begin, end = windows[number]
             kept = sum({id(tensor.untyped_storage()): storage_bytes(tensor) for tensor in tensors_of(node)
                         if tensor is not None}.values())
@@ -54,7 +56,8 @@ def _operand(value: Any) -> Any:
     return hint(value) if isinstance(value, torch.SymInt) else value
 
 
-def _run(node: fx.Node, number: int) -> None:
+def _run(node: fx.Node, number: int) -> bool:
+    """Whether the kernel took operands made up from shapes."""
     args, kwargs = pytree.tree_map(
         lambda leaf: pytree.tree_map(_operand, leaf.meta["val"]) if isinstance(leaf, fx.Node) else _operand(leaf),
         (node.args, node.kwargs))
@@ -65,7 +68,8 @@ def _run(node: fx.Node, number: int) -> None:
             result = node.target(*args, **kwargs)
         del result
     except (RuntimeError, IndexError, ValueError):
-        pass  # Refused made-up operands; a mark that was begun is harmless, as its kernel has the table's price.
+        return False
+    return True
 
 
 def _events(profiler: Any) -> Tuple[Dict[int, Tuple[int, int]], List[Tuple[int, int]]]:

@@ -5,7 +5,6 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import torch
 from torch import fx
 from torch._functorch import partitioners
-from torch.utils import _pytree as pytree
 from torch.utils._ordered_set import OrderedSet
 
 from ._program import Kernel, Program
@@ -106,7 +105,8 @@ class _Writer:
         old = next(iter(self.program.module.graph.find_nodes(op="output")))
         output = self.graph.output((*results, *gradients))
         output.meta.update(old.meta)
-        return fx.GraphModule(self.program.module, self.graph)
+        # No code is made of the joint graph itself.
+        return fx._lazy_graph_module._make_graph_module(self.program.module, self.graph)
 
 
 def _is_item_of_kernel(node: fx.Node, program: Program) -> bool:

@@ -4,12 +4,11 @@ import dataclasses
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
-import torch
 from torch import fx
 from torch._guards import CompileContext
 
 from .._model import Plan, Problem
-from .._planner import _budget, parse_bytes, plan
+from .._planner import _budget, plan
 from ._costs import Device, Price, get_device, price
 from ._errors import BudgetError
 from ._modules import write_modules
@@ -80,7 +79,7 @@ class Partition:
             self.workspace_of[target] = max(self.workspace_of.get(target, 0), entry.workspace)
         modules = write_modules(program, made.steps, static_lifetime_input_indices or [])
         seconds = (after_read - start, after_price - after_read, after_plan - after_price, time.perf_counter() - after_plan)
-        report = _report(program, prices, problem, made, self.budget, seconds, self.workspaces)
+        report = _report(program, prices, problem, made, self.budget, seconds)
         self._hold(key, report, others, beside, program)
         self.reports.append(report)
         if self.on_report:
@@ -105,10 +104,15 @@ class Partition:
 
     def _plan(self, problem: Problem, others: List[_Held]) -> Plan:
         budget = self.budget if self.planned_budget is None else self.planned_budget
+        # The planner places values in one arena, whose end may lie above the peak. PyTorch's allocator has none, so a plan
+        # that does not fit as an arena may still fit here.
+        if isinstance(budget, int):
+            kept = plan(problem, None, seconds=self.seconds, progress=self.progress)
+            if kept.is_feasible and kept.peak <= budget:
+                return kept
         made = plan(problem, budget, seconds=self.seconds, progress=self.progress)
         if made.is_feasible:
             return made
-        # The planner also places values in one arena, whose end lies above the peak; PyTorch's allocator has none.
         least = plan(problem, "min", seconds=self.seconds, progress=self.progress)
         if least.is_feasible and least.peak <= budget:
             return least
@@ -131,20 +135,27 @@ class Partition:
 
 
 def _report(program: Program, prices: Sequence[Price], problem: Problem, made: Plan, budget: Bytes,
-            seconds: Sequence[float], workspaces: bool) -> Report:
+            seconds: Sequence[float]) -> Report:
     boundary = program.boundary
     flops = [entry.flops for entry in prices]
     flops.insert(boundary, 0)
     again = list(made.steps)
     for step in set(made.steps):
         again.remove(step)
+    results = {*storages_of(program, program.forward_outputs), *program.tangents}
     return Report(
-        budget if isinstance(budget, int) else None, sum(value.bytes for value in problem.values if value.resident),
-        made.peak, made.peak_lower_bound, _saved_bytes(problem, made, boundary), made.cost, made.base_cost,
-        made.cost_lower_bound, len(program.kernels), len(again), sum(flops[step] for step in again), sum(flops), *seconds,
-        program.symbolic, workspaces, problem, made,
-        sum(problem.values[number].bytes for number in {*storages_of(program, program.forward_outputs), *program.tangents}
-            if not problem.values[number].resident))
+        budget=budget if isinstance(budget, int) else None,
+        resident=sum(value.bytes for value in problem.values if value.resident),
+        peak=made.peak,
+        least_bytes_proved=made.peak_lower_bound,
+        saved_bytes=_saved_bytes(problem, made, boundary),
+        results=sum(problem.values[number].bytes for number in results if not problem.values[number].resident),
+        cost=made.cost, base_cost=made.base_cost, cost_lower_bound=made.cost_lower_bound,
+        kernels=len(program.kernels), recomputed=len(again),
+        recomputed_flops=sum(flops[step] for step in again), flops=sum(flops),
+        seconds_read=seconds[0], seconds_priced=seconds[1], seconds_planned=seconds[2], seconds_written=seconds[3],
+        symbolic=program.symbolic, unknown_workspaces=sum(not entry.knows_workspace for entry in prices),
+        problem=problem, plan=made)
 
 
 def _saved_bytes(problem: Problem, made: Plan, boundary: int) -> int:

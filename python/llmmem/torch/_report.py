@@ -11,13 +11,14 @@ class Report:
     """Of one compiled graph. All bytes are our model's: exact sums of storages, by the order that the modules have.
 
     budget, resident, peak: bytes; resident: parameters, buffers, inputs and what is reserved; peak has them too.
-    least_bytes_proved: no plan needs less. saved_bytes: held between forward and backward, inputs aside.
+    least_bytes_proved: no plan needs less. saved_bytes: held between forward and backward, inputs aside. results: of the
+    forward's results and of the tangents, which the caller holds.
     cost, base_cost, cost_lower_bound: nanoseconds by the prices of the graph: of the plan, of every kernel once, and
     proved for every plan under the budget. recomputed: kernels that run again. recomputed_flops: of those runs.
     seconds_read, seconds_priced, seconds_planned, seconds_written: what compiling took. symbolic: sizes are symbols; bytes
-    hold at their hints. results: bytes of the forward's results and of the
-    tangents, which the caller holds. compiled_peak: bytes that Inductor's
-    code holds at most by Inductor's own account, where it compiled the plan. measured_workspaces: what kernels take while they run was measured, else it is not counted.
+    hold at their hints. unknown_workspaces: kernels
+    of which it is not known, and not counted, what they take while they run. compiled_peak: bytes that Inductor's
+    code holds at most by its own account, where it compiled the plan.
     """
 
     budget: Optional[int]
@@ -25,6 +26,7 @@ class Report:
     peak: int
     least_bytes_proved: int
     saved_bytes: int
+    results: int
     cost: int
     base_cost: int
     cost_lower_bound: int
@@ -37,10 +39,9 @@ class Report:
     seconds_planned: float
     seconds_written: float
     symbolic: bool
-    measured_workspaces: bool
+    unknown_workspaces: int
     problem: Problem
     plan: Plan
-    results: int
     compiled_peak: Optional[int] = None
 
     @property
@@ -65,6 +66,7 @@ class Report:
             lines.append(f"llmmem: Inductor's fused order needs {self.compiled_peak:,} bytes by its own account")
         if self.symbolic:
             lines.append("llmmem: sizes are symbols; the plan is made, and the peak holds, at their hints")
-        if not self.measured_workspaces:
-            lines.append("llmmem: bytes that kernels take while they run are not counted")
+        if self.unknown_workspaces:
+            lines.append(f"llmmem: what {self.unknown_workspaces} kernels take beside their results while they run was not "
+                         "measured, and is not counted")
         return "\n".join(lines)

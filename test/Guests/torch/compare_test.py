@@ -12,7 +12,7 @@ from torch._functorch import config, partitioners
 
 import llmmem.torch
 from llmmem.torch._costs import count_flops
-from models import gpt, is_equal, run_step
+from models import gpt, run_step
 
 RATIOS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Plans joint graphs of PyTorch, traced on meta tensors, at the peaks of PyTorch's own plans.
+
+  torch_plans.py gpt2|llama8b [RATIO...]     RATIO: of activation_memory_budget
+
+For each ratio, and for everything kept: the peak and the cost of PyTorch's forward and backward under our rules (liveness
+of kernels run one by one, the table `h100`), then our plan at that peak: peak, cost, proved bound, gap. GPT-2 124M has
+batch 8 and 1,024 tokens, Llama-3-8B has batch 1 and 8,192, both bf16 with flash attention and without an optimizer.
+Needs PyTorch and LLMMEM_LIBRARY, as test/Guests/torch does.
+"""
+
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "test", "Guests", "torch"))
+
+import torch
+import torch.nn.functional as F
+from torch import fx
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch import config, partitioners
+
+import llmmem.torch
+import models
+from llmmem.torch._costs import DEVICES, price
+from llmmem.torch._inductor import copy_graph
+from llmmem.torch._partition import Partition
+from llmmem.torch._program import Kernel, read, storage_bytes, tensors_of
+
+# What a GPU runs; on `meta` PyTorch would choose the unfused one. And nll_loss has no gradient there.
+F.scaled_dot_product_attention = lambda q, k, v, is_causal: torch.ops.aten._scaled_dot_product_flash_attention(
+    q, k, v, 0.0, is_causal)[0]
+F.cross_entropy = lambda x, targets: -F.log_softmax(x, -1).gather(-1, targets[:, None]).mean()
+
+
+def build(name):
+    with torch.device("meta"):
+        if name == "gpt2":
+            return models.gpt(12, 768, 12, 50257, 1024).bfloat16(), torch.zeros(8, 1024, dtype=torch.int64)
+        return models.llama(32, 4096, 32, 8, 14336, 128256, 8192).bfloat16(), torch.zeros(1, 8192, dtype=torch.int64)
+
+
+def keys_of(node):
+    return {tensor.untyped_storage()._cdata: storage_bytes(tensor) for tensor in tensors_of(node) if tensor is not None}
+
+
+def measure(module, resident):
+    """Largest sum of bytes beside the resident storages, and the kernels; a storage dies after its last reader."""
+    nodes = list(module.graph.nodes)
+    last, sizes, kernels, born = {}, {}, [], {}
+    for position, node in enumerate(nodes):
+        reads = {key: size for source in node.all_input_nodes for key, size in keys_of(source).items()}
+        own = keys_of(node) if node.op in ("placeholder", "call_function") else {}
+        fresh = [key for key in own if key not in sizes and key not in resident]
+        if node.op == "call_function" and fresh:
+            kernels.append(Kernel(node, [], [], True))
+        for key in fresh:
+            sizes[key], born[key] = own[key], 0 if node.op == "placeholder" else position
+        for key in {*reads, *fresh}:
+            last[key] = len(nodes) if node.op == "output" else position
+    change = [0] * (len(nodes) + 2)
+    for key, size in sizes.items():
+        change[born[key]] += size
+        change[last[key] + 1] -= size
+    live = peak = 0
+    for delta in change:
+        live += delta
+        peak = max(peak, live)
+    return peak, kernels
+
+
+class Compare:
+    def __init__(self, name, ratios):
+        self.name, self.ratios = name, ratios
+
+    def __call__(self, module, inputs, *, num_fwd_outputs, **options):
+        program = read(module, num_fwd_outputs)
+        primals = {key: storage.bytes for storage in program.storages if storage.resident
+                   for key in keys_of(storage.node)}
+        device = DEVICES["h100"]
+        base = sum(entry.nanoseconds for entry in price(program.kernels, device, False, False))
+        for ratio in [None, *self.ratios]:
+            theirs = fx.GraphModule(module, copy_graph(module.graph))
+            start = time.perf_counter()
+            if ratio is None:
+                modules = partitioners.default_partition(theirs, inputs, num_fwd_outputs=num_fwd_outputs, **options)
+            else:
+                with config.patch(activation_memory_budget=ratio):
+                    modules = partitioners.min_cut_rematerialization_partition(
+                        theirs, inputs, num_fwd_outputs=num_fwd_outputs, **options)
+            seconds = time.perf_counter() - start
+            parts = [measure(part, primals) for part in modules]
+            peak = sum(primals.values()) + max(part for part, _ in parts)
+            cost = sum(entry.nanoseconds for _, kernels in parts for entry in price(kernels, device, False, False))
+            self.line("kept" if ratio is None else ratio, peak, cost / base - 1, seconds, module, inputs, num_fwd_outputs)
+        raise SystemExit(0)
+
+    def line(self, ratio, peak, overhead, seconds, module, inputs, num_fwd_outputs):
+        partition = Partition(peak, device="h100")
+        partition(module, inputs, num_fwd_outputs=num_fwd_outputs)
+        report = partition.reports[0]
+        ours = report.seconds_read + report.seconds_priced + report.seconds_planned
+        print(f"{self.name} ratio {ratio}: PyTorch {peak / 1e9:.3f} GB +{overhead:.2%}, partitioned in {seconds:.2f} s; llmmem "
+              f"{report.peak / 1e9:.3f} GB +{report.overhead:.2%}, bound +{report.cost_lower_bound / report.base_cost - 1:.2%}"
+              f", gap {report.gap:.2%}, read, priced and planned in {ours:.2f} s (search {report.seconds_planned:.2f}), "
+              f"written in {report.seconds_written:.2f}", flush=True)
+
+
+def main():
+    name, ratios = sys.argv[1], [float(text) for text in sys.argv[2:]] or [1, 0.9, 0.7, 0.5, 0.3, 0.1, 0]
+    model, ids = build(name)
+    torch.compile(model, backend=aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=Compare(name, ratios)))(
+        ids, ids)
+
+
+if __name__ == "__main__":
+    main()
