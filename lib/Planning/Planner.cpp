@@ -3,6 +3,7 @@
 #include "llmmem/Planning/Planner.h"
 #include "Budget/Certificate.h"
 #include "Budget/Frontier.h"
+#include "Overlap/OverlapSearch.h"
 #include "Schedulers/ExactSearch.h"
 #include "Schedulers/PlacedSearch.h"
 #include "llmmem/Planning/Allocation/Placement.h"
@@ -185,29 +186,16 @@ static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
               options);
 }
 
-/// The bounds count sizes rounded up to the alignment, as the arena holds them; a peak counts exact
-/// sizes. This is the most that rounding can have added to a bound.
-static int64_t paddingOf(const Problem &problem) {
-  int64_t alignment = std::max<int64_t>(problem.alignment, 1), sum = 0;
-  auto gap = [&](int64_t bytes) { return (alignment - bytes % alignment) % alignment; };
-  for (const Value &value : problem.values)
-    if (!value.resident) // they lie outside the arena and count as they are
-      sum += gap(value.bytes);
-  int64_t workspace = 0; // one op's
-  for (const Op &op : problem.ops)
-    workspace = std::max(workspace, gap(op.workspace));
-  return sum + workspace;
-}
-
 std::optional<std::string> llmmem::planning::checkPlannable(const Problem &problem) {
   auto refuse = [](const std::string &what) {
     return "planning " + what + " is not offered; --check verifies such plans";
   };
   if (!problem.moreMemories.empty())
     return refuse("several memories");
+  const bool overlaps = hasSeveralResources(problem);
   for (const Op &op : problem.ops) {
-    if (op.resource != problem.ops.front().resource)
-      return refuse("several resources");
+    if (overlaps && op.resource != Resource::Compute && op.resource != Resource::Link)
+      return refuse("resources other than compute and link beside each other");
     if (op.optional)
       return refuse("optional ops");
     if (!op.alternatives.empty())
@@ -226,9 +214,10 @@ static Plan refusal(const Problem &problem, std::string why) {
   return plan;
 }
 
-/// Throws where the graph's cancellation is asked for.
-static Plan planToTheEnd(const Graph &graph, const PlanOptions &options) {
-  const Problem &problem = graph.problem();
+/// Throws where it is cancelled.
+static Plan planToTheEnd(const Problem &problem, const PlanOptions &options,
+                         Cancellation *cancellation) {
+  const Graph graph(problem, cancellation);
   Plan plan;
   const auto entry = llvm::find_if(
       policyTable(), [&](const PolicyEntry &other) { return other.kind == options.policy.kind; });
@@ -253,7 +242,7 @@ static Plan planToTheEnd(const Graph &graph, const PlanOptions &options) {
   if (!plan.steps.empty())
     plan.peakLowerBound =
         std::max(problem.residentBytes(), plan.peakLowerBound - paddingOf(problem));
-  if (problem.needsVersion2()) // one resource, else it was refused: it is busy all the time
+  if (problem.needsVersion2()) // one resource is busy all the time
     plan.time = {plan.cost, plan.baseCost, plan.costLowerBound};
   graph.poll(); // a packing that was cut short is no answer
   return plan;
@@ -266,7 +255,14 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
   Cancellation cancellation(options.isCancelled);
   Plan plan;
   try {
-    plan = planToTheEnd(Graph(problem, options.isCancelled ? &cancellation : nullptr), options);
+    Cancellation *canceller = options.isCancelled ? &cancellation : nullptr;
+    auto planOneResource = [&](const Problem &one) {
+      return planToTheEnd(one, options, canceller);
+    };
+    plan = hasSeveralResources(problem)
+               ? planOverlapped(problem, {options.policy.kind, options.seconds, options.progress,
+                                          canceller, planOneResource})
+               : planOneResource(problem);
   } catch (const Cancelled &) {
     plan = refusal(problem, "cancelled");
   }

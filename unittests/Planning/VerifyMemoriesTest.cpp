@@ -394,7 +394,7 @@ TEST(VerifyTimeTest, AgreesWithTheDefinition) {
   EXPECT_GT(shorter, 200); // where nothing overlapped, nothing would be compared
 }
 
-/// Solvers know one memory and one resource, and say so.
+/// Solvers know one memory, and compute and link, and say so.
 TEST_F(VerifyMemoriesTest, PlanningIsRefused) {
   EXPECT_EQ(checkPlannable(problem),
             "planning several memories is not offered; --check verifies such plans");
@@ -404,8 +404,8 @@ TEST_F(VerifyMemoriesTest, PlanningIsRefused) {
   EXPECT_EQ(none.witness->why,
             "planning several memories is not offered; --check verifies such plans");
   problem.moreMemories.clear();
-  EXPECT_EQ(checkPlannable(problem),
-            "planning several resources is not offered; --check verifies such plans");
+  EXPECT_EQ(checkPlannable(problem), "planning resources other than compute and link beside each "
+                                     "other is not offered; --check verifies such plans");
   for (Op &op : problem.ops)
     op.resource = Resource::Compute;
   EXPECT_EQ(checkPlannable(problem),

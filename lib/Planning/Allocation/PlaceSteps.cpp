@@ -16,16 +16,18 @@ namespace {
 struct Instance {
   int32_t step; // that writes it, -1: an input
   ValueIndex value;
-  int32_t first, last; // steps at which it is held
-  int32_t taker = -1;  // the instance that takes its bytes in place
-  bool takes = false;  // it takes those of another
+  int32_t first, last;    // steps at which it is held
+  int32_t taker = -1;     // the instance that takes its bytes in place
+  bool takes = false;     // it takes those of another
+  int32_t busyUntil = -1; // a step that runs beside others may use it longer than `last`
 };
 
 class Placer {
 public:
-  Placer(const Problem &problem, Plan &plan, const PackOptions &options)
+  Placer(const Problem &problem, Plan &plan, const PackOptions &options,
+         std::span<const StepSpan> spans)
       : problem(problem), plan(plan), options(options),
-        stepCount(static_cast<int32_t>(plan.steps.size())) {}
+        stepCount(static_cast<int32_t>(plan.steps.size())), spans(spans) {}
 
   void run() {
     makeInstances();
@@ -60,6 +62,8 @@ private:
     auto begin = [&](int32_t step, ValueIndex value, int32_t last) {
       current[value] = static_cast<int32_t>(instances.size());
       instances.push_back({step, value, std::max(step, 0), last});
+      if (step >= 0)
+        instances.back().busyUntil = spanOf(step).last;
     };
     for (size_t value = 0; value < written.size(); ++value)
       if (!written[value] && !problem.values[value].resident)
@@ -70,8 +74,11 @@ private:
       readsOf[step] = static_cast<int32_t>(readInstances.size());
       for (ValueIndex value : op.reads) {
         readInstances.push_back(current[value]);
-        if (current[value] >= 0)
-          instances[current[value]].last = step;
+        if (current[value] < 0)
+          continue;
+        Instance &read = instances[current[value]];
+        read.last = step;
+        read.busyUntil = std::max(read.busyUntil, spanOf(step).last);
       }
       std::vector<ValueIndex> writes = op.writes;
       llvm::sort(writes); // the order in which offsets are listed
@@ -123,7 +130,7 @@ private:
       if (instances[head].takes)
         continue;
       chain.clear();
-      int32_t from = instances[head].first;
+      int32_t from = instances[head].first, busyUntil = -1;
       for (int32_t i = static_cast<int32_t>(head); i >= 0; i = instances[i].taker) {
         const int32_t to = std::min(instances[i].last + 1, shapes.positions);
         const int64_t bytes = problem.values[instances[i].value].bytes;
@@ -131,10 +138,14 @@ private:
           continue;
         chain.push_back({from, to, rounded(bytes)});
         hold(chain.back(), bytes);
+        busyUntil = std::max(busyUntil, instances[i].busyUntil);
         from = to;
       }
       if (chain.empty())
         continue;
+      if (instances[head].step >= 0)
+        chain.front().lower = std::min(chain.front().lower, spanOf(instances[head].step).first);
+      chain.back().upper = std::max(chain.back().upper, busyUntil + 1);
       for (int32_t i = static_cast<int32_t>(head); i >= 0; i = instances[i].taker)
         shapeOf[i] = static_cast<int32_t>(shapes.shapes.size());
       shapes.add(chain);
@@ -146,11 +157,13 @@ private:
     firstWorkspace = static_cast<int32_t>(shapes.shapes.size());
     for (int32_t step = 0; step < stepCount; ++step)
       if (const int64_t bytes = problem.ops[plan.steps[step]].workspace) {
-        shapes.add(Piece{step, step + 1, rounded(bytes)});
+        shapes.add(Piece{spanOf(step).first, spanOf(step).last + 1, rounded(bytes)});
         isSubAlignment.push_back(bytes < options.alignment);
-        hold(shapes.pieces.back(), bytes);
+        hold({step, step + 1, 0}, bytes);
       }
   }
+
+  StepSpan spanOf(int32_t step) const { return spans.empty() ? StepSpan{step, step} : spans[step]; }
 
   void hold(const Piece &piece, int64_t bytes) {
     live[piece.lower] += bytes;
@@ -196,6 +209,7 @@ private:
   Plan &plan;
   const PackOptions &options;
   const int32_t stepCount;
+  const std::span<const StepSpan> spans;
   std::vector<Instance> instances;    // inputs, then by step and value
   std::vector<int32_t> readsOf;       // by step: where its reads begin in readInstances
   std::vector<int32_t> readInstances; // -1: resident
@@ -208,8 +222,9 @@ private:
 
 } // namespace
 
-void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options) {
-  Placer(problem, plan, options).run();
+void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options,
+                std::span<const StepSpan> spans) {
+  Placer(problem, plan, options, spans).run();
 }
 
 } // namespace llmmem::planning

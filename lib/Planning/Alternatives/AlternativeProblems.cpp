@@ -2,6 +2,7 @@
 
 #include "llmmem/Planning/Alternatives/AlternativeProblems.h"
 #include "Alternatives/CandidateSearch.h"
+#include "Overlap/OverlapSearch.h"
 #include "llmmem/Planning/Model/Graph.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -19,7 +20,7 @@ public:
     if (choice == AlternativeChoice::ByPlan)
       this->options.seconds /= alternatives.size();
     for (const AlternativeProblem &it : alternatives)
-      baseCosts.push_back(Graph(withTiling(it.problem, it.tilings.front())).baseCost());
+      leastDurations.push_back(leastDuration(withTiling(it.problem, it.tilings.front())));
   }
 
   AlternativePlan run();
@@ -34,8 +35,8 @@ private:
   llvm::ArrayRef<AlternativeProblem> alternatives;
   AlternativeChoice choice;
   PlanOptions options;
-  std::vector<int64_t> baseCosts; // of the cheapest tiling, with every op once
-  std::vector<size_t> tilings;    // of the plan of each alternative
+  std::vector<int64_t> leastDurations; // of the cheapest tiling, with every op once
+  std::vector<size_t> tilings;         // of the plan of each alternative
   std::vector<AlternativeOutcome> outcomes;
   CandidateSearch search;
 };
@@ -48,8 +49,8 @@ bool AlternativeSearch::isBetter(size_t a, const Plan &planOfA, size_t b,
   auto key = [&](size_t number, const Plan &it) {
     bool feasible = it.status == Status::Feasible, hasSteps = !it.steps.empty();
     int64_t bytes = hasSteps ? it.arena : it.peakLowerBound;
-    return std::tuple(!feasible, !hasSteps, feasible && !isLeastPeak() ? it.cost : bytes, it.cost,
-                      number);
+    return std::tuple(!feasible, !hasSteps, feasible && !isLeastPeak() ? it.duration() : bytes,
+                      it.duration(), number);
   };
   return key(a, planOfA) < key(b, planOfB);
 }
@@ -60,7 +61,7 @@ Plan AlternativeSearch::planAlternative(size_t number) {
       planTilings(alternatives[number].problem, alternatives[number].tilings, options);
   tilings[number] = tiling;
   bool isFeasible = plan.status == Status::Feasible;
-  outcomes[number] = {true, plan.status, isFeasible ? plan.cost : plan.costLowerBound,
+  outcomes[number] = {true, plan.status, isFeasible ? plan.duration() : plan.costLowerBound,
                       plan.steps.empty() ? 0 : plan.peak, plan.steps.empty() ? 0 : plan.arena};
   return std::move(plan);
 }
@@ -68,7 +69,7 @@ Plan AlternativeSearch::planAlternative(size_t number) {
 /// What holds of an alternative that is not planned: no plan of it costs less than its ops once,
 /// and its peak has the bound that needs no search.
 void AlternativeSearch::boundAlternative(size_t number) {
-  outcomes[number].cost = baseCosts[number];
+  outcomes[number].cost = leastDurations[number];
   const AlternativeProblem &it = alternatives[number];
   search.peakLowerBound = std::min(
       search.peakLowerBound, peakBoundWithoutSearch(withTiling(it.problem, it.tilings.back())));
@@ -78,10 +79,11 @@ void AlternativeSearch::boundAlternative(size_t number) {
 std::vector<size_t> AlternativeSearch::order() {
   std::vector<size_t> numbers(alternatives.size());
   llvm::copy(llvm::seq<size_t>(0, numbers.size()), numbers.begin());
-  llvm::stable_sort(numbers, [&](size_t a, size_t b) { return baseCosts[a] < baseCosts[b]; });
+  llvm::stable_sort(numbers,
+                    [&](size_t a, size_t b) { return leastDurations[a] < leastDurations[b]; });
   if (choice == AlternativeChoice::ByOpsOnce) {
     for (size_t number : numbers)
-      outcomes[number].cost = baseCosts[number];
+      outcomes[number].cost = leastDurations[number];
     numbers.resize(1);
   }
   return numbers;
@@ -89,7 +91,7 @@ std::vector<size_t> AlternativeSearch::order() {
 
 AlternativePlan AlternativeSearch::run() {
   search.planEach(order(), /*leavesOut=*/!isLeastPeak(),
-                  {[&](size_t number) { return baseCosts[number]; },
+                  {[&](size_t number) { return leastDurations[number]; },
                    [&](size_t number) { return planAlternative(number); },
                    [&](size_t a, const Plan &planOfA, size_t b, const Plan &planOfB) {
                      return isBetter(a, planOfA, b, planOfB);
@@ -99,7 +101,7 @@ AlternativePlan AlternativeSearch::run() {
   plan.seconds = search.seconds;
   plan.peakLowerBound = search.peakLowerBound;
   if (search.found) {
-    plan.costLowerBound = std::min(search.costLowerBound, plan.cost);
+    search.boundBest();
     plan.bound = search.bound;
   } else {
     plan.status = search.allInfeasible ? Status::Infeasible : Status::Unknown;

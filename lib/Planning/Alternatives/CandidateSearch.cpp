@@ -16,6 +16,8 @@ void CandidateSearch::planOne(size_t candidate, const Candidates &candidates) {
       costLowerBound = made.costLowerBound;
       bound = made.bound;
     }
+    if (made.time)
+      timeLowerBound = std::min(timeLowerBound, made.time->lowerBound);
   }
   if (!any || candidates.isBetter(candidate, made, number, plan)) {
     number = candidate;
@@ -27,13 +29,19 @@ void CandidateSearch::planOne(size_t candidate, const Candidates &candidates) {
 void CandidateSearch::planEach(llvm::ArrayRef<size_t> order, bool leavesOut,
                                const Candidates &candidates) {
   for (size_t candidate : order) {
-    if (leavesOut && found && candidates.baseCost(candidate) >= plan.cost) {
+    if (leavesOut && found && candidates.leastDuration(candidate) >= plan.duration()) {
       allInfeasible = false;
       candidates.leaveOut(candidate);
     } else {
       planOne(candidate, candidates);
     }
   }
+}
+
+void CandidateSearch::boundBest() {
+  plan.costLowerBound = std::min(costLowerBound, plan.cost);
+  if (plan.time)
+    plan.time->lowerBound = std::min(timeLowerBound, plan.time->time);
 }
 
 int64_t llmmem::planning::peakBoundWithoutSearch(Problem problem) {

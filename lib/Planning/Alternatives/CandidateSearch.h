@@ -16,8 +16,8 @@ namespace llmmem::planning {
 
 /// What the driver asks about the candidates, by number.
 struct Candidates {
-  /// The cost of running every op once: no plan costs less.
-  llvm::function_ref<int64_t(size_t)> baseCost;
+  /// No plan of the candidate has a shorter duration.
+  llvm::function_ref<int64_t(size_t)> leastDuration;
   llvm::function_ref<Plan(size_t)> plan;
   /// Whether the plan of candidate `a` is better than that of `b`, where they may be infeasible.
   llvm::function_ref<bool(size_t a, const Plan &, size_t b, const Plan &)> isBetter;
@@ -30,13 +30,16 @@ struct CandidateSearch {
   Plan plan;         // its plan
   bool found = false, allInfeasible = true, any = false;
   // Over the candidates that were planned.
-  int64_t peakLowerBound = INT64_MAX, costLowerBound = INT64_MAX;
+  int64_t peakLowerBound = INT64_MAX, costLowerBound = INT64_MAX, timeLowerBound = INT64_MAX;
   std::string bound; // the name of the one that `costLowerBound` is
   double seconds = 0;
 
-  /// Plans the candidates of `order`. With `leavesOut` not those whose ops alone cost what the best
-  /// plan so far costs.
+  /// Plans the candidates of `order`. With `leavesOut` not those whose ops alone take as long
+  /// as the best plan so far.
   void planEach(llvm::ArrayRef<size_t> order, bool leavesOut, const Candidates &candidates);
+
+  /// Gives the best plan the bounds that hold for all candidates. Those left out take longer.
+  void boundBest();
 
 private:
   void planOne(size_t candidate, const Candidates &candidates);

@@ -2,6 +2,7 @@
 
 #include "llmmem/Planning/Alternatives/Tilings.h"
 #include "Alternatives/CandidateSearch.h"
+#include "Overlap/OverlapSearch.h"
 #include "llmmem/Planning/Allocation/Placement.h"
 #include "llmmem/Planning/Model/Graph.h"
 #include "llvm/ADT/STLExtras.h"
@@ -58,11 +59,13 @@ Plan TilingSearch::planWith(size_t tiling) {
 /// the best plan costs cannot win, and where nothing is recomputed nor can any later one.
 void TilingSearch::planEach(llvm::ArrayRef<size_t> order) {
   auto isBetter = [](size_t, const Plan &a, size_t, const Plan &b) {
-    return b.status != Status::Feasible || (a.status == Status::Feasible && a.cost < b.cost);
+    return b.status != Status::Feasible ||
+           (a.status == Status::Feasible && a.duration() < b.duration());
   };
-  search.planEach(order, /*leavesOut=*/true,
-                  {[&](size_t tiling) { return baseCost(tiling); },
-                   [&](size_t tiling) { return planWith(tiling); }, isBetter, [](size_t) {}});
+  search.planEach(
+      order, /*leavesOut=*/true,
+      {[&](size_t tiling) { return leastDuration(withTiling(problem, tilings[tiling])); },
+       [&](size_t tiling) { return planWith(tiling); }, isBetter, [](size_t) {}});
 }
 
 /// The leanest tiling has the least peak; then the largest one is taken whose buffers the same
@@ -78,6 +81,8 @@ void TilingSearch::enlargeLeanest() {
     if (other.arena > search.plan.arena || other.peak > search.plan.peak)
       continue;
     other.baseCost = baseCost(tiling);
+    if (other.time)
+      retime(larger, other);
     search.number = tiling;
     search.plan = std::move(other);
     break;
@@ -98,13 +103,12 @@ TilingPlan TilingSearch::run() {
   } else {
     planEach(llvm::to_vector(llvm::seq<size_t>(0, tilings.size())));
   }
-  TilingPlan best{search.number, std::move(search.plan)};
-  best.plan.seconds = search.seconds;
-  if (best.plan.status != Status::Feasible)
-    return best;
-  best.plan.peakLowerBound = peakBoundOfAll();
-  best.plan.costLowerBound = std::min(search.costLowerBound, best.plan.cost);
-  return best;
+  search.plan.seconds = search.seconds;
+  if (search.plan.status == Status::Feasible) {
+    search.plan.peakLowerBound = peakBoundOfAll();
+    search.boundBest();
+  }
+  return {search.number, std::move(search.plan)};
 }
 
 TilingPlan llmmem::planning::planTilings(const Problem &problem, llvm::ArrayRef<Tiling> tilings,

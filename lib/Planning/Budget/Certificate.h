@@ -12,6 +12,10 @@ namespace llmmem::planning {
 /// where the bounds prove it; `found` is whether the plan's steps were set.
 void certify(const Graph &graph, BudgetSearch &search, Frontier &frontier, bool found, Plan &plan);
 
+/// The bounds count sizes rounded up to the alignment, as the arena holds them; a peak counts exact
+/// sizes. This is the most that rounding can have added to a bound.
+int64_t paddingOf(const Problem &problem);
+
 } // namespace llmmem::planning
 
 #endif // LLMMEM_LIB_PLANNING_BUDGET_CERTIFICATE_H

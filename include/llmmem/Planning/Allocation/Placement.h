@@ -11,6 +11,7 @@
 
 #include "llmmem/Planning/Model/Cancellation.h"
 #include "llmmem/Planning/Model/Plan.h"
+#include <span>
 
 namespace llmmem::planning {
 
@@ -44,9 +45,18 @@ LLMMEM_EXPORT int64_t packWork(double seconds);
 /// Example: [0,2)x4, [1,3)x4, [2,4)x4 at alignment 1: offsets 0, 4, 0; arena 8 = lowerBound.
 LLMMEM_EXPORT Packing pack(const std::vector<Buffer> &buffers, const PackOptions &options);
 
+/// The steps, first to last, beside which a step on another resource runs.
+struct StepSpan {
+  int32_t first, last;
+};
+
 /// Fills offsets, workspaces, arena, peak and cost of `plan` for its `steps`; in-place pairs share
-/// bytes wherever the rules of the problem allow it. `steps` must be a valid schedule.
-void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options);
+/// bytes wherever the rules of the problem allow it. `steps` must be a valid schedule. `spans`, if
+/// not empty one for each step, keeps what a step reads, writes and works in apart from the bytes
+/// of all steps of its span, so that none of them waits for another's bytes. The arena may then
+/// exceed the peak, which counts each step at its own place.
+void placeSteps(const Problem &problem, Plan &plan, const PackOptions &options,
+                std::span<const StepSpan> spans = {});
 
 } // namespace llmmem::planning
 

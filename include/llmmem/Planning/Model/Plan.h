@@ -106,6 +106,9 @@ struct Plan {
   std::vector<MemoryUse>
       moreMemories;             // 1 and up; `peak`, `arena` and `peakLowerBound` are the device's
   std::optional<PlanTime> time; // where the problem needs version 2
+
+  /// What plans of a problem are compared by: when the last step ends, or else the cost.
+  int64_t duration() const { return time ? time->time : cost; }
 };
 
 /// The JSON of a plan, in version 2 where the problem needs it, else in version 1.
