@@ -104,13 +104,14 @@ class Partition:
 
     def _plan(self, problem: Problem, others: List[_Held]) -> Plan:
         budget = self.budget if self.planned_budget is None else self.planned_budget
-        # The planner places values in one arena, whose end may lie above the peak. PyTorch's allocator has none, so a plan
-        # that does not fit as an arena may still fit here.
-        if isinstance(budget, int):
-            kept = plan(problem, None, seconds=self.seconds, progress=self.progress)
-            if kept.is_feasible and kept.peak <= budget:
-                return kept
         made = plan(problem, budget, seconds=self.seconds, progress=self.progress)
+        if not isinstance(budget, int) or made.is_feasible and not 0 < made.recompute_cost < made.base_cost // 100:
+            return made
+        # The planner places values in one arena, whose end may lie above the peak. PyTorch's allocator has none, so where
+        # little is recomputed it may be for the arena's sake alone, and a plan that fits as no arena may fit here.
+        kept = plan(problem, None, seconds=self.seconds, progress=self.progress)
+        if kept.peak <= budget:
+            return kept
         if made.is_feasible:
             return made
         least = plan(problem, "min", seconds=self.seconds, progress=self.progress)
