@@ -194,6 +194,23 @@ class RefusedTest(unittest.TestCase):
         with self.assertRaisesRegex(llmmem.torch.UnsupportedGraphError, "without a backward; inference graphs"):
             llmmem.torch.partitioner("1GB")(graph, (), num_fwd_outputs=1)
 
+    def refuse_graph(self, text: str, function: Callable[..., Any]) -> None:
+        """A joint graph of one input and one gradient, without the passes of AOTAutograd."""
+        from torch.fx.experimental.proxy_tensor import make_fx
+        graph = make_fx(function, tracing_mode="fake")(torch.ones(4), torch.ones(4))
+        with self.assertRaisesRegex(llmmem.torch.UnsupportedGraphError, text):
+            llmmem.torch.partitioner("1GB")(graph, (), num_fwd_outputs=1)
+
+    def test_collectives(self) -> None:
+        import torch.distributed._functional_collectives  # registers them
+
+        self.refuse_graph("wait_tensor.*collectives are not planned", lambda primals_1, tangents_1: (
+            torch.ops._c10d_functional.wait_tensor(primals_1 * 2), tangents_1 * 2))
+
+    def test_in_place_kernels_that_were_left(self) -> None:
+        self.refuse_graph("relu_.*overwrites its operand", lambda primals_1, tangents_1: (
+            torch.ops.aten.relu_(primals_1 * 2), tangents_1 * 2))
+
     def test_control_flow(self) -> None:
         w = torch.ones(4, requires_grad=True)
         self.refuse("graphs (or effects )?inside .cond", lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x * w,)).sum(),
