@@ -42,7 +42,10 @@ def build(name):
 
 
 def keys_of(node):
-    return {tensor.untyped_storage()._cdata: storage_bytes(tensor) for tensor in tensors_of(node) if tensor is not None}
+    """Bytes of the node's storages, as the allocator rounds them."""
+    step = DEVICES["h100"].alignment
+    return {tensor.untyped_storage()._cdata: -(-storage_bytes(tensor) // step) * step
+            for tensor in tensors_of(node) if tensor is not None}
 
 
 def measure(module, resident):
@@ -76,10 +79,13 @@ class Compare:
 
     def __call__(self, module, inputs, *, num_fwd_outputs, **options):
         program = read(module, num_fwd_outputs)
-        primals = {key: storage.bytes for storage in program.storages if storage.resident
-                   for key in keys_of(storage.node)}
+        primals = {key: size for storage in program.storages if storage.resident
+                   for key, size in keys_of(storage.node).items()}
         device = DEVICES["h100"]
         base = sum(entry.nanoseconds for entry in price(program.kernels, device, False, False))
+        results = [node for node in program.forward_outputs if isinstance(node, fx.Node)]
+        results += [program.storages[number].node for number in program.tangents]
+        held = sum({key: size for node in results for key, size in keys_of(node).items()}.values())
         for ratio in [None, *self.ratios]:
             theirs = fx.GraphModule(module, copy_graph(module.graph))
             start = time.perf_counter()
@@ -91,7 +97,8 @@ class Compare:
                         theirs, inputs, num_fwd_outputs=num_fwd_outputs, **options)
             seconds = time.perf_counter() - start
             parts = [measure(part, primals) for part in modules]
-            peak = sum(primals.values()) + max(part for part, _ in parts)
+            # The caller holds the results and the tangents through the backward, in their plans as in ours.
+            peak = sum(primals.values()) + max(parts[0][0], parts[1][0] + held)
             cost = sum(entry.nanoseconds for _, kernels in parts for entry in price(kernels, device, False, False))
             self.line("kept" if ratio is None else ratio, peak, cost / base - 1, seconds, module, inputs, num_fwd_outputs)
         raise SystemExit(0)
