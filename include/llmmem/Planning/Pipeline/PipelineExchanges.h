@@ -1,0 +1,71 @@
+//===- PipelineExchanges.h - Messages between stages, and whether they deadlock -===//
+//
+// Between its tasks a stage exchanges: it sends what it has computed and receives what its next
+// task reads, all at once, and goes on when all of it is done. A message is done when both sides
+// have come to it (nothing is buffered on the way), and messages from one stage to another match in
+// the order in which they are sent and received. Of two stages that run 1F1B:
+//
+//   stage 0:  F0 [send F0] F1 [send F1, receive B0] B0 F2 [send F2, receive B1] B1 ...
+//   stage 1:  [receive F0] F0 B0 [send B0, receive F1] F1 B1 [send B1, receive F2] ...
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_PIPELINE_PIPELINEEXCHANGES_H
+#define LLMMEM_PLANNING_PIPELINE_PIPELINEEXCHANGES_H
+
+#include "llmmem/Planning/Pipeline/PipelineSchedule.h"
+
+namespace llmmem::planning {
+
+/// What one task gives another of a neighbouring chunk on another stage: a forward its
+/// activations, a backward the gradient of what its chunk has read.
+struct PipelineMessage {
+  PipelineTask writer;
+  int64_t from = 0, to = 0; // stages
+
+  bool operator==(const PipelineMessage &other) const = default;
+};
+
+struct PipelineExchange {
+  std::vector<PipelineMessage> sends, receives;
+  bool empty() const { return sends.empty() && receives.empty(); }
+};
+
+/// For each stage what it exchanges before each of its tasks, and after the last: one more than
+/// tasks. A message is sent behind the task that writes it and received before the task that reads
+/// it; earlier only where the sender would wait for ever, or another message of the same two stages
+/// comes before it.
+std::vector<std::vector<PipelineExchange>>
+placeExchanges(const PipelineShape &shape, const std::vector<std::vector<PipelineTask>> &schedule);
+
+//===----------------------------------------------------------------------===//
+// Deadlocks
+//===----------------------------------------------------------------------===//
+
+/// What a stage does with others at one op: messages, or something that all stages do together.
+struct Rendezvous {
+  std::vector<int64_t> sends, receives; // stages
+  bool isOfAll = false;
+};
+
+/// An op that is never done, and one that is in its way: what the other stage waits at, or nothing
+/// where that has ended without it.
+struct Deadlock {
+  int64_t stage = 0, op = 0;
+  int64_t other = 0;
+  std::optional<int64_t> otherOp;
+};
+
+/// Runs the sequences of all stages as above. Nothing where all of them end.
+std::optional<Deadlock> findDeadlock(llvm::ArrayRef<std::vector<Rendezvous>> stages);
+
+/// The pairs of a send and a receive that match, as (stage, op, number in the op's list).
+struct MessageEnd {
+  int64_t stage = 0, op = 0, number = 0;
+};
+std::vector<std::pair<MessageEnd, MessageEnd>>
+matchMessages(llvm::ArrayRef<std::vector<Rendezvous>> stages);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_PIPELINE_PIPELINEEXCHANGES_H

@@ -1,0 +1,73 @@
+//===- PipelineSchedule.h - What each stage of a pipeline does, in order -------===//
+//
+// A model is cut into stages * chunks consecutive *chunks*, and chunk c belongs to stage c mod
+// stages. A stage runs the forward and the backward of each of its chunks for each micro-batch, in
+// an order that is fixed before anything runs. F3 is the forward of micro-batch 3, B3 its backward,
+// W3 the part of it that gives the gradients of weights, where that is apart. Of 2 stages and 4
+// micro-batches:
+//
+//   gpipe        stage 0: F0 F1 F2 F3 B0 B1 B2 B3
+//   1f1b         stage 0: F0 F1 B0 F2 B1 F3 B2 B3             stage 1: F0 B0 F1 B1 F2 B2 F3 B3
+//   zero-bubble  stage 0: F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 B3 W3 stage 1: F0 B0 F1 B1 W0 F2 B2 W1 ...
+//
+// Sources: GPipe (Huang et al. 2019), PipeDream-Flush as 1F1B (Narayanan et al. 2021, section 2.2),
+// interleaved (the same, section 2.2), ZB-H1 (Qi et al. 2024, section 2.2).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_PIPELINE_PIPELINESCHEDULE_H
+#define LLMMEM_PLANNING_PIPELINE_PIPELINESCHEDULE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llmmem::planning {
+
+enum class PipelineKind { GPipe, OneForwardOneBackward, Interleaved, ZeroBubble };
+
+/// "gpipe", "1f1b", "interleaved", "zero-bubble"; nothing for another word.
+std::optional<PipelineKind> parsePipelineKind(llvm::StringRef name);
+llvm::StringRef nameOf(PipelineKind kind);
+
+struct PipelineShape {
+  PipelineKind kind = PipelineKind::OneForwardOneBackward;
+  int64_t stages = 1;
+  int64_t microBatches = 1;
+  int64_t chunks = 1; // of a stage; more than one of `interleaved` alone
+
+  int64_t numChunks() const { return stages * chunks; }
+  int64_t stageOf(int64_t chunk) const { return chunk % stages; }
+  /// Whether gradients of weights have tasks of their own.
+  bool splitsBackward() const { return kind == PipelineKind::ZeroBubble; }
+};
+
+/// What is wrong with a shape, and what would be right; nothing where there is a schedule.
+std::optional<std::string> checkShape(const PipelineShape &shape);
+
+enum class TaskKind { Forward, Backward, WeightGradient };
+
+struct PipelineTask {
+  TaskKind kind = TaskKind::Forward;
+  int64_t microBatch = 0;
+  int64_t chunk = 0; // of the whole model
+
+  bool operator==(const PipelineTask &other) const = default;
+};
+
+/// "F3", or "F3.1" of chunk 1 where the model has more chunks than stages.
+std::string describe(const PipelineTask &task, const PipelineShape &shape);
+
+/// The tasks of each stage. `checkShape` must hold.
+std::vector<std::vector<PipelineTask>> makeSchedule(const PipelineShape &shape);
+
+/// The most micro-batches of one chunk each whose forward a stage has run and whose backward, the
+/// gradients of weights included, it has not ended: at most min(m, p - stage) of 1f1b.
+int64_t countInFlight(llvm::ArrayRef<PipelineTask> tasks, bool splitsBackward);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_PIPELINE_PIPELINESCHEDULE_H

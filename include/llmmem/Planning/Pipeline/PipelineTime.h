@@ -1,0 +1,42 @@
+//===- PipelineTime.h - How long a pipeline takes, and how much of it is waiting -===//
+//
+// A task begins when its stage has ended the one before it, and what it reads has arrived. With
+// equal costs and no time for messages, a stage of p waits while the others fill and drain, of m
+// micro-batches with forward F, backward of inputs B and of weights W:
+//
+//   gpipe, 1f1b   (p - 1)(F + B + W)         a fraction (p - 1) / (m + p - 1) of the step
+//   interleaved   (p - 1)(F + B + W) / v     where F, B, W are those of all v chunks of a stage
+//   zero-bubble   (p - 1)(F + B - W)         (Qi et al. 2024, table 1, ZB-H1)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_PIPELINE_PIPELINETIME_H
+#define LLMMEM_PLANNING_PIPELINE_PIPELINETIME_H
+
+#include "llmmem/Planning/Pipeline/PipelineSchedule.h"
+
+namespace llmmem::planning {
+
+/// Of one chunk and one micro-batch, in ns.
+struct ChunkCost {
+  int64_t forward = 0;
+  int64_t backward = 0; // of its inputs
+  int64_t weights = 0;
+  int64_t message = 0; // to the next chunk, and of the gradient back
+};
+
+struct PipelineTime {
+  int64_t ns = 0;            // from the first task to the last
+  std::vector<int64_t> busy; // of each stage
+  /// Time of all stages in which they wait, as a part of their whole time.
+  double bubble() const;
+};
+
+/// `costs`: of each chunk. `schedule` is one of `shape`.
+PipelineTime modelTime(const PipelineShape &shape,
+                       const std::vector<std::vector<PipelineTask>> &schedule,
+                       llvm::ArrayRef<ChunkCost> costs);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_PIPELINE_PIPELINETIME_H

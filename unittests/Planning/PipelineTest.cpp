@@ -1,0 +1,186 @@
+//===- PipelineTest.cpp - Schedules, bubbles, exchanges, deadlocks --------------===//
+
+#include "llmmem/Planning/Pipeline/PipelineExchanges.h"
+#include "llmmem/Planning/Pipeline/PipelineTime.h"
+#include "llmmem/Planning/Pipeline/StageCuts.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "gtest/gtest.h"
+#include <map>
+
+using namespace llmmem::planning;
+
+namespace {
+
+std::string textOf(const PipelineShape &shape, int64_t stage) {
+  std::string text;
+  std::vector<std::vector<PipelineTask>> schedule = makeSchedule(shape);
+  for (const PipelineTask &task : schedule[stage])
+    text += (text.empty() ? "" : " ") + describe(task, shape);
+  return text;
+}
+
+TEST(PipelineSchedules, AreThoseOfThePapers) {
+  EXPECT_EQ(textOf({PipelineKind::GPipe, 2, 3}, 0), "F0 F1 F2 B0 B1 B2");
+  EXPECT_EQ(textOf({PipelineKind::OneForwardOneBackward, 2, 4}, 0), "F0 F1 B0 F2 B1 F3 B2 B3");
+  EXPECT_EQ(textOf({PipelineKind::OneForwardOneBackward, 2, 4}, 1), "F0 B0 F1 B1 F2 B2 F3 B3");
+  EXPECT_EQ(textOf({PipelineKind::ZeroBubble, 2, 4}, 0), "F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 B3 W3");
+  EXPECT_EQ(textOf({PipelineKind::ZeroBubble, 2, 4}, 1), "F0 B0 F1 B1 W0 F2 B2 W1 F3 B3 W2 W3");
+  EXPECT_EQ(textOf({PipelineKind::Interleaved, 2, 2, 2}, 0),
+            "F0.0 F1.0 F0.2 F1.2 B0.2 B1.2 B0.0 B1.0");
+  EXPECT_EQ(textOf({PipelineKind::Interleaved, 2, 2, 2}, 1),
+            "F0.1 F1.1 F0.3 B0.3 F1.3 B1.3 B0.1 B1.1");
+}
+
+/// Shapes of up to 8 stages and 16 micro-batches that have a schedule.
+void forShapes(llvm::function_ref<void(const PipelineShape &)> visit) {
+  for (int64_t p = 1; p <= 8; ++p)
+    for (int64_t m = 1; m <= 16; ++m)
+      for (PipelineKind kind : {PipelineKind::GPipe, PipelineKind::OneForwardOneBackward,
+                                PipelineKind::Interleaved, PipelineKind::ZeroBubble})
+        for (int64_t v : {1, 2, 3})
+          if (PipelineShape shape{kind, p, m, v}; !checkShape(shape))
+            visit(shape);
+}
+
+TEST(PipelineSchedules, HaveEachTaskOnce) {
+  forShapes([](const PipelineShape &shape) {
+    auto schedule = makeSchedule(shape);
+    for (int64_t stage = 0; stage < shape.stages; ++stage) {
+      std::map<std::string, int64_t> count;
+      for (const PipelineTask &task : schedule[stage]) {
+        EXPECT_EQ(shape.stageOf(task.chunk), stage);
+        ++count[describe(task, shape)];
+      }
+      EXPECT_EQ(static_cast<int64_t>(count.size()),
+                (shape.splitsBackward() ? 3 : 2) * shape.microBatches * shape.chunks);
+      for (auto &[task, times] : count)
+        EXPECT_EQ(times, 1) << task;
+    }
+  });
+}
+
+TEST(PipelineSchedules, HoldAsManyMicroBatchesAsTheTheorySays) {
+  forShapes([](const PipelineShape &shape) {
+    auto schedule = makeSchedule(shape);
+    int64_t m = shape.microBatches, p = shape.stages;
+    for (int64_t stage = 0; stage < p; ++stage) {
+      int64_t held = countInFlight(schedule[stage], shape.splitsBackward());
+      if (shape.kind == PipelineKind::GPipe)
+        EXPECT_EQ(held, m);
+      if (shape.kind == PipelineKind::OneForwardOneBackward)
+        EXPECT_EQ(held, std::min(m, p - stage));
+      if (shape.kind == PipelineKind::ZeroBubble)
+        EXPECT_EQ(held, std::min(m, p)); // no more than the first stage of 1F1B
+    }
+  });
+}
+
+/// Waiting of the stage that waits longest, with forward, backward and weights of equal chunks.
+int64_t waiting(const PipelineShape &shape, int64_t forward, int64_t backward, int64_t weights) {
+  std::vector<ChunkCost> costs(shape.numChunks(), {forward, backward, weights, 0});
+  PipelineTime time = modelTime(shape, makeSchedule(shape), costs);
+  EXPECT_EQ(time.busy.front(), shape.microBatches * shape.chunks * (forward + backward + weights));
+  return time.ns - time.busy.front();
+}
+
+TEST(PipelineTime, BubblesAreThoseOfTheFormulas) {
+  forShapes([](const PipelineShape &shape) {
+    int64_t p = shape.stages, m = shape.microBatches;
+    SCOPED_TRACE(nameOf(shape.kind).str() + " of " + std::to_string(p) + " stages, " +
+                 std::to_string(m) + " micro-batches, " + std::to_string(shape.chunks) + " chunks");
+    switch (shape.kind) {
+    case PipelineKind::GPipe:
+    case PipelineKind::OneForwardOneBackward: {
+      EXPECT_EQ(waiting(shape, 7, 8, 6), (p - 1) * 21);
+      std::vector<ChunkCost> costs(p, {7, 8, 6, 0});
+      EXPECT_DOUBLE_EQ(modelTime(shape, makeSchedule(shape), costs).bubble(),
+                       static_cast<double>(p - 1) / static_cast<double>(m + p - 1));
+      break;
+    }
+    case PipelineKind::Interleaved:
+      // Of a stage: v times as much, so the waiting of 1F1B divided by v.
+      EXPECT_EQ(waiting(shape, 7, 8, 6), (p - 1) * 21);
+      break;
+    case PipelineKind::ZeroBubble:
+      if (m >= p)
+        EXPECT_EQ(waiting(shape, 10, 10, 10), (p - 1) * 10);
+      break;
+    }
+  });
+}
+
+/// Each task's messages are there before it, each message is sent and received once, and nothing
+/// waits for ever.
+TEST(PipelineExchanges, FitTheSchedule) {
+  forShapes([](const PipelineShape &shape) {
+    SCOPED_TRACE(nameOf(shape.kind).str() + " of " + std::to_string(shape.stages) + " stages, " +
+                 std::to_string(shape.microBatches) + " micro-batches, " +
+                 std::to_string(shape.chunks) + " chunks");
+    auto schedule = makeSchedule(shape);
+    auto stages = placeExchanges(shape, schedule);
+    std::vector<std::vector<Rendezvous>> meetings(shape.stages);
+    size_t sent = 0, received = 0;
+    for (int64_t stage = 0; stage < shape.stages; ++stage)
+      for (const PipelineExchange &exchange : stages[stage]) {
+        Rendezvous meeting;
+        for (const PipelineMessage &message : exchange.sends)
+          meeting.sends.push_back(message.to);
+        for (const PipelineMessage &message : exchange.receives)
+          meeting.receives.push_back(message.from);
+        meetings[stage].push_back(meeting);
+        sent += exchange.sends.size();
+        received += exchange.receives.size();
+      }
+    EXPECT_FALSE(findDeadlock(meetings));
+    auto pairs = matchMessages(meetings);
+    EXPECT_EQ(pairs.size(), sent);
+    EXPECT_EQ(sent, received);
+    if (shape.stages > 1)
+      EXPECT_EQ(static_cast<int64_t>(sent), 2 * shape.microBatches * (shape.numChunks() - 1));
+    for (auto &[send, receive] : pairs)
+      EXPECT_EQ(stages[send.stage][send.op].sends[send.number],
+                stages[receive.stage][receive.op].receives[receive.number]);
+  });
+}
+
+TEST(PipelineDeadlocks, AreFoundAndSayWho) {
+  // Both send first: 0 sends before it receives, and 1 as well, each in an op of its own.
+  Rendezvous toOne{{1}, {}}, fromOne{{}, {1}}, toZero{{0}, {}}, fromZero{{}, {0}};
+  EXPECT_FALSE(findDeadlock({{toOne, fromOne}, {fromZero, toZero}}));
+  std::optional<Deadlock> found = findDeadlock({{toOne, fromOne}, {toZero, fromZero}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->op, 0);
+  EXPECT_EQ(found->otherOp, 0);
+  // One op for both ways is no deadlock.
+  EXPECT_FALSE(findDeadlock({{{{1}, {1}}}, {{{0}, {0}}}}));
+  // One that nobody receives.
+  found = findDeadlock({{toOne, toOne}, {fromZero}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->stage, 0);
+  EXPECT_EQ(found->op, 1);
+  EXPECT_EQ(found->other, 1);
+  EXPECT_FALSE(found->otherOp);
+  // What all do together, in another order than messages.
+  Rendezvous all{{}, {}, true};
+  EXPECT_FALSE(findDeadlock({{toOne, all}, {fromZero, all}}));
+  EXPECT_TRUE(findDeadlock({{toOne, all}, {all, fromZero}}));
+}
+
+TEST(PipelineShapes, AreRefusedWithTheFix) {
+  EXPECT_EQ(*checkShape({PipelineKind::Interleaved, 4, 6, 2}),
+            "interleaved stages take micro-batches in groups of the 4 stages, which do not divide "
+            "6; take 8 micro-batches, or 1f1b");
+  EXPECT_TRUE(checkShape({PipelineKind::OneForwardOneBackward, 2, 4, 2}));
+  EXPECT_TRUE(checkShape({PipelineKind::Interleaved, 2, 4, 1}));
+  EXPECT_FALSE(parsePipelineKind("2f2b"));
+}
+
+TEST(StageCuts, BalanceCostsThenBytes) {
+  EXPECT_EQ(cutStages({{1, 0}, {1, 0}, {1, 0}, {1, 0}, {2, 0}}, 2), (std::vector<int64_t>{0, 3}));
+  EXPECT_EQ(cutStages({{1, 9}, {1, 1}, {1, 1}}, 2), (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(cutStages({{1, 1}, {1, 1}, {1, 9}}, 2), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(cutStages({{5, 1}, {1, 1}, {1, 1}}, 3), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_TRUE(cutStages({{1, 1}}, 2).empty());
+}
+
+} // namespace
