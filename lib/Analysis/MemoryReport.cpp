@@ -213,3 +213,13 @@ void MemoryReport::emitRemarks(func::FuncOp step) const {
   remark(step.getLoc(), "recompute")
       << remark::metric("Ops", recomputeOps) << remark::metric("Flops", recomputeFlops);
 }
+
+FunctionEntry MemoryReport::entryOf(func::FuncOp function) const {
+  auto runs = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kMicroBatches);
+  // Where one function has all micro-batches, it runs once.
+  bool runsOften = runs && llvm::any_of(function.getArguments(), [](BlockArgument argument) {
+                     return getName(argument) == "micro_batch";
+                   });
+  return {function.getName().str(), runsOften ? runs.getInt() : 1, neededBytes(), peak, arena,
+          stepNs + recomputeNs};
+}

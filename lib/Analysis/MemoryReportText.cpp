@@ -101,6 +101,18 @@ static llvm::json::Value epiloguesToJson(const MemoryReport &report) {
   return list;
 }
 
+static llvm::json::Value functionsToJson(const MemoryReport &report) {
+  llvm::json::Array list;
+  for (const FunctionEntry &entry : report.functions)
+    list.push_back(llvm::json::Object{{"function", entry.name},
+                                      {"runs", entry.runs},
+                                      {"needed", entry.needed},
+                                      {"peak", entry.peak},
+                                      {"arena", entry.arena},
+                                      {"time_ns", entry.ns}});
+  return list;
+}
+
 llvm::json::Value MemoryReport::toJson() const {
   llvm::json::Object residentByRole;
   for (auto &[role, bytes] : resident)
@@ -109,7 +121,7 @@ llvm::json::Value MemoryReport::toJson() const {
   for (const ChunkEntry &chunk : chunks)
     chunkList.push_back(
         llvm::json::Object{{"name", chunk.name}, {"tokens", chunk.rows}, {"of", chunk.of}});
-  return llvm::json::Object{
+  llvm::json::Object object{
       {"format", "llmmem-memory-report"},
       {"version", 1},
       {"status", status},
@@ -143,6 +155,14 @@ llvm::json::Value MemoryReport::toJson() const {
                                    {"time_ns", sent.ns}}},
       {"certificate", certificateToJson(*this)},
       {"planning_seconds", planningSeconds}};
+  if (!functions.empty())
+    object["stages"] = functionsToJson(*this);
+  if (!pipeline.schedule.empty())
+    object["pipeline"] = llvm::json::Object{{"schedule", pipeline.schedule},
+                                            {"micro_batches", pipeline.microBatches},
+                                            {"time_ns", pipeline.ns},
+                                            {"percent_waiting", 100.0 * pipeline.bubble}};
+  return object;
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,6 +187,19 @@ static void printEpilogues(const MemoryReport &report, llvm::raw_ostream &os) {
     os << formatv("{0,-14} {1} under every budget: a library rounds after the epilogue alone, so "
                   "the choice decides last bits\n",
                   title, taken);
+}
+
+static void printFunctions(const MemoryReport &report, llvm::raw_ostream &os) {
+  for (const FunctionEntry &entry : report.functions)
+    os << formatv("{0,-14} {1} ({2} bytes) resident+arena, {3:f3} ms modelled, {4} a step\n",
+                  "@" + entry.name, formatByteSize(entry.needed), entry.needed, entry.ns / 1e6,
+                  entry.runs == 1 ? std::string("once") : formatv("{0} times", entry.runs).str());
+  const PipelineEntry &pipeline = report.pipeline;
+  if (!pipeline.schedule.empty())
+    os << formatv("pipeline       {0}, {1} stages, {2} micro-batches: {3:f3} ms modelled, of which "
+                  "stages wait {4:f2} %\n",
+                  pipeline.schedule, report.functions.size(), pipeline.microBatches,
+                  pipeline.ns / 1e6, 100.0 * pipeline.bubble);
 }
 
 void MemoryReport::printSummary(llvm::raw_ostream &os) const {
@@ -208,6 +241,7 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
                 arena, 100.0 * fragmentation);
   os << formatv("resident+arena {0} ({1} bytes, {2} of them to align resident buffers)\n",
                 formatByteSize(neededBytes()), neededBytes(), residentPadding);
+  printFunctions(*this, os);
   os << formatv("planning       {0:f2} s\n", planningSeconds);
 }
 

@@ -199,3 +199,12 @@ FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
                   << "vocabulary smaller";
   return llvm::divideCeil(*bits, 8);
 }
+
+bool llmmem::meetsOtherStages(Operation *op) {
+  Operation *function = op->getParentOp();
+  if (!function || !function->hasAttr(LlmDialect::kStage))
+    return false;
+  auto axes = op->getAttrOfType<ArrayAttr>("axes");
+  return !isMemoryEffectFree(op) ||
+         (axes && llvm::is_contained(axes.getAsValueRange<StringAttr>(), "pp"));
+}

@@ -28,6 +28,7 @@ private:
   void addInPlace(Operation &op, planning::Op &entry);
   void orderAfter(OpIndex later, OpIndex earlier);
   void addOrderTokens();
+  void orderExchanges();
   void guardUpdates();
   void addKeeps();
   void addPadding();
@@ -146,7 +147,7 @@ LogicalResult Extraction::addOp(Operation &op) {
   entry.id = out.ops.size();
   entry.cost = cost->ns;
   entry.workspace = cost->workspace;
-  entry.recompute = isRecomputable(&op);
+  entry.recompute = isRecomputable(&op) && !meetsOtherStages(&op);
   entry.block = getBlock(&op);
   entry.phase = getPhase(&op);
   entry.name = op.getName().getStringRef().str();
@@ -233,6 +234,25 @@ void Extraction::guardUpdates() {
   }
 }
 
+/// Stages of a pipeline meet in the order that their schedule has them meet, each with what it has
+/// computed until then: no op passes such a place, in either direction.
+void Extraction::orderExchanges() {
+  std::optional<OpIndex> last;
+  SmallVector<OpIndex> since;
+  for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index) {
+    if (last)
+      orderAfter(index, *last);
+    if (!meetsOtherStages(out.ops[index])) {
+      since.push_back(index);
+      continue;
+    }
+    for (OpIndex before : since)
+      orderAfter(index, before);
+    since.clear();
+    last = index;
+  }
+}
+
 void Extraction::addKeeps() {
   llvm::SmallSetVector<ValueIndex, 8> keeps;
   for (Value operand : body.getTerminator()->getOperands())
@@ -262,6 +282,7 @@ LogicalResult Extraction::run(ExtractedProblem &result) {
     if (failed(addOp(op)))
       return failure();
   addOrderTokens();
+  orderExchanges();
   addKeeps();
   guardUpdates();
   addPadding();

@@ -69,9 +69,11 @@ LogicalResult llm::expectDropout(Operation *op, double p, Value seed) {
     return op->emitOpError() << "has dropout probability " << p << ", expected 0 <= p < 1";
   if (p > 0.0 && !seed)
     return op->emitOpError() << "drops out but has no seed; add seed(%seed)";
-  if (seed)
-    return expectShape(op, "seed", seed, {2});
-  return success();
+  if (!seed)
+    return success();
+  // Four words say which micro-batch samples, too.
+  bool isOfMicroBatch = tensorType(seed).getNumElements() == 4;
+  return expectShape(op, "seed", seed, {isOfMicroBatch ? 4 : 2});
 }
 
 LogicalResult llm::expectAtLeast(Operation *op, StringRef name, const llvm::APFloat &number,

@@ -3,6 +3,7 @@
 #include "llmmem/Execution/CompiledStep.h"
 #include "CudaProgram.h"
 #include "DeviceBuffers.h"
+#include "llmmem/Analysis/Step.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
@@ -38,7 +39,12 @@ void llmmem::registerExecution(DialectRegistry &registry) {
 static Shard shardOf(func::FuncOp step, unsigned argument) {
   auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh);
   auto axes = step.getArgAttrOfType<ArrayAttr>(argument, LlmDialect::kShard);
-  return mesh && axes ? Shard{mesh.getAxisBits(axes), mesh.getGroupSize(axes)} : Shard();
+  Shard shard;
+  if (mesh && axes)
+    shard = {mesh.getAxisBits(axes), mesh.getGroupSize(axes)};
+  if (mesh && step->hasAttr(LlmDialect::kStage))
+    shard.stages = mesh.getAxisBits(Builder(step.getContext()).getStrArrayAttr({"pp"}));
+  return shard;
 }
 
 static RankedTensorType wholeOf(func::FuncOp step, unsigned argument) {
@@ -64,6 +70,11 @@ void CompiledStep::describe(func::FuncOp step) {
       resultInfo[donated.getInt()].donatedArgument = number;
   }
   arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena).getInt();
+  auto pipeline =
+      step->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(LlmDialect::kPipeline);
+  if (auto names = pipeline ? pipeline.getAs<ArrayAttr>("parameters") : ArrayAttr())
+    for (StringRef name : names.getAsValueRange<StringAttr>())
+      parametersOfStages.push_back(name.str());
 }
 
 /// Reads the `profile` attribute that `convert-step-to-kernels` has set on a call.
@@ -147,6 +158,38 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   return std::move(step);
 }
 
+/// The update behind the micro-batches of a step has the arguments of the step.
+LogicalResult CompiledStep::compileUpdate(ModuleOp module, const Options &options) {
+  auto step = module.lookupSymbol<func::FuncOp>(options.function);
+  auto number = step->getAttrOfType<IntegerAttr>(LlmDialect::kMicroBatches);
+  SmallVector<func::FuncOp> functions = findStepFunctions(module);
+  if (!number || step->hasAttr(LlmDialect::kStage) || functions.size() != 2 ||
+      functions.front() != step)
+    return success();
+  if (functions.back().getArgumentTypes() != step.getArgumentTypes())
+    return functions.back().emitError("has other arguments than @")
+           << step.getName() << ", whose buffers it runs on; differentiate the model again";
+  Options ofUpdate = options;
+  ofUpdate.function = functions.back().getName().str();
+  FailureOr<std::unique_ptr<CompiledStep>> compiled = compile(module, ofUpdate);
+  if (failed(compiled))
+    return failure();
+  updating = std::move(*compiled);
+  runs = number.getInt();
+  arena = std::max(arena, updating->arena);
+  this->functions += updating->functions;
+  llvm::append_range(calls, updating->calls);
+  auto isKnown = [&](const StepResult &result) {
+    return llvm::any_of(resultInfo, [&](const StepResult &known) {
+      return known.donatedArgument == result.donatedArgument;
+    });
+  };
+  for (const StepResult &result : updating->resultInfo)
+    if (!isKnown(result))
+      resultInfo.push_back(result);
+  return success();
+}
+
 FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
                                                                const Options &options) {
   if (options.libraryMatmuls && options.cuda && options.cuda->products().empty())
@@ -184,6 +227,8 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   }
   if (error)
     return module.emitError("cannot be compiled: ") << llvm::toString(std::move(error));
+  if (failed(step->compileUpdate(module, options)))
+    return failure();
   step->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return step;
 }
@@ -200,6 +245,12 @@ LogicalResult CompiledStep::run(StepMemory &memory) const {
     return success();
   }
   return outcome(replay(memory));
+}
+
+LogicalResult CompiledStep::runUpdate(StepMemory &memory) const {
+  if (updating)
+    updating->code.entry(memory.updatePacked.data());
+  return success();
 }
 
 /// A diagnostic at the op that failed.

@@ -2,9 +2,11 @@
 
 #include "llmmem/Execution/ModelBuffers.h"
 #include "llmmem/Execution/CounterSamples.h"
+#include "llmmem/Execution/RankJob.h"
 #include "llmmem/Execution/TensorBytes.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace llmmem;
 
@@ -42,6 +44,12 @@ FloatKind ModelBuffers::kindOf(unsigned argument) const {
 llvm::Error ModelBuffers::run() {
   if (failed(step->run(memory)))
     return llvm::createStringError("the step did not run to its end");
+  return llvm::Error::success();
+}
+
+llvm::Error ModelBuffers::runUpdate() {
+  if (failed(step->runUpdate(memory)))
+    return llvm::createStringError("the update did not run to its end");
   return llvm::Error::success();
 }
 
@@ -185,5 +193,27 @@ std::string ModelBuffers::digest() const {
       std::vector<char> whole = tensor.shard.gather(tensor.bytes);
       hash = hashText({whole.data(), whole.size()});
     }
+  if (!step->parametersOfAllStages().empty())
+    hashes = hashesOfAllStages(hashes);
   return hashText(llvm::join(hashes, ""));
+}
+
+/// In the order of the model, whichever stage has a parameter.
+std::vector<std::string>
+ModelBuffers::hashesOfAllStages(llvm::ArrayRef<std::string> ownHashes) const {
+  std::string own;
+  for (auto [parameter, hash] : llvm::zip_equal(roles.parameters, ownHashes))
+    own += parameter.name + "\n" + hash + "\n";
+  llvm::StringMap<std::string> known;
+  for (llvm::StringRef text : RankJob::gatherTexts(own))
+    while (!text.empty()) {
+      auto [name, rest] = text.split('\n');
+      auto [hash, others] = rest.split('\n');
+      known[name] = hash.str();
+      text = others;
+    }
+  std::vector<std::string> hashes;
+  for (const std::string &name : step->parametersOfAllStages())
+    hashes.push_back(known.lookup(name));
+  return hashes;
 }

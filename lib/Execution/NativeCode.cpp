@@ -38,6 +38,9 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_reduce", &llmmem_reduce);
   add("llmmem_all_to_all", &llmmem_all_to_all);
   add("llmmem_send_receive", &llmmem_send_receive);
+  add("llmmem_exchange_send", &llmmem_exchange_send);
+  add("llmmem_exchange_receive", &llmmem_exchange_receive);
+  add("llmmem_exchange_end", &llmmem_exchange_end);
   add("llmmem_parallel_for", &llmmem_parallel_for);
   add("llmmem_fill_dead", &llmmem_fill_dead);
   add("llmmem_clock", &llmmem_clock);

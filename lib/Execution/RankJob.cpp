@@ -5,6 +5,7 @@
 #include "llmmem/Runtime/Parallel.h"
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 using namespace llmmem;
@@ -45,7 +46,20 @@ std::string RankJob::describe() {
 }
 
 bool RankJob::isFirstWith(const Shard &shard) {
-  return llmmem_group_position(kEveryAxis & ~shard.axes) == 0;
+  return llmmem_group_position(kEveryAxis & ~shard.axes & ~shard.stages) == 0;
+}
+
+std::vector<std::string> RankJob::gatherTexts(llvm::StringRef text) {
+  std::vector<int64_t> lengths = gather({static_cast<int64_t>(text.size())});
+  size_t longest = *std::max_element(lengths.begin(), lengths.end());
+  std::vector<int64_t> padded(longest / sizeof(int64_t) + 1, 0);
+  std::memcpy(padded.data(), text.data(), text.size());
+  std::vector<int64_t> all = gather(padded);
+  std::vector<std::string> texts;
+  for (size_t rank = 0; rank < lengths.size(); ++rank)
+    texts.emplace_back(reinterpret_cast<const char *>(all.data() + rank * padded.size()),
+                       lengths[rank]);
+  return texts;
 }
 
 std::vector<int64_t> RankJob::gather(llvm::ArrayRef<int64_t> values) {

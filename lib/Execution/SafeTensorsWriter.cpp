@@ -9,6 +9,7 @@
 #include "llmmem/Execution/RankJob.h"
 #include "llmmem/Execution/SafeTensors.h"
 #include "llmmem/Support/TextFile.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -18,6 +19,7 @@
 #include <array>
 #include <cstring>
 #include <fcntl.h>
+#include <map>
 #include <unistd.h>
 
 using namespace llmmem;
@@ -69,37 +71,98 @@ std::string llmmem::hashesOf(const TensorEntry &tensor) {
 // The header
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// What a file says of a tensor.
+struct TensorLine {
+  std::string dtype;
+  std::vector<int64_t> shape;
+  int64_t bytes = 0, begin = 0; // in the file, behind the header
+};
+
+/// What a file holds, in its order.
+struct FileContents {
+  llvm::MapVector<std::string, TensorLine, std::map<std::string, unsigned>> tensors;
+  Metadata metadata;
+  int64_t bytes = 0;
+
+  void add(const std::string &name, TensorLine line) {
+    if (tensors.contains(name))
+      return;
+    line.begin = bytes;
+    bytes += line.bytes;
+    tensors[name] = std::move(line);
+  }
+};
+} // namespace
+
 static int64_t wholeBytes(const TensorEntry &tensor) {
   return static_cast<int64_t>(tensor.bytes.size()) * tensor.shard.parts;
 }
 
-/// The length of the JSON header and the header.
-static std::string encodeHeader(llvm::ArrayRef<TensorEntry> tensors, const Metadata &metadata) {
-  std::string header;
-  llvm::raw_string_ostream os(header);
+static FileContents contentsOf(llvm::ArrayRef<TensorEntry> tensors, const Metadata &metadata) {
+  FileContents contents;
+  for (const TensorEntry &tensor : tensors)
+    contents.add(tensor.name, {tensor.dtype, tensor.shape, wholeBytes(tensor), 0});
+  contents.metadata = metadata;
+  return contents;
+}
+
+/// The header's JSON.
+static std::string toJson(const FileContents &contents) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
   json::OStream writer(os);
-  int64_t end = 0;
   writer.objectBegin();
-  if (!metadata.empty())
+  if (!contents.metadata.empty())
     writer.attributeObject("__metadata__", [&] {
-      for (const auto &[key, text] : metadata)
-        writer.attribute(key, text);
+      for (const auto &[key, value] : contents.metadata)
+        writer.attribute(key, value);
     });
-  for (const TensorEntry &tensor : tensors) {
-    int64_t begin = end;
-    end += wholeBytes(tensor);
-    writer.attributeObject(tensor.name, [&] {
-      writer.attribute("dtype", tensor.dtype);
-      writer.attribute("shape", json::Array(tensor.shape));
-      writer.attribute("data_offsets", json::Array{begin, end});
+  for (const auto &[name, line] : contents.tensors)
+    writer.attributeObject(name, [&, &line = line] {
+      writer.attribute("dtype", line.dtype);
+      writer.attribute("shape", json::Array(line.shape));
+      writer.attribute("data_offsets", json::Array{line.begin, line.begin + line.bytes});
     });
-  }
   writer.objectEnd();
+  return text;
+}
+
+/// The length of the JSON header and the header.
+static std::string encodeHeader(const FileContents &contents) {
+  std::string header = toJson(contents);
   // Aligns the data to 8 bytes for readers that map the file.
   header.append(llvm::alignTo(header.size(), 8) - header.size(), ' ');
   std::string length(8, '\0');
   llvm::support::endian::write64le(length.data(), header.size());
   return length + header;
+}
+
+/// What the stages of a pipeline have together, from the headers that each would write alone.
+static llvm::Error addContents(llvm::StringRef header, FileContents &contents) {
+  llvm::Expected<json::Value> value = json::parse(header);
+  if (!value)
+    return value.takeError();
+  // An object of LLVM has no order, and tensors of a stage stand as their offsets say.
+  std::map<int64_t, std::pair<std::string, TensorLine>> inOrder;
+  for (const auto &[key, entry] : *value->getAsObject()) {
+    const json::Object &object = *entry.getAsObject();
+    if (key == "__metadata__") {
+      for (const auto &[name, text] : object)
+        contents.metadata[name.str()] = text.getAsString()->str();
+      continue;
+    }
+    TensorLine line;
+    line.dtype = object.getString("dtype")->str();
+    for (const json::Value &extent : *object.getArray("shape"))
+      line.shape.push_back(*extent.getAsInteger());
+    const json::Array &offsets = *object.getArray("data_offsets");
+    line.bytes = *offsets[1].getAsInteger() - *offsets[0].getAsInteger();
+    inOrder[*offsets[0].getAsInteger()] = {key.str(), line};
+  }
+  for (auto &[offset, tensor] : inOrder)
+    contents.add(tensor.first, tensor.second);
+  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,7 +180,8 @@ public:
   }
 
   llvm::Error create(llvm::StringRef header, int64_t bytes);
-  llvm::Error write(llvm::ArrayRef<TensorEntry> tensors, int64_t begin);
+  llvm::Error write(llvm::ArrayRef<TensorEntry> tensors, const FileContents &contents,
+                    int64_t begin);
   llvm::Error rename();
 
 private:
@@ -193,14 +257,14 @@ llvm::Error SharedFile::create(llvm::StringRef header, int64_t bytes) {
   return agree(code, "open the temporary of");
 }
 
-llvm::Error SharedFile::write(llvm::ArrayRef<TensorEntry> tensors, int64_t begin) {
+llvm::Error SharedFile::write(llvm::ArrayRef<TensorEntry> tensors, const FileContents &contents,
+                              int64_t begin) {
   std::error_code code;
-  for (const TensorEntry &tensor : tensors) {
+  for (const TensorEntry &tensor : tensors)
     if (!code && RankJob::isFirstWith(tensor.shard))
       code = writeAt(tensor.bytes,
-                     begin + tensor.shard.position() * static_cast<int64_t>(tensor.bytes.size()));
-    begin += wholeBytes(tensor);
-  }
+                     begin + contents.tensors.find(tensor.name)->second.begin +
+                         tensor.shard.position() * static_cast<int64_t>(tensor.bytes.size()));
   if (!code && fsync(descriptor) != 0)
     code = lastError();
   return agree(code, "write");
@@ -214,23 +278,30 @@ llvm::Error SharedFile::rename() {
 }
 
 static llvm::Error writeTogether(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
-                                 llvm::StringRef header) {
-  int64_t bytes = 0;
-  for (const TensorEntry &tensor : tensors)
-    bytes += wholeBytes(tensor);
+                                 const FileContents &own) {
+  // Ranks of one program have one list; stages of a pipeline each have their own.
+  FileContents contents = own;
+  if (!tensors.empty() && tensors.front().shard.stages != 0) {
+    contents = {};
+    for (llvm::StringRef header : RankJob::gatherTexts(toJson(own)))
+      if (llvm::Error error = addContents(header, contents))
+        return error;
+  }
+  std::string header = encodeHeader(contents);
   SharedFile file(path);
-  if (llvm::Error error = file.create(header, bytes))
+  if (llvm::Error error = file.create(header, contents.bytes))
     return error;
-  if (llvm::Error error = file.write(tensors, static_cast<int64_t>(header.size())))
+  if (llvm::Error error = file.write(tensors, contents, static_cast<int64_t>(header.size())))
     return error;
   return file.rename();
 }
 
 llvm::Error llmmem::writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
                                      const Metadata &metadata) {
-  std::string header = encodeHeader(tensors, metadata);
+  FileContents contents = contentsOf(tensors, metadata);
   if (RankJob::size() > 1)
-    return writeTogether(path, tensors, header);
+    return writeTogether(path, tensors, contents);
+  std::string header = encodeHeader(contents);
   std::vector<llvm::StringRef> pieces = {header};
   for (const TensorEntry &tensor : tensors)
     pieces.push_back(tensor.bytes);

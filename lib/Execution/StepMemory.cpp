@@ -69,8 +69,16 @@ llvm::Error StepMemory::allocateOnHost(const CompiledStep &step) {
   addresses = {arenaMemory.base()};
   llvm::append_range(addresses, arguments);
   llvm::append_range(addresses, ownResults);
-  if (!times.empty())
+  // The update has the same arguments, and no result that is not donated.
+  if (step.updating) {
+    updateAddresses = {arenaMemory.base()};
+    llvm::append_range(updateAddresses, arguments);
+  }
+  if (!times.empty()) {
     addresses.push_back(times.data());
+    if (step.updating)
+      updateAddresses.push_back(times.data() + times.size() - 2 * step.updating->calls.size());
+  }
   if (step.emulated())
     addEmulator(step);
   return llvm::Error::success();
@@ -114,6 +122,8 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
   // The packed entry takes a pointer to each parameter, and a parameter is an address.
   for (void *&address : memory.addresses)
     memory.packed.push_back(static_cast<void *>(&address));
+  for (void *&address : memory.updateAddresses)
+    memory.updatePacked.push_back(static_cast<void *>(&address));
   return std::move(memory);
 }
 

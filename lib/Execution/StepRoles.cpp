@@ -1,6 +1,8 @@
 //===- StepRoles.cpp - What the buffers of a training step are -------------===//
 
 #include "llmmem/Execution/StepRoles.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 
@@ -41,19 +43,41 @@ public:
     if (!roles.ids)
       return llvm::createStringError("'" + step.getName() +
                                      "' has no input named 'ids' to feed tokens to");
-    step.walk([&](llm::EmbeddingOp op) {
-      if (op.getIds() == step.getArgument(*roles.ids))
-        roles.vocabulary = op.getTable().getType().getDimSize(0);
-    });
+    // Of the stages of a pipeline the first looks them up, and the last has targets.
+    for (func::FuncOp function : functionsOfStep())
+      findVocabulary(function);
     if (roles.vocabulary == 0)
       return llvm::createStringError("'" + step.getName() +
                                      "' has no table for 'ids': no llm.embedding reads them");
-    step.walk([&](llm::AdamWOp op) { connect(op.getParam(), op.getGradient(), op.getMaster()); });
-    step.walk([&](llm::SGDOp op) { connect(op.getParam(), op.getGradient(), Value()); });
+    // Of a step of micro-batches, @update has the updates, on the same arguments.
+    for (func::FuncOp function : functionsWithUpdates()) {
+      function.walk(
+          [&](llm::AdamWOp op) { connect(op.getParam(), op.getGradient(), op.getMaster()); });
+      function.walk([&](llm::SGDOp op) { connect(op.getParam(), op.getGradient(), Value()); });
+    }
     return roles;
   }
 
 private:
+  SmallVector<func::FuncOp> functionsOfStep() {
+    auto module = step->getParentOfType<ModuleOp>();
+    return step->hasAttr(LlmDialect::kMicroBatches) && module ? findStepFunctions(module)
+                                                              : SmallVector<func::FuncOp>{step};
+  }
+
+  SmallVector<func::FuncOp> functionsWithUpdates() {
+    return step->hasAttr(LlmDialect::kStage) ? SmallVector<func::FuncOp>{step} : functionsOfStep();
+  }
+
+  void findVocabulary(func::FuncOp function) {
+    function.walk([&](llm::EmbeddingOp op) {
+      auto rows = op.getIds().getDefiningOp<llm::MicroBatchOp>();
+      auto ids = dyn_cast<BlockArgument>(rows ? rows.getX() : op.getIds());
+      if (ids && getName(ids) == "ids")
+        roles.vocabulary = op.getTable().getType().getDimSize(0);
+    });
+  }
+
   std::string text(unsigned number, StringRef attribute) {
     auto value = step.getArgAttrOfType<StringAttr>(number, attribute);
     return value ? value.str() : "";
@@ -84,15 +108,16 @@ private:
         {"ids", &roles.ids},
         {"targets", &roles.targets},
         {"learning_rate", &roles.learningRate},
-        {"step", &roles.step}};
+        {"step", &roles.step},
+        {"micro_batch", &roles.microBatch}};
     for (auto [known, place] : inputs)
       if (name == known) {
         *place = number;
         return llvm::Error::success();
       }
-    return llvm::createStringError("argument " + llvm::Twine(number) + " of '" + step.getName() +
-                                   "' is an input named '" + name +
-                                   "'; known are ids, targets, learning_rate and step");
+    return llvm::createStringError(
+        "argument " + llvm::Twine(number) + " of '" + step.getName() + "' is an input named '" +
+        name + "'; known are ids, targets, learning_rate, step and micro_batch");
   }
 
   /// One update: which master and which gradient belong to a parameter.

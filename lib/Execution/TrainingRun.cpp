@@ -139,9 +139,17 @@ void TrainingRun::feedInputs(TokenFeed &feed, double learningRate) {
 
 llvm::Expected<StepReport> TrainingRun::runStep(TokenFeed &feed, double learningRate) {
   feedInputs(feed, learningRate);
-  if (llvm::Error error = buffers.run())
+  FloatKind kind = *floatKindOf(buffers.compiled().results()[0].type.getElementType());
+  double loss = 0.0; // the sum of what each micro-batch adds to it
+  for (int64_t number = 0; number < buffers.compiled().microBatches(); ++number) {
+    if (std::optional<unsigned> argument = buffers.argumentRoles().microBatch)
+      buffers.integers(*argument)[0] = static_cast<int32_t>(number);
+    if (llvm::Error error = buffers.run())
+      return std::move(error);
+    loss += readFloat(kind, memory().result(0), 0);
+  }
+  if (llvm::Error error = buffers.runUpdate())
     return std::move(error);
   ++done;
-  FloatKind kind = *floatKindOf(buffers.compiled().results()[0].type.getElementType());
-  return StepReport{done, readFloat(kind, memory().result(0), 0)};
+  return StepReport{done, loss};
 }

@@ -4,6 +4,7 @@
 #include "llmmem/Analysis/DeviceModel.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Parallelize.h"
+#include "llmmem/Transforms/PipelineStages.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace llmmem;
@@ -62,6 +63,51 @@ static PlanCheckpointsOptions planOptions(const CheckpointPipelineOptions &optio
 // What is wrong with them
 //===----------------------------------------------------------------------===//
 
+/// Stages along the axis `pp`; nothing without it.
+static std::optional<int64_t> stagesOf(const CheckpointPipelineOptions &options) {
+  llvm::Expected<llvm::SmallVector<MeshAxis>> mesh = parseMesh(options.mesh);
+  if (!mesh) {
+    llvm::consumeError(mesh.takeError());
+    return std::nullopt;
+  }
+  for (const MeshAxis &axis : *mesh)
+    if (axis.name == kPipelineAxis)
+      return axis.size;
+  return std::nullopt;
+}
+
+static planning::PipelineShape shapeOf(const CheckpointPipelineOptions &options, int64_t stages) {
+  planning::PipelineShape shape;
+  shape.kind = planning::parsePipelineKind(options.pipeline).value_or(shape.kind);
+  shape.stages = stages;
+  shape.microBatches = options.microBatches;
+  shape.chunks = shape.kind == planning::PipelineKind::Interleaved ? options.chunks : 1;
+  return shape;
+}
+
+static llvm::Error checkPipeline(const CheckpointPipelineOptions &options,
+                                 llvm::function_ref<std::string(llvm::StringRef)> spell) {
+  if (options.microBatches < 1)
+    return llvm::createStringError(spell("micro-batches") + ": " +
+                                   llvm::Twine(options.microBatches) +
+                                   " is no number of micro-batches; expected 1 or more");
+  if (!planning::parsePipelineKind(options.pipeline))
+    return llvm::createStringError(spell("pipeline") + ": '" + options.pipeline +
+                                   "' is no schedule of a pipeline; expected gpipe, 1f1b, "
+                                   "interleaved or zero-bubble");
+  std::optional<int64_t> stages = options.mesh.empty() ? std::nullopt : stagesOf(options);
+  if (!stages && (options.pipeline.hasValue() || options.chunks.hasValue()))
+    return llvm::createStringError(
+        spell(options.pipeline.hasValue() ? "pipeline" : "pipeline-chunks") +
+        " is of the stages of a mesh; give them, as in " + spell("mesh") + "=pp=2");
+  planning::PipelineShape shape = shapeOf(options, stages.value_or(1));
+  if (options.chunks.hasValue() && shape.kind != planning::PipelineKind::Interleaved)
+    shape.chunks = options.chunks;
+  if (std::optional<std::string> error = stages ? planning::checkShape(shape) : std::nullopt)
+    return llvm::createStringError(spell("pipeline") + ": " + *error);
+  return llvm::Error::success();
+}
+
 static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
                              llvm::function_ref<std::string(llvm::StringRef)> spell) {
   if (options.zero < 0 || options.zero > 3)
@@ -84,6 +130,8 @@ llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
     return llvm::createStringError(spell("budget") + "=min chooses for itself; leave " +
                                    spell("policy") + " out");
   if (llvm::Error error = checkMesh(options, spell))
+    return error;
+  if (llvm::Error error = checkPipeline(options, spell))
     return error;
   // A pass without a budget has an empty one; a user who writes an empty one made a mistake.
   if (options.budget.hasValue() && options.budget.empty())
@@ -118,9 +166,23 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     parallelize.zero = options.zero;
     passes.addPass(createParallelize(parallelize));
   }
-  DifferentiateOptions differentiate;
-  differentiate.ifPresent = true;
-  passes.addPass(createDifferentiate(differentiate));
+  std::optional<int64_t> stages = options.mesh.empty() ? std::nullopt : stagesOf(options);
+  if (options.microBatches > 1 || stages) {
+    SplitMicroBatchesOptions split;
+    split.count = options.microBatches;
+    passes.addPass(createSplitMicroBatches(split));
+  }
+  if (stages) {
+    BuildStagesOptions build;
+    build.schedule = options.pipeline;
+    build.chunks = shapeOf(options, *stages).chunks;
+    build.device = options.device;
+    passes.addPass(createBuildStages(build));
+  } else {
+    DifferentiateOptions differentiate;
+    differentiate.ifPresent = true;
+    passes.addPass(createDifferentiate(differentiate));
+  }
   mlir::OpPassManager &onStep = passes.nest<mlir::func::FuncOp>();
   if (groupsLossHead(options))
     onStep.addPass(createGroupLossHead());
@@ -148,6 +210,8 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   report.json = options.memoryReportJson;
   report.device = options.device;
   onStep.addPass(createReportMemory(report, std::move(outcome)));
+  if (stages)
+    passes.addPass(createCheckExchanges());
 }
 
 void llmmem::registerCheckpointPipeline() {

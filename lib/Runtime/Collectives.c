@@ -148,3 +148,26 @@ void llmmem_send_receive(const void *x, void *y, int64_t count, int64_t element,
   if (members.transport && to != members.position)
     move_piece(&members, "send_receive", x, to < 0 ? 0 : bytes, to, y, from < 0 ? 0 : bytes, from);
 }
+
+/* A step of one rank has no stages: an exchange is between different positions. */
+void llmmem_exchange_send(const void *x, int64_t count, int64_t element, int64_t axes, int64_t to) {
+  Members members = llmmem_members(axes);
+  int64_t bytes = count * bytes_of(element);
+  if (members.transport &&
+      members.transport->start_send(members.transport->state, members.group, x, bytes, (int32_t)to))
+    llmmem_ranks_fail(&members, "exchange", bytes);
+}
+
+void llmmem_exchange_receive(void *y, int64_t count, int64_t element, int64_t axes, int64_t from) {
+  Members members = llmmem_members(axes);
+  int64_t bytes = count * bytes_of(element);
+  if (members.transport && members.transport->start_receive(members.transport->state, members.group,
+                                                            y, bytes, (int32_t)from))
+    llmmem_ranks_fail(&members, "exchange", bytes);
+}
+
+void llmmem_exchange_end(int64_t axes) {
+  Members members = llmmem_members(axes);
+  if (members.transport && members.transport->wait_all(members.transport->state, members.group))
+    llmmem_ranks_fail(&members, "exchange", 0);
+}

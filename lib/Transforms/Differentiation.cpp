@@ -6,6 +6,7 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -20,13 +21,14 @@ using BuiltOps = llvm::SmallPtrSet<Operation *, 8>;
 
 class ReverseSweep {
 public:
-  ReverseSweep(OpBuilder &builder, GradientMap &gradients)
-      : builder(builder), gradients(gradients) {}
+  ReverseSweep(OpBuilder &builder, ArrayRef<Value> wanted, GradientMap &gradients)
+      : builder(builder), wanted(wanted), gradients(gradients) {}
 
-  LogicalResult run(ArrayRef<Value> wanted);
+  LogicalResult run();
 
 private:
   bool readsActive(Operation *op) const;
+  bool endsHere(Operation *op) const;
   LogicalResult visit(Operation *op);
   LogicalResult checkContributions(Operation *op, ArrayRef<Value> contributions) const;
   void addContributions(Operation *op, ArrayRef<Value> contributions, const BuiltOps &built);
@@ -34,6 +36,7 @@ private:
   BuiltOps opsBuiltAfter(Operation *op) const;
 
   OpBuilder &builder;
+  ArrayRef<Value> wanted;
   GradientMap &gradients;
   llvm::DenseSet<Value> active; // depends on what is wanted, and can have a gradient
 };
@@ -137,12 +140,19 @@ void ReverseSweep::addContributions(Operation *op, ArrayRef<Value> contributions
 // The sweep
 //===----------------------------------------------------------------------===//
 
+/// What another rank has given is computed from nothing of this one, whatever is sent beside it.
+bool ReverseSweep::endsHere(Operation *op) const {
+  return !isMemoryEffectFree(op) && llvm::all_of(op->getResults(), [&](Value result) {
+    return !gradients.lookup(result) || llvm::is_contained(wanted, result);
+  });
+}
+
 LogicalResult ReverseSweep::visit(Operation *op) {
   SmallVector<Value> resultGradients;
   for (Value result : op->getResults())
     resultGradients.push_back(gradients.lookup(result));
   if (llvm::none_of(resultGradients, [](Value gradient) { return static_cast<bool>(gradient); }) ||
-      !readsActive(op))
+      !readsActive(op) || endsHere(op))
     return success();
   auto rule = dyn_cast<DifferentiableOpInterface>(op);
   if (!rule)
@@ -163,7 +173,7 @@ LogicalResult ReverseSweep::visit(Operation *op) {
   return success();
 }
 
-LogicalResult ReverseSweep::run(ArrayRef<Value> wanted) {
+LogicalResult ReverseSweep::run() {
   SmallVector<Operation *> ops;
   for (auto it = builder.getBlock()->begin(), end = builder.getInsertionPoint(); it != end; ++it)
     ops.push_back(&*it);
@@ -181,7 +191,7 @@ LogicalResult ReverseSweep::run(ArrayRef<Value> wanted) {
 LogicalResult llmmem::buildGradients(OpBuilder &builder, ArrayRef<Value> wanted,
                                      GradientMap &gradients) {
   GradientMap all = gradients;
-  if (failed(ReverseSweep(builder, all).run(wanted)))
+  if (failed(ReverseSweep(builder, wanted, all).run()))
     return failure();
   gradients.clear();
   for (Value value : wanted)

@@ -27,7 +27,7 @@ static bool updatesPart(const TrainedParameter &parameter) {
 
 static ParameterShard shardOf(const TrainedParameter &parameter) {
   auto type = cast<RankedTensorType>(parameter.argument.getType());
-  llm::MeshAttr mesh = llm::meshOf(parameter.gradient.getDefiningOp());
+  llm::MeshAttr mesh = llm::meshOf(parameter.argument.getOwner()->getTerminator());
   return *ParameterShard::of(type, mesh.getGroupSize(parameter.sharing.getAxes()));
 }
 
@@ -66,10 +66,19 @@ private:
 // Gradients
 //===----------------------------------------------------------------------===//
 
-static void sumOverRanks(TrainedParameter &parameter) {
-  Operation *last = parameter.gradient.getDefiningOp();
+/// Behind the op that ends a gradient; at the end of the function that it is an argument of.
+static OpBuilder builderBehind(Value gradient) {
+  Operation *last = gradient.getDefiningOp();
+  if (!last)
+    return OpBuilder(cast<BlockArgument>(gradient).getOwner()->getTerminator());
   OpBuilder builder(last->getContext());
   builder.setInsertionPointAfter(last);
+  return builder;
+}
+
+static void sumOverRanks(TrainedParameter &parameter) {
+  Operation *last = parameter.gradient.getDefiningOp();
+  OpBuilder builder = builderBehind(parameter.gradient);
   AnnotatingBuilder create(builder, llm::Phase::Backward,
                            getName(parameter.argument) + ".gradient.sum", last);
   ArrayAttr axes = parameter.sharing.getAxes();
@@ -87,6 +96,38 @@ static void sumOverRanks(TrainedParameter &parameter) {
     parameter.gradient = part;
   }
   parameter.updatingGradient = part;
+}
+
+bool llmmem::accumulatesInPlace(const TrainedParameter &parameter) {
+  return zeroStage(parameter) != 2;
+}
+
+void llmmem::addGradient(TrainedParameter &parameter, Value addend) {
+  if (zeroStage(parameter) != 2) {
+    parameter.gradient = addend;
+    return;
+  }
+  TrainedParameter added = parameter;
+  added.gradient = addend;
+  sumOverRanks(added);
+  // The sum so far, which is no longer the argument.
+  if (auto add = added.gradient.getDefiningOp<llm::AddOp>())
+    add.getAMutable().assign(parameter.gradient);
+  parameter.gradient = added.gradient;
+}
+
+void llmmem::scatterGradients(MutableArrayRef<TrainedParameter> parameters) {
+  for (TrainedParameter &parameter : parameters)
+    if (zeroStage(parameter) == 2)
+      sumOverRanks(parameter);
+}
+
+void llmmem::finishGradients(MutableArrayRef<TrainedParameter> parameters) {
+  for (TrainedParameter &parameter : parameters) {
+    parameter.updatingGradient = parameter.gradient;
+    if (parameter.sharing && zeroStage(parameter) < 2)
+      sumOverRanks(parameter);
+  }
 }
 
 void llmmem::shareGradients(MutableArrayRef<TrainedParameter> parameters) {

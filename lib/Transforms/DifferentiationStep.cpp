@@ -116,107 +116,29 @@ static FailureOr<SmallVector<unsigned>> findParameters(func::FuncOp loss) {
 namespace {
 class StepBuilder {
 public:
-  StepBuilder(func::FuncOp loss, llm::TrainingAttr training, StringRef name)
-      : builder(loss.getContext()), training(training), step(cast<func::FuncOp>(loss->clone())),
-        body(step.getBody().front()) {
-    step.getAllArgAttrs(attributes);
-    attributes.resize(body.getNumArguments(), builder.getDictionaryAttr({}));
-    step.setName(name);
-    builder.setInsertionPointAfter(loss);
-    builder.insert(step);
-  }
+  StepBuilder(func::FuncOp step, llm::TrainingAttr training)
+      : builder(step.getContext()), training(training), step(step), body(step.getBody().front()),
+        signature(step, training) {}
 
-  FailureOr<func::FuncOp> build(ArrayRef<unsigned> parameterNumbers);
+  /// The whole step.
+  LogicalResult build(ArrayRef<unsigned> parameterNumbers);
+  /// What runs for each micro-batch; and behind it @update, which runs after them.
+  LogicalResult buildForMicroBatches(ArrayRef<unsigned> parameterNumbers);
 
 private:
-  BlockArgument addArgument(Type type, const Twine &name, llm::Role role, ArrayAttr shard = {},
-                            Type whole = {});
-  void addArguments(ArrayRef<unsigned> parameterNumbers);
+  LogicalResult buildGradients(ArrayRef<unsigned> parameterNumbers);
   LogicalResult buildBackward();
   void eraseDeadOps();
-  void finish();
-  void addResult(Value value, BlockArgument donated);
+  void buildUpdateFunction();
 
   OpBuilder builder;
   llm::TrainingAttr training;
   func::FuncOp step;
   Block &body;
-  SmallVector<DictionaryAttr> attributes; // of arguments
-  SmallVector<TrainedParameter> parameters;
-  UpdateInputs inputs;
+  StepSignature signature;
   Operation *firstBackward = nullptr;
-  SmallVector<Value> results;
 };
 } // namespace
-
-/// `shard`: the axes that it is split over, null where it is whole; then `whole` is the type of all
-/// parts together.
-BlockArgument StepBuilder::addArgument(Type type, const Twine &name, llm::Role role,
-                                       ArrayAttr shard, Type whole) {
-  StringAttr text = builder.getStringAttr(name);
-  SmallVector<NamedAttribute> named = {
-      builder.getNamedAttr(LlmDialect::kName, text),
-      builder.getNamedAttr(LlmDialect::kRole, builder.getStringAttr(llm::stringifyRole(role)))};
-  if (shard) {
-    named.push_back(builder.getNamedAttr(LlmDialect::kShard, shard));
-    named.push_back(builder.getNamedAttr(LlmDialect::kWhole, TypeAttr::get(whole)));
-  }
-  attributes.push_back(builder.getDictionaryAttr(named));
-  return body.addArgument(type, NameLoc::get(text));
-}
-
-/// Of what a rank has the update of: its part, where the state is split and the parameter is not.
-static RankedTensorType partOf(const TrainedParameter &parameter, RankedTensorType type) {
-  if (!parameter.sharing || parameter.sharing.getZero() == 0 || parameter.sharing.getZero() == 3)
-    return type;
-  auto step = cast<func::FuncOp>(parameter.argument.getOwner()->getParentOp());
-  auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh);
-  return ParameterShard::of(type, mesh.getGroupSize(parameter.sharing.getAxes()))->part;
-}
-
-/// The type of a parameter, of which the argument may be a rank's part.
-static RankedTensorType wholeOf(BlockArgument parameter) {
-  auto step = cast<func::FuncOp>(parameter.getOwner()->getParentOp());
-  auto whole = step.getArgAttrOfType<TypeAttr>(parameter.getArgNumber(), LlmDialect::kWhole);
-  return cast<RankedTensorType>(whole ? whole.getValue() : parameter.getType());
-}
-
-/// 16 bytes a parameter under AdamW with resident gradients: 2 + 2 + 3 * 4 in bf16, 4 * 4 in f32
-/// (Rajbhandari et al. 2020, section 3.1).
-void StepBuilder::addArguments(ArrayRef<unsigned> parameterNumbers) {
-  auto loss = cast<RankedTensorType>(step.getResultTypes()[0]);
-  inputs.learningRate = addArgument(loss, "learning_rate", llm::Role::Input);
-  inputs.step =
-      addArgument(RankedTensorType::get({}, builder.getI32Type()), "step", llm::Role::Input);
-  for (unsigned number : parameterNumbers) {
-    TrainedParameter parameter;
-    parameter.argument = body.getArgument(number);
-    std::string name = getName(parameter.argument);
-    parameter.sharing =
-        step.getArgAttrOfType<llm::DataParallelAttr>(number, LlmDialect::kDataParallel);
-    auto type = cast<RankedTensorType>(parameter.argument.getType());
-    int64_t zero = parameter.sharing ? parameter.sharing.getZero() : 0;
-    ArrayAttr split = zero > 0 ? parameter.sharing.getAxes() : ArrayAttr();
-    RankedTensorType part = partOf(parameter, type);
-    auto widened = part.clone(llm::wideTypeFor(type.getElementType()));
-    RankedTensorType whole = wholeOf(parameter.argument);
-    Type wholeState = whole.clone(widened.getElementType());
-    if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
-      parameter.firstMoment = addArgument(widened, name + ".first_moment",
-                                          llm::Role::OptimizerState, split, wholeState);
-      parameter.secondMoment = addArgument(widened, name + ".second_moment",
-                                           llm::Role::OptimizerState, split, wholeState);
-      if (type.getElementType().isBF16())
-        parameter.master =
-            addArgument(widened, name + ".master", llm::Role::OptimizerState, split, wholeState);
-    }
-    if (training.getGradients() == llm::GradientLifetime::Resident)
-      parameter.gradientArgument =
-          addArgument(zero == 2 ? part : type, name + ".gradient", llm::Role::Gradient,
-                      zero > 1 ? split : ArrayAttr(), whole);
-    parameters.push_back(parameter);
-  }
-}
 
 LogicalResult StepBuilder::buildBackward() {
   Value loss = body.getTerminator()->getOperand(0);
@@ -229,7 +151,7 @@ LogicalResult StepBuilder::buildBackward() {
 
   GradientMap gradients;
   SmallVector<Value> wanted;
-  for (TrainedParameter &parameter : parameters) {
+  for (TrainedParameter &parameter : signature.parameters) {
     wanted.push_back(parameter.argument);
     // A resident gradient is the accumulator: contributions go on in its bytes.
     if (parameter.gradientArgument &&
@@ -237,9 +159,9 @@ LogicalResult StepBuilder::buildBackward() {
       gradients[parameter.argument] = parameter.gradientArgument;
   }
   gradients[loss] = one;
-  if (failed(buildGradients(builder, wanted, gradients)))
+  if (failed(llmmem::buildGradients(builder, wanted, gradients)))
     return failure();
-  for (TrainedParameter &parameter : parameters) {
+  for (TrainedParameter &parameter : signature.parameters) {
     parameter.gradient = gradients.lookup(parameter.argument);
     if (!parameter.gradient) // every way to the loss goes through a rule that gives zero
       parameter.gradient =
@@ -252,73 +174,95 @@ LogicalResult StepBuilder::buildBackward() {
 /// Forward ops that neither the loss nor a gradient reads.
 void StepBuilder::eraseDeadOps() {
   llvm::DenseSet<Operation *> gradientOps;
-  for (TrainedParameter &parameter : parameters)
+  for (TrainedParameter &parameter : signature.parameters)
     gradientOps.insert(parameter.gradient.getDefiningOp());
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
     if (!gradientOps.contains(&op) && &op != firstBackward && isOpTriviallyDead(&op))
       op.erase();
 }
 
-void StepBuilder::addResult(Value value, BlockArgument donated) {
-  if (!donated)
-    return;
-  DictionaryAttr &known = attributes[donated.getArgNumber()];
-  NamedAttrList list(known);
-  list.set(LlmDialect::kDonated, builder.getI64IntegerAttr(results.size()));
-  known = list.getDictionary(builder.getContext());
-  results.push_back(value);
-}
-
-void StepBuilder::finish() {
-  Operation *terminator = body.getTerminator();
-  results.push_back(terminator->getOperand(0));
-  for (TrainedParameter &parameter : parameters)
-    addResult(parameter.newArgument, parameter.argument);
-  for (TrainedParameter &parameter : parameters) {
-    addResult(parameter.newFirstMoment, parameter.firstMoment);
-    addResult(parameter.newSecondMoment, parameter.secondMoment);
-    addResult(parameter.newMaster, parameter.master);
-  }
-  for (TrainedParameter &parameter : parameters)
-    addResult(parameter.gradient, parameter.gradientArgument);
-  llvm::append_range(results, terminator->getOperands().drop_front());
-  terminator->setOperands(results);
-  // They count the loss's results.
-  step.removeResAttrsAttr();
-  step.setType(builder.getFunctionType(body.getArgumentTypes(), TypeRange(results)));
-  step.setAllArgAttrs(attributes);
-}
-
-FailureOr<func::FuncOp> StepBuilder::build(ArrayRef<unsigned> parameterNumbers) {
+LogicalResult StepBuilder::buildGradients(ArrayRef<unsigned> parameterNumbers) {
   for (Operation &op : body.without_terminator())
     llm::writePhase(&op, llm::Phase::Forward);
-  addArguments(parameterNumbers);
-  if (failed(buildBackward())) {
-    step.erase();
+  signature.addArguments(parameterNumbers, cast<RankedTensorType>(step.getResultTypes()[0]));
+  if (failed(buildBackward()))
     return failure();
-  }
   eraseDeadOps();
-  shareGradients(parameters);
-  buildUpdates(body, firstBackward, training, inputs, parameters);
-  finish();
-  return step;
+  return success();
+}
+
+LogicalResult StepBuilder::build(ArrayRef<unsigned> parameterNumbers) {
+  if (failed(buildGradients(parameterNumbers)))
+    return failure();
+  shareGradients(signature.parameters);
+  buildUpdates(body, firstBackward, training, signature.inputs, signature.parameters);
+  Operation *terminator = body.getTerminator();
+  SmallVector<Value> returned(terminator->getOperands());
+  signature.finish(returned.front(), ArrayRef(returned).drop_front());
+  return success();
+}
+
+LogicalResult StepBuilder::buildForMicroBatches(ArrayRef<unsigned> parameterNumbers) {
+  if (failed(buildGradients(parameterNumbers)))
+    return failure();
+  scatterGradients(signature.parameters);
+  signature.finish(body.getTerminator()->getOperand(0), {});
+  buildUpdateFunction();
+  return success();
+}
+
+/// It has the arguments of the other, so that both run on one set of buffers.
+void StepBuilder::buildUpdateFunction() {
+  func::FuncOp update = signature.cloneWithoutBody(kUpdateFunction);
+  StepSignature updated(update, training);
+  updated.takeArgumentsOf(signature);
+  finishGradients(updated.parameters);
+  buildUpdates(update.getBody().front(), /*firstBackward=*/nullptr, training, updated.inputs,
+               updated.parameters);
+  updated.finish(/*loss=*/Value(), {});
+}
+
+/// Whose gradients are kept from one call to the next.
+static llm::TrainingAttr withResidentGradients(llm::TrainingAttr training) {
+  return llm::TrainingAttr::get(training.getContext(), training.getOptimizer(),
+                                llm::GradientLifetime::Resident, training.getBeta1(),
+                                training.getBeta2(), training.getEps(), training.getWeightDecay(),
+                                training.getClipNorm());
+}
+
+FailureOr<SmallVector<unsigned>> llmmem::checkLoss(func::FuncOp loss) {
+  if (failed(checkBody(loss)) || failed(checkScalarLoss(loss)) || failed(checkResults(loss)))
+    return failure();
+  return findParameters(loss);
 }
 
 FailureOr<func::FuncOp> llmmem::buildTrainingStep(func::FuncOp loss, llm::TrainingAttr training,
                                                   StringRef name) {
-  if (failed(checkBody(loss)) || failed(checkScalarLoss(loss)) || failed(checkResults(loss)))
-    return failure();
-  FailureOr<SmallVector<unsigned>> parameters = findParameters(loss);
+  FailureOr<SmallVector<unsigned>> parameters = checkLoss(loss);
   if (failed(parameters))
     return failure();
-  if (Operation *other = SymbolTable::lookupSymbolIn(loss->getParentOp(), name))
-    return other->emitError() << "stands where the training step of @" << loss.getName()
-                              << " is to be; remove one of the two";
+  bool hasMicroBatches = loss->hasAttr(LlmDialect::kMicroBatches);
+  for (StringRef made : {name, hasMicroBatches ? StringRef(kUpdateFunction) : name})
+    if (Operation *other = SymbolTable::lookupSymbolIn(loss->getParentOp(), made))
+      return other->emitError() << "stands where the training step of @" << loss.getName()
+                                << " is to be; remove one of the two";
   if (training.getGradients() == llm::GradientLifetime::Transient &&
-      training.getClipNorm().getValueAsDouble() > 0.0)
+      training.getClipNorm().getValueAsDouble() > 0.0 && !hasMicroBatches)
     emitRemark(loss.getLoc(),
                "a clip by the global norm keeps every gradient until the last one is there: "
                "transient gradients "
                "save nothing under clip_norm");
-  return StepBuilder(loss, training, name).build(*parameters);
+  auto step = cast<func::FuncOp>(loss->clone());
+  step.setName(name);
+  OpBuilder builder(loss);
+  builder.setInsertionPointAfter(loss);
+  builder.insert(step);
+  LogicalResult built =
+      hasMicroBatches
+          ? StepBuilder(step, withResidentGradients(training)).buildForMicroBatches(*parameters)
+          : StepBuilder(step, training).build(*parameters);
+  if (succeeded(built))
+    return step;
+  step.erase();
+  return failure();
 }

@@ -19,17 +19,73 @@ struct TrainedParameter {
   /// The gradient that its update reads: of this rank's part, where its state is split.
   mlir::Value updatingGradient;
   mlir::Value newArgument, newFirstMoment, newSecondMoment, newMaster;
+  /// Of several stages that have the parameter, one counts its gradient in the norm of all.
+  bool countsInNorm = true;
 };
 
 /// Arguments that all updates read.
 struct UpdateInputs {
   mlir::BlockArgument learningRate, step;
+  /// The axis whose ranks have other parameters, which the norm of all gradients is over too; null
+  /// where there is none.
+  mlir::ArrayAttr stages;
+};
+
+/// The numbers of the parameters that a loss is to be trained by. Fails, after a located
+/// diagnostic, where no step can be made of it.
+llvm::FailureOr<llvm::SmallVector<unsigned>> checkLoss(mlir::func::FuncOp loss);
+
+/// The function of a step: what an optimizer adds to the arguments of a loss, and the results.
+class StepSignature {
+public:
+  StepSignature(mlir::func::FuncOp step, llm::TrainingAttr training);
+
+  /// Adds the learning rate, of the type of the loss, and the number of the step; then of each
+  /// parameter its state, and its gradient where gradients are resident.
+  void addArguments(llvm::ArrayRef<unsigned> parameterNumbers, mlir::RankedTensorType loss);
+  /// Returns the loss, if there is one, new parameters, states and gradients, which are donated
+  /// where they are not the arguments as they were, and `others`.
+  void finish(mlir::Value loss, mlir::ValueRange others);
+
+  /// An empty function behind it with the same arguments.
+  mlir::func::FuncOp cloneWithoutBody(llvm::StringRef name);
+  /// Of a function with the same arguments. Gradients are what their arguments hold.
+  void takeArgumentsOf(const StepSignature &other);
+
+  llvm::SmallVector<TrainedParameter> parameters;
+  UpdateInputs inputs;
+
+private:
+  mlir::BlockArgument addArgument(mlir::Type type, const llvm::Twine &name, llm::Role role,
+                                  mlir::ArrayAttr shard = {}, mlir::Type whole = {});
+  void addResult(mlir::Value value, mlir::BlockArgument donated);
+
+  mlir::OpBuilder builder;
+  llm::TrainingAttr training;
+  mlir::func::FuncOp step;
+  mlir::Block &body;
+  llvm::SmallVector<mlir::DictionaryAttr> attributes; // of arguments
+  llvm::SmallVector<mlir::Value> results;
 };
 
 /// Sums the gradients of parameters that ranks share, each right behind the op that ends it, and
 /// sets what their updates read (docs/Design/Ranks.md). A gradient that is resident and split by
 /// ZeRO-2 is added to its argument there.
 void shareGradients(llvm::MutableArrayRef<TrainedParameter> parameters);
+
+/// Whether the sum of its gradients goes on in the bytes of its argument from micro-batch to
+/// micro-batch; else what a micro-batch adds is a value of its own.
+bool accumulatesInPlace(const TrainedParameter &parameter);
+
+/// Takes in what a micro-batch gives: its sum so far, or, of one that ZeRO-2 splits, an addend,
+/// which is summed over the ranks here.
+void addGradient(TrainedParameter &parameter, mlir::Value given);
+
+/// Those of ZeRO-2 alone, which are split from one micro-batch to the next.
+void scatterGradients(llvm::MutableArrayRef<TrainedParameter> parameters);
+
+/// As `shareGradients`, where micro-batches have left their sums in the arguments.
+void finishGradients(llvm::MutableArrayRef<TrainedParameter> parameters);
 
 /// The ranks' norm of what each has of the gradients, from the norm of this rank's.
 mlir::Value combineNorms(mlir::OpBuilder &builder, mlir::Value norm, mlir::ArrayAttr axes);

@@ -75,14 +75,22 @@ static Value createGlobalNorm(OpBuilder &builder, const UpdateInputs &inputs,
                               ArrayRef<TrainedParameter> parameters) {
   SmallVector<Value> gradients;
   for (const TrainedParameter &parameter : parameters)
-    gradients.push_back(parameter.updatingGradient);
-  auto op = llm::GlobalNormOp::create(builder, builder.getUnknownLoc(),
-                                      inputs.learningRate.getType(), gradients);
+    if (parameter.countsInNorm)
+      gradients.push_back(parameter.updatingGradient);
+  Operation *op;
+  if (gradients.empty())
+    op = llm::FillOp::create(builder, builder.getUnknownLoc(), inputs.learningRate.getType(),
+                             builder.getF64FloatAttr(0.0));
+  else
+    op = llm::GlobalNormOp::create(builder, builder.getUnknownLoc(), inputs.learningRate.getType(),
+                                   gradients);
   annotateUpdate(op, "gradient_norm", nullptr);
-  llm::DataParallelAttr sharing = parameters.front().sharing;
-  if (!sharing || sharing.getZero() == 0)
-    return op.getNorm();
-  return combineNorms(builder, op.getNorm(), sharing.getAxes());
+  Value norm = op->getResult(0);
+  llm::DataParallelAttr sharing =
+      parameters.empty() ? llm::DataParallelAttr() : parameters.front().sharing;
+  if (sharing && sharing.getZero() > 0)
+    norm = combineNorms(builder, norm, sharing.getAxes());
+  return inputs.stages ? combineNorms(builder, norm, inputs.stages) : norm;
 }
 
 //===----------------------------------------------------------------------===//

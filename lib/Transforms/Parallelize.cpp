@@ -6,6 +6,7 @@
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/ShardingOpInterface.h"
+#include "llmmem/Transforms/PipelineStages.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -26,9 +27,9 @@ static llvm::Expected<MeshAxis> parseAxis(StringRef text, ArrayRef<MeshAxis> kno
   if (name.empty() || size.getAsInteger(10, axis.size) || axis.size < 1 || axis.size > INT32_MAX)
     return llvm::createStringError(
         "'" + text + "' is no axis of a mesh; expected a name and a number of ranks, as in dp=4");
-  if (name != kDataParallelAxis)
+  if (name != kDataParallelAxis && name != kPipelineAxis)
     return llvm::createStringError("'" + name +
-                                   "' is an axis that nothing is split over; expected dp");
+                                   "' is an axis that nothing is split over; expected dp or pp");
   axis.name = name.str();
   if (llvm::any_of(known, [&](const MeshAxis &other) { return other.name == axis.name; }))
     return llvm::createStringError("names axis '" + name + "' twice");
@@ -68,7 +69,7 @@ class DataParallel {
 public:
   DataParallel(func::FuncOp loss, llm::MeshAttr mesh, int64_t zeroStage)
       : loss(loss), body(loss.getBody().front()), mesh(mesh), zeroStage(zeroStage),
-        axes(ArrayAttr::get(loss.getContext(), {mesh.getNames().front()})),
+        axes(Builder(loss.getContext()).getStrArrayAttr({kDataParallelAxis})),
         ranks(mesh.getGroupSize(axes)) {}
 
   LogicalResult run();
@@ -112,7 +113,7 @@ LogicalResult DataParallel::splitInput(BlockArgument argument) {
            << ", which does not divide over dp = " << ranks
            << "; import the model with a --batch that is a multiple of " << ranks;
   Sharding sharding = Sharding::whole(type.getRank());
-  sharding.dimensions[0].push_back(mesh.getNames().front());
+  sharding.dimensions[0].push_back(StringAttr::get(loss.getContext(), kDataParallelAxis));
   annotate(argument, LlmDialect::kShard, axes);
   annotate(argument, LlmDialect::kWhole, TypeAttr::get(type));
   return setType(argument, sharding);
@@ -296,5 +297,11 @@ static LogicalResult check(func::FuncOp loss, int64_t zeroStage) {
 LogicalResult llmmem::parallelize(func::FuncOp loss, llm::MeshAttr mesh, int64_t zeroStage) {
   if (failed(check(loss, zeroStage)))
     return failure();
-  return DataParallel(loss, mesh, zeroStage).run();
+  if (mesh.findAxis(kDataParallelAxis))
+    return DataParallel(loss, mesh, zeroStage).run();
+  if (zeroStage != 0)
+    return emitError(loss.getLoc()) << "is to be split by ZeRO stage " << zeroStage
+                                    << " over an axis dp, which " << mesh << " does not have";
+  loss->setAttr(LlmDialect::kMesh, mesh);
+  return success();
 }

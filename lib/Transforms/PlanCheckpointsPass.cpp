@@ -7,6 +7,7 @@
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/LlvmResult.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llvm/Support/Path.h"
 
 namespace llmmem {
 #define GEN_PASS_DEF_PLANCHECKPOINTS
@@ -73,14 +74,34 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
       return step.emitError() << llvm::toString(request.takeError());
     const StepStorage *storage = getStorage();
     const DeviceModel *table = getDevice(device);
-    CheckpointOutcome local;
-    CheckpointOutcome &result = outcome ? *outcome : local;
-    if (!storage || !table || failed(planCheckpoints(step, *storage, *request, *table, result)))
+    if (!storage || !table)
+      return failure();
+    nameFiles(step, *request);
+    CheckpointOutcome result;
+    LogicalResult planned = planCheckpoints(step, *storage, *request, *table, result);
+    if (outcome)
+      outcome->add(result);
+    if (failed(planned))
       return failure();
     if (!result.changedOps)
       markAnalysesPreserved<StepStorage, StepLiveness>();
     countDecisions(step);
     return success();
+  }
+
+  /// Of a step of several functions, those behind the first write beside its files:
+  /// `problem.json` and `problem.update.json`.
+  static void nameFiles(func::FuncOp step, CheckpointRequest &request) {
+    auto module = step->getParentOfType<ModuleOp>();
+    if (!module || findStepFunctions(module).front() == step)
+      return;
+    for (std::string *file : {&request.emitProblem, &request.emitPlan, &request.emitProof})
+      if (!file->empty() && *file != "-" && *file != "/dev/null") {
+        SmallString<256> name(*file);
+        StringRef extension = llvm::sys::path::extension(*file);
+        llvm::sys::path::replace_extension(name, step.getName() + extension);
+        *file = name.str().str();
+      }
   }
 
   PlanCheckpointsOptions texts() const {

@@ -3,7 +3,9 @@
 #include "StepPass.h"
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Support/TextFile.h"
+#include "llmmem/Transforms/Checkpoints.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/PipelineStages.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace llmmem {
@@ -30,15 +32,34 @@ struct ReportMemoryPass : StepPass<llmmem::impl::ReportMemoryBase<ReportMemoryPa
         MemoryReport::compute(step, *storage, getAnalysis<StepLiveness>(), *table);
     if (failed(report))
       return failure();
-    if (outcome) {
-      report->planningSeconds = outcome->seconds;
-      report->checked = outcome->checked;
-    }
-    return emit(step, *report);
+    report->emitRemarks(step);
+    if (!outcome)
+      return emit(step, *report);
+    auto module = step->getParentOfType<ModuleOp>();
+    size_t count = module ? findStepFunctions(module).size() : 1;
+    std::optional<MemoryReport> fullest = outcome->addReport(step, std::move(*report), count);
+    if (!fullest)
+      return success();
+    return failed(addPipeline(module, *table, *fullest)) ? failure() : emit(step, *fullest);
+  }
+
+  /// Of the stages, which are all planned when the last of them is.
+  static LogicalResult addPipeline(ModuleOp module, const DeviceModel &table,
+                                   MemoryReport &report) {
+    auto pipeline = module ? module->getAttrOfType<DictionaryAttr>(llm::LlmDialect::kPipeline)
+                           : DictionaryAttr();
+    if (!pipeline)
+      return success();
+    FailureOr<planning::PipelineTime> time = modelPipeline(module, table);
+    if (failed(time))
+      return failure();
+    auto count = pipeline.getAs<IntegerAttr>("micro_batches");
+    report.pipeline = {pipeline.getAs<StringAttr>("schedule").str(), count ? count.getInt() : 1,
+                       time->ns, time->bubble()};
+    return success();
   }
 
   LogicalResult emit(func::FuncOp step, const MemoryReport &report) {
-    report.emitRemarks(step);
     if (print)
       report.print(llvm::errs());
     else if (outcome)

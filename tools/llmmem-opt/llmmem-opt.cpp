@@ -20,13 +20,14 @@ EXAMPLES
   llmmem-opt --checkpoint-budget=6GB model.mlir -o step.mlir    plan under six billion bytes
   llmmem-opt --checkpoint-policy=sqrt --memory-report model.mlir -o step.mlir
   llmmem-opt --mesh=dp=4 --zero=3 --checkpoint-budget=2GB model.mlir -o step.mlir   of one of 4 ranks
+  llmmem-opt --mesh=pp=2 --micro-batches=4 --checkpoint-budget=2GB model.mlir -o step.mlir   of both stages
   llmmem-opt --target=cuda --chip=sm_80 step.mlir               a planned step as PTX and host code
   llmmem-opt --differentiate model.mlir                         one stage alone, as in mlir-opt
 
 POLICIES of --checkpoint-policy
 )" + planning::policyHelp() + R"(
 STAGES, passes that --checkpoint-budget runs in this order
-  parallelize (with --mesh), differentiate, group-loss-head, group-kernels, annotate-memory,
+  parallelize (with --mesh), split-micro-batches (with --micro-batches), differentiate (with pp build-stages), group-loss-head, group-kernels, annotate-memory,
   plan-checkpoints, apply-checkpoints, plan-arena, verify-plan
   --help-hidden lists every pass and flag, those of MLIR and LLVM too.
 )" + exitCodeHelp("llmmem-opt");

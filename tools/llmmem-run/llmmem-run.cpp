@@ -319,12 +319,23 @@ static Error joinRanks(mlir::func::FuncOp function, const RunOptions &options) {
   return RankJob::join(mesh.getSizes());
 }
 
+/// Of the steps of a pipeline that of this rank; else the step.
+static mlir::func::FuncOp functionOfRank(mlir::ModuleOp module, mlir::func::FuncOp step) {
+  auto mesh = step->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
+  if (!step->hasAttr(llm::LlmDialect::kStage) || !mesh)
+    return step;
+  mlir::Builder builder(module.getContext());
+  Shard stage{mesh.getAxisBits(builder.getStrArrayAttr({"pp"}))};
+  return findStepFunctions(module)[stage.position()];
+}
+
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
                        const RunOptions &options) {
   // A plan may have been edited, or written by another tool: overlapping offsets would give wrong
   // results.
-  if (function->hasAttr(llm::LlmDialect::kArena) && failed(verifyPlan(function)))
-    return ExitBadInput;
+  for (mlir::func::FuncOp planned : findStepFunctions(module))
+    if (planned->hasAttr(llm::LlmDialect::kArena) && failed(verifyPlan(planned)))
+      return ExitBadInput;
   if (Error error = joinRanks(function, options)) {
     // All ranks fail alike, and one says why.
     if (RankJob::rank() == 0)
@@ -332,6 +343,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
     consumeError(std::move(error));
     return ExitBadInput;
   }
+  function = functionOfRank(module, function);
   CompiledStep::Options compileOptions;
   compileOptions.function = function.getName().str();
   compileOptions.fillDeadBytes = options.poison;

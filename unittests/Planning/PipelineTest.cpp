@@ -166,6 +166,15 @@ TEST(PipelineDeadlocks, AreFoundAndSayWho) {
   EXPECT_TRUE(findDeadlock({{toOne, all}, {all, fromZero}}));
 }
 
+// Stage 0 works 5, gives stage 1 a message of 2, works 4 more; stage 1 works 1 before it and 6
+// behind it: it waits from 1 to 5, and ends at 13.
+TEST(PipelineTime, OfMeetings) {
+  PipelineTime time = modelTime({{{{1}, {}}}, {{{}, {0}}}}, {{{5, 2}, {4, 0}}, {{1, 2}, {6, 0}}});
+  EXPECT_EQ(time.ns, 13);
+  EXPECT_EQ(time.busy, (std::vector<int64_t>{11, 9}));
+  EXPECT_DOUBLE_EQ(time.bubble(), 6.0 / 26.0);
+}
+
 TEST(PipelineShapes, AreRefusedWithTheFix) {
   EXPECT_EQ(*checkShape({PipelineKind::Interleaved, 4, 6, 2}),
             "interleaved stages take micro-batches in groups of the 4 stages, which do not divide "

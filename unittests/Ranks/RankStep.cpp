@@ -2,6 +2,7 @@
 
 #include "RankStep.h"
 #include "ThreadTransport.h"
+#include "llmmem/Analysis/Step.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "gtest/gtest.h"
 #include <numeric>
@@ -10,22 +11,39 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::test;
 
-std::unique_ptr<RankStep> RankStep::compile(ModuleOp module, StringRef function, bool isPlanned) {
+std::unique_ptr<RankStep> RankStep::compile(ModuleOp module, StringRef name, bool isPlanned) {
   std::unique_ptr<RankStep> result(new RankStep());
-  result->function = module.lookupSymbol<func::FuncOp>(function);
-  if (!isPlanned)
-    planSequentially(result->function);
-  auto mesh = result->function->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
+  if (!name.empty())
+    result->functions.push_back(module.lookupSymbol<func::FuncOp>(name));
+  else
+    for (func::FuncOp function : findStepFunctions(module))
+      if (function.getName() != "update")
+        result->functions.push_back(function);
+  auto mesh = result->functions.front()->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
   result->sizes = mesh ? std::vector<int64_t>(mesh.getSizes()) : std::vector<int64_t>{1};
-  CompiledStep::Options options;
-  options.function = function.str();
-  FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(module, options);
-  if (failed(step)) {
-    ADD_FAILURE() << "@" << function.str() << " does not compile";
-    return nullptr;
+  if (mesh)
+    for (StringAttr name : mesh.getNames())
+      result->names.push_back(name.str());
+  for (func::FuncOp function : result->functions) {
+    if (!isPlanned)
+      planSequentially(function);
+    CompiledStep::Options options;
+    options.function = function.getName().str();
+    FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(module, options);
+    if (failed(step)) {
+      ADD_FAILURE() << "@" << options.function << " does not compile";
+      return nullptr;
+    }
+    result->compiled.push_back(std::move(*step));
   }
-  result->compiled = std::move(*step);
   return result;
+}
+
+int64_t RankStep::positionOn(StringRef axis, int64_t rank) const {
+  for (size_t number = names.size(); number-- > 0; rank /= sizes[number])
+    if (names[number] == axis)
+      return rank % sizes[number];
+  return 0;
 }
 
 int64_t RankStep::ranks() const {
@@ -37,7 +55,15 @@ static std::vector<Numbers> runOne(const CompiledStep &step, StepMemory &memory,
   for (auto [number, info] : llvm::enumerate(step.arguments()))
     for (auto [index, value] : llvm::enumerate(arguments[number]))
       writeElement(info.type.getElementType(), memory.argument(number), index, value);
-  EXPECT_TRUE(mlir::succeeded(step.run(memory)));
+  double loss = 0.0; // the sum of what micro-batches add to it
+  for (int64_t number = 0; number < step.microBatches(); ++number) {
+    for (auto [argument, info] : llvm::enumerate(step.arguments()))
+      if (info.name == "micro_batch")
+        *static_cast<int32_t *>(memory.argument(argument)) = static_cast<int32_t>(number);
+    EXPECT_TRUE(mlir::succeeded(step.run(memory)));
+    loss += readElement(step.results()[0].type.getElementType(), memory.result(0), 0);
+  }
+  EXPECT_TRUE(mlir::succeeded(step.runUpdate(memory)));
   std::vector<Numbers> results;
   for (auto [number, info] : llvm::enumerate(step.results())) {
     results.emplace_back();
@@ -45,6 +71,7 @@ static std::vector<Numbers> runOne(const CompiledStep &step, StepMemory &memory,
       results.back().push_back(
           readElement(info.type.getElementType(), memory.result(number), index));
   }
+  results[0] = {loss};
   return results;
 }
 
@@ -53,25 +80,28 @@ RankStep::run(const std::vector<std::vector<Numbers>> &arguments) {
   std::vector<std::vector<Numbers>> results(ranks());
   std::vector<StepMemory> memories;
   for (int64_t rank = 0; rank < ranks(); ++rank) {
-    llvm::Expected<StepMemory> memory = StepMemory::allocate(*compiled);
+    llvm::Expected<StepMemory> memory = StepMemory::allocate(stepOf(rank));
     if (!memory) {
       ADD_FAILURE() << llvm::toString(memory.takeError());
       return results;
     }
     memories.push_back(std::move(*memory));
   }
-  runAsRanks(sizes,
-             [&](int rank) { results[rank] = runOne(*compiled, memories[rank], arguments[rank]); });
+  runAsRanks(sizes, [&](int rank) {
+    results[rank] = runOne(stepOf(rank), memories[rank], arguments[rank]);
+  });
   return results;
 }
 
 std::vector<std::vector<Numbers>> RankStep::split(const std::map<std::string, Numbers> &whole) {
   std::vector<std::vector<Numbers>> arguments(ranks());
   for (auto [rank, own] : llvm::enumerate(arguments))
-    for (auto [number, info] : llvm::enumerate(compiled->arguments())) {
+    for (auto [number, info] : llvm::enumerate(stepOf(rank).arguments())) {
       const Numbers &all = whole.at(info.name);
-      size_t count = info.type.getNumElements(), begin = isSplit(number) ? rank * count : 0;
-      EXPECT_EQ(all.size(), isSplit(number) ? ranks() * count : count) << info.name;
+      size_t count = info.type.getNumElements();
+      size_t begin = isSplit(rank, number) ? positionOn("dp", rank) * count : 0;
+      EXPECT_EQ(all.size(), isSplit(rank, number) ? info.whole.getNumElements() : count)
+          << info.name;
       own.emplace_back(all.begin() + begin, all.begin() + begin + count);
     }
   return arguments;
@@ -80,20 +110,20 @@ std::vector<std::vector<Numbers>> RankStep::split(const std::map<std::string, Nu
 std::map<std::string, Numbers> RankStep::join(const std::vector<std::vector<Numbers>> &results,
                                               StringRef local) {
   std::map<std::string, Numbers> whole;
-  for (auto [number, info] : llvm::enumerate(compiled->results())) {
-    std::string name =
-        info.donatedArgument ? compiled->arguments()[*info.donatedArgument].name : "loss";
-    if (!local.empty() && StringRef(name).ends_with(local))
-      continue;
-    Numbers &all = whole[name];
-    for (const std::vector<Numbers> &own : results) {
-      if (info.donatedArgument && isSplit(*info.donatedArgument))
-        all.insert(all.end(), own[number].begin(), own[number].end());
-      else if (all.empty())
-        all = own[number];
-      else
-        EXPECT_EQ(all, own[number]) << name << " differs between ranks";
+  std::map<std::string, std::map<int64_t, Numbers>> parts; // by their position
+  for (auto [rank, own] : llvm::enumerate(results))
+    for (auto [number, info] : llvm::enumerate(stepOf(rank).results())) {
+      std::optional<unsigned> argument = info.donatedArgument;
+      std::string name = argument ? stepOf(rank).arguments()[*argument].name : "loss";
+      if (!local.empty() && StringRef(name).ends_with(local))
+        continue;
+      int64_t position = argument && isSplit(rank, *argument) ? positionOn("dp", rank) : 0;
+      auto [it, isNew] = parts[name].try_emplace(position, own[number]);
+      if (!isNew)
+        EXPECT_EQ(it->second, own[number]) << name << " differs between ranks";
     }
-  }
+  for (auto &[name, ofName] : parts)
+    for (auto &[position, part] : ofName)
+      whole[name].insert(whole[name].end(), part.begin(), part.end());
   return whole;
 }

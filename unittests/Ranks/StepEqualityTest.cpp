@@ -31,13 +31,31 @@ struct Case {
   llm::GradientLifetime gradients = llm::GradientLifetime::Resident;
   double dropout = 0.0, clipNorm = 0.0;
   importer::AttentionForm attention = importer::AttentionForm::Flash;
+  int64_t microBatches = 1;
+  int64_t stages = 0; // of a pipeline; 0: no mesh with pp
+  std::string schedule = "1f1b";
 
   std::string name() const {
     return family + (dtype == importer::ElementKind::F64 ? "F64" : "F32") + "Dp" +
            std::to_string(ranks) + "Zero" + std::to_string(zero) +
            (gradients == llm::GradientLifetime::Transient ? "Transient" : "") +
            (dropout > 0 ? "Dropout" : "") + (clipNorm > 0 ? "Clip" : "") +
-           (attention == importer::AttentionForm::Unfused ? "Unfused" : "");
+           (attention == importer::AttentionForm::Unfused ? "Unfused" : "") +
+           (microBatches > 1 ? "Micro" + std::to_string(microBatches) : "") +
+           (stages > 0 ? "Pp" + std::to_string(stages) + scheduleName() : "");
+  }
+
+  std::string scheduleName() const {
+    std::string text = schedule;
+    std::erase(text, '-');
+    return text;
+  }
+
+  std::string mesh() const {
+    std::string text = stages > 0 ? "pp=" + std::to_string(stages) : "";
+    if (ranks > 1 || text.empty())
+      text = "dp=" + std::to_string(ranks) + (text.empty() ? "" : ",") + text;
+    return text;
   }
 };
 
@@ -49,6 +67,8 @@ constexpr int64_t kBatch = 4, kSeq = 5;
 OwningOpRef<ModuleOp> plan(const Case &test, int64_t ranks, const std::string &budget) {
   importer::ImportOptions options;
   options.batch = kBatch;
+  if (test.stages > 0)
+    options.layers = 4;
   options.seq = kSeq;
   options.dtype = test.dtype;
   options.dropout = test.dropout;
@@ -66,8 +86,10 @@ OwningOpRef<ModuleOp> plan(const Case &test, int64_t ranks, const std::string &b
   pipeline.device = "cpu";
   pipeline.seconds = 0.2;
   if (ranks > 0) {
-    pipeline.mesh = "dp=" + std::to_string(ranks);
+    pipeline.mesh = test.mesh();
     pipeline.zero = test.zero;
+    pipeline.microBatches = test.microBatches;
+    pipeline.pipeline = test.schedule;
   }
   buildCheckpointPipeline(passes, pipeline, nullptr);
   EXPECT_TRUE(succeeded(passes.run(*module))) << test.name();
@@ -89,16 +111,22 @@ Values wholeArguments(const Case &test) {
       for (int64_t token = 1; token < kSeq; ++token) // the first sequence has one target
         own[token] = -100;
   }
+  whole["micro_batch"] = {0.0};
   return whole;
 }
 
 Values run(const Case &test, int64_t ranks, const std::string &budget, const Values &whole) {
   OwningOpRef<ModuleOp> module = plan(test, ranks, budget);
-  std::unique_ptr<RankStep> step = RankStep::compile(*module, "step", /*isPlanned=*/true);
+  std::unique_ptr<RankStep> step = RankStep::compile(*module, "", /*isPlanned=*/true);
   if (!step)
     return {};
   // Under ZeRO-1 a resident gradient is what this rank has added.
-  return step->join(step->run(step->split(whole)), ranks > 1 && test.zero == 1 ? ".gradient" : "");
+  Values all =
+      step->join(step->run(step->split(whole)), ranks > 1 && test.zero == 1 ? ".gradient" : "");
+  // Micro-batches keep gradients that the whole batch's step does not.
+  if (test.gradients == llm::GradientLifetime::Transient)
+    std::erase_if(all, [](auto &entry) { return StringRef(entry.first).ends_with(".gradient"); });
+  return all;
 }
 
 void expectEqualSteps(const Case &test) {
@@ -142,6 +170,49 @@ std::vector<Case> shortCases() {
     cases.push_back({"gpt2", ElementKind::F64, 2, zero, llm::GradientLifetime::Resident, 0.2, 0.5});
   cases.push_back({"llama", ElementKind::F64, 4, 2, llm::GradientLifetime::Transient});
   cases.push_back({"llama", ElementKind::F64, 4, 3});
+  // Micro-batches on two ranks that split gradients.
+  cases.push_back({"gpt2", ElementKind::F64, 2, 2, llm::GradientLifetime::Resident, 0.2, 0.5,
+                   importer::AttentionForm::Flash, /*microBatches=*/2});
+  // Stages of a pipeline, with each schedule, tied embeddings (gpt2), dropout and clipping; and
+  // with data parallel ranks that split updates.
+  auto stages = [&](const char *family, const char *schedule, int64_t ranks, int64_t zero,
+                    double dropout) {
+    Case test{family, ElementKind::F64, ranks, zero, llm::GradientLifetime::Resident, dropout, 0.5};
+    test.stages = 2;
+    test.microBatches = 4 / ranks;
+    test.schedule = schedule;
+    cases.push_back(test);
+  };
+  stages("gpt2", "1f1b", 2, 2, 0.2);
+  stages("llama", "zero-bubble", 1, 0, 0.0);
+  return cases;
+}
+
+/// Every schedule and way of splitting that the short run leaves out.
+std::vector<Case> longCases() {
+  std::vector<Case> cases;
+  for (std::string family : {"gpt2", "llama"}) {
+    for (int64_t zero = 0; zero <= 3; ++zero)
+      cases.push_back({family, ElementKind::F64, zero == 0 ? 1 : 2, zero,
+                       llm::GradientLifetime::Resident, 0.2, 0.5, importer::AttentionForm::Flash,
+                       /*microBatches=*/zero == 0 ? 4 : 2});
+    cases.push_back({family, ElementKind::F32, 2, 2, llm::GradientLifetime::Transient, 0.0, 0.0,
+                     importer::AttentionForm::Unfused, /*microBatches=*/2});
+    for (const char *schedule : {"gpipe", "1f1b", "interleaved", "zero-bubble"})
+      for (int64_t stages : {2, 4})
+        for (ElementKind kind : {ElementKind::F64, ElementKind::F32})
+          for (int64_t ranks : {1, 2}) {
+            Case test{family, kind, ranks, /*zero=*/ranks == 2 && stages == 2 ? 3 : 0};
+            test.stages = stages;
+            test.microBatches = 4 / ranks;
+            test.schedule = schedule;
+            test.dropout = stages == 2 ? 0.2 : 0.0;
+            test.clipNorm = 0.5;
+            // Four blocks are two chunks of two stages, in groups of as many micro-batches.
+            if (test.schedule != "interleaved" || stages == 2)
+              cases.push_back(test);
+          }
+  }
   return cases;
 }
 
@@ -152,6 +223,8 @@ INSTANTIATE_TEST_SUITE_P(Ranks, StepEquality, ::testing::ValuesIn(shortCases()),
 TEST(StepEqualitySweep, OneRankAgainstSeveral) {
   if (!std::getenv("LLMMEM_LONG"))
     GTEST_SKIP() << "utils/check --long sweeps";
+  for (const Case &test : longCases())
+    expectEqualSteps(test);
   for (std::string family : {"gpt2", "llama"})
     for (int64_t zero = 0; zero <= 3; ++zero)
       expectEqualSteps({family, ElementKind::F64, zero % 2 ? 2 : 4, zero});

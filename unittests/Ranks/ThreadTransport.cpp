@@ -39,11 +39,18 @@ struct Rank {
   std::vector<std::unique_ptr<llmmem_group>> groups;
 };
 
+struct Receive {
+  void *received;
+  int64_t bytes;
+  int from;
+};
+
 } // namespace
 
 struct llmmem_group {
   Meeting *meeting;
   int position, size;
+  std::vector<Receive> started = {};
 };
 
 /// Shows `data`, lets `receive` read what the others show, and leaves together with them.
@@ -82,7 +89,7 @@ static int openGroup(void *state, int32_t color, int32_t key, llmmem_group **gro
   }
   int position =
       static_cast<int>(std::find(members.begin(), members.end(), self.rank) - members.begin());
-  self.groups.push_back(std::make_unique<llmmem_group>(meeting, position, size));
+  self.groups.push_back(std::make_unique<llmmem_group>(llmmem_group{meeting, position, size}));
   *group = self.groups.back().get();
   job.all.barrier.arrive_and_wait();
   return 0;
@@ -137,6 +144,22 @@ static int exchange(void *state, llmmem_group *group, const void *sent, int64_t 
   return 0;
 }
 
+static int startSend(void *state, llmmem_group *group, const void *sent, int64_t bytes,
+                     int32_t to) {
+  return exchange(state, group, sent, bytes, to, nullptr, 0, -1);
+}
+
+static int startReceive(void *, llmmem_group *group, void *received, int64_t bytes, int32_t from) {
+  group->started.push_back({received, bytes, from});
+  return 0;
+}
+
+static int waitAll(void *state, llmmem_group *group) {
+  for (const Receive &receive : std::exchange(group->started, {}))
+    exchange(state, group, nullptr, 0, -1, receive.received, receive.bytes, receive.from);
+  return 0;
+}
+
 static int waitForAll(void *, llmmem_group *group) {
   group->meeting->barrier.arrive_and_wait();
   return 0;
@@ -157,6 +180,9 @@ void runAsRanks(const std::vector<int64_t> &sizes, const std::function<void(int 
     transport.gather = gather;
     transport.broadcast = broadcast;
     transport.exchange = exchange;
+    transport.start_send = startSend;
+    transport.start_receive = startReceive;
+    transport.wait_all = waitAll;
     transport.barrier = waitForAll;
     transport.abort = [](void *, int32_t code) { std::exit(code); };
     transport.close = [](void *) {};

@@ -51,6 +51,23 @@ struct TransferEntry {
   int64_t ns = 0; // modelled
 };
 
+/// One function of a step that is several: a pipeline stage, or a part that runs for each
+/// micro-batch.
+struct FunctionEntry {
+  std::string name;
+  int64_t runs = 1; // in a step
+  int64_t needed = 0, peak = 0, arena = 0;
+  int64_t ns = 0; // modelled, of one run with its recomputation
+};
+
+/// How the stages of a pipeline run together.
+struct PipelineEntry {
+  std::string schedule; // empty: there is none
+  int64_t microBatches = 1;
+  int64_t ns = 0;    // modelled, of a step
+  double bubble = 0; // the part of it that stages wait for each other
+};
+
 struct MemoryReport {
   std::string policy;
   std::optional<int64_t> budget;
@@ -82,6 +99,9 @@ struct MemoryReport {
   int64_t peakLowerBound = 0;
   std::string bound;
   std::string status = "feasible";
+  /// All functions of a step that is several; the report is of the fullest.
+  std::vector<FunctionEntry> functions;
+  PipelineEntry pipeline;
   // Known only to whoever planned in the same run.
   double planningSeconds = 0;
   std::string checked; // what of the certificate was checked with its proof; empty: no proof
@@ -94,6 +114,9 @@ struct MemoryReport {
   int64_t neededBytes() const { return residentBytes + residentPadding + arena; }
   /// (modelled time - proved bound) / modelled time of every op once, in percent.
   double gapPercent() const;
+
+  /// What `functions` has of this one.
+  FunctionEntry entryOf(mlir::func::FuncOp function) const;
 
   llvm::json::Value toJson() const;
   /// All of it: roles, blocks, the largest values at the peak.

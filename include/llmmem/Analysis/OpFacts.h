@@ -47,6 +47,10 @@ bool isRecomputable(mlir::Operation *op);
 /// overflow.
 llvm::FailureOr<int64_t> getCheckedBytes(mlir::Value value);
 
+/// Whether ranks of other stages of a pipeline, which run other programs, take part in the op. Such
+/// ops happen once, in the order of the text.
+bool meetsOtherStages(mlir::Operation *op);
+
 } // namespace llmmem
 
 #endif // LLMMEM_ANALYSIS_OPFACTS_H

@@ -3,6 +3,9 @@
 // The step is @step; where there is no @step, @forward; where there is neither, the only function
 // of the module. Tools and passes ask here, and nowhere else.
 //
+// A step may be several functions, each with a plan of its own under one budget: @step, which runs
+// for each micro-batch, and @update behind it; or @stage0, @stage1, ... of a pipeline.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_ANALYSIS_STEP_H
@@ -15,13 +18,16 @@ namespace llmmem {
 /// The step of `module`, or null where it has none.
 mlir::func::FuncOp findStep(mlir::ModuleOp module);
 
+/// All functions of the step of `module`, the step first; none where it has no step.
+llvm::SmallVector<mlir::func::FuncOp> findStepFunctions(mlir::ModuleOp module);
+
 /// Says at `module` that it has no step, and what gives it one.
 mlir::InFlightDiagnostic emitNoStep(mlir::ModuleOp module);
 
-/// Whether `function` is the step of its module. Looks at no more of the functions beside it than
-/// their names, so a pass on functions may ask while others change those. Fails, after a
-/// diagnostic, on a step of more than one block. Where the module has no step, the first of its
-/// functions fails for all.
+/// Whether `function` is the step of its module or another function of it. Looks at no more of the
+/// functions beside it than their names, so a pass on functions may ask while others change those.
+/// Fails, after a diagnostic, on a step of more than one block. Where the module has no step, the
+/// first of its functions fails for all.
 llvm::FailureOr<bool> isStep(mlir::func::FuncOp function);
 
 } // namespace llmmem

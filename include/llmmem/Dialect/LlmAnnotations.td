@@ -108,6 +108,14 @@ def Llm_WholeAnnotation : Llm_Annotation<"Whole", "whole", Llm_IsTensorType, Llm
     "type of what all ranks hold together of an argument with `llm.shard`; checkpoints have its shape">;
 def Llm_DataParallelAnnotation : Llm_Annotation<"DataParallel", "data_parallel", Llm_IsDataParallel, Llm_OnArgument,
     "the axes that its gradient is summed over, and what of its update they split">;
+def Llm_MicroBatchesAnnotation : Llm_Annotation<"MicroBatches", "micro_batches", Llm_IsNumber, Llm_OnFunction,
+    "how many micro-batches a rank's part of the batch is; of a function with the argument `micro_batch`, how often it runs">;
+def Llm_MicroBatchAnnotation : Llm_Annotation<"MicroBatch", "micro_batch", Llm_IsNumber, Llm_OnOp,
+    "the micro-batch that it belongs to, where one function has all of them">;
+def Llm_StageAnnotation : Llm_Annotation<"Stage", "stage", Llm_IsNumber, Llm_OnFunction,
+    "the position along the axis `pp` of the ranks that run it">;
+def Llm_PipelineAnnotation : Llm_Annotation<"Pipeline", "pipeline", Llm_IsDictionary, Llm_OnModule,
+    "how the stages in it run: `schedule`, `stages`, `micro_batches`, `chunks`">;
 def Llm_RoleAnnotation : Llm_Annotation<"Role", "role", Llm_IsRole, Llm_OnArgument,
     "what it is: `param`, `optimizer_state`, `gradient`, `input`, `kv_cache`, `seed`">;
 def Llm_DonatedAnnotation : Llm_Annotation<"Donated", "donated", Llm_IsNumber, Llm_OnArgument,
@@ -187,7 +195,8 @@ def Llm_EmulationAnnotation : Llm_Annotation<"Emulation", "emulation", Llm_IsDic
 
 defvar Llm_Annotations = [
   Llm_TrainingAnnotation, Llm_MeshAnnotation, Llm_ShardAnnotation, Llm_WholeAnnotation,
-  Llm_DataParallelAnnotation, Llm_RoleAnnotation, Llm_DonatedAnnotation, Llm_NameAnnotation,
+  Llm_DataParallelAnnotation, Llm_MicroBatchesAnnotation, Llm_MicroBatchAnnotation, Llm_StageAnnotation,
+  Llm_PipelineAnnotation, Llm_RoleAnnotation, Llm_DonatedAnnotation, Llm_NameAnnotation,
   Llm_ResultNamesAnnotation, Llm_PhaseAnnotation, Llm_BlockAnnotation, Llm_CoreAttentionAnnotation,
   Llm_CostAnnotation, Llm_BytesAnnotation, Llm_PolicyAnnotation, Llm_BudgetAnnotation, Llm_DecisionAnnotation,
   Llm_ChunkAnnotation, Llm_ScheduleAnnotation, Llm_PlacementAnnotation, Llm_CertificateAnnotation,

@@ -282,7 +282,9 @@ def Llm_DropoutOp : Llm_PureOp<"dropout",
     y[i] = x[i] / (1 - p) where u(seed, key, i) >= p, else 0; i is the flat element number and u is word i mod 4 of
     Philox4x32-10 with key = seed and counter = (i / 4, key), divided by 2^32. No state: a clone samples the same
     mask. Folds where p is 0. The vector-Jacobian product is the same op on the gradient. Keeps the seed.
-    With `axes`, x is a rank's part of dimension 0 of a whole, and i is the element's number in the whole.
+    With `axes`, x is a rank's part of dimension 0 of a whole, and i is the element's number in the whole. A seed of four
+    words (llm.micro_batch_seed) says so of a micro-batch: the parts of ranks come one after another, and in each those of
+    its micro-batches.
 
     ```mlir
     %y = llm.dropout %x, %seed {key = 7 : i64, p = 0.1 : f64} : tensor<8x1024x768xbf16>, tensor<2xi32>

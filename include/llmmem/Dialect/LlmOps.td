@@ -9,6 +9,7 @@ include "llmmem/Dialect/LlmLossOps.td"
 include "llmmem/Dialect/LlmUpdateOps.td"
 include "llmmem/Dialect/LlmCollectiveOps.td"
 include "llmmem/Dialect/LlmHostOps.td"
+include "llmmem/Dialect/LlmPipelineOps.td"
 include "llmmem/Dialect/LlmKernelOps.td"
 
 #endif // LLMMEM_DIALECT_LLMOPS

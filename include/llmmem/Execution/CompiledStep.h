@@ -81,9 +81,15 @@ public:
 
   /// Sizes of the axes that ranks are arranged by, of the step's `llm.mesh`; none for one rank.
   llvm::ArrayRef<int64_t> mesh() const { return meshSizes; }
+  /// The names of the parameters of all stages, in the model's order; none where the step is no
+  /// stage of a pipeline.
+  llvm::ArrayRef<std::string> parametersOfAllStages() const { return parametersOfStages; }
   llvm::ArrayRef<StepArgument> arguments() const { return argumentInfo; }
   llvm::ArrayRef<StepResult> results() const { return resultInfo; }
+  /// Of the larger plan, where there is an update apart.
   int64_t arenaBytes() const { return arena; }
+  /// How often a step runs the function before it runs the update behind it.
+  int64_t microBatches() const { return updating ? runs : 1; }
   /// The calls that a profile times, in order; empty without one.
   llvm::ArrayRef<KernelCall> profiledCalls() const { return calls; }
   /// The number of compiled functions (equal ops share one; on a GPU its kernels), and the seconds
@@ -104,13 +110,18 @@ public:
   /// Runs the step once. All that it accesses is in `memory`; nothing is allocated. Fails after a
   /// located diagnostic, and then `memory` holds a part of a step.
   mlir::LogicalResult run(StepMemory &memory) const;
+  /// Runs what updates the parameters after `microBatches` runs, on the same buffers; nothing where
+  /// `run` updates them.
+  mlir::LogicalResult runUpdate(StepMemory &memory) const;
   /// The preparation of the first run: on a GPU the step is captured, and nothing runs. Fails after
   /// a located diagnostic.
   mlir::LogicalResult prepare(StepMemory &memory) const;
 
 private:
+  friend class StepMemory;
   explicit CompiledStep(mlir::Location location) : location(location) {}
   void describe(mlir::func::FuncOp step);
+  mlir::LogicalResult compileUpdate(mlir::ModuleOp module, const Options &options);
   mlir::LogicalResult emulate(StepMemory &memory) const;
   mlir::LogicalResult outcome(llvm::Error error) const;
   llvm::Error capture(StepMemory &memory) const;
@@ -120,6 +131,7 @@ private:
 
   mlir::Location location;
   llvm::SmallVector<int64_t> meshSizes;
+  std::vector<std::string> parametersOfStages;
   llvm::SmallVector<StepArgument> argumentInfo;
   llvm::SmallVector<StepResult> resultInfo;
   std::vector<KernelCall> calls;
@@ -130,6 +142,9 @@ private:
   std::vector<mlir::Location> products;
   NativeCode code;
   std::optional<Emulation> emulation;
+  /// @update, of a step of micro-batches.
+  std::unique_ptr<CompiledStep> updating;
+  int64_t runs = 1;
 };
 
 /// A buffer for each argument and for each result that is not donated, and the arena. Buffers begin
@@ -180,6 +195,8 @@ private:
   std::unique_ptr<DeviceBuffers> onDevice;
   /// The arguments of the step: pointers to addresses, as the packed entry expects them.
   std::vector<void *> addresses, packed;
+  /// The same for the update of a step of micro-batches.
+  std::vector<void *> updateAddresses, updatePacked;
   std::unique_ptr<emulation::Emulator> emulator;
   bool captured = false;
   ArenaMemory arenaMemory;

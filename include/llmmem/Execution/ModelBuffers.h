@@ -38,6 +38,8 @@ public:
 
   /// Fails after a located diagnostic that says why.
   llvm::Error run();
+  /// Behind the runs of a step of micro-batches.
+  llvm::Error runUpdate();
 
   const CompiledStep &compiled() const { return *step; }
   const StepRoles &argumentRoles() const { return roles; }
@@ -48,6 +50,7 @@ private:
       : step(&step), roles(std::move(roles)), memory(std::move(memory)) {}
 
   void sample(const StepRoles::Parameter &parameter, uint64_t stream);
+  std::vector<std::string> hashesOfAllStages(llvm::ArrayRef<std::string> ownHashes) const;
 
   const CompiledStep *step;
   StepRoles roles;

@@ -34,9 +34,12 @@ public:
   /// "4 ranks over Open MPI 4.1.4", or "" for one rank.
   static std::string describe();
 
-  /// Whether of the ranks that hold the same part this one is the first: it writes it.
+  /// Whether of the ranks that hold the same part this one is the first: it writes it. Stages that
+  /// share a parameter all write it, and the same bytes.
   static bool isFirstWith(const Shard &shard);
 
+  /// The texts of all ranks in order, of any lengths. All ranks call it.
+  static std::vector<std::string> gatherTexts(llvm::StringRef text);
   /// `values` of all ranks in order. All ranks call it with as many.
   static std::vector<int64_t> gather(llvm::ArrayRef<int64_t> values);
 };

@@ -16,8 +16,9 @@
 namespace llmmem {
 
 struct Shard {
-  int64_t axes = 0;  // the bits of the axes; 0: the whole
-  int64_t parts = 1; // ranks in a group of them
+  int64_t axes = 0;   // the bits of the axes; 0: the whole
+  int64_t parts = 1;  // ranks in a group of them
+  int64_t stages = 0; // the bits of the axis whose ranks have other values; 0: all have this one
 
   /// Of this rank, from 0.
   int64_t position() const;

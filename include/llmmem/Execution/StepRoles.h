@@ -17,7 +17,7 @@ struct StepRoles {
     std::optional<unsigned> gradient; // resident: an argument
   };
 
-  std::optional<unsigned> ids, targets, seed, learningRate, step;
+  std::optional<unsigned> ids, targets, seed, learningRate, step, microBatch;
   llvm::SmallVector<Parameter> parameters;
   llvm::SmallVector<unsigned> gradients;
   llvm::SmallVector<unsigned> states; // of the optimizer, masters among them

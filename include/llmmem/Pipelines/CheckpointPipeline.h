@@ -1,9 +1,9 @@
 //===- CheckpointPipeline.h - From a model to a verified plan --------------===//
 //
-// The whole way of the data as one pipeline: parallelize (where there is a mesh), differentiate
-// (where there is a @loss),
-// group-loss-head, group-kernels, reserve-library-workspace, annotate-memory, plan-checkpoints,
-// apply-checkpoints, plan-arena, verify-plan, report-memory.
+// The whole way of the data as one pipeline: parallelize (where there is a mesh),
+// split-micro-batches, differentiate (where there is a @loss), group-loss-head, group-kernels,
+// reserve-library-workspace, annotate-memory, plan-checkpoints, apply-checkpoints, plan-arena,
+// verify-plan, report-memory.
 //
 // `CheckpointPipelineOptions` is the one place where an option of it has a name, a default, a
 // sentence and a check: the flags of llmmem-opt are made from it. Example:
@@ -34,6 +34,17 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       *this, "zero", llvm::cl::init(0), llvm::cl::value_desc("stage"),
       llvm::cl::desc("What ranks split over dp beside the batch: 0 nothing, 1 optimizer state, 2 "
                      "gradients too, 3 parameters too (ZeRO)")};
+  Option<int64_t> microBatches{
+      *this, "micro-batches", llvm::cl::init(1), llvm::cl::value_desc("number"),
+      llvm::cl::desc("Equal parts of a rank's batch that a step runs one after another, adding up "
+                     "their gradients")};
+  Option<std::string> pipeline{
+      *this, "pipeline", llvm::cl::init("1f1b"), llvm::cl::value_desc("schedule"),
+      llvm::cl::desc("In which order the stages of a mesh with pp run micro-batches: gpipe, 1f1b, "
+                     "interleaved, zero-bubble")};
+  Option<int64_t> chunks{
+      *this, "pipeline-chunks", llvm::cl::init(2), llvm::cl::value_desc("number"),
+      llvm::cl::desc("Parts of the model that a stage of pipeline=interleaved has")};
   Option<std::string> budget{
       *this, "budget", llvm::cl::value_desc("bytes"),
       llvm::cl::desc("Plan recomputation so that resident bytes and arena stay under this: 40GB, "

@@ -108,6 +108,14 @@ void llmmem_all_to_all(const void *x, void *y, int64_t count, int64_t element, i
 void llmmem_send_receive(const void *x, void *y, int64_t count, int64_t element, int64_t axes,
                          int64_t shift, int64_t wraps);
 
+/* An exchange between stages of a pipeline: sends and receives that start one by one, all of them
+ * done when llmmem_exchange_end returns. Until then what is sent may not change, and what is
+ * received may not be read. Between two positions messages arrive in the order in which they start.
+ * `to`, `from`: positions in the group. */
+void llmmem_exchange_send(const void *x, int64_t count, int64_t element, int64_t axes, int64_t to);
+void llmmem_exchange_receive(void *y, int64_t count, int64_t element, int64_t axes, int64_t from);
+void llmmem_exchange_end(int64_t axes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-enum { LLMMEM_TRANSPORT_VERSION = 1, LLMMEM_TRANSPORT_MESSAGE = 512 };
+enum { LLMMEM_TRANSPORT_VERSION = 2, LLMMEM_TRANSPORT_MESSAGE = 512 };
 
 /* Pieces of a buffer of `total` bytes, one for each member of a group, in order: piece k has the
  * bytes from min(k * size, total) to min((k + 1) * size, total). Of 10 bytes for 4 members with
@@ -57,6 +57,12 @@ typedef struct {
   /* Sends to member `to` and receives from member `from` at once; -1: neither. */
   int (*exchange)(void *state, llmmem_group *group, const void *sent, int64_t sent_bytes,
                   int32_t to, void *received, int64_t received_bytes, int32_t from);
+  /* Messages that start at once and are done when wait_all returns; their buffers are the
+   * transport's until then. Between two members they arrive in the order in which they start. */
+  int (*start_send)(void *state, llmmem_group *group, const void *sent, int64_t bytes, int32_t to);
+  int (*start_receive)(void *state, llmmem_group *group, void *received, int64_t bytes,
+                       int32_t from);
+  int (*wait_all)(void *state, llmmem_group *group);
   int (*barrier)(void *state, llmmem_group *group);
   /* Ends all ranks of the job. */
   void (*abort)(void *state, int32_t code);

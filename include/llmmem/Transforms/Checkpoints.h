@@ -9,8 +9,11 @@
 #define LLMMEM_TRANSFORMS_CHECKPOINTS_H
 
 #include "llmmem/Analysis/ChunkTilings.h"
+#include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Planning/Planner.h"
 #include "llmmem/Transforms/Epilogues.h"
+#include <map>
+#include <mutex>
 
 namespace llmmem {
 
@@ -25,7 +28,8 @@ struct CheckpointRequest {
   std::string failureReport; // file for what is known where no plan was found
 };
 
-/// What came of planning, for reports: it holds what the IR does not say.
+/// What came of planning, for reports: it holds what the IR does not say. Of a step of several
+/// functions, which passes may plan at once: the worst of each number.
 struct CheckpointOutcome {
   planning::Status status = planning::Status::Unknown;
   bool noPlan = false;     // planning ran, and found none
@@ -35,6 +39,18 @@ struct CheckpointOutcome {
   int64_t leastBudget = 0;    // the budget that the plan of the least peak needs
   int64_t peakLowerBound = 0; // proved
   std::string checked;        // what of the certificate was checked with its proof
+
+  /// Takes in what came of one function. Any thread may call it.
+  void add(const CheckpointOutcome &function);
+  /// Keeps the report of one of `count` functions of a step. The last call returns that of the
+  /// fullest, beside all; the others nothing.
+  std::optional<MemoryReport> addReport(mlir::func::FuncOp function, MemoryReport report,
+                                        size_t count);
+
+private:
+  std::mutex lock;
+  std::map<std::string, MemoryReport> reports; // by function
+  std::vector<FunctionEntry> functions;
 };
 
 /// Plans `step` with each choice of epilogues that the request leaves open and that changes no bit,

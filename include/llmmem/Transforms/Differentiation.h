@@ -29,6 +29,9 @@
 
 namespace llmmem {
 
+/// What updates the parameters after the micro-batches of a step.
+inline constexpr llvm::StringLiteral kUpdateFunction = "update";
+
 /// From values to their gradients.
 using GradientMap = llvm::DenseMap<mlir::Value, mlir::Value>;
 
@@ -63,7 +66,13 @@ llvm::FailureOr<mlir::func::FuncOp> buildGradientFunction(mlir::func::FuncOp fun
 /// clang-format on
 ///
 /// Each updated argument carries `llm.donated`. A parameter that the loss does not depend on is
-/// left alone, with a warning. Fails, after a located diagnostic that says what to do, and leaves
+/// left alone, with a warning.
+///
+/// Of a loss of one micro-batch (`splitMicroBatches`) the step runs once for each, adds to the
+/// gradients, which are resident whatever `training` says, and returns the addend of the loss and
+/// the gradients; behind it stands @update, which has the same arguments and runs once after them.
+///
+/// Fails, after a located diagnostic that says what to do, and leaves
 /// the module as it was.
 llvm::FailureOr<mlir::func::FuncOp> buildTrainingStep(mlir::func::FuncOp loss,
                                                       llm::TrainingAttr training,

@@ -67,6 +67,45 @@ def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
+def SplitMicroBatches : Pass<"split-micro-batches", "::mlir::ModuleOp"> {
+  let summary = "Turns @loss of a rank's batch into that of one of its micro-batches";
+  let description = [{
+    `include/llmmem/Transforms/MicroBatches.h` says what is split. What `differentiate` makes of it is a step that runs
+    once for each micro-batch, and an update behind them.
+
+    *Requires*: as `parallelize`, behind which it stands where there are ranks. *Ensures*: `@loss` has the argument
+    `micro_batch` and `llm.micro_batches`; its results of all micro-batches add up to the loss of the batch.
+
+    ```mlir --split-micro-batches=count=2
+    func.func @loss(%x: tensor<6x4xf32> {llm.name = "x", llm.role = "input"},
+                    %t: tensor<6xi32> {llm.name = "t", llm.role = "input"},
+                    %w: tensor<8x4xf32> {llm.name = "w", llm.role = "param"}) -> tensor<f32> {
+      %y = llm.linear %x, %w layout(out_in) : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+      %loss, %lse = llm.cross_entropy %y, %t : (tensor<6x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+      return %loss : tensor<f32>
+    }
+    // becomes
+    func.func @loss(%x: tensor<6x4xf32> {llm.name = "x", llm.role = "input"},
+                    %t: tensor<6xi32> {llm.name = "t", llm.role = "input"},
+                    %w: tensor<8x4xf32> {llm.name = "w", llm.role = "param"},
+                    %number: tensor<i32> {llm.name = "micro_batch", llm.role = "input"}) -> tensor<f32>
+        attributes {llm.micro_batches = 2 : i64} {
+      %tn = llm.micro_batch %t at(%number) {llm.name = "t.micro_batch", of = 2 : i64} : (tensor<6xi32>, tensor<i32>) -> tensor<3xi32>
+      %xn = llm.micro_batch %x at(%number) {llm.name = "x.micro_batch", of = 2 : i64} : (tensor<6x4xf32>, tensor<i32>) -> tensor<3x4xf32>
+      %y = llm.linear %xn, %w layout(out_in) : (tensor<3x4xf32>, tensor<8x4xf32>) -> tensor<3x8xf32>
+      %all = llm.count_targets %t : tensor<6xi32> -> tensor<i32>
+      %loss, %lse = llm.cross_entropy %y, %tn count(%all)
+         : (tensor<3x8xf32>, tensor<3xi32>, tensor<i32>) -> (tensor<f32>, tensor<3xf32>)
+      return %loss : tensor<f32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"count", "count", "int64_t", "1", "How many micro-batches a rank's batch is">,
+  ];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
 def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
   let summary = "Turns @loss into @step: forward, backward and optimizer update";
   let description = [{
@@ -104,6 +143,50 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
     Option<"ifPresent", "if-present", "bool", "false", "Leave a module without @loss as it is, if it has a step">,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
+def BuildStages : Pass<"build-stages", "::mlir::ModuleOp"> {
+  let summary = "Turns @loss of a micro-batch into the steps of the stages of a pipeline";
+  let description = [{
+    What `differentiate` is for ranks that run one program. `include/llmmem/Transforms/PipelineStages.h` says what the
+    stages are, [Pipeline](../../../docs/Design/Pipeline.md) what they do.
+
+    *Requires*: `@loss` of a micro-batch under a mesh with the axis `pp`, and as `differentiate`. *Ensures*: `@loss` is
+    replaced by `@stage0`, `@stage1`, ..., whose exchanges fit each other; the module has `llm.pipeline`.
+  }];
+  let options = [
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"", "gpipe, 1f1b, interleaved or zero-bubble">,
+    Option<"chunks", "chunks", "int64_t", "1", "Parts of the model that a stage of `interleaved` has">,
+    DeviceOption,
+  ];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
+def CheckExchanges : Pass<"check-exchanges", "::mlir::ModuleOp"> {
+  let summary = "Refuses stages of a pipeline that would wait for each other for ever";
+  let description = [{
+    Runs the exchanges of all stages against each other, and what all stages do together; nothing is buffered between
+    them. Each message must be received by the stage that it goes to, with its type.
+
+    ```mlir
+    // Each would send before it receives.
+    module {
+      func.func @stage0(%x: tensor<4xf32>) -> tensor<4xf32> attributes {llm.mesh = #llm.mesh<pp = 2>, llm.stage = 0 : i64} {
+        llm.exchange(%x) over ["pp"] {from = array<i64>, llm.name = "send F0", to = array<i64: 1>} : (tensor<4xf32>) -> ()
+        %y = llm.exchange() over ["pp"] {from = array<i64: 1>, to = array<i64>} : () -> tensor<4xf32>
+        return %y : tensor<4xf32>
+      }
+      func.func @stage1(%x: tensor<4xf32>) -> tensor<4xf32> attributes {llm.mesh = #llm.mesh<pp = 2>, llm.stage = 1 : i64} {
+        llm.exchange(%x) over ["pp"] {from = array<i64>, llm.name = "send B0", to = array<i64: 0>} : (tensor<4xf32>) -> ()
+        %y = llm.exchange() over ["pp"] {from = array<i64: 0>, to = array<i64>} : () -> tensor<4xf32>
+        return %y : tensor<4xf32>
+      }
+    }
+    // is refused
+    // error: 'llm.exchange' 'send F0' of stage 0 waits for ever for stage 1
+    // note: which stands at 'llm.exchange' 'send B0' and waits too
+    ```
+  }];
 }
 
 def GroupKernels : StepPass<"group-kernels"> {

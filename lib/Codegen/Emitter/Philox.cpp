@@ -55,8 +55,16 @@ Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer) : e(emitter), stream(e
     seed[k] = arith::ExtUIOp::create(builder, word.getLoc(), builder.getI64Type(), word);
   }
   auto random = cast<RandomOpInterface>(e.operation());
+  // Of the parts that the op's elements are one of: those of ranks, in each those of micro-batches.
+  Index part;
   if (random.getShardAxes())
-    begin = positionInGroup(e, random.getShardAxes()) * random.getNumSamples();
+    part = positionInGroup(e, random.getShardAxes());
+  if (seedBuffer.size == 4) {
+    Index number = e.loadIndex(seedBuffer, e.index(2));
+    part = part.value ? part * e.loadIndex(seedBuffer, e.index(3)) + number : number;
+  }
+  if (part.value)
+    begin = part * random.getNumSamples();
 }
 
 std::array<Value, 4> Philox::wordsOf(Value block) {

@@ -8,13 +8,13 @@
 
 namespace llmmem {
 
-/// Samples of Philox4x32-10 (Salmon et al. 2011), keyed by a seed buffer of two words; element i of
-/// the op's stream is word i mod 4 of the block with counter (i / 4, stream), two little-endian
-/// numbers of 64 bits.
+/// Samples of Philox4x32-10 (Salmon et al. 2011), keyed by the first two words of a seed buffer;
+/// element i of the op's stream is word i mod 4 of the block with counter (i / 4, stream), two
+/// little-endian numbers of 64 bits.
 class Philox {
 public:
-  /// Reads the seed, and where the elements are a rank's part of a whole its position, at the
-  /// emitter's insertion point.
+  /// Reads the seed, and where the elements are the part of a rank or of a micro-batch its number,
+  /// at the emitter's insertion point.
   Philox(KernelEmitter &emitter, Buffer seed);
 
   /// For each of `lanes` elements, `step` apart from `first` on: whether u >= p, where u = word /
@@ -30,7 +30,7 @@ private:
   mlir::Value keepsTogether(Index first, unsigned lanes, double p);
 
   KernelEmitter &e;
-  /// The number in the whole of the first element that this rank has; null where it has the whole.
+  /// The number in the whole of the first element of the part; null where the op has the whole.
   Index begin;
   mlir::Value seed[2], stream;
 };

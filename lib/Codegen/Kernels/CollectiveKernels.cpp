@@ -53,8 +53,9 @@ public:
   }
   /// Elements, their type, and the group.
   Call &passGroup(int64_t count, Type element) {
-    return pass(count).pass(elementCode(element)).pass(axisBits);
+    return pass(count).pass(elementCode(element)).passAxes();
   }
+  Call &passAxes() { return pass(axisBits); }
 
   void emit(StringRef function) { callRuntime(e, function, arguments); }
 
@@ -227,6 +228,24 @@ struct SendReceiveModel : CollectiveModel<SendReceiveModel, SendReceiveOp> {
   }
 };
 
+/// All messages start, then all are waited for.
+struct ExchangeModel : CollectiveModel<ExchangeModel, ExchangeOp> {
+  static void emit(ExchangeOp op, KernelEmitter &e) {
+    auto start = [&](Buffer buffer, int64_t position, StringRef function) {
+      Call(op, e, op.getAxes())
+          .pass(buffer)
+          .passGroup(buffer.size, buffer.element)
+          .pass(position)
+          .emit(function);
+    };
+    for (auto [number, from] : llvm::enumerate(op.getFrom()))
+      start(e.result(number), from, "llmmem_exchange_receive");
+    for (auto [number, to] : llvm::enumerate(op.getTo()))
+      start(e.operand(number), to, "llmmem_exchange_send");
+    Call(op, e, op.getAxes()).passAxes().emit("llmmem_exchange_end");
+  }
+};
+
 /// Nothing is sent: the part that the position says is copied.
 struct PartModel : CollectiveModel<PartModel, PartOp> {
   static void emit(PartOp op, KernelEmitter &e) {
@@ -242,5 +261,5 @@ struct PartModel : CollectiveModel<PartModel, PartOp> {
 
 void llmmem::attachCollectiveKernels(MLIRContext *context) {
   attachKernels<AllGatherModel, ReduceScatterModel, AllReduceModel, ReduceModel, BroadcastModel,
-                AllToAllModel, SendReceiveModel, PartModel>(context);
+                AllToAllModel, SendReceiveModel, ExchangeModel, PartModel>(context);
 }

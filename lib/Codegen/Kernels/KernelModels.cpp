@@ -15,6 +15,7 @@ void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
     attachGroupKernels(context);
     attachLossKernels(context);
     attachMatmulKernels(context);
+    attachMicroBatchKernels(context);
     attachRopeKernels(context);
     attachRowKernels(context);
     attachTableKernels(context);

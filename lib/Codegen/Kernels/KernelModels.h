@@ -67,6 +67,7 @@ void attachGroupKernels(mlir::MLIRContext *context);
 void attachLossHeadKernel(mlir::MLIRContext *context);
 void attachLossKernels(mlir::MLIRContext *context);
 void attachMatmulKernels(mlir::MLIRContext *context);
+void attachMicroBatchKernels(mlir::MLIRContext *context);
 void attachRopeKernels(mlir::MLIRContext *context);
 void attachRowKernels(mlir::MLIRContext *context);
 void attachTableKernels(mlir::MLIRContext *context);

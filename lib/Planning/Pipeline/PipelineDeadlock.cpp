@@ -142,3 +142,58 @@ llmmem::planning::matchMessages(llvm::ArrayRef<std::vector<Rendezvous>> stages) 
       pairs.push_back({channel.sends[k], channel.receives[k]});
   return pairs;
 }
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+PipelineTime llmmem::planning::modelTime(llvm::ArrayRef<std::vector<Rendezvous>> stages,
+                                         llvm::ArrayRef<std::vector<TimedRendezvous>> work) {
+  Waits waits = findWaits(stages);
+  PipelineTime time;
+  std::vector<int64_t> now(stages.size(), 0);
+  std::vector<std::vector<int64_t>> reached(stages.size()); // by each op, when its stage came to it
+  auto workOn = [&](size_t stage, int64_t ns) {
+    now[stage] += ns;
+    time.busy[stage] += ns;
+  };
+  time.busy.assign(stages.size(), 0);
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    workOn(stage, work[stage].front().before);
+    reached[stage].push_back(now[stage]);
+  }
+  // A message takes its sender's time on both sides.
+  auto nsOf = [&](size_t stage, size_t op) {
+    int64_t ns = work[stage][op].ns;
+    for (const Place &place : waits[stage][op])
+      ns = std::max(ns, work[place.stage][*place.op].ns);
+    return ns;
+  };
+  // When the op that `stage` stands at can begin, once all that it waits for have been reached.
+  auto begin = [&](size_t stage) -> std::optional<int64_t> {
+    int64_t latest = now[stage];
+    for (const Place &place : waits[stage][reached[stage].size() - 1]) {
+      const std::vector<int64_t> &other = reached[place.stage];
+      if (!place.op || *place.op >= static_cast<int64_t>(other.size()))
+        return std::nullopt;
+      latest = std::max(latest, other[*place.op]);
+    }
+    return latest;
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (size_t stage = 0; stage < stages.size(); ++stage)
+      while (reached[stage].size() <= stages[stage].size()) {
+        std::optional<int64_t> at = begin(stage);
+        if (!at)
+          break;
+        size_t op = reached[stage].size() - 1;
+        now[stage] = *at;
+        workOn(stage, nsOf(stage, op) + work[stage][op + 1].before);
+        reached[stage].push_back(now[stage]);
+        moved = true;
+      }
+  }
+  time.ns = now.empty() ? 0 : *std::max_element(now.begin(), now.end());
+  return time;
+}

@@ -21,9 +21,11 @@ struct llmmem_group {
   MPI_Comm communicator;
   int rank, size;
   int *counts, *offsets, *other_counts, *other_offsets; /* of `size` elements each */
+  MPI_Request *started;                                 /* of messages that nobody has waited for */
+  int num_started, most_started;
 };
 
-enum { PIECE_TAG = 1 };
+enum { PIECE_TAG = 1, STAGE_TAG = 2 };
 
 static int failed(void *state, int code, const char *what) {
   if (code == MPI_SUCCESS)
@@ -52,8 +54,8 @@ static int open_group(void *state, int32_t color, int32_t key, llmmem_group **gr
     return 1;
   }
   size_t row = (size_t)size;
-  *made = (llmmem_group){communicator,     0, size, numbers, numbers + row, numbers + 2 * row,
-                         numbers + 3 * row};
+  *made = (llmmem_group){communicator,      0,    size, numbers, numbers + row, numbers + 2 * row,
+                         numbers + 3 * row, NULL, 0,    0};
   MPI_Comm_rank(communicator, &made->rank);
   *group = made;
   return 0;
@@ -86,6 +88,56 @@ static int exchange(void *state, llmmem_group *group, const void *sent, int64_t 
     received_bytes -= receives;
   } while (sent_bytes > 0 || received_bytes > 0);
   return 0;
+}
+
+static MPI_Request *next_request(void *state, llmmem_group *group) {
+  if (group->num_started == group->most_started) {
+    int most = group->most_started ? 2 * group->most_started : 8;
+    MPI_Request *more = realloc(group->started, (size_t)most * sizeof *more);
+    if (!more) {
+      snprintf(((llmmem_transport *)state)->message, LLMMEM_TRANSPORT_MESSAGE, "out of memory");
+      return NULL;
+    }
+    group->started = more;
+    group->most_started = most;
+  }
+  return &group->started[group->num_started++];
+}
+
+static int start_send(void *state, llmmem_group *group, const void *sent, int64_t bytes,
+                      int32_t to) {
+  for (const char *out = sent; bytes > 0;) {
+    int count = smaller(bytes);
+    MPI_Request *request = next_request(state, group);
+    if (!request ||
+        failed(state, MPI_Isend(out, count, MPI_BYTE, to, STAGE_TAG, group->communicator, request),
+               "MPI_Isend"))
+      return 1;
+    out += count;
+    bytes -= count;
+  }
+  return 0;
+}
+
+static int start_receive(void *state, llmmem_group *group, void *received, int64_t bytes,
+                         int32_t from) {
+  for (char *in = received; bytes > 0;) {
+    int count = smaller(bytes);
+    MPI_Request *request = next_request(state, group);
+    if (!request ||
+        failed(state, MPI_Irecv(in, count, MPI_BYTE, from, STAGE_TAG, group->communicator, request),
+               "MPI_Irecv"))
+      return 1;
+    in += count;
+    bytes -= count;
+  }
+  return 0;
+}
+
+static int wait_all(void *state, llmmem_group *group) {
+  int count = group->num_started;
+  group->num_started = 0;
+  return failed(state, MPI_Waitall(count, group->started, MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
 static int scatter_in_pairs(void *state, llmmem_group *group, const char *whole,
@@ -211,6 +263,9 @@ int llmmem_open_transport(llmmem_transport *transport) {
                                   .gather = gather,
                                   .broadcast = broadcast,
                                   .exchange = exchange,
+                                  .start_send = start_send,
+                                  .start_receive = start_receive,
+                                  .wait_all = wait_all,
                                   .barrier = barrier,
                                   .abort = abort_job,
                                   .close = close_job};

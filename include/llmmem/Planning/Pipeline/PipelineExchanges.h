@@ -13,7 +13,7 @@
 #ifndef LLMMEM_PLANNING_PIPELINE_PIPELINEEXCHANGES_H
 #define LLMMEM_PLANNING_PIPELINE_PIPELINEEXCHANGES_H
 
-#include "llmmem/Planning/Pipeline/PipelineSchedule.h"
+#include "llmmem/Planning/Pipeline/PipelineTime.h"
 
 namespace llmmem::planning {
 
@@ -65,6 +65,17 @@ struct MessageEnd {
 };
 std::vector<std::pair<MessageEnd, MessageEnd>>
 matchMessages(llvm::ArrayRef<std::vector<Rendezvous>> stages);
+
+/// A meeting with times in ns: of the stage's own work before it, and of the meeting itself once
+/// all have come to it, which takes the longest that any of those who meet there says.
+struct TimedRendezvous {
+  int64_t before = 0, ns = 0;
+};
+
+/// How long the stages take that meet so; `work` has for each stage one entry more than it has
+/// meetings, the last for what comes behind them. Where stages wait for ever, the time until then.
+PipelineTime modelTime(llvm::ArrayRef<std::vector<Rendezvous>> stages,
+                       llvm::ArrayRef<std::vector<TimedRendezvous>> work);
 
 } // namespace llmmem::planning
 

@@ -1,0 +1,143 @@
+//===- CheckExchanges.cpp - Whether the stages of a pipeline wait for ever ----===//
+
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Analysis/Step.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Planning/Pipeline/PipelineExchanges.h"
+#include "llmmem/Transforms/PipelineStages.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+using planning::Rendezvous;
+
+namespace {
+/// What the stages do with each other, and the ops that do it.
+struct Meetings {
+  std::vector<std::vector<Rendezvous>> stages;
+  std::vector<SmallVector<Operation *>> ops;
+};
+} // namespace
+
+static std::optional<Rendezvous> meetingOf(Operation *op) {
+  if (auto exchange = dyn_cast<llm::ExchangeOp>(op)) {
+    Rendezvous meeting;
+    meeting.sends.assign(exchange.getTo().begin(), exchange.getTo().end());
+    meeting.receives.assign(exchange.getFrom().begin(), exchange.getFrom().end());
+    return meeting;
+  }
+  if (meetsOtherStages(op))
+    return Rendezvous{{}, {}, /*isOfAll=*/true};
+  return std::nullopt;
+}
+
+static Meetings findMeetings(ArrayRef<func::FuncOp> stages) {
+  Meetings found;
+  for (func::FuncOp stage : stages) {
+    found.stages.emplace_back();
+    found.ops.emplace_back();
+    for (Operation &op : stage.getBody().front())
+      if (std::optional<Rendezvous> meeting = meetingOf(&op)) {
+        found.stages.back().push_back(std::move(*meeting));
+        found.ops.back().push_back(&op);
+      }
+  }
+  return found;
+}
+
+static std::string nameOf(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>(LlmDialect::kName);
+  return name ? " '" + name.str() + "'" : std::string();
+}
+
+/// Messages match in order, and then in type: a stage that sends in another order than the next
+/// receives gives it another value.
+static LogicalResult checkTypes(const Meetings &meetings) {
+  for (auto &[send, receive] : planning::matchMessages(meetings.stages)) {
+    auto sender = cast<llm::ExchangeOp>(meetings.ops[send.stage][send.op]);
+    auto receiver = cast<llm::ExchangeOp>(meetings.ops[receive.stage][receive.op]);
+    Type sent = sender.getSent()[send.number].getType(),
+         received = receiver.getReceived()[receive.number].getType();
+    if (sent == received)
+      continue;
+    InFlightDiagnostic error = sender.emitError();
+    error << "'" << sender->getName() << "'" << nameOf(sender) << " of stage " << send.stage
+          << " sends " << sent << " to stage " << receive.stage << ", which receives " << received;
+    error.attachNote(receiver.getLoc())
+        << "here, by '" << receiver->getName() << "'" << nameOf(receiver);
+    return error;
+  }
+  return success();
+}
+
+static LogicalResult checkEnd(ArrayRef<func::FuncOp> stages, const Meetings &meetings) {
+  std::optional<planning::Deadlock> found = planning::findDeadlock(meetings.stages);
+  if (!found)
+    return success();
+  Operation *op = meetings.ops[found->stage][found->op];
+  InFlightDiagnostic error = op->emitError();
+  error << "'" << op->getName() << "'" << nameOf(op) << " of stage " << found->stage
+        << " waits for ever for stage " << found->other;
+  if (!found->otherOp) {
+    func::FuncOp other = stages[found->other];
+    error.attachNote(other.getLoc())
+        << "@" << other.getName() << " has ended without an op that meets it";
+    return error;
+  }
+  Operation *inTheWay = meetings.ops[found->other][*found->otherOp];
+  error.attachNote(inTheWay->getLoc())
+      << "which stands at '" << inTheWay->getName() << "'" << nameOf(inTheWay)
+      << " and waits too; exchange both at once, or in the same order on both stages";
+  return error;
+}
+
+static SmallVector<func::FuncOp> findStages(ModuleOp module) {
+  SmallVector<func::FuncOp> stages;
+  for (func::FuncOp function : findStepFunctions(module))
+    if (function->hasAttr(LlmDialect::kStage))
+      stages.push_back(function);
+  return stages;
+}
+
+FailureOr<planning::PipelineTime> llmmem::modelPipeline(ModuleOp module,
+                                                        const DeviceModel &device) {
+  SmallVector<func::FuncOp> stages = findStages(module);
+  Meetings meetings = findMeetings(stages);
+  std::vector<std::vector<planning::TimedRendezvous>> work;
+  for (func::FuncOp stage : stages) {
+    work.emplace_back(1);
+    for (Operation &op : stage.getBody().front().without_terminator()) {
+      if (isViewOp(&op))
+        continue;
+      FailureOr<OpCost> cost = getCost(&op, device);
+      if (failed(cost))
+        return failure();
+      if (!meetingOf(&op)) {
+        work.back().back().before += cost->ns;
+        continue;
+      }
+      work.back().back().ns = cost->ns;
+      work.back().emplace_back();
+    }
+  }
+  return planning::modelTime(meetings.stages, work);
+}
+
+LogicalResult llmmem::checkExchanges(ModuleOp module) {
+  SmallVector<func::FuncOp> stages = findStages(module);
+  Meetings meetings = findMeetings(stages);
+  for (auto [number, sequence] : llvm::enumerate(meetings.stages))
+    for (auto [op, meeting] : llvm::enumerate(sequence))
+      for (ArrayRef<int64_t> peers : {ArrayRef(meeting.sends), ArrayRef(meeting.receives)})
+        for (int64_t peer : peers)
+          if (peer >= static_cast<int64_t>(stages.size()) || peer == static_cast<int64_t>(number))
+            return meetings.ops[number][op]->emitError()
+                   << "exchanges with stage " << peer << ", and the module has others than "
+                   << number << " up to " << stages.size() - 1;
+  // An order in which some stage waits for ever may match other messages, too: that is said first.
+  if (failed(checkEnd(stages, meetings)))
+    return failure();
+  return checkTypes(meetings);
+}

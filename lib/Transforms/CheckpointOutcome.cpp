@@ -1,0 +1,43 @@
+//===- CheckpointOutcome.cpp - What came of planning several functions -----===//
+
+#include "llmmem/Transforms/Checkpoints.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+void CheckpointOutcome::add(const CheckpointOutcome &function) {
+  std::lock_guard<std::mutex> guard(lock);
+  // What was checked of all functions, if that is one thing.
+  checked = seconds == 0 || checked == function.checked ? function.checked : std::string();
+  // One without a plan says what is missing, whatever came of the others.
+  if (!noPlan || function.noPlan)
+    status = function.status;
+  noPlan |= function.noPlan;
+  changedOps |= function.changedOps;
+  seconds = std::max(seconds, function.seconds);
+  leastPeak = std::max(leastPeak, function.leastPeak);
+  leastBudget = std::max(leastBudget, function.leastBudget);
+  peakLowerBound = std::max(peakLowerBound, function.peakLowerBound);
+}
+
+std::optional<MemoryReport> CheckpointOutcome::addReport(func::FuncOp function, MemoryReport report,
+                                                         size_t count) {
+  std::lock_guard<std::mutex> guard(lock);
+  report.planningSeconds = seconds;
+  report.checked = checked;
+  if (count == 1)
+    return report;
+  functions.push_back(report.entryOf(function));
+  reports.emplace(function.getName().str(), std::move(report));
+  if (reports.size() < count)
+    return std::nullopt;
+  // In the order of the names, whichever was planned first.
+  llvm::sort(functions, [](auto &a, auto &b) { return a.name < b.name; });
+  auto fullest = llvm::max_element(
+      reports, [](auto &a, auto &b) { return a.second.neededBytes() < b.second.neededBytes(); });
+  MemoryReport shown = std::move(fullest->second);
+  shown.planningSeconds = seconds;
+  shown.checked = checked;
+  shown.functions = std::move(functions);
+  return shown;
+}

@@ -1,0 +1,491 @@
+//===- PipelineStage.cpp - The step of one stage of a pipeline ---------------===//
+
+#include "PipelineStage.h"
+#include "DifferentiationStep.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Transforms/MicroBatches.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+#include <map>
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+using planning::PipelineMessage;
+using planning::PipelineTask;
+using planning::TaskKind;
+
+llvm::DenseSet<unsigned> llmmem::findReadArguments(const Pipeline &pipeline, int64_t stage) {
+  llvm::DenseSet<unsigned> read;
+  SmallVector<Operation *> left;
+  llvm::DenseSet<Operation *> seen;
+  for (auto [number, chunk] : llvm::enumerate(pipeline.cuts.chunks))
+    if (pipeline.shape.stageOf(number) == stage)
+      llvm::append_range(left, chunk.ops);
+  while (!left.empty())
+    for (Value operand : left.pop_back_val()->getOperands()) {
+      if (auto argument = dyn_cast<BlockArgument>(operand))
+        read.insert(argument.getArgNumber());
+      else if (Operation *op = operand.getDefiningOp();
+               !pipeline.cuts.activations.contains(op) && seen.insert(op).second)
+        left.push_back(op);
+    }
+  return read;
+}
+
+namespace {
+/// A chunk and a micro-batch.
+using Part = std::pair<int64_t, int64_t>;
+Part partOf(const PipelineTask &task) { return {task.chunk, task.microBatch}; }
+
+class StageBuilder {
+public:
+  StageBuilder(const Pipeline &pipeline, int64_t stage)
+      : pipeline(pipeline), shape(pipeline.shape), stage(stage), loss(pipeline.loss),
+        builder(loss.getContext()),
+        training(llm::TrainingAttr::get(
+            loss.getContext(), pipeline.training.getOptimizer(), llm::GradientLifetime::Resident,
+            pipeline.training.getBeta1(), pipeline.training.getBeta2(), pipeline.training.getEps(),
+            pipeline.training.getWeightDecay(), pipeline.training.getClipNorm())),
+        axis(builder.getStrArrayAttr({kPipelineAxis})) {}
+
+  FailureOr<func::FuncOp> build();
+
+private:
+  void createFunction();
+  bool isFirst(int64_t chunk) const { return chunk == 0; }
+  bool isLast(int64_t chunk) const { return chunk + 1 == shape.numChunks(); }
+  ArrayRef<Value> inputsOf(int64_t chunk) const {
+    return isFirst(chunk) ? ArrayRef<Value>() : pipeline.cuts.chunks[chunk - 1].outputs;
+  }
+
+  // Values
+  Value find(Value value, Part part);
+  Operation *clone(Operation *op, Part part);
+  void setMicroBatch(Operation *op, int64_t microBatch);
+  Value create(Operation *op, llm::Phase phase, const Twine &name);
+
+  // Tasks
+  void exchange(const planning::PipelineExchange &exchange);
+  Operation *createExchange(ArrayRef<Value> sent, ArrayRef<int64_t> to, ArrayRef<Type> received,
+                            ArrayRef<int64_t> from, llm::Phase phase, const Twine &name);
+  ArrayRef<Value> valuesOf(const PipelineMessage &message) const;
+  void deliver(const PipelineMessage &message, ValueRange values);
+  LogicalResult run(const PipelineTask &task);
+  void runForward(const PipelineTask &task);
+  LogicalResult runBackward(const PipelineTask &task);
+  void putOffWeights(const PipelineTask &task, ArrayRef<Value> needed, Operation *before);
+  SmallVector<Value> firstActivations(Part part);
+
+  // The end of the step
+  void sumSharedParameters();
+  Value sumLosses();
+
+  const Pipeline &pipeline;
+  const planning::PipelineShape &shape;
+  int64_t stage;
+  func::FuncOp loss, step;
+  OpBuilder builder;
+  llm::TrainingAttr training;
+  ArrayAttr axis;
+  std::unique_ptr<StepSignature> signature;
+  /// From values of the loss: arguments and what follows from parameters alone; what follows from
+  /// inputs alone, of each micro-batch; activations, of each chunk and micro-batch.
+  IRMapping common;
+  std::map<int64_t, IRMapping> ofMicroBatch;
+  std::map<Part, IRMapping> activations;
+  /// Gradients of a chunk's outputs, which the next has given; of its inputs, for the one before.
+  std::map<Part, SmallVector<Value>> outputGradients, inputGradients;
+  /// Ops of the backward that give nothing but gradients of parameters, to stand where their task
+  /// is.
+  std::map<Part, SmallVector<Operation *>> putOff;
+  std::map<int64_t, Value> losses; // of micro-batches, on the last stage
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Its inputs, all of them, and the parameters that it reads.
+void StageBuilder::createFunction() {
+  llvm::DenseSet<unsigned> read = findReadArguments(pipeline, stage);
+  SmallVector<BlockArgument> kept;
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  for (BlockArgument argument : loss.getArguments()) {
+    bool isParameter = getRole(argument) == llm::Role::Param;
+    if ((isParameter && !read.contains(argument.getArgNumber())) ||
+        getName(argument) == kMicroBatchArgument)
+      continue;
+    kept.push_back(argument);
+    types.push_back(argument.getType());
+    DictionaryAttr own = loss.getArgAttrDict(argument.getArgNumber());
+    attributes.push_back(own ? own : builder.getDictionaryAttr({}));
+  }
+  auto module = loss->getParentOfType<ModuleOp>();
+  builder.setInsertionPointToEnd(module.getBody());
+  step = func::FuncOp::create(builder, loss.getLoc(), ("stage" + Twine(stage)).str(),
+                              builder.getFunctionType(types, {}));
+  step.setAllArgAttrs(attributes);
+  for (StringRef name : {LlmDialect::kMesh, LlmDialect::kMicroBatches})
+    step->setAttr(name, loss->getAttr(name));
+  step->setAttr(LlmDialect::kStage, builder.getI64IntegerAttr(stage));
+  Block *body = step.addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+  builder.setInsertionPoint(func::ReturnOp::create(builder, loss.getLoc()));
+  SmallVector<unsigned> parameters;
+  for (auto [from, to] : llvm::zip_equal(kept, body->getArguments())) {
+    to.setLoc(from.getLoc());
+    common.map(from, to);
+    if (getRole(from) == llm::Role::Param)
+      parameters.push_back(to.getArgNumber());
+  }
+  signature = std::make_unique<StepSignature>(step, training);
+  signature->addArguments(parameters, cast<RankedTensorType>(loss.getResultTypes()[0]));
+  for (TrainedParameter &parameter : signature->parameters)
+    parameter.gradient = parameter.gradientArgument;
+  if (shape.stages > 1)
+    signature->inputs.stages = axis;
+}
+
+/// The value that stands for one of the loss; what belongs to no chunk is computed where it is
+/// first read.
+Value StageBuilder::find(Value value, Part part) {
+  for (IRMapping *mapping : {&common, &ofMicroBatch[part.second], &activations[part]})
+    if (Value found = mapping->lookupOrNull(value))
+      return found;
+  Operation *copy = clone(value.getDefiningOp(), part);
+  return copy->getResult(cast<OpResult>(value).getResultNumber());
+}
+
+Operation *StageBuilder::clone(Operation *op, Part part) {
+  IRMapping operands;
+  bool readsNumber = false;
+  for (Value operand : op->getOperands()) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (argument && getName(argument) == kMicroBatchArgument)
+      readsNumber = true;
+    else
+      operands.map(operand, find(operand, part));
+  }
+  Operation *copy = builder.clone(*op, operands);
+  if (readsNumber)
+    setMicroBatch(copy, part.second);
+  llm::writePhase(copy, llm::Phase::Forward);
+  bool isActivation = pipeline.cuts.activations.contains(op);
+  bool ofOne = isActivation || pipeline.cuts.ofMicroBatch.contains(op);
+  if (ofOne)
+    copy->setAttr(LlmDialect::kMicroBatch, builder.getI64IntegerAttr(part.second));
+  IRMapping &mapping = isActivation ? activations[part]
+                       : ofOne      ? ofMicroBatch[part.second]
+                                    : common;
+  mapping.map(op->getResults(), copy->getResults());
+  return copy;
+}
+
+/// The number of the micro-batch, which is known here.
+void StageBuilder::setMicroBatch(Operation *op, int64_t microBatch) {
+  IntegerAttr number = builder.getI64IntegerAttr(microBatch);
+  auto set = [&](auto rows) {
+    rows.getAtMutable().clear();
+    rows.setNumberAttr(number);
+  };
+  if (auto rows = dyn_cast<llm::MicroBatchOp>(op))
+    set(rows);
+  else
+    set(cast<llm::MicroBatchSeedOp>(op));
+}
+
+Value StageBuilder::create(Operation *op, llm::Phase phase, const Twine &name) {
+  llm::writePhase(op, phase);
+  op->setAttr(LlmDialect::kName, builder.getStringAttr(name));
+  return op->getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+
+/// The values of the loss that a message carries, or whose gradients it carries.
+ArrayRef<Value> StageBuilder::valuesOf(const PipelineMessage &message) const {
+  int64_t chunk = message.writer.chunk;
+  return message.writer.kind == TaskKind::Forward ? pipeline.cuts.chunks[chunk].outputs
+                                                  : inputsOf(chunk);
+}
+
+void StageBuilder::deliver(const PipelineMessage &message, ValueRange values) {
+  const PipelineTask &writer = message.writer;
+  if (writer.kind == TaskKind::Backward) {
+    outputGradients[{writer.chunk - 1, writer.microBatch}].assign(values.begin(), values.end());
+    return;
+  }
+  IRMapping &mapping = activations[{writer.chunk + 1, writer.microBatch}];
+  for (auto [of, value] : llvm::zip_equal(valuesOf(message), values))
+    mapping.map(of, value);
+}
+
+Operation *StageBuilder::createExchange(ArrayRef<Value> sent, ArrayRef<int64_t> to,
+                                        ArrayRef<Type> received, ArrayRef<int64_t> from,
+                                        llm::Phase phase, const Twine &name) {
+  auto op = llm::ExchangeOp::create(builder, NameLoc::get(builder.getStringAttr(name)),
+                                    TypeRange(received), ValueRange(sent), axis, to, from);
+  llm::writePhase(op, phase);
+  op->setAttr(LlmDialect::kName, builder.getStringAttr(name));
+  return op;
+}
+
+static void addText(std::string &text, StringRef verb, const std::string &task) {
+  text += (text.empty() ? "" : ", ") + verb.str() + " " + task;
+}
+
+void StageBuilder::exchange(const planning::PipelineExchange &exchange) {
+  if (exchange.empty())
+    return;
+  SmallVector<Value> sent;
+  SmallVector<Type> received;
+  SmallVector<int64_t> to, from;
+  std::string name;
+  bool isForward = true;
+  for (const PipelineMessage &message : exchange.sends) {
+    Part part = partOf(message.writer);
+    bool ofForward = message.writer.kind == TaskKind::Forward;
+    isForward &= ofForward;
+    for (auto [number, value] : llvm::enumerate(valuesOf(message))) {
+      sent.push_back(ofForward ? find(value, part) : inputGradients[part][number]);
+      to.push_back(message.to);
+    }
+    addText(name, "send", describe(message.writer, shape));
+  }
+  for (const PipelineMessage &message : exchange.receives) {
+    isForward &= message.writer.kind == TaskKind::Forward;
+    for (Value value : valuesOf(message)) {
+      received.push_back(value.getType());
+      from.push_back(message.from);
+    }
+    addText(name, "receive", describe(message.writer, shape));
+  }
+  Operation *op = createExchange(sent, to, received, from,
+                                 isForward ? llm::Phase::Forward : llm::Phase::Backward, name);
+  ValueRange results = op->getResults();
+  for (const PipelineMessage &message : exchange.receives) {
+    size_t count = valuesOf(message).size();
+    deliver(message, results.take_front(count));
+    results = results.drop_front(count);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+/// What the next chunk reads goes to it at once where it is on the same stage.
+void StageBuilder::runForward(const PipelineTask &task) {
+  Part part = partOf(task);
+  for (Operation *op : pipeline.cuts.chunks[task.chunk].ops)
+    clone(op, part);
+  if (isLast(task.chunk)) {
+    losses[task.microBatch] = find(loss.getBody().front().getTerminator()->getOperand(0), part);
+    return;
+  }
+  if (shape.stageOf(task.chunk + 1) != stage)
+    return;
+  SmallVector<Value> outputs;
+  for (Value value : pipeline.cuts.chunks[task.chunk].outputs)
+    outputs.push_back(find(value, part));
+  deliver({task, stage, stage}, outputs);
+}
+
+/// What a first chunk computes from inputs and parameters alone; its gradients end the way back
+/// through activations.
+SmallVector<Value> StageBuilder::firstActivations(Part part) {
+  SmallVector<Value> values;
+  for (Operation *op : pipeline.cuts.chunks[part.first].ops)
+    if (llvm::none_of(op->getOperands(), [&](Value operand) {
+          Operation *writer = operand.getDefiningOp();
+          return writer && pipeline.cuts.activations.contains(writer);
+        }))
+      for (Value result : op->getResults())
+        if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
+          values.push_back(find(result, part));
+  return values;
+}
+
+LogicalResult StageBuilder::runBackward(const PipelineTask &task) {
+  Part part = partOf(task);
+  Operation *before = builder.getInsertionPoint()->getPrevNode();
+  GradientMap gradients;
+  SmallVector<Value> wanted, inputs;
+  if (isLast(task.chunk)) {
+    Value value = losses[task.microBatch];
+    gradients[value] = create(
+        llm::FillOp::create(builder, value.getLoc(), value.getType(), builder.getF64FloatAttr(1.0)),
+        llm::Phase::Backward, "loss.gradient");
+  }
+  for (auto [value, gradient] :
+       llvm::zip(pipeline.cuts.chunks[task.chunk].outputs, outputGradients[part]))
+    gradients[find(value, part)] = gradient;
+  for (Value value : inputsOf(task.chunk))
+    inputs.push_back(find(value, part));
+  if (isFirst(task.chunk) && shape.splitsBackward())
+    inputs = firstActivations(part);
+  llvm::append_range(wanted, inputs);
+  for (TrainedParameter &parameter : signature->parameters) {
+    wanted.push_back(parameter.argument);
+    if (accumulatesInPlace(parameter))
+      gradients[parameter.argument] = parameter.gradient;
+  }
+  if (failed(buildGradients(builder, wanted, gradients)))
+    return failure();
+  SmallVector<Value> given;
+  for (Value input : inputs) {
+    Value gradient = gradients.lookup(input);
+    if (!gradient && !isFirst(task.chunk)) // every way to the loss gives zero
+      gradient = create(llm::FillOp::create(builder, input.getLoc(), input.getType(),
+                                            builder.getF64FloatAttr(0.0)),
+                        llm::Phase::Backward, "zero");
+    if (gradient)
+      given.push_back(gradient);
+  }
+  for (TrainedParameter &parameter : signature->parameters)
+    if (Value gradient = gradients.lookup(parameter.argument))
+      addGradient(parameter, gradient);
+  Operation *first = before ? before->getNextNode() : &step.getBody().front().front();
+  for (auto it = first->getIterator(); it != builder.getInsertionPoint(); ++it)
+    it->setAttr(LlmDialect::kMicroBatch, builder.getI64IntegerAttr(task.microBatch));
+  if (shape.splitsBackward())
+    putOffWeights(task, given, first);
+  if (isFirst(task.chunk))
+    return success();
+  inputGradients[part] = given;
+  if (shape.stageOf(task.chunk - 1) == stage)
+    deliver({task, stage, stage}, given);
+  return success();
+}
+
+/// Of the ops from `first` on, those that `needed` does not depend on.
+void StageBuilder::putOffWeights(const PipelineTask &task, ArrayRef<Value> needed,
+                                 Operation *first) {
+  llvm::SetVector<Operation *> kept;
+  auto keep = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && (op == first || first->isBeforeInBlock(op)))
+      kept.insert(op);
+  };
+  llvm::for_each(needed, keep);
+  for (size_t next = 0; next < kept.size(); ++next)
+    llvm::for_each(kept[next]->getOperands(), keep);
+  for (auto it = first->getIterator(); it != builder.getInsertionPoint(); ++it)
+    if (!kept.contains(&*it))
+      putOff[partOf(task)].push_back(&*it);
+}
+
+LogicalResult StageBuilder::run(const PipelineTask &task) {
+  switch (task.kind) {
+  case TaskKind::Forward:
+    runForward(task);
+    return success();
+  case TaskKind::Backward:
+    return runBackward(task);
+  case TaskKind::WeightGradient:
+    for (Operation *op : putOff[partOf(task)])
+      op->moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
+    return success();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The end of the step
+//===----------------------------------------------------------------------===//
+
+/// Each stage that has a parameter gets the addends of the others, and sums in the order of the
+/// stages, so that all get equal bits.
+void StageBuilder::sumSharedParameters() {
+  SmallVector<Value> sent;
+  SmallVector<Type> received;
+  SmallVector<int64_t> to, from;
+  SmallVector<std::pair<TrainedParameter *, ArrayRef<int64_t>>> shared;
+  auto argumentOf = [&](const TrainedParameter &parameter) {
+    for (BlockArgument argument : loss.getArguments())
+      if (common.lookupOrNull(argument) == parameter.argument)
+        return argument.getArgNumber();
+    return 0u;
+  };
+  for (TrainedParameter &parameter : signature->parameters) {
+    ArrayRef<int64_t> readers = pipeline.readers.find(argumentOf(parameter))->second;
+    parameter.countsInNorm = readers.front() == stage;
+    if (readers.size() == 1)
+      continue;
+    shared.push_back({&parameter, readers});
+    for (int64_t other : readers) {
+      if (other == stage)
+        continue;
+      sent.push_back(parameter.gradient);
+      received.push_back(parameter.gradient.getType());
+      to.push_back(other);
+      from.push_back(other);
+    }
+  }
+  if (shared.empty())
+    return;
+  Operation *op = createExchange(sent, to, received, from, llm::Phase::Backward,
+                                 "gradients of shared parameters");
+  ValueRange others = op->getResults();
+  for (auto [parameter, readers] : shared) {
+    Value sum;
+    for (int64_t reader : readers) {
+      Value addend = reader == stage ? parameter->gradient : others.front();
+      if (reader != stage)
+        others = others.drop_front();
+      sum =
+          sum ? create(llm::AddOp::create(builder, addend.getLoc(), addend.getType(), sum, addend),
+                       llm::Phase::Backward, getName(parameter->argument) + ".gradient.of_stages")
+              : addend;
+    }
+    parameter->gradient = sum;
+  }
+}
+
+/// Equal on all stages: the last gives it, the others nothing.
+Value StageBuilder::sumLosses() {
+  auto type = cast<RankedTensorType>(loss.getResultTypes()[0]);
+  Value sum;
+  for (auto &[microBatch, addend] : losses)
+    sum = sum ? create(llm::AddOp::create(builder, loss.getLoc(), type, sum, addend),
+                       llm::Phase::Update, "loss.sum")
+              : addend;
+  if (!sum)
+    sum = create(llm::FillOp::create(builder, loss.getLoc(), type, builder.getF64FloatAttr(0.0)),
+                 llm::Phase::Update, "loss.none");
+  if (shape.stages == 1)
+    return sum;
+  return create(llm::AllReduceOp::create(builder, loss.getLoc(), sum, axis), llm::Phase::Update,
+                "loss.of_stages");
+}
+
+FailureOr<func::FuncOp> StageBuilder::build() {
+  createFunction();
+  ArrayRef<PipelineTask> tasks = pipeline.schedule[stage];
+  for (auto [number, task] : llvm::enumerate(tasks)) {
+    exchange(pipeline.exchanges[stage][number]);
+    if (failed(run(task))) {
+      step.erase();
+      return failure();
+    }
+  }
+  exchange(pipeline.exchanges[stage][tasks.size()]);
+  sumSharedParameters();
+  finishGradients(signature->parameters);
+  Block &body = step.getBody().front();
+  Value total = sumLosses();
+  buildUpdates(body, /*firstBackward=*/nullptr, training, signature->inputs, signature->parameters);
+  signature->finish(total, {});
+  return step;
+}
+
+FailureOr<func::FuncOp> llmmem::buildStage(const Pipeline &pipeline, int64_t stage) {
+  return StageBuilder(pipeline, stage).build();
+}

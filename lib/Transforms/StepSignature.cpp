@@ -1,0 +1,153 @@
+//===- StepSignature.cpp - Arguments and results of a training step --------===//
+
+#include "DifferentiationStep.h"
+#include "ParameterShards.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Dialect/LlmOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+StepSignature::StepSignature(func::FuncOp step, llm::TrainingAttr training)
+    : builder(step.getContext()), training(training), step(step), body(step.getBody().front()) {
+  step.getAllArgAttrs(attributes);
+  attributes.resize(body.getNumArguments(), builder.getDictionaryAttr({}));
+}
+
+/// `shard`: the axes that it is split over, null where it is whole; then `whole` is the type of all
+/// parts together.
+BlockArgument StepSignature::addArgument(Type type, const Twine &name, llm::Role role,
+                                         ArrayAttr shard, Type whole) {
+  StringAttr text = builder.getStringAttr(name);
+  SmallVector<NamedAttribute> named = {
+      builder.getNamedAttr(LlmDialect::kName, text),
+      builder.getNamedAttr(LlmDialect::kRole, builder.getStringAttr(llm::stringifyRole(role)))};
+  if (shard) {
+    named.push_back(builder.getNamedAttr(LlmDialect::kShard, shard));
+    named.push_back(builder.getNamedAttr(LlmDialect::kWhole, TypeAttr::get(whole)));
+  }
+  attributes.push_back(builder.getDictionaryAttr(named));
+  return body.addArgument(type, NameLoc::get(text));
+}
+
+/// Of what a rank has the update of: its part, where the state is split and the parameter is not.
+static RankedTensorType partOf(const TrainedParameter &parameter, RankedTensorType type) {
+  if (!parameter.sharing || parameter.sharing.getZero() == 0 || parameter.sharing.getZero() == 3)
+    return type;
+  auto step = cast<func::FuncOp>(parameter.argument.getOwner()->getParentOp());
+  auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh);
+  return ParameterShard::of(type, mesh.getGroupSize(parameter.sharing.getAxes()))->part;
+}
+
+/// The type of a parameter, of which the argument may be a rank's part.
+static RankedTensorType wholeOf(BlockArgument parameter) {
+  auto step = cast<func::FuncOp>(parameter.getOwner()->getParentOp());
+  auto whole = step.getArgAttrOfType<TypeAttr>(parameter.getArgNumber(), LlmDialect::kWhole);
+  return cast<RankedTensorType>(whole ? whole.getValue() : parameter.getType());
+}
+
+/// 16 bytes a parameter under AdamW with resident gradients: 2 + 2 + 3 * 4 in bf16, 4 * 4 in f32
+/// (Rajbhandari et al. 2020, section 3.1).
+void StepSignature::addArguments(ArrayRef<unsigned> parameterNumbers, RankedTensorType loss) {
+  inputs.learningRate = addArgument(loss, "learning_rate", llm::Role::Input);
+  inputs.step =
+      addArgument(RankedTensorType::get({}, builder.getI32Type()), "step", llm::Role::Input);
+  for (unsigned number : parameterNumbers) {
+    TrainedParameter parameter;
+    parameter.argument = body.getArgument(number);
+    std::string name = getName(parameter.argument);
+    parameter.sharing =
+        step.getArgAttrOfType<llm::DataParallelAttr>(number, LlmDialect::kDataParallel);
+    auto type = cast<RankedTensorType>(parameter.argument.getType());
+    int64_t zero = parameter.sharing ? parameter.sharing.getZero() : 0;
+    ArrayAttr split = zero > 0 ? parameter.sharing.getAxes() : ArrayAttr();
+    RankedTensorType part = partOf(parameter, type);
+    auto widened = part.clone(llm::wideTypeFor(type.getElementType()));
+    RankedTensorType whole = wholeOf(parameter.argument);
+    Type wholeState = whole.clone(widened.getElementType());
+    if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
+      parameter.firstMoment = addArgument(widened, name + ".first_moment",
+                                          llm::Role::OptimizerState, split, wholeState);
+      parameter.secondMoment = addArgument(widened, name + ".second_moment",
+                                           llm::Role::OptimizerState, split, wholeState);
+      if (type.getElementType().isBF16())
+        parameter.master =
+            addArgument(widened, name + ".master", llm::Role::OptimizerState, split, wholeState);
+    }
+    if (training.getGradients() == llm::GradientLifetime::Resident)
+      parameter.gradientArgument =
+          addArgument(zero == 2 ? part : type, name + ".gradient", llm::Role::Gradient,
+                      zero > 1 ? split : ArrayAttr(), whole);
+    parameters.push_back(parameter);
+  }
+}
+
+void StepSignature::addResult(Value value, BlockArgument donated) {
+  if (!donated || !value)
+    return;
+  DictionaryAttr &known = attributes[donated.getArgNumber()];
+  NamedAttrList list(known);
+  list.set(LlmDialect::kDonated, builder.getI64IntegerAttr(results.size()));
+  known = list.getDictionary(builder.getContext());
+  results.push_back(value);
+}
+
+void StepSignature::finish(Value loss, ValueRange others) {
+  if (loss)
+    results.push_back(loss);
+  for (TrainedParameter &parameter : parameters)
+    addResult(parameter.newArgument, parameter.argument);
+  for (TrainedParameter &parameter : parameters) {
+    addResult(parameter.newFirstMoment, parameter.firstMoment);
+    addResult(parameter.newSecondMoment, parameter.secondMoment);
+    addResult(parameter.newMaster, parameter.master);
+  }
+  for (TrainedParameter &parameter : parameters)
+    if (parameter.gradient != parameter.gradientArgument)
+      addResult(parameter.gradient, parameter.gradientArgument);
+  llvm::append_range(results, others);
+  body.getTerminator()->setOperands(results);
+  // They count the loss's results.
+  step.removeResAttrsAttr();
+  step.setType(builder.getFunctionType(body.getArgumentTypes(), TypeRange(results)));
+  step.setAllArgAttrs(attributes);
+}
+
+func::FuncOp StepSignature::cloneWithoutBody(StringRef name) {
+  auto clone = func::FuncOp::create(builder, step.getLoc(), name,
+                                    builder.getFunctionType(body.getArgumentTypes(), {}));
+  clone->setAttrs(step->getAttrs());
+  clone.setName(name);
+  clone.setType(builder.getFunctionType(body.getArgumentTypes(), {}));
+  clone.removeResAttrsAttr();
+  clone->removeAttr(LlmDialect::kMicroBatches);
+  clone.addEntryBlock();
+  for (auto [from, to] : llvm::zip_equal(body.getArguments(), clone.getArguments()))
+    to.setLoc(from.getLoc());
+  for (unsigned number = 0; number < clone.getNumArguments(); ++number)
+    clone.removeArgAttr(number, builder.getStringAttr(LlmDialect::kDonated));
+  OpBuilder inside = OpBuilder::atBlockEnd(&clone.getBody().front());
+  func::ReturnOp::create(inside, step.getLoc());
+  step->getBlock()->getOperations().insertAfter(step->getIterator(), clone);
+  return clone;
+}
+
+void StepSignature::takeArgumentsOf(const StepSignature &other) {
+  auto own = [&](BlockArgument argument) {
+    return argument ? body.getArgument(argument.getArgNumber()) : BlockArgument();
+  };
+  inputs = {own(other.inputs.learningRate), own(other.inputs.step)};
+  for (const TrainedParameter &parameter : other.parameters) {
+    TrainedParameter mine;
+    mine.argument = own(parameter.argument);
+    mine.firstMoment = own(parameter.firstMoment);
+    mine.secondMoment = own(parameter.secondMoment);
+    mine.master = own(parameter.master);
+    mine.gradientArgument = own(parameter.gradientArgument);
+    mine.sharing = parameter.sharing;
+    mine.gradient = mine.gradientArgument;
+    parameters.push_back(mine);
+  }
+}
