@@ -31,8 +31,9 @@ std::optional<MemoryReport> CheckpointOutcome::addReport(func::FuncOp function, 
   reports.emplace(function.getName().str(), std::move(report));
   if (reports.size() < count)
     return std::nullopt;
-  // In the order of the names, whichever was planned first.
-  llvm::sort(functions, [](auto &a, auto &b) { return a.name < b.name; });
+  // In the order of the names, whichever was planned first; @stage10 behind @stage9.
+  llvm::sort(functions,
+             [](auto &a, auto &b) { return StringRef(a.name).compare_numeric(b.name) < 0; });
   auto fullest = llvm::max_element(
       reports, [](auto &a, auto &b) { return a.second.neededBytes() < b.second.neededBytes(); });
   MemoryReport shown = std::move(fullest->second);

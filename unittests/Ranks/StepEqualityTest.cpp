@@ -67,8 +67,8 @@ constexpr int64_t kBatch = 4, kSeq = 5;
 OwningOpRef<ModuleOp> plan(const Case &test, int64_t ranks, const std::string &budget) {
   importer::ImportOptions options;
   options.batch = kBatch;
-  if (test.stages > 0)
-    options.layers = 4;
+  if (test.stages > 0) // two chunks a stage
+    options.layers = test.schedule == "interleaved" ? 2 * test.stages : test.stages;
   options.seq = kSeq;
   options.dtype = test.dtype;
   options.dropout = test.dropout;
@@ -173,8 +173,8 @@ std::vector<Case> shortCases() {
   // Micro-batches on two ranks that split gradients.
   cases.push_back({"gpt2", ElementKind::F64, 2, 2, llm::GradientLifetime::Resident, 0.2, 0.5,
                    importer::AttentionForm::Flash, /*microBatches=*/2});
-  // Stages of a pipeline, with each schedule, tied embeddings (gpt2), dropout and clipping; and
-  // with data parallel ranks that split updates.
+  // Stages of a pipeline: with tied embeddings (gpt2), dropout, clipping and data parallel ranks
+  // that split gradients; and with gradients of weights apart.
   auto stages = [&](const char *family, const char *schedule, int64_t ranks, int64_t zero,
                     double dropout) {
     Case test{family, ElementKind::F64, ranks, zero, llm::GradientLifetime::Resident, dropout, 0.5};
@@ -208,8 +208,8 @@ std::vector<Case> longCases() {
             test.schedule = schedule;
             test.dropout = stages == 2 ? 0.2 : 0.0;
             test.clipNorm = 0.5;
-            // Four blocks are two chunks of two stages, in groups of as many micro-batches.
-            if (test.schedule != "interleaved" || stages == 2)
+            // Interleaved stages take micro-batches in groups of as many as there are stages.
+            if (test.schedule != "interleaved" || test.microBatches % stages == 0)
               cases.push_back(test);
           }
   }

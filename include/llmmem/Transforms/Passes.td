@@ -153,6 +153,36 @@ def BuildStages : Pass<"build-stages", "::mlir::ModuleOp"> {
 
     *Requires*: `@loss` of a micro-batch under a mesh with the axis `pp`, and as `differentiate`. *Ensures*: `@loss` is
     replaced by `@stage0`, `@stage1`, ..., whose exchanges fit each other; the module has `llm.pipeline`.
+
+    ```mlir
+    module attributes {llm.training = #llm.training<optimizer = sgd, gradients = resident, beta1 = 0.9 : f64,
+        beta2 = 0.999 : f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64, clip_norm = 0.0 : f64>} {
+      func.func @loss(%x: tensor<2x4xf32> {llm.name = "x", llm.role = "input"},
+                      %t: tensor<2xi32> {llm.name = "t", llm.role = "input"},
+                      %w: tensor<4x4xf32> {llm.name = "w", llm.role = "param"},
+                      %v: tensor<8x4xf32> {llm.name = "v", llm.role = "param"},
+                      %n: tensor<i32> {llm.name = "micro_batch", llm.role = "input"}) -> tensor<f32>
+          attributes {llm.mesh = #llm.mesh<pp = 2>, llm.micro_batches = 1 : i64} {
+        %all = llm.count_targets %t : tensor<2xi32> -> tensor<i32>
+        %own = llm.micro_batch %x at(%n) {of = 1 : i64} : (tensor<2x4xf32>, tensor<i32>) -> tensor<2x4xf32>
+        %target = llm.micro_batch %t at(%n) {of = 1 : i64} : (tensor<2xi32>, tensor<i32>) -> tensor<2xi32>
+        %h = llm.linear %own, %w layout(out_in) {llm.block = 0 : i64} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+        %y = llm.linear %h, %v layout(out_in) {llm.block = 1 : i64} : (tensor<2x4xf32>, tensor<8x4xf32>) -> tensor<2x8xf32>
+        %loss, %lse = llm.cross_entropy %y, %target count(%all)
+           : (tensor<2x8xf32>, tensor<2xi32>, tensor<i32>) -> (tensor<f32>, tensor<2xf32>)
+        return %loss : tensor<f32>
+      }
+    }
+    // becomes
+    func.func @stage0(...
+      %h = llm.linear ...
+      %dh = llm.exchange(%h) over ["pp"] {from = array<i64: 1>, llm.name = "send F0, receive B0", ...
+      %dw = llm.linear_weight_grad ...
+    func.func @stage1(...
+      %h1 = llm.exchange() over ["pp"] {from = array<i64: 0>, llm.name = "receive F0", ...
+      %loss, %lse = llm.cross_entropy ...
+      llm.exchange(%dh1) over ["pp"] {from = array<i64>, llm.name = "send B0", ...
+    ```
   }];
   let options = [
     Option<"schedule", "schedule", "std::string", "\"1f1b\"", "gpipe, 1f1b, interleaved or zero-bubble">,
@@ -183,8 +213,8 @@ def CheckExchanges : Pass<"check-exchanges", "::mlir::ModuleOp"> {
       }
     }
     // is refused
-    // error: 'llm.exchange' 'send F0' of stage 0 waits for ever for stage 1
-    // note: which stands at 'llm.exchange' 'send B0' and waits too
+    // error: 'llm.exchange' 'send B0' of stage 1 waits for ever for stage 0
+    // note: which stands at 'llm.exchange' 'send F0' and waits too
     ```
   }];
 }
