@@ -8,7 +8,8 @@
 
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "PlanClaims.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "PlanFlights.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include <map>
@@ -148,8 +149,10 @@ void PlanVerifier::resolveStorage(Operation &op) {
 void PlanVerifier::findLastReads() {
   int64_t position = 0;
   for (Operation &op : body) {
-    for (Value operand : op.getOperands())
-      lastRead[source[operand]] = position;
+    // A wait reads nothing: who reads its result does.
+    if (!isa<llm::WaitOp>(op))
+      for (Value operand : op.getOperands())
+        lastRead[source[operand]] = position;
     ++position;
   }
 }
@@ -375,6 +378,8 @@ LogicalResult PlanVerifier::run() {
   checkReturns();
   checkClones();
   checkClaims();
+  if (failed(verifyFlights(step, {source, homeOf, offsetOf})))
+    broken = true;
   if (failed(verifyPlanClaims(step, {peak, std::move(source)})))
     broken = true;
   return failure(broken);

@@ -2,7 +2,7 @@
 
 #include "llmmem/Analysis/ProblemExtraction.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -15,8 +15,10 @@ using planning::ValueIndex;
 namespace {
 class Extraction {
 public:
-  Extraction(func::FuncOp step, const StepStorage &storage, const DeviceModel &device)
-      : step(step), body(step.getBody().front()), storage(storage), device(device) {}
+  Extraction(func::FuncOp step, const StepStorage &storage, const DeviceModel &device,
+             ExtractionOptions options)
+      : step(step), body(step.getBody().front()), storage(storage), device(device),
+        options(options) {}
 
   LogicalResult run(ExtractedProblem &result);
 
@@ -38,6 +40,7 @@ private:
   Block &body;
   const StepStorage &storage;
   const DeviceModel &device;
+  ExtractionOptions options;
   ExtractedProblem out;
   llvm::DenseMap<OpIndex, ValueIndex> tokenOf; // the order token that an op writes
 };
@@ -151,6 +154,8 @@ LogicalResult Extraction::addOp(Operation &op) {
   entry.block = getBlock(&op);
   entry.phase = getPhase(&op);
   entry.name = op.getName().getStringRef().str();
+  if (options.overlap && llm::isStartable(&op))
+    entry.resource = planning::Resource::Link;
   addReads(op, entry);
   if (failed(addResults(op, entry)))
     return failure();
@@ -293,9 +298,10 @@ LogicalResult Extraction::run(ExtractedProblem &result) {
 }
 
 FailureOr<ExtractedProblem> llmmem::extractProblem(func::FuncOp step, const StepStorage &storage,
-                                                   const DeviceModel &device) {
+                                                   const DeviceModel &device,
+                                                   ExtractionOptions options) {
   ExtractedProblem result;
-  if (failed(Extraction(step, storage, device).run(result)))
+  if (failed(Extraction(step, storage, device, options).run(result)))
     return failure();
   return result;
 }

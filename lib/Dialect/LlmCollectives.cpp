@@ -38,6 +38,21 @@ static int64_t bytesToReorder(Value whole, int64_t dimension, int64_t size) {
   return size == 1 || before == 1 ? 0 : bytes(whole);
 }
 
+//===----------------------------------------------------------------------===//
+// Starts and waits
+//===----------------------------------------------------------------------===//
+
+bool llm::isStartable(Operation *op) {
+  if (!op->hasTrait<Startable>())
+    return false;
+  std::optional<TransferCost> transfer = cast<CostOpInterface>(op).getTransfer();
+  return transfer && transfer->ranks > 1;
+}
+
+bool llm::isStarted(Operation *op) { return op->hasAttr(LlmDialect::kStarted); }
+
+std::optional<unsigned> WaitOp::getViewedOperand(unsigned) { return 0; }
+
 int64_t PartOp::getGroupSize() { return groupSizeOf(*this, getAxes()); }
 int64_t PartOp::getFlops() { return 0; }
 // The rest of x is not read.

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llmmem/Dialect/LlmDialect.h"
-#include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -78,6 +77,12 @@ bool annotation::areNumbers(Operation *, Attribute attribute) {
 bool annotation::isReal(Operation *, Attribute attribute) { return isa<FloatAttr>(attribute); }
 
 bool annotation::isFlag(Operation *, Attribute attribute) { return isa<UnitAttr>(attribute); }
+
+/// Loops are what started collectives are lowered to.
+bool annotation::isStart(Operation *op, Attribute attribute) {
+  bool isOurs = isa_and_nonnull<LlmDialect>(op->getDialect());
+  return isa<UnitAttr>(attribute) && (!isOurs || (op->hasTrait<Startable>() && !isViewOp(op)));
+}
 
 bool annotation::isDictionary(Operation *, Attribute attribute) {
   return isa<DictionaryAttr>(attribute);

@@ -57,6 +57,48 @@ static LogicalResult expectRoot(Operation *op, int64_t root, int64_t size) {
 }
 
 //===----------------------------------------------------------------------===//
+// Starts and waits
+//===----------------------------------------------------------------------===//
+
+/// Started collectives run one after another, so one may read what another gives without a wait.
+LogicalResult llm::verifyStart(Operation *op) {
+  if (!isStarted(op))
+    return success();
+  if (op->getNumResults() != 1)
+    return op->emitOpError() << "is started and has " << op->getNumResults()
+                             << " results, expected one";
+  Operation *wait = nullptr;
+  for (Operation *user : op->getUsers()) {
+    if (isa<WaitOp>(user)) {
+      if (wait && wait != user) {
+        InFlightDiagnostic error = op->emitOpError("is started and has a second wait");
+        error.attachNote(user->getLoc()) << "which stands here";
+        return error;
+      }
+      wait = user;
+    } else if (!isStarted(user)) {
+      InFlightDiagnostic error = user->emitOpError()
+                                 << "reads what '" << op->getName().getStringRef()
+                                 << "' started; expected the result of its 'llm.wait'";
+      error.attachNote(op->getLoc()) << "which starts here";
+      return error;
+    }
+  }
+  if (wait && wait->getBlock() == op->getBlock())
+    return success();
+  return op->emitOpError("is started and nothing waits for it; expected an 'llm.wait' of its "
+                         "result in the same block");
+}
+
+LogicalResult WaitOp::verify() {
+  Operation *source = getX().getDefiningOp();
+  if (source && isStarted(source))
+    return success();
+  return emitOpError("waits for a value that is not started; expected the result of a collective "
+                     "with 'llm.started'");
+}
+
+//===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
 

@@ -52,6 +52,7 @@ static PlanCheckpointsOptions planOptions(const CheckpointPipelineOptions &optio
   // A matmul with its epilogue is a group like any other.
   plan.epilogues = options.kernels == KernelGrouping::Grouped ? options.epilogues.getValue()
                                                               : Epilogues::Separate;
+  plan.overlap = options.overlap;
   plan.emitProblem = options.emitProblem;
   plan.emitPlan = options.emitPlan;
   plan.emitProof = options.emitProof;
@@ -203,6 +204,8 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   PlanArenaOptions arena;
   arena.device = options.device;
   onStep.addPass(createPlanArena(arena));
+  if (options.overlap)
+    onStep.addPass(createStartCollectives());
   onStep.addPass(createVerifyPlan());
 
   ReportMemoryOptions report;

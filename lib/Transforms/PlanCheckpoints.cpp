@@ -300,6 +300,8 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
       failed(emitProof(step, request, extracted.problem, plan,
                        problems.size() == 1 && problems.front().tilings.size() == 1, outcome)))
     return failure();
+  if (std::optional<std::string> why = planning::checkPlannable(extracted.problem))
+    return step.emitError() << *why;
   if (plan.status != planning::Status::Feasible) {
     findLeast(extracted, std::move(problems), choice, options, plan, outcome);
     explainFailure(chosen.step, request, extracted, plan, outcome);

@@ -50,6 +50,7 @@ llmmem::readCheckpointRequest(const PlanCheckpointsOptions &options,
     return llvm::createStringError(spell("seconds") + ": expected a number of seconds, 0 or more");
   request.seconds = options.seconds;
   request.epilogues = options.epilogues;
+  request.overlap = options.overlap;
   request.emitProblem = options.emitProblem;
   request.emitPlan = options.emitPlan;
   request.emitProof = options.emitProof;
@@ -105,8 +106,8 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
   }
 
   PlanCheckpointsOptions texts() const {
-    return {policy,    budget,      device,   seconds,   chunk,
-            epilogues, emitProblem, emitPlan, emitProof, failureReport};
+    return {policy,  budget,      device,   seconds,   chunk,        epilogues,
+            overlap, emitProblem, emitPlan, emitProof, failureReport};
   }
 
   void countDecisions(func::FuncOp step) {

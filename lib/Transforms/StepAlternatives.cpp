@@ -28,7 +28,7 @@ static LogicalResult extractAlternative(StepAlternative &alternative,
                                         const CheckpointRequest &request,
                                         const DeviceModel &device) {
   FailureOr<ExtractedProblem> extracted =
-      extractProblem(alternative.step, alternative.storage, device);
+      extractProblem(alternative.step, alternative.storage, device, {request.overlap});
   if (failed(extracted))
     return failure();
   alternative.extracted = std::move(*extracted);

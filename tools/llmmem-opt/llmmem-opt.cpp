@@ -28,7 +28,7 @@ POLICIES of --checkpoint-policy
 )" + planning::policyHelp() + R"(
 STAGES, passes that --checkpoint-budget runs in this order
   parallelize (with --mesh), split-micro-batches (with --micro-batches), differentiate (with pp build-stages), group-loss-head, group-kernels, annotate-memory,
-  plan-checkpoints, apply-checkpoints, plan-arena, verify-plan
+  plan-checkpoints, apply-checkpoints, plan-arena, start-collectives (with --overlap), verify-plan
   --help-hidden lists every pass and flag, those of MLIR and LLVM too.
 )" + exitCodeHelp("llmmem-opt");
 

@@ -14,6 +14,8 @@
 //   [clobber]      nothing reads an argument's bytes after they were overwritten
 //   [overlap]      no two values that are held together share a byte, but for an in-place result and the
 //                  operand that it may take over and that nobody reads later
+//   [flight]       between the start of a collective and its wait nothing but other started ones writes bytes that it
+//                  reads, writes or takes as workspace; waits stand in the order of the starts
 //   [clone]        a clone does what its original does, on runs of the same operands
 //   [peak]         `llm.peak` is the largest sum of live bytes, `llm.arena` the end of the highest buffer
 //   [budget]       resident bytes, each argument's rounded up to 256, + arena <= `llm.budget`

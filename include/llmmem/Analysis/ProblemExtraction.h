@@ -41,10 +41,18 @@ struct ExtractedProblem {
   std::vector<planning::OpIndex> coreAttention;
 };
 
+struct ExtractionOptions {
+  /// Collectives over more than this rank run on the link, beside compute (`llm.started`); the
+  /// problem then needs version 2 of the format. Else they take their turn with compute.
+  bool overlap = false;
+};
+
 /// Fails, after located diagnostics, on what cannot be planned: an op without a cost, a dynamic
 /// shape, sizes that overflow, an op with regions.
-llvm::FailureOr<ExtractedProblem>
-extractProblem(mlir::func::FuncOp step, const StepStorage &storage, const DeviceModel &device);
+llvm::FailureOr<ExtractedProblem> extractProblem(mlir::func::FuncOp step,
+                                                 const StepStorage &storage,
+                                                 const DeviceModel &device,
+                                                 ExtractionOptions options = {});
 
 } // namespace llmmem
 

@@ -37,6 +37,7 @@ bool isLibraryWorkspace(mlir::Operation *op, mlir::Attribute attribute);
 bool areNumbers(mlir::Operation *op, mlir::Attribute attribute);
 bool isReal(mlir::Operation *op, mlir::Attribute attribute);
 bool isFlag(mlir::Operation *op, mlir::Attribute attribute);
+bool isStart(mlir::Operation *op, mlir::Attribute attribute);
 bool isDictionary(mlir::Operation *op, mlir::Attribute attribute);
 bool areDictionaries(mlir::Operation *op, mlir::Attribute attribute);
 bool areSymbols(mlir::Operation *op, mlir::Attribute attribute);

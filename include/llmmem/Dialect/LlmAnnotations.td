@@ -63,6 +63,7 @@ def Llm_IsLibraryWorkspace : Llm_Value<"::mlir::IntegerAttr", "isLibraryWorkspac
 def Llm_AreNumbers : Llm_Value<"::mlir::DenseI64ArrayAttr", "areNumbers", "array<i64: ...>">;
 def Llm_IsReal : Llm_Value<"::mlir::FloatAttr", "isReal", "a floating-point number">;
 def Llm_IsFlag : Llm_Value<"::mlir::UnitAttr", "isFlag", "no value">;
+def Llm_IsStart : Llm_Value<"::mlir::UnitAttr", "isStart", "no value, on a collective">;
 def Llm_IsDictionary : Llm_Value<"::mlir::DictionaryAttr", "isDictionary", "a dictionary">;
 def Llm_AreDictionaries : Llm_Value<"::mlir::ArrayAttr", "areDictionaries", "an array of dictionaries">;
 def Llm_AreSymbols : Llm_Value<"::mlir::ArrayAttr", "areSymbols", "an array of symbols">;
@@ -175,6 +176,10 @@ def Llm_ArenaAnnotation : Llm_Annotation<"Arena", "arena", Llm_IsNumber, Llm_OnF
 def Llm_PeakAnnotation : Llm_Annotation<"Peak", "peak", Llm_IsNumber, Llm_OnFunction,
     "claimed peak in bytes">;
 
+// What `start-collectives` writes.
+def Llm_StartedAnnotation : Llm_Annotation<"Started", "started", Llm_IsStart, Llm_OnOp,
+    "runs beside the ops behind it, until the `llm.wait` for it; on a loop that is lowered, the same">;
+
 // What lowered steps say to later passes, to profiles and to the emulator (docs/Design/Gpu.md).
 def Llm_ProfileAnnotation : Llm_Annotation<"Profile", "profile", Llm_IsDictionary, Llm_OnOp,
     "on a call: the kernel, name, phase, block, FLOPs and bytes that a profile prints">;
@@ -202,7 +207,7 @@ defvar Llm_Annotations = [
   Llm_ChunkAnnotation, Llm_ScheduleAnnotation, Llm_PlacementAnnotation, Llm_CertificateAnnotation,
   Llm_EpiloguesAnnotation, Llm_LibraryWorkspaceAnnotation, Llm_IdAnnotation, Llm_CloneOfAnnotation,
   Llm_InstanceAnnotation, Llm_OffsetsAnnotation, Llm_WorkspaceAnnotation, Llm_ArenaAnnotation,
-  Llm_PeakAnnotation, Llm_ProfileAnnotation, Llm_ValuesAnnotation, Llm_WritesAnnotation,
+  Llm_PeakAnnotation, Llm_StartedAnnotation, Llm_ProfileAnnotation, Llm_ValuesAnnotation, Llm_WritesAnnotation,
   Llm_RegistersAnnotation, Llm_ExpectedIterationsAnnotation, Llm_KernelsAnnotation,
   Llm_LibraryCallsAnnotation, Llm_EmulationAnnotation];
 

@@ -8,6 +8,9 @@
 // All ranks run one program, so dead ones may go and equal ones may merge; none is hoisted. A repetition carries another
 // `llm.instance` than its original, which keeps the two apart.
 //
+// A collective with `llm.started` runs beside what follows it, until the llm.wait that reads its result. Started ones run
+// one after another, in the order of the text.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_DIALECT_LLMCOLLECTIVEOPS
@@ -22,8 +25,13 @@ def Llm_SharedRows : RankedTensorOf<[BF16, F32, F64, I32],
 
 def Collective : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getTransfer", "getWorkspaceBytes"]>;
 
+// May carry `llm.started`: verifies that one llm.wait waits for it, and that nothing reads it before.
+def Llm_Startable : NativeOpTrait<"Startable"> {
+  let cppNamespace = "::llmmem::llm";
+}
+
 class Llm_CollectiveOp<string mnemonic, list<Trait> traits = []>
-    : Llm_Op<mnemonic, !listconcat(Llm_CollectiveTraits, [Collective, Differentiable], traits)> {
+    : Llm_Op<mnemonic, !listconcat(Llm_CollectiveTraits, [Collective, Differentiable, Llm_Startable], traits)> {
   let extraClassDeclaration = [{
     /// Ranks of a group.
     int64_t getGroupSize();
@@ -94,6 +102,30 @@ def Llm_AllReduceOp : Llm_EqualShapesOp<"all_reduce", "sum", [BuffersInPlace]> {
   }];
   let arguments = (ins Llm_Shared:$x, Llm_Axes:$axes);
   let results = (outs Llm_Shared:$sum);
+}
+
+def Llm_WaitOp : Llm_Op<"wait", !listconcat(Llm_CollectiveTraits, [BuffersView, AllTypesMatch<["x", "y"]>])> {
+  let summary = "Waits until a started collective is done.";
+  let description = [{
+    y = x, a view: the result of a collective that carries `llm.started`, which other devices and this one work on while
+    the ops between it and its wait run. Until then nothing but other started collectives may read x, or write bytes
+    that the collective reads, writes or takes as workspace. Waits stand in the order of what they wait for.
+
+    ```mlir
+    func.func @overlap(%w: tensor<192x3072xbf16>, %x: tensor<8x1024xbf16>) -> (tensor<768x3072xbf16>, tensor<8x1024xbf16>)
+        attributes {llm.mesh = #llm.mesh<dp = 4>} {
+      %whole = llm.all_gather %w over ["dp"] {dimension = 0 : i64, llm.started}
+         : (tensor<192x3072xbf16>) -> tensor<768x3072xbf16>
+      %y = llm.gelu %x : tensor<8x1024xbf16>
+      %there = llm.wait %whole : tensor<768x3072xbf16>
+      return %there, %y : tensor<768x3072xbf16>, tensor<8x1024xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Llm_Shared:$x);
+  let results = (outs Llm_Shared:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 
 def Llm_ReplicaOp : Llm_EqualShapesOp<"replica", "copy", [BuffersView]> {

@@ -33,6 +33,21 @@ MeshAttr meshOf(mlir::Operation *op);
 /// Ranks of a group of `op`, which stands under a mesh that has these axes.
 int64_t groupSizeOf(mlir::Operation *op, mlir::ArrayAttr axes);
 
+/// Whether `op` is a collective that may be started: one over more than this rank.
+bool isStartable(mlir::Operation *op);
+
+/// Whether `op` was started, and is waited for by an llm.wait.
+bool isStarted(mlir::Operation *op);
+
+/// The verifier of Startable ops.
+llvm::LogicalResult verifyStart(mlir::Operation *op);
+
+/// A trait of ops of one result that may carry `llm.started`.
+template <typename ConcreteOp>
+struct Startable : mlir::OpTrait::TraitBase<ConcreteOp, Startable> {
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyStart(op); }
+};
+
 } // namespace llmmem::llm
 
 #define GET_OP_CLASSES

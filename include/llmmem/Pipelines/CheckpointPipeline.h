@@ -3,7 +3,7 @@
 // The whole way of the data as one pipeline: parallelize (where there is a mesh),
 // split-micro-batches, differentiate (where there is a @loss), group-loss-head, group-kernels,
 // reserve-library-workspace, annotate-memory, plan-checkpoints, apply-checkpoints, plan-arena,
-// verify-plan, report-memory.
+// start-collectives (where they overlap), verify-plan, report-memory.
 //
 // `CheckpointPipelineOptions` is the one place where an option of it has a name, a default, a
 // sentence and a check: the flags of llmmem-opt are made from it. Example:
@@ -87,6 +87,10 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
                      "workspace that the device table gives it, and chooses among its epilogues)"),
       llvm::cl::values(clEnumValN(MatmulSource::Generated, "generated", ""),
                        clEnumValN(MatmulSource::Library, "library", ""))};
+  Option<bool> overlap{
+      *this, "overlap",
+      llvm::cl::desc("Run collectives beside compute: each starts where the plan puts it and is "
+                     "waited for as late as may be")};
   Option<bool> memoryReport{*this, "memory-report",
                             llvm::cl::desc("Print resident, saved and peak bytes on stderr")};
   Option<std::string> memoryReportJson{

@@ -23,6 +23,7 @@ struct CheckpointRequest {
   double seconds = 10;                   // bound on the search
   ChunkRequest chunk;                    // rows at a time of ops that work in chunks
   Epilogues epilogues = Epilogues::Auto; // which matmuls take what follows them
+  bool overlap = false;                  // collectives run beside compute, on the link
   // Files for the planner's JSON, empty: none.
   std::string emitProblem, emitPlan, emitProof;
   std::string failureReport; // file for what is known where no plan was found

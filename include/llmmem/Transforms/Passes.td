@@ -416,6 +416,7 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     Option<"seconds", "seconds", "double", "10", "Bound on the planner's search">,
     Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows at a time of ops that work in chunks: auto, whole, or so many">,
     EpiloguesOption<"epilogues", "::llmmem::Epilogues::Auto", "true">,
+    Option<"overlap", "overlap", "bool", "false", "Plan collectives beside compute, on a resource of time of their own">,
     Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
     Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
     Option<"emitProof", "emit-proof", "std::string", "\"\"", "Write what proves its bounds, checked, as JSON, to a file">,
@@ -482,6 +483,34 @@ def PlanArena : StepPass<"plan-arena"> {
   let options = [
     DeviceOption,
   ];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
+def StartCollectives : StepPass<"start-collectives"> {
+  let summary = "Starts each collective where it stands, and waits for it as late as it may";
+  let description = [{
+    A collective over more than one rank gets `llm.started`, and an `llm.wait` before the first op that reads its result
+    or writes bytes which it uses, or before the step ends (`include/llmmem/Transforms/StartCollectives.h`).
+
+    *Requires*: a step with `llm.offsets` and `llm.arena`, without starts. *Ensures*: no offset and no peak has changed, and
+    views of a result stand behind its wait.
+
+    ```mlir
+    func.func @step(%x: tensor<64xf32>, %y: tensor<64xf32>) -> tensor<64xf32>
+        attributes {llm.arena = 1024 : i64, llm.mesh = #llm.mesh<dp = 2>, llm.peak = 1280 : i64} {
+      %sum = llm.all_reduce %x over ["dp"] {llm.offsets = array<i64: 0>, llm.workspace = array<i64: 256, 256>} : tensor<64xf32>
+      %g = llm.gelu %y {llm.offsets = array<i64: 512>} : tensor<64xf32>
+      %z = llm.mul %sum, %g {llm.offsets = array<i64: 768>} : tensor<64xf32>
+      return %z : tensor<64xf32>
+    }
+    // becomes
+    %sum = llm.all_reduce %x over ["dp"] {llm.offsets = array<i64: 0>, llm.started, llm.workspace = array<i64: 256, 256>} : tensor<64xf32>
+    %g = llm.gelu %y {llm.offsets = array<i64: 512>} : tensor<64xf32>
+    %there = llm.wait %sum {llm.offsets = array<i64: 0>} : tensor<64xf32>
+    %z = llm.mul %there, %g {llm.offsets = array<i64: 768>} : tensor<64xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numStarts", "starts", "Collectives that run beside other ops">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 

@@ -1,0 +1,174 @@
+//===- StartCollectives.cpp - Collectives that run beside other ops --------===//
+
+#include "llmmem/Transforms/StartCollectives.h"
+#include "StepPass.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Transforms/Passes.h"
+#include "mlir/IR/Builders.h"
+#include <deque>
+
+namespace llmmem {
+#define GEN_PASS_DEF_STARTCOLLECTIVES
+#include "llmmem/Transforms/Passes.h.inc"
+} // namespace llmmem
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+namespace {
+/// Bytes of the arena, or all of an argument's.
+struct Bytes {
+  BlockArgument argument; // null: of the arena
+  int64_t begin = 0, end = 0;
+
+  bool meet(const Bytes &other) const {
+    if (argument || other.argument)
+      return argument == other.argument;
+    return begin < other.end && other.begin < end;
+  }
+};
+
+/// A collective that nobody has waited for yet.
+struct Flight {
+  Operation *start;
+  SmallVector<Bytes> bytes;       // read, written and workspace
+  SmallVector<Operation *> views; // of its result; they move behind the wait
+};
+
+class Starter {
+public:
+  Starter(func::FuncOp step, const StepStorage &storage)
+      : body(step.getBody().front()), storage(storage) {}
+
+  int64_t run() {
+    int64_t starts = 0;
+    for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
+      if (isViewOp(&op)) {
+        addView(op);
+        continue;
+      }
+      bool isStart = llm::isStartable(&op);
+      waitBefore(&op, countConflicts(op, isStart));
+      if (!isStart)
+        continue;
+      op.setAttr(LlmDialect::kStarted, UnitAttr::get(op.getContext()));
+      flights.push_back({&op, bytesOf(op), {}});
+      ++starts;
+    }
+    waitBefore(body.getTerminator(), flights.size());
+    return starts;
+  }
+
+private:
+  Bytes bytesOf(Value value) const {
+    if (BlockArgument argument = storage.getArgument(value))
+      return {argument};
+    auto root = cast<OpResult>(storage.getRoot(value));
+    int64_t begin = root.getOwner()->getAttrOfType<DenseI64ArrayAttr>(
+        LlmDialect::kOffsets)[root.getResultNumber()];
+    return {nullptr, begin, begin + bytesOfType(root.getType())};
+  }
+
+  SmallVector<Bytes> bytesWrittenBy(Operation &op) const {
+    SmallVector<Bytes> bytes;
+    for (Value result : op.getResults())
+      bytes.push_back(bytesOf(result));
+    if (auto workspace = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace))
+      bytes.push_back({nullptr, workspace[0], workspace[0] + workspace[1]});
+    return bytes;
+  }
+
+  SmallVector<Bytes> bytesOf(Operation &op) const {
+    SmallVector<Bytes> bytes = bytesWrittenBy(op);
+    for (Value operand : op.getOperands())
+      bytes.push_back(bytesOf(operand));
+    return bytes;
+  }
+
+  void addView(Operation &view) {
+    for (Flight &flight : flights)
+      for (Value operand : view.getOperands())
+        if (storage.getRoot(operand) == flight.start->getResult(0)) {
+          flight.views.push_back(&view);
+          return;
+        }
+  }
+
+  /// How many of the flights, from the first on, must be over before `op` runs.
+  size_t countConflicts(Operation &op, bool isStart) const {
+    SmallVector<Bytes> written = bytesWrittenBy(op);
+    auto conflicts = [&](const Flight &flight) {
+      Value result = flight.start->getResult(0);
+      bool reads = llvm::any_of(op.getOperands(), [&](Value operand) {
+        // A start reads what another start gives; a view of it stands behind the wait.
+        return storage.getRoot(operand) == result && !(isStart && operand == result);
+      });
+      if (reads || isStart)
+        return reads;
+      return llvm::any_of(written, [&](const Bytes &mine) {
+        return llvm::any_of(flight.bytes, [&](const Bytes &its) { return its.meet(mine); });
+      });
+    };
+    size_t count = flights.size();
+    while (count > 0 && !conflicts(flights[count - 1]))
+      --count;
+    return count;
+  }
+
+  void waitBefore(Operation *op, size_t count) {
+    OpBuilder builder(op);
+    for (; count > 0; --count) {
+      waitFor(builder, flights.front());
+      flights.pop_front();
+    }
+  }
+
+  static void waitFor(OpBuilder &builder, const Flight &flight) {
+    Operation *start = flight.start;
+    Value result = start->getResult(0);
+    auto wait = llm::WaitOp::create(builder, start->getLoc(), result);
+    for (StringRef name :
+         {LlmDialect::kOffsets, LlmDialect::kName, LlmDialect::kPhase, LlmDialect::kBlock})
+      if (Attribute attribute = start->getAttr(name))
+        wait->setAttr(name, attribute);
+    for (Operation *view : flight.views)
+      view->moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
+    result.replaceUsesWithIf(wait.getY(), [&](OpOperand &use) {
+      return use.getOwner() != wait && !use.getOwner()->isBeforeInBlock(wait);
+    });
+  }
+
+  Block &body;
+  const StepStorage &storage;
+  std::deque<Flight> flights;
+};
+} // namespace
+
+FailureOr<int64_t> llmmem::startCollectives(func::FuncOp step, const StepStorage &storage) {
+  if (!step->hasAttr(LlmDialect::kArena))
+    return step.emitError() << "has no '" << LlmDialect::kArena << "'; run plan-arena";
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    if (llm::isStarted(&op))
+      return op.emitError("is started already");
+    if (!op.hasAttr(LlmDialect::kOffsets))
+      return op.emitError() << "has no '" << LlmDialect::kOffsets << "'; run plan-arena";
+  }
+  return Starter(step, storage).run();
+}
+
+namespace {
+struct StartCollectivesPass : StepPass<llmmem::impl::StartCollectivesBase<StartCollectivesPass>> {
+  using StepPass::StepPass;
+  LogicalResult runOnStep(func::FuncOp step) override {
+    const StepStorage *storage = getStorage();
+    if (!storage)
+      return failure();
+    FailureOr<int64_t> starts = startCollectives(step, *storage);
+    if (failed(starts))
+      return failure();
+    numStarts = *starts;
+    return success();
+  }
+};
+} // namespace
