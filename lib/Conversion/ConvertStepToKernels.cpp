@@ -28,6 +28,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include <deque>
 
 namespace llmmem {
 #define GEN_PASS_DEF_CONVERTSTEPTOKERNELS
@@ -192,6 +193,8 @@ public:
       shared = findSharedLaunches(step, places);
     for (Operation &op : step.getBody().front().without_terminator()) {
       auto run = shared.find(&op);
+      if (auto wait = dyn_cast<llm::WaitOp>(op); wait && failed(emitWait(wait)))
+        return failure();
       if (!isViewOp(&op) && failed(run == shared.end() ? emitCall(op) : emitCall(run->second)))
         return failure();
       for (DeadRange range : dead.lookup(&op))
@@ -230,7 +233,7 @@ private:
 
   int64_t countCalls() {
     return llvm::count_if(step.getBody().front().without_terminator(),
-                          [](Operation &op) { return !isViewOp(&op); });
+                          [](Operation &op) { return !isViewOp(&op) || isa<llm::WaitOp>(op); });
   }
 
   Value arena() { return function.getArgument(0); }
@@ -270,10 +273,51 @@ private:
       auto stream = samples->getAttrOfType<IntegerAttr>(name);
       arguments.push_back(arith::ConstantOp::create(builder, op.getLoc(), stream));
     }
+    std::optional<OpBuilder::InsertionGuard> beside;
+    if (llm::isStarted(&op))
+      beginStart(op, beside);
     auto call = emitCall(op.getLoc(), *kernel, arguments, [&] { return describeCall(op); });
     if (kernels.isForDevice())
       describeBuffers(op, call, numbers);
     return success();
+  }
+
+  /// What is emitted until `beside` ends runs on the thread of communication: the call of a started
+  /// collective, and the clock around it.
+  void beginStart(Operation &op, std::optional<OpBuilder::InsertionGuard> &beside) {
+    auto loop = scf::ForallOp::create(builder, op.getLoc(), {builder.getIndexAttr(1)},
+                                      /*outputs=*/ValueRange(), /*mapping=*/std::nullopt);
+    loop->setAttr(llm::LlmDialect::kStarted, builder.getUnitAttr());
+    beside.emplace(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    started.push_back(&op);
+  }
+
+  LogicalResult emitWait(llm::WaitOp wait) {
+    if (started.empty() || started.front() != wait.getX().getDefiningOp())
+      return wait.emitOpError(
+          "is not the wait for the first start that nothing has waited for yet; "
+          "run verify-plan");
+    started.pop_front();
+    emitTimeOfCall(wait.getLoc(), 0);
+    auto call = func::CallOp::create(builder, wait.getLoc(), waitFunction(), ValueRange());
+    emitTimeOfCall(wait.getLoc(), 1);
+    if (profile)
+      call->setAttr(llm::LlmDialect::kProfile, describeCall(*wait));
+    ++calls;
+    return success();
+  }
+
+  /// The declaration of the runtime's function (include/llmmem/Runtime/Started.h).
+  func::FuncOp waitFunction() {
+    auto module = step->getParentOfType<ModuleOp>();
+    constexpr StringLiteral name = "llmmem_wait";
+    if (auto known = module.lookupSymbol<func::FuncOp>(name))
+      return known;
+    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+    auto function = func::FuncOp::create(top, step.getLoc(), name, top.getFunctionType({}, {}));
+    function.setPrivate();
+    return function;
   }
 
   /// With a profile, the call is timed and described by `record`.
@@ -355,6 +399,7 @@ private:
   OpBuilder builder;
   func::FuncOp function;
   llvm::DenseMap<std::pair<int64_t, Type>, Value> views;
+  std::deque<Operation *> started; // and not waited for
   unsigned calls = 0;
 };
 

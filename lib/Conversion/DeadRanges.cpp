@@ -1,6 +1,7 @@
 //===- DeadRanges.cpp - Which bytes of the arena die after each op --------===//
 
 #include "DeadRanges.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,7 +16,7 @@ class Deaths {
 public:
   Deaths(func::FuncOp step, const StepPlaces &places) : places(places) {
     for (Operation &op : step.getBody().front()) {
-      for (Value operand : op.getOperands())
+      for (Value operand : usedAt(op))
         lastUse[viewedValue(operand)] = &op;
       for (OpResult result : op.getResults())
         lastUse.try_emplace(viewedValue(result), &op);
@@ -33,14 +34,25 @@ public:
       if (!places.placeOf(owner).argument)
         add(dead, remainder(op, {places.placeOf(owner).offset, bytesOfType(owner.getType())}));
     };
-    llvm::for_each(op.getOperands(), visit);
+    llvm::for_each(usedAt(op), visit);
     llvm::for_each(op.getResults(), visit);
-    if (auto workspace = places.workspaceOf(&op))
+    if (llm::isStarted(&op))
+      return dead;
+    auto wait = dyn_cast<llm::WaitOp>(op);
+    if (auto workspace = places.workspaceOf(wait ? wait.getX().getDefiningOp() : &op))
       add(dead, {workspace->offset, workspace->bytes});
     return dead;
   }
 
 private:
+  /// Operands, and at a wait those of what was started: until then they are in flight.
+  static SmallVector<Value> usedAt(Operation &op) {
+    SmallVector<Value> used(op.getOperands());
+    if (isa<llm::WaitOp>(op))
+      llvm::append_range(used, op.getOperand(0).getDefiningOp()->getOperands());
+    return used;
+  }
+
   static void add(SmallVector<DeadRange> &dead, DeadRange range) {
     if (range.bytes > 0)
       dead.push_back(range);
@@ -67,12 +79,36 @@ private:
 };
 } // namespace
 
+/// Whether a result or the workspace of `op` meets `range`.
+static bool writes(const StepPlaces &places, Operation *op, DeadRange range) {
+  auto meets = [&](int64_t offset, int64_t bytes) {
+    return offset < range.offset + range.bytes && range.offset < offset + bytes;
+  };
+  std::optional<Workspace> workspace = places.workspaceOf(op);
+  return (workspace && meets(workspace->offset, workspace->bytes)) ||
+         llvm::any_of(op->getResults(), [&](Value result) {
+           Place place = places.placeOf(result);
+           return !place.argument && meets(place.offset, bytesOfType(result.getType()));
+         });
+}
+
 llvm::DenseMap<Operation *, SmallVector<DeadRange>>
 llmmem::findDeadRanges(func::FuncOp step, const StepPlaces &places) {
   Deaths deaths(step, places);
   llvm::DenseMap<Operation *, SmallVector<DeadRange>> ranges;
-  for (Operation &op : step.getBody().front().without_terminator())
-    ranges[&op] = deaths.at(op);
+  SmallVector<Operation *> inFlight;
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    SmallVector<DeadRange> &dead = ranges[&op] = deaths.at(op);
+    if (llm::isStarted(&op))
+      inFlight.push_back(&op);
+    if (!isa<llm::WaitOp>(op))
+      continue;
+    // What was started later runs behind what was waited for, and may have taken over its bytes.
+    llvm::erase(inFlight, op.getOperand(0).getDefiningOp());
+    llvm::erase_if(dead, [&](DeadRange range) {
+      return llvm::any_of(inFlight, [&](Operation *start) { return writes(places, start, range); });
+    });
+  }
   return ranges;
 }
 

@@ -1,11 +1,13 @@
 //===- OutlineParallelLoops.cpp - Parallel loops become functions of iterations -===//
 //
+// A loop with `llm.started`, of one iteration, runs beside what follows it (Runtime/Started.h).
 // Values that a loop uses from outside are passed in one struct on the stack of the kernel.
 // Constants and tables are cloned into the function, so that they stay constants.
 //
 //===----------------------------------------------------------------------===//
 
 #include "llmmem/Conversion/Passes.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -129,7 +131,16 @@ private:
     auto type =
         kernel->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(name).getFunctionType();
     Value iterations = cast(builder, pointer, func::ConstantOp::create(builder, loc, type, name));
-    func::CallOp::create(builder, loc, hook(), ValueRange{count, iterations, packed});
+    if (!loop->hasAttr(llmmem::llm::LlmDialect::kStarted)) {
+      func::CallOp::create(builder, loc, hook("llmmem_parallel_for", {integer, pointer, pointer}),
+                           ValueRange{count, iterations, packed});
+      return;
+    }
+    // Every field is an address or a number of 64 bits.
+    Value bytes =
+        LLVM::ConstantOp::create(builder, loc, integer, 8 * static_cast<int64_t>(captured.size()));
+    func::CallOp::create(builder, loc, hook("llmmem_start", {pointer, pointer, integer}),
+                         ValueRange{iterations, packed, bytes});
   }
 
   Value pack(OpBuilder &builder, Value value) {
@@ -140,14 +151,12 @@ private:
     return buffer.alignedPtr(builder, loc);
   }
 
-  func::FuncOp hook() {
+  func::FuncOp hook(StringRef name, TypeRange takes) {
     auto module = loop->getParentOfType<ModuleOp>();
-    constexpr StringLiteral name = "llmmem_parallel_for";
     if (auto known = module.lookupSymbol<func::FuncOp>(name))
       return known;
     OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-    auto function =
-        func::FuncOp::create(top, loc, name, top.getFunctionType({integer, pointer, pointer}, {}));
+    auto function = func::FuncOp::create(top, loc, name, top.getFunctionType(takes, {}));
     function.setPrivate();
     return function;
   }

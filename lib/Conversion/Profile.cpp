@@ -1,7 +1,7 @@
 //===- Profile.cpp - Times around the calls of kernels ---------------------===//
 
 #include "Profile.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/KernelKind.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,6 +10,15 @@
 using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
+
+/// What a profile counts a call as (Execution/StepProfile.h).
+static StringRef workOf(Operation &op) {
+  if (isa<llm::WaitOp>(op))
+    return "wait";
+  if (llm::isStarted(&op))
+    return "started";
+  return llm::isStartable(&op) ? "communication" : "compute";
+}
 
 DictionaryAttr llmmem::describeCall(Operation &op) {
   Builder builder(op.getContext());
@@ -25,6 +34,8 @@ DictionaryAttr llmmem::describeCall(Operation &op) {
   record.set("recomputed", builder.getBoolAttr(op.hasAttr(LlmDialect::kInstance)));
   record.set("flops", builder.getI64IntegerAttr(cost ? cost.getFlops() : 0));
   record.set("bytes", builder.getI64IntegerAttr(cost ? cost.getBytesMoved() : 0));
+  if (StringRef work = workOf(op); work != "compute")
+    record.set("work", builder.getStringAttr(work));
   return record.getDictionary(op.getContext());
 }
 

@@ -88,6 +88,8 @@ static KernelCall readProfiledCall(DictionaryAttr record) {
   call.phase = text("phase");
   if (auto block = record.getAs<IntegerAttr>("block"))
     call.block = block.getInt();
+  if (record.contains("work"))
+    call.work = text("work");
   call.recomputed = record.getAs<BoolAttr>("recomputed").getValue();
   call.flops = record.getAs<IntegerAttr>("flops").getInt();
   call.bytes = record.getAs<IntegerAttr>("bytes").getInt();

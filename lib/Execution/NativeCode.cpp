@@ -7,6 +7,7 @@
 #include "llmmem/Runtime/Gemm.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Runtime/Runtime.h"
+#include "llmmem/Runtime/Started.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -42,6 +43,8 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_exchange_receive", &llmmem_exchange_receive);
   add("llmmem_exchange_end", &llmmem_exchange_end);
   add("llmmem_parallel_for", &llmmem_parallel_for);
+  add("llmmem_start", &llmmem_start);
+  add("llmmem_wait", &llmmem_wait);
   add("llmmem_fill_dead", &llmmem_fill_dead);
   add("llmmem_clock", &llmmem_clock);
   add("llmmem_emulate_call", &llmmem_emulate_call);

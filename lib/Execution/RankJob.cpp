@@ -20,12 +20,13 @@ static int ranksOfMachine() {
   return 1;
 }
 
-llvm::Error RankJob::join(llvm::ArrayRef<int64_t> mesh) {
+llvm::Error RankJob::join(llvm::ArrayRef<int64_t> mesh, bool starts) {
   // Threads beyond the cores would wait for each other at every loop.
   int cores = static_cast<int>(std::thread::hardware_concurrency());
   llmmem_set_threads(std::clamp(cores / ranksOfMachine(), 1, llmmem_threads()));
   char message[1024];
-  if (llmmem_ranks_begin(static_cast<int64_t>(mesh.size()), mesh.data(), message, sizeof message))
+  if (llmmem_ranks_begin(static_cast<int64_t>(mesh.size()), mesh.data(), starts, message,
+                         sizeof message))
     return llvm::createStringError(message);
   return llvm::Error::success();
 }

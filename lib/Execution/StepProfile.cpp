@@ -62,8 +62,18 @@ void StepProfile::print(llvm::raw_ostream &os) const {
   std::map<std::pair<std::string, std::string>, Row> byKind;
   std::map<std::string, Row> byPhase;
   Row all{"all", ""};
+  int64_t compute = 0, communication = 0, waiting = 0;
   for (auto [call, ns] : llvm::zip_equal(calls, medians())) {
     std::string phase = phaseOf(call);
+    (call.work == "compute" ? compute : call.work == "wait" ? waiting : communication) += ns;
+    if (call.work == "started") {
+      Row &row = byKind[{phase, call.kind}];
+      ++row.calls;
+      row.ns += ns;
+      continue;
+    }
+    if (call.work == "communication")
+      waiting += ns;
     for (Row *row : {&byKind[{phase, call.kind}], &byPhase[phase], &all}) {
       ++row->calls;
       row->ns += ns;
@@ -89,6 +99,9 @@ void StepProfile::print(llvm::raw_ostream &os) const {
       printRow(os, row->second, all.ns);
     }
   printRow(os, all, all.ns);
+  if (communication > 0)
+    os << llvm::format("compute %.3f ms, communication %.3f ms, waiting for it %.3f ms\n",
+                       1e-6 * compute, 1e-6 * communication, 1e-6 * waiting);
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,7 +112,8 @@ static json::Object describe(const KernelCall &call) {
   json::Object object{{"kind", call.kind},   {"key", call.key},
                       {"name", call.name},   {"phase", call.phase},
                       {"block", nullptr},    {"flops", call.flops},
-                      {"bytes", call.bytes}, {"recomputed", call.recomputed}};
+                      {"bytes", call.bytes}, {"recomputed", call.recomputed},
+                      {"work", call.work}};
   if (call.block)
     object["block"] = *call.block;
   return object;
@@ -129,7 +143,7 @@ json::Value StepProfile::toTrace() const {
                                   {"ts", 1e-3 * static_cast<double>(begin - last.front())},
                                   {"dur", 1e-3 * static_cast<double>(end - begin)},
                                   {"pid", 1},
-                                  {"tid", 1},
+                                  {"tid", call.work == "started" ? 2 : 1},
                                   {"args", describe(call)}});
   }
   return json::Object{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};

@@ -10,15 +10,24 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct {
+struct Job {
   llmmem_transport *transport;
+  Communication *communication; /* null before the first start */
   bool owns_transport, is_complete;
   int64_t axes, sizes[LLMMEM_MOST_AXES], position[LLMMEM_MOST_AXES];
   llmmem_group *groups[1 << LLMMEM_MOST_AXES]; /* by the bits of the axes */
-} Job;
+};
 
 /* Of the thread, so that one process can be several ranks (in tests). */
 static _Thread_local Job *job;
+
+Job *llmmem_current_job(void) { return job; }
+
+void llmmem_enter_job(Job *entered) { job = entered; }
+
+Communication **llmmem_communication(void) {
+  return job && job->transport->serialized ? &job->communication : NULL;
+}
 
 /*===----------------------------------------------------------------------===*/
 /* Groups                                                                     */
@@ -52,7 +61,7 @@ static int open_groups(Job *of) {
   return 0;
 }
 
-Members llmmem_members(int64_t axes) {
+static Members find_members(int64_t axes) {
   Members alone = {NULL, NULL, 1, 0};
   if (!job || size_on_axes(job, axes) == 1)
     return alone;
@@ -61,7 +70,14 @@ Members llmmem_members(int64_t axes) {
                    number_on_axes(job, axes)};
 }
 
-int64_t llmmem_group_position(int64_t axes) { return llmmem_members(axes).position; }
+Members llmmem_members(int64_t axes) {
+  Members members = find_members(axes);
+  if (members.transport)
+    llmmem_wait_for_all_started(job->communication);
+  return members;
+}
+
+int64_t llmmem_group_position(int64_t axes) { return find_members(axes).position; }
 
 _Noreturn void llmmem_ranks_fail(const Members *members, const char *call, int64_t bytes) {
   llmmem_transport *transport = members->transport;
@@ -120,6 +136,7 @@ const char *llmmem_transport_name(void) { return job ? job->transport->name : ""
 void llmmem_ranks_end(void) {
   if (!job)
     return;
+  llmmem_close_communication(job->communication);
   job->transport->close(job->transport->state);
   if (job->owns_transport)
     free(job->transport);
@@ -207,7 +224,8 @@ static int open_library(const char *name, llmmem_transport *transport, char *mes
   return 0;
 }
 
-int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, char *message, int64_t message_bytes) {
+int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, int starts, char *message,
+                       int64_t message_bytes) {
   message[0] = '\0';
   const char *name = choose_transport(message, (size_t)message_bytes);
   if (!name && message[0])
@@ -229,6 +247,7 @@ int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, char *message, int64_
     snprintf(message, (size_t)message_bytes, "out of memory");
     return 1;
   }
+  transport->serialized = starts;
   if (open_library(name, transport, message, (size_t)message_bytes)) {
     free(transport);
     return 1;

@@ -11,10 +11,30 @@ typedef struct {
   int32_t size, position;
 } Members;
 
-/* The group of this thread's rank over `axes`. Of one rank, without a transport, without a job. */
+/* The group of this thread's rank over `axes`, for a call that follows at once: what was started is
+ * done then. Of one rank, without a transport, without a job. */
 Members llmmem_members(int64_t axes);
 
 /* Prints the rank, what failed and the transport's reason, and ends the job. */
 _Noreturn void llmmem_ranks_fail(const Members *members, const char *call, int64_t bytes);
+
+/*===----------------------------------------------------------------------===*/
+/* The thread of communication (Started.c)                                    */
+/*===----------------------------------------------------------------------===*/
+
+typedef struct Job Job;
+typedef struct Communication Communication;
+
+/* This thread's job; null without one. */
+Job *llmmem_current_job(void);
+/* Makes `job` this thread's: of the thread of communication. */
+void llmmem_enter_job(Job *job);
+
+/* Where this thread's job keeps what it has started; null without a job, and where its transport is
+ * called from one thread alone. */
+Communication **llmmem_communication(void);
+/* Both do nothing for null. */
+void llmmem_wait_for_all_started(Communication *communication);
+void llmmem_close_communication(Communication *communication);
 
 #endif /* LLMMEM_LIB_RUNTIME_RANKS_H */

@@ -91,7 +91,8 @@ static int run() {
     return fail("there is nobody to talk to: start it with 'mpirun -n 4', or as many ranks as will "
                 "run");
   char message[1024];
-  if (llmmem_ranks_begin(static_cast<int64_t>(axes.size()), axes.data(), message, sizeof message))
+  if (llmmem_ranks_begin(static_cast<int64_t>(axes.size()), axes.data(), /*starts=*/0, message,
+                         sizeof message))
     return fail(message);
   if (llmmem_rank() != 0) {
     measure(axes, range);

@@ -3,7 +3,7 @@
 #include "RunOptions.h"
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Analysis/Step.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/ProcessMemory.h"
 #include "llmmem/Execution/RankJob.h"
 #include "llmmem/Runtime/Gemm.h"
@@ -316,7 +316,13 @@ static Error joinRanks(mlir::func::FuncOp function, const RunOptions &options) {
   if (mesh.getNumRanks() > 1 && options.generate > 0)
     return createStringError("--generate is for one rank, not for the " +
                              Twine(mesh.getNumRanks()) + " of '" + options.inputFile + "'");
-  return RankJob::join(mesh.getSizes());
+  bool starts =
+      function
+          ->walk([](mlir::Operation *op) {
+            return llm::isStarted(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+          })
+          .wasInterrupted();
+  return RankJob::join(mesh.getSizes(), starts);
 }
 
 /// Of the steps of a pipeline that of this rank; else the step.

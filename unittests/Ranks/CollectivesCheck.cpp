@@ -17,7 +17,7 @@ int main(int argc, char **argv) {
   for (int k = 1; k < argc; ++k)
     sizes.push_back(std::strtoll(argv[k], nullptr, 10));
   char message[512];
-  if (llmmem_ranks_begin(static_cast<int64_t>(sizes.size()), sizes.data(), message,
+  if (llmmem_ranks_begin(static_cast<int64_t>(sizes.size()), sizes.data(), /*starts=*/1, message,
                          sizeof message)) {
     if (llmmem_rank() == 0)
       std::fprintf(stderr, "collectives-check: %s\n", message);

@@ -46,8 +46,8 @@ TEST(Ranks, RefuseAMeshOfAnotherSize) {
 TEST(Ranks, OneProcessRunsAMeshOfOneRank) {
   const int64_t one[] = {1}, two[] = {2};
   char message[256] = "";
-  EXPECT_EQ(llmmem_ranks_begin(1, one, message, sizeof message), 0);
-  EXPECT_EQ(llmmem_ranks_begin(1, two, message, sizeof message), 1);
+  EXPECT_EQ(llmmem_ranks_begin(1, one, 0, message, sizeof message), 0);
+  EXPECT_EQ(llmmem_ranks_begin(1, two, 0, message, sizeof message), 1);
   EXPECT_STREQ(message, "the step's mesh has 2 ranks and this is one process; start it with "
                         "'mpirun -n 2'");
 }
@@ -56,7 +56,7 @@ TEST(Ranks, TorchrunsVariablesNameMpirun) {
   setenv("TORCHELASTIC_RUN_ID", "none", 1);
   const int64_t two[] = {2};
   char message[256] = "";
-  EXPECT_EQ(llmmem_ranks_begin(1, two, message, sizeof message), 1);
+  EXPECT_EQ(llmmem_ranks_begin(1, two, 0, message, sizeof message), 1);
   unsetenv("TORCHELASTIC_RUN_ID");
   EXPECT_NE(std::string(message).find("mpirun"), std::string::npos) << message;
 }

@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::test;
 
-std::unique_ptr<RankStep> RankStep::compile(ModuleOp module, StringRef name, bool isPlanned) {
+std::unique_ptr<RankStep> RankStep::compile(ModuleOp module, StringRef name, bool isPlanned,
+                                            bool poison) {
   std::unique_ptr<RankStep> result(new RankStep());
   if (!name.empty())
     result->functions.push_back(module.lookupSymbol<func::FuncOp>(name));
@@ -29,6 +30,7 @@ std::unique_ptr<RankStep> RankStep::compile(ModuleOp module, StringRef name, boo
       planSequentially(function);
     CompiledStep::Options options;
     options.function = function.getName().str();
+    options.fillDeadBytes = poison;
     FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(module, options);
     if (failed(step)) {
       ADD_FAILURE() << "@" << options.function << " does not compile";

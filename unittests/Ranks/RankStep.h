@@ -16,9 +16,10 @@ namespace llmmem::test {
 class RankStep {
 public:
   /// Null, after a failure of the test, where it cannot be compiled. `module` holds the function,
-  /// or the step where it has no name, with its plan if `isPlanned`, and must outlive this.
+  /// or the step where it has no name, with its plan if `isPlanned`, and must outlive this. `poison`:
+  /// dead bytes are filled.
   static std::unique_ptr<RankStep> compile(mlir::ModuleOp module, llvm::StringRef name,
-                                           bool isPlanned = false);
+                                           bool isPlanned = false, bool poison = false);
 
   /// The results of each rank, from the arguments of each.
   std::vector<std::vector<Numbers>> run(const std::vector<std::vector<Numbers>> &arguments);

@@ -174,6 +174,7 @@ void runAsRanks(const std::vector<int64_t> &sizes, const std::function<void(int 
     transport.version = LLMMEM_TRANSPORT_VERSION;
     transport.rank = number;
     transport.ranks = ranks;
+    transport.serialized = 1;
     transport.state = &rank;
     transport.open_group = openGroup;
     transport.scatter = scatter;

@@ -23,8 +23,9 @@ namespace llmmem {
 class RankJob {
 public:
   /// Joins the job of the launcher that started this process. Fails if its ranks are not those of
-  /// the mesh, on all of them alike.
-  static llvm::Error join(llvm::ArrayRef<int64_t> mesh);
+  /// the mesh, on all of them alike. `starts`: whether the step starts collectives, which run on a
+  /// thread of their own.
+  static llvm::Error join(llvm::ArrayRef<int64_t> mesh, bool starts);
   /// The end of the process: with 0 all ranks leave together, with another code, which the others
   /// need not know of, all of them end. Returns the code.
   static int leave(int code);

@@ -25,6 +25,9 @@ struct KernelCall {
   std::optional<int64_t> block;
   bool recomputed = false;
   int64_t flops = 0, bytes = 0;
+  /// compute; communication, for which the step stands still; started communication, which runs
+  /// beside it; or a wait for what was started.
+  std::string work = "compute";
 };
 
 class StepProfile {
@@ -35,12 +38,15 @@ public:
   /// Nanoseconds before and after each call of one step.
   void add(llvm::ArrayRef<int64_t> times);
 
-  /// A table by phase and kind, recomputation as a phase of its own, longest first.
+  /// A table by phase and kind, recomputation as a phase of its own, longest first. "all" is the
+  /// time of the step, without what runs beside it. With communication, a last line says compute,
+  /// communication and waiting apart: the step is compute and waiting.
   void print(llvm::raw_ostream &os) const;
   /// Every call with the median of its nanoseconds; calls of equal keys run one kernel:
   ///   {"format": "llmmem-profile", "version": 1, "steps": 3, "calls": [{"kind": "linear", "key":
   ///   "linear(4x64xf32, 192x64xf32) -> 4x192xf32", "name": "h.0.attn.qkv", "phase": "forward",
-  ///   "block": 0, "recomputed": false, "flops": 792576, "bytes": 82688, "ns": 5120}]}
+  ///   "block": 0, "recomputed": false, "flops": 792576, "bytes": 82688, "work": "compute", "ns":
+  ///   5120}]}
   llvm::json::Value toJson() const;
   /// The last step in the Trace Event Format, for chrome://tracing or Perfetto.
   llvm::json::Value toTrace() const;

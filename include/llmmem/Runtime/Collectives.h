@@ -2,7 +2,7 @@
 |*
 |* The calls that lowered collectives are (docs/Design/Ranks.md), and how a process joins its job.
 |*
-|*   llmmem_ranks_begin(2, (int64_t[]){2, 4}, message, sizeof message);   mesh of 2 x 4 = 8 ranks
+|*   llmmem_ranks_begin(2, (int64_t[]){2, 4}, 0, message, sizeof message);   2 x 4 = 8 ranks
 |*   llmmem_all_reduce(x, x, workspace, count, LLMMEM_ELEMENT_F32, 1);    over axis 0: 2 ranks
 |*   llmmem_ranks_end();
 |*
@@ -14,8 +14,8 @@
 |* from 0 on, in f32 (f64 of f64, i32 of i32, which wraps), and are rounded once: all ranks get
 equal
 |* bits. No call allocates memory in proportion to its count. All ranks of a group make the same
-|* calls in the same order, each from the thread that called llmmem_ranks_begin. A call that fails
-|* prints the rank and the reason, and ends the job.
+|* calls in the same order, each from the thread that called llmmem_ranks_begin, or as started calls
+|* (Started.h). A call that fails prints the rank and the reason, and ends the job.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -47,10 +47,12 @@ enum { LLMMEM_MOST_AXES = 8 };
 /* Joins the job that a launcher's variables in the environment name, by the transport of its MPI
  * (in the folder LLMMEM_TRANSPORTS, or lib/llmmem beside the program's folder); without them, a job
  * of one rank. Returns 0, or 1 with the reason in `message`, also where the sizes of the mesh
- * are not those of the job: llmmem_rank() and llmmem_ranks_end() may be called then too. Where
+ * are not those of the job: llmmem_rank() and llmmem_ranks_end() may be called then too. `starts`:
+ * not 0 where collectives are started (Started.h), which not every MPI can do. Where
  * other ranks never start, the process ends with code 1 and a message after LLMMEM_JOIN_SECONDS
  * (120). */
-int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, char *message, int64_t message_bytes);
+int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, int starts, char *message,
+                       int64_t message_bytes);
 
 /* The same over a transport that is open. It must live until llmmem_ranks_end. */
 int llmmem_ranks_join(llmmem_transport *transport, int64_t axes, const int64_t *sizes,

@@ -6,7 +6,8 @@
 |*
 |* A transport is a shared library with one function, `llmmem_open_transport`. No type of the
 |* library behind it is seen here, so that one llmmem-run serves every implementation of MPI. All
-|* ranks call the same functions in the same order, each from one thread at a time.
+|* ranks call the same functions in the same order, each from one thread at a time: always the one
+|* that opened it, unless it was opened as `serialized`.
 |*
 |* Functions return 0, or 1 and then `message` says why. Counts are bytes and may exceed 2^31.
 |*
@@ -41,7 +42,9 @@ typedef struct llmmem_group llmmem_group; /* the transport's own */
 typedef struct {
   int32_t version; /* LLMMEM_TRANSPORT_VERSION */
   int32_t rank, ranks;
-  char name[64]; /* "Open MPI 4.1.4" */
+  int32_t
+      serialized; /* asked for by who opens it: calls come from several threads, one at a time */
+  char name[64];  /* "Open MPI 4.1.4" */
   void *state;
   char message[LLMMEM_TRANSPORT_MESSAGE];
 

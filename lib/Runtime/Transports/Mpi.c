@@ -241,13 +241,15 @@ static void name_library(char *name, size_t size) {
 }
 
 int llmmem_open_transport(llmmem_transport *transport) {
-  int provided = 0;
-  if (failed(transport, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided),
-             "MPI_Init_thread"))
+  int serialized = transport->serialized;
+  int wanted = serialized ? MPI_THREAD_SERIALIZED : MPI_THREAD_FUNNELED, provided = 0;
+  if (failed(transport, MPI_Init_thread(NULL, NULL, wanted, &provided), "MPI_Init_thread"))
     return 1;
-  if (provided < MPI_THREAD_FUNNELED) {
-    snprintf(transport->message, sizeof transport->message,
-             "this MPI supports no process of several threads (MPI_THREAD_FUNNELED)");
+  if (provided < wanted) {
+    snprintf(transport->message, sizeof transport->message, "%s",
+             serialized ? "this MPI supports no calls from a thread of communication "
+                          "(MPI_THREAD_SERIALIZED); plan the step without --overlap"
+                        : "this MPI supports no process of several threads (MPI_THREAD_FUNNELED)");
     return 1;
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -257,6 +259,7 @@ int llmmem_open_transport(llmmem_transport *transport) {
   *transport = (llmmem_transport){.version = LLMMEM_TRANSPORT_VERSION,
                                   .rank = rank,
                                   .ranks = ranks,
+                                  .serialized = serialized,
                                   .state = transport,
                                   .open_group = open_group,
                                   .scatter = scatter,
