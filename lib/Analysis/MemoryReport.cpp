@@ -4,7 +4,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/ProblemExtraction.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "mlir/IR/Remarks.h"
@@ -130,14 +130,42 @@ static void addMesh(func::FuncOp step, MemoryReport &report) {
   llvm::raw_string_ostream(report.mesh) << mesh;
 }
 
-static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &device,
-                              MemoryReport &report) {
+/// When the step ends, as its ops stand: started collectives run one after another beside the
+/// others, each from its start on, and a wait ends with what it waits for. A collective that is not
+/// started first waits for those that are.
+static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t> &ns,
+                       MemoryReport &report) {
+  int64_t now = 0, link = 0, sum = 0;
+  llvm::DenseMap<Operation *, int64_t> doneAt;
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    if (auto wait = dyn_cast<llm::WaitOp>(op)) {
+      now = std::max(now, doneAt.lookup(wait.getX().getDefiningOp()));
+      continue;
+    }
+    int64_t cost = ns.lookup(&op);
+    sum += cost;
+    if (llm::isStarted(&op)) {
+      ++report.overlap.started;
+      report.overlap.startedNs += cost;
+      doneAt[&op] = link = std::max(link, now) + cost;
+      continue;
+    }
+    now = (llm::isStartable(&op) ? std::max(now, link) : now) + cost;
+  }
+  report.overlap.stepNs = now;
+  report.overlap.hiddenNs = sum - now;
+}
+
+static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
+                              const DeviceModel &device, MemoryReport &report) {
+  llvm::DenseMap<Operation *, int64_t> ns;
   for (Operation *op : liveness.ops) {
     FailureOr<OpCost> cost = getCost(op, device);
     if (failed(cost))
       return failure();
     if (cost->ns > 0)
       ++(cost->measured ? report.measuredOps : report.modelledOps);
+    ns[op] = cost->ns;
     addTransfer(op, *cost, report);
     if (!op->hasAttr(LlmDialect::kCloneOf)) {
       report.stepFlops += cost->flops;
@@ -148,6 +176,7 @@ static LogicalResult addCosts(const StepLiveness &liveness, const DeviceModel &d
     report.recomputeFlops += cost->flops;
     report.recomputeNs += cost->ns;
   }
+  addOverlap(step, ns, report);
   return success();
 }
 
@@ -169,7 +198,7 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
   addChunks(liveness, report);
   addEpilogues(step, report);
   addMesh(step, report);
-  if (failed(addCosts(liveness, device, report)))
+  if (failed(addCosts(step, liveness, device, report)))
     return failure();
   report.device = device.name;
   report.deviceSource = device.source;

@@ -153,6 +153,10 @@ llvm::json::Value MemoryReport::toJson() const {
                                    {"repeated", sent.repeated},
                                    {"sent_bytes", sent.bytes},
                                    {"time_ns", sent.ns}}},
+      {"overlap", llvm::json::Object{{"started", overlap.started},
+                                     {"started_ns", overlap.startedNs},
+                                     {"hidden_ns", overlap.hiddenNs},
+                                     {"time_ns", overlap.stepNs}}},
       {"certificate", certificateToJson(*this)},
       {"planning_seconds", planningSeconds}};
   if (!functions.empty())
@@ -231,6 +235,11 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
         "them repeated, {6:f3} ms modelled\n",
         ranks, mesh, formatByteSize(sent.bytes), sent.bytes, sent.collectives, sent.repeated,
         sent.ns / 1e6);
+  if (overlap.started > 0)
+    os << formatv(
+        "overlap        {0} collectives started, {1:f3} ms of their {2:f3} ms hidden; the "
+        "step {3:f3} ms modelled\n",
+        overlap.started, overlap.hiddenNs / 1e6, overlap.startedNs / 1e6, overlap.stepNs / 1e6);
   int64_t provedNs = std::max<int64_t>(0, costLowerBoundNs - stepNs);
   os << formatv("lower bound    {0:f3} ms of recomputation proved necessary ({1}); gap {2:f2} % of "
                 "the step\n",

@@ -68,6 +68,15 @@ struct PipelineEntry {
   double bubble = 0; // the part of it that stages wait for each other
 };
 
+/// What started collectives hide, modelled by the ops as they stand. Without starts `stepNs` is the
+/// sum of all ops.
+struct OverlapEntry {
+  int64_t started = 0;   // collectives
+  int64_t startedNs = 0; // that they take
+  int64_t hiddenNs = 0;  // of it, beside compute
+  int64_t stepNs = 0;    // from the first op to the end of the last
+};
+
 struct MemoryReport {
   std::string policy;
   std::optional<int64_t> budget;
@@ -95,6 +104,7 @@ struct MemoryReport {
   int64_t ranks = 1;
   std::string mesh; // as `#llm.mesh<dp = 4>`; empty without one
   TransferEntry sent;
+  OverlapEntry overlap;
   int64_t costLowerBoundNs = 0; // of the whole step, as the planner proved it
   int64_t peakLowerBound = 0;
   std::string bound;
