@@ -158,9 +158,11 @@ void expectEqualSteps(const Case &test) {
       EXPECT_NEAR(numbers[i], expected[i], tolerance * largest) << name << ", element " << i;
   }
   EXPECT_EQ(run(test, test.ranks, "min", whole), several) << "a tight budget changes bits";
-  EXPECT_EQ(run(test, test.ranks, "min", whole, Collectives::Started), several)
-      << "starts change bits under a tight budget";
-  if (std::getenv("LLMMEM_LONG"))
+  bool isLong = std::getenv("LLMMEM_LONG");
+  if (isLong || test.ranks == 4 || test.zero == 1)
+    EXPECT_EQ(run(test, test.ranks, "min", whole, Collectives::Started), several)
+        << "starts change bits under a tight budget";
+  if (isLong)
     EXPECT_EQ(run(test, test.ranks, "", whole, Collectives::Started), several)
         << "starts change bits";
 }
