@@ -2,6 +2,7 @@
 
 #include "llmmem/Transforms/StartCollectives.h"
 #include "StepPass.h"
+#include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
@@ -52,6 +53,7 @@ public:
       waitBefore(&op, countConflicts(op, isStart));
       if (!isStart)
         continue;
+      moveUp(op);
       op.setAttr(LlmDialect::kStarted, UnitAttr::get(op.getContext()));
       flights.push_back({&op, bytesOf(op), {}});
       ++starts;
@@ -95,6 +97,30 @@ private:
         }
   }
 
+  /// Before all ops that do not make what `op` reads and use no bytes that it writes: the second
+  /// and the third condition of the makespan. Starts keep their order.
+  void moveUp(Operation &op) const {
+    SmallVector<Bytes> written = bytesWrittenBy(op);
+    auto stops = [&](Operation *before) {
+      if (llm::isStarted(before) || llvm::any_of(op.getOperands(), [&](Value operand) {
+            return operand.getDefiningOp() == before;
+          }))
+        return true;
+      return !isViewOp(before) && meet(bytesOf(*before), written);
+    };
+    Operation *place = &op;
+    while (place->getPrevNode() && !stops(place->getPrevNode()))
+      place = place->getPrevNode();
+    if (place != &op)
+      op.moveBefore(place);
+  }
+
+  static bool meet(ArrayRef<Bytes> some, ArrayRef<Bytes> others) {
+    return llvm::any_of(some, [&](const Bytes &one) {
+      return llvm::any_of(others, [&](const Bytes &other) { return one.meet(other); });
+    });
+  }
+
   /// How many of the flights, from the first on, must be over before `op` runs.
   size_t countConflicts(Operation &op, bool isStart) const {
     SmallVector<Bytes> written = bytesWrittenBy(op);
@@ -104,11 +130,7 @@ private:
         // A start reads what another start gives; a view of it stands behind the wait.
         return storage.getRoot(operand) == result && !(isStart && operand == result);
       });
-      if (reads || isStart)
-        return reads;
-      return llvm::any_of(written, [&](const Bytes &mine) {
-        return llvm::any_of(flight.bytes, [&](const Bytes &its) { return its.meet(mine); });
-      });
+      return reads || (!isStart && meet(flight.bytes, written));
     };
     size_t count = flights.size();
     while (count > 0 && !conflicts(flights[count - 1]))
@@ -145,6 +167,27 @@ private:
 };
 } // namespace
 
+/// What starts earlier holds its result longer: the peak of the program, and of its entry among the
+/// choices of epilogues, is that of the new order.
+static void updatePeak(func::FuncOp step, const StepStorage &storage) {
+  if (!step->hasAttr(LlmDialect::kPeak))
+    return;
+  Builder builder(step.getContext());
+  IntegerAttr peak = builder.getI64IntegerAttr(StepLiveness(step, storage).peak);
+  step->setAttr(LlmDialect::kPeak, peak);
+  auto entries = step->getAttrOfType<ArrayAttr>(LlmDialect::kEpilogues);
+  if (!entries)
+    return;
+  SmallVector<Attribute> updated;
+  for (Attribute entry : entries) {
+    NamedAttrList fields(cast<DictionaryAttr>(entry));
+    if (fields.get("taken") && fields.get("peak"))
+      fields.set("peak", peak);
+    updated.push_back(fields.getDictionary(step.getContext()));
+  }
+  step->setAttr(LlmDialect::kEpilogues, builder.getArrayAttr(updated));
+}
+
 FailureOr<int64_t> llmmem::startCollectives(func::FuncOp step, const StepStorage &storage) {
   if (!step->hasAttr(LlmDialect::kArena))
     return step.emitError() << "has no '" << LlmDialect::kArena << "'; run plan-arena";
@@ -154,7 +197,10 @@ FailureOr<int64_t> llmmem::startCollectives(func::FuncOp step, const StepStorage
     if (!op.hasAttr(LlmDialect::kOffsets))
       return op.emitError() << "has no '" << LlmDialect::kOffsets << "'; run plan-arena";
   }
-  return Starter(step, storage).run();
+  int64_t starts = Starter(step, storage).run();
+  // The waits are views that the storage does not know.
+  updatePeak(step, StepStorage(step));
+  return starts;
 }
 
 namespace {

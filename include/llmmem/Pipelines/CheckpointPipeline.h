@@ -89,8 +89,8 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
                        clEnumValN(MatmulSource::Library, "library", ""))};
   Option<bool> overlap{
       *this, "overlap",
-      llvm::cl::desc("Run collectives beside compute: each starts where the plan puts it and is "
-                     "waited for as late as may be")};
+      llvm::cl::desc("Run collectives beside compute: each starts as early and is waited for as "
+                     "late as the plan allows")};
   Option<bool> memoryReport{*this, "memory-report",
                             llvm::cl::desc("Print resident, saved and peak bytes on stderr")};
   Option<std::string> memoryReportJson{

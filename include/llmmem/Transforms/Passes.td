@@ -487,25 +487,28 @@ def PlanArena : StepPass<"plan-arena"> {
 }
 
 def StartCollectives : StepPass<"start-collectives"> {
-  let summary = "Starts each collective where it stands, and waits for it as late as it may";
+  let summary = "Starts each collective as early, and waits for it as late, as bytes and operands allow";
   let description = [{
-    A collective over more than one rank gets `llm.started`, and an `llm.wait` before the first op that reads its result
-    or writes bytes which it uses, or before the step ends (`include/llmmem/Transforms/StartCollectives.h`).
+    A collective over more than one rank gets `llm.started` and moves up, to behind the op that makes what it reads or
+    uses bytes which it writes. Its `llm.wait` stands before the first op that reads its result or writes bytes which it
+    uses, or before the step ends (`include/llmmem/Transforms/StartCollectives.h`).
 
-    *Requires*: a step with `llm.offsets` and `llm.arena`, without starts. *Ensures*: no offset and no peak has changed, and
-    views of a result stand behind its wait.
+    *Requires*: a step with `llm.offsets` and `llm.arena`, without starts. *Ensures*: no offset has changed, `llm.peak` is that
+    of the new order, and views of a result stand behind its wait.
 
     ```mlir
     func.func @step(%x: tensor<64xf32>, %y: tensor<64xf32>) -> tensor<64xf32>
         attributes {llm.arena = 1024 : i64, llm.mesh = #llm.mesh<dp = 2>, llm.peak = 1280 : i64} {
+      %f = llm.silu %y {llm.offsets = array<i64: 512>} : tensor<64xf32>
       %sum = llm.all_reduce %x over ["dp"] {llm.offsets = array<i64: 0>, llm.workspace = array<i64: 256, 256>} : tensor<64xf32>
-      %g = llm.gelu %y {llm.offsets = array<i64: 512>} : tensor<64xf32>
+      %g = llm.gelu %f {llm.offsets = array<i64: 512>} : tensor<64xf32>
       %z = llm.mul %sum, %g {llm.offsets = array<i64: 768>} : tensor<64xf32>
       return %z : tensor<64xf32>
     }
     // becomes
     %sum = llm.all_reduce %x over ["dp"] {llm.offsets = array<i64: 0>, llm.started, llm.workspace = array<i64: 256, 256>} : tensor<64xf32>
-    %g = llm.gelu %y {llm.offsets = array<i64: 512>} : tensor<64xf32>
+    %f = llm.silu %y {llm.offsets = array<i64: 512>} : tensor<64xf32>
+    %g = llm.gelu %f {llm.offsets = array<i64: 512>} : tensor<64xf32>
     %there = llm.wait %sum {llm.offsets = array<i64: 0>} : tensor<64xf32>
     %z = llm.mul %there, %g {llm.offsets = array<i64: 768>} : tensor<64xf32>
     ```

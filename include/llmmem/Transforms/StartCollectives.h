@@ -1,24 +1,31 @@
 //===- StartCollectives.h - Collectives that run beside other ops ----------===//
 //
-// `startCollectives` makes a start and a wait of each collective of a planned step: it starts where
-// it stands, and is waited for as late as the rules of the makespan allow (Planning/Model/Plan.h):
-// before the first op that
+// `startCollectives` makes a start and a wait of each collective of a planned step, by the rules of
+// the makespan (Planning/Model/Plan.h). It starts as early as they allow, behind the last op that
+//
+//   - makes what it reads,
+//   - uses bytes that it writes or takes as workspace, in the arena or in an argument, or
+//   - is another start,
+//
+// and is waited for as late as they allow: before the first op that
 //
 //   - reads its result, or
-//   - writes bytes that it reads, writes or takes as workspace, in the arena or in an argument,
+//   - writes bytes that it reads, writes or takes as workspace,
 //
-// and before the step ends. Other started collectives wait for none: all of them run one after
-// another, in the order of the text, and so do their waits.
+// and before the step ends. Started collectives wait for none: all of them run one after another,
+// in the order of the text, and so do their waits.
 //
-// Example, with %g and %h in other bytes than %x and %sum:
+// Example, with %f, %g and %h in other bytes than %x and %sum:
 //
-//   %sum = llm.all_reduce %x over ["dp"]      %sum = llm.all_reduce %x over ["dp"] {llm.started}
-//   %g = llm.gelu %y                          %g = llm.gelu %y
+//   %f = llm.silu %y                          %sum = llm.all_reduce %x over ["dp"] {llm.started}
+//   %sum = llm.all_reduce %x over ["dp"]      %f = llm.silu %y
+//   %g = llm.gelu %f                          %g = llm.gelu %f
 //   %h = llm.add %sum, %g                     %s = llm.wait %sum
 //                                             %h = llm.add %s, %g
 //
-// No offset, no live range and no peak changes: what is in flight keeps its bytes because whatever
-// overwrites them waits.
+// Offsets and arena stay as they are: what is in flight keeps its bytes because it starts when they
+// are free, and whatever overwrites them waits. The peak, `llm.peak`, is that of the new order: it
+// counts what is in flight, and never exceeds resident bytes and arena.
 //
 //===----------------------------------------------------------------------===//
 

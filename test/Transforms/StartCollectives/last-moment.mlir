@@ -8,9 +8,9 @@
 func.func @step(%p: tensor<64xf32> {llm.donated = 1 : i64}, %v: tensor<64xf32>, %g: tensor<128xf32>, %lr: tensor<f32>)
     -> (tensor<128xf32>, tensor<64xf32>, tensor<128xf32>)
     attributes {llm.arena = 2560 : i64, llm.mesh = #llm.mesh<dp = 2>, llm.peak = 3076 : i64} {
-  // CHECK: %[[A:.*]] = llm.gelu
+  // CHECK: %[[WHOLE:.*]] = llm.all_gather %{{.*}} {dimension = 0 : i64, llm.name = "w", llm.offsets = array<i64: 512>, llm.started}
+  // CHECK-NEXT: %[[A:.*]] = llm.gelu
   %a = llm.gelu %g {llm.offsets = array<i64: 0>} : tensor<128xf32>
-  // CHECK-NEXT: %[[WHOLE:.*]] = llm.all_gather %{{.*}} {dimension = 0 : i64, llm.name = "w", llm.offsets = array<i64: 512>, llm.started}
   %whole = llm.all_gather %p over ["dp"] {dimension = 0 : i64, llm.name = "w", llm.offsets = array<i64: 512>} : (tensor<64xf32>) -> tensor<128xf32>
   %view = llm.reshape %whole {llm.offsets = array<i64: 512>} : tensor<128xf32> -> tensor<2x64xf32>
   // CHECK-NEXT: %[[SUM:.*]] = llm.all_reduce %[[A]] {{.*}}llm.started
