@@ -90,7 +90,7 @@ auto load(llvm::StringRef file, Parse parse) -> decltype(parse(llvm::StringRef()
 llvm::Expected<Problem> loadProblem() {
   llvm::Expected<Problem> problem =
       load(inputs[0], [](llvm::StringRef text) { return toExpected(parseProblem(text)); });
-  if (!problem || budget.empty())
+  if (!problem || !budget.getNumOccurrences())
     return problem;
   problem->budget.reset();
   if (budget != "min") {
