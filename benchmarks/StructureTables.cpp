@@ -1,9 +1,10 @@
 //===- StructureTables.cpp - Plans without labels against plans with them -------------===//
 //
-//   structure-tables [BLOCKS]...        12 32 80 126 without an argument
+//   structure-tables [BLOCKS|PROBLEM]...        12 32 80 126 without an argument
 //
-// Random training steps of so many blocks, planned with labels in the order of the model, and
-// without labels in the orders that strangers write (Planning/ShuffledProblem.h). Both at six
+// Random training steps of so many blocks, or the labelled problem of a file (llmmem-opt
+// --emit-problem writes them), planned with labels in the order of the model, and without labels in
+// the orders that strangers write (Planning/ShuffledProblem.h). Both at six
 // budgets between the least need and what nothing recomputed needs, `f` of the way, both of the
 // labelled problem. Prints what the unlabelled plan costs more, in percent of the step: 0.1 is the
 // promise. Ends with exit code 1 where it is broken or a plan does not verify. Seconds are the
@@ -14,6 +15,8 @@
 #include "Planning/ShuffledProblem.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Planner.h"
+#include "llmmem/Support/LlvmResult.h"
+#include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -92,19 +95,12 @@ static void compare(Problem &problem, llvm::ArrayRef<int64_t> budgets,
   outs() << "\n";
 }
 
-static void printStep(int64_t blocks, uint32_t seed, Worst &worst) {
-  test::TransformerShape shape = randomShape(blocks, seed);
-  shape.labels = true;
-  Problem problem = test::makeTransformer(shape);
+static void compareOrders(Problem problem, uint32_t seed, Worst &worst) {
   auto need = [&](const Plan &plan) { return problem.residentBytes() + plan.arena; };
   Plan least = planFor(problem, PolicyKind::LeastPeak, std::nullopt);
   const int64_t low = need(least);
   const int64_t high = need(planFor(problem, PolicyKind::Budget, std::nullopt));
-  outs() << format("%4d blocks, %s attention, %s gradients, %d tokens, hidden %d, seed %u",
-                   int(blocks), shape.fusedAttention ? "fused" : "written",
-                   shape.transientGradients ? "transient" : "resident", int(shape.tokens),
-                   int(shape.hidden), seed)
-         << format("; least %.3f of free, %.1f s\n    labelled: percent recomputed",
+  outs() << format("; least %.3f of free, %.1f s\n    labelled: percent recomputed",
                    double(low) / double(high), least.seconds);
   std::vector<int64_t> budgets;
   std::vector<Plan> plans;
@@ -123,24 +119,50 @@ static void printStep(int64_t blocks, uint32_t seed, Worst &worst) {
   }
 }
 
+static void compareRandomStep(int64_t blocks, uint32_t seed, Worst &worst) {
+  test::TransformerShape shape = randomShape(blocks, seed);
+  shape.labels = true;
+  outs() << format("%4d blocks, %s attention, %s gradients, %d tokens, hidden %d, seed %u",
+                   int(blocks), shape.fusedAttention ? "fused" : "written",
+                   shape.transientGradients ? "transient" : "resident", int(shape.tokens),
+                   int(shape.hidden), seed);
+  compareOrders(test::makeTransformer(shape), seed, worst);
+}
+
+static bool compareFile(const char *file, Worst &worst) {
+  auto text = llmmem::readTextFile(file);
+  if (!text) {
+    llvm::errs() << "error: " << llvm::toString(text.takeError()) << "\n";
+    return false;
+  }
+  llmmem::Result<Problem> problem = parseProblem((*text)->getBuffer());
+  if (!problem) {
+    llvm::errs() << "error: " << file << ": " << problem.error() << "\n";
+    return false;
+  }
+  outs() << file << ", " << problem->ops.size() << " ops";
+  compareOrders(std::move(*problem), 0, worst);
+  return true;
+}
+
 int main(int count, char **arguments) {
-  std::vector<int64_t> sizes;
-  for (int index = 1; index < count; ++index)
-    if (int64_t blocks = 0; llvm::to_integer(arguments[index], blocks) && blocks > 0) {
-      sizes.push_back(blocks);
-    } else {
-      llvm::errs() << "error: '" << arguments[index] << "' is no number of blocks\n";
-      return 1;
-    }
-  if (sizes.empty())
-    sizes = {12, 32, 80, 126};
+  std::vector<std::string> wanted(arguments + 1, arguments + count);
+  if (wanted.empty())
+    wanted = {"12", "32", "80", "126"};
   outs() << "Training steps without labels: percent of the step above the labelled plan, and "
             "seconds, at f = 0, .05, .25, .5, .75, 1\n";
   Worst worst;
   constexpr uint32_t seeds = 4;
-  for (int64_t blocks : sizes)
+  for (const std::string &argument : wanted) {
+    int64_t blocks = 0;
+    if (!llvm::to_integer(argument, blocks) || blocks <= 0) {
+      if (!compareFile(argument.c_str(), worst))
+        return 1;
+      continue;
+    }
     for (uint32_t seed = 0; seed < seeds; ++seed)
-      printStep(blocks, seed + static_cast<uint32_t>(blocks), worst);
+      compareRandomStep(blocks, seed + static_cast<uint32_t>(blocks), worst);
+  }
   outs() << worst.plans << " plans, " << worst.broken << " not within 0.1 percent, the worst "
          << format("%.3f percent above, the slowest %.1f s\n", worst.excess, worst.seconds);
   return worst.broken == 0 ? 0 : 1;

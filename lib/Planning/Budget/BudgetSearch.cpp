@@ -7,6 +7,7 @@
 #include "Schedulers/ExactSearch.h"
 #include "Schedulers/OrderSearch.h"
 #include "Schedulers/SeriesParallel.h"
+#include "Structure/StepChain.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -38,12 +39,13 @@ static bool anyFits(llvm::ArrayRef<Candidate> found, int64_t capacity) {
 }
 
 BudgetSearch::BudgetSearch(const Graph &graph, int64_t work)
-    : graph(graph), chain(findChain(graph, givenOrder(graph))), work(work),
-      givenCandidate(measured(givenOrder(graph))) {}
+    : graph(graph), chain(chooseChain(graph)), work(work),
+      givenCandidate(measured(givenOrder(graph))), chainCandidate(measured(chain.order)) {}
 
 BudgetSearch::BudgetSearch(const Graph &graph, std::vector<OpIndex> order, int64_t work)
     : graph(graph), chain(findChain(graph, order)), work(work),
-      givenCandidate(measured(std::move(order))), orderedCandidate(givenCandidate) {}
+      givenCandidate(measured(std::move(order))), chainCandidate(givenCandidate),
+      orderedCandidate(givenCandidate) {}
 
 BudgetSearch::~BudgetSearch() = default;
 
@@ -95,7 +97,7 @@ const Candidate &BudgetSearch::leanestFlat() {
 /// more than measured, the choice is repeated with the target lowered by the excess.
 void BudgetSearch::addFlat(int64_t capacity, Candidates &found) {
   if (!program)
-    program = std::make_unique<ChainProgram>(chainOptions(), givenCandidate.peak);
+    program = std::make_unique<ChainProgram>(chainOptions(), chainCandidate.peak);
   int64_t target = capacity;
   constexpr int mostTries = 5;
   for (int attempt = 0; attempt < mostTries; ++attempt) {
@@ -119,7 +121,7 @@ size_t BudgetSearch::tableFor(int64_t capacity) {
     constexpr int halvings = 5;
     for (int index = halvings; index >= 0; --index)
       tableCapacities.push_back(low + (((flatPeak - low) / 8 * 9) >> index));
-    while (tableCapacities.back() < givenCandidate.peak)
+    while (tableCapacities.back() < chainCandidate.peak)
       tableCapacities.push_back(tableCapacities.back() + (tableCapacities.back() - low) / 3 + 1);
     tables.resize(tableCapacities.size());
   }
@@ -181,7 +183,8 @@ std::vector<OpIndex> BudgetSearch::findOrder() const {
     return std::move(exact.steps);
   if (std::optional<std::vector<OpIndex>> order = leastPeakSeriesParallel(graph))
     return *std::move(order);
-  return improveOrder(graph, givenOrder(graph), work / 4);
+  return improveOrder(
+      graph, isLeaner(chainCandidate, givenCandidate) ? chain.order : givenOrder(graph), work / 4);
 }
 
 const Candidate &BudgetSearch::ordered() {
@@ -242,7 +245,9 @@ void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
   constexpr int32_t cheapSize = 1200;
   if (graph.numOps() > cheapSize && anyFits(found, capacity))
     return;
-  std::vector<std::vector<OpIndex>> starts{givenCandidate.steps};
+  std::vector<std::vector<OpIndex>> starts{chainCandidate.steps};
+  if (givenCandidate.peak < chainCandidate.peak)
+    starts.push_back(givenCandidate.steps);
   if (ordered().peak < givenCandidate.peak)
     starts.push_back(ordered().steps);
   if (annealedOrder().peak < ordered().peak)
@@ -333,7 +338,7 @@ void BudgetSearch::descend() {
 const std::vector<Candidate> &BudgetSearch::leanest() {
   if (!lean.empty())
     return lean;
-  lean = {givenCandidate, ordered(), leanestFlat()};
+  lean = {givenCandidate, chainCandidate, ordered(), leanestFlat()};
   if (chain.numStages <= mostNestedStages)
     addEveryLevel();
   descend();

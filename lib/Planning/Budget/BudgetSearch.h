@@ -93,7 +93,7 @@ private:
   const Graph &graph;
   Chain chain;
   int64_t work;
-  Candidate givenCandidate;
+  Candidate givenCandidate, chainCandidate;
   std::optional<Candidate> orderedCandidate, annealedCandidate, flatCandidate;
   std::unique_ptr<ChainOptions> options;
   std::unique_ptr<ChainProgram> program;

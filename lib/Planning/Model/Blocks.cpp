@@ -13,7 +13,8 @@ namespace {
 /// Cuts one order into a chain.
 class ChainFinder {
 public:
-  ChainFinder(const Graph &graph, std::vector<OpIndex> order) : graph(graph) {
+  ChainFinder(const Graph &graph, std::vector<OpIndex> order, std::optional<int32_t> cut)
+      : graph(graph), knownCut(cut) {
     chain.order = std::move(order);
     count = static_cast<int32_t>(chain.order.size());
     position.resize(graph.numOps());
@@ -49,9 +50,13 @@ private:
   };
   Crossing crossing() const;
   uint64_t shapeOf(int32_t index) const;
+  bool areAlike(int32_t first, int32_t second, int32_t length) const;
   int32_t stageServedBy(int32_t index) const;
+  std::vector<int64_t> gradientBytes() const;
+  void splitGaps(llvm::ArrayRef<int32_t> served);
 
   const Graph &graph;
+  std::optional<int32_t> knownCut;
   Chain chain;
   int32_t count = 0;
   std::vector<int32_t> position;
@@ -94,6 +99,10 @@ void ChainFinder::findCut() {
       ++chain.cut;
     return;
   }
+  if (knownCut) {
+    chain.cut = *knownCut;
+    return;
+  }
   std::vector<int64_t> bytes = profile(graph, chain.order).bytes;
   int32_t fullest =
       static_cast<int32_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
@@ -111,7 +120,7 @@ void ChainFinder::findCut() {
 /// from a narrow position in the backward. The bytes held between two ops still tell: in a chain
 /// they grow up to the loss and shrink after it.
 void ChainFinder::findCutByHeld() {
-  if (graph.numOps() == 0 ||
+  if (graph.numOps() == 0 || knownCut ||
       llvm::any_of(chain.order, [&](OpIndex op) { return graph.op(op).phase != Phase::None; }))
     return;
   std::vector<int64_t> change(count + 1, 0);
@@ -190,6 +199,25 @@ uint64_t ChainFinder::shapeOf(int32_t index) const {
   return hash;
 }
 
+/// Whether the ops of two ranges have equal costs and sizes, wherever their operands come from.
+bool ChainFinder::areAlike(int32_t first, int32_t second, int32_t length) const {
+  auto sizes = [&](const Op &op) {
+    llvm::SmallVector<int64_t, 16> all{op.cost, op.workspace, int64_t(op.recompute),
+                                       int64_t(op.reads.size())};
+    for (const std::vector<ValueIndex> *values : {&op.reads, &op.writes}) {
+      const size_t start = all.size();
+      for (ValueIndex value : *values)
+        all.push_back(graph.problem().values[value].bytes);
+      std::sort(all.begin() + start, all.end());
+    }
+    return all;
+  };
+  for (int32_t index = 0; index < length; ++index)
+    if (sizes(opAt(first + index)) != sizes(opAt(second + index)))
+      return false;
+  return true;
+}
+
 /// Per position, what crosses it in the forward: written before it and read by the forward after
 /// it.
 ChainFinder::Crossing ChainFinder::crossing() const {
@@ -265,6 +293,7 @@ bool ChainFinder::stagesFromRepeats() {
   TandemRepeat repeat = findTandemRepeat(shapes);
   if (repeat.count < 2 || int64_t(repeat.count) * repeat.period * 2 < chain.cut)
     return false;
+  chain.hasRepeats = true;
   // Any rotation of a repeat is a repeat: begin at the position that the fewest bytes cross, which
   // is the block's input.
   std::vector<int64_t> bytes = crossing().bytes;
@@ -277,9 +306,17 @@ bool ChainFinder::stagesFromRepeats() {
   std::vector<int32_t> starts;
   llvm::SmallVector<bool, 64> isBlock;
   int32_t first = repeat.start + shift;
-  // The first block's operands may come from elsewhere, which leaves it outside of the repeat.
-  while (first - repeat.period >= 0 && first - repeat.period >= repeat.start - repeat.period / 2)
+  // The first block's operands may come from elsewhere, which leaves it outside of the repeat; so
+  // do operands from far away in the last one.
+  while (first - repeat.period >= 0 && (first - repeat.period >= repeat.start - repeat.period / 2 ||
+                                        areAlike(first - repeat.period, first, repeat.period)))
     first -= repeat.period;
+  while (last + repeat.period <= chain.cut && areAlike(last - repeat.period, last, repeat.period))
+    last += repeat.period;
+  if (int32_t rest = (last - first) % repeat.period)
+    if (int32_t end = last - rest;
+        end + repeat.period <= chain.cut && areAlike(end - repeat.period, end, repeat.period))
+      last = end + repeat.period;
   if (first > 0) {
     starts.push_back(0);
     isBlock.push_back(false);
@@ -342,8 +379,8 @@ int32_t ChainFinder::stageServedBy(int32_t index) const {
   int32_t stage = -1;
   for (ValueIndex value : op.reads) {
     OpIndex writer = graph.writer(value);
-    if (writer < 0 || chain.stageOf[writer] < 0)
-      continue;
+    if (writer < 0 || chain.stageOf[writer] < 0 || graph.bytes(value) == 0)
+      continue; // a token of order ties an update to a forward that it does not serve
     int32_t low = INT32_MAX, high = -1;
     for (OpIndex reader : graph.readers(value))
       if (chain.stageOf[reader] >= 0) {
@@ -393,8 +430,51 @@ void ChainFinder::assignSegments() {
       segment = std::max(segment, chain.backwardSegment(served[index]));
     chain.segmentOf[index] = index >= updates ? chain.numStages + 1 : segment;
   }
+  if (stageOfLabel.empty())
+    splitGaps(served);
 }
 
-Chain llmmem::planning::findChain(const Graph &graph, std::vector<OpIndex> order) {
-  return ChainFinder(graph, std::move(order)).run();
+/// For each pair of neighbouring ops (index - 1, index): bytes that the backward has written before
+/// and reads after.
+std::vector<int64_t> ChainFinder::gradientBytes() const {
+  std::vector<int64_t> bytes(count + 1, 0);
+  for (ValueIndex value = 0; value < graph.numValues(); ++value) {
+    const OpIndex writer = graph.writer(value);
+    if (writer < 0 || position[writer] < chain.cut)
+      continue;
+    int32_t last = position[writer];
+    for (OpIndex reader : graph.readers(value))
+      last = std::max(last, position[reader]);
+    bytes[position[writer] + 1] += graph.bytes(value);
+    bytes[last + 1] -= graph.bytes(value);
+  }
+  for (int32_t index = 1; index <= count; ++index)
+    bytes[index] += bytes[index - 1];
+  return bytes;
+}
+
+/// Ops that read nothing of the forward say not to which segment they belong, as the product that
+/// takes a block's gradient to that of its last weight's input. Between the last op of one segment
+/// and the first one that is known of the next, the next begins where the fewest bytes cross.
+void ChainFinder::splitGaps(llvm::ArrayRef<int32_t> served) {
+  const std::vector<int64_t> bytes = gradientBytes();
+  int32_t last = chain.cut - 1; // the last op whose segment is known
+  for (int32_t index = chain.cut; index < count; ++index) {
+    if (served[index] < 0)
+      continue;
+    const int32_t segment = chain.segmentOf[index];
+    if (last >= chain.cut ? chain.segmentOf[last] < segment : segment > 1) {
+      int32_t start = index;
+      for (int32_t candidate = index - 1; candidate > last; --candidate)
+        if (bytes[candidate] < bytes[start])
+          start = candidate;
+      std::fill(chain.segmentOf.begin() + start, chain.segmentOf.begin() + index, segment);
+    }
+    last = index;
+  }
+}
+
+Chain llmmem::planning::findChain(const Graph &graph, std::vector<OpIndex> order,
+                                  std::optional<int32_t> cut) {
+  return ChainFinder(graph, std::move(order), cut).run();
 }

@@ -24,6 +24,7 @@ struct Chain {
   int32_t numStages = 0;
   std::vector<int32_t> stageOf; // per op; -1 after the cut
   std::vector<bool> isBlock;    // per stage: a repeated block, not the ops around the blocks
+  bool hasRepeats = false;      // the blocks are repeats of equal ops
   bool isGuess = false;         // no label, repeat or single crossing value marks where stages end
   std::vector<int32_t> segmentOf; // per position in `order`, never decreasing
 
@@ -35,8 +36,10 @@ struct Chain {
 
 /// Cuts `order` into a chain: by its labels (phase, block) where the problem has them, else by the
 /// repeats of its ops' shapes, else at the positions that few bytes cross. A problem without any
-/// structure is one stage.
-Chain findChain(const Graph &graph, std::vector<OpIndex> order);
+/// structure is one stage. `cut`, where the caller knows it, is the position of the first op after
+/// the forward; labels go before it.
+Chain findChain(const Graph &graph, std::vector<OpIndex> order,
+                std::optional<int32_t> cut = std::nullopt);
 
 /// The longest tandem repeat in `signature`: `count` periods of `period` elements from `start`.
 /// Example: x a b a b a b y: start 1, period 2, count 3.

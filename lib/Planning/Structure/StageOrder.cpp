@@ -1,0 +1,240 @@
+//===- StageOrder.cpp - Better orders within the stages of a chain ------------------===//
+
+#include "StageOrder.h"
+#include "llvm/ADT/DenseMap.h"
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+using namespace llmmem::planning;
+
+namespace {
+/// A list of ops as a problem of its own: what others write is an input, what others still read is
+/// kept.
+class Part {
+public:
+  /// `outlives`: whether a value is needed after the last of `ops`.
+  Part(const Graph &graph, llvm::ArrayRef<OpIndex> ops,
+       llvm::function_ref<bool(ValueIndex)> outlives);
+
+  Graph makeGraph(Cancellation *cancellation) const { return Graph(problem, cancellation); }
+  /// Describes the part by numbers that equal parts share.
+  std::vector<int64_t> describe() const;
+
+  Problem problem; // its ops are numbered as in the list
+};
+
+/// What a stage's order is judged by; less is better.
+using Score = std::tuple<int64_t, int64_t, int64_t>;
+
+/// One stage and its backward: ops 0 to numForward - 1 are the forward.
+class Stage {
+public:
+  Stage(const Graph &graph, const Part &whole, const Part &backward, int32_t numForward);
+
+  /// Moves ops, those of the forward too where it `isFree`, until nothing improves or `work` (ops
+  /// visited) is spent. Returns the order.
+  std::vector<OpIndex> improve(bool isFree, int64_t &work);
+
+private:
+  using Order = std::vector<OpIndex>;
+  Score score(int64_t &work);
+  std::vector<OpIndex> recomputing() const;
+  void want(OpIndex op, std::vector<bool> &isThere, Order &wanted) const;
+  bool dependsOn(OpIndex later, OpIndex earlier) const;
+  bool moveBest(Order &list, int32_t from, Score &best, int64_t &work);
+
+  const Graph graph, held; // the whole stage; its backward alone
+  int32_t numForward;
+  Order forward, backward;
+  std::vector<int32_t> place; // per op of the forward: position in `forward`
+};
+} // namespace
+
+Part::Part(const Graph &graph, llvm::ArrayRef<OpIndex> ops,
+           llvm::function_ref<bool(ValueIndex)> outlives) {
+  llvm::DenseMap<ValueIndex, ValueIndex> local;
+  problem.alignment = graph.problem().alignment;
+  auto valueOf = [&](ValueIndex value) {
+    auto [it, isNew] = local.try_emplace(value, ValueIndex(problem.values.size()));
+    if (isNew) {
+      problem.values.push_back(graph.problem().values[value]);
+      problem.values.back().name.clear();
+      if (outlives(value))
+        problem.keep.push_back(it->second);
+    }
+    return it->second;
+  };
+  for (OpIndex index : ops) {
+    const Op &op = graph.op(index);
+    Op copy;
+    copy.cost = op.cost;
+    copy.workspace = op.workspace;
+    copy.recompute = op.recompute;
+    for (ValueIndex value : op.reads)
+      copy.reads.push_back(valueOf(value));
+    for (ValueIndex value : op.writes)
+      copy.writes.push_back(valueOf(value));
+    for (const InPlace &pair : op.inPlace)
+      copy.inPlace.push_back({valueOf(pair.write), valueOf(pair.read)});
+    problem.ops.push_back(std::move(copy));
+  }
+}
+
+std::vector<int64_t> Part::describe() const {
+  std::vector<int64_t> text;
+  for (const Op &op : problem.ops) {
+    text.insert(text.end(), {op.cost, op.workspace, op.recompute, int64_t(op.reads.size()),
+                             int64_t(op.writes.size()), int64_t(op.inPlace.size())});
+    text.insert(text.end(), op.reads.begin(), op.reads.end());
+    text.insert(text.end(), op.writes.begin(), op.writes.end());
+    for (const InPlace &pair : op.inPlace)
+      text.insert(text.end(), {pair.write, pair.read});
+  }
+  for (const Value &value : problem.values)
+    text.insert(text.end(), {value.bytes, value.resident});
+  text.insert(text.end(), problem.keep.begin(), problem.keep.end());
+  return text;
+}
+
+Stage::Stage(const Graph &whole, const Part &all, const Part &backwardAlone, int32_t numForward)
+    : graph(all.makeGraph(whole.cancellation())),
+      held(backwardAlone.makeGraph(whole.cancellation())), numForward(numForward),
+      place(numForward) {
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    (op < numForward ? forward : backward).push_back(op);
+}
+
+/// Adds what `op` needs of the forward and is not there.
+void Stage::want(OpIndex op, std::vector<bool> &isThere, Order &wanted) const {
+  for (ValueIndex value : graph.op(op).reads)
+    if (OpIndex writer = graph.writer(value);
+        writer >= 0 && writer < numForward && !isThere[writer]) {
+      isThere[writer] = true;
+      wanted.push_back(writer);
+      want(writer, isThere, wanted);
+    }
+}
+
+/// The backward with the forward recomputed just in time, as Recompute.h realizes it.
+std::vector<OpIndex> Stage::recomputing() const {
+  Order steps, wanted;
+  std::vector<bool> isThere(numForward, false);
+  for (OpIndex op : backward) {
+    wanted.clear();
+    want(op, isThere, wanted);
+    llvm::sort(wanted, [&](OpIndex a, OpIndex b) { return place[a] < place[b]; });
+    llvm::append_range(steps, wanted);
+    steps.push_back(op);
+  }
+  return steps;
+}
+
+Score Stage::score(int64_t &work) {
+  graph.poll();
+  work -= graph.numOps() + held.numOps();
+  for (int32_t index = 0; index < numForward; ++index)
+    place[forward[index]] = index;
+  Order alone;
+  for (OpIndex op : backward)
+    alone.push_back(op - numForward);
+  const Profile lean = profile(graph, recomputing()), full = profile(held, alone);
+  int64_t sum = 0;
+  for (const Profile *usage : {&lean, &full})
+    for (int64_t bytes : usage->bytes)
+      sum += bytes / 64; // of thousands of steps with terabytes each
+  return {lean.peak, full.peak, sum};
+}
+
+bool Stage::dependsOn(OpIndex later, OpIndex earlier) const {
+  return llvm::any_of(graph.op(later).reads,
+                      [&](ValueIndex value) { return graph.writer(value) == earlier; });
+}
+
+/// Moves the op at `from` to the best place between its operands' writers and its readers.
+bool Stage::moveBest(Order &list, int32_t from, Score &best, int64_t &work) {
+  const OpIndex op = list[from];
+  const int32_t count = static_cast<int32_t>(list.size());
+  int32_t low = from, high = from, target = from;
+  while (low > 0 && !dependsOn(op, list[low - 1]))
+    --low;
+  while (high + 1 < count && !dependsOn(list[high + 1], op))
+    ++high;
+  list.erase(list.begin() + from);
+  for (int32_t to = low; to <= high && work > 0; ++to) {
+    if (to == from)
+      continue;
+    list.insert(list.begin() + to, op);
+    if (Score now = score(work); now < best) {
+      best = now;
+      target = to;
+    }
+    list.erase(list.begin() + to);
+  }
+  list.insert(list.begin() + target, op);
+  return target != from;
+}
+
+std::vector<OpIndex> Stage::improve(bool isFree, int64_t &work) {
+  Score best = score(work);
+  for (bool isImproved = true; isImproved && work > 0;) {
+    isImproved = false;
+    for (Order *list : {&backward, &forward}) {
+      if (list == &forward && !isFree)
+        continue;
+      for (int32_t index = 0; index < static_cast<int32_t>(list->size()) && work > 0; ++index)
+        isImproved |= moveBest(*list, index, best, work);
+    }
+  }
+  Order order = forward;
+  llvm::append_range(order, backward);
+  return order;
+}
+
+void llmmem::planning::improveStages(const Graph &graph, Chain &chain) {
+  std::vector<int32_t> position(graph.numOps());
+  std::vector<std::vector<int32_t>> forward(chain.numStages), backward(chain.numStages);
+  // Ops that run once stand between others that are moved without regard to them.
+  std::vector<bool> hasFixed(chain.numStages, false);
+  for (int32_t index = 0; index < graph.numOps(); ++index) {
+    const OpIndex op = chain.order[index];
+    position[op] = index;
+    const int32_t stage = chain.stageOf[op], segment = chain.segmentOf[index];
+    if (stage >= 0 && !graph.op(op).recompute)
+      hasFixed[stage] = true;
+    else if (stage >= 0)
+      forward[stage].push_back(index);
+    else if (stage < 0 && segment >= 1 && segment <= chain.numStages)
+      backward[chain.numStages - segment].push_back(index);
+  }
+  int64_t work = 5000000; // ops visited, a fraction of a second
+  std::map<std::vector<int64_t>, std::vector<OpIndex>> solved;
+  for (int32_t stage = chain.numStages - 1; stage >= 0; --stage) {
+    if (backward[stage].empty())
+      continue;
+    std::vector<int32_t> places = forward[stage];
+    llvm::append_range(places, backward[stage]);
+    std::vector<OpIndex> ops;
+    for (int32_t index : places)
+      ops.push_back(chain.order[index]);
+    const int32_t last = places.back();
+    auto outlives = [&](ValueIndex value) {
+      const OpIndex writer = graph.writer(value);
+      if (writer >= 0 && chain.stageOf[writer] == stage && graph.op(writer).recompute)
+        return false; // recomputed for this segment alone
+      return graph.isKept(value) || llvm::any_of(graph.readers(value), [&](OpIndex reader) {
+               return position[reader] > last;
+             });
+    };
+    const int32_t numForward = static_cast<int32_t>(forward[stage].size());
+    const Part whole(graph, ops, outlives),
+        alone(graph, llvm::ArrayRef<OpIndex>(ops).drop_front(numForward), outlives);
+    std::vector<int64_t> key = whole.describe();
+    key.insert(key.end(), {numForward, hasFixed[stage]});
+    auto [it, isNew] = solved.try_emplace(std::move(key));
+    if (isNew)
+      it->second = Stage(graph, whole, alone, numForward).improve(!hasFixed[stage], work);
+    for (size_t index = 0; index < places.size(); ++index)
+      chain.order[places[index]] = ops[it->second[index]];
+  }
+}

@@ -1,0 +1,34 @@
+//===- StageOrder.h - Better orders within the stages of a chain --------------------===//
+//
+// The least memory of a chain is decided where one stage is recomputed and its backward runs. There
+// the order within the stage matters: a weight gradient that runs before the gradient of its input
+// lets an activation go before the next one is recomputed. For each stage this moves single ops of
+// its forward and of its backward, as long as one of these falls, the first one first:
+//
+//  1. the peak of the backward with the whole stage recomputed just in time from its inputs,
+//  2. the peak of the backward with the whole stage held,
+//  3. the bytes held by both, summed over their steps.
+//
+// Equal stages are solved once and get equal orders. Ops stay in their stage and segment.
+//
+// Each try costs O(n) for a stage of n ops, and a pass over them has O(n^2) tries; all tries
+// together are limited to a fixed work.
+//
+// Example: forward f (a -> b), backward g reads the gradient alone, w reads b and the gradient:
+// f is recomputed before w; w before g holds b, the gradient and no result of g.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_STRUCTURE_STAGEORDER_H
+#define LLMMEM_LIB_PLANNING_STRUCTURE_STAGEORDER_H
+
+#include "llmmem/Planning/Model/Blocks.h"
+
+namespace llmmem::planning {
+
+/// Improves `chain.order` in place.
+void improveStages(const Graph &graph, Chain &chain);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_STRUCTURE_STAGEORDER_H

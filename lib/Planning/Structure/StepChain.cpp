@@ -1,0 +1,61 @@
+//===- StepChain.cpp - The chain of a training step without labels -----------------===//
+
+#include "StepChain.h"
+#include "Colours.h"
+#include "StageOrder.h"
+#include "StepOrder.h"
+#include "llmmem/Planning/Schedulers/Recompute.h"
+
+using namespace llmmem::planning;
+
+/// Per position of the spine: the segment that its op runs in.
+static std::vector<int32_t> partsOf(const Chain &chain, const Spine &spine) {
+  std::vector<int32_t> segmentOfOp(chain.stageOf.size(), 0), part;
+  for (size_t index = 0; index < chain.order.size(); ++index)
+    segmentOfOp[chain.order[index]] = chain.segmentOf[index];
+  for (OpIndex op : spine.ops)
+    part.push_back(segmentOfOp[op]);
+  return part;
+}
+
+std::optional<Chain> llmmem::planning::findStepChain(const Graph &graph) {
+  constexpr int rounds = 4; // tell q from k from v, and see less than a block
+  const std::vector<uint64_t> colours = findColours(graph, rounds);
+  const Spine spine = findSpine(graph, colours);
+  if (spine.turn < 0)
+    return std::nullopt;
+  StepOrder order = findStepOrder(graph, spine, colours);
+  Chain chain = findChain(graph, std::move(order.ops), order.cut);
+  // Now that blocks are known, a weight gradient of the last few is told from what the spine needs.
+  order = findStepOrder(graph, spine, colours, partsOf(chain, spine));
+  chain = findChain(graph, std::move(order.ops), order.cut);
+  improveStages(graph, chain);
+  return chain;
+}
+
+/// What is needed with nothing held but the inputs of the stages, and with nothing recomputed.
+static std::pair<int64_t, int64_t> needOf(const Graph &graph, const Chain &chain) {
+  Retention retention(graph);
+  for (OpIndex op = 0; op < graph.numOps(); ++op) {
+    if (chain.stageOf[op] < 0 || !graph.op(op).recompute)
+      continue;
+    for (ValueIndex value : graph.op(op).writes)
+      if (llvm::none_of(graph.readers(value),
+                        [&](OpIndex reader) { return chain.stageOf[reader] > chain.stageOf[op]; }))
+        retention.discard(value);
+  }
+  return {profile(graph, realize(graph, chain, retention).steps).peak,
+          profile(graph, chain.order).peak};
+}
+
+Chain llmmem::planning::chooseChain(const Graph &graph) {
+  Chain given = findChain(graph, givenOrder(graph));
+  if (llvm::any_of(graph.problem().ops,
+                   [](const Op &op) { return op.block || op.phase != Phase::None; }))
+    return given;
+  std::optional<Chain> found = findStepChain(graph);
+  // A chain of unequal stages is found as well from an order that runs it, and no better.
+  if (!found || !found->hasRepeats || needOf(graph, given) <= needOf(graph, *found))
+    return given;
+  return std::move(*found);
+}

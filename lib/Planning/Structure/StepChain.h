@@ -1,0 +1,29 @@
+//===- StepChain.h - The chain of a training step without labels -------------------===//
+//
+// Finds the order (StepOrder.h) and the chain (Model/Blocks.h) of a training step from its graph
+// alone: neither ids, names, labels nor the given order matter.
+//
+// Example: twelve blocks, all weight gradients and updates at the end of the given order: a chain
+// of 14 stages, the embedding, the blocks and the loss, each weight gradient in its block's
+// segment.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_STRUCTURE_STEPCHAIN_H
+#define LLMMEM_LIB_PLANNING_STRUCTURE_STEPCHAIN_H
+
+#include "llmmem/Planning/Model/Blocks.h"
+
+namespace llmmem::planning {
+
+/// Nothing where the graph saves no values from a forward for a backward.
+std::optional<Chain> findStepChain(const Graph &graph);
+
+/// The chain that plans are made from: the one that was found where there are no labels, equal
+/// blocks repeat in it, and it needs less than that of the given order with one level of
+/// recomputation, or as much with one and less with none; else that of the given order.
+Chain chooseChain(const Graph &graph);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_STRUCTURE_STEPCHAIN_H

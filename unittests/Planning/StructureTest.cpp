@@ -1,0 +1,102 @@
+//===- StructureTest.cpp - Steps without labels, in any order -----------------------===//
+//
+// benchmarks/StructureTables.cpp compares plans at more sizes. LLMMEM_LONG in the environment asks
+// for larger steps here too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProblemBuilder.h"
+#include "ShuffledProblem.h"
+#include "Structure/StepChain.h"
+#include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Planner.h"
+#include "gtest/gtest.h"
+#include <cstdlib>
+
+using namespace llmmem::planning;
+
+namespace {
+
+test::TransformerShape smallStep(int64_t blocks, bool transient) {
+  return {.blocks = blocks,
+          .tokens = 1024,
+          .hidden = 1024,
+          .feedForward = 3584,
+          .heads = 16,
+          .keyValueHeads = 4,
+          .fusedAttention = !transient,
+          .transientGradients = transient,
+          .labels = true};
+}
+
+TEST(Structure, TheBlocksAreFoundInAnyOrder) {
+  const Problem labelled = test::makeTransformer(smallStep(5, true));
+  for (test::GivenOrder order : test::allGivenOrders)
+    for (uint64_t seed : {1, 2}) {
+      const Problem problem = test::shuffle(labelled, order, seed);
+      const Graph graph(problem);
+      const std::optional<Chain> chain = findStepChain(graph);
+      ASSERT_TRUE(chain) << test::nameOf(order);
+      EXPECT_EQ(chain->numBlocks(), 5) << test::nameOf(order);
+      EXPECT_EQ(chain->numStages, 7) << test::nameOf(order); // the embedding and the head too
+    }
+}
+
+TEST(Structure, TheOrderDependsOnTheGraphAlone) {
+  const Problem labelled = test::makeTransformer(smallStep(4, true));
+  std::optional<std::vector<int64_t>> first;
+  for (test::GivenOrder order : test::allGivenOrders) {
+    const Problem problem = test::shuffle(labelled, order, 3);
+    const Graph graph(problem);
+    const std::optional<Chain> chain = findStepChain(graph);
+    ASSERT_TRUE(chain);
+    std::vector<int64_t> costs;
+    for (OpIndex op : chain->order)
+      costs.push_back(graph.op(op).cost);
+    if (!first)
+      first = costs;
+    EXPECT_EQ(costs, *first) << test::nameOf(order);
+  }
+}
+
+TEST(Structure, WhatSavesNothingHasNoChain) {
+  test::ProblemBuilder build; // inference: every value is read by the next op alone
+  ValueIndex last = build.value(8);
+  for (int op = 0; op < 6; ++op) {
+    const ValueIndex next = build.value(8);
+    build.op({last}, {next}, 1);
+    last = next;
+  }
+  build.problem.keep.push_back(last);
+  EXPECT_FALSE(findStepChain(Graph(build.problem)));
+}
+
+int64_t peakOf(const Problem &problem, PolicyKind kind) {
+  PlanOptions options;
+  options.policy.kind = kind;
+  return plan(problem, options).peak;
+}
+
+TEST(Structure, PlansCostNoMoreThanWithLabels) {
+  const bool isLong = std::getenv("LLMMEM_LONG") != nullptr;
+  for (int64_t blocks : isLong ? std::vector<int64_t>{6, 24, 48} : std::vector<int64_t>{6})
+    for (bool transient : {false, true}) {
+      Problem labelled = test::makeTransformer(smallStep(blocks, transient));
+      const int64_t least = peakOf(labelled, PolicyKind::Full);
+      const int64_t most = peakOf(labelled, PolicyKind::None);
+      for (double f : {0.0, 0.25, 0.75, 1.0}) {
+        labelled.budget = least + static_cast<int64_t>(f * static_cast<double>(most - least));
+        const Plan told = plan(labelled, {});
+        for (test::GivenOrder order : test::allGivenOrders) {
+          Problem problem = test::shuffle(labelled, order, 5);
+          const Plan found = plan(problem, {});
+          ASSERT_EQ(found.status, Status::Feasible) << test::nameOf(order) << " at " << f;
+          EXPECT_TRUE(verify(problem, found).empty());
+          EXPECT_LE(found.cost, told.cost + told.baseCost / 1000)
+              << test::nameOf(order) << " at " << f;
+        }
+      }
+    }
+}
+
+} // namespace
