@@ -98,7 +98,7 @@ static void addEpilogues(func::FuncOp step, MemoryReport &report) {
     result.taken = entry.contains("taken");
     if (auto peak = entry.getAs<IntegerAttr>("peak"))
       result.peak = peak.getInt();
-    for (StringRef key : {"cost_ns", "cost_lower_bound_ns"})
+    for (StringRef key : {"cost_ns", "cost_lower_bound_ns", "time_ns"})
       if (auto ns = entry.getAs<IntegerAttr>(key))
         result.ns = ns.getInt();
     if (auto why = entry.getAs<StringAttr>("why"))
@@ -209,6 +209,8 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
   if (auto certificate = step->getAttrOfType<DictionaryAttr>(LlmDialect::kCertificate)) {
     if (auto bound = certificate.getAs<IntegerAttr>("cost_lower_bound_ns"))
       report.costLowerBoundNs = bound.getInt();
+    if (auto bound = certificate.getAs<IntegerAttr>("time_lower_bound_ns"))
+      report.overlap.timeLowerBoundNs = bound.getInt();
     if (auto bound = certificate.getAs<IntegerAttr>("peak_lower_bound"))
       report.peakLowerBound = bound.getInt();
     if (auto bound = certificate.getAs<StringAttr>("bound"))

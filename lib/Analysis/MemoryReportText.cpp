@@ -153,10 +153,14 @@ llvm::json::Value MemoryReport::toJson() const {
                                    {"repeated", sent.repeated},
                                    {"sent_bytes", sent.bytes},
                                    {"time_ns", sent.ns}}},
-      {"overlap", llvm::json::Object{{"started", overlap.started},
-                                     {"started_ns", overlap.startedNs},
-                                     {"hidden_ns", overlap.hiddenNs},
-                                     {"time_ns", overlap.stepNs}}},
+      {"overlap",
+       llvm::json::Object{{"started", overlap.started},
+                          {"started_ns", overlap.startedNs},
+                          {"hidden_ns", overlap.hiddenNs},
+                          {"time_ns", overlap.stepNs},
+                          {"time_lower_bound_ns", overlap.timeLowerBoundNs
+                                                      ? llvm::json::Value(*overlap.timeLowerBoundNs)
+                                                      : llvm::json::Value(nullptr)}}},
       {"certificate", certificateToJson(*this)},
       {"planning_seconds", planningSeconds}};
   if (!functions.empty())
@@ -238,8 +242,11 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   if (overlap.started > 0)
     os << formatv(
         "overlap        {0} collectives started, {1:f3} ms of their {2:f3} ms hidden; the "
-        "step {3:f3} ms modelled\n",
-        overlap.started, overlap.hiddenNs / 1e6, overlap.startedNs / 1e6, overlap.stepNs / 1e6);
+        "step {3:f3} ms modelled{4}\n",
+        overlap.started, overlap.hiddenNs / 1e6, overlap.startedNs / 1e6, overlap.stepNs / 1e6,
+        overlap.timeLowerBoundNs
+            ? formatv(", {0:f3} ms proved necessary", *overlap.timeLowerBoundNs / 1e6).str()
+            : "");
   int64_t provedNs = std::max<int64_t>(0, costLowerBoundNs - stepNs);
   os << formatv("lower bound    {0:f3} ms of recomputation proved necessary ({1}); gap {2:f2} % of "
                 "the step\n",

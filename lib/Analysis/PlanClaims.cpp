@@ -51,7 +51,7 @@ private:
   std::optional<int64_t> cost; // ns of all ops; none where the ops say nothing of it
   Operation *unpriced = nullptr;
   std::optional<int64_t> costBound, peakBound;
-  std::optional<int64_t> takenCost;
+  std::optional<int64_t> takenCost, takenTime;
   llvm::DenseMap<Value, bool> savedIsAgain; // saved values: whether a reader reads a later run
 };
 } // namespace
@@ -263,9 +263,13 @@ void ClaimVerifier::checkEpilogue(DictionaryAttr entry) {
     fail(step, "epilogues") << "'" << choice << "' has a plan of " << *peak
                             << " bytes, below the bound of " << *peakBound;
   if (!isTaken) {
-    if (ns && takenCost && *ns < *takenCost && !isLeastPeak())
-      fail(step, "epilogues") << "'" << choice << "' has a plan of " << *ns
-                              << " ns, cheaper than the one that was taken, of " << *takenCost;
+    // Plans that overlap are compared by their time.
+    std::optional<int64_t> compared =
+        readBound(entry, takenTime ? "time_ns" : "cost_ns", "epilogues");
+    std::optional<int64_t> taken = takenTime ? takenTime : takenCost;
+    if (compared && taken && *compared < *taken && !isLeastPeak())
+      fail(step, "epilogues") << "'" << choice << "' has a plan of " << *compared
+                              << " ns, cheaper than the one that was taken, of " << *taken;
     return;
   }
   if (!ns) {
@@ -301,6 +305,8 @@ void ClaimVerifier::checkEpilogues() {
     ++taken;
     if (auto ns = entry.getAs<IntegerAttr>("cost_ns"))
       takenCost = ns.getInt();
+    if (auto ns = entry.getAs<IntegerAttr>("time_ns"))
+      takenTime = ns.getInt();
   }
   if (taken != 1)
     fail(step, "epilogues") << "says that " << taken << " choices were taken, expected one";

@@ -96,14 +96,14 @@ static void writePlan(func::FuncOp step, const CheckpointRequest &request,
   step->setAttr(LlmDialect::kPolicy, builder.getStringAttr(nameOf(request.policy)));
   if (request.budget)
     step->setAttr(LlmDialect::kBudget, builder.getI64IntegerAttr(*request.budget));
-  step->setAttr(LlmDialect::kCertificate,
-                builder.getDictionaryAttr(
-                    {builder.getNamedAttr("bound", builder.getStringAttr(plan.bound)),
-                     builder.getNamedAttr("cost_lower_bound_ns",
-                                          builder.getI64IntegerAttr(plan.costLowerBound)),
-                     builder.getNamedAttr("peak_lower_bound",
-                                          builder.getI64IntegerAttr(plan.peakLowerBound -
-                                                                    extracted.residentPadding))}));
+  NamedAttrList certificate;
+  certificate.append("bound", builder.getStringAttr(plan.bound));
+  certificate.append("cost_lower_bound_ns", builder.getI64IntegerAttr(plan.costLowerBound));
+  certificate.append("peak_lower_bound",
+                     builder.getI64IntegerAttr(plan.peakLowerBound - extracted.residentPadding));
+  if (plan.time)
+    certificate.append("time_lower_bound_ns", builder.getI64IntegerAttr(plan.time->lowerBound));
+  step->setAttr(LlmDialect::kCertificate, certificate.getDictionary(builder.getContext()));
   writeDecisions(extracted, plan.steps);
 }
 

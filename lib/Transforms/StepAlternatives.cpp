@@ -96,6 +96,8 @@ void llmmem::recordOutcomes(ArrayRef<StepAlternative> alternatives, StepAlternat
     entry.append("choice", builder.getStringAttr(nameOf(alternative.epilogues)));
     entry.append(hasPlan ? "cost_ns" : "cost_lower_bound_ns",
                  builder.getI64IntegerAttr(outcome.cost));
+    if (outcome.time)
+      entry.append("time_ns", builder.getI64IntegerAttr(*outcome.time));
     if (hasPlan)
       entry.append("peak",
                    builder.getI64IntegerAttr(outcome.peak - alternative.extracted.residentPadding));

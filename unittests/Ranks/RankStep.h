@@ -16,8 +16,8 @@ namespace llmmem::test {
 class RankStep {
 public:
   /// Null, after a failure of the test, where it cannot be compiled. `module` holds the function,
-  /// or the step where it has no name, with its plan if `isPlanned`, and must outlive this. `poison`:
-  /// dead bytes are filled.
+  /// or the step where it has no name, with its plan if `isPlanned`, and must outlive this.
+  /// `poison`: dead bytes are filled.
   static std::unique_ptr<RankStep> compile(mlir::ModuleOp module, llvm::StringRef name,
                                            bool isPlanned = false, bool poison = false);
 

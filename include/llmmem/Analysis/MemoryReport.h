@@ -71,10 +71,11 @@ struct PipelineEntry {
 /// What started collectives hide, modelled by the ops as they stand. Without starts `stepNs` is the
 /// sum of all ops.
 struct OverlapEntry {
-  int64_t started = 0;   // collectives
-  int64_t startedNs = 0; // that they take
-  int64_t hiddenNs = 0;  // of it, beside compute
-  int64_t stepNs = 0;    // from the first op to the end of the last
+  int64_t started = 0;                     // collectives
+  int64_t startedNs = 0;                   // that they take
+  int64_t hiddenNs = 0;                    // of it, beside compute
+  int64_t stepNs = 0;                      // from the first op to the end of the last
+  std::optional<int64_t> timeLowerBoundNs; // that every plan takes, where the planner proved it
 };
 
 struct MemoryReport {

@@ -26,6 +26,10 @@ public:
   AlternativePlan run();
 
 private:
+  int64_t baseCostOf(size_t number) const {
+    const AlternativeProblem &it = alternatives[number];
+    return Graph(withTiling(it.problem, it.tilings.front())).baseCost();
+  }
   bool isLeastPeak() const { return options.policy.kind == PolicyKind::LeastPeak; }
   std::vector<size_t> order();
   Plan planAlternative(size_t number);
@@ -61,15 +65,17 @@ Plan AlternativeSearch::planAlternative(size_t number) {
       planTilings(alternatives[number].problem, alternatives[number].tilings, options);
   tilings[number] = tiling;
   bool isFeasible = plan.status == Status::Feasible;
-  outcomes[number] = {true, plan.status, isFeasible ? plan.duration() : plan.costLowerBound,
+  outcomes[number] = {true, plan.status, isFeasible ? plan.cost : plan.costLowerBound,
                       plan.steps.empty() ? 0 : plan.peak, plan.steps.empty() ? 0 : plan.arena};
+  if (isFeasible && plan.time)
+    outcomes[number].time = plan.time->time;
   return std::move(plan);
 }
 
 /// What holds of an alternative that is not planned: no plan of it costs less than its ops once,
 /// and its peak has the bound that needs no search.
 void AlternativeSearch::boundAlternative(size_t number) {
-  outcomes[number].cost = leastDurations[number];
+  outcomes[number].cost = baseCostOf(number);
   const AlternativeProblem &it = alternatives[number];
   search.peakLowerBound = std::min(
       search.peakLowerBound, peakBoundWithoutSearch(withTiling(it.problem, it.tilings.back())));
@@ -83,7 +89,7 @@ std::vector<size_t> AlternativeSearch::order() {
                     [&](size_t a, size_t b) { return leastDurations[a] < leastDurations[b]; });
   if (choice == AlternativeChoice::ByOpsOnce) {
     for (size_t number : numbers)
-      outcomes[number].cost = leastDurations[number];
+      outcomes[number].cost = baseCostOf(number);
     numbers.resize(1);
   }
   return numbers;

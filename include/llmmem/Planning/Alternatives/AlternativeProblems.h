@@ -34,6 +34,7 @@ struct AlternativeOutcome {
   int64_t cost = 0;  // of the plan; where there is none, proved: no plan costs less
   int64_t peak = 0;  // of the plan; 0 where there is none
   int64_t arena = 0; // of the plan
+  std::optional<int64_t> time = std::nullopt; // of the plan, where plans are compared by it
 };
 
 struct AlternativePlan {
