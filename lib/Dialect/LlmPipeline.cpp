@@ -7,7 +7,6 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
 
 //===----------------------------------------------------------------------===//

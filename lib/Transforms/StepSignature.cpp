@@ -138,7 +138,7 @@ void StepSignature::takeArgumentsOf(const StepSignature &other) {
   auto own = [&](BlockArgument argument) {
     return argument ? body.getArgument(argument.getArgNumber()) : BlockArgument();
   };
-  inputs = {own(other.inputs.learningRate), own(other.inputs.step)};
+  inputs = {own(other.inputs.learningRate), own(other.inputs.step), other.inputs.stages};
   for (const TrainedParameter &parameter : other.parameters) {
     TrainedParameter mine;
     mine.argument = own(parameter.argument);

@@ -73,7 +73,8 @@ static std::vector<Numbers> runOne(const CompiledStep &step, StepMemory &memory,
       results.back().push_back(
           readElement(info.type.getElementType(), memory.result(number), index));
   }
-  results[0] = {loss};
+  if (step.microBatches() > 1)
+    results[0] = {loss};
   return results;
 }
 
