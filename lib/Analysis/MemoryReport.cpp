@@ -128,6 +128,18 @@ static void addMesh(func::FuncOp step, MemoryReport &report) {
     return;
   report.ranks = mesh.getNumRanks();
   llvm::raw_string_ostream(report.mesh) << mesh;
+  for (BlockArgument argument : step.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto sharding = step.getArgAttrOfType<llm::ShardingAttr>(number, LlmDialect::kSharding);
+    auto parts = step.getArgAttrOfType<ArrayAttr>(number, LlmDialect::kShard);
+    auto whole = step.getArgAttrOfType<TypeAttr>(number, LlmDialect::kWhole);
+    if (!sharding || !whole)
+      continue;
+    int64_t ranks = parts ? mesh.getGroupSize(parts) : 1;
+    for (unsigned dimension = 0; dimension < sharding.getRank(); ++dimension)
+      ranks *= mesh.getGroupSize(sharding.getAxes(dimension));
+    report.paddingBytes += ranks * bytesOfType(argument.getType()) - bytesOfType(whole.getValue());
+  }
 }
 
 /// When the step ends, as its ops stand: started collectives run one after another beside the

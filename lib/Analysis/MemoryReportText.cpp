@@ -152,6 +152,7 @@ llvm::json::Value MemoryReport::toJson() const {
                                    {"collectives", sent.collectives},
                                    {"repeated", sent.repeated},
                                    {"sent_bytes", sent.bytes},
+                                   {"padding_bytes", paddingBytes},
                                    {"time_ns", sent.ns}}},
       {"overlap",
        llvm::json::Object{{"started", overlap.started},
@@ -247,6 +248,11 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
         overlap.timeLowerBoundNs
             ? formatv(", {0:f3} ms proved necessary", *overlap.timeLowerBoundNs / 1e6).str()
             : "");
+  if (paddingBytes > 0)
+    os << formatv(
+        "padding        {0} ({1} bytes) of all ranks' arguments, where ranks do not divide "
+        "the vocabulary\n",
+        formatByteSize(paddingBytes), paddingBytes);
   int64_t provedNs = std::max<int64_t>(0, costLowerBoundNs - stepNs);
   os << formatv("lower bound    {0:f3} ms of recomputation proved necessary ({1}); gap {2:f2} % of "
                 "the step\n",

@@ -22,6 +22,7 @@ static Operands indexOf(Operation *op, Value operand) {
 
 // Elementwise, or row by row with the row read first.
 Operands AddPositionsOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands AddBiasOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands RopeOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands CausalMaskOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands SoftmaxOp::getInPlaceOperands(unsigned) { return {0}; }

@@ -113,6 +113,8 @@ int64_t SumRowsOp::getFlops() { return elements(getDy()); }
 int64_t SoftmaxOp::getFlops() { return 5 * elements(getX()); }
 int64_t SoftmaxGradOp::getFlops() { return 4 * elements(getDy()); }
 int64_t CountTargetsOp::getFlops() { return elements(getTargets()); }
+int64_t LogSumExpOp::getFlops() { return 3 * elements(getX()); }
+int64_t TargetLossOp::getFlops() { return 2 * elements(getLse()); }
 int64_t CrossEntropyOp::getFlops() { return 4 * elements(getLogits()); }
 int64_t CrossEntropyGradOp::getFlops() { return 4 * elements(getLogits()); }
 
@@ -126,6 +128,7 @@ int64_t GeluOp::getFlops() { return 8 * elements(getX()); }
 int64_t SiluOp::getFlops() { return 4 * elements(getX()); }
 int64_t GeluGradOp::getFlops() { return 15 * elements(getX()); }
 int64_t SiluGradOp::getFlops() { return 8 * elements(getX()); }
+int64_t AddBiasOp::getFlops() { return elements(getX()); }
 int64_t AddOp::getFlops() { return elements(getY()); }
 int64_t MulOp::getFlops() { return elements(getY()); }
 // Ten rounds of Philox make four numbers; a round is about eight integer operations.

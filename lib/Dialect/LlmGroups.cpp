@@ -37,17 +37,19 @@ llvm::StringRef DropoutOp::getStreamAttrName() { return getKeyAttrName(); }
 llvm::StringRef StoredDropoutOp::getStreamAttrName() { return getKeyAttrName(); }
 
 // One sample an element; attention has one for each pair of a query and a key of each head.
-static int64_t elements(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
+static SmallVector<int64_t> shapeOf(Value value) {
+  return llvm::to_vector(cast<RankedTensorType>(value.getType()).getShape());
 }
-static int64_t samplesOfPairs(Value lse) {
-  return elements(lse) * cast<RankedTensorType>(lse.getType()).getShape().back();
+static SmallVector<int64_t> shapeOfPairs(Value lse) {
+  SmallVector<int64_t> shape = shapeOf(lse);
+  shape.push_back(shape.back());
+  return shape;
 }
-int64_t AttentionOp::getNumSamples() { return samplesOfPairs(getLse()); }
-int64_t AttentionGradOp::getNumSamples() { return samplesOfPairs(getLse()); }
-int64_t DropoutOp::getNumSamples() { return elements(getX()); }
-int64_t StoredDropoutOp::getNumSamples() { return elements(getX()); }
-ArrayAttr AttentionOp::getShardAxes() { return getAxesAttr(); }
-ArrayAttr AttentionGradOp::getShardAxes() { return getAxesAttr(); }
-ArrayAttr DropoutOp::getShardAxes() { return getAxesAttr(); }
-ArrayAttr StoredDropoutOp::getShardAxes() { return getAxesAttr(); }
+SmallVector<int64_t> AttentionOp::getSampleShape() { return shapeOfPairs(getLse()); }
+SmallVector<int64_t> AttentionGradOp::getSampleShape() { return shapeOfPairs(getLse()); }
+SmallVector<int64_t> DropoutOp::getSampleShape() { return shapeOf(getX()); }
+SmallVector<int64_t> StoredDropoutOp::getSampleShape() { return shapeOf(getX()); }
+Attribute AttentionOp::getSampleSharding() { return getShardingAttr(); }
+Attribute AttentionGradOp::getSampleSharding() { return getShardingAttr(); }
+Attribute DropoutOp::getSampleSharding() { return getShardingAttr(); }
+Attribute StoredDropoutOp::getSampleSharding() { return getShardingAttr(); }

@@ -102,3 +102,33 @@ MeshAttr llm::meshOf(Operation *op) {
 }
 
 int64_t llm::groupSizeOf(Operation *op, ArrayAttr axes) { return meshOf(op).getGroupSize(axes); }
+
+//===----------------------------------------------------------------------===//
+// Shardings
+//===----------------------------------------------------------------------===//
+
+LogicalResult ShardingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayAttr dimensions, ArrayAttr pieces) {
+  for (Attribute axes : dimensions)
+    if (!isa<ArrayAttr>(axes) || !llvm::all_of(cast<ArrayAttr>(axes), llvm::IsaPred<StringAttr>))
+      return emitError()
+             << "a sharding has a list of axes for each dimension, as in [[], [\"tp\"]]";
+  if (!pieces)
+    return success();
+  if (pieces.size() != dimensions.size() || !llvm::all_of(pieces, llvm::IsaPred<DenseI64ArrayAttr>))
+    return emitError() << "a sharding with pieces has a list of their sizes for each dimension, as "
+                          "in [array<i64>, array<i64: 8, 8>]";
+  for (auto sizes : pieces.getAsRange<DenseI64ArrayAttr>())
+    if (llvm::any_of(sizes.asArrayRef(), [](int64_t size) { return size < 1; }))
+      return emitError() << "pieces of a dimension have at least 1 element";
+  return success();
+}
+
+ArrayAttr ShardingAttr::getAxes(unsigned dimension) const {
+  return cast<ArrayAttr>(getDimensions()[dimension]);
+}
+
+ArrayRef<int64_t> ShardingAttr::getPiecesOf(unsigned dimension) const {
+  return getPieces() ? cast<DenseI64ArrayAttr>(getPieces()[dimension]).asArrayRef()
+                     : ArrayRef<int64_t>();
+}

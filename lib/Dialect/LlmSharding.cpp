@@ -1,7 +1,8 @@
 //===- LlmSharding.cpp - How the forward ops run on shards -----------------===//
 //
 // Each line names the dimensions of operands and results by factors; a capital letter must be
-// whole (Interfaces/ShardingOpInterface.h).
+// whole, one with ~ may be padded
+// (Interfaces/ShardingOpInterface.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,24 +20,24 @@ using Rule = std::string;
 // Rules
 //===----------------------------------------------------------------------===//
 
-// A bias beside a split sum would be added once a rank.
 Rule LinearOp::getShardingRule() {
-  std::string in = getBias() ? "I" : "i";
-  std::string weight = getLayout() == WeightLayout::InOut ? in + " o" : "o " + in;
-  return "... " + in + ", " + weight + (getBias() ? ", o" : "") + " -> ... o";
+  std::string weight = getLayout() == WeightLayout::InOut ? "i o~" : "o~ i";
+  return "... i, " + weight + (getBias() ? ", o~" : "") + " -> ... o~";
 }
-Rule EmbeddingOp::getShardingRule() { return "..., V h -> ... h"; }
-Rule AddPositionsOp::getShardingRule() { return "... S h, T h -> ... S h"; }
+Rule EmbeddingOp::getShardingRule() { return "..., v~ h -> ... h"; }
+Rule AddPositionsOp::getShardingRule() { return "... s h, T h -> ... s h"; }
+Rule AddBiasOp::getShardingRule() { return "... o, o -> ... o"; }
 Rule LayerNormOp::getShardingRule() { return "... H, H, H -> ... H, ..., ..."; }
 Rule RmsNormOp::getShardingRule() { return "... H, H -> ... H, ..."; }
-Rule RopeOp::getShardingRule() { return "... S W -> ... S W"; }
+// Widths of queries, keys and values are split by heads.
+Rule RopeOp::getShardingRule() { return "... S w -> ... S w"; }
 Rule AttentionOp::getShardingRule() {
-  return std::string("b S W, b S K, b S K") + (getSeed() ? ", T" : "") + " -> b S W, b H S";
+  return std::string("b S w, b S w, b S w") + (getSeed() ? ", T" : "") + " -> b S w, b w S";
 }
-Rule AttentionScoresOp::getShardingRule() { return "b S W, b T K -> b H S T"; }
+Rule AttentionScoresOp::getShardingRule() { return "b S w, b T w -> b w S T"; }
 Rule CausalMaskOp::getShardingRule() { return "... S T -> ... S T"; }
 Rule SoftmaxOp::getShardingRule() { return "... W -> ... W"; }
-Rule AttentionValuesOp::getShardingRule() { return "b H S T, b T K -> b S W"; }
+Rule AttentionValuesOp::getShardingRule() { return "b w S T, b T w -> b S w"; }
 Rule GeluOp::getShardingRule() { return "... -> ..."; }
 Rule SiluOp::getShardingRule() { return "... -> ..."; }
 Rule AddOp::getShardingRule() { return "..., ... -> ..."; }
@@ -46,17 +47,29 @@ Rule StoredDropoutOp::getShardingRule() { return "..., T -> ..., ..."; }
 Rule ApplyMaskOp::getShardingRule() { return "..., ... -> ..."; }
 Rule CastOp::getShardingRule() { return "... -> ..."; }
 Rule CrossEntropyOp::getShardingRule() {
-  return std::string("... V, ...") + (getCount() ? ", " : "") + " -> , ...";
+  return std::string("... v~, ...") + (getCount() ? ", " : "") + " -> , ...";
 }
 
-static std::string repeated(StringRef text, unsigned count) {
-  std::string all;
-  for (unsigned i = 0; i < count; ++i)
-    all += (i ? ", " : "") + text.str();
+Rule LogSumExpOp::getShardingRule() { return "... v~ -> ..."; }
+Rule TargetLossOp::getShardingRule() {
+  return std::string("... v~, ..., ...") + (getCount() ? ", " : "") + " -> ";
+}
+
+/// "... c0, ... c1" of two.
+static std::string columns(size_t count, StringRef before, StringRef between) {
+  std::string all = before.str();
+  for (size_t i = 0; i < count; ++i)
+    all += (i ? between.str() : "") + "c" + std::to_string(i);
   return all;
 }
-Rule SplitOp::getShardingRule() { return "... W -> " + repeated("... W", getParts().size()); }
-Rule ConcatOp::getShardingRule() { return repeated("... W", getParts().size()) + " -> ... W"; }
+Rule SplitOp::getShardingRule() {
+  size_t parts = getParts().size();
+  return columns(parts, "... ", "+") + " -> " + columns(parts, "... ", ", ... ");
+}
+Rule ConcatOp::getShardingRule() {
+  size_t parts = getParts().size();
+  return columns(parts, "... ", ", ... ") + " -> " + columns(parts, "... ", "+");
+}
 
 /// Elements keep their order, so equal parts along the first dimension stay equal parts.
 static std::string firstOf(Value value, StringRef rest) {
@@ -68,47 +81,212 @@ static std::string firstOf(Value value, StringRef rest) {
 }
 Rule ReshapeOp::getShardingRule() { return firstOf(getX(), "X") + " -> " + firstOf(getY(), "Y"); }
 
+// Of ranks' collectives: what else splits their operands, as micro-batches do. The dimension that
+// parts are joined along must be whole.
+Rule AllReduceOp::getShardingRule() { return "... -> ..."; }
+Rule ReplicaOp::getShardingRule() { return "... -> ..."; }
+
+static std::string allBut(Value value, int64_t whole) {
+  std::string text;
+  for (int64_t dimension = 0; dimension < cast<RankedTensorType>(value.getType()).getRank();
+       ++dimension)
+    text += (dimension == whole ? "W" : "d" + std::to_string(dimension)) + " ";
+  return text;
+}
+Rule AllGatherOp::getShardingRule() {
+  std::string all = allBut(getX(), getDimension());
+  return all + (getDestination() ? ", " + all : "") + "-> " + all;
+}
+Rule ReduceScatterOp::getShardingRule() {
+  std::string all = allBut(getX(), getDimension());
+  return all + "-> " + all;
+}
+
 //===----------------------------------------------------------------------===//
 // What types do not say
 //===----------------------------------------------------------------------===//
 
-/// Random numbers belong to elements of the whole value. Those of a shard are in one piece if it is
-/// split along its first dimension.
+static ArrayAttr arrayOf(OpBuilder &builder, ArrayRef<StringAttr> axes) {
+  return builder.getArrayAttr(SmallVector<Attribute>(axes.begin(), axes.end()));
+}
+
+/// Random numbers belong to elements of the whole value, whose dimensions are split as these.
 template <typename RandomOp>
-static LogicalResult keyByGlobalElement(RandomOp op, OpBuilder &builder, const Sharding &x) {
-  SmallVector<StringAttr, 1> axes = x.axes();
-  if (axes.empty() || op.getP().isZero())
+static LogicalResult keyByGlobalElement(RandomOp op, OpBuilder &builder,
+                                        ArrayRef<DimensionSharding> dimensions) {
+  if (op.getP().isZero() ||
+      llvm::all_of(dimensions, [](const DimensionSharding &split) { return split.isWhole(); }))
     return success();
-  if (x.dimensions.front() != axes)
-    return op.emitOpError()
-           << "drops elements of a value that is split along a dimension other than "
-              "the first; split it along the first, or import the model without dropout";
-  op.setAxesAttr(builder.getArrayAttr(SmallVector<Attribute>(axes.begin(), axes.end())));
+  SmallVector<Attribute> axes;
+  for (const DimensionSharding &split : dimensions) {
+    if (!split.pieces.empty())
+      return op.emitOpError()
+             << "drops elements of a dimension that is split in pieces; import the "
+                "model without dropout";
+    axes.push_back(arrayOf(builder, split.axes));
+  }
+  op.setShardingAttr(
+      ShardingAttr::get(builder.getContext(), builder.getArrayAttr(axes), ArrayAttr()));
   return success();
 }
 
 LogicalResult DropoutOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
-  return keyByGlobalElement(*this, builder, operands[0]);
+  return keyByGlobalElement(*this, builder, operands[0].dimensions);
 }
 LogicalResult StoredDropoutOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
-  return keyByGlobalElement(*this, builder, operands[0]);
+  return keyByGlobalElement(*this, builder, operands[0].dimensions);
+}
+
+/// The heads of a rank whose widths are split like this.
+static FailureOr<IntegerAttr> localHeads(Operation *op, OpBuilder &builder, StringRef what,
+                                         int64_t heads, const DimensionSharding &width) {
+  int64_t ranks = width.isWhole() ? 1 : groupSizeOf(op, arrayOf(builder, width.axes));
+  if (heads % ranks != 0)
+    return op->emitError() << "'" << op->getName() << "' has " << heads << " " << what
+                           << ", which do not divide over " << width.axes.front().getValue()
+                           << " = " << ranks << "; take a number of ranks that divides " << heads;
+  return builder.getI64IntegerAttr(heads / ranks);
+}
+
+template <typename AttentionLike>
+static LogicalResult setLocalHeads(AttentionLike op, OpBuilder &builder,
+                                   const DimensionSharding &width) {
+  auto kvHeads = localHeads(op, builder, "key/value heads", op.getKvHeads(), width);
+  if (failed(kvHeads))
+    return failure();
+  auto heads = localHeads(op, builder, "heads", op.getHeads(), width);
+  if (failed(heads))
+    return failure();
+  op.setHeadsAttr(*heads);
+  op.setKvHeadsAttr(*kvHeads);
+  return success();
+}
+
+LogicalResult RopeOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
+  auto heads = localHeads(*this, builder, "heads", getHeads(), operands[0].dimensions.back());
+  if (failed(heads))
+    return failure();
+  setHeadsAttr(*heads);
+  return success();
 }
 LogicalResult AttentionOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
-  return keyByGlobalElement(*this, builder, operands[0]);
+  ArrayRef<DimensionSharding> q = operands[0].dimensions; // batch, positions, heads
+  if (failed(setLocalHeads(*this, builder, q[2])))
+    return failure();
+  return keyByGlobalElement(*this, builder, {q[0], q[2], q[1], q[1]});
+}
+LogicalResult AttentionScoresOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
+  return setLocalHeads(*this, builder, operands[0].dimensions[2]);
+}
+LogicalResult AttentionValuesOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
+  return setLocalHeads(*this, builder, operands[1].dimensions[2]);
+}
+
+/// Of a dimension of `size` tokens; null where it is whole.
+static VocabularyAttr vocabularyOf(OpBuilder &builder, const DimensionSharding &split,
+                                   int64_t size) {
+  if (split.isWhole())
+    return VocabularyAttr();
+  return VocabularyAttr::get(builder.getContext(), arrayOf(builder, split.axes), size);
+}
+
+LogicalResult EmbeddingOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
+  setVocabularyAttr(
+      vocabularyOf(builder, operands[1].dimensions[0], operands[1].wholeSizes.front()));
+  return success();
+}
+LogicalResult AddPositionsOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
+  const DimensionSharding &positions = operands[0].dimensions.end()[-2];
+  if (!positions.isWhole())
+    setAxesAttr(arrayOf(builder, positions.axes));
+  return success();
 }
 
 /// The mean is over the targets of all ranks, so each divides its own sum by the count of all.
-LogicalResult CrossEntropyOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
-  SmallVector<StringAttr, 1> axes = operands[1].axes();
+template <typename LossOp>
+static void countTargetsOfAll(LossOp op, OpBuilder &builder, const Sharding &targets) {
+  SmallVector<StringAttr, 1> axes = targets.axes();
   if (axes.empty())
-    return success();
+    return;
   auto type = RankedTensorType::get({}, builder.getI32Type());
-  Value count = getCount();
+  Value count = op.getCount();
   if (!count)
-    count = CountTargetsOp::create(builder, getLoc(), type, getTargets(), getIgnoreIndexAttr());
-  count =
-      AllReduceOp::create(builder, getLoc(), count,
-                          builder.getArrayAttr(SmallVector<Attribute>(axes.begin(), axes.end())));
-  getCountMutable().assign(count);
+    count = CountTargetsOp::create(builder, op.getLoc(), type, op.getTargets(),
+                                   op.getIgnoreIndexAttr());
+  count = AllReduceOp::create(builder, op.getLoc(), count, arrayOf(builder, axes));
+  op.getCountMutable().assign(count);
+}
+
+LogicalResult CrossEntropyOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
+  countTargetsOfAll(*this, builder, operands[1]);
   return success();
+}
+LogicalResult TargetLossOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
+  countTargetsOfAll(*this, builder, operands[2]);
+  setVocabularyAttr(
+      vocabularyOf(builder, operands[0].dimensions.back(), operands[0].wholeSizes.back()));
+  return success();
+}
+LogicalResult LogSumExpOp::localize(OpBuilder &builder, ArrayRef<Sharding> operands) {
+  setVocabularyAttr(
+      vocabularyOf(builder, operands[0].dimensions.back(), operands[0].wholeSizes.back()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Other ops for split operands
+//===----------------------------------------------------------------------===//
+
+/// What stands for `op` has its name and its block.
+static void annotateAs(Operation *op, Operation *other, const Twine &suffix) {
+  if (auto name = op->getAttrOfType<StringAttr>(LlmDialect::kName))
+    other->setAttr(LlmDialect::kName, StringAttr::get(op->getContext(), name.getValue() + suffix));
+  if (Attribute block = op->getAttr(LlmDialect::kBlock))
+    other->setAttr(LlmDialect::kBlock, block);
+}
+
+/// The bias of a split sum is added behind it: beside it, each rank would add one.
+bool LinearOp::separate(OpBuilder &builder, ArrayRef<Sharding> operands) {
+  if (!getBias() || operands[0].dimensions.back().isWhole())
+    return false;
+  auto sum = LinearOp::create(builder, getLoc(), getY().getType(), getX(), getWeight(),
+                              /*bias=*/Value(), getLayout());
+  auto y = AddBiasOp::create(builder, getLoc(), getY().getType(), sum, getBias());
+  annotateAs(*this, sum, ".product");
+  annotateAs(*this, y, "");
+  getY().replaceAllUsesWith(y);
+  return true;
+}
+
+/// Over a split vocabulary ranks need the sums of all before any has its loss.
+bool CrossEntropyOp::separate(OpBuilder &builder, ArrayRef<Sharding> operands) {
+  if (operands[0].dimensions.back().isWhole())
+    return false;
+  auto lse =
+      LogSumExpOp::create(builder, getLoc(), getLse().getType(), getLogits(), VocabularyAttr());
+  auto loss =
+      TargetLossOp::create(builder, getLoc(), getLoss().getType(), getLogits(), lse, getTargets(),
+                           getCount(), getIgnoreIndexAttr(), VocabularyAttr());
+  annotateAs(*this, lse, ".log_sum");
+  annotateAs(*this, loss, "");
+  getLoss().replaceAllUsesWith(loss);
+  getLse().replaceAllUsesWith(lse);
+  return true;
+}
+
+/// The logarithm of the sum of what the ranks' logarithms are of: log sum exp, over a last
+/// dimension of ranks.
+Value LogSumExpOp::joinPartial(OpBuilder &builder, OpResult result, ArrayAttr axes) {
+  auto type = cast<RankedTensorType>(result.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.push_back(1);
+  Value own = ReshapeOp::create(builder, getLoc(), type.clone(shape), result);
+  annotateAs(*this, own.getDefiningOp(), ".own");
+  shape.back() = groupSizeOf(*this, axes);
+  Value all = AllGatherOp::create(builder, getLoc(), type.clone(shape), own,
+                                  /*destination=*/Value(), axes, type.getRank());
+  annotateAs(*this, all.getDefiningOp(), ".parts");
+  Value joined = LogSumExpOp::create(builder, getLoc(), type, all, VocabularyAttr());
+  annotateAs(*this, joined.getDefiningOp(), ".all");
+  return joined;
 }

@@ -25,7 +25,7 @@ LogicalResult AttentionOp::buildVJP(OpBuilder &builder, Gradients resultGradient
   auto gradient = AttentionGradOp::create(
       builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), getQ(), getK(),
       getV(), getOut(), getLse(), resultGradients[0], getSeed(), getHeadsAttr(), getKvHeadsAttr(),
-      getScaleAttr(), getWindowAttr(), getPAttr(), getKeyAttr(), getAxesAttr());
+      getScaleAttr(), getWindowAttr(), getPAttr(), getKeyAttr(), getShardingAttr());
   // One pass makes all three; those not wanted have no reader.
   for (auto [number, value] : llvm::enumerate(gradient.getResults()))
     if (active[number])

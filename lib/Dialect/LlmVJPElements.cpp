@@ -37,6 +37,17 @@ LogicalResult AddOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Fla
   return success();
 }
 
+LogicalResult AddBiasOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                  OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[1])
+    operandGradients[1] = SumRowsOp::create(builder, getLoc(), getBias().getType(),
+                                            resultGradients[0], /*into=*/Value());
+  if (active[0])
+    operandGradients[0] = resultGradients[0];
+  return success();
+}
+
 LogicalResult MulOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                               OperandGradients &operandGradients) {
   Value dy = resultGradients[0];
@@ -53,7 +64,7 @@ LogicalResult DropoutOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
   operandGradients.assign(active.size(), Value());
   if (active[0])
     operandGradients[0] = DropoutOp::create(builder, getLoc(), getX().getType(), resultGradients[0],
-                                            getSeed(), getPAttr(), getKeyAttr(), getAxesAttr());
+                                            getSeed(), getPAttr(), getKeyAttr(), getShardingAttr());
   return success();
 }
 

@@ -43,8 +43,9 @@ LogicalResult EmbeddingOp::buildVJP(OpBuilder &builder, Gradients resultGradient
                                     OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());
   if (active[1])
-    operandGradients[1] = EmbeddingGradOp::create(builder, getLoc(), getTable().getType(), getIds(),
-                                                  resultGradients[0], /*into=*/Value());
+    operandGradients[1] =
+        EmbeddingGradOp::create(builder, getLoc(), getTable().getType(), getIds(),
+                                resultGradients[0], /*into=*/Value(), getVocabularyAttr());
   return success();
 }
 
@@ -53,8 +54,8 @@ LogicalResult AddPositionsOp::buildVJP(OpBuilder &builder, Gradients resultGradi
   Value dy = resultGradients[0];
   operandGradients.assign(active.size(), Value());
   if (active[1])
-    operandGradients[1] =
-        PositionsGradOp::create(builder, getLoc(), getTable().getType(), dy, /*into=*/Value());
+    operandGradients[1] = PositionsGradOp::create(builder, getLoc(), getTable().getType(), dy,
+                                                  /*into=*/Value(), getAxesAttr());
   if (active[0])
     operandGradients[0] = dy;
   return success();
@@ -110,6 +111,17 @@ LogicalResult CrossEntropyOp::buildVJP(OpBuilder &builder, Gradients resultGradi
   if (active[0])
     operandGradients[0] = CrossEntropyGradOp::create(
         builder, getLoc(), getLogits().getType(), getLogits(), getLse(), getTargets(),
-        resultGradients[0], getCount(), getIgnoreIndexAttr());
+        resultGradients[0], getCount(), getIgnoreIndexAttr(), VocabularyAttr());
+  return success();
+}
+
+// Of the logits alone: what they change in their lse is in the same formula.
+LogicalResult TargetLossOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                     OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] = CrossEntropyGradOp::create(
+        builder, getLoc(), getLogits().getType(), getLogits(), getLse(), getTargets(),
+        resultGradients[0], getCount(), getIgnoreIndexAttr(), getVocabularyAttr());
   return success();
 }

@@ -30,8 +30,9 @@ llvm::LogicalResult expectRank(mlir::Operation *op, llvm::StringRef name, mlir::
                                int64_t least);
 
 /// `table` is [at least the positions of `x`, the last dimension of `x`]; `x` has rank 2 or more.
+/// With `axes`, the positions of all of their ranks.
 llvm::LogicalResult expectPositions(mlir::Operation *op, llvm::StringRef name, mlir::Value table,
-                                    mlir::Value x);
+                                    mlir::Value x, std::optional<mlir::ArrayAttr> axes);
 
 /// All tensors of floats share the element type of the first, statistics apart.
 llvm::LogicalResult expectSameElement(mlir::Operation *op, mlir::ValueRange values);
@@ -52,6 +53,12 @@ llvm::LogicalResult expectInto(mlir::Operation *op, mlir::Value into, mlir::Valu
 
 /// `op` stands under a mesh that has these axes, at least one, each once and in the mesh's order.
 llvm::LogicalResult expectAxes(mlir::Operation *op, mlir::ArrayAttr axes);
+/// Nothing to say where there is none. `count` rows or columns are a rank's, of all ranks together
+/// at least as many as the vocabulary has tokens.
+llvm::LogicalResult expectVocabulary(mlir::Operation *op, std::optional<VocabularyAttr> vocabulary,
+                                     int64_t count);
+/// The axes of a value of `rank` dimensions, each once. Null says nothing.
+llvm::LogicalResult expectSharding(mlir::Operation *op, ShardingAttr sharding, int64_t rank);
 
 } // namespace llmmem::llm
 

@@ -118,6 +118,10 @@ bool annotation::isDataParallel(Operation *, Attribute attribute) {
   return isa<DataParallelAttr>(attribute);
 }
 
+bool annotation::isSharding(Operation *, Attribute attribute) {
+  return isa<ShardingAttr>(attribute);
+}
+
 bool annotation::isMesh(Operation *, Attribute attribute) { return isa<MeshAttr>(attribute); }
 
 //===----------------------------------------------------------------------===//

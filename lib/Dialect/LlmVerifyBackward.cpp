@@ -40,7 +40,7 @@ LogicalResult EmbeddingGradOp::verify() {
   if (table.size() != 2 || table[1] != lastDim(getDy()))
     return emitOpError() << "'dtable' has shape [" << table << "], expected [vocabulary, "
                          << lastDim(getDy()) << "]";
-  return success();
+  return expectVocabulary(*this, getVocabulary(), table[0]);
 }
 
 LogicalResult PositionsGradOp::verify() {
@@ -48,7 +48,7 @@ LogicalResult PositionsGradOp::verify() {
       failed(expectSameElement(*this, {getDy(), getDtable()})) ||
       failed(expectInto(*this, getInto(), getDtable())))
     return failure();
-  return expectPositions(*this, "dtable", getDtable(), getDy());
+  return expectPositions(*this, "dtable", getDtable(), getDy(), getAxes());
 }
 
 LogicalResult NormWeightGradOp::verify() {
@@ -81,6 +81,7 @@ LogicalResult RmsNormGradOp::verify() {
 
 LogicalResult CrossEntropyGradOp::verify() {
   if (failed(expectRank(*this, "logits", getLogits(), 1)) ||
+      failed(expectVocabulary(*this, getVocabulary(), lastDim(getLogits()))) ||
       failed(expectShape(*this, "targets", getTargets(), leadingDims(getLogits()))) ||
       failed(expectStatistic(*this, "dloss", getDloss(), {}, getLogits())))
     return failure();

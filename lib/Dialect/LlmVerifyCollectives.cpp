@@ -32,6 +32,39 @@ LogicalResult llm::expectAxes(Operation *op, ArrayAttr axes) {
   return success();
 }
 
+LogicalResult llm::expectVocabulary(Operation *op, std::optional<VocabularyAttr> vocabulary,
+                                    int64_t count) {
+  if (!vocabulary)
+    return success();
+  if (failed(expectAxes(op, vocabulary->getAxes())))
+    return failure();
+  int64_t ranks = groupSizeOf(op, vocabulary->getAxes()), size = vocabulary->getSize();
+  if (size >= 1 && count * ranks >= size && size <= INT32_MAX)
+    return success();
+  return op->emitOpError() << "has " << count << " of the vocabulary on each of " << ranks
+                           << " ranks, expected at least " << size << " together";
+}
+
+LogicalResult llm::expectSharding(Operation *op, ShardingAttr sharding, int64_t rank) {
+  if (!sharding)
+    return success();
+  if (sharding.getRank() != rank)
+    return op->emitOpError() << "has a sharding of " << sharding.getRank()
+                             << " dimensions, expected " << rank;
+  llvm::SmallPtrSet<Attribute, 4> known;
+  for (unsigned dimension = 0; dimension < rank; ++dimension) {
+    ArrayAttr axes = sharding.getAxes(dimension);
+    if (axes.empty())
+      continue;
+    if (failed(expectAxes(op, axes)))
+      return failure();
+    for (Attribute axis : axes)
+      if (!known.insert(axis).second)
+        return op->emitOpError() << "splits two dimensions over axis " << axis;
+  }
+  return success();
+}
+
 /// `whole` has `dimension`, and there `size` times as much as `part`; all else is equal.
 static LogicalResult expectParts(Operation *op, StringRef wholeName, Value whole,
                                  StringRef partName, Value part, int64_t dimension, int64_t size) {

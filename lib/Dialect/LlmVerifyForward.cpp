@@ -28,8 +28,12 @@ LogicalResult llm::expectRank(Operation *op, StringRef name, Value value, int64_
                            << ", expected at least " << least;
 }
 
-LogicalResult llm::expectPositions(Operation *op, StringRef name, Value table, Value x) {
-  int64_t positions = tensorType(x).getShape().end()[-2];
+LogicalResult llm::expectPositions(Operation *op, StringRef name, Value table, Value x,
+                                   std::optional<ArrayAttr> axes) {
+  if (axes && failed(expectAxes(op, *axes)))
+    return failure();
+  int64_t ranks = axes ? groupSizeOf(op, *axes) : 1;
+  int64_t positions = ranks * tensorType(x).getShape().end()[-2];
   ArrayRef<int64_t> shape = tensorType(table).getShape();
   if (shape.size() == 2 && shape[0] >= positions && shape[1] == lastDim(x))
     return success();
@@ -62,8 +66,9 @@ LogicalResult llm::expectStatistic(Operation *op, StringRef name, Value value,
 }
 
 LogicalResult llm::expectDropout(Operation *op, double p, Value seed) {
-  ArrayAttr axes = cast<RandomOpInterface>(op).getShardAxes();
-  if (axes && failed(expectAxes(op, axes)))
+  auto random = cast<RandomOpInterface>(op);
+  if (failed(expectSharding(op, cast_or_null<ShardingAttr>(random.getSampleSharding()),
+                            static_cast<int64_t>(random.getSampleShape().size()))))
     return failure();
   if (!(p >= 0.0 && p < 1.0))
     return op->emitOpError() << "has dropout probability " << p << ", expected 0 <= p < 1";
@@ -116,6 +121,8 @@ LogicalResult EmbeddingOp::verify() {
     return failure();
   if (tensorType(getTable()).getRank() != 2)
     return emitOpError("'table' must be [vocabulary, width]");
+  if (failed(expectVocabulary(*this, getVocabulary(), tensorType(getTable()).getDimSize(0))))
+    return failure();
   SmallVector<int64_t> shape(tensorType(getIds()).getShape());
   shape.push_back(lastDim(getTable()));
   return expectShape(*this, "y", getY(), shape);
@@ -125,7 +132,14 @@ LogicalResult AddPositionsOp::verify() {
   if (failed(expectRank(*this, "x", getX(), 2)) ||
       failed(expectSameElement(*this, {getX(), getTable()})))
     return failure();
-  return expectPositions(*this, "table", getTable(), getX());
+  return expectPositions(*this, "table", getTable(), getX(), getAxes());
+}
+
+LogicalResult AddBiasOp::verify() {
+  if (failed(expectRank(*this, "x", getX(), 1)) ||
+      failed(expectSameElement(*this, {getX(), getBias()})))
+    return failure();
+  return expectShape(*this, "bias", getBias(), {lastDim(getX())});
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,6 +223,20 @@ static LogicalResult verifyColumns(Operation *op, Value whole, ValueRange parts)
 
 LogicalResult SplitOp::verify() { return verifyColumns(*this, getX(), getParts()); }
 LogicalResult ConcatOp::verify() { return verifyColumns(*this, getY(), getParts()); }
+
+LogicalResult LogSumExpOp::verify() {
+  if (failed(expectVocabulary(*this, getVocabulary(), lastDim(getX()))))
+    return failure();
+  return expectStatistic(*this, "lse", getLse(), leadingDims(getX()), getX());
+}
+
+LogicalResult TargetLossOp::verify() {
+  if (failed(expectVocabulary(*this, getVocabulary(), lastDim(getLogits()))) ||
+      failed(expectShape(*this, "targets", getTargets(), leadingDims(getLogits()))) ||
+      failed(expectStatistic(*this, "loss", getLoss(), {}, getLogits())))
+    return failure();
+  return expectStatistic(*this, "lse", getLse(), leadingDims(getLogits()), getLogits());
+}
 
 LogicalResult CrossEntropyOp::verify() {
   if (failed(expectRank(*this, "logits", getLogits(), 1)) ||

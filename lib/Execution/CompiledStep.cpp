@@ -36,20 +36,35 @@ void llmmem::registerExecution(DialectRegistry &registry) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-static Shard shardOf(func::FuncOp step, unsigned argument) {
-  auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh);
-  auto axes = step.getArgAttrOfType<ArrayAttr>(argument, LlmDialect::kShard);
-  Shard shard;
-  if (mesh && axes)
-    shard = {mesh.getAxisBits(axes), mesh.getGroupSize(axes)};
-  if (mesh && step->hasAttr(LlmDialect::kStage))
-    shard.stages = mesh.getAxisBits(Builder(step.getContext()).getStrArrayAttr({"pp"}));
-  return shard;
-}
-
 static RankedTensorType wholeOf(func::FuncOp step, unsigned argument) {
   auto whole = step.getArgAttrOfType<TypeAttr>(argument, LlmDialect::kWhole);
   return cast<RankedTensorType>(whole ? whole.getValue() : step.getArgument(argument).getType());
+}
+
+static Shard shardOf(func::FuncOp step, unsigned argument) {
+  Shard shard;
+  llvm::append_range(shard.shape, wholeOf(step, argument).getShape());
+  auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh);
+  auto sharding = step.getArgAttrOfType<llm::ShardingAttr>(argument, LlmDialect::kSharding);
+  auto parts = step.getArgAttrOfType<ArrayAttr>(argument, LlmDialect::kShard);
+  if (!mesh)
+    return shard;
+  if (step->hasAttr(LlmDialect::kStage))
+    shard.stages = mesh.getAxisBits(Builder(step.getContext()).getStrArrayAttr({"pp"}));
+  for (auto [number, axis, ranks] : llvm::enumerate(mesh.getNames(), mesh.getSizes())) {
+    Shard::Axis split{ranks, -1};
+    for (unsigned dimension = 0; sharding && dimension < sharding.getRank(); ++dimension)
+      if (llvm::is_contained(sharding.getAxes(dimension), axis))
+        split.dimension = dimension;
+    if (split.dimension < 0 && !(parts && llvm::is_contained(parts, axis)))
+      continue;
+    shard.axes |= int64_t(1) << number;
+    shard.parts *= ranks;
+    shard.split.push_back(split);
+  }
+  for (unsigned dimension = 0; sharding && dimension < sharding.getRank(); ++dimension)
+    shard.pieces.emplace_back(sharding.getPiecesOf(dimension));
+  return shard;
 }
 
 void CompiledStep::describe(func::FuncOp step) {

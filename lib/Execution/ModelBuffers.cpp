@@ -82,8 +82,6 @@ void ModelBuffers::sampleParameters(uint64_t seed) {
 void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream) {
   const StepArgument &argument = step->arguments()[parameter.argument];
   mlir::RankedTensorType type = argument.type;
-  // By the element of the whole: the number of ranks changes no parameter.
-  int64_t first = argument.shard.position() * type.getNumElements();
   bool isWeight = type.getRank() >= 2;
   bool isNormScale = type.getRank() == 1 && llvm::StringRef(parameter.name).ends_with("weight");
   constexpr int64_t kPiece = 1 << 14;
@@ -92,18 +90,23 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
   if (parameter.master)
     copies.push_back(
         {kindOf(*parameter.master), static_cast<char *>(memory.argument(*parameter.master))});
+  // By the element of the whole: the number of ranks changes no parameter. Padding stays 0.
+  std::vector<Shard::Run> pieces;
+  argument.shard.forEachRun(argument.shard.position(), [&](Shard::Run run) {
+    for (int64_t begin = 0; begin < run.count; begin += kPiece)
+      pieces.push_back({run.whole + begin, run.part + begin, std::min(kPiece, run.count - begin)});
+  });
   auto samplePiece = [&](int64_t piece) {
-    int64_t begin = piece * kPiece, count = std::min(kPiece, type.getNumElements() - begin);
+    auto [first, begin, count] = pieces[piece];
     // Rounded to f32 first, so that runs in bf16 and in f32 begin with the same parameters.
     float values[kPiece];
     for (int64_t index = 0; index < count; ++index)
-      values[index] = isWeight
-                          ? static_cast<float>(0.02 * sampleNormal(stream, first + begin + index))
-                          : (isNormScale ? 1.0f : 0.0f);
+      values[index] = isWeight ? static_cast<float>(0.02 * sampleNormal(stream, first + index))
+                               : (isNormScale ? 1.0f : 0.0f);
     for (auto [kind, bytes] : copies)
       convertFloats(FloatKind::F32, values, kind, bytes + begin * bytesOf(kind), count);
   };
-  parallelFor(llvm::divideCeil(type.getNumElements(), kPiece), samplePiece);
+  parallelFor(static_cast<int64_t>(pieces.size()), samplePiece);
 }
 
 //===----------------------------------------------------------------------===//
@@ -131,7 +134,8 @@ llvm::Expected<int64_t> ModelBuffers::loadParameters(const SafeTensors &file) {
     }
     if (!tensor)
       return llvm::createStringError("the file has no tensor '" + parameter.name + "'");
-    if (llvm::Error error = checkHashes(*tensor, file.metadata(hashKeyOf(tensor->name))))
+    if (llvm::Error error = checkHashes(*tensor, file.metadata(hashKeyOf(tensor->name)),
+                                        file.metadata(partsKeyOf(tensor->name))))
       return std::move(error);
     if (llvm::Error error = loadArgument(parameter.argument, *tensor))
       return std::move(error);
@@ -149,9 +153,7 @@ static std::string printShape(llvm::ArrayRef<int64_t> shape) {
 }
 
 llvm::Error ModelBuffers::loadArgument(unsigned argument, const TensorEntry &tensor) {
-  mlir::RankedTensorType type = step->arguments()[argument].type;
   const Shard &shard = step->arguments()[argument].shard;
-  int64_t elements = type.getNumElements();
   llvm::ArrayRef<int64_t> whole = step->arguments()[argument].whole.getShape();
   if (whole != llvm::ArrayRef<int64_t>(tensor.shape))
     return llvm::createStringError("tensor '" + tensor.name + "' has the shape " +
@@ -161,8 +163,12 @@ llvm::Error ModelBuffers::loadArgument(unsigned argument, const TensorEntry &ten
   if (!kind)
     return llvm::createStringError("tensor '" + tensor.name + "' has the dtype " + tensor.dtype +
                                    ", expected F64, F32, BF16 or F16");
-  convertFloats(*kind, tensor.bytes.data() + shard.position() * elements * bytesOf(*kind),
-                kindOf(argument), memory.argument(argument), elements);
+  FloatKind own = kindOf(argument);
+  char *part = static_cast<char *>(memory.argument(argument));
+  shard.forEachRun(shard.position(), [&](Shard::Run run) {
+    convertFloats(*kind, tensor.bytes.data() + run.whole * bytesOf(*kind), own,
+                  part + run.part * bytesOf(own), run.count);
+  });
   return llvm::Error::success();
 }
 

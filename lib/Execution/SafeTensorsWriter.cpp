@@ -37,18 +37,38 @@ std::string llmmem::hashText(llvm::StringRef bytes) {
 
 std::string llmmem::hashKeyOf(llvm::StringRef tensor) { return ("llmmem.xxh3." + tensor).str(); }
 
-llvm::Error llmmem::checkHashes(const TensorEntry &tensor, llvm::StringRef hashes) {
+std::string llmmem::partsKeyOf(llvm::StringRef tensor) { return ("llmmem.parts." + tensor).str(); }
+
+llvm::Error llmmem::checkHashes(const TensorEntry &tensor, llvm::StringRef hashes,
+                                llvm::StringRef split) {
   if (hashes.empty())
     return llvm::Error::success();
   llvm::SmallVector<llvm::StringRef> parts;
   hashes.split(parts, ' ');
-  if (tensor.bytes.size() % parts.size() != 0)
+  if (split.empty() && tensor.bytes.size() % parts.size() != 0)
     return llvm::createStringError("tensor '" + tensor.name + "' has the hashes of " +
                                    llvm::Twine(parts.size()) +
                                    " parts, which do not divide its bytes: the file is damaged");
+  Shard shard;
+  if (!split.empty()) {
+    llvm::Expected<Shard> read = Shard::parse(split, tensor.shape);
+    if (!read)
+      return read.takeError();
+    shard = std::move(*read);
+    if (shard.parts != static_cast<int64_t>(parts.size()))
+      return llvm::createStringError("tensor '" + tensor.name + "' has the hashes of " +
+                                     llvm::Twine(parts.size()) + " parts, and is split in '" +
+                                     split + "': the file is damaged");
+  }
   size_t size = tensor.bytes.size() / parts.size();
+  auto hashOf = [&](size_t number) {
+    if (split.empty())
+      return hashText(tensor.bytes.substr(number * size, size));
+    std::vector<char> part = shard.take(static_cast<int64_t>(number), tensor.bytes);
+    return hashText({part.data(), part.size()});
+  };
   for (auto [number, hash] : llvm::enumerate(parts))
-    if (hashText(tensor.bytes.substr(number * size, size)) != hash)
+    if (hashOf(number) != hash)
       return llvm::createStringError(
           "tensor '" + tensor.name + "' does not have the bytes that were saved (part " +
           llvm::Twine(number) + " of " + llvm::Twine(parts.size()) + "): the file is damaged");
@@ -70,6 +90,11 @@ std::string llmmem::hashesOf(const TensorEntry &tensor) {
 //===----------------------------------------------------------------------===//
 // The header
 //===----------------------------------------------------------------------===//
+
+static int64_t bytesOfElement(const TensorEntry &tensor) {
+  return static_cast<int64_t>(tensor.bytes.size()) /
+         std::max<int64_t>(tensor.shard.partElements(), 1);
+}
 
 namespace {
 /// What a file says of a tensor.
@@ -96,7 +121,9 @@ struct FileContents {
 } // namespace
 
 static int64_t wholeBytes(const TensorEntry &tensor) {
-  return static_cast<int64_t>(tensor.bytes.size()) * tensor.shard.parts;
+  if (tensor.shard.areInOrder())
+    return static_cast<int64_t>(tensor.bytes.size()) * tensor.shard.parts;
+  return tensor.shard.wholeElements() * bytesOfElement(tensor);
 }
 
 static FileContents contentsOf(llvm::ArrayRef<TensorEntry> tensors, const Metadata &metadata) {
@@ -187,6 +214,7 @@ public:
 private:
   llvm::Error agree(std::error_code code, const char *what);
   std::error_code writeAt(llvm::StringRef bytes, int64_t offset);
+  std::error_code writeRuns(const TensorEntry &tensor, int64_t begin);
 
   std::string path;
   llvm::SmallString<256> target, temporary;
@@ -257,14 +285,28 @@ llvm::Error SharedFile::create(llvm::StringRef header, int64_t bytes) {
   return agree(code, "open the temporary of");
 }
 
+/// Where the whole of the tensor begins at `begin`.
+std::error_code SharedFile::writeRuns(const TensorEntry &tensor, int64_t begin) {
+  const Shard &shard = tensor.shard;
+  if (shard.areInOrder())
+    return writeAt(tensor.bytes,
+                   begin + shard.position() * static_cast<int64_t>(tensor.bytes.size()));
+  std::error_code code;
+  int64_t bytes = bytesOfElement(tensor);
+  shard.forEachRun(shard.position(), [&](Shard::Run run) {
+    if (!code)
+      code = writeAt(tensor.bytes.substr(run.part * bytes, run.count * bytes),
+                     begin + run.whole * bytes);
+  });
+  return code;
+}
+
 llvm::Error SharedFile::write(llvm::ArrayRef<TensorEntry> tensors, const FileContents &contents,
                               int64_t begin) {
   std::error_code code;
   for (const TensorEntry &tensor : tensors)
     if (!code && RankJob::isFirstWith(tensor.shard))
-      code = writeAt(tensor.bytes,
-                     begin + contents.tensors.find(tensor.name)->second.begin +
-                         tensor.shard.position() * static_cast<int64_t>(tensor.bytes.size()));
+      code = writeRuns(tensor, begin + contents.tensors.find(tensor.name)->second.begin);
   if (!code && fsync(descriptor) != 0)
     code = lastError();
   return agree(code, "write");

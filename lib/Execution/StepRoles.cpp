@@ -74,7 +74,8 @@ private:
       auto rows = op.getIds().getDefiningOp<llm::MicroBatchOp>();
       auto ids = dyn_cast<BlockArgument>(rows ? rows.getX() : op.getIds());
       if (ids && getName(ids) == "ids")
-        roles.vocabulary = op.getTable().getType().getDimSize(0);
+        roles.vocabulary = op.getVocabulary() ? op.getVocabulary()->getSize()
+                                              : op.getTable().getType().getDimSize(0);
     });
   }
 

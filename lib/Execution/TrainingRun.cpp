@@ -63,7 +63,8 @@ llvm::Expected<int64_t> TrainingRun::loadState(const SafeTensors &file) {
     if (!tensor)
       return llvm::createStringError("the file continues from step " + llvm::Twine(done) +
                                      ", but has no tensor '" + name + "'");
-    if (llvm::Error error = checkHashes(*tensor, file.metadata(hashKeyOf(tensor->name))))
+    if (llvm::Error error = checkHashes(*tensor, file.metadata(hashKeyOf(tensor->name)),
+                                        file.metadata(partsKeyOf(tensor->name))))
       return std::move(error);
     if (llvm::Error error = buffers.loadArgument(state, *tensor))
       return std::move(error);
@@ -92,8 +93,11 @@ llvm::Error TrainingRun::save(llvm::StringRef path) {
   // Loaders of models require `format`; `pt` means row-major tensors as in PyTorch.
   Metadata metadata = {
       {"format", "pt"}, {kStep.str(), std::to_string(done)}, {kSeed.str(), std::to_string(seed)}};
-  for (const TensorEntry &tensor : tensors)
+  for (const TensorEntry &tensor : tensors) {
     metadata[hashKeyOf(tensor.name)] = hashesOf(tensor);
+    if (!tensor.shard.areInOrder())
+      metadata[partsKeyOf(tensor.name)] = tensor.shard.toText();
+  }
   return writeSafeTensors(path, tensors, metadata);
 }
 

@@ -54,11 +54,13 @@ Value GraphBuilder::embedding(StringRef name, Value ids, StringRef module) {
   Value table = parameter(module + ".weight");
   SmallVector<int64_t> shape(tensorType(ids).getShape());
   shape.push_back(tensorType(table).getDimSize(1));
-  return create<llm::EmbeddingOp>(name, RankedTensorType::get(shape, elementType), ids, table);
+  return create<llm::EmbeddingOp>(name, RankedTensorType::get(shape, elementType), ids, table,
+                                  llm::VocabularyAttr());
 }
 
 Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
-  return create<llm::AddPositionsOp>(name, x.getType(), x, parameter(module + ".weight"));
+  return create<llm::AddPositionsOp>(name, x.getType(), x, parameter(module + ".weight"),
+                                     ArrayAttr());
 }
 
 Value GraphBuilder::linear(StringRef name, Value x, StringRef module, llm::WeightLayout layout) {
@@ -113,10 +115,11 @@ Value GraphBuilder::dropout(StringRef name, Value x, double p) {
   FloatAttr probability = builder.getF64FloatAttr(p);
   IntegerAttr key = builder.getI64IntegerAttr(dropouts++);
   if (options.masks == MaskForm::Seeded)
-    return create<llm::DropoutOp>(name, x.getType(), x, seed, probability, key, ArrayAttr());
+    return create<llm::DropoutOp>(name, x.getType(), x, seed, probability, key,
+                                  llm::ShardingAttr());
   auto mask = RankedTensorType::get(tensorType(x).getShape(), builder.getI8Type());
   return create<llm::StoredDropoutOp>(name, x.getType(), mask, x, seed, probability, key,
-                                      ArrayAttr())
+                                      llm::ShardingAttr())
       .getY();
 }
 
@@ -161,7 +164,7 @@ Value GraphBuilder::fusedAttention(Value q, Value k, Value v, const AttentionSha
       drops ? seed : Value(), builder.getI64IntegerAttr(shape.heads),
       builder.getI64IntegerAttr(shape.kvHeads), scaleOf(builder, shape), windowOf(builder, shape),
       builder.getF64FloatAttr(shape.dropout), builder.getI64IntegerAttr(drops ? dropouts++ : 0),
-      ArrayAttr());
+      llm::ShardingAttr());
   return op.getOut();
 }
 

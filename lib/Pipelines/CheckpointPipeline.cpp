@@ -116,9 +116,28 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
                                    " is no stage of ZeRO; expected 0, 1, 2 or 3");
   if (options.mesh.hasValue() || !options.mesh.empty()) {
     llvm::Expected<llvm::SmallVector<MeshAxis>> mesh = parseMesh(options.mesh);
-    return mesh ? llvm::Error::success()
-                : llvm::createStringError(spell("mesh") + ": " + llvm::toString(mesh.takeError()));
+    if (!mesh)
+      return llvm::createStringError(spell("mesh") + ": " + llvm::toString(mesh.takeError()));
+    auto has = [&](llvm::StringRef name) {
+      return llvm::any_of(*mesh, [&](const MeshAxis &axis) { return axis.name == name; });
+    };
+    if (options.zero != 0 && !has(kDataParallelAxis))
+      return llvm::createStringError(spell("zero") + " splits over dp; add it, as in " +
+                                     spell("mesh") + "=dp=2," + options.mesh);
+    if (options.sequenceParallel && !has(kTensorParallelAxis))
+      return llvm::createStringError(spell("sequence-parallel") +
+                                     " splits over tp; add it, as in " + spell("mesh") + "=" +
+                                     options.mesh + ",tp=2");
+    if (has(kTensorParallelAxis) && has(kPipelineAxis))
+      return llvm::createStringError(spell("mesh") +
+                                     " has tp and pp, which do not go together yet; take one of "
+                                     "them, beside dp");
+    return llvm::Error::success();
   }
+  if (options.sequenceParallel)
+    return llvm::createStringError(spell("sequence-parallel") +
+                                   " splits over ranks; give them, as in " + spell("mesh") +
+                                   "=tp=4");
   if (options.zero != 0)
     return llvm::createStringError(spell("zero") + " splits over ranks; give them, as in " +
                                    spell("mesh") + "=dp=4");
@@ -165,6 +184,7 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     ParallelizeOptions parallelize;
     parallelize.mesh = options.mesh;
     parallelize.zero = options.zero;
+    parallelize.sequenceParallel = options.sequenceParallel;
     passes.addPass(createParallelize(parallelize));
   }
   std::optional<int64_t> stages = options.mesh.empty() ? std::nullopt : stagesOf(options);

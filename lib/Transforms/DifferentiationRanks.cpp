@@ -139,6 +139,22 @@ void llmmem::shareGradients(MutableArrayRef<TrainedParameter> parameters) {
   }
 }
 
+ArrayAttr llmmem::gradientAxes(const TrainedParameter &parameter) {
+  auto step = cast<func::FuncOp>(parameter.argument.getOwner()->getParentOp());
+  unsigned number = parameter.argument.getArgNumber();
+  llvm::SmallPtrSet<Attribute, 4> split;
+  if (zeroStage(parameter) > 0)
+    split.insert_range(parameter.sharing.getAxes());
+  if (auto sharding = step.getArgAttrOfType<llm::ShardingAttr>(number, LlmDialect::kSharding))
+    for (unsigned dimension = 0; dimension < sharding.getRank(); ++dimension)
+      split.insert_range(sharding.getAxes(dimension));
+  SmallVector<Attribute> axes;
+  if (auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh))
+    llvm::copy_if(mesh.getNames(), std::back_inserter(axes),
+                  [&](StringAttr axis) { return split.contains(axis); });
+  return ArrayAttr::get(step.getContext(), axes);
+}
+
 /// The square root of the sum of squares of norms is the norm of all.
 Value llmmem::combineNorms(OpBuilder &builder, Value norm, ArrayAttr axes) {
   AnnotatingBuilder create(builder, llm::Phase::Update, "gradient_norm.all", nullptr);

@@ -35,6 +35,13 @@ struct UpdateInputs {
 /// diagnostic, where no step can be made of it.
 llvm::FailureOr<llvm::SmallVector<unsigned>> checkLoss(mlir::func::FuncOp loss);
 
+/// What an argument of a step is of a whole.
+struct ArgumentShard {
+  llm::ShardingAttr sharding; // null where no dimension is split
+  mlir::ArrayAttr parts;      // the axes of its parts in row-major order, or null
+  mlir::Type whole;
+};
+
 /// The function of a step: what an optimizer adds to the arguments of a loss, and the results.
 class StepSignature {
 public:
@@ -57,7 +64,7 @@ public:
 
 private:
   mlir::BlockArgument addArgument(mlir::Type type, const llvm::Twine &name, llm::Role role,
-                                  mlir::ArrayAttr shard = {}, mlir::Type whole = {});
+                                  ArgumentShard shard = {});
   void addResult(mlir::Value value, mlir::BlockArgument donated);
 
   mlir::OpBuilder builder;
@@ -89,6 +96,9 @@ void finishGradients(llvm::MutableArrayRef<TrainedParameter> parameters);
 
 /// The ranks' norm of what each has of the gradients, from the norm of this rank's.
 mlir::Value combineNorms(mlir::OpBuilder &builder, mlir::Value norm, mlir::ArrayAttr axes);
+
+/// The axes that the gradient which `parameter`'s update reads is split over, in the mesh's order.
+mlir::ArrayAttr gradientAxes(const TrainedParameter &parameter);
 
 /// What the update of `parameter` reads as its parameter: this rank's part, where its state is
 /// split and it is not.

@@ -70,26 +70,36 @@ static void createUpdate(OpBuilder &builder, llm::TrainingAttr training, const U
                  parameter.updatingGradient.getDefiningOp());
 }
 
+/// Of all parameters, from those of some; 0 where this stage counts none.
+static Value joinNorms(OpBuilder &builder, const UpdateInputs &inputs, ArrayRef<Value> norms) {
+  if (norms.size() == 1)
+    return norms.front();
+  Type type = inputs.learningRate.getType();
+  Operation *op;
+  if (norms.empty())
+    op = llm::FillOp::create(builder, builder.getUnknownLoc(), type, builder.getF64FloatAttr(0.0));
+  else
+    op = llm::GlobalNormOp::create(builder, builder.getUnknownLoc(), type, norms);
+  annotateUpdate(op, norms.empty() ? "gradient_norm" : "gradient_norm.whole", nullptr);
+  return op->getResult(0);
+}
+
 /// Clipping scales every gradient by one factor, so no update can stand before the last gradient.
+/// Each element counts once: what ranks have parts of is summed over them, what all have is not.
 static Value createGlobalNorm(OpBuilder &builder, const UpdateInputs &inputs,
                               ArrayRef<TrainedParameter> parameters) {
-  SmallVector<Value> gradients;
+  llvm::MapVector<ArrayAttr, SmallVector<Value>> gradientsOver;
   for (const TrainedParameter &parameter : parameters)
     if (parameter.countsInNorm)
-      gradients.push_back(parameter.updatingGradient);
-  Operation *op;
-  if (gradients.empty())
-    op = llm::FillOp::create(builder, builder.getUnknownLoc(), inputs.learningRate.getType(),
-                             builder.getF64FloatAttr(0.0));
-  else
-    op = llm::GlobalNormOp::create(builder, builder.getUnknownLoc(), inputs.learningRate.getType(),
-                                   gradients);
-  annotateUpdate(op, "gradient_norm", nullptr);
-  Value norm = op->getResult(0);
-  llm::DataParallelAttr sharing =
-      parameters.empty() ? llm::DataParallelAttr() : parameters.front().sharing;
-  if (sharing && sharing.getZero() > 0)
-    norm = combineNorms(builder, norm, sharing.getAxes());
+      gradientsOver[gradientAxes(parameter)].push_back(parameter.updatingGradient);
+  SmallVector<Value> norms;
+  for (auto &[axes, gradients] : gradientsOver) {
+    auto op = llm::GlobalNormOp::create(builder, builder.getUnknownLoc(),
+                                        inputs.learningRate.getType(), gradients);
+    annotateUpdate(op, "gradient_norm", nullptr);
+    norms.push_back(axes.empty() ? op.getNorm() : combineNorms(builder, op.getNorm(), axes));
+  }
+  Value norm = joinNorms(builder, inputs, norms);
   return inputs.stages ? combineNorms(builder, norm, inputs.stages) : norm;
 }
 

@@ -13,7 +13,7 @@ using llm::LlmDialect;
 
 namespace {
 /// Splits what depends on the inputs along the batch, as ranks split it: the micro-batches stand
-/// for an axis that is no axis of the mesh.
+/// for an axis that is no axis of the mesh, and what ranks have of a value is its whole.
 class MicroBatchSplit {
 public:
   MicroBatchSplit(func::FuncOp loss, int64_t count)
@@ -28,7 +28,8 @@ private:
   void keySeed(BlockArgument seed);
   LogicalResult visit(Operation &op);
   LogicalResult setType(Value value, const Sharding &sharding);
-  void countAllTargets(llm::CrossEntropyOp op);
+  template <typename LossOp>
+  void countAllTargets(LossOp op);
   LogicalResult checkLoss();
 
   func::FuncOp loss;
@@ -81,8 +82,8 @@ LogicalResult MicroBatchSplit::takeRows(BlockArgument input) {
   annotate(rows, getName(input) + ".micro_batch");
   input.replaceUsesWithIf(rows,
                           [](OpOperand &use) { return isa<ShardingOpInterface>(use.getOwner()); });
-  Sharding sharding = Sharding::whole(type.getRank());
-  sharding.dimensions[0].push_back(axis);
+  Sharding sharding = Sharding::whole(type);
+  sharding.dimensions[0].axes.push_back(axis);
   shardings[rows] = sharding;
   return success();
 }
@@ -101,7 +102,7 @@ LogicalResult MicroBatchSplit::setType(Value value, const Sharding &sharding) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
   for (auto [dimension, split] : llvm::enumerate(sharding.dimensions)) {
-    if (split.empty())
+    if (split.isWhole())
       continue;
     if (shape[dimension] % count != 0)
       return emitError(value.getLoc())
@@ -115,8 +116,9 @@ LogicalResult MicroBatchSplit::setType(Value value, const Sharding &sharding) {
 }
 
 /// Each micro-batch divides its sum by the count of all.
-void MicroBatchSplit::countAllTargets(llm::CrossEntropyOp op) {
-  auto rows = op.getTargets().getDefiningOp<llm::MicroBatchOp>();
+template <typename LossOp>
+void MicroBatchSplit::countAllTargets(LossOp op) {
+  auto rows = op.getTargets().template getDefiningOp<llm::MicroBatchOp>();
   if (op.getCount() || !rows)
     return;
   OpBuilder builder(op);
@@ -149,14 +151,15 @@ LogicalResult MicroBatchSplit::visit(Operation &op) {
   SmallVector<Sharding> operands;
   for (Value operand : op.getOperands()) {
     auto known = shardings.find(operand);
-    operands.push_back(known != shardings.end()
-                           ? known->second
-                           : Sharding::whole(cast<RankedTensorType>(operand.getType()).getRank()));
+    operands.push_back(known != shardings.end() ? known->second
+                                                : Sharding::whole(operand.getType()));
   }
   FailureOr<SmallVector<Sharding>> results = propagate(&op, operands);
   if (failed(results))
     return failure();
   if (auto loss = dyn_cast<llm::CrossEntropyOp>(op))
+    countAllTargets(loss);
+  if (auto loss = dyn_cast<llm::TargetLossOp>(op))
     countAllTargets(loss);
   for (auto [result, sharding] : llvm::zip_equal(op.getResults(), *results)) {
     if (!sharding.axes().empty() && failed(setType(result, sharding)))

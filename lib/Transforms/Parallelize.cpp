@@ -1,275 +1,243 @@
 //===- Parallelize.cpp - One program for all ranks of a mesh ---------------===//
+//
+// One walk over the forward, each op after what it reads: parameters that nobody has read are split
+// (ParallelizeChoice.cpp), operands become what the op can read, its rule gives the shardings of
+// its results, and what ranks have parts of is joined (ParallelizeExchanges.cpp).
+//
+//===----------------------------------------------------------------------===//
 
 #include "llmmem/Transforms/Parallelize.h"
+#include "Parallelizer.h"
 #include "ParameterShards.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
-#include "llmmem/Dialect/LlmOps.h"
-#include "llmmem/Interfaces/ShardingOpInterface.h"
 #include "llmmem/Transforms/PipelineStages.h"
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
 //===----------------------------------------------------------------------===//
-// The mesh
+// Arguments
 //===----------------------------------------------------------------------===//
-
-static constexpr llvm::StringLiteral kDataParallelAxis = "dp";
-
-/// `name=size`; the names before it are known.
-static llvm::Expected<MeshAxis> parseAxis(StringRef text, ArrayRef<MeshAxis> known) {
-  MeshAxis axis;
-  auto [name, size] = text.split('=');
-  if (name.empty() || size.getAsInteger(10, axis.size) || axis.size < 1 || axis.size > INT32_MAX)
-    return llvm::createStringError(
-        "'" + text + "' is no axis of a mesh; expected a name and a number of ranks, as in dp=4");
-  if (name != kDataParallelAxis && name != kPipelineAxis)
-    return llvm::createStringError("'" + name +
-                                   "' is an axis that nothing is split over; expected dp or pp");
-  axis.name = name.str();
-  if (llvm::any_of(known, [&](const MeshAxis &other) { return other.name == axis.name; }))
-    return llvm::createStringError("names axis '" + name + "' twice");
-  return axis;
-}
-
-llvm::Expected<SmallVector<MeshAxis>> llmmem::parseMesh(StringRef text) {
-  SmallVector<StringRef> parts;
-  text.split(parts, ',');
-  SmallVector<MeshAxis> axes;
-  for (StringRef part : parts) {
-    llvm::Expected<MeshAxis> axis = parseAxis(part, axes);
-    if (!axis)
-      return axis.takeError();
-    axes.push_back(std::move(*axis));
-  }
-  return axes;
-}
-
-llm::MeshAttr llmmem::makeMesh(ArrayRef<MeshAxis> axes, MLIRContext *context) {
-  SmallVector<StringAttr> names;
-  SmallVector<int64_t> sizes;
-  for (const MeshAxis &axis : axes) {
-    names.push_back(StringAttr::get(context, axis.name));
-    sizes.push_back(axis.size);
-  }
-  return llm::MeshAttr::get(context, names, sizes);
-}
-
-//===----------------------------------------------------------------------===//
-// Shardings of all values
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Splits the inputs of a forward function and everything that follows from them.
-class DataParallel {
-public:
-  DataParallel(func::FuncOp loss, llm::MeshAttr mesh, int64_t zeroStage)
-      : loss(loss), body(loss.getBody().front()), mesh(mesh), zeroStage(zeroStage),
-        axes(Builder(loss.getContext()).getStrArrayAttr({kDataParallelAxis})),
-        ranks(mesh.getGroupSize(axes)) {}
-
-  LogicalResult run();
-
-private:
-  LogicalResult splitInput(BlockArgument argument);
-  LogicalResult splitParameter(BlockArgument argument);
-  void gather(BlockArgument argument, RankedTensorType whole);
-  LogicalResult visit(Operation &op);
-  LogicalResult visitWhole(Operation &op);
-  LogicalResult visitSplit(Operation &op);
-  LogicalResult checkLoss();
-  LogicalResult setType(Value value, const Sharding &sharding);
-  void sumPartial(OpResult result);
-  void annotate(BlockArgument argument, StringRef name, Attribute attribute) {
-    loss.setArgAttr(argument.getArgNumber(), name, attribute);
-  }
-
-  func::FuncOp loss;
-  Block &body;
-  llm::MeshAttr mesh;
-  int64_t zeroStage;
-  ArrayAttr axes;
-  int64_t ranks;
-  llvm::DenseMap<Value, Sharding> shardings; // of what is split
-  /// Sums over the ranks, and what follows from them alone: one gradient for all ranks.
-  llvm::DenseSet<Value> sums;
-  /// Parameters, and what follows from them alone. Each rank has an addend of their gradients.
-  llvm::DenseSet<Value> ofParameters;
-};
-} // namespace
 
 /// The first dimension of an input is its batch.
-LogicalResult DataParallel::splitInput(BlockArgument argument) {
+LogicalResult Parallelizer::splitInput(BlockArgument argument) {
   auto type = cast<RankedTensorType>(argument.getType());
-  if (type.getRank() == 0)
+  if (type.getRank() == 0 || !dataAxis)
     return success();
+  int64_t ranks = shardings.ranksOf({dataAxis});
   if (type.getDimSize(0) % ranks != 0)
     return emitError(argument.getLoc())
            << "input '" << getName(argument) << "' has a batch of " << type.getDimSize(0)
            << ", which does not divide over dp = " << ranks
            << "; import the model with a --batch that is a multiple of " << ranks;
-  Sharding sharding = Sharding::whole(type.getRank());
-  sharding.dimensions[0].push_back(StringAttr::get(loss.getContext(), kDataParallelAxis));
-  annotate(argument, LlmDialect::kShard, axes);
+  ValueSharding state = shardings.of(argument);
+  state.sharding.dimensions[0].axes.push_back(dataAxis);
+  annotate(argument, LlmDialect::kShard, shardings.arrayOf({dataAxis}));
   annotate(argument, LlmDialect::kWhole, TypeAttr::get(type));
-  return setType(argument, sharding);
+  return shardings.set(argument, state);
 }
 
-LogicalResult DataParallel::splitParameter(BlockArgument argument) {
-  annotate(argument, LlmDialect::kDataParallel,
-           llm::DataParallelAttr::get(loss.getContext(), axes, zeroStage));
-  auto type = cast<RankedTensorType>(argument.getType());
-  if (zeroStage == 0)
-    return success();
-  std::optional<ParameterShard> shard = ParameterShard::of(type, ranks);
-  if (!shard)
-    return emitError(argument.getLoc())
-           << "parameter '" << getName(argument) << "' of type " << type << " has "
-           << type.getNumElements() << " elements, which do not divide over dp = " << ranks
-           << "; take a dp that divides them, or zero=0";
-  if (zeroStage == 3 && !argument.use_empty())
-    gather(argument, type);
-  return success();
+/// Takes what the user has said of an argument, or splits an input along its batch.
+LogicalResult Parallelizer::startArgument(BlockArgument argument) {
+  ValueSharding state = shardings.of(argument);
+  llm::Role role = getRole(argument);
+  if (role == llm::Role::Param) {
+    ofParameters.insert(argument);
+    if (dataAxis)
+      state.own.push_back(dataAxis);
+    if (tensorAxis)
+      state.shared.push_back(tensorAxis);
+  }
+  auto given =
+      loss.getArgAttrOfType<llm::ShardingAttr>(argument.getArgNumber(), LlmDialect::kSharding);
+  if (!given && role == llm::Role::Input)
+    return splitInput(argument);
+  if (given) {
+    FailureOr<Sharding> sharding = shardings.read(given, argument);
+    if (failed(sharding))
+      return failure();
+    state.sharding = std::move(*sharding);
+    choice.keep(argument);
+    if (!state.sharding.isWhole())
+      annotate(argument, LlmDialect::kWhole, TypeAttr::get(argument.getType()));
+  }
+  return given || role == llm::Role::Param ? shardings.set(argument, state) : success();
 }
 
-/// The parameter becomes its part, gathered where it is first read.
-void DataParallel::gather(BlockArgument argument, RankedTensorType whole) {
-  ParameterShard shard = *ParameterShard::of(whole, ranks);
+/// The parameter becomes its part of `shard`, gathered where it is first read.
+void Parallelizer::gatherParts(BlockArgument argument, RankedTensorType shard) {
+  ArrayAttr axes = shardings.arrayOf({dataAxis});
+  ParameterShard parts = *ParameterShard::of(shard, shardings.ranksOf({dataAxis}));
   Operation *first = *argument.user_begin();
   for (Operation *user : argument.getUsers())
     first = user->isBeforeInBlock(first) ? user : first;
-  argument.setType(shard.part);
-  annotate(argument, LlmDialect::kShard, axes);
-  annotate(argument, LlmDialect::kWhole, TypeAttr::get(whole));
+  argument.setType(parts.part);
   OpBuilder builder(first);
-  auto gathered = llm::AllGatherOp::create(builder, argument.getLoc(), shard.gathered, argument,
+  auto gathered = llm::AllGatherOp::create(builder, argument.getLoc(), parts.gathered, argument,
                                            /*destination=*/Value(), axes, /*dimension=*/0);
   Value value = gathered;
-  if (shard.gathered != whole)
-    value = llm::ReshapeOp::create(builder, argument.getLoc(), whole, value);
-  std::string name = getName(argument) + ".gathered";
-  for (Operation *op : {gathered.getOperation(), value.getDefiningOp()}) {
-    op->setAttr(LlmDialect::kName, builder.getStringAttr(name));
-    if (Attribute block = first->getAttr(LlmDialect::kBlock))
-      op->setAttr(LlmDialect::kBlock, block);
-  }
+  if (parts.gathered != shard)
+    value = llm::ReshapeOp::create(builder, argument.getLoc(), shard, value);
+  for (Operation *op : {gathered.getOperation(), value.getDefiningOp()})
+    annotateOp(op, getName(argument) + ".gathered", first);
   argument.replaceAllUsesExcept(value, gathered);
 }
 
-LogicalResult DataParallel::setType(Value value, const Sharding &sharding) {
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  for (auto [dimension, split] : llvm::enumerate(sharding.dimensions)) {
-    if (split.empty())
-      continue;
-    if (shape[dimension] % ranks != 0)
-      return emitError(value.getLoc())
-             << "'" << getName(value) << "' has " << shape[dimension] << " in dimension "
-             << dimension << ", which does not divide over dp = " << ranks;
-    shape[dimension] /= ranks;
-  }
-  value.setType(type.clone(shape));
-  shardings[value] = sharding;
-  return success();
-}
-
-/// What each rank has an addend of.
-void DataParallel::sumPartial(OpResult result) {
-  Operation *op = result.getOwner();
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
-  auto sum = llm::AllReduceOp::create(builder, op->getLoc(), result, axes);
-  sum->setAttr(LlmDialect::kName, builder.getStringAttr(getName(result) + ".sum"));
-  result.replaceAllUsesExcept(sum, sum);
-  sums.insert(sum);
-}
-
-/// What reads nothing that is split. A sum over ranks has its whole gradient on every rank, a
-/// parameter an addend of it: no rule has both.
-LogicalResult DataParallel::visitWhole(Operation &op) {
-  auto reads = [&](const llvm::DenseSet<Value> &values) {
-    return llvm::any_of(op.getOperands(), [&](Value operand) { return values.contains(operand); });
-  };
-  if (reads(sums) && reads(ofParameters))
-    return op.emitError()
-           << "'" << op.getName()
-           << "' reads a sum over the ranks beside a parameter, whose gradient would be "
-              "counted once a rank; let it read what is split";
-  if (reads(sums))
-    sums.insert_range(op.getResults());
-  if (reads(ofParameters))
-    ofParameters.insert_range(op.getResults());
-  return success();
-}
-
-LogicalResult DataParallel::visit(Operation &op) {
-  bool readsSplit =
-      llvm::any_of(op.getOperands(), [&](Value operand) { return shardings.contains(operand); });
-  return readsSplit ? visitSplit(op) : visitWhole(op);
-}
-
-/// Everything between the parameters and the loss must have met the batch, and been summed.
-LogicalResult DataParallel::checkLoss() {
-  Value loss =
-      body.getTerminator()->getNumOperands() ? body.getTerminator()->getOperand(0) : Value();
-  if (!loss || !ofParameters.contains(loss))
+/// Whether ranks of dp can split what tp leaves of a parameter.
+LogicalResult Parallelizer::checkParts(BlockArgument argument) {
+  auto shard = cast<RankedTensorType>(argument.getType());
+  if (strategy.zeroStage == 0 || shardings.of(argument).isSplitOver(dataAxis))
     return success();
-  return emitError(loss.getLoc())
-         << "the loss is computed from parameters alone, and its gradient would be counted once a "
-            "rank; return one that depends on the batch";
+  int64_t ranks = shardings.ranksOf({dataAxis});
+  if (ParameterShard::of(shard, ranks))
+    return success();
+  return emitError(argument.getLoc())
+         << "parameter '" << getName(argument) << "' of type " << shard << " has "
+         << shard.getNumElements() << " elements, which do not divide over dp = " << ranks
+         << "; take a dp that divides them, or zero=0";
 }
 
-LogicalResult DataParallel::visitSplit(Operation &op) {
-  if (llvm::any_of(op.getOperands(), [&](Value operand) { return sums.contains(operand); }))
-    return op.emitError()
-           << "'" << op.getName()
-           << "' reads a sum over the ranks beside what is split over them, and each rank "
-              "would have an addend of the sum's gradient; let it read either alone";
+/// Once all readers are known: what ranks of dp split of it.
+void Parallelizer::finishParameter(BlockArgument argument) {
+  ValueSharding state = shardings.of(argument);
+  auto shard = cast<RankedTensorType>(argument.getType());
+  Type whole = shard.clone(state.sharding.wholeSizes);
+  if (!state.sharding.isWhole()) {
+    annotate(argument, LlmDialect::kSharding, shardings.attributeOf(state.sharding));
+    annotate(argument, LlmDialect::kWhole, TypeAttr::get(whole));
+  }
+  if (!dataAxis || state.isSplitOver(dataAxis))
+    return;
+  ArrayAttr axes = shardings.arrayOf({dataAxis});
+  annotate(argument, LlmDialect::kDataParallel,
+           llm::DataParallelAttr::get(loss.getContext(), axes, strategy.zeroStage));
+  if (strategy.zeroStage < 3 || argument.use_empty())
+    return;
+  annotate(argument, LlmDialect::kShard, axes);
+  annotate(argument, LlmDialect::kWhole, TypeAttr::get(whole));
+  gatherParts(argument, shard);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// What reads nothing that is split.
+LogicalResult Parallelizer::visitWhole(Operation *op) {
+  if (failed(readAsOwn(op)))
+    return failure();
+  ValueSharding all;
+  bool isOfParameters = op->getNumOperands() > 0;
+  for (Value operand : op->getOperands()) {
+    ValueSharding state = shardings.of(operand);
+    addTo(all.own, state.own);
+    addTo(all.shared, state.shared);
+    isOfParameters &=
+        ofParameters.contains(operand) || !isa<FloatType>(getElementTypeOrSelf(operand.getType()));
+  }
+  for (OpResult result : op->getResults()) {
+    ValueSharding state = all;
+    state.sharding = Sharding::whole(result.getType());
+    if (failed(setResult(result, state)))
+      return failure();
+    if (isOfParameters && !all.own.empty())
+      ofParameters.insert(result);
+  }
+  return success();
+}
+
+LogicalResult Parallelizer::visitSplit(Operation *op, ShardingOpInterface rule) {
+  if (failed(readOnOneFactor(op)) || failed(readAsOwn(op)))
+    return failure();
+  SmallVector<ValueSharding> operands = operandsOf(op);
+  SmallVector<Sharding> operandShardings;
+  Axes own, shared;
+  for (const ValueSharding &operand : operands) {
+    operandShardings.push_back(operand.sharding);
+    addTo(own, operand.own);
+    addTo(shared, operand.shared);
+  }
+  FailureOr<SmallVector<Sharding>> results = propagate(op, operandShardings);
+  OpBuilder builder(op);
+  if (failed(results) || failed(rule.localize(builder, operandShardings)))
+    return failure();
+  for (auto [result, sharding] : llvm::zip_equal(op->getResults(), *results)) {
+    ValueSharding state{sharding, own, shared};
+    removeFrom(state.own, sharding.partial);
+    if (failed(setResult(result, state)))
+      return failure();
+  }
+  return success();
+}
+
+/// Returns the op to go on with.
+FailureOr<Operation *> Parallelizer::visit(Operation *op) {
+  if (op->getNumResults() > 0 &&
+      llvm::all_of(op->getResults(), [&](Value result) { return shardings.isKnown(result); }))
+    return op->getNextNode();
+  if (tensorAxis && shardings.ranksOf({tensorAxis}) > 1 && failed(choice.decide(op)))
+    return failure();
+  SmallVector<Sharding> operands;
+  for (const ValueSharding &operand : operandsOf(op))
+    operands.push_back(operand.sharding);
+  if (llvm::all_of(operands, [](const Sharding &sharding) { return sharding.isWhole(); })) {
+    if (failed(visitWhole(op)))
+      return failure();
+    return op->getNextNode();
+  }
   auto rule = dyn_cast<ShardingOpInterface>(op);
   if (!rule)
-    return op.emitError()
-           << "'" << op.getName()
+    return op->emitError()
+           << "'" << op->getName()
            << "' reads what is split over the ranks and has no rule for that; implement "
               "ShardingOpInterface, or attach it as an external model";
-  SmallVector<Sharding> operands;
-  for (Value operand : op.getOperands()) {
-    auto known = shardings.find(operand);
-    operands.push_back(known != shardings.end()
-                           ? known->second
-                           : Sharding::whole(cast<RankedTensorType>(operand.getType()).getRank()));
+  Operation *before = op->getPrevNode();
+  OpBuilder builder(op);
+  if (rule.separate(builder, operands)) {
+    op->erase();
+    return before ? before->getNextNode() : &body.front();
   }
-  FailureOr<SmallVector<Sharding>> results = propagate(&op, operands);
-  OpBuilder builder(&op);
-  if (failed(results) || failed(rule.localize(builder, operands)))
+  if (failed(visitSplit(op, rule)))
     return failure();
-  for (auto [result, sharding] : llvm::zip_equal(op.getResults(), *results)) {
-    if (!sharding.axes().empty() && failed(setType(result, sharding)))
-      return failure();
-    if (!sharding.partial.empty())
-      sumPartial(result);
-  }
-  return success();
+  return op->getNextNode();
 }
 
-LogicalResult DataParallel::run() {
-  loss->setAttr(LlmDialect::kMesh, mesh);
-  for (BlockArgument argument : body.getArguments()) {
-    llm::Role role = getRole(argument);
-    if (role == llm::Role::Param)
-      ofParameters.insert(argument);
-    if ((role == llm::Role::Input && failed(splitInput(argument))) ||
-        (role == llm::Role::Param && failed(splitParameter(argument))))
+/// Everything between the parameters and the loss must have met what is split, and been summed.
+LogicalResult Parallelizer::checkLoss() {
+  Value value =
+      body.getTerminator()->getNumOperands() ? body.getTerminator()->getOperand(0) : Value();
+  if (!value || shardings.of(value).own.empty())
+    return success();
+  return emitError(value.getLoc())
+         << "the loss is computed from "
+         << (ofParameters.contains(value) ? "parameters alone" : "what each rank has of its own")
+         << ", and its gradient would be counted once a rank; return one that depends on "
+         << (ofParameters.contains(value) ? "the batch" : "what is split");
+}
+
+LogicalResult Parallelizer::run() {
+  for (BlockArgument argument : body.getArguments())
+    if (failed(startArgument(argument)))
       return failure();
+  for (Operation *op = &body.front(); op != body.getTerminator();) {
+    FailureOr<Operation *> next = visit(op);
+    if (failed(next))
+      return failure();
+    op = *next;
   }
-  for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
-    if (failed(visit(op)))
-      return failure();
-  if (failed(checkLoss()))
+  SmallVector<BlockArgument> parameters;
+  for (BlockArgument argument : body.getArguments())
+    if (getRole(argument) == llm::Role::Param)
+      parameters.push_back(argument);
+  if (llvm::any_of(parameters,
+                   [&](BlockArgument parameter) { return failed(checkParts(parameter)); }) ||
+      failed(checkLoss()))
     return failure();
+  for (BlockArgument parameter : parameters)
+    finishParameter(parameter);
   loss.setType(FunctionType::get(loss.getContext(), body.getArgumentTypes(),
                                  body.getTerminator()->getOperandTypes()));
   return success();
@@ -279,10 +247,21 @@ LogicalResult DataParallel::run() {
 // The function
 //===----------------------------------------------------------------------===//
 
-static LogicalResult check(func::FuncOp loss, int64_t zeroStage) {
-  if (zeroStage < 0 || zeroStage > 3)
+static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
+                           const ParallelStrategy &strategy) {
+  if (strategy.zeroStage < 0 || strategy.zeroStage > 3)
     return emitError(loss.getLoc())
-           << "is to be split by ZeRO stage " << zeroStage << ", expected 0 to 3";
+           << "is to be split by ZeRO stage " << strategy.zeroStage << ", expected 0 to 3";
+  if (strategy.zeroStage > 0 && !mesh.findAxis(kDataParallelAxis))
+    return emitError(loss.getLoc()) << "is to be split by ZeRO stage " << strategy.zeroStage
+                                    << " over dp, which " << mesh << " does not have; add dp, or "
+                                    << "take zero=0";
+  if (strategy.sequenceParallel && !mesh.findAxis(kTensorParallelAxis))
+    return emitError(loss.getLoc()) << "is to be split along the sequence over tp, which " << mesh
+                                    << " does not have; add tp, or leave out sequence-parallel";
+  if (mesh.findAxis(kTensorParallelAxis) && mesh.findAxis(kPipelineAxis))
+    return emitError(loss.getLoc()) << "is to be split over " << mesh
+                                    << ", and tp and pp do not go together yet; take one of them";
   if (loss->hasAttr(LlmDialect::kMesh))
     return emitError(loss.getLoc())
            << "is the function of one rank of " << loss->getAttr(LlmDialect::kMesh) << " already";
@@ -294,14 +273,10 @@ static LogicalResult check(func::FuncOp loss, int64_t zeroStage) {
   return success();
 }
 
-LogicalResult llmmem::parallelize(func::FuncOp loss, llm::MeshAttr mesh, int64_t zeroStage) {
-  if (failed(check(loss, zeroStage)))
+LogicalResult llmmem::parallelize(func::FuncOp loss, llm::MeshAttr mesh,
+                                  const ParallelStrategy &strategy) {
+  if (failed(check(loss, mesh, strategy)))
     return failure();
-  if (mesh.findAxis(kDataParallelAxis))
-    return DataParallel(loss, mesh, zeroStage).run();
-  if (zeroStage != 0)
-    return emitError(loss.getLoc()) << "is to be split by ZeRO stage " << zeroStage
-                                    << " over an axis dp, which " << mesh << " does not have";
   loss->setAttr(LlmDialect::kMesh, mesh);
-  return success();
+  return Parallelizer(loss, strategy).run();
 }

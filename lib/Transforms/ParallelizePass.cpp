@@ -28,7 +28,7 @@ struct ParallelizePass : llmmem::impl::ParallelizeBase<ParallelizePass> {
                                  "differentiated already cannot be: start from the imported model");
       return signalPassFailure();
     }
-    if (failed(parallelize(loss, makeMesh(*axes, &getContext()), zero)))
+    if (failed(parallelize(loss, makeMesh(*axes, &getContext()), {zero, sequenceParallel})))
       signalPassFailure();
   }
 };

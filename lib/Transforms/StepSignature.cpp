@@ -16,18 +16,18 @@ StepSignature::StepSignature(func::FuncOp step, llm::TrainingAttr training)
   attributes.resize(body.getNumArguments(), builder.getDictionaryAttr({}));
 }
 
-/// `shard`: the axes that it is split over, null where it is whole; then `whole` is the type of all
-/// parts together.
 BlockArgument StepSignature::addArgument(Type type, const Twine &name, llm::Role role,
-                                         ArrayAttr shard, Type whole) {
+                                         ArgumentShard shard) {
   StringAttr text = builder.getStringAttr(name);
   SmallVector<NamedAttribute> named = {
       builder.getNamedAttr(LlmDialect::kName, text),
       builder.getNamedAttr(LlmDialect::kRole, builder.getStringAttr(llm::stringifyRole(role)))};
-  if (shard) {
-    named.push_back(builder.getNamedAttr(LlmDialect::kShard, shard));
-    named.push_back(builder.getNamedAttr(LlmDialect::kWhole, TypeAttr::get(whole)));
-  }
+  if (shard.sharding)
+    named.push_back(builder.getNamedAttr(LlmDialect::kSharding, shard.sharding));
+  if (shard.parts)
+    named.push_back(builder.getNamedAttr(LlmDialect::kShard, shard.parts));
+  if (shard.sharding || shard.parts)
+    named.push_back(builder.getNamedAttr(LlmDialect::kWhole, TypeAttr::get(shard.whole)));
   attributes.push_back(builder.getDictionaryAttr(named));
   return body.addArgument(type, NameLoc::get(text));
 }
@@ -62,24 +62,25 @@ void StepSignature::addArguments(ArrayRef<unsigned> parameterNumbers, RankedTens
         step.getArgAttrOfType<llm::DataParallelAttr>(number, LlmDialect::kDataParallel);
     auto type = cast<RankedTensorType>(parameter.argument.getType());
     int64_t zero = parameter.sharing ? parameter.sharing.getZero() : 0;
+    auto sharding = step.getArgAttrOfType<llm::ShardingAttr>(number, LlmDialect::kSharding);
     ArrayAttr split = zero > 0 ? parameter.sharing.getAxes() : ArrayAttr();
     RankedTensorType part = partOf(parameter, type);
     auto widened = part.clone(llm::wideTypeFor(type.getElementType()));
     RankedTensorType whole = wholeOf(parameter.argument);
-    Type wholeState = whole.clone(widened.getElementType());
+    ArgumentShard ofState{sharding, split, whole.clone(widened.getElementType())};
+    ArgumentShard ofGradient{sharding, zero > 1 ? split : ArrayAttr(), whole};
     if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
-      parameter.firstMoment = addArgument(widened, name + ".first_moment",
-                                          llm::Role::OptimizerState, split, wholeState);
-      parameter.secondMoment = addArgument(widened, name + ".second_moment",
-                                           llm::Role::OptimizerState, split, wholeState);
+      parameter.firstMoment =
+          addArgument(widened, name + ".first_moment", llm::Role::OptimizerState, ofState);
+      parameter.secondMoment =
+          addArgument(widened, name + ".second_moment", llm::Role::OptimizerState, ofState);
       if (type.getElementType().isBF16())
         parameter.master =
-            addArgument(widened, name + ".master", llm::Role::OptimizerState, split, wholeState);
+            addArgument(widened, name + ".master", llm::Role::OptimizerState, ofState);
     }
     if (training.getGradients() == llm::GradientLifetime::Resident)
       parameter.gradientArgument =
-          addArgument(zero == 2 ? part : type, name + ".gradient", llm::Role::Gradient,
-                      zero > 1 ? split : ArrayAttr(), whole);
+          addArgument(zero == 2 ? part : type, name + ".gradient", llm::Role::Gradient, ofGradient);
     parameters.push_back(parameter);
   }
 }

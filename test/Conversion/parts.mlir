@@ -16,6 +16,6 @@ func.func @step(%x: tensor<8x6xf32>, %s: tensor<2xi32>) -> (tensor<2x6xf32>, ten
   // CHECK: %[[BOTH:.*]] = arith.constant 3 : i64
   // CHECK: call @llmmem_group_position(%[[BOTH]])
   // CHECK: scf.
-  %drop = llm.dropout %x, %s {axes = ["dp", "tp"], p = 0.1 : f64, key = 1 : i64, llm.offsets = array<i64: 256>} : tensor<8x6xf32>, tensor<2xi32>
+  %drop = llm.dropout %x, %s {sharding = #llm.sharding<dimensions = [["dp", "tp"], []]>, p = 0.1 : f64, key = 1 : i64, llm.offsets = array<i64: 256>} : tensor<8x6xf32>, tensor<2xi32>
   return %part, %drop : tensor<2x6xf32>, tensor<8x6xf32>
 }

@@ -33,7 +33,7 @@ OwningOpRef<ModuleOp> buildStages(const planning::PipelineShape &shape) {
   auto loss = module->lookupSymbol<func::FuncOp>("loss");
   llm::MeshAttr mesh = makeMesh({{"pp", shape.stages}}, &executionContext());
   llvm::Expected<DeviceModel> device = loadDeviceModel("cpu");
-  if (!device || failed(parallelize(loss, mesh, 0)) ||
+  if (!device || failed(parallelize(loss, mesh, ParallelStrategy())) ||
       failed(splitMicroBatches(loss, shape.microBatches)) ||
       failed(buildPipelineStages(loss,
                                  (*module)->getAttrOfType<llm::TrainingAttr>(LlmDialect::kTraining),

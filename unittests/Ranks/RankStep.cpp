@@ -5,6 +5,7 @@
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Execution/SequentialPlan.h"
 #include "gtest/gtest.h"
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -22,9 +23,8 @@ std::unique_ptr<RankStep> RankStep::compile(ModuleOp module, StringRef name, boo
         result->functions.push_back(function);
   auto mesh = result->functions.front()->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
   result->sizes = mesh ? std::vector<int64_t>(mesh.getSizes()) : std::vector<int64_t>{1};
-  if (mesh)
-    for (StringAttr name : mesh.getNames())
-      result->names.push_back(name.str());
+  if (mesh && result->functions.size() > 1)
+    result->stages = mesh.findAxis("pp");
   for (func::FuncOp function : result->functions) {
     if (!isPlanned)
       planSequentially(function);
@@ -41,11 +41,8 @@ std::unique_ptr<RankStep> RankStep::compile(ModuleOp module, StringRef name, boo
   return result;
 }
 
-int64_t RankStep::positionOn(StringRef axis, int64_t rank) const {
-  for (size_t number = names.size(); number-- > 0; rank /= sizes[number])
-    if (names[number] == axis)
-      return rank % sizes[number];
-  return 0;
+int64_t RankStep::stageOf(int64_t rank) const {
+  return stages ? positionOf(rank, int64_t{1} << *stages) : 0;
 }
 
 int64_t RankStep::ranks() const {
@@ -96,37 +93,61 @@ RankStep::run(const std::vector<std::vector<Numbers>> &arguments) {
   return results;
 }
 
+int64_t RankStep::positionOf(int64_t rank, int64_t axes) const {
+  int64_t position = 0, stride = 1;
+  for (size_t axis = sizes.size(); axis-- > 0; rank /= sizes[axis])
+    if (axes & (int64_t{1} << axis)) {
+      position += rank % sizes[axis] * stride;
+      stride *= sizes[axis];
+    }
+  return position;
+}
+
 std::vector<std::vector<Numbers>> RankStep::split(const std::map<std::string, Numbers> &whole) {
   std::vector<std::vector<Numbers>> arguments(ranks());
   for (auto [rank, own] : llvm::enumerate(arguments))
-    for (auto [number, info] : llvm::enumerate(stepOf(rank).arguments())) {
+    for (const StepArgument &info : stepOf(rank).arguments()) {
       const Numbers &all = whole.at(info.name);
-      size_t count = info.type.getNumElements();
-      size_t begin = isSplit(rank, number) ? positionOn("dp", rank) * count : 0;
-      EXPECT_EQ(all.size(), isSplit(rank, number) ? info.whole.getNumElements() : count)
-          << info.name;
-      own.emplace_back(all.begin() + begin, all.begin() + begin + count);
+      EXPECT_EQ(static_cast<int64_t>(all.size()), info.shard.wholeElements()) << info.name;
+      Numbers &part = own.emplace_back(info.type.getNumElements(), 0.0);
+      EXPECT_EQ(info.shard.partElements(), info.type.getNumElements()) << info.name;
+      info.shard.forEachRun(positionOf(rank, info.shard.axes), [&](Shard::Run run) {
+        std::copy_n(all.begin() + run.whole, run.count, part.begin() + run.part);
+      });
     }
   return arguments;
+}
+
+/// Puts a rank's numbers where they belong; what is there already must be the same.
+static void place(const StepArgument &info, int64_t position, const Numbers &part, Numbers &whole) {
+  std::vector<bool> isPadding(part.size(), true);
+  info.shard.forEachRun(position, [&](Shard::Run run) {
+    for (int64_t i = 0; i < run.count; ++i) {
+      double &known = whole[run.whole + i], number = part[run.part + i];
+      EXPECT_TRUE(std::isnan(known) || known == number) << info.name << " differs between ranks";
+      known = number;
+      isPadding[run.part + i] = false;
+    }
+  });
+  for (size_t i = 0; i < part.size(); ++i)
+    EXPECT_TRUE(!isPadding[i] || part[i] == 0.0) << info.name << " has numbers as padding";
 }
 
 std::map<std::string, Numbers> RankStep::join(const std::vector<std::vector<Numbers>> &results,
                                               StringRef local) {
   std::map<std::string, Numbers> whole;
-  std::map<std::string, std::map<int64_t, Numbers>> parts; // by their position
   for (auto [rank, own] : llvm::enumerate(results))
-    for (auto [number, info] : llvm::enumerate(stepOf(rank).results())) {
-      std::optional<unsigned> argument = info.donatedArgument;
-      std::string name = argument ? stepOf(rank).arguments()[*argument].name : "loss";
-      if (!local.empty() && StringRef(name).ends_with(local))
+    for (auto [number, result] : llvm::enumerate(stepOf(rank).results())) {
+      StepArgument info;
+      info.name = "loss";
+      info.shard.shape.assign(result.type.getShape().begin(), result.type.getShape().end());
+      if (result.donatedArgument)
+        info = stepOf(rank).arguments()[*result.donatedArgument];
+      if (!local.empty() && StringRef(info.name).ends_with(local))
         continue;
-      int64_t position = argument && isSplit(rank, *argument) ? positionOn("dp", rank) : 0;
-      auto [it, isNew] = parts[name].try_emplace(position, own[number]);
-      if (!isNew)
-        EXPECT_EQ(it->second, own[number]) << name << " differs between ranks";
+      Numbers &all = whole[info.name];
+      all.resize(info.shard.wholeElements(), std::nan(""));
+      place(info, positionOf(rank, info.shard.axes), own[number], all);
     }
-  for (auto &[name, ofName] : parts)
-    for (auto &[position, part] : ofName)
-      whole[name].insert(whole[name].end(), part.begin(), part.end());
   return whole;
 }

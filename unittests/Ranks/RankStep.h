@@ -25,12 +25,12 @@ public:
   std::vector<std::vector<Numbers>> run(const std::vector<std::vector<Numbers>> &arguments);
 
   /// The arguments of each rank from those of the whole, by name: a rank has its part of what is
-  /// split (`llm.shard`) over `dp`, and a copy of all else.
+  /// split (`llm.sharding`, `llm.shard`), with zeros as padding, and a copy of all else.
   std::vector<std::vector<Numbers>> split(const std::map<std::string, Numbers> &whole);
 
-  /// What `run` has given, by name ("loss", and the donated arguments), put together again: parts
-  /// side by side; of what is not split each rank that has it must have the same. Names that end in
-  /// `local` are left out.
+  /// What `run` has given, by name ("loss", and the donated arguments), put together again. Ranks
+  /// that have the same part must have the same numbers, and zeros as padding; stages have what
+  /// they have. Names that end in `local` are left out.
   std::map<std::string, Numbers> join(const std::vector<std::vector<Numbers>> &results,
                                       llvm::StringRef local = "");
 
@@ -39,16 +39,14 @@ public:
   int64_t ranks() const;
 
 private:
-  int64_t positionOn(llvm::StringRef axis, int64_t rank) const;
-  int64_t stageOf(int64_t rank) const { return compiled.size() == 1 ? 0 : positionOn("pp", rank); }
+  /// The position of a rank in the group of these axes.
+  int64_t positionOf(int64_t rank, int64_t axes) const;
+  int64_t stageOf(int64_t rank) const;
   const CompiledStep &stepOf(int64_t rank) const { return *compiled[stageOf(rank)]; }
-  bool isSplit(int64_t rank, unsigned argument) {
-    return functions[stageOf(rank)].getArgAttr(argument, "llm.shard") != nullptr;
-  }
 
   llvm::SmallVector<mlir::func::FuncOp> functions;
-  std::vector<std::string> names; // of the mesh's axes
-  std::vector<int64_t> sizes;
+  std::optional<unsigned> stages; // the mesh's axis pp, where each of its ranks has a function
+  std::vector<int64_t> sizes;     // of the mesh
   std::vector<std::unique_ptr<CompiledStep>> compiled;
 };
 

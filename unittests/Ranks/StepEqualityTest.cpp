@@ -35,10 +35,19 @@ struct Case {
   int64_t microBatches = 1;
   int64_t stages = 0; // of a pipeline; 0: no mesh with pp
   std::string schedule = "1f1b";
+  importer::MaskForm masks = importer::MaskForm::Seeded;
+  int64_t tensorRanks = 1; // `ranks` are those of dp
+  bool sequenceParallel = false;
+  bool tensorFirst = false; // in the mesh
 
   std::string name() const {
-    return family + (dtype == importer::ElementKind::F64 ? "F64" : "F32") + "Dp" +
+    std::string model = family;
+    llvm::erase(model, '-');
+    return model + (dtype == importer::ElementKind::F64 ? "F64" : "F32") + "Dp" +
            std::to_string(ranks) + "Zero" + std::to_string(zero) +
+           (tensorRanks > 1 ? "Tp" + std::to_string(tensorRanks) : "") +
+           (sequenceParallel ? "Sp" : "") + (tensorFirst ? "First" : "") +
+           (masks == importer::MaskForm::Stored ? "Stored" : "") +
            (gradients == llm::GradientLifetime::Transient ? "Transient" : "") +
            (dropout > 0 ? "Dropout" : "") + (clipNorm > 0 ? "Clip" : "") +
            (attention == importer::AttentionForm::Unfused ? "Unfused" : "") +
@@ -52,17 +61,25 @@ struct Case {
     return text;
   }
 
+  /// An axis of one rank stands only where ZeRO or nothing else needs one.
   std::string mesh() const {
-    std::string text = stages > 0 ? "pp=" + std::to_string(stages) : "";
-    if (ranks > 1 || text.empty())
-      text = "dp=" + std::to_string(ranks) + (text.empty() ? "" : ",") + text;
-    return text;
+    std::string others = stages > 0 ? "pp=" + std::to_string(stages) : "";
+    if (tensorRanks > 1)
+      others = "tp=" + std::to_string(tensorRanks) + (others.empty() ? "" : ",") + others;
+    std::string dp = "dp=" + std::to_string(ranks);
+    if (others.empty())
+      return dp;
+    if (ranks == 1 && zero == 0)
+      return others;
+    return tensorFirst ? others + "," + dp : dp + "," + others;
   }
 };
 
 void PrintTo(const Case &test, std::ostream *os) { *os << test.name(); }
 
-constexpr int64_t kBatch = 4, kSeq = 5;
+constexpr int64_t kBatch = 4;
+// A sequence of 5 over which no number of ranks divides, unless it is split.
+int64_t seqOf(const Case &test) { return test.tensorRanks > 1 ? 4 : 5; }
 
 /// Whether collectives run beside what follows them.
 enum class Collectives { InTurn, Started };
@@ -74,10 +91,11 @@ OwningOpRef<ModuleOp> plan(const Case &test, int64_t ranks, const std::string &b
   options.batch = kBatch;
   if (test.stages > 0) // two chunks a stage
     options.layers = test.schedule == "interleaved" ? 2 * test.stages : test.stages;
-  options.seq = kSeq;
+  options.seq = seqOf(test);
   options.dtype = test.dtype;
   options.dropout = test.dropout;
   options.attention = test.attention;
+  options.masks = test.masks;
   options.training.gradients = test.gradients;
   options.training.clipNorm = test.clipNorm;
   options.training.eps = 1e-2; // a division by almost nothing would magnify rounding
@@ -95,6 +113,7 @@ OwningOpRef<ModuleOp> plan(const Case &test, int64_t ranks, const std::string &b
     pipeline.zero = test.zero;
     pipeline.microBatches = test.microBatches;
     pipeline.pipeline = test.schedule;
+    pipeline.sequenceParallel = test.sequenceParallel;
   }
   buildCheckpointPipeline(passes, pipeline, nullptr);
   if (collectives == Collectives::Started) {
@@ -117,7 +136,7 @@ Values wholeArguments(const Case &test) {
     if (info.role == llm::Role::Gradient)
       std::fill(own.begin(), own.end(), 0.0);
     if (info.name == "targets")
-      for (int64_t token = 1; token < kSeq; ++token) // the first sequence has one target
+      for (int64_t token = 1; token < seqOf(test); ++token) // the first sequence has one target
         own[token] = -100;
   }
   whole["micro_batch"] = {0.0};
@@ -134,8 +153,8 @@ Values run(const Case &test, int64_t ranks, const std::string &budget, const Val
   if (!step)
     return {};
   // Under ZeRO-1 a resident gradient is what this rank has added.
-  Values all =
-      step->join(step->run(step->split(whole)), ranks > 1 && test.zero == 1 ? ".gradient" : "");
+  Values all = step->join(step->run(step->split(whole)),
+                          test.ranks > 1 && ranks > 0 && test.zero == 1 ? ".gradient" : "");
   // Micro-batches keep gradients that the whole batch's step does not.
   if (test.gradients == llm::GradientLifetime::Transient)
     std::erase_if(all, [](auto &entry) { return StringRef(entry.first).ends_with(".gradient"); });
@@ -182,6 +201,36 @@ TEST(StepEqualityOfOne, IsBitwise) {
 }
 
 using importer::ElementKind;
+
+/// A case of tensor parallel ranks.
+Case tensor(std::string family, ElementKind dtype, int64_t ranks, int64_t zero, int64_t tensorRanks,
+            bool sequenceParallel, double dropout = 0.0) {
+  Case test{std::move(family), dtype, ranks, zero};
+  test.tensorRanks = tensorRanks;
+  test.sequenceParallel = sequenceParallel;
+  test.dropout = dropout;
+  test.clipNorm = 0.5;
+  return test;
+}
+
+/// Heads, widths, sequences and the vocabulary of 11 over ranks, alone and with dp.
+std::vector<Case> tensorCases() {
+  std::vector<Case> cases = {tensor("gpt2-wide", ElementKind::F64, 1, 0, 2, false, 0.2),
+                             tensor("gpt2-wide", ElementKind::F64, 1, 0, 4, true, 0.2),
+                             tensor("gpt2-wide", ElementKind::F64, 2, 3, 2, true, 0.2),
+                             tensor("llama-wide", ElementKind::F64, 2, 1, 2, true),
+                             tensor("llama-wide", ElementKind::F32, 1, 0, 2, true)};
+  cases[1].attention = importer::AttentionForm::Unfused;
+  cases[1].masks = importer::MaskForm::Stored;
+  cases[3].tensorFirst = true;
+  // Of each rank's part of the batch, the micro-batches.
+  cases.push_back(tensor("gpt2-wide", ElementKind::F64, 2, 2, 2, true, 0.2));
+  cases.back().microBatches = 2;
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(TensorRanks, StepEquality, ::testing::ValuesIn(tensorCases()),
+                         [](const auto &info) { return info.param.name(); });
 
 /// Each stage with all that could tell ranks apart, and the other family, ranks and gradients.
 std::vector<Case> shortCases() {
@@ -238,6 +287,19 @@ std::vector<Case> longCases() {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, StepEquality, ::testing::ValuesIn(shortCases()),
                          [](const auto &info) { return info.param.name(); });
+
+TEST(StepEqualitySweep, TensorParallel) {
+  if (!std::getenv("LLMMEM_LONG"))
+    GTEST_SKIP() << "utils/check --long sweeps";
+  for (std::string family : {"gpt2-wide", "llama-wide"})
+    for (ElementKind dtype : {ElementKind::F64, ElementKind::F32})
+      for (bool sequenceParallel : {false, true}) {
+        for (int64_t ranks : {2, 4})
+          expectEqualSteps(tensor(family, dtype, 1, 0, ranks, sequenceParallel));
+        for (int64_t zero = 0; zero <= 3; ++zero)
+          expectEqualSteps(tensor(family, dtype, 2, zero, 2, sequenceParallel));
+      }
+}
 
 // The same of f32, of more pairs of families and ranks, and of unfused attention.
 TEST(StepEqualitySweep, OneRankAgainstSeveral) {

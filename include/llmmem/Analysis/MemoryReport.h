@@ -106,6 +106,9 @@ struct MemoryReport {
   std::string mesh; // as `#llm.mesh<dp = 4>`; empty without one
   TransferEntry sent;
   OverlapEntry overlap;
+  /// Bytes that all ranks of the mesh together hold of arguments beyond those of the whole, where
+  /// ranks do not divide a vocabulary. Copies count once.
+  int64_t paddingBytes = 0;
   int64_t costLowerBoundNs = 0; // of the whole step, as the planner proved it
   int64_t peakLowerBound = 0;
   std::string bound;

@@ -46,6 +46,7 @@ bool isCost(mlir::Operation *op, mlir::Attribute attribute);
 bool isTensorType(mlir::Operation *op, mlir::Attribute attribute);
 bool isTraining(mlir::Operation *op, mlir::Attribute attribute);
 bool isDataParallel(mlir::Operation *op, mlir::Attribute attribute);
+bool isSharding(mlir::Operation *op, mlir::Attribute attribute);
 bool isMesh(mlir::Operation *op, mlir::Attribute attribute);
 } // namespace annotation
 

@@ -72,6 +72,7 @@ def Llm_IsCost : Llm_Value<"::llmmem::llm::CostAttr", "isCost", "#llm.cost<...>"
 def Llm_IsTraining : Llm_Value<"::llmmem::llm::TrainingAttr", "isTraining", "#llm.training<...>">;
 def Llm_IsMesh : Llm_Value<"::llmmem::llm::MeshAttr", "isMesh", "#llm.mesh<...>">;
 def Llm_IsTensorType : Llm_Value<"::mlir::TypeAttr", "isTensorType", "a type of tensors of static shape">;
+def Llm_IsSharding : Llm_Value<"::llmmem::llm::ShardingAttr", "isSharding", "#llm.sharding<...>">;
 def Llm_IsDataParallel : Llm_Value<"::llmmem::llm::DataParallelAttr", "isDataParallel", "#llm.data_parallel<...>">;
 
 // Where an annotation may stand.
@@ -103,10 +104,12 @@ def Llm_TrainingAnnotation : Llm_Annotation<"Training", "training", Llm_IsTraini
     "how `differentiate` makes a training step of the forward function">;
 def Llm_MeshAnnotation : Llm_Annotation<"Mesh", "mesh", Llm_IsMesh, Llm_OnFunction,
     "the axes that the ranks of a run are arranged by; without it there is one rank">;
+def Llm_ShardingAnnotation : Llm_Annotation<"Sharding", "sharding", Llm_IsSharding, Llm_OnArgumentOrOp,
+    "over which axes its dimensions, or those of an op's first result, are split; `parallelize` takes it as given">;
 def Llm_ShardAnnotation : Llm_Annotation<"Shard", "shard", Llm_AreTexts, Llm_OnArgument,
-    "axes over which it is split: a rank holds the part of its position, of equal parts in row-major order">;
+    "axes over which it, or what `llm.sharding` leaves of it, is split: a rank holds the part of its position, of equal parts in row-major order">;
 def Llm_WholeAnnotation : Llm_Annotation<"Whole", "whole", Llm_IsTensorType, Llm_OnArgument,
-    "type of what all ranks hold together of an argument with `llm.shard`; checkpoints have its shape">;
+    "type of what all ranks hold together of an argument with `llm.shard` or `llm.sharding`; checkpoints have its shape">;
 def Llm_DataParallelAnnotation : Llm_Annotation<"DataParallel", "data_parallel", Llm_IsDataParallel, Llm_OnArgument,
     "the axes that its gradient is summed over, and what of its update they split">;
 def Llm_MicroBatchesAnnotation : Llm_Annotation<"MicroBatches", "micro_batches", Llm_IsNumber, Llm_OnFunction,
@@ -199,7 +202,7 @@ def Llm_EmulationAnnotation : Llm_Annotation<"Emulation", "emulation", Llm_IsDic
     "what the emulator checks accesses and launches against">;
 
 defvar Llm_Annotations = [
-  Llm_TrainingAnnotation, Llm_MeshAnnotation, Llm_ShardAnnotation, Llm_WholeAnnotation,
+  Llm_TrainingAnnotation, Llm_MeshAnnotation, Llm_ShardingAnnotation, Llm_ShardAnnotation, Llm_WholeAnnotation,
   Llm_DataParallelAnnotation, Llm_MicroBatchesAnnotation, Llm_MicroBatchAnnotation, Llm_StageAnnotation,
   Llm_PipelineAnnotation, Llm_RoleAnnotation, Llm_DonatedAnnotation, Llm_NameAnnotation,
   Llm_ResultNamesAnnotation, Llm_PhaseAnnotation, Llm_BlockAnnotation, Llm_CoreAttentionAnnotation,

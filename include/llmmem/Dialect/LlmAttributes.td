@@ -89,6 +89,41 @@ def Llm_DataParallelAttr : Llm_Attr<"DataParallel", "data_parallel"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Llm_ShardingAttr : Llm_Attr<"Sharding", "sharding"> {
+  let summary = "Over which axes of the mesh each dimension of a value is split.";
+  let description = [{
+    For each dimension the axes, outermost first; none where it is whole. A rank holds the part of its position, of equal parts;
+    where the ranks do not divide a dimension the last ones are padded. `pieces` are the sizes of what lies side by side in a
+    dimension, each split by itself: of GPT-2's weight for queries, keys and values, a rank has its heads of each.
+
+    Example: `#llm.sharding<dimensions = [[], ["tp"]], pieces = [array<i64>, array<i64: 768, 768, 768>]>` of 768x2304 over
+    tp = 2: rank 1 holds the columns 384 to 767, 1152 to 1535 and 1920 to 2303.
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$dimensions, OptionalParameter<"::mlir::ArrayAttr">:$pieces);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The axes of a dimension.
+    ::mlir::ArrayAttr getAxes(unsigned dimension) const;
+    /// The sizes of its pieces; empty where it is one.
+    ::llvm::ArrayRef<int64_t> getPiecesOf(unsigned dimension) const;
+    unsigned getRank() const { return getDimensions().size(); }
+  }];
+}
+
+def Llm_VocabularyAttr : Llm_Attr<"Vocabulary", "vocabulary"> {
+  let summary = "The rows or columns of a vocabulary that a rank has.";
+  let description = [{
+    Of `size` tokens a rank of these axes has as many as its tensor has rows or columns, from its position times that many on.
+    What lies beyond `size` is padding, which nothing looks up and no sum counts.
+
+    Example: `#llm.vocabulary<axes = ["tp"], size = 50257>` on a tensor of 12565 rows, tp = 4: position 3 has the tokens 37695
+    to 50256, and 3 rows of padding.
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$axes, "int64_t":$size);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Llm_CostAttr : Llm_Attr<"Cost", "cost"> {
   let summary = "What one run of an op costs on the modelled device.";
   let description = [{

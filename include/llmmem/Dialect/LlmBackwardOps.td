@@ -51,14 +51,16 @@ def Llm_SumRowsOp : Llm_PureOp<"sum_rows", [Cost, BuffersInPlace, GroupColumnRed
 def Llm_EmbeddingGradOp : Llm_PureOp<"embedding_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
   let summary = "Gradient of an embedding's table.";
   let description = [{
-    dtable[id] = into[id] + the sum of dy over the positions with that id, in the order of the positions.
+    dtable[id] = into[id] + the sum of dy over the positions with that id, in the order of the positions. With a `vocabulary`,
+    dtable is a rank's part of it, and ids that others have add nothing.
 
     ```mlir
     %dt = llm.embedding_grad %ids, %dy into(%acc)
        : (tensor<8x1024xi32>, tensor<8x1024x768xbf16>, tensor<50257x768xbf16>) -> tensor<50257x768xbf16>
     ```
   }];
-  let arguments = (ins Llm_Ids:$ids, Llm_Tensor:$dy, Optional<Llm_Tensor>:$into);
+  let arguments = (ins Llm_Ids:$ids, Llm_Tensor:$dy, Optional<Llm_Tensor>:$into,
+    OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
   let results = (outs Llm_Tensor:$dtable);
   let assemblyFormat = "$ids `,` $dy (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -67,14 +69,15 @@ def Llm_EmbeddingGradOp : Llm_PureOp<"embedding_grad", [CostWithTraffic, Buffers
 def Llm_PositionsGradOp : Llm_PureOp<"positions_grad", [CostWithTraffic, BuffersInPlace, AccumulatingOpInterface]> {
   let summary = "Gradient of a table of positions.";
   let description = [{
-    dtable[s, :] = into[s, :] + sum_b dy[b, s, :]; rows beyond seq get nothing.
+    dtable[s, :] = into[s, :] + sum_b dy[b, s, :]; rows beyond seq get nothing. With `axes`, dy is a rank's part of the sequence, and
+    only its positions get something.
 
     ```mlir
     %dt = llm.positions_grad %dy into(%acc)
        : (tensor<8x1024x768xbf16>, tensor<1024x768xbf16>) -> tensor<1024x768xbf16>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$dy, Optional<Llm_Tensor>:$into);
+  let arguments = (ins Llm_Tensor:$dy, Optional<Llm_Tensor>:$into, OptionalAttr<Llm_Axes>:$axes);
   let results = (outs Llm_Tensor:$dtable);
   let assemblyFormat = "$dy (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -159,7 +162,8 @@ def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Rando
   let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Llm_Tensor:$out, Llm_WideTensor:$lse,
     Llm_Tensor:$dout, Optional<Llm_Seed>:$seed,
     I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
-    DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key, OptionalAttr<Llm_Axes>:$axes);
+    DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key,
+    OptionalAttr<Llm_ShardingAttr>:$sharding);
   let results = (outs Llm_Tensor:$dq, Llm_Tensor:$dk, Llm_Tensor:$dv);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $out `,` $lse `,` $dout (`seed` `(` $seed^ `)`)? attr-dict `:`
@@ -234,7 +238,8 @@ def Llm_CrossEntropyGradOp : Llm_PureOp<"cross_entropy_grad",
   let summary = "Gradient of the logits.";
   let description = [{
     dlogits = dloss / n (exp(logits - lse) - [j == target]), 0 in rows whose target is ignored; n counts the others, or is
-    `count`.
+    `count`. With a `vocabulary`, the logits are a rank's columns of it: targets elsewhere subtract nothing, and padding has the
+    gradient 0.
 
     ```mlir
     %dlogits = llm.cross_entropy_grad %logits, %lse, %targets, %dloss
@@ -242,7 +247,8 @@ def Llm_CrossEntropyGradOp : Llm_PureOp<"cross_entropy_grad",
     ```
   }];
   let arguments = (ins Llm_Tensor:$logits, Llm_WideTensor:$lse, Llm_Ids:$targets, Llm_Scalar:$dloss,
-    Optional<Llm_Count>:$count, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+    Optional<Llm_Count>:$count, DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+    OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
   let results = (outs Llm_Tensor:$dlogits);
   let assemblyFormat = [{
     $logits `,` $lse `,` $targets `,` $dloss (`count` `(` $count^ `)`)? attr-dict `:` functional-type(operands, results)

@@ -42,7 +42,7 @@ class Llm_CollectiveOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-def Llm_AllGatherOp : Llm_CollectiveOp<"all_gather", [BuffersInPlace]> {
+def Llm_AllGatherOp : Llm_CollectiveOp<"all_gather", [BuffersInPlace, Shardable]> {
   let summary = "Puts the operands of all ranks of a group side by side.";
   let description = [{
     whole = x_0, x_1, ..., x_(n-1) along `dimension`. With a destination, whose elements are not read, the result may
@@ -62,7 +62,7 @@ def Llm_AllGatherOp : Llm_CollectiveOp<"all_gather", [BuffersInPlace]> {
   }];
 }
 
-def Llm_ReduceScatterOp : Llm_CollectiveOp<"reduce_scatter"> {
+def Llm_ReduceScatterOp : Llm_CollectiveOp<"reduce_scatter", [Shardable]> {
   let summary = "Sums the operands of all ranks of a group and leaves each rank its part.";
   let description = [{
     part = part q of sum_p x_p, of n equal parts along `dimension`. The vector-Jacobian product is llm.all_gather. The
@@ -86,7 +86,7 @@ class Llm_EqualShapesOp<string mnemonic, string result, list<Trait> traits = []>
   let assemblyFormat = "$x `over` $axes attr-dict `:` type($x)";
 }
 
-def Llm_AllReduceOp : Llm_EqualShapesOp<"all_reduce", "sum", [BuffersInPlace]> {
+def Llm_AllReduceOp : Llm_EqualShapesOp<"all_reduce", "sum", [BuffersInPlace, Shardable]> {
   let summary = "Sums the operands of all ranks of a group, for all of them.";
   let description = [{
     sum = sum_p x_p, equal on all ranks of the group. The vector-Jacobian product is the identity: the result is one value
@@ -128,7 +128,7 @@ def Llm_WaitOp : Llm_Op<"wait", !listconcat(Llm_CollectiveTraits, [BuffersView, 
   let hasVerifier = 1;
 }
 
-def Llm_ReplicaOp : Llm_EqualShapesOp<"replica", "copy", [BuffersView]> {
+def Llm_ReplicaOp : Llm_EqualShapesOp<"replica", "copy", [BuffersView, Shardable]> {
   let summary = "A rank's own copy of a value that is equal on all ranks of a group.";
   let description = [{
     copy = x, which must be equal on all ranks: a view, without bytes or work. From here on each rank computes something

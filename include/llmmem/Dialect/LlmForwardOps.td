@@ -9,7 +9,7 @@ include "llmmem/Dialect/LlmOpBase.td"
 // Matmuls and tables
 //===----------------------------------------------------------------------===//
 
-def Llm_LinearOp : Llm_PureOp<"linear", [Shardable, CostOfMatmul, Differentiable, GroupMatmul]> {
+def Llm_LinearOp : Llm_PureOp<"linear", [ShardableBySeparation, CostOfMatmul, Differentiable, GroupMatmul]> {
   let summary = "Multiplies the last dimension of x by a weight and adds a bias.";
   let description = [{
     y[..., o] = sum_i x[..., i] W[i, o] + b[o], with W stored as [in, out] or as [out, in].
@@ -28,35 +28,54 @@ def Llm_LinearOp : Llm_PureOp<"linear", [Shardable, CostOfMatmul, Differentiable
   let hasVerifier = 1;
 }
 
-def Llm_EmbeddingOp : Llm_PureOp<"embedding", [Shardable, CostWithTraffic, Differentiable]> {
+def Llm_EmbeddingOp : Llm_PureOp<"embedding", [ShardableWithChange, CostWithTraffic, Differentiable]> {
   let summary = "Looks up rows of a table by id.";
   let description = [{
-    y[b, s, :] = table[ids[b, s], :]. An id outside the table is clamped into it. Keeps for the backward: the ids.
+    y[b, s, :] = table[ids[b, s], :]. An id outside the table is clamped into it. Keeps for the backward: the ids. With a
+    `vocabulary`, the table is a rank's part of it: an id that another rank has gives 0, and the sum over ranks is the row.
 
     ```mlir
     %y = llm.embedding %ids, %table : (tensor<8x1024xi32>, tensor<50257x768xbf16>) -> tensor<8x1024x768xbf16>
     ```
   }];
-  let arguments = (ins Llm_Ids:$ids, Llm_Tensor:$table);
+  let arguments = (ins Llm_Ids:$ids, Llm_Tensor:$table, OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
 def Llm_AddPositionsOp : Llm_PureOp<"add_positions",
-    [Shardable, CostWithTraffic, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
+    [ShardableWithChange, CostWithTraffic, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
   let summary = "Adds the row of a table that belongs to each position.";
   let description = [{
-    y[b, s, :] = x[b, s, :] + table[s, :]; the table has at least seq rows. Keeps nothing.
+    y[b, s, :] = x[b, s, :] + table[s, :]; the table has at least seq rows. Keeps nothing. With `axes`, x is a rank's part of the
+    sequence: its first position is the rank's position times seq, and the table has the rows of all ranks.
 
     ```mlir
     %y = llm.add_positions %x, %table
        : (tensor<8x1024x768xbf16>, tensor<1024x768xbf16>) -> tensor<8x1024x768xbf16>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$table);
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$table, OptionalAttr<Llm_Axes>:$axes);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x `,` $table attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_AddBiasOp : Llm_PureOp<"add_bias",
+    [Shardable, Cost, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
+  let summary = "Adds a bias to every row.";
+  let description = [{
+    y[..., o] = x[..., o] + bias[o]: what a product adds itself, unless its sum is over ranks and the bias is to be added once.
+    Keeps nothing.
+
+    ```mlir
+    %y = llm.add_bias %x, %b : (tensor<8x1024x768xbf16>, tensor<768xbf16>) -> tensor<8x1024x768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$bias);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x `,` $bias attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -104,7 +123,7 @@ def Llm_RmsNormOp : Llm_PureOp<"rms_norm", [Shardable, Cost, Differentiable, Gro
 // Attention
 //===----------------------------------------------------------------------===//
 
-def Llm_RopeOp : Llm_PureOp<"rope", [Shardable, Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+def Llm_RopeOp : Llm_PureOp<"rope", [ShardableWithChange, Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
   let summary = "Rotates halves of each head by an angle that grows with the position.";
   let description = [{
     With d = width / heads, i < d/2 and angle = s * theta^(-2i/d):
@@ -127,7 +146,8 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differ
   let description = [{
     out = dropout(softmax(causal(q k^T * scale))) v per head; query head i reads key/value head
     i / (heads / kv_heads). Unmasked for a query at i are the keys j <= i, and j > i - window where a window is given. Dropout of
-    the probabilities samples element ((b * heads + h) * seq + i) * seq + j of the stream `key`. With `axes`, the tensors are a rank's part of the batch, and b counts the whole one.
+    the probabilities samples element ((b * heads + h) * seq + i) * seq + j of the stream `key`. With a `sharding` of [b, h, i, j],
+    the tensors are a rank's part of batch and heads, and b and h count the whole ones.
     lse = log(sum_j exp(score)) is [batch, heads, seq] in f32 (f64 beside f64).
     Keeps for the backward: q, k, v, out, lse. FLOPs: 4 * batch * seq^2 * width, half of it where causal.
 
@@ -139,7 +159,8 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differ
   }];
   let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Optional<Llm_Seed>:$seed,
     I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
-    DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key, OptionalAttr<Llm_Axes>:$axes);
+    DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key,
+    OptionalAttr<Llm_ShardingAttr>:$sharding);
   let results = (outs Llm_Tensor:$out, Llm_WideTensor:$lse);
   let assemblyFormat = [{
     $q `,` $k `,` $v (`seed` `(` $seed^ `)`)? attr-dict `:` functional-type(operands, results)
@@ -147,7 +168,7 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differ
   let hasVerifier = 1;
 }
 
-def Llm_AttentionScoresOp : Llm_PureOp<"attention_scores", [Shardable, CostOfMatmul, Differentiable]> {
+def Llm_AttentionScoresOp : Llm_PureOp<"attention_scores", [ShardableWithChange, CostOfMatmul, Differentiable]> {
   let summary = "The matmul of queries and keys, per head.";
   let description = [{
     s[b, h, i, j] = scale * sum_d q[b, i, h, d] k[b, j, h / (heads / kv_heads), d]. Keeps for the backward: q, k.
@@ -195,7 +216,7 @@ def Llm_SoftmaxOp : Llm_PureOp<"softmax",
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [Shardable, CostOfMatmul, Differentiable]> {
+def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [ShardableWithChange, CostOfMatmul, Differentiable]> {
   let summary = "The matmul of probabilities and values, per head.";
   let description = [{
     out[b, i, h, d] = scale * sum_j p[b, h, i, j] v[b, j, h / (heads / kv_heads), d]. Keeps for the backward: p, v.
@@ -282,15 +303,16 @@ def Llm_DropoutOp : Llm_PureOp<"dropout",
     y[i] = x[i] / (1 - p) where u(seed, key, i) >= p, else 0; i is the flat element number and u is word i mod 4 of
     Philox4x32-10 with key = seed and counter = (i / 4, key), divided by 2^32. No state: a clone samples the same
     mask. Folds where p is 0. The vector-Jacobian product is the same op on the gradient. Keeps the seed.
-    With `axes`, x is a rank's part of dimension 0 of a whole, and i is the element's number in the whole. A seed of four
-    words (llm.micro_batch_seed) says so of a micro-batch: the parts of ranks come one after another, and in each those of
-    its micro-batches.
+    With a `sharding`, x is a rank's part of a whole, and i is the element's number in the whole. A seed of four words
+    (llm.micro_batch_seed) says that x is a micro-batch: a part of the rows of dimension 0 that this rank has. i is then
+    the number of the element in the whole of which all micro-batches of the rank together are its part.
 
     ```mlir
     %y = llm.dropout %x, %seed {key = 7 : i64, p = 0.1 : f64} : tensor<8x1024x768xbf16>, tensor<2xi32>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key, OptionalAttr<Llm_Axes>:$axes);
+  let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key,
+    OptionalAttr<Llm_ShardingAttr>:$sharding);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x `,` $seed attr-dict `:` type($x) `,` type($seed)";
   let hasFolder = 1;
@@ -308,7 +330,8 @@ def Llm_StoredDropoutOp : Llm_PureOp<"stored_dropout",
        : (tensor<8x1024x768xbf16>, tensor<2xi32>) -> (tensor<8x1024x768xbf16>, tensor<8x1024x768xi8>)
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key, OptionalAttr<Llm_Axes>:$axes);
+  let arguments = (ins Llm_Tensor:$x, Llm_Seed:$seed, F64Attr:$p, I64Attr:$key,
+    OptionalAttr<Llm_ShardingAttr>:$sharding);
   let results = (outs Llm_Tensor:$y, Llm_Mask:$mask);
   let assemblyFormat = "$x `,` $seed attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -420,7 +443,7 @@ def Llm_ConcatOp : Llm_PureOp<"concat", [Shardable, Cost, Differentiable]> {
 // Loss
 //===----------------------------------------------------------------------===//
 
-def Llm_CrossEntropyOp : Llm_PureOp<"cross_entropy", [ShardableWithChange, Cost, Differentiable]> {
+def Llm_CrossEntropyOp : Llm_PureOp<"cross_entropy", [ShardableBySeparationAndChange, Cost, Differentiable]> {
   let summary = "Mean negative log-likelihood of the targets.";
   let description = [{
     loss = mean over the targets that are not `ignore_index` of lse - logits[target], as a scalar in f32 (f64
@@ -438,6 +461,45 @@ def Llm_CrossEntropyOp : Llm_PureOp<"cross_entropy", [ShardableWithChange, Cost,
   let results = (outs Llm_Scalar:$loss, Llm_WideTensor:$lse);
   let assemblyFormat = [{
     $logits `,` $targets (`count` `(` $count^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Llm_LogSumExpOp : Llm_PureOp<"log_sum_exp", [ShardableByJoin, Cost]> {
+  let summary = "The logarithm of the sum of exponentials of each row.";
+  let description = [{
+    lse[...] = log(sum_v exp(x[..., v])), in f32 (f64 beside f64). With a `vocabulary`, the columns are a rank's part of it, and
+    lse is that of its tokens: what ranks have is joined by the same op, over a dimension of ranks. It has no gradient: that of
+    llm.target_loss has its part.
+
+    ```mlir
+    %lse = llm.log_sum_exp %logits : (tensor<8x1024x50257xbf16>) -> tensor<8x1024xf32>
+    ```
+  }];
+  let arguments = (ins Llm_Rows:$x, OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
+  let results = (outs Llm_WideTensor:$lse);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_TargetLossOp : Llm_PureOp<"target_loss", [ShardableWithChange, Cost, Differentiable]> {
+  let summary = "Mean negative log-likelihood of the targets, from the logarithm of each row's sum.";
+  let description = [{
+    loss = sum over the targets that are not `ignore_index` of lse - logits[target], divided by the count: the loss of
+    llm.cross_entropy, whose lse is llm.log_sum_exp of the logits. With a `vocabulary`, the logits are a rank's columns of it and
+    only targets among them are summed, so that the sum over ranks is the loss. The gradient of the logits contains that of
+    their lse. Keeps for the backward: logits, lse, targets.
+
+    ```mlir
+    %loss = llm.target_loss %logits, %lse, %targets
+       : (tensor<8x1024x50257xbf16>, tensor<8x1024xf32>, tensor<8x1024xi32>) -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Llm_Rows:$logits, Llm_WideTensor:$lse, Llm_Ids:$targets, Optional<Llm_Count>:$count,
+    DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
+  let results = (outs Llm_Scalar:$loss);
+  let assemblyFormat = [{
+    $logits `,` $lse `,` $targets (`count` `(` $count^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

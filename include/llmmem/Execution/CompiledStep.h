@@ -132,7 +132,7 @@ private:
   mlir::Location location;
   llvm::SmallVector<int64_t> meshSizes;
   std::vector<std::string> parametersOfStages;
-  llvm::SmallVector<StepArgument> argumentInfo;
+  llvm::SmallVector<StepArgument, 0> argumentInfo;
   llvm::SmallVector<StepResult> resultInfo;
   std::vector<KernelCall> calls;
   int64_t arena = 0;

@@ -54,11 +54,14 @@ std::string hashText(llvm::StringRef bytes);
 
 /// The metadata that holds the hashes of a tensor's parts, equal parts in order.
 std::string hashKeyOf(llvm::StringRef tensor);
+/// The metadata that says how those parts are split (`Shard::toText`), where they do not lie one
+/// behind the other in the tensor.
+std::string partsKeyOf(llvm::StringRef tensor);
 /// All ranks that have a part call it.
 std::string hashesOf(const TensorEntry &tensor);
 /// Fails if the bytes of a tensor of a file are not those that its metadata has the hashes of.
 /// Files of others have none.
-llvm::Error checkHashes(const TensorEntry &tensor, llvm::StringRef hashes);
+llvm::Error checkHashes(const TensorEntry &tensor, llvm::StringRef hashes, llvm::StringRef split);
 
 /// Writes all tensors or nothing: into a temporary file that is then renamed to `path`. Does not
 /// copy the tensors. All ranks of the job call it with the same tensors, of which each writes its

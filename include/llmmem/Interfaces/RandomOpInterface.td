@@ -17,11 +17,12 @@ def RandomOpInterface : OpInterface<"RandomOpInterface"> {
   let methods = [
     InterfaceMethod<"The name of the attribute that numbers the stream.", "::llvm::StringRef", "getStreamAttrName">,
     InterfaceMethod<[{
-        Axes of the mesh that the values are split over along their first dimension, or null: the samples of a rank are
-        those that its elements have in the whole, which begin at `getNumSamples` times the rank's position.
+        How what is sampled is split over the mesh (`#llm.sharding`, of the dimensions of `getSampleShape`), or null: the samples
+        of a rank are those that its elements have in the whole.
       }],
-      "::mlir::ArrayAttr", "getShardAxes">,
-    InterfaceMethod<"How many elements of the stream the op samples.", "int64_t", "getNumSamples">,
+      "::mlir::Attribute", "getSampleSharding">,
+    InterfaceMethod<"The dimensions of what this rank samples, one sample an element, in row-major order.",
+      "::llvm::SmallVector<int64_t>", "getSampleShape">,
   ];
 }
 

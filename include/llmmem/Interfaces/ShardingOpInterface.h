@@ -4,12 +4,15 @@
 // how shardings go through it by naming each dimension of its operands and results by a factor, as
 // einsum does, and GSPMD and Shardy after it:
 //
-//   "... i, i o -> ... o"      y = x W: the leading dimensions of x are those of y; i is summed
-//   "... H, H -> ... H, ..."   rms_norm: rows are independent, a row must be whole
+//   "... i, i o -> ... o"        y = x W: the leading dimensions of x are those of y; i is summed
+//   "... H, H -> ... H, ..."     rms_norm: rows are independent, a row must be whole
+//   "... a+b -> ... a, ... b"    columns a and b lie side by side; each may be split by itself
+//   "..., v~ h -> ... h"         v may be padded
 //
-// A factor that results do not have is a reduction: on split operands each rank computes addends of
-// the result. A factor with a capital letter must not be split. "..." stands for the leading
-// dimensions, the same everywhere. A scalar has no factors.
+// A factor that results do not have is a reduction: on split operands each rank computes its part
+// of the result (an addend, unless the op joins it otherwise). A factor with a capital letter must
+// not be split. "..." stands for the leading dimensions, the same everywhere. A scalar has no
+// factors.
 //
 // Example: x of "... i" split as [{dp}, {}, {}] gives y of "... o" the sharding [{dp}, {}, {}].
 //
@@ -24,21 +27,55 @@
 
 namespace llmmem {
 
-/// For each dimension the axes that it is split over, outermost first.
+/// How a dimension is split.
+struct DimensionSharding {
+  /// Outermost first; none where it is whole.
+  llvm::SmallVector<mlir::StringAttr, 1> axes;
+  /// The sizes of what lies side by side in it, each of which is split by itself; none for one.
+  llvm::SmallVector<int64_t, 0> pieces;
+  /// Whether the ranks do not divide it, and the last parts are padded.
+  bool padded = false;
+
+  bool isWhole() const { return axes.empty(); }
+  bool operator==(const DimensionSharding &other) const {
+    return axes == other.axes && pieces == other.pieces && padded == other.padded;
+  }
+};
+
 struct Sharding {
-  llvm::SmallVector<llvm::SmallVector<mlir::StringAttr, 1>> dimensions;
+  llvm::SmallVector<DimensionSharding> dimensions;
+  /// The shape of the whole.
+  llvm::SmallVector<int64_t> wholeSizes;
   /// Axes over which each rank holds an addend of the value.
   llvm::SmallVector<mlir::StringAttr, 1> partial;
 
-  static Sharding whole(int64_t rank);
+  static Sharding whole(mlir::Type type);
   bool isWhole() const;
   /// All axes that dimensions are split over.
   llvm::SmallVector<mlir::StringAttr, 1> axes() const;
 };
 
-/// The shardings of the results of `op` by its rule. Fails, after a diagnostic that names the
-/// operand and its dimension, where a dimension is split that must be whole, or two operands split
-/// one factor differently.
+/// A dimension in a rule: a factor, or several side by side.
+struct FactorDimension {
+  llvm::SmallVector<std::string, 1> factors;
+  bool mayBePadded = false;
+
+  bool mustBeWhole() const;
+};
+
+/// The dimensions of operands and results in the rule of an op.
+struct ShardingRule {
+  llvm::SmallVector<llvm::SmallVector<FactorDimension>> operands, results;
+
+  /// Fails, after a diagnostic, where the text of the rule does not fit the op.
+  static llvm::FailureOr<ShardingRule> of(mlir::Operation *op);
+  bool isInResults(llvm::StringRef factor) const;
+};
+
+/// The shardings of the results of `op`, whose types are still those of the whole, by its rule.
+/// Fails, after a diagnostic that names the
+/// operand and its dimension, where a dimension is split that must be whole, two operands split
+/// one factor differently, or two factors are split over one axis.
 llvm::FailureOr<llvm::SmallVector<Sharding>> propagate(mlir::Operation *op,
                                                        llvm::ArrayRef<Sharding> operands);
 

@@ -21,6 +21,20 @@ def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
       "::llvm::LogicalResult", "localize",
       (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::llmmem::Sharding>":$operands), "",
       [{ return ::llvm::success(); }]>,
+    InterfaceMethod<[{
+        Where the op itself cannot run on such operands, but others that compute the same can: puts those before the op, has its
+        results replaced by theirs, and says so; the caller then erases the op. A bias that must be added once, behind a sum
+        over ranks, is such a case.
+      }],
+      "bool", "separate", (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::llmmem::Sharding>":$operands), "",
+      [{ return false; }]>,
+    InterfaceMethod<[{
+        The whole of a result of which each rank of `axes` has computed its factors' part, or null where it is the sum.
+        `builder` stands behind the op.
+      }],
+      "::mlir::Value", "joinPartial",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::OpResult":$result, "::mlir::ArrayAttr":$axes), "",
+      [{ return ::mlir::Value(); }]>,
   ];
 }
 

@@ -29,11 +29,16 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
   Option<std::string> mesh{
       *this, "mesh", llvm::cl::value_desc("axis=ranks"),
       llvm::cl::desc(
-          "Make the step of one rank of so many, each with its part of the batch: dp=4")};
+          "Make the step of one rank of so many: each has its part of the batch (dp), of heads, "
+          "widths and vocabulary (tp): dp=2,tp=4")};
   Option<int64_t> zero{
       *this, "zero", llvm::cl::init(0), llvm::cl::value_desc("stage"),
       llvm::cl::desc("What ranks split over dp beside the batch: 0 nothing, 1 optimizer state, 2 "
                      "gradients too, 3 parameters too (ZeRO)")};
+  Option<bool> sequenceParallel{
+      *this, "sequence-parallel", llvm::cl::init(false),
+      llvm::cl::desc("Split norms, residuals and dropout between the products of tp along the "
+                     "sequence")};
   Option<int64_t> microBatches{
       *this, "micro-batches", llvm::cl::init(1), llvm::cl::value_desc("number"),
       llvm::cl::desc("Equal parts of a rank's batch that a step runs one after another, adding up "

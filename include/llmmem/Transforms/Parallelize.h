@@ -11,15 +11,28 @@
 //   dropout      keyed by the global element, so n does not change which are dropped
 //   gradients    summed over dp before clipping and update
 //
-// With a ZeRO stage (Rajbhandari et al. 2020) each rank also owns 1 / n of every parameter:
+// With a ZeRO stage (Rajbhandari et al. 2020) each rank also owns 1 / n of every parameter, or of
+// its shard over tp:
 //
-//   0   nothing                        gradients by all_reduce
-//   1   the optimizer's state          reduce_scatter of gradients, all_gather of updated
-//   parameters 2   and the gradients              the same, as each gradient is there 3   and the
-//   parameters             all_gather before the first use, which a plan may repeat
+//   0   nothing                  gradients by all_reduce
+//   1   the optimizer's state    reduce_scatter of gradients, all_gather of updated parameters
+//   2   and the gradients        the same, as each gradient is there
+//   3   and the parameters       all_gather before the first use, which a plan may repeat
 //
 // A parameter's part is an equal share of its elements in row-major order: rows, where n divides
 // the first dimension. Example, n = 2: 768x3072 is 384x3072; 50257x768 is 1x19298688.
+//
+// Tensor parallel over the axis `tp` (Shoeybi et al. 2019): a product is split along its outputs
+// where what follows can run on parts of them, up to a product that sums over them, or the loss;
+// attention is split by heads, tables by their rows. With sequence parallelism (Korthikanti et al.
+// 2022) what lies between is split along the sequence:
+//
+//                without                                 with
+//   x            equal on all ranks of tp                its positions
+//   before       llm.replica                             llm.all_gather
+//   behind       llm.all_reduce                          llm.reduce_scatter
+//
+// Shardings that arguments or ops have already (`llm.sharding`) are taken as given.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,18 +45,28 @@
 
 namespace llmmem {
 
+inline constexpr llvm::StringLiteral kDataParallelAxis = "dp";
+inline constexpr llvm::StringLiteral kTensorParallelAxis = "tp";
+
 struct MeshAxis {
   std::string name;
   int64_t size = 1; // ranks
 };
 
-/// Reads `dp=4`. The error says what is wrong with the text.
+struct ParallelStrategy {
+  int64_t zeroStage = 0;
+  bool sequenceParallel = false;
+};
+
+/// Reads `dp=2,tp=4`. The error says what is wrong with the text.
 llvm::Expected<llvm::SmallVector<MeshAxis>> parseMesh(llvm::StringRef text);
 llm::MeshAttr makeMesh(llvm::ArrayRef<MeshAxis> axes, mlir::MLIRContext *context);
 
 /// Makes `loss` the function of one rank. Fails, after a located diagnostic that names the fix, at
-/// a batch or a parameter that the ranks do not divide, and at an op that no rule covers.
-llvm::LogicalResult parallelize(mlir::func::FuncOp loss, llm::MeshAttr mesh, int64_t zeroStage);
+/// a batch, a parameter or heads that the ranks do not divide, and at an op that no rule covers. A
+/// vocabulary is padded.
+llvm::LogicalResult parallelize(mlir::func::FuncOp loss, llm::MeshAttr mesh,
+                                const ParallelStrategy &strategy);
 
 } // namespace llmmem
 

@@ -31,7 +31,8 @@ class StepPass<string argument> : Pass<argument, "::mlir::func::FuncOp">;
 def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
   let summary = "Turns @loss of a whole batch into that of one rank of a mesh";
   let description = [{
-    Data parallel over the axis `dp`, with a ZeRO stage; `include/llmmem/Transforms/Parallelize.h` says what is split.
+    Data parallel over the axis `dp`, with a ZeRO stage, and tensor parallel over `tp`, with or without splitting the sequence
+    between its products; `include/llmmem/Transforms/Parallelize.h` says what is split.
 
     *Requires*: a forward function `@loss` of statically shaped tensors, arguments with `llm.role`, ops that implement
     `ShardingOpInterface` where they read what depends on inputs. *Ensures*: `@loss` is what every rank runs, under
@@ -60,9 +61,11 @@ def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"mesh", "mesh", "std::string", "", "Axes and their sizes: dp=4">,
+    Option<"mesh", "mesh", "std::string", "", "Axes and their sizes: dp=2,tp=4">,
     Option<"zero", "zero", "int64_t", "0",
       "What is split over dp beside the batch: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too (ZeRO)">,
+    Option<"sequenceParallel", "sequence-parallel", "bool", "false",
+      "Split norms, residuals and dropout between the products of tp along the sequence">,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }

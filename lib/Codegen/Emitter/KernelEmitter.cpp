@@ -170,16 +170,19 @@ Value KernelEmitter::lieApart(Buffer a, Buffer b) {
                                address(b));
 }
 
-Num KernelEmitter::loadPeriodic(Buffer buffer, Index index, unsigned lanes, int64_t period) {
+Num KernelEmitter::loadPeriodic(Buffer buffer, Index index, unsigned lanes, int64_t period,
+                                Index first) {
   // Vectors begin at multiples of their lanes, so a vector crosses the period's end only if the
   // lanes do not divide it.
   if (period % lanes == 0)
-    return load(buffer, index % period, lanes);
+    return load(buffer, first.value ? first + index % period : index % period, lanes);
   Value raw = arith::ConstantOp::create(
       nested, op->getLoc(), nested.getZeroAttr(VectorType::get({lanes}, buffer.element)));
   for (unsigned lane = 0; lane < lanes; ++lane)
-    raw = vector::InsertOp::create(nested, op->getLoc(), loadRaw(buffer, (index + lane) % period),
-                                   raw, lane);
+    raw = vector::InsertOp::create(
+        nested, op->getLoc(),
+        loadRaw(buffer, first.value ? first + (index + lane) % period : (index + lane) % period),
+        raw, lane);
   return convert({&nested, raw}, numberType);
 }
 

@@ -6,6 +6,7 @@
 
 #include "Philox.h"
 #include "Ranks.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/RandomOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -55,17 +56,71 @@ Philox::Philox(KernelEmitter &emitter, Buffer seedBuffer) : e(emitter), stream(e
     seed[k] = arith::ExtUIOp::create(builder, word.getLoc(), builder.getI64Type(), word);
   }
   auto random = cast<RandomOpInterface>(e.operation());
-  // Of the parts that the op's elements are one of: those of ranks, in each those of micro-batches.
-  Index part;
-  if (random.getShardAxes())
-    part = positionInGroup(e, random.getShardAxes());
-  if (seedBuffer.size == 4) {
-    Index number = e.loadIndex(seedBuffer, e.index(2));
-    part = part.value ? part * e.loadIndex(seedBuffer, e.index(3)) + number : number;
+  auto sharding = dyn_cast_or_null<llm::ShardingAttr>(random.getSampleSharding());
+  SmallVector<int64_t> shape = random.getSampleShape();
+  unsigned split =
+      seedBuffer.size == 4 ? 1 : 0; // dimensions up to the last one of which it is a part
+  for (unsigned number = 0; sharding && number < sharding.getRank(); ++number)
+    split = sharding.getAxes(number).empty() ? split : number + 1;
+  for (unsigned number = 0; number < split; ++number) {
+    ArrayAttr axes = sharding ? sharding.getAxes(number) : ArrayAttr();
+    Dimension dimension{shape[number], 1, {}};
+    if (axes && !axes.empty()) {
+      dimension.ranks = llm::groupSizeOf(e.operation(), axes);
+      dimension.position = positionInGroup(e, axes);
+    }
+    dimensions.push_back(dimension);
   }
-  if (part.value)
-    begin = part * random.getNumSamples();
+  // The parts of ranks come one after another, and in each those of its micro-batches.
+  if (seedBuffer.size == 4) {
+    Index number = e.loadIndex(seedBuffer, e.index(2)), &position = dimensions.front().position;
+    position = position.value ? position * e.loadIndex(seedBuffer, e.index(3)) + number : number;
+  }
+  for (int64_t size : ArrayRef(shape).drop_front(split))
+    inner *= size;
 }
+
+//===----------------------------------------------------------------------===//
+// Numbers of elements
+//===----------------------------------------------------------------------===//
+
+Index Philox::numberInWhole(Index element) {
+  // The dimensions' indices, the innermost first.
+  Index rest = element / inner, number = element % inner;
+  int64_t stride = inner;
+  for (const Dimension &dimension : llvm::reverse(dimensions)) {
+    Index index = &dimension == dimensions.begin() ? rest : rest % dimension.size;
+    if (dimension.position.value)
+      index = dimension.position * dimension.size + index;
+    number = number + index * stride;
+    stride *= dimension.size * dimension.ranks;
+    rest = rest / dimension.size;
+  }
+  return number;
+}
+
+/// Vectors begin at multiples of their lanes, or lie inside rows that are neighbours. What is split
+/// along its first dimension lies in one piece.
+bool Philox::areNeighbours(unsigned lanes) const {
+  return dimensions.size() <= 1 || inner * dimensions.back().size % lanes == 0;
+}
+
+Value Philox::numbersInWhole(Index first, unsigned lanes, int64_t step) {
+  if (areNeighbours(lanes))
+    return e.elementNumbers(dimensions.empty() ? first : numberInWhole(first), lanes, step);
+  OpBuilder &b = e.builder();
+  Location loc = seed[0].getLoc();
+  auto type = VectorType::get({lanes}, b.getI64Type());
+  Value numbers = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    numbers = vector::InsertOp::create(
+        b, loc, e.elementNumbers(numberInWhole(first + lane * step), 1), numbers, lane);
+  return numbers;
+}
+
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
 
 std::array<Value, 4> Philox::wordsOf(Value block) {
   Words words{e.builder(), seed[0].getLoc(), block.getType()};
@@ -133,10 +188,8 @@ Value Philox::keepsTogether(Index first, unsigned lanes, double p) {
 }
 
 Value Philox::keeps(Index first, unsigned lanes, double p, int64_t step) {
-  if (begin.value)
-    first = begin + first;
   bool isPowerOfTwo = (lanes & (lanes - 1)) == 0;
-  if (step == 1 && lanes >= 8 && isPowerOfTwo && thresholdOf(p) > 0)
-    return keepsTogether(first, lanes, p);
-  return keepsApart(e.elementNumbers(first, lanes, step), p);
+  if (step == 1 && areNeighbours(lanes) && lanes >= 8 && isPowerOfTwo && thresholdOf(p) > 0)
+    return keepsTogether(dimensions.empty() ? first : numberInWhole(first), lanes, p);
+  return keepsApart(numbersInWhole(first, lanes, step), p);
 }

@@ -4,6 +4,7 @@
 #define LLMMEM_LIB_CODEGEN_EMITTER_PHILOX_H
 
 #include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include "llvm/ADT/SmallVector.h"
 #include <array>
 
 namespace llmmem {
@@ -13,8 +14,8 @@ namespace llmmem {
 /// little-endian numbers of 64 bits.
 class Philox {
 public:
-  /// Reads the seed, and where the elements are the part of a rank or of a micro-batch its number,
-  /// at the emitter's insertion point.
+  /// Reads the seed, and where the elements are the part of a rank or of a micro-batch their
+  /// positions, at the emitter's insertion point.
   Philox(KernelEmitter &emitter, Buffer seed);
 
   /// For each of `lanes` elements, `step` apart from `first` on: whether u >= p, where u = word /
@@ -30,8 +31,21 @@ private:
   mlir::Value keepsTogether(Index first, unsigned lanes, double p);
 
   KernelEmitter &e;
-  /// The number in the whole of the first element of the part; null where the op has the whole.
-  Index begin;
+  /// The number in the whole of an element of this rank's part, and of each lane.
+  Index numberInWhole(Index element);
+  mlir::Value numbersInWhole(Index first, unsigned lanes, int64_t step);
+  /// Whether the numbers of a vector in the whole are as far apart as in the part.
+  bool areNeighbours(unsigned lanes) const;
+
+  /// A dimension of a part, up to the last one that is split.
+  struct Dimension {
+    int64_t size, ranks;
+    Index position; // null where it is whole
+  };
+  /// Empty where this rank has the whole.
+  llvm::SmallVector<Dimension> dimensions;
+  /// Elements of the dimensions behind those: they are neighbours in the whole, too.
+  int64_t inner = 1;
   mlir::Value seed[2], stream;
 };
 

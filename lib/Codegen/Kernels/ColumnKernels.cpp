@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Emitter/Ranks.h"
 #include "KernelModels.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -205,7 +206,37 @@ struct NormWeightGradKernel : KernelModel<NormWeightGradKernel, NormWeightGradOp
 };
 
 struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
+  /// Of a rank that has the positions from a place in the table on that only it knows.
+  static void emitPart(PositionsGradOp op, KernelEmitter &e) {
+    ArrayRef<int64_t> shape = op.getDy().getType().getShape();
+    int64_t width = shape.back(), seq = shape[shape.size() - 2], used = seq * width;
+    Buffer dy = e.operand(0), into = e.operand(op.getIntoMutable()), table = e.result(0);
+    Index firstRow = positionInGroup(e, *op.getAxes()) * seq, first = firstRow * width;
+    auto addend = [&](Index j, unsigned lanes) {
+      return into ? e.load(into, j, lanes) : e.splat(0.0, lanes);
+    };
+    e.forLanesParallel(used, [&](Index j, unsigned lanes) {
+      Row sum = e.fold(e.index(0), e.index(dy.size / used),
+                       Row{addend(first + j, lanes), e.splat(0.0, lanes)},
+                       [&](Index b, ArrayRef<Num> carried) {
+                         return addExactly(carried, e.load(dy, b * used + j, lanes));
+                       });
+      e.store(table, first + j, sum[0] + sum[1]);
+    });
+    auto copyRow = [&](Index row) {
+      e.forLanes(width, [&](Index j, unsigned lanes) {
+        e.store(table, row * width + j, addend(row * width + j, lanes));
+      });
+    };
+    e.forEachParallel(table.size / width - seq, [&](Index row) {
+      e.ifThen(less(row, firstRow), [&] { copyRow(row); });
+      e.ifThen(less(firstRow - 1, row), [&] { copyRow(row + seq); });
+    });
+  }
+
   static void emit(PositionsGradOp op, KernelEmitter &e) {
+    if (op.getAxes())
+      return emitPart(op, e);
     ArrayRef<int64_t> shape = op.getDy().getType().getShape();
     int64_t used = shape[shape.size() - 2] * shape.back();
     Buffer dy = e.operand(0), into = e.operand(op.getIntoMutable()), table = e.result(0);

@@ -1,6 +1,7 @@
 //===- ElementKernels.cpp - Kernels that go element by element ------------===//
 
 #include "Emitter/Philox.h"
+#include "Emitter/Ranks.h"
 #include "KernelModels.h"
 #include "llmmem/Codegen/Emitter/Gelu.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -90,6 +91,12 @@ struct SiluGradKernel : ElementModel<SiluGradKernel, SiluGradOp> {
     emitBinary(e, i, lanes, siluGrad);
   }
 };
+struct AddBiasKernel : ElementModel<AddBiasKernel, AddBiasOp> {
+  static void emitAt(AddBiasOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    Num bias = e.loadPeriodic(e.operand(1), i, lanes, op.getBias().getType().getNumElements());
+    e.store(e.result(0), i, e.load(e.operand(0), i, lanes) + bias);
+  }
+};
 struct FillKernel : KernelModel<FillKernel, FillOp> {
   static void emit(FillOp op, KernelEmitter &e) {
     double value = op.getValue().convertToDouble();
@@ -152,7 +159,10 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
   static void emitAt(AddPositionsOp op, KernelEmitter &e, Index i, unsigned lanes) {
     ArrayRef<int64_t> shape = op.getX().getType().getShape();
     int64_t used = shape[shape.size() - 2] * shape.back();
-    Num position = e.loadPeriodic(e.operand(1), i, lanes, used);
+    Index first; // of this rank's positions
+    if (op.getAxes())
+      first = positionInGroup(e, *op.getAxes()) * used;
+    Num position = e.loadPeriodic(e.operand(1), i, lanes, used, first);
     e.store(e.result(0), i, e.load(e.operand(0), i, lanes) + position);
   }
 
@@ -210,7 +220,7 @@ struct CausalMaskKernel : ElementModel<CausalMaskKernel, CausalMaskOp> {
 } // namespace
 
 void llmmem::attachElementKernels(MLIRContext *context) {
-  attachKernels<GeluKernel, SiluKernel, CastKernel, AddKernel, MulKernel, GeluGradKernel,
-                SiluGradKernel, FillKernel, DropoutKernel, StoredDropoutKernel, ApplyMaskKernel,
-                AddPositionsKernel, CausalMaskKernel>(context);
+  attachKernels<GeluKernel, SiluKernel, CastKernel, AddKernel, MulKernel, AddBiasKernel,
+                GeluGradKernel, SiluGradKernel, FillKernel, DropoutKernel, StoredDropoutKernel,
+                ApplyMaskKernel, AddPositionsKernel, CausalMaskKernel>(context);
 }

@@ -72,6 +72,7 @@ void attachRopeKernels(mlir::MLIRContext *context);
 void attachRowKernels(mlir::MLIRContext *context);
 void attachTableKernels(mlir::MLIRContext *context);
 void attachUpdateKernels(mlir::MLIRContext *context);
+void attachVocabularyKernels(mlir::MLIRContext *context);
 
 } // namespace llmmem
 

@@ -32,6 +32,8 @@ Num LossTargets::count() {
 }
 
 Index LossTargets::column(Index row) {
+  if (part)
+    return part->place(e.loadIndex(targets, row));
   return minimum(maximum(e.loadIndex(targets, row), e.index(0)), e.index(vocabulary - 1));
 }
 
@@ -78,14 +80,17 @@ Num llmmem::logSumExpOfTiles(KernelEmitter &e, const TileSoftmax &softmax, Index
                                             device.threadGroupSize(), start, step));
 }
 
-Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width) {
+Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
+                      VocabularyPart *part) {
   if (e.options().target == KernelTarget::Gpu)
     return logSumExpOnDevice(e, logits, begin, width);
-  Num largest = e.maximumOver(
-      width, [&](Index j, unsigned lanes) { return e.load(logits, begin + j, lanes); });
-  Num powers = e.sum(width, [&](Index j, unsigned lanes) {
-    return exp(e.load(logits, begin + j, lanes) - largest);
-  });
+  auto logit = [&](Index j, unsigned lanes) {
+    Num x = e.load(logits, begin + j, lanes);
+    return part ? part->ifTokens(j, lanes, x, e.splat(lowestLogit(e), lanes)) : x;
+  };
+  Num largest = e.maximumOver(width, logit);
+  Num powers =
+      e.sum(width, [&](Index j, unsigned lanes) { return exp(logit(j, lanes) - largest); });
   return largest + log(powers);
 }
 
@@ -116,6 +121,19 @@ void llmmem::emitLossGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits
     e.store(dlogits, begin + j, exp(e.load(logits, begin + j, lanes) - logSum) * factor);
   });
   e.store(dlogits, hit, atTarget);
+}
+
+void llmmem::emitLossGradientOfPart(KernelEmitter &e, VocabularyPart &part, Buffer logits,
+                                    Buffer dlogits, Index begin, int64_t width, Index column,
+                                    Num logSum, Num factor) {
+  // Read before the row is overwritten.
+  Index hit = begin + part.nearest(column);
+  Num atTarget = (exp(e.load(logits, hit) - logSum) - 1.0) * factor;
+  e.forLanes(width, [&](Index j, unsigned lanes) {
+    Num p = exp(e.load(logits, begin + j, lanes) - logSum) * factor;
+    e.store(dlogits, begin + j, part.ifTokens(j, lanes, p, p.like(0.0)));
+  });
+  e.ifThen(part.has(column), [&] { e.store(dlogits, hit, atTarget); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,12 +181,18 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
   static void emit(CrossEntropyGradOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getLogits());
     Buffer logits = e.operand(0), lse = e.operand(1), dloss = e.operand(3);
+    VocabularyPart part(e, op.getVocabulary(), width);
     LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex(),
-                        e.operand(op.getCountMutable()));
+                        e.operand(op.getCountMutable()), &part);
     Num weight = e.load(dloss, e.index(0)) / targets.count();
     e.forEachParallel(lse.size, [&](Index row) {
-      emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
-                          e.load(lse, row), targets.ifCounted(row, weight));
+      Num logSum = e.load(lse, row), factor = targets.ifCounted(row, weight);
+      if (part.isPart())
+        emitLossGradientOfPart(e, part, logits, e.result(0), row * width, width,
+                               targets.column(row), logSum, factor);
+      else
+        emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row), logSum,
+                            factor);
     });
   }
 
@@ -214,4 +238,5 @@ struct CountTargetsKernel : BaseModel<CountTargetsKernel, CountTargetsOp> {
 void llmmem::attachLossKernels(MLIRContext *context) {
   attachKernels<CountTargetsKernel, CrossEntropyKernel, CrossEntropyGradKernel>(context);
   attachLossHeadKernel(context);
+  attachVocabularyKernels(context);
 }

@@ -2,6 +2,7 @@
 
 #include "Gpu/TableSums.h"
 #include "KernelModels.h"
+#include "VocabularyPart.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -15,11 +16,6 @@ namespace {
 
 int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape().back(); }
 
-/// The row that an id looks up: ids outside the table are clamped into it.
-Index rowOf(KernelEmitter &e, Buffer ids, Index position, int64_t rows) {
-  return minimum(maximum(e.loadIndex(ids, position), e.index(0)), e.index(rows - 1));
-}
-
 void copyElements(KernelEmitter &e, Buffer from, Index source, Buffer to, Index target,
                   int64_t count) {
   e.forLanes(count, [&](Index j, unsigned lanes) {
@@ -31,9 +27,18 @@ struct EmbeddingKernel : KernelModel<EmbeddingKernel, EmbeddingOp> {
   static void emit(EmbeddingOp op, KernelEmitter &e) {
     Buffer ids = e.operand(0), table = e.operand(1);
     int64_t width = widthOf(op.getTable());
+    VocabularyPart vocabulary(e, op.getVocabulary(), table.size / width);
     e.forRows(ids.size, {width}, [&](Index position) {
-      Index row = rowOf(e, ids, position, table.size / width);
-      copyElements(e, table, row * width, e.result(0), position * width, width);
+      Index row = vocabulary.place(e.loadIndex(ids, position));
+      auto copy = [&] {
+        copyElements(e, table, row * width, e.result(0), position * width, width);
+      };
+      if (!vocabulary.isPart())
+        return copy();
+      e.forLanes(width, [&](Index j, unsigned lanes) {
+        e.store(e.result(0), position * width + j, e.splat(0.0, lanes));
+      });
+      e.ifThen(vocabulary.has(row), copy);
     });
   }
 };
@@ -46,9 +51,9 @@ struct EmbeddingKernel : KernelModel<EmbeddingKernel, EmbeddingOp> {
 struct Lookups {
   KernelEmitter &e;
   Buffer ids;
-  int64_t rows;
+  VocabularyPart vocabulary;
 
-  Index rowAt(Index position) { return rowOf(e, ids, position, rows); }
+  Index rowAt(Index position) { return vocabulary.place(e.loadIndex(ids, position)); }
 
   /// Whether any of the ids of a whole vector from `position` on looks up `row`.
   Value anyOf(Index position, Index row) {
@@ -61,8 +66,8 @@ struct Lookups {
           DenseElementsAttr::get(cast<VectorType>(raw.getType()), static_cast<int32_t>(value)));
     };
     Value clamped = arith::MaxSIOp::create(b, loc, raw, constant(0));
-    clamped = arith::MinSIOp::create(b, loc, clamped, constant(rows - 1));
-    Value number = arith::IndexCastOp::create(b, loc, b.getI32Type(), row.value);
+    clamped = arith::MinSIOp::create(b, loc, clamped, constant(vocabulary.size - 1));
+    Value number = arith::IndexCastOp::create(b, loc, b.getI32Type(), vocabulary.token(row).value);
     Value wanted = vector::BroadcastOp::create(b, loc, raw.getType(), number);
     Value hits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, clamped, wanted);
     return vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, hits);
@@ -114,11 +119,15 @@ struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
     };
     // A batch looks up few rows of a table that may be the model's largest parameter.
     into ? e.ifThen(e.lieApart(into, table), begin) : begin();
-    Lookups lookups{e, e.operand(0), table.size / width};
+    Lookups lookups{e, e.operand(0), VocabularyPart(e, op.getVocabulary(), table.size / width)};
     e.forEachParallel(lookups.ids.size, [&](Index position) {
       Index row = lookups.rowAt(position);
-      e.ifThen(lookups.isFirst(position, row),
-               [&] { sumOneRow(lookups, e.operand(1), table, position, row, width); });
+      auto sumIfFirst = [&] {
+        e.ifThen(lookups.isFirst(position, row),
+                 [&] { sumOneRow(lookups, e.operand(1), table, position, row, width); });
+      };
+      lookups.vocabulary.isPart() ? e.ifThen(lookups.vocabulary.has(row), sumIfFirst)
+                                  : sumIfFirst();
     });
   }
 

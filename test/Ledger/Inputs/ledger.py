@@ -37,8 +37,9 @@ def run(*command):
     return done
 
 
-def report(name, policy="none", budget=None, kernels="apart", **flags):
-    """The JSON report of a config (a shipped one's name, or a path) imported with `flags` and planned.
+def report(name, policy="none", budget=None, kernels="apart", strategy=(), **flags):
+    """The JSON report of a config (a shipped one's name, or a path) imported with `flags` and planned, over ranks where
+    `strategy` has flags that say so.
 
     The papers' formulas count what ops save one by one, so they have kernels of their own here."""
     path = name if os.path.exists(name) else config_path(name)
@@ -48,7 +49,7 @@ def report(name, policy="none", budget=None, kernels="apart", **flags):
         model = os.path.join(directory, "model.mlir")
         run("llmmem-import", path, *arguments, "-o", model)
         # Logits are saved like anything else in the formulas.
-        planned = run("llmmem-opt", how, f"--checkpoint-kernels={kernels}", "--loss-chunk=apart",
+        planned = run("llmmem-opt", *strategy, how, f"--checkpoint-kernels={kernels}", "--loss-chunk=apart",
                       "--memory-report-json=-", model, "-o", os.devnull)
     return json.loads(planned.stdout)
 

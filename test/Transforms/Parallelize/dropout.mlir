@@ -2,12 +2,12 @@
 // RUN: llmmem-opt --parallelize=mesh=dp=2 %s | FileCheck %s
 // RUN: llmmem-opt --parallelize=mesh=dp=2 --differentiate %s | FileCheck %s --check-prefix=STEP
 
-// CHECK: llm.dropout %{{.*}}, %{{.*}} {axes = ["dp"], key = 3 : i64, p = 1.000000e-01 : f64} : tensor<2x4x8xf32>, tensor<2xi32>
-// CHECK: llm.attention {{.*}} seed(%{{.*}}) {axes = ["dp"], {{.*}}p = 2.000000e-01
+// CHECK: llm.dropout %{{.*}}, %{{.*}} {key = 3 : i64, p = 1.000000e-01 : f64, sharding = #llm.sharding<dimensions = {{\[\["dp"\], \[\], \[\]\]}}>} : tensor<2x4x8xf32>, tensor<2xi32>
+// CHECK: llm.attention {{.*}} seed(%{{.*}}) {{.*}}p = 2.000000e-01 : f64, scale = 5.000000e-01 : f64, sharding = #llm.sharding<dimensions = {{\[\["dp"\], \[\], \[\], \[\]\]}}>
 // The weights and the seed are whole.
 // CHECK: llm.dropout %arg{{[0-9]+}}, %arg{{[0-9]+}} {key = 5 : i64, p = 1.000000e-01 : f64} : tensor<8x8xf32>, tensor<2xi32>
-// STEP: llm.attention_grad {{.*}} {axes = ["dp"]
-// STEP: llm.dropout {{.*}} {axes = ["dp"], key = 3 : i64, {{.*}}llm.phase = "backward"
+// STEP: llm.attention_grad {{.*}} sharding = #llm.sharding<dimensions = {{\[\["dp"\], \[\], \[\], \[\]\]}}>
+// STEP: llm.dropout {{.*}} {key = 3 : i64, {{.*}}llm.phase = "backward", {{.*}}sharding = #llm.sharding<dimensions = {{\[\["dp"\], \[\], \[\]\]}}>
 #training = #llm.training<optimizer = sgd, gradients = transient, beta1 = 0.9 : f64, beta2 = 0.999 : f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64, clip_norm = 0.0 : f64>
 !x = tensor<4x4x8xf32>
 module attributes {llm.training = #training} {

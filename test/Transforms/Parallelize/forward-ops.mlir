@@ -25,7 +25,7 @@ func.func @loss(%ids: tensor<4x6xi32> {llm.role = "input"}, %t: tensor<4x6xi32> 
   %m = llm.causal_mask %s {fill = 0xFFF0000000000000 : f64} : !s
   // CHECK: llm.softmax {{.*}} : tensor<2x2x6x6xf32>
   %sm = llm.softmax %m : !s
-  // CHECK: llm.stored_dropout {{.*}}axes = ["dp"]{{.*}} -> (tensor<2x2x6x6xf32>, tensor<2x2x6x6xi8>)
+  // CHECK: llm.stored_dropout {{.*}}sharding = #llm.sharding<dimensions = {{\[\["dp"\], \[\], \[\], \[\]\]}}>{{.*}} -> (tensor<2x2x6x6xf32>, tensor<2x2x6x6xi8>)
   %sd, %mask = llm.stored_dropout %sm, %seed {key = 1 : i64, p = 0.1 : f64} : (!s, tensor<2xi32>) -> (!s, tensor<4x2x6x6xi8>)
   // CHECK: llm.attention_values {{.*}} -> tensor<2x6x8xf32>
   %v = llm.attention_values %sd, %o {heads = 2 : i64, kv_heads = 2 : i64} : (!s, !x) -> !x

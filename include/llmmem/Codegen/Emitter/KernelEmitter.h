@@ -193,8 +193,8 @@ public:
   Num splat(double constant, unsigned lanes);
   Num load(Buffer buffer, Index index, unsigned lanes = 1);
   void store(Buffer buffer, Index index, Num x);
-  /// Element `index` modulo `period`, for tables that repeat.
-  Num loadPeriodic(Buffer buffer, Index index, unsigned lanes, int64_t period);
+  /// Element `index` modulo `period`, for tables that repeat; from element `first` on, if given.
+  Num loadPeriodic(Buffer buffer, Index index, unsigned lanes, int64_t period, Index first = {});
   /// first, first + step, ...: the numbers of `lanes` elements, as i64.
   mlir::Value elementNumbers(Index first, unsigned lanes, int64_t step = 1);
   Row loadRow(Buffer buffer, Index index, int64_t width);

@@ -1,0 +1,151 @@
+//===- ParallelizeChoice.cpp - Which dimensions of parameters are split ----===//
+
+#include "ValueShardings.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+/// An op that reads parameters of which nothing is decided.
+struct ParameterChoice::Reading {
+  Operation *op;
+  ShardingRule rule;
+  SmallVector<unsigned> parameters; // numbers of operands
+
+  bool isParameter(unsigned operand) const { return llvm::is_contained(parameters, operand); }
+  /// Whether something else than those parameters has a factor.
+  bool isReadElsewhere(StringRef factor) const;
+};
+
+bool ParameterChoice::Reading::isReadElsewhere(StringRef factor) const {
+  for (auto [number, dimensions] : llvm::enumerate(rule.operands))
+    for (const FactorDimension &dimension : dimensions)
+      if (!isParameter(number) && llvm::is_contained(dimension.factors, factor))
+        return true;
+  return false;
+}
+
+/// A factor of a parameter that another operand has split.
+bool ParameterChoice::follow(const Reading &reading, DimensionSharding &split,
+                             std::string &factor) const {
+  for (auto [number, dimensions] : llvm::enumerate(reading.rule.operands)) {
+    if (reading.isParameter(number))
+      continue;
+    ValueSharding state = shardings.of(reading.op->getOperand(number));
+    for (auto [place, dimension] : llvm::enumerate(dimensions)) {
+      split = state.sharding.dimensions[place];
+      factor = dimension.factors.front();
+      bool isInParameters = llvm::any_of(reading.parameters, [&](unsigned parameter) {
+        return llvm::any_of(reading.rule.operands[parameter], [&](const FactorDimension &own) {
+          return llvm::is_contained(own.factors, factor);
+        });
+      });
+      if (isInParameters && llvm::is_contained(split.axes, axis))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Whether everything that reads `value`, and what follows from it, can run on parts of a
+/// dimension, up to ops that sum over it. `pieces`: those that it must be split in; none, or known
+/// before.
+bool ParameterChoice::canFollow(Value value, unsigned dimension, bool padded,
+                                SmallVectorImpl<int64_t> &pieces) const {
+  llvm::SetVector<std::pair<Value, unsigned>> places;
+  places.insert({value, dimension});
+  for (size_t next = 0; next < places.size(); ++next) {
+    auto [place, number] = places[next];
+    for (OpOperand &use : place.getUses()) {
+      Operation *user = use.getOwner();
+      FailureOr<ShardingRule> rule =
+          isa<ShardingOpInterface>(user) ? ShardingRule::of(user) : FailureOr<ShardingRule>();
+      if (failed(rule))
+        return false;
+      const FactorDimension &read = rule->operands[use.getOperandNumber()][number];
+      if (read.mustBeWhole() || (padded && !read.mayBePadded))
+        return false;
+      SmallVector<int64_t> sizes;
+      for (auto [result, dimensions] : llvm::zip_equal(user->getResults(), rule->results))
+        for (auto [at, written] : llvm::enumerate(dimensions))
+          if (llvm::is_contained(read.factors, written.factors.front())) {
+            places.insert({result, static_cast<unsigned>(at)});
+            sizes.push_back(Sharding::whole(result.getType()).wholeSizes[at]);
+          }
+      if (read.factors.size() == 1)
+        continue;
+      if (!pieces.empty() && ArrayRef(pieces) != ArrayRef(sizes))
+        return false;
+      pieces.assign(sizes.begin(), sizes.end());
+    }
+  }
+  return true;
+}
+
+bool ParameterChoice::canBeSplit(const Reading &reading, const FactorDimension &dimension,
+                                 bool padded, DimensionSharding &split) const {
+  if (padded && !dimension.mayBePadded)
+    return false;
+  split = DimensionSharding{{axis}, {}, padded};
+  for (auto [result, dimensions] : llvm::zip_equal(reading.op->getResults(), reading.rule.results))
+    for (auto [number, written] : llvm::enumerate(dimensions))
+      if (llvm::is_contained(written.factors, dimension.factors.front()) &&
+          !canFollow(result, number, padded, split.pieces))
+        return false;
+  return true;
+}
+
+/// A factor that parameters alone have.
+bool ParameterChoice::find(const Reading &reading, DimensionSharding &split,
+                           std::string &factor) const {
+  for (unsigned parameter : reading.parameters)
+    for (auto [number, dimension] : llvm::enumerate(reading.rule.operands[parameter])) {
+      factor = dimension.factors.front();
+      if (dimension.mustBeWhole() || dimension.factors.size() > 1 ||
+          reading.isReadElsewhere(factor))
+        continue;
+      int64_t size =
+          Sharding::whole(reading.op->getOperand(parameter).getType()).wholeSizes[number];
+      bool divides = size % shardings.ranksOf({axis}) == 0;
+      if (!divides && canBeSplit(reading, dimension, /*padded=*/true, split))
+        return true;
+      // What cannot be padded and does not divide is refused where it is set.
+      if (canBeSplit(reading, dimension, /*padded=*/false, split))
+        return true;
+    }
+  return false;
+}
+
+LogicalResult ParameterChoice::decide(Operation *op) {
+  if (!isa<ShardingOpInterface>(op))
+    return success();
+  Reading reading{op, {}, {}};
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto argument = dyn_cast<BlockArgument>(operand.get());
+    if (argument && getRole(argument) == llm::Role::Param && !decided.contains(argument) &&
+        shardings.of(argument).sharding.isWhole())
+      reading.parameters.push_back(operand.getOperandNumber());
+  }
+  if (reading.parameters.empty())
+    return success();
+  FailureOr<ShardingRule> rule = ShardingRule::of(op);
+  if (failed(rule))
+    return failure();
+  reading.rule = std::move(*rule);
+  DimensionSharding split;
+  std::string factor;
+  bool isSplit = follow(reading, split, factor) || find(reading, split, factor);
+  for (unsigned parameter : reading.parameters) {
+    Value value = op->getOperand(parameter);
+    decided.insert(value);
+    ValueSharding state = shardings.of(value);
+    for (auto [number, dimension] : llvm::enumerate(reading.rule.operands[parameter]))
+      if (isSplit && dimension.factors.front() == factor)
+        state.sharding.dimensions[number] = split;
+    if (isSplit && failed(shardings.set(value, state)))
+      return failure();
+  }
+  return success();
+}

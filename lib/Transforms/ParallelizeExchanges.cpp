@@ -1,0 +1,287 @@
+//===- ParallelizeExchanges.cpp - What ranks exchange between ops ----------===//
+//
+// Operands become what an op can read, and results what their readers expect: gathers, copies and
+// sums over ranks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Parallelizer.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+void llmmem::addTo(Axes &axes, ArrayRef<StringAttr> more) {
+  for (StringAttr axis : more)
+    if (!llvm::is_contained(axes, axis))
+      axes.push_back(axis);
+}
+
+void llmmem::removeFrom(Axes &axes, ArrayRef<StringAttr> others) {
+  llvm::erase_if(axes, [&](StringAttr axis) { return llvm::is_contained(others, axis); });
+}
+
+void llmmem::annotateOp(Operation *op, const Twine &name, Operation *neighbour) {
+  op->setAttr(LlmDialect::kName, StringAttr::get(op->getContext(), name));
+  if (Attribute block = neighbour ? neighbour->getAttr(LlmDialect::kBlock) : Attribute())
+    op->setAttr(LlmDialect::kBlock, block);
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+SmallVector<ValueSharding> Parallelizer::operandsOf(Operation *op) const {
+  SmallVector<ValueSharding> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(shardings.of(operand));
+  return operands;
+}
+
+/// All of `dimension`, for a reader that has parts of something else on the same axes. All later
+/// readers have the same.
+Value Parallelizer::gathered(Operation *reader, Value value, unsigned dimension) {
+  Value &known = gathers[{value, dimension}];
+  if (known)
+    return known;
+  ValueSharding state = shardings.of(value);
+  Axes axes = state.sharding.dimensions[dimension].axes;
+  state.sharding.dimensions[dimension] = {};
+  addTo(state.own, axes);
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dimension] *= shardings.ranksOf(axes);
+  OpBuilder builder(reader);
+  known = llm::AllGatherOp::create(builder, value.getLoc(), type.clone(shape), value,
+                                   /*destination=*/Value(), shardings.arrayOf(axes), dimension);
+  annotateOp(known.getDefiningOp(), getName(value) + ".gathered", reader);
+  (void)shardings.set(known, state); // it has this type
+  return known;
+}
+
+Value Parallelizer::replicaOf(Operation *reader, Value value, const Axes &axes) {
+  ArrayAttr group = shardings.arrayOf(axes);
+  Value &known = replicas[{value, group}];
+  if (known)
+    return known;
+  ValueSharding state = shardings.of(value);
+  removeFrom(state.shared, axes);
+  addTo(state.own, axes);
+  OpBuilder builder(reader);
+  known = llm::ReplicaOp::create(builder, value.getLoc(), value, group);
+  annotateOp(known.getDefiningOp(), getName(value) + ".replica", reader);
+  if (ofParameters.contains(value))
+    ofParameters.insert(known);
+  (void)shardings.set(known, state); // it has this type
+  return known;
+}
+
+/// An axis splits one factor of an op. Parameters keep theirs, so that nobody has all of a
+/// product's weight; what else is split over the axis is gathered.
+LogicalResult Parallelizer::readOnOneFactor(Operation *op) {
+  FailureOr<ShardingRule> rule = ShardingRule::of(op);
+  if (failed(rule))
+    return failure();
+  llvm::DenseMap<StringAttr, std::string> factorOf; // of parameters
+  for (auto [number, dimensions] : llvm::enumerate(rule->operands)) {
+    Sharding sharding = shardings.of(op->getOperand(number)).sharding;
+    for (auto [place, dimension] : llvm::enumerate(dimensions))
+      if (ofParameters.contains(op->getOperand(number)))
+        for (StringAttr axis : sharding.dimensions[place].axes)
+          factorOf.try_emplace(axis, dimension.factors.front());
+  }
+  for (auto [number, dimensions] : llvm::enumerate(rule->operands))
+    for (auto [place, dimension] : llvm::enumerate(dimensions)) {
+      Value operand = op->getOperand(number);
+      const DimensionSharding split = shardings.of(operand).sharding.dimensions[place];
+      bool isElsewhere = llvm::any_of(split.axes, [&](StringAttr axis) {
+        auto found = factorOf.find(axis);
+        return found != factorOf.end() && found->second != dimension.factors.front();
+      });
+      if (isElsewhere && !ofParameters.contains(operand) && !split.padded && split.pieces.empty())
+        op->setOperand(number, gathered(op, operand, place));
+    }
+  return success();
+}
+
+/// Beside what ranks have parts of, a shared value is read as each rank's own copy, whose gradients
+/// are summed. Beside copies alone, nobody could tell what its gradient is.
+LogicalResult Parallelizer::readAsOwn(Operation *op) {
+  SmallVector<ValueSharding> operands = operandsOf(op);
+  Axes split, own;
+  for (const ValueSharding &operand : operands) {
+    addTo(split, operand.sharding.axes());
+    addTo(own, operand.own);
+  }
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    Axes copied;
+    for (StringAttr axis : operand.shared) {
+      if (llvm::is_contained(split, axis))
+        copied.push_back(axis);
+      else if (llvm::is_contained(own, axis))
+        return op->emitError()
+               << "'" << op->getName()
+               << "' reads a sum over the ranks beside a parameter, whose gradient would be "
+                  "counted once a rank; let it read what is split";
+    }
+    if (!copied.empty())
+      op->setOperand(number, replicaOf(op, op->getOperand(number), copied));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// The dimension of which each rank gets its part of a sum: the one that somebody has said, or,
+/// with sequence parallelism, the positions.
+std::optional<unsigned> Parallelizer::dimensionToScatter(OpResult result,
+                                                         const ValueSharding &state,
+                                                         const Sharding *given) const {
+  ArrayRef<StringAttr> axes = state.sharding.partial;
+  if (given) {
+    for (auto [number, split] : llvm::enumerate(given->dimensions))
+      if (ArrayRef(split.axes) == axes && split.pieces.empty())
+        return number;
+    return std::nullopt;
+  }
+  int64_t rank = cast<RankedTensorType>(result.getType()).getRank(), positions = rank - 2;
+  if (!strategy.sequenceParallel || axes != ArrayRef(tensorAxis) || rank < 3 ||
+      !state.sharding.dimensions[positions].isWhole())
+    return std::nullopt;
+  return positions;
+}
+
+/// What each rank has an addend of: whole on all ranks, or a part on each.
+FailureOr<Value> Parallelizer::sumOverRanks(OpBuilder &builder, OpResult result,
+                                            ValueSharding &state, const Sharding *given) {
+  std::optional<unsigned> dimension = dimensionToScatter(result, state, given);
+  Axes axes = state.sharding.partial;
+  state.sharding.partial.clear();
+  if (!dimension) {
+    addTo(state.shared, axes);
+    return Value(
+        llm::AllReduceOp::create(builder, result.getLoc(), result, shardings.arrayOf(axes)));
+  }
+  auto type = cast<RankedTensorType>(result.getType());
+  int64_t ranks = shardings.ranksOf(axes);
+  SmallVector<int64_t> shape(type.getShape());
+  if (shape[*dimension] % ranks != 0)
+    return emitError(result.getLoc())
+           << "'" << getName(result) << "' has a sequence of " << shape[*dimension]
+           << ", which does not divide over " << axes.front().getValue() << " = " << ranks
+           << "; import the model with a --seq that is a multiple of " << ranks;
+  shape[*dimension] /= ranks;
+  state.sharding.dimensions[*dimension].axes = axes;
+  return Value(llm::ReduceScatterOp::create(builder, result.getLoc(), type.clone(shape), result,
+                                            shardings.arrayOf(axes), *dimension));
+}
+
+/// All readers read the join of what ranks have of `result`.
+FailureOr<Value> Parallelizer::joinParts(OpResult result, ValueSharding &state,
+                                         const Sharding *given) {
+  Operation *op = result.getOwner();
+  Operation *next = op->getNextNode();
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  ArrayAttr axes = shardings.arrayOf(state.sharding.partial);
+  Value joined = cast<ShardingOpInterface>(op).joinPartial(builder, result, axes);
+  if (joined) {
+    state.sharding.partial.clear();
+  } else {
+    FailureOr<Value> sum = sumOverRanks(builder, result, state, given);
+    if (failed(sum))
+      return failure();
+    joined = *sum;
+    annotateOp(joined.getDefiningOp(), getName(result) + ".sum", op);
+  }
+  llvm::SmallPtrSet<Operation *, 4> built;
+  for (Operation *other = op->getNextNode(); other != next; other = other->getNextNode()) {
+    built.insert(other);
+    for (Value value : other->getResults())
+      if (failed(shardings.set(value, shardings.of(value))))
+        return failure();
+  }
+  result.replaceUsesWithIf(joined, [&](OpOperand &use) { return !built.contains(use.getOwner()); });
+  if (failed(shardings.set(joined, state)))
+    return failure();
+  return joined;
+}
+
+/// To what somebody has said: whole, or split along another dimension.
+LogicalResult Parallelizer::convert(Value value, ValueSharding state, const Sharding &given) {
+  std::optional<unsigned> from, to;
+  bool isPossible = true;
+  for (auto [number, has, wanted] : llvm::enumerate(state.sharding.dimensions, given.dimensions)) {
+    if (has == wanted)
+      continue;
+    isPossible &= has.isWhole() || wanted.isWhole();
+    std::optional<unsigned> &place = wanted.isWhole() ? from : to;
+    isPossible &= !place && has.pieces.empty() && wanted.pieces.empty() && !has.padded;
+    place = number;
+  }
+  if (!from && !to)
+    return success();
+  isPossible &=
+      from && (!to || state.sharding.dimensions[*from].axes == given.dimensions[*to].axes);
+  if (!isPossible)
+    return emitError(value.getLoc())
+           << "'" << getName(value) << "' is split as " << shardings.attributeOf(state.sharding)
+           << ", and no exchange of its ranks makes the given " << shardings.attributeOf(given)
+           << " of that; give a sharding that has one dimension more whole, or another one split";
+  Axes axes = state.sharding.dimensions[*from].axes;
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[*from] *= shardings.ranksOf(axes);
+  Value other;
+  if (to) {
+    if (shape[*to] % shardings.ranksOf(axes) != 0)
+      return emitError(value.getLoc())
+             << "'" << getName(value) << "' has " << shape[*to] << " in dimension " << *to
+             << ", which does not divide over " << axes.front().getValue() << " = "
+             << shardings.ranksOf(axes) << "; take a number of ranks that divides it";
+    shape[*to] /= shardings.ranksOf(axes);
+    other = llm::AllToAllOp::create(builder, value.getLoc(), type.clone(shape), value,
+                                    shardings.arrayOf(axes), *to, *from);
+  } else {
+    addTo(state.own, axes);
+    other = llm::AllGatherOp::create(builder, value.getLoc(), type.clone(shape), value,
+                                     /*destination=*/Value(), shardings.arrayOf(axes), *from);
+  }
+  annotateOp(other.getDefiningOp(), getName(value) + ".given", value.getDefiningOp());
+  value.replaceAllUsesExcept(other, other.getDefiningOp());
+  state.sharding.dimensions = given.dimensions;
+  return shardings.set(other, state);
+}
+
+LogicalResult Parallelizer::setResult(OpResult result, ValueSharding state) {
+  std::optional<Sharding> given;
+  Operation *op = result.getOwner();
+  auto attribute = op->getAttrOfType<llm::ShardingAttr>(LlmDialect::kSharding);
+  if (attribute && result.getResultNumber() == 0) {
+    FailureOr<Sharding> read = shardings.read(attribute, result);
+    if (failed(read))
+      return failure();
+    given = std::move(*read);
+    op->removeAttr(LlmDialect::kSharding);
+  }
+  ValueSharding own = state;
+  own.sharding.partial.clear();
+  if (failed(shardings.set(result, own)))
+    return failure();
+  Value value = result;
+  if (!state.sharding.partial.empty()) {
+    FailureOr<Value> joined = joinParts(result, state, given ? &*given : nullptr);
+    if (failed(joined))
+      return failure();
+    value = *joined;
+  }
+  return given ? convert(value, state, *given) : success();
+}

@@ -1,0 +1,74 @@
+//===- Parallelizer.h - The walk that splits a forward over ranks ----------===//
+
+#ifndef LLMMEM_LIB_TRANSFORMS_PARALLELIZER_H
+#define LLMMEM_LIB_TRANSFORMS_PARALLELIZER_H
+
+#include "ValueShardings.h"
+#include "llmmem/Transforms/Parallelize.h"
+
+namespace llmmem {
+
+/// Splits arguments and everything that follows from them.
+class Parallelizer {
+public:
+  Parallelizer(mlir::func::FuncOp loss, const ParallelStrategy &strategy)
+      : loss(loss), body(loss.getBody().front()), strategy(strategy), shardings(loss),
+        dataAxis(findAxis(kDataParallelAxis)), tensorAxis(findAxis(kTensorParallelAxis)),
+        choice(shardings, tensorAxis) {}
+
+  llvm::LogicalResult run();
+
+private:
+  mlir::StringAttr findAxis(llvm::StringRef name) {
+    auto axis = mlir::StringAttr::get(loss.getContext(), name);
+    return shardings.getMesh().findAxis(name) ? axis : mlir::StringAttr();
+  }
+
+  llvm::LogicalResult startArgument(mlir::BlockArgument argument);
+  llvm::LogicalResult splitInput(mlir::BlockArgument argument);
+  llvm::LogicalResult checkParts(mlir::BlockArgument argument);
+  void finishParameter(mlir::BlockArgument argument);
+  void gatherParts(mlir::BlockArgument argument, mlir::RankedTensorType shard);
+
+  llvm::FailureOr<mlir::Operation *> visit(mlir::Operation *op);
+  llvm::LogicalResult visitWhole(mlir::Operation *op);
+  llvm::LogicalResult visitSplit(mlir::Operation *op, ShardingOpInterface rule);
+  llvm::LogicalResult readOnOneFactor(mlir::Operation *op);
+  llvm::LogicalResult readAsOwn(mlir::Operation *op);
+  llvm::LogicalResult setResult(mlir::OpResult result, ValueSharding state);
+  llvm::FailureOr<mlir::Value> joinParts(mlir::OpResult result, ValueSharding &state,
+                                         const Sharding *given);
+  llvm::FailureOr<mlir::Value> sumOverRanks(mlir::OpBuilder &builder, mlir::OpResult result,
+                                            ValueSharding &state, const Sharding *given);
+  std::optional<unsigned> dimensionToScatter(mlir::OpResult result, const ValueSharding &state,
+                                             const Sharding *given) const;
+  llvm::LogicalResult convert(mlir::Value value, ValueSharding state, const Sharding &given);
+  mlir::Value gathered(mlir::Operation *reader, mlir::Value value, unsigned dimension);
+  mlir::Value replicaOf(mlir::Operation *reader, mlir::Value value, const Axes &axes);
+  llvm::LogicalResult checkLoss();
+
+  llvm::SmallVector<ValueSharding> operandsOf(mlir::Operation *op) const;
+  void annotate(mlir::BlockArgument argument, llvm::StringRef name, mlir::Attribute attribute) {
+    loss.setArgAttr(argument.getArgNumber(), name, attribute);
+  }
+
+  mlir::func::FuncOp loss;
+  mlir::Block &body;
+  const ParallelStrategy &strategy;
+  ValueShardings shardings;
+  mlir::StringAttr dataAxis, tensorAxis; // null where the mesh has none
+  ParameterChoice choice;
+  /// Parameters, and what follows from them alone.
+  llvm::DenseSet<mlir::Value> ofParameters;
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> gathers;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::ArrayAttr>, mlir::Value> replicas;
+};
+
+void addTo(Axes &axes, llvm::ArrayRef<mlir::StringAttr> more);
+void removeFrom(Axes &axes, llvm::ArrayRef<mlir::StringAttr> others);
+/// An op of `parallelize` has a name, and the block of its reader or its operand.
+void annotateOp(mlir::Operation *op, const llvm::Twine &name, mlir::Operation *neighbour);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_TRANSFORMS_PARALLELIZER_H

@@ -1,0 +1,87 @@
+//===- ValueShardings.h - How the values of a forward are split ------------===//
+
+#ifndef LLMMEM_LIB_TRANSFORMS_VALUESHARDINGS_H
+#define LLMMEM_LIB_TRANSFORMS_VALUESHARDINGS_H
+
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace llmmem {
+
+using Axes = llvm::SmallVector<mlir::StringAttr, 1>;
+
+/// Where a value stands on an axis that does not split it, as its gradient goes
+/// (docs/Design/Ranks.md): `shared` is one value for all ranks with one gradient, `own` is each
+/// rank's, which contributes to the gradient. What has no gradient is neither.
+struct ValueSharding {
+  Sharding sharding;
+  Axes own, shared;
+
+  bool isSplitOver(mlir::StringAttr axis) const {
+    return llvm::is_contained(sharding.axes(), axis);
+  }
+};
+
+/// What is known of each value of a function, and the types that follow from it.
+class ValueShardings {
+public:
+  explicit ValueShardings(mlir::func::FuncOp function);
+
+  /// Of what nothing is known: whole, and neither shared nor own.
+  ValueSharding of(mlir::Value value) const;
+  bool isKnown(mlir::Value value) const { return known.contains(value); }
+  /// Sets the type of this rank's shard; what is split over an axis is neither shared nor own
+  /// there. Fails, after a diagnostic, where ranks do not divide a
+  /// dimension, unless that may be padded.
+  llvm::LogicalResult set(mlir::Value value, ValueSharding sharding);
+
+  llm::MeshAttr getMesh() const { return mesh; }
+  int64_t ranksOf(llvm::ArrayRef<mlir::StringAttr> axes) const;
+  /// In the mesh's order, as collectives name them.
+  mlir::ArrayAttr arrayOf(llvm::ArrayRef<mlir::StringAttr> axes) const;
+  /// As annotations have it.
+  llm::ShardingAttr attributeOf(const Sharding &sharding) const;
+  /// What an annotation says of a value. Fails, after a diagnostic, at a wrong rank or axis.
+  llvm::FailureOr<Sharding> read(llm::ShardingAttr attribute, mlir::Value value) const;
+
+private:
+  llm::MeshAttr mesh;
+  llvm::DenseMap<mlir::Value, ValueSharding> known;
+};
+
+/// The split dimensions of parameters that nobody has given one, over one axis: decided where each
+/// is first read.
+///
+/// A factor of a product that what it multiplies has split is split (a row product); else one that
+/// only parameters have, if everything that follows can run on parts of it, up to an op that sums
+/// over it (a column product, heads, the vocabulary). Example: of y = linear(x, w) with x whole, w
+/// is split along its outputs where y goes through gelu into another linear, and stays whole where
+/// y is added to a residual whose norm needs all of it.
+class ParameterChoice {
+public:
+  ParameterChoice(ValueShardings &shardings, mlir::StringAttr axis)
+      : shardings(shardings), axis(axis) {}
+
+  /// What somebody has decided already.
+  void keep(mlir::Value parameter) { decided.insert(parameter); }
+  /// Decides the parameters that `op` reads. Fails after a diagnostic.
+  llvm::LogicalResult decide(mlir::Operation *op);
+
+private:
+  struct Reading;
+  bool follow(const Reading &reading, DimensionSharding &split, std::string &factor) const;
+  bool find(const Reading &reading, DimensionSharding &split, std::string &factor) const;
+  bool canBeSplit(const Reading &reading, const FactorDimension &dimension, bool padded,
+                  DimensionSharding &split) const;
+  bool canFollow(mlir::Value value, unsigned dimension, bool padded,
+                 llvm::SmallVectorImpl<int64_t> &pieces) const;
+
+  ValueShardings &shardings;
+  mlir::StringAttr axis;
+  llvm::DenseSet<mlir::Value> decided;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_TRANSFORMS_VALUESHARDINGS_H
