@@ -24,7 +24,8 @@ def command(path, steps):
 
 
 def losses(text):
-    return {int(number): loss for number, loss in re.findall(r"^step (\d+)  loss (\S+)$", text, re.M)}
+    # A launcher may put what it says of the death behind the number, on the same line.
+    return {int(number): loss for number, loss in re.findall(r"^step (\d+)  loss ([\d.e+]+)(?=-|$)", text, re.M)}
 
 
 def ranks_of(path):
