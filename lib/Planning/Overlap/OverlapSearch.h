@@ -6,7 +6,8 @@
 // those of the link left out, as if they were hidden: recomputed collectives are then free, and
 // where the link is idle they are. Each is reordered with windows of several lengths, placed, and
 // timed; what is best at any sampled budget up to the one asked for is the answer, so that more
-// budget never takes more time.
+// budget never takes more time, down to the lowest sample that has a plan; below it each budget is
+// searched by itself.
 //
 // Lower bound: a schedule's compute work, and the sum of its work on both resources, have bounds of
 // their own (docs/Design/Planning.md). Each resource runs one step at a time, so the time is at
