@@ -7,6 +7,7 @@
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -62,12 +63,22 @@ LogicalResult llmmem::checkDeviceKernel(Operation *op, func::FuncOp kernel) {
            llvm::all_of(inner->getResultTypes(),
                         [](Type type) { return type.isIntOrIndex() || type.isFloat(); });
   };
+  // What ranks do together is a call of the runtime, on addresses of the device.
+  auto isOfRuntime = [&](Operation *inner) {
+    auto call = dyn_cast<func::CallOp>(inner);
+    auto callee =
+        call ? kernel->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(call.getCallee())
+             : func::FuncOp();
+    return callee
+               ? callee.isExternal()
+               : isa<memref::ExtractAlignedPointerAsIndexOp, LLVM::IntToPtrOp, LLVM::ZeroOp>(inner);
+  };
   Operation *fault = nullptr;
   kernel.walk<WalkOrder::PreOrder>([&](Operation *inner) {
     bool inLaunch = inner->getParentOfType<gpu::LaunchOp>() != nullptr;
     bool allowed =
         inLaunch ? !isa<memref::AllocaOp, memref::AllocOp, scf::ForallOp, func::CallOp>(inner)
-                 : isPlace(inner) ||
+                 : isPlace(inner) || isOfRuntime(inner) ||
                        isa<func::FuncOp, func::ReturnOp, gpu::LaunchOp, scf::ForOp, scf::YieldOp,
                            memref::ViewOp, memref::GetGlobalOp, llm::LibraryProductOp>(inner);
     if (allowed)

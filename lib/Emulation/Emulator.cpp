@@ -58,6 +58,15 @@ void Emulator::State::fail(const Thread *thread, std::optional<int64_t> site, st
   found->otherMessage = std::move(otherMessage);
 }
 
+void Emulator::State::failInRuntime(std::string message) {
+  if (found)
+    return;
+  found.emplace();
+  found->launch = -1;
+  found->call = call;
+  found->message = std::move(message);
+}
+
 //===----------------------------------------------------------------------===//
 // Arguments of a launch
 //===----------------------------------------------------------------------===//
@@ -137,12 +146,46 @@ int64_t Emulator::State::argumentAt(const Site &site, int64_t base) const {
   return readOnly >= 0 ? readOnly : written;
 }
 
-bool Emulator::State::bindArgument(size_t number, char *begin, int64_t bytes) {
-  auto next = std::upper_bound(
-      buffers.begin(), buffers.end(), begin,
-      [](char *address, const std::unique_ptr<Buffer> &buffer) { return address < buffer->begin; });
+/// The buffer that has all of the bytes; null if there is none.
+Buffer *Emulator::State::bufferOf(const char *begin, int64_t bytes) {
+  auto next = std::upper_bound(buffers.begin(), buffers.end(), begin,
+                               [](const char *address, const std::unique_ptr<Buffer> &buffer) {
+                                 return address < buffer->begin;
+                               });
   Buffer *buffer = next == buffers.begin() ? nullptr : std::prev(next)->get();
-  if (!buffer || begin - buffer->begin > buffer->bytes - bytes) {
+  return buffer && begin - buffer->begin <= buffer->bytes - bytes ? buffer : nullptr;
+}
+
+void Emulator::State::accessByRuntime(char *begin, int64_t bytes, int64_t parameter) {
+  if (found)
+    return;
+  Argument argument;
+  argument.begin = begin;
+  argument.bytes = bytes;
+  argument.buffer = bufferOf(begin, bytes);
+  if (!argument.buffer)
+    return failInRuntime("accesses " + std::to_string(bytes) +
+                         " bytes that do not lie inside a buffer of the step");
+  argument.first = begin - argument.buffer->begin;
+  if (call >= 0 && parameter >= 0) {
+    const Call &record = program.calls[call];
+    argument.value = static_cast<int32_t>(record.values[parameter]);
+    argument.writable = record.writes[parameter];
+  }
+  if (argument.writable) {
+    std::fill_n(argument.buffer->owners.begin() + argument.first, bytes, argument.value);
+    return;
+  }
+  int64_t byte = argument.firstTaken(0, bytes);
+  if (byte >= 0)
+    failInRuntime("reads byte " + std::to_string(byte) + " of parameter " +
+                  std::to_string(parameter) + " as value " + std::to_string(argument.value) +
+                  ", which does not hold it");
+}
+
+bool Emulator::State::bindArgument(size_t number, char *begin, int64_t bytes) {
+  Buffer *buffer = bufferOf(begin, bytes);
+  if (!buffer) {
     fail(nullptr, {},
          "argument " + std::to_string(number) + " of " + std::to_string(bytes) +
              " bytes does not lie inside a buffer of the step");

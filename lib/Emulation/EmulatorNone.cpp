@@ -18,6 +18,7 @@ const Fault *Emulator::fault() const { return nullptr; }
 // Never called: asking for the emulator fails before compilation.
 void llmmem_emulate_call(void *, int64_t) {}
 void llmmem_emulate_launch(void *, int64_t, KernelFunction, const uint64_t *, const int64_t *) {}
+void llmmem_emulate_runtime_access(void *, int64_t, int64_t, int64_t) {}
 void llmmem_emulate_access(Thread *, int64_t, int64_t, int64_t) {}
 void llmmem_emulate_barrier(Thread *, int64_t) {}
 void llmmem_emulate_warp_barrier(Thread *, int64_t, int32_t) {}

@@ -14,6 +14,12 @@ void llmmem_emulate_launch(void *emulator, int64_t launch, KernelFunction kernel
   static_cast<Emulator *>(emulator)->state().launch(launch, kernel, arguments, shape);
 }
 
+void llmmem_emulate_runtime_access(void *emulator, int64_t address, int64_t bytes,
+                                   int64_t parameter) {
+  static_cast<Emulator *>(emulator)->state().accessByRuntime(reinterpret_cast<char *>(address),
+                                                             bytes, parameter);
+}
+
 void llmmem_emulate_access(Thread *thread, int64_t site, int64_t base, int64_t offset) {
   if (!thread->emulator->mayAccess(*thread, site, base, offset))
     thread->halt();

@@ -20,6 +20,9 @@ public:
   void launch(int64_t number, KernelFunction function, const uint64_t *arguments,
               const int64_t *shape);
 
+  /// A call of the runtime: all bytes are read, or all written.
+  void accessByRuntime(char *begin, int64_t bytes, int64_t parameter);
+
   /// Whether the thread may access the bytes; otherwise records a fault, and the thread must halt.
   bool mayAccess(const Thread &thread, int64_t number, int64_t base, int64_t offset);
   bool maySynchronize(const Thread &thread, int64_t number, int32_t mask);
@@ -33,11 +36,14 @@ public:
   /// Keeps the first fault: of a thread in an op, or without a thread of the launch.
   void fail(const Thread *thread, std::optional<int64_t> site, std::string message,
             std::optional<int64_t> otherSite = {}, std::string otherMessage = {});
+  /// The same for a call of the runtime.
+  void failInRuntime(std::string message);
   const Fault *fault() const { return found ? &*found : nullptr; }
 
 private:
   bool checkShape();
   bool bind(const Launch &launch, const uint64_t *words);
+  Buffer *bufferOf(const char *begin, int64_t bytes);
   bool bindArgument(size_t number, char *begin, int64_t bytes);
   void takeCallRecord(size_t number, const Launch &launch);
   void watch();

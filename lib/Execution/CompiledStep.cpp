@@ -183,6 +183,11 @@ LogicalResult CompiledStep::compileUpdate(ModuleOp module, const Options &option
   if (!number || step->hasAttr(LlmDialect::kStage) || functions.size() != 2 ||
       functions.front() != step)
     return success();
+  if (options.cuda || options.emulate)
+    return step.emitError("runs once for each of its ")
+           << number.getInt()
+           << " micro-batches, and then @update: a GPU runs one function a step; split the model "
+              "into stages (--mesh=pp=...), or run it on a CPU";
   if (functions.back().getArgumentTypes() != step.getArgumentTypes())
     return functions.back().emitError("has other arguments than @")
            << step.getName() << ", whose buffers it runs on; differentiate the model again";

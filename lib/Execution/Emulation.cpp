@@ -87,6 +87,11 @@ static std::string textOf(emulation::Triple numbers) {
 }
 
 void Emulation::report(const emulation::Fault &fault) const {
+  if (fault.launch < 0) {
+    emitError(fault.call < 0 ? launches.front() : calls[fault.call])
+        << "the runtime " << fault.message;
+    return;
+  }
   Location launch = launches[fault.launch];
   InFlightDiagnostic error = emitError(fault.site ? sites[*fault.site] : launch);
   error << "kernel '" << fault.kernel << "'";

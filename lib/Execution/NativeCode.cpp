@@ -49,6 +49,7 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_clock", &llmmem_clock);
   add("llmmem_emulate_call", &llmmem_emulate_call);
   add("llmmem_emulate_launch", &llmmem_emulate_launch);
+  add("llmmem_emulate_runtime_access", &llmmem_emulate_runtime_access);
   add("llmmem_emulate_access", &llmmem_emulate_access);
   add("llmmem_emulate_barrier", &llmmem_emulate_barrier);
   add("llmmem_emulate_warp_barrier", &llmmem_emulate_warp_barrier);

@@ -26,8 +26,8 @@ using Triple = std::array<int64_t, 3>;
 
 /// What went wrong, and where.
 struct Fault {
-  std::string kernel;
-  int64_t launch = 0, call = -1;
+  std::string kernel;                  // empty: a call of the runtime
+  int64_t launch = 0, call = -1;       // of the program; launch -1: a call of the runtime
   std::optional<Triple> block, thread; // none: the launch itself
   std::optional<int64_t> site;         // the op at fault
   std::string message;

@@ -34,6 +34,12 @@ extern "C" {
 /// The call numbered `call` follows; -1: one that does not describe its values.
 void llmmem_emulate_call(void *emulator, int64_t call);
 
+/// The runtime is about to access `bytes` bytes at `address`, a buffer of the current call: it
+/// reads them where they are parameter `parameter` of the call and the call does not write that,
+/// else it writes them.
+void llmmem_emulate_runtime_access(void *emulator, int64_t address, int64_t bytes,
+                                   int64_t parameter);
+
 /// `shape`: three sizes of the grid, three of the block, and the bytes of dynamic shared memory.
 void llmmem_emulate_launch(void *emulator, int64_t launch, llmmem::emulation::KernelFunction kernel,
                            const uint64_t *arguments, const int64_t *shape);

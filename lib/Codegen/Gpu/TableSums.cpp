@@ -21,10 +21,12 @@ static constexpr int64_t kMostListed = 4096;
 namespace {
 class TableSums {
 public:
-  TableSums(KernelEmitter &e, Buffer ids, Buffer terms, Buffer into, Buffer table, int64_t width)
+  TableSums(KernelEmitter &e, Buffer ids, Buffer terms, Buffer into, Buffer table, int64_t width,
+            VocabularyPart &vocabulary)
       : e(e), device(deviceLoops(e)), ids(ids), terms(terms), into(into), table(table),
-        width(width), rows(table.size / width), blocks(llvm::divideCeil(rows, kRows)),
-        lanes(std::gcd<int64_t>(e.lanes(), width)), vectors(width / lanes),
+        vocabulary(vocabulary), width(width), rows(table.size / width),
+        blocks(llvm::divideCeil(rows, kRows)), lanes(std::gcd<int64_t>(e.lanes(), width)),
+        vectors(width / lanes),
         groupThreads(std::min<int64_t>(kBlockThreads, llvm::alignTo(vectors, kWarp))),
         groups(kBlockThreads / groupThreads),
         capacity(std::min<int64_t>(kMostListed, llvm::alignTo(ids.size, 4))) {}
@@ -42,6 +44,12 @@ private:
   Index cast(Index number, Type type) {
     return {&e.builder(),
             arith::IndexCastOp::create(e.builder(), e.location(), type, number.value)};
+  }
+  /// The row of an id, which is clamped into the vocabulary; none of the table's where another rank
+  /// has it.
+  Index placeOf(Index id) {
+    Index clamped = minimum(maximum(id, word(0)), word(vocabulary.size - 1));
+    return vocabulary.isPart() ? asWord(vocabulary.place(asIndex(clamped))) : clamped;
   }
   Index loadWord(Buffer words, Index place) { return {&e.builder(), e.loadRaw(words, place)}; }
   Value both(Value a, Value b) { return arith::AndIOp::create(e.builder(), e.location(), a, b); }
@@ -74,6 +82,7 @@ private:
   KernelEmitter &e;
   DeviceLoops &device;
   Buffer ids, terms, into, table;
+  VocabularyPart &vocabulary;
   int64_t width, rows, blocks, lanes, vectors, groupThreads, groups, capacity;
 
   std::optional<Index> block, thread;
@@ -103,9 +112,10 @@ std::array<TableSums::Found, kIdsOfThread> TableSums::findOwn(Index first, Index
     for (int64_t lane = 0; lane < together; ++lane) {
       Value one =
           together == 1 ? raw : vector::ExtractOp::create(b, e.location(), raw, lane).getResult();
-      Index id = minimum(maximum(Index{&b, one}, word(0)), word(rows - 1));
-      Index row = id / blocks;
-      Value isOfBlock = both(isId, equal(id - row * blocks, *block));
+      Index place = placeOf({&b, one}), row = place / blocks;
+      Value isOfBlock = both(isId, equal(place - row * blocks, *block));
+      if (vocabulary.isPart())
+        isOfBlock = both(isOfBlock, both(less(word(-1), place), less(place, word(rows))));
       found[k + lane] = {row, both(isOfBlock, both(less(fromRow - 1, row), less(row, toRow)))};
     }
   }
@@ -264,6 +274,6 @@ void TableSums::emit() {
 }
 
 void llmmem::emitTableSums(KernelEmitter &e, Buffer ids, Buffer terms, Buffer into, Buffer table,
-                           int64_t width) {
-  TableSums(e, ids, terms, into, table, width).emit();
+                           int64_t width, VocabularyPart &vocabulary) {
+  TableSums(e, ids, terms, into, table, width, vocabulary).emit();
 }

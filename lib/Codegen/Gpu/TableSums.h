@@ -18,6 +18,7 @@
 #ifndef LLMMEM_LIB_CODEGEN_GPU_TABLESUMS_H
 #define LLMMEM_LIB_CODEGEN_GPU_TABLESUMS_H
 
+#include "Emitter/VocabularyPart.h"
 #include "llmmem/Codegen/Emitter/KernelEmitter.h"
 
 namespace llmmem {
@@ -25,9 +26,9 @@ namespace llmmem {
 /// table[id] = into[id] (0 where `into` is null) + the sum of `terms` over the positions whose id,
 /// clamped into the table, is `id`; accumulated in the compute type in the order of the positions
 /// and rounded once, as on a CPU. Where `into` is the table itself, rows that no id looks up are
-/// not accessed.
+/// not accessed. Ids whose rows another rank has add to none.
 void emitTableSums(KernelEmitter &e, Buffer ids, Buffer terms, Buffer into, Buffer table,
-                   int64_t width);
+                   int64_t width, VocabularyPart &vocabulary);
 
 } // namespace llmmem
 

@@ -2,7 +2,8 @@
 //
 // A collective is one call of a C function that knows contiguous parts alone
 // (docs/Design/Ranks.md). Where the parts along a dimension do not lie in one piece, they are
-// brought there in the op's workspace, before the call or after it.
+// brought there in the op's workspace, before the call or after it. On a GPU the call stands in the
+// host function, with addresses of the device, and the reordering is a launch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace llmmem;
@@ -94,7 +96,7 @@ struct PartsOf {
 /// Copies a value's elements to where each part lies in one piece, or back.
 void emitReorder(KernelEmitter &e, const PartsOf &shape, Buffer whole, Buffer pieces,
                  bool toPieces) {
-  e.forEachParallel(shape.before * shape.parts, [&](Index i) {
+  e.forRows(shape.before * shape.parts, {.width = shape.run}, [&](Index i) {
     Index inWhole = i * shape.run;
     Index inPieces =
         ((i % i.like(shape.parts)) * shape.before + i / i.like(shape.parts)) * shape.run;
@@ -110,13 +112,10 @@ void emitReorder(KernelEmitter &e, const PartsOf &shape, Buffer whole, Buffer pi
 // Models
 //===----------------------------------------------------------------------===//
 
-/// The kernel of a collective on a CPU. `Model` has `static void emit(ConcreteOp, KernelEmitter
-/// &)`.
+/// The kernel of a collective. `Model` has `static void emit(ConcreteOp, KernelEmitter &)`.
 template <typename Model, typename ConcreteOp>
 struct CollectiveModel : BaseModel<Model, ConcreteOp> {
   LogicalResult emitKernel(Operation *op, KernelEmitter &emitter) const {
-    if (emitter.options().target == KernelTarget::Gpu)
-      return op->emitOpError("has no kernel on a GPU yet; lower the step for a CPU");
     Model::emit(cast<ConcreteOp>(op), emitter);
     return success();
   }
@@ -246,14 +245,25 @@ struct ExchangeModel : CollectiveModel<ExchangeModel, ExchangeOp> {
   }
 };
 
+/// Elements that one group of threads copies at most.
+constexpr int64_t kElementsOfRun = 1024;
+
 /// Nothing is sent: the part that the position says is copied.
 struct PartModel : CollectiveModel<PartModel, PartOp> {
   static void emit(PartOp op, KernelEmitter &e) {
     Buffer part = e.result(0);
     Index begin = positionInGroup(e, op.getAxes()) * part.size;
-    e.forLanesParallel(part.size, [&](Index i, unsigned lanes) {
+    // Vectors of a GPU must be aligned in both buffers.
+    int64_t run = std::gcd(part.size, kElementsOfRun);
+    auto copy = [&](Index i, unsigned lanes) {
       e.storeRaw(part, i, e.loadRaw(e.operand(0), begin + i, lanes));
-    });
+    };
+    if (e.options().target == KernelTarget::Gpu)
+      e.forRows(part.size / run, {.width = run}, [&](Index row) {
+        e.forLanes(run, [&](Index j, unsigned lanes) { copy(row * run + j, lanes); });
+      });
+    else
+      e.forLanesParallel(part.size, copy);
   }
 };
 

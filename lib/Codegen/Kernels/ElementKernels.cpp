@@ -172,8 +172,11 @@ struct AddPositionsKernel : ElementModel<AddPositionsKernel, AddPositionsOp> {
     ArrayRef<int64_t> shape = op.getX().getType().getShape();
     Buffer x = e.operand(0), table = e.operand(1), y = e.result(0);
     int64_t used = shape[shape.size() - 2] * shape.back(), batch = x.size / used;
+    Index begin = e.index(0); // of this rank's positions
+    if (op.getAxes())
+      begin = positionInGroup(e, *op.getAxes()) * used;
     e.forLanesParallel(used, [&](Index i, unsigned lanes) {
-      Num position = e.load(table, i, lanes);
+      Num position = e.load(table, begin + i, lanes);
       auto addTo = [&](Index first, int64_t count) {
         Row sums;
         for (int64_t k = 0; k < count; ++k)

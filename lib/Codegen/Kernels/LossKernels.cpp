@@ -53,11 +53,15 @@ static Num logSumOfThreadGroup(KernelEmitter &e, ArrayRef<Num> own) {
 
 /// In one pass over the row, with a running maximum by which the sum is rescaled, as in the online
 /// softmax of Milakov & Gimelshein (2018).
-static Num logSumExpOnDevice(KernelEmitter &e, Buffer logits, Index begin, int64_t width) {
+static Num logSumExpOnDevice(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
+                             VocabularyPart *part) {
   double lowest = lowestLogit(e);
   auto start = [&](unsigned lanes) -> Row { return {e.splat(lowest, lanes), e.splat(0.0, lanes)}; };
   auto step = [&](Index j, unsigned lanes, ArrayRef<Num> carried) -> Row {
-    Num x = e.load(logits, begin + j, lanes), largest = maximum(carried[0], x);
+    Num x = e.load(logits, begin + j, lanes);
+    if (part)
+      x = part->ifTokens(j, lanes, x, e.splat(lowest, lanes));
+    Num largest = maximum(carried[0], x);
     return {largest, carried[1] * exp(carried[0] - largest) + exp(x - largest)};
   };
   auto acrossLanes = [&](ArrayRef<Num> carried) -> Row {
@@ -83,7 +87,7 @@ Num llmmem::logSumExpOfTiles(KernelEmitter &e, const TileSoftmax &softmax, Index
 Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
                       VocabularyPart *part) {
   if (e.options().target == KernelTarget::Gpu)
-    return logSumExpOnDevice(e, logits, begin, width);
+    return logSumExpOnDevice(e, logits, begin, width, part);
   auto logit = [&](Index j, unsigned lanes) {
     Num x = e.load(logits, begin + j, lanes);
     return part ? part->ifTokens(j, lanes, x, e.splat(lowestLogit(e), lanes)) : x;
@@ -96,7 +100,8 @@ Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t widt
 
 /// Distributed over threads: none may access another's elements, not even the target's.
 static void emitSharedGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits, Index begin,
-                                  int64_t width, Index column, Num logSum, Num factor) {
+                                  int64_t width, Index column, Num logSum, Num factor,
+                                  VocabularyPart *part = nullptr) {
   OpBuilder &b = e.builder();
   Location loc = e.location();
   Value target = arith::IndexCastOp::create(b, loc, b.getI64Type(), column.value);
@@ -106,7 +111,8 @@ static void emitSharedGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogit
       wanted = vector::BroadcastOp::create(b, loc, numbers.getType(), target);
     Value isTarget = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, numbers, wanted);
     Num p = exp(e.load(logits, begin + j, lanes) - logSum);
-    e.store(dlogits, begin + j, (p - select(isTarget, p.like(1.0), p.like(0.0))) * factor);
+    Num gradient = (p - select(isTarget, p.like(1.0), p.like(0.0))) * factor;
+    e.store(dlogits, begin + j, part ? part->ifTokens(j, lanes, gradient, p.like(0.0)) : gradient);
   });
 }
 
@@ -126,6 +132,9 @@ void llmmem::emitLossGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits
 void llmmem::emitLossGradientOfPart(KernelEmitter &e, VocabularyPart &part, Buffer logits,
                                     Buffer dlogits, Index begin, int64_t width, Index column,
                                     Num logSum, Num factor) {
+  // A column that this rank has not is met by no element.
+  if (e.options().target == KernelTarget::Gpu)
+    return emitSharedGradientRow(e, logits, dlogits, begin, width, column, logSum, factor, &part);
   // Read before the row is overwritten.
   Index hit = begin + part.nearest(column);
   Num atTarget = (exp(e.load(logits, hit) - logSum) - 1.0) * factor;
@@ -200,36 +209,54 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
   static void emitOnDevice(CrossEntropyGradOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getLogits());
     Buffer logits = e.operand(0), lse = e.operand(1), dloss = e.operand(3);
+    VocabularyPart part(e, op.getVocabulary(), width);
     LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex(),
-                        e.operand(op.getCountMutable()));
+                        e.operand(op.getCountMutable()), &part);
     e.forRows(lse.size, {.width = width, .isAlone = true, .synchronizes = true}, [&](Index row) {
       Num weight = e.load(dloss, e.index(0)) / targets.count();
-      emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
-                          e.load(lse, row), targets.ifCounted(row, weight));
+      emitSharedGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
+                            e.load(lse, row), targets.ifCounted(row, weight), &part);
     });
   }
 };
 
-struct CountTargetsKernel : BaseModel<CountTargetsKernel, CountTargetsOp> {
-  LogicalResult emitKernel(Operation *op, KernelEmitter &e) const {
-    if (e.options().target == KernelTarget::Gpu)
-      return op->emitOpError("has no kernel on a GPU yet; lower the step for a CPU");
-    Buffer targets = e.operand(0);
+struct CountTargetsKernel : KernelModel<CountTargetsKernel, CountTargetsOp> {
+  /// 1 for a target that counts, 0 for an ignored one.
+  static Num countOf(CountTargetsOp op, KernelEmitter &e, Index row) {
     OpBuilder &b = e.builder();
-    Location loc = op->getLoc();
-    auto integer = [&](int64_t value) -> Value {
-      return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
-    };
-    Value ignored = integer(cast<CountTargetsOp>(op).getIgnoreIndex());
-    Row count = e.fold(e.index(0), e.index(targets.size), Num{&b, integer(0)},
+    Value ignored = integer(e, op.getIgnoreIndex()).value;
+    Value counts = arith::CmpIOp::create(b, op.getLoc(), arith::CmpIPredicate::ne,
+                                         e.loadRaw(e.operand(0), row), ignored);
+    return {&b, arith::ExtUIOp::create(b, op.getLoc(), b.getI32Type(), counts)};
+  }
+  static Num integer(KernelEmitter &e, int64_t value) {
+    OpBuilder &b = e.builder();
+    return {&b, arith::ConstantOp::create(b, e.location(), b.getI32IntegerAttr(value))};
+  }
+  static Num add(Num a, Num b) {
+    return {a.builder,
+            arith::AddIOp::create(*a.builder, a.value.getLoc(), a.value, b.value).getResult()};
+  }
+
+  static void emit(CountTargetsOp op, KernelEmitter &e) {
+    Row count = e.fold(e.index(0), e.index(e.operand(0).size), integer(e, 0),
                        [&](Index row, ArrayRef<Num> count) -> Row {
-                         Value counts = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                                                              e.loadRaw(targets, row), ignored);
-                         Value one = arith::ExtUIOp::create(b, loc, b.getI32Type(), counts);
-                         return {Num{&b, arith::AddIOp::create(b, loc, count[0].value, one)}};
+                         return {add(count[0], countOf(op, e, row))};
                        });
     e.storeRaw(e.result(0), e.index(0), count[0].value);
-    return success();
+  }
+
+  /// In integers, as f32 would count up to 2^24.
+  static void emitOnDevice(CountTargetsOp op, KernelEmitter &e) {
+    DeviceLoops &device = deviceLoops(e);
+    device.once(e, [&] {
+      Row own = e.foldSteps(device.thread(), e.index(e.operand(0).size), device.threadGroupSize(),
+                            integer(e, 0), [&](Index row, ArrayRef<Num> count) -> Row {
+                              return {add(count[0], countOf(op, e, row))};
+                            });
+      Num count = device.acrossThreadGroup(e, own[0], add);
+      e.storeRaw(e.result(0), e.index(0), count.value);
+    });
   }
 };
 

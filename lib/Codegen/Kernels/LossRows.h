@@ -9,7 +9,7 @@
 #define LLMMEM_LIB_CODEGEN_KERNELS_LOSSROWS_H
 
 #include "Emitter/Matmuls.h"
-#include "VocabularyPart.h"
+#include "Emitter/VocabularyPart.h"
 
 namespace llmmem {
 

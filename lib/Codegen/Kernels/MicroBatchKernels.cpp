@@ -1,8 +1,10 @@
 //===- MicroBatchKernels.cpp - Rows and seeds of one micro-batch -----------===//
 
 #include "KernelModels.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace llmmem;
@@ -18,26 +20,24 @@ Index numberOf(Op op, KernelEmitter &e) {
   return e.loadIndex(e.operand(op.getAtMutable()), e.index(0));
 }
 
-/// A kernel on a CPU. `Model` has `static void emit(ConcreteOp, KernelEmitter &)`.
-template <typename Model, typename ConcreteOp>
-struct CpuModel : BaseModel<Model, ConcreteOp> {
-  LogicalResult emitKernel(Operation *op, KernelEmitter &emitter) const {
-    if (emitter.options().target == KernelTarget::Gpu)
-      return op->emitOpError("has no kernel on a GPU yet; lower the step for a CPU");
-    Model::emit(cast<ConcreteOp>(op), emitter);
-    return success();
-  }
-};
+/// Elements that one group of threads copies at most.
+constexpr int64_t kElementsOfRun = 1024;
 
-struct MicroBatchKernel : CpuModel<MicroBatchKernel, MicroBatchOp> {
+struct MicroBatchKernel : KernelModel<MicroBatchKernel, MicroBatchOp> {
   static void emit(MicroBatchOp op, KernelEmitter &e) {
     Buffer rows = e.result(0);
-    Index begin = numberOf(op, e) * rows.size;
-    e.forEach(rows.size, [&](Index i) { e.storeRaw(rows, i, e.loadRaw(e.operand(0), begin + i)); });
+    // Rows of which each begins where a vector may, in both buffers.
+    int64_t run = std::gcd(rows.size, kElementsOfRun);
+    e.forRows(rows.size / run, {.width = run}, [&](Index row) {
+      Index begin = numberOf(op, e) * rows.size + row * run;
+      e.forLanes(run, [&](Index i, unsigned lanes) {
+        e.storeRaw(rows, row * run + i, e.loadRaw(e.operand(0), begin + i, lanes));
+      });
+    });
   }
 };
 
-struct MicroBatchSeedKernel : CpuModel<MicroBatchSeedKernel, MicroBatchSeedOp> {
+struct MicroBatchSeedKernel : KernelModel<MicroBatchSeedKernel, MicroBatchSeedOp> {
   static void emit(MicroBatchSeedOp op, KernelEmitter &e) {
     OpBuilder &b = e.builder();
     auto store = [&](int64_t word, Index number) {
@@ -48,6 +48,10 @@ struct MicroBatchSeedKernel : CpuModel<MicroBatchSeedKernel, MicroBatchSeedOp> {
       e.storeRaw(e.result(0), e.index(word), e.loadRaw(e.operand(0), e.index(word)));
     store(2, numberOf(op, e));
     store(3, e.index(op.getOf()));
+  }
+
+  static void emitOnDevice(MicroBatchSeedOp op, KernelEmitter &e) {
+    deviceLoops(e).once(e, [&] { emit(op, e); });
   }
 };
 

@@ -1,8 +1,8 @@
 //===- TableKernels.cpp - Kernels that look up and copy -------------------===//
 
+#include "Emitter/VocabularyPart.h"
 #include "Gpu/TableSums.h"
 #include "KernelModels.h"
-#include "VocabularyPart.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -149,8 +149,11 @@ struct EmbeddingGradKernel : KernelModel<EmbeddingGradKernel, EmbeddingGradOp> {
   }
 
   static void emitOnDevice(EmbeddingGradOp op, KernelEmitter &e) {
-    emitTableSums(e, e.operand(0), e.operand(1), e.operand(op.getIntoMutable()), e.result(0),
-                  widthOf(op.getDy()));
+    Buffer table = e.result(0);
+    int64_t width = widthOf(op.getDy());
+    VocabularyPart vocabulary(e, op.getVocabulary(), table.size / width);
+    emitTableSums(e, e.operand(0), e.operand(1), e.operand(op.getIntoMutable()), table, width,
+                  vocabulary);
   }
 };
 

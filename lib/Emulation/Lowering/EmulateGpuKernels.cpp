@@ -1,7 +1,8 @@
 //===- EmulateGpuKernels.cpp - GPU kernels become functions for fibers -----===//
 //
-// Host functions that launch, and their callers, take the emulator as their last argument. A launch
-// packs its arguments into words, so that the emulator can call any kernel.
+// Host functions that launch or call what ranks do together, and their callers, take the emulator
+// as their last argument. A launch packs its arguments into words, so that the emulator can call
+// any kernel. Before a call of the runtime the emulator is told which bytes it accesses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +22,16 @@ namespace llmmem {
 using namespace mlir;
 using namespace llmmem;
 
+/// Whether the op calls what the runtime does on buffers (include/llmmem/Runtime/Collectives.h).
+static bool callsRuntime(ModuleOp module, func::CallOp call) {
+  auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+  return callee && callee.isExternal() && !callee.getName().starts_with("llmmem_emulate_") &&
+         llvm::any_of(call.getOperandTypes(), llvm::IsaPred<LLVM::LLVMPointerType>);
+}
+
 namespace {
 
-/// The functions through which the step reaches its launches.
+/// The functions through which the step reaches its launches and calls of the runtime.
 class HostFunctions {
 public:
   explicit HostFunctions(ModuleOp module) {
@@ -34,8 +42,11 @@ public:
         work.push_back(function);
     });
     module.walk([&](func::CallOp call) {
-      if (auto caller = call->getParentOfType<func::FuncOp>())
+      if (auto caller = call->getParentOfType<func::FuncOp>()) {
         callers[call.getCalleeAttr().getAttr()].push_back(caller);
+        if (callsRuntime(module, call))
+          work.push_back(caller);
+      }
     });
     while (!work.empty()) {
       func::FuncOp function = work.pop_back_val();
@@ -70,6 +81,7 @@ public:
 private:
   LogicalResult convertLaunch(gpu::LaunchFuncOp launch);
   LogicalResult convertCall(func::CallOp call);
+  void announceAccesses(func::CallOp call);
   int64_t recordCall(func::CallOp call);
   int64_t parameterOf(Value operand, func::FuncOp host) const;
   LogicalResult packArgument(gpu::LaunchFuncOp launch, Value operand, Value place);
@@ -129,7 +141,30 @@ int64_t HostEmulation::recordCall(func::CallOp call) {
   return calls.size() - 1;
 }
 
+/// Tells the emulator of each buffer that a call of the runtime gets, in the order of its
+/// arguments.
+void HostEmulation::announceAccesses(func::CallOp call) {
+  func::FuncOp hook =
+      emulationHook(module, "llmmem_emulate_runtime_access", {pointer, integer, integer, integer});
+  for (Value operand : call.getOperands()) {
+    auto address = operand.getDefiningOp<LLVM::IntToPtrOp>();
+    auto bits = address ? address.getArg().getDefiningOp<arith::IndexCastOp>() : nullptr;
+    auto begin =
+        bits ? bits.getIn().getDefiningOp<memref::ExtractAlignedPointerAsIndexOp>() : nullptr;
+    if (!begin)
+      continue; // a null pointer
+    auto type = cast<MemRefType>(begin.getSource().getType());
+    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    int64_t parameter = parameterOf(begin.getSource(), call->getParentOfType<func::FuncOp>());
+    func::CallOp::create(builder, loc, hook,
+                         ValueRange{emulator(call), address.getArg(), integerConstant(bytes),
+                                    integerConstant(parameter)});
+  }
+}
+
 LogicalResult HostEmulation::convertCall(func::CallOp call) {
+  if (callsRuntime(module, call))
+    announceAccesses(call);
   auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
   if (!callee || !hosts.contains(callee))
     return success();

@@ -1,7 +1,7 @@
 //===- VocabularyPart.h - The tokens that a rank has rows or columns of ----===//
 
-#ifndef LLMMEM_LIB_CODEGEN_KERNELS_VOCABULARYPART_H
-#define LLMMEM_LIB_CODEGEN_KERNELS_VOCABULARYPART_H
+#ifndef LLMMEM_LIB_CODEGEN_EMITTER_VOCABULARYPART_H
+#define LLMMEM_LIB_CODEGEN_EMITTER_VOCABULARYPART_H
 
 #include "llmmem/Codegen/Emitter/KernelEmitter.h"
 #include "llmmem/Dialect/LlmDialect.h"
@@ -46,4 +46,4 @@ private:
 
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_CODEGEN_KERNELS_VOCABULARYPART_H
+#endif // LLMMEM_LIB_CODEGEN_EMITTER_VOCABULARYPART_H

@@ -1,7 +1,7 @@
 //===- VocabularyPart.cpp - The tokens that a rank has rows or columns of --===//
 
 #include "VocabularyPart.h"
-#include "Emitter/Ranks.h"
+#include "Ranks.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
