@@ -35,6 +35,7 @@ config.substitutions.append(("%ptx", config.python + " " + config.test_source_ro
 # %refuse CODE MESSAGE... -- COMMAND...: see the script.
 config.substitutions.append((r"%refuse\b", config.python + " " + config.test_source_root + "/Refused/Inputs/check-exit.py"))
 config.substitutions.append(("%fake_cublaslt", config.build_root + "/lib/libllmmem-fake-cublaslt.so"))
+config.substitutions.append(("%fake_nccl", config.build_root + "/lib/libllmmem-fake-nccl.so"))
 config.substitutions.append(("%fake_cuda", config.build_root + "/lib/libllmmem-fake-cuda.so"))
 # A variable that a later CHECK-LABEL section reads by mistake is a test that cannot fail.
 config.substitutions.append((r"\bFileCheck\b", "FileCheck -enable-var-scope"))
@@ -58,6 +59,10 @@ for name, launcher, options in (("openmpi", "mpirun.openmpi", "--oversubscribe -
         config.substitutions.append((f"%mpirun-{name}", f"{program} {options}".strip()))
 config.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl="self,vader,tcp",
                           OMPI_MCA_btl_tcp_if_include="lo", OMPI_MCA_oob_tcp_if_include="lo")
+
+# Boost.Context, for the emulator of GPUs.
+if config.emulator:
+    config.available_features.add("emulator")
 
 # The runtime of the address sanitizer (libclang-rt-22-dev); tests that need it are counted as skipped without it.
 if subprocess.run([config.cc, "-fsanitize=address", "-x", "c", "-", "-o", os.devnull], input=b"int main(void) { return 0; }",

@@ -1,7 +1,7 @@
 //===- CudaDevice.cpp - A GPU with one step on it --------------------------===//
 
 #include "llmmem/Execution/CudaDevice.h"
-#include "llmmem/Runtime/Cuda.h"
+#include "llmmem/Runtime/DeviceRanks.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llmmem;
@@ -12,7 +12,7 @@ void DeviceError::log(llvm::raw_ostream &os) const { os << message; }
 
 llvm::Expected<std::shared_ptr<CudaDevice>> CudaDevice::open(const std::string &driver) {
   char message[1024];
-  llmmem_cuda *run = llmmem_cuda_open(driver.c_str(), message, sizeof message);
+  llmmem_cuda *run = llmmem_cuda_open(driver.c_str(), llmmem_local_rank(), message, sizeof message);
   if (!run)
     return llvm::make_error<DeviceError>(message);
   std::shared_ptr<CudaDevice> device(new CudaDevice(run));
@@ -26,7 +26,21 @@ llvm::Expected<std::shared_ptr<CudaDevice>> CudaDevice::open(const std::string &
   return device;
 }
 
-CudaDevice::~CudaDevice() { llmmem_cuda_close(run); }
+CudaDevice::~CudaDevice() {
+  llmmem_ranks_leave_device(/*failed=*/1);
+  llmmem_cuda_close(run);
+}
+
+llvm::Error CudaDevice::joinRanks(const std::string &nccl) {
+  char message[1024];
+  if (llmmem_ranks_use_device(run, nccl.empty() ? nullptr : nccl.c_str(), message, sizeof message))
+    return llvm::make_error<DeviceError>(message);
+  return llvm::Error::success();
+}
+
+void CudaDevice::leaveRanks() { llmmem_ranks_leave_device(/*failed=*/0); }
+
+int64_t CudaDevice::ncclBytes() { return llmmem_device_ranks_bytes(); }
 
 llvm::StringRef CudaDevice::name() const { return llmmem_cuda_device_name(run); }
 

@@ -1,7 +1,7 @@
 //===- RankJob.cpp - This process among the ranks of its job ---------------===//
 
 #include "llmmem/Execution/RankJob.h"
-#include "llmmem/Runtime/Collectives.h"
+#include "llmmem/Runtime/DeviceRanks.h"
 #include "llmmem/Runtime/Parallel.h"
 #include <algorithm>
 #include <cstdlib>
@@ -14,19 +14,27 @@ static constexpr int64_t kEveryAxis = (int64_t{1} << LLMMEM_MOST_AXES) - 1;
 
 /// Ranks of the job on this machine, as launchers say, or 1.
 static int ranksOfMachine() {
-  for (const char *variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+  for (const char *variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE"})
     if (const char *value = std::getenv(variable))
       return std::max(1, static_cast<int>(std::strtol(value, nullptr, 10)));
   return 1;
 }
 
-llvm::Error RankJob::join(llvm::ArrayRef<int64_t> mesh, bool starts) {
+llvm::Error RankJob::join(llvm::ArrayRef<int64_t> mesh, bool starts, bool onDevices) {
   // Threads beyond the cores would wait for each other at every loop.
   int cores = static_cast<int>(std::thread::hardware_concurrency());
   llmmem_set_threads(std::clamp(cores / ranksOfMachine(), 1, llmmem_threads()));
   char message[1024];
-  if (llmmem_ranks_begin(static_cast<int64_t>(mesh.size()), mesh.data(), starts, message,
+  int uses = (starts ? LLMMEM_RANKS_START : 0) | (onDevices ? LLMMEM_RANKS_ON_DEVICES : 0);
+  if (llmmem_ranks_begin(static_cast<int64_t>(mesh.size()), mesh.data(), uses, message,
                          sizeof message))
+    return llvm::createStringError(message);
+  return llvm::Error::success();
+}
+
+llvm::Error RankJob::useNccl(const std::string &library) {
+  char message[1024];
+  if (llmmem_ranks_use_device(nullptr, library.c_str(), message, sizeof message))
     return llvm::createStringError(message);
   return llvm::Error::success();
 }
@@ -43,7 +51,11 @@ int64_t RankJob::rank() { return llmmem_rank(); }
 int64_t RankJob::size() { return llmmem_ranks(); }
 
 std::string RankJob::describe() {
-  return size() == 1 ? "" : std::to_string(size()) + " ranks over " + llmmem_transport_name();
+  if (size() == 1)
+    return "";
+  std::string nccl = llmmem_device_ranks_name();
+  return std::to_string(size()) + " ranks over " + llmmem_transport_name() +
+         (nccl.empty() ? "" : ", collectives by " + nccl);
 }
 
 bool RankJob::isFirstWith(const Shard &shard) {

@@ -1,5 +1,6 @@
 /*===- Collectives.c - Collectives and their sums --------------------------===*/
 
+#include "DeviceRanks.h"
 #include "RankSums.h"
 #include "Ranks.h"
 #include <string.h>
@@ -27,6 +28,11 @@ static char *piece_of(void *whole, llmmem_pieces pieces, int64_t position) {
 
 void llmmem_all_gather(const void *part, void *whole, int64_t count, int64_t element,
                        int64_t axes) {
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    llmmem_device_all_gather(device, part, whole, count, element, axes);
+    return;
+  }
   llmmem_all_gather_bytes(part, whole, count * bytes_of(element), axes);
 }
 
@@ -52,6 +58,11 @@ static void reduce_piece(const Members *members, const char *call, const void *x
 
 void llmmem_all_reduce(const void *x, void *sum, void *workspace, int64_t count, int64_t element,
                        int64_t axes) {
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    llmmem_device_all_reduce(device, x, sum, count, element, axes);
+    return;
+  }
   Members members = llmmem_members(axes);
   if (!members.transport) {
     copy(sum, x, count * bytes_of(element));
@@ -66,6 +77,11 @@ void llmmem_all_reduce(const void *x, void *sum, void *workspace, int64_t count,
 
 void llmmem_reduce_scatter(const void *whole, void *part, void *workspace, int64_t count,
                            int64_t element, int64_t axes) {
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    llmmem_device_reduce_scatter(device, whole, part, count, element, axes);
+    return;
+  }
   Members members = llmmem_members(axes);
   int64_t bytes = count * bytes_of(element);
   if (!members.transport) {
@@ -78,6 +94,11 @@ void llmmem_reduce_scatter(const void *whole, void *part, void *workspace, int64
 
 void llmmem_broadcast(const void *x, void *y, int64_t count, int64_t element, int64_t axes,
                       int64_t root) {
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    llmmem_device_broadcast(device, x, y, count, element, axes, root);
+    return;
+  }
   Members members = llmmem_members(axes);
   int64_t bytes = count * bytes_of(element);
   if (members.position == root || !members.transport)
@@ -97,6 +118,11 @@ static void move_piece(const Members *members, const char *call, const void *sen
 
 void llmmem_reduce(const void *x, void *sum, void *workspace, int64_t count, int64_t element,
                    int64_t axes, int64_t root) {
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    llmmem_device_reduce(device, x, sum, count, element, axes, root);
+    return;
+  }
   Members members = llmmem_members(axes);
   int64_t bytes = count * bytes_of(element);
   if (!members.transport) {
@@ -119,6 +145,11 @@ void llmmem_reduce(const void *x, void *sum, void *workspace, int64_t count, int
 }
 
 void llmmem_all_to_all(const void *x, void *y, int64_t count, int64_t element, int64_t axes) {
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    llmmem_device_all_to_all(device, x, y, count, element, axes);
+    return;
+  }
   Members members = llmmem_members(axes);
   int64_t bytes = count * bytes_of(element);
   llmmem_pieces pieces = {members.size * bytes, bytes};
@@ -141,6 +172,11 @@ void llmmem_send_receive(const void *x, void *y, int64_t count, int64_t element,
   Members members = llmmem_members(axes);
   int64_t bytes = count * bytes_of(element);
   int64_t to = neighbour(&members, shift, wraps), from = neighbour(&members, -shift, wraps);
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    llmmem_device_send_receive(device, x, y, count, element, axes, to, from);
+    return;
+  }
   if (from < 0)
     memset(y, 0, (size_t)bytes);
   else if (from == members.position)
@@ -151,6 +187,11 @@ void llmmem_send_receive(const void *x, void *y, int64_t count, int64_t element,
 
 /* A step of one rank has no stages: an exchange is between different positions. */
 void llmmem_exchange_send(const void *x, int64_t count, int64_t element, int64_t axes, int64_t to) {
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    llmmem_device_exchange_send(device, x, count, element, axes, to);
+    return;
+  }
   Members members = llmmem_members(axes);
   int64_t bytes = count * bytes_of(element);
   if (members.transport &&
@@ -159,6 +200,11 @@ void llmmem_exchange_send(const void *x, int64_t count, int64_t element, int64_t
 }
 
 void llmmem_exchange_receive(void *y, int64_t count, int64_t element, int64_t axes, int64_t from) {
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    llmmem_device_exchange_receive(device, y, count, element, axes, from);
+    return;
+  }
   Members members = llmmem_members(axes);
   int64_t bytes = count * bytes_of(element);
   if (members.transport && members.transport->start_receive(members.transport->state, members.group,
@@ -167,6 +213,11 @@ void llmmem_exchange_receive(void *y, int64_t count, int64_t element, int64_t ax
 }
 
 void llmmem_exchange_end(int64_t axes) {
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    llmmem_device_exchange_end(device, axes);
+    return;
+  }
   Members members = llmmem_members(axes);
   if (members.transport && members.transport->wait_all(members.transport->state, members.group))
     llmmem_ranks_fail(&members, "exchange", 0);

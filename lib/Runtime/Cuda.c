@@ -28,11 +28,26 @@ static int ask_for_capability(llmmem_cuda *run) {
   return 0;
 }
 
-static int open_device(llmmem_cuda *run) {
+/* A launcher may show each process one device alone, whatever its number is. */
+static int find_device(llmmem_cuda *run, int64_t number) {
+  int count = 0;
+  if (check(run, run->driver.device_count(&count), "counting CUDA devices"))
+    return 1;
+  if (count > 1 && number >= count) {
+    char why[128];
+    snprintf(why, sizeof why,
+             "this is process %lld of its machine, which has %d devices; expected one for each",
+             (long long)number, count);
+    return fail(run, "finding a CUDA device", why);
+  }
+  return check(run, run->driver.device_get(&run->device, count > 1 ? (int)number : 0),
+               "finding a CUDA device");
+}
+
+static int open_device(llmmem_cuda *run, int64_t number) {
   CudaDriver *driver = &run->driver;
   size_t total;
-  if (check(run, driver->init(0), "starting the CUDA driver") ||
-      check(run, driver->device_get(&run->device, 0), "finding a CUDA device") ||
+  if (check(run, driver->init(0), "starting the CUDA driver") || find_device(run, number) ||
       check(run, driver->device_name(run->device_name, sizeof run->device_name, run->device),
             "asking for the device's name") ||
       ask_for_capability(run) ||
@@ -45,7 +60,7 @@ static int open_device(llmmem_cuda *run) {
                "asking for the device's free memory");
 }
 
-llmmem_cuda *llmmem_cuda_open(const char *library, char *message, size_t size) {
+llmmem_cuda *llmmem_cuda_open(const char *library, int64_t device, char *message, size_t size) {
   llmmem_cuda *run = calloc(1, sizeof *run);
   if (!run) {
     snprintf(message, size, "not enough memory to open the CUDA driver");
@@ -56,7 +71,7 @@ llmmem_cuda *llmmem_cuda_open(const char *library, char *message, size_t size) {
     free(run);
     return NULL;
   }
-  if (open_device(run)) {
+  if (open_device(run, device)) {
     snprintf(message, size, "%s", run->message);
     llmmem_cuda_close(run);
     return NULL;
@@ -79,6 +94,7 @@ void llmmem_cuda_close(llmmem_cuda *run) {
     driver->memory_free(run->resident);
   llmmem_products_close(run->products);
   llmmem_cuda_close_marks(run);
+  llmmem_cuda_close_link(run);
   for (size_t k = 0; k < run->module_count; ++k)
     driver->module_unload(run->modules[k]);
   if (run->stream)

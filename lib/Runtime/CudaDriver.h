@@ -28,6 +28,7 @@ enum {
   CU_JIT_ERROR_LOG_BUFFER = 5,
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
   CU_EVENT_DEFAULT = 0,
+  CU_EVENT_DISABLE_TIMING = 2,
   CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
   CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36,
@@ -45,6 +46,7 @@ enum {
   FUNCTION(error_name, cuGetErrorName, (CUresult error, const char **name))                        \
   FUNCTION(error_string, cuGetErrorString, (CUresult error, const char **text))                    \
   FUNCTION(device_get, cuDeviceGet, (CUdevice * device, int ordinal))                              \
+  FUNCTION(device_count, cuDeviceGetCount, (int *count))                                           \
   FUNCTION(device_name, cuDeviceGetName, (char *name, int size, CUdevice device))                  \
   FUNCTION(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, CUdevice device))   \
   FUNCTION(context_retain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))       \
@@ -70,6 +72,7 @@ enum {
   FUNCTION(stream_create, cuStreamCreate, (CUstream * stream, unsigned flags))                     \
   FUNCTION(stream_destroy, cuStreamDestroy_v2, (CUstream stream))                                  \
   FUNCTION(stream_wait, cuStreamSynchronize, (CUstream stream))                                    \
+  FUNCTION(stream_wait_event, cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags)) \
   FUNCTION(capture_begin, cuStreamBeginCapture_v2, (CUstream stream, int mode))                    \
   FUNCTION(capture_end, cuStreamEndCapture, (CUstream stream, CUgraph * graph))                    \
   FUNCTION(graph_instantiate, cuGraphInstantiateWithFlags,                                         \

@@ -12,6 +12,10 @@
 #include "llmmem/Runtime/CudaProducts.h"
 #include <stdio.h>
 
+/* Starts whose ends can be waited for one by one. A wait for an older one is a wait for a newer one
+ * that took its event, as the second stream runs them in order. */
+enum { MOST_STARTS = 64 };
+
 typedef struct {
   CUfunction function;
   char *name;
@@ -22,10 +26,13 @@ struct llmmem_cuda {
   CudaDriver driver;
   CUdevice device;
   CUcontext context;
-  CUstream stream;
+  CUstream stream; /* the step's; while a started call is launched, the second one */
   CUmodule *modules;
   Kernel *kernels;
   size_t module_count, kernel_count;
+  CUstream link;                      /* of what is started; null without starts */
+  CUevent forked, ended[MOST_STARTS]; /* where the step stood at the last start; ends of starts */
+  int on_link;
   CUevent *marks;
   size_t mark_count;
   CUdeviceptr resident, arena;
@@ -61,6 +68,15 @@ static inline int check(llmmem_cuda *run, CUresult result, const char *what) {
            result, name ? ", " : "", name ? name : "");
   return fail(run, what, why);
 }
+
+/* Of CudaLink.c: the second stream. Between a fork and its end, what is launched runs on it, behind
+ * all that was launched before the fork. A join lets what is launched behind it wait for the end of
+ * the start of that number. */
+int llmmem_cuda_open_link(llmmem_cuda *run);
+void llmmem_cuda_fork(llmmem_cuda *run);
+void llmmem_cuda_end_fork(llmmem_cuda *run, int64_t number);
+void llmmem_cuda_join(llmmem_cuda *run, int64_t number);
+void llmmem_cuda_close_link(llmmem_cuda *run);
 
 /* Of CudaTimes.c. */
 void llmmem_cuda_close_marks(llmmem_cuda *run);

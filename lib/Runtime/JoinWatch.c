@@ -19,7 +19,7 @@ struct JoinWatch {
 
 enum { DEFAULT_SECONDS = 120 };
 
-static long seconds_to_wait(void) {
+long llmmem_join_seconds(void) {
   const char *text = getenv("LLMMEM_JOIN_SECONDS");
   long seconds = text ? strtol(text, NULL, 10) : 0;
   return seconds > 0 ? seconds : DEFAULT_SECONDS;
@@ -57,7 +57,7 @@ JoinWatch *llmmem_start_join_watch(void) {
   JoinWatch *watch = calloc(1, sizeof *watch);
   if (!watch)
     return NULL;
-  watch->seconds = seconds_to_wait();
+  watch->seconds = llmmem_join_seconds();
   pthread_mutex_init(&watch->mutex, NULL);
   pthread_cond_init(&watch->changed, NULL);
   if (pthread_create(&watch->thread, NULL, watch_until_stopped, watch) != 0) {

@@ -12,4 +12,7 @@ typedef struct JoinWatch JoinWatch;
 JoinWatch *llmmem_start_join_watch(void);
 void llmmem_stop_join_watch(JoinWatch *watch);
 
+/* LLMMEM_JOIN_SECONDS, or 120. */
+long llmmem_join_seconds(void);
+
 #endif /* LLMMEM_LIB_RUNTIME_JOINWATCH_H */

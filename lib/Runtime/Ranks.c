@@ -2,7 +2,9 @@
 
 #define _GNU_SOURCE /* readlink, RTLD_NODELETE */
 #include "Ranks.h"
+#include "DeviceRanks.h"
 #include "JoinWatch.h"
+#include "Sockets.h"
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@
 struct Job {
   llmmem_transport *transport;
   Communication *communication; /* null before the first start */
+  DeviceRanks *device;          /* null where collectives are the transport's */
   bool owns_transport, is_complete;
   int64_t axes, sizes[LLMMEM_MOST_AXES], position[LLMMEM_MOST_AXES];
   llmmem_group *groups[1 << LLMMEM_MOST_AXES]; /* by the bits of the axes */
@@ -24,6 +27,10 @@ static _Thread_local Job *job;
 Job *llmmem_current_job(void) { return job; }
 
 void llmmem_enter_job(Job *entered) { job = entered; }
+
+DeviceRanks **llmmem_device_ranks(void) { return job ? &job->device : NULL; }
+
+DeviceRanks *llmmem_device_of_job(void) { return job ? job->device : NULL; }
 
 Communication **llmmem_communication(void) {
   return job && job->transport->serialized ? &job->communication : NULL;
@@ -49,6 +56,16 @@ static int32_t size_on_axes(const Job *of, int64_t bits) {
     if (bits >> axis & 1)
       size *= of->sizes[axis];
   return (int32_t)size;
+}
+
+GroupOfAxes llmmem_group_of_axes(int64_t axes) {
+  GroupOfAxes group = {job && axes < (1 << job->axes), 1, 0, 0};
+  if (!group.exists)
+    return group;
+  group.size = size_on_axes(job, axes);
+  group.position = number_on_axes(job, axes);
+  group.color = number_on_axes(job, ((1 << job->axes) - 1) & ~axes);
+  return group;
 }
 
 static int open_groups(Job *of) {
@@ -78,6 +95,13 @@ Members llmmem_members(int64_t axes) {
 }
 
 int64_t llmmem_group_position(int64_t axes) { return find_members(axes).position; }
+
+void llmmem_broadcast_bytes(void *data, int64_t bytes, int64_t axes, int64_t root) {
+  Members members = llmmem_members(axes);
+  if (members.transport && members.transport->broadcast(members.transport->state, members.group,
+                                                        data, bytes, (int32_t)root))
+    llmmem_ranks_fail(&members, "broadcast", bytes);
+}
 
 _Noreturn void llmmem_ranks_fail(const Members *members, const char *call, int64_t bytes) {
   llmmem_transport *transport = members->transport;
@@ -137,6 +161,7 @@ void llmmem_ranks_end(void) {
   if (!job)
     return;
   llmmem_close_communication(job->communication);
+  llmmem_ranks_leave_device(0);
   job->transport->close(job->transport->state);
   if (job->owns_transport)
     free(job->transport);
@@ -153,6 +178,9 @@ void llmmem_ranks_abort(int code) {
 /* The transport that the launcher speaks                                     */
 /*===----------------------------------------------------------------------===*/
 
+/* Beside the names of libraries of transports. */
+static const char kSockets[] = "sockets";
+
 static bool is_set(const char *variable) {
   const char *value = getenv(variable);
   return value && *value;
@@ -164,16 +192,21 @@ static bool is_above_one(const char *variable) {
 }
 
 /* Which transport the launcher's variables ask for; null for one process, or with a reason. */
-static const char *choose_transport(char *message, size_t size) {
+static const char *choose_transport(int on_devices, char *message, size_t size) {
   if (is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK"))
     return "openmpi";
   if (is_set("PMI_SIZE") || is_set("PMI_RANK"))
     return "mpich";
-  if (is_set("TORCHELASTIC_RUN_ID") || (is_above_one("WORLD_SIZE") && is_set("MASTER_ADDR")))
+  bool is_torchrun =
+      is_set("TORCHELASTIC_RUN_ID") || (is_above_one("WORLD_SIZE") && is_set("MASTER_ADDR"));
+  bool is_srun = is_above_one("SLURM_NTASKS") && is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID");
+  if (on_devices)
+    return is_torchrun || is_srun ? kSockets : NULL;
+  if (is_torchrun)
     snprintf(message, size,
              "torchrun started this process, and its ranks meet over NCCL alone; on CPUs start it "
              "with mpirun");
-  else if (is_above_one("SLURM_NTASKS") && is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID"))
+  else if (is_srun)
     snprintf(message, size,
              "srun started this process without a way for MPI; use 'srun --mpi=pmix' (Open MPI), "
              "'srun --mpi=pmi2' (MPICH) or mpirun");
@@ -224,35 +257,69 @@ static int open_library(const char *name, llmmem_transport *transport, char *mes
   return 0;
 }
 
-int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, int starts, char *message,
-                       int64_t message_bytes) {
-  message[0] = '\0';
-  const char *name = choose_transport(message, (size_t)message_bytes);
-  if (!name && message[0])
-    return 1;
-  if (!name) {
-    int64_t ranks = 1;
-    for (int64_t axis = 0; axis < axes; ++axis)
-      ranks *= sizes[axis];
-    if (ranks == 1)
-      return 0;
-    snprintf(message, (size_t)message_bytes,
+int64_t llmmem_local_rank(void) {
+  static const char *const variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                          "LOCAL_RANK", "SLURM_LOCALID"};
+  for (size_t k = 0; k < sizeof variables / sizeof *variables; ++k)
+    if (is_set(variables[k]))
+      return strtol(getenv(variables[k]), NULL, 10);
+  return 0;
+}
+
+static void abort_alone(void *state, int32_t code) {
+  (void)state;
+  _exit(code);
+}
+
+static void close_alone(void *state) { (void)state; }
+
+/* A job of one rank, which has collectives on its device. */
+static int open_alone(llmmem_transport *transport) {
+  *transport = (llmmem_transport){.version = LLMMEM_TRANSPORT_VERSION,
+                                  .ranks = 1,
+                                  .name = "one process",
+                                  .abort = abort_alone,
+                                  .close = close_alone};
+  return 0;
+}
+
+static int check_alone(int64_t axes, const int64_t *sizes, char *message, size_t size) {
+  int64_t ranks = 1;
+  for (int64_t axis = 0; axis < axes; ++axis)
+    ranks *= sizes[axis];
+  if (ranks > 1)
+    snprintf(message, size,
              "the step's mesh has %lld ranks and this is one process; start it with 'mpirun -n "
              "%lld'",
              (long long)ranks, (long long)ranks);
+  return ranks > 1;
+}
+
+int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, int uses, char *message,
+                       int64_t message_bytes) {
+  size_t size = (size_t)message_bytes;
+  int on_devices = uses & LLMMEM_RANKS_ON_DEVICES;
+  message[0] = '\0';
+  const char *name = choose_transport(on_devices, message, size);
+  if (!name && message[0])
     return 1;
-  }
+  if (!name && (check_alone(axes, sizes, message, size) || !on_devices))
+    return message[0] != '\0';
   llmmem_transport *transport = calloc(1, sizeof *transport);
   if (!transport) {
-    snprintf(message, (size_t)message_bytes, "out of memory");
+    snprintf(message, size, "out of memory");
     return 1;
   }
-  transport->serialized = starts;
-  if (open_library(name, transport, message, (size_t)message_bytes)) {
+  /* On devices the host speaks from one thread. */
+  transport->serialized = (uses & LLMMEM_RANKS_START) && !on_devices;
+  int failed = !name              ? open_alone(transport)
+               : name == kSockets ? llmmem_open_sockets(transport, message, size)
+                                  : open_library(name, transport, message, size);
+  if (failed) {
     free(transport);
     return 1;
   }
-  int failed = llmmem_ranks_join(transport, axes, sizes, message, message_bytes);
+  failed = llmmem_ranks_join(transport, axes, sizes, message, message_bytes);
   if (job)
     job->owns_transport = true;
   return failed;

@@ -15,6 +15,17 @@ typedef struct {
  * done then. Of one rank, without a transport, without a job. */
 Members llmmem_members(int64_t axes);
 
+/* The groups over `axes`, of this thread's job. Example: over bit 1 of a mesh 2 x 4, the rank 6 has
+ * size 4, position 2 and color 1. */
+typedef struct {
+  int32_t exists; /* 0: the mesh has not all of these axes */
+  int32_t size, position, color;
+} GroupOfAxes;
+GroupOfAxes llmmem_group_of_axes(int64_t axes);
+
+/* From `root`'s bytes to all of the group's, on the host. */
+void llmmem_broadcast_bytes(void *data, int64_t bytes, int64_t axes, int64_t root);
+
 /* Prints the rank, what failed and the transport's reason, and ends the job. */
 _Noreturn void llmmem_ranks_fail(const Members *members, const char *call, int64_t bytes);
 
@@ -24,6 +35,7 @@ _Noreturn void llmmem_ranks_fail(const Members *members, const char *call, int64
 
 typedef struct Job Job;
 typedef struct Communication Communication;
+typedef struct DeviceRanks DeviceRanks;
 
 /* This thread's job; null without one. */
 Job *llmmem_current_job(void);
@@ -36,5 +48,14 @@ Communication **llmmem_communication(void);
 /* Both do nothing for null. */
 void llmmem_wait_for_all_started(Communication *communication);
 void llmmem_close_communication(Communication *communication);
+
+/*===----------------------------------------------------------------------===*/
+/* Collectives on a device (DeviceRanks.c)                                    */
+/*===----------------------------------------------------------------------===*/
+
+/* Where this thread's job keeps what makes its collectives on a device; null without a job. */
+DeviceRanks **llmmem_device_ranks(void);
+/* The same; null where they are the transport's. */
+DeviceRanks *llmmem_device_of_job(void);
 
 #endif /* LLMMEM_LIB_RUNTIME_RANKS_H */

@@ -2,7 +2,7 @@
 
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "llmmem/Runtime/Started.h"
-#include "Ranks.h"
+#include "DeviceRanks.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -116,6 +116,12 @@ void llmmem_start(llmmem_iterations run, const void *context, int64_t bytes) {
   if (bytes > LLMMEM_MOST_CONTEXT)
     fail("a started call has more arguments than the runtime keeps");
   Call now;
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    memcpy(now.context, context, (size_t)bytes);
+    llmmem_device_start(device, run, now.context);
+    return;
+  }
   Communication *self = communication();
   if (!self) {
     memcpy(now.context, context, (size_t)bytes);
@@ -139,6 +145,11 @@ static void wait_until_done(Communication *self, int64_t calls) {
 }
 
 void llmmem_wait(void) {
+  DeviceRanks *device = llmmem_device_of_job();
+  if (device) {
+    llmmem_device_wait(device);
+    return;
+  }
   Communication *self = communication();
   if (!self)
     return;

@@ -18,6 +18,7 @@ struct RunOptions {
   enum class Products { Best, Library, Generated };
   Products products = Products::Best;
   std::string cublasLt; // empty: what NVIDIA calls it
+  std::string nccl;     // empty: what NVIDIA calls it, where several ranks need it
   std::string productAlgorithms;
   int64_t steps = 1;
   std::optional<uint64_t> seed;

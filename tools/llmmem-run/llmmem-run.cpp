@@ -125,6 +125,10 @@ static cl::opt<Products> products(
 static cl::opt<std::string>
     cublasLt("cublas-lt", cl::cat(category), cl::value_desc("library"),
              cl::desc("cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12)"));
+static cl::opt<std::string>
+    nccl("nccl", cl::cat(category), cl::value_desc("library"),
+         cl::desc("NCCL, as dlopen finds it, for collectives of GPUs (default libnccl.so.2); with "
+                  "--device=emulate one that takes addresses of the host"));
 static cl::opt<std::string> productAlgorithms(
     "product-algorithms", cl::cat(category), cl::value_desc("file"),
     cl::desc("Use the matmul algorithms of this JSON file; add missing ones to it"));
@@ -187,6 +191,9 @@ static Error checkOptions() {
     return createStringError("--describe-device: only with --device=cuda");
   if (device == Device::Cpu && products != Products::Best)
     return createStringError("--products: only with --device=cuda or emulate; see --gemm");
+  if (device == Device::Cpu && !nccl.empty())
+    return createStringError("--nccl: only with --device=cuda or emulate; on CPUs ranks meet over "
+                             "MPI");
   if (device != Device::Cuda && !productAlgorithms.empty())
     return createStringError("--product-algorithms: only with --device=cuda");
   if (products == Products::Generated && !productAlgorithms.empty())
@@ -220,6 +227,7 @@ static RunOptions readOptions() {
   options.cudaDriver = cudaDriver;
   options.products = products;
   options.cublasLt = cublasLt;
+  options.nccl = nccl;
   options.productAlgorithms = productAlgorithms;
   bool isByOneDnn = device == Device::Cpu && gemm != Gemm::BuiltIn && llmmem_find_gemm_library();
   // The emulator computes what a library is documented to compute.
@@ -254,7 +262,8 @@ static int runNothing(const CompiledStep &step) {
   Expected<StepMemory> memory = StepMemory::allocate(step);
   if (!memory)
     return failWith(memory.takeError());
-  if (failed(step.prepare(*memory)))
+  // What ranks do together is captured where they have met.
+  if (step.mesh().empty() && failed(step.prepare(*memory)))
     return ExitBadInput;
   int64_t resident = memory->residentBytes();
   outs() << "resident " << resident << " bytes, arena " << step.arenaBytes() << ", together "
@@ -309,10 +318,6 @@ static Error joinRanks(mlir::func::FuncOp function, const RunOptions &options) {
   auto mesh = function->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
   if (!mesh || dryRun)
     return Error::success();
-  if (mesh.getNumRanks() > 1 && options.device != Device::Cpu)
-    return createStringError("'" + options.inputFile + "' is a step of " +
-                             Twine(mesh.getNumRanks()) +
-                             " ranks, which meet over MPI; expected --device=cpu");
   if (mesh.getNumRanks() > 1 && options.generate > 0)
     return createStringError("--generate is for one rank, not for the " +
                              Twine(mesh.getNumRanks()) + " of '" + options.inputFile + "'");
@@ -322,7 +327,23 @@ static Error joinRanks(mlir::func::FuncOp function, const RunOptions &options) {
             return llm::isStarted(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
           })
           .wasInterrupted();
-  return RankJob::join(mesh.getSizes(), starts);
+  // One thread has the emulator: what is started runs at once.
+  if (Error error = RankJob::join(mesh.getSizes(), starts && options.device != Device::Emulate,
+                                  options.device == Device::Cuda))
+    return error;
+  if (options.device == Device::Emulate && !options.nccl.empty())
+    return RankJob::useNccl(options.nccl);
+  return Error::success();
+}
+
+/// Where the step has collectives, they are the device's.
+static Error joinDeviceWithRanks(mlir::func::FuncOp function, const RunOptions &options,
+                                 CudaDevice &device) {
+  auto mesh = function->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
+  if (!mesh || dryRun)
+    return Error::success();
+  bool isAlone = mesh.getNumRanks() == 1;
+  return device.joinRanks(options.nccl.empty() && !isAlone ? "libnccl.so.2" : options.nccl);
 }
 
 /// Of the steps of a pipeline that of this rank; else the step.
@@ -360,6 +381,9 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   if (options.device == Device::Cuda)
     if (Error error = openDevice(options, compileOptions))
       return failWith(std::move(error));
+  if (compileOptions.cuda)
+    if (Error error = joinDeviceWithRanks(function, options, *compileOptions.cuda))
+      return failWith(std::move(error));
   mlir::FailureOr<std::unique_ptr<CompiledStep>> compiled =
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))
@@ -381,6 +405,8 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   Expected<int> code = train(planned, options);
   if (!code)
     return failWith(code.takeError());
+  if (compileOptions.cuda)
+    compileOptions.cuda->leaveRanks();
   return *code;
 }
 

@@ -37,7 +37,7 @@ protected:
     for (const char *name : {"FAIL", "NONE", "REDUCTION", "WORKSPACE", "VERSION"})
       unsetenv((std::string("LLMMEM_FAKE_CUBLASLT_") + name).c_str());
     char message[1024] = "";
-    run = llmmem_cuda_open(LLMMEM_FAKE_CUDA, message, sizeof message);
+    run = llmmem_cuda_open(LLMMEM_FAKE_CUDA, 0, message, sizeof message);
     ASSERT_NE(run, nullptr) << message;
     ASSERT_EQ(llmmem_cuda_reserve(run, 1 << 16, 1 << 16), 0);
     ASSERT_EQ(open(message, sizeof message), 0) << message;
@@ -379,7 +379,7 @@ TEST_F(CudaProducts, UseTheAlgorithmsThatTheyAreGiven) {
   EXPECT_FALSE(known.is_given);
   llmmem_cuda_close(run);
   char message[256];
-  run = llmmem_cuda_open(LLMMEM_FAKE_CUDA, message, sizeof message);
+  run = llmmem_cuda_open(LLMMEM_FAKE_CUDA, 0, message, sizeof message);
   ASSERT_EQ(llmmem_cuda_reserve(run, 1 << 16, 1 << 16), 0);
   ASSERT_EQ(open(message, sizeof message), 0);
   ASSERT_EQ(llmmem_products_give(llmmem_cuda_products(run), &known.form, known.data), 0);

@@ -43,7 +43,7 @@ protected:
   /// Everything that a run does. Returns what failed, or nothing.
   std::string runTwice() {
     char message[1024] = "";
-    llmmem_cuda *run = llmmem_cuda_open(LLMMEM_FAKE_CUDA, message, sizeof message);
+    llmmem_cuda *run = llmmem_cuda_open(LLMMEM_FAKE_CUDA, 0, message, sizeof message);
     if (!run)
       return message;
     float number = 0.5;
@@ -115,7 +115,7 @@ void markedLaunches(void *context) {
 TEST_F(CudaRuntime, TimesCallsAndReplaysByEvents) {
   setenv("LLMMEM_FAKE_CUDA_NS", "none=1,scale=70500", 1);
   char message[256] = "";
-  llmmem_cuda *run = llmmem_cuda_open(LLMMEM_FAKE_CUDA, message, sizeof message);
+  llmmem_cuda *run = llmmem_cuda_open(LLMMEM_FAKE_CUDA, 0, message, sizeof message);
   ASSERT_NE(run, nullptr) << message;
   int64_t ns[3] = {-1, -1, -1};
   EXPECT_FALSE(llmmem_cuda_load(run, kKernels) || llmmem_cuda_add_kernel(run, 0, "copy") ||
@@ -155,10 +155,10 @@ TEST_F(CudaRuntime, RefusesWhatDoesNotFitBeforeAllocating) {
 
 TEST_F(CudaRuntime, SaysThatThereIsNoDriver) {
   char message[256];
-  EXPECT_EQ(llmmem_cuda_open("libno-such-driver.so.1", message, sizeof message), nullptr);
+  EXPECT_EQ(llmmem_cuda_open("libno-such-driver.so.1", 0, message, sizeof message), nullptr);
   EXPECT_TRUE(llvm::StringRef(message).starts_with("found no CUDA driver: libno-such-driver.so.1"))
       << message;
-  EXPECT_EQ(llmmem_cuda_open("libc.so.6", message, sizeof message), nullptr);
+  EXPECT_EQ(llmmem_cuda_open("libc.so.6", 0, message, sizeof message), nullptr);
   EXPECT_STREQ(message, "the CUDA driver 'libc.so.6' has no function cuInit; expected one for CUDA "
                         "12 or later");
 }

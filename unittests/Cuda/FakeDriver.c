@@ -8,6 +8,7 @@ back says nothing of a GPU.
 |*   LLMMEM_FAKE_CUDA_LOG=file        one line a call; A0+256 is byte 256 of the first allocation
 |*   LLMMEM_FAKE_CUDA_FAIL=name:n     the n-th call of `name` (from 1) fails
 |*   LLMMEM_FAKE_CUDA_FREE=bytes      free memory at first (default 1 TiB)
+|*   LLMMEM_FAKE_CUDA_DEVICES=4       devices (default 1)
 |*   LLMMEM_FAKE_CUDA_CAPABILITY=80   ten times the compute capability (default 90)
 |*   LLMMEM_FAKE_CUDA_NS=linear=7000,gelu=300   what events say that kernels with this in their name
 |*                                    take; the first that fits (default 1000)
@@ -92,16 +93,6 @@ void llmmem_fake_cuda_note(const char *format, ...) {
   va_start(arguments, format);
   note_all(format, arguments);
   va_end(arguments);
-}
-
-int llmmem_fake_cuda_must_fail(const char *variable, const char *name, int *calls) {
-  const char *wanted = getenv(variable);
-  size_t length = strlen(name);
-  if (!wanted || strncmp(wanted, name, length) != 0 || wanted[length] != ':' ||
-      ++*calls != strtol(wanted + length + 1, NULL, 10))
-    return 0;
-  note("%s fails", name);
-  return 1;
 }
 
 static int must_fail(const char *name) {
@@ -190,6 +181,13 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
 CUresult cuDeviceGet(CUdevice *device, int ordinal) {
   FAIL_IF_ASKED(cuDeviceGet);
   *device = ordinal;
+  return 0;
+}
+
+CUresult cuDeviceGetCount(int *count) {
+  FAIL_IF_ASKED(cuDeviceGetCount);
+  const char *text = getenv("LLMMEM_FAKE_CUDA_DEVICES");
+  *count = text ? (int)strtol(text, NULL, 10) : 1;
   return 0;
 }
 
@@ -299,15 +297,6 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream
   return 0;
 }
 
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-  FAIL_IF_ASKED(cuMemcpyDtoDAsync_v2);
-  char first[64], second[64];
-  note("%scopy %s from %s %zu bytes", capturing ? "node " : "", place(to, first, sizeof first),
-       place(from, second, sizeof second), bytes);
-  captured += capturing;
-  return 0;
-}
-
 /* Whole pages become zero by being released: a fake 80 GB stay uncommitted. */
 static void fill(char *to, unsigned char byte, size_t count) {
   enum { PAGE = 4096 };
@@ -321,14 +310,46 @@ static void fill(char *to, unsigned char byte, size_t count) {
   memset(last, 0, (size_t)(to + count - last));
 }
 
+/* A copy or a fill, now or in each replay. */
+typedef struct {
+  char *to;
+  const char *from; /* null: a fill */
+  unsigned char byte;
+  size_t bytes;
+} Move;
+
+static void move(void *context) {
+  const Move *what = context;
+  if (what->from)
+    memmove(what->to, what->from, what->bytes);
+  else
+    fill(what->to, what->byte, what->bytes);
+}
+
+static CUresult move_or_capture(Move what) {
+  static Move kept[MOST];
+  if (!capturing) {
+    move(&what);
+    return 0;
+  }
+  kept[library_node_count % MOST] = what;
+  return llmmem_fake_cuda_node(move, &kept[library_node_count % MOST]);
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  FAIL_IF_ASKED(cuMemcpyDtoDAsync_v2);
+  char first[64], second[64];
+  note("%scopy %s from %s %zu bytes%s", capturing ? "node " : "", place(to, first, sizeof first),
+       place(from, second, sizeof second), bytes, llmmem_fake_cuda_stream(stream));
+  return move_or_capture((Move){(char *)(uintptr_t)to, (const char *)(uintptr_t)from, 0, bytes});
+}
+
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t count, CUstream stream) {
   FAIL_IF_ASKED(cuMemsetD8Async);
   char text[64];
-  note("%sfill %s %zu bytes with %d", capturing ? "node " : "", place(to, text, sizeof text), count,
-       byte);
-  captured += capturing;
-  fill((char *)(uintptr_t)to, byte, count);
-  return 0;
+  note("%sfill %s %zu bytes with %d%s", capturing ? "node " : "", place(to, text, sizeof text),
+       count, byte, llmmem_fake_cuda_stream(stream));
+  return move_or_capture((Move){(char *)(uintptr_t)to, NULL, byte, count});
 }
 
 /*===----------------------------------------------------------------------===*\
@@ -411,25 +432,8 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   return 0;
 }
 
-/* What a kernel is said to take. */
-static int64_t ns_of(const char *kernel) {
-  const char *rule = getenv("LLMMEM_FAKE_CUDA_NS");
-  while (rule && *rule) {
-    const char *sign = strchr(rule, '=');
-    char part[256];
-    if (!sign || (size_t)(sign - rule) >= sizeof part)
-      break;
-    snprintf(part, sizeof part, "%.*s", (int)(sign - rule), rule);
-    if (strstr(kernel, part))
-      return strtoll(sign + 1, NULL, 10);
-    rule = strchr(sign, ',');
-    rule = rule ? rule + 1 : NULL;
-  }
-  return 1000;
-}
-
 void llmmem_fake_cuda_take_time(const char *name) {
-  *(capturing ? &captured_ns : &clock_ns) += ns_of(name);
+  *(capturing ? &captured_ns : &clock_ns) += llmmem_fake_cuda_ns(name);
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -445,7 +449,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     memcpy(&value, arguments[k], (size_t)function->widths[k]);
     fprintf(file, "%s%s", k ? ", " : "", place(value, text, sizeof text));
   }
-  fputs(")\n", file);
+  fprintf(file, ")%s\n", llmmem_fake_cuda_stream(stream));
   captured += capturing;
   llmmem_fake_cuda_take_time(function->name);
   return 0;
@@ -455,16 +459,31 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 |* Streams and graphs
 \*===----------------------------------------------------------------------===*/
 
+typedef struct CUstream_st {
+  int number; /* from 0 */
+} Stream;
+
 CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   FAIL_IF_ASKED(cuStreamCreate);
-  ++streams;
-  *stream = (CUstream)&streams;
+  *stream = calloc(1, sizeof **stream);
+  (*stream)->number = streams++;
   return 0;
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
+  free(stream);
   --streams;
   return 0;
+}
+
+/* " on stream 1", or nothing for the first. */
+const char *llmmem_fake_cuda_stream(void *stream) {
+  static char text[32];
+  int number = stream ? ((CUstream)stream)->number : 0;
+  text[0] = '\0';
+  if (number > 0)
+    snprintf(text, sizeof text, " on stream %d", number);
+  return text;
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
@@ -524,12 +543,16 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
 
 typedef struct CUevent_st {
   int64_t ns;
-  int recorded;
+  int recorded, number, has_time;
+  int in_capture; /* the number of the one that it was recorded in; 0: none */
 } Event;
 
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
   FAIL_IF_ASKED(cuEventCreate);
+  static int created;
   *event = calloc(1, sizeof **event);
+  (*event)->has_time = flags != CU_EVENT_DISABLE_TIMING;
+  (*event)->number = created++;
   ++events;
   return 0;
 }
@@ -542,16 +565,29 @@ CUresult cuEventDestroy_v2(CUevent event) {
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   FAIL_IF_ASKED(cuEventRecord);
-  if (capturing)
+  if (capturing && event->has_time)
     return 900; /* an event of a graph has no time */
+  if (!event->has_time)
+    note("%srecord event %d%s", capturing ? "node " : "", event->number,
+         llmmem_fake_cuda_stream(stream));
+  event->in_capture = capturing ? capture_number : 0;
   event->ns = clock_ns;
   event->recorded = 1;
   return 0;
 }
 
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+  FAIL_IF_ASKED(cuStreamWaitEvent);
+  if (capturing && (!event->recorded || event->in_capture != capture_number))
+    return 907; /* CUDA_ERROR_STREAM_CAPTURE_ISOLATION */
+  note("%swait for event %d%s", capturing ? "node " : "", event->number,
+       llmmem_fake_cuda_stream(stream));
+  return 0;
+}
+
 CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
   FAIL_IF_ASKED(cuEventElapsedTime);
-  if (!begin->recorded || !end->recorded)
+  if (!begin->recorded || !end->recorded || !begin->has_time || !end->has_time)
     return 400; /* CUDA_ERROR_INVALID_HANDLE */
   *milliseconds = (float)(1e-6 * (double)(end->ns - begin->ns));
   return 0;

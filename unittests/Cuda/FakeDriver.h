@@ -13,10 +13,14 @@ void llmmem_fake_cuda_note(const char *format, ...);
 int llmmem_fake_cuda_must_fail(const char *variable, const char *name, int *calls);
 /* A1+256, or 0x1234 for what lies in no allocation. */
 const char *llmmem_fake_cuda_place(uint64_t address, char *text, size_t size);
+/* " on stream 1"; empty for the first stream that was made. */
+const char *llmmem_fake_cuda_stream(void *stream);
 /* Whether work now becomes a node of a graph, */
 int llmmem_fake_cuda_is_capturing(void);
 /* which every replay runs. 1 where the graph is full. */
 int llmmem_fake_cuda_node(void (*run)(void *context), void *context);
+/* What LLMMEM_FAKE_CUDA_NS says of `name`. */
+int64_t llmmem_fake_cuda_ns(const char *name);
 /* Lets pass what LLMMEM_FAKE_CUDA_NS says of `name`, now or in each replay. */
 void llmmem_fake_cuda_take_time(const char *name);
 

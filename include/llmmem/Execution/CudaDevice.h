@@ -38,8 +38,9 @@ private:
 /// Its functions fail with a DeviceError.
 class CudaDevice {
 public:
-  /// The first device of a CUDA driver, found by name as dlopen does. Fails if there is no driver
-  /// or no device, or the device has no bf16.
+  /// A device of a CUDA driver, found by name as dlopen does: the first, or that of this process
+  /// among those that a launcher has started on this machine. Fails if there is no driver or no
+  /// device, or the device has no bf16.
   static llvm::Expected<std::shared_ptr<CudaDevice>> open(const std::string &driver);
   ~CudaDevice();
   CudaDevice(const CudaDevice &) = delete;
@@ -71,6 +72,14 @@ public:
   void keepAlgorithms(std::string file) { algorithms = std::move(file); }
   /// The number of the matmul that failed.
   std::optional<int64_t> failedProduct() const;
+
+  /// Hands the collectives of this process's job (RankJob) to the device, by a NCCL that dlopen
+  /// finds; empty: a job of one rank needs none. All ranks call it.
+  llvm::Error joinRanks(const std::string &nccl);
+  /// Where all ranks are done. A device that is closed without it leaves as one that has failed.
+  void leaveRanks();
+  /// What NCCL has taken of the device where ranks joined.
+  static int64_t ncclBytes();
 
   struct Kernel {
     size_t module; // number of the PTX it is in

@@ -24,15 +24,19 @@ class RankJob {
 public:
   /// Joins the job of the launcher that started this process. Fails if its ranks are not those of
   /// the mesh, on all of them alike. `starts`: whether the step starts collectives, which run on a
-  /// thread of their own.
-  static llvm::Error join(llvm::ArrayRef<int64_t> mesh, bool starts);
+  /// thread of their own. `onDevices`: whether its collectives are those of GPUs, for which
+  /// torchrun's and SLURM's variables suffice.
+  static llvm::Error join(llvm::ArrayRef<int64_t> mesh, bool starts, bool onDevices = false);
+  /// Hands the collectives of an emulated step to a NCCL on the host's memory.
+  static llvm::Error useNccl(const std::string &library);
   /// The end of the process: with 0 all ranks leave together, with another code, which the others
   /// need not know of, all of them end. Returns the code.
   static int leave(int code);
 
   static int64_t rank();
   static int64_t size();
-  /// "4 ranks over Open MPI 4.1.4", or "" for one rank.
+  /// "4 ranks over Open MPI 4.1.4", "4 ranks over sockets, collectives by NCCL 2.28.9", or "" for
+  /// one rank.
   static std::string describe();
 
   /// Whether of the ranks that hold the same part this one is the first: it writes it. Stages that

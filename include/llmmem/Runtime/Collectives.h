@@ -15,7 +15,9 @@
 equal
 |* bits. No call allocates memory in proportion to its count. All ranks of a group make the same
 |* calls in the same order, each from the thread that called llmmem_ranks_begin, or as started calls
-|* (Started.h). A call that fails prints the rank and the reason, and ends the job.
+|* (Started.h). A call that fails prints the rank and the reason, and ends the job. On GPUs, behind
+|* llmmem_ranks_use_device, addresses are the device's, and calls are work on its stream
+|* (DeviceRanks.h).
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -44,14 +46,22 @@ enum { LLMMEM_MOST_AXES = 8 };
 /* The job                                                                    */
 /*===----------------------------------------------------------------------===*/
 
+/* What a job is to do beside collectives of the host's memory. */
+enum {
+  /* Collectives are started (Started.h), which not every MPI can do. */
+  LLMMEM_RANKS_START = 1,
+  /* Its collectives are those of GPUs (DeviceRanks.h), which torchrun's and SLURM's variables
+   * suffice for: what the host says then goes through sockets. */
+  LLMMEM_RANKS_ON_DEVICES = 2
+};
+
 /* Joins the job that a launcher's variables in the environment name, by the transport of its MPI
  * (in the folder LLMMEM_TRANSPORTS, or lib/llmmem beside the program's folder); without them, a job
  * of one rank. Returns 0, or 1 with the reason in `message`, also where the sizes of the mesh
- * are not those of the job: llmmem_rank() and llmmem_ranks_end() may be called then too. `starts`:
- * not 0 where collectives are started (Started.h), which not every MPI can do. Where
- * other ranks never start, the process ends with code 1 and a message after LLMMEM_JOIN_SECONDS
- * (120). */
-int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, int starts, char *message,
+ * are not those of the job: llmmem_rank() and llmmem_ranks_end() may be called then too. `uses`:
+ * bits of the above. Where other ranks never start, the process ends with code 1 and a message
+ * after LLMMEM_JOIN_SECONDS (120). */
+int llmmem_ranks_begin(int64_t axes, const int64_t *sizes, int uses, char *message,
                        int64_t message_bytes);
 
 /* The same over a transport that is open. It must live until llmmem_ranks_end. */

@@ -5,7 +5,7 @@
 |* buffers of all arguments and results one after another. A step is captured once as a graph and
 |* replayed, as its addresses never change.
 |*
-|*   llmmem_cuda *run = llmmem_cuda_open("libcuda.so.1", message, sizeof message);
+|*   llmmem_cuda *run = llmmem_cuda_open("libcuda.so.1", 0, message, sizeof message);
 |*   llmmem_cuda_load(run, ptx);
 |*   llmmem_cuda_add_kernel(run, 0, "kernel_3_gelu_kernel");     kernel 0 of llmmem_cuda_launch
 |*   llmmem_cuda_reserve(run, resident, arena);                  refused where the device has less
@@ -32,9 +32,9 @@ extern "C" {
 
 typedef struct llmmem_cuda llmmem_cuda;
 
-/* Opens `library` (a name for dlopen) and its first device. Returns null on failure, with the
- * reason in `message`. */
-llmmem_cuda *llmmem_cuda_open(const char *library, char *message, size_t size);
+/* Opens `library` (a name for dlopen) and its device of that number; where it has one alone, that.
+ * Returns null on failure, with the reason in `message`. */
+llmmem_cuda *llmmem_cuda_open(const char *library, int64_t device, char *message, size_t size);
 /* Releases everything, after a failure too. Does nothing for null. */
 void llmmem_cuda_close(llmmem_cuda *run);
 /* The first failure; empty if there is none. */

@@ -1,0 +1,269 @@
+/*===- Sockets.c - What hosts say to each other where there is no MPI -------===*/
+
+#define _GNU_SOURCE /* POLLRDHUP */
+#include "Sockets.h"
+#include "SocketJob.h"
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct llmmem_group {
+  int rank, size;
+  int *ranks; /* of the job, by position */
+};
+
+typedef struct {
+  llmmem_transport *transport;
+  SocketJob job;
+  int *peers;         /* by rank; -1: this one */
+  llmmem_group world; /* of all ranks */
+  pthread_t watch;
+  atomic_bool closes; /* others may end from now on */
+  int wakes[2];       /* a pipe that ends the watch */
+} Sockets;
+
+/*===----------------------------------------------------------------------===*/
+/* Ranks that end                                                             */
+/*===----------------------------------------------------------------------===*/
+
+/* NCCL waits for ever for a rank that has ended, so its end is this one's. */
+static void *watch_peers(void *argument) {
+  Sockets *self = argument;
+  int ranks = self->job.ranks;
+  struct pollfd *watched = calloc((size_t)ranks + 1, sizeof *watched);
+  if (!watched)
+    return NULL;
+  for (int rank = 0; rank < ranks; ++rank)
+    watched[rank] = (struct pollfd){self->peers[rank], POLLRDHUP, 0};
+  watched[ranks] = (struct pollfd){self->wakes[0], POLLIN, 0};
+  while (!watched[ranks].revents) {
+    poll(watched, (nfds_t)ranks + 1, -1);
+    for (int rank = 0; rank < ranks; ++rank)
+      if (watched[rank].revents && !atomic_load(&self->closes)) {
+        fprintf(stderr, "llmmem: rank %d: rank %d has ended, and so does the job\n", self->job.rank,
+                rank);
+        _exit(1);
+      } else if (watched[rank].revents) {
+        watched[rank].fd = -1;
+      }
+  }
+  free(watched);
+  return NULL;
+}
+
+/*===----------------------------------------------------------------------===*/
+/* Pairs                                                                      */
+/*===----------------------------------------------------------------------===*/
+
+static int failed(Sockets *self, int rank) {
+  snprintf(self->transport->message, sizeof self->transport->message,
+           "the connection to rank %d is broken", rank);
+  return 1;
+}
+
+/* Both directions at once, so that two that send much never wait for each other. */
+static int exchange(void *state, llmmem_group *group, const void *sent, int64_t sent_bytes,
+                    int32_t to, void *received, int64_t received_bytes, int32_t from) {
+  Sockets *self = state;
+  const char *out = sent;
+  char *in = received;
+  int64_t sends = to < 0 ? 0 : sent_bytes, receives = from < 0 ? 0 : received_bytes;
+  int target = to < 0 ? -1 : self->peers[group->ranks[to]];
+  int source = from < 0 ? -1 : self->peers[group->ranks[from]];
+  while (sends > 0 || receives > 0) {
+    struct pollfd ready[2] = {{sends > 0 ? target : -1, POLLOUT, 0},
+                              {receives > 0 ? source : -1, POLLIN, 0}};
+    if (poll(ready, 2, -1) < 0 && errno != EINTR)
+      return failed(self, group->ranks[to < 0 ? from : to]);
+    if (ready[0].revents) {
+      ssize_t done = send(target, out, (size_t)sends, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (done < 0 && errno != EAGAIN && errno != EINTR)
+        return failed(self, group->ranks[to]);
+      out += done > 0 ? done : 0;
+      sends -= done > 0 ? done : 0;
+    }
+    if (ready[1].revents) {
+      ssize_t done = recv(source, in, (size_t)receives, MSG_DONTWAIT);
+      if (done == 0 || (done < 0 && errno != EAGAIN && errno != EINTR))
+        return failed(self, group->ranks[from]);
+      in += done > 0 ? done : 0;
+      receives -= done > 0 ? done : 0;
+    }
+  }
+  return 0;
+}
+
+static int scatter(void *state, llmmem_group *group, const void *whole, llmmem_pieces pieces,
+                   void *received) {
+  int64_t own = llmmem_piece_bytes(pieces, group->rank);
+  memcpy((char *)received + group->rank * own, (const char *)whole + group->rank * pieces.size,
+         (size_t)own);
+  for (int distance = 1; distance < group->size; ++distance) {
+    int to = (group->rank + distance) % group->size;
+    int from = (group->rank - distance + group->size) % group->size;
+    if (exchange(state, group, (const char *)whole + to * pieces.size,
+                 llmmem_piece_bytes(pieces, to), to, (char *)received + from * own, own, from))
+      return 1;
+  }
+  return 0;
+}
+
+static int gather(void *state, llmmem_group *group, void *whole, llmmem_pieces pieces) {
+  for (int distance = 1; distance < group->size; ++distance) {
+    int to = (group->rank + distance) % group->size;
+    int from = (group->rank - distance + group->size) % group->size;
+    if (exchange(state, group, (char *)whole + group->rank * pieces.size,
+                 llmmem_piece_bytes(pieces, group->rank), to, (char *)whole + from * pieces.size,
+                 llmmem_piece_bytes(pieces, from), from))
+      return 1;
+  }
+  return 0;
+}
+
+static int broadcast(void *state, llmmem_group *group, void *data, int64_t bytes, int32_t root) {
+  if (group->rank != root)
+    return exchange(state, group, NULL, 0, -1, data, bytes, root);
+  for (int position = 0; position < group->size; ++position)
+    if (position != root && exchange(state, group, data, bytes, position, NULL, 0, -1))
+      return 1;
+  return 0;
+}
+
+static int barrier(void *state, llmmem_group *group) {
+  char *each = calloc((size_t)group->size, 1);
+  int code = !each || gather(state, group, each, (llmmem_pieces){group->size, 1});
+  free(each);
+  return code;
+}
+
+/* Stages of a pipeline exchange what they have on devices, which is NCCL's. */
+static int start_send(void *state, llmmem_group *group, const void *sent, int64_t bytes,
+                      int32_t to) {
+  (void)group, (void)sent, (void)bytes, (void)to;
+  snprintf(((Sockets *)state)->transport->message, LLMMEM_TRANSPORT_MESSAGE,
+           "sockets carry no messages between stages; expected NCCL");
+  return 1;
+}
+
+static int start_receive(void *state, llmmem_group *group, void *received, int64_t bytes,
+                         int32_t from) {
+  (void)received;
+  return start_send(state, group, NULL, bytes, from);
+}
+
+static int wait_all(void *state, llmmem_group *group) {
+  return start_send(state, group, NULL, 0, 0);
+}
+
+/*===----------------------------------------------------------------------===*/
+/* Groups and the job                                                         */
+/*===----------------------------------------------------------------------===*/
+
+typedef struct {
+  int32_t color, key, rank;
+} Place;
+
+static int by_key(const void *left, const void *right) {
+  const Place *a = left, *b = right;
+  return a->key != b->key ? (a->key > b->key) - (a->key < b->key)
+                          : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static int open_group(void *state, int32_t color, int32_t key, llmmem_group **group) {
+  Sockets *self = state;
+  int ranks = self->job.ranks;
+  Place *places = calloc((size_t)ranks, sizeof *places);
+  llmmem_group *made = calloc(1, sizeof *made);
+  int *members = calloc((size_t)ranks, sizeof *members);
+  int code = !places || !made || !members;
+  if (!code) {
+    places[self->job.rank] = (Place){color, key, self->job.rank};
+    llmmem_pieces pieces = {ranks * (int64_t)sizeof *places, sizeof *places};
+    code = gather(state, &self->world, places, pieces);
+  }
+  if (code) {
+    free(places), free(made), free(members);
+    return 1;
+  }
+  qsort(places, (size_t)ranks, sizeof *places, by_key);
+  *made = (llmmem_group){0, 0, members};
+  for (int k = 0; k < ranks; ++k)
+    if (places[k].color == color) {
+      if (places[k].rank == self->job.rank)
+        made->rank = made->size;
+      members[made->size++] = places[k].rank;
+    }
+  free(places);
+  *group = made;
+  return 0;
+}
+
+/* The others see the connections break. */
+static void abort_job(void *state, int32_t code) {
+  (void)state;
+  fflush(NULL);
+  _exit(code);
+}
+
+static void close_job(void *state) {
+  Sockets *self = state;
+  /* Said before this rank answers: whoever is through may end. */
+  atomic_store(&self->closes, true);
+  barrier(self, &self->world);
+  if (write(self->wakes[1], "", 1) == 1)
+    pthread_join(self->watch, NULL);
+  for (int rank = 0; rank < self->job.ranks; ++rank)
+    if (self->peers[rank] >= 0)
+      close(self->peers[rank]);
+}
+
+static int start_watch(Sockets *self) {
+  return pipe(self->wakes) != 0 || pthread_create(&self->watch, NULL, watch_peers, self) != 0;
+}
+
+int llmmem_open_sockets(llmmem_transport *transport, char *message, size_t size) {
+  Sockets *self = calloc(1, sizeof *self);
+  if (!self || llmmem_read_socket_job(&self->job, message, size)) {
+    free(self);
+    return 1;
+  }
+  int ranks = self->job.ranks;
+  self->transport = transport;
+  self->peers = calloc((size_t)ranks, sizeof *self->peers);
+  self->world = (llmmem_group){self->job.rank, ranks, calloc((size_t)ranks, sizeof(int))};
+  if (!self->peers || !self->world.ranks ||
+      llmmem_connect_ranks(&self->job, self->peers, message, size)) {
+    free(self);
+    return 1;
+  }
+  for (int rank = 0; rank < ranks; ++rank)
+    self->world.ranks[rank] = rank;
+  if (start_watch(self)) {
+    snprintf(message, size, "the system gives no thread to watch other ranks");
+    return 1;
+  }
+  *transport = (llmmem_transport){.version = LLMMEM_TRANSPORT_VERSION,
+                                  .rank = self->job.rank,
+                                  .ranks = ranks,
+                                  .name = "sockets",
+                                  .state = self,
+                                  .open_group = open_group,
+                                  .scatter = scatter,
+                                  .gather = gather,
+                                  .broadcast = broadcast,
+                                  .exchange = exchange,
+                                  .start_send = start_send,
+                                  .start_receive = start_receive,
+                                  .wait_all = wait_all,
+                                  .barrier = barrier,
+                                  .abort = abort_job,
+                                  .close = close_job};
+  return 0;
+}
