@@ -170,8 +170,14 @@ void llmmem_ranks_end(void) {
 }
 
 void llmmem_ranks_abort(int code) {
-  if (job && job->is_complete)
-    job->transport->abort(job->transport->state, code);
+  if (!job || !job->is_complete)
+    return;
+  /* MPI may not be called from two threads at once, to abort it neither. Where the other thread
+   * does not come back, a process that ends without leaving the job is what launchers end jobs for.
+   */
+  if (!llmmem_stop_communication(job->communication))
+    _exit(code);
+  job->transport->abort(job->transport->state, code);
 }
 
 /*===----------------------------------------------------------------------===*/

@@ -4,6 +4,7 @@
 #define LLMMEM_LIB_RUNTIME_RANKS_H
 
 #include "llmmem/Runtime/Collectives.h"
+#include <stdbool.h>
 
 typedef struct {
   llmmem_transport *transport; /* null: one rank, no job */
@@ -48,6 +49,11 @@ Communication **llmmem_communication(void);
 /* Both do nothing for null. */
 void llmmem_wait_for_all_started(Communication *communication);
 void llmmem_close_communication(Communication *communication);
+
+/* Before the job is aborted by this thread: lets the thread of communication begin no further call,
+ * and waits some seconds for the one that runs. Whether it runs none now; true for null, and on
+ * that thread itself. */
+bool llmmem_stop_communication(Communication *communication);
 
 /*===----------------------------------------------------------------------===*/
 /* Collectives on a device (DeviceRanks.c)                                    */

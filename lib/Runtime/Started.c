@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { kMostCalls = 64 };
 
@@ -24,8 +25,9 @@ struct Communication {
   pthread_mutex_t lock; /* of all below */
   pthread_cond_t changed;
   int64_t started, done, waited; /* calls so far */
-  bool ends;
-  Call calls[kMostCalls]; /* call k at k modulo kMostCalls */
+  bool ends, stops;              /* behind the last call; behind the one that runs now */
+  bool runs;                     /* a call, in which it may speak to the transport */
+  Call calls[kMostCalls];        /* call k at k modulo kMostCalls */
 };
 
 /*===----------------------------------------------------------------------===*/
@@ -35,9 +37,11 @@ struct Communication {
 /* The next call, or null at the end. It stays where it is until it is done. */
 static Call *take_call(Communication *self) {
   pthread_mutex_lock(&self->lock);
-  while (self->done == self->started && !self->ends)
+  while (self->done == self->started && !self->ends && !self->stops)
     pthread_cond_wait(&self->changed, &self->lock);
-  Call *call = self->done < self->started ? &self->calls[self->done % kMostCalls] : NULL;
+  bool is_left = self->done < self->started && !self->stops;
+  Call *call = is_left ? &self->calls[self->done % kMostCalls] : NULL;
+  self->runs = is_left;
   pthread_mutex_unlock(&self->lock);
   return call;
 }
@@ -51,6 +55,7 @@ static void *communicate(void *context) {
     call->run(call->context, 0, 1);
     pthread_mutex_lock(&self->lock);
     ++self->done;
+    self->runs = false;
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->lock);
   }
@@ -90,6 +95,28 @@ void llmmem_close_communication(Communication *self) {
   pthread_cond_destroy(&self->changed);
   pthread_mutex_destroy(&self->lock);
   free(self);
+}
+
+bool llmmem_stop_communication(Communication *self) {
+  enum { SECONDS = 5 };
+  if (!self || !self->has_thread || pthread_equal(self->thread, pthread_self()))
+    return true;
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += SECONDS;
+  pthread_mutex_lock(&self->lock);
+  self->stops = true;
+  pthread_cond_broadcast(&self->changed);
+  int code = 0;
+  while (self->runs && code == 0)
+    code = pthread_cond_timedwait(&self->changed, &self->lock, &end);
+  bool is_quiet = !self->runs;
+  pthread_mutex_unlock(&self->lock);
+  if (is_quiet) {
+    pthread_join(self->thread, NULL);
+    self->has_thread = false;
+  }
+  return is_quiet;
 }
 
 /*===----------------------------------------------------------------------===*/
@@ -154,10 +181,12 @@ void llmmem_wait(void) {
   if (!self)
     return;
   pthread_mutex_lock(&self->lock);
-  if (self->waited == self->started)
-    fail("waits for a call that nobody started");
-  wait_until_done(self, ++self->waited);
+  bool is_started = self->waited < self->started;
+  if (is_started)
+    wait_until_done(self, ++self->waited);
   pthread_mutex_unlock(&self->lock);
+  if (!is_started)
+    fail("waits for a call that nobody started");
 }
 
 void llmmem_wait_for_all_started(Communication *self) {

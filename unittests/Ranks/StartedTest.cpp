@@ -5,8 +5,10 @@
 #include "llmmem/Runtime/Collectives.h"
 #include "gtest/gtest.h"
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace {
 
@@ -115,6 +117,47 @@ TEST(StartedDeathTest, AFailureEndsTheJobWithTheRanksName) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(startOverBrokenCable(), ::testing::ExitedWithCode(1),
               "rank 1: all_reduce of 148 bytes over 2 ranks failed: no cable");
+}
+
+/// Rank 1 of 2 fails on its own thread while the other one is inside the transport, for as long as
+/// `seconds` says.
+void abortBesideACall(int seconds) {
+  static std::atomic<bool> isInside;
+  static int length;
+  length = seconds;
+  llmmem_transport transport = {};
+  transport.rank = 1;
+  transport.ranks = 2;
+  transport.serialized = 1;
+  transport.state = &transport;
+  transport.open_group = [](void *, int32_t, int32_t, llmmem_group **) { return 0; };
+  transport.scatter = [](void *, llmmem_group *, const void *, llmmem_pieces, void *) {
+    isInside = true;
+    std::this_thread::sleep_for(std::chrono::seconds(length));
+    isInside = false;
+    return 0;
+  };
+  transport.gather = [](void *, llmmem_group *, void *, llmmem_pieces) { return 0; };
+  transport.abort = [](void *, int32_t code) { std::_Exit(isInside ? 99 : code); };
+  char message[512];
+  const int64_t sizes[] = {2, 1};
+  ASSERT_EQ(llmmem_ranks_join(&transport, 2, sizes, message, sizeof message), 0) << message;
+  Sum first(1), second(1);
+  first.start();
+  second.start();
+  while (!isInside) {
+  }
+  llmmem_ranks_abort(7);
+}
+
+TEST(StartedDeathTest, AnAbortWaitsForTheOtherThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(abortBesideACall(1), ::testing::ExitedWithCode(7), "");
+}
+
+TEST(StartedDeathTest, AnAbortDoesNotWaitForEver) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(abortBesideACall(600), ::testing::ExitedWithCode(7), "");
 }
 
 } // namespace
