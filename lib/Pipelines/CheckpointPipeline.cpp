@@ -128,10 +128,6 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
       return llvm::createStringError(spell("sequence-parallel") +
                                      " splits over tp; add it, as in " + spell("mesh") + "=" +
                                      options.mesh + ",tp=2");
-    if (has(kTensorParallelAxis) && has(kPipelineAxis))
-      return llvm::createStringError(spell("mesh") +
-                                     " has tp and pp, which do not go together yet; take one of "
-                                     "them, beside dp");
     return llvm::Error::success();
   }
   if (options.sequenceParallel)

@@ -11,7 +11,6 @@
 #include "ParameterShards.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
-#include "llmmem/Transforms/PipelineStages.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
@@ -259,9 +258,6 @@ static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
   if (strategy.sequenceParallel && !mesh.findAxis(kTensorParallelAxis))
     return emitError(loss.getLoc()) << "is to be split along the sequence over tp, which " << mesh
                                     << " does not have; add tp, or leave out sequence-parallel";
-  if (mesh.findAxis(kTensorParallelAxis) && mesh.findAxis(kPipelineAxis))
-    return emitError(loss.getLoc()) << "is to be split over " << mesh
-                                    << ", and tp and pp do not go together yet; take one of them";
   if (loss->hasAttr(LlmDialect::kMesh))
     return emitError(loss.getLoc())
            << "is the function of one rank of " << loss->getAttr(LlmDialect::kMesh) << " already";

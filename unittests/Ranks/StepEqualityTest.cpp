@@ -232,6 +232,28 @@ std::vector<Case> tensorCases() {
 INSTANTIATE_TEST_SUITE_P(TensorRanks, StepEquality, ::testing::ValuesIn(tensorCases()),
                          [](const auto &info) { return info.param.name(); });
 
+/// Two pipeline stages of two tensor parallel ranks each. What crosses is whole
+/// without sequence parallelism and a part with it; GPT-2's split table is on the first and the
+/// last stage.
+Case tensorStages(std::string family, std::string schedule, int64_t ranks, int64_t zero,
+                  bool sequenceParallel, double dropout = 0.0) {
+  Case test =
+      tensor(std::move(family), ElementKind::F64, ranks, zero, 2, sequenceParallel, dropout);
+  test.stages = 2;
+  test.microBatches = 4 / ranks;
+  test.schedule = std::move(schedule);
+  return test;
+}
+
+/// Eight ranks with parts of everything, and four without; the sweep has the others.
+std::vector<Case> tensorStageCases() {
+  return {tensorStages("gpt2-wide", "1f1b", 2, 2, true, 0.2),
+          tensorStages("llama-wide", "zero-bubble", 1, 0, false)};
+}
+
+INSTANTIATE_TEST_SUITE_P(TensorStages, StepEquality, ::testing::ValuesIn(tensorStageCases()),
+                         [](const auto &info) { return info.param.name(); });
+
 /// Each stage with all that could tell ranks apart, and the other family, ranks and gradients.
 std::vector<Case> shortCases() {
   std::vector<Case> cases;
@@ -299,6 +321,27 @@ TEST(StepEqualitySweep, TensorParallel) {
         for (int64_t zero = 0; zero <= 3; ++zero)
           expectEqualSteps(tensor(family, dtype, 2, zero, 2, sequenceParallel));
       }
+}
+
+TEST(StepEqualitySweep, TensorStages) {
+  if (!std::getenv("LLMMEM_LONG"))
+    GTEST_SKIP() << "utils/check --long sweeps";
+  for (std::string family : {"gpt2-wide", "llama-wide"})
+    for (const char *schedule : {"gpipe", "1f1b", "interleaved", "zero-bubble"})
+      for (bool sequenceParallel : {false, true}) {
+        double dropout = family == "gpt2-wide" ? 0.2 : 0.0;
+        expectEqualSteps(tensorStages(family, schedule, 1, 0, sequenceParallel, dropout));
+        for (int64_t zero = 0; zero <= 3; ++zero)
+          expectEqualSteps(tensorStages(family, schedule, 2, zero, sequenceParallel, dropout));
+      }
+  // The axes of the mesh the other way round, as many as 16 ranks, and f32.
+  Case test = tensorStages("gpt2-wide", "1f1b", 2, 3, true, 0.2);
+  test.tensorFirst = true;
+  expectEqualSteps(test);
+  test.stages = 4;
+  expectEqualSteps(test);
+  test.dtype = ElementKind::F32;
+  expectEqualSteps(test);
 }
 
 // The same of f32, of more pairs of families and ranks, and of unfused attention.
