@@ -263,6 +263,15 @@ FunctionEntry MemoryReport::entryOf(func::FuncOp function) const {
   bool runsOften = runs && llvm::any_of(function.getArguments(), [](BlockArgument argument) {
                      return getName(argument) == "micro_batch";
                    });
-  return {function.getName().str(), runsOften ? runs.getInt() : 1, neededBytes(), peak, arena,
-          stepNs + recomputeNs};
+  return {function.getName().str(),
+          runsOften ? runs.getInt() : 1,
+          neededBytes(),
+          peak,
+          arena,
+          stepNs + recomputeNs,
+          recomputeNs,
+          costLowerBoundNs,
+          sent.bytes,
+          budget,
+          device};
 }

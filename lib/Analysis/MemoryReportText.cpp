@@ -109,7 +109,12 @@ static llvm::json::Value functionsToJson(const MemoryReport &report) {
                                       {"needed", entry.needed},
                                       {"peak", entry.peak},
                                       {"arena", entry.arena},
-                                      {"time_ns", entry.ns}});
+                                      {"time_ns", entry.ns},
+                                      {"recompute_ns", entry.recomputeNs},
+                                      {"time_lower_bound_ns", entry.lowerBoundNs},
+                                      {"sent_bytes", entry.sentBytes},
+                                      {"budget", blockOrNull(entry.budget)},
+                                      {"device", entry.device}});
   return list;
 }
 

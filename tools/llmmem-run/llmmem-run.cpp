@@ -340,7 +340,7 @@ static Error joinRanks(mlir::func::FuncOp function, const RunOptions &options) {
 static Error joinDeviceWithRanks(mlir::func::FuncOp function, const RunOptions &options,
                                  CudaDevice &device) {
   auto mesh = function->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
-  if (!mesh || dryRun)
+  if (!mesh)
     return Error::success();
   bool isAlone = mesh.getNumRanks() == 1;
   return device.joinRanks(options.nccl.empty() && !isAlone ? "libnccl.so.2" : options.nccl);
@@ -354,6 +354,26 @@ static mlir::func::FuncOp functionOfRank(mlir::ModuleOp module, mlir::func::Func
   mlir::Builder builder(module.getContext());
   Shard stage{mesh.getAxisBits(builder.getStrArrayAttr({"pp"}))};
   return findStepFunctions(module)[stage.position()];
+}
+
+/// What `--dry-run` compiles: every stage of a pipeline, of which a rank runs one.
+static int runNothing(mlir::ModuleOp module, mlir::func::FuncOp step,
+                      CompiledStep::Options options) {
+  llvm::SmallVector<mlir::func::FuncOp> functions{step};
+  if (step->hasAttr(llm::LlmDialect::kStage))
+    functions = findStepFunctions(module);
+  for (mlir::func::FuncOp function : functions) {
+    options.function = function.getName().str();
+    mlir::FailureOr<std::unique_ptr<CompiledStep>> compiled =
+        CompiledStep::compile(module, options);
+    if (failed(compiled))
+      return ExitBadInput;
+    if (functions.size() > 1)
+      outs() << "@" << options.function << ": ";
+    if (int code = runNothing(**compiled); code != ExitSuccess)
+      return code;
+  }
+  return ExitSuccess;
 }
 
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
@@ -370,7 +390,8 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
     consumeError(std::move(error));
     return ExitBadInput;
   }
-  function = functionOfRank(module, function);
+  if (!dryRun)
+    function = functionOfRank(module, function);
   CompiledStep::Options compileOptions;
   compileOptions.function = function.getName().str();
   compileOptions.fillDeadBytes = options.poison;
@@ -381,6 +402,8 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   if (options.device == Device::Cuda)
     if (Error error = openDevice(options, compileOptions))
       return failWith(std::move(error));
+  if (dryRun)
+    return runNothing(module, function, compileOptions);
   if (compileOptions.cuda)
     if (Error error = joinDeviceWithRanks(function, options, *compileOptions.cuda))
       return failWith(std::move(error));
@@ -388,8 +411,6 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
       CompiledStep::compile(module, compileOptions);
   if (failed(compiled))
     return ExitBadInput;
-  if (dryRun)
-    return runNothing(**compiled);
   Expected<StepRoles> roles = StepRoles::find(function);
   if (!roles)
     return fail(toString(roles.takeError()));

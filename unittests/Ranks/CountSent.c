@@ -49,6 +49,13 @@ int MPI_Sendrecv(const void *out, int count, MPI_Datatype type, int to, int tag,
                        status);
 }
 
+int MPI_Isend(const void *out, int count, MPI_Datatype type, int to, int tag, MPI_Comm group,
+              MPI_Request *request) {
+  if (to != MPI_PROC_NULL)
+    sent += (long long)count * bytes_of(type);
+  return PMPI_Isend(out, count, type, to, tag, group, request);
+}
+
 int MPI_Finalize(void) {
   int rank;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -58,6 +58,11 @@ struct FunctionEntry {
   int64_t runs = 1; // in a step
   int64_t needed = 0, peak = 0, arena = 0;
   int64_t ns = 0; // modelled, of one run with its recomputation
+  int64_t recomputeNs = 0;
+  int64_t lowerBoundNs = 0; // proved of `ns`
+  int64_t sentBytes = 0;    // to other ranks
+  std::optional<int64_t> budget;
+  std::string device;
 };
 
 /// How the stages of a pipeline run together.

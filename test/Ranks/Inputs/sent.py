@@ -17,16 +17,19 @@ def sent(steps):
     return {int(rank): int(number) for rank, number in re.findall(r"^rank (\d+) sent (\d+) bytes", done.stderr, re.M)}
 
 
-# The report counts a part for each rank, rounded up. Of a scalar one rank has all: the loss and the count of targets are
-# summed by half the messages.
-SCALARS = 2 * 4
 # Before each step the ranks ask one another whether a signal came: eight bytes each.
 ASKED = 8 * (ranks - 1)
 with open(report) as handle:
-    predicted = json.load(handle)["ranks"]["sent_bytes"]
+    facts = json.load(handle)
+# The report counts a part for each rank, rounded up. Of a scalar one rank has all: the loss and the count of targets are
+# summed by half the messages; in a pipeline those of each micro-batch, and the loss of all stages.
+SCALARS = 4 * (2 * facts["pipeline"]["micro_batches"] + 1 if "pipeline" in facts else 2)
+# The axis of the stages is the last of the mesh.
+stages = [stage["sent_bytes"] for stage in facts.get("stages", [])] or [facts["ranks"]["sent_bytes"]]
 one, three = sent(1), sent(3)
 assert len(one) == ranks, one
 for rank in range(ranks):
+    predicted = stages[rank % len(stages)]
     counted, odd = divmod(three[rank] - one[rank], 2)
     print(f"rank {rank}: {counted - ASKED} bytes a step, predicted {predicted}")
     if odd or not 0 <= predicted - (counted - ASKED) <= SCALARS:
