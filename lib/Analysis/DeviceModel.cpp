@@ -1,6 +1,7 @@
 //===- DeviceModel.cpp - Device tables -------------------------------------===//
 
 #include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Analysis/Topology.h"
 #include "llmmem/Support/JsonReader.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -64,14 +65,27 @@ int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,
   return busy > INT64_MAX - launchNs ? INT64_MAX : busy + launchNs;
 }
 
-std::optional<int64_t> DeviceModel::transferTime(int64_t messages, int64_t bytes) const {
-  auto link =
-      llvm::find_if(links, [](const DeviceLink &way) { return way.to == DeviceLink::To::Device; });
-  if (link == links.end())
+const DeviceLink *DeviceModel::linkTo(DeviceLink::To to) const {
+  auto link = llvm::find_if(links, [&](const DeviceLink &way) { return way.to == to; });
+  return link == links.end() ? nullptr : &*link;
+}
+
+std::optional<int64_t> DeviceModel::transferTime(int64_t messages, int64_t bytes,
+                                                 GroupPlace place) const {
+  const DeviceLink *link = linkTo(DeviceLink::To::Device);
+  if (!link)
     return std::nullopt;
-  int64_t bandwidth = std::min(link->upBytesPerNs, link->downBytesPerNs);
-  __int128 ns = static_cast<__int128>(messages) * link->latencyNs + bytes / bandwidth +
-                (bytes % bandwidth != 0) + launchNs;
+  auto over = [&](const DeviceLink &way, int64_t share, int64_t of) {
+    __int128 bandwidth = static_cast<__int128>(std::min(way.upBytesPerNs, way.downBytesPerNs)) *
+                         std::max<int64_t>(share, 1);
+    __int128 scaled = static_cast<__int128>(bytes) * std::max<int64_t>(of, 1);
+    return static_cast<__int128>(messages) * way.latencyNs + (scaled + bandwidth - 1) / bandwidth +
+           launchNs;
+  };
+  __int128 ns = over(*link, 1, 1);
+  if (place.crossesNodes)
+    if (const DeviceLink *between = linkTo(DeviceLink::To::Node))
+      ns = std::max(ns, over(*between, place.perNode, devicesPerNode));
   return ns > INT64_MAX ? INT64_MAX : static_cast<int64_t>(ns);
 }
 
@@ -103,6 +117,15 @@ std::optional<MeasuredTime> DeviceModel::measuredTransferTime(StringRef op, int6
                                 : above->second + scaled(-more, span - part, span)};
 }
 
+static constexpr std::pair<DeviceLink::To, StringLiteral> endsOfLinks[] = {
+    {DeviceLink::To::Device, "device"},
+    {DeviceLink::To::Node, "node"},
+    {DeviceLink::To::Host, "host"}};
+
+static StringRef nameOf(DeviceLink::To to) {
+  return llvm::find_if(endsOfLinks, [&](const auto &entry) { return entry.first == to; })->second;
+}
+
 static json::Array collectivesToJson(const DeviceModel &model) {
   json::Array entries;
   for (const auto &[key, nsOfBytes] : model.collectivesNs)
@@ -121,12 +144,12 @@ json::Value DeviceModel::toJson() const {
   json::Array ways;
   for (const DeviceLink &link : links)
     ways.push_back(json::Object{{"name", link.name},
-                                {"to", link.to == DeviceLink::To::Host ? "host" : "device"},
+                                {"to", nameOf(link.to)},
                                 {"up_bytes_per_ns", link.upBytesPerNs},
                                 {"down_bytes_per_ns", link.downBytesPerNs},
                                 {"latency_ns", link.latencyNs},
                                 {"source", link.source}});
-  return json::Object{
+  json::Object table{
       {"name", name},
       {"source", source},
       {"flops_per_ns",
@@ -139,12 +162,15 @@ json::Value DeviceModel::toJson() const {
       {"collectives", collectivesToJson(*this)},
       {"kernels", std::move(kernels)},
       {"measured", std::move(measured)}};
+  if (devicesPerNode > 0)
+    table["devices_per_node"] = devicesPerNode;
+  return table;
 }
 
 namespace {
 constexpr StringLiteral tableKeys =
     "name, source, flops_per_ns, bytes_per_ns, launch_ns, "
-    "library_workspace_bytes, epilogues, links, collectives, kernels, measured";
+    "library_workspace_bytes, epilogues, links, devices_per_node, collectives, kernels, measured";
 constexpr StringLiteral linkKeys =
     "name, to, up_bytes_per_ns, down_bytes_per_ns, latency_ns, source";
 constexpr StringLiteral collectiveKeys = "op, ranks, bytes, ns";
@@ -182,6 +208,8 @@ private:
         return reader.integer(model.libraryWorkspace);
       if (key == "links")
         return reader.array([&] { return readLink(); });
+      if (key == "devices_per_node")
+        return reader.integer(model.devicesPerNode);
       if (key == "collectives")
         return reader.array([&] { return readCollective(); });
       if (key == "kernels")
@@ -191,8 +219,12 @@ private:
             [&](StringRef kernel) { return reader.integer(model.measuredNs[kernel], 1); });
       return reader.unknownKey(key, tableKeys);
     });
-    return read && ((hasRates && hasBandwidth) ||
-                    reader.fail("a device table must have 'flops_per_ns' and 'bytes_per_ns'"));
+    if (!read)
+      return false;
+    if (!hasRates || !hasBandwidth)
+      return reader.fail("a device table must have 'flops_per_ns' and 'bytes_per_ns'");
+    return (model.devicesPerNode > 0) == (model.linkTo(DeviceLink::To::Node) != nullptr) ||
+           reader.fail("'devices_per_node' and a link to \"node\" go together; give both");
   }
 
   bool readRates() {
@@ -223,8 +255,7 @@ private:
       if (key == "name")
         return reader.string(link.name);
       if (key == "to")
-        return reader.string(to) &&
-               (to == "device" || to == "host" || reader.fail("expected device or host"));
+        return reader.string(to) && readEnd(to, link.to);
       if (key == "up_bytes_per_ns")
         return reader.integer(link.upBytesPerNs, 1);
       if (key == "down_bytes_per_ns")
@@ -243,9 +274,15 @@ private:
     for (const DeviceLink &other : model.links)
       if (other.name == link.name)
         return reader.fail("two links are named '" + link.name + "'; give each a name of its own");
-    link.to = to == "host" ? DeviceLink::To::Host : DeviceLink::To::Device;
     model.links.push_back(std::move(link));
     return true;
+  }
+
+  bool readEnd(StringRef name, DeviceLink::To &to) {
+    for (const auto &[end, word] : endsOfLinks)
+      if (word == name)
+        return to = end, true;
+    return reader.fail("expected device, node or host");
   }
 
   bool readCollective() {
@@ -304,7 +341,13 @@ Expected<DeviceModel> llmmem::loadDeviceModel(StringRef nameOrFile) {
     Expected<std::unique_ptr<MemoryBuffer>> buffer = readTextFile(nameOrFile);
     if (!buffer)
       return buffer.takeError();
-    return parseDeviceModel((*buffer)->getBuffer(), nameOrFile);
+    StringRef text = (*buffer)->getBuffer();
+    if (!isTopology(text))
+      return parseDeviceModel(text, nameOrFile);
+    Expected<Topology> topology = parseTopology(text, nameOrFile);
+    if (!topology)
+      return topology.takeError();
+    return topology->slowest().table;
   }
   std::string names;
   for (StringRef table : shippedTables) {

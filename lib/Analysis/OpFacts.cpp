@@ -112,6 +112,30 @@ static int64_t unmeasuredNs(Operation *op, const DeviceModel &device) {
   return *measured > INT64_MAX - more ? INT64_MAX : *measured + more;
 }
 
+/// Where the group of a collective is, with ranks numbered row-major over the mesh and nodes filled
+/// in that order. Parts of nodes that hold no whole groups make some of them cross.
+static GroupPlace placeOf(Operation *op, const TransferCost &transfer, const DeviceModel &device) {
+  auto axes = op->getAttrOfType<ArrayAttr>("axes");
+  auto function = op->getParentOfType<func::FuncOp>();
+  auto mesh = function ? function->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh) : nullptr;
+  GroupPlace place;
+  if (device.devicesPerNode == 0 || !axes || !mesh || mesh.getNumRanks() <= device.devicesPerNode)
+    return place;
+  int64_t stride = 1;
+  for (size_t axis = mesh.getSizes().size(); axis-- > 0;) {
+    int64_t size = mesh.getSizes()[axis];
+    if (size > 1 && llvm::is_contained(axes, mesh.getNames()[axis])) {
+      place.perNode *= std::clamp<int64_t>(device.devicesPerNode / stride, 1, size);
+      place.crossesNodes |= device.devicesPerNode % (stride * size) != 0;
+    }
+    stride *= size;
+  }
+  // One message from one device to another is no ring.
+  if (transfer.messages <= 1)
+    place.perNode = 1;
+  return place;
+}
+
 /// Time of an op that sends to other devices. The key of a kernel does not say over how many ranks
 /// it ran, so no time of a kernel is taken for it.
 static FailureOr<MeasuredTime> transferNs(Operation *op, TransferCost transfer,
@@ -119,12 +143,14 @@ static FailureOr<MeasuredTime> transferNs(Operation *op, TransferCost transfer,
   int64_t local = modelledNs(op, device);
   if (transfer.messages == 0)
     return MeasuredTime{local};
-  if (std::optional<MeasuredTime> measured =
-          device.measuredTransferTime(op->getName().stripDialect(), transfer.ranks, transfer.whole))
+  GroupPlace place = placeOf(op, transfer, device);
+  std::optional<MeasuredTime> measured =
+      device.measuredTransferTime(op->getName().stripDialect(), transfer.ranks, transfer.whole);
+  if (measured && !place.crossesNodes)
     return *measured;
   if (transfer.bytes < 0)
     return op->emitError("sends more than 2^63 bytes; make the value or the group smaller");
-  std::optional<int64_t> ns = device.transferTime(transfer.messages, transfer.bytes);
+  std::optional<int64_t> ns = device.transferTime(transfer.messages, transfer.bytes, place);
   if (!ns)
     return op->emitError()
            << "sends to other devices, and the table of '" << device.name

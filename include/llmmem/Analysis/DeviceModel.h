@@ -25,6 +25,9 @@
 //              "latency_ns": 2000, "source": "datasheet"}]
 //     ways out of the device, to other devices or to the host's memory: bandwidth away from the device
 //     (up) and back to it (down), and what each transfer takes beside its bytes
+//   "devices_per_node": 8, and a link "to": "node"
+//     devices beyond a node are reached over that link, whose bandwidth is of a whole node and shared
+//     by its devices. Without, all devices are in one node
 //   "collectives": [{"op": "all_reduce", "ranks": 4, "bytes": 1048576, "ns": 410000}]
 //     what collectives take in ns, launches included, by the ranks of a group and the bytes of the whole value
 // clang-format on
@@ -37,7 +40,8 @@
 // devices, both directions at once, so by the slower one (the alpha-beta model); or the roofline of
 // its own sums and copies where that is more. Where the op was measured over that many ranks, it
 // takes what the table has: between two sizes by the line through both, below the least as that,
-// above the largest in proportion. How many messages and bytes each op has, the op says
+// above the largest in proportion. A group that crosses nodes takes the formula, over the link to
+// other nodes (GroupPlace). How many messages and bytes each op has, the op says
 // (CostOpInterface::getTransfer): with n ranks and S bytes of the whole value, an all_reduce 2(n-1)
 // messages and 2(n-1)/n S bytes, a gather or a scatter half of that.
 //
@@ -59,12 +63,22 @@ namespace llmmem {
 
 /// A way out of the device. Bandwidths are of one direction alone.
 struct DeviceLink {
-  enum class To { Device, Host } to = To::Device;
+  enum class To { Device, Node, Host } to = To::Device;
   std::string name;
   std::string source;         // where the numbers come from
   int64_t upBytesPerNs = 0;   // away from the device
   int64_t downBytesPerNs = 0; // to the device
   int64_t latencyNs = 0;      // of each transfer
+};
+
+/// Where the ranks of a group are. A ring that passes several devices of a node leaves it once, so
+/// of the node's links, which all its devices use at once, each of them lends it a share.
+///
+/// Example: nodes of 8 with 400 bytes/ns between them. All-reduces over 2 ranks in each of 4 nodes
+/// run beside those of the other 6 devices of a node, and have 2 / 8 of 400 bytes/ns.
+struct GroupPlace {
+  bool crossesNodes = false;
+  int64_t perNode = 1; // ranks of the group in one node
 };
 
 struct MeasuredTime {
@@ -85,6 +99,7 @@ struct DeviceModel {
   int64_t libraryWorkspace = 0;               // bytes
   llvm::StringMap<int64_t> permilleOfKernels; // of the roofline, where a kind's kernels were timed
   std::vector<DeviceLink> links;
+  int64_t devicesPerNode = 0; // 0: all devices are in one node
   /// Measured ns of collectives: by op and ranks, then by bytes of the whole value.
   std::map<std::pair<std::string, int64_t>, std::map<int64_t, int64_t>> collectivesNs;
 
@@ -94,7 +109,9 @@ struct DeviceModel {
                llvm::StringRef kernel = "") const;
   /// Modelled ns of `bytes` in `messages` one after another to other devices, with a launch; none
   /// where the table has no link to other devices. Saturates.
-  std::optional<int64_t> transferTime(int64_t messages, int64_t bytes) const;
+  std::optional<int64_t> transferTime(int64_t messages, int64_t bytes, GroupPlace place = {}) const;
+  /// The way to other devices of the same node, or of others; null where there is none.
+  const DeviceLink *linkTo(DeviceLink::To to) const;
   /// ns of a collective by the measured ones of the same op and ranks; none where there are none.
   std::optional<MeasuredTime> measuredTransferTime(llvm::StringRef op, int64_t ranks,
                                                    int64_t bytes) const;

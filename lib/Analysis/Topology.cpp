@@ -1,0 +1,192 @@
+//===- Topology.cpp - The devices of a cluster, and what joins them --------===//
+
+#include "llmmem/Analysis/Topology.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/JsonReader.h"
+#include "llmmem/Support/JsonTree.h"
+#include "llmmem/Support/TextFile.h"
+
+using namespace llvm;
+using namespace llmmem;
+
+int64_t Topology::numDevices() const {
+  int64_t devices = 0;
+  for (const DeviceKind &kind : kinds)
+    devices += kind.count;
+  return devices;
+}
+
+int64_t Topology::leastMemory() const {
+  int64_t least = INT64_MAX;
+  for (const DeviceKind &kind : kinds)
+    least = std::min(least, kind.memory);
+  return least;
+}
+
+const DeviceKind &Topology::slowest() const {
+  return *llvm::min_element(kinds, [](const DeviceKind &a, const DeviceKind &b) {
+    return a.table.flopsPerNsBF16 < b.table.flopsPerNsBF16;
+  });
+}
+
+namespace {
+constexpr StringLiteral topologyKeys =
+    "name, devices, devices_per_node, within_node, between_nodes";
+constexpr StringLiteral kindKeys = "table, memory, count";
+constexpr StringLiteral linkKeys = "bytes_per_ns, latency_ns";
+constexpr int64_t mostDevices = 1 << 20;
+
+class TopologyReader {
+public:
+  explicit TopologyReader(StringRef json) : reader(json) {}
+
+  Expected<Topology> run() {
+    read();
+    if (Error error = reader.finish())
+      return std::move(error);
+    return std::move(topology);
+  }
+
+private:
+  bool read() {
+    bool hasLinks = reader.object([&](StringRef key) {
+      if (key == "name")
+        return reader.string(topology.name);
+      if (key == "devices")
+        return reader.array([&] { return readKind(); });
+      if (key == "devices_per_node")
+        return reader.integer(topology.devicesPerNode, 1);
+      if (key == "within_node")
+        return readLink(within.emplace(), DeviceLink::To::Device);
+      if (key == "between_nodes")
+        return readLink(between.emplace(), DeviceLink::To::Node);
+      return reader.unknownKey(key, topologyKeys);
+    });
+    return hasLinks && check() && addLinks();
+  }
+
+  bool readKind() {
+    DeviceKind kind;
+    std::string table, memory;
+    bool read = reader.object([&](StringRef key) {
+      if (key == "table")
+        return reader.string(table) && readTable(table, kind);
+      if (key == "memory")
+        return reader.string(memory) && readMemory(memory, kind);
+      if (key == "count")
+        return reader.integer(kind.count, 1);
+      return reader.unknownKey(key, kindKeys);
+    });
+    if (!read)
+      return false;
+    if (table.empty() || memory.empty() || !kind.count)
+      return reader.fail("devices must have 'table', 'memory' and 'count', as in {\"table\": "
+                         "\"h100\", \"memory\": \"80GB\", \"count\": 8}");
+    if (kind.count > mostDevices - topology.numDevices())
+      return reader.fail("expected at most " + Twine(mostDevices) + " devices in all");
+    topology.kinds.push_back(std::move(kind));
+    return true;
+  }
+
+  bool readTable(StringRef name, DeviceKind &kind) {
+    Expected<DeviceModel> table = loadDeviceModel(name);
+    if (!table)
+      return reader.fail(toString(table.takeError()));
+    kind.table = std::move(*table);
+    return kind.table.devicesPerNode == 0 ||
+           reader.fail("'" + name + "' has nodes of its own; give the table of one device");
+  }
+
+  bool readMemory(StringRef text, DeviceKind &kind) {
+    Expected<int64_t> bytes = parseByteSize(text);
+    if (!bytes)
+      return reader.fail(toString(bytes.takeError()));
+    kind.memory = *bytes;
+    return true;
+  }
+
+  bool readLink(DeviceLink &link, DeviceLink::To to) {
+    bool hasLatency = false;
+    bool read = reader.object([&](StringRef key) {
+      if (key == "bytes_per_ns")
+        return reader.integer(link.upBytesPerNs, 1);
+      if (key == "latency_ns")
+        return hasLatency = true, reader.integer(link.latencyNs);
+      return reader.unknownKey(key, linkKeys);
+    });
+    link.to = to;
+    link.name = to == DeviceLink::To::Node ? "between nodes" : "within a node";
+    link.source = "topology";
+    link.downBytesPerNs = link.upBytesPerNs;
+    return read && ((link.upBytesPerNs && hasLatency) ||
+                    reader.fail("a link must have 'bytes_per_ns' and 'latency_ns'"));
+  }
+
+  bool check() {
+    if (topology.kinds.empty())
+      return reader.fail("a topology must have 'devices', as in \"devices\": [{\"table\": "
+                         "\"h100\", \"memory\": \"80GB\", \"count\": 8}]");
+    int64_t devices = topology.numDevices();
+    if (topology.devicesPerNode == 0 || topology.devicesPerNode >= devices)
+      topology.devicesPerNode = devices;
+    if (topology.devicesPerNode == devices)
+      return true;
+    for (const DeviceKind &kind : topology.kinds)
+      if (kind.count % topology.devicesPerNode != 0)
+        return reader.fail("a node has devices of one kind: " + Twine(kind.count) +
+                           " devices of '" + kind.table.name + "' are no whole nodes of " +
+                           Twine(topology.devicesPerNode));
+    return between || reader.fail("a topology of several nodes must have 'between_nodes', as in "
+                                  "\"between_nodes\": {\"bytes_per_ns\": 400, \"latency_ns\": "
+                                  "5000}");
+  }
+
+  bool addLinks() {
+    for (DeviceKind &kind : topology.kinds) {
+      auto isWithin = [](const DeviceLink &link) { return link.to == DeviceLink::To::Device; };
+      if (within) {
+        llvm::erase_if(kind.table.links, isWithin);
+        kind.table.links.insert(kind.table.links.begin(), *within);
+      }
+      if (topology.numDevices() > 1 && llvm::none_of(kind.table.links, isWithin))
+        return reader.fail("the table of '" + kind.table.name +
+                           "' has no link to other devices; give the topology 'within_node'");
+      if (between && topology.devicesPerNode < topology.numDevices()) {
+        kind.table.links.push_back(*between);
+        kind.table.devicesPerNode = topology.devicesPerNode;
+      }
+    }
+    return true;
+  }
+
+  JsonReader reader;
+  Topology topology;
+  std::optional<DeviceLink> within, between;
+};
+} // namespace
+
+bool llmmem::isTopology(StringRef text) {
+  Expected<json::Value> tree = parseJsonTree(text);
+  if (!tree) {
+    consumeError(tree.takeError());
+    return false;
+  }
+  const json::Object *object = tree->getAsObject();
+  return object && object->get("devices");
+}
+
+Expected<Topology> llmmem::parseTopology(StringRef text, StringRef where) {
+  Expected<Topology> topology = TopologyReader(text).run();
+  if (!topology)
+    return createStringError(where + ": " + toString(topology.takeError()));
+  if (topology->name.empty())
+    topology->name = where.str();
+  return topology;
+}
+
+Expected<Topology> llmmem::loadTopology(StringRef file) {
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = readTextFile(file);
+  if (!buffer)
+    return buffer.takeError();
+  return parseTopology((*buffer)->getBuffer(), file);
+}
