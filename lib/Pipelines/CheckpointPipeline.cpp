@@ -1,6 +1,7 @@
 //===- CheckpointPipeline.cpp - From a model to a verified plan ------------===//
 
 #include "llmmem/Pipelines/CheckpointPipeline.h"
+#include "ChooseStrategy.h"
 #include "llmmem/Analysis/DeviceModel.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Parallelize.h"
@@ -42,7 +43,7 @@ std::string CheckpointPipelineOptions::budgetMeant() const {
   return isLeastBudget(*this) ? std::string() : budget.getValue();
 }
 
-static PlanCheckpointsOptions planOptions(const CheckpointPipelineOptions &options) {
+PlanCheckpointsOptions llmmem::planOptions(const CheckpointPipelineOptions &options) {
   PlanCheckpointsOptions plan;
   plan.policy = options.policyMeant();
   plan.budget = options.budgetMeant();
@@ -96,6 +97,8 @@ static llvm::Error checkPipeline(const CheckpointPipelineOptions &options,
     return llvm::createStringError(spell("pipeline") + ": '" + options.pipeline +
                                    "' is no schedule of a pipeline; expected gpipe, 1f1b, "
                                    "interleaved or zero-bubble");
+  if (options.mesh == kAutoMesh)
+    return llvm::Error::success();
   std::optional<int64_t> stages = options.mesh.empty() ? std::nullopt : stagesOf(options);
   if (!stages && (options.pipeline.hasValue() || options.chunks.hasValue()))
     return llvm::createStringError(
@@ -114,6 +117,14 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
   if (options.zero < 0 || options.zero > 3)
     return llvm::createStringError(spell("zero") + ": " + llvm::Twine(options.zero) +
                                    " is no stage of ZeRO; expected 0, 1, 2 or 3");
+  if (options.mesh == kAutoMesh)
+    return checkAutoMesh(options, spell);
+  for (const llvm::cl::Option *option : {static_cast<const llvm::cl::Option *>(&options.topology),
+                                         static_cast<const llvm::cl::Option *>(&options.devices),
+                                         static_cast<const llvm::cl::Option *>(&options.meshReport),
+                                         static_cast<const llvm::cl::Option *>(&options.meshOnly)})
+    if (option->getNumOccurrences() > 0)
+      return llvm::createStringError(spell(option->ArgStr) + " is of " + spell("mesh") + "=auto");
   if (options.mesh.hasValue() || !options.mesh.empty()) {
     llvm::Expected<llvm::SmallVector<MeshAxis>> mesh = parseMesh(options.mesh);
     if (!mesh)
@@ -176,6 +187,10 @@ llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
 void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
                                      const CheckpointPipelineOptions &options,
                                      std::shared_ptr<CheckpointOutcome> outcome) {
+  if (options.mesh == kAutoMesh) {
+    passes.addPass(createChooseStrategy(options, std::move(outcome)));
+    return;
+  }
   if (!options.mesh.empty()) {
     ParallelizeOptions parallelize;
     parallelize.mesh = options.mesh;

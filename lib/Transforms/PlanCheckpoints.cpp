@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepAlternatives.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
@@ -14,6 +13,7 @@
 #include "llmmem/Planning/Proofs/Check.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/TextFile.h"
+#include "llmmem/Transforms/StepAlternatives.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"

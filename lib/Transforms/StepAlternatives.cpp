@@ -1,6 +1,6 @@
 //===- StepAlternatives.cpp - The step with each choice of epilogues -----------===//
 
-#include "StepAlternatives.h"
+#include "llmmem/Transforms/StepAlternatives.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"

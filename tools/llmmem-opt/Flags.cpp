@@ -58,6 +58,8 @@ bool Flags::wantsPlan() const {
   static constexpr StringLiteral asks[] = {
       "checkpoint-budget", "checkpoint-policy", "memory-report", "memory-report-json",
       "emit-problem",      "emit-plan",         "emit-proof"};
+  if (pipeline.mesh == "auto")
+    return true;
   return any_of(zip_equal(names, forwarded), [&](auto entry) {
     auto &[name, flag] = entry;
     return is_contained(asks, name) && flag->getNumOccurrences();

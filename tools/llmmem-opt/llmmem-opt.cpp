@@ -22,6 +22,7 @@ EXAMPLES
   llmmem-opt --mesh=dp=4 --zero=3 --checkpoint-budget=2GB model.mlir -o step.mlir   of one of 4 ranks
   llmmem-opt --mesh=pp=2 --micro-batches=4 --checkpoint-budget=2GB model.mlir -o step.mlir   of both stages
   llmmem-opt --mesh=dp=2,tp=4 --sequence-parallel --checkpoint-budget=2GB model.mlir -o step.mlir
+  llmmem-opt --mesh=auto --topology=cluster.json model.mlir -o step.mlir   the fastest mesh for a cluster
   llmmem-opt --target=cuda --chip=sm_80 step.mlir               a planned step as PTX and host code
   llmmem-opt --differentiate model.mlir                         one stage alone, as in mlir-opt
 

@@ -30,7 +30,18 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       *this, "mesh", llvm::cl::value_desc("axis=ranks"),
       llvm::cl::desc(
           "Make the step of one rank of so many: each has its part of the batch (dp), of heads, "
-          "widths and vocabulary (tp): dp=2,tp=4")};
+          "widths and vocabulary (tp): dp=2,tp=4; auto chooses for a topology")};
+  Option<std::string> topology{
+      *this, "topology", llvm::cl::value_desc("file"),
+      llvm::cl::desc("Devices, their memory and their links, which mesh=auto chooses for")};
+  Option<int64_t> devices{
+      *this, "devices", llvm::cl::init(0), llvm::cl::value_desc("number"),
+      llvm::cl::desc("How many of the topology's devices mesh=auto uses (all of them)")};
+  Option<std::string> meshReport{
+      *this, "mesh-report", llvm::cl::value_desc("file"),
+      llvm::cl::desc("Write which strategies mesh=auto compared, and why they lost, as JSON")};
+  Option<bool> meshOnly{*this, "mesh-only",
+                        llvm::cl::desc("Choose and report, and leave the module as it is")};
   Option<int64_t> zero{
       *this, "zero", llvm::cl::init(0), llvm::cl::value_desc("stage"),
       llvm::cl::desc("What ranks split over dp beside the batch: 0 nothing, 1 optimizer state, 2 "

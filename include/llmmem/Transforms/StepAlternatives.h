@@ -1,7 +1,7 @@
 //===- StepAlternatives.h - The step with each choice of epilogues -------------===//
 
-#ifndef LLMMEM_LIB_TRANSFORMS_STEPALTERNATIVES_H
-#define LLMMEM_LIB_TRANSFORMS_STEPALTERNATIVES_H
+#ifndef LLMMEM_TRANSFORMS_STEPALTERNATIVES_H
+#define LLMMEM_TRANSFORMS_STEPALTERNATIVES_H
 
 #include "llmmem/Planning/Alternatives/AlternativeProblems.h"
 #include "llmmem/Transforms/Checkpoints.h"
@@ -41,4 +41,4 @@ void takeAlternative(mlir::func::FuncOp step, StepAlternative &chosen);
 
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_TRANSFORMS_STEPALTERNATIVES_H
+#endif // LLMMEM_TRANSFORMS_STEPALTERNATIVES_H

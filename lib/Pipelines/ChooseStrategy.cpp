@@ -1,0 +1,269 @@
+//===- ChooseStrategy.cpp - From --mesh=auto to a mesh ---------------------===//
+
+#include "ChooseStrategy.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Analysis/ProblemExtraction.h"
+#include "llmmem/Analysis/Step.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Strategies/StrategySearch.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/TextFile.h"
+#include "llmmem/Targets/Targets.h"
+#include "llmmem/Transforms/Parallelize.h"
+#include "llmmem/Transforms/PipelineStages.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+llvm::Error llmmem::checkAutoMesh(const CheckpointPipelineOptions &options,
+                                  llvm::function_ref<std::string(StringRef)> spell) {
+  std::string mesh = spell("mesh") + "=auto";
+  if (options.topology.empty())
+    return llvm::createStringError(mesh +
+                                   " chooses for the devices of a topology; give one, as in " +
+                                   spell("topology") + "=cluster.json");
+  llvm::Expected<Topology> topology = loadTopology(options.topology);
+  if (!topology)
+    return llvm::createStringError(spell("topology") + ": " + llvm::toString(topology.takeError()));
+  if (options.devices < 0 || options.devices > topology->numDevices())
+    return llvm::createStringError(spell("devices") + ": expected 1 to " +
+                                   llvm::Twine(topology->numDevices()) +
+                                   ", the devices of the topology");
+  if (options.policy.hasValue() || options.budget == "min")
+    return llvm::createStringError(mesh + " compares plans under a budget in bytes; leave " +
+                                   spell("policy") + " and " + spell("budget") + "=min out");
+  if (options.device.hasValue())
+    return llvm::createStringError(mesh + " takes its devices from " + spell("topology") +
+                                   "; leave " + spell("device") + " out");
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// From options to a search, and back
+//===----------------------------------------------------------------------===//
+
+static std::unique_ptr<CheckpointPipelineOptions> copyOf(const CheckpointPipelineOptions &options) {
+  auto copy = std::make_unique<CheckpointPipelineOptions>();
+  copy->copyOptionValuesFrom(options);
+  return copy;
+}
+
+/// The options with which the pipeline makes the step of `strategy`.
+static std::unique_ptr<CheckpointPipelineOptions>
+optionsOf(const Strategy &strategy, int64_t budget, const CheckpointPipelineOptions &given) {
+  std::unique_ptr<CheckpointPipelineOptions> options = copyOf(given);
+  options->mesh = strategy.numDevices() > 1 ? strategy.mesh() : std::string();
+  options->zero = strategy.zeroStage;
+  options->sequenceParallel = strategy.sequenceParallel;
+  options->microBatches = strategy.microBatches;
+  if (strategy.pp > 1)
+    options->pipeline = planning::nameOf(strategy.schedule).str();
+  if (strategy.chunks > 1)
+    options->chunks = strategy.chunks;
+  options->device = given.topology.getValue();
+  options->budget = std::to_string(budget);
+  return options;
+}
+
+/// The request of `plan-checkpoints`, which is checked already.
+static StepSettings settingsOf(const CheckpointPipelineOptions &options) {
+  StepSettings settings;
+  auto asWritten = [](StringRef option) { return option.str(); };
+  std::unique_ptr<CheckpointPipelineOptions> plan = copyOf(options);
+  if (plan->budget.empty())
+    plan->budget = "1GB";
+  settings.request = llvm::cantFail(readCheckpointRequest(planOptions(*plan), asWritten));
+  // Strategies are compared as their ops take turns.
+  settings.request.overlap = false;
+  settings.groupsLossHead = options.lossChunk != "apart";
+  settings.groupsKernels = options.kernels == KernelGrouping::Grouped;
+  settings.usesLibrary = options.products == MatmulSource::Library;
+  return settings;
+}
+
+static StrategyPins pinsOf(const CheckpointPipelineOptions &options) {
+  StrategyPins pins;
+  if (options.zero.hasValue())
+    pins.zeroStage = options.zero;
+  if (options.microBatches.hasValue())
+    pins.microBatches = options.microBatches;
+  if (options.sequenceParallel.hasValue())
+    pins.sequenceParallel = options.sequenceParallel;
+  if (options.pipeline.hasValue())
+    pins.schedule = planning::parsePipelineKind(options.pipeline);
+  if (options.chunks.hasValue())
+    pins.chunks = options.chunks;
+  return pins;
+}
+
+/// Time and bytes of a planned step, as its ops stand.
+static FailureOr<WholePlan> measure(ModuleOp module, const DeviceModel &device) {
+  WholePlan plan;
+  for (func::FuncOp function : findStepFunctions(module)) {
+    int64_t ns = 0, bytes = 0;
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      FailureOr<OpCost> cost = getCost(&op, device);
+      if (failed(cost))
+        return failure();
+      ns += cost->ns;
+    }
+    for (BlockArgument argument : function.getArguments())
+      bytes += llvm::alignTo(bytesOfType(argument.getType()), kArenaAlignment);
+    if (auto arena = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kArena))
+      bytes += arena.getInt();
+    auto runs = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kMicroBatches);
+    plan.ns += ns * (runs && function.getName() == "step" ? runs.getInt() : 1);
+    plan.bytes = std::max(plan.bytes, bytes);
+  }
+  if (!module->hasAttr(llm::LlmDialect::kPipeline))
+    return plan;
+  FailureOr<planning::PipelineTime> time = modelPipeline(module, device);
+  if (failed(time))
+    return failure();
+  plan.ns = time->ns;
+  return plan;
+}
+
+/// Plans a copy of `module`; what goes wrong is the error, not a diagnostic.
+static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipelineOptions &given,
+                                           const Strategy &strategy, int64_t budget,
+                                           const DeviceModel &device) {
+  std::string text;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    if (text.empty())
+      text = diagnostic.str();
+    return success();
+  });
+  std::unique_ptr<CheckpointPipelineOptions> options = optionsOf(strategy, budget, given);
+  for (auto *file :
+       {&options->memoryReportJson, &options->emitProblem, &options->emitPlan, &options->emitProof})
+    *file = std::string();
+  options->memoryReport = false;
+  // Enough to compare; the chosen one is planned with what the user gives.
+  options->seconds = std::min(given.seconds.getValue(), 1.0);
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager passes(module.getContext());
+  buildCheckpointPipeline(passes, *options, nullptr);
+  if (failed(passes.run(*copy)))
+    return llvm::createStringError(text);
+  FailureOr<WholePlan> plan = measure(*copy, device);
+  if (failed(plan))
+    return llvm::createStringError(text);
+  return *plan;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+class ChooseStrategy : public PassWrapper<ChooseStrategy, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChooseStrategy)
+
+  ChooseStrategy(const CheckpointPipelineOptions &given, std::shared_ptr<CheckpointOutcome> outcome)
+      : options(copyOf(given)), outcome(std::move(outcome)) {}
+  ChooseStrategy(const ChooseStrategy &other)
+      : PassWrapper(other), options(copyOf(*other.options)), outcome(other.outcome) {}
+
+  StringRef getName() const override { return "ChooseStrategy"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<llm::LlmDialect>();
+    registerTargets(registry);
+  }
+  void runOnOperation() override {
+    if (failed(run(getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult run(ModuleOp module);
+  FailureOr<SearchRequest> makeRequest(ModuleOp module) const;
+  LogicalResult report(ModuleOp module, const SearchResult &result) const;
+  LogicalResult failWithout(ModuleOp module, const SearchResult &result) const;
+
+  std::unique_ptr<CheckpointPipelineOptions> options;
+  std::shared_ptr<CheckpointOutcome> outcome;
+};
+} // namespace
+
+FailureOr<SearchRequest> ChooseStrategy::makeRequest(ModuleOp module) const {
+  SearchRequest request;
+  llvm::Expected<Topology> topology = loadTopology(options->topology);
+  if (!topology)
+    return emitError(module.getLoc()) << llvm::toString(topology.takeError());
+  request.topology = std::move(*topology);
+  request.devices =
+      options->devices > 0 ? options->devices.getValue() : request.topology.numDevices();
+  if (!options->budget.empty())
+    request.budget = llvm::cantFail(parseByteSize(options->budget));
+  request.pins = pinsOf(*options);
+  request.settings = settingsOf(*options);
+  request.refuse = [this](const Strategy &strategy) -> std::optional<std::string> {
+    auto asWritten = [](StringRef option) { return option.str(); };
+    // One byte is a budget as good as any to ask whether the flags go together.
+    if (llvm::Error error = checkOptions(*optionsOf(strategy, 1, *options), asWritten))
+      return llvm::toString(std::move(error));
+    return std::nullopt;
+  };
+  int64_t budget = request.budget.value_or(request.topology.leastMemory());
+  request.planWhole = [this, module, budget,
+                       device = request.topology.slowest().table](const Strategy &strategy) {
+    return planWhole(module, *options, strategy, budget, device);
+  };
+  return request;
+}
+
+LogicalResult ChooseStrategy::report(ModuleOp module, const SearchResult &result) const {
+  printSearch(result, llvm::errs());
+  if (options->meshReport.empty())
+    return success();
+  std::string text = llvm::formatv("{0:2}\n", toJson(result));
+  if (llvm::Error error = writeTextFile(options->meshReport, text))
+    return emitError(module.getLoc()) << llvm::toString(std::move(error));
+  return success();
+}
+
+/// What could be changed.
+LogicalResult ChooseStrategy::failWithout(ModuleOp module, const SearchResult &result) const {
+  if (llvm::all_of(result.others, [](const StrategyOutcome &outcome) {
+        return outcome.state == StrategyOutcome::State::Refused;
+      }))
+    return emitError(module.getLoc())
+           << "no strategy divides this model over " << result.devices
+           << " devices; take another number of devices, or import it with another --batch";
+  if (outcome)
+    outcome->noPlan = true;
+  InFlightDiagnostic error = emitError(module.getLoc());
+  error << (result.status == planning::Status::Infeasible ? "no strategy fits"
+                                                          : "no strategy was found to fit")
+        << " under " << formatByteSize(result.budget) << " on each of " << result.devices
+        << " devices; take more devices, a smaller batch or sequence";
+  if (result.leastFound != INT64_MAX)
+    error << ", or a budget of " << result.leastFound << " bytes";
+  return error;
+}
+
+LogicalResult ChooseStrategy::run(ModuleOp module) {
+  FailureOr<SearchRequest> request = makeRequest(module);
+  if (failed(request))
+    return failure();
+  FailureOr<SearchResult> result = searchStrategies(module, *request);
+  if (failed(result) || failed(report(module, *result)))
+    return failure();
+  if (result->best.empty())
+    return failWithout(module, *result);
+  if (options->meshOnly)
+    return success();
+  OpPassManager passes(ModuleOp::getOperationName());
+  buildCheckpointPipeline(
+      passes, *optionsOf(result->best.front().strategy, result->budget, *options), outcome);
+  return runPipeline(passes, module);
+}
+
+std::unique_ptr<Pass> llmmem::createChooseStrategy(const CheckpointPipelineOptions &options,
+                                                   std::shared_ptr<CheckpointOutcome> outcome) {
+  return std::make_unique<ChooseStrategy>(options, std::move(outcome));
+}

@@ -1,0 +1,26 @@
+//===- ChooseStrategy.h - From --mesh=auto to a mesh -----------------------===//
+
+#ifndef LLMMEM_LIB_PIPELINES_CHOOSESTRATEGY_H
+#define LLMMEM_LIB_PIPELINES_CHOOSESTRATEGY_H
+
+#include "llmmem/Pipelines/CheckpointPipeline.h"
+
+namespace llmmem {
+
+/// What `--mesh` says where the strategy is to be chosen.
+inline constexpr llvm::StringLiteral kAutoMesh = "auto";
+
+/// The options of `plan-checkpoints`.
+PlanCheckpointsOptions planOptions(const CheckpointPipelineOptions &options);
+
+/// What is wrong with the options beside `mesh=auto`, and what would be right.
+llvm::Error checkAutoMesh(const CheckpointPipelineOptions &options,
+                          llvm::function_ref<std::string(llvm::StringRef)> spell);
+
+/// Chooses a strategy for the module, reports on it and runs the rest of the pipeline with it.
+std::unique_ptr<mlir::Pass> createChooseStrategy(const CheckpointPipelineOptions &options,
+                                                 std::shared_ptr<CheckpointOutcome> outcome);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_PIPELINES_CHOOSESTRATEGY_H

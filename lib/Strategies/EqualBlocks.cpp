@@ -1,0 +1,132 @@
+//===- EqualBlocks.cpp - A model of a few of its equal blocks --------------===//
+
+#include "llmmem/Strategies/EqualBlocks.h"
+#include "llmmem/Analysis/OpFacts.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+namespace {
+/// The ops of each block, in order.
+class Blocks {
+public:
+  explicit Blocks(func::FuncOp loss) : body(loss.getBody().front()) {
+    for (Operation &op : body.without_terminator())
+      if (std::optional<int64_t> label = getBlock(&op)) {
+        if (ops.empty() || *label != current) {
+          ops.emplace_back();
+          isConsecutive &= *label == current + 1;
+          current = *label;
+        }
+        placeOf[&op] = {ops.size() - 1, ops.back().size()};
+        ops.back().push_back(&op);
+      }
+  }
+
+  size_t size() const { return ops.size(); }
+  LogicalResult checkEqual() const;
+  void keep(size_t count);
+
+private:
+  struct Place {
+    size_t block = 0, op = 0;
+  };
+  bool readsAlike(OpOperand &operand, OpOperand &other) const;
+  Value counterpart(OpResult result, size_t block) const {
+    return ops[block][placeOf.lookup(result.getOwner()).op]->getResult(result.getResultNumber());
+  }
+
+  Block &body;
+  std::vector<std::vector<Operation *>> ops;
+  llvm::DenseMap<Operation *, Place> placeOf;
+  int64_t current = -1;
+  bool isConsecutive = true;
+};
+} // namespace
+
+/// What names and numbers an op, and says nothing of what it does.
+static DictionaryAttr meaningOf(Operation *op) {
+  SmallVector<NamedAttribute> kept;
+  for (NamedAttribute attribute : op->getAttrs())
+    if (!llvm::is_contained({LlmDialect::kBlock, LlmDialect::kName, LlmDialect::kResultNames},
+                            attribute.getName().getValue()) &&
+        // Each op that samples has a key of its own.
+        attribute.getName() != "key")
+      kept.push_back(attribute);
+  return DictionaryAttr::get(op->getContext(), kept);
+}
+
+/// `operand` is of a block, `other` of the one behind it.
+bool Blocks::readsAlike(OpOperand &operand, OpOperand &other) const {
+  Value one = operand.get(), two = other.get();
+  if (one.getType() != two.getType())
+    return false;
+  Operation *writer = one.getDefiningOp(), *nextWriter = two.getDefiningOp();
+  auto place = placeOf.find(writer), next = placeOf.find(nextWriter);
+  size_t block = placeOf.lookup(operand.getOwner()).block;
+  if (next == placeOf.end()) // a parameter, or shared by all blocks
+    return place == placeOf.end() &&
+           (one == two || (isa<BlockArgument>(one) && isa<BlockArgument>(two)));
+  // What the first block reads of the embedding, those behind it read of the block before.
+  if (place == placeOf.end())
+    return block == 0 && next->second.block == 0;
+  return place->second.op == next->second.op && place->second.block + 1 == next->second.block &&
+         cast<OpResult>(one).getResultNumber() == cast<OpResult>(two).getResultNumber() &&
+         block - place->second.block <= 1;
+}
+
+LogicalResult Blocks::checkEqual() const {
+  if (!isConsecutive)
+    return body.getParentOp()->emitError("has blocks that are not numbered 0, 1, ... in order");
+  for (size_t block = 0; block + 1 < ops.size(); ++block) {
+    if (ops[block].size() != ops[block + 1].size())
+      return ops[block + 1].front()->emitError()
+             << "belongs to a block of " << ops[block + 1].size() << " ops behind one of "
+             << ops[block].size() << "; strategies are compared on equal blocks";
+    for (auto [op, other] : llvm::zip_equal(ops[block], ops[block + 1])) {
+      bool isEqual = op->getName() == other->getName() && meaningOf(op) == meaningOf(other) &&
+                     op->getResultTypes() == other->getResultTypes() &&
+                     op->getNumOperands() == other->getNumOperands();
+      for (unsigned number = 0; isEqual && number < op->getNumOperands(); ++number)
+        isEqual = readsAlike(op->getOpOperand(number), other->getOpOperand(number));
+      if (!isEqual)
+        return other->emitError("differs from the same op of the block before; strategies are "
+                                "compared on equal blocks");
+    }
+  }
+  return success();
+}
+
+void Blocks::keep(size_t count) {
+  for (Operation *op : ops.back())
+    for (OpResult result : op->getResults())
+      result.replaceUsesWithIf(counterpart(result, count - 1),
+                               [&](OpOperand &use) { return !placeOf.contains(use.getOwner()); });
+  for (size_t block = ops.size(); block-- > count;)
+    for (Operation *op : llvm::reverse(ops[block]))
+      op->erase();
+}
+
+llvm::FailureOr<int64_t> llmmem::countEqualBlocks(func::FuncOp loss) {
+  Blocks blocks(loss);
+  if (failed(blocks.checkEqual()))
+    return failure();
+  return static_cast<int64_t>(blocks.size());
+}
+
+LogicalResult llmmem::keepBlocks(func::FuncOp loss, int64_t count) {
+  Blocks blocks(loss);
+  if (count < 1 || static_cast<int64_t>(blocks.size()) < count)
+    return loss.emitError() << "has " << blocks.size() << " blocks, fewer than " << count;
+  if (static_cast<int64_t>(blocks.size()) == count)
+    return success();
+  llvm::BitVector wasRead(loss.getNumArguments());
+  for (BlockArgument argument : loss.getArguments())
+    wasRead[argument.getArgNumber()] = !argument.use_empty();
+  blocks.keep(count);
+  for (BlockArgument argument : loss.getArguments())
+    if (!argument.use_empty())
+      wasRead.reset(argument.getArgNumber());
+  return loss.eraseArguments(wasRead);
+}

@@ -1,0 +1,253 @@
+//===- RankModelReader.cpp - A rank's program, read by parts ---------------===//
+
+#include "RankModelReader.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Planning/Bounds/Bounds.h"
+#include "llmmem/Transforms/Differentiation.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace llmmem;
+using planning::OpIndex;
+using planning::Phase;
+
+/// Of a model of three blocks.
+static constexpr int64_t kBlocks = 3;
+
+//===----------------------------------------------------------------------===//
+// Whose ops and arguments are
+//===----------------------------------------------------------------------===//
+
+/// What has no block stands before all of them, forwards and back, or behind.
+static llvm::DenseMap<Operation *, int64_t> partsByBlock(func::FuncOp step) {
+  llvm::DenseMap<Operation *, int64_t> parts;
+  Block &body = step.getBody().front();
+  Operation *firstForward = nullptr, *lastBackward = nullptr;
+  for (Operation &op : body)
+    if (getBlock(&op)) {
+      firstForward = firstForward ? firstForward : &op;
+      if (getPhase(&op) == Phase::Backward)
+        lastBackward = &op;
+    }
+  bool isBehindFirst = false, isBehindLast = false;
+  for (Operation &op : body) {
+    isBehindFirst |= &op == firstForward;
+    bool isBackward = getPhase(&op) == Phase::Backward;
+    bool isFirst = isBackward ? isBehindLast : !isBehindFirst;
+    parts[&op] = getBlock(&op).value_or(isFirst ? kFirstPart : kLastPart);
+    isBehindLast |= &op == lastBackward;
+  }
+  return parts;
+}
+
+void RankModelReader::findOwners(func::FuncOp step) {
+  llvm::DenseMap<Operation *, int64_t> parts = partsByBlock(step);
+  for (BlockArgument argument : step.getArguments()) {
+    if (getRole(argument) != llm::Role::Param)
+      continue;
+    std::optional<int64_t> owner;
+    for (Operation *reader : argument.getUsers())
+      if (getPhase(reader) != Phase::Update && !reader->hasTrait<OpTrait::IsTerminator>()) {
+        int64_t part = parts.lookup(reader);
+        owner = owner && *owner != part ? kTiedPart : part;
+      }
+    ownerOfParameter[getName(argument)] = owner.value_or(kFirstPart);
+  }
+}
+
+/// States and gradients are named after their parameters.
+int64_t RankModelReader::ownerOf(BlockArgument argument) const {
+  std::string name = getName(argument);
+  llm::Role role = getRole(argument);
+  if (role == llm::Role::OptimizerState || role == llm::Role::Gradient)
+    name = StringRef(name).rsplit('.').first.str();
+  else if (role != llm::Role::Param)
+    return kNoPart;
+  auto owner = ownerOfParameter.find(name);
+  return owner == ownerOfParameter.end() ? kNoPart : owner->second;
+}
+
+llvm::DenseMap<Operation *, int64_t> RankModelReader::partsOf(func::FuncOp step) const {
+  llvm::DenseMap<Operation *, int64_t> parts = partsByBlock(step);
+  for (Operation &op : step.getBody().front()) {
+    if (getPhase(&op) != Phase::Update && step.getName() != kUpdateFunction)
+      continue;
+    // Its own arguments say whose an update is; what reads none is of whom it reads.
+    int64_t direct = kNoPart, through = kNoPart;
+    auto add = [](int64_t &owner, int64_t other) {
+      if (other != kNoPart)
+        owner = owner == kNoPart || owner == other ? other : kSharedPart;
+    };
+    for (Value operand : op.getOperands())
+      if (auto argument = dyn_cast<BlockArgument>(operand))
+        add(direct, ownerOf(argument));
+      else
+        add(through, parts.lookup(operand.getDefiningOp()));
+    int64_t owner = direct != kNoPart ? direct : through;
+    parts[&op] = owner == kNoPart ? kSharedPart : owner;
+  }
+  return parts;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums by parts
+//===----------------------------------------------------------------------===//
+
+PartModel &RankModelReader::Parts::of(int64_t part) {
+  switch (part) {
+  case kFirstPart:
+    return first;
+  case kLastPart:
+    return last;
+  case kTiedPart:
+    return tied;
+  case kSharedPart:
+    return shared;
+  default:
+    return part >= 0 && part < kBlocks ? blocks[part] : inputs;
+  }
+}
+
+/// What the outer blocks have that the inner one has not is of what stands beside them.
+void RankModelReader::Parts::fold() {
+  first += blocks[0];
+  first += blocks[1] * -1;
+  last += blocks[2];
+  last += blocks[1] * -1;
+}
+
+void RankModelReader::addResidents(func::FuncOp step, Parts &parts) const {
+  for (BlockArgument argument : step.getArguments())
+    parts.of(ownerOf(argument)).residentBytes +=
+        llvm::alignTo(bytesOfType(argument.getType()), kArenaAlignment);
+}
+
+/// The ops of the backward that no other part's backward waits for: gradients of weights.
+static llvm::DenseSet<Operation *>
+findWeightGradients(func::FuncOp function, const llvm::DenseMap<Operation *, int64_t> &partOf) {
+  llvm::DenseSet<Operation *> found;
+  for (Operation &op : llvm::reverse(function.getBody().front())) {
+    auto waits = [&](Operation *user) {
+      return getPhase(user) == Phase::Backward &&
+             (partOf.lookup(user) != partOf.lookup(&op) || !found.contains(user));
+    };
+    if (getPhase(&op) == Phase::Backward && llvm::none_of(op.getUsers(), waits))
+      found.insert(&op);
+  }
+  return found;
+}
+
+void RankModelReader::addCosts(const ExtractedProblem &extracted, const planning::Problem &problem,
+                               func::FuncOp function, Parts &parts) const {
+  llvm::DenseMap<Operation *, int64_t> partOf = partsOf(function);
+  llvm::DenseSet<Operation *> weights = findWeightGradients(function, partOf);
+  for (auto [op, priced] : llvm::zip_equal(extracted.ops, problem.ops)) {
+    PartModel &part = parts.of(partOf.lookup(op));
+    // What sums gradients at the end of a step is of the backward by its phase.
+    if (function.getName() == kUpdateFunction) {
+      part.update += priced.cost;
+      continue;
+    }
+    switch (getPhase(op)) {
+    case Phase::Update:
+      part.update += priced.cost;
+      continue;
+    case Phase::Backward:
+      part.backward += priced.cost;
+      part.weights += weights.contains(op) ? priced.cost : 0;
+      break;
+    default:
+      part.forward += priced.cost;
+    }
+    if (cast<CostOpInterface>(op).multipliesMatrices())
+      part.products += priced.cost;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::vector<StepAlternative>>
+RankModelReader::alternativesOf(func::FuncOp function) const {
+  StepStorage storage(function);
+  if (!storage.isValid())
+    return failure();
+  return makeStepAlternatives(function, storage, settings.request, device);
+}
+
+static int64_t crossingBytes(const ExtractedProblem &extracted) {
+  int64_t bytes = 0;
+  for (auto [index, op] : llvm::enumerate(extracted.ops)) {
+    if (getPhase(op) == Phase::Backward || getBlock(op).value_or(-1) != 0)
+      continue;
+    for (planning::ValueIndex value : extracted.problem.ops[index].writes)
+      if (llvm::any_of(llvm::seq<size_t>(0, extracted.ops.size()), [&](size_t reader) {
+            return getBlock(extracted.ops[reader]) == 1 &&
+                   getPhase(extracted.ops[reader]) != Phase::Backward &&
+                   llvm::is_contained(extracted.problem.ops[reader].reads, value);
+          }))
+        bytes += extracted.problem.values[value].bytes;
+  }
+  return bytes;
+}
+
+/// Each chunk of the loss is a choice.
+void RankModelReader::addChoices(const StepAlternative &alternative, const Parts &update,
+                                 RankModel &model) const {
+  for (const planning::Tiling &tiling : alternative.tilings.tilings) {
+    StepChoice choice;
+    choice.problem = planning::withTiling(alternative.extracted.problem, tiling);
+    Parts parts = update;
+    addResidents(alternative.step, parts);
+    addCosts(alternative.extracted, choice.problem, alternative.step, parts);
+    parts.fold();
+    choice.first = parts.first;
+    choice.block = parts.blocks[1];
+    choice.last = parts.last;
+    choice.tied = parts.tied;
+    model.inputBytes = parts.inputs.residentBytes;
+    model.shared = parts.shared.update;
+    const planning::Graph graph(choice.problem);
+    int64_t needed = planning::peakLowerBound(graph).bytes - graph.residentBytes();
+    model.largestOp = model.choices.empty() ? needed : std::min(model.largestOp, needed);
+    model.choices.push_back(std::move(choice));
+  }
+}
+
+FailureOr<RankModel> RankModelReader::read(ModuleOp few, const RankShape &shape) {
+  FailureOr<RankProgram> program = buildRankProgram(few, shape, settings, device);
+  if (failed(program))
+    return failure();
+  findOwners(program->step);
+  RankModel model;
+  Parts update;
+  if (program->update) {
+    FailureOr<std::vector<StepAlternative>> alternatives = alternativesOf(program->update);
+    if (failed(alternatives))
+      return failure();
+    StepAlternative &once = alternatives->front();
+    addCosts(once.extracted, once.extracted.problem, once.step, update);
+    const planning::Graph graph(once.extracted.problem);
+    model.updateBytes =
+        planning::profile(graph, planning::givenOrder(graph)).peak - graph.residentBytes();
+  }
+  FailureOr<std::vector<StepAlternative>> alternatives = alternativesOf(program->step);
+  if (failed(alternatives))
+    return failure();
+  for (const StepAlternative &alternative : *alternatives)
+    addChoices(alternative, update, model);
+  model.crossingBytes = crossingBytes(alternatives->front().extracted);
+  model.blocks.resize(model.choices.size());
+  model.known.resize(model.choices.size());
+  const StepChoice &choice = model.choices.front();
+  int64_t all = choice.first.residentBytes + kBlocks * choice.block.residentBytes +
+                choice.last.residentBytes + choice.tied.residentBytes;
+  // Work that reads all parameters grows with their bytes.
+  if (all > 0)
+    model.sharedStep = static_cast<int64_t>(static_cast<__int128>(model.shared) *
+                                            choice.block.residentBytes / all);
+  return model;
+}

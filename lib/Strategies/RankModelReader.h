@@ -1,0 +1,52 @@
+//===- RankModelReader.h - A rank's program, read by parts -----------------===//
+
+#ifndef LLMMEM_LIB_STRATEGIES_RANKMODELREADER_H
+#define LLMMEM_LIB_STRATEGIES_RANKMODELREADER_H
+
+#include "RankProgram.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace llmmem {
+
+/// Whose an op or an argument is: a block's number, or one of these.
+enum PartNumber : int64_t {
+  kFirstPart = -1,  // before the blocks
+  kLastPart = -2,   // behind them
+  kTiedPart = -3,   // of both, as a tied embedding
+  kSharedPart = -4, // reads what is of several
+  kNoPart = -5      // inputs, which every rank has
+};
+
+class RankModelReader {
+public:
+  RankModelReader(const StepSettings &settings, const DeviceModel &device)
+      : settings(settings), device(device) {}
+
+  /// Fails after a diagnostic.
+  llvm::FailureOr<RankModel> read(mlir::ModuleOp few, const RankShape &shape);
+
+private:
+  /// Sums over the parts of a model of three blocks.
+  struct Parts {
+    PartModel first, blocks[3], last, tied, shared, inputs;
+    PartModel &of(int64_t part);
+    void fold();
+  };
+
+  void findOwners(mlir::func::FuncOp step);
+  int64_t ownerOf(mlir::BlockArgument argument) const;
+  llvm::DenseMap<mlir::Operation *, int64_t> partsOf(mlir::func::FuncOp step) const;
+  void addResidents(mlir::func::FuncOp step, Parts &parts) const;
+  void addCosts(const ExtractedProblem &extracted, const planning::Problem &problem,
+                mlir::func::FuncOp function, Parts &parts) const;
+  void addChoices(const StepAlternative &alternative, const Parts &update, RankModel &model) const;
+  llvm::FailureOr<std::vector<StepAlternative>> alternativesOf(mlir::func::FuncOp function) const;
+
+  const StepSettings &settings;
+  const DeviceModel &device;
+  llvm::StringMap<int64_t> ownerOfParameter; // by name
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_STRATEGIES_RANKMODELREADER_H

@@ -1,0 +1,67 @@
+//===- RankProgram.cpp - The functions that one rank runs ------------------===//
+
+#include "RankProgram.h"
+#include "llmmem/Transforms/Differentiation.h"
+#include "llmmem/Transforms/GroupKernels.h"
+#include "llmmem/Transforms/GroupLossHead.h"
+#include "llmmem/Transforms/MicroBatches.h"
+#include "llmmem/Transforms/Parallelize.h"
+#include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/ReserveLibraryWorkspace.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+DiagnosticText::DiagnosticText(MLIRContext *context)
+    : handler(context, [this](Diagnostic &diagnostic) {
+        if (text.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+          text = diagnostic.str();
+        return success();
+      }) {}
+
+RankShape RankShape::of(const Strategy &strategy) {
+  return {strategy.dp,           strategy.tp,
+          strategy.zeroStage,    strategy.sequenceParallel,
+          strategy.microBatches, strategy.pp > 1 || strategy.microBatches > 1};
+}
+
+static LogicalResult splitOverRanks(func::FuncOp loss, const RankShape &shape) {
+  SmallVector<MeshAxis> axes;
+  if (shape.dp > 1)
+    axes.push_back({kDataParallelAxis.str(), shape.dp});
+  if (shape.tp > 1)
+    axes.push_back({kTensorParallelAxis.str(), shape.tp});
+  if (!axes.empty() && failed(parallelize(loss, makeMesh(axes, loss.getContext()),
+                                          {shape.zeroStage, shape.sequenceParallel})))
+    return failure();
+  return shape.accumulates ? splitMicroBatches(loss, shape.microBatches) : success();
+}
+
+FailureOr<RankProgram> llmmem::buildRankProgram(ModuleOp model, const RankShape &shape,
+                                                const StepSettings &settings,
+                                                const DeviceModel &device) {
+  RankProgram program;
+  program.module = model.clone();
+  auto loss = program.module->lookupSymbol<func::FuncOp>("loss");
+  auto training =
+      program.module->getOperation()->getAttrOfType<llm::TrainingAttr>(llm::LlmDialect::kTraining);
+  if (failed(splitOverRanks(loss, shape)))
+    return failure();
+  FailureOr<func::FuncOp> step = buildTrainingStep(loss, training);
+  if (failed(step))
+    return failure();
+  loss.erase();
+  program.step = *step;
+  program.update = program.module->lookupSymbol<func::FuncOp>(kUpdateFunction);
+  for (func::FuncOp function : {program.step, program.update}) {
+    if (!function)
+      continue;
+    if (settings.groupsLossHead)
+      groupLossHeads(function, GroupLossHeadOptions().granule);
+    if (settings.groupsKernels)
+      groupKernels(function);
+    if (settings.usesLibrary)
+      reserveLibraryWorkspace(function, device);
+  }
+  return program;
+}

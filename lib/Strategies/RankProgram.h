@@ -1,0 +1,34 @@
+//===- RankProgram.h - The functions that one rank runs --------------------===//
+
+#ifndef LLMMEM_LIB_STRATEGIES_RANKPROGRAM_H
+#define LLMMEM_LIB_STRATEGIES_RANKPROGRAM_H
+
+#include "llmmem/Strategies/RankModel.h"
+
+namespace llmmem {
+
+/// @step and, of several micro-batches, @update, grouped and ready to be planned.
+struct RankProgram {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp step, update; // the second may be null
+};
+
+/// The first diagnostic of whatever fails while it lives; none is printed.
+class DiagnosticText {
+public:
+  explicit DiagnosticText(mlir::MLIRContext *context);
+  llvm::Error toError() const { return llvm::createStringError(text); }
+
+private:
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+/// Runs the passes of a rank's program on a copy of `model`. Fails after a diagnostic.
+llvm::FailureOr<RankProgram> buildRankProgram(mlir::ModuleOp model, const RankShape &shape,
+                                              const StepSettings &settings,
+                                              const DeviceModel &device);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_STRATEGIES_RANKPROGRAM_H

@@ -1,0 +1,281 @@
+//===- StrategyCosts.cpp - Time and bytes of one strategy ------------------===//
+
+#include "StrategyCosts.h"
+#include "llmmem/Planning/Pipeline/PipelineTime.h"
+#include "llmmem/Planning/Pipeline/StageCuts.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llmmem;
+using planning::BlockStretch;
+
+//===----------------------------------------------------------------------===//
+// Devices and models
+//===----------------------------------------------------------------------===//
+
+StageDevices StrategyCosts::devicesOf(int64_t firstRank, int64_t ranks) const {
+  StageDevices devices{0, INT64_MAX};
+  int64_t begin = 0, slowest = INT64_MAX;
+  for (auto [number, kind] : llvm::enumerate(request.topology.kinds)) {
+    int64_t end = begin + kind.count;
+    if (begin < firstRank + ranks && firstRank < end) {
+      devices.budget = std::min(devices.budget, request.budget.value_or(kind.memory));
+      if (kind.table.flopsPerNsBF16 < slowest) {
+        slowest = kind.table.flopsPerNsBF16;
+        devices.kind = number;
+      }
+    }
+    begin = end;
+  }
+  return devices;
+}
+
+int64_t StrategyCosts::mostBudget() const {
+  int64_t most = 0;
+  for (const DeviceKind &kind : request.topology.kinds)
+    most = std::max(most, request.budget.value_or(kind.memory));
+  return most;
+}
+
+/// Refused shapes are kept, too: asked again, they are refused again.
+llvm::Expected<RankModel *> StrategyCosts::modelOf(const RankShape &shape, size_t kind) {
+  auto known = models.find({shape, kind});
+  if (known == models.end()) {
+    llvm::Expected<RankModel> made =
+        RankModel::make(few, shape, request.settings, request.topology.kinds[kind].table);
+    Entry entry;
+    if (made)
+      entry.model = std::make_unique<RankModel>(std::move(*made));
+    else
+      entry.refusal = llvm::toString(made.takeError());
+    known = models.emplace(std::pair(shape, kind), std::move(entry)).first;
+  }
+  if (!known->second.model)
+    return llvm::createStringError(known->second.refusal);
+  return known->second.model.get();
+}
+
+static BlockStretch wholeStretch(int64_t blocks) { return {blocks, true, true, 1, 0}; }
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<int64_t> StrategyCosts::bytesOfAny() {
+  StageDevices devices = devicesOf(0, request.devices);
+  llvm::Expected<RankModel *> model = modelOf(RankShape(), devices.kind);
+  if (!model)
+    return model.takeError();
+  return llvm::divideCeil((*model)->ownBytes(wholeStretch(blocks)), request.devices);
+}
+
+llvm::Expected<int64_t> StrategyCosts::boundByProducts(const Strategy &strategy) {
+  RankShape shape = RankShape::of(strategy);
+  shape.microBatches *= shape.dp;
+  shape.dp = 1;
+  shape.zeroStage = 0;
+  shape.accumulates = shape.microBatches > 1;
+  // The fastest devices: a bound for all.
+  size_t fastest = 0;
+  for (auto [number, kind] : llvm::enumerate(request.topology.kinds))
+    if (kind.table.flopsPerNsBF16 > request.topology.kinds[fastest].table.flopsPerNsBF16)
+      fastest = number;
+  llvm::Expected<RankModel *> model = modelOf(shape, fastest);
+  if (!model)
+    return model.takeError();
+  return (*model)->leastProducts(wholeStretch(blocks)) * strategy.microBatches / strategy.pp;
+}
+
+/// Some stage has at least the mean of the blocks, and of the time; the last one begins when the
+/// first micro-batch has passed all others, which end when its last has come back.
+llvm::Error StrategyCosts::bound(StrategyOutcome &outcome) {
+  const Strategy &strategy = outcome.strategy;
+  size_t kind = devicesOfStage(strategy, 0).kind;
+  for (int64_t stage = 1; stage < strategy.pp; ++stage) {
+    size_t other = devicesOfStage(strategy, stage).kind;
+    if (request.topology.kinds[other].table.flopsPerNsBF16 >
+        request.topology.kinds[kind].table.flopsPerNsBF16)
+      kind = other;
+  }
+  llvm::Expected<RankModel *> model = modelOf(RankShape::of(strategy), kind);
+  if (!model)
+    return model.takeError();
+  BlockStretch all = wholeStretch(blocks);
+  PartModel once = (*model)->once(all);
+  int64_t ns = once.forward + once.backward, m = strategy.microBatches;
+  if (strategy.pp == 1) {
+    outcome.timeBound = m * ns + once.update;
+    outcome.bytesBound = (*model)->leastBytes(all);
+    return llvm::Error::success();
+  }
+  BlockStretch mean{static_cast<int64_t>(llvm::divideCeil(blocks, strategy.pp)), false, false, 1,
+                    0};
+  PartModel busiest = (*model)->once(mean);
+  outcome.timeBound =
+      std::max(m * ns / strategy.pp, m * (busiest.forward + busiest.backward) + busiest.update);
+  bool isPlain = strategy.schedule == planning::PipelineKind::GPipe ||
+                 strategy.schedule == planning::PipelineKind::OneForwardOneBackward;
+  if (isPlain) {
+    PartModel end = (*model)->once({1, false, true, 1, 0});
+    outcome.timeBound = std::max(outcome.timeBound, ns + (m - 1) * (end.forward + end.backward));
+  }
+  outcome.bytesBound = (*model)->residentBytes(mean);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The modelled time
+//===----------------------------------------------------------------------===//
+
+llvm::Error StrategyCosts::model(StrategyOutcome &outcome) {
+  return outcome.strategy.pp == 1 ? modelRank(outcome) : modelStages(outcome);
+}
+
+llvm::Error StrategyCosts::modelRank(StrategyOutcome &outcome) {
+  StageDevices devices = devicesOf(0, request.devices);
+  llvm::Expected<RankModel *> model = modelOf(RankShape::of(outcome.strategy), devices.kind);
+  if (!model)
+    return model.takeError();
+  BlockStretch all = wholeStretch(blocks);
+  std::optional<RankModel::Plan> plan = (*model)->under(all, devices.budget);
+  if (!plan) {
+    outcome.state = StrategyOutcome::State::OverBudget;
+    outcome.bytes = (*model)->leastFound(all);
+    return llvm::Error::success();
+  }
+  int64_t m = outcome.strategy.microBatches;
+  outcome.state = StrategyOutcome::State::Modelled;
+  outcome.updateNs = plan->once.update;
+  outcome.recomputeNs = m * plan->plan.recompute;
+  outcome.ns =
+      m * (plan->once.forward + plan->once.backward) + outcome.recomputeNs + outcome.updateNs;
+  outcome.bytes = plan->plan.bytes;
+  return llvm::Error::success();
+}
+
+/// The blocks of each chunk. Where all devices are alike, as build-stages cuts. Else stages get
+/// blocks one by one, each the stage that then ends first.
+llvm::Expected<std::vector<int64_t>> StrategyCosts::cut(const Strategy &strategy) {
+  int64_t parts = strategy.shape().numChunks();
+  std::vector<RankModel *> models;
+  bool isEven = true;
+  for (int64_t stage = 0; stage < strategy.pp; ++stage) {
+    llvm::Expected<RankModel *> model =
+        modelOf(RankShape::of(strategy), devicesOfStage(strategy, stage).kind);
+    if (!model)
+      return model.takeError();
+    models.push_back(*model);
+    isEven &= *model == models.front();
+  }
+  std::vector<int64_t> counts(parts, 1);
+  if (isEven) {
+    std::vector<planning::BlockSize> sizes(blocks);
+    for (int64_t block = 0; block < blocks; ++block) {
+      PartModel size = models[0]->once({1, block == 0, block + 1 == blocks, 1, 0});
+      // A forward takes a third; the last part has its loss in its backward.
+      sizes[block] = {(size.forward + size.backward) / 3, size.residentBytes};
+    }
+    std::vector<int64_t> firsts = planning::cutStages(sizes, parts);
+    for (int64_t part = 0; part < parts; ++part)
+      counts[part] = (part + 1 < parts ? firsts[part + 1] : blocks) - firsts[part];
+    return counts;
+  }
+  auto endOf = [&](int64_t part, int64_t count) {
+    PartModel once = models[part % strategy.pp]->once({count, part == 0, part + 1 == parts, 1, 0});
+    return once.forward + once.backward;
+  };
+  for (int64_t left = blocks - parts; left > 0; --left) {
+    int64_t next = 0;
+    for (int64_t part = 1; part < parts; ++part)
+      if (endOf(part, counts[part] + 1) < endOf(next, counts[next] + 1))
+        next = part;
+    ++counts[next];
+  }
+  return counts;
+}
+
+/// Of an activation to the next stage. Stages are the slowest axis, so ranks that do not fill a
+/// node together send within it.
+int64_t StrategyCosts::messageNs(const Strategy &strategy, const RankModel &model,
+                                 const StageDevices &devices) const {
+  const DeviceModel &table = request.topology.kinds[devices.kind].table;
+  GroupPlace place;
+  place.crossesNodes =
+      table.devicesPerNode > 0 && table.devicesPerNode % strategy.numDevices() != 0;
+  return table.transferTime(1, model.messageBytes(), place).value_or(0);
+}
+
+int64_t StrategyCosts::countOps(const Strategy &strategy) {
+  llvm::Expected<RankModel *> model =
+      modelOf(RankShape::of(strategy), devicesOfStage(strategy, 0).kind);
+  if (!model) {
+    llvm::consumeError(model.takeError());
+    return INT64_MAX;
+  }
+  // Stages have all micro-batches in one function.
+  return (*model)->countOps(blocks) * (strategy.pp > 1 ? strategy.microBatches : 1);
+}
+
+/// A stage's chunks have one number of micro-batches in flight together, so the largest stands for
+/// all of them.
+static BlockStretch largestOf(llvm::ArrayRef<BlockStretch> chunks) {
+  BlockStretch largest = chunks.front();
+  for (const BlockStretch &chunk : chunks) {
+    largest.blocks = std::max(largest.blocks, chunk.blocks);
+    largest.hasFirst |= chunk.hasFirst;
+    largest.hasLast |= chunk.hasLast;
+  }
+  return largest;
+}
+
+llvm::Error StrategyCosts::modelStages(StrategyOutcome &outcome) {
+  const Strategy &strategy = outcome.strategy;
+  planning::PipelineShape shape = strategy.shape();
+  llvm::Expected<std::vector<int64_t>> counts = cut(strategy);
+  if (!counts)
+    return counts.takeError();
+  std::vector<std::vector<planning::PipelineTask>> schedule = planning::makeSchedule(shape);
+  std::vector<planning::ChunkCost> costs(shape.numChunks());
+  int64_t recompute = 0;
+  outcome.state = StrategyOutcome::State::Modelled;
+  for (int64_t stage = 0; stage < strategy.pp; ++stage) {
+    StageDevices devices = devicesOfStage(strategy, stage);
+    llvm::Expected<RankModel *> model = modelOf(RankShape::of(strategy), devices.kind);
+    if (!model)
+      return model.takeError();
+    std::vector<BlockStretch> chunks;
+    for (int64_t chunk = stage; chunk < shape.numChunks(); chunk += strategy.pp)
+      chunks.push_back({(*counts)[chunk], chunk == 0, chunk + 1 == shape.numChunks(), 1, 0});
+    BlockStretch stretch = largestOf(chunks);
+    stretch.microBatches = planning::countInFlight(schedule[stage], shape.splitsBackward());
+    int64_t elsewhere = 0; // resident bytes of the stage's other chunks
+    for (const BlockStretch &chunk : chunks)
+      elsewhere += (*model)->ownBytes(chunk);
+    elsewhere = std::max<int64_t>(elsewhere - (*model)->ownBytes(stretch), 0);
+    std::optional<RankModel::Plan> plan = (*model)->under(stretch, devices.budget - elsewhere);
+    int64_t bytes = (plan ? plan->plan.bytes : (*model)->leastFound(stretch)) + elsewhere;
+    if (!plan)
+      outcome.state = StrategyOutcome::State::OverBudget;
+    outcome.bytes = std::max(outcome.bytes, bytes);
+    if (outcome.state == StrategyOutcome::State::OverBudget)
+      continue;
+    int64_t update = 0, again = 0;
+    for (auto [number, part] : llvm::enumerate(chunks)) {
+      PartModel once = (*model)->once(part);
+      int64_t repeated = plan->plan.recompute * part.blocks / stretch.blocks;
+      update += once.update;
+      again += repeated;
+      int64_t weights = shape.splitsBackward() ? once.weights : 0;
+      costs[stage + number * strategy.pp] = {once.forward, once.backward - weights + repeated,
+                                             weights, messageNs(strategy, **model, devices)};
+    }
+    outcome.updateNs = std::max(outcome.updateNs, update);
+    recompute = std::max(recompute, again);
+  }
+  if (outcome.state == StrategyOutcome::State::OverBudget)
+    return llvm::Error::success();
+  planning::PipelineTime time = planning::modelTime(shape, schedule, costs);
+  outcome.recomputeNs = strategy.microBatches * recompute;
+  outcome.waitingNs = time.ns - *llvm::max_element(time.busy);
+  outcome.ns = time.ns + outcome.updateNs;
+  return llvm::Error::success();
+}

@@ -1,0 +1,63 @@
+//===- StrategyCosts.h - Time and bytes of one strategy --------------------===//
+
+#ifndef LLMMEM_LIB_STRATEGIES_STRATEGYCOSTS_H
+#define LLMMEM_LIB_STRATEGIES_STRATEGYCOSTS_H
+
+#include "llmmem/Strategies/StrategySearch.h"
+
+namespace llmmem {
+
+/// The devices of a stage: ranks of one program run at the pace of the slowest of them, under the
+/// memory of the least.
+struct StageDevices {
+  size_t kind = 0; // whose table
+  int64_t budget = 0;
+};
+
+class StrategyCosts {
+public:
+  StrategyCosts(mlir::ModuleOp few, int64_t blocks, const SearchRequest &request)
+      : few(few), blocks(blocks), request(request) {}
+
+  /// A bound on the time that is the same for many strategies: their matmuls. An error is a
+  /// refusal.
+  llvm::Expected<int64_t> boundByProducts(const Strategy &strategy);
+  /// The bounds of the rank's ops.
+  llvm::Error bound(StrategyOutcome &outcome);
+  /// Time and bytes with recomputation.
+  llvm::Error model(StrategyOutcome &outcome);
+  /// Ops of the whole step, about.
+  int64_t countOps(const Strategy &strategy);
+  /// Proved: the average of what all devices must hold.
+  llvm::Expected<int64_t> bytesOfAny();
+
+  int64_t numShapes() const { return static_cast<int64_t>(models.size()); }
+  int64_t leastBudget() const { return devicesOf(0, request.devices).budget; }
+  /// Of the device that has the most.
+  int64_t mostBudget() const;
+
+private:
+  struct Entry {
+    std::unique_ptr<RankModel> model; // null where the passes refuse
+    std::string refusal;
+  };
+  llvm::Expected<RankModel *> modelOf(const RankShape &shape, size_t kind);
+  StageDevices devicesOf(int64_t firstRank, int64_t ranks) const;
+  StageDevices devicesOfStage(const Strategy &strategy, int64_t stage) const {
+    return devicesOf(stage * strategy.dp * strategy.tp, strategy.dp * strategy.tp);
+  }
+  llvm::Expected<std::vector<int64_t>> cut(const Strategy &strategy);
+  int64_t messageNs(const Strategy &strategy, const RankModel &model,
+                    const StageDevices &devices) const;
+  llvm::Error modelRank(StrategyOutcome &outcome);
+  llvm::Error modelStages(StrategyOutcome &outcome);
+
+  mlir::ModuleOp few;
+  int64_t blocks;
+  const SearchRequest &request;
+  std::map<std::pair<RankShape, size_t>, Entry> models;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_STRATEGIES_STRATEGYCOSTS_H

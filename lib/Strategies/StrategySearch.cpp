@@ -1,0 +1,222 @@
+//===- StrategySearch.cpp - The strategy of the least modelled time --------===//
+
+#include "llmmem/Strategies/StrategySearch.h"
+#include "StrategyCosts.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Strategies/EqualBlocks.h"
+#include <queue>
+
+using namespace mlir;
+using namespace llmmem;
+using State = StrategyOutcome::State;
+
+/// How many strategies are reported.
+static constexpr size_t kBest = 10;
+/// Blocks that every program is made with: two outer ones and one between them.
+static constexpr int64_t kFewBlocks = 3;
+
+namespace {
+class Search {
+public:
+  Search(ModuleOp few, const ModelFacts &facts, const SearchRequest &request)
+      : facts(facts), request(request), costs(few, facts.blocks, request) {}
+
+  SearchResult run();
+
+private:
+  /// What is known of a strategy: the least time that it can have, and how far it was looked at.
+  struct Entry {
+    int64_t ns;
+    size_t number;
+    int level;
+    bool operator>(const Entry &other) const {
+      return std::tie(ns, number, level) > std::tie(other.ns, other.number, other.level);
+    }
+  };
+  void start(std::vector<Strategy> strategies);
+  void lookAt(const Entry &entry);
+  void refuse(StrategyOutcome &outcome, llvm::Error error);
+  bool planWhole(StrategyOutcome &outcome);
+  void planWhole();
+  void conclude();
+
+  const ModelFacts &facts;
+  const SearchRequest &request;
+  StrategyCosts costs;
+  std::vector<StrategyOutcome> outcomes;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+  std::vector<size_t> best; // in the order of their times
+  int64_t opsLeft = 0;
+  SearchResult result;
+};
+} // namespace
+
+void Search::refuse(StrategyOutcome &outcome, llvm::Error error) {
+  outcome.state = State::Refused;
+  outcome.why = llvm::toString(std::move(error));
+  ++result.refused[outcome.why];
+}
+
+void Search::start(std::vector<Strategy> strategies) {
+  for (Strategy &strategy : strategies) {
+    StrategyOutcome &outcome = outcomes.emplace_back();
+    outcome.strategy = strategy;
+    llvm::Expected<int64_t> bound = costs.boundByProducts(strategy);
+    if (!bound) {
+      refuse(outcome, bound.takeError());
+      continue;
+    }
+    outcome.timeBound = *bound;
+    open.push({*bound, outcomes.size() - 1, 1});
+  }
+}
+
+void Search::lookAt(const Entry &entry) {
+  StrategyOutcome &outcome = outcomes[entry.number];
+  if (entry.level == 3) {
+    best.push_back(entry.number);
+    return;
+  }
+  int64_t before = outcome.timeBound;
+  if (llvm::Error error = entry.level == 1 ? costs.bound(outcome) : costs.model(outcome))
+    return refuse(outcome, std::move(error));
+  outcome.timeBound = std::max(outcome.timeBound, before);
+  if (entry.level == 1 && outcome.bytesBound > request.budget.value_or(costs.mostBudget())) {
+    outcome.state = State::TooLarge;
+    return;
+  }
+  if (outcome.state == State::OverBudget)
+    return;
+  open.push({entry.level == 1 ? outcome.timeBound : std::max(outcome.ns, outcome.timeBound),
+             entry.number, entry.level + 1});
+}
+
+bool Search::planWhole(StrategyOutcome &outcome) {
+  int64_t ops = costs.countOps(outcome.strategy);
+  if (ops > std::min(request.mostOpsOfStep, opsLeft))
+    return false;
+  opsLeft -= ops;
+  llvm::Expected<WholePlan> plan = request.planWhole(outcome.strategy);
+  if (!plan) {
+    outcome.state = State::OverBudget;
+    outcome.why = llvm::toString(plan.takeError());
+    return true;
+  }
+  outcome.state = State::Whole;
+  outcome.whole = *plan;
+  return true;
+}
+
+/// The model knows fewer ways to recompute than the planner, so what it finds slow or too large may
+/// not be. First the best ones are planned, then whatever has a bound below the best plan; where
+/// the work suffices for all of them, no strategy has a better plan.
+void Search::planWhole() {
+  if (!request.planWhole)
+    return;
+  opsLeft = request.mostOps;
+  std::vector<size_t> order = best;
+  auto boundOf = [&](size_t number) { return outcomes[number].timeBound; };
+  std::vector<size_t> others;
+  for (size_t number = 0; number < outcomes.size(); ++number)
+    if (!llvm::is_contained(best, number) && outcomes[number].state != State::TooLarge &&
+        outcomes[number].state != State::Refused)
+      others.push_back(number);
+  llvm::stable_sort(others, [&](size_t a, size_t b) { return boundOf(a) < boundOf(b); });
+  llvm::append_range(order, others);
+  int64_t least = INT64_MAX;
+  result.isDecided = true;
+  for (size_t number : order) {
+    StrategyOutcome &outcome = outcomes[number];
+    bool isNear = least > boundOf(number);
+    if (isNear && !planWhole(outcome))
+      result.isDecided = false;
+    if (outcome.state == State::Whole)
+      least = std::min(least, outcome.whole.ns);
+  }
+  best.clear();
+  for (size_t number : order)
+    if (outcomes[number].state == State::Whole || outcomes[number].state == State::Modelled)
+      best.push_back(number);
+  llvm::stable_sort(best,
+                    [&](size_t a, size_t b) { return outcomes[a].time() < outcomes[b].time(); });
+  best.resize(std::min(best.size(), kBest));
+}
+
+/// Nothing fits only where each strategy was proved too large.
+void Search::conclude() {
+  result.timeBound = INT64_MAX;
+  result.leastFound = INT64_MAX;
+  bool isProved = true;
+  for (const StrategyOutcome &outcome : outcomes) {
+    if (outcome.state == State::Refused)
+      continue;
+    if (outcome.state == State::OverBudget && outcome.bytes > 0)
+      result.leastFound = std::min(result.leastFound, outcome.bytes);
+    if (outcome.state == State::TooLarge)
+      continue;
+    isProved = false;
+    result.timeBound = std::min(result.timeBound, outcome.timeBound);
+  }
+  for (size_t number : best)
+    result.best.push_back(outcomes[number]);
+  result.status = !best.empty() ? planning::Status::Feasible
+                  : isProved    ? planning::Status::Infeasible
+                                : planning::Status::Unknown;
+  std::vector<bool> isBest(outcomes.size(), false);
+  for (size_t number : best)
+    isBest[number] = true;
+  for (auto [number, outcome] : llvm::enumerate(outcomes))
+    if (!isBest[number])
+      result.others.push_back(std::move(outcome));
+  result.shapes = costs.numShapes();
+}
+
+SearchResult Search::run() {
+  Enumeration enumeration =
+      enumerateStrategies(facts, request.devices, request.pins, request.refuse);
+  result.refused = std::move(enumeration.refused);
+  result.devices = request.devices;
+  result.budget = costs.leastBudget();
+  start(std::move(enumeration.strategies));
+  if (llvm::Expected<int64_t> bytes = costs.bytesOfAny())
+    result.bytesBound = *bytes;
+  else
+    llvm::consumeError(bytes.takeError());
+  while (!open.empty() && best.size() < kBest) {
+    Entry entry = open.top();
+    open.pop();
+    lookAt(entry);
+  }
+  planWhole();
+  conclude();
+  return std::move(result);
+}
+
+/// The rows of the first input are the sequences of a step.
+static FailureOr<int64_t> batchOf(func::FuncOp loss) {
+  for (BlockArgument argument : loss.getArguments())
+    if (auto type = dyn_cast<RankedTensorType>(argument.getType());
+        type && type.getRank() > 0 && getRole(argument) == llm::Role::Input)
+      return type.getDimSize(0);
+  return loss.emitError("has no input whose rows could be shared by ranks");
+}
+
+llvm::FailureOr<SearchResult> llmmem::searchStrategies(ModuleOp module,
+                                                       const SearchRequest &request) {
+  auto loss = module.lookupSymbol<func::FuncOp>("loss");
+  if (!loss || !module->hasAttr(llm::LlmDialect::kTraining))
+    return emitError(module.getLoc()) << "has no " << (loss ? "llm.training" : "function @loss")
+                                      << " to choose a strategy for; start from the imported model";
+  FailureOr<int64_t> batch = batchOf(loss), blocks = countEqualBlocks(loss);
+  if (failed(batch) || failed(blocks))
+    return failure();
+  if (*blocks < kFewBlocks)
+    return loss.emitError() << "has " << *blocks << " blocks; strategies are compared on models of "
+                            << kFewBlocks << " equal blocks or more: name the mesh, as in "
+                            << "--mesh=dp=" << request.devices;
+  OwningOpRef<ModuleOp> few = module.clone();
+  if (failed(keepBlocks(few->lookupSymbol<func::FuncOp>("loss"), kFewBlocks)))
+    return failure();
+  ModelFacts facts{*batch, *blocks};
+  return Search(*few, facts, request).run();
+}
