@@ -151,7 +151,7 @@ static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int6
   llvm::DenseMap<Operation *, int64_t> doneAt;
   for (Operation &op : step.getBody().front().without_terminator()) {
     if (auto wait = dyn_cast<llm::WaitOp>(op)) {
-      now = std::max(now, doneAt.lookup(wait.getX().getDefiningOp()));
+      now = std::max(now, doneAt.lookup(wait.getStart()));
       continue;
     }
     int64_t cost = ns.lookup(&op);

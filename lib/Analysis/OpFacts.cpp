@@ -144,10 +144,12 @@ static FailureOr<MeasuredTime> transferNs(Operation *op, TransferCost transfer,
   if (transfer.messages == 0)
     return MeasuredTime{local};
   GroupPlace place = placeOf(op, transfer, device);
+  int64_t copies = llvm::divideCeil(transfer.copied, device.bytesPerNs);
+  StringRef name = transfer.measuredAs.empty() ? op->getName().stripDialect() : transfer.measuredAs;
   std::optional<MeasuredTime> measured =
-      device.measuredTransferTime(op->getName().stripDialect(), transfer.ranks, transfer.whole);
+      device.measuredTransferTime(name, transfer.ranks, transfer.whole);
   if (measured && !place.crossesNodes)
-    return *measured;
+    return MeasuredTime{measured->ns + copies, measured->isExact && copies == 0};
   if (transfer.bytes < 0)
     return op->emitError("sends more than 2^63 bytes; make the value or the group smaller");
   std::optional<int64_t> ns = device.transferTime(transfer.messages, transfer.bytes, place);
@@ -157,7 +159,7 @@ static FailureOr<MeasuredTime> transferNs(Operation *op, TransferCost transfer,
            << "' has no link to them; give it one: \"links\": [{\"name\": \"nvlink\", "
               "\"to\": \"device\", \"up_bytes_per_ns\": 450, "
               "\"down_bytes_per_ns\": 450, \"latency_ns\": 2000}]";
-  return MeasuredTime{std::max(*ns, local)};
+  return MeasuredTime{std::max(*ns + copies, local)};
 }
 
 FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {

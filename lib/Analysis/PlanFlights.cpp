@@ -92,7 +92,7 @@ private:
   }
 
   void land(llm::WaitOp wait) {
-    Operation *awaited = wait.getX().getDefiningOp();
+    Operation *awaited = wait.getStart();
     if (!inFlight.empty() && inFlight.front().op == awaited) {
       inFlight.pop_front();
       return;

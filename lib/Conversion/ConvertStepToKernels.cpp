@@ -294,7 +294,7 @@ private:
   }
 
   LogicalResult emitWait(llm::WaitOp wait) {
-    if (started.empty() || started.front() != wait.getX().getDefiningOp())
+    if (started.empty() || started.front() != wait.getStart())
       return wait.emitOpError(
           "is not the wait for the first start that nothing has waited for yet; "
           "run verify-plan");

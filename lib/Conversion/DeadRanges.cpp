@@ -39,7 +39,7 @@ public:
     if (llm::isStarted(&op))
       return dead;
     auto wait = dyn_cast<llm::WaitOp>(op);
-    if (auto workspace = places.workspaceOf(wait ? wait.getX().getDefiningOp() : &op))
+    if (auto workspace = places.workspaceOf(wait ? wait.getStart() : &op))
       add(dead, {workspace->offset, workspace->bytes});
     return dead;
   }

@@ -51,7 +51,7 @@ bool llm::isStartable(Operation *op) {
 
 bool llm::isStarted(Operation *op) { return op->hasAttr(LlmDialect::kStarted); }
 
-std::optional<unsigned> WaitOp::getViewedOperand(unsigned) { return 0; }
+std::optional<unsigned> WaitOp::getViewedOperand(unsigned result) { return result; }
 
 int64_t PartOp::getGroupSize() { return groupSizeOf(*this, getAxes()); }
 int64_t PartOp::getFlops() { return 0; }
@@ -124,6 +124,8 @@ std::optional<TransferCost> ReduceOp::getTransfer() {
   return TransferCost{others, others ? bytes(getX()) : 0, others + 1, bytes(getX())};
 }
 int64_t ReduceOp::getWorkspaceBytes() { return bytesOfReceivedParts(getX(), getGroupSize()); }
+// As in an all-reduce.
+SmallVector<unsigned> ReduceOp::getInPlaceOperands(unsigned) { return {0}; }
 
 //===----------------------------------------------------------------------===//
 // Copies
@@ -136,6 +138,7 @@ std::optional<TransferCost> BroadcastOp::getTransfer() {
   return TransferCost{others, others ? bytes(getX()) : 0, others + 1, bytes(getX())};
 }
 int64_t BroadcastOp::getWorkspaceBytes() { return 0; }
+SmallVector<unsigned> BroadcastOp::getInPlaceOperands(unsigned) { return {0}; }
 
 int64_t SendReceiveOp::getFlops() { return 0; }
 int64_t SendReceiveOp::getBytesMoved() { return bytes(getX()) + bytes(getY()); }
@@ -150,3 +153,86 @@ int64_t ReplicaOp::getBytesMoved() { return 0; }
 std::optional<TransferCost> ReplicaOp::getTransfer() { return std::nullopt; }
 int64_t ReplicaOp::getWorkspaceBytes() { return 0; }
 std::optional<unsigned> ReplicaOp::getViewedOperand(unsigned) { return 0; }
+
+//===----------------------------------------------------------------------===//
+// Buckets
+//===----------------------------------------------------------------------===//
+
+static int64_t elements(ValueRange values) {
+  int64_t sum = 0;
+  for (Value value : values)
+    sum += elements(value);
+  return sum;
+}
+
+static int64_t bytes(ValueRange values) {
+  return elements(values) * bytesOfElement(values.front());
+}
+
+/// What is written into the workspace, or read from it, is read or written outside of it, too.
+static int64_t bytesToCopy(ValueRange in, ValueRange out, int64_t size) {
+  return size == 1 ? 0 : 2 * (bytes(in) + bytes(out));
+}
+
+int64_t AllReduceBucketOp::getFlops() {
+  return (getGroupSize() - 1) * llvm::divideCeil(elements(getX()), getGroupSize());
+}
+int64_t AllReduceBucketOp::getBytesMoved() {
+  return bytes(getX()) + bytes(getSums()) + bytesToCopy(getX(), getSums(), getGroupSize());
+}
+std::optional<TransferCost> AllReduceBucketOp::getTransfer() {
+  int64_t size = getGroupSize(), others = size - 1;
+  int64_t part = llvm::divideCeil(elements(getX()), size) * bytesOfElement(getX().front());
+  return TransferCost{
+      2 * others,  2 * others * part, size, bytes(getX()), bytesToCopy(getX(), getSums(), size),
+      "all_reduce"};
+}
+int64_t AllReduceBucketOp::getWorkspaceBytes() {
+  int64_t size = getGroupSize();
+  if (size == 1)
+    return 0;
+  int64_t part = llvm::divideCeil(elements(getX()), size) * bytesOfElement(getX().front());
+  return bytes(getX()) + size * part;
+}
+// All operands are in the workspace before the first result is written.
+SmallVector<unsigned> AllReduceBucketOp::getInPlaceOperands(unsigned result) { return {result}; }
+
+int64_t ReduceScatterBucketOp::getFlops() { return (getGroupSize() - 1) * elements(getParts()); }
+int64_t ReduceScatterBucketOp::getBytesMoved() {
+  return bytes(getX()) + bytes(getParts()) + bytesToCopy(getX(), getParts(), getGroupSize());
+}
+std::optional<TransferCost> ReduceScatterBucketOp::getTransfer() {
+  int64_t size = getGroupSize(), others = size - 1;
+  return TransferCost{others,
+                      others * bytes(getParts()),
+                      size,
+                      bytes(getX()),
+                      bytesToCopy(getX(), getParts(), size),
+                      "reduce_scatter"};
+}
+int64_t ReduceScatterBucketOp::getWorkspaceBytes() {
+  return getGroupSize() == 1 ? 0 : 2 * bytes(getX()) + bytes(getParts());
+}
+
+int64_t AllGatherBucketOp::getFlops() { return 0; }
+int64_t AllGatherBucketOp::getBytesMoved() {
+  return bytes(getParts()) + bytes(getWholes()) +
+         bytesToCopy(getParts(), getWholes(), getGroupSize());
+}
+std::optional<TransferCost> AllGatherBucketOp::getTransfer() {
+  int64_t size = getGroupSize(), others = size - 1;
+  return TransferCost{others,
+                      others * bytes(getParts()),
+                      size,
+                      bytes(getWholes()),
+                      bytesToCopy(getParts(), getWholes(), size),
+                      "all_gather"};
+}
+int64_t AllGatherBucketOp::getWorkspaceBytes() {
+  return getGroupSize() == 1 ? 0 : bytes(getParts()) + bytes(getWholes());
+}
+SmallVector<unsigned> AllGatherBucketOp::getInPlaceOperands(unsigned result) {
+  if (getDestinations().empty())
+    return {};
+  return {static_cast<unsigned>(getParts().size()) + result};
+}

@@ -82,3 +82,55 @@ LogicalResult SendReceiveOp::buildVJP(OpBuilder &builder, Gradients resultGradie
                                                 -static_cast<int64_t>(getShift()), getWraps());
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Buckets
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllReduceBucketOp::buildVJP(OpBuilder &, Gradients resultGradients, Flags active,
+                                          OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  for (auto [number, gradient] : llvm::enumerate(resultGradients))
+    if (active[number])
+      operandGradients[number] = gradient;
+  return success();
+}
+
+/// Builds the bucket that is the transpose of another, of the values alone whose results have a
+/// gradient.
+template <typename Transpose, typename... Destinations>
+static void buildTranspose(OpBuilder &builder, Operation *op, ArrayAttr axes, ValueRange values,
+                           ArrayRef<Value> resultGradients, ArrayRef<bool> active,
+                           SmallVectorImpl<Value> &operandGradients, Destinations... destinations) {
+  operandGradients.assign(active.size(), Value());
+  SmallVector<unsigned> numbers;
+  SmallVector<Value> given;
+  SmallVector<Type> types;
+  for (auto [number, gradient] : llvm::enumerate(resultGradients)) {
+    if (!active[number] || !gradient)
+      continue;
+    numbers.push_back(number);
+    given.push_back(gradient);
+    types.push_back(values[number].getType());
+  }
+  if (given.empty())
+    return;
+  auto transpose =
+      Transpose::create(builder, op->getLoc(), types, ValueRange(given), destinations..., axes);
+  for (auto [number, result] : llvm::zip_equal(numbers, transpose->getResults()))
+    operandGradients[number] = result;
+}
+
+LogicalResult ReduceScatterBucketOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
+                                              Flags active, OperandGradients &operandGradients) {
+  buildTranspose<AllGatherBucketOp>(builder, *this, getAxes(), getX(), resultGradients, active,
+                                    operandGradients, /*destinations=*/ValueRange());
+  return success();
+}
+
+LogicalResult AllGatherBucketOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
+                                          Flags active, OperandGradients &operandGradients) {
+  buildTranspose<ReduceScatterBucketOp>(builder, *this, getAxes(), getParts(), resultGradients,
+                                        active, operandGradients);
+  return success();
+}

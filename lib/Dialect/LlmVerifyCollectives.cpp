@@ -97,9 +97,6 @@ static LogicalResult expectRoot(Operation *op, int64_t root, int64_t size) {
 LogicalResult llm::verifyStart(Operation *op) {
   if (!isStarted(op))
     return success();
-  if (op->getNumResults() != 1)
-    return op->emitOpError() << "is started and has " << op->getNumResults()
-                             << " results, expected one";
   Operation *wait = nullptr;
   for (Operation *user : op->getUsers()) {
     if (isa<WaitOp>(user)) {
@@ -124,11 +121,65 @@ LogicalResult llm::verifyStart(Operation *op) {
 }
 
 LogicalResult WaitOp::verify() {
-  Operation *source = getX().getDefiningOp();
-  if (source && isStarted(source))
+  Operation *start = getX().empty() ? nullptr : getStart();
+  if (!start || !isStarted(start))
+    return emitOpError("waits for a value that is not started; expected the result of a collective "
+                       "with 'llm.started'");
+  if (llvm::equal(getX(), start->getResults()))
     return success();
-  return emitOpError("waits for a value that is not started; expected the result of a collective "
-                     "with 'llm.started'");
+  return emitOpError() << "waits for " << getX().size() << " values, expected the "
+                       << start->getNumResults() << " results of what is started, in their order";
+}
+
+//===----------------------------------------------------------------------===//
+// Buckets
+//===----------------------------------------------------------------------===//
+
+/// At least one value, each with its result, all of one type of elements.
+static LogicalResult expectBucket(Operation *op, ArrayAttr axes, ValueRange values,
+                                  ValueRange results) {
+  if (failed(expectAxes(op, axes)))
+    return failure();
+  if (values.empty() || values.size() != results.size())
+    return op->emitOpError() << "has " << values.size() << " values and " << results.size()
+                             << " results, expected as many of both, and at least one";
+  for (Value value : values)
+    if (tensorType(value).getElementType() != tensorType(values.front()).getElementType())
+      return op->emitOpError() << "mixes values of " << tensorType(values.front()) << " and "
+                               << tensorType(value) << ", expected one type of elements";
+  return success();
+}
+
+LogicalResult AllReduceBucketOp::verify() {
+  if (failed(expectBucket(*this, getAxes(), getX(), getSums())))
+    return failure();
+  for (auto [x, sum] : llvm::zip_equal(getX(), getSums()))
+    if (x.getType() != sum.getType())
+      return emitOpError() << "sums " << x.getType() << " to " << sum.getType()
+                           << ", expected one type";
+  return success();
+}
+
+LogicalResult ReduceScatterBucketOp::verify() {
+  if (failed(expectBucket(*this, getAxes(), getX(), getParts())))
+    return failure();
+  for (auto [x, part] : llvm::zip_equal(getX(), getParts()))
+    if (failed(expectParts(*this, "x", x, "part", part, /*dimension=*/0, getGroupSize())))
+      return failure();
+  return success();
+}
+
+LogicalResult AllGatherBucketOp::verify() {
+  if (failed(expectBucket(*this, getAxes(), getParts(), getWholes())))
+    return failure();
+  for (auto [part, whole] : llvm::zip_equal(getParts(), getWholes()))
+    if (failed(expectParts(*this, "whole", whole, "part", part, /*dimension=*/0, getGroupSize())))
+      return failure();
+  if (getDestinations().empty() ||
+      llvm::equal(getDestinations().getTypes(), getWholes().getTypes()))
+    return success();
+  return emitOpError("has destinations of other types than its results, expected one for each "
+                     "result, of its type, or none");
 }
 
 //===----------------------------------------------------------------------===//

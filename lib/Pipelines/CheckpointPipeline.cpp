@@ -117,6 +117,9 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
   if (options.zero < 0 || options.zero > 3)
     return llvm::createStringError(spell("zero") + ": " + llvm::Twine(options.zero) +
                                    " is no stage of ZeRO; expected 0, 1, 2 or 3");
+  if (llvm::Expected<int64_t> bytes = parseBucketBytes(options.bucketBytes); !bytes)
+    return llvm::createStringError(spell("bucket-bytes") + ": " +
+                                   llvm::toString(bytes.takeError()));
   if (options.mesh == kAutoMesh)
     return checkAutoMesh(options, spell);
   for (const llvm::cl::Option *option : {static_cast<const llvm::cl::Option *>(&options.topology),
@@ -132,6 +135,10 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
     auto has = [&](llvm::StringRef name) {
       return llvm::any_of(*mesh, [&](const MeshAxis &axis) { return axis.name == name; });
     };
+    if (options.bucketBytes.hasValue() && !has(kDataParallelAxis))
+      return llvm::createStringError(spell("bucket-bytes") +
+                                     " is of collectives over dp; add it, as in " + spell("mesh") +
+                                     "=dp=2," + options.mesh);
     if (options.zero != 0 && !has(kDataParallelAxis))
       return llvm::createStringError(spell("zero") + " splits over dp; add it, as in " +
                                      spell("mesh") + "=dp=2," + options.mesh);
@@ -145,6 +152,10 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
     return llvm::createStringError(spell("sequence-parallel") +
                                    " splits over ranks; give them, as in " + spell("mesh") +
                                    "=tp=4");
+  if (options.bucketBytes.hasValue())
+    return llvm::createStringError(spell("bucket-bytes") +
+                                   " is of collectives over ranks; give them, as in " +
+                                   spell("mesh") + "=dp=4");
   if (options.zero != 0)
     return llvm::createStringError(spell("zero") + " splits over ranks; give them, as in " +
                                    spell("mesh") + "=dp=4");
@@ -196,6 +207,7 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     parallelize.mesh = options.mesh;
     parallelize.zero = options.zero;
     parallelize.sequenceParallel = options.sequenceParallel;
+    parallelize.bucketBytes = options.bucketBytes;
     passes.addPass(createParallelize(parallelize));
   }
   std::optional<int64_t> stages = options.mesh.empty() ? std::nullopt : stagesOf(options);

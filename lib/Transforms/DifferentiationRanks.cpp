@@ -1,8 +1,9 @@
 //===- DifferentiationRanks.cpp - Updates that ranks share ------------------===//
 //
 // Data parallel ranks have addends of each gradient. Their sum is formed as soon as the addend is
-// there, so that it can run beside the rest of the backward, and a whole gradient that nobody keeps
-// ends early. The parts that ZeRO splits updates into are those of ParameterShards.h.
+// there, or those of a bucket are, so that it can run beside the rest of the backward, and a whole
+// gradient that nobody keeps ends early. The parts that ZeRO splits updates into are those of
+// ParameterShards.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +12,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -40,13 +42,18 @@ public:
         block(neighbour ? neighbour->getAttr(LlmDialect::kBlock) : Attribute()) {}
 
   template <typename Op, typename... Args>
-  Value create(Args &&...args) {
+  Op createOp(Args &&...args) {
     auto op = Op::create(builder, NameLoc::get(name), std::forward<Args>(args)...);
     llm::writePhase(op, phase);
     op->setAttr(LlmDialect::kName, name);
     if (block)
       op->setAttr(LlmDialect::kBlock, block);
-    return op->getResult(0);
+    return op;
+  }
+
+  template <typename Op, typename... Args>
+  Value create(Args &&...args) {
+    return createOp<Op>(std::forward<Args>(args)...)->getResult(0);
   }
 
   /// The same elements as `type`.
@@ -60,7 +67,85 @@ private:
   StringAttr name;
   Attribute block;
 };
+
+/// Parameters that share their collectives, in the order in which the backward ends gradients.
+using Bucket = SmallVector<TrainedParameter *>;
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Buckets
+//===----------------------------------------------------------------------===//
+
+void llmmem::orderGradients(MutableArrayRef<TrainedParameter> parameters) {
+  Bucket order;
+  for (TrainedParameter &parameter : parameters)
+    order.push_back(&parameter);
+  llvm::stable_sort(order, [](const TrainedParameter *a, const TrainedParameter *b) {
+    Operation *ofA = a->gradient.getDefiningOp(), *ofB = b->gradient.getDefiningOp();
+    // What no op ends was there before.
+    return ofA && ofB ? ofA->isBeforeInBlock(ofB) : !ofA && ofB;
+  });
+  for (auto [number, parameter] : llvm::enumerate(order))
+    parameter->endsAt = number;
+}
+
+/// Parameters in the order of `endsAt`.
+static Bucket inOrderOfBackward(MutableArrayRef<TrainedParameter> parameters) {
+  Bucket order;
+  for (TrainedParameter &parameter : parameters)
+    order.push_back(&parameter);
+  llvm::stable_sort(order, [](const TrainedParameter *a, const TrainedParameter *b) {
+    return a->endsAt < b->endsAt;
+  });
+  return order;
+}
+
+void llmmem::fillBuckets(MutableArrayRef<TrainedParameter> parameters) {
+  struct Open {
+    unsigned number;
+    int64_t bytes;
+    size_t members;
+  };
+  llvm::DenseMap<std::pair<Attribute, Type>, Open> open;
+  unsigned next = 0;
+  for (TrainedParameter *parameter : inOrderOfBackward(parameters)) {
+    parameter->bucket = next++;
+    llm::DataParallelAttr sharing = parameter->sharing;
+    int64_t bytes = bytesOfType(parameter->argument.getType());
+    if (!sharing || bytes > sharing.getBucketBytes() ||
+        llm::meshOf(parameter->argument.getOwner()->getTerminator())
+                .getGroupSize(sharing.getAxes()) == 1)
+      continue;
+    auto [known, isNew] =
+        open.try_emplace({sharing, getElementTypeOrSelf(parameter->argument.getType())});
+    Open &bucket = known->second;
+    if (isNew || bucket.bytes + bytes > sharing.getBucketBytes() || bucket.members == kMostInBucket)
+      bucket = {parameter->bucket, 0, 0};
+    bucket.bytes += bytes;
+    ++bucket.members;
+    parameter->bucket = bucket.number;
+  }
+}
+
+/// The buckets of those parameters that `takes` names, in the order of their last gradients.
+static SmallVector<Bucket> bucketsOf(MutableArrayRef<TrainedParameter> parameters,
+                                     function_ref<bool(const TrainedParameter &)> takes) {
+  llvm::MapVector<unsigned, Bucket> buckets;
+  for (TrainedParameter *parameter : inOrderOfBackward(parameters))
+    if (takes(*parameter))
+      buckets[parameter->bucket].push_back(parameter);
+  return llvm::map_to_vector(buckets, [](auto &entry) { return std::move(entry.second); });
+}
+
+/// Names of a bucket's results.
+static void nameResults(Operation *bucketOp, const Bucket &bucket, StringRef suffix) {
+  Builder builder(bucketOp->getContext());
+  bucketOp->setAttr(LlmDialect::kResultNames,
+                    builder.getArrayAttr(llvm::map_to_vector(bucket, [&](auto *parameter) {
+                      return Attribute(
+                          builder.getStringAttr(getName(parameter->argument) + suffix));
+                    })));
+}
 
 //===----------------------------------------------------------------------===//
 // Gradients
@@ -76,6 +161,22 @@ static OpBuilder builderBehind(Value gradient) {
   return builder;
 }
 
+/// What the update of a whole reads.
+static void setSum(TrainedParameter &parameter, Value sum) {
+  parameter.gradient = sum;
+  parameter.updatingGradient = sum;
+}
+
+/// What the update of a part reads: under ZeRO-2 the resident gradient takes up the part.
+static void setPart(AnnotatingBuilder &create, TrainedParameter &parameter, Value part) {
+  if (zeroStage(parameter) == 2) {
+    if (parameter.gradientArgument)
+      part = create.create<llm::AddOp>(part.getType(), parameter.gradientArgument, part);
+    parameter.gradient = part;
+  }
+  parameter.updatingGradient = part;
+}
+
 static void sumOverRanks(TrainedParameter &parameter) {
   Operation *last = parameter.gradient.getDefiningOp();
   OpBuilder builder = builderBehind(parameter.gradient);
@@ -83,19 +184,58 @@ static void sumOverRanks(TrainedParameter &parameter) {
                            getName(parameter.argument) + ".gradient.sum", last);
   ArrayAttr axes = parameter.sharing.getAxes();
   if (!updatesPart(parameter)) {
-    parameter.gradient = create.create<llm::AllReduceOp>(parameter.gradient, axes);
-    parameter.updatingGradient = parameter.gradient;
+    setSum(parameter, create.create<llm::AllReduceOp>(parameter.gradient, axes));
     return;
   }
   ParameterShard shard = shardOf(parameter);
-  Value part = create.create<llm::ReduceScatterOp>(
-      shard.part, create.reshape(parameter.gradient, shard.gathered), axes, /*dimension=*/0);
-  if (zeroStage(parameter) == 2) {
-    if (parameter.gradientArgument)
-      part = create.create<llm::AddOp>(part.getType(), parameter.gradientArgument, part);
-    parameter.gradient = part;
+  setPart(create, parameter,
+          create.create<llm::ReduceScatterOp>(shard.part,
+                                              create.reshape(parameter.gradient, shard.gathered),
+                                              axes, /*dimension=*/0));
+}
+
+/// All of them in one collective, behind the op that ends the last.
+static void sumOverRanks(const Bucket &bucket) {
+  TrainedParameter &last = *bucket.back();
+  if (bucket.size() == 1)
+    return sumOverRanks(last);
+  OpBuilder builder = builderBehind(last.gradient);
+  AnnotatingBuilder create(builder, llm::Phase::Backward,
+                           getName(last.argument) + ".gradient.bucket",
+                           last.gradient.getDefiningOp());
+  ArrayAttr axes = last.sharing.getAxes();
+  SmallVector<Value> gradients;
+  SmallVector<Type> parts;
+  for (TrainedParameter *parameter : bucket) {
+    gradients.push_back(parameter->gradient);
+    if (!updatesPart(last))
+      continue;
+    ParameterShard shard = shardOf(*parameter);
+    gradients.back() = create.reshape(parameter->gradient, shard.gathered);
+    parts.push_back(shard.part);
   }
-  parameter.updatingGradient = part;
+  Operation *sum;
+  if (updatesPart(last))
+    sum = create.createOp<llm::ReduceScatterBucketOp>(parts, gradients, axes);
+  else
+    sum =
+        create.createOp<llm::AllReduceBucketOp>(TypeRange(ValueRange(gradients)), gradients, axes);
+  nameResults(sum, bucket, ".gradient.sum");
+  for (auto [parameter, result] : llvm::zip_equal(bucket, sum->getResults())) {
+    AnnotatingBuilder ofOne(builder, llm::Phase::Backward,
+                            getName(parameter->argument) + ".gradient.sum", sum);
+    if (updatesPart(last))
+      setPart(ofOne, *parameter, result);
+    else
+      setSum(*parameter, result);
+  }
+}
+
+static void sumBuckets(MutableArrayRef<TrainedParameter> parameters,
+                       function_ref<bool(const TrainedParameter &)> takes) {
+  fillBuckets(parameters);
+  for (const Bucket &bucket : bucketsOf(parameters, takes))
+    sumOverRanks(bucket);
 }
 
 bool llmmem::accumulatesInPlace(const TrainedParameter &parameter) {
@@ -117,26 +257,25 @@ void llmmem::addGradient(TrainedParameter &parameter, Value addend) {
 }
 
 void llmmem::scatterGradients(MutableArrayRef<TrainedParameter> parameters) {
-  for (TrainedParameter &parameter : parameters)
-    if (zeroStage(parameter) == 2)
-      sumOverRanks(parameter);
+  sumBuckets(parameters,
+             [](const TrainedParameter &parameter) { return zeroStage(parameter) == 2; });
 }
 
 void llmmem::finishGradients(MutableArrayRef<TrainedParameter> parameters) {
-  for (TrainedParameter &parameter : parameters) {
+  for (TrainedParameter &parameter : parameters)
     parameter.updatingGradient = parameter.gradient;
-    if (parameter.sharing && zeroStage(parameter) < 2)
-      sumOverRanks(parameter);
-  }
+  sumBuckets(parameters, [](const TrainedParameter &parameter) {
+    return parameter.sharing && zeroStage(parameter) < 2;
+  });
 }
 
 void llmmem::shareGradients(MutableArrayRef<TrainedParameter> parameters) {
-  for (TrainedParameter &parameter : parameters) {
+  for (TrainedParameter &parameter : parameters)
     parameter.updatingGradient = parameter.gradient;
-    // Of a parameter that is split itself, the gather's rule has summed the gradient.
-    if (parameter.sharing && zeroStage(parameter) != 3)
-      sumOverRanks(parameter);
-  }
+  // Of a parameter that is split itself, the gather's rule has summed the gradient.
+  sumBuckets(parameters, [](const TrainedParameter &parameter) {
+    return parameter.sharing && zeroStage(parameter) != 3;
+  });
 }
 
 ArrayAttr llmmem::gradientAxes(const TrainedParameter &parameter) {
@@ -180,14 +319,44 @@ Value llmmem::takePart(OpBuilder &builder, const TrainedParameter &parameter) {
                                     parameter.sharing.getAxes());
 }
 
-Value llmmem::gatherUpdated(OpBuilder &builder, const TrainedParameter &parameter, Value part) {
-  if (!updatesPart(parameter))
-    return part;
-  ParameterShard shard = shardOf(parameter);
-  AnnotatingBuilder create(builder, llm::Phase::Update, getName(parameter.argument) + ".updated",
-                           parameter.updatingGradient.getDefiningOp());
-  Value destination = create.reshape(parameter.argument, shard.gathered);
-  Value whole = create.create<llm::AllGatherOp>(shard.gathered, part, destination,
-                                                parameter.sharing.getAxes(), /*dimension=*/0);
-  return create.reshape(whole, parameter.argument.getType());
+/// All of them in one collective, behind the last of their updates.
+static void gatherUpdated(const Bucket &bucket) {
+  Operation *last = nullptr;
+  for (TrainedParameter *parameter : bucket) {
+    Operation *update = parameter->newArgument.getDefiningOp();
+    last = last && update->isBeforeInBlock(last) ? last : update;
+  }
+  OpBuilder builder(last->getContext());
+  builder.setInsertionPointAfter(last);
+  ArrayAttr axes = bucket.front()->sharing.getAxes();
+  SmallVector<Value> parts, destinations;
+  for (TrainedParameter *parameter : bucket) {
+    AnnotatingBuilder create(builder, llm::Phase::Update, getName(parameter->argument) + ".updated",
+                             parameter->updatingGradient.getDefiningOp());
+    parts.push_back(parameter->newArgument);
+    destinations.push_back(create.reshape(parameter->argument, shardOf(*parameter).gathered));
+  }
+  bool isOne = bucket.size() == 1;
+  AnnotatingBuilder create(builder, llm::Phase::Update,
+                           getName(bucket.back()->argument) + (isOne ? ".updated" : ".bucket"),
+                           bucket.back()->updatingGradient.getDefiningOp());
+  Operation *gather;
+  if (isOne) {
+    gather = create.createOp<llm::AllGatherOp>(destinations[0].getType(), parts[0], destinations[0],
+                                               axes, /*dimension=*/0);
+  } else {
+    gather = create.createOp<llm::AllGatherBucketOp>(TypeRange(ValueRange(destinations)), parts,
+                                                     destinations, axes);
+    nameResults(gather, bucket, ".updated");
+  }
+  for (auto [parameter, whole] : llvm::zip_equal(bucket, gather->getResults())) {
+    AnnotatingBuilder ofOne(builder, llm::Phase::Update, getName(parameter->argument) + ".updated",
+                            parameter->updatingGradient.getDefiningOp());
+    parameter->newArgument = ofOne.reshape(whole, parameter->argument.getType());
+  }
+}
+
+void llmmem::gatherUpdated(MutableArrayRef<TrainedParameter> parameters) {
+  for (const Bucket &bucket : bucketsOf(parameters, updatesPart))
+    ::gatherUpdated(bucket);
 }

@@ -188,6 +188,7 @@ LogicalResult StepBuilder::buildGradients(ArrayRef<unsigned> parameterNumbers) {
   if (failed(buildBackward()))
     return failure();
   eraseDeadOps();
+  orderGradients(signature.parameters);
   return success();
 }
 

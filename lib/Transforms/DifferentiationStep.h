@@ -21,6 +21,10 @@ struct TrainedParameter {
   mlir::Value newArgument, newFirstMoment, newSecondMoment, newMaster;
   /// Of several stages that have the parameter, one counts its gradient in the norm of all.
   bool countsInNorm = true;
+  /// Its place in the order in which the backward ends gradients, from 0.
+  unsigned endsAt = 0;
+  /// Parameters of equal numbers share collectives.
+  unsigned bucket = 0;
 };
 
 /// Arguments that all updates read.
@@ -75,9 +79,17 @@ private:
   llvm::SmallVector<mlir::Value> results;
 };
 
-/// Sums the gradients of parameters that ranks share, each right behind the op that ends it, and
-/// sets what their updates read (docs/Design/Ranks.md). A gradient that is resident and split by
-/// ZeRO-2 is added to its argument there.
+/// Numbers parameters in the order in which the ops that end their gradients stand.
+void orderGradients(llvm::MutableArrayRef<TrainedParameter> parameters);
+
+/// Fills buckets in the order of `endsAt`: a gradient joins the last bucket of its axes, its ZeRO
+/// stage and its type of elements, as long as that has no more than `bucketBytes` of the
+/// parameter's `llm.data_parallel`; one of more bytes than that is alone.
+void fillBuckets(llvm::MutableArrayRef<TrainedParameter> parameters);
+
+/// Sums the gradients of parameters that ranks share, each bucket right behind the op that ends its
+/// last, and sets what their updates read (docs/Design/Ranks.md). A gradient that is resident and
+/// split by ZeRO-2 is added to its argument there.
 void shareGradients(llvm::MutableArrayRef<TrainedParameter> parameters);
 
 /// Whether the sum of its gradients goes on in the bytes of its argument from micro-batch to
@@ -104,9 +116,9 @@ mlir::ArrayAttr gradientAxes(const TrainedParameter &parameter);
 /// split and it is not.
 mlir::Value takePart(mlir::OpBuilder &builder, const TrainedParameter &parameter);
 
-/// The whole of an updated part, in the bytes of the parameter.
-mlir::Value gatherUpdated(mlir::OpBuilder &builder, const TrainedParameter &parameter,
-                          mlir::Value part);
+/// Gathers the parameters of which ranks have updated their parts, each bucket behind its last
+/// update, in the bytes of the parameters. Sets `newArgument`, which is the part before.
+void gatherUpdated(llvm::MutableArrayRef<TrainedParameter> parameters);
 
 /// Builds the update of each parameter in `block`, whose backward begins with `firstBackward`: at
 /// its end, or, where gradients are transient and nothing waits for their norm, as early as each

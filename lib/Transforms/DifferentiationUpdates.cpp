@@ -37,7 +37,7 @@ static Operation *createAdamW(OpBuilder &builder, Location loc, llm::TrainingAtt
                                  inputs.learningRate, inputs.step, p.master, norm,
                                  training.getBeta1(), training.getBeta2(), training.getEps(),
                                  decayOf(builder, training, p), training.getClipNorm());
-  p.newArgument = gatherUpdated(builder, p, op.getNewParam());
+  p.newArgument = op.getNewParam();
   p.newFirstMoment = op.getNewFirstMoment();
   p.newSecondMoment = op.getNewSecondMoment();
   p.newMaster = op.getNewMaster();
@@ -50,7 +50,7 @@ static Operation *createSGD(OpBuilder &builder, Location loc, llm::TrainingAttr 
   auto op = llm::SGDOp::create(builder, loc, param.getType(), param, p.updatingGradient,
                                inputs.learningRate, norm, decayOf(builder, training, p),
                                training.getClipNorm());
-  p.newArgument = gatherUpdated(builder, p, op.getNewParam());
+  p.newArgument = op.getNewParam();
   return op;
 }
 
@@ -164,6 +164,7 @@ void llmmem::buildUpdates(Block &block, Operation *firstBackward, llm::TrainingA
     Value norm = clips ? createGlobalNorm(builder, inputs, parameters) : Value();
     for (TrainedParameter &parameter : parameters)
       createUpdate(builder, training, inputs, parameter, norm);
+    gatherUpdated(parameters);
     return;
   }
   // All places are found before the first update changes who reads what.
@@ -176,4 +177,5 @@ void llmmem::buildUpdates(Block &block, Operation *firstBackward, llm::TrainingA
     for (TrainedParameter *parameter : updated)
       createUpdate(builder, training, inputs, *parameter, /*norm=*/Value());
   }
+  gatherUpdated(parameters);
 }

@@ -12,6 +12,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -66,23 +67,85 @@ LogicalResult Parallelizer::startArgument(BlockArgument argument) {
   return given || role == llm::Role::Param ? shardings.set(argument, state) : success();
 }
 
-/// The parameter becomes its part of `shard`, gathered where it is first read.
-void Parallelizer::gatherParts(BlockArgument argument, RankedTensorType shard) {
-  ArrayAttr axes = shardings.arrayOf({dataAxis});
-  ParameterShard parts = *ParameterShard::of(shard, shardings.ranksOf({dataAxis}));
+static Operation *firstReaderOf(BlockArgument argument) {
   Operation *first = *argument.user_begin();
   for (Operation *user : argument.getUsers())
     first = user->isBeforeInBlock(first) ? user : first;
-  argument.setType(parts.part);
+  return first;
+}
+
+/// Each parameter becomes its part, gathered where the first of them is first read.
+void Parallelizer::gatherTogether(ArrayRef<BlockArgument> arguments) {
+  ArrayAttr axes = shardings.arrayOf({dataAxis});
+  Operation *first = firstReaderOf(arguments.front());
   OpBuilder builder(first);
-  auto gathered = llm::AllGatherOp::create(builder, argument.getLoc(), parts.gathered, argument,
-                                           /*destination=*/Value(), axes, /*dimension=*/0);
-  Value value = gathered;
-  if (parts.gathered != shard)
-    value = llm::ReshapeOp::create(builder, argument.getLoc(), shard, value);
-  for (Operation *op : {gathered.getOperation(), value.getDefiningOp()})
-    annotateOp(op, getName(argument) + ".gathered", first);
-  argument.replaceAllUsesExcept(value, gathered);
+  SmallVector<RankedTensorType> shards;
+  SmallVector<Type> gathered;
+  SmallVector<Attribute> names;
+  for (BlockArgument argument : arguments) {
+    auto shard = cast<RankedTensorType>(argument.getType());
+    ParameterShard parts = *ParameterShard::of(shard, shardings.ranksOf({dataAxis}));
+    shards.push_back(shard);
+    gathered.push_back(parts.gathered);
+    names.push_back(builder.getStringAttr(getName(argument) + ".gathered"));
+    argument.setType(parts.part);
+  }
+  BlockArgument argument = arguments.front();
+  Operation *gather;
+  if (arguments.size() == 1) {
+    gather = llm::AllGatherOp::create(builder, argument.getLoc(), gathered[0], argument,
+                                      /*destination=*/Value(), axes, /*dimension=*/0);
+  } else {
+    gather = llm::AllGatherBucketOp::create(
+        builder, argument.getLoc(), gathered,
+        llvm::map_to_vector(arguments, [](BlockArgument part) -> Value { return part; }),
+        /*destinations=*/ValueRange(), axes);
+    gather->setAttr(LlmDialect::kResultNames, builder.getArrayAttr(names));
+  }
+  annotateOp(gather, getName(argument) + ".gathered", first);
+  for (auto [part, result, shard] : llvm::zip_equal(arguments, gather->getResults(), shards)) {
+    Value value = result;
+    if (result.getType() != shard) {
+      value = llm::ReshapeOp::create(builder, part.getLoc(), shard, value);
+      annotateOp(value.getDefiningOp(), getName(part) + ".gathered", first);
+    }
+    Value(part).replaceAllUsesExcept(value, gather);
+  }
+}
+
+/// Those of one block that a bucket has room for are gathered together, in the order of their
+/// first readers.
+void Parallelizer::gatherParameters() {
+  llvm::stable_sort(inParts, [](BlockArgument a, BlockArgument b) {
+    return firstReaderOf(a)->isBeforeInBlock(firstReaderOf(b));
+  });
+  auto blockOf = [](BlockArgument argument) {
+    return firstReaderOf(argument)->getAttr(LlmDialect::kBlock);
+  };
+  llvm::MapVector<std::pair<Attribute, Type>, SmallVector<SmallVector<BlockArgument>>> buckets;
+  SmallVector<SmallVector<BlockArgument>> all;
+  llvm::DenseMap<std::pair<Attribute, Type>, int64_t> bytesInLast;
+  for (BlockArgument argument : inParts) {
+    int64_t bytes = bytesOfType(argument.getType());
+    Attribute block = blockOf(argument);
+    if (!block || bytes > strategy.bucketBytes || shardings.ranksOf({dataAxis}) == 1) {
+      all.push_back({argument});
+      continue;
+    }
+    std::pair<Attribute, Type> key = {block, getElementTypeOrSelf(argument.getType())};
+    auto &ofBlock = buckets[key];
+    if (ofBlock.empty() || bytesInLast[key] + bytes > strategy.bucketBytes ||
+        ofBlock.back().size() == kMostInBucket) {
+      ofBlock.emplace_back();
+      bytesInLast[key] = 0;
+    }
+    ofBlock.back().push_back(argument);
+    bytesInLast[key] += bytes;
+  }
+  for (auto &[key, ofBlock] : buckets)
+    llvm::append_range(all, ofBlock);
+  for (ArrayRef<BlockArgument> bucket : all)
+    gatherTogether(bucket);
 }
 
 /// Whether ranks of dp can split what tp leaves of a parameter.
@@ -112,12 +175,13 @@ void Parallelizer::finishParameter(BlockArgument argument) {
     return;
   ArrayAttr axes = shardings.arrayOf({dataAxis});
   annotate(argument, LlmDialect::kDataParallel,
-           llm::DataParallelAttr::get(loss.getContext(), axes, strategy.zeroStage));
+           llm::DataParallelAttr::get(loss.getContext(), axes, strategy.zeroStage,
+                                      strategy.bucketBytes));
   if (strategy.zeroStage < 3 || argument.use_empty())
     return;
   annotate(argument, LlmDialect::kShard, axes);
   annotate(argument, LlmDialect::kWhole, TypeAttr::get(whole));
-  gatherParts(argument, shard);
+  inParts.push_back(argument);
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,6 +301,7 @@ LogicalResult Parallelizer::run() {
     return failure();
   for (BlockArgument parameter : parameters)
     finishParameter(parameter);
+  gatherParameters();
   loss.setType(FunctionType::get(loss.getContext(), body.getArgumentTypes(),
                                  body.getTerminator()->getOperandTypes()));
   return success();
@@ -251,6 +316,9 @@ static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
   if (strategy.zeroStage < 0 || strategy.zeroStage > 3)
     return emitError(loss.getLoc())
            << "is to be split by ZeRO stage " << strategy.zeroStage << ", expected 0 to 3";
+  if (strategy.bucketBytes < 0)
+    return emitError(loss.getLoc())
+           << "has buckets of " << strategy.bucketBytes << " bytes, expected 0 or more";
   if (strategy.zeroStage > 0 && !mesh.findAxis(kDataParallelAxis))
     return emitError(loss.getLoc()) << "is to be split by ZeRO stage " << strategy.zeroStage
                                     << " over dp, which " << mesh << " does not have; add dp, or "

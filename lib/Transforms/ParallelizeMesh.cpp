@@ -1,5 +1,6 @@
 //===- ParallelizeMesh.cpp - The mesh that a text names --------------------===//
 
+#include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Parallelize.h"
 #include "llmmem/Transforms/PipelineStages.h"
 #include "llvm/ADT/StringExtras.h"
@@ -43,6 +44,10 @@ llvm::Expected<SmallVector<MeshAxis>> llmmem::parseMesh(StringRef text) {
     axes.push_back(std::move(*axis));
   }
   return axes;
+}
+
+llvm::Expected<int64_t> llmmem::parseBucketBytes(StringRef text) {
+  return text == "0" ? llvm::Expected<int64_t>(0) : parseByteSize(text);
 }
 
 llm::MeshAttr llmmem::makeMesh(ArrayRef<MeshAxis> axes, MLIRContext *context) {

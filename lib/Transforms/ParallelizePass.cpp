@@ -28,7 +28,12 @@ struct ParallelizePass : llmmem::impl::ParallelizeBase<ParallelizePass> {
                                  "differentiated already cannot be: start from the imported model");
       return signalPassFailure();
     }
-    if (failed(parallelize(loss, makeMesh(*axes, &getContext()), {zero, sequenceParallel})))
+    llvm::Expected<int64_t> bytes = parseBucketBytes(bucketBytes);
+    if (!bytes) {
+      emitError(module.getLoc()) << "bucket-bytes: " << llvm::toString(bytes.takeError());
+      return signalPassFailure();
+    }
+    if (failed(parallelize(loss, makeMesh(*axes, &getContext()), {zero, sequenceParallel, *bytes})))
       signalPassFailure();
   }
 };

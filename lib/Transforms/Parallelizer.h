@@ -28,7 +28,8 @@ private:
   llvm::LogicalResult splitInput(mlir::BlockArgument argument);
   llvm::LogicalResult checkParts(mlir::BlockArgument argument);
   void finishParameter(mlir::BlockArgument argument);
-  void gatherParts(mlir::BlockArgument argument, mlir::RankedTensorType shard);
+  void gatherParameters();
+  void gatherTogether(llvm::ArrayRef<mlir::BlockArgument> arguments);
 
   llvm::FailureOr<mlir::Operation *> visit(mlir::Operation *op);
   llvm::LogicalResult visitWhole(mlir::Operation *op);
@@ -60,6 +61,8 @@ private:
   ParameterChoice choice;
   /// Parameters, and what follows from them alone.
   llvm::DenseSet<mlir::Value> ofParameters;
+  /// Parameters of which ranks of dp hold parts.
+  llvm::SmallVector<mlir::BlockArgument> inParts;
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> gathers;
   llvm::DenseMap<std::pair<mlir::Value, mlir::ArrayAttr>, mlir::Value> replicas;
 };

@@ -7,6 +7,10 @@
 
 namespace llmmem {
 
+/// Values of a bucket: a started collective hands over three addresses of each
+/// (LLMMEM_MOST_CONTEXT in Runtime/Started.h).
+inline constexpr size_t kMostInBucket = 128;
+
 /// An equal share of a value's elements in row-major order, of the value's rank: rows where the
 /// ranks divide the first dimension, else all in the last dimension.
 struct ParameterShard {

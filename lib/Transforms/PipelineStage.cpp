@@ -478,6 +478,7 @@ FailureOr<func::FuncOp> StageBuilder::build() {
   }
   exchange(pipeline.exchanges[stage][tasks.size()]);
   sumSharedParameters();
+  orderGradients(signature->parameters);
   finishGradients(signature->parameters);
   Block &body = step.getBody().front();
   Value total = sumLosses();

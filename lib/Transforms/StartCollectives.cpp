@@ -91,7 +91,7 @@ private:
   void addView(Operation &view) {
     for (Flight &flight : flights)
       for (Value operand : view.getOperands())
-        if (storage.getRoot(operand) == flight.start->getResult(0)) {
+        if (storage.getRoot(operand).getDefiningOp() == flight.start) {
           flight.views.push_back(&view);
           return;
         }
@@ -125,10 +125,10 @@ private:
   size_t countConflicts(Operation &op, bool isStart) const {
     SmallVector<Bytes> written = bytesWrittenBy(op);
     auto conflicts = [&](const Flight &flight) {
-      Value result = flight.start->getResult(0);
       bool reads = llvm::any_of(op.getOperands(), [&](Value operand) {
         // A start reads what another start gives; a view of it stands behind the wait.
-        return storage.getRoot(operand) == result && !(isStart && operand == result);
+        return storage.getRoot(operand).getDefiningOp() == flight.start &&
+               !(isStart && operand.getDefiningOp() == flight.start);
       });
       return reads || (!isStart && meet(flight.bytes, written));
     };
@@ -148,17 +148,18 @@ private:
 
   static void waitFor(OpBuilder &builder, const Flight &flight) {
     Operation *start = flight.start;
-    Value result = start->getResult(0);
-    auto wait = llm::WaitOp::create(builder, start->getLoc(), result);
-    for (StringRef name :
-         {LlmDialect::kOffsets, LlmDialect::kName, LlmDialect::kPhase, LlmDialect::kBlock})
+    auto wait =
+        llm::WaitOp::create(builder, start->getLoc(), start->getResultTypes(), start->getResults());
+    for (StringRef name : {LlmDialect::kOffsets, LlmDialect::kName, LlmDialect::kResultNames,
+                           LlmDialect::kPhase, LlmDialect::kBlock})
       if (Attribute attribute = start->getAttr(name))
         wait->setAttr(name, attribute);
     for (Operation *view : flight.views)
       view->moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
-    result.replaceUsesWithIf(wait.getY(), [&](OpOperand &use) {
-      return use.getOwner() != wait && !use.getOwner()->isBeforeInBlock(wait);
-    });
+    for (auto [result, there] : llvm::zip_equal(start->getResults(), wait.getY()))
+      result.replaceUsesWithIf(there, [&](OpOperand &use) {
+        return use.getOwner() != wait && !use.getOwner()->isBeforeInBlock(wait);
+      });
   }
 
   Block &body;

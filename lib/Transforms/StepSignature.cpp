@@ -149,6 +149,7 @@ void StepSignature::takeArgumentsOf(const StepSignature &other) {
     mine.gradientArgument = own(parameter.gradientArgument);
     mine.sharing = parameter.sharing;
     mine.gradient = mine.gradientArgument;
+    mine.endsAt = parameter.endsAt;
     parameters.push_back(mine);
   }
 }

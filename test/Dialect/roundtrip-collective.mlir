@@ -22,5 +22,13 @@ func.func @f(%x: tensor<4x8xf32>, %d: tensor<8x8xf32>, %n: tensor<i32>) attribut
   %7 = llm.all_to_all %x over ["tp"] {concat = 0 : i64, split = 1 : i64} : (tensor<4x8xf32>) -> tensor<16x2xf32>
   // CHECK: llm.send_receive %arg0 over ["tp"] {shift = -1 : i64, wraps} : tensor<4x8xf32>
   %8 = llm.send_receive %x over ["tp"] {shift = -1 : i64, wraps} : tensor<4x8xf32>
+  // CHECK: llm.all_reduce_bucket %arg0, %arg1 over ["dp"] : (tensor<4x8xf32>, tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<8x8xf32>)
+  %9:2 = llm.all_reduce_bucket %x, %d over ["dp"] : (tensor<4x8xf32>, tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<8x8xf32>)
+  // CHECK: llm.reduce_scatter_bucket %arg0, %arg1 over ["tp"] : (tensor<4x8xf32>, tensor<8x8xf32>) -> (tensor<1x8xf32>, tensor<2x8xf32>)
+  %10:2 = llm.reduce_scatter_bucket %x, %d over ["tp"] : (tensor<4x8xf32>, tensor<8x8xf32>) -> (tensor<1x8xf32>, tensor<2x8xf32>)
+  // CHECK: llm.all_gather_bucket %arg0, %arg0 over ["dp"] : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+  %11:2 = llm.all_gather_bucket %x, %x over ["dp"] : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+  // CHECK: llm.all_gather_bucket %arg0 over ["dp"] destinations(%arg1) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %12 = llm.all_gather_bucket %x over ["dp"] destinations(%d) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   return
 }

@@ -52,8 +52,8 @@ class CollectiveGradients : public ::testing::TestWithParam<Case> {};
 
 TEST_P(CollectiveGradients, AreTransposes) {
   const Case &test = GetParam();
-  bool showsTypes =
-      StringRef(test.op).contains("dimension") || StringRef(test.op).contains("concat");
+  bool showsTypes = StringRef(test.op).contains("dimension") ||
+                    StringRef(test.op).contains("concat") || StringRef(test.op).contains("bucket");
   std::string types = showsTypes ? "(" + test.operand + ") -> " + test.result : test.operand;
   OwningOpRef<ModuleOp> module =
       parse("func.func @f(%x: " + test.operand + ") -> " + test.result +
@@ -102,6 +102,12 @@ INSTANTIATE_TEST_SUITE_P(
              "tensor<4x3xf64>", "tensor<2x3xf64>"},
         Case{"ScatterMiddle", R"(reduce_scatter %x over ["tp"] {dimension = 1 : i64})",
              "tensor<2x6x2xf64>", "tensor<2x2x2xf64>"},
+        Case{"SumBucket", R"(all_reduce_bucket %x over ["tp"])", "tensor<5xf64>", "tensor<5xf64>",
+             Owner::Rank, Owner::Group},
+        Case{"ScatterBucket", R"(reduce_scatter_bucket %x over ["tp"])", "tensor<6x3xf64>",
+             "tensor<2x3xf64>"},
+        Case{"GatherBucket", R"(all_gather_bucket %x over ["dp"])", "tensor<2x3xf64>",
+             "tensor<4x3xf64>"},
         Case{"Broadcast", R"(broadcast %x over ["tp"] {root = 2 : i64})", "tensor<7xf64>",
              "tensor<7xf64>"},
         Case{"Reduce", R"(reduce %x over ["dp"] {root = 1 : i64})", "tensor<7xf64>",

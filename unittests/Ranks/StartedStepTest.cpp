@@ -16,7 +16,7 @@ namespace {
 /// Each kind once, along dimensions whose parts do not lie in one piece. One start reads what
 /// another has not given yet.
 constexpr const char *kText = R"(
-func.func @f(%x: tensor<6x12xf32>) -> (tensor<6x36xf32>, tensor<6x12xf32>, tensor<6x12xf32>, tensor<18x4xf32>, tensor<6x12xf32>)
+func.func @f(%x: tensor<6x12xf32>) -> (tensor<6x36xf32>, tensor<6x12xf32>, tensor<6x12xf32>, tensor<18x4xf32>, tensor<6x12xf32>, tensor<2x12xf32>, tensor<12x36xf32>)
     attributes {llm.mesh = #llm.mesh<dp = 2, tp = 3>} {
   %a = llm.add %x, %x : tensor<6x12xf32>
   %g = llm.all_gather %a over ["tp"] {dimension = 1 : i64} : (tensor<6x12xf32>) -> tensor<6x36xf32>
@@ -27,7 +27,10 @@ func.func @f(%x: tensor<6x12xf32>) -> (tensor<6x36xf32>, tensor<6x12xf32>, tenso
   %t = llm.all_to_all %a over ["tp"] {concat = 0 : i64, split = 1 : i64} : (tensor<6x12xf32>) -> tensor<18x4xf32>
   %p = llm.send_receive %a over ["tp"] {shift = 1 : i64, wraps} : tensor<6x12xf32>
   %c = llm.add %p, %b : tensor<6x12xf32>
-  return %g, %r, %u, %t, %c : tensor<6x36xf32>, tensor<6x12xf32>, tensor<6x12xf32>, tensor<18x4xf32>, tensor<6x12xf32>
+  %k:2 = llm.all_reduce_bucket %a, %t over ["dp"] : (tensor<6x12xf32>, tensor<18x4xf32>) -> (tensor<6x12xf32>, tensor<18x4xf32>)
+  %l:2 = llm.reduce_scatter_bucket %k#0, %g over ["tp"] : (tensor<6x12xf32>, tensor<6x36xf32>) -> (tensor<2x12xf32>, tensor<2x36xf32>)
+  %m:2 = llm.all_gather_bucket %g, %k#1 over ["dp"] : (tensor<6x36xf32>, tensor<18x4xf32>) -> (tensor<12x36xf32>, tensor<36x4xf32>)
+  return %g, %r, %u, %t, %c, %l#0, %m#0 : tensor<6x36xf32>, tensor<6x12xf32>, tensor<6x12xf32>, tensor<18x4xf32>, tensor<6x12xf32>, tensor<2x12xf32>, tensor<12x36xf32>
 })";
 
 TEST(StartedStep, GivesTheBitsOfOneInTurn) {
@@ -37,7 +40,7 @@ TEST(StartedStep, GivesTheBitsOfOneInTurn) {
   planSequentially(step);
   FailureOr<int64_t> starts = startCollectives(step, StepStorage(step));
   ASSERT_TRUE(succeeded(starts) && succeeded(verify(*started)));
-  EXPECT_EQ(*starts, 7);
+  EXPECT_EQ(*starts, 10);
 
   std::vector<std::vector<Numbers>> arguments;
   for (int rank = 0; rank < 6; ++rank) {

@@ -39,6 +39,7 @@ struct Case {
   int64_t tensorRanks = 1; // `ranks` are those of dp
   bool sequenceParallel = false;
   bool tensorFirst = false; // in the mesh
+  std::string bucketBytes = "25MB";
 
   std::string name() const {
     std::string model = family;
@@ -114,6 +115,7 @@ OwningOpRef<ModuleOp> plan(const Case &test, int64_t ranks, const std::string &b
     pipeline.microBatches = test.microBatches;
     pipeline.pipeline = test.schedule;
     pipeline.sequenceParallel = test.sequenceParallel;
+    pipeline.bucketBytes = test.bucketBytes;
   }
   buildCheckpointPipeline(passes, pipeline, nullptr);
   if (collectives == Collectives::Started) {
@@ -178,6 +180,14 @@ void expectEqualSteps(const Case &test) {
   }
   EXPECT_EQ(run(test, test.ranks, "min", whole), several) << "a tight budget changes bits";
   bool isLong = std::getenv("LLMMEM_LONG");
+  for (const char *bytes : {"300B", "0"}) {
+    Case other = test;
+    other.bucketBytes = bytes;
+    bool isShort = bytes[0] == '3' && test.ranks == 2 && test.tensorRanks == 1;
+    if (isLong || isShort)
+      EXPECT_EQ(run(other, test.ranks, "", whole), several)
+          << "buckets of " << bytes << " change bits";
+  }
   if (isLong || test.ranks == 4 || test.zero == 1)
     EXPECT_EQ(run(test, test.ranks, "min", whole, Collectives::Started), several)
         << "starts change bits under a tight budget";

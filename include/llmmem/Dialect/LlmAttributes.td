@@ -80,12 +80,13 @@ def Llm_DataParallelAttr : Llm_Attr<"DataParallel", "data_parallel"> {
   let summary = "How the ranks of a group share the update of a parameter.";
   let description = [{
     Its gradient is the sum over the ranks of these axes. Stages of ZeRO (Rajbhandari et al. 2020): 0 splits nothing over
-    them, 1 the optimizer's state, 2 the gradient too, 3 the parameter too. Written by `parallelize`, read by
-    `differentiate`.
+    them, 1 the optimizer's state, 2 the gradient too, 3 the parameter too. Values of together at most `bucket_bytes` share a
+    collective (0: each has its own; 25 MB if left out). Written by `parallelize`, read by `differentiate`.
 
     Example: `#llm.data_parallel<axes = ["dp"], zero = 1>`.
   }];
-  let parameters = (ins "::mlir::ArrayAttr":$axes, "int64_t":$zero);
+  let parameters = (ins "::mlir::ArrayAttr":$axes, "int64_t":$zero,
+    DefaultValuedParameter<"int64_t", "25000000">:$bucketBytes);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

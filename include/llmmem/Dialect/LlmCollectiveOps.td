@@ -104,11 +104,12 @@ def Llm_AllReduceOp : Llm_EqualShapesOp<"all_reduce", "sum", [BuffersInPlace, Sh
   let results = (outs Llm_Shared:$sum);
 }
 
-def Llm_WaitOp : Llm_Op<"wait", !listconcat(Llm_CollectiveTraits, [BuffersView, AllTypesMatch<["x", "y"]>])> {
+def Llm_WaitOp : Llm_Op<"wait", !listconcat(Llm_CollectiveTraits, [BuffersView,
+    RangedTypesMatchWith<"results have the types of the operands", "x", "y", "llvm::make_range($_self.begin(), $_self.end())">])> {
   let summary = "Waits until a started collective is done.";
   let description = [{
-    y = x, a view: the result of a collective that carries `llm.started`, which other devices and this one work on while
-    the ops between it and its wait run. Until then nothing but other started collectives may read x, or write bytes
+    y = x, views: the results of one collective that carries `llm.started`, all of them in their order, which other devices
+    and this one work on while the ops between it and its wait run. Until then nothing but other started collectives may read x, or write bytes
     that the collective reads, writes or takes as workspace. Waits stand in the order of what they wait for.
 
     ```mlir
@@ -122,9 +123,13 @@ def Llm_WaitOp : Llm_Op<"wait", !listconcat(Llm_CollectiveTraits, [BuffersView, 
     }
     ```
   }];
-  let arguments = (ins Llm_Shared:$x);
-  let results = (outs Llm_Shared:$y);
+  let arguments = (ins Variadic<Llm_Shared>:$x);
+  let results = (outs Variadic<Llm_Shared>:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+  let extraClassDeclaration = [{
+    /// The collective that it waits for.
+    mlir::Operation *getStart() { return getX().front().getDefiningOp(); }
+  }];
   let hasVerifier = 1;
 }
 
@@ -145,7 +150,7 @@ def Llm_ReplicaOp : Llm_EqualShapesOp<"replica", "copy", [BuffersView, Shardable
   let results = (outs Llm_Shared:$copy);
 }
 
-def Llm_BroadcastOp : Llm_EqualShapesOp<"broadcast", "y"> {
+def Llm_BroadcastOp : Llm_EqualShapesOp<"broadcast", "y", [BuffersInPlace]> {
   let summary = "Gives all ranks of a group the operand of one.";
   let description = [{
     y = x_root. The vector-Jacobian product is llm.reduce.
@@ -161,7 +166,7 @@ def Llm_BroadcastOp : Llm_EqualShapesOp<"broadcast", "y"> {
   let results = (outs Llm_Shared:$y);
 }
 
-def Llm_ReduceOp : Llm_EqualShapesOp<"reduce", "sum"> {
+def Llm_ReduceOp : Llm_EqualShapesOp<"reduce", "sum", [BuffersInPlace]> {
   let summary = "Sums the operands of all ranks of a group, for one of them.";
   let description = [{
     sum = sum_p x_p at the position `root`, and 0 elsewhere. The vector-Jacobian product is llm.broadcast. Workspace: as
@@ -215,6 +220,77 @@ def Llm_SendReceiveOp : Llm_EqualShapesOp<"send_receive", "y"> {
   }];
   let arguments = (ins Llm_Shared:$x, Llm_Axes:$axes, I64Attr:$shift, UnitAttr:$wraps);
   let results = (outs Llm_Shared:$y);
+}
+
+//===----------------------------------------------------------------------===//
+// Buckets
+//===----------------------------------------------------------------------===//
+
+// Several values in one collective, whose latency they share. Each result is that of the collective of one value, bit for bit.
+// The values are brought side by side in the workspace, and from there to the results. All have one type of elements.
+class Llm_BucketOp<string mnemonic, list<Trait> traits = []> : Llm_CollectiveOp<mnemonic, traits>;
+
+def Llm_AllReduceBucketOp : Llm_BucketOp<"all_reduce_bucket", [BuffersInPlace]> {
+  let summary = "Sums several values over the ranks of a group at once, for all of them.";
+  let description = [{
+    Result k is llm.all_reduce of operand k. The workspace holds the values side by side, and the parts that this rank sums.
+
+    ```mlir
+    func.func @sum(%dw: tensor<768x768xbf16>, %db: tensor<768xbf16>) -> (tensor<768x768xbf16>, tensor<768xbf16>)
+        attributes {llm.mesh = #llm.mesh<dp = 4>} {
+      %sums:2 = llm.all_reduce_bucket %dw, %db over ["dp"]
+         : (tensor<768x768xbf16>, tensor<768xbf16>) -> (tensor<768x768xbf16>, tensor<768xbf16>)
+      return %sums#0, %sums#1 : tensor<768x768xbf16>, tensor<768xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Llm_Shared>:$x, Llm_Axes:$axes);
+  let results = (outs Variadic<Llm_Shared>:$sums);
+  let assemblyFormat = "$x `over` $axes attr-dict `:` functional-type(operands, results)";
+}
+
+def Llm_ReduceScatterBucketOp : Llm_BucketOp<"reduce_scatter_bucket"> {
+  let summary = "Sums several values over the ranks of a group at once, and leaves each rank its part of each.";
+  let description = [{
+    Result k is llm.reduce_scatter of operand k along dimension 0. The workspace holds, for each rank, its parts side by side,
+    this rank's parts of the sums, and the parts of all ranks before they are summed. The vector-Jacobian product is
+    llm.all_gather_bucket.
+
+    ```mlir
+    func.func @scatter(%dw: tensor<768x768xbf16>, %db: tensor<768xbf16>) -> (tensor<192x768xbf16>, tensor<192xbf16>)
+        attributes {llm.mesh = #llm.mesh<dp = 4>} {
+      %parts:2 = llm.reduce_scatter_bucket %dw, %db over ["dp"]
+         : (tensor<768x768xbf16>, tensor<768xbf16>) -> (tensor<192x768xbf16>, tensor<192xbf16>)
+      return %parts#0, %parts#1 : tensor<192x768xbf16>, tensor<192xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Llm_SharedRows>:$x, Llm_Axes:$axes);
+  let results = (outs Variadic<Llm_SharedRows>:$parts);
+  let assemblyFormat = "$x `over` $axes attr-dict `:` functional-type(operands, results)";
+}
+
+def Llm_AllGatherBucketOp : Llm_BucketOp<"all_gather_bucket", [BuffersInPlace, AttrSizedOperandSegments]> {
+  let summary = "Puts the operands of all ranks of a group side by side, of several values at once.";
+  let description = [{
+    Result k is llm.all_gather of part k along dimension 0. With destinations, one for each part, whose elements are not read,
+    the results may take over their bytes. The workspace holds this rank's parts side by side, and those of all ranks. The
+    vector-Jacobian product is llm.reduce_scatter_bucket.
+
+    ```mlir
+    func.func @gather(%w: tensor<192x768xbf16>, %b: tensor<192xbf16>) -> (tensor<768x768xbf16>, tensor<768xbf16>)
+        attributes {llm.mesh = #llm.mesh<dp = 4>} {
+      %wholes:2 = llm.all_gather_bucket %w, %b over ["dp"]
+         : (tensor<192x768xbf16>, tensor<192xbf16>) -> (tensor<768x768xbf16>, tensor<768xbf16>)
+      return %wholes#0, %wholes#1 : tensor<768x768xbf16>, tensor<768xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Llm_SharedRows>:$parts, Variadic<Llm_SharedRows>:$destinations, Llm_Axes:$axes);
+  let results = (outs Variadic<Llm_SharedRows>:$wholes);
+  let assemblyFormat = [{
+    $parts `over` $axes (`destinations` `(` $destinations^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 // Not speculatable, though nothing is sent: it is another part on each rank.

@@ -42,7 +42,7 @@ bool isStarted(mlir::Operation *op);
 /// The verifier of Startable ops.
 llvm::LogicalResult verifyStart(mlir::Operation *op);
 
-/// A trait of ops of one result that may carry `llm.started`.
+/// A trait of ops that may carry `llm.started`.
 template <typename ConcreteOp>
 struct Startable : mlir::OpTrait::TraitBase<ConcreteOp, Startable> {
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyStart(op); }

@@ -26,6 +26,10 @@ struct TransferCost {
   int64_t bytes = 0;
   int64_t ranks = 1; // of the group
   int64_t whole = 0; // bytes of the value that they all share: of all parts together
+  /// Bytes that this device reads and writes before and after, while nothing is sent.
+  int64_t copied = 0;
+  /// The op whose measured times are those of what is sent; empty where it is the op itself.
+  llvm::StringRef measuredAs = {};
 };
 
 /// Every operand and every result once. The default traffic of an op.

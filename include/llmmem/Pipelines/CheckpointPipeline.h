@@ -50,6 +50,10 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       *this, "sequence-parallel", llvm::cl::init(false),
       llvm::cl::desc("Split norms, residuals and dropout between the products of tp along the "
                      "sequence")};
+  Option<std::string> bucketBytes{
+      *this, "bucket-bytes", llvm::cl::init("25MB"), llvm::cl::value_desc("bytes"),
+      llvm::cl::desc("Gradients (and parts of parameters) of together at most so many bytes share "
+                     "a collective over dp; 0: each has its own")};
   Option<int64_t> microBatches{
       *this, "micro-batches", llvm::cl::init(1), llvm::cl::value_desc("number"),
       llvm::cl::desc("Equal parts of a rank's batch that a step runs one after another, adding up "

@@ -21,7 +21,8 @@
 extern "C" {
 #endif
 
-enum { LLMMEM_MOST_CONTEXT = 512 };
+/* Three addresses for each of 128 values of a bucket, and a few. */
+enum { LLMMEM_MOST_CONTEXT = 4096 };
 
 /* Has run(context, 0, 1) called, with a copy of the `bytes` bytes of `context`, at most
  * LLMMEM_MOST_CONTEXT; of what they point to nothing may change before the wait. Without a job, and

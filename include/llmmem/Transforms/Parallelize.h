@@ -19,6 +19,9 @@
 //   2   and the gradients        the same, as each gradient is there
 //   3   and the parameters       all_gather before the first use, which a plan may repeat
 //
+// Values of few bytes share a collective, a bucket: gradients that the backward ends one after
+// another, updated parameters of one such bucket, parameters of one block that are gathered.
+//
 // A parameter's part is an equal share of its elements in row-major order: rows, where n divides
 // the first dimension. Example, n = 2: 768x3072 is 384x3072; 50257x768 is 1x19298688.
 //
@@ -53,13 +56,23 @@ struct MeshAxis {
   int64_t size = 1; // ranks
 };
 
+/// Over h100's link a sum over 8 ranks that shares another's messages saves 30 us, in which 25 MB
+/// are copied into a bucket and out of it: from there on a sum of its own is as fast
+/// (docs/Design/Ranks.md, "Buckets").
+inline constexpr int64_t kBucketBytes = 25'000'000;
+
 struct ParallelStrategy {
   int64_t zeroStage = 0;
   bool sequenceParallel = false;
+  /// Values of together at most so many bytes share a collective over dp; 0: each has its own. A
+  /// constant of the strategy: over libraries that sum by themselves it decides bits.
+  int64_t bucketBytes = kBucketBytes;
 };
 
 /// Reads `dp=2,tp=4`. The error says what is wrong with the text.
 llvm::Expected<llvm::SmallVector<MeshAxis>> parseMesh(llvm::StringRef text);
+/// Reads `25MB`, `1000000`, or `0`.
+llvm::Expected<int64_t> parseBucketBytes(llvm::StringRef text);
 llm::MeshAttr makeMesh(llvm::ArrayRef<MeshAxis> axes, mlir::MLIRContext *context);
 
 /// Makes `loss` the function of one rank. Fails, after a located diagnostic that names the fix, at

@@ -66,6 +66,8 @@ def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
       "What is split over dp beside the batch: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too (ZeRO)">,
     Option<"sequenceParallel", "sequence-parallel", "bool", "false",
       "Split norms, residuals and dropout between the products of tp along the sequence">,
+    Option<"bucketBytes", "bucket-bytes", "std::string", "\"25MB\"",
+      "Values of together at most so many bytes share a collective over dp; 0: each has its own">,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }

@@ -248,6 +248,113 @@ struct ExchangeModel : CollectiveModel<ExchangeModel, ExchangeOp> {
 /// Elements that one group of threads copies at most.
 constexpr int64_t kElementsOfRun = 1024;
 
+//===----------------------------------------------------------------------===//
+// Buckets
+//===----------------------------------------------------------------------===//
+
+SmallVector<Buffer> operandsOf(KernelEmitter &e, unsigned count) {
+  return llvm::map_to_vector(llvm::seq(count), [&](unsigned number) { return e.operand(number); });
+}
+
+SmallVector<Buffer> resultsOf(KernelEmitter &e, unsigned count) {
+  return llvm::map_to_vector(llvm::seq(count), [&](unsigned number) { return e.result(number); });
+}
+
+int64_t elementsOf(ArrayRef<Buffer> values) {
+  int64_t elements = 0;
+  for (Buffer value : values)
+    elements += value.size;
+  return elements;
+}
+
+/// Copies values into a bucket, or out of it. A bucket has `parts` parts; each has that part of
+/// every value, one behind the other.
+void emitBucket(KernelEmitter &e, ArrayRef<Buffer> values, Buffer bucket, int64_t parts,
+                bool toBucket) {
+  int64_t stride = elementsOf(values) / parts, begin = 0;
+  for (Buffer value : values) {
+    int64_t count = value.size / parts;
+    auto copy = [&](Index inValue, Index inBucket, unsigned lanes) {
+      if (toBucket)
+        e.storeRaw(bucket, inBucket, e.loadRaw(value, inValue, lanes));
+      else
+        e.storeRaw(value, inValue, e.loadRaw(bucket, inBucket, lanes));
+    };
+    if (parts == 1)
+      e.forLanesParallel(count, [&](Index i, unsigned lanes) { copy(i, i + begin, lanes); });
+    else
+      e.forEachParallel(parts, [&](Index part) {
+        e.forLanes(count, [&](Index lane, unsigned lanes) {
+          copy(part * count + lane, part * stride + begin + lane, lanes);
+        });
+      });
+    begin += count;
+  }
+}
+
+/// In a group of one rank each result is its operand.
+void emitIdentities(KernelEmitter &e, ArrayRef<Buffer> from, ArrayRef<Buffer> to) {
+  for (auto [x, y] : llvm::zip_equal(from, to))
+    e.forLanesParallel(x.size,
+                       [&](Index i, unsigned lanes) { e.storeRaw(y, i, e.loadRaw(x, i, lanes)); });
+}
+
+struct AllReduceBucketModel : CollectiveModel<AllReduceBucketModel, AllReduceBucketOp> {
+  static void emit(AllReduceBucketOp op, KernelEmitter &e) {
+    SmallVector<Buffer> x = operandsOf(e, op.getX().size()), sums = resultsOf(e, x.size());
+    if (op.getGroupSize() == 1)
+      return emitIdentities(e, x, sums);
+    Type element = x.front().element;
+    Buffer bucket = e.workspace(0, elementsOf(x), element);
+    emitBucket(e, x, bucket, /*parts=*/1, /*toBucket=*/true);
+    Call(op, e, op.getAxes())
+        .pass(bucket)
+        .pass(bucket)
+        .pass(workspaceFrom(op, e, bytesOf(bucket), element))
+        .passGroup(bucket.size, element)
+        .emit("llmmem_all_reduce");
+    emitBucket(e, sums, bucket, /*parts=*/1, /*toBucket=*/false);
+  }
+};
+
+struct ReduceScatterBucketModel : CollectiveModel<ReduceScatterBucketModel, ReduceScatterBucketOp> {
+  static void emit(ReduceScatterBucketOp op, KernelEmitter &e) {
+    SmallVector<Buffer> x = operandsOf(e, op.getX().size()), parts = resultsOf(e, x.size());
+    if (op.getGroupSize() == 1)
+      return emitIdentities(e, x, parts);
+    Type element = x.front().element;
+    Buffer bucket = e.workspace(0, elementsOf(x), element);
+    Buffer own = e.workspace(bytesOf(bucket), elementsOf(parts), element);
+    emitBucket(e, x, bucket, op.getGroupSize(), /*toBucket=*/true);
+    Call(op, e, op.getAxes())
+        .pass(bucket)
+        .pass(own)
+        .pass(workspaceFrom(op, e, bytesOf(bucket) + bytesOf(own), element))
+        .passGroup(own.size, element)
+        .emit("llmmem_reduce_scatter");
+    emitBucket(e, parts, own, /*parts=*/1, /*toBucket=*/false);
+  }
+};
+
+struct AllGatherBucketModel : CollectiveModel<AllGatherBucketModel, AllGatherBucketOp> {
+  static void emit(AllGatherBucketOp op, KernelEmitter &e) {
+    SmallVector<Buffer> parts = operandsOf(e, op.getParts().size()),
+                        wholes = resultsOf(e, parts.size());
+    if (op.getGroupSize() == 1)
+      return emitIdentities(e, parts, wholes);
+    Type element = parts.front().element;
+    Buffer own = e.workspace(0, elementsOf(parts), element);
+    Buffer bucket = e.workspace(bytesOf(own), elementsOf(wholes), element);
+    emitBucket(e, parts, own, /*parts=*/1, /*toBucket=*/true);
+    Call(op, e, op.getAxes())
+        .pass(own)
+        .pass(bucket)
+        .passGroup(own.size, element)
+        .emit("llmmem_all_gather");
+    emitBucket(e, wholes, bucket, op.getGroupSize(), /*toBucket=*/false);
+  }
+};
+
 /// Nothing is sent: the part that the position says is copied.
 struct PartModel : CollectiveModel<PartModel, PartOp> {
   static void emit(PartOp op, KernelEmitter &e) {
@@ -271,5 +378,6 @@ struct PartModel : CollectiveModel<PartModel, PartOp> {
 
 void llmmem::attachCollectiveKernels(MLIRContext *context) {
   attachKernels<AllGatherModel, ReduceScatterModel, AllReduceModel, ReduceModel, BroadcastModel,
-                AllToAllModel, SendReceiveModel, ExchangeModel, PartModel>(context);
+                AllToAllModel, SendReceiveModel, ExchangeModel, AllReduceBucketModel,
+                ReduceScatterBucketModel, AllGatherBucketModel, PartModel>(context);
 }
