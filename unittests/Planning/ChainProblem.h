@@ -35,6 +35,25 @@ inline Problem makeUnitChain(int64_t steps) {
   return build.problem;
 }
 
+/// F1..Fn, a loss, and Bn..B1, of which Bi reads what Fi read and the gradient of what it wrote.
+inline Problem makeSavingChain(int64_t length, int64_t bytes) {
+  ProblemBuilder build;
+  std::vector<ValueIndex> state{build.value(bytes)};
+  for (int64_t step = 0; step < length; ++step) {
+    state.push_back(build.value(bytes));
+    build.op({state[step]}, {state[step + 1]}, 10);
+  }
+  ValueIndex gradient = build.value(bytes);
+  build.op({state[length]}, {gradient}, 10);
+  for (int64_t step = length - 1; step >= 0; --step) {
+    const ValueIndex next = build.value(bytes);
+    build.op({state[step], gradient}, {next}, 20);
+    gradient = next;
+  }
+  build.problem.keep.push_back(gradient);
+  return build.problem;
+}
+
 /// The least number of forward steps to reverse `steps` with `snapshots`: r n - C(s + r, r - 1).
 inline int64_t revolveSteps(int64_t steps, int64_t snapshots) {
   auto choose = [](int64_t n, int64_t k) {

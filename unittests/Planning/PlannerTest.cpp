@@ -1,6 +1,7 @@
 //===- PlannerTest.cpp - Policies and budgets on training steps -----------------===//
 
 #include "llmmem/Planning/Planner.h"
+#include "ChainProblem.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Schedulers/Recompute.h"
@@ -253,6 +254,21 @@ TEST(PlannerTest, saysInfeasibleOnlyWithAProof) {
     EXPECT_TRUE(made.steps.empty());
     EXPECT_EQ(made.witness->proved, made.status == Status::Infeasible);
     EXPECT_EQ(made.status == Status::Infeasible, made.peakLowerBound > budget);
+  }
+}
+
+/// Without labels the loss is one position of many that look alike.
+TEST(PlannerTest, aChainOfEqualOpsCostsNoMoreWithoutLabels) {
+  constexpr int64_t length = 300;
+  Problem problem = test::makeSavingChain(length, 100), labelled = problem;
+  for (int64_t op = 0; op < static_cast<int64_t>(labelled.ops.size()); ++op) {
+    labelled.ops[op].phase = op < length ? Phase::Forward : Phase::Backward;
+    labelled.ops[op].block = op < length ? op : 2 * length - std::max(op, length + 1);
+  }
+  for (int64_t budget : {2000, 2500, 5000}) {
+    const Plan found = planWith(problem, PolicyKind::Budget, budget);
+    EXPECT_TRUE(holds(problem, found));
+    EXPECT_EQ(found.cost, planWith(labelled, PolicyKind::Budget, budget).cost) << budget;
   }
 }
 

@@ -87,7 +87,7 @@ std::vector<int64_t> ChainFinder::unreadBytes() const {
 
 /// Labels say where the forward ends. Without labels it ends near the step that holds most, at the
 /// position where the fewest bytes have no reader yet (at the loss everything but a scalar has been
-/// read).
+/// read), the nearest one on a tie.
 void ChainFinder::findCut() {
   bool labelled = false;
   for (int32_t index = 0; index < count && !labelled; ++index)
@@ -108,12 +108,14 @@ void ChainFinder::findCut() {
       static_cast<int32_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
   std::vector<int64_t> unread = unreadBytes();
   int32_t margin = std::clamp(count / 20, 2, 40);
-  int64_t best = INT64_MAX;
-  for (int32_t index = 0; index < count; ++index)
-    if (std::abs(index - fullest) <= margin && unread[index] < best) {
-      best = unread[index];
+  std::pair<int64_t, int32_t> best{INT64_MAX, 0}; // in a chain of equal ops all positions tie
+  for (int32_t index = 0; index < count; ++index) {
+    const int32_t distance = std::abs(index - fullest);
+    if (distance <= margin && std::pair(unread[index], distance) < best) {
+      best = {unread[index], distance};
       chain.cut = index;
     }
+  }
 }
 
 /// Without labels and repeats, sizes are too unequal for the fewest unread bytes to tell the loss
