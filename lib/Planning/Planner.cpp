@@ -38,11 +38,11 @@ static bool fits(const Problem &problem, const Plan &plan) {
   return !problem.budget || problem.residentBytes() + plan.arena <= *problem.budget;
 }
 
-/// The capacity for live bytes. Sizes rounded to the alignment include the topmost buffer's
-/// padding, which the arena does not hold; a budget may be the largest 64-bit number.
-static int64_t capacityFor(const Problem &problem) {
-  int64_t padding = std::max<int64_t>(problem.alignment, 1) - 1;
-  return std::min(*problem.budget, INT64_MAX - padding) + padding;
+/// The capacity for live bytes, which include the topmost buffer's padding; a budget may be the
+/// largest 64-bit number.
+static int64_t capacityFor(const Graph &graph) {
+  const int64_t padding = graph.topPadding();
+  return std::min(*graph.problem().budget, INT64_MAX - padding) + padding;
 }
 
 /// Copies the placed schedule into `plan` and keeps its bounds.
@@ -125,8 +125,7 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
   const Problem &problem = graph.problem();
   if (!problem.budget || !isSmall(graph))
     return std::nullopt;
-  int64_t padding = std::max<int64_t>(problem.alignment, 1) - 1;
-  int64_t capacity = capacityFor(problem);
+  int64_t capacity = capacityFor(graph);
   ExactOptions exact{.repeats = true, .work = workFor(options, 100000)};
   bool isFirst = true;
   while (true) {
@@ -135,7 +134,7 @@ static std::optional<bool> planExactly(const Graph &graph, Plan &plan, const Pla
       return std::nullopt;
     if (answer.kind == ExactAnswer::Kind::None) {
       if (isFirst) {
-        plan.peakLowerBound = answer.leastBytes - padding;
+        plan.peakLowerBound = answer.leastBytes - graph.topPadding();
         plan.peakBasis.kind = BoundBasis::Kind::EverySchedule;
       }
       return false;

@@ -257,6 +257,18 @@ TEST(PlannerTest, saysInfeasibleOnlyWithAProof) {
   }
 }
 
+/// Rounded sizes are what an arena holds where the alignment divides them, so nothing is left for
+/// the padding of the topmost buffer.
+TEST(PlannerTest, oneByteUnderAProvedLeastNeedIsInfeasible) {
+  for (int64_t blocks : {5, 40}) {
+    Problem problem = test::makeSavingChain(blocks, 512);
+    problem.alignment = 256;
+    const Plan least = planWith(problem, PolicyKind::LeastPeak);
+    EXPECT_EQ(planWith(problem, PolicyKind::Budget, least.arena).status, Status::Feasible);
+    EXPECT_EQ(planWith(problem, PolicyKind::Budget, least.arena - 1).status, Status::Infeasible);
+  }
+}
+
 /// Without labels the loss is one position of many that look alike.
 TEST(PlannerTest, aChainOfEqualOpsCostsNoMoreWithoutLabels) {
   constexpr int64_t length = 300;

@@ -29,8 +29,7 @@ int64_t llmmem::planning::priceScale(const Graph &graph) {
 }
 
 int64_t llmmem::planning::bytesBeside(const Graph &graph, OpIndex op) {
-  return graph.residentBytes() + graph.footprint(op) -
-         (std::max<int64_t>(graph.problem().alignment, 1) - 1);
+  return graph.residentBytes() + graph.footprint(op) - graph.topPadding();
 }
 
 CutChoice CutRelaxation::Impl::choose(int64_t price, int64_t costFactor, int64_t &value) {
@@ -165,9 +164,8 @@ std::vector<CutChoice> CutRelaxation::allChoices(size_t limit) {
 
 PeakBound llmmem::planning::peakLowerBound(const Graph &graph) {
   PeakBound bound{graph.residentBytes(), -1};
-  int64_t padding = std::max<int64_t>(graph.problem().alignment, 1) - 1;
   for (OpIndex op = 0; op < graph.numOps(); ++op) {
-    int64_t bytes = graph.residentBytes() + graph.footprint(op) - padding;
+    int64_t bytes = graph.residentBytes() + graph.footprint(op) - graph.topPadding(op);
     if (bytes > bound.bytes)
       bound = {bytes, op};
   }

@@ -26,8 +26,8 @@ static int64_t commonUnit(const Graph &graph) {
 }
 
 Frontier::Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork)
-    : graph(graph), search(search), packWork(packWork),
-      padding(std::max<int64_t>(graph.problem().alignment, 1) - 1), unit(commonUnit(graph)) {}
+    : graph(graph), search(search), packWork(packWork), padding(graph.topPadding()),
+      unit(commonUnit(graph)) {}
 
 /// The schedules of both orders, cheapest first.
 std::vector<Candidate> Frontier::under(int64_t capacity, bool deeply, int64_t &work) {
@@ -59,7 +59,7 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
   auto plan = std::make_shared<Plan>();
   plan->steps = candidate.steps;
   PackOptions pack;
-  pack.alignment = padding + 1;
+  pack.alignment = std::max<int64_t>(graph.problem().alignment, 1);
   pack.work = work;
   pack.ejections = ejections;
   pack.capacity = budget - graph.residentBytes();

@@ -40,6 +40,22 @@ Graph::Graph(const Problem &problem, Cancellation *cancellation)
   workspaceBytes.reserve(problem.ops.size());
   for (const Op &op : problem.ops)
     workspaceBytes.push_back(llvm::alignTo(op.workspace, alignment));
+  for (OpIndex op = 0; op < numOps(); ++op)
+    padding = std::max(padding, topPadding(op));
+  for (ValueIndex value : problem.keep)
+    padding = std::max(padding, paddingOf(value));
+}
+
+int64_t Graph::paddingOf(ValueIndex value) const {
+  return source->values[value].resident ? 0 : bytes(value) - source->values[value].bytes;
+}
+
+int64_t Graph::topPadding(OpIndex op) const {
+  int64_t most = workspace(op) - source->ops[op].workspace;
+  for (const std::vector<ValueIndex> *values : {&source->ops[op].reads, &source->ops[op].writes})
+    for (ValueIndex value : *values)
+      most = std::max(most, paddingOf(value));
+  return most;
 }
 
 int64_t Graph::footprint(OpIndex index) const {

@@ -135,7 +135,7 @@ TimedPlan OverlapSearch::timed(const std::vector<OpIndex> &steps, int64_t budget
 /// is made, and where the order holds more than that, it is made again with less capacity.
 std::optional<OverlappedOrder> OverlapSearch::reorder(const Plan &start, int64_t window,
                                                       int64_t budget) const {
-  const int64_t padding = std::max<int64_t>(problem.alignment, 1) - 1;
+  const int64_t padding = graph.topPadding();
   const int64_t most = budget > INT64_MAX - padding ? budget : budget + padding;
   constexpr int mostRepairs = 4;
   int64_t capacity = most;

@@ -172,7 +172,7 @@ Finding costByCut(const Facts &facts, const CutFlow &cut, Wide budget) {
     return Finding::refused(std::move(why));
   Wide rest = check.total();
   for (const MomentFlow &moment : cut.moments)
-    rest -= moment.price * (budget - facts.needAt(moment.op));
+    rest -= moment.price * (budget - facts.needBeside(moment.op));
   Finding finding;
   if (rest > 0 && cut.scale == 0)
     finding.impossible = true; // bytes that every schedule holds there exceed what fits
@@ -232,7 +232,7 @@ Finding needByCuts(const Facts &facts, const Argument &argument) {
   if (std::string why = check.run(); !why.empty())
     return Finding::refused(std::move(why));
   Finding finding;
-  finding.least = facts.needAt(cut.moments[0].op) + check.total();
+  finding.least = facts.needBeside(cut.moments[0].op) + check.total();
   return finding;
 }
 

@@ -29,11 +29,24 @@ Facts::Facts(const Problem &problem, Sizes sizes)
     kept[value] = true;
   for (const Value &value : problem.values)
     resident += value.resident ? value.bytes : 0;
+  for (ValueIndex value = 0; isValue(value); ++value)
+    mostPadding = std::max(mostPadding, paddingOf(value));
+  for (OpIndex op = 0; isOp(op); ++op)
+    mostPadding = std::max(mostPadding, workspace(op) - problem.ops[op].workspace);
 }
 
 Wide Facts::up(int64_t bytes) const {
   const Wide alignment = rounded ? problem.alignment : 1;
   return (Wide(bytes) + alignment - 1) / alignment * alignment;
+}
+
+Wide Facts::paddingAt(OpIndex op) const {
+  Wide most = workspace(op) - problem.ops[op].workspace;
+  for (ValueIndex value : problem.ops[op].reads)
+    most = std::max(most, paddingOf(value));
+  for (ValueIndex value : problem.ops[op].writes)
+    most = std::max(most, paddingOf(value));
+  return most;
 }
 
 Wide Facts::bytes(ValueIndex value) const {
@@ -48,9 +61,9 @@ bool Facts::mayDie(ValueIndex value) const {
   return !kept[value] || (writer[value] >= 0 && problem.ops[writer[value]].recompute);
 }
 
-Wide Facts::needAt(OpIndex op) const {
+Wide Facts::heldAt(OpIndex op) const {
   const Op &it = problem.ops[op];
-  Wide need = resident - padding() + workspace(op);
+  Wide need = resident + workspace(op);
   for (ValueIndex value : it.reads)
     need += bytes(value);
   for (ValueIndex value : it.writes) {

@@ -39,10 +39,13 @@ public:
   /// In the arena: 0 for a resident value.
   Wide bytes(ValueIndex value) const;
   Wide workspace(OpIndex op) const { return up(problem.ops[op].workspace); }
-  /// Of the topmost buffer, which an arena need not hold.
-  Wide padding() const { return rounded ? problem.alignment - 1 : 0; }
+  /// The most of the topmost buffer, which an arena need not hold.
+  Wide padding() const { return mostPadding; }
   /// Bytes that every plan needs while `op` runs, resident ones included.
-  Wide needAt(OpIndex op) const;
+  Wide needAt(OpIndex op) const { return heldAt(op) - paddingAt(op); }
+  /// The same without the padding of a buffer that may also be another's than those of `op`: what
+  /// else is held may be added.
+  Wide needBeside(OpIndex op) const { return heldAt(op) - mostPadding; }
   /// Whether `op` reads or writes `value`.
   bool touches(OpIndex op, ValueIndex value) const;
   /// Whether a read of `op` may see the last of an instance whose bytes a result takes.
@@ -55,7 +58,14 @@ public:
   std::string nameOfValue(ValueIndex value) const;
 
 private:
+  Wide paddingOf(ValueIndex value) const {
+    return bytes(value) > 0 ? bytes(value) - problem.values[value].bytes : 0;
+  }
+  Wide paddingAt(OpIndex op) const;
+  Wide heldAt(OpIndex op) const;
   Wide up(int64_t bytes) const;
+
+  Wide mostPadding = 0;
 };
 
 /// What an argument proves, or why it proves nothing.

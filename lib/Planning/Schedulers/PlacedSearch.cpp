@@ -279,8 +279,7 @@ int64_t Search::atLeast(const State &state) {
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     if (!(state.done >> op & 1))
       firstRuns += graph.op(op).cost;
-  // Sizes rounded up count the padding of the topmost buffer, which the arena does not hold.
-  const int64_t padding = std::max<int64_t>(graph.problem().alignment, 1) - 1;
+  const int64_t padding = graph.topPadding();
   constexpr int64_t quota = 20000;
   ExactAnswer answer =
       cheapestUnder(graph, graph.residentBytes() + arena + padding,

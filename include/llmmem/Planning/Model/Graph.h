@@ -37,9 +37,14 @@ public:
 
   /// Bytes of `value` in the arena, rounded up to the problem's alignment; 0 where it is resident.
   /// With rounded sizes the sum of live bytes is a lower bound on the arena up to the padding of
-  /// its topmost buffer.
+  /// its topmost buffer (topPadding).
   int64_t bytes(ValueIndex value) const { return arenaBytes[value]; }
   int64_t workspace(OpIndex op) const { return workspaceBytes[op]; }
+  /// The most by which an arena may be smaller than rounded sizes: an arena ends with the last byte
+  /// of its topmost buffer. 0 where the alignment divides all sizes.
+  int64_t topPadding() const { return padding; }
+  /// The same, where the buffers of `op` alone are known to be there.
+  int64_t topPadding(OpIndex op) const;
   int64_t residentBytes() const { return resident; }
   /// Cost of running every op once.
   int64_t baseCost() const { return base; }
@@ -57,6 +62,8 @@ public:
   Cancellation *cancellation() const { return canceller; }
 
 private:
+  int64_t paddingOf(ValueIndex value) const;
+
   const Problem *source;
   Cancellation *canceller;
   std::vector<OpIndex> writers;
@@ -66,6 +73,7 @@ private:
   std::vector<int64_t> arenaBytes;
   std::vector<int64_t> workspaceBytes;
   int64_t resident = 0;
+  int64_t padding = 0;
   int64_t base = 0;
 };
 
