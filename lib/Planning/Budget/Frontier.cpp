@@ -159,12 +159,22 @@ const Frontier::Sample *Frontier::coarseSample(size_t number) {
   while (samples.size() <= number && !isLastSample) {
     Sample next =
         search.isAnnealed() ? nextSampleByAnnealing(samples.back()) : nextSample(samples.back(), 0);
-    isLastSample = !next.plan;
+    isLastSample = !next.plan || isBeatenByLeanest(next);
     workOfSamples = next.work;
     if (!isLastSample)
       samples.push_back(std::move(next));
   }
   return number < samples.size() ? &samples[number] : nullptr;
+}
+
+/// A sample that runs half of the step again may cost more than what the search for the least
+/// memory finds at fewer bytes, which monotone costs would then forbid below it.
+bool Frontier::isBeatenByLeanest(const Sample &sample) {
+  if (search.isAnnealed() || sample.plan->cost - graph.baseCost() < graph.baseCost() / 2)
+    return false;
+  return llvm::any_of(search.leanest(), [&](const Candidate &candidate) {
+    return candidate.cost < sample.plan->cost && candidate.peak <= need(sample.plan);
+  });
 }
 
 /// The next coarse sample below `above`; `work` has been spent there without a plan.
@@ -402,6 +412,11 @@ Frontier::Placed Frontier::findLeast() {
     }
   lower(need(best)); // the same need at a lower cost
   workOfSamples += search.workInAll() / 4 - left;
+  // Packing stopped where the budget was met. With nothing to meet, the padding moves to the top.
+  if (best->arena > best->peak - graph.residentBytes())
+    if (Placed plan = place({best->steps}, graph.residentBytes(), packWork);
+        need(plan) < need(best))
+      best = std::move(plan);
   return best;
 }
 

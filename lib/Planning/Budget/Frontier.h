@@ -63,6 +63,7 @@ private:
   Placed placeWithHeadroom(Sample &sample, Candidate candidate, int64_t limit, int attempt);
   void tightenFree();
   int64_t workOfAnnealing(const Sample &below, const Sample &above) const;
+  bool isBeatenByLeanest(const Sample &sample);
   Sample nextSample(const Sample &above, int64_t work);
   Sample nextSampleByAnnealing(const Sample &above);
   Sample solveByAnnealing(int64_t index, const Sample &below, const Sample &above);
