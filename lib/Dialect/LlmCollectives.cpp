@@ -2,11 +2,12 @@
 //
 // Volumes of ring algorithms (Thakur et al. 2005). Over MPI a sum is an all-to-all of its parts and
 // then our sum in the order of ranks, so that all ranks get equal bits: the received parts are a
-// workspace. One plan runs on all devices, so it is there also for those whose library sums by
-// itself.
+// workspace. NCCL sums by itself: an op that a plan leaves to it (`llm.library_workspace = 0`) has
+// none.
 //
 //===----------------------------------------------------------------------===//
 
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -27,8 +28,9 @@ static int64_t elementsOfPart(Value value, int64_t size) {
 }
 
 /// Bytes of the parts that a rank receives to sum one of them.
-static int64_t bytesOfReceivedParts(Value value, int64_t size) {
-  return size == 1 ? 0 : size * elementsOfPart(value, size) * bytesOfElement(value);
+static int64_t bytesOfReceivedParts(Operation *op, Value value, int64_t size) {
+  return size == 1 || isForLibrary(op) ? 0
+                                       : size * elementsOfPart(value, size) * bytesOfElement(value);
 }
 
 /// Bytes in which the parts along `dimension` of `whole` each lie in one piece; 0 where they do so
@@ -98,7 +100,7 @@ std::optional<TransferCost> ReduceScatterOp::getTransfer() {
 }
 int64_t ReduceScatterOp::getWorkspaceBytes() {
   int64_t size = getGroupSize();
-  return bytesToReorder(getX(), getDimension(), size) + bytesOfReceivedParts(getX(), size);
+  return bytesToReorder(getX(), getDimension(), size) + bytesOfReceivedParts(*this, getX(), size);
 }
 
 int64_t AllReduceOp::getFlops() {
@@ -111,7 +113,9 @@ std::optional<TransferCost> AllReduceOp::getTransfer() {
                       2 * others * elementsOfPart(getX(), getGroupSize()) * bytesOfElement(getX()),
                       others + 1, bytes(getX())};
 }
-int64_t AllReduceOp::getWorkspaceBytes() { return bytesOfReceivedParts(getX(), getGroupSize()); }
+int64_t AllReduceOp::getWorkspaceBytes() {
+  return bytesOfReceivedParts(*this, getX(), getGroupSize());
+}
 // The call has sent all of x before it writes its first sum.
 SmallVector<unsigned> AllReduceOp::getInPlaceOperands(unsigned) { return {0}; }
 
@@ -123,7 +127,9 @@ std::optional<TransferCost> ReduceOp::getTransfer() {
   int64_t others = getGroupSize() - 1;
   return TransferCost{others, others ? bytes(getX()) : 0, others + 1, bytes(getX())};
 }
-int64_t ReduceOp::getWorkspaceBytes() { return bytesOfReceivedParts(getX(), getGroupSize()); }
+int64_t ReduceOp::getWorkspaceBytes() {
+  return bytesOfReceivedParts(*this, getX(), getGroupSize());
+}
 // As in an all-reduce.
 SmallVector<unsigned> ReduceOp::getInPlaceOperands(unsigned) { return {0}; }
 
@@ -192,7 +198,7 @@ int64_t AllReduceBucketOp::getWorkspaceBytes() {
   if (size == 1)
     return 0;
   int64_t part = llvm::divideCeil(elements(getX()), size) * bytesOfElement(getX().front());
-  return bytes(getX()) + size * part;
+  return bytes(getX()) + (isForLibrary(*this) ? 0 : size * part);
 }
 // All operands are in the workspace before the first result is written.
 SmallVector<unsigned> AllReduceBucketOp::getInPlaceOperands(unsigned result) { return {result}; }
@@ -211,7 +217,8 @@ std::optional<TransferCost> ReduceScatterBucketOp::getTransfer() {
                       "reduce_scatter"};
 }
 int64_t ReduceScatterBucketOp::getWorkspaceBytes() {
-  return getGroupSize() == 1 ? 0 : 2 * bytes(getX()) + bytes(getParts());
+  int64_t received = isForLibrary(*this) ? 0 : bytes(getX());
+  return getGroupSize() == 1 ? 0 : bytes(getX()) + received + bytes(getParts());
 }
 
 int64_t AllGatherBucketOp::getFlops() { return 0; }

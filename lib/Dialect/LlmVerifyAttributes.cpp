@@ -66,8 +66,12 @@ bool annotation::isBlock(Operation *, Attribute attribute) {
 bool annotation::isLibraryWorkspace(Operation *op, Attribute attribute) {
   auto bytes = dyn_cast<IntegerAttr>(attribute);
   auto cost = dyn_cast<CostOpInterface>(op);
-  return bytes && bytes.getInt() > 0 && bytes.getInt() % 256 == 0 && cost &&
-         cost.multipliesMatrices();
+  if (!bytes || !cost)
+    return false;
+  // A library that sums over ranks has memory of its own.
+  if (isa<AllReduceBucketOp, AllReduceOp, ReduceOp, ReduceScatterBucketOp, ReduceScatterOp>(op))
+    return bytes.getInt() == 0;
+  return bytes.getInt() > 0 && bytes.getInt() % 256 == 0 && cost.multipliesMatrices();
 }
 
 bool annotation::areNumbers(Operation *, Attribute attribute) {

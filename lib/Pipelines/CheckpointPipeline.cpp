@@ -232,9 +232,12 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     onStep.addPass(createGroupLossHead());
   if (options.kernels == KernelGrouping::Grouped)
     onStep.addPass(createGroupKernels());
-  if (options.products == MatmulSource::Library) {
+  bool isByNccl = options.collectives == CollectiveSource::Nccl;
+  if (options.products == MatmulSource::Library || isByNccl) {
     ReserveLibraryWorkspaceOptions reserve;
     reserve.device = options.device;
+    reserve.matmuls = options.products == MatmulSource::Library;
+    reserve.sums = isByNccl;
     onStep.addPass(createReserveLibraryWorkspace(reserve));
   }
   AnnotateMemoryOptions annotate;

@@ -3,6 +3,7 @@
 #include "DeviceRanks.h"
 #include "RankSums.h"
 #include "Ranks.h"
+#include <stdio.h>
 #include <string.h>
 
 static int64_t bytes_of(int64_t element) {
@@ -50,6 +51,13 @@ void llmmem_all_gather_bytes(const void *part, void *whole, int64_t bytes, int64
  * order of the positions, as MPI's own sums have another order for each number of ranks. */
 static void reduce_piece(const Members *members, const char *call, const void *x,
                          llmmem_pieces pieces, void *workspace, void *sum, int64_t element) {
+  if (!workspace && pieces.total > 0) {
+    snprintf(members->transport->message, LLMMEM_TRANSPORT_MESSAGE,
+             "the step is planned for NCCL, without a buffer for sums over %s; plan it with "
+             "--collectives=mpi",
+             members->transport->name);
+    llmmem_ranks_fail(members, call, pieces.total);
+  }
   if (members->transport->scatter(members->transport->state, members->group, x, pieces, workspace))
     llmmem_ranks_fail(members, call, pieces.total);
   int64_t own = llmmem_piece_bytes(pieces, members->position) / bytes_of(element);

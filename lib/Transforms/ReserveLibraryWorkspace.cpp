@@ -2,7 +2,7 @@
 
 #include "llmmem/Transforms/ReserveLibraryWorkspace.h"
 #include "StepPass.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
@@ -36,6 +36,18 @@ unsigned llmmem::reserveLibraryWorkspace(func::FuncOp step, const DeviceModel &d
   return count;
 }
 
+unsigned llmmem::leaveSumsToLibrary(func::FuncOp step) {
+  unsigned count = 0;
+  Builder builder(step.getContext());
+  for (Operation &op : step.getBody().front().without_terminator())
+    if (isa<llm::AllReduceBucketOp, llm::AllReduceOp, llm::ReduceOp, llm::ReduceScatterBucketOp,
+            llm::ReduceScatterOp>(op)) {
+      op.setAttr(llm::LlmDialect::kLibraryWorkspace, builder.getI64IntegerAttr(0));
+      ++count;
+    }
+  return count;
+}
+
 namespace {
 struct ReserveLibraryWorkspacePass
     : StepPass<llmmem::impl::ReserveLibraryWorkspaceBase<ReserveLibraryWorkspacePass>> {
@@ -44,7 +56,9 @@ struct ReserveLibraryWorkspacePass
     const DeviceModel *table = getDevice(device);
     if (!table)
       return failure();
-    unsigned count = reserveLibraryWorkspace(step, *table);
+    unsigned count = matmuls ? reserveLibraryWorkspace(step, *table) : 0;
+    if (sums)
+      count += leaveSumsToLibrary(step);
     numOps += count;
     if (count == 0)
       markAllAnalysesPreserved();

@@ -77,6 +77,13 @@ Error Flags::read(StringRef outputFile) {
     if (flag->getNumOccurrences() && option->addOccurrence(flag->getPosition(), name, *flag))
       return createStringError("--" + name + ": '" + flag->getValue() + "' is no value of it; " +
                                option->HelpStr);
+  // What is lowered for GPUs is planned for what sums there.
+  bool isChosen = any_of(zip_equal(names, forwarded), [](auto entry) {
+    auto &[name, flag] = entry;
+    return name == "collectives" && flag->getNumOccurrences();
+  });
+  if (wantsCuda() && !isChosen)
+    pipeline.collectives = CollectiveSource::Nccl;
   if (Error error = checkOptions(pipeline, [](StringRef option) { return spellFlag(option); }))
     return error;
   return checkFiles(outputFile);

@@ -25,6 +25,9 @@ namespace llmmem {
 /// Whether elementwise ops and row reductions share kernels.
 enum class KernelGrouping { Grouped, Apart };
 
+/// What makes the collectives of the step that is planned.
+enum class CollectiveSource { Mpi, Nccl };
+
 struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineOptions> {
   Option<std::string> mesh{
       *this, "mesh", llvm::cl::value_desc("axis=ranks"),
@@ -107,6 +110,15 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
                      "workspace that the device table gives it, and chooses among its epilogues)"),
       llvm::cl::values(clEnumValN(MatmulSource::Generated, "generated", ""),
                        clEnumValN(MatmulSource::Library, "library", ""))};
+  Option<CollectiveSource> collectives{
+      *this,
+      "collectives",
+      llvm::cl::init(CollectiveSource::Mpi),
+      llvm::cl::value_desc("source"),
+      llvm::cl::desc("What sums over ranks: mpi (the plan holds the buffer of its sums; any device "
+                     "can run it), or nccl (on GPUs, without that buffer)"),
+      llvm::cl::values(clEnumValN(CollectiveSource::Mpi, "mpi", ""),
+                       clEnumValN(CollectiveSource::Nccl, "nccl", ""))};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Run collectives beside compute: each starts as early and is waited for as "

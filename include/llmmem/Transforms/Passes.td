@@ -331,12 +331,15 @@ def FuseEpilogues : StepPass<"fuse-epilogues"> {
 }
 
 def ReserveLibraryWorkspace : StepPass<"reserve-library-workspace"> {
-  let summary = "Gives each op that multiplies matrices the workspace that a library of matmuls may have";
+  let summary = "Gives each op that a library computes the workspace that the library may have";
   let description = [{
     Writes `llm.library_workspace` on each op of the step that multiplies matrices: the bytes of the device table
     (`library_workspace_bytes`), but no more than a quarter of the op's operands and results, in multiples of 256. So a
     peak where a matmul runs grows by a quarter of what that matmul holds at most. From there on these bytes are part of
     the op's workspace: planned, verified, and handed to the library. A table without the entry gives nothing.
+
+    With `sums`, sums over ranks are left to a library as well (NCCL), which has memory of its own: they get 0 bytes, and
+    their workspace has no longer what MPI's sums need.
 
     ```mlir
     func.func @step(%x: tensor<128x64xbf16>, %w: tensor<64x96xbf16>) -> tensor<128x96xbf16> {
@@ -349,6 +352,8 @@ def ReserveLibraryWorkspace : StepPass<"reserve-library-workspace"> {
   }];
   let options = [
     DeviceOption,
+    Option<"matmuls", "matmuls", "bool", "true", "Matmuls are computed by a library">,
+    Option<"sums", "sums", "bool", "false", "Sums over ranks are made by a library">,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
   let statistics = [

@@ -15,6 +15,11 @@ namespace llmmem {
 /// bytes; 128 x 64 by 64 x 96 holds 53,248 and gets 13,312.
 unsigned reserveLibraryWorkspace(mlir::func::FuncOp step, const DeviceModel &device);
 
+/// Leaves the sums over ranks of `step` to a library that has memory of its own (NCCL): writes
+/// `llm.library_workspace = 0` on each, so that no plan counts the buffer of MPI's. Returns how
+/// many there are.
+unsigned leaveSumsToLibrary(mlir::func::FuncOp step);
+
 } // namespace llmmem
 
 #endif // LLMMEM_TRANSFORMS_RESERVELIBRARYWORKSPACE_H

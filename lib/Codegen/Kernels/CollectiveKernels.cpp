@@ -10,6 +10,7 @@
 #include "Emitter/Matmuls.h"
 #include "Emitter/Ranks.h"
 #include "KernelModels.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -116,6 +117,9 @@ void emitReorder(KernelEmitter &e, const PartsOf &shape, Buffer whole, Buffer pi
 template <typename Model, typename ConcreteOp>
 struct CollectiveModel : BaseModel<Model, ConcreteOp> {
   LogicalResult emitKernel(Operation *op, KernelEmitter &emitter) const {
+    if (isForLibrary(op) && emitter.options().target == KernelTarget::Cpu)
+      return op->emitOpError("is planned for a sum by NCCL, without the buffer of MPI's; plan the "
+                             "step with --collectives=mpi to run it on a CPU");
     Model::emit(cast<ConcreteOp>(op), emitter);
     return success();
   }
