@@ -274,8 +274,12 @@ private:
       arguments.push_back(arith::ConstantOp::create(builder, op.getLoc(), stream));
     }
     std::optional<OpBuilder::InsertionGuard> beside;
-    if (llm::isStarted(&op))
+    if (llm::isStarted(&op)) {
+      // Marks are the step's stream's: the time of a start is that of its launch.
+      if (kernels.isForDevice())
+        emitTimeOfCall(op.getLoc(), 0);
       beginStart(op, beside);
+    }
     auto call = emitCall(op.getLoc(), *kernel, arguments, [&] { return describeCall(op); });
     if (kernels.isForDevice())
       describeBuffers(op, call, numbers);
@@ -356,7 +360,8 @@ private:
 
   /// Before (0) or after (1) the current call. On a GPU the end of a call is the begin of the next.
   void emitTimeOfCall(Location loc, int64_t side) {
-    if (profile && kernels.isForDevice() && side == 0)
+    bool isBeside = isa<scf::ForallOp>(builder.getInsertionBlock()->getParentOp());
+    if (profile && kernels.isForDevice() && side == 0 && !isBeside)
       emitMark(builder, loc, calls);
     if (profile && !kernels.isForDevice())
       emitTime(builder, loc, function.getArguments().back(), int64_t{2} * calls + side);

@@ -17,7 +17,9 @@ static StringRef workOf(Operation &op) {
     return "wait";
   if (llm::isStarted(&op))
     return "started";
-  return llm::isStartable(&op) ? "communication" : "compute";
+  auto cost = dyn_cast<CostOpInterface>(op);
+  std::optional<TransferCost> transfer = cost ? cost.getTransfer() : std::nullopt;
+  return transfer && transfer->ranks > 1 ? "communication" : "compute";
 }
 
 DictionaryAttr llmmem::describeCall(Operation &op) {

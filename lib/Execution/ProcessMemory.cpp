@@ -52,3 +52,10 @@ std::optional<int64_t> ProcessMemory::peakBytes() const {
     return std::nullopt;
   return *peak - *before;
 }
+
+std::optional<int64_t> ProcessMemory::grownBytes() const {
+  std::optional<int64_t> now = readStatus("VmRSS");
+  if (!before || !now)
+    return std::nullopt;
+  return *now - *before;
+}

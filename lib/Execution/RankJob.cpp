@@ -58,6 +58,8 @@ std::string RankJob::describe() {
          (nccl.empty() ? "" : ", collectives by " + nccl);
 }
 
+std::string RankJob::transport() { return llmmem_transport_name(); }
+
 bool RankJob::isFirstWith(const Shard &shard) {
   return llmmem_group_position(kEveryAxis & ~shard.axes & ~shard.stages) == 0;
 }

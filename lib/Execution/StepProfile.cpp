@@ -4,7 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
-#include <map>
+#include <deque>
 
 using namespace llmmem;
 namespace json = llvm::json;
@@ -62,18 +62,14 @@ void StepProfile::print(llvm::raw_ostream &os) const {
   std::map<std::pair<std::string, std::string>, Row> byKind;
   std::map<std::string, Row> byPhase;
   Row all{"all", ""};
-  int64_t compute = 0, communication = 0, waiting = 0;
   for (auto [call, ns] : llvm::zip_equal(calls, medians())) {
     std::string phase = phaseOf(call);
-    (call.work == "compute" ? compute : call.work == "wait" ? waiting : communication) += ns;
     if (call.work == "started") {
       Row &row = byKind[{phase, call.kind}];
       ++row.calls;
       row.ns += ns;
       continue;
     }
-    if (call.work == "communication")
-      waiting += ns;
     for (Row *row : {&byKind[{phase, call.kind}], &byPhase[phase], &all}) {
       ++row->calls;
       row->ns += ns;
@@ -99,9 +95,51 @@ void StepProfile::print(llvm::raw_ostream &os) const {
       printRow(os, row->second, all.ns);
     }
   printRow(os, all, all.ns);
-  if (communication > 0)
-    os << llvm::format("compute %.3f ms, communication %.3f ms, waiting for it %.3f ms\n",
-                       1e-6 * compute, 1e-6 * communication, 1e-6 * waiting);
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+static bool isTransfer(const KernelCall &call) {
+  return call.work == "communication" || call.work == "started";
+}
+
+StepProfile::Transfers StepProfile::transfers() const {
+  Transfers least;
+  for (auto [call, times] : llvm::zip_equal(calls, taken))
+    for (int64_t ns : times)
+      if (isTransfer(call)) {
+        int64_t &known = least.try_emplace(call.key, ns).first->second;
+        known = std::min(known, ns);
+      }
+  return least;
+}
+
+StepProfile::Parts StepProfile::parts(const Transfers &transfers) const {
+  Parts parts;
+  std::deque<int64_t> started; // transfers that nothing has waited for yet
+  auto split = [&](int64_t ns, int64_t transfer) {
+    int64_t own = std::min(ns, transfer);
+    parts.communication += own;
+    parts.waiting += ns - own;
+    return transfer - own;
+  };
+  for (auto [call, ns] : llvm::zip_equal(calls, medians())) {
+    auto known = transfers.find(call.key);
+    int64_t transfer = known == transfers.end() ? ns : known->second;
+    if (call.work == "started") {
+      started.push_back(transfer);
+    } else if (call.work == "wait" && !started.empty()) {
+      parts.beside += split(ns, started.front());
+      started.pop_front();
+    } else if (call.work == "communication") {
+      split(ns, transfer);
+    } else {
+      parts.compute += ns;
+    }
+  }
+  return parts;
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,6 +43,8 @@ struct PlannedFunction {
   std::unique_ptr<CompiledStep> compiled;
   StepRoles roles;
   std::optional<int64_t> peak;
+  /// What the process held more when it had joined its job: MPI's own, beside every plan.
+  int64_t transportBytes = 0;
   /// What computes matmuls, for messages: "cuBLASLt 13.1.0", "generated code".
   std::string products;
 };

@@ -45,6 +45,7 @@ public:
   Error save();
   Error printEnd();
   Error writeProfile();
+  std::vector<StepProfile::Parts> profileRanks();
   int interruptOfAnyRank();
   uint64_t seedOfSamples() const { return run.seedOfSamples(); }
 
@@ -54,6 +55,7 @@ private:
   Expected<json::Object> describeMemory();
   Error printMemory();
   void printRanks();
+  void printDevicesOfRanks(int64_t predicted, int64_t measured);
   void printProcessMemory(int64_t predicted);
 
   /// What one person reads comes from one rank.
@@ -142,7 +144,7 @@ Expected<json::Object> Training::describeMemory() {
     Expected<int64_t> bytes = device->measuredBytes();
     if (!bytes)
       return bytes.takeError();
-    memory["device_measured"] = *bytes;
+    memory["device_measured"] = *bytes - CudaDevice::ncclBytes();
   } else {
     memory["arena_measured"] = run.memory().arena().measureHighWater();
   }
@@ -165,8 +167,12 @@ Error Training::printStep(const StepReport &report, double seconds) {
   Expected<json::Object> line = describeMemory();
   if (!line)
     return line.takeError();
-  if (RankJob::size() > 1)
+  if (RankJob::size() > 1) {
     (*line)["rank"] = RankJob::rank();
+    (*line)["transport_measured"] = step.transportBytes;
+    if (int64_t bytes = CudaDevice::ncclBytes())
+      (*line)["nccl_measured"] = bytes;
+  }
   (*line)["step"] = report.step;
   (*line)["loss"] = std::isfinite(report.loss) ? json::Value(report.loss) : json::Value(nullptr);
   (*line)["seconds"] = seconds;
@@ -205,8 +211,10 @@ Error Training::printMemory() {
     Expected<int64_t> bytes = device->measuredBytes();
     if (!bytes)
       return bytes.takeError();
+    int64_t measured = *bytes - CudaDevice::ncclBytes();
     out << "device memory predicted " << resident + arena << " bytes (resident " << resident
-        << ", arena " << arena << "), measured " << *bytes << "\n";
+        << ", arena " << arena << "), measured " << measured << "\n";
+    printDevicesOfRanks(resident + arena, measured);
     return Error::success();
   }
   int64_t touched = run.memory().arena().measureHighWater();
@@ -219,20 +227,36 @@ Error Training::printMemory() {
   return Error::success();
 }
 
-/// A line for each of several ranks.
-void Training::printRanks() {
+/// A line for each of several ranks. What MPI and NCCL hold is none of the plan's.
+void Training::printDevicesOfRanks(int64_t predicted, int64_t measured) {
   if (RankJob::size() == 1)
     return;
   constexpr size_t kNumbers = 4;
   std::vector<int64_t> all =
-      RankJob::gather({step.compiled->arenaBytes(), run.memory().arena().measureHighWater(),
-                       run.memory().residentBytes(), processMemory.peakBytes().value_or(-1)});
+      RankJob::gather({predicted, measured, CudaDevice::ncclBytes(), step.transportBytes});
+  for (int64_t rank = 0; rank < RankJob::size(); ++rank) {
+    const int64_t *of = all.data() + rank * kNumbers;
+    out << "rank " << rank << ": device memory predicted " << of[0] << " bytes, measured " << of[1]
+        << ", beside it NCCL " << of[2] << "; " << RankJob::transport() << " " << of[3]
+        << " of the host\n";
+  }
+}
+
+/// The same on CPUs.
+void Training::printRanks() {
+  if (RankJob::size() == 1)
+    return;
+  constexpr size_t kNumbers = 5;
+  std::vector<int64_t> all = RankJob::gather(
+      {step.compiled->arenaBytes(), run.memory().arena().measureHighWater(),
+       run.memory().residentBytes(), processMemory.peakBytes().value_or(-1), step.transportBytes});
   for (int64_t rank = 0; rank < RankJob::size(); ++rank) {
     const int64_t *of = all.data() + rank * kNumbers;
     out << "rank " << rank << ": arena predicted " << of[0] << " bytes, measured " << of[1]
         << ", resident " << of[2];
     if (of[3] >= 0)
       out << ", process memory " << of[3];
+    out << ", beside it " << RankJob::transport() << " " << of[4];
     out << "\n";
   }
 }
@@ -261,15 +285,71 @@ Error Training::printEnd() {
   return Error::success();
 }
 
+/// What a step was on each rank, by the transfers that any of them has seen; none for one rank.
+std::vector<StepProfile::Parts> Training::profileRanks() {
+  std::vector<StepProfile::Parts> ranks;
+  if (RankJob::size() == 1 || step.compiled->profiledCalls().empty())
+    return ranks;
+  json::Object own;
+  for (auto &[key, ns] : profile.transfers())
+    own[key] = ns;
+  StepProfile::Transfers least;
+  for (const std::string &text :
+       RankJob::gatherTexts(formatv("{0}", json::Value(std::move(own))).str())) {
+    Expected<json::Value> seen = json::parse(text);
+    if (!seen) { // what a rank has written just now
+      consumeError(seen.takeError());
+      continue;
+    }
+    for (auto &[key, ns] : *seen->getAsObject()) {
+      int64_t &known = least.try_emplace(key.str(), INT64_MAX).first->second;
+      known = std::min(known, *ns.getAsInteger());
+    }
+  }
+  StepProfile::Parts parts = profile.parts(least);
+  std::vector<int64_t> all =
+      RankJob::gather({parts.compute, parts.communication, parts.waiting, parts.beside});
+  for (int64_t rank = 0; rank < RankJob::size(); ++rank) {
+    const int64_t *of = all.data() + rank * 4;
+    ranks.push_back({of[0], of[1], of[2], of[3]});
+  }
+  return ranks;
+}
+
+static json::Object describe(int64_t rank, const StepProfile::Parts &parts) {
+  return json::Object{{"rank", rank},
+                      {"compute_ns", parts.compute},
+                      {"communication_ns", parts.communication},
+                      {"waiting_ns", parts.waiting},
+                      {"beside_ns", parts.beside}};
+}
+
+/// Rank 0 writes for all.
 Error Training::writeProfile() {
+  std::vector<StepProfile::Parts> ranks = profileRanks();
+  if (RankJob::rank() != 0)
+    return Error::success();
   if (options.profile)
     profile.print(options.asJson ? errs() : outs());
+  json::Value calls = profile.toJson();
+  json::Array ofRanks;
+  for (auto [rank, parts] : enumerate(ranks)) {
+    if (options.profile)
+      (options.asJson ? errs() : outs())
+          << format("rank %d: compute %.3f ms, communication %.3f ms, waiting %.3f ms; %.3f ms of "
+                    "communication beside them\n",
+                    static_cast<int>(rank), 1e-6 * parts.compute, 1e-6 * parts.communication,
+                    1e-6 * parts.waiting, 1e-6 * parts.beside);
+    ofRanks.push_back(describe(static_cast<int64_t>(rank), parts));
+  }
+  if (!ranks.empty())
+    (*calls.getAsObject())["ranks"] = std::move(ofRanks);
   auto write = [](StringRef file, const json::Value &value) -> Error {
     if (file.empty())
       return Error::success();
     return writeTextFile(file, formatv("{0:2}\n", value).str());
   };
-  if (Error error = write(options.profileJson, profile.toJson()))
+  if (Error error = write(options.profileJson, calls))
     return error;
   return write(options.trace, profile.toTrace());
 }

@@ -314,10 +314,11 @@ static std::string nameOfProducts(const CompiledStep::Options &compile) {
 }
 
 /// A step of several ranks meets the others first: it is not theirs if there are more or fewer.
-static Error joinRanks(mlir::func::FuncOp function, const RunOptions &options) {
+/// Returns the bytes that the process holds more then.
+static Expected<int64_t> joinRanks(mlir::func::FuncOp function, const RunOptions &options) {
   auto mesh = function->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
   if (!mesh || dryRun)
-    return Error::success();
+    return 0;
   if (mesh.getNumRanks() > 1 && options.generate > 0)
     return createStringError("--generate is for one rank, not for the " +
                              Twine(mesh.getNumRanks()) + " of '" + options.inputFile + "'");
@@ -327,13 +328,15 @@ static Error joinRanks(mlir::func::FuncOp function, const RunOptions &options) {
             return llm::isStarted(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
           })
           .wasInterrupted();
+  ProcessMemory memory = ProcessMemory::begin();
   // One thread has the emulator: what is started runs at once.
   if (Error error = RankJob::join(mesh.getSizes(), starts && options.device != Device::Emulate,
                                   options.device == Device::Cuda))
-    return error;
+    return std::move(error);
   if (options.device == Device::Emulate && !options.nccl.empty())
-    return RankJob::useNccl(options.nccl);
-  return Error::success();
+    if (Error error = RankJob::useNccl(options.nccl))
+      return std::move(error);
+  return memory.grownBytes().value_or(0);
 }
 
 /// Where the step has collectives, they are the device's.
@@ -383,11 +386,12 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   for (mlir::func::FuncOp planned : findStepFunctions(module))
     if (planned->hasAttr(llm::LlmDialect::kArena) && failed(verifyPlan(planned)))
       return ExitBadInput;
-  if (Error error = joinRanks(function, options)) {
+  Expected<int64_t> transportBytes = joinRanks(function, options);
+  if (!transportBytes) {
     // All ranks fail alike, and one says why.
     if (RankJob::rank() == 0)
-      return failWith(std::move(error));
-    consumeError(std::move(error));
+      return failWith(transportBytes.takeError());
+    consumeError(transportBytes.takeError());
     return ExitBadInput;
   }
   if (!dryRun)
@@ -414,7 +418,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   Expected<StepRoles> roles = StepRoles::find(function);
   if (!roles)
     return fail(toString(roles.takeError()));
-  PlannedFunction planned{std::move(*compiled), std::move(*roles), std::nullopt,
+  PlannedFunction planned{std::move(*compiled), std::move(*roles), std::nullopt, *transportBytes,
                           nameOfProducts(compileOptions)};
   if (auto peak = function->getAttrOfType<mlir::IntegerAttr>(llm::LlmDialect::kPeak))
     planned.peak = peak.getInt();

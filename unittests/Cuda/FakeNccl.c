@@ -18,6 +18,7 @@ that
 \*===----------------------------------------------------------------------===*/
 
 #define _GNU_SOURCE /* MAP_ANONYMOUS, usleep */
+#include "CudaDriver.h"
 #include "FakeDriver.h"
 #include "Nccl.h"
 #include <fcntl.h>
@@ -29,7 +30,10 @@ that
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_RANKS = 16, SLOT_BYTES = 16 << 10, MOST_OPS = 256 };
+enum { MOST_RANKS = 16, SLOT_BYTES = 16 << 10, MOST_OPS = 256, BUFFER_BYTES = 1 << 20 };
+
+CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes);
+CUresult cuMemFree_v2(CUdeviceptr address);
 
 /* A letter box from one rank to another. The writer fills it where `written` == `read`. */
 typedef struct {
@@ -42,7 +46,8 @@ typedef struct {
 struct NcComm {
   char path[NC_ID_BYTES];
   int rank, ranks, splits, has_failed;
-  Slot *slots; /* [from * ranks + to] */
+  CUdeviceptr buffer; /* as NCCL has some, of which nothing is used */
+  Slot *slots;        /* [from * ranks + to] */
 };
 
 static char last_error[256];
@@ -445,6 +450,7 @@ static NcResult open_comm(NcComm **comm, const char *path, int rank, int ranks) 
     return NC_SYSTEM_ERROR;
   *comm = calloc(1, sizeof **comm);
   **comm = (NcComm){.rank = rank, .ranks = ranks, .slots = slots};
+  cuMemAlloc_v2(&(*comm)->buffer, BUFFER_BYTES);
   snprintf((*comm)->path, sizeof(*comm)->path, "%s", path);
   /* Nobody is lost once all have it. */
   char own = 1, all[MOST_RANKS];
@@ -487,6 +493,7 @@ NcResult ncclCommSplit(NcComm *comm, int color, int key, NcComm **split, void *c
 
 NcResult ncclCommDestroy(NcComm *comm) {
   llmmem_fake_cuda_note("ncclCommDestroy rank %d of %d", comm->rank, comm->ranks);
+  cuMemFree_v2(comm->buffer);
   munmap(comm->slots, sizeof(Slot) * (size_t)comm->ranks * (size_t)comm->ranks);
   free(comm);
   return NC_SUCCESS;

@@ -25,6 +25,9 @@ public:
   /// Nothing if the system does not report it, or did not reset the peak.
   std::optional<int64_t> peakBytes() const;
 
+  /// What is held now, less what was held at first.
+  std::optional<int64_t> grownBytes() const;
+
 private:
   std::optional<int64_t> before;
 };

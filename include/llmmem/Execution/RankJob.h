@@ -39,6 +39,9 @@ public:
   /// one rank.
   static std::string describe();
 
+  /// "Open MPI 4.1.4", "sockets", or "" for one rank.
+  static std::string transport();
+
   /// Whether of the ranks that hold the same part this one is the first: it writes it. Stages that
   /// share a parameter all write it, and the same bytes.
   static bool isFirstWith(const Shard &shard);

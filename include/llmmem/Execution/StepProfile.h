@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/JSON.h"
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ struct KernelCall {
   bool recomputed = false;
   int64_t flops = 0, bytes = 0;
   /// compute; communication, for which the step stands still; started communication, which runs
-  /// beside it; or a wait for what was started.
+  /// beside it; or a wait for what was started, in the order of the starts.
   std::string work = "compute";
 };
 
@@ -39,9 +40,20 @@ public:
   void add(llvm::ArrayRef<int64_t> times);
 
   /// A table by phase and kind, recomputation as a phase of its own, longest first. "all" is the
-  /// time of the step, without what runs beside it. With communication, a last line says compute,
-  /// communication and waiting apart: the step is compute and waiting.
+  /// time of the step, without what runs beside it.
   void print(llvm::raw_ostream &os) const;
+
+  /// The least that each form of communication took, by its key: its transfer. What a call took
+  /// beyond that it has waited for another rank, or for the link.
+  using Transfers = std::map<std::string, int64_t>;
+  Transfers transfers() const;
+  /// Nanoseconds of a step on its own thread, which are compute, communication and waiting, and of
+  /// communication beside it. A wait for a started call is communication as long as its transfer.
+  struct Parts {
+    int64_t compute = 0, communication = 0, waiting = 0, beside = 0;
+  };
+  /// By the transfers that any rank has seen.
+  Parts parts(const Transfers &transfers) const;
   /// Every call with the median of its nanoseconds; calls of equal keys run one kernel:
   ///   {"format": "llmmem-profile", "version": 1, "steps": 3, "calls": [{"kind": "linear", "key":
   ///   "linear(4x64xf32, 192x64xf32) -> 4x192xf32", "name": "h.0.attn.qkv", "phase": "forward",
