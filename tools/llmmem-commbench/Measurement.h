@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+struct llmmem_cuda;
+
 namespace llmmem {
 
 /// One row of a device table's `collectives`.
@@ -23,6 +25,9 @@ struct MeasurementRange {
   int64_t smallest = 1024,
           largest = 0; // bytes of the whole value; each size doubles the one before
   int repetitions = 7;
+  /// The GPU whose collectives are measured, by events; null: the host's. Afterwards its first
+  /// failure is llmmem_cuda_message's.
+  llmmem_cuda *device = nullptr;
 };
 
 /// The sizes of mesh axes by which `ranks` have groups of as many sizes as there are: the prime

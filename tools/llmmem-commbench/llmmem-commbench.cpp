@@ -1,7 +1,7 @@
 //===- llmmem-commbench.cpp - Measure collectives for a device table -------===//
 
 #include "Measurement.h"
-#include "llmmem/Runtime/Collectives.h"
+#include "llmmem/Runtime/DeviceRanks.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
@@ -25,10 +25,17 @@ static cl::opt<std::string> largest("largest", cl::cat(category), cl::value_desc
                                     cl::init("64MiB"), cl::desc("The largest value"));
 static cl::opt<int> repetitions("repetitions", cl::cat(category), cl::init(7),
                                 cl::desc("Of each, whose median counts (default 7)"));
+static cl::opt<std::string>
+    nccl("nccl", cl::cat(category), cl::value_desc("library"),
+         cl::desc("Measure the GPUs' collectives by this NCCL (libnccl.so.2), one rank a GPU"));
+static cl::opt<std::string> cudaDriver("cuda-driver", cl::cat(category), cl::value_desc("library"),
+                                       cl::init("libcuda.so.1"),
+                                       cl::desc("With --nccl: the driver (libcuda.so.1)"));
 static const std::string help = R"(
 EXAMPLE
   llmmem-opt --checkpoint-device=cpu --print-device-table > cpu.json
   mpirun -n 4 llmmem-commbench --table cpu.json -o here.json
+  torchrun --no-python --nproc-per-node 8 llmmem-commbench --nccl=libnccl.so.2 --table h100.json -o node.json
   llmmem-opt --mesh=dp=4 --zero=3 --checkpoint-device=here.json --checkpoint-budget=2GB model.mlir -o step.mlir
 )" + exitCodeHelp("llmmem-commbench");
 static cl::extrahelp extraHelp(help);
@@ -42,7 +49,7 @@ static int fail(const Twine &message) {
 
 /// Ranks of the job, before it is joined: launchers say it.
 static int64_t ranksOfLauncher() {
-  for (const char *variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+  for (const char *variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE", "SLURM_NTASKS"})
     if (const char *value = std::getenv(variable))
       return std::strtoll(value, nullptr, 10);
   return 1;
@@ -77,23 +84,15 @@ static json::Array measure(ArrayRef<int64_t> axes, const MeasurementRange &range
   return rows;
 }
 
-static int run() {
-  MeasurementRange range;
-  Expected<int64_t> bytes = parseByteSize(largest);
-  if (!bytes)
-    return fail("--largest: " + toString(bytes.takeError()));
-  if (*bytes < range.smallest || repetitions < 1)
-    return fail("expected --largest of 1 KiB or more, and --repetitions of 1 or more");
-  range.largest = *bytes;
-  range.repetitions = repetitions;
-  std::vector<int64_t> axes = axesOf(ranksOfLauncher());
-  if (axes.empty())
-    return fail("there is nobody to talk to: start it with 'mpirun -n 4', or as many ranks as will "
-                "run");
-  char message[1024];
-  if (llmmem_ranks_begin(static_cast<int64_t>(axes.size()), axes.data(), /*starts=*/0, message,
-                         sizeof message))
-    return fail(message);
+/// One rank alone fails: without a driver, on a device with other work.
+static int failAlone(const Twine &message) {
+  errs() << "llmmem-commbench: rank " << llmmem_rank() << ": " << message << "\n";
+  llmmem_ranks_abort(ExitNoDevice);
+  return ExitNoDevice;
+}
+
+/// Measures, and writes the table where this is rank 0.
+static int write(ArrayRef<int64_t> axes, const MeasurementRange &range) {
   if (llmmem_rank() != 0) {
     measure(axes, range);
     return ExitSuccess;
@@ -110,6 +109,37 @@ static int run() {
   if (Error error = writeTextFile(output, text))
     return fail(toString(std::move(error)));
   return ExitSuccess;
+}
+
+static int run() {
+  MeasurementRange range;
+  Expected<int64_t> bytes = parseByteSize(largest);
+  if (!bytes)
+    return fail("--largest: " + toString(bytes.takeError()));
+  if (*bytes < range.smallest || repetitions < 1)
+    return fail("expected --largest of 1 KiB or more, and --repetitions of 1 or more");
+  range.largest = *bytes;
+  range.repetitions = repetitions;
+  std::vector<int64_t> axes = axesOf(ranksOfLauncher());
+  if (axes.empty())
+    return fail("there is nobody to talk to: start it with 'mpirun -n 4', or as many ranks as will "
+                "run");
+  char message[1024];
+  int uses = nccl.empty() ? 0 : LLMMEM_RANKS_ON_DEVICES;
+  if (llmmem_ranks_begin(static_cast<int64_t>(axes.size()), axes.data(), uses, message,
+                         sizeof message))
+    return fail(message);
+  if (nccl.empty())
+    return write(axes, range);
+  range.device = llmmem_cuda_open(cudaDriver.c_str(), llmmem_local_rank(), message, sizeof message);
+  if (!range.device || llmmem_ranks_use_device(range.device, nccl.c_str(), message, sizeof message))
+    return failAlone(message);
+  int code = write(axes, range);
+  if (*llmmem_cuda_message(range.device))
+    return failAlone(llmmem_cuda_message(range.device));
+  llmmem_ranks_leave_device(0);
+  llmmem_cuda_close(range.device);
+  return code;
 }
 
 int main(int argc, char **argv) {
