@@ -1,9 +1,10 @@
 """Starts ranks with the variables that torchrun or srun sets, without either.
 
-    torchrun.py RANKS [--srun] [--missing RANK] [--port PORT] -- COMMAND...
+    torchrun.py RANKS [--srun] [--missing RANK] [--kill RANK] [--port PORT] -- COMMAND...
 
 Rank r's output comes behind that of rank r - 1. Exits with the first code that is not 0, or with 99 where a rank is still
-there 60 s after the first that ended.
+there 60 s after the first that ended. With --kill that rank is killed when rank 0 has said "step 2", and the others must end
+within 10 s.
 """
 import argparse
 import os
@@ -33,16 +34,24 @@ def main():
     parser.add_argument("ranks", type=int)
     parser.add_argument("--srun", action="store_true")
     parser.add_argument("--missing", type=int, default=-1)
+    parser.add_argument("--kill", type=int, default=-1)
     parser.add_argument("--port", type=int, default=0)
     options = parser.parse_args(sys.argv[1:at])
     port = options.port or free_port()
     ranks = [subprocess.Popen(sys.argv[at + 1:], env=os.environ | variables(options, rank, port),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
              for rank in range(options.ranks) if rank != options.missing]
+    limit = 60
+    if options.kill >= 0:
+        while not (line := ranks[0].stdout.readline()).startswith("step 2"):
+            if not line:
+                sys.exit("rank 0 ended before its second step")
+        ranks[options.kill].kill()
+        limit = 10
     codes = []
     for process in ranks:
         try:
-            output, errors = process.communicate(timeout=60)
+            output, errors = process.communicate(timeout=limit)
             sys.stdout.write(output)
             sys.stderr.write(errors)
             codes.append(process.returncode)
