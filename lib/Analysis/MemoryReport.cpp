@@ -29,7 +29,22 @@ static void addResident(func::FuncOp step, MemoryReport &report) {
     report.residentBytes += bytes;
     report.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
     if (role == llm::Role::Param)
-      report.parameters += cast<RankedTensorType>(argument.getType()).getNumElements();
+      if (auto tensor = dyn_cast<RankedTensorType>(argument.getType()))
+        report.parameters += tensor.getNumElements();
+  }
+}
+
+/// Constants are held throughout, as arguments are.
+static void addConstants(func::FuncOp step, MemoryReport &report) {
+  for (Operation &op : step.getBody().front()) {
+    if (!isResidentOp(&op))
+      continue;
+    for (Type type : op.getResultTypes()) {
+      int64_t bytes = bytesOfType(type);
+      report.resident["constant"] += bytes;
+      report.residentBytes += bytes;
+      report.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
+    }
   }
 }
 
@@ -113,7 +128,8 @@ static void addEpilogues(func::FuncOp step, MemoryReport &report) {
 }
 
 static void addTransfer(Operation *op, const OpCost &cost, MemoryReport &report) {
-  std::optional<TransferCost> transfer = cast<CostOpInterface>(op).getTransfer();
+  auto interface = dyn_cast<CostOpInterface>(op);
+  std::optional<TransferCost> transfer = interface ? interface.getTransfer() : std::nullopt;
   if (!transfer || transfer->messages == 0)
     return;
   ++report.sent.collectives;
@@ -178,6 +194,12 @@ static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
     if (cost->ns > 0)
       ++(cost->measured ? report.measuredOps : report.modelledOps);
     ns[op] = cost->ns;
+    if (auto source = op->getAttrOfType<StringAttr>(LlmDialect::kCostFrom);
+        source && source.getValue() == llm::stringifyCostSource(llm::CostSource::Traffic)) {
+      auto &[count, time] = report.pricedByBytes[op->getName().getStringRef().str()];
+      ++count;
+      time += cost->ns;
+    }
     addTransfer(op, *cost, report);
     if (!op->hasAttr(LlmDialect::kCloneOf)) {
       report.stepFlops += cost->flops;
@@ -204,6 +226,7 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
   if (auto budget = step->getAttrOfType<IntegerAttr>(LlmDialect::kBudget))
     report.budget = budget.getInt();
   addResident(step, report);
+  addConstants(step, report);
   report.saved = findSavedValues(step, storage);
   addSaved(report);
   addPeak(step, liveness, report);

@@ -118,6 +118,14 @@ static llvm::json::Value functionsToJson(const MemoryReport &report) {
   return list;
 }
 
+static llvm::json::Value pricedByBytesToJson(const MemoryReport &report) {
+  llvm::json::Array list;
+  for (auto &[name, entry] : report.pricedByBytes)
+    list.push_back(
+        llvm::json::Object{{"op", name}, {"count", entry.first}, {"time_ns", entry.second}});
+  return list;
+}
+
 llvm::json::Value MemoryReport::toJson() const {
   llvm::json::Object residentByRole;
   for (auto &[role, bytes] : resident)
@@ -169,6 +177,8 @@ llvm::json::Value MemoryReport::toJson() const {
                                                       : llvm::json::Value(nullptr)}}},
       {"certificate", certificateToJson(*this)},
       {"planning_seconds", planningSeconds}};
+  if (!pricedByBytes.empty())
+    object["priced_by_bytes"] = pricedByBytesToJson(*this);
   if (!functions.empty())
     object["stages"] = functionsToJson(*this);
   if (!pipeline.schedule.empty())
@@ -216,6 +226,21 @@ static void printFunctions(const MemoryReport &report, llvm::raw_ostream &os) {
                   pipeline.ns / 1e6, 100.0 * pipeline.bubble);
 }
 
+/// Which prices are no more than traffic, and how much of the step hangs on them.
+static void printPricedByBytes(const MemoryReport &report, llvm::raw_ostream &os) {
+  if (report.pricedByBytes.empty())
+    return;
+  int64_t count = 0, ns = 0;
+  std::string names;
+  for (auto &[name, entry] : report.pricedByBytes) {
+    count += entry.first;
+    ns += entry.second;
+    names += formatv("{0}{1} ({2})", names.empty() ? "" : ", ", name, entry.first).str();
+  }
+  os << formatv("unpriced       {0} ops by the bytes they move, {1:f2} % of the time: {2}\n", count,
+                percent(ns, report.stepNs + report.recomputeNs), names);
+}
+
 void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   std::map<StringRef, int64_t> byKind;
   for (const LiveEntry &entry : live)
@@ -235,10 +260,12 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   os << formatv("device         {0} ({1})", device, deviceSource);
   if (measuredOps > 0)
     os << formatv("; {0} of {1} ops priced as measured", measuredOps, measuredOps + modelledOps);
-  os << formatv(
-      "\nrecompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n",
-      recomputeOps, static_cast<double>(recomputeFlops), percent(recomputeFlops, stepFlops),
-      recomputeNs / 1e6, percent(recomputeNs, stepNs));
+  os << "\n";
+  printPricedByBytes(*this, os);
+  os << formatv("recompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n",
+                recomputeOps, static_cast<double>(recomputeFlops),
+                percent(recomputeFlops, stepFlops), recomputeNs / 1e6,
+                percent(recomputeNs, stepNs));
   if (ranks > 1)
     os << formatv(
         "ranks          {0} of {1}; each sends {2} ({3} bytes) in {4} collectives, {5} of "

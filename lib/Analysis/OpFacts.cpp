@@ -80,11 +80,16 @@ static std::string pricedKind(Operation *op, const DeviceModel &device) {
   return device.permilleOfKernels.contains(kind) || !matmul ? kind : kernelKind(matmul);
 }
 
-static int64_t modelledNs(Operation *op, const DeviceModel &device) {
-  Type element; // of the work: a scalar, as a loss, says nothing of it
+/// The element type of the work: a scalar, as a loss, says nothing of it.
+static Type elementOfWork(Operation *op) {
   for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
-    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0 && !element)
-      element = tensor.getElementType();
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0)
+      return tensor.getElementType();
+  return Type();
+}
+
+static int64_t modelledNs(Operation *op, const DeviceModel &device) {
+  Type element = elementOfWork(op);
   int64_t sum = 0;
   for (KernelCost kernel : cast<CostOpInterface>(op).getKernelCosts()) {
     int64_t ns = device.time(kernel.flops, kernel.bytesMoved, element, pricedKind(op, device));
@@ -162,13 +167,34 @@ static FailureOr<MeasuredTime> transferNs(Operation *op, TransferCost transfer,
   return MeasuredTime{std::max(*ns + copies, local)};
 }
 
+/// What `llm.cost` says of an op that does not price itself. Its time is taken as it is written; 0
+/// leaves it to the table of the device.
+static FailureOr<OpCost> writtenCost(Operation *op, const DeviceModel &device) {
+  OpCost cost;
+  if (isViewOp(op) || isResidentOp(op))
+    return cost;
+  auto written = op->getAttrOfType<llm::CostAttr>(LlmDialect::kCost);
+  if (!written)
+    return op->emitError()
+           << "'" << op->getName() << "' has no cost, so no plan can be priced; write '"
+           << LlmDialect::kCost
+           << "' on it, describe it in an op table (--op-table=FILE), price it by the bytes that "
+              "it "
+              "reads and writes (--unpriced=by-bytes), or implement CostOpInterface";
+  cost = {written.getFlops(), written.getBytes(), written.getNs(), written.getWorkspace()};
+  if (cost.flops < 0 || cost.bytesMoved < 0 || cost.ns < 0 || cost.workspace < 0)
+    return op->emitError() << "has '" << LlmDialect::kCost << "' = " << written
+                           << ", expected numbers of 0 or more";
+  if (cost.ns == 0 && (cost.flops > 0 || cost.bytesMoved > 0))
+    cost.ns =
+        device.time(cost.flops, cost.bytesMoved, elementOfWork(op), op->getName().getStringRef());
+  return cost;
+}
+
 FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   auto interface = dyn_cast<CostOpInterface>(op);
   if (!interface)
-    return op->emitError()
-           << "'" << op->getName()
-           << "' has no cost, so no plan can be priced; implement CostOpInterface, or attach it as "
-              "an external model";
+    return writtenCost(op, device);
   OpCost cost;
   cost.flops = interface.getFlops();
   cost.bytesMoved = interface.getBytesMoved();
@@ -197,10 +223,24 @@ Attribute llmmem::toAttribute(const OpCost &cost, MLIRContext *context) {
   return llm::CostAttr::get(context, cost.flops, cost.bytesMoved, cost.ns, cost.workspace);
 }
 
+int64_t llmmem::workspaceBytes(Operation *op) {
+  if (auto interface = dyn_cast<CostOpInterface>(op))
+    return interface.getWorkspaceBytes();
+  auto written = op->getAttrOfType<llm::CostAttr>(LlmDialect::kCost);
+  return written ? written.getWorkspace() : 0;
+}
+
 bool llmmem::isRecomputable(Operation *op) {
   if (auto buffers = dyn_cast<BufferOpInterface>(op))
     return buffers.isRecomputable() && isMemoryEffectFree(op);
-  return isMemoryEffectFree(op);
+  return isFreeOfEffects(op);
+}
+
+/// A number, or a token that orders effects: it lies in a register, if anywhere.
+static bool isScalar(Type type) {
+  auto opaque = dyn_cast<OpaqueType>(type);
+  return bytesOfElementType(type) || isa<NoneType>(type) ||
+         (opaque && opaque.getTypeData() == "token");
 }
 
 FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
@@ -208,8 +248,12 @@ FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
     Operation *op = value.getDefiningOp();
     return op ? op->emitError() : mlir::emitError(value.getLoc());
   };
+  if (isScalar(value.getType()))
+    return 0;
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
-  if (!tensor || !tensor.getElementType().isIntOrFloat())
+  std::optional<int64_t> bytes =
+      tensor ? bytesOfElementType(tensor.getElementType()) : std::nullopt;
+  if (!bytes)
     return emit() << "type " << value.getType()
                   << " has no bytes that can be planned; expected a ranked tensor "
                   << "of integers or floats";
@@ -217,7 +261,8 @@ FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
     return emit() << "type " << value.getType()
                   << " has a dynamic shape; a plan in bytes needs every dimension "
                   << "as a number: import the model with a fixed batch and sequence";
-  std::optional<int64_t> bits = tensor.getElementTypeBitWidth();
+  // Whoever computes sizes behind this check may count in bits.
+  std::optional<int64_t> bits = 8 * *bytes;
   for (int64_t dimension : tensor.getShape())
     if (bits)
       bits = llvm::checkedMul(*bits, dimension);
@@ -225,7 +270,7 @@ FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
     return emit() << "type " << value.getType()
                   << " has more than 2^63 bits; make the batch, the sequence or the "
                   << "vocabulary smaller";
-  return llvm::divideCeil(*bits, 8);
+  return *bits / 8;
 }
 
 bool llmmem::meetsOtherStages(Operation *op) {

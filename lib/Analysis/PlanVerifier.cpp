@@ -9,6 +9,7 @@
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "PlanClaims.h"
 #include "PlanFlights.h"
+#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
@@ -34,6 +35,8 @@ private:
   bool readOffsets(Operation &op);
   bool readWorkspace(Operation &op);
   void resolveStorage(Operation &op);
+  BlockArgument statedHome(OpResult result);
+  void checkConstant(Operation &op);
   void findLastReads();
 
   // The walk.
@@ -85,7 +88,8 @@ bool PlanVerifier::readOffsets(Operation &op) {
   }
   for (auto [result, offset] : llvm::zip(op.getResults(), offsets.asArrayRef())) {
     offsetOf[result] = offset;
-    if (offset == -1)
+    // A view has the bytes of its source, which were checked there.
+    if (offset == -1 || viewedOperand(result))
       continue;
     if (offset < 0 || offset % 256 != 0)
       fail(&op, "offsets") << "has offset " << offset << ", expected a multiple of 256";
@@ -97,8 +101,7 @@ bool PlanVerifier::readOffsets(Operation &op) {
 }
 
 bool PlanVerifier::readWorkspace(Operation &op) {
-  auto cost = dyn_cast<CostOpInterface>(op);
-  int64_t needed = cost ? cost.getWorkspaceBytes() : 0;
+  int64_t needed = workspaceBytes(&op);
   auto workspace = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace);
   if (needed == 0 && !workspace)
     return true;
@@ -111,14 +114,41 @@ bool PlanVerifier::readWorkspace(Operation &op) {
   return true;
 }
 
-/// Where the results of `op` lie: with what they view, in an argument, or at their own offset.
-void PlanVerifier::resolveStorage(Operation &op) {
-  auto buffers = dyn_cast<BufferOpInterface>(op);
+/// The argument that `result` says it overwrites; null where it says nothing.
+BlockArgument PlanVerifier::statedHome(OpResult result) {
+  Operation *op = result.getOwner();
+  auto stated = op->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kInArgument);
+  if (!stated || stated.size() != static_cast<int64_t>(op->getNumResults()))
+    return BlockArgument();
+  int64_t number = stated[result.getResultNumber()];
+  if (number < 0 || number >= static_cast<int64_t>(step.getNumArguments()) ||
+      step.getArgument(number).getType() != result.getType() ||
+      !step.getArgAttr(number, LlmDialect::kDonated))
+    return BlockArgument();
+  // Whoever reads the bytes while it writes them must be able to.
+  for (OpOperand &operand : op->getOpOperands())
+    if (homeOf.lookup(source[operand.get()]) == step.getArgument(number) &&
+        !llvm::is_contained(inPlaceOperands(result), operand.getOperandNumber()))
+      fail(op, "clobber") << "overwrites argument " << number << " while it reads it as operand "
+                          << operand.getOperandNumber();
+  return step.getArgument(number);
+}
+
+/// A constant is held throughout, outside of the arena.
+void PlanVerifier::checkConstant(Operation &op) {
   for (OpResult result : op.getResults()) {
     source[result] = result;
-    std::optional<unsigned> viewed =
-        buffers ? buffers.getViewedOperand(result.getResultNumber()) : std::nullopt;
-    if (viewed) {
+    if (offsetOf.lookup(result) != -1)
+      fail(&op, "offsets") << "is a constant at offset " << offsetOf.lookup(result)
+                           << ", expected -1: it lies outside of the arena";
+  }
+}
+
+/// Where the results of `op` lie: with what they view, in an argument, or at their own offset.
+void PlanVerifier::resolveStorage(Operation &op) {
+  for (OpResult result : op.getResults()) {
+    source[result] = result;
+    if (std::optional<unsigned> viewed = viewedOperand(result)) {
       Value of = source[op.getOperand(*viewed)];
       source[result] = of;
       int64_t expected = homeOf.contains(of) ? -1 : offsetOf.lookup(of);
@@ -131,9 +161,12 @@ void PlanVerifier::resolveStorage(Operation &op) {
     }
     if (offsetOf.lookup(result) != -1)
       continue;
+    if (BlockArgument home = statedHome(result)) {
+      homeOf[result] = home;
+      continue;
+    }
     // An argument's bytes, all of them: taken over from an operand that lies there.
-    for (unsigned operand :
-         buffers ? buffers.getInPlaceOperands(result.getResultNumber()) : SmallVector<unsigned>())
+    for (unsigned operand : inPlaceOperands(result))
       if (BlockArgument home = homeOf.lookup(source[op.getOperand(operand)]);
           home && bytesOfType(home.getType()) == bytesOfType(result.getType()) &&
           step.getArgAttr(home.getArgNumber(), LlmDialect::kDonated)) {
@@ -173,12 +206,10 @@ void PlanVerifier::checkOperands(Operation &op) {
 /// Whether `result` may stand on the bytes of `held`: an operand that it may take over, at the same
 /// offset, no smaller, and never read again.
 bool PlanVerifier::mayTakeOver(OpResult result, Value value, int64_t position) {
-  auto buffers = dyn_cast<BufferOpInterface>(result.getOwner());
-  if (!buffers || offsetOf.lookup(result) != offsetOf.lookup(value) ||
-      lastRead.lookup(value) != position ||
+  if (offsetOf.lookup(result) != offsetOf.lookup(value) || lastRead.lookup(value) != position ||
       bytesOfType(result.getType()) > bytesOfType(value.getType()) || replacedBy.contains(value))
     return false;
-  return llvm::any_of(buffers.getInPlaceOperands(result.getResultNumber()), [&](unsigned operand) {
+  return llvm::any_of(inPlaceOperands(result), [&](unsigned operand) {
     return source[result.getOwner()->getOperand(operand)] == value;
   });
 }
@@ -245,6 +276,8 @@ void PlanVerifier::release(int64_t position) {
 }
 
 void PlanVerifier::visit(Operation &op, int64_t position) {
+  if (isResidentOp(&op))
+    return;
   checkOperands(op);
   placed.clear();
   for (OpResult result : op.getResults())
@@ -297,7 +330,20 @@ static DictionaryAttr getMeaning(Operation *op) {
   for (NamedAttribute attr : op->getAttrDictionary())
     if (!attr.getName().strref().starts_with("llm."))
       kept.push_back(attr);
+  // Of an op that no dialect registers, what it does stands here.
+  if (Attribute properties = op->isRegistered() ? Attribute() : op->getPropertiesAsAttribute())
+    kept.emplace_back(StringAttr::get(op->getContext(), "properties"), properties);
   return DictionaryAttr::get(op->getContext(), kept);
+}
+
+static bool haveSameRegions(Operation *a, Operation *b) {
+  if (a->getNumRegions() != b->getNumRegions())
+    return false;
+  return llvm::all_of(llvm::zip(a->getRegions(), b->getRegions()), [](auto regions) {
+    auto &[mine, its] = regions;
+    return OperationEquivalence::isRegionEquivalentTo(&mine, &its,
+                                                      OperationEquivalence::IgnoreLocations);
+  });
 }
 
 void PlanVerifier::checkClones() {
@@ -322,7 +368,7 @@ void PlanVerifier::checkClones() {
     if (!original || original->getName() != op.getName() ||
         getMeaning(original) != getMeaning(&op) ||
         original->getResultTypes() != op.getResultTypes() ||
-        original->getNumOperands() != op.getNumOperands()) {
+        original->getNumOperands() != op.getNumOperands() || !haveSameRegions(original, &op)) {
       fail(&op, "clone") << "is a clone of op " << of.getInt() << ", but does not do the same";
       continue;
     }
@@ -356,10 +402,16 @@ LogicalResult PlanVerifier::run() {
     fail(step, "peak") << "has no '" << LlmDialect::kArena << "'; run plan-arena";
     return failure();
   }
-  for (BlockArgument argument : body.getArguments()) {
-    int64_t bytes = bytesOfType(argument.getType());
+  auto addResident = [&](Type type) {
+    int64_t bytes = bytesOfType(type);
     resident += bytes;
     padding += llvm::alignTo(bytes, 256) - bytes;
+  };
+  for (Operation &op : body)
+    if (isResidentOp(&op))
+      llvm::for_each(op.getResultTypes(), addResident);
+  for (BlockArgument argument : body.getArguments()) {
+    addResident(argument.getType());
     source[argument] = argument;
     homeOf[argument] = argument;
     newest[argument] = argument;
@@ -368,7 +420,7 @@ LogicalResult PlanVerifier::run() {
   for (Operation &op : body.without_terminator()) {
     if (!readOffsets(op) || !readWorkspace(op))
       return failure();
-    resolveStorage(op);
+    isResidentOp(&op) ? checkConstant(op) : resolveStorage(op);
   }
   if (broken)
     return failure();

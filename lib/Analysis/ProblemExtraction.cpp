@@ -1,6 +1,7 @@
 //===- ProblemExtraction.cpp - From a step to what the planner is asked ----===//
 
 #include "llmmem/Analysis/ProblemExtraction.h"
+#include "OverwriteGuards.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
@@ -24,14 +25,17 @@ public:
 
 private:
   LogicalResult addArguments();
+  LogicalResult addConstant(Operation &op);
   LogicalResult addOp(Operation &op);
   LogicalResult addResults(Operation &op, planning::Op &entry);
   void addReads(Operation &op, planning::Op &entry);
   void addInPlace(Operation &op, planning::Op &entry);
   void orderAfter(OpIndex later, OpIndex earlier);
   void addOrderTokens();
+  void orderEffects();
   void orderExchanges();
   void guardUpdates();
+  void guardStated();
   void addKeeps();
   void addPadding();
   ValueIndex addValue(Value value, int64_t bytes, std::string name);
@@ -89,16 +93,13 @@ LogicalResult Extraction::addResults(Operation &op, planning::Op &entry) {
 }
 
 void Extraction::addInPlace(Operation &op, planning::Op &entry) {
-  auto buffers = dyn_cast<BufferOpInterface>(op);
-  if (!buffers)
-    return;
   for (OpResult result : op.getResults()) {
     if (storage.getArgument(result))
       continue;
-    for (unsigned operand : buffers.getInPlaceOperands(result.getResultNumber())) {
+    for (unsigned operand : inPlaceOperands(result)) {
       Value root = storage.getRoot(op.getOperand(operand));
       ValueIndex write = out.indexOf.lookup(result), read = out.indexOf.lookup(root);
-      if (!storage.getArgument(root) &&
+      if (!storage.getArgument(root) && !storage.isConstant(root) &&
           out.problem.values[write].bytes <= out.problem.values[read].bytes)
         entry.inPlace.push_back({write, read});
     }
@@ -121,10 +122,12 @@ static bool endsCoreAttention(Operation &op) {
 }
 
 /// A region that captures nothing is the op's own affair (the body of a kernel, or of linalg's
-/// ops), and its cost is the op's. What it captured would be read without being an operand.
-static LogicalResult checkRegions(Operation &op) {
+/// ops), and its cost is the op's. What it captured would be read without being an operand;
+/// constants are there anyway.
+static LogicalResult checkRegions(Operation &op, const StepStorage &storage) {
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op.getRegions(), captured);
+  captured.remove_if([&](Value value) { return storage.isConstant(value); });
   if (captured.empty())
     return success();
   InFlightDiagnostic error =
@@ -134,8 +137,22 @@ static LogicalResult checkRegions(Operation &op) {
   return failure();
 }
 
+/// A constant is there from the start, as an argument is.
+LogicalResult Extraction::addConstant(Operation &op) {
+  for (OpResult result : op.getResults()) {
+    FailureOr<int64_t> bytes = getCheckedBytes(result);
+    if (failed(bytes))
+      return failure();
+    ValueIndex index = addValue(result, *bytes, getName(result));
+    out.problem.values[index].resident = true;
+  }
+  return success();
+}
+
 LogicalResult Extraction::addOp(Operation &op) {
-  if (failed(checkRegions(op)))
+  if (isResidentOp(&op))
+    return addConstant(op);
+  if (failed(checkRegions(op, storage)))
     return failure();
   if (isViewOp(&op)) {
     for (OpResult result : op.getResults())
@@ -208,7 +225,8 @@ void Extraction::guardUpdates() {
     return out.problem.ops[index].phase == phase;
   };
   auto overwrites = [&](OpIndex index) {
-    return llvm::any_of(out.ops[index]->getResults(),
+    return !out.ops[index]->hasAttr(llm::LlmDialect::kInArgument) &&
+           llvm::any_of(out.ops[index]->getResults(),
                         [&](Value result) { return storage.getArgument(result) != nullptr; });
   };
   OpIndex count = out.ops.size();
@@ -239,6 +257,37 @@ void Extraction::guardUpdates() {
   }
 }
 
+/// What changes or reads more than its operands keeps its place among its like.
+void Extraction::orderEffects() {
+  std::optional<OpIndex> last;
+  for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index) {
+    Operation *op = out.ops[index];
+    if (isa<BufferOpInterface>(op) || isFreeOfEffects(op))
+      continue;
+    if (last)
+      orderAfter(index, *last);
+    last = index;
+  }
+}
+
+/// What other compilers overwrite, and when, is not known as `differentiate` knows it: it follows
+/// from the reads.
+void Extraction::guardStated() {
+  SmallVector<Overwrite> overwrites;
+  for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index)
+    if (out.ops[index]->hasAttr(llm::LlmDialect::kInArgument))
+      for (OpResult result : out.ops[index]->getResults())
+        if (BlockArgument argument = storage.getArgument(result))
+          overwrites.push_back({index, out.indexOf.lookup(argument)});
+  if (overwrites.empty())
+    return;
+  OverwriteGuards guards = guardOverwrites(out.problem, overwrites);
+  for (OpIndex index : guards.once)
+    out.problem.ops[index].recompute = false;
+  for (auto [later, earlier] : guards.order)
+    orderAfter(later, earlier);
+}
+
 /// Stages of a pipeline meet in the order that their schedule has them meet, each with what it has
 /// computed until then: no op passes such a place, in either direction.
 void Extraction::orderExchanges() {
@@ -261,18 +310,17 @@ void Extraction::orderExchanges() {
 void Extraction::addKeeps() {
   llvm::SmallSetVector<ValueIndex, 8> keeps;
   for (Value operand : body.getTerminator()->getOperands())
-    if (!storage.getArgument(operand))
+    if (!storage.getArgument(operand) && !storage.isConstant(operand))
       keeps.insert(out.indexOf.lookup(storage.getRoot(operand)));
   out.problem.keep.assign(keeps.begin(), keeps.end());
 }
 
-/// Whoever runs the step gives each argument a buffer of whole multiples of the alignment
-/// (StepMemory, DeviceBuffers).
+/// Whoever runs the step gives each argument and constant a buffer of whole multiples of the
+/// alignment (StepMemory, DeviceBuffers).
 void Extraction::addPadding() {
-  for (BlockArgument argument : body.getArguments()) {
-    int64_t bytes = out.problem.values[out.indexOf.lookup(argument)].bytes;
-    out.residentPadding += (kArenaAlignment - bytes % kArenaAlignment) % kArenaAlignment;
-  }
+  for (const planning::Value &value : out.problem.values)
+    if (value.resident)
+      out.residentPadding += llvm::alignTo(value.bytes, kArenaAlignment) - value.bytes;
   if (out.residentPadding == 0)
     return;
   ValueIndex index = addValue(Value(), out.residentPadding, "resident padding");
@@ -286,9 +334,11 @@ LogicalResult Extraction::run(ExtractedProblem &result) {
   for (Operation &op : body.without_terminator())
     if (failed(addOp(op)))
       return failure();
-  addOrderTokens();
-  orderExchanges();
   addKeeps();
+  guardStated();
+  addOrderTokens();
+  orderEffects();
+  orderExchanges();
   guardUpdates();
   addPadding();
   if (std::optional<std::string> error = planning::validateProblem(out.problem))

@@ -32,7 +32,7 @@ std::vector<SavedValue> llmmem::findSavedValues(func::FuncOp step, const StepSto
     order[&op] = order.size();
     for (Value operand : op.getOperands()) {
       auto root = dyn_cast<OpResult>(storage.getRoot(operand));
-      if (!root || storage.getArgument(root) ||
+      if (!root || storage.getArgument(root) || storage.isConstant(root) ||
           !planning::isSavedFor(getPhase(root.getOwner()), getPhase(&op)))
         continue;
       Operation *original = originals.lookup(root.getOwner());

@@ -1,12 +1,15 @@
 //===- Step.cpp - Which function of a module is the step -------------------===//
 
 #include "llmmem/Analysis/Step.h"
+#include "llmmem/Dialect/LlmDialect.h"
 
 using namespace mlir;
 using namespace llmmem;
 
 func::FuncOp llmmem::findStep(ModuleOp module) {
-  for (StringRef name : {"step", "stage0", "forward"})
+  if (auto entry = module->getAttrOfType<StringAttr>(llm::LlmDialect::kEntry))
+    return module.lookupSymbol<func::FuncOp>(entry);
+  for (StringRef name : {"step", "stage0", "forward", "main"})
     if (auto function = module.lookupSymbol<func::FuncOp>(name))
       return function;
   auto functions = module.getOps<func::FuncOp>();
@@ -35,7 +38,8 @@ SmallVector<func::FuncOp> llmmem::findStepFunctions(ModuleOp module) {
 
 InFlightDiagnostic llmmem::emitNoStep(ModuleOp module) {
   return module.emitError(
-      "has no @step and no @forward; import a model, or run --differentiate on one with @loss");
+      "has no @step, @forward or @main; import a model, run --differentiate on one with @loss, or "
+      "name its function: --entry=NAME");
 }
 
 FailureOr<bool> llmmem::isStep(func::FuncOp function) {

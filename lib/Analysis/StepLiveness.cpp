@@ -1,6 +1,7 @@
 //===- StepLiveness.cpp - What is live where, and the peak -----------------===//
 
 #include "llmmem/Analysis/StepLiveness.h"
+#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
@@ -18,6 +19,10 @@ public:
     findLastReads();
     for (BlockArgument argument : body.getArguments())
       out.resident += bytesOfType(argument.getType());
+    for (Operation &op : body)
+      if (isResidentOp(&op))
+        for (Type type : op.getResultTypes())
+          out.resident += bytesOfType(type);
     for (int64_t position = 0; position < static_cast<int64_t>(out.ops.size()); ++position)
       addResults(position);
     sumUp();
@@ -27,7 +32,7 @@ public:
 private:
   void findLastReads() {
     for (Operation &op : body.without_terminator()) {
-      if (isViewOp(&op))
+      if (isViewOp(&op) || isResidentOp(&op))
         continue;
       for (Value operand : op.getOperands())
         lastRead[storage.getRoot(operand)] = out.ops.size();
@@ -39,11 +44,8 @@ private:
 
   /// The operand's root whose bytes `result` takes over at `position`, or null.
   Value takenOver(OpResult result, int64_t position) {
-    auto buffers = dyn_cast<BufferOpInterface>(result.getOwner());
-    if (!buffers)
-      return nullptr;
     int64_t bytes = bytesOfType(result.getType());
-    for (unsigned operand : buffers.getInPlaceOperands(result.getResultNumber())) {
+    for (unsigned operand : inPlaceOperands(result)) {
       Value root = storage.getRoot(result.getOwner()->getOperand(operand));
       auto it = bufferOf.find(root);
       if (it == bufferOf.end() || lastRead.lookup(root) != position ||
@@ -88,8 +90,7 @@ private:
       addBuffer(buffer, change);
     int64_t live = out.resident;
     for (size_t position = 0; position < count; ++position) {
-      auto cost = dyn_cast<CostOpInterface>(out.ops[position]);
-      out.workspace.push_back(cost ? cost.getWorkspaceBytes() : 0);
+      out.workspace.push_back(workspaceBytes(out.ops[position]));
       live += change[position];
       out.live.push_back(live + out.workspace.back());
       if (out.live.back() > out.peak) {

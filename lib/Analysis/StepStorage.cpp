@@ -12,6 +12,11 @@ Value StepStorage::getRoot(Value value) const {
   return it == viewed.end() ? value : it->second;
 }
 
+bool StepStorage::isConstant(Value value) const {
+  Operation *writer = getRoot(value).getDefiningOp();
+  return writer && isResidentOp(writer);
+}
+
 BlockArgument StepStorage::getArgument(Value value) const {
   Value root = getRoot(value);
   if (auto argument = dyn_cast<BlockArgument>(root))
@@ -26,12 +31,12 @@ static bool reaches(const StepStorage &storage, Value value, BlockArgument argum
   Value root = storage.getRoot(value);
   if (root == argument)
     return true;
-  auto buffers = dyn_cast_or_null<BufferOpInterface>(root.getDefiningOp());
-  if (!buffers)
+  auto result = dyn_cast<OpResult>(root);
+  if (!result)
     return false;
   chain.push_back(root);
-  for (unsigned operand : buffers.getInPlaceOperands(cast<OpResult>(root).getResultNumber()))
-    if (reaches(storage, buffers->getOperand(operand), argument, chain))
+  for (unsigned operand : inPlaceOperands(result))
+    if (reaches(storage, result.getOwner()->getOperand(operand), argument, chain))
       return true;
   chain.pop_back();
   return false;
@@ -42,6 +47,28 @@ void StepStorage::findViews(func::FuncOp step) {
     for (OpResult result : op.getResults())
       if (std::optional<unsigned> operand = viewedOperand(result))
         viewed[result] = getRoot(op.getOperand(*operand));
+}
+
+/// What says itself which argument it overwrites.
+LogicalResult StepStorage::findStated(func::FuncOp step) {
+  for (Operation &op : step.getBody().front()) {
+    auto stated = op.getAttrOfType<DenseI64ArrayAttr>(llm::LlmDialect::kInArgument);
+    if (!stated)
+      continue;
+    if (stated.size() != static_cast<int64_t>(op.getNumResults()))
+      return op.emitError() << "has '" << llm::LlmDialect::kInArgument << "' with " << stated.size()
+                            << " numbers for " << op.getNumResults() << " results";
+    for (auto [result, number] : llvm::zip(op.getResults(), stated.asArrayRef())) {
+      if (number == -1)
+        continue;
+      if (number < 0 || number >= static_cast<int64_t>(step.getNumArguments()) ||
+          step.getArgument(number).getType() != result.getType())
+        return op.emitError() << "result " << result.getResultNumber() << " overwrites argument "
+                              << number << ", which does not exist or has another type";
+      inArgument[result] = step.getArgument(number);
+    }
+  }
+  return success();
 }
 
 LogicalResult StepStorage::findDonated(func::FuncOp step) {
@@ -57,6 +84,9 @@ LogicalResult StepStorage::findDonated(func::FuncOp step) {
       return step.emitError() << "argument " << argument.getArgNumber() << " is donated to result "
                               << result << ", but the function has " << terminator->getNumOperands()
                               << " results";
+    Value root = getRoot(terminator->getOperand(result));
+    if (root == argument || inArgument.lookup(root) == argument)
+      continue;
     SmallVector<Value> chain;
     if (!reaches(*this, terminator->getOperand(result), argument, chain))
       return step.emitError() << "argument " << argument.getArgNumber() << " is donated to result "
@@ -70,5 +100,5 @@ LogicalResult StepStorage::findDonated(func::FuncOp step) {
 
 StepStorage::StepStorage(func::FuncOp step) {
   findViews(step);
-  valid = succeeded(findDonated(step));
+  valid = succeeded(findStated(step)) && succeeded(findDonated(step));
 }

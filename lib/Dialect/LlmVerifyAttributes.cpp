@@ -47,6 +47,11 @@ bool annotation::areDecisions(Operation *, Attribute attribute) {
          });
 }
 
+bool annotation::isCostSource(Operation *, Attribute attribute) {
+  auto text = dyn_cast<StringAttr>(attribute);
+  return text && symbolizeCostSource(text.getValue());
+}
+
 bool annotation::isText(Operation *, Attribute attribute) { return isa<StringAttr>(attribute); }
 
 bool annotation::areTexts(Operation *, Attribute attribute) {
@@ -76,6 +81,32 @@ bool annotation::isLibraryWorkspace(Operation *op, Attribute attribute) {
 
 bool annotation::areNumbers(Operation *, Attribute attribute) {
   return isa<DenseI64ArrayAttr>(attribute);
+}
+
+/// Whether the numbers are those of operands of `op`, or from `least` on.
+static bool areOperands(Operation *op, ArrayRef<int64_t> numbers, int64_t least) {
+  return llvm::all_of(numbers, [&](int64_t number) {
+    return number >= least && number < static_cast<int64_t>(op->getNumOperands());
+  });
+}
+
+bool annotation::areViews(Operation *op, Attribute attribute) {
+  auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute);
+  return numbers && numbers.size() == static_cast<int64_t>(op->getNumResults()) &&
+         areOperands(op, numbers, /*least=*/-1);
+}
+
+bool annotation::areOperandLists(Operation *op, Attribute attribute) {
+  if (!areAll<DenseI64ArrayAttr>(attribute))
+    return false;
+  auto lists = cast<ArrayAttr>(attribute);
+  return lists.size() == op->getNumResults() &&
+         llvm::all_of(lists.getAsRange<DenseI64ArrayAttr>(),
+                      [&](DenseI64ArrayAttr list) { return areOperands(op, list, /*least=*/0); });
+}
+
+bool annotation::isResident(Operation *op, Attribute attribute) {
+  return isa<UnitAttr>(attribute) && op->getNumOperands() == 0;
 }
 
 bool annotation::isReal(Operation *, Attribute attribute) { return isa<FloatAttr>(attribute); }

@@ -5,11 +5,23 @@
 
 using namespace mlir;
 
+std::optional<int64_t> llmmem::bytesOfElementType(Type type) {
+  if (auto complex = dyn_cast<ComplexType>(type)) {
+    std::optional<int64_t> part = bytesOfElementType(complex.getElementType());
+    return part ? std::optional(2 * *part) : std::nullopt;
+  }
+  if (type.isIndex())
+    return 8;
+  if (!type.isIntOrFloat())
+    return std::nullopt;
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
 int64_t llmmem::bytesOfType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape() || !tensor.getElementType().isIntOrFloat())
+  if (!tensor || !tensor.hasStaticShape())
     return 0;
-  return llvm::divideCeil(tensor.getNumElements() * tensor.getElementTypeBitWidth(), 8);
+  return tensor.getNumElements() * bytesOfElementType(tensor.getElementType()).value_or(0);
 }
 
 int64_t llmmem::sumOfOperandAndResultBytes(Operation *op) {

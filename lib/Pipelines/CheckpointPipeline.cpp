@@ -186,6 +186,8 @@ llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
     return llvm::createStringError(
         message + (isChunk ? "; or apart, to leave the loss and its gradients several ops" : ""));
   }
+  if (llvm::Expected<OpTable> table = OpTable::load(options.opTable); !table)
+    return llvm::createStringError(spell("op-table") + ": " + llvm::toString(table.takeError()));
   if (llvm::Expected<DeviceModel> device = loadDeviceModel(options.device); !device)
     return llvm::createStringError(spell("device") + ": " + llvm::toString(device.takeError()));
   return llvm::Error::success();
@@ -202,6 +204,9 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     passes.addPass(createChooseStrategy(options, std::move(outcome)));
     return;
   }
+  InlineCallsOptions inlining;
+  inlining.entry = options.entry;
+  passes.addPass(createInlineCalls(inlining));
   if (!options.mesh.empty()) {
     ParallelizeOptions parallelize;
     parallelize.mesh = options.mesh;
@@ -228,6 +233,13 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     passes.addPass(createDifferentiate(differentiate));
   }
   mlir::OpPassManager &onStep = passes.nest<mlir::func::FuncOp>();
+  DescribeOpsOptions describe;
+  describe.opTable = options.opTable;
+  describe.unpriced = options.unpriced;
+  onStep.addPass(createDescribeOps(describe));
+  AdoptStepOptions adopt;
+  adopt.loss = options.loss;
+  onStep.addPass(createAdoptStep(adopt));
   if (groupsLossHead(options))
     onStep.addPass(createGroupLossHead());
   if (options.kernels == KernelGrouping::Grouped)

@@ -25,8 +25,10 @@ class ScheduleApplier {
 public:
   ScheduleApplier(func::FuncOp step, const StepStorage &storage)
       : body(step.getBody().front()), storage(storage), builder(step.getContext()) {
+    // Constants stay where they are, before everything that moves behind them.
     for (Operation &op : body.without_terminator())
-      (isViewOp(&op) ? views : ops).push_back(&op);
+      if (!isResidentOp(&op))
+        (isViewOp(&op) ? views : ops).push_back(&op);
     for (Operation *op : ops)
       operandsOf[op] = llvm::to_vector(op->getOperands());
   }
@@ -60,7 +62,7 @@ LogicalResult ScheduleApplier::check(ArrayRef<int64_t> schedule) {
                                              << number << ", but the step has " << ops.size();
     for (Value operand : operandsOf[ops[number]])
       if (Operation *producer = storage.getRoot(operand).getDefiningOp();
-          producer && !ran.contains(producer))
+          producer && !isResidentOp(producer) && !ran.contains(producer))
         return ops[number]->emitError()
                << "is scheduled before '" << getName(operand) << "' is written";
     ran.insert(ops[number]);

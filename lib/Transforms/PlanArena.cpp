@@ -81,9 +81,11 @@ static int64_t writeOffsets(func::FuncOp step, const StepStorage &storage,
   for (Operation &op : step.getBody().front().without_terminator()) {
     SmallVector<int64_t> offsets;
     for (Value result : op.getResults()) {
-      bool inArgument = static_cast<bool>(storage.getArgument(result));
-      offsets.push_back(inArgument ? -1 : placed.values.lookup(storage.getRoot(result)));
-      arena = std::max(arena, offsets.back() + bytesOfType(result.getType()) * !inArgument);
+      bool outside = storage.getArgument(result) || storage.isConstant(result);
+      offsets.push_back(outside ? -1 : placed.values.lookup(storage.getRoot(result)));
+      // A view may show more than there is, as a broadcast does.
+      if (!outside && storage.getRoot(result) == result)
+        arena = std::max(arena, offsets.back() + bytesOfType(result.getType()));
     }
     op.setAttr(LlmDialect::kOffsets, builder.getDenseI64ArrayAttr(offsets));
   }

@@ -104,7 +104,10 @@ struct MemoryReport {
   std::vector<int64_t> savedByBlock;        // kept ones, by block
   std::string device, deviceSource;         // the table of prices, and where they come from
   int64_t measuredOps = 0, modelledOps = 0; // of the program, by how they were priced
-  int64_t stepFlops = 0, stepNs = 0;        // every op once
+  /// Ops that nobody describes, by name: how many, and their ns by their traffic alone
+  /// (--unpriced=by-bytes).
+  std::map<std::string, std::pair<int64_t, int64_t>> pricedByBytes;
+  int64_t stepFlops = 0, stepNs = 0; // every op once
   int64_t recomputeOps = 0, recomputeFlops = 0, recomputeNs = 0;
   /// Ranks of the step's mesh, whose memory each is what this report says.
   int64_t ranks = 1;

@@ -33,18 +33,22 @@ struct OpCost {
   bool measured = false; // whether `ns` is a measurement of this very kernel
 };
 
-/// The cost of one run, by the op's interface; a diagnostic that names the fix where it has none.
+/// The cost of one run, by the op's interface, else by its `llm.cost`; a diagnostic that names the
+/// fix where it has neither.
 llvm::FailureOr<OpCost> getCost(mlir::Operation *op, const DeviceModel &device);
 
 /// `cost` as `llm.cost`.
 mlir::Attribute toAttribute(const OpCost &cost, mlir::MLIRContext *context);
 
+/// Scratch bytes held only while `op` runs: by its interface, else by its `llm.cost`.
+int64_t workspaceBytes(mlir::Operation *op);
+
 /// Whether a second run of `op` gives the same bits and has no effect: by its interface, else by
-/// its effects.
+/// its effects, or as it states itself (`llm.pure`).
 bool isRecomputable(mlir::Operation *op);
 
-/// Bytes of a statically shaped tensor, checked: a diagnostic at `where` on any other type, or on
-/// overflow.
+/// Bytes of a statically shaped tensor, 0 of a scalar, checked: a diagnostic at `value` on any
+/// other type, or on overflow.
 llvm::FailureOr<int64_t> getCheckedBytes(mlir::Value value);
 
 /// Whether ranks of other stages of a pipeline, which run other programs, take part in the op. Such

@@ -1,12 +1,13 @@
 //===- ProblemExtraction.h - From a step to what the planner is asked ------===//
 //
 // Every op but views and the terminator becomes an op of the Problem; every tensor with bytes of
-// its own becomes a value. Arguments are resident. A result that lies in an argument's bytes is a
-// value of 0 bytes: it orders the ops and holds nothing. Ops that read an argument which a later op
-// overwrites write an *order token*, a value of 0 bytes that the overwriting op reads, so that no
-// order of the ops lets a read come too late. Resident buffers begin on multiples of the arena's
-// alignment, and what that adds to their sizes is one resident value more, the last: a budget
-// bounds what is allocated. No peak holds it (`residentPadding` takes it out).
+// its own becomes a value. Arguments and constants are resident; constants are no ops. A result
+// that lies in an argument's bytes is a value of 0 bytes: it orders the ops and holds nothing. Ops
+// that read an argument which a later op overwrites write an *order token*, a value of 0 bytes that
+// the overwriting op reads, so that no order of the ops lets a read come too late. Resident buffers
+// begin on multiples of the arena's alignment, and what that adds to their sizes is one resident
+// value more, the last: a budget bounds what is allocated. No peak holds it (`residentPadding`
+// takes it out).
 //
 // Example: arguments of 1000 and 512 bytes are resident values of 1000 and 512, and "resident
 // padding" of 24.

@@ -1,7 +1,8 @@
 //===- Step.h - Which function of a module is the step ---------------------===//
 //
-// The step is @step; where there is no @step, @forward; where there is neither, the only function
-// of the module. Tools and passes ask here, and nowhere else.
+// The step is the function that `llm.entry` names; without it @step, else @forward, else @main;
+// where there is none of them, the only function of the module. Tools and passes ask here, and
+// nowhere else.
 //
 // A step may be several functions, each with a plan of its own under one budget: @step, which runs
 // for each micro-batch, and @update behind it; or @stage0, @stage1, ... of a pipeline.

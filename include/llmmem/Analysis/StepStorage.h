@@ -2,7 +2,8 @@
 //
 // A value lies in bytes of its own, in those of the value that it is a view of, or in an
 // argument's: where the function donates an argument to a result, the result and every sum on the
-// way to it take over the argument's bytes, and no plan decides otherwise.
+// way to it take over the argument's bytes, and no plan decides otherwise. An op of another
+// compiler says itself which argument it overwrites (`llm.in_argument`).
 //
 // Example: %1 = sum_rows %dy into(%g); %2 = sum_rows %dz into(%1); return %2, with %g donated to
 // it: %1 and %2 lie in %g.
@@ -32,11 +33,15 @@ public:
   /// The value that `value` is a view of, through any number of views; itself where it is none.
   mlir::Value getRoot(mlir::Value value) const;
 
+  /// Whether `value` is a constant or a view of one: it is held throughout and never written.
+  bool isConstant(mlir::Value value) const;
+
   /// The argument whose bytes `value` lies in, or null where it has bytes of its own in the arena.
   mlir::BlockArgument getArgument(mlir::Value value) const;
 
 private:
   void findViews(mlir::func::FuncOp step);
+  llvm::LogicalResult findStated(mlir::func::FuncOp step);
   llvm::LogicalResult findDonated(mlir::func::FuncOp step);
 
   bool valid = false;

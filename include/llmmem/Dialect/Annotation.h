@@ -29,12 +29,16 @@ namespace annotation {
 bool isRole(mlir::Operation *op, mlir::Attribute attribute);
 bool isPhase(mlir::Operation *op, mlir::Attribute attribute);
 bool areDecisions(mlir::Operation *op, mlir::Attribute attribute);
+bool isCostSource(mlir::Operation *op, mlir::Attribute attribute);
 bool isText(mlir::Operation *op, mlir::Attribute attribute);
 bool areTexts(mlir::Operation *op, mlir::Attribute attribute);
 bool isNumber(mlir::Operation *op, mlir::Attribute attribute);
 bool isBlock(mlir::Operation *op, mlir::Attribute attribute);
 bool isLibraryWorkspace(mlir::Operation *op, mlir::Attribute attribute);
 bool areNumbers(mlir::Operation *op, mlir::Attribute attribute);
+bool areViews(mlir::Operation *op, mlir::Attribute attribute);
+bool areOperandLists(mlir::Operation *op, mlir::Attribute attribute);
+bool isResident(mlir::Operation *op, mlir::Attribute attribute);
 bool isReal(mlir::Operation *op, mlir::Attribute attribute);
 bool isFlag(mlir::Operation *op, mlir::Attribute attribute);
 bool isStart(mlir::Operation *op, mlir::Attribute attribute);

@@ -40,6 +40,11 @@ def Llm_Decision : Llm_Words<"Decision", "What a plan does with a result", [
   I32EnumAttrCase<"Recompute", 1, "recompute">,
   I32EnumAttrCase<"Unsaved", 2, "unsaved">]>;
 
+def Llm_CostSource : Llm_Words<"CostSource", "Who says what an op of a foreign graph costs", [
+  I32EnumAttrCase<"Written", 0, "written">,
+  I32EnumAttrCase<"Table", 1, "table">,
+  I32EnumAttrCase<"Traffic", 2, "traffic">]>;
+
 //===----------------------------------------------------------------------===//
 // Values and places
 //===----------------------------------------------------------------------===//
@@ -54,6 +59,7 @@ class Llm_Value<string storageType, string checkFunction, string expectedText> {
 def Llm_IsRole : Llm_Value<"::mlir::StringAttr", "isRole", "one of param, optimizer_state, gradient, input, kv_cache, seed">;
 def Llm_IsPhase : Llm_Value<"::mlir::StringAttr", "isPhase", "one of forward, backward, update">;
 def Llm_AreDecisions : Llm_Value<"::mlir::ArrayAttr", "areDecisions", "an array of keep, recompute, unsaved">;
+def Llm_IsCostSource : Llm_Value<"::mlir::StringAttr", "isCostSource", "one of written, table, traffic">;
 def Llm_IsText : Llm_Value<"::mlir::StringAttr", "isText", "a string">;
 def Llm_AreTexts : Llm_Value<"::mlir::ArrayAttr", "areTexts", "an array of strings">;
 def Llm_IsNumber : Llm_Value<"::mlir::IntegerAttr", "isNumber", "a number">;
@@ -61,6 +67,11 @@ def Llm_IsBlock : Llm_Value<"::mlir::IntegerAttr", "isBlock", "a number from 0 t
 def Llm_IsLibraryWorkspace : Llm_Value<"::mlir::IntegerAttr", "isLibraryWorkspace",
     "a multiple of 256 on an op that multiplies matrices">;
 def Llm_AreNumbers : Llm_Value<"::mlir::DenseI64ArrayAttr", "areNumbers", "array<i64: ...>">;
+def Llm_AreViews : Llm_Value<"::mlir::DenseI64ArrayAttr", "areViews",
+    "array<i64: ...> with the number of an operand, or -1, for each result">;
+def Llm_AreOperandLists : Llm_Value<"::mlir::ArrayAttr", "areOperandLists",
+    "an array<i64: ...> of numbers of operands for each result">;
+def Llm_IsResident : Llm_Value<"::mlir::UnitAttr", "isResident", "no value, on an op without operands">;
 def Llm_IsReal : Llm_Value<"::mlir::FloatAttr", "isReal", "a floating-point number">;
 def Llm_IsFlag : Llm_Value<"::mlir::UnitAttr", "isFlag", "no value">;
 def Llm_IsStart : Llm_Value<"::mlir::UnitAttr", "isStart", "no value, on a collective">;
@@ -135,6 +146,25 @@ def Llm_BlockAnnotation : Llm_Annotation<"Block", "block", Llm_IsBlock, Llm_OnOp
 def Llm_CoreAttentionAnnotation : Llm_Annotation<"CoreAttention", "core_attention", Llm_IsFlag, Llm_OnOp,
     "lies between the scores and the matmul with the values">;
 
+// What a graph of another compiler says of itself, by hand or by an op table (docs/Design/Graphs.md). Ops that implement
+// `BufferOpInterface` and `CostOpInterface` are asked instead.
+def Llm_EntryAnnotation : Llm_Annotation<"Entry", "entry", Llm_IsText, Llm_OnModule,
+    "name of the function that is the step">;
+def Llm_LossAnnotation : Llm_Annotation<"Loss", "loss", Llm_IsNumber, Llm_OnFunction,
+    "index of the result that is the loss">;
+def Llm_ViewsAnnotation : Llm_Annotation<"Views", "views", Llm_AreViews, Llm_OnOp,
+    "for each result the operand that it is a view of; -1 where it has bytes of its own">;
+def Llm_InPlaceAnnotation : Llm_Annotation<"InPlace", "in_place", Llm_AreOperandLists, Llm_OnOp,
+    "for each result the operands whose bytes it may take over">;
+def Llm_InArgumentAnnotation : Llm_Annotation<"InArgument", "in_argument", Llm_AreNumbers, Llm_OnOp,
+    "for each result the argument whose bytes it overwrites, once nobody reads them; -1 where there is none">;
+def Llm_PureAnnotation : Llm_Annotation<"Pure", "pure", Llm_IsFlag, Llm_OnOp,
+    "a second run gives the same bits and changes nothing else">;
+def Llm_ResidentAnnotation : Llm_Annotation<"Resident", "resident", Llm_IsResident, Llm_OnOp,
+    "a constant: its results are held throughout, as arguments are">;
+def Llm_CostFromAnnotation : Llm_Annotation<"CostFrom", "cost_from", Llm_IsCostSource, Llm_OnOp,
+    "who says its `llm.cost`: `written` by hand, an op `table`, or its `traffic` alone">;
+
 // What `annotate-memory` computes.
 def Llm_CostAnnotation : Llm_Annotation<"Cost", "cost", Llm_IsCost, Llm_OnOp,
     "modelled cost of one run (in the chunk of `llm.chunk`, where there is one)">;
@@ -206,6 +236,8 @@ defvar Llm_Annotations = [
   Llm_DataParallelAnnotation, Llm_MicroBatchesAnnotation, Llm_MicroBatchAnnotation, Llm_StageAnnotation,
   Llm_PipelineAnnotation, Llm_RoleAnnotation, Llm_DonatedAnnotation, Llm_NameAnnotation,
   Llm_ResultNamesAnnotation, Llm_PhaseAnnotation, Llm_BlockAnnotation, Llm_CoreAttentionAnnotation,
+  Llm_EntryAnnotation, Llm_LossAnnotation, Llm_ViewsAnnotation, Llm_InPlaceAnnotation,
+  Llm_InArgumentAnnotation,  Llm_PureAnnotation, Llm_ResidentAnnotation, Llm_CostFromAnnotation,
   Llm_CostAnnotation, Llm_BytesAnnotation, Llm_PolicyAnnotation, Llm_BudgetAnnotation, Llm_DecisionAnnotation,
   Llm_ChunkAnnotation, Llm_ScheduleAnnotation, Llm_PlacementAnnotation, Llm_CertificateAnnotation,
   Llm_EpiloguesAnnotation, Llm_LibraryWorkspaceAnnotation, Llm_IdAnnotation, Llm_CloneOfAnnotation,

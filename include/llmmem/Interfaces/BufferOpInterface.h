@@ -10,8 +10,12 @@
 
 namespace llmmem {
 
-/// The operand that `result` is a view of, by BufferOpInterface; none where it has bytes of its
-/// own. (Views of lowered buffers are MLIR's ViewLikeOpInterface: memref::skipViewLikeOps.)
+// An op without BufferOpInterface, registered or not, may state the same in its attributes:
+// `llm.views`, `llm.in_place`, `llm.pure`, `llm.resident` (LlmAnnotations.td). The functions here
+// read both, the interface first.
+
+/// The operand that `result` is a view of; none where it has bytes of its own. (Views of lowered
+/// buffers are MLIR's ViewLikeOpInterface: memref::skipViewLikeOps.)
 std::optional<unsigned> viewedOperand(mlir::OpResult result);
 
 /// The value that `value` is a view of, through any number of views; itself where it is none.
@@ -19,6 +23,16 @@ mlir::Value viewedValue(mlir::Value value);
 
 /// Whether `op` does nothing but look at an operand's bytes.
 bool isViewOp(mlir::Operation *op);
+
+/// The operands whose bytes `result` may take over, if its op is their last reader.
+llvm::SmallVector<unsigned> inPlaceOperands(mlir::OpResult result);
+
+/// Whether the results of `op` are constants, which are held throughout as arguments are: it says
+/// so, or it has the trait ConstantLike. Such an op is part of no schedule.
+bool isResidentOp(mlir::Operation *op);
+
+/// Whether `op` states that it is pure, or has no memory effect.
+bool isFreeOfEffects(mlir::Operation *op);
 
 } // namespace llmmem
 

@@ -1,9 +1,10 @@
 //===- CheckpointPipeline.h - From a model to a verified plan --------------===//
 //
-// The whole way of the data as one pipeline: parallelize (where there is a mesh),
-// split-micro-batches, differentiate (where there is a @loss), group-loss-head, group-kernels,
-// reserve-library-workspace, annotate-memory, plan-checkpoints, apply-checkpoints, plan-arena,
-// start-collectives (where they overlap), verify-plan, report-memory.
+// The whole way of the data as one pipeline: inline-calls, parallelize (where there is a mesh),
+// split-micro-batches, differentiate (where there is a @loss), describe-ops and adopt-step (of what
+// another compiler made), group-loss-head, group-kernels, reserve-library-workspace,
+// annotate-memory, plan-checkpoints, apply-checkpoints, plan-arena, start-collectives (where they
+// overlap), verify-plan, report-memory.
 //
 // `CheckpointPipelineOptions` is the one place where an option of it has a name, a default, a
 // sentence and a check: the flags of llmmem-opt are made from it. Example:
@@ -29,6 +30,28 @@ enum class KernelGrouping { Grouped, Apart };
 enum class CollectiveSource { Mpi, Nccl };
 
 struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineOptions> {
+  Option<std::string> entry{
+      *this, "entry", llvm::cl::value_desc("name"),
+      llvm::cl::desc(
+          "The function that is the step, of a graph that another compiler made; without "
+          "it @step, @forward or @main")};
+  Option<std::string> opTable{
+      *this, "op-table", llvm::cl::value_desc("file"),
+      llvm::cl::desc("What ops of other compilers cost and do, as a llmmem-op-table, beside "
+                     "StableHLO, MHLO and CHLO")};
+  Option<Unpriced> unpriced{
+      *this,
+      "unpriced",
+      llvm::cl::init(Unpriced::Refuse),
+      llvm::cl::value_desc("choice"),
+      llvm::cl::desc("What becomes of ops that nobody describes: refuse, or by-bytes (priced by "
+                     "what they read and write, and never run again)"),
+      llvm::cl::values(clEnumValN(Unpriced::Refuse, "refuse", ""),
+                       clEnumValN(Unpriced::ByBytes, "by-bytes", ""))};
+  Option<int64_t> loss{
+      *this, "loss", llvm::cl::init(-1), llvm::cl::value_desc("number"),
+      llvm::cl::desc("Which result of another compiler's step is the loss; without it the only "
+                     "floating-point number")};
   Option<std::string> mesh{
       *this, "mesh", llvm::cl::value_desc("axis=ranks"),
       llvm::cl::desc(

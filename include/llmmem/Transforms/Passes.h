@@ -4,6 +4,7 @@
 #define LLMMEM_TRANSFORMS_PASSES_H
 
 #include "llmmem/Transforms/Checkpoints.h"
+#include "llmmem/Transforms/DescribeOps.h"
 #include "llmmem/Transforms/Epilogues.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

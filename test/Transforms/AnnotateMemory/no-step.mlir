@@ -1,6 +1,6 @@
 // RUN: llmmem-opt --annotate-memory --verify-diagnostics %s
 
-// expected-error @below {{has no @step and no @forward; import a model, or run --differentiate on one with @loss}}
+// expected-error @below {{has no @step, @forward or @main; import a model, run --differentiate on one with @loss, or name its function: --entry=NAME}}
 module {
   func.func private @a() -> ()
   func.func private @b() -> ()

@@ -1,0 +1,16 @@
+//===- LoopBody.h - What the body of a loop costs and holds ----------------===//
+
+#ifndef LLMMEM_LIB_ANALYSIS_LOOPBODY_H
+#define LLMMEM_LIB_ANALYSIS_LOOPBODY_H
+
+#include "llmmem/Analysis/OpDescription.h"
+
+namespace llmmem {
+
+/// Sums and peak of one run of a region, by the descriptions of its ops. What it is given and
+/// constants cost no scratch bytes; a result that overwrites what the region is given neither.
+llvm::FailureOr<OpDescription> describeRegion(mlir::Region &region, const OpTable &table);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_ANALYSIS_LOOPBODY_H

@@ -1,0 +1,131 @@
+//===- ExportGraph.cpp - A planned graph in the words of its own dialect ---===//
+
+#include "llmmem/Transforms/ExportGraph.h"
+#include "llmmem/Analysis/Step.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Transforms/Passes.h"
+#include "mlir/IR/Builders.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_EXPORTGRAPH
+#include "llmmem/Transforms/Passes.h.inc"
+} // namespace llmmem
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+
+namespace {
+/// Puts what a run of clones reads behind one barrier, together with what was made just before: the
+/// barrier cannot be passed until that is there, and what comes out of it is equal to nothing else.
+class BarrierWriter {
+public:
+  BarrierWriter(Block &body, StringRef name) : body(body), name(name) {}
+
+  int64_t run() {
+    SmallVector<Operation *> clones;
+    for (Operation &op : llvm::make_early_inc_range(body)) {
+      bool isClone = op.hasAttr(LlmDialect::kCloneOf);
+      if (isClone || (!clones.empty() && isViewOp(&op))) {
+        clones.push_back(&op);
+        continue;
+      }
+      if (!clones.empty())
+        writeBarrier(clones);
+      clones.clear();
+      if (!isViewOp(&op) && !isResidentOp(&op))
+        before = &op;
+    }
+    return barriers;
+  }
+
+private:
+  void writeBarrier(ArrayRef<Operation *> clones) {
+    llvm::DenseSet<Operation *> inside(clones.begin(), clones.end());
+    llvm::SetVector<Value> reads;
+    for (Operation *clone : clones)
+      for (Value operand : clone->getOperands())
+        if (!operand.getDefiningOp() || !inside.contains(operand.getDefiningOp()))
+          reads.insert(operand);
+    if (reads.empty())
+      return;
+    llvm::SetVector<Value> values = reads;
+    if (before && before->getNumResults() > 0)
+      values.insert(before->getResult(0));
+    OpBuilder builder(clones.front());
+    OperationState state(clones.front()->getLoc(), name);
+    state.addOperands(values.getArrayRef());
+    state.addTypes(TypeRange(values.getArrayRef()));
+    Operation *barrier = builder.create(state);
+    for (auto [value, result] : llvm::zip(values, barrier->getResults()))
+      for (Operation *clone : clones)
+        clone->replaceUsesOfWith(value, result);
+    // Who reads the value made before reads it behind the barrier too, lest it comes later.
+    if (values.size() > reads.size())
+      Value(values.back()).replaceUsesWithIf(barrier->getResults().back(), [&](OpOperand &use) {
+        return use.getOwner()->getBlock() == &body && barrier->isBeforeInBlock(use.getOwner());
+      });
+    ++barriers;
+  }
+
+  Block &body;
+  StringRef name;
+  Operation *before = nullptr; // the last op that is no clone
+  int64_t barriers = 0;
+};
+} // namespace
+
+static bool isOurs(StringRef name) { return name.starts_with("llm."); }
+
+static void stripArguments(func::FuncOp function) {
+  for (unsigned number = 0; number < function.getNumArguments(); ++number)
+    for (NamedAttribute attribute :
+         SmallVector<NamedAttribute>(mlir::function_interface_impl::getArgAttrs(function, number)))
+      if (isOurs(attribute.getName()))
+        function.removeArgAttr(number, attribute.getName());
+}
+
+void llmmem::stripAnnotations(ModuleOp module) {
+  module->walk([](Operation *op) {
+    for (NamedAttribute attribute : SmallVector<NamedAttribute>(op->getDiscardableAttrs()))
+      if (isOurs(attribute.getName()))
+        op->removeDiscardableAttr(attribute.getName());
+    if (auto function = dyn_cast<func::FuncOp>(op))
+      stripArguments(function);
+  });
+}
+
+/// The barrier of the dialect that the step is written in; empty where it has none.
+static std::string barrierOf(func::FuncOp step) {
+  for (Operation &op : step.getBody().front())
+    for (StringRef dialect : {"stablehlo", "mhlo"})
+      if (op.getName().getDialectNamespace() == dialect)
+        return (dialect + ".optimization_barrier").str();
+  return "";
+}
+
+FailureOr<int64_t> llmmem::exportGraph(ModuleOp module) {
+  func::FuncOp step = findStep(module);
+  if (!step)
+    return emitNoStep(module);
+  std::string barrier = barrierOf(step);
+  if (barrier.empty())
+    return step->emitError("has no op of stablehlo or mhlo, whose barriers keep recomputations "
+                           "where they stand; export what was planned from such a graph");
+  int64_t barriers = BarrierWriter(step.getBody().front(), barrier).run();
+  stripAnnotations(module);
+  return barriers;
+}
+
+namespace {
+struct ExportGraphPass : llmmem::impl::ExportGraphBase<ExportGraphPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    FailureOr<int64_t> barriers = exportGraph(getOperation());
+    if (failed(barriers))
+      return signalPassFailure();
+    numBarriers += *barriers;
+  }
+};
+} // namespace
