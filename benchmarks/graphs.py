@@ -45,6 +45,13 @@ class Planner:
         self.graph = graph
         self.report = os.path.join(folder, "report.json")
         self.limit = limit
+        self.entry = []
+
+    def choose_largest(self):
+        """Of several functions the one of the most lines."""
+        with open(self.graph) as file:
+            parts = re.split(r"func\.func[^@\n]*@", file.read())[1:]
+        self.entry = ["--entry=" + re.match(r"\w+", max(parts, key=lambda part: part.count("\n"))).group()]
 
     def plan(self, *flags):
         """The report, or what the tool says first, and the seconds that it took."""
@@ -52,7 +59,7 @@ class Planner:
             os.remove(self.report)
         begin = time.monotonic()
         try:
-            done = subprocess.run([self.tool, "--allow-unregistered-dialect", "--unpriced=by-bytes", *flags, self.graph, "-o",
+            done = subprocess.run([self.tool, "--allow-unregistered-dialect", "--unpriced=by-bytes", *self.entry, *flags, self.graph, "-o",
                                    "/dev/null", "--memory-report-json=" + self.report], capture_output=True, text=True,
                                   timeout=self.limit)
         except subprocess.TimeoutExpired:
@@ -76,12 +83,15 @@ def gigabytes(count):
 def row_of(report, seconds):
     by_bytes = sum(entry["time_ns"] for entry in report.get("priced_by_bytes", []))
     return (f"{gigabytes(needed(report))} GB | {report['recompute']['percent_time']:.2f} % | "
-            f"{report['certificate']['gap_percent']:.2f} % | {100 * by_bytes / max(1, report['step']['time_ns']):.1f} % | "
+            f"{report['certificate']['gap_percent']:.2f} % | {100 * by_bytes / max(1, report['step']['time_ns'] + report['recompute']['time_ns']):.1f} % | "
             f"{seconds:.1f}")
 
 
 def table_of(planner, name):
     free, said, seconds = planner.plan("--checkpoint-policy=none")
+    if not free and "--entry=NAME" in said:
+        planner.choose_largest()
+        free, said, seconds = planner.plan("--checkpoint-policy=none")
     if not free:
         print(f"| {name} | refused | {said} |||||")
         return False

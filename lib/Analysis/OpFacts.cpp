@@ -250,6 +250,10 @@ FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
   };
   if (isScalar(value.getType()))
     return 0;
+  if (isa<TupleType>(value.getType()))
+    return emit()
+           << "has a tuple, which has no bytes that can be planned; flatten tuples to values "
+              "of their own first";
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
   std::optional<int64_t> bytes =
       tensor ? bytesOfElementType(tensor.getElementType()) : std::nullopt;

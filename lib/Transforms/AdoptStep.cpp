@@ -124,11 +124,16 @@ void llmmem::findPhases(func::FuncOp step, int64_t loss) {
   Block &body = step.getBody().front();
   if (loss < 0)
     return;
-  llvm::DenseSet<Operation *> forward = findAncestors(body.getTerminator()->getOperand(loss));
+  Value made = body.getTerminator()->getOperand(loss);
+  llvm::DenseSet<Operation *> forward = findAncestors(made);
   for (Operation &op : body.without_terminator()) {
     if (op.hasAttr(LlmDialect::kPhase))
       continue;
-    llm::Phase byGraph = forward.contains(&op) ? llm::Phase::Forward : llm::Phase::Backward;
+    // What stands before the loss and only the backward reads was made beside the forward: a
+    // derivative of one of its ops.
+    bool isBefore = made.getDefiningOp() && op.isBeforeInBlock(made.getDefiningOp());
+    llm::Phase byGraph =
+        forward.contains(&op) || isBefore ? llm::Phase::Forward : llm::Phase::Backward;
     llm::writePhase(&op, forward.contains(&op) ? byGraph : phaseOf(op.getLoc()).value_or(byGraph));
   }
 }

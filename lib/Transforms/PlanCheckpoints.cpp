@@ -190,8 +190,41 @@ static void explainFailure(func::FuncOp step, const CheckpointRequest &request,
   explainResidents(step, extracted, diagnostic);
 }
 
+/// Whether `plan` keeps its promise and the other does not, or keeps it for less.
+static bool isBetter(const planning::Plan &plan, const planning::Plan &other, bool wantsLeast) {
+  bool fits = plan.status == planning::Status::Feasible;
+  if (fits != (other.status == planning::Status::Feasible))
+    return fits;
+  return wantsLeast || !fits ? plan.arena < other.arena : plan.cost < other.cost;
+}
+
+/// Phases that were found in another compiler's graph (`llm.loss`) are no facts. Where the plan
+/// that trusts them is not close to the proved bound, the structure that the planner finds alone is
+/// tried too.
+static planning::AlternativePlan
+planWithAndWithoutPhases(func::FuncOp step, std::vector<planning::AlternativeProblem> &problems,
+                         planning::AlternativeChoice choice, const planning::PlanOptions &options) {
+  planning::AlternativePlan best = planning::planAlternatives(problems, choice, options);
+  planning::Plan &trusting = best.chosen.plan;
+  bool wantsLeast = options.policy.kind == planning::PolicyKind::LeastPeak;
+  bool isClose = trusting.status == planning::Status::Feasible &&
+                 trusting.cost - trusting.costLowerBound <= trusting.baseCost / 100;
+  if (!step->hasAttr(LlmDialect::kLoss) || trusting.status == planning::Status::Infeasible ||
+      (!wantsLeast && options.policy.kind != planning::PolicyKind::Budget) ||
+      (isClose && !wantsLeast))
+    return best;
+  std::vector<planning::AlternativeProblem> unlabelled = problems;
+  for (planning::AlternativeProblem &alternative : unlabelled)
+    for (planning::Op &op : alternative.problem.ops)
+      op.phase = Phase::None;
+  planning::AlternativePlan other = planning::planAlternatives(unlabelled, choice, options);
+  other.chosen.plan.seconds += trusting.seconds;
+  trusting.seconds = other.chosen.plan.seconds;
+  return isBetter(other.chosen.plan, trusting, wantsLeast) ? other : best;
+}
+
 /// The least that can be promised instead: the fixed policy's own plan, or the least peak of any.
-static void findLeast(const ExtractedProblem &extracted,
+static void findLeast(func::FuncOp step, const ExtractedProblem &extracted,
                       std::vector<planning::AlternativeProblem> alternatives,
                       planning::AlternativeChoice choice, planning::PlanOptions options,
                       const planning::Plan &plan, CheckpointOutcome &outcome) {
@@ -201,7 +234,7 @@ static void findLeast(const ExtractedProblem &extracted,
     for (planning::AlternativeProblem &alternative : alternatives)
       alternative.problem.budget.reset();
     options.policy.kind = planning::PolicyKind::LeastPeak;
-    least = planning::planAlternatives(alternatives, choice, options).chosen.plan;
+    least = planWithAndWithoutPhases(step, alternatives, choice, options).chosen.plan;
   }
   outcome.leastPeak = least.peak - extracted.residentPadding;
   outcome.leastBudget = extracted.problem.residentBytes() + least.arena;
@@ -284,7 +317,7 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   options.policy = request.policy;
   options.seconds = request.seconds;
   planning::AlternativeChoice choice = choiceAmongAlternatives(step);
-  planning::AlternativePlan best = planning::planAlternatives(problems, choice, options);
+  planning::AlternativePlan best = planWithAndWithoutPhases(step, problems, choice, options);
   auto &[tiling, plan] = best.chosen;
   StepAlternative &chosen = (*alternatives)[best.alternative];
   ExtractedProblem &extracted = chosen.extracted;
@@ -303,7 +336,7 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   if (std::optional<std::string> why = planning::checkPlannable(extracted.problem))
     return step.emitError() << *why;
   if (plan.status != planning::Status::Feasible) {
-    findLeast(extracted, std::move(problems), choice, options, plan, outcome);
+    findLeast(step, extracted, std::move(problems), choice, options, plan, outcome);
     explainFailure(chosen.step, request, extracted, plan, outcome);
     (void)emitText(step, request.failureReport,
                    [&](raw_ostream &os) { os << failureReport(request, outcome); });

@@ -33,8 +33,8 @@ int64_t findDonations(mlir::func::FuncOp step, int64_t loss);
 void findRoles(mlir::func::FuncOp step, int64_t loss);
 
 /// Writes `llm.phase` onto the ops: by the locations of JAX, `transpose(jvp(` and `jvp(`, where
-/// there are any; else what the loss depends on is forward, and the rest backward. Nothing without
-/// a loss.
+/// there are any; else what the loss depends on or what stands before it is forward, and the rest
+/// backward. Nothing without a loss.
 void findPhases(mlir::func::FuncOp step, int64_t loss);
 
 } // namespace llmmem
