@@ -26,8 +26,8 @@ __version__ = _loaded.llmmem_version().decode()
 
 
 def __getattr__(name: str) -> Any:
-    """llmmem.torch needs PyTorch, so it is imported where it is asked for."""
-    if name == "torch":
+    """llmmem.jax and llmmem.torch need JAX and PyTorch, so they are imported where they are asked for."""
+    if name in ("jax", "torch"):
         import importlib
-        return importlib.import_module(".torch", __name__)
+        return importlib.import_module("." + name, __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,19 @@
+"""Training steps of JAX under a budget in bytes.
+
+>>> import jax, jax.numpy as jnp, llmmem.jax
+>>> def loss(w, x):
+...     for _ in range(4):
+...         x = jnp.tanh(x @ w)
+...     return jnp.mean(x ** 2)
+>>> planned = llmmem.jax.checkpoint(loss, budget="200kB")
+>>> value, gradient = jax.value_and_grad(planned)(jnp.ones((64, 64)), jnp.ones((64, 64)))
+
+`checkpoint` decides which intermediate values of a loss are kept for its gradient, and says so to JAX by public means:
+`checkpoint_name` on each value, and `jax.checkpoint` with the policy that saves the names of those kept. Values and
+gradients stay what they are. JAX is imported here and nowhere else in llmmem.
+"""
+
+from ._checkpoint import Report, checkpoint
+from ._errors import BudgetError, UnsupportedLossError
+
+__all__ = ["BudgetError", "Report", "UnsupportedLossError", "checkpoint"]
