@@ -208,6 +208,9 @@ FailureOr<SearchRequest> ChooseStrategy::makeRequest(ModuleOp module) const {
       return llvm::toString(std::move(error));
     return std::nullopt;
   };
+  // A step is planned for one table.
+  if (request.topology.kinds.size() > 1)
+    return request;
   int64_t budget = request.budget.value_or(request.topology.leastMemory());
   request.planWhole = [this, module, budget,
                        device = request.topology.slowest().table](const Strategy &strategy) {

@@ -215,6 +215,14 @@ int64_t StrategyCosts::countOps(const Strategy &strategy) {
   return (*model)->countOps(blocks) * (strategy.pp > 1 ? strategy.microBatches : 1);
 }
 
+int64_t StrategyCosts::leastOps() const {
+  int64_t least = INT64_MAX;
+  for (const auto &[key, entry] : models)
+    if (entry.model)
+      least = std::min(least, entry.model->countOps(blocks));
+  return least;
+}
+
 /// A stage's chunks have one number of micro-batches in flight together, so the largest stands for
 /// all of them.
 static BlockStretch largestOf(llvm::ArrayRef<BlockStretch> chunks) {

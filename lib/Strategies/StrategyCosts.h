@@ -28,6 +28,8 @@ public:
   llvm::Error model(StrategyOutcome &outcome);
   /// Ops of the whole step, about.
   int64_t countOps(const Strategy &strategy);
+  /// Of the shortest step of those that were made.
+  int64_t leastOps() const;
   /// Proved: the average of what all devices must hold.
   llvm::Expected<int64_t> bytesOfAny();
 

@@ -111,7 +111,8 @@ bool Search::planWhole(StrategyOutcome &outcome) {
 /// not be. First the best ones are planned, then whatever has a bound below the best plan; where
 /// the work suffices for all of them, no strategy has a better plan.
 void Search::planWhole() {
-  if (!request.planWhole)
+  // All strategies have about as many ops for a micro-batch.
+  if (!request.planWhole || costs.leastOps() > request.mostOpsOfStep)
     return;
   opsLeft = request.mostOps;
   std::vector<size_t> order = best;
