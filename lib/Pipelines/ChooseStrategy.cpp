@@ -126,6 +126,14 @@ static FailureOr<WholePlan> measure(ModuleOp module, const DeviceModel &device) 
   return plan;
 }
 
+/// Writes which parameters tp leaves whole, where that is not what `parallelize` does by itself.
+static void pinLayout(ModuleOp module, const Strategy &strategy) {
+  constexpr int64_t ranks = 2; // groups are the same for any number
+  if (strategy.whole)
+    keepWhole(module.lookupSymbol<func::FuncOp>("loss"), findLayoutGroups(module, ranks),
+              strategy.whole);
+}
+
 /// Plans a copy of `module`; what goes wrong is the error, not a diagnostic.
 static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipelineOptions &given,
                                            const Strategy &strategy, int64_t budget,
@@ -144,6 +152,7 @@ static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipe
   // Enough to compare; the chosen one is planned with what the user gives.
   options->seconds = std::min(given.seconds.getValue(), 1.0);
   OwningOpRef<ModuleOp> copy = module.clone();
+  pinLayout(*copy, strategy);
   PassManager passes(module.getContext());
   buildCheckpointPipeline(passes, *options, nullptr);
   if (failed(passes.run(*copy)))
@@ -260,6 +269,7 @@ LogicalResult ChooseStrategy::run(ModuleOp module) {
     return failWithout(module, *result);
   if (options->meshOnly)
     return success();
+  pinLayout(module, result->best.front().strategy);
   OpPassManager passes(ModuleOp::getOperationName());
   buildCheckpointPipeline(
       passes, *optionsOf(result->best.front().strategy, result->budget, *options), outcome);

@@ -20,9 +20,13 @@ DiagnosticText::DiagnosticText(MLIRContext *context)
       }) {}
 
 RankShape RankShape::of(const Strategy &strategy) {
-  return {strategy.dp,           strategy.tp,
-          strategy.zeroStage,    strategy.sequenceParallel,
-          strategy.microBatches, strategy.pp > 1 || strategy.microBatches > 1};
+  return {strategy.dp,
+          strategy.tp,
+          strategy.zeroStage,
+          strategy.sequenceParallel,
+          strategy.microBatches,
+          strategy.whole,
+          strategy.pp > 1 || strategy.microBatches > 1};
 }
 
 static LogicalResult splitOverRanks(func::FuncOp loss, const RankShape &shape) {
@@ -45,6 +49,7 @@ FailureOr<RankProgram> llmmem::buildRankProgram(ModuleOp model, const RankShape 
   auto loss = program.module->lookupSymbol<func::FuncOp>("loss");
   auto training =
       program.module->getOperation()->getAttrOfType<llm::TrainingAttr>(llm::LlmDialect::kTraining);
+  keepWhole(loss, settings.groups, shape.whole);
   if (failed(splitOverRanks(loss, shape)))
     return failure();
   FailureOr<func::FuncOp> step = buildTrainingStep(loss, training);

@@ -2,6 +2,7 @@
 
 #include "llmmem/Strategies/StrategySearch.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llmmem;
@@ -15,6 +16,16 @@ static std::string milliseconds(int64_t ns) {
   return llvm::formatv("{0:F3} ms", 1e-6 * static_cast<double>(ns));
 }
 
+/// The parameters of the groups that are left whole, at most so many of each.
+static std::vector<std::string> wholeNames(const SearchResult &result, const Strategy &strategy,
+                                           size_t most = SIZE_MAX) {
+  std::vector<std::string> names;
+  for (auto [number, group] : llvm::enumerate(result.groups))
+    if (strategy.whole >> number & 1)
+      llvm::append_range(names, llvm::ArrayRef(group.names).take_front(most));
+  return names;
+}
+
 static void printBest(const SearchResult &result, llvm::raw_ostream &os) {
   for (auto [number, outcome] : llvm::enumerate(result.best)) {
     bool isWhole = outcome.state == State::Whole;
@@ -25,6 +36,8 @@ static void printBest(const SearchResult &result, llvm::raw_ostream &os) {
        << "  " << outcome.strategy.flags();
     std::string model = outcome.ns > 0 ? milliseconds(outcome.ns) : "over the budget";
     os << (isWhole ? "  (planned whole; from blocks " + model + ")" : "  (modelled from blocks)");
+    if (outcome.strategy.whole)
+      os << "  whole over tp: " << llvm::join(wholeNames(result, outcome.strategy, 1), ", ");
     if (outcome.recomputeNs > 0 || outcome.waitingNs > 0)
       os << "  of it " << milliseconds(outcome.recomputeNs) << " again, "
          << milliseconds(outcome.waitingNs) << " waiting";
@@ -129,7 +142,7 @@ static llvm::StringRef nameOf(State state) {
   return "";
 }
 
-static llvm::json::Value toJson(const StrategyOutcome &outcome) {
+static llvm::json::Value toJson(const SearchResult &result, const StrategyOutcome &outcome) {
   const Strategy &strategy = outcome.strategy;
   llvm::json::Object entry{{"flags", strategy.flags()},
                            {"pp", strategy.pp},
@@ -156,6 +169,8 @@ static llvm::json::Value toJson(const StrategyOutcome &outcome) {
         llvm::json::Object{{"time_ns", outcome.whole.ns}, {"bytes", outcome.whole.bytes}};
   if (outcome.state == State::OverBudget)
     entry["least_bytes_found"] = outcome.bytes;
+  if (strategy.whole)
+    entry["whole"] = llvm::json::Array(wholeNames(result, strategy));
   if (!outcome.why.empty())
     entry["why"] = outcome.why;
   return entry;
@@ -164,9 +179,9 @@ static llvm::json::Value toJson(const StrategyOutcome &outcome) {
 llvm::json::Value llmmem::toJson(const SearchResult &result) {
   llvm::json::Array best, others, refused;
   for (const StrategyOutcome &outcome : result.best)
-    best.push_back(::toJson(outcome));
+    best.push_back(::toJson(result, outcome));
   for (const StrategyOutcome &outcome : result.others)
-    others.push_back(::toJson(outcome));
+    others.push_back(::toJson(result, outcome));
   for (const auto &[reason, count] : result.refused)
     refused.push_back(llvm::json::Object{{"reason", reason}, {"count", count}});
   llvm::StringRef status = result.status == planning::Status::Feasible     ? "feasible"
@@ -179,6 +194,7 @@ llvm::json::Value llmmem::toJson(const SearchResult &result) {
                             {"budget", result.budget},
                             {"bytes_lower_bound", result.bytesBound},
                             {"decided", result.isDecided},
+                            {"layouts", result.layouts},
                             {"shapes", result.shapes},
                             {"best", std::move(best)},
                             {"others", std::move(others)},

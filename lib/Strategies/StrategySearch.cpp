@@ -36,6 +36,7 @@ private:
   void start(std::vector<Strategy> strategies);
   void lookAt(const Entry &entry);
   void refuse(StrategyOutcome &outcome, llvm::Error error);
+  void compareLayouts();
   bool planWhole(StrategyOutcome &outcome);
   void planWhole();
   void conclude();
@@ -89,6 +90,36 @@ void Search::lookAt(const Entry &entry) {
     return;
   open.push({entry.level == 1 ? outcome.timeBound : std::max(outcome.ns, outcome.timeBound),
              entry.number, entry.level + 1});
+}
+
+/// What tp splits of a block and beside the blocks is one choice more, group by group. Looked at
+/// for the best ones: elsewhere it would multiply the programs.
+void Search::compareLayouts() {
+  const auto masks = static_cast<uint32_t>((1U << request.settings.groups.size()) - 1);
+  std::vector<size_t> found = best;
+  for (size_t number : best) {
+    if (outcomes[number].strategy.tp == 1)
+      continue;
+    for (uint32_t whole = 1; whole < masks; ++whole) {
+      StrategyOutcome outcome;
+      outcome.strategy = outcomes[number].strategy;
+      outcome.strategy.whole = whole;
+      ++result.layouts;
+      llvm::Error error = costs.bound(outcome);
+      if (!error && outcome.bytesBound <= request.budget.value_or(costs.mostBudget()) &&
+          outcome.timeBound < outcomes[number].ns)
+        error = costs.model(outcome);
+      // What the passes refuse is no layout.
+      llvm::consumeError(std::move(error));
+      if (outcome.state != State::Modelled || outcome.ns >= outcomes[number].ns)
+        continue;
+      found.push_back(outcomes.size());
+      outcomes.push_back(std::move(outcome));
+    }
+  }
+  llvm::stable_sort(found, [&](size_t a, size_t b) { return outcomes[a].ns < outcomes[b].ns; });
+  found.resize(std::min(found.size(), kBest));
+  best = std::move(found);
 }
 
 bool Search::planWhole(StrategyOutcome &outcome) {
@@ -169,6 +200,7 @@ void Search::conclude() {
   for (auto [number, outcome] : llvm::enumerate(outcomes))
     if (!isBest[number])
       result.others.push_back(std::move(outcome));
+  result.groups = request.settings.groups;
   result.shapes = costs.numShapes();
 }
 
@@ -188,6 +220,7 @@ SearchResult Search::run() {
     open.pop();
     lookAt(entry);
   }
+  compareLayouts();
   planWhole();
   conclude();
   return std::move(result);
@@ -219,5 +252,9 @@ llvm::FailureOr<SearchResult> llmmem::searchStrategies(ModuleOp module,
   if (failed(keepBlocks(few->lookupSymbol<func::FuncOp>("loss"), kFewBlocks)))
     return failure();
   ModelFacts facts{*batch, *blocks};
-  return Search(*few, facts, request).run();
+  SearchRequest withLayouts = request;
+  constexpr int64_t fewRanks = 2;
+  if (request.devices >= fewRanks)
+    withLayouts.settings.groups = findLayoutGroups(*few, fewRanks);
+  return Search(*few, facts, withLayouts).run();
 }

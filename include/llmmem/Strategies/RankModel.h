@@ -18,6 +18,7 @@
 #define LLMMEM_STRATEGIES_RANKMODEL_H
 
 #include "llmmem/Planning/Schedulers/RepeatedBlocks.h"
+#include "llmmem/Strategies/Layouts.h"
 #include "llmmem/Strategies/Strategy.h"
 #include "llmmem/Transforms/StepAlternatives.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -31,6 +32,7 @@ struct RankShape {
   int64_t zeroStage = 0;
   bool sequenceParallel = false;
   int64_t microBatches = 1;
+  uint32_t whole = 0;       // groups of parameters that tp leaves whole
   bool accumulates = false; // a forward and backward for each micro-batch, and an update behind
 
   static RankShape of(const Strategy &strategy);
@@ -43,6 +45,7 @@ struct StepSettings {
   bool groupsLossHead = true;
   bool groupsKernels = true;
   bool usesLibrary = false;
+  std::vector<LayoutGroup> groups; // that a shape may leave whole
 };
 
 /// Modelled ns of one run of each op of a part, and the part's bytes.

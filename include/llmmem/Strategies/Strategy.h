@@ -30,6 +30,8 @@ struct Strategy {
   int64_t microBatches = 1;
   planning::PipelineKind schedule = planning::PipelineKind::OneForwardOneBackward;
   int64_t chunks = 1; // of a stage
+  /// Groups of parameters that tp leaves whole (Layouts.h), a bit each. Flags do not say it.
+  uint32_t whole = 0;
 
   int64_t numDevices() const { return pp * dp * tp; }
   planning::PipelineShape shape() const { return {schedule, pp, microBatches, chunks}; }

@@ -66,7 +66,9 @@ struct SearchResult {
   int64_t bytesBound = 0;          // proved: every strategy needs more on some device
   int64_t leastFound = 0;          // bytes of the strategy that needs the fewest, where none fits
   bool isDecided = false; // no strategy has a better plan: all that might were planned whole
-  int64_t shapes = 0;     // of programs that were made
+  std::vector<LayoutGroup> groups; // which `Strategy::whole` counts
+  int64_t layouts = 0;             // that were compared beside those of `parallelize`
+  int64_t shapes = 0;              // of programs that were made
 };
 
 struct SearchRequest {
