@@ -27,6 +27,8 @@ static void addResident(func::FuncOp step, MemoryReport &report) {
     int64_t bytes = bytesOfType(argument.getType());
     report.resident[llm::stringifyRole(role).str()] += bytes;
     report.residentBytes += bytes;
+    if (step.getArgAttr(argument.getArgNumber(), LlmDialect::kServer))
+      report.serverBytes += llvm::alignTo(bytes, kArenaAlignment);
     report.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
     if (role == llm::Role::Param)
       if (auto tensor = dyn_cast<RankedTensorType>(argument.getType()))

@@ -166,6 +166,8 @@ llvm::json::Value MemoryReport::toJson() const {
                                    {"repeated", sent.repeated},
                                    {"sent_bytes", sent.bytes},
                                    {"padding_bytes", paddingBytes},
+                                   {"server_bytes", serverBytes},
+                                   {"worker_needed", neededBytes() - serverBytes},
                                    {"time_ns", sent.ns}}},
       {"overlap",
        llvm::json::Object{{"started", overlap.started},
@@ -280,6 +282,12 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
         overlap.timeLowerBoundNs
             ? formatv(", {0:f3} ms proved necessary", *overlap.timeLowerBoundNs / 1e6).str()
             : "");
+  if (serverBytes > 0)
+    os << formatv(
+        "server         needs {0} ({1} bytes), each other rank {2} ({3} bytes): optimizer "
+        "state is the server's alone\n",
+        formatByteSize(neededBytes()), neededBytes(), formatByteSize(neededBytes() - serverBytes),
+        neededBytes() - serverBytes);
   if (paddingBytes > 0)
     os << formatv(
         "padding        {0} ({1} bytes) of all ranks' arguments, where ranks do not divide "

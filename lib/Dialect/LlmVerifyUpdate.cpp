@@ -23,9 +23,14 @@ static LogicalResult verifyBeta(Operation *op, llvm::StringRef name, double beta
   return op->emitOpError() << "has " << name << " " << beta << ", expected 0 <= " << name << " < 1";
 }
 
+static LogicalResult verifyServer(Operation *op, std::optional<ArrayAttr> server) {
+  return server ? expectAxes(op, *server) : success();
+}
+
 LogicalResult AdamWOp::verify() {
   ArrayRef<int64_t> shape = tensorType(getParam()).getShape();
-  if (failed(verifyClip(*this, getClipNorm(), getNorm())) ||
+  if (failed(verifyServer(*this, getServer())) ||
+      failed(verifyClip(*this, getClipNorm(), getNorm())) ||
       failed(verifyBeta(*this, "beta1", getBeta1().convertToDouble())) ||
       failed(verifyBeta(*this, "beta2", getBeta2().convertToDouble())) ||
       failed(expectAtLeast(*this, "eps", getEps(), 0.0)) ||
@@ -40,4 +45,7 @@ LogicalResult AdamWOp::verify() {
   return expectStatistic(*this, "new_master", getNewMaster(), shape, getParam());
 }
 
-LogicalResult SGDOp::verify() { return verifyClip(*this, getClipNorm(), getNorm()); }
+LogicalResult SGDOp::verify() {
+  return failed(verifyServer(*this, getServer())) ? failure()
+                                                  : verifyClip(*this, getClipNorm(), getNorm());
+}

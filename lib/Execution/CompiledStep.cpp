@@ -51,6 +51,8 @@ static Shard shardOf(func::FuncOp step, unsigned argument) {
     return shard;
   if (step->hasAttr(LlmDialect::kStage))
     shard.stages = mesh.getAxisBits(Builder(step.getContext()).getStrArrayAttr({"pp"}));
+  if (auto server = step.getArgAttrOfType<ArrayAttr>(argument, LlmDialect::kServer))
+    shard.server = mesh.getAxisBits(server);
   for (auto [number, axis, ranks] : llvm::enumerate(mesh.getNames(), mesh.getSizes())) {
     Shard::Axis split{ranks, -1};
     for (unsigned dimension = 0; sharding && dimension < sharding.getRank(); ++dimension)

@@ -87,7 +87,7 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
   constexpr int64_t kPiece = 1 << 14;
   llvm::SmallVector<std::pair<FloatKind, char *>, 2> copies = {
       {kindOf(parameter.argument), static_cast<char *>(memory.argument(parameter.argument))}};
-  if (parameter.master)
+  if (parameter.master && step->arguments()[*parameter.master].shard.isHere())
     copies.push_back(
         {kindOf(*parameter.master), static_cast<char *>(memory.argument(*parameter.master))});
   // By the element of the whole: the number of ranks changes no parameter. Padding stays 0.
@@ -163,6 +163,8 @@ llvm::Error ModelBuffers::loadArgument(unsigned argument, const TensorEntry &ten
   if (!kind)
     return llvm::createStringError("tensor '" + tensor.name + "' has the dtype " + tensor.dtype +
                                    ", expected F64, F32, BF16 or F16");
+  if (!shard.isHere())
+    return llvm::Error::success();
   FloatKind own = kindOf(argument);
   char *part = static_cast<char *>(memory.argument(argument));
   shard.forEachRun(shard.position(), [&](Shard::Run run) {
@@ -179,7 +181,8 @@ TensorEntry ModelBuffers::tensorOf(llvm::StringRef name, unsigned argument) cons
   tensor.dtype = dtypeOf(kindOf(argument)).str();
   tensor.shape = std::vector<int64_t>(info.whole.getShape());
   tensor.shard = info.shard;
-  tensor.bytes = llvm::StringRef(static_cast<const char *>(memory.bytes(argument)), info.bytes);
+  if (info.shard.isHere())
+    tensor.bytes = llvm::StringRef(static_cast<const char *>(memory.bytes(argument)), info.bytes);
   return tensor;
 }
 

@@ -8,6 +8,7 @@
 
 #include "llmmem/Execution/RankJob.h"
 #include "llmmem/Execution/SafeTensors.h"
+#include "llmmem/Execution/TensorBytes.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -92,8 +93,11 @@ std::string llmmem::hashesOf(const TensorEntry &tensor) {
 //===----------------------------------------------------------------------===//
 
 static int64_t bytesOfElement(const TensorEntry &tensor) {
-  return static_cast<int64_t>(tensor.bytes.size()) /
-         std::max<int64_t>(tensor.shard.partElements(), 1);
+  // The bytes may be a server's alone.
+  std::optional<FloatKind> kind = floatKindOf(tensor.dtype);
+  return kind ? bytesOf(*kind)
+              : static_cast<int64_t>(tensor.bytes.size()) /
+                    std::max<int64_t>(tensor.shard.partElements(), 1);
 }
 
 namespace {
@@ -121,8 +125,6 @@ struct FileContents {
 } // namespace
 
 static int64_t wholeBytes(const TensorEntry &tensor) {
-  if (tensor.shard.areInOrder())
-    return static_cast<int64_t>(tensor.bytes.size()) * tensor.shard.parts;
   return tensor.shard.wholeElements() * bytesOfElement(tensor);
 }
 

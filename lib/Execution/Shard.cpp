@@ -10,6 +10,7 @@
 using namespace llmmem;
 
 int64_t Shard::position() const { return axes ? llmmem_group_position(axes) : 0; }
+bool Shard::isHere() const { return !server || llmmem_group_position(server) == 0; }
 
 static int64_t productOf(llvm::ArrayRef<int64_t> sizes) {
   int64_t product = 1;

@@ -49,8 +49,9 @@ bool StepMemory::allocateBuffers(const CompiledStep &step) {
       onDevice->add(list.back(), bytes);
   };
   for (const StepArgument &argument : step.arguments()) {
-    add(arguments, argument.bytes);
-    resident += llvm::alignTo(argument.bytes, 256);
+    int64_t bytes = argument.shard.isHere() ? argument.bytes : 0;
+    add(arguments, bytes);
+    resident += llvm::alignTo(bytes, 256);
   }
   for (const StepResult &result : step.results()) {
     results.push_back(result.donatedArgument.value_or(step.arguments().size() + ownResults.size()));

@@ -117,9 +117,6 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
   if (options.zero < 0 || options.zero > 3)
     return llvm::createStringError(spell("zero") + ": " + llvm::Twine(options.zero) +
                                    " is no stage of ZeRO; expected 0, 1, 2 or 3");
-  if (llvm::Expected<int64_t> bytes = parseBucketBytes(options.bucketBytes); !bytes)
-    return llvm::createStringError(spell("bucket-bytes") + ": " +
-                                   llvm::toString(bytes.takeError()));
   if (options.mesh == kAutoMesh)
     return checkAutoMesh(options, spell);
   for (const llvm::cl::Option *option : {static_cast<const llvm::cl::Option *>(&options.topology),
@@ -135,10 +132,6 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
     auto has = [&](llvm::StringRef name) {
       return llvm::any_of(*mesh, [&](const MeshAxis &axis) { return axis.name == name; });
     };
-    if (options.bucketBytes.hasValue() && !has(kDataParallelAxis))
-      return llvm::createStringError(spell("bucket-bytes") +
-                                     " is of collectives over dp; add it, as in " + spell("mesh") +
-                                     "=dp=2," + options.mesh);
     if (options.zero != 0 && !has(kDataParallelAxis))
       return llvm::createStringError(spell("zero") + " splits over dp; add it, as in " +
                                      spell("mesh") + "=dp=2," + options.mesh);
@@ -152,13 +145,46 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
     return llvm::createStringError(spell("sequence-parallel") +
                                    " splits over ranks; give them, as in " + spell("mesh") +
                                    "=tp=4");
-  if (options.bucketBytes.hasValue())
-    return llvm::createStringError(spell("bucket-bytes") +
-                                   " is of collectives over ranks; give them, as in " +
-                                   spell("mesh") + "=dp=4");
   if (options.zero != 0)
     return llvm::createStringError(spell("zero") + " splits over ranks; give them, as in " +
                                    spell("mesh") + "=dp=4");
+  return llvm::Error::success();
+}
+
+/// What ranks of dp do together; the mesh is none, or right.
+static llvm::Error checkDataParallel(const CheckpointPipelineOptions &options,
+                                     llvm::function_ref<std::string(llvm::StringRef)> spell) {
+  if (llvm::Expected<int64_t> bytes = parseBucketBytes(options.bucketBytes); !bytes)
+    return llvm::createStringError(spell("bucket-bytes") + ": " +
+                                   llvm::toString(bytes.takeError()));
+  llvm::Expected<bool> server = parseDataParallel(options.dataParallel);
+  if (!server)
+    return llvm::createStringError(spell("data-parallel") + ": " +
+                                   llvm::toString(server.takeError()));
+  if (options.mesh == kAutoMesh)
+    return *server ? llvm::createStringError(spell("data-parallel") + "=server is not among what " +
+                                             spell("mesh") + "=auto chooses from; give a mesh")
+                   : llvm::Error::success();
+  auto has = [&](llvm::StringRef name) {
+    llvm::Expected<llvm::SmallVector<MeshAxis>> mesh = parseMesh(options.mesh);
+    if (mesh)
+      return llvm::any_of(*mesh, [&](const MeshAxis &axis) { return axis.name == name; });
+    llvm::consumeError(mesh.takeError());
+    return false;
+  };
+  for (auto [name, isGiven] : {std::pair("bucket-bytes", options.bucketBytes.hasValue()),
+                               std::pair("data-parallel", options.dataParallel.hasValue())})
+    if (isGiven && !has(kDataParallelAxis))
+      return llvm::createStringError(spell(name) + " is of ranks of dp; give them, as in " +
+                                     spell("mesh") + "=dp=2" +
+                                     (options.mesh.empty() ? "" : "," + options.mesh.getValue()));
+  if (*server && options.zero != 0)
+    return llvm::createStringError(
+        spell("data-parallel") + "=server and " + spell("zero") +
+        " exclude each other: the server has the whole state; leave one of them out");
+  if (*server && has(kPipelineAxis))
+    return llvm::createStringError(spell("data-parallel") +
+                                   "=server and pp do not go together; take one of them");
   return llvm::Error::success();
 }
 
@@ -168,6 +194,8 @@ llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
     return llvm::createStringError(spell("budget") + "=min chooses for itself; leave " +
                                    spell("policy") + " out");
   if (llvm::Error error = checkMesh(options, spell))
+    return error;
+  if (llvm::Error error = checkDataParallel(options, spell))
     return error;
   if (llvm::Error error = checkPipeline(options, spell))
     return error;
@@ -213,6 +241,7 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     parallelize.zero = options.zero;
     parallelize.sequenceParallel = options.sequenceParallel;
     parallelize.bucketBytes = options.bucketBytes;
+    parallelize.dataParallel = options.dataParallel;
     passes.addPass(createParallelize(parallelize));
   }
   std::optional<int64_t> stages = options.mesh.empty() ? std::nullopt : stagesOf(options);

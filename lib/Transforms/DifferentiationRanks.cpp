@@ -27,6 +27,11 @@ static bool updatesPart(const TrainedParameter &parameter) {
   return zeroStage(parameter) == 1 || zeroStage(parameter) == 2;
 }
 
+ArrayAttr llmmem::serverOf(const TrainedParameter &parameter) {
+  return parameter.sharing && parameter.sharing.getServer() ? parameter.sharing.getAxes()
+                                                            : ArrayAttr();
+}
+
 static ParameterShard shardOf(const TrainedParameter &parameter) {
   auto type = cast<RankedTensorType>(parameter.argument.getType());
   llm::MeshAttr mesh = llm::meshOf(parameter.argument.getOwner()->getTerminator());
@@ -112,7 +117,8 @@ void llmmem::fillBuckets(MutableArrayRef<TrainedParameter> parameters) {
     parameter->bucket = next++;
     llm::DataParallelAttr sharing = parameter->sharing;
     int64_t bytes = bytesOfType(parameter->argument.getType());
-    if (!sharing || bytes > sharing.getBucketBytes() ||
+    // What goes to a server and comes back is not brought together.
+    if (!sharing || sharing.getServer() || bytes > sharing.getBucketBytes() ||
         llm::meshOf(parameter->argument.getOwner()->getTerminator())
                 .getGroupSize(sharing.getAxes()) == 1)
       continue;
@@ -183,6 +189,10 @@ static void sumOverRanks(TrainedParameter &parameter) {
   AnnotatingBuilder create(builder, llm::Phase::Backward,
                            getName(parameter.argument) + ".gradient.sum", last);
   ArrayAttr axes = parameter.sharing.getAxes();
+  if (serverOf(parameter)) {
+    setSum(parameter, create.create<llm::ReduceOp>(parameter.gradient, axes, /*root=*/0));
+    return;
+  }
   if (!updatesPart(parameter)) {
     setSum(parameter, create.create<llm::AllReduceOp>(parameter.gradient, axes));
     return;
@@ -356,7 +366,21 @@ static void gatherUpdated(const Bucket &bucket) {
   }
 }
 
-void llmmem::gatherUpdated(MutableArrayRef<TrainedParameter> parameters) {
+/// What the server has updated, right behind its update.
+static void broadcastUpdated(TrainedParameter &parameter) {
+  Operation *update = parameter.newArgument.getDefiningOp();
+  OpBuilder builder(update->getContext());
+  builder.setInsertionPointAfter(update);
+  AnnotatingBuilder create(builder, llm::Phase::Update, getName(parameter.argument) + ".updated",
+                           update);
+  parameter.newArgument =
+      create.create<llm::BroadcastOp>(parameter.newArgument, serverOf(parameter), /*root=*/0);
+}
+
+void llmmem::giveUpdated(MutableArrayRef<TrainedParameter> parameters) {
   for (const Bucket &bucket : bucketsOf(parameters, updatesPart))
-    ::gatherUpdated(bucket);
+    gatherUpdated(bucket);
+  for (TrainedParameter &parameter : parameters)
+    if (serverOf(parameter))
+      broadcastUpdated(parameter);
 }

@@ -44,6 +44,7 @@ struct ArgumentShard {
   llm::ShardingAttr sharding; // null where no dimension is split
   mlir::ArrayAttr parts;      // the axes of its parts in row-major order, or null
   mlir::Type whole;
+  mlir::ArrayAttr server = {}; // the axes of whose position 0 alone has it, or null
 };
 
 /// The function of a step: what an optimizer adds to the arguments of a loss, and the results.
@@ -92,6 +93,9 @@ void fillBuckets(llvm::MutableArrayRef<TrainedParameter> parameters);
 /// split by ZeRO-2 is added to its argument there.
 void shareGradients(llvm::MutableArrayRef<TrainedParameter> parameters);
 
+/// The axes of whose position 0 alone updates it; null where every rank does.
+mlir::ArrayAttr serverOf(const TrainedParameter &parameter);
+
 /// Whether the sum of its gradients goes on in the bytes of its argument from micro-batch to
 /// micro-batch; else what a micro-batch adds is a value of its own.
 bool accumulatesInPlace(const TrainedParameter &parameter);
@@ -117,8 +121,9 @@ mlir::ArrayAttr gradientAxes(const TrainedParameter &parameter);
 mlir::Value takePart(mlir::OpBuilder &builder, const TrainedParameter &parameter);
 
 /// Gathers the parameters of which ranks have updated their parts, each bucket behind its last
-/// update, in the bytes of the parameters. Sets `newArgument`, which is the part before.
-void gatherUpdated(llvm::MutableArrayRef<TrainedParameter> parameters);
+/// update, and broadcasts those that a server has updated, in the bytes of the parameters. Sets
+/// `newArgument`, which is the part, or what this rank has, before.
+void giveUpdated(llvm::MutableArrayRef<TrainedParameter> parameters);
 
 /// Builds the update of each parameter in `block`, whose backward begins with `firstBackward`: at
 /// its end, or, where gradients are transient and nothing waits for their norm, as early as each

@@ -31,12 +31,12 @@ static FloatAttr decayOf(OpBuilder &builder, llm::TrainingAttr training,
 static Operation *createAdamW(OpBuilder &builder, Location loc, llm::TrainingAttr training,
                               const UpdateInputs &inputs, TrainedParameter &p, Value norm) {
   Value param = takePart(builder, p);
-  auto op = llm::AdamWOp::create(builder, loc, param.getType(), p.firstMoment.getType(),
-                                 p.secondMoment.getType(), p.master ? p.master.getType() : Type(),
-                                 param, p.updatingGradient, p.firstMoment, p.secondMoment,
-                                 inputs.learningRate, inputs.step, p.master, norm,
-                                 training.getBeta1(), training.getBeta2(), training.getEps(),
-                                 decayOf(builder, training, p), training.getClipNorm());
+  auto op = llm::AdamWOp::create(
+      builder, loc, param.getType(), p.firstMoment.getType(), p.secondMoment.getType(),
+      p.master ? p.master.getType() : Type(), param, p.updatingGradient, p.firstMoment,
+      p.secondMoment, inputs.learningRate, inputs.step, p.master, norm, training.getBeta1(),
+      training.getBeta2(), training.getEps(), decayOf(builder, training, p), training.getClipNorm(),
+      serverOf(p));
   p.newArgument = op.getNewParam();
   p.newFirstMoment = op.getNewFirstMoment();
   p.newSecondMoment = op.getNewSecondMoment();
@@ -49,7 +49,7 @@ static Operation *createSGD(OpBuilder &builder, Location loc, llm::TrainingAttr 
   Value param = takePart(builder, p);
   auto op = llm::SGDOp::create(builder, loc, param.getType(), param, p.updatingGradient,
                                inputs.learningRate, norm, decayOf(builder, training, p),
-                               training.getClipNorm());
+                               training.getClipNorm(), serverOf(p));
   p.newArgument = op.getNewParam();
   return op;
 }
@@ -164,7 +164,7 @@ void llmmem::buildUpdates(Block &block, Operation *firstBackward, llm::TrainingA
     Value norm = clips ? createGlobalNorm(builder, inputs, parameters) : Value();
     for (TrainedParameter &parameter : parameters)
       createUpdate(builder, training, inputs, parameter, norm);
-    gatherUpdated(parameters);
+    giveUpdated(parameters);
     return;
   }
   // All places are found before the first update changes who reads what.
@@ -177,5 +177,5 @@ void llmmem::buildUpdates(Block &block, Operation *firstBackward, llm::TrainingA
     for (TrainedParameter *parameter : updated)
       createUpdate(builder, training, inputs, *parameter, /*norm=*/Value());
   }
-  gatherUpdated(parameters);
+  giveUpdated(parameters);
 }

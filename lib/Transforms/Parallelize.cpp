@@ -11,6 +11,7 @@
 #include "ParameterShards.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Transforms/PipelineStages.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -176,7 +177,7 @@ void Parallelizer::finishParameter(BlockArgument argument) {
   ArrayAttr axes = shardings.arrayOf({dataAxis});
   annotate(argument, LlmDialect::kDataParallel,
            llm::DataParallelAttr::get(loss.getContext(), axes, strategy.zeroStage,
-                                      strategy.bucketBytes));
+                                      strategy.bucketBytes, strategy.server));
   if (strategy.zeroStage < 3 || argument.use_empty())
     return;
   annotate(argument, LlmDialect::kShard, axes);
@@ -319,6 +320,12 @@ static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
   if (strategy.bucketBytes < 0)
     return emitError(loss.getLoc())
            << "has buckets of " << strategy.bucketBytes << " bytes, expected 0 or more";
+  if (strategy.server &&
+      (strategy.zeroStage > 0 || mesh.findAxis(kPipelineAxis) || !mesh.findAxis(kDataParallelAxis)))
+    return emitError(loss.getLoc())
+           << "has a server, which needs dp and goes neither with a ZeRO stage nor with pp; the "
+              "mesh is "
+           << mesh << ", the stage " << strategy.zeroStage;
   if (strategy.zeroStage > 0 && !mesh.findAxis(kDataParallelAxis))
     return emitError(loss.getLoc()) << "is to be split by ZeRO stage " << strategy.zeroStage
                                     << " over dp, which " << mesh << " does not have; add dp, or "

@@ -50,6 +50,14 @@ llvm::Expected<int64_t> llmmem::parseBucketBytes(StringRef text) {
   return text == "0" ? llvm::Expected<int64_t>(0) : parseByteSize(text);
 }
 
+llvm::Expected<bool> llmmem::parseDataParallel(StringRef text) {
+  if (text == "all-reduce" || text == "server")
+    return text == "server";
+  return llvm::createStringError("'" + text +
+                                 "' is no way to update; expected all-reduce (each "
+                                 "rank updates) or server (the first alone)");
+}
+
 llm::MeshAttr llmmem::makeMesh(ArrayRef<MeshAxis> axes, MLIRContext *context) {
   SmallVector<StringAttr> names;
   SmallVector<int64_t> sizes;

@@ -33,7 +33,13 @@ struct ParallelizePass : llmmem::impl::ParallelizeBase<ParallelizePass> {
       emitError(module.getLoc()) << "bucket-bytes: " << llvm::toString(bytes.takeError());
       return signalPassFailure();
     }
-    if (failed(parallelize(loss, makeMesh(*axes, &getContext()), {zero, sequenceParallel, *bytes})))
+    llvm::Expected<bool> server = parseDataParallel(dataParallel);
+    if (!server) {
+      emitError(module.getLoc()) << "data-parallel: " << llvm::toString(server.takeError());
+      return signalPassFailure();
+    }
+    if (failed(parallelize(loss, makeMesh(*axes, &getContext()),
+                           {zero, sequenceParallel, *bytes, *server})))
       signalPassFailure();
   }
 };

@@ -26,6 +26,8 @@ BlockArgument StepSignature::addArgument(Type type, const Twine &name, llm::Role
     named.push_back(builder.getNamedAttr(LlmDialect::kSharding, shard.sharding));
   if (shard.parts)
     named.push_back(builder.getNamedAttr(LlmDialect::kShard, shard.parts));
+  if (shard.server)
+    named.push_back(builder.getNamedAttr(LlmDialect::kServer, shard.server));
   if (shard.sharding || shard.parts)
     named.push_back(builder.getNamedAttr(LlmDialect::kWhole, TypeAttr::get(shard.whole)));
   attributes.push_back(builder.getDictionaryAttr(named));
@@ -67,7 +69,8 @@ void StepSignature::addArguments(ArrayRef<unsigned> parameterNumbers, RankedTens
     RankedTensorType part = partOf(parameter, type);
     auto widened = part.clone(llm::wideTypeFor(type.getElementType()));
     RankedTensorType whole = wholeOf(parameter.argument);
-    ArgumentShard ofState{sharding, split, whole.clone(widened.getElementType())};
+    ArgumentShard ofState{sharding, split, whole.clone(widened.getElementType()),
+                          serverOf(parameter)};
     ArgumentShard ofGradient{sharding, zero > 1 ? split : ArrayAttr(), whole};
     if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
       parameter.firstMoment =

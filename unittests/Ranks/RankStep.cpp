@@ -111,6 +111,8 @@ std::vector<std::vector<Numbers>> RankStep::split(const std::map<std::string, Nu
       EXPECT_EQ(static_cast<int64_t>(all.size()), info.shard.wholeElements()) << info.name;
       Numbers &part = own.emplace_back(info.type.getNumElements(), 0.0);
       EXPECT_EQ(info.shard.partElements(), info.type.getNumElements()) << info.name;
+      if (info.shard.server && positionOf(rank, info.shard.server) != 0)
+        continue;
       info.shard.forEachRun(positionOf(rank, info.shard.axes), [&](Shard::Run run) {
         std::copy_n(all.begin() + run.whole, run.count, part.begin() + run.part);
       });
@@ -145,6 +147,11 @@ std::map<std::string, Numbers> RankStep::join(const std::vector<std::vector<Numb
         info = stepOf(rank).arguments()[*result.donatedArgument];
       if (!local.empty() && StringRef(info.name).ends_with(local))
         continue;
+      // What a server alone has, nobody else touches.
+      if (info.shard.server && positionOf(rank, info.shard.server) != 0) {
+        EXPECT_EQ(own[number], Numbers(own[number].size(), 0.0)) << info.name;
+        continue;
+      }
       Numbers &all = whole[info.name];
       all.resize(info.shard.wholeElements(), std::nan(""));
       place(info, positionOf(rank, info.shard.axes), own[number], all);

@@ -40,13 +40,14 @@ struct Case {
   bool sequenceParallel = false;
   bool tensorFirst = false; // in the mesh
   std::string bucketBytes = "25MB";
+  bool server = false;
 
   std::string name() const {
     std::string model = family;
     llvm::erase(model, '-');
     return model + (dtype == importer::ElementKind::F64 ? "F64" : "F32") + "Dp" +
            std::to_string(ranks) + "Zero" + std::to_string(zero) +
-           (tensorRanks > 1 ? "Tp" + std::to_string(tensorRanks) : "") +
+           (tensorRanks > 1 ? "Tp" + std::to_string(tensorRanks) : "") + (server ? "Server" : "") +
            (sequenceParallel ? "Sp" : "") + (tensorFirst ? "First" : "") +
            (masks == importer::MaskForm::Stored ? "Stored" : "") +
            (gradients == llm::GradientLifetime::Transient ? "Transient" : "") +
@@ -116,6 +117,7 @@ OwningOpRef<ModuleOp> plan(const Case &test, int64_t ranks, const std::string &b
     pipeline.pipeline = test.schedule;
     pipeline.sequenceParallel = test.sequenceParallel;
     pipeline.bucketBytes = test.bucketBytes;
+    pipeline.dataParallel = test.server ? "server" : "all-reduce";
   }
   buildCheckpointPipeline(passes, pipeline, nullptr);
   if (collectives == Collectives::Started) {
@@ -154,9 +156,9 @@ Values run(const Case &test, int64_t ranks, const std::string &budget, const Val
                         /*poison=*/collectives == Collectives::Started);
   if (!step)
     return {};
-  // Under ZeRO-1 a resident gradient is what this rank has added.
-  Values all = step->join(step->run(step->split(whole)),
-                          test.ranks > 1 && ranks > 0 && test.zero == 1 ? ".gradient" : "");
+  // Under ZeRO-1 a resident gradient is what this rank has added; beside a server it is 0.
+  bool hasOwn = test.ranks > 1 && ranks > 0 && (test.zero == 1 || test.server);
+  Values all = step->join(step->run(step->split(whole)), hasOwn ? ".gradient" : "");
   // Micro-batches keep gradients that the whole batch's step does not.
   if (test.gradients == llm::GradientLifetime::Transient)
     std::erase_if(all, [](auto &entry) { return StringRef(entry.first).ends_with(".gradient"); });
@@ -271,6 +273,12 @@ std::vector<Case> shortCases() {
     cases.push_back({"gpt2", ElementKind::F64, 2, zero, llm::GradientLifetime::Resident, 0.2, 0.5});
   cases.push_back({"llama", ElementKind::F64, 4, 2, llm::GradientLifetime::Transient});
   cases.push_back({"llama", ElementKind::F64, 4, 3});
+  // A server, alone and beside tp, with micro-batches.
+  cases.push_back({"gpt2", ElementKind::F64, 4, 0, llm::GradientLifetime::Resident, 0.2, 0.5});
+  cases.back().server = true;
+  cases.push_back(tensor("llama-wide", ElementKind::F64, 2, 0, 2, false));
+  cases.back().server = true;
+  cases.back().microBatches = 2;
   // Micro-batches on two ranks that split gradients.
   cases.push_back({"gpt2", ElementKind::F64, 2, 2, llm::GradientLifetime::Resident, 0.2, 0.5,
                    importer::AttentionForm::Flash, /*microBatches=*/2});
@@ -365,6 +373,12 @@ TEST(StepEqualitySweep, OneRankAgainstSeveral) {
       expectEqualSteps({family, ElementKind::F64, zero % 2 ? 2 : 4, zero});
   for (int64_t zero = 0; zero <= 3; ++zero)
     expectEqualSteps({"gpt2", ElementKind::F32, 2, zero});
+  for (ElementKind dtype : {ElementKind::F64, ElementKind::F32})
+    for (const char *family : {"gpt2", "llama"}) {
+      Case test{family, dtype, 2, 0, llm::GradientLifetime::Transient};
+      test.server = true;
+      expectEqualSteps(test);
+    }
   expectEqualSteps({"llama", ElementKind::F64, 4, 0, llm::GradientLifetime::Transient});
   expectEqualSteps({"gpt2", ElementKind::F64, 2, 3, llm::GradientLifetime::Resident, 0.2, 0.0,
                     importer::AttentionForm::Unfused});

@@ -89,6 +89,7 @@ struct MemoryReport {
   int64_t parameters = 0;                  // elements
   std::map<std::string, int64_t> resident; // bytes by role
   int64_t residentBytes = 0;
+  int64_t serverBytes = 0;     // of them, with their padding, those that ranks beside a server lack
   int64_t residentPadding = 0; // that aligning their buffers adds; in no peak
   int64_t peak = 0;
   int64_t peakPosition = -1;

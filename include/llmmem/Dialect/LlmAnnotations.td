@@ -121,6 +121,8 @@ def Llm_ShardAnnotation : Llm_Annotation<"Shard", "shard", Llm_AreTexts, Llm_OnA
     "axes over which it, or what `llm.sharding` leaves of it, is split: a rank holds the part of its position, of equal parts in row-major order">;
 def Llm_WholeAnnotation : Llm_Annotation<"Whole", "whole", Llm_IsTensorType, Llm_OnArgument,
     "type of what all ranks hold together of an argument with `llm.shard` or `llm.sharding`; checkpoints have its shape">;
+def Llm_ServerAnnotation : Llm_Annotation<"Server", "server", Llm_AreTexts, Llm_OnArgument,
+    "axes of whose group position 0 alone holds it, whole; the others have no bytes of it">;
 def Llm_DataParallelAnnotation : Llm_Annotation<"DataParallel", "data_parallel", Llm_IsDataParallel, Llm_OnArgument,
     "the axes that its gradient is summed over, and what of its update they split">;
 def Llm_MicroBatchesAnnotation : Llm_Annotation<"MicroBatches", "micro_batches", Llm_IsNumber, Llm_OnFunction,
@@ -233,7 +235,7 @@ def Llm_EmulationAnnotation : Llm_Annotation<"Emulation", "emulation", Llm_IsDic
 
 defvar Llm_Annotations = [
   Llm_TrainingAnnotation, Llm_MeshAnnotation, Llm_ShardingAnnotation, Llm_ShardAnnotation, Llm_WholeAnnotation,
-  Llm_DataParallelAnnotation, Llm_MicroBatchesAnnotation, Llm_MicroBatchAnnotation, Llm_StageAnnotation,
+  Llm_ServerAnnotation, Llm_DataParallelAnnotation, Llm_MicroBatchesAnnotation, Llm_MicroBatchAnnotation, Llm_StageAnnotation,
   Llm_PipelineAnnotation, Llm_RoleAnnotation, Llm_DonatedAnnotation, Llm_NameAnnotation,
   Llm_ResultNamesAnnotation, Llm_PhaseAnnotation, Llm_BlockAnnotation, Llm_CoreAttentionAnnotation,
   Llm_EntryAnnotation, Llm_LossAnnotation, Llm_ViewsAnnotation, Llm_InPlaceAnnotation,

@@ -81,12 +81,13 @@ def Llm_DataParallelAttr : Llm_Attr<"DataParallel", "data_parallel"> {
   let description = [{
     Its gradient is the sum over the ranks of these axes. Stages of ZeRO (Rajbhandari et al. 2020): 0 splits nothing over
     them, 1 the optimizer's state, 2 the gradient too, 3 the parameter too. Values of together at most `bucket_bytes` share a
-    collective (0: each has its own; 25 MB if left out). Written by `parallelize`, read by `differentiate`.
+    collective (0: each has its own; 25 MB if left out). With a `server`, position 0 of these axes alone has the state and
+    updates. Written by `parallelize`, read by `differentiate`.
 
     Example: `#llm.data_parallel<axes = ["dp"], zero = 1>`.
   }];
   let parameters = (ins "::mlir::ArrayAttr":$axes, "int64_t":$zero,
-    DefaultValuedParameter<"int64_t", "25000000">:$bucketBytes);
+    DefaultValuedParameter<"int64_t", "25000000">:$bucketBytes, DefaultValuedParameter<"bool", "false">:$server);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -1,6 +1,7 @@
 //===- LlmUpdateOps.td - Optimizer updates ---------------------*- tablegen -*-===//
 //
-// Every result takes over the bytes of the operand that it updates.
+// Every result takes over the bytes of the operand that it updates. With `server`, axes of the mesh, position 0 of their group
+// alone updates; elsewhere the parameter stays as it is and the state is not there (docs/Design/Ranks.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +53,8 @@ def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, AttrSizedOperandSeg
   let arguments = (ins Llm_Tensor:$param, Llm_Tensor:$gradient, Llm_WideTensor:$first_moment,
     Llm_WideTensor:$second_moment, Llm_Scalar:$learning_rate, TensorRankOf<[I32], [0]>:$step,
     Optional<Llm_WideTensor>:$master, Optional<Llm_Scalar>:$norm,
-    F64Attr:$beta1, F64Attr:$beta2, F64Attr:$eps, F64Attr:$weight_decay, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm);
+    F64Attr:$beta1, F64Attr:$beta2, F64Attr:$eps, F64Attr:$weight_decay, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm,
+    OptionalAttr<Llm_Axes>:$server);
   let results = (outs Llm_Tensor:$new_param, Llm_WideTensor:$new_first_moment, Llm_WideTensor:$new_second_moment,
     Optional<Llm_WideTensor>:$new_master);
   let assemblyFormat = [{
@@ -72,7 +74,8 @@ def Llm_SGDOp : Llm_PureOp<"sgd", [Cost, BuffersInPlace, AllTypesMatch<["param",
     ```
   }];
   let arguments = (ins Llm_Tensor:$param, Llm_Tensor:$gradient, Llm_Scalar:$learning_rate, Optional<Llm_Scalar>:$norm,
-    F64Attr:$weight_decay, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm);
+    F64Attr:$weight_decay, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm,
+    OptionalAttr<Llm_Axes>:$server);
   let results = (outs Llm_Tensor:$new_param);
   let assemblyFormat = [{
     $param `,` $gradient `,` $learning_rate (`norm` `(` $norm^ `)`)? attr-dict `:` functional-type(operands, results)

@@ -39,6 +39,7 @@ struct Shard {
   int64_t axes = 0;   // the bits of the axes; 0: the whole
   int64_t parts = 1;  // ranks in a group of them
   int64_t stages = 0; // the bits of the axis whose ranks have other values; 0: all have this one
+  int64_t server = 0; // the bits of axes of whose position 0 alone has its part; 0: all have theirs
   /// The axes in the mesh's order, so that a position counts them row-major.
   llvm::SmallVector<Axis, 2> split;
   llvm::SmallVector<int64_t, 4> shape; // of the whole
@@ -48,6 +49,8 @@ struct Shard {
 
   /// Of this rank, from 0.
   int64_t position() const;
+  /// Whether this rank has its part: all but a server's have nothing of what the server has.
+  bool isHere() const;
   /// Calls `body` with the runs of a position, in the order of its part. Padding is in none.
   void forEachRun(int64_t position, llvm::function_ref<void(Run)> body) const;
   /// Elements of the part, with padding, and of the whole.

@@ -80,6 +80,10 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       *this, "bucket-bytes", llvm::cl::init("25MB"), llvm::cl::value_desc("bytes"),
       llvm::cl::desc("Gradients (and parts of parameters) of together at most so many bytes share "
                      "a collective over dp; 0: each has its own")};
+  Option<std::string> dataParallel{
+      *this, "data-parallel", llvm::cl::init("all-reduce"), llvm::cl::value_desc("who updates"),
+      llvm::cl::desc("Who updates parameters: all-reduce (each rank of dp, by the sum of all), or "
+                     "server (the first rank of dp alone, which has the optimizer's state)")};
   Option<int64_t> microBatches{
       *this, "micro-batches", llvm::cl::init(1), llvm::cl::value_desc("number"),
       llvm::cl::desc("Equal parts of a rank's batch that a step runs one after another, adding up "

@@ -67,12 +67,17 @@ struct ParallelStrategy {
   /// Values of together at most so many bytes share a collective over dp; 0: each has its own. A
   /// constant of the strategy: over libraries that sum by themselves it decides bits.
   int64_t bucketBytes = kBucketBytes;
+  /// Position 0 of dp alone has the optimizer's state: gradients are reduced to it, and what it
+  /// updates is broadcast. Not with a ZeRO stage or pp.
+  bool server = false;
 };
 
 /// Reads `dp=2,tp=4`. The error says what is wrong with the text.
 llvm::Expected<llvm::SmallVector<MeshAxis>> parseMesh(llvm::StringRef text);
 /// Reads `25MB`, `1000000`, or `0`.
 llvm::Expected<int64_t> parseBucketBytes(llvm::StringRef text);
+/// Reads `all-reduce` or `server`; whether it is the latter.
+llvm::Expected<bool> parseDataParallel(llvm::StringRef text);
 llm::MeshAttr makeMesh(llvm::ArrayRef<MeshAxis> axes, mlir::MLIRContext *context);
 
 /// Makes `loss` the function of one rank. Fails, after a located diagnostic that names the fix, at

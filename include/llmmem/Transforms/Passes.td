@@ -68,6 +68,8 @@ def Parallelize : Pass<"parallelize", "::mlir::ModuleOp"> {
       "Split norms, residuals and dropout between the products of tp along the sequence">,
     Option<"bucketBytes", "bucket-bytes", "std::string", "\"25MB\"",
       "Values of together at most so many bytes share a collective over dp; 0: each has its own">,
+    Option<"dataParallel", "data-parallel", "std::string", "\"all-reduce\"",
+      "Who updates: all-reduce (each rank of dp), or server (the first alone, which has the optimizer's state)">,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }

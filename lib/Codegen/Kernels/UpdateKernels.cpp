@@ -1,5 +1,6 @@
 //===- UpdateKernels.cpp - Kernels of the optimizer -----------------------===//
 
+#include "Emitter/Ranks.h"
 #include "KernelModels.h"
 #include "llmmem/Codegen/Gpu/LaunchParts.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -141,9 +142,21 @@ template <typename Model, typename ConcreteOp>
 struct UpdateModel : BaseModel<Model, ConcreteOp> {
   LogicalResult emitKernel(Operation *op, KernelEmitter &e) const {
     auto update = cast<ConcreteOp>(op);
-    e.forLanesParallel(
-        e.operand(0).size, [&] { return Model::factors(update, e); },
-        [&](Index i, unsigned lanes, ArrayRef<Num> f) { Model::updateAt(update, e, i, lanes, f); });
+    auto emit = [&] {
+      e.forLanesParallel(
+          e.operand(0).size, [&] { return Model::factors(update, e); },
+          [&](Index i, unsigned lanes, ArrayRef<Num> f) {
+            Model::updateAt(update, e, i, lanes, f);
+          });
+    };
+    if (!update.getServer()) {
+      emit();
+      return success();
+    }
+    if (e.options().target == KernelTarget::Gpu)
+      return op->emitOpError("of a server has no kernel on a GPU yet; lower the step for a CPU");
+    Index position = positionInGroup(e, *update.getServer());
+    e.ifThen(equal(position, e.index(0)), emit);
     return success();
   }
 
