@@ -60,6 +60,18 @@ static SmallVector<char *> withoutOpsOnDiagnostics(int argc, char **argv) {
   return arguments;
 }
 
+/// The first op in a text that is written as its own dialect's library prints it, of dialects that
+/// llmmem reads without one; empty where there is none.
+static StringRef findPrettyOp(StringRef text) {
+  for (StringRef dialect : {"stablehlo.", "mhlo.", "chlo."})
+    for (StringRef before : {"= ", "    ", "  "}) {
+      size_t at = text.find((before + dialect).str());
+      if (at != StringRef::npos)
+        return text.substr(at + before.size()).take_until([](char c) { return isSpace(c); });
+    }
+  return {};
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   mlir::DialectRegistry registry;
@@ -94,11 +106,18 @@ int main(int argc, char **argv) {
   Expected<std::unique_ptr<MemoryBuffer>> input = readTextFile(inputFile);
   if (!input)
     return fail(input.takeError());
+  std::string prettyOp = findPrettyOp((*input)->getBuffer()).str();
   // The output exists as a whole or not at all.
   std::string text;
   raw_string_ostream os(text);
-  if (failed(mlir::MlirOptMain(os, std::move(*input), registry, config)))
+  if (failed(mlir::MlirOptMain(os, std::move(*input), registry, config))) {
+    if (!prettyOp.empty())
+      errs() << "llmmem-opt: '" << prettyOp
+             << "' is written as its own dialect's library prints it, which is not here; print the "
+                "generic form: stablehlo-opt --mlir-print-op-generic, or in JAX "
+                "lowered.compiler_ir('stablehlo').operation.get_asm(print_generic_op_form=True)\n";
     return outcome->noPlan ? ExitNoPlan : ExitBadInput;
+  }
   if (Error error = writeTextFile(outputFile, text))
     return fail(std::move(error));
   return ExitSuccess;

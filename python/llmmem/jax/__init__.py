@@ -10,10 +10,12 @@
 
 `checkpoint` decides which intermediate values of a loss are kept for its gradient, and says so to JAX by public means:
 `checkpoint_name` on each value, and `jax.checkpoint` with the policy that saves the names of those kept. Values and
-gradients stay what they are. JAX is imported here and nowhere else in llmmem.
+gradients stay what they are. `plan` plans a
+whole step, in the program that JAX hands to XLA. JAX is imported here and nowhere else in llmmem.
 """
 
 from ._checkpoint import Report, checkpoint
 from ._errors import BudgetError, UnsupportedLossError
+from ._step import StepReport, plan
 
-__all__ = ["BudgetError", "Report", "UnsupportedLossError", "checkpoint"]
+__all__ = ["BudgetError", "Report", "StepReport", "UnsupportedLossError", "checkpoint", "plan"]
