@@ -85,14 +85,14 @@ public:
 
   FailureOr<OpDescription> run() {
     for (BlockArgument argument : body.getArguments())
-      root[argument] = argument, held[argument] = 0;
+      root[argument] = argument, held[argument] = 0, home[argument] = argument;
     for (Operation &op : body)
       if (failed(describe(op)))
         return failure();
     findLastReads();
     for (Operation &op : body.without_terminator())
       visit(op);
-    sum.workspace = peak;
+    sum.workspace = std::max(peak, live + bytesOfExchanges());
     return sum;
   }
 
@@ -139,6 +139,7 @@ private:
         continue;
       // Its bytes are the result's now, whosever they were.
       held[result] = held[read];
+      home[result] = home.lookup(read);
       held.erase(read);
       return true;
     }
@@ -159,6 +160,16 @@ private:
       release(rootOf(result), op);
   }
 
+  /// What goes into the next round in the bytes of another carried value is copied in between.
+  int64_t bytesOfExchanges() {
+    int64_t bytes = 0;
+    for (OpOperand &given : body.getTerminator()->getOpOperands())
+      if (auto place = dyn_cast_or_null<BlockArgument>(home.lookup(rootOf(given.get())));
+          place && place.getArgNumber() != given.getOperandNumber())
+        bytes += bytesOfType(given.get().getType());
+    return bytes;
+  }
+
   /// What nobody reads behind `op`.
   void release(Value read, Operation &op) {
     if (!read || !held.contains(read) || (lastRead.contains(read) && lastRead[read] != &op))
@@ -173,6 +184,7 @@ private:
   int64_t live = 0, peak = 0;
   llvm::DenseMap<Value, Value> root;
   llvm::DenseMap<Value, Operation *> lastRead;
+  llvm::DenseMap<Value, Value> home;   // the carried value whose bytes it lies in
   llvm::DenseMap<Value, int64_t> held; // scratch bytes; 0 of what the region was given
   llvm::DenseMap<Operation *, OpDescription> descriptions;
 };

@@ -192,7 +192,43 @@ static bool haveSameElements(Type a, Type b) {
          bytesOfElementType(mine.getElementType()) == bytesOfElementType(its.getElementType());
 }
 
-static SmallVector<int64_t> inPlaceOf(OpResult result, InPlaceRule rule) {
+/// Whether a broadcast keeps the order of dimensions. One that transposes is no view: an op that
+/// overwrites the source in place would read elements that it has written.
+static bool keepsOrder(Operation *op) {
+  SmallVector<int64_t> dimensions;
+  Attribute attribute = op->getAttr("broadcast_dimensions");
+  if (auto numbers = dyn_cast_or_null<DenseI64ArrayAttr>(attribute))
+    dimensions.append(numbers.asArrayRef().begin(), numbers.asArrayRef().end());
+  if (auto numbers = dyn_cast_or_null<DenseIntElementsAttr>(attribute))
+    for (APInt number : numbers.getValues<APInt>())
+      dimensions.push_back(number.getSExtValue());
+  return llvm::is_sorted(dimensions);
+}
+
+static bool isView(Operation *op, const OpTableEntry *entry) {
+  return entry && entry->isView && op->getNumOperands() >= op->getNumResults() && keepsOrder(op);
+}
+
+/// Whose bytes `value` looks at, by the table.
+static Value rootOf(Value value, const OpTable &table) {
+  auto result = dyn_cast<OpResult>(value);
+  while (result && isView(result.getOwner(), table.find(result.getOwner()))) {
+    value = result.getOwner()->getOperand(result.getResultNumber());
+    result = dyn_cast<OpResult>(value);
+  }
+  return value;
+}
+
+/// Whether another operand looks at the same bytes. Who overwrites whole operands, and not element
+/// by element, would then read what it has written.
+static bool isReadTwice(Operation *op, unsigned number, const OpTable &table) {
+  Value root = rootOf(op->getOperand(number), table);
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &other) {
+    return other.getOperandNumber() != number && rootOf(other.get(), table) == root;
+  });
+}
+
+static SmallVector<int64_t> inPlaceOf(OpResult result, InPlaceRule rule, const OpTable &table) {
   SmallVector<int64_t> operands;
   Operation *op = result.getOwner();
   int64_t number = result.getResultNumber();
@@ -205,11 +241,11 @@ static SmallVector<int64_t> inPlaceOf(OpResult result, InPlaceRule rule) {
         operands.push_back(operand.getOperandNumber());
     break;
   case InPlaceRule::First:
-    if (number == 0 && op->getNumOperands() > 0)
+    if (number == 0 && op->getNumOperands() > 0 && !isReadTwice(op, 0, table))
       operands.push_back(0);
     break;
   case InPlaceRule::Each:
-    if (number < op->getNumOperands())
+    if (number < op->getNumOperands() && !isReadTwice(op, number, table))
       operands.push_back(number);
     break;
   }
@@ -271,8 +307,8 @@ FailureOr<OpDescription> llmmem::describeOp(Operation *op, const OpTableEntry &e
   if (entry.isView && op->getNumOperands() < op->getNumResults())
     return refuse(op) << "is a view by its op table, and has no operand for each result";
   for (OpResult result : op->getResults()) {
-    description.views.push_back(entry.isView ? int64_t(result.getResultNumber()) : -1);
-    description.inPlace.push_back(inPlaceOf(result, entry.inPlace));
+    description.views.push_back(isView(op, &entry) ? int64_t(result.getResultNumber()) : -1);
+    description.inPlace.push_back(inPlaceOf(result, entry.inPlace, table));
   }
   description.bytesMoved = bytesOf(op, entry.bytes);
   if (entry.flops == FlopRule::Loop && failed(addLoop(op, table, description)))
