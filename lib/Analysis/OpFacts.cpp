@@ -34,6 +34,12 @@ std::optional<int64_t> llmmem::getBlock(Operation *op) {
   return std::nullopt;
 }
 
+std::optional<int64_t> llmmem::getMicroBatch(Operation *op) {
+  if (auto number = op->getAttrOfType<IntegerAttr>(LlmDialect::kMicroBatch))
+    return number.getInt();
+  return std::nullopt;
+}
+
 /// The name that ODS gives a result ("mean"), for ops with several.
 static std::string getResultName(OpResult result) {
   std::string name = std::to_string(result.getResultNumber());

@@ -170,6 +170,7 @@ LogicalResult Extraction::addOp(Operation &op) {
   entry.recompute = isRecomputable(&op) && !meetsOtherStages(&op);
   entry.block = getBlock(&op);
   entry.phase = getPhase(&op);
+  entry.microBatch = getMicroBatch(&op);
   entry.name = op.getName().getStringRef().str();
   if (options.overlap && llm::isStartable(&op))
     entry.resource = planning::Resource::Link;

@@ -3,6 +3,7 @@
 #include "llmmem/Planning/Planner.h"
 #include "Budget/Certificate.h"
 #include "Budget/Frontier.h"
+#include "Budget/MicroBatchSearch.h"
 #include "Overlap/OverlapSearch.h"
 #include "Schedulers/ExactSearch.h"
 #include "Schedulers/PlacedSearch.h"
@@ -222,7 +223,8 @@ static Plan planToTheEnd(const Problem &problem, const PlanOptions &options,
       policyTable(), [&](const PolicyEntry &other) { return other.kind == options.policy.kind; });
   plan.baseCost = plan.costLowerBound = graph.baseCost();
   plan.bound = "every op once";
-  BudgetSearch search(graph, workFor(options, 4e6));
+  const std::unique_ptr<BudgetSearch> owner = makeBudgetSearch(graph, workFor(options, 4e6));
+  BudgetSearch &search = *owner;
   search.reportTo(options.progress);
   Frontier frontier(graph, search, workFor(options, 20000));
   bool found = true;

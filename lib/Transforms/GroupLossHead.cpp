@@ -119,7 +119,7 @@ void LossHeadPattern::group(int64_t granule) {
                                  dw.getDw().getType(), logits.getX(), logits.getWeight(),
                                  loss.getTargets(), dw.getInto(), loss.getCount(),
                                  logits.getLayout(), tokens, granule, loss.getIgnoreIndex());
-  for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock})
+  for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
     if (Attribute attribute = dlogits->getAttr(name))
       head->setAttr(name, attribute);
   if (Attribute name = loss->getAttr(LlmDialect::kName))

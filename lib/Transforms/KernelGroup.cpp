@@ -45,8 +45,9 @@ bool llmmem::canFeed(Operation *producer, Operation *reader) {
 }
 
 bool llmmem::standTogether(Operation *a, Operation *b) {
-  return a->getAttr(LlmDialect::kPhase) == b->getAttr(LlmDialect::kPhase) &&
-         a->getAttr(LlmDialect::kBlock) == b->getAttr(LlmDialect::kBlock);
+  return llvm::all_of(
+      ArrayRef<StringRef>{LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch},
+      [&](StringRef name) { return a->getAttr(name) == b->getAttr(name); });
 }
 
 //===----------------------------------------------------------------------===//

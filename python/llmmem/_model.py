@@ -27,6 +27,7 @@ class Op:
     in_place: pairs (written, read): the written value may take the bytes of the read one, where this is its last read.
     recompute: False: the op runs exactly once.
     block: the layer, from 0, or None. phase: "forward", "backward", "update" or None.
+    micro_batch: of several that one step runs, the one that it is of, or None.
     """
 
     reads: Sequence[int]
@@ -38,6 +39,7 @@ class Op:
     block: Optional[int] = None
     phase: Optional[str] = None
     name: str = ""
+    micro_batch: Optional[int] = None
 
 
 @dataclass
@@ -70,7 +72,7 @@ class Problem:
                       cost=op.get("cost", 0), workspace=op.get("workspace", 0),
                       in_place=[(number[write], number[read]) for write, read in op.get("in_place", ())],
                       recompute=op.get("recompute", True), block=op.get("block"), phase=op.get("phase"),
-                      name=op.get("name", "")) for op in data["ops"]]
+                      name=op.get("name", ""), micro_batch=op.get("micro_batch")) for op in data["ops"]]
             keep = [number[value] for value in data.get("keep", ())]
         except KeyError as missing:
             raise ValueError(f"the problem has no {missing}") from None
@@ -98,6 +100,8 @@ class Problem:
                 entry["block"] = op.block
             if op.phase is not None:
                 entry["phase"] = op.phase
+            if op.micro_batch is not None:
+                entry["micro_batch"] = op.micro_batch
             data["ops"].append(entry)
         data["keep"] = list(self.keep)
         return json.dumps(data)

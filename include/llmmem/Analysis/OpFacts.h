@@ -17,6 +17,8 @@ namespace llmmem {
 
 planning::Phase getPhase(mlir::Operation *op);
 std::optional<int64_t> getBlock(mlir::Operation *op);
+/// Of the micro-batches that one function runs, the one that `op` is of.
+std::optional<int64_t> getMicroBatch(mlir::Operation *op);
 
 /// `llm.name` of the value's op, followed by the result's name where the op has several
 /// ("h.0.ln_1.mean"); the argument's `llm.name`; else the printed SSA-like "op#result".

@@ -2,6 +2,7 @@
 
 #include "BudgetSearch.h"
 #include "Schedulers/Annealing.h"
+#include "Schedulers/DeferredOrder.h"
 #include "Schedulers/Editor.h"
 #include "Schedulers/Eviction.h"
 #include "Schedulers/ExactSearch.h"
@@ -48,6 +49,11 @@ BudgetSearch::BudgetSearch(const Graph &graph, std::vector<OpIndex> order, int64
       orderedCandidate(givenCandidate) {}
 
 BudgetSearch::~BudgetSearch() = default;
+
+std::unique_ptr<BudgetSearch> BudgetSearch::deferred() {
+  std::vector<OpIndex> order = deferFullest(graph, chain);
+  return order.empty() ? nullptr : std::make_unique<BudgetSearch>(graph, std::move(order), work);
+}
 
 Candidate BudgetSearch::measured(std::vector<OpIndex> steps) const {
   Profile usage = profile(graph, steps);

@@ -17,6 +17,8 @@
 
 namespace llmmem::planning {
 
+struct MicroBatches;
+
 struct Candidate {
   std::vector<OpIndex> steps;
   int64_t cost = 0;
@@ -29,12 +31,12 @@ public:
   BudgetSearch(const Graph &graph, int64_t work);
   /// The same from another order, which it takes as it is.
   BudgetSearch(const Graph &graph, std::vector<OpIndex> order, int64_t work);
-  ~BudgetSearch();
+  virtual ~BudgetSearch();
 
   /// Schedules whose peak is at most `capacity`, cheapest first; empty where none was found.
   /// `deeply` includes the schedules of `leanest`. `known` is the cost of a schedule that is known
   /// already: where it is close to the bound, fewer searches run.
-  std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t known = INT64_MAX);
+  virtual std::vector<Candidate> under(int64_t capacity, bool deeply, int64_t known = INT64_MAX);
   /// For graphs that are not chains: a schedule within `capacity` that costs less than `start` if
   /// that fits, but no less than `enough`; where none was found, one slightly above the capacity.
   /// `attempt` is the seed.
@@ -51,14 +53,19 @@ public:
   /// The given order.
   const Candidate &given() const { return givenCandidate; }
   /// The least-peak order found with nothing recomputed.
-  const Candidate &ordered();
+  virtual const Candidate &ordered();
   /// The same with a lower peak by annealing, where the graph is searched that way. Many of its
   /// steps are nearly as full as the peak, so it may pack worse.
   const Candidate &annealedOrder();
   /// Only the inputs of the stages are kept: the least peak of one level of recomputation.
-  const Candidate &leanestFlat();
+  virtual const Candidate &leanestFlat();
   /// Schedules found on the way down to the least peak, lowest peak first.
-  const std::vector<Candidate> &leanest();
+  virtual const std::vector<Candidate> &leanest();
+  /// The same search from an order in which the weight gradient of the peak step runs later; null
+  /// where there is none.
+  virtual std::unique_ptr<BudgetSearch> deferred();
+  /// Those that schedules are searched by; null where the graph is searched as one.
+  virtual const MicroBatches *microBatches() const { return nullptr; }
 
   /// Called with the name of the search, about once a second of modelled work.
   void reportTo(std::function<void(llvm::StringRef)> listener) { progress = std::move(listener); }
@@ -71,10 +78,15 @@ public:
 
   const Chain &mainChain() const { return chain; }
 
-private:
+protected:
   using Candidates = std::vector<Candidate>;
   Candidate measured(std::vector<OpIndex> steps) const;
   Candidate improved(std::vector<OpIndex> steps, int64_t capacity);
+
+  const Graph &graph;
+  int64_t spent = 0, lastSpent = 0;
+
+private:
   void report(llvm::StringRef searched, int64_t capacity);
   int64_t movesOfAttempt() const;
   std::vector<OpIndex> findOrder() const;
@@ -90,7 +102,6 @@ private:
   NestedProgram &table(size_t index);
 
   static constexpr int32_t mostAnnealedOps = 1500;
-  const Graph &graph;
   Chain chain;
   int64_t work;
   Candidate givenCandidate, chainCandidate;
@@ -102,7 +113,6 @@ private:
   std::vector<std::unique_ptr<NestedProgram>> tables;
   Candidates lean;
   std::function<void(llvm::StringRef)> progress;
-  int64_t spent = 0, lastSpent = 0;
   int64_t unreported = 0; // steps visited since the last report
 };
 

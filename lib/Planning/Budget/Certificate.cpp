@@ -3,6 +3,7 @@
 #include "Certificate.h"
 #include "Bounds/CostCertificate.h"
 #include "Bounds/OpenCut.h"
+#include "MicroBatches/WindowBound.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -81,7 +82,13 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontie
     basis.ops = {bound.op};
   if (isTight && !found && !isExact && graph.numOps() > 0)
     raisePeakBound(graph, largestOps(graph), bound, beside, basis);
-  if (isTight && found && plan.cost > plan.costLowerBound)
+  const MicroBatches *microBatches = search.microBatches();
+  if (isTight && found && plan.cost > plan.costLowerBound && microBatches)
+    raiseByWindows(graph, *microBatches, plan);
+  // Moments of the whole graph take long where it is large, and prove less there.
+  constexpr int32_t smallSize = 2000;
+  if (isTight && found && plan.cost > plan.costLowerBound &&
+      (!microBatches || graph.numOps() <= smallSize))
     raiseCostBound(graph, findCutOp(graph, search.mainChain()), plan);
   if (isTight && found && plan.cost > plan.costLowerBound && search.isAnnealed())
     raiseByOpenCuts(graph, plan);

@@ -1,7 +1,6 @@
 //===- Frontier.cpp - One plan per budget, with monotone costs --------------------===//
 
 #include "Frontier.h"
-#include "Schedulers/DeferredOrder.h"
 #include "llmmem/Planning/Allocation/Placement.h"
 #include "llmmem/Support/ByteSize.h"
 #include <algorithm>
@@ -33,9 +32,7 @@ Frontier::Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork)
 std::vector<Candidate> Frontier::under(int64_t capacity, bool deeply, int64_t &work) {
   if (!hasDeferred) {
     hasDeferred = true;
-    std::vector<OpIndex> order = deferFullest(graph, search.mainChain());
-    if (!order.empty())
-      deferred = std::make_unique<BudgetSearch>(graph, std::move(order), search.workInAll());
+    deferred = search.deferred();
   }
   if (!deferred) {
     std::vector<Candidate> found = search.under(capacity, deeply);
@@ -60,7 +57,10 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
   plan->steps = candidate.steps;
   PackOptions pack;
   pack.alignment = std::max<int64_t>(graph.problem().alignment, 1);
-  pack.work = work;
+  // The search over many shapes of micro-batches takes seconds and finds little.
+  constexpr size_t mostSearched = 1500;
+  const bool isSearched = !search.microBatches() || candidate.steps.size() <= mostSearched;
+  pack.work = isSearched ? work : 0;
   pack.ejections = ejections;
   pack.capacity = budget - graph.residentBytes();
   pack.cancellation = graph.cancellation();
@@ -221,9 +221,11 @@ Frontier::Sample Frontier::solveBySearch(int64_t index, const Sample &below, con
                                          bool deeply) {
   int64_t budget = budgetOf(index), target = capacityOf(budget);
   Sample sample{index, below.plan, std::max(below.work, above.work)};
-  constexpr int mostRepairs = 3, mostPlaced = 3;
+  // Alike micro-batches fragment alike, so a little less may be needed several times.
+  const int mostRepairs = search.microBatches() ? 6 : 3;
+  constexpr int mostPlaced = 3;
   for (int repair = 0; repair < mostRepairs; ++repair) {
-    int64_t excess = INT64_MAX;
+    int64_t excess = INT64_MAX, leastPeak = INT64_MAX;
     int placed = 0;
     search.announce("schedules within " + formatByteSize(target));
     std::vector<Candidate> candidates = under(target, deeply, sample.work);
@@ -238,10 +240,13 @@ Frontier::Sample Frontier::solveBySearch(int64_t index, const Sample &below, con
         return sample;
       }
       excess = std::min(excess, need(plan) - budget);
+      leastPeak = std::min(leastPeak, candidate.peak);
     }
     if (placed == 0)
       break;
     target -= excess;
+    if (search.microBatches()) // lest the same schedules be placed again
+      target = std::min(target, leastPeak - 1);
   }
   return sample;
 }

@@ -26,7 +26,7 @@ constexpr llvm::StringLiteral problemKeys[] = {"format, version, values, ops, ke
 constexpr llvm::StringLiteral memoryKeys = "id, name, budget, alignment";
 constexpr llvm::StringLiteral valueKeys[] = {"id, bytes, name, resident", "", "memory"};
 constexpr llvm::StringLiteral opKeys[] = {
-    "id, name, cost, workspace, reads, writes, recompute, in_place, block, phase", "",
+    "id, name, cost, workspace, reads, writes, recompute, in_place, block, phase, micro_batch", "",
     "resource, workspace_memory, optional, alternatives"};
 constexpr llvm::StringLiteral alternativeKeys = "cost, workspace";
 
@@ -216,6 +216,8 @@ private:
         return reader.integer(op.block.emplace());
       if (key == "phase")
         return phase(op.phase);
+      if (key == "micro_batch")
+        return reader.integer(op.microBatch.emplace());
       return isVersion2() ? readOpOfVersion2(op, key) : unknownKey(key, opKeys);
     });
     return read && ((hasId && hasReads && hasWrites) ||
@@ -361,6 +363,8 @@ void printOp(llvm::raw_ostream &os, const Problem &problem, const Op &op) {
     os << ", \"block\": " << *op.block;
   if (op.phase != Phase::None)
     os << ", \"phase\": \"" << phaseName(op.phase) << '"';
+  if (op.microBatch)
+    os << ", \"micro_batch\": " << *op.microBatch;
   if (op.resource != Resource::Compute)
     os << ", \"resource\": \"" << nameOf(op.resource) << '"';
   if (op.workspaceMemory)

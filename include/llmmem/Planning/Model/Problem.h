@@ -105,6 +105,7 @@ struct Op {
   bool recompute = true;
   std::optional<int64_t> block; // a repeated part of the graph, mostly one transformer layer
   Phase phase = Phase::None;
+  std::optional<int64_t> microBatch; // of several that one step runs, the one that it is of
   std::string name;
   Resource resource = Resource::Compute;
   MemoryIndex workspaceMemory = 0;

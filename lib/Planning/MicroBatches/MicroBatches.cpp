@@ -1,0 +1,296 @@
+//===- MicroBatches.cpp - Steps that do the same several times -----------------===//
+
+#include "MicroBatches.h"
+#include <algorithm>
+#include <map>
+
+using namespace llmmem::planning;
+
+//===----------------------------------------------------------------------===//
+// What is alike
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Finder {
+public:
+  explicit Finder(const Graph &graph) : graph(graph) {}
+  std::optional<MicroBatches> run();
+
+private:
+  void collect();
+  bool areAlike(int32_t number) const;
+  std::optional<std::vector<int64_t>> describe(OpIndex op) const;
+  void findTasks();
+
+  const Graph &graph;
+  MicroBatches found;
+};
+} // namespace
+
+void Finder::collect() {
+  std::map<int64_t, int32_t> numbers;
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (graph.op(op).microBatch)
+      numbers.try_emplace(*graph.op(op).microBatch, 0);
+  int32_t next = 0;
+  for (auto &[label, number] : numbers)
+    number = next++;
+  found.ops.resize(numbers.size());
+  found.numberOf.assign(graph.numOps(), -1);
+  found.placeOf.assign(graph.numOps(), -1);
+  for (OpIndex op = 0; op < graph.numOps(); ++op) {
+    if (!graph.op(op).microBatch)
+      continue;
+    std::vector<OpIndex> &ops = found.ops[found.numberOf[op] = numbers[*graph.op(op).microBatch]];
+    found.placeOf[op] = static_cast<int32_t>(ops.size());
+    ops.push_back(op);
+  }
+}
+
+/// What must be equal of the n-th ops of all micro-batches; nothing where one reads bytes of
+/// another. Values of 0 bytes are order alone, which the order of tasks keeps.
+std::optional<std::vector<int64_t>> Finder::describe(OpIndex op) const {
+  const Op &entry = graph.op(op);
+  std::vector<int64_t> facts{entry.cost, entry.workspace, entry.recompute,
+                             static_cast<int64_t>(entry.phase), entry.block.value_or(-1)};
+  for (ValueIndex value : entry.reads) {
+    OpIndex writer = graph.writer(value);
+    if (writer < 0 || graph.bytes(value) == 0)
+      continue;
+    const bool isOwn = found.numberOf[writer] == found.numberOf[op];
+    if (!isOwn && found.numberOf[writer] >= 0)
+      return std::nullopt;
+    facts.push_back(graph.bytes(value));
+    if (isOwn)
+      facts.push_back(found.placeOf[writer]);
+    else if (graph.op(writer).recompute)
+      facts.push_back(-1 - int64_t(writer));
+  }
+  for (ValueIndex value : entry.writes)
+    if (graph.bytes(value) > 0)
+      facts.push_back(graph.bytes(value));
+  return facts;
+}
+
+bool Finder::areAlike(int32_t number) const {
+  const std::vector<OpIndex> &first = found.ops.front(), &other = found.ops[number];
+  if (first.size() != other.size())
+    return false;
+  for (size_t place = 0; place < first.size(); ++place) {
+    std::optional<std::vector<int64_t>> facts = describe(first[place]);
+    if (!facts || facts != describe(other[place]))
+      return false;
+  }
+  return true;
+}
+
+/// A task ends wherever, in some micro-batch, the next op in program order is of no micro-batch and
+/// runs once, or of another.
+void Finder::findTasks() {
+  std::vector<bool> begins(found.ops.front().size() + 1, false);
+  int32_t last = -1, inFlight = 0;
+  for (OpIndex op = 0; op < graph.numOps(); ++op) {
+    const int32_t number = found.numberOf[op];
+    if (number < 0) {
+      last = graph.op(op).recompute ? last : -1;
+      continue;
+    }
+    const int32_t place = found.placeOf[op];
+    begins[place] = begins[place] || number != last;
+    last = number;
+    found.mostInFlight = std::max(found.mostInFlight, inFlight += place == 0);
+    inFlight -= place + 1 == static_cast<int32_t>(found.ops.front().size());
+  }
+  begins.front() = begins.back() = true;
+  for (size_t place = 0; place < begins.size(); ++place)
+    if (begins[place])
+      found.tasks.push_back(static_cast<int32_t>(place));
+}
+
+std::optional<MicroBatches> Finder::run() {
+  collect();
+  if (found.count() < 2)
+    return std::nullopt;
+  for (int32_t number = 1; number < found.count(); ++number)
+    if (!areAlike(number))
+      return std::nullopt;
+  findTasks();
+  return std::move(found);
+}
+
+std::optional<MicroBatches> llmmem::planning::findMicroBatches(const Graph &graph) {
+  return Finder(graph).run();
+}
+
+//===----------------------------------------------------------------------===//
+// The problem of one
+//===----------------------------------------------------------------------===//
+
+MicroBatchProblem::MicroBatchProblem(const Graph &graph, const MicroBatches &microBatches)
+    : graph(graph), microBatches(microBatches), ofValue(graph.numValues(), -1) {
+  one.alignment = graph.problem().alignment;
+  findShared();
+  addOps();
+}
+
+/// Ops of no micro-batch that may run again, as far as the first one depends on them.
+void MicroBatchProblem::findShared() {
+  shared.assign(graph.numOps(), false);
+  for (OpIndex op = graph.numOps(); op-- > 0;)
+    if (microBatches.numberOf[op] == 0 || shared[op])
+      for (ValueIndex value : graph.op(op).reads)
+        if (OpIndex writer = graph.writer(value);
+            writer >= 0 && microBatches.numberOf[writer] < 0 && graph.op(writer).recompute)
+          shared[writer] = true;
+}
+
+ValueIndex MicroBatchProblem::valueOf(ValueIndex value) {
+  if (ofValue[value] < 0) {
+    ofValue[value] = static_cast<ValueIndex>(one.values.size());
+    one.values.push_back(graph.problem().values[value]);
+    one.values.back().id = ofValue[value];
+  }
+  return ofValue[value];
+}
+
+ValueIndex MicroBatchProblem::addToken() {
+  ValueIndex token = static_cast<ValueIndex>(one.values.size());
+  one.values.push_back({token, 0, /*resident=*/false, "order"});
+  return token;
+}
+
+/// What writes a value is in the problem, or stands between tasks.
+void MicroBatchProblem::addOp(OpIndex op) {
+  const Op &from = graph.op(op);
+  Op to = from;
+  to.id = static_cast<int64_t>(one.ops.size());
+  to.reads.clear();
+  to.writes.clear();
+  to.inPlace.clear();
+  for (ValueIndex value : from.reads)
+    if (ofValue[value] >= 0)
+      to.reads.push_back(ofValue[value]);
+  for (ValueIndex value : from.writes)
+    to.writes.push_back(valueOf(value));
+  for (InPlace pair : from.inPlace)
+    if (ofValue[pair.read] >= 0)
+      to.inPlace.push_back({ofValue[pair.write], ofValue[pair.read]});
+  if (!shared[op]) {
+    to.reads.push_back(barrier);
+    to.writes.push_back(tokens.emplace_back(addToken()));
+  }
+  one.ops.push_back(std::move(to));
+  opOf.push_back(op);
+}
+
+/// Before `task` of the first micro-batch, or behind its last.
+void MicroBatchProblem::addBarrier(int32_t task) {
+  const std::vector<OpIndex> &ops = microBatches.ops.front();
+  const bool isFirst = task == 0, isLast = task == microBatches.numTasks();
+  const OpIndex after = isFirst ? -1 : ops[microBatches.tasks[task] - 1];
+  const OpIndex before = isLast ? graph.numOps() : ops[microBatches.tasks[task]];
+  Op to;
+  to.id = static_cast<int64_t>(one.ops.size());
+  to.recompute = false;
+  to.phase = graph.op(isLast ? ops.back() : before).phase;
+  to.name = "between tasks";
+  to.reads = std::move(tokens);
+  tokens.clear();
+  for (OpIndex op = after + 1; op < before; ++op) {
+    if (microBatches.numberOf[op] >= 0 || shared[op])
+      continue;
+    for (ValueIndex value : graph.op(op).reads)
+      if (graph.bytes(value) > 0 && ofValue[value] >= 0 &&
+          !llvm::is_contained(to.reads, ofValue[value]) &&
+          !llvm::is_contained(to.writes, ofValue[value]))
+        to.reads.push_back(ofValue[value]);
+    for (ValueIndex value : graph.op(op).writes)
+      if (graph.bytes(value) > 0 && llvm::any_of(graph.readers(value), [&](OpIndex reader) {
+            return microBatches.numberOf[reader] == 0;
+          }))
+        to.writes.push_back(valueOf(value));
+  }
+  barrier = addToken();
+  to.writes.push_back(barrier);
+  one.ops.push_back(std::move(to));
+  opOf.push_back(-1);
+}
+
+void MicroBatchProblem::addOps() {
+  const std::vector<OpIndex> &ops = microBatches.ops.front();
+  int32_t task = 0;
+  for (OpIndex op = 0; op <= ops.back(); ++op) {
+    if (microBatches.numberOf[op] != 0 && !shared[op])
+      continue;
+    if (microBatches.numberOf[op] == 0 && microBatches.placeOf[op] == microBatches.tasks[task])
+      addBarrier(task++);
+    addOp(op);
+  }
+  addBarrier(task);
+}
+
+Problem MicroBatchProblem::problemWithLess(int64_t bytes) const {
+  Problem less = one;
+  for (size_t op = 0; op < opOf.size(); ++op)
+    if (opOf[op] < 0 && one.ops[op].phase == Phase::Backward) {
+      less.ops[op].workspace = bytes;
+      break;
+    }
+  return less;
+}
+
+//===----------------------------------------------------------------------===//
+// The schedule of all
+//===----------------------------------------------------------------------===//
+
+bool MicroBatchProblem::isSchedule(llvm::ArrayRef<OpIndex> steps) const {
+  std::vector<bool> ran(graph.numOps(), false);
+  for (OpIndex op : steps) {
+    for (ValueIndex value : graph.op(op).reads)
+      if (OpIndex writer = graph.writer(value); writer >= 0 && !ran[writer])
+        return false;
+    if (ran[op] && !graph.op(op).recompute)
+      return false;
+    ran[op] = true;
+  }
+  return llvm::all_of(ran, [](bool value) { return value; });
+}
+
+/// The ops of a schedule of one by the task that they run in; what stands before the first barrier
+/// belongs to the first task, and what stands behind the last to the last.
+std::vector<std::vector<OpIndex>>
+MicroBatchProblem::splitByTasks(llvm::ArrayRef<OpIndex> steps) const {
+  std::vector<std::vector<OpIndex>> ofTask(microBatches.numTasks());
+  int32_t task = -1;
+  for (OpIndex step : steps)
+    if (opOf[step] < 0)
+      ++task;
+    else
+      ofTask[std::clamp(task, 0, microBatches.numTasks() - 1)].push_back(opOf[step]);
+  return ofTask;
+}
+
+std::vector<OpIndex>
+MicroBatchProblem::forAll(llvm::ArrayRef<llvm::ArrayRef<OpIndex>> schedules) const {
+  std::vector<std::vector<std::vector<OpIndex>>> byTask;
+  for (llvm::ArrayRef<OpIndex> schedule : schedules)
+    byTask.push_back(splitByTasks(schedule));
+  std::vector<OpIndex> all;
+  for (OpIndex op = 0; op < graph.numOps(); ++op) {
+    const int32_t number = microBatches.numberOf[op];
+    if (number < 0) {
+      if (!shared[op])
+        all.push_back(op);
+      continue;
+    }
+    auto begin = llvm::lower_bound(microBatches.tasks, microBatches.placeOf[op]);
+    if (*begin != microBatches.placeOf[op])
+      continue; // its task has begun already
+    const auto &tasks = byTask[number % byTask.size()];
+    for (OpIndex of : tasks[begin - microBatches.tasks.begin()])
+      all.push_back(shared[of] ? of : microBatches.ops[number][microBatches.placeOf[of]]);
+  }
+  if (!isSchedule(all))
+    all.clear();
+  return all;
+}

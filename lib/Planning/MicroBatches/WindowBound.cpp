@@ -1,0 +1,242 @@
+//===- WindowBound.cpp - A cost bound from every round of micro-batches --------------===//
+
+#include "WindowBound.h"
+#include "Bounds/CutNetwork.h"
+#include "llmmem/Planning/Bounds/Bounds.h"
+#include "llmmem/Planning/Model/Schedule.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+namespace {
+/// The problem of one moment and its window: the ops that first ran since the moment before, the
+/// moment's, and of those behind it what reads values of the window.
+class Window {
+public:
+  Window(const Graph &graph, OpIndex moment, const std::vector<bool> &earlier);
+
+  const Problem &problem() const { return made; }
+  OpIndex moment() const { return momentOfMade; }
+
+private:
+  ValueIndex valueOf(ValueIndex value);
+  ValueIndex addToken();
+  void addOp(OpIndex op, bool isMoment);
+  void addReader(OpIndex op, ValueIndex token);
+
+  const Graph &graph;
+  Problem made;
+  OpIndex momentOfMade = -1;
+  std::vector<ValueIndex> ofValue;
+};
+} // namespace
+
+ValueIndex Window::valueOf(ValueIndex value) {
+  if (ofValue[value] < 0) {
+    ofValue[value] = static_cast<ValueIndex>(made.values.size());
+    made.values.push_back(graph.problem().values[value]);
+    made.values.back().id = ofValue[value];
+  }
+  return ofValue[value];
+}
+
+ValueIndex Window::addToken() {
+  ValueIndex token = static_cast<ValueIndex>(made.values.size());
+  made.values.push_back({token, 0, /*resident=*/false, "order"});
+  return token;
+}
+
+/// An op of the window reads what the window wrote; what is older is there for nothing. The moment
+/// holds all that it reads.
+void Window::addOp(OpIndex op, bool isMoment) {
+  const Op &from = graph.op(op);
+  Op to = from;
+  to.id = static_cast<int64_t>(made.ops.size());
+  to.reads.clear();
+  to.writes.clear();
+  to.inPlace.clear();
+  for (ValueIndex value : from.reads)
+    if (ofValue[value] >= 0 || (isMoment && !graph.problem().values[value].resident))
+      to.reads.push_back(valueOf(value));
+  for (ValueIndex value : from.writes)
+    to.writes.push_back(valueOf(value));
+  for (InPlace pair : from.inPlace)
+    if (ofValue[pair.read] >= 0)
+      to.inPlace.push_back({ofValue[pair.write], ofValue[pair.read]});
+  made.ops.push_back(std::move(to));
+}
+
+void Window::addReader(OpIndex op, ValueIndex token) {
+  Op to;
+  to.id = static_cast<int64_t>(made.ops.size());
+  for (ValueIndex value : graph.op(op).reads)
+    if (ofValue[value] >= 0 && graph.bytes(value) > 0)
+      to.reads.push_back(ofValue[value]);
+  if (to.reads.empty())
+    return;
+  to.reads.push_back(token);
+  made.ops.push_back(std::move(to));
+}
+
+Window::Window(const Graph &graph, OpIndex moment, const std::vector<bool> &earlier)
+    : graph(graph), ofValue(graph.numValues(), -1) {
+  std::vector<bool> before(graph.numOps(), false), after(graph.numOps(), false);
+  markAncestors(graph, moment, before);
+  markDescendants(graph, moment, after);
+  made.alignment = graph.problem().alignment;
+  made.budget = graph.problem().budget;
+  made.values.push_back({0, graph.residentBytes(), /*resident=*/true, "resident"});
+  std::vector<ValueIndex> tokens;
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (before[op] && !earlier[op]) {
+      addOp(op, /*isMoment=*/false);
+      made.ops.back().writes.push_back(tokens.emplace_back(addToken()));
+    }
+  addOp(moment, /*isMoment=*/true);
+  momentOfMade = static_cast<OpIndex>(made.ops.size()) - 1;
+  llvm::append_range(made.ops.back().reads, tokens);
+  const ValueIndex behind = addToken();
+  made.ops.back().writes.push_back(behind);
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (after[op])
+      addReader(op, behind);
+  for (ValueIndex value : graph.problem().keep)
+    if (ofValue[value] >= 0)
+      made.keep.push_back(ofValue[value]);
+}
+
+namespace {
+class WindowBound {
+public:
+  WindowBound(const Graph &graph, const MicroBatches &microBatches, Plan &plan)
+      : graph(graph), microBatches(microBatches), plan(plan), budget(*graph.problem().budget),
+        scale(priceScale(graph)) {}
+  void run();
+
+private:
+  struct Sum {
+    __int128 excess = 0; // of cost x scale
+    std::vector<OpIndex> moments;
+    std::vector<int64_t> prices;
+  };
+  /// An op of each micro-batch, or what stands before it in program order: an exchange, on which
+  /// all of a backward depends.
+  struct Place {
+    int32_t place;
+    bool isBefore;
+  };
+  std::vector<Place> places() const;
+  Sum prove(Place place, int32_t mostMoments) const;
+  void addMoment(OpIndex moment, std::vector<bool> &earlier, Sum &sum) const;
+
+  const Graph &graph;
+  const MicroBatches &microBatches;
+  Plan &plan;
+  int64_t budget, scale;
+};
+} // namespace
+
+/// Where in each micro-batch a moment may be: at the end of its forward, at the begin of its
+/// backward, and where the plan holds most.
+std::vector<WindowBound::Place> WindowBound::places() const {
+  std::vector<int32_t> found;
+  const std::vector<OpIndex> &ops = microBatches.ops.front();
+  auto backward =
+      llvm::find_if(ops, [&](OpIndex op) { return graph.op(op).phase == Phase::Backward; });
+  const int32_t numForward = static_cast<int32_t>(backward - ops.begin());
+  if (backward != ops.end())
+    found.push_back(numForward);
+  if (numForward > 0)
+    found.push_back(numForward - 1);
+  Profile usage = profile(graph, plan.steps);
+  std::vector<int64_t> most(ops.size(), 0); // bytes at first runs
+  std::vector<bool> ran(graph.numOps(), false);
+  for (size_t step = 0; step < plan.steps.size(); ++step) {
+    OpIndex op = plan.steps[step];
+    if (!ran[op] && microBatches.numberOf[op] >= 0) {
+      int64_t &bytes = most[microBatches.placeOf[op]];
+      bytes = std::max(bytes, usage.bytes[step]);
+    }
+    ran[op] = true;
+  }
+  constexpr int32_t mostPlaces = 4;
+  for (int32_t number = 0; number < mostPlaces; ++number) {
+    auto fullest = llvm::max_element(most);
+    found.push_back(static_cast<int32_t>(fullest - most.begin()));
+    *fullest = -1;
+  }
+  std::vector<Place> all;
+  for (int32_t place : found)
+    for (bool isBefore : {false, true})
+      if (!isBefore || ops[place] > 0)
+        all.push_back({place, isBefore});
+  return all;
+}
+
+/// At the best price of its window, in prices of the whole graph. A moment that proves nothing is
+/// left out, and the next window is the longer.
+void WindowBound::addMoment(OpIndex moment, std::vector<bool> &earlier, Sum &sum) const {
+  const Window window(graph, moment, earlier);
+  const Graph part(window.problem(), graph.cancellation());
+  CutRelaxation relaxation(part, window.moment());
+  if (relaxation.costLowerBound(budget).value_or(0) <= 0)
+    return;
+  const int64_t price = static_cast<int64_t>(static_cast<__int128>(relaxation.bestPrice()) * scale /
+                                             relaxation.scale());
+  const int64_t capacity = budget - bytesBeside(part, window.moment());
+  const __int128 excess = CutNetwork(part, {window.moment()}, 1).solve({price}, scale) -
+                          static_cast<__int128>(price) * capacity;
+  if (excess <= 0)
+    return;
+  sum.excess += excess;
+  sum.moments.push_back(moment);
+  sum.prices.push_back(price);
+  markAncestors(graph, moment, earlier);
+  earlier[moment] = true;
+}
+
+/// The moments are those of every so many micro-batches as are in flight.
+WindowBound::Sum WindowBound::prove(Place place, int32_t mostMoments) const {
+  Sum sum;
+  std::vector<bool> earlier(graph.numOps(), false);
+  const int32_t inFlight = std::max(microBatches.mostInFlight, 1);
+  const bool isForward = graph.op(microBatches.ops.front()[place.place]).phase == Phase::Forward;
+  for (int32_t number = isForward ? inFlight - 1 : 0;
+       number < microBatches.count() && mostMoments-- > 0; number += inFlight) {
+    const OpIndex moment = microBatches.ops[number][place.place] - place.isBefore;
+    if (!sum.moments.empty()) {
+      std::vector<bool> before(graph.numOps(), false);
+      markAncestors(graph, moment, before);
+      if (!before[sum.moments.back()])
+        continue; // some schedule has them the other way round
+    }
+    addMoment(moment, earlier, sum);
+  }
+  return sum;
+}
+
+void WindowBound::run() {
+  std::optional<Place> best;
+  __int128 most = 0;
+  for (Place place : places())
+    if (Sum first = prove(place, /*mostMoments=*/1); first.excess > most) {
+      most = first.excess;
+      best = place;
+    }
+  if (!best)
+    return;
+  Sum sum = prove(*best, microBatches.count());
+  const int64_t extra = static_cast<int64_t>((sum.excess + scale - 1) / scale);
+  if (graph.baseCost() + extra <= plan.costLowerBound)
+    return;
+  plan.costLowerBound = graph.baseCost() + extra;
+  plan.bound = std::to_string(sum.moments.size()) + " cuts in time, each of " +
+               std::to_string(microBatches.mostInFlight) + " micro-batches, from op " +
+               std::to_string(graph.op(sum.moments.front()).id) + " on";
+  plan.costBasis = {BoundBasis::Kind::Together, std::move(sum.moments), std::move(sum.prices)};
+}
+
+void llmmem::planning::raiseByWindows(const Graph &graph, const MicroBatches &microBatches,
+                                      Plan &plan) {
+  WindowBound(graph, microBatches, plan).run();
+}
