@@ -178,8 +178,7 @@ static void planLeastPeak(const Graph &graph, Frontier &frontier, Plan &plan,
     adopt(*frontier.least(), plan);
     return;
   }
-  plan.peakLowerBound =
-      profile(graph, exact.steps).peak - (std::max<int64_t>(graph.problem().alignment, 1) - 1);
+  plan.peakLowerBound = profile(graph, exact.steps).peak - graph.topPadding();
   plan.peakBasis.kind = BoundBasis::Kind::EverySchedule;
   place(graph, plan, std::move(exact.steps), options);
   shrinkArena(graph, std::max<int64_t>(0, plan.peakLowerBound - graph.residentBytes()), plan,
