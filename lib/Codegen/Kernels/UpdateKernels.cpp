@@ -161,6 +161,9 @@ struct UpdateModel : BaseModel<Model, ConcreteOp> {
   }
 
   std::optional<SmallVector<unsigned>> getOperandsInCommon(Operation *op) const {
+    // In a shared launch all ranks would update.
+    if (cast<ConcreteOp>(op).getServer())
+      return std::nullopt;
     SmallVector<unsigned> numbers;
     for (MutableOperandRange range : Model::commonOperands(cast<ConcreteOp>(op)))
       for (OpOperand &operand : range)
