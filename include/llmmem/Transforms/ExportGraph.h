@@ -10,11 +10,11 @@ namespace llmmem {
 /// Removes every `llm.*` attribute.
 void stripAnnotations(mlir::ModuleOp module);
 
-/// Makes a planned step of StableHLO or MHLO a program of that dialect alone: each run of clones
-/// reads what it needs through one `optimization_barrier`, together with the result of the op in
-/// front of it, so that it can neither be merged with its originals nor run before its time; and no
-/// attribute of llmmem is left. Returns the number of barriers; fails, after a diagnostic, on a
-/// step without an op of these dialects.
+/// Makes a planned step of StableHLO or MHLO a program of that dialect alone: in front of each
+/// run of clones all that is held there, and what they read, passes one `optimization_barrier`, so
+/// that they can neither be merged with their originals nor run before their time; and no attribute
+/// of llmmem is left. Returns the number of barriers; fails, after a diagnostic, on a step without
+/// an op of these dialects.
 llvm::FailureOr<int64_t> exportGraph(mlir::ModuleOp module);
 
 } // namespace llmmem

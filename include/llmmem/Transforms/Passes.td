@@ -647,8 +647,7 @@ def VerifyPlan : StepPass<"verify-plan"> {
 def ExportGraph : Pass<"export-graph", "::mlir::ModuleOp"> {
   let summary = "Makes a planned step of StableHLO a program of StableHLO alone";
   let description = [{
-    Each run of clones reads what it needs through one `optimization_barrier`, together with the result of the op in front
-    of it; then every `llm.*` attribute is removed. The printed text (with `--mlir-print-op-generic`) is what JAX and other
+    In front of each run of clones all that is held there, and what they read, passes one `optimization_barrier`; then every `llm.*` attribute is removed. The printed text (with `--mlir-print-op-generic`) is what JAX and other
     users of StableHLO read.
 
     *Requires*: a step of StableHLO or MHLO, planned or not. *Ensures*: no attribute of llmmem is left.
