@@ -216,10 +216,18 @@ static void printEpilogues(const MemoryReport &report, llvm::raw_ostream &os) {
 }
 
 static void printFunctions(const MemoryReport &report, llvm::raw_ostream &os) {
-  for (const FunctionEntry &entry : report.functions)
-    os << formatv("{0,-14} {1} ({2} bytes) resident+arena, {3:f3} ms modelled, {4} a step\n",
+  const bool isUneven = llvm::any_of(report.functions, [&](const FunctionEntry &entry) {
+    return entry.budget != report.budget || entry.device != report.device;
+  });
+  for (const FunctionEntry &entry : report.functions) {
+    os << formatv("{0,-14} {1} ({2} bytes) resident+arena, {3:f3} ms modelled, {4} a step",
                   "@" + entry.name, formatByteSize(entry.needed), entry.needed, entry.ns / 1e6,
                   entry.runs == 1 ? std::string("once") : formatv("{0} times", entry.runs).str());
+    if (isUneven)
+      os << ", on " << entry.device
+         << (entry.budget ? " under " + formatByteSize(*entry.budget) : std::string());
+    os << "\n";
+  }
   const PipelineEntry &pipeline = report.pipeline;
   if (!pipeline.schedule.empty())
     os << formatv("pipeline       {0}, {1} stages, {2} micro-batches: {3:f3} ms modelled, of which "

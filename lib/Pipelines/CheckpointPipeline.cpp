@@ -6,6 +6,7 @@
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Parallelize.h"
 #include "llmmem/Transforms/PipelineStages.h"
+#include "llmmem/Transforms/StageOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace llmmem;
@@ -188,6 +189,22 @@ static llvm::Error checkDataParallel(const CheckpointPipelineOptions &options,
   return llvm::Error::success();
 }
 
+/// Under the budget of one stage, or of all.
+static llvm::Error checkRequest(const CheckpointPipelineOptions &options, llvm::StringRef budget,
+                                llvm::function_ref<std::string(llvm::StringRef)> spell) {
+  std::string chunk = spell("loss-chunk");
+  PlanCheckpointsOptions plan = planOptions(options);
+  plan.budget = isLeastBudget(options) ? std::string() : budget.str();
+  llvm::Expected<CheckpointRequest> request = readCheckpointRequest(
+      plan, [&](llvm::StringRef option) { return option == "chunk" ? chunk : spell(option); });
+  if (request)
+    return llvm::Error::success();
+  std::string message = llvm::toString(request.takeError());
+  bool isChunk = llvm::StringRef(message).starts_with(chunk + ":");
+  return llvm::createStringError(
+      message + (isChunk ? "; or apart, to leave the loss and its gradients several ops" : ""));
+}
+
 llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
                                  llvm::function_ref<std::string(llvm::StringRef)> spell) {
   if (isLeastBudget(options) && options.policy.hasValue())
@@ -203,21 +220,20 @@ llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
   if (options.budget.hasValue() && options.budget.empty())
     return llvm::createStringError(spell("budget") + ": " +
                                    llvm::toString(parseByteSize("").takeError()));
-  std::string chunk = spell("loss-chunk");
-  llvm::Expected<CheckpointRequest> request =
-      readCheckpointRequest(planOptions(options), [&](llvm::StringRef option) {
-        return option == "chunk" ? chunk : spell(option);
-      });
-  if (!request) {
-    std::string message = llvm::toString(request.takeError());
-    bool isChunk = llvm::StringRef(message).starts_with(chunk + ":");
-    return llvm::createStringError(
-        message + (isChunk ? "; or apart, to leave the loss and its gradients several ops" : ""));
-  }
+  const int64_t stages = options.mesh.empty() ? 0 : stagesOf(options).value_or(0);
+  for (auto [name, option] :
+       {std::pair<llvm::StringRef, llvm::StringRef>("budget", options.budget),
+        std::pair<llvm::StringRef, llvm::StringRef>("device", options.device)})
+    if (llvm::Error error = checkPartsOfStages(spell(name), option, stages))
+      return error;
+  for (llvm::StringRef budget : partsOfStages(options.budget))
+    if (llvm::Error error = checkRequest(options, budget, spell))
+      return error;
+  for (llvm::StringRef part : partsOfStages(options.device))
+    if (llvm::Expected<DeviceModel> device = loadDeviceModel(part); !device)
+      return llvm::createStringError(spell("device") + ": " + llvm::toString(device.takeError()));
   if (llvm::Expected<OpTable> table = OpTable::load(options.opTable); !table)
     return llvm::createStringError(spell("op-table") + ": " + llvm::toString(table.takeError()));
-  if (llvm::Expected<DeviceModel> device = loadDeviceModel(options.device); !device)
-    return llvm::createStringError(spell("device") + ": " + llvm::toString(device.takeError()));
   return llvm::Error::success();
 }
 
@@ -255,6 +271,7 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     build.schedule = options.pipeline;
     build.chunks = shapeOf(options, *stages).chunks;
     build.device = options.device;
+    build.budget = options.budgetMeant();
     passes.addPass(createBuildStages(build));
   } else {
     DifferentiateOptions differentiate;

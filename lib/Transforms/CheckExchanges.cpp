@@ -102,11 +102,12 @@ static SmallVector<func::FuncOp> findStages(ModuleOp module) {
 }
 
 FailureOr<planning::PipelineTime> llmmem::modelPipeline(ModuleOp module,
-                                                        const DeviceModel &device) {
+                                                        ArrayRef<const DeviceModel *> devices) {
   SmallVector<func::FuncOp> stages = findStages(module);
   Meetings meetings = findMeetings(stages);
   std::vector<std::vector<planning::TimedRendezvous>> work;
-  for (func::FuncOp stage : stages) {
+  for (auto [number, stage] : llvm::enumerate(stages)) {
+    const DeviceModel &device = *devices[std::min(number, devices.size() - 1)];
     work.emplace_back(1);
     for (Operation &op : stage.getBody().front().without_terminator()) {
       if (isViewOp(&op))

@@ -16,24 +16,29 @@ using llm::LlmDialect;
 namespace {
 class Cutter {
 public:
-  Cutter(func::FuncOp loss, const planning::PipelineShape &shape, const DeviceModel &device)
-      : loss(loss), body(loss.getBody().front()), shape(shape), device(device) {}
+  Cutter(func::FuncOp loss, llm::TrainingAttr training, const planning::PipelineShape &shape,
+         const PipelineDevices &devices)
+      : loss(loss), body(loss.getBody().front()), training(training), shape(shape),
+        devices(devices) {}
 
   FailureOr<PipelineCuts> run();
 
 private:
   void classify();
   LogicalResult findBlocks();
-  LogicalResult measure(ArrayRef<Operation *> block, planning::BlockSize &size);
+  int64_t heldBytes(BlockArgument parameter);
+  void measureParameters();
+  LogicalResult measureTimes(const DeviceModel &device, std::vector<planning::BlockSize> &sizes);
   LogicalResult makeChunks();
   LogicalResult findOutputs();
 
   func::FuncOp loss;
   Block &body;
+  llm::TrainingAttr training;
   const planning::PipelineShape &shape;
-  const DeviceModel &device;
+  const PipelineDevices &devices;
   std::vector<SmallVector<Operation *>> blocks;
-  llvm::DenseSet<Value> measured; // parameters
+  std::vector<planning::BlockSize> parameters; // of blocks, with their bytes alone
   PipelineCuts cuts;
 };
 } // namespace
@@ -83,28 +88,63 @@ LogicalResult Cutter::findBlocks() {
   return error;
 }
 
-/// A backward takes about twice the time of its forward, so costs of forwards compare blocks. A
-/// parameter that two blocks read counts in the first.
-LogicalResult Cutter::measure(ArrayRef<Operation *> block, planning::BlockSize &size) {
-  for (Operation *op : block) {
-    FailureOr<OpCost> cost = getCost(op, device);
-    if (failed(cost))
-      return failure();
-    size.ns += cost->ns;
-    for (Value operand : op->getOperands())
-      if (auto argument = dyn_cast<BlockArgument>(operand);
-          argument && getRole(argument) == llm::Role::Param && measured.insert(argument).second)
-        size.bytes += bytesOfType(argument.getType());
+/// What a rank holds for a parameter throughout the step: it, its gradient and its state, of which
+/// ZeRO leaves a part.
+int64_t Cutter::heldBytes(BlockArgument parameter) {
+  auto type = cast<RankedTensorType>(parameter.getType());
+  const int64_t bytes = bytesOfType(type), count = type.getNumElements();
+  int64_t states = 0;
+  if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
+    const int64_t width = std::max<int64_t>(4, type.getElementTypeBitWidth() / 8);
+    states = count * width * (type.getElementType().isBF16() ? 3 : 2); // moments, a master copy
   }
+  auto sharing = loss.getArgAttrOfType<llm::DataParallelAttr>(parameter.getArgNumber(),
+                                                              LlmDialect::kDataParallel);
+  int64_t ranks = 1;
+  if (auto mesh = loss->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh); mesh && sharing)
+    ranks = mesh.getGroupSize(sharing.getAxes());
+  // Under ZeRO-3 the type is that of the part.
+  const int64_t zero = sharing && sharing.getZero() < 3 ? sharing.getZero() : 0;
+  return bytes + (zero >= 2 ? bytes / ranks : bytes) + (zero >= 1 ? states / ranks : states);
+}
+
+/// A parameter that two blocks read counts in the first.
+void Cutter::measureParameters() {
+  llvm::DenseSet<Value> measured;
+  parameters.resize(blocks.size());
+  for (auto [block, size] : llvm::zip_equal(blocks, parameters))
+    for (Operation *op : block)
+      for (Value operand : op->getOperands())
+        if (auto argument = dyn_cast<BlockArgument>(operand);
+            argument && getRole(argument) == llm::Role::Param && measured.insert(argument).second)
+          size.bytes += heldBytes(argument);
+}
+
+/// A backward takes about twice the time of its forward, so costs of forwards compare blocks.
+LogicalResult Cutter::measureTimes(const DeviceModel &device,
+                                   std::vector<planning::BlockSize> &sizes) {
+  sizes = parameters;
+  for (auto [block, size] : llvm::zip_equal(blocks, sizes))
+    for (Operation *op : block) {
+      FailureOr<OpCost> cost = getCost(op, device);
+      if (failed(cost))
+        return failure();
+      size.ns += cost->ns;
+    }
   return success();
 }
 
 LogicalResult Cutter::makeChunks() {
-  std::vector<planning::BlockSize> sizes(blocks.size());
-  for (auto [block, size] : llvm::zip_equal(blocks, sizes))
-    if (failed(measure(block, size)))
+  measureParameters();
+  std::vector<std::vector<planning::BlockSize>> sizes(shape.numChunks());
+  std::vector<int64_t> memory;
+  for (auto [chunk, ofDevice] : llvm::enumerate(sizes)) {
+    const int64_t stage = shape.stageOf(chunk);
+    if (failed(measureTimes(devices.device(stage), ofDevice)))
       return failure();
-  std::vector<int64_t> firsts = planning::cutStages(sizes, shape.numChunks());
+    memory.push_back(devices.budget(stage) / shape.chunks);
+  }
+  std::vector<int64_t> firsts = planning::cutStages(sizes, memory);
   cuts.chunks.resize(firsts.size());
   for (auto [number, first] : llvm::enumerate(firsts)) {
     size_t end = number + 1 < firsts.size() ? firsts[number + 1] : blocks.size();
@@ -142,7 +182,8 @@ FailureOr<PipelineCuts> Cutter::run() {
   return std::move(cuts);
 }
 
-FailureOr<PipelineCuts> llmmem::cutPipeline(func::FuncOp loss, const planning::PipelineShape &shape,
-                                            const DeviceModel &device) {
-  return Cutter(loss, shape, device).run();
+FailureOr<PipelineCuts> llmmem::cutPipeline(func::FuncOp loss, llm::TrainingAttr training,
+                                            const planning::PipelineShape &shape,
+                                            const PipelineDevices &devices) {
+  return Cutter(loss, training, shape, devices).run();
 }

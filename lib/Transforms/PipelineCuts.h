@@ -24,10 +24,23 @@ struct PipelineCuts {
   llvm::DenseSet<mlir::Operation *> ofMicroBatch;
 };
 
+/// What the stages run on: one for all, or one for each. No budgets are no limit.
+struct PipelineDevices {
+  llvm::ArrayRef<DeviceModel> devices;
+  llvm::ArrayRef<int64_t> budgets;
+
+  const DeviceModel &device(int64_t stage) const {
+    return devices[std::min<size_t>(stage, devices.size() - 1)];
+  }
+  int64_t budget(int64_t stage) const {
+    return budgets.empty() ? INT64_MAX : budgets[std::min<size_t>(stage, budgets.size() - 1)];
+  }
+};
+
 /// Fails after a located diagnostic.
-llvm::FailureOr<PipelineCuts> cutPipeline(mlir::func::FuncOp loss,
+llvm::FailureOr<PipelineCuts> cutPipeline(mlir::func::FuncOp loss, llm::TrainingAttr training,
                                           const planning::PipelineShape &shape,
-                                          const DeviceModel &device);
+                                          const PipelineDevices &devices);
 
 } // namespace llmmem
 

@@ -1,8 +1,10 @@
 //===- PipelinePasses.cpp - @loss becomes the steps of stages ----------------===//
 
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/PipelineStages.h"
+#include "llmmem/Transforms/StageOptions.h"
 
 namespace llmmem {
 #define GEN_PASS_DEF_BUILDSTAGES
@@ -33,9 +35,8 @@ struct BuildStagesPass : llmmem::impl::BuildStagesBase<BuildStagesPass> {
                                     "interleaved or zero-bubble";
       return signalPassFailure();
     }
-    llvm::Expected<DeviceModel> table = loadDeviceModel(device);
-    if (!table) {
-      emitError(module.getLoc()) << "device: " << llvm::toString(table.takeError());
+    if (llvm::Error error = readDevices()) {
+      emitError(module.getLoc()) << llvm::toString(std::move(error));
       return signalPassFailure();
     }
     auto mesh = loss->getAttrOfType<llm::MeshAttr>(llm::LlmDialect::kMesh);
@@ -46,10 +47,41 @@ struct BuildStagesPass : llmmem::impl::BuildStagesBase<BuildStagesPass> {
     shape.microBatches = count ? count.getInt() : 1;
     if (mesh && mesh.findAxis(kPipelineAxis))
       shape.stages = mesh.getSizes()[*mesh.findAxis(kPipelineAxis)];
-    if (failed(buildPipelineStages(loss, training, shape, *table)))
+    for (auto [name, option] : {std::pair<StringRef, StringRef>("device", device.getValue()),
+                                std::pair<StringRef, StringRef>("budget", budget.getValue())})
+      if (llvm::Error error = checkPartsOfStages(name, option, shape.stages)) {
+        emitError(module.getLoc()) << llvm::toString(std::move(error));
+        return signalPassFailure();
+      }
+    if (failed(buildPipelineStages(loss, training, shape, devices, budgets)))
       return signalPassFailure();
     loss.erase();
   }
+
+private:
+  /// One of each for all stages, or one for each.
+  llvm::Error readDevices() {
+    devices.clear();
+    budgets.clear();
+    for (StringRef part : partsOfStages(device.getValue())) {
+      llvm::Expected<DeviceModel> table = loadDeviceModel(part);
+      if (!table)
+        return llvm::createStringError("device: " + llvm::toString(table.takeError()));
+      devices.push_back(std::move(*table));
+    }
+    for (StringRef part : partsOfStages(budget.getValue())) {
+      if (part.empty() || part == "min")
+        continue;
+      llvm::Expected<int64_t> bytes = parseByteSize(part);
+      if (!bytes)
+        return llvm::createStringError("budget: " + llvm::toString(bytes.takeError()));
+      budgets.push_back(*bytes);
+    }
+    return llvm::Error::success();
+  }
+
+  SmallVector<DeviceModel> devices;
+  SmallVector<int64_t> budgets;
 };
 
 struct CheckExchangesPass : llmmem::impl::CheckExchangesBase<CheckExchangesPass> {

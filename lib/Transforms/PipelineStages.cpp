@@ -57,13 +57,14 @@ static void describePipeline(const Pipeline &pipeline, ArrayRef<unsigned> traine
 
 LogicalResult llmmem::buildPipelineStages(func::FuncOp loss, llm::TrainingAttr training,
                                           const planning::PipelineShape &shape,
-                                          const DeviceModel &device) {
+                                          ArrayRef<DeviceModel> devices,
+                                          ArrayRef<int64_t> budgets) {
   if (failed(check(loss, shape)))
     return failure();
   FailureOr<SmallVector<unsigned>> trained = checkLoss(loss);
   if (failed(trained))
     return failure();
-  FailureOr<PipelineCuts> cuts = cutPipeline(loss, shape, device);
+  FailureOr<PipelineCuts> cuts = cutPipeline(loss, training, shape, {devices, budgets});
   if (failed(cuts))
     return failure();
   Pipeline pipeline;

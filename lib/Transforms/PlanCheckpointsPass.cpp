@@ -70,7 +70,8 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
 
   LogicalResult runOnStep(func::FuncOp step) override {
     llvm::Expected<CheckpointRequest> request =
-        readCheckpointRequest(texts(), [](StringRef option) { return option.str(); });
+        readCheckpointRequest(texts(partOfStage(budget.getValue(), step).str()),
+                              [](StringRef option) { return option.str(); });
     if (!request)
       return step.emitError() << llvm::toString(request.takeError());
     const StepStorage *storage = getStorage();
@@ -105,9 +106,9 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
       }
   }
 
-  PlanCheckpointsOptions texts() const {
-    return {policy,  budget,      device,   seconds,   chunk,        epilogues,
-            overlap, emitProblem, emitPlan, emitProof, failureReport};
+  PlanCheckpointsOptions texts(std::string budgetOfStage) const {
+    return {policy,  budgetOfStage, device,   seconds,   chunk,        epilogues,
+            overlap, emitProblem,   emitPlan, emitProof, failureReport};
   }
 
   void countDecisions(func::FuncOp step) {

@@ -40,17 +40,20 @@ struct ReportMemoryPass : StepPass<llmmem::impl::ReportMemoryBase<ReportMemoryPa
     std::optional<MemoryReport> fullest = outcome->addReport(step, std::move(*report), count);
     if (!fullest)
       return success();
-    return failed(addPipeline(module, *table, *fullest)) ? failure() : emit(step, *fullest);
+    return failed(addPipeline(module, *fullest)) ? failure() : emit(step, *fullest);
   }
 
   /// Of the stages, which are all planned when the last of them is.
-  static LogicalResult addPipeline(ModuleOp module, const DeviceModel &table,
-                                   MemoryReport &report) {
+  LogicalResult addPipeline(ModuleOp module, MemoryReport &report) {
     auto pipeline = module ? module->getAttrOfType<DictionaryAttr>(llm::LlmDialect::kPipeline)
                            : DictionaryAttr();
     if (!pipeline)
       return success();
-    FailureOr<planning::PipelineTime> time = modelPipeline(module, table);
+    SmallVector<const DeviceModel *> tables;
+    for (StringRef part : partsOfStages(device.getValue()))
+      if (!tables.emplace_back(getAnalysis<DeviceTables>().get(part, getOperation())))
+        return failure();
+    FailureOr<planning::PipelineTime> time = modelPipeline(module, tables);
     if (failed(time))
       return failure();
     auto count = pipeline.getAs<IntegerAttr>("micro_batches");

@@ -7,6 +7,7 @@
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Analysis/StepStorage.h"
 #include "llmmem/Targets/Targets.h"
+#include "llmmem/Transforms/StageOptions.h"
 #include "mlir/Pass/Pass.h"
 
 namespace llmmem {
@@ -39,9 +40,10 @@ public:
 protected:
   virtual llvm::LogicalResult runOnStep(mlir::func::FuncOp step) = 0;
 
-  /// The device table of a pass option; null after a diagnostic.
+  /// The device table of a pass option, of several that of this stage; null after a diagnostic.
   const DeviceModel *getDevice(llvm::StringRef nameOrFile) {
-    return this->template getAnalysis<DeviceTables>().get(nameOrFile, this->getOperation());
+    return this->template getAnalysis<DeviceTables>().get(
+        partOfStage(nameOrFile, this->getOperation()), this->getOperation());
   }
 
   /// Null after a diagnostic.

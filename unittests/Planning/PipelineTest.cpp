@@ -190,6 +190,11 @@ TEST(StageCuts, BalanceCostsThenBytes) {
   EXPECT_EQ(cutStages({{1, 1}, {1, 1}, {1, 9}}, 2), (std::vector<int64_t>{0, 2}));
   EXPECT_EQ(cutStages({{5, 1}, {1, 1}, {1, 1}}, 3), (std::vector<int64_t>{0, 1, 2}));
   EXPECT_TRUE(cutStages({{1, 1}}, 2).empty());
+  // A device of twice the speed has twice the blocks; one whose memory two do not fit has one.
+  const std::vector<BlockSize> slow(3, {2, 4}), fast(3, {1, 4});
+  EXPECT_EQ(cutStages({slow, fast}, {INT64_MAX, INT64_MAX}), (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(cutStages({fast, slow}, {INT64_MAX, INT64_MAX}), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(cutStages({fast, slow}, {4, INT64_MAX}), (std::vector<int64_t>{0, 1}));
 }
 
 } // namespace

@@ -98,13 +98,16 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
   Option<std::string> budget{
       *this, "budget", llvm::cl::value_desc("bytes"),
       llvm::cl::desc("Plan recomputation so that resident bytes and arena stay under this: 40GB, "
-                     "37.25GiB, 123456; min: the least that can be found")};
+                     "37.25GiB, 123456; one for all pipeline stages, or one for each: 80GB,40GB; "
+                     "min: the least that can be found")};
   Option<std::string> policy{
       *this, "policy", llvm::cl::value_desc("policy"),
       llvm::cl::desc("What decides what is kept (none, or budget where a budget is given)")};
   Option<std::string> device{
       *this, "device", llvm::cl::init("h100"), llvm::cl::value_desc("name or file"),
-      llvm::cl::desc("Device table that prices ops: h100, h200, a100, cpu, or a .json file")};
+      llvm::cl::desc(
+          "Device table that prices ops: h100, h200, a100, cpu, or a .json file; one for "
+          "all pipeline stages, or one for each: h100,a100")};
   Option<double> seconds{*this, "seconds", llvm::cl::init(10), llvm::cl::value_desc("number"),
                          llvm::cl::desc("Bound on the planner's search")};
   Option<KernelGrouping> kernels{

@@ -14,7 +14,7 @@ include "mlir/Pass/PassBase.td"
 //===----------------------------------------------------------------------===//
 
 def DeviceOption : Option<"device", "device", "std::string", "\"h100\"",
-  "Device table: h100, h200, a100, cpu, or a .json file">;
+  "Device table: h100, h200, a100, cpu, or a .json file; of stages one for all, or one for each: h100,a100">;
 
 class EpiloguesOption<string name, string default, string withAuto>
   : Option<name, name, "::llmmem::Epilogues", default, "Which matmuls take what follows them",
@@ -195,6 +195,7 @@ def BuildStages : Pass<"build-stages", "::mlir::ModuleOp"> {
     Option<"schedule", "schedule", "std::string", "\"1f1b\"", "gpipe, 1f1b, interleaved or zero-bubble">,
     Option<"chunks", "chunks", "int64_t", "1", "Parts of the model that a stage of `interleaved` has">,
     DeviceOption,
+    Option<"budget", "budget", "std::string", "\"\"", "Bytes that a rank may hold, which cuts heed: one for all stages, or one for each: 80GB,40GB">,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }

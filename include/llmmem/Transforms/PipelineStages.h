@@ -27,22 +27,25 @@ inline constexpr llvm::StringLiteral kPipelineAxis = "pp";
 /// summed. Gradients are resident whatever `training` says. Each step returns the loss of the whole
 /// batch. The module gets `llm.pipeline`.
 ///
-/// Stages are cut between blocks (`llm.block`), by cost on `device` and then bytes of parameters.
-/// Fails, after a located diagnostic that names the fix, at fewer blocks than chunks.
+/// Stages are cut between blocks (`llm.block`), as planning::cutStages says: by what parameters,
+/// gradients and states hold in `budgets`, by cost on `devices`, and by bytes. Both have one for
+/// all stages or one for each; no budgets are no limit. Fails, after a located diagnostic that
+/// names the fix, at fewer blocks than chunks.
 llvm::LogicalResult buildPipelineStages(mlir::func::FuncOp loss, llm::TrainingAttr training,
                                         const planning::PipelineShape &shape,
-                                        const DeviceModel &device);
+                                        llvm::ArrayRef<DeviceModel> devices,
+                                        llvm::ArrayRef<int64_t> budgets = {});
 
 /// Checks the exchanges of all stages of `module` against each other, and what all stages do
 /// together: messages match in type, and no stage waits for ever. Fails after a diagnostic at one
 /// of two ops that do not fit, with a note at the other.
 llvm::LogicalResult checkExchanges(mlir::ModuleOp module);
 
-/// The modelled time of the stages of `module` on `device`, as their ops stand, repetitions
-/// included, and what of it they wait for each other. Fails after a diagnostic at an op without a
-/// cost.
+/// The modelled time of the stages of `module` on `devices`, one for all or one for each, as their
+/// ops stand, repetitions included, and what of it they wait for each other. Fails after a
+/// diagnostic at an op without a cost.
 llvm::FailureOr<planning::PipelineTime> modelPipeline(mlir::ModuleOp module,
-                                                      const DeviceModel &device);
+                                                      llvm::ArrayRef<const DeviceModel *> devices);
 
 } // namespace llmmem
 

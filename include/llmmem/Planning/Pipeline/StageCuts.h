@@ -24,6 +24,13 @@ struct BlockSize {
 /// where there are fewer blocks than parts.
 std::vector<int64_t> cutStages(llvm::ArrayRef<BlockSize> blocks, int64_t parts);
 
+/// The same where the parts run on different devices: `blocks[k]` are all blocks as the device of
+/// part k runs them, which has `memory[k]` bytes. First no part may hold more than its memory, or
+/// as little more as possible; then the slowest part is as fast as possible. Example: 3 blocks of 2
+/// ns on one device and of 1 ns on another: 1 and 2 blocks, 2 ns each.
+std::vector<int64_t> cutStages(llvm::ArrayRef<std::vector<BlockSize>> blocks,
+                               llvm::ArrayRef<int64_t> memory);
+
 } // namespace llmmem::planning
 
 #endif // LLMMEM_PLANNING_PIPELINE_STAGECUTS_H
