@@ -11,6 +11,7 @@ Prints tables in Markdown. Times of steps are modelled for h100, nodes of 8 with
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -42,33 +43,38 @@ def read(path):
 
 
 class Step:
-    """What a memory report says of a step."""
+    """Bytes and time of a step by its memory report; what of the time are clones and collectives by its ops."""
 
-    def __init__(self, report):
+    def __init__(self, report, text):
         functions = report.get("stages") or []
-        ranks = report["ranks"] or {}
-        runs = max((function["runs"] for function in functions), default=1)
+        runs = {function["function"]: function["runs"] for function in functions}
         self.bytes = max((function["needed"] for function in functions),
                          default=sum(report["resident"].values()) + report["resident_padding"] + report["arena"])
-        if report.get("pipeline"):
-            self.ns = report["pipeline"]["time_ns"]
-        elif functions:
-            self.ns = sum(function["runs"] * function["time_ns"] for function in functions)
-        else:
-            self.ns = report["step"]["time_ns"] + report["recompute"]["time_ns"]
-        self.again = runs * report["recompute"]["time_ns"]
-        self.linked = runs * ranks.get("time_ns", 0)
-        self.repeated = runs * ranks.get("repeated", 0)
+        self.again = self.linked = self.repeated = total = 0
+        times = 1
+        for line in text:
+            if name := re.search(r"func\.func @(\w+)", line):
+                times = runs.get(name[1], 1)
+            if not (cost := re.search(r"#llm\.cost<[^>]*\bns = (\d+)", line)):
+                continue
+            nanoseconds, is_clone = times * int(cost[1]), "llm.clone_of" in line
+            is_collective = re.search(r"= llm\.(all_gather|all_reduce|reduce_scatter|exchange)\b", line) is not None
+            total += nanoseconds
+            self.again += nanoseconds * is_clone
+            self.linked += nanoseconds * is_collective
+            self.repeated += times * (is_clone and is_collective)
+        self.ns = report["pipeline"]["time_ns"] if report.get("pipeline") else total
 
 
 def run_step(folder, model, flags):
     """The step, or why there is none."""
-    report = os.path.join(folder, "report.json")
-    run = subprocess.run(["llmmem-opt", *flags, f"--memory-report-json={report}", model, "-o", "/dev/null"],
+    report, step = os.path.join(folder, "report.json"), os.path.join(folder, "step.mlir")
+    run = subprocess.run(["llmmem-opt", *flags, f"--memory-report-json={report}", model, "-o", step],
                          stderr=subprocess.PIPE, text=True, check=False)
     if run.returncode:
         return None, next((line for line in run.stderr.splitlines() if "error" in line or "llmmem-opt:" in line), "?")[:160]
-    return Step(read(report)), ""
+    with open(step, encoding="utf-8") as text:
+        return Step(read(report), text), ""
 
 
 RECIPES = {

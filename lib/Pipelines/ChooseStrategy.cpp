@@ -31,6 +31,11 @@ llvm::Error llmmem::checkAutoMesh(const CheckpointPipelineOptions &options,
     return llvm::createStringError(spell("devices") + ": expected 1 to " +
                                    llvm::Twine(topology->numDevices()) +
                                    ", the devices of the topology");
+  if (topology->kinds.size() > 1 && !options.meshOnly)
+    return llvm::createStringError(spell("topology") +
+                                   " has devices of several kinds, and a step is "
+                                   "planned for one; add " +
+                                   spell("mesh-only") + " to compare strategies by the model");
   if (options.policy.hasValue() || options.budget == "min")
     return llvm::createStringError(mesh + " compares plans under a budget in bytes; leave " +
                                    spell("policy") + " and " + spell("budget") + "=min out");
