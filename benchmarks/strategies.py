@@ -88,6 +88,7 @@ RECIPES = {
     64: [("FSDP, nothing again", "--mesh=dp=64 --zero=3 --checkpoint-policy=none"),
          ("FSDP, selective", "--mesh=dp=64 --zero=3 --checkpoint-policy=selective"),
          ("FSDP, full", "--mesh=dp=64 --zero=3 --checkpoint-policy=full"),
+         ("FSDP, full, both sequences at once", "--mesh=dp=64 --zero=3 --checkpoint-policy=full --micro-batches=1"),
          ("tp 8 x dp 8, ZeRO-1, full", "--mesh=dp=8,tp=8 --zero=1 --sequence-parallel --checkpoint-policy=full"),
          ("tp 8 x dp 8, ZeRO-3, selective", "--mesh=dp=8,tp=8 --zero=3 --sequence-parallel --checkpoint-policy=selective"),
          ("tp 8 x dp 8, ZeRO-3, full", "--mesh=dp=8,tp=8 --zero=3 --sequence-parallel --checkpoint-policy=full"),
@@ -118,8 +119,8 @@ def frontier(folder):
         for name, flags in RECIPES[devices]:
             # One sequence at a time, as recipes have it: batch / dp micro-batches.
             ranks = next((int(axis[3:]) for axis in flags.split()[0][7:].split(",") if axis.startswith("dp=")), 1)
-            step, why = run_step(folder, model, [*flags.split(), f"--micro-batches={batch // ranks}",
-                                                 f"--checkpoint-device={topology}"])
+            parts = [] if "--micro-batches" in flags else [f"--micro-batches={batch // ranks}"]
+            step, why = run_step(folder, model, [*flags.split(), *parts, f"--checkpoint-device={topology}"])
             print_row(name, step, 80e9, joint.ns, why)
         print_row("joint: `" + read(report)["best"][0]["flags"] + "`", joint, 80e9, joint.ns, "chosen")
 

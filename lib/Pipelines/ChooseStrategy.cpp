@@ -154,6 +154,7 @@ static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipe
        {&options->memoryReportJson, &options->emitProblem, &options->emitPlan, &options->emitProof})
     *file = std::string();
   options->memoryReport = false;
+  options->overlap = false; // compared as the model has it: in turn
   // Enough to compare; the chosen one is planned with what the user gives.
   options->seconds = std::min(given.seconds.getValue(), 1.0);
   OwningOpRef<ModuleOp> copy = module.clone();
