@@ -124,7 +124,8 @@ static FailureOr<WholePlan> measure(ModuleOp module, const DeviceModel &device) 
   }
   if (!module->hasAttr(llm::LlmDialect::kPipeline))
     return plan;
-  FailureOr<planning::PipelineTime> time = modelPipeline(module, device);
+  SmallVector<const DeviceModel *> tables(findStepFunctions(module).size(), &device);
+  FailureOr<planning::PipelineTime> time = modelPipeline(module, tables);
   if (failed(time))
     return failure();
   plan.ns = time->ns;
