@@ -272,9 +272,9 @@ int64_t elementsOf(ArrayRef<Buffer> values) {
 }
 
 /// Copies values into a bucket, or out of it. A bucket has `parts` parts; each has that part of
-/// every value, one behind the other.
-void emitBucket(KernelEmitter &e, ArrayRef<Buffer> values, Buffer bucket, int64_t parts,
-                bool toBucket) {
+/// every value, one behind the other. It begins `first` elements behind the workspace.
+void emitBucket(KernelEmitter &e, ArrayRef<Buffer> values, Buffer bucket, int64_t first,
+                int64_t parts, bool toBucket) {
   int64_t stride = elementsOf(values) / parts, begin = 0;
   for (Buffer value : values) {
     int64_t count = value.size / parts;
@@ -284,14 +284,25 @@ void emitBucket(KernelEmitter &e, ArrayRef<Buffer> values, Buffer bucket, int64_
       else
         e.storeRaw(value, inValue, e.loadRaw(bucket, inBucket, lanes));
     };
-    if (parts == 1)
+    if (e.options().target == KernelTarget::Gpu) {
+      // Vectors must be aligned in both buffers: runs begin at multiples of their length.
+      int64_t run =
+          std::gcd(std::gcd(std::gcd(count, stride), std::gcd(begin, first)), kElementsOfRun);
+      e.forRows(value.size / run, {.width = run}, [&](Index row) {
+        Index part = row / (count / run), inBucket = part * stride + row % (count / run) * run;
+        e.forLanes(run, [&](Index lane, unsigned lanes) {
+          copy(row * run + lane, inBucket + begin + lane, lanes);
+        });
+      });
+    } else if (parts == 1) {
       e.forLanesParallel(count, [&](Index i, unsigned lanes) { copy(i, i + begin, lanes); });
-    else
+    } else {
       e.forEachParallel(parts, [&](Index part) {
         e.forLanes(count, [&](Index lane, unsigned lanes) {
           copy(part * count + lane, part * stride + begin + lane, lanes);
         });
       });
+    }
     begin += count;
   }
 }
@@ -310,14 +321,14 @@ struct AllReduceBucketModel : CollectiveModel<AllReduceBucketModel, AllReduceBuc
       return emitIdentities(e, x, sums);
     Type element = x.front().element;
     Buffer bucket = e.workspace(0, elementsOf(x), element);
-    emitBucket(e, x, bucket, /*parts=*/1, /*toBucket=*/true);
+    emitBucket(e, x, bucket, /*first=*/0, /*parts=*/1, /*toBucket=*/true);
     Call(op, e, op.getAxes())
         .pass(bucket)
         .pass(bucket)
         .pass(workspaceFrom(op, e, bytesOf(bucket), element))
         .passGroup(bucket.size, element)
         .emit("llmmem_all_reduce");
-    emitBucket(e, sums, bucket, /*parts=*/1, /*toBucket=*/false);
+    emitBucket(e, sums, bucket, /*first=*/0, /*parts=*/1, /*toBucket=*/false);
   }
 };
 
@@ -329,14 +340,14 @@ struct ReduceScatterBucketModel : CollectiveModel<ReduceScatterBucketModel, Redu
     Type element = x.front().element;
     Buffer bucket = e.workspace(0, elementsOf(x), element);
     Buffer own = e.workspace(bytesOf(bucket), elementsOf(parts), element);
-    emitBucket(e, x, bucket, op.getGroupSize(), /*toBucket=*/true);
+    emitBucket(e, x, bucket, /*first=*/0, op.getGroupSize(), /*toBucket=*/true);
     Call(op, e, op.getAxes())
         .pass(bucket)
         .pass(own)
         .pass(workspaceFrom(op, e, bytesOf(bucket) + bytesOf(own), element))
         .passGroup(own.size, element)
         .emit("llmmem_reduce_scatter");
-    emitBucket(e, parts, own, /*parts=*/1, /*toBucket=*/false);
+    emitBucket(e, parts, own, /*first=*/elementsOf(x), /*parts=*/1, /*toBucket=*/false);
   }
 };
 
@@ -349,13 +360,14 @@ struct AllGatherBucketModel : CollectiveModel<AllGatherBucketModel, AllGatherBuc
     Type element = parts.front().element;
     Buffer own = e.workspace(0, elementsOf(parts), element);
     Buffer bucket = e.workspace(bytesOf(own), elementsOf(wholes), element);
-    emitBucket(e, parts, own, /*parts=*/1, /*toBucket=*/true);
+    emitBucket(e, parts, own, /*first=*/0, /*parts=*/1, /*toBucket=*/true);
     Call(op, e, op.getAxes())
         .pass(own)
         .pass(bucket)
         .passGroup(own.size, element)
         .emit("llmmem_all_gather");
-    emitBucket(e, wholes, bucket, op.getGroupSize(), /*toBucket=*/false);
+    emitBucket(e, wholes, bucket, /*first=*/elementsOf(parts), op.getGroupSize(),
+               /*toBucket=*/false);
   }
 };
 
