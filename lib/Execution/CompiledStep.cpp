@@ -324,6 +324,15 @@ llvm::Error CompiledStep::runMarked(StepMemory &memory) const {
     memory.times[2 * call] = now;
     memory.times[2 * call + 1] = now += taken;
   }
+  // What was started has its own stream, and its own time.
+  std::vector<int64_t> started(
+      llvm::count_if(calls, [](const KernelCall &call) { return call.work == "started"; }));
+  if (llvm::Error error = device->readStarts(started))
+    return error;
+  size_t number = 0;
+  for (auto [call, described] : llvm::enumerate(calls))
+    if (described.work == "started")
+      memory.times[2 * call + 1] = memory.times[2 * call] + started[number++];
   return llvm::Error::success();
 }
 

@@ -174,3 +174,7 @@ llvm::Error CudaDevice::runMarked(llvm::function_ref<void(llmmem_cuda *run)> ste
   Launching launching = {step, run};
   return outcome(llmmem_cuda_run_marked(run, launch, &launching, ns.data(), ns.size()));
 }
+
+llvm::Error CudaDevice::readStarts(llvm::MutableArrayRef<int64_t> ns) {
+  return outcome(llmmem_cuda_read_starts(run, ns.data(), static_cast<int64_t>(ns.size())));
+}

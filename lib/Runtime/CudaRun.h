@@ -32,7 +32,9 @@ struct llmmem_cuda {
   size_t module_count, kernel_count;
   CUstream link;                      /* of what is started; null without starts */
   CUevent forked, ended[MOST_STARTS]; /* where the step stood at the last start; ends of starts */
-  int on_link;
+  int on_link, is_marked;             /* whether a run with marks goes on */
+  CUevent *link_marks;                /* before and after each start of such a run */
+  size_t link_mark_count, starts;     /* events that there are; starts of this run */
   CUevent *marks;
   size_t mark_count;
   CUdeviceptr resident, arena;
@@ -77,6 +79,8 @@ void llmmem_cuda_fork(llmmem_cuda *run);
 void llmmem_cuda_end_fork(llmmem_cuda *run, int64_t number);
 void llmmem_cuda_join(llmmem_cuda *run, int64_t number);
 void llmmem_cuda_close_link(llmmem_cuda *run);
+/* `count` events, created once, as creating one takes longer than recording it. */
+int llmmem_cuda_make_marks(llmmem_cuda *run, CUevent **marks, size_t *made, size_t count);
 
 /* Of CudaTimes.c. */
 void llmmem_cuda_close_marks(llmmem_cuda *run);

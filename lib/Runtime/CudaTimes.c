@@ -7,19 +7,21 @@ enum { MOST_MARKS = 1 << 20, MOST_FILLS = 64 };
 /* About ten milliseconds at today's memory bandwidths: launches of a few thousand kernels. */
 static const size_t HEAD_START_BYTES = (size_t)40 << 30;
 
-/* Creates events 0 to `number` once, as creating one takes longer than recording it. */
-static int make_marks(llmmem_cuda *run, size_t number) {
-  if (number < run->mark_count)
+int llmmem_cuda_make_marks(llmmem_cuda *run, CUevent **marks, size_t *made, size_t count) {
+  if (count <= *made)
     return 0;
-  CUevent *larger = number < MOST_MARKS ? realloc(run->marks, (number + 1) * sizeof *larger) : NULL;
+  CUevent *larger = count <= MOST_MARKS ? realloc(*marks, count * sizeof *larger) : NULL;
   if (!larger)
     return fail(run, "timing the step", "not enough memory on the host");
-  run->marks = larger;
-  for (; run->mark_count <= number; ++run->mark_count)
-    if (check(run, run->driver.event_create(&larger[run->mark_count], CU_EVENT_DEFAULT),
-              "timing the step"))
+  *marks = larger;
+  for (; *made < count; ++*made)
+    if (check(run, run->driver.event_create(&larger[*made], CU_EVENT_DEFAULT), "timing the step"))
       return 1;
   return 0;
+}
+
+static int make_marks(llmmem_cuda *run, size_t number) {
+  return llmmem_cuda_make_marks(run, &run->marks, &run->mark_count, number + 1);
 }
 
 void llmmem_cuda_mark(llmmem_cuda *run, int64_t number) {
@@ -27,17 +29,30 @@ void llmmem_cuda_mark(llmmem_cuda *run, int64_t number) {
     check(run, run->driver.event_record(run->marks[number], run->stream), "timing the step");
 }
 
-/* Compares neighbouring events: a float of milliseconds has 24 bits, which is half a microsecond
- * (the resolution of events) in eight seconds. */
+/* A float of milliseconds has 24 bits, which is half a microsecond (the resolution of events) in
+ * eight seconds. */
+static int time_between(llmmem_cuda *run, CUevent begin, CUevent end, int64_t *ns) {
+  float milliseconds = 0;
+  if (run->failed ||
+      check(run, run->driver.event_elapsed(&milliseconds, begin, end), "timing the step"))
+    return 1;
+  *ns = (int64_t)(1e6 * (double)milliseconds + 0.5);
+  return 0;
+}
+
 int llmmem_cuda_read_marks(llmmem_cuda *run, int64_t *ns, int64_t count) {
-  for (int64_t k = 0; k < count; ++k) {
-    float milliseconds = 0;
-    if (run->failed ||
-        check(run, run->driver.event_elapsed(&milliseconds, run->marks[k], run->marks[k + 1]),
-              "timing the step"))
+  for (int64_t k = 0; k < count; ++k)
+    if (time_between(run, run->marks[k], run->marks[k + 1], &ns[k]))
       return 1;
-    ns[k] = (int64_t)(1e6 * (double)milliseconds + 0.5);
-  }
+  return 0;
+}
+
+int llmmem_cuda_read_starts(llmmem_cuda *run, int64_t *ns, int64_t count) {
+  if (!run->failed && count != (int64_t)run->starts)
+    return fail(run, "timing the step", "its last run had another number of started calls");
+  for (int64_t k = 0; k < count; ++k)
+    if (time_between(run, run->link_marks[2 * k], run->link_marks[2 * k + 1], &ns[k]))
+      return 1;
   return 0;
 }
 
@@ -62,7 +77,10 @@ int llmmem_cuda_run_marked(llmmem_cuda *run, void (*step)(void *context), void *
   llmmem_cuda_choose_algorithms(run, step, context);
   if (run->failed || take_head_start(run))
     return 1;
+  run->is_marked = 1;
+  run->starts = 0;
   step(context);
+  run->is_marked = 0;
   return run->failed || check(run, run->driver.stream_wait(run->stream), "running the step") ||
          llmmem_cuda_read_marks(run, ns, count);
 }

@@ -111,6 +111,9 @@ public:
   llvm::Error runMarked(llvm::function_ref<void(llmmem_cuda *run)> step,
                         llvm::MutableArrayRef<int64_t> ns);
 
+  /// The nanoseconds of each call that the last such run has started, on its stream.
+  llvm::Error readStarts(llvm::MutableArrayRef<int64_t> ns);
+
 private:
   explicit CudaDevice(llmmem_cuda *run) : run(run) {}
   llvm::Error outcome(int failed) const;

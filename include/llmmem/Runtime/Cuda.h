@@ -94,6 +94,8 @@ int64_t llmmem_cuda_replay_ns(const llmmem_cuda *run);
  * and 1, ..., count - 1 and count, by events. */
 int llmmem_cuda_run_marked(llmmem_cuda *run, void (*step)(void *context), void *context,
                            int64_t *ns, int64_t count);
+/* The nanoseconds of each of the `count` calls that the last such run has started (Started.h). */
+int llmmem_cuda_read_starts(llmmem_cuda *run, int64_t *ns, int64_t count);
 /* The nanoseconds between marks that were recorded and have been reached. */
 int llmmem_cuda_read_marks(llmmem_cuda *run, int64_t *ns, int64_t count);
 
