@@ -336,7 +336,21 @@ Expected<DeviceModel> llmmem::parseDeviceModel(StringRef text, StringRef where) 
   return model;
 }
 
+/// The table of `cluster.json#1`: the second kind of device of a topology.
+static Expected<DeviceModel> loadKind(StringRef file, StringRef number) {
+  Expected<Topology> topology = loadTopology(file);
+  if (!topology)
+    return topology.takeError();
+  size_t kind = 0;
+  if (number.getAsInteger(10, kind) || kind >= topology->kinds.size())
+    return createStringError(file + ": expected # and the number of a kind of device, 0 to " +
+                             Twine(topology->kinds.size() - 1) + ", got '" + number + "'");
+  return topology->kinds[kind].table;
+}
+
 Expected<DeviceModel> llmmem::loadDeviceModel(StringRef nameOrFile) {
+  if (auto [file, kind] = nameOrFile.rsplit('#'); file.ends_with(".json") && file != nameOrFile)
+    return loadKind(file, kind);
   if (nameOrFile.ends_with(".json")) {
     Expected<std::unique_ptr<MemoryBuffer>> buffer = readTextFile(nameOrFile);
     if (!buffer)

@@ -165,6 +165,23 @@ private:
 };
 } // namespace
 
+SharedDevices Topology::devicesOf(int64_t first, int64_t count) const {
+  SharedDevices shared{0, INT64_MAX};
+  int64_t begin = 0, slowest = INT64_MAX;
+  for (auto [number, kind] : llvm::enumerate(kinds)) {
+    const int64_t end = begin + kind.count;
+    if (begin < first + count && first < end) {
+      shared.memory = std::min(shared.memory, kind.memory);
+      if (kind.table.flopsPerNsBF16 < slowest) {
+        slowest = kind.table.flopsPerNsBF16;
+        shared.kind = number;
+      }
+    }
+    begin = end;
+  }
+  return shared;
+}
+
 bool llmmem::isTopology(StringRef text) {
   Expected<json::Value> tree = parseJsonTree(text);
   if (!tree) {

@@ -31,11 +31,6 @@ llvm::Error llmmem::checkAutoMesh(const CheckpointPipelineOptions &options,
     return llvm::createStringError(spell("devices") + ": expected 1 to " +
                                    llvm::Twine(topology->numDevices()) +
                                    ", the devices of the topology");
-  if (topology->kinds.size() > 1 && !options.meshOnly)
-    return llvm::createStringError(spell("topology") +
-                                   " has devices of several kinds, and a step is "
-                                   "planned for one; add " +
-                                   spell("mesh-only") + " to compare strategies by the model");
   if (options.policy.hasValue() || options.budget == "min")
     return llvm::createStringError(mesh + " compares plans under a budget in bytes; leave " +
                                    spell("policy") + " and " + spell("budget") + "=min out");
@@ -55,9 +50,18 @@ static std::unique_ptr<CheckpointPipelineOptions> copyOf(const CheckpointPipelin
   return copy;
 }
 
-/// The options with which the pipeline makes the step of `strategy`.
+/// The devices of each stage's ranks.
+static llvm::SmallVector<SharedDevices> devicesOfStages(const Strategy &strategy,
+                                                        const Topology &topology) {
+  int64_t ranks = strategy.dp * strategy.tp;
+  return llvm::map_to_vector(llvm::seq(strategy.pp), [&](int64_t stage) {
+    return topology.devicesOf(stage * ranks, ranks);
+  });
+}
+
+/// The options with which the pipeline makes the step of `strategy`, for any budget and devices.
 static std::unique_ptr<CheckpointPipelineOptions>
-optionsOf(const Strategy &strategy, int64_t budget, const CheckpointPipelineOptions &given) {
+optionsOf(const Strategy &strategy, const CheckpointPipelineOptions &given) {
   std::unique_ptr<CheckpointPipelineOptions> options = copyOf(given);
   options->mesh = strategy.numDevices() > 1 ? strategy.mesh() : std::string();
   options->zero = strategy.zeroStage;
@@ -68,7 +72,22 @@ optionsOf(const Strategy &strategy, int64_t budget, const CheckpointPipelineOpti
   if (strategy.chunks > 1)
     options->chunks = strategy.chunks;
   options->device = given.topology.getValue();
-  options->budget = std::to_string(budget);
+  options->budget = "1"; // as good as any to ask whether the flags go together
+  return options;
+}
+
+/// The same for the devices of `request`, which may differ between stages.
+static std::unique_ptr<CheckpointPipelineOptions>
+optionsOf(const Strategy &strategy, const SearchRequest &request,
+          const CheckpointPipelineOptions &given) {
+  std::unique_ptr<CheckpointPipelineOptions> options = optionsOf(strategy, given);
+  llvm::SmallVector<std::string> tables, budgets;
+  for (SharedDevices devices : devicesOfStages(strategy, request.topology)) {
+    tables.push_back(given.topology.getValue() + "#" + std::to_string(devices.kind));
+    budgets.push_back(std::to_string(request.budget.value_or(devices.memory)));
+  }
+  options->device = llvm::join(tables, ",");
+  options->budget = llvm::join(budgets, ",");
   return options;
 }
 
@@ -103,10 +122,12 @@ static StrategyPins pinsOf(const CheckpointPipelineOptions &options) {
   return pins;
 }
 
-/// Time and bytes of a planned step, as its ops stand.
-static FailureOr<WholePlan> measure(ModuleOp module, const DeviceModel &device) {
+/// Time and bytes of a planned step, as its ops stand; `tables`: of each stage.
+static FailureOr<WholePlan> measure(ModuleOp module, ArrayRef<const DeviceModel *> tables) {
   WholePlan plan;
   for (func::FuncOp function : findStepFunctions(module)) {
+    auto stage = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kStage);
+    const DeviceModel &device = *tables[stage ? stage.getInt() : 0];
     int64_t ns = 0, bytes = 0;
     for (Operation &op : function.getBody().front().without_terminator()) {
       FailureOr<OpCost> cost = getCost(&op, device);
@@ -124,7 +145,6 @@ static FailureOr<WholePlan> measure(ModuleOp module, const DeviceModel &device) 
   }
   if (!module->hasAttr(llm::LlmDialect::kPipeline))
     return plan;
-  SmallVector<const DeviceModel *> tables(findStepFunctions(module).size(), &device);
   FailureOr<planning::PipelineTime> time = modelPipeline(module, tables);
   if (failed(time))
     return failure();
@@ -142,29 +162,33 @@ static void pinLayout(ModuleOp module, const Strategy &strategy) {
 
 /// Plans a copy of `module`; what goes wrong is the error, not a diagnostic.
 static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipelineOptions &given,
-                                           const Strategy &strategy, int64_t budget,
-                                           const DeviceModel &device) {
+                                           const Strategy &strategy, const SearchRequest &request) {
   std::string text;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
     if (text.empty())
       text = diagnostic.str();
     return success();
   });
-  std::unique_ptr<CheckpointPipelineOptions> options = optionsOf(strategy, budget, given);
+  std::unique_ptr<CheckpointPipelineOptions> options = optionsOf(strategy, request, given);
   for (auto *file :
        {&options->memoryReportJson, &options->emitProblem, &options->emitPlan, &options->emitProof})
     *file = std::string();
   options->memoryReport = false;
-  options->overlap = false; // compared as the model has it: in turn
+  // Compared as the model has them: collectives in turn, one for each value.
+  options->overlap = false;
+  options->bucketBytes = std::string("0");
   // Enough to compare; the chosen one is planned with what the user gives.
   options->seconds = std::min(given.seconds.getValue(), 1.0);
+  llvm::SmallVector<const DeviceModel *> tables;
+  for (SharedDevices devices : devicesOfStages(strategy, request.topology))
+    tables.push_back(&request.topology.kinds[devices.kind].table);
   OwningOpRef<ModuleOp> copy = module.clone();
   pinLayout(*copy, strategy);
   PassManager passes(module.getContext());
   buildCheckpointPipeline(passes, *options, nullptr);
   if (failed(passes.run(*copy)))
     return llvm::createStringError(text);
-  FailureOr<WholePlan> plan = measure(*copy, device);
+  FailureOr<WholePlan> plan = measure(*copy, tables);
   if (failed(plan))
     return llvm::createStringError(text);
   return *plan;
@@ -219,18 +243,9 @@ FailureOr<SearchRequest> ChooseStrategy::makeRequest(ModuleOp module) const {
   request.settings = settingsOf(*options);
   request.refuse = [this](const Strategy &strategy) -> std::optional<std::string> {
     auto asWritten = [](StringRef option) { return option.str(); };
-    // One byte is a budget as good as any to ask whether the flags go together.
-    if (llvm::Error error = checkOptions(*optionsOf(strategy, 1, *options), asWritten))
+    if (llvm::Error error = checkOptions(*optionsOf(strategy, *options), asWritten))
       return llvm::toString(std::move(error));
     return std::nullopt;
-  };
-  // A step is planned for one table.
-  if (request.topology.kinds.size() > 1)
-    return request;
-  int64_t budget = request.budget.value_or(request.topology.leastMemory());
-  request.planWhole = [this, module, budget,
-                       device = request.topology.slowest().table](const Strategy &strategy) {
-    return planWhole(module, *options, strategy, budget, device);
   };
   return request;
 }
@@ -269,6 +284,9 @@ LogicalResult ChooseStrategy::run(ModuleOp module) {
   FailureOr<SearchRequest> request = makeRequest(module);
   if (failed(request))
     return failure();
+  request->planWhole = [&](const Strategy &strategy) {
+    return planWhole(module, *options, strategy, *request);
+  };
   FailureOr<SearchResult> result = searchStrategies(module, *request);
   if (failed(result) || failed(report(module, *result)))
     return failure();
@@ -278,8 +296,8 @@ LogicalResult ChooseStrategy::run(ModuleOp module) {
     return success();
   pinLayout(module, result->best.front().strategy);
   OpPassManager passes(ModuleOp::getOperationName());
-  buildCheckpointPipeline(
-      passes, *optionsOf(result->best.front().strategy, result->budget, *options), outcome);
+  buildCheckpointPipeline(passes, *optionsOf(result->best.front().strategy, *request, *options),
+                          outcome);
   return runPipeline(passes, module);
 }
 

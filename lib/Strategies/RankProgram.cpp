@@ -35,8 +35,9 @@ static LogicalResult splitOverRanks(func::FuncOp loss, const RankShape &shape) {
     axes.push_back({kDataParallelAxis.str(), shape.dp});
   if (shape.tp > 1)
     axes.push_back({kTensorParallelAxis.str(), shape.tp});
-  if (!axes.empty() && failed(parallelize(loss, makeMesh(axes, loss.getContext()),
-                                          {shape.zeroStage, shape.sequenceParallel})))
+  if (!axes.empty() &&
+      failed(parallelize(loss, makeMesh(axes, loss.getContext()),
+                         {shape.zeroStage, shape.sequenceParallel, /*bucketBytes=*/0})))
     return failure();
   return shape.accumulates ? splitMicroBatches(loss, shape.microBatches) : success();
 }

@@ -13,20 +13,8 @@ using planning::BlockStretch;
 //===----------------------------------------------------------------------===//
 
 StageDevices StrategyCosts::devicesOf(int64_t firstRank, int64_t ranks) const {
-  StageDevices devices{0, INT64_MAX};
-  int64_t begin = 0, slowest = INT64_MAX;
-  for (auto [number, kind] : llvm::enumerate(request.topology.kinds)) {
-    int64_t end = begin + kind.count;
-    if (begin < firstRank + ranks && firstRank < end) {
-      devices.budget = std::min(devices.budget, request.budget.value_or(kind.memory));
-      if (kind.table.flopsPerNsBF16 < slowest) {
-        slowest = kind.table.flopsPerNsBF16;
-        devices.kind = number;
-      }
-    }
-    begin = end;
-  }
-  return devices;
+  SharedDevices shared = request.topology.devicesOf(firstRank, ranks);
+  return {shared.kind, request.budget.value_or(shared.memory)};
 }
 
 int64_t StrategyCosts::mostBudget() const {
@@ -152,44 +140,27 @@ llvm::Error StrategyCosts::modelRank(StrategyOutcome &outcome) {
   return llvm::Error::success();
 }
 
-/// The blocks of each chunk. Where all devices are alike, as build-stages cuts. Else stages get
-/// blocks one by one, each the stage that then ends first.
+/// The blocks of each chunk, as build-stages cuts.
 llvm::Expected<std::vector<int64_t>> StrategyCosts::cut(const Strategy &strategy) {
   int64_t parts = strategy.shape().numChunks();
-  std::vector<RankModel *> models;
-  bool isEven = true;
-  for (int64_t stage = 0; stage < strategy.pp; ++stage) {
-    llvm::Expected<RankModel *> model =
-        modelOf(RankShape::of(strategy), devicesOfStage(strategy, stage).kind);
+  std::vector<std::vector<planning::BlockSize>> sizes(parts);
+  std::vector<int64_t> memory;
+  for (int64_t part = 0; part < parts; ++part) {
+    StageDevices devices = devicesOfStage(strategy, part % strategy.pp);
+    llvm::Expected<RankModel *> model = modelOf(RankShape::of(strategy), devices.kind);
     if (!model)
       return model.takeError();
-    models.push_back(*model);
-    isEven &= *model == models.front();
-  }
-  std::vector<int64_t> counts(parts, 1);
-  if (isEven) {
-    std::vector<planning::BlockSize> sizes(blocks);
     for (int64_t block = 0; block < blocks; ++block) {
-      PartModel size = models[0]->once({1, block == 0, block + 1 == blocks, 1, 0});
+      PartModel size = (*model)->once({1, block == 0, block + 1 == blocks, 1, 0});
       // A forward takes a third; the last part has its loss in its backward.
-      sizes[block] = {(size.forward + size.backward) / 3, size.residentBytes};
+      sizes[part].push_back({(size.forward + size.backward) / 3, size.residentBytes});
     }
-    std::vector<int64_t> firsts = planning::cutStages(sizes, parts);
-    for (int64_t part = 0; part < parts; ++part)
-      counts[part] = (part + 1 < parts ? firsts[part + 1] : blocks) - firsts[part];
-    return counts;
+    memory.push_back(devices.budget / strategy.chunks);
   }
-  auto endOf = [&](int64_t part, int64_t count) {
-    PartModel once = models[part % strategy.pp]->once({count, part == 0, part + 1 == parts, 1, 0});
-    return once.forward + once.backward;
-  };
-  for (int64_t left = blocks - parts; left > 0; --left) {
-    int64_t next = 0;
-    for (int64_t part = 1; part < parts; ++part)
-      if (endOf(part, counts[part] + 1) < endOf(next, counts[next] + 1))
-        next = part;
-    ++counts[next];
-  }
+  std::vector<int64_t> firsts = planning::cutStages(sizes, memory);
+  std::vector<int64_t> counts(parts, 1);
+  for (int64_t part = 0; part < parts; ++part)
+    counts[part] = (part + 1 < parts ? firsts[part + 1] : blocks) - firsts[part];
   return counts;
 }
 

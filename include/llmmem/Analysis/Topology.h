@@ -19,8 +19,8 @@
 //                      where there are several nodes
 //
 // A topology may stand where a device table does (`--checkpoint-device=cluster.json`): it is the
-// table of its slowest devices, with the links above. What a group pays then depends on where its
-// ranks are (GroupPlace in DeviceModel.h).
+// table of its slowest devices, with the links above; `cluster.json#1` is that of its second kind.
+// What a group pays then depends on where its ranks are (GroupPlace in DeviceModel.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +37,13 @@ struct DeviceKind {
   int64_t count = 0;
 };
 
+/// What ranks have together that run one program: the pace of the slowest of their devices and the
+/// memory of the least.
+struct SharedDevices {
+  size_t kind = 0; // of the slowest
+  int64_t memory = 0;
+};
+
 struct Topology {
   std::string name;
   std::vector<DeviceKind> kinds; // in the order of ranks
@@ -47,6 +54,8 @@ struct Topology {
   int64_t leastMemory() const;
   /// The kind with the least FLOPs per ns in bf16; the first of equal ones.
   const DeviceKind &slowest() const;
+  /// Of ranks `first` to `first + count - 1`.
+  SharedDevices devicesOf(int64_t first, int64_t count) const;
 };
 
 /// Whether `text` is JSON that has devices, as a topology does and a device table does not.

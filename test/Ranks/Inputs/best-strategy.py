@@ -57,7 +57,8 @@ def step_time(report):
 def measure(flags, arguments, folder, number):
     """The time of a strategy, or None where there is no plan."""
     report = os.path.join(folder, f"{number}.json")
-    run = subprocess.run(["llmmem-opt", *flags, f"--checkpoint-device={arguments.topology}", "--checkpoint-seconds=1",
+    single = ["--bucket-bytes=0"] if "dp=" in " ".join(flags) else []  # strategies are compared without buckets
+    run = subprocess.run(["llmmem-opt", *flags, *single, f"--checkpoint-device={arguments.topology}", "--checkpoint-seconds=1",
                           f"--memory-report-json={report}", f"--checkpoint-budget={arguments.budget}", arguments.model, "-o", "/dev/null"],
                          stderr=subprocess.PIPE, text=True, check=False)
     if run.returncode:
