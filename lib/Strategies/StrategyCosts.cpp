@@ -1,7 +1,6 @@
 //===- StrategyCosts.cpp - Time and bytes of one strategy ------------------===//
 
 #include "StrategyCosts.h"
-#include "llmmem/Planning/Pipeline/PipelineTime.h"
 #include "llmmem/Planning/Pipeline/StageCuts.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -206,13 +205,21 @@ static BlockStretch largestOf(llvm::ArrayRef<BlockStretch> chunks) {
   return largest;
 }
 
+const planning::TimedSchedule &StrategyCosts::scheduleOf(const planning::PipelineShape &shape) {
+  auto [it, isNew] = schedules.try_emplace(
+      std::tuple(shape.kind, shape.stages, shape.microBatches, shape.chunks), nullptr);
+  if (isNew)
+    it->second = std::make_unique<planning::TimedSchedule>(shape);
+  return *it->second;
+}
+
 llvm::Error StrategyCosts::modelStages(StrategyOutcome &outcome) {
   const Strategy &strategy = outcome.strategy;
   planning::PipelineShape shape = strategy.shape();
   llvm::Expected<std::vector<int64_t>> counts = cut(strategy);
   if (!counts)
     return counts.takeError();
-  std::vector<std::vector<planning::PipelineTask>> schedule = planning::makeSchedule(shape);
+  const planning::TimedSchedule &schedule = scheduleOf(shape);
   std::vector<planning::ChunkCost> costs(shape.numChunks());
   int64_t recompute = 0;
   outcome.state = StrategyOutcome::State::Modelled;
@@ -225,7 +232,7 @@ llvm::Error StrategyCosts::modelStages(StrategyOutcome &outcome) {
     for (int64_t chunk = stage; chunk < shape.numChunks(); chunk += strategy.pp)
       chunks.push_back({(*counts)[chunk], chunk == 0, chunk + 1 == shape.numChunks(), 1, 0});
     BlockStretch stretch = largestOf(chunks);
-    stretch.microBatches = planning::countInFlight(schedule[stage], shape.splitsBackward());
+    stretch.microBatches = planning::countInFlight(schedule.tasksOf(stage), shape.splitsBackward());
     int64_t elsewhere = 0; // resident bytes of the stage's other chunks
     for (const BlockStretch &chunk : chunks)
       elsewhere += (*model)->ownBytes(chunk);
@@ -252,7 +259,7 @@ llvm::Error StrategyCosts::modelStages(StrategyOutcome &outcome) {
   }
   if (outcome.state == StrategyOutcome::State::OverBudget)
     return llvm::Error::success();
-  planning::PipelineTime time = planning::modelTime(shape, schedule, costs);
+  planning::PipelineTime time = schedule.time(costs);
   outcome.recomputeNs = strategy.microBatches * recompute;
   outcome.waitingNs = time.ns - *llvm::max_element(time.busy);
   outcome.ns = time.ns + outcome.updateNs;

@@ -3,6 +3,7 @@
 #ifndef LLMMEM_LIB_STRATEGIES_STRATEGYCOSTS_H
 #define LLMMEM_LIB_STRATEGIES_STRATEGYCOSTS_H
 
+#include "llmmem/Planning/Pipeline/TimedSchedule.h"
 #include "llmmem/Strategies/StrategySearch.h"
 
 namespace llmmem {
@@ -51,6 +52,7 @@ private:
   llvm::Expected<std::vector<int64_t>> cut(const Strategy &strategy);
   int64_t messageNs(const Strategy &strategy, const RankModel &model,
                     const StageDevices &devices) const;
+  const planning::TimedSchedule &scheduleOf(const planning::PipelineShape &shape);
   llvm::Error modelRank(StrategyOutcome &outcome);
   llvm::Error modelStages(StrategyOutcome &outcome);
 
@@ -58,6 +60,9 @@ private:
   int64_t blocks;
   const SearchRequest &request;
   std::map<std::pair<RankShape, size_t>, Entry> models;
+  std::map<std::tuple<planning::PipelineKind, int64_t, int64_t, int64_t>,
+           std::unique_ptr<planning::TimedSchedule>>
+      schedules; // by kind, stages, micro-batches, chunks
 };
 
 } // namespace llmmem

@@ -3,6 +3,7 @@
 #include "llmmem/Planning/Pipeline/PipelineExchanges.h"
 #include "llmmem/Planning/Pipeline/PipelineTime.h"
 #include "llmmem/Planning/Pipeline/StageCuts.h"
+#include "llmmem/Planning/Pipeline/TimedSchedule.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "gtest/gtest.h"
 #include <map>
@@ -173,6 +174,44 @@ TEST(PipelineTime, OfMeetings) {
   EXPECT_EQ(time.ns, 13);
   EXPECT_EQ(time.busy, (std::vector<int64_t>{11, 9}));
   EXPECT_DOUBLE_EQ(time.bubble(), 6.0 / 26.0);
+}
+
+/// What TimedSchedule times, as meetings of stages.
+PipelineTime timeOfMeetings(const PipelineShape &shape, llvm::ArrayRef<ChunkCost> costs) {
+  const auto schedule = makeSchedule(shape);
+  const auto exchanges = placeExchanges(shape, schedule);
+  std::vector<std::vector<Rendezvous>> stages(shape.stages);
+  std::vector<std::vector<TimedRendezvous>> work(shape.stages, {TimedRendezvous()});
+  for (int64_t stage = 0; stage < shape.stages; ++stage)
+    for (size_t place = 0; place < exchanges[stage].size(); ++place) {
+      Rendezvous meeting;
+      for (const PipelineMessage &message : exchanges[stage][place].sends) {
+        meeting.sends.push_back(message.to);
+        work[stage].back().ns += costs[message.writer.chunk].message;
+      }
+      for (const PipelineMessage &message : exchanges[stage][place].receives)
+        meeting.receives.push_back(message.from);
+      stages[stage].push_back(meeting);
+      work[stage].emplace_back();
+      if (place < schedule[stage].size())
+        work[stage].back().before = costOf(schedule[stage][place], shape, costs);
+    }
+  return modelTime(stages, work);
+}
+
+TEST(TimedSchedule, IsAsLongAsItsMeetings) {
+  forShapes([](const PipelineShape &shape) {
+    std::vector<ChunkCost> costs;
+    for (int64_t chunk = 0; chunk < shape.numChunks(); ++chunk)
+      costs.push_back(
+          {7 + chunk % 3, 11 + chunk % 5, shape.splitsBackward() ? 4 : 0, 1 + chunk % 2});
+    const PipelineTime time = TimedSchedule(shape).time(costs), same = timeOfMeetings(shape, costs);
+    EXPECT_EQ(time.ns, same.ns) << nameOf(shape.kind).str() << " " << shape.stages << " "
+                                << shape.microBatches << " " << shape.chunks;
+    EXPECT_EQ(time.busy, same.busy);
+    // Messages that wait for nobody are never slower.
+    EXPECT_GE(time.ns, modelTime(shape, makeSchedule(shape), costs).ns);
+  });
 }
 
 TEST(PipelineShapes, AreRefusedWithTheFix) {

@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 using namespace llmmem::planning;
 
@@ -23,23 +24,33 @@ public:
 
 private:
   void findMessages();
+  void indexMessages();
+  void receiveAt(size_t number, size_t place);
   void receiveInOrder();
+  std::optional<int64_t> waitsFor(int64_t stage) const;
+  bool takeFrom(int64_t sender, int64_t receiver);
+  std::pair<int64_t, int64_t> findCycle() const;
   void receiveWhatIsWaitedFor();
-  size_t placeOf(const PipelineTask &task) const;
   std::vector<std::vector<PipelineExchange>> exchanges() const;
 
   const PipelineShape &shape;
   const std::vector<std::vector<PipelineTask>> &schedule;
   std::vector<Placed> messages; // those of two stages in the order in which they are sent
+  std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> channels; // by sender and receiver
+  std::vector<size_t> placeInChannel;                                  // of each message
+  std::vector<std::vector<std::vector<size_t>>> sentAt, receivedAt;    // by stage and place
+  std::vector<size_t> reached; // by stage: the place where it stands
 };
 } // namespace
 
-size_t Placement::placeOf(const PipelineTask &task) const {
-  const std::vector<PipelineTask> &tasks = schedule[shape.stageOf(task.chunk)];
-  return std::find(tasks.begin(), tasks.end(), task) - tasks.begin();
-}
-
 void Placement::findMessages() {
+  std::map<std::tuple<TaskKind, int64_t, int64_t>, size_t> places;
+  auto keyOf = [](const PipelineTask &task) {
+    return std::tuple(task.kind, task.microBatch, task.chunk);
+  };
+  for (const std::vector<PipelineTask> &tasks : schedule)
+    for (size_t place = 0; place < tasks.size(); ++place)
+      places[keyOf(tasks[place])] = place;
   for (int64_t stage = 0; stage < shape.stages; ++stage)
     for (size_t place = 0; place < schedule[stage].size(); ++place) {
       PipelineTask writer = schedule[stage][place], reader = writer;
@@ -50,18 +61,8 @@ void Placement::findMessages() {
           shape.stageOf(reader.chunk) == stage)
         continue;
       messages.push_back(
-          {{writer, stage, shape.stageOf(reader.chunk)}, place + 1, placeOf(reader)});
+          {{writer, stage, shape.stageOf(reader.chunk)}, place + 1, places.at(keyOf(reader))});
     }
-}
-
-/// None is received behind one that was sent after it.
-void Placement::receiveInOrder() {
-  std::map<std::pair<int64_t, int64_t>, size_t> next;
-  for (Placed &placed : llvm::reverse(messages)) {
-    auto [it, isLast] = next.try_emplace({placed.message.from, placed.message.to}, placed.received);
-    if (!isLast)
-      placed.received = it->second = std::min(it->second, placed.received);
-  }
 }
 
 std::vector<std::vector<PipelineExchange>> Placement::exchanges() const {
@@ -75,48 +76,108 @@ std::vector<std::vector<PipelineExchange>> Placement::exchanges() const {
   return stages;
 }
 
-static std::vector<std::vector<Rendezvous>>
-meetingsOf(const std::vector<std::vector<PipelineExchange>> &stages) {
-  std::vector<std::vector<Rendezvous>> meetings;
-  for (const std::vector<PipelineExchange> &exchanges : stages) {
-    meetings.emplace_back();
-    for (const PipelineExchange &exchange : exchanges) {
-      Rendezvous meeting;
-      for (const PipelineMessage &message : exchange.sends)
-        meeting.sends.push_back(message.to);
-      for (const PipelineMessage &message : exchange.receives)
-        meeting.receives.push_back(message.from);
-      meetings.back().push_back(std::move(meeting));
-    }
+/// The messages that stand before each task, and of each pair of stages in the order of sending.
+void Placement::indexMessages() {
+  for (const std::vector<PipelineTask> &tasks : schedule) {
+    sentAt.emplace_back(tasks.size() + 1);
+    receivedAt.emplace_back(tasks.size() + 1);
   }
-  return meetings;
+  for (size_t number = 0; number < messages.size(); ++number) {
+    const Placed &placed = messages[number];
+    std::vector<size_t> &channel = channels[{placed.message.from, placed.message.to}];
+    placeInChannel.push_back(channel.size());
+    channel.push_back(number);
+    sentAt[placed.message.from][placed.sent].push_back(number);
+    receivedAt[placed.message.to][placed.received].push_back(number);
+  }
+}
+
+/// None is received behind one that was sent after it.
+void Placement::receiveAt(size_t number, size_t place) {
+  const std::vector<size_t> &channel =
+      channels[{messages[number].message.from, messages[number].message.to}];
+  for (size_t at = placeInChannel[number] + 1; at-- > 0;) {
+    Placed &placed = messages[channel[at]];
+    if (placed.received <= place)
+      return;
+    std::vector<std::vector<size_t>> &received = receivedAt[placed.message.to];
+    llvm::erase(received[placed.received], channel[at]);
+    received[place].push_back(channel[at]);
+    placed.received = place;
+  }
+}
+
+void Placement::receiveInOrder() {
+  for (const auto &[stages, channel] : channels)
+    for (size_t at = channel.size(); at-- > 1;)
+      receiveAt(channel[at - 1], messages[channel[at]].received);
+}
+
+/// The stage that `stage` waits for where it stands; nothing where it may go on.
+std::optional<int64_t> Placement::waitsFor(int64_t stage) const {
+  for (size_t number : sentAt[stage][reached[stage]])
+    if (reached[messages[number].message.to] < messages[number].received)
+      return messages[number].message.to;
+  for (size_t number : receivedAt[stage][reached[stage]])
+    if (reached[messages[number].message.from] < messages[number].sent)
+      return messages[number].message.from;
+  return std::nullopt;
+}
+
+/// What `sender` sends where it stands, `receiver` takes where it stands.
+bool Placement::takeFrom(int64_t sender, int64_t receiver) {
+  bool isTaken = false;
+  for (size_t number : sentAt[sender][reached[sender]])
+    if (messages[number].message.to == receiver && messages[number].received > reached[receiver]) {
+      receiveAt(number, reached[receiver]);
+      isTaken = true;
+    }
+  return isTaken;
+}
+
+/// From a stage that waits to what it waits for, until one comes again: those two are in each
+/// other's way.
+std::pair<int64_t, int64_t> Placement::findCycle() const {
+  int64_t stage = 0;
+  while (!waitsFor(stage))
+    ++stage;
+  for (std::vector<bool> seen(schedule.size(), false);;) {
+    seen[stage] = true;
+    const int64_t other = *waitsFor(stage);
+    if (seen[other] || !waitsFor(other))
+      return {stage, other};
+    stage = other;
+  }
 }
 
 /// Where a sender waits for a receiver that waits for something else, the receiver takes the
-/// message there. Tasks form no cycle, so every message is taken at last.
+/// message there. Tasks form no cycle, so every message is taken at last. What the stages have done
+/// up to there stays as it was, so they go on from there.
 void Placement::receiveWhatIsWaitedFor() {
-  while (std::optional<Deadlock> found = findDeadlock(meetingsOf(exchanges()))) {
-    // One of the two sends what the other would receive later.
-    bool moved = false;
-    for (auto [sender, at, receiver, place] :
-         {std::tuple(found->stage, found->op, found->other, found->otherOp),
-          std::tuple(found->other, found->otherOp.value_or(-1), found->stage,
-                     std::optional<int64_t>(found->op))})
-      for (Placed &placed : messages)
-        if (place && placed.message.from == sender && placed.message.to == receiver &&
-            static_cast<int64_t>(placed.sent) == at &&
-            static_cast<int64_t>(placed.received) > *place) {
-          placed.received = *place;
+  reached.assign(schedule.size(), 0);
+  auto hasEnded = [&](int64_t stage) { return reached[stage] == schedule[stage].size(); };
+  while (true) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int64_t stage = 0; stage < shape.stages; ++stage)
+        for (; !hasEnded(stage) && !waitsFor(stage); ++reached[stage])
           moved = true;
-        }
-    receiveInOrder();
-    if (!moved)
+    }
+    bool isStuck = false;
+    for (int64_t stage = 0; stage < shape.stages; ++stage)
+      isStuck |= waitsFor(stage).has_value();
+    if (!isStuck)
+      return;
+    auto [stage, other] = findCycle();
+    const bool isTaken = takeFrom(stage, other), isGiven = takeFrom(other, stage);
+    if (!isTaken && !isGiven)
       return; // no order of receives helps
   }
 }
 
 std::vector<std::vector<PipelineExchange>> Placement::run() {
   findMessages();
+  indexMessages();
   receiveInOrder();
   receiveWhatIsWaitedFor();
   return exchanges();

@@ -22,7 +22,9 @@ public:
 
   /// Whether all that `task` waits for has ended; then when it may begin, in `at`.
   bool mayBegin(const PipelineTask &task, int64_t &at) const;
-  int64_t costOf(const PipelineTask &task) const;
+  int64_t costOf(const PipelineTask &task) const {
+    return llmmem::planning::costOf(task, shape, costs);
+  }
   void end(const PipelineTask &task, int64_t at) { ended[keyOf(task)] = at; }
 
 private:
@@ -35,7 +37,8 @@ private:
 };
 } // namespace
 
-int64_t Clock::costOf(const PipelineTask &task) const {
+int64_t llmmem::planning::costOf(const PipelineTask &task, const PipelineShape &shape,
+                                 llvm::ArrayRef<ChunkCost> costs) {
   const ChunkCost &cost = costs[task.chunk];
   switch (task.kind) {
   case TaskKind::Forward:

@@ -25,6 +25,10 @@ struct ChunkCost {
   int64_t message = 0; // to the next chunk, and of the gradient back
 };
 
+/// Of one task; `costs`: of each chunk.
+int64_t costOf(const PipelineTask &task, const PipelineShape &shape,
+               llvm::ArrayRef<ChunkCost> costs);
+
 struct PipelineTime {
   int64_t ns = 0;            // from the first task to the last
   std::vector<int64_t> busy; // of each stage

@@ -1,0 +1,47 @@
+//===- TimedSchedule.h - The time of a schedule, for many costs of its chunks -----===//
+//
+// A schedule with the exchanges that placeExchanges puts between its tasks, prepared once and timed
+// for the chunks of many models. Stages that exchange wait for each other
+// (PipelineExchanges.h), so this takes at least as long as messages that arrive by themselves
+// (PipelineTime.h).
+//
+// Units: ns.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_PIPELINE_TIMEDSCHEDULE_H
+#define LLMMEM_PLANNING_PIPELINE_TIMEDSCHEDULE_H
+
+#include "llmmem/Planning/Pipeline/PipelineExchanges.h"
+
+namespace llmmem::planning {
+
+class TimedSchedule {
+public:
+  explicit TimedSchedule(const PipelineShape &shape);
+
+  const std::vector<PipelineTask> &tasksOf(int64_t stage) const { return schedule[stage]; }
+  /// `costs`: of each chunk. An exchange takes as long as the messages of one direction.
+  PipelineTime time(llvm::ArrayRef<ChunkCost> costs) const;
+
+private:
+  struct Peer {
+    int32_t stage, meeting;
+  };
+  /// An exchange of a stage, the tasks before it, and the exchanges that it is done with.
+  struct Meeting {
+    size_t endOfTasks;
+    std::vector<int64_t> sent; // chunks that have written what is sent
+    std::vector<Peer> peers;
+  };
+  int64_t sendingTime(const Peer &at, llvm::ArrayRef<ChunkCost> costs) const;
+  void addPeers(const std::vector<std::vector<Rendezvous>> &rendezvous);
+
+  PipelineShape shape;
+  std::vector<std::vector<PipelineTask>> schedule;
+  std::vector<std::vector<Meeting>> meetings; // of each stage
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_PIPELINE_TIMEDSCHEDULE_H

@@ -1,0 +1,94 @@
+//===- TimedSchedule.cpp - The time of a schedule, for many costs -----------------===//
+
+#include "llmmem/Planning/Pipeline/TimedSchedule.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+TimedSchedule::TimedSchedule(const PipelineShape &shape)
+    : shape(shape), schedule(makeSchedule(shape)), meetings(shape.stages) {
+  const std::vector<std::vector<PipelineExchange>> exchanges = placeExchanges(shape, schedule);
+  std::vector<std::vector<Rendezvous>> rendezvous(shape.stages);
+  for (int64_t stage = 0; stage < shape.stages; ++stage)
+    for (size_t number = 0; number < exchanges[stage].size(); ++number) {
+      const PipelineExchange &exchange = exchanges[stage][number];
+      if (exchange.empty())
+        continue;
+      Meeting &meeting = meetings[stage].emplace_back();
+      Rendezvous &ends = rendezvous[stage].emplace_back();
+      meeting.endOfTasks = number;
+      for (const PipelineMessage &message : exchange.sends) {
+        meeting.sent.push_back(message.writer.chunk);
+        ends.sends.push_back(message.to);
+      }
+      for (const PipelineMessage &message : exchange.receives)
+        ends.receives.push_back(message.from);
+    }
+  addPeers(rendezvous);
+}
+
+void TimedSchedule::addPeers(const std::vector<std::vector<Rendezvous>> &rendezvous) {
+  auto place = [](const MessageEnd &end) {
+    return Peer{static_cast<int32_t>(end.stage), static_cast<int32_t>(end.op)};
+  };
+  for (auto [send, receive] : matchMessages(rendezvous)) {
+    meetings[send.stage][send.op].peers.push_back(place(receive));
+    meetings[receive.stage][receive.op].peers.push_back(place(send));
+  }
+}
+
+int64_t TimedSchedule::sendingTime(const Peer &at, llvm::ArrayRef<ChunkCost> costs) const {
+  int64_t ns = 0;
+  for (int64_t chunk : meetings[at.stage][at.meeting].sent)
+    ns += costs[chunk].message;
+  return ns;
+}
+
+PipelineTime TimedSchedule::time(llvm::ArrayRef<ChunkCost> costs) const {
+  PipelineTime time;
+  time.busy.assign(shape.stages, 0);
+  std::vector<int64_t> now(shape.stages, 0);
+  std::vector<size_t> nextTask(shape.stages, 0);
+  std::vector<std::vector<int64_t>> reached(shape.stages); // when a stage came to each meeting
+  auto work = [&](int64_t stage, int64_t ns) {
+    now[stage] += ns;
+    time.busy[stage] += ns;
+  };
+  auto runTasks = [&](int64_t stage, size_t end) {
+    for (; nextTask[stage] < end; ++nextTask[stage])
+      work(stage, costOf(schedule[stage][nextTask[stage]], shape, costs));
+  };
+  auto goOn = [&](int64_t stage) {
+    const size_t next = reached[stage].size();
+    const bool isLast = next == meetings[stage].size();
+    runTasks(stage, isLast ? schedule[stage].size() : meetings[stage][next].endOfTasks);
+    reached[stage].push_back(now[stage]);
+  };
+  for (int64_t stage = 0; stage < shape.stages; ++stage)
+    goOn(stage);
+  auto meet = [&](int64_t stage) {
+    const size_t number = reached[stage].size() - 1;
+    if (number == meetings[stage].size())
+      return false;
+    int64_t begin = now[stage];
+    int64_t ns = sendingTime({static_cast<int32_t>(stage), static_cast<int32_t>(number)}, costs);
+    for (const Peer &peer : meetings[stage][number].peers) {
+      if (reached[peer.stage].size() <= static_cast<size_t>(peer.meeting))
+        return false;
+      begin = std::max(begin, reached[peer.stage][peer.meeting]);
+      ns = std::max(ns, sendingTime(peer, costs));
+    }
+    now[stage] = begin;
+    work(stage, ns);
+    goOn(stage);
+    return true;
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int64_t stage = 0; stage < shape.stages; ++stage)
+      while (meet(stage))
+        moved = true;
+  }
+  time.ns = *std::max_element(now.begin(), now.end());
+  return time;
+}
