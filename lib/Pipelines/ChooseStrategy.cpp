@@ -273,7 +273,7 @@ LogicalResult ChooseStrategy::failWithout(ModuleOp module, const SearchResult &r
   InFlightDiagnostic error = emitError(module.getLoc());
   error << (result.status == planning::Status::Infeasible ? "no strategy fits"
                                                           : "no strategy was found to fit")
-        << " under " << formatByteSize(result.budget) << " on each of " << result.devices
+        << " under " << describeBudgets(result) << " on each of " << result.devices
         << " devices; take more devices, a smaller batch or sequence";
   if (result.leastFound != INT64_MAX)
     error << ", or a budget of " << result.leastFound << " bytes";

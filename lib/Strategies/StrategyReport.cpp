@@ -98,9 +98,15 @@ static void printLosers(const SearchResult &result, llvm::raw_ostream &os) {
     os << "refused        " << count << ": " << reason << "\n";
 }
 
+std::string llmmem::describeBudgets(const SearchResult &result) {
+  std::string least = formatByteSize(result.budget);
+  return result.mostBudget > result.budget ? least + " to " + formatByteSize(result.mostBudget)
+                                           : least;
+}
+
 void llmmem::printSearch(const SearchResult &result, llvm::raw_ostream &os) {
-  os << "strategies     for " << result.devices << " devices, under "
-     << formatByteSize(result.budget) << " each\n";
+  os << "strategies     for " << result.devices << " devices, under " << describeBudgets(result)
+     << " each\n";
   printBest(result, os);
   printLosers(result, os);
   os << "lower bound    " << formatByteSize(result.bytesBound)

@@ -210,6 +210,7 @@ SearchResult Search::run() {
   result.refused = std::move(enumeration.refused);
   result.devices = request.devices;
   result.budget = costs.leastBudget();
+  result.mostBudget = request.budget.value_or(costs.mostBudget());
   start(std::move(enumeration.strategies));
   if (llvm::Expected<int64_t> bytes = costs.bytesOfAny())
     result.bytesBound = *bytes;

@@ -61,10 +61,11 @@ struct SearchResult {
   std::vector<StrategyOutcome> best;   // at most ten, the first is chosen
   std::vector<StrategyOutcome> others; // in the order of strategies
   Refusals refused;
-  int64_t devices = 0, budget = 0; // of the device that has the least
-  int64_t timeBound = 0;           // proved: no strategy looked at takes less
-  int64_t bytesBound = 0;          // proved: every strategy needs more on some device
-  int64_t leastFound = 0;          // bytes of the strategy that needs the fewest, where none fits
+  int64_t devices = 0;
+  int64_t budget = 0, mostBudget = 0; // of the device that has the least, and the most
+  int64_t timeBound = 0;              // proved: no strategy looked at takes less
+  int64_t bytesBound = 0;             // proved: every strategy needs more on some device
+  int64_t leastFound = 0; // bytes of the strategy that needs the fewest, where none fits
   bool isDecided = false; // no strategy has a better plan: all that might were planned whole
   std::vector<LayoutGroup> groups; // which `Strategy::whole` counts
   int64_t layouts = 0;             // that were compared beside those of `parallelize`
@@ -87,6 +88,9 @@ struct SearchRequest {
 /// Searches for `module`, which has the @loss of a whole batch. Fails, after a located diagnostic,
 /// where it has none, or no equal blocks.
 llvm::FailureOr<SearchResult> searchStrategies(mlir::ModuleOp module, const SearchRequest &request);
+
+/// "80.00 GB", or "40.00 GB to 80.00 GB" where devices differ.
+std::string describeBudgets(const SearchResult &result);
 
 /// For people, and for programs.
 void printSearch(const SearchResult &result, llvm::raw_ostream &os);
