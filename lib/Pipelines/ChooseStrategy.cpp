@@ -223,6 +223,7 @@ private:
   FailureOr<SearchRequest> makeRequest(ModuleOp module) const;
   LogicalResult report(ModuleOp module, const SearchResult &result) const;
   LogicalResult failWithout(ModuleOp module, const SearchResult &result) const;
+  LogicalResult planBest(ModuleOp module, const SearchRequest &request, const SearchResult &result);
 
   std::unique_ptr<CheckpointPipelineOptions> options;
   std::shared_ptr<CheckpointOutcome> outcome;
@@ -280,6 +281,40 @@ LogicalResult ChooseStrategy::failWithout(ModuleOp module, const SearchResult &r
   return error;
 }
 
+/// Makes the step of the best strategy that has a plan: a model of blocks may promise what the plan
+/// of the whole step does not find. The last one's failure is that of the command.
+LogicalResult ChooseStrategy::planBest(ModuleOp module, const SearchRequest &request,
+                                       const SearchResult &result) {
+  for (const StrategyOutcome &candidate : result.best) {
+    const bool isLast = &candidate == &result.best.back();
+    std::string why;
+    ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+      if (isLast || diagnostic.getSeverity() != DiagnosticSeverity::Error)
+        return failure();
+      if (why.empty())
+        why = diagnostic.str();
+      return success();
+    });
+    auto attempt = std::make_shared<CheckpointOutcome>();
+    OwningOpRef<ModuleOp> copy = module.clone();
+    pinLayout(*copy, candidate.strategy);
+    PassManager passes(module.getContext());
+    buildCheckpointPipeline(passes, *optionsOf(candidate.strategy, request, *options), attempt);
+    const bool isPlanned = succeeded(passes.run(*copy));
+    if (outcome && (isPlanned || isLast))
+      outcome->add(*attempt);
+    if (isPlanned) {
+      module.getBodyRegion().takeBody(copy->getBodyRegion());
+      module->setAttrs((*copy)->getAttrDictionary());
+      return success();
+    }
+    if (!isLast)
+      llvm::errs() << "without a plan  " << candidate.strategy.flags()
+                   << ", the next is taken: " << why << "\n";
+  }
+  return failure();
+}
+
 LogicalResult ChooseStrategy::run(ModuleOp module) {
   FailureOr<SearchRequest> request = makeRequest(module);
   if (failed(request))
@@ -294,11 +329,7 @@ LogicalResult ChooseStrategy::run(ModuleOp module) {
     return failWithout(module, *result);
   if (options->meshOnly)
     return success();
-  pinLayout(module, result->best.front().strategy);
-  OpPassManager passes(ModuleOp::getOperationName());
-  buildCheckpointPipeline(passes, *optionsOf(result->best.front().strategy, *request, *options),
-                          outcome);
-  return runPipeline(passes, module);
+  return planBest(module, *request, *result);
 }
 
 std::unique_ptr<Pass> llmmem::createChooseStrategy(const CheckpointPipelineOptions &options,
