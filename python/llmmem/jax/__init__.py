@@ -14,8 +14,9 @@ gradients stay what they are. `plan` plans a
 whole step, in the program that JAX hands to XLA. JAX is imported here and nowhere else in llmmem.
 """
 
+from .._errors import BudgetError
 from ._checkpoint import Report, checkpoint
-from ._errors import BudgetError, UnsupportedLossError
+from ._errors import UnsupportedLossError
 from ._step import StepReport, plan
 
 __all__ = ["BudgetError", "Report", "StepReport", "UnsupportedLossError", "checkpoint", "plan"]

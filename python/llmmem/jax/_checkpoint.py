@@ -10,7 +10,8 @@ import jax
 import llmmem
 
 from .._planner import _budget as check_budget
-from ._errors import BudgetError, UnsupportedLossError
+from .._errors import BudgetError
+from ._errors import UnsupportedLossError
 from ._program import Loss, evaluate, evaluate_in_segments, kept_values, read_program
 
 # XLA:CPU drops optimization barriers before it merges equal expressions; then each value that should be made again is the

@@ -1,19 +1,5 @@
 """What llmmem.jax raises."""
 
-from typing import Optional
-
-
-class BudgetError(RuntimeError):
-    """No plan fits the budget.
-
-    budget: bytes that were given. least_bytes: of the plan with the least need that was found; a budget of so many bytes
-    holds. proved_bytes: every plan needs at least so many, in our model of memory.
-    """
-
-    def __init__(self, message: str, budget: int, least_bytes: Optional[int], proved_bytes: int) -> None:
-        super().__init__(message)
-        self.budget, self.least_bytes, self.proved_bytes = budget, least_bytes, proved_bytes
-
 
 class UnsupportedLossError(TypeError):
     """The function has something that cannot be planned; the message names it and says what to do."""

@@ -15,7 +15,8 @@ import jax.export
 from jax.extend.mlir import serialize_portable_artifact
 
 from .._planner import _budget as check_budget
-from ._errors import BudgetError, UnsupportedLossError
+from .._errors import BudgetError
+from ._errors import UnsupportedLossError
 
 
 @dataclass(frozen=True)

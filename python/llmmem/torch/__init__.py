@@ -14,7 +14,8 @@ PyTorch is imported here and nowhere else in llmmem.
 
 from ._backend import Backend, Partitioner, backend, partitioner, run_in_order
 from ._costs import DEVICES, Device
-from ._errors import BudgetError, UnsupportedGraphError
+from .._errors import BudgetError
+from ._errors import UnsupportedGraphError
 from ._measure import peak_bytes
 from ._report import Report
 

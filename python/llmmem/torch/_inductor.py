@@ -14,7 +14,7 @@ from torch._inductor.custom_graph_pass import CustomPartitionerFn, CustomSchedul
 from torch._inductor.virtualized import V
 from torch.utils._ordered_set import OrderedSet
 
-from ._errors import BudgetError
+from .._errors import BudgetError
 from ._partition import Partition
 from ._program import hint
 

@@ -10,7 +10,7 @@ from torch._guards import CompileContext
 from .._model import Plan, Problem
 from .._planner import _budget, plan
 from ._costs import Device, Price, get_device, price
-from ._errors import BudgetError
+from .._errors import BudgetError
 from ._modules import write_modules
 from ._problem import make_problem, storages_of
 from ._program import Program, read
