@@ -7,6 +7,7 @@
 #ifndef LLMMEM_INITALL_H
 #define LLMMEM_INITALL_H
 
+#include "llmmem/Bufferization/Passes.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmDialect.h"
@@ -15,19 +16,23 @@
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Targets/Targets.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Upstream/Models.h"
 
 namespace llmmem {
 
-/// The dialect `llm`, what its ops ask of targets, and the kernels of its ops.
+/// The dialect `llm`, what its ops ask of targets, the kernels of its ops, and the models of MLIR's
+/// own dialects.
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<llm::LlmDialect>();
   registerTargets(registry);
+  registerUpstreamModels(registry);
   registerKernelModels(registry);
 }
 
 /// Every pass and pipeline, by the names of docs/Reference.
 inline void registerAllPasses() {
   registerLlmmemTransformsPasses();
+  registerLlmmemBufferizationPasses();
   registerLlmmemConversionPasses();
   registerLlmmemEmulationPasses();
   registerCheckpointPipeline();

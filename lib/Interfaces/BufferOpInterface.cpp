@@ -1,6 +1,7 @@
 //===- BufferOpInterface.cpp -----------------------------------------------===//
 
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -36,7 +37,8 @@ SmallVector<unsigned> llmmem::inPlaceOperands(OpResult result) {
 
 bool llmmem::isResidentOp(Operation *op) {
   return op->hasAttr(kResident) ||
-         (op->getNumOperands() == 0 && op->hasTrait<OpTrait::ConstantLike>());
+         (op->getNumOperands() == 0 &&
+          (op->hasTrait<OpTrait::ConstantLike>() || isa<EmptyOpInterface>(op)));
 }
 
 bool llmmem::isFreeOfEffects(Operation *op) { return op->hasAttr(kPure) || isMemoryEffectFree(op); }

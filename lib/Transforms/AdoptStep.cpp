@@ -5,7 +5,7 @@
 #include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
-#include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 
@@ -139,8 +139,45 @@ void llmmem::findPhases(func::FuncOp step, int64_t loss) {
 }
 
 //===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+/// What overwrites an argument runs behind all that depends on it (OverwriteGuards.h), and the
+/// order of the text must be one in which the step can run.
+static void moveOverwritesBehind(func::FuncOp step) {
+  Operation *behind = step.getBody().front().getTerminator();
+  llvm::DenseSet<Operation *> moved{behind};
+  SmallVector<Operation *> overwrites;
+  for (Operation &op : llvm::reverse(step.getBody().front()))
+    if (op.hasAttr(LlmDialect::kInArgument))
+      overwrites.push_back(&op);
+  for (Operation *op : overwrites) {
+    if (!llvm::all_of(op->getUsers(), [&](Operation *user) { return moved.contains(user); }))
+      continue;
+    op->moveBefore(behind);
+    behind = op;
+    moved.insert(op);
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
+
+/// What nobody reads is no part of the step, unless it has effects: frameworks leave it to their
+/// compiler to drop it (JAX writes the gradient of a maximum that it then stops). Returns how many.
+static int64_t dropUnread(func::FuncOp step) {
+  int64_t dropped = 0;
+  SmallVector<Operation *> ops;
+  for (Operation &op : step.getBody().front().without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops)) // readers first
+    if (op->use_empty() && isRecomputable(op)) {
+      op->erase();
+      ++dropped;
+    }
+  return dropped;
+}
 
 /// Says what was found, at the op that makes the loss: the function's place is its whole signature.
 static void sayWhatWasFound(func::FuncOp step, int64_t loss, int64_t donated) {
@@ -157,10 +194,10 @@ static void sayWhatWasFound(func::FuncOp step, int64_t loss, int64_t donated) {
       << " arguments are overwritten by their results";
 }
 
-/// Whether somebody else made it: an op is described by attributes and not by itself.
+/// Whether somebody else made it: an op is none of llmmem's.
 static bool isForeign(func::FuncOp step) {
   return llvm::any_of(step.getBody().front().without_terminator(), [](Operation &op) {
-    return !isa<CostOpInterface>(op) && op.getNumRegions() == 0;
+    return !isa_and_present<LlmDialect>(op.getDialect()) && !isResidentOp(&op);
   });
 }
 
@@ -173,12 +210,17 @@ struct AdoptStepPass : StepPass<llmmem::impl::AdoptStepBase<AdoptStepPass>> {
     FailureOr<int64_t> found = findLoss(step, loss);
     if (failed(found))
       return failure();
-    int64_t donated = findDonations(step, *found);
+    const int64_t dropped = dropUnread(step);
+    const int64_t donated = findDonations(step, *found);
+    moveOverwritesBehind(step);
     findRoles(step, *found);
     findPhases(step, *found);
     if (*found >= 0)
       step->setAttr(LlmDialect::kLoss, Builder(&getContext()).getI64IntegerAttr(*found));
     sayWhatWasFound(step, *found, donated);
+    if (dropped > 0)
+      step.getBody().front().getTerminator()->emitRemark()
+          << dropped << " ops whose results nobody reads are left out";
     return success();
   }
 };

@@ -37,14 +37,25 @@ public:
   }
 
 private:
-  static bool pricesItself(Operation &op) {
-    return isa<CostOpInterface>(op) || (isResidentOp(&op) && !op.hasAttr(LlmDialect::kResident));
+  /// An op of llmmem, or a constant: no table and no person says what it is.
+  static bool isKnown(Operation &op) {
+    return isa_and_present<LlmDialect>(op.getDialect()) ||
+           (isResidentOp(&op) && !op.hasAttr(LlmDialect::kResident));
+  }
+
+  /// Whether the `llm.cost` of an op is what its own model says, as annotate-memory writes it.
+  static bool saysSo(Operation &op) {
+    auto model = dyn_cast<CostOpInterface>(op);
+    auto cost = op.getAttrOfType<llm::CostAttr>(LlmDialect::kCost);
+    return model && cost && cost.getFlops() == model.getFlops() &&
+           cost.getBytes() == model.getBytesMoved() &&
+           cost.getWorkspace() == model.getWorkspaceBytes();
   }
 
   /// A view of several values becomes one for each, so that running it again for one of them reads
   /// no other.
   void splitView(Operation &op) {
-    const OpTableEntry *entry = pricesItself(op) ? nullptr : table.find(&op);
+    const OpTableEntry *entry = isKnown(op) ? nullptr : table.find(&op);
     if (!entry || !entry->isView || op.getNumResults() < 2 ||
         op.getNumResults() != op.getNumOperands() || op.getNumRegions() > 0)
       return;
@@ -71,9 +82,9 @@ private:
   }
 
   LogicalResult describe(Operation &op) {
-    if (pricesItself(op))
+    if (isKnown(op))
       return success();
-    if (op.hasAttr(LlmDialect::kCost) && !op.hasAttr(LlmDialect::kCostFrom))
+    if (op.hasAttr(LlmDialect::kCost) && !op.hasAttr(LlmDialect::kCostFrom) && !saysSo(op))
       writeSource(op, llm::CostSource::Written);
     if (const OpTableEntry *entry = table.find(&op)) {
       if (!entry->refusal.empty() && op.hasAttr(LlmDialect::kCost))
@@ -87,6 +98,8 @@ private:
       return success();
     }
     if (op.hasAttr(LlmDialect::kCost) || isViewOp(&op) || isResidentOp(&op))
+      return success();
+    if (isa<CostOpInterface>(op))
       return success();
     if (unpriced == Unpriced::ByBytes)
       return priceByBytes(op);

@@ -34,6 +34,10 @@ struct TransferCost {
   int64_t copied = 0;
   /// The op whose measured times are those of what is sent; empty where it is the op itself.
   llvm::StringRef measuredAs = {};
+  /// Transfers one after another; `messages` and `bytes` are of all, `whole` of the largest.
+  int64_t times = 1;
+  /// Whether it is sent between the kernels of an op that computes: its time adds to theirs.
+  bool betweenKernels = false;
 };
 
 /// Every operand and every result once. The default traffic of an op.

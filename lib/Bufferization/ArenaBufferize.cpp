@@ -1,0 +1,293 @@
+//===- ArenaBufferize.cpp - A planned step over views of one arena ---------===//
+
+#include "llmmem/Bufferization/ArenaBufferize.h"
+#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Interfaces/EmptyOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace llmmem;
+using bufferization::BufferizableOpInterface;
+using llm::LlmDialect;
+
+namespace {
+/// Where a value lies: in an argument, or at an offset of the arena.
+struct Place {
+  int64_t argument = -1, offset = -1;
+  bool operator==(const Place &other) const {
+    return argument == other.argument && offset == other.offset;
+  }
+};
+
+/// What becomes of one op, decided while all are tensors still.
+struct OpPlan {
+  Operation *op;
+  bool copiesPart;
+  SmallVector<Place> results;    // of those with bytes of their own
+  SmallVector<bool> copiesInits; // whether what a destination holds is copied to the result first
+};
+
+class ArenaBufferizer {
+public:
+  ArenaBufferizer(func::FuncOp step, const StepStorage &storage, int64_t arenaBytes)
+      : step(step), body(step.getBody().front()), storage(storage), rewriter(step.getContext()),
+        arenaBytes(arenaBytes) {}
+
+  LogicalResult decide();
+  LogicalResult rewrite();
+
+private:
+  Place placeOf(Value value) const;
+  LogicalResult decide(Operation &op);
+  void convertArguments();
+  LogicalResult rewrite(const OpPlan &plan);
+  LogicalResult copyPart(const OpPlan &plan);
+  LogicalResult toMemrefs(Operation *op);
+  LogicalResult convertReturn();
+  LogicalResult checkNothingIsLeft();
+  Value viewOf(Place place, Type tensor, Location location);
+  FailureOr<Value> bufferOf(Value tensor) {
+    return bufferization::getBuffer(rewriter, tensor, options, state);
+  }
+  Value asTensor(Value buffer, Type tensor) {
+    return bufferization::ToTensorOp::create(rewriter, buffer.getLoc(), tensor, buffer,
+                                             /*restrict=*/true, /*writable=*/true);
+  }
+
+  func::FuncOp step;
+  Block &body;
+  const StepStorage &storage; // of the tensors: asked before the first is gone
+  IRRewriter rewriter;
+  int64_t arenaBytes;
+  bufferization::BufferizationOptions options;
+  bufferization::BufferizationState state;
+  SmallVector<OpPlan> plans;
+};
+} // namespace
+
+static bool isTensor(Value value) { return isa<TensorType>(value.getType()); }
+
+static bool touchesTensors(Operation &op) {
+  return llvm::any_of(op.getOperands(), isTensor) || llvm::any_of(op.getResults(), isTensor);
+}
+
+//===----------------------------------------------------------------------===//
+// Deciding
+//===----------------------------------------------------------------------===//
+
+Place ArenaBufferizer::placeOf(Value value) const {
+  Value root = storage.getRoot(value);
+  if (BlockArgument argument = storage.getArgument(root))
+    return {argument.getArgNumber(), -1};
+  auto result = cast<OpResult>(root);
+  auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kOffsets);
+  return {-1, offsets ? offsets[result.getResultNumber()] : -1};
+}
+
+/// A copy of a part, or of a part in another shape.
+static bool isCopyOfPart(Operation &op) {
+  return isa<tensor::ExtractSliceOp, tensor::CollapseShapeOp>(op) && !isViewOp(&op);
+}
+
+LogicalResult ArenaBufferizer::decide(Operation &op) {
+  if (!touchesTensors(op) || isa<EmptyOpInterface>(op))
+    return success();
+  auto destinations = dyn_cast<DestinationStyleOpInterface>(op);
+  bool hasPlace = isResidentOp(&op) || isViewOp(&op) || destinations || isCopyOfPart(op) ||
+                  llvm::none_of(op.getResults(), isTensor);
+  if (!isa<BufferizableOpInterface>(op) || !hasPlace)
+    return op.emitError()
+           << "'" << op.getName()
+           << "' has no destination to write into, so it cannot run in the arena; give it one "
+              "before planning: --give-destinations for ops of tensor, arith and math, "
+              "--tosa-to-linalg-named and --tosa-to-linalg for tosa";
+  OpPlan plan{&op, isCopyOfPart(op), {}, {}};
+  for (OpResult result : op.getResults())
+    if (!isResidentOp(&op))
+      plan.results.push_back(placeOf(result));
+  if (destinations && !isViewOp(&op)) {
+    bufferization::AnalysisState analysis(options);
+    for (OpOperand &init : destinations.getDpsInitsMutable()) {
+      Value root = storage.getRoot(init.get());
+      bool isRead = !isEmptyValue(root) &&
+                    cast<BufferizableOpInterface>(op).bufferizesToMemoryRead(init, analysis);
+      bool isThere =
+          !storage.isConstant(root) && placeOf(root) == plan.results[plan.copiesInits.size()];
+      plan.copiesInits.push_back(isRead && !isThere);
+    }
+  }
+  plans.push_back(std::move(plan));
+  return success();
+}
+
+LogicalResult ArenaBufferizer::decide() {
+  if (auto uses = SymbolTable::getSymbolUses(step, step->getParentOp()); uses && !uses->empty()) {
+    InFlightDiagnostic error =
+        step.emitError("is called, and its callers do not have its arena; take them out of the "
+                       "module");
+    error.attachNote(uses->begin()->getUser()->getLoc()) << "it is called here";
+    return error;
+  }
+  bool broken = false;
+  for (Operation &op : body.without_terminator())
+    broken |= failed(decide(op));
+  return failure(broken);
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+static MemRefType memrefOf(Type tensor) {
+  auto ranked = cast<RankedTensorType>(tensor);
+  return MemRefType::get(ranked.getShape(), ranked.getElementType());
+}
+
+void ArenaBufferizer::convertArguments() {
+  rewriter.setInsertionPointToStart(&body);
+  for (BlockArgument argument : body.getArguments()) {
+    for (StringRef name : {"bufferization.writable", "bufferization.buffer_layout",
+                           "bufferization.access", "tf.aliasing_output"})
+      step.removeArgAttr(argument.getArgNumber(), name);
+    if (!isTensor(argument))
+      continue;
+    Type tensor = argument.getType();
+    argument.setType(memrefOf(tensor));
+    Value again = asTensor(argument, tensor);
+    rewriter.replaceAllUsesExcept(argument, again, again.getDefiningOp());
+  }
+  body.addArgument(MemRefType::get({arenaBytes}, rewriter.getI8Type()), step.getLoc());
+}
+
+Value ArenaBufferizer::viewOf(Place place, Type tensor, Location location) {
+  if (place.argument >= 0)
+    return body.getArgument(place.argument);
+  Value offset = arith::ConstantIndexOp::create(rewriter, location, place.offset);
+  return memref::ViewOp::create(rewriter, location, memrefOf(tensor), body.getArguments().back(),
+                                offset, ValueRange());
+}
+
+/// The op that looks at a part, and a copy of what it sees.
+LogicalResult ArenaBufferizer::copyPart(const OpPlan &plan) {
+  Operation *op = plan.op;
+  Type type = op->getResult(0).getType();
+  Value out = viewOf(plan.results[0], type, op->getLoc()), to = out;
+  FailureOr<Value> from = bufferOf(op->getOperand(0));
+  if (failed(from))
+    return failure();
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    to = memref::ExpandShapeOp::create(rewriter, op->getLoc(), collapse.getSrcType().getShape(),
+                                       out, collapse.getReassociationIndices());
+  } else {
+    auto slice = cast<tensor::ExtractSliceOp>(op);
+    auto part = memref::SubViewOp::inferRankReducedResultType(
+        slice.getType().getShape(), cast<MemRefType>(from->getType()), slice.getMixedOffsets(),
+        slice.getMixedSizes(), slice.getMixedStrides());
+    from = memref::SubViewOp::create(rewriter, op->getLoc(), cast<MemRefType>(part), *from,
+                                     slice.getMixedOffsets(), slice.getMixedSizes(),
+                                     slice.getMixedStrides())
+               .getResult();
+  }
+  memref::CopyOp::create(rewriter, op->getLoc(), *from, to);
+  rewriter.replaceOp(op, asTensor(out, type));
+  return success();
+}
+
+LogicalResult ArenaBufferizer::rewrite(const OpPlan &plan) {
+  Operation *op = plan.op;
+  rewriter.setInsertionPoint(op);
+  if (plan.copiesPart)
+    return copyPart(plan);
+  if (auto destinations = dyn_cast<DestinationStyleOpInterface>(op);
+      destinations && !plan.copiesInits.empty())
+    for (auto [number, copies] : llvm::enumerate(plan.copiesInits)) {
+      OpOperand &init = *destinations.getDpsInitOperand(number);
+      Type type = init.get().getType();
+      Value out = viewOf(plan.results[number], type, op->getLoc());
+      if (copies) {
+        FailureOr<Value> held = bufferOf(init.get());
+        if (failed(held))
+          return failure();
+        memref::CopyOp::create(rewriter, op->getLoc(), *held, out);
+      }
+      init.set(asTensor(out, type));
+    }
+  // A body may read elements of constants.
+  SmallVector<Operation *> inOrder;
+  op->walk([&](Operation *inner) {
+    if (inner == op || (touchesTensors(*inner) && llvm::none_of(inner->getResults(), isTensor)))
+      inOrder.push_back(inner);
+  });
+  for (Operation *each : inOrder)
+    if (failed(toMemrefs(each)))
+      return failure();
+  return success();
+}
+
+LogicalResult ArenaBufferizer::toMemrefs(Operation *op) {
+  Location location = op->getLoc();
+  OperationName name = op->getName();
+  auto bufferizable = dyn_cast<BufferizableOpInterface>(op);
+  rewriter.setInsertionPoint(op);
+  if (bufferizable && succeeded(bufferizable.bufferize(rewriter, options, state)))
+    return success();
+  return emitError(location) << "'" << name << "' could not be given its place in the arena";
+}
+
+LogicalResult ArenaBufferizer::convertReturn() {
+  Operation *results = body.getTerminator();
+  rewriter.setInsertionPoint(results);
+  for (OpOperand &operand : results->getOpOperands()) {
+    if (!isTensor(operand.get()))
+      continue;
+    FailureOr<Value> buffer = bufferOf(operand.get());
+    if (failed(buffer))
+      return failure();
+    operand.set(*buffer);
+  }
+  SmallVector<DictionaryAttr> attributes;
+  step.getAllArgAttrs(attributes);
+  attributes.push_back(rewriter.getDictionaryAttr({}));
+  step.setType(
+      FunctionType::get(step.getContext(), body.getArgumentTypes(), results->getOperandTypes()));
+  step.setAllArgAttrs(attributes);
+  return success();
+}
+
+/// Tensors are read no more, and no byte comes from anywhere but the arena, arguments and globals.
+LogicalResult ArenaBufferizer::checkNothingIsLeft() {
+  SmallVector<Operation *> dead;
+  for (Operation &op : llvm::reverse(body))
+    if (isa<bufferization::ToTensorOp, tensor::EmptyOp>(op) && op.use_empty())
+      dead.push_back(&op);
+  for (Operation *op : dead)
+    op->erase();
+  WalkResult walked = step.walk([&](Operation *op) -> WalkResult {
+    if (hasEffect<MemoryEffects::Allocate>(op) || isa<bufferization::AllocTensorOp>(op))
+      return op->emitError() << "allocates bytes that no plan has counted";
+    if (op != step && touchesTensors(*op))
+      return op->emitError() << "is left with tensors, which have no place in the arena";
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+LogicalResult ArenaBufferizer::rewrite() {
+  convertArguments();
+  for (const OpPlan &plan : plans)
+    if (failed(rewrite(plan)))
+      return failure();
+  return failed(convertReturn()) ? failure() : checkNothingIsLeft();
+}
+
+LogicalResult llmmem::arenaBufferize(func::FuncOp step, const StepStorage &storage) {
+  auto arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena);
+  if (!arena)
+    return step.emitError() << "has no '" << LlmDialect::kArena << "'; run plan-arena first";
+  ArenaBufferizer bufferizer(step, storage, arena.getInt());
+  return failed(bufferizer.decide()) ? failure() : bufferizer.rewrite();
+}

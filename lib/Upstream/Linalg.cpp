@@ -1,0 +1,127 @@
+//===- Linalg.cpp - linalg: iteration spaces, bodies and destinations ------===//
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "Models.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::upstream;
+
+//===----------------------------------------------------------------------===//
+// Structured ops, named and generic
+//===----------------------------------------------------------------------===//
+
+static int64_t flopsOfOnePoint(linalg::LinalgOp op) {
+  int64_t count = 0;
+  for (Operation &inner : op.getBlock()->without_terminator())
+    count += countsAsFlop(&inner);
+  return count;
+}
+
+/// Bytes of `operand` that are read: none of a destination that is only written, and of an operand
+/// no more than the loops reach that its map names.
+static int64_t bytesRead(linalg::LinalgOp op, OpOperand &operand, ArrayRef<int64_t> ranges) {
+  auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+  if (!type || !op.payloadUsesValueFromOperand(&operand))
+    return 0;
+  int64_t points = 1, elements = elementsOf(type);
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  for (auto [loop, range] : llvm::enumerate(ranges))
+    if (map.isFunctionOfDim(loop) && points < elements)
+      points *= range;
+  return std::min(points, elements) * bytesOfElementType(type.getElementType()).value_or(0);
+}
+
+namespace {
+struct LinalgCost : CostOpInterface::ExternalModel<LinalgCost, linalg::LinalgOp> {
+  int64_t getFlops(Operation *op) const {
+    auto structured = cast<linalg::LinalgOp>(op);
+    if (structured.hasDynamicShape())
+      return 0; // its types are refused
+    SmallVector<int64_t> factors{flopsOfOnePoint(structured)};
+    llvm::append_range(factors, structured.getStaticLoopRanges());
+    return product(factors);
+  }
+
+  int64_t getBytesMoved(Operation *op) const {
+    auto structured = cast<linalg::LinalgOp>(op);
+    SmallVector<int64_t> ranges(structured.getStaticLoopRanges());
+    int64_t bytes = 0;
+    for (Type type : op->getResultTypes())
+      bytes += bytesOfType(type);
+    for (OpOperand &operand : op->getOpOperands())
+      bytes += bytesRead(structured, operand, ranges);
+    return bytes;
+  }
+};
+} // namespace
+
+/// Whether `operand` and the result of `init` are reached by one map, and no other operand looks at
+/// its bytes through another: then element i is read before element i is written, and never after.
+static bool isReadInStep(linalg::LinalgOp op, OpOperand &operand, OpOperand &init) {
+  AffineMap map = op.getMatchingIndexingMap(&init);
+  if (op.getNumParallelLoops() != op.getNumLoops() || !map.isPermutation())
+    return false;
+  Value root = viewedValue(operand.get());
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand &other) {
+    return viewedValue(other.get()) != root ||
+           (other.get() == operand.get() && op.getMatchingIndexingMap(&other) == map);
+  });
+}
+
+namespace {
+struct LinalgBuffers : BufferOpInterface::ExternalModel<LinalgBuffers, linalg::LinalgOp> {
+  /// The destination; and where it is only written, what is read in step with it.
+  SmallVector<unsigned> getInPlaceOperands(Operation *op, unsigned result) const {
+    auto structured = cast<linalg::LinalgOp>(op);
+    OpOperand &init = *structured.getDpsInitOperand(result);
+    SmallVector<unsigned> operands;
+    if (coversItsBytes(init.get()) && (!isReadTwice(init) || isReadInStep(structured, init, init)))
+      operands.push_back(init.getOperandNumber());
+    if (structured.payloadUsesValueFromOperand(&init))
+      return operands;
+    for (OpOperand *input : structured.getDpsInputOperands())
+      if (isa<RankedTensorType>(input->get().getType()) && coversItsBytes(input->get()) &&
+          bytesOfElementType(getElementTypeOrSelf(input->get())) ==
+              bytesOfElementType(getElementTypeOrSelf(init.get())) &&
+          isReadInStep(structured, *input, init))
+        operands.push_back(input->getOperandNumber());
+    return operands;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Others with destinations: softmax, pack, unpack
+//===----------------------------------------------------------------------===//
+
+struct DestinationCost
+    : CostOpInterface::ExternalModel<DestinationCost, DestinationStyleOpInterface> {
+  /// Of softmax the largest, a difference, an exponential, a sum and a quotient; packing moves.
+  int64_t getFlops(Operation *op) const {
+    return isa<linalg::SoftmaxOp>(op) ? product({5, elementsOf(op->getResult(0).getType())}) : 0;
+  }
+};
+
+struct DestinationBuffers
+    : BufferOpInterface::ExternalModel<DestinationBuffers, DestinationStyleOpInterface> {
+  SmallVector<unsigned> getInPlaceOperands(Operation *op, unsigned result) const {
+    OpOperand &init = *cast<DestinationStyleOpInterface>(op).getDpsInitOperand(result);
+    if (isReadTwice(init) || !coversItsBytes(init.get()))
+      return {};
+    return {init.getOperandNumber()};
+  }
+};
+} // namespace
+
+void upstream::registerLinalg(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *dialect) {
+    auto isStructured = [](RegisteredOperationName name) {
+      return name.hasInterface<linalg::LinalgOp>();
+    };
+    attachWhere<LinalgCost, LinalgBuffers>(context, dialect->getNamespace(), isStructured);
+    attachWhere<DestinationCost, DestinationBuffers>(
+        context, dialect->getNamespace(), [&](RegisteredOperationName name) {
+          return !isStructured(name) && name.hasInterface<DestinationStyleOpInterface>();
+        });
+  });
+}

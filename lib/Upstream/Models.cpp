@@ -1,0 +1,68 @@
+//===- Models.cpp - What the models of all dialects share ------------------===//
+
+#include "Models.h"
+#include "llmmem/Upstream/Models.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/CastInterfaces.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+void llmmem::registerUpstreamModels(DialectRegistry &registry) {
+  upstream::registerLinalg(registry);
+  upstream::registerTensor(registry);
+  upstream::registerElementwise(registry);
+  upstream::registerTosa(registry);
+}
+
+int64_t upstream::product(ArrayRef<int64_t> factors) {
+  std::optional<int64_t> result = 1;
+  for (int64_t factor : factors)
+    if (result)
+      result = llvm::checkedMul(*result, factor);
+  return result.value_or(-1);
+}
+
+int64_t upstream::elementsOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() ? tensor.getNumElements() : 0;
+}
+
+bool upstream::countsAsFlop(Operation *op) {
+  if (op->getNumResults() == 0 || isa<CastOpInterface>(op) || isResidentOp(op))
+    return false;
+  return llvm::any_of(llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()),
+                      [](Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); });
+}
+
+bool upstream::coversItsBytes(Value operand) {
+  return bytesOfType(viewedValue(operand).getType()) == bytesOfType(operand.getType());
+}
+
+bool upstream::isReadTwice(OpOperand &operand) {
+  Value root = viewedValue(operand.get());
+  return llvm::any_of(operand.getOwner()->getOpOperands(), [&](OpOperand &other) {
+    return &other != &operand && viewedValue(other.get()) == root;
+  });
+}
+
+static bool haveSameElements(Type a, Type b) {
+  auto mine = dyn_cast<RankedTensorType>(a), its = dyn_cast<RankedTensorType>(b);
+  return mine && its && mine.getShape() == its.getShape() &&
+         bytesOfElementType(mine.getElementType()) == bytesOfElementType(its.getElementType());
+}
+
+SmallVector<unsigned> upstream::elementwiseOperands(OpResult result) {
+  SmallVector<unsigned> operands;
+  for (OpOperand &operand : result.getOwner()->getOpOperands()) {
+    // The same bytes in another shape would be read at other places.
+    bool isReadElsewhere = llvm::any_of(result.getOwner()->getOperands(), [&](Value other) {
+      return other != operand.get() && viewedValue(other) == viewedValue(operand.get());
+    });
+    if (haveSameElements(operand.get().getType(), result.getType()) &&
+        coversItsBytes(operand.get()) && !isReadElsewhere)
+      operands.push_back(operand.getOperandNumber());
+  }
+  return operands;
+}
