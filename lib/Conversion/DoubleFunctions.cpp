@@ -177,5 +177,6 @@ struct ExpandPower : OpRewritePattern<math::PowFOp> {
 void llmmem::populateExpandDoubleFunctionsPatterns(RewritePatternSet &patterns) {
   patterns.add<ExpandSine<math::SinOp, 0>, ExpandSine<math::CosOp, 1>, ExpandPower,
                ExpandFunction<math::ExpOp, expandExp>, ExpandFunction<math::LogOp, expandLog>,
-               ExpandFunction<math::TanhOp, expandTanh>>(patterns.getContext());
+               ExpandFunction<math::TanhOp, expandTanh>, ExpandFunction<math::ErfOp, expandErf>>(
+      patterns.getContext());
 }

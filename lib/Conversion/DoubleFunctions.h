@@ -14,6 +14,8 @@ Num polynomial(Num x, llvm::ArrayRef<double> coefficients);
 Num expandExp(Num x);
 Num expandLog(Num x);
 Num expandTanh(Num x);
+// lib/Conversion/DoubleErf.cpp.
+Num expandErf(Num x);
 
 } // namespace llmmem
 

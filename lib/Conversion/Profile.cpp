@@ -19,7 +19,8 @@ static StringRef workOf(Operation &op) {
     return "started";
   auto cost = dyn_cast<CostOpInterface>(op);
   std::optional<TransferCost> transfer = cost ? cost.getTransfer() : std::nullopt;
-  return transfer && transfer->ranks > 1 ? "communication" : "compute";
+  bool isCollective = transfer && !transfer->betweenKernels;
+  return isCollective && transfer->ranks > 1 ? "communication" : "compute";
 }
 
 DictionaryAttr llmmem::describeCall(Operation &op) {

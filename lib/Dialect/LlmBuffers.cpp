@@ -28,6 +28,8 @@ Operands CausalMaskOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands SoftmaxOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands GeluOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands SiluOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands ScaleOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands SoftcapOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands AddOp::getInPlaceOperands(unsigned) { return {0, 1}; }
 Operands MulOp::getInPlaceOperands(unsigned) { return {0, 1}; }
 Operands DropoutOp::getInPlaceOperands(unsigned) { return {0}; }
@@ -38,6 +40,7 @@ Operands ApplyMaskOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands SoftmaxGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
 Operands GeluGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
 Operands SiluGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
+Operands SoftcapGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
 Operands LayerNormGradOp::getInPlaceOperands(unsigned) { return {4, 0}; }
 Operands RmsNormGradOp::getInPlaceOperands(unsigned) { return {3, 0}; }
 Operands CrossEntropyGradOp::getInPlaceOperands(unsigned) { return {0}; }

@@ -44,12 +44,13 @@ static int64_t bytesToReorder(Value whole, int64_t dimension, int64_t size) {
 // Starts and waits
 //===----------------------------------------------------------------------===//
 
-bool llm::isStartable(Operation *op) {
-  if (!op->hasTrait<Startable>())
-    return false;
-  std::optional<TransferCost> transfer = cast<CostOpInterface>(op).getTransfer();
+bool llm::isSending(Operation *op) {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  std::optional<TransferCost> transfer = cost ? cost.getTransfer() : std::nullopt;
   return transfer && transfer->ranks > 1;
 }
+
+bool llm::isStartable(Operation *op) { return op->hasTrait<Startable>() && isSending(op); }
 
 bool llm::isStarted(Operation *op) { return op->hasAttr(LlmDialect::kStarted); }
 

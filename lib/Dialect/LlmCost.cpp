@@ -126,6 +126,9 @@ int64_t RopeOp::getFlops() { return 3 * elements(getX()); }
 int64_t CausalMaskOp::getFlops() { return elements(getScores()); }
 int64_t GeluOp::getFlops() { return 8 * elements(getX()); }
 int64_t SiluOp::getFlops() { return 4 * elements(getX()); }
+int64_t ScaleOp::getFlops() { return elements(getX()); }
+int64_t SoftcapOp::getFlops() { return 3 * elements(getX()); }
+int64_t SoftcapGradOp::getFlops() { return 4 * elements(getY()); }
 int64_t GeluGradOp::getFlops() { return 15 * elements(getX()); }
 int64_t SiluGradOp::getFlops() { return 8 * elements(getX()); }
 int64_t AddBiasOp::getFlops() { return elements(getX()); }

@@ -22,9 +22,13 @@ Traversal LinearWeightGradOp::getTraversal() { return Traversal::Matmul; }
 
 Traversal SumRowsOp::getTraversal() { return Traversal::ColumnReduction; }
 
-// What matmul libraries compute as an epilogue (cuBLASLt's GELU and DGELU).
-std::optional<unsigned> GeluOp::getEpilogueOperand() { return 0; }
-std::optional<unsigned> GeluGradOp::getEpilogueOperand() { return 1; }
+// What matmul libraries compute as an epilogue (cuBLASLt's GELU and DGELU): the tanh form alone.
+std::optional<unsigned> GeluOp::getEpilogueOperand() {
+  return getExact() ? std::nullopt : std::optional(0u);
+}
+std::optional<unsigned> GeluGradOp::getEpilogueOperand() {
+  return getExact() ? std::nullopt : std::optional(1u);
+}
 
 // Ten rounds of Philox for four numbers.
 bool DropoutOp::isCheapToRepeat() { return false; }

@@ -12,8 +12,16 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 int64_t LossHeadOp::getWidth() { return lastDim(getX()); }
-int64_t LossHeadOp::getVocabulary() {
+int64_t LossHeadOp::getColumns() {
   return tensorType(getWeight()).getShape()[getLayout() == WeightLayout::InOut];
+}
+
+int64_t LossHeadOp::getGroupSize() {
+  return getVocabulary() ? groupSizeOf(*this, getVocabulary()->getAxes()) : 1;
+}
+
+Speculation::Speculatability LossHeadOp::getSpeculatability() {
+  return getVocabulary() ? Speculation::NotSpeculatable : Speculation::Speculatable;
 }
 
 //===----------------------------------------------------------------------===//
@@ -39,10 +47,11 @@ LogicalResult LossHeadOp::verify() {
       failed(expectShape(*this, "targets", getTargets(), leadingDims(getX()))) ||
       failed(expectStatistic(*this, "loss", getLoss(), {}, getX())))
     return failure();
-  int64_t in = getWidth(), out = getVocabulary();
+  int64_t in = getWidth(), out = getColumns();
   SmallVector<int64_t> weight = getLayout() == WeightLayout::InOut ? SmallVector<int64_t>{in, out}
                                                                    : SmallVector<int64_t>{out, in};
-  if (failed(expectShape(*this, "weight", getWeight(), weight)))
+  if (failed(expectShape(*this, "weight", getWeight(), weight)) ||
+      failed(expectVocabulary(*this, getVocabulary(), getColumns())))
     return failure();
   return verifyChunk(*this);
 }
@@ -72,13 +81,18 @@ bool LossHeadOp::splitsSum() {
          getNumRows() > static_cast<int64_t>(getGranule());
 }
 
-/// What the meaning alone asks for: each token's loss, a chunk's logits, and the lower halves of
-/// the accumulator.
+static int64_t wideBytes(LossHeadOp op) {
+  return tensorType(op.getX()).getElementType().isF64() ? 8 : 4;
+}
+
+/// What the meaning alone asks for: each token's loss, a chunk's logits, the lower halves of the
+/// accumulator, and of each token of a chunk the log-sum-exp of this rank and of all.
 static int64_t leastWorkspaceBytes(LossHeadOp op) {
-  int64_t element = tensorType(op.getX()).getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
+  int64_t element = tensorType(op.getX()).getElementTypeBitWidth() / 8, wide = wideBytes(op);
   int64_t rows = std::min(op.getChunkRows(), op.getNumRows());
-  int64_t halves = op.splitsSum() ? op.getWidth() * op.getVocabulary() * (wide - element) : 0;
-  return op.getNumRows() * wide + rows * op.getVocabulary() * element + halves;
+  int64_t halves = op.splitsSum() ? op.getWidth() * op.getColumns() * (wide - element) : 0;
+  int64_t logSums = op.getVocabulary() ? (1 + op.getGroupSize()) * rows * wide : 0;
+  return op.getNumRows() * wide + rows * op.getColumns() * element + halves + logSums;
 }
 
 int64_t LossHeadOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
@@ -114,11 +128,11 @@ SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
   SmallVector<KernelCost> kernels;
   for (int64_t begin = 0; begin < getNumRows(); begin += getChunkRows()) {
     int64_t rows = std::min(getChunkRows(), getNumRows() - begin);
-    int64_t matmul = 2 * rows * getWidth() * getVocabulary();
-    int64_t logits = rows * getVocabulary() * element, inputs = rows * getWidth() * element;
+    int64_t matmul = 2 * rows * getWidth() * getColumns();
+    int64_t logits = rows * getColumns() * element, inputs = rows * getWidth() * element;
     int64_t accumulator = begin > 0 ? sum : getInto() ? weight : 0;
     kernels.push_back({matmul, inputs + weight + logits});
-    kernels.push_back({8 * rows * getVocabulary(), 3 * logits + rows * 4});
+    kernels.push_back({8 * rows * getColumns(), 3 * logits + rows * 4});
     kernels.push_back({matmul, logits + inputs + accumulator + sum});
     kernels.push_back({matmul, logits + weight + inputs});
   }
@@ -137,4 +151,21 @@ int64_t LossHeadOp::getBytesMoved() {
   for (KernelCost kernel : getKernelCosts())
     bytes += kernel.bytesMoved;
   return bytes;
+}
+
+/// A ring of each chunk's log-sum-exps: what a smaller chunk costs beside more reading is latency.
+std::optional<TransferCost> LossHeadOp::getTransfer() {
+  if (!getVocabulary())
+    return std::nullopt;
+  int64_t ranks = getGroupSize(), rows = std::min(getChunkRows(), getNumRows());
+  int64_t chunks = llvm::divideCeil(getNumRows(), rows), wide = wideBytes(*this);
+  TransferCost transfer;
+  transfer.messages = chunks * (ranks - 1);
+  transfer.bytes = (ranks - 1) * getNumRows() * wide;
+  transfer.ranks = ranks;
+  transfer.whole = ranks * rows * wide;
+  transfer.measuredAs = "all_gather";
+  transfer.times = chunks;
+  transfer.betweenKernels = true;
+  return transfer;
 }

@@ -40,6 +40,8 @@ Rule SoftmaxOp::getShardingRule() { return "... W -> ... W"; }
 Rule AttentionValuesOp::getShardingRule() { return "b w S T, b T w -> b S w"; }
 Rule GeluOp::getShardingRule() { return "... -> ..."; }
 Rule SiluOp::getShardingRule() { return "... -> ..."; }
+Rule ScaleOp::getShardingRule() { return "... -> ..."; }
+Rule SoftcapOp::getShardingRule() { return "... -> ..."; }
 Rule AddOp::getShardingRule() { return "..., ... -> ..."; }
 Rule MulOp::getShardingRule() { return "..., ... -> ..."; }
 Rule DropoutOp::getShardingRule() { return "..., T -> ..."; }
@@ -79,7 +81,18 @@ static std::string firstOf(Value value, StringRef rest) {
     text += " " + rest.str() + std::to_string(dimension);
   return text;
 }
-Rule ReshapeOp::getShardingRule() { return firstOf(getX(), "X") + " -> " + firstOf(getY(), "Y"); }
+/// Whether the last dimension of `row` holds what `heads` has in its last two.
+static bool holdsHeads(RankedTensorType row, RankedTensorType heads) {
+  return row.getRank() > 0 && row.getRank() + 1 == heads.getRank() &&
+         row.getShape().drop_back() == heads.getShape().drop_back(2);
+}
+Rule ReshapeOp::getShardingRule() {
+  if (holdsHeads(getX().getType(), getY().getType()))
+    return "... w -> ... w D";
+  if (holdsHeads(getY().getType(), getX().getType()))
+    return "... w D -> ... w";
+  return firstOf(getX(), "X") + " -> " + firstOf(getY(), "Y");
+}
 
 // Of ranks' collectives: what else splits their operands, as micro-batches do. The dimension that
 // parts are joined along must be whole.
@@ -96,6 +109,10 @@ static std::string allBut(Value value, int64_t whole) {
 Rule AllGatherOp::getShardingRule() {
   std::string all = allBut(getX(), getDimension());
   return all + (getDestination() ? ", " + all : "") + "-> " + all;
+}
+Rule PartOp::getShardingRule() {
+  std::string all = allBut(getX(), getDimension());
+  return all + "-> " + all;
 }
 Rule ReduceScatterOp::getShardingRule() {
   std::string all = allBut(getX(), getDimension());

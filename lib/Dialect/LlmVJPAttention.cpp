@@ -5,14 +5,14 @@
 using namespace mlir;
 using namespace llmmem::llm;
 
-// A rotation's transpose is its inverse.
+// A rotation's transpose is its inverse; a magnitude is its own.
 LogicalResult RopeOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());
   if (active[0])
-    operandGradients[0] = RopeOp::create(builder, getLoc(), getX().getType(), resultGradients[0],
-                                         getHeadsAttr(), getThetaAttr(), getScalingAttr(),
-                                         getInverse() ? UnitAttr() : builder.getUnitAttr());
+    operandGradients[0] = RopeOp::create(
+        builder, getLoc(), getX().getType(), resultGradients[0], getHeadsAttr(), getThetaAttr(),
+        getScalingAttr(), getInverse() ? UnitAttr() : builder.getUnitAttr(), getRotaryAttr());
   return success();
 }
 
@@ -25,7 +25,8 @@ LogicalResult AttentionOp::buildVJP(OpBuilder &builder, Gradients resultGradient
   auto gradient = AttentionGradOp::create(
       builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), getQ(), getK(),
       getV(), getOut(), getLse(), resultGradients[0], getSeed(), getHeadsAttr(), getKvHeadsAttr(),
-      getScaleAttr(), getWindowAttr(), getPAttr(), getKeyAttr(), getShardingAttr());
+      getScaleAttr(), getWindowAttr(), getPAttr(), getKeyAttr(), getShardingAttr(),
+      getSoftcapAttr());
   // One pass makes all three; those not wanted have no reader.
   for (auto [number, value] : llvm::enumerate(gradient.getResults()))
     if (active[number])

@@ -36,14 +36,27 @@ LogicalResult AllGatherOp::buildVJP(OpBuilder &builder, Gradients resultGradient
   return success();
 }
 
-LogicalResult ReduceScatterOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
-                                        OperandGradients &operandGradients) {
+/// The gradient of an op that leaves each rank its part of x.
+template <typename PartsOp>
+static LogicalResult gatherParts(PartsOp op, OpBuilder &builder, Gradients resultGradients,
+                                 Flags active, OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());
   if (active[0])
     operandGradients[0] =
-        AllGatherOp::create(builder, getLoc(), getX().getType(), resultGradients[0],
-                            /*destination=*/Value(), getAxes(), getDimension());
+        AllGatherOp::create(builder, op.getLoc(), op.getX().getType(), resultGradients[0],
+                            /*destination=*/Value(), op.getAxes(), op.getDimension());
   return success();
+}
+
+LogicalResult ReduceScatterOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                        OperandGradients &operandGradients) {
+  return gatherParts(*this, builder, resultGradients, active, operandGradients);
+}
+
+// What ranks have of the one gradient of a value that is one for all.
+LogicalResult PartOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                               OperandGradients &operandGradients) {
+  return gatherParts(*this, builder, resultGradients, active, operandGradients);
 }
 
 LogicalResult BroadcastOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,

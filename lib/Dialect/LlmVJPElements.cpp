@@ -13,8 +13,8 @@ LogicalResult GeluOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Fl
                                OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());
   if (active[0])
-    operandGradients[0] =
-        GeluGradOp::create(builder, getLoc(), getX().getType(), getX(), resultGradients[0]);
+    operandGradients[0] = GeluGradOp::create(builder, getLoc(), getX().getType(), getX(),
+                                             resultGradients[0], getExactAttr());
   return success();
 }
 
@@ -24,6 +24,24 @@ LogicalResult SiluOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Fl
   if (active[0])
     operandGradients[0] =
         SiluGradOp::create(builder, getLoc(), getX().getType(), getX(), resultGradients[0]);
+  return success();
+}
+
+LogicalResult ScaleOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] =
+        ScaleOp::create(builder, getLoc(), getX().getType(), resultGradients[0], getFactorAttr());
+  return success();
+}
+
+LogicalResult SoftcapOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                  OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] = SoftcapGradOp::create(builder, getLoc(), getX().getType(), getY(),
+                                                resultGradients[0], getCapAttr());
   return success();
 }
 

@@ -95,7 +95,7 @@ LogicalResult RmsNormOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
                                  /*mean=*/Value(), /*into=*/Value());
   if (active[0])
     operandGradients[0] = RmsNormGradOp::create(builder, getLoc(), getX().getType(), getX(),
-                                                getRstd(), getWeight(), dy);
+                                                getRstd(), getWeight(), dy, getOffsetAttr());
   return success();
 }
 

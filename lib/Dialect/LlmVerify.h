@@ -48,6 +48,10 @@ llvm::LogicalResult expectDropout(mlir::Operation *op, double p, mlir::Value see
 llvm::LogicalResult expectAtLeast(mlir::Operation *op, llvm::StringRef name,
                                   const llvm::APFloat &number, double least);
 
+/// `number` is finite and above 0.
+llvm::LogicalResult expectPositive(mlir::Operation *op, llvm::StringRef name,
+                                   const llvm::APFloat &number);
+
 /// `into`, where there is one, has the type of the result.
 llvm::LogicalResult expectInto(mlir::Operation *op, mlir::Value into, mlir::Value result);
 

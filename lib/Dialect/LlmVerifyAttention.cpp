@@ -82,6 +82,8 @@ LogicalResult verifyFused(AttentionLike op, Value out, Value lse) {
     return failure();
   if (failed(verifyWindow(op, op.getWindow())))
     return failure();
+  if (op.getSoftcap() && failed(expectPositive(op, "softcap", *op.getSoftcap())))
+    return failure();
   if (out.getType() != q.getType())
     return op.emitOpError() << "'out' has type " << out.getType() << ", expected that of q, "
                             << q.getType();
@@ -90,18 +92,20 @@ LogicalResult verifyFused(AttentionLike op, Value out, Value lse) {
 }
 } // namespace
 
-/// The interpolation divides by all of them, and by the difference of the frequencies.
-static LogicalResult verifyScaling(Operation *op, RopeScalingAttr scaling) {
+/// A divisor for each pair of the `rotary` elements that turn; frequencies are divided by them.
+static LogicalResult verifyScaling(Operation *op, RopeScalingAttr scaling, int64_t rotary) {
+  auto isPositive = [](double x) { return std::isfinite(x) && x > 0.0; };
   if (!scaling)
     return success();
-  double factor = scaling.getFactor().getValueAsDouble();
-  double low = scaling.getLowFreqFactor().getValueAsDouble();
-  double high = scaling.getHighFreqFactor().getValueAsDouble();
-  if (factor > 0.0 && low > 0.0 && high > low && std::isfinite(factor) && std::isfinite(high) &&
-      scaling.getOriginalMaxPosition() > 0)
+  DenseFPElementsAttr divisors = scaling.getDivisors();
+  auto expected = RankedTensorType::get({rotary / 2}, Float64Type::get(op->getContext()));
+  if (divisors.getType() != expected)
+    return op->emitOpError() << "has a scaling by divisors of type " << divisors.getType()
+                             << ", expected " << expected << ": one for each pair of a head";
+  if (llvm::all_of(divisors.getValues<double>(), isPositive) &&
+      isPositive(scaling.getMagnitude().getValueAsDouble()))
     return success();
-  return op->emitOpError("needs a scaling of positive numbers with high_freq_factor above "
-                         "low_freq_factor");
+  return op->emitOpError("needs a scaling of positive divisors and a positive magnitude");
 }
 
 LogicalResult RopeOp::verify() {
@@ -111,11 +115,16 @@ LogicalResult RopeOp::verify() {
   Heads shapes{*this, heads, heads};
   if (failed(shapes.expectHeads("x", getX(), heads)))
     return failure();
-  if ((lastDim(getX()) / heads) % 2 != 0)
-    return emitOpError() << "has head size " << lastDim(getX()) / heads << ", expected an even one";
+  int64_t size = lastDim(getX()) / heads, rotary = getRotary().value_or(size);
+  if (rotary < 1 || rotary > size)
+    return emitOpError() << "turns " << rotary << " elements of heads of " << size;
+  if (!getRotary() && size % 2 != 0)
+    return emitOpError() << "has head size " << size << ", expected an even one";
+  if (rotary % 2 != 0)
+    return emitOpError() << "turns " << rotary << " elements of a head, expected an even number";
   if (!getTheta().isFinite() || !(getTheta().convertToDouble() > 0.0))
     return emitOpError("needs a positive theta");
-  return verifyScaling(*this, getScalingAttr());
+  return verifyScaling(*this, getScalingAttr(), rotary);
 }
 
 LogicalResult AttentionOp::verify() { return verifyFused(*this, getOut(), getLse()); }

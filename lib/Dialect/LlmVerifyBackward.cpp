@@ -73,11 +73,14 @@ LogicalResult LayerNormGradOp::verify() {
 
 LogicalResult RmsNormGradOp::verify() {
   if (failed(expectRank(*this, "x", getX(), 1)) ||
+      failed(expectAtLeast(*this, "offset", getOffset(), 0.0)) ||
       failed(expectSameElement(*this, {getX(), getWeight()})) ||
       failed(expectShape(*this, "weight", getWeight(), {lastDim(getX())})))
     return failure();
   return expectStatistic(*this, "rstd", getRstd(), leadingDims(getX()), getX());
 }
+
+LogicalResult SoftcapGradOp::verify() { return expectPositive(*this, "cap", getCap()); }
 
 LogicalResult CrossEntropyGradOp::verify() {
   if (failed(expectRank(*this, "logits", getLogits(), 1)) ||

@@ -205,7 +205,7 @@ LogicalResult ReduceScatterOp::verify() {
 LogicalResult PartOp::verify() {
   if (failed(expectAxes(*this, getAxes())))
     return failure();
-  return expectParts(*this, "x", getX(), "part", getPart(), /*dimension=*/0, getGroupSize());
+  return expectParts(*this, "x", getX(), "part", getPart(), getDimension(), getGroupSize());
 }
 
 LogicalResult AllReduceOp::verify() { return expectAxes(*this, getAxes()); }

@@ -89,6 +89,13 @@ LogicalResult llm::expectAtLeast(Operation *op, StringRef name, const llvm::APFl
                            << ", expected a finite number of at least " << least;
 }
 
+LogicalResult llm::expectPositive(Operation *op, StringRef name, const llvm::APFloat &number) {
+  if (number.isFinite() && number.convertToDouble() > 0.0)
+    return success();
+  return op->emitOpError() << "has " << name << " " << number.convertToDouble()
+                           << ", expected a finite number above 0";
+}
+
 LogicalResult llm::expectInto(Operation *op, Value into, Value result) {
   if (!into || into.getType() == result.getType())
     return success();
@@ -160,6 +167,7 @@ LogicalResult LayerNormOp::verify() {
 LogicalResult RmsNormOp::verify() {
   if (failed(expectRank(*this, "x", getX(), 1)) ||
       failed(expectAtLeast(*this, "eps", getEps(), 0.0)) ||
+      failed(expectAtLeast(*this, "offset", getOffset(), 0.0)) ||
       failed(expectSameElement(*this, {getX(), getWeight()})) ||
       failed(expectShape(*this, "weight", getWeight(), {lastDim(getX())})))
     return failure();
@@ -169,6 +177,14 @@ LogicalResult RmsNormOp::verify() {
 //===----------------------------------------------------------------------===//
 // Elements and shape
 //===----------------------------------------------------------------------===//
+
+LogicalResult ScaleOp::verify() {
+  if (getFactor().isFinite())
+    return success();
+  return emitOpError("needs a finite factor");
+}
+
+LogicalResult SoftcapOp::verify() { return expectPositive(*this, "cap", getCap()); }
 
 LogicalResult DropoutOp::verify() {
   return expectDropout(*this, getP().convertToDouble(), getSeed());

@@ -70,8 +70,17 @@ void ConfigReader::expected(StringRef key, StringRef what) {
 //===----------------------------------------------------------------------===//
 
 const json::Value *ConfigReader::find(StringRef key) const {
+  if (!llvm::is_contained(asked, key))
+    asked.push_back(key.str());
   const json::Value *value = object.get(key);
   return value && value->kind() != json::Value::Null ? value : nullptr;
+}
+
+std::vector<std::string> ConfigReader::optionalKeys() const {
+  std::vector<std::string> keys;
+  llvm::copy_if(asked, std::back_inserter(keys),
+                [&](const std::string &key) { return !llvm::is_contained(required, key); });
+  return keys;
 }
 
 const json::Value *ConfigReader::require(StringRef key) {
@@ -115,6 +124,26 @@ double ConfigReader::positiveRealOr(StringRef key, double fallback) {
   return find(key) ? real(key, [](double x) { return x > 0; }, "a positive number") : fallback;
 }
 
+std::optional<double> ConfigReader::positiveRealOrNone(StringRef key,
+                                                       std::optional<double> missing) {
+  if (!has(key))
+    return mentions(key) ? std::nullopt : missing;
+  return positiveRealOr(key, 0);
+}
+
+std::vector<double> ConfigReader::positiveReals(StringRef key) {
+  const json::Value *value = require(key);
+  const json::Array *array = value ? value->getAsArray() : nullptr;
+  std::vector<double> numbers;
+  for (const json::Value &element : array ? *array : json::Array())
+    if (std::optional<double> number = element.getAsNumber();
+        number && std::isfinite(*number) && *number > 0)
+      numbers.push_back(*number);
+  if (value && (!array || numbers.size() != array->size()))
+    expected(key, "a list of positive numbers");
+  return numbers;
+}
+
 double ConfigReader::positiveReal(StringRef key) {
   return require(key) ? positiveRealOr(key, 0) : 1;
 }
@@ -148,6 +177,20 @@ std::optional<std::string> ConfigReader::optionalText(StringRef key) {
     return text->str();
   expected(key, "a text");
   return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> ConfigReader::optionalTexts(StringRef key) {
+  const json::Value *value = find(key);
+  if (!value)
+    return std::nullopt;
+  std::vector<std::string> texts;
+  const json::Array *array = value->getAsArray();
+  for (const json::Value &element : array ? *array : json::Array())
+    if (std::optional<StringRef> text = element.getAsString())
+      texts.push_back(text->str());
+  if (!array || texts.size() != array->size())
+    expected(key, "a list of texts");
+  return texts;
 }
 
 std::string ConfigReader::choice(StringRef key, llvm::ArrayRef<StringRef> supported) {

@@ -77,9 +77,10 @@ Value GraphBuilder::layerNorm(StringRef name, Value x, StringRef module, double 
   return op.getY();
 }
 
-Value GraphBuilder::rmsNorm(StringRef name, Value x, StringRef module, double eps) {
-  auto op = create<llm::RmsNormOp>(name, x.getType(), rowStatistic(x), x,
-                                   parameter(module + ".weight"), builder.getF64FloatAttr(eps));
+Value GraphBuilder::rmsNorm(StringRef name, Value x, StringRef module, double eps, double offset) {
+  auto op =
+      create<llm::RmsNormOp>(name, x.getType(), rowStatistic(x), x, parameter(module + ".weight"),
+                             builder.getF64FloatAttr(eps), builder.getF64FloatAttr(offset));
   return op.getY();
 }
 
@@ -87,14 +88,29 @@ Value GraphBuilder::rmsNorm(StringRef name, Value x, StringRef module, double ep
 // Elements
 //===----------------------------------------------------------------------===//
 
-Value GraphBuilder::rope(StringRef name, Value x, int64_t heads, double theta,
-                         llm::RopeScalingAttr scaling) {
-  return create<llm::RopeOp>(name, x.getType(), x, builder.getI64IntegerAttr(heads),
-                             builder.getF64FloatAttr(theta), scaling);
+Value GraphBuilder::rope(StringRef name, Value x, int64_t heads, const RotaryShape &rotary) {
+  bool turnsWhole = rotary.elements == tensorType(x).getShape().back() / heads;
+  return create<llm::RopeOp>(
+      name, x.getType(), x, builder.getI64IntegerAttr(heads), builder.getF64FloatAttr(rotary.theta),
+      rotary.scaling, /*inverse=*/UnitAttr(),
+      turnsWhole ? IntegerAttr() : builder.getI64IntegerAttr(rotary.elements));
 }
 
-Value GraphBuilder::gelu(StringRef name, Value x) {
-  return create<llm::GeluOp>(name, x.getType(), x);
+Value GraphBuilder::gelu(StringRef name, Value x, bool exact) {
+  return create<llm::GeluOp>(name, x.getType(), x, exact ? builder.getUnitAttr() : UnitAttr());
+}
+
+Value GraphBuilder::scale(StringRef name, Value x, double factor) {
+  llvm::APFloat rounded(factor);
+  bool losesInfo = false;
+  rounded.convert(cast<FloatType>(elementType).getFloatSemantics(),
+                  llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return create<llm::ScaleOp>(name, x.getType(), x,
+                              builder.getF64FloatAttr(rounded.convertToDouble()));
+}
+
+Value GraphBuilder::softcap(StringRef name, Value x, double cap) {
+  return create<llm::SoftcapOp>(name, x.getType(), x, builder.getF64FloatAttr(cap));
 }
 
 Value GraphBuilder::silu(StringRef name, Value x) {
@@ -125,8 +141,27 @@ Value GraphBuilder::dropout(StringRef name, Value x, double p) {
 
 SmallVector<Value> GraphBuilder::splitEvenly(StringRef name, Value x, int64_t parts) {
   int64_t width = tensorType(x).getShape().back() / parts;
-  SmallVector<Type> types(parts, withWidth(x, width));
-  return llvm::to_vector_of<Value>(create<llm::SplitOp>(name, types, x).getParts());
+  return split(name, x, SmallVector<int64_t>(parts, width));
+}
+
+SmallVector<Value> GraphBuilder::split(StringRef name, Value x, ArrayRef<int64_t> widths) {
+  auto types =
+      llvm::map_to_vector(widths, [&](int64_t width) -> Type { return withWidth(x, width); });
+  return llvm::to_vector_of<Value>(create<llm::SplitOp>(name, TypeRange(types), x).getParts());
+}
+
+Value GraphBuilder::separateHeads(StringRef name, Value x, int64_t heads) {
+  SmallVector<int64_t> shape(tensorType(x).getShape());
+  shape.back() /= heads;
+  shape.insert(std::prev(shape.end()), heads);
+  return create<llm::ReshapeOp>(name, RankedTensorType::get(shape, elementType), x);
+}
+
+Value GraphBuilder::joinHeads(StringRef name, Value x) {
+  SmallVector<int64_t> shape(tensorType(x).getShape());
+  int64_t size = shape.pop_back_val();
+  shape.back() *= size;
+  return create<llm::ReshapeOp>(name, RankedTensorType::get(shape, elementType), x);
 }
 
 Value GraphBuilder::crossEntropy(StringRef name, Value logits, Value targets) {
@@ -149,7 +184,8 @@ Value GraphBuilder::attention(Value q, Value k, Value v, const AttentionShape &s
 }
 
 static FloatAttr scaleOf(OpBuilder &builder, const AttentionShape &shape) {
-  return builder.getF64FloatAttr(1.0 / std::sqrt(static_cast<double>(shape.headSize)));
+  return builder.getF64FloatAttr(
+      shape.scale.value_or(1.0 / std::sqrt(static_cast<double>(shape.headSize))));
 }
 
 static IntegerAttr windowOf(OpBuilder &builder, const AttentionShape &shape) {
@@ -164,7 +200,7 @@ Value GraphBuilder::fusedAttention(Value q, Value k, Value v, const AttentionSha
       drops ? seed : Value(), builder.getI64IntegerAttr(shape.heads),
       builder.getI64IntegerAttr(shape.kvHeads), scaleOf(builder, shape), windowOf(builder, shape),
       builder.getF64FloatAttr(shape.dropout), builder.getI64IntegerAttr(drops ? dropouts++ : 0),
-      llm::ShardingAttr());
+      llm::ShardingAttr(), shape.softcap ? builder.getF64FloatAttr(*shape.softcap) : FloatAttr());
   return op.getOut();
 }
 
@@ -177,6 +213,8 @@ Value GraphBuilder::unfusedAttention(Value q, Value k, Value v, const AttentionS
 
   Value x = create<llm::AttentionScoresOp>("attn.scores", square, q, k, heads, kvHeads,
                                            scaleOf(builder, shape));
+  if (shape.softcap)
+    x = softcap("attn.capped", x, *shape.softcap);
   x = create<llm::CausalMaskOp>("attn.masked", square, x, hidden, windowOf(builder, shape));
   x = create<llm::SoftmaxOp>("attn.probabilities", square, x);
   x = dropout("attn.dropped", x, shape.dropout);

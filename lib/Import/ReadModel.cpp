@@ -37,6 +37,36 @@ static ElementKind readElementKind(ConfigReader &config, const ImportOptions &op
                              : ElementKind::F32;
 }
 
+/// Keys that make another model of the same sizes, which an import without them would pass off as
+/// this one.
+static void checkMeaning(ConfigReader &config) {
+  if (config.has("quantization_config"))
+    config.fail("key 'quantization_config' says that the weights are quantized, and quantized "
+                "weights are not trained; take the config of the model that they were made from");
+  std::vector<std::string> classes =
+      config.optionalTexts("architectures").value_or(std::vector<std::string>());
+  auto predictsTokens = [](StringRef name) {
+    return name.ends_with("ForCausalLM") || name.ends_with("LMHeadModel");
+  };
+  if (!classes.empty() && llvm::none_of(classes, predictsTokens))
+    config.fail("key 'architectures' is " + llvm::join(classes, ", ") +
+                ", expected a class that predicts the next token (its name ends in ForCausalLM or "
+                "LMHeadModel)");
+}
+
+std::string importer::familyHelp() {
+  std::string text;
+  const llvm::json::Object empty;
+  for (const Family &family : families()) {
+    ConfigReader config(empty, "");
+    family.read(config, ImportOptions());
+    text += "  " + family.modelType.str() + "\n    needs " +
+            llvm::join(config.requiredKeys(), ", ") + "\n    may have " +
+            llvm::join(config.optionalKeys(), ", ") + "\n";
+  }
+  return text;
+}
+
 llvm::Expected<std::unique_ptr<Model>> importer::readModel(StringRef text, StringRef file,
                                                            const ImportOptions &options) {
   llvm::Expected<llvm::json::Object> object = parseConfig(text, file);
@@ -51,6 +81,7 @@ llvm::Expected<std::unique_ptr<Model>> importer::readModel(StringRef text, Strin
   std::unique_ptr<Model> model = (*family)->read(config, options);
   model->facts.dtype = readElementKind(config, options);
   model->facts.file = file.str();
+  checkMeaning(config);
   model->facts.layers = options.layers.value_or(model->facts.layers);
   if (model->facts.layers < 1 || model->facts.layers > kMostLayers)
     config.fail("the model has " + Twine(model->facts.layers) + " layers, supported are 1 to " +

@@ -274,3 +274,12 @@ func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>
     tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>)
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>) {
+  // expected-error @below {{has softcap 0.000000e+00, expected a finite number above 0}}
+  %0:2 = llm.attention %q, %k, %v {heads = 2 : i64, kv_heads = 1 : i64, scale = 0.5 : f64, softcap = 0.0 : f64} :
+    (tensor<1x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x8xf32>, tensor<1x2x4xf32>)
+  return
+}

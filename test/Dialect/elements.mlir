@@ -70,3 +70,27 @@ func.func @f(%a: tensor<8xf32>) {
   %0 = "llm.gelu"(%a) : (tensor<8xf32>) -> tensor<8xbf16>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{needs a finite factor}}
+  %0 = llm.scale %x {factor = 0x7FF0000000000000 : f64} : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{has cap 0.000000e+00, expected a finite number above 0}}
+  %0 = llm.softcap %x {cap = 0.0 : f64} : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%y: tensor<8xf32>) {
+  // expected-error @below {{has cap -1.000000e+00, expected a finite number above 0}}
+  %0 = llm.softcap_grad %y, %y {cap = -1.0 : f64} : tensor<8xf32>
+  return
+}

@@ -21,6 +21,32 @@ func.func @columns(%x: tensor<6x8xf64>, %w: tensor<8x32xf64>, %t: tensor<6xi32>)
   return
 }
 
+// CHECK-LABEL: func.func @rank(
+// CHECK: llm.loss_head %arg0, %arg1, %arg2 layout(out_in) {chunk = 6 : i64, vocabulary = #llm.vocabulary<axes = ["tp"], size = 63>}
+func.func @rank(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>) attributes {llm.mesh = #llm.mesh<tp = 2>} {
+  %0:3 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 6 : i64, vocabulary = #llm.vocabulary<axes = ["tp"], size = 63>}
+    : (tensor<6x8xf32>, tensor<32x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6x8xf32>, tensor<32x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>) attributes {llm.mesh = #llm.mesh<tp = 2>} {
+  // expected-error @below {{has 32 of the vocabulary on each of 2 ranks, expected at least 65 together}}
+  %0:3 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 6 : i64, vocabulary = #llm.vocabulary<axes = ["tp"], size = 65>}
+    : (tensor<6x8xf32>, tensor<32x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6x8xf32>, tensor<32x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>) {
+  // expected-error @below {{has a group but no mesh}}
+  %0:3 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 6 : i64, vocabulary = #llm.vocabulary<axes = ["tp"], size = 63>}
+    : (tensor<6x8xf32>, tensor<32x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6x8xf32>, tensor<32x8xf32>)
+  return
+}
+
 // -----
 
 func.func @f(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>) {

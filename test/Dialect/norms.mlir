@@ -166,3 +166,11 @@ func.func @f(%x: tensor<2x8xf32>, %r: tensor<8xf32>, %w: tensor<8xf32>, %dy: ten
     tensor<2x8xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @below {{has offset -1.000000e+00, expected a finite number of at least 0}}
+  %0:2 = llm.rms_norm %x, %w {eps = 1.0e-5 : f64, offset = -1.0 : f64} : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+  return
+}

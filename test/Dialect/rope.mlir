@@ -74,35 +74,42 @@ func.func @f(%x: tensor<1x4x8xf32>) {
 // -----
 
 func.func @f(%x: tensor<1x4x8xf32>) {
-  // expected-error @below {{needs a scaling of positive numbers with high_freq_factor above low_freq_factor}}
-  %0 = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64, scaling = #llm.rope_scaling<factor = 0.0 : f64,
-    low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64, original_max_position = 8192>} : tensor<1x4x8xf32>
+  // expected-error @below {{has a scaling by divisors of type 'tensor<3xf64>', expected 'tensor<2xf64>': one for each pair of a head}}
+  %0 = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64,
+    scaling = #llm.rope_scaling<divisors = dense<[1.0, 2.0, 2.0]> : tensor<3xf64>, magnitude = 1.0 : f64>} : tensor<1x4x8xf32>
   return
 }
 
 // -----
 
 func.func @f(%x: tensor<1x4x8xf32>) {
-  // expected-error @below {{needs a scaling of positive numbers with high_freq_factor above low_freq_factor}}
-  %0 = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64, scaling = #llm.rope_scaling<factor = 8.0 : f64,
-    low_freq_factor = 4.0 : f64, high_freq_factor = 4.0 : f64, original_max_position = 8192>} : tensor<1x4x8xf32>
+  // expected-error @below {{needs a scaling of positive divisors and a positive magnitude}}
+  %0 = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64,
+    scaling = #llm.rope_scaling<divisors = dense<[1.0, 0.0]> : tensor<2xf64>, magnitude = 1.0 : f64>} : tensor<1x4x8xf32>
   return
 }
 
 // -----
 
 func.func @f(%x: tensor<1x4x8xf32>) {
-  // expected-error @below {{needs a scaling of positive numbers with high_freq_factor above low_freq_factor}}
-  %0 = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64, scaling = #llm.rope_scaling<factor = 8.0 : f64,
-    low_freq_factor = 0.0 : f64, high_freq_factor = 4.0 : f64, original_max_position = 8192>} : tensor<1x4x8xf32>
+  // expected-error @below {{needs a scaling of positive divisors and a positive magnitude}}
+  %0 = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64,
+    scaling = #llm.rope_scaling<divisors = dense<[1.0, 2.0]> : tensor<2xf64>, magnitude = 0.0 : f64>} : tensor<1x4x8xf32>
   return
 }
 
 // -----
 
 func.func @f(%x: tensor<1x4x8xf32>) {
-  // expected-error @below {{needs a scaling of positive numbers with high_freq_factor above low_freq_factor}}
-  %0 = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64, scaling = #llm.rope_scaling<factor = 8.0 : f64,
-    low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64, original_max_position = 0>} : tensor<1x4x8xf32>
+  // expected-error @below {{turns 6 elements of heads of 4}}
+  %0 = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64, rotary = 6 : i64} : tensor<1x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x8xf32>) {
+  // expected-error @below {{turns 3 elements of a head, expected an even number}}
+  %0 = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64, rotary = 3 : i64} : tensor<1x4x8xf32>
   return
 }

@@ -107,6 +107,20 @@ func.func @silu_grad(%x: tensor<1x8192x14336xbf16>, %dy: tensor<1x8192x14336xbf1
   return
 }
 
+// CHECK-LABEL: func.func @gelu_grad_2(
+// CHECK: llm.gelu_grad %arg0, %arg1 {exact} : tensor<8xf32>
+func.func @gelu_grad_2(%x: tensor<8xf32>, %dy: tensor<8xf32>) {
+  %dx = llm.gelu_grad %x, %dy {exact} : tensor<8xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @softcap_grad(
+// CHECK: llm.softcap_grad %arg0, %arg1 {cap = 3.000000e+01 : f64} : tensor<1x8192x256000xbf16>
+func.func @softcap_grad(%y: tensor<1x8192x256000xbf16>, %dy: tensor<1x8192x256000xbf16>) {
+  %dx = llm.softcap_grad %y, %dy {cap = 30.0 : f64} : tensor<1x8192x256000xbf16>
+  return
+}
+
 // CHECK-LABEL: func.func @cross_entropy_grad(
 // CHECK: llm.cross_entropy_grad %arg0, %arg1, %arg2, %arg3
 // CHECK-SAME: : (tensor<8x1024x50257xbf16>, tensor<8x1024xf32>, tensor<8x1024xi32>, tensor<f32>) -> tensor<8x1024x50257xbf16>

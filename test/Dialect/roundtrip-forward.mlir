@@ -1,6 +1,9 @@
 // The printed form of every op of LlmForwardOps.td, read again: the examples of its descriptions, and each optional part.
 // RUN: llmmem-opt %s | llmmem-opt | FileCheck %s
 
+// A scaling is long, and stands once at the head.
+// CHECK: #rope_scaling = #llm.rope_scaling<divisors = dense<8.000000e+00> : tensor<1xf64>, magnitude = 1.500000e+00 : f64>
+
 // CHECK-LABEL: func.func @linear(
 // CHECK: llm.linear %arg0, %arg1 bias(%arg2) layout(in_out)
 // CHECK-SAME: : (tensor<8x1024x768xbf16>, tensor<768x3072xbf16>, tensor<3072xbf16>) -> tensor<8x1024x3072xbf16>
@@ -95,6 +98,35 @@ func.func @attention_values(%p: tensor<8x12x1024x1024xbf16>, %v: tensor<8x1024x7
 // CHECK: llm.gelu %arg0 : tensor<8x1024x3072xbf16>
 func.func @gelu(%x: tensor<8x1024x3072xbf16>) {
   %y = llm.gelu %x : tensor<8x1024x3072xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @gelu_2(
+// CHECK: llm.gelu %arg0 {exact} : tensor<8xf32>
+func.func @gelu_2(%x: tensor<8xf32>) {
+  %y = llm.gelu %x {exact} : tensor<8xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @scale(
+// CHECK: llm.scale %arg0 {factor = 4.800000e+01 : f64} : tensor<1x8192x2304xbf16>
+func.func @scale(%x: tensor<1x8192x2304xbf16>) {
+  %y = llm.scale %x {factor = 48.0 : f64} : tensor<1x8192x2304xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @softcap(
+// CHECK: llm.softcap %arg0 {cap = 3.000000e+01 : f64} : tensor<1x8192x256000xbf16>
+func.func @softcap(%x: tensor<1x8192x256000xbf16>) {
+  %y = llm.softcap %x {cap = 30.0 : f64} : tensor<1x8192x256000xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @rms_norm_2(
+// CHECK: llm.rms_norm %arg0, %arg1 {eps = 1.000000e-05 : f64, offset = 1.000000e+00 : f64}
+func.func @rms_norm_2(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  %y, %rstd = llm.rms_norm %x, %w {eps = 1.0e-5 : f64, offset = 1.0 : f64}
+    : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
   return
 }
 
@@ -198,20 +230,20 @@ func.func @linear_2(%x: tensor<8xf64>, %w: tensor<4x8xf64>) {
 }
 
 // CHECK-LABEL: func.func @rope_2(
-// CHECK: llm.rope %arg0 {heads = 2 : i64, inverse, scaling = #llm.rope_scaling<factor = 8.000000e+00 : f64, low_freq_factor = 1.000000e+00 : f64, high_freq_factor = 4.000000e+00 : f64, original_max_position = 8192>, theta = 1.000000e+04 : f64}
+// CHECK: llm.rope %arg0 {heads = 2 : i64, inverse, rotary = 2 : i64, scaling = #rope_scaling, theta = 1.000000e+04 : f64}
 // CHECK-SAME: : tensor<1x4x8xf32>
 func.func @rope_2(%x: tensor<1x4x8xf32>) {
-  %y = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64, inverse, scaling = #llm.rope_scaling<factor = 8.0 : f64,
-    low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64, original_max_position = 8192>} : tensor<1x4x8xf32>
+  %y = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64, inverse, rotary = 2 : i64,
+    scaling = #llm.rope_scaling<divisors = dense<[8.0]> : tensor<1xf64>, magnitude = 1.5 : f64>} : tensor<1x4x8xf32>
   return
 }
 
 // CHECK-LABEL: func.func @attention_2(
-// CHECK: llm.attention %arg0, %arg1, %arg2 seed(%arg3) {heads = 2 : i64, key = 4 : i64, kv_heads = 2 : i64, p = 1.000000e-01 : f64, scale = 5.000000e-01 : f64, window = 3 : i64}
+// CHECK: llm.attention %arg0, %arg1, %arg2 seed(%arg3) {heads = 2 : i64, key = 4 : i64, kv_heads = 2 : i64, p = 1.000000e-01 : f64, scale = 5.000000e-01 : f64, softcap = 5.000000e+01 : f64, window = 3 : i64}
 // CHECK-SAME: : (tensor<1x4x8xf64>, tensor<1x4x8xf64>, tensor<1x4x8xf64>, tensor<2xi32>) -> (tensor<1x4x8xf64>, tensor<1x2x4xf64>)
 func.func @attention_2(%q: tensor<1x4x8xf64>, %k: tensor<1x4x8xf64>, %v: tensor<1x4x8xf64>, %s: tensor<2xi32>) {
   %out, %lse = llm.attention %q, %k, %v seed(%s) {heads = 2 : i64, kv_heads = 2 : i64, scale = 0.5 : f64, window = 3 :
-    i64, p = 0.1 : f64, key = 4 : i64} : (tensor<1x4x8xf64>, tensor<1x4x8xf64>, tensor<1x4x8xf64>, tensor<2xi32>) ->
+    i64, p = 0.1 : f64, key = 4 : i64, softcap = 50.0 : f64} : (tensor<1x4x8xf64>, tensor<1x4x8xf64>, tensor<1x4x8xf64>, tensor<2xi32>) ->
     (tensor<1x4x8xf64>, tensor<1x2x4xf64>)
   return
 }

@@ -111,7 +111,9 @@ EXAMPLES:
     llmmem-import examples/configs/llama-3-8b.json --batch 1 --seq 8192 --layers 2 --attention unfused -o -
   How many parameters a model has:
     llmmem-import examples/configs/qwen2.5-7b.json --count-parameters
-)" + llmmem::exitCodeHelp("llmmem-import");
+
+FAMILIES, by 'model_type', and the keys of their config.json; all may have torch_dtype:
+)" + familyHelp() + llmmem::exitCodeHelp("llmmem-import");
 cl::extrahelp extraHelp(help);
 
 template <typename T, typename Option>
@@ -154,6 +156,10 @@ const cl::Option *findMisplacedFlag() {
 }
 
 int write(llvm::StringRef text) {
+  if (llmmem::floodsTerminal(output, text)) {
+    llvm::errs() << "llmmem-import: " << llmmem::keptFromTerminal(text) << "-o model.mlir\n";
+    return llmmem::ExitSuccess;
+  }
   if (llvm::Error error = llmmem::writeTextFile(output, text))
     return fail(std::move(error));
   return llmmem::ExitSuccess;
@@ -177,6 +183,8 @@ int run() {
   if (!text)
     return fail(text.takeError());
   ImportOptions options = readOptions();
+  if (countOnly && !options.dtype) // a count is the same in any type, float16 too
+    options.dtype = ElementKind::F32;
   auto model = readModel((*text)->getBuffer(), input == "-" ? "<stdin>" : input.c_str(), options);
   if (!model)
     return fail(model.takeError());

@@ -76,6 +76,17 @@ TEST(RuleGradients, RmsNorm) {
     })");
 }
 
+TEST(RuleGradients, RmsNormOfHeadsWithOffset) {
+  checkGradients(R"(
+    func.func @f(%x: tensor<2x3x8xf64>, %w: tensor<4xf64>) -> tensor<2x3x8xf64> {
+      %h = llm.reshape %x : tensor<2x3x8xf64> -> tensor<2x3x2x4xf64>
+      %n, %r = llm.rms_norm %h, %w {eps = 1.0e-2 : f64, offset = 1.0 : f64}
+         : (tensor<2x3x2x4xf64>, tensor<4xf64>) -> (tensor<2x3x2x4xf64>, tensor<2x3x2xf64>)
+      %y = llm.reshape %n : tensor<2x3x2x4xf64> -> tensor<2x3x8xf64>
+      return %y : tensor<2x3x8xf64>
+    })");
+}
+
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
@@ -96,15 +107,13 @@ TEST(RuleGradients, RopeInverse) {
     })");
 }
 
-// The wavelengths of theta 1000 and 8 halves run from 6 to 2,000: below, between and above the
-// limits.
-TEST(RuleGradients, RopeScaled) {
+// Four of six elements of a head turn, the second pair more slowly.
+TEST(RuleGradients, RopeScaledOnPartOfAHead) {
   checkGradients(R"(
-    func.func @f(%x: tensor<1x5x32xf64>) -> tensor<1x5x32xf64> {
-      %y = llm.rope %x {heads = 2 : i64, theta = 1000.0 : f64, scaling = #llm.rope_scaling<
-             factor = 8.0 : f64, low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64,
-             original_max_position = 100>} : tensor<1x5x32xf64>
-      return %y : tensor<1x5x32xf64>
+    func.func @f(%x: tensor<1x5x12xf64>) -> tensor<1x5x12xf64> {
+      %y = llm.rope %x {heads = 2 : i64, theta = 100.0 : f64, rotary = 4 : i64,
+             scaling = #llm.rope_scaling<divisors = dense<[1.0, 2.5]> : tensor<2xf64>, magnitude = 1.3 : f64>} : tensor<1x5x12xf64>
+      return %y : tensor<1x5x12xf64>
     })");
 }
 
@@ -121,6 +130,10 @@ std::string attention(const std::string &attributes, bool seeded) {
 TEST(RuleGradients, AttentionWithGroupedHeads) { checkGradients(attention("", false)); }
 
 TEST(RuleGradients, AttentionWithWindow) { checkGradients(attention(", window = 3 : i64", false)); }
+
+TEST(RuleGradients, AttentionWithCappedScores) {
+  checkGradients(attention(", window = 4 : i64, softcap = 0.8 : f64", false));
+}
 
 TEST(RuleGradients, AttentionWithDropout) {
   checkGradients(attention(", p = 0.4 : f64, key = 3 : i64", true), {{3, {11, 12}}});
@@ -178,6 +191,12 @@ std::string unary(const std::string &op) {
 }
 
 TEST(RuleGradients, Gelu) { checkGradients(unary("llm.gelu %x")); }
+
+TEST(RuleGradients, ExactGelu) { checkGradients(unary("llm.gelu %x {exact}")); }
+
+TEST(RuleGradients, Scale) { checkGradients(unary("llm.scale %x {factor = -1.5 : f64}")); }
+
+TEST(RuleGradients, Softcap) { checkGradients(unary("llm.softcap %x {cap = 0.7 : f64}")); }
 
 TEST(RuleGradients, Silu) { checkGradients(unary("llm.silu %x")); }
 

@@ -11,6 +11,7 @@ struct Shape {
   int64_t batch = 2, seq = 7, heads = 4, groups = 2, size = 20;
   int64_t window = seq;
   double p = 0.0;
+  double cap = 0.0; ///< of scores; 0: none
 
   int64_t wide(int64_t b, int64_t i, int64_t h) const { return ((b * seq + i) * heads + h) * size; }
   int64_t narrow(int64_t b, int64_t j, int64_t h) const {
@@ -36,9 +37,15 @@ struct Dense : Shape {
     int64_t stat = (b * heads + h) * seq + i, query = wide(b, i, h),
             first = std::max<int64_t>(0, i - window + 1);
     double sum = 0.0, inner = 0.0;
-    Numbers probability(seq), dp(seq);
-    for (int64_t j = first; j <= i; ++j)
-      sum += probability[j] = std::exp(0.25 * dot(q, query, k, narrow(b, j, h)));
+    Numbers probability(seq), dp(seq), slope(seq, 1.0);
+    for (int64_t j = first; j <= i; ++j) {
+      double score = 0.25 * dot(q, query, k, narrow(b, j, h));
+      if (cap > 0.0) {
+        double t = std::tanh(score / cap);
+        score = cap * t, slope[j] = 1.0 - t * t;
+      }
+      sum += probability[j] = std::exp(score);
+    }
     lse[stat] = std::log(sum);
     for (int64_t j = first; j <= i; ++j) {
       probability[j] /= sum;
@@ -49,7 +56,7 @@ struct Dense : Shape {
     }
     for (int64_t j = first; j <= i; ++j)
       for (int64_t d = 0; d < size; ++d) {
-        double ds = 0.25 * probability[j] * (dp[j] - inner);
+        double ds = 0.25 * probability[j] * (dp[j] - inner) * slope[j];
         dq[query + d] += ds * k[narrow(b, j, h) + d];
         dk[narrow(b, j, h) + d] += ds * q[query + d];
         dv[narrow(b, j, h) + d] += probability[j] * keep[stat * seq + j] * dout[query + d];
@@ -81,7 +88,8 @@ std::string withShape(std::string text, const Shape &s) {
       {"$P", "p = " + std::to_string(s.p) + " : f64, key = 3 : i64"},
       {"$A", "heads = " + std::to_string(s.heads) +
                  " : i64, kv_heads = " + std::to_string(s.groups) +
-                 " : i64, scale = 0.25 : f64, window = " + std::to_string(s.window) + " : i64"}};
+                 " : i64, scale = 0.25 : f64, window = " + std::to_string(s.window) + " : i64" +
+                 (s.cap > 0.0 ? ", softcap = " + std::to_string(s.cap) + " : f64" : "")}};
   for (const auto &[name, value] : values)
     for (size_t at; (at = text.find(name)) != std::string::npos;)
       text.replace(at, name.size(), value);
@@ -139,6 +147,8 @@ protected:
 
 TEST_P(AttentionKernels, Causal) { check({}); }
 TEST_P(AttentionKernels, Window) { check({.window = 3}); }
+TEST_P(AttentionKernels, CappedScores) { check({.seq = 70, .size = 32, .cap = 0.5}); }
+TEST_P(AttentionKernels, CappedScoresOfOddHeads) { check({.window = 3, .cap = 0.5}); }
 TEST_P(AttentionKernels, Dropout) { check({.p = 0.4}); }
 TEST_P(AttentionKernels, ManyBlocks) { check({.batch = 1, .seq = 150, .heads = 2, .groups = 1}); }
 TEST_P(AttentionKernels, WholeBlocks) {
@@ -188,6 +198,26 @@ TEST_P(AttentionKernels, RopeTurnsAndTurnsBack) {
       {x, y});
   expectNear(r[0], y, tolerance());
   expectNear(r[1], x, 2.0 * tolerance());
+}
+
+// Four of six elements of a head turn, the second pair at a fifth of its speed.
+TEST_P(AttentionKernels, RopeTurnsPartOfAHead) {
+  Numbers x = someNumbers(2 * 5 * 12, 1), y = x;
+  for (int row = 0; row < 10; ++row)
+    for (int h = 0; h < 2; ++h)
+      for (int i = 0; i < 2; ++i) {
+        double angle = (row % 5) * (i == 0 ? 1.0 : 0.01 / 5.0);
+        int low = (row * 2 + h) * 6 + i, high = low + 2;
+        y[low] = 1.25 * (x[low] * std::cos(angle) - x[high] * std::sin(angle));
+        y[high] = 1.25 * (x[high] * std::cos(angle) + x[low] * std::sin(angle));
+      }
+  expectNear(run(R"(func.func @step(%x: tensor<2x5x12xT>) -> tensor<2x5x12xT> {
+    %0 = llm.rope %x {heads = 2 : i64, theta = 10000.0 : f64, rotary = 4 : i64,
+      scaling = #llm.rope_scaling<divisors = dense<[1.0, 5.0]> : tensor<2xf64>, magnitude = 1.25 : f64>} : tensor<2x5x12xT>
+    return %0 : tensor<2x5x12xT>
+  })",
+                 {x})[0],
+             y, tolerance());
 }
 
 LLMMEM_ALL_ELEMENT_TYPES(AttentionKernels);

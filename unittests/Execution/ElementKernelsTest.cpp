@@ -9,12 +9,12 @@ namespace {
 class ElementKernels : public KernelTest {
 protected:
   /// Runs %y = `op` on tensors of 37 elements (two whole vectors and a rest).
-  Numbers apply(const std::string &op, unsigned operands) {
+  Numbers apply(const std::string &op, unsigned operands, const std::string &attributes = "") {
     std::vector<Numbers> arguments = {x, dy};
     arguments.resize(operands);
     std::string names = operands == 1 ? "%a: tensor<37xT>" : "%a: tensor<37xT>, %b: tensor<37xT>";
     std::string text = "func.func @step(" + names + ") -> tensor<37xT> { %y = llm." + op +
-                       (operands == 1 ? " %a" : " %a, %b") +
+                       (operands == 1 ? " %a" : " %a, %b") + attributes +
                        " : tensor<37xT>\n return %y : tensor<37xT> }";
     return run(text, arguments)[0];
   }
@@ -38,6 +38,7 @@ protected:
 double gelu(double x) {
   return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x)));
 }
+double exactGelu(double x) { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0))); }
 double silu(double x) { return x / (1.0 + std::exp(-x)); }
 /// A central difference good to about 1e-10.
 template <typename Formula>
@@ -62,6 +63,23 @@ TEST_P(ElementKernels, Silu) {
 TEST_P(ElementKernels, GeluGrad) {
   expectNear(apply("gelu_grad", 2), expected([](double a, double b) { return b * slope(gelu, a); }),
              std::max(tolerance(), 1e-9));
+}
+TEST_P(ElementKernels, ExactGelu) {
+  expectNear(apply("gelu", 1, " {exact}"), expected([](double a, double) { return exactGelu(a); }),
+             tolerance());
+}
+TEST_P(ElementKernels, ExactGeluGrad) {
+  expectNear(apply("gelu_grad", 2, " {exact}"),
+             expected([](double a, double b) { return b * slope(exactGelu, a); }),
+             std::max(tolerance(), 1e-9));
+}
+TEST_P(ElementKernels, Scale) {
+  expectNear(apply("scale", 1, " {factor = 2.5 : f64}"),
+             expected([](double a, double) { return 2.5 * a; }), tolerance());
+}
+TEST_P(ElementKernels, Softcap) {
+  expectNear(apply("softcap", 1, " {cap = 1.5 : f64}"),
+             expected([](double a, double) { return 1.5 * std::tanh(a / 1.5); }), tolerance());
 }
 TEST_P(ElementKernels, SiluGrad) {
   expectNear(apply("silu_grad", 2), expected([](double a, double b) { return b * slope(silu, a); }),

@@ -26,6 +26,12 @@ const Kernel kernels[] = {
     {"silu_grad", "%0 = llm.silu_grad %a, %b : A"},
     {"dropout",
      "%0 = llm.dropout %a, %s {p = 0.3 : f64, key = 5000000000 : i64} : A, tensor<2xi32>"},
+    {"exact_gelu", "%0 = llm.gelu %a {exact} : A"},
+    {"exact_gelu_grad", "%0 = llm.gelu_grad %a, %b {exact} : A"},
+    {"scale", "%0 = llm.scale %a {factor = 3.0 : f64} : A"},
+    {"softcap", "%0 = llm.softcap %a {cap = 0.5 : f64} : A"},
+    {"softcap_grad", "%0 = llm.softcap_grad %a, %b {cap = 2.0 : f64} : A"},
+    {"rope_part", "%0 = llm.rope %a {heads = 2 : i64, theta = 100.0 : f64, rotary = 2 : i64} : A"},
     {"rope", "%0 = llm.rope %a {heads = 2 : i64, theta = 100.0 : f64} : A"},
     {"rope_inverse", "%0 = llm.rope %a {heads = 2 : i64, theta = 100.0 : f64, inverse} : A"},
 };

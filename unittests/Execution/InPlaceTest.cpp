@@ -27,6 +27,11 @@ const Case kCases[] = {
     {"softmax", "%y = llm.softmax %a : tensor<2x3x24xT>"},
     {"softmax_grad", "%y = llm.softmax_grad %b, %a : tensor<2x3x24xT>"},
     {"rope", "%y = llm.rope %a {heads = 2 : i64, theta = 100.0 : f64} : tensor<2x3x24xT>"},
+    {"rope_part", "%y = llm.rope %a {heads = 2 : i64, theta = 100.0 : f64, rotary = 4 : i64} : "
+                  "tensor<2x3x24xT>"},
+    {"scale", "%y = llm.scale %a {factor = 3.0 : f64} : tensor<2x3x24xT>"},
+    {"softcap", "%y = llm.softcap %a {cap = 0.5 : f64} : tensor<2x3x24xT>"},
+    {"softcap_grad", "%y = llm.softcap_grad %b, %a {cap = 2.0 : f64} : tensor<2x3x24xT>"},
     {"dropout",
      "%y = llm.dropout %a, %s {p = 0.5 : f64, key = 1 : i64} : tensor<2x3x24xT>, tensor<2xi32>"},
     {"add_positions",

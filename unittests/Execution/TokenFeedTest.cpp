@@ -27,6 +27,17 @@ TEST(TokenFeed, ShiftsTargetsWithinRowsAndWrapsAround) {
   EXPECT_EQ(targets, (std::vector<int32_t>{6, -100, 1, -100}));
 }
 
+TEST(TokenFeed, GivesTargetsToWhoReadsNoIds) {
+  auto feed = TokenFeed::fromIds("ids", "1 2 3 4 5 6 7", {2, 2, 10});
+  ASSERT_TRUE(static_cast<bool>(feed));
+  std::vector<int32_t> targets(4);
+  feed->next({}, targets);
+  EXPECT_EQ(targets, (std::vector<int32_t>{2, -100, 4, -100}));
+  feed->next({}, {});
+  feed->next({}, targets);
+  EXPECT_EQ(targets, (std::vector<int32_t>{3, -100, 5, -100}));
+}
+
 TEST(TokenFeed, SeeksToWhereReadingWouldStand) {
   auto feed = TokenFeed::fromIds("ids", "1 2 3 4 5 6 7", {1, 3, 10});
   ASSERT_TRUE(static_cast<bool>(feed));

@@ -45,14 +45,17 @@ def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
 }
 
 def Llm_RopeScalingAttr : Llm_Attr<"RopeScaling", "rope_scaling"> {
-  let summary = "Llama 3.1's scaling of the slow rotary frequencies.";
+  let summary = "By how much rotary frequencies are slowed down, pair by pair.";
   let description = [{
-    Wavelengths above original_max_position / low_freq_factor are multiplied by `factor`, those below
-    original_max_position / high_freq_factor are left, those between are interpolated.
+    Pair i of a head turns by theta^(-2i/d) / divisors[i] from one position to the next, and what has been turned is multiplied by
+    `magnitude`. All published scalings are such a list: a linear one divides all pairs alike, those of Llama 3.1 and of
+    YaRN leave the fast pairs as they are, LongRoPE publishes the list. The importer computes it (Import/RopeScaling.h).
+
+    Example: `#llm.rope_scaling<divisors = dense<[1.0, 8.0]> : tensor<2xf64>, magnitude = 1.0 : f64>` for heads of 4.
   }];
-  let parameters = (ins "::mlir::FloatAttr":$factor, "::mlir::FloatAttr":$low_freq_factor, "::mlir::FloatAttr":$high_freq_factor,
-    "int64_t":$original_max_position);
+  let parameters = (ins "::mlir::DenseFPElementsAttr":$divisors, "::mlir::FloatAttr":$magnitude);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genMnemonicAlias = 1; // long: written once, at the head of the text
 }
 
 def Llm_MeshAttr : Llm_Attr<"Mesh", "mesh"> {

@@ -130,7 +130,7 @@ def Llm_LayerNormGradOp : Llm_PureOp<"layer_norm_grad", [Cost, BuffersInPlace, G
 def Llm_RmsNormGradOp : Llm_PureOp<"rms_norm_grad", [Cost, BuffersInPlace, GroupRowReduction, AllTypesMatch<["x", "dy", "dx"]>]> {
   let summary = "Gradient of rms_norm's input.";
   let description = [{
-    With n = x rstd and g = dy * weight: dx = rstd (g - n mean(g n)), per row.
+    With n = x rstd and g = dy * (offset + weight): dx = rstd (g - n mean(g n)), per row.
 
     ```mlir
     %dx = llm.rms_norm_grad %x, %rstd, %w, %dy
@@ -138,7 +138,8 @@ def Llm_RmsNormGradOp : Llm_PureOp<"rms_norm_grad", [Cost, BuffersInPlace, Group
       -> tensor<1x8192x4096xbf16>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, Llm_WideTensor:$rstd, Llm_Tensor:$weight, Llm_Tensor:$dy);
+  let arguments = (ins Llm_Tensor:$x, Llm_WideTensor:$rstd, Llm_Tensor:$weight, Llm_Tensor:$dy,
+    DefaultValuedAttr<F64Attr, "0.0">:$offset);
   let results = (outs Llm_Tensor:$dx);
   let assemblyFormat = "$x `,` $rstd `,` $weight `,` $dy attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -149,7 +150,8 @@ def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Rando
   let summary = "Gradients of attention's queries, keys and values, without ever holding the scores.";
   let description = [{
     Probabilities come back from q, k and lse (Dao et al. 2022, algorithm 4); delta = rowsum(dout * out) is the
-    workspace, [batch, heads, seq] in f32 (f64 beside f64). Dropout samples the forward's mask again.
+    workspace, [batch, heads, seq] in f32 (f64 beside f64). Dropout samples the forward's mask again. With a `softcap` c, the gradient
+    of a score s is that of c tanh(s / c) times 1 - tanh(s / c)^2.
 
     ```mlir
     %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %out, %lse, %dout
@@ -163,7 +165,7 @@ def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Rando
     Llm_Tensor:$dout, Optional<Llm_Seed>:$seed,
     I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
     DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key,
-    OptionalAttr<Llm_ShardingAttr>:$sharding);
+    OptionalAttr<Llm_ShardingAttr>:$sharding, OptionalAttr<F64Attr>:$softcap);
   let results = (outs Llm_Tensor:$dq, Llm_Tensor:$dk, Llm_Tensor:$dv);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $out `,` $lse `,` $dout (`seed` `(` $seed^ `)`)? attr-dict `:`
@@ -190,9 +192,9 @@ def Llm_AttentionValuesTransposedOp : Llm_PureOp<"attention_values_transposed", 
   let hasVerifier = 1;
 }
 
-class Llm_UnaryGradOp<string mnemonic, Trait elements = GroupElementwise> : Llm_PureOp<mnemonic,
+class Llm_UnaryGradOp<string mnemonic, Trait elements = GroupElementwise, dag attributes = (ins)> : Llm_PureOp<mnemonic,
     [Cost, BuffersInPlace, elements, AllTypesMatch<["x", "dy", "dx"]>]> {
-  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$dy);
+  let arguments = !con((ins Llm_Tensor:$x, Llm_Tensor:$dy), attributes);
   let results = (outs Llm_Tensor:$dx);
   let assemblyFormat = "$x `,` $dy attr-dict `:` type($dx)";
 }
@@ -211,10 +213,11 @@ def Llm_SoftmaxGradOp : Llm_PureOp<"softmax_grad", [Cost, BuffersInPlace, GroupR
   let assemblyFormat = "$y `,` $dy attr-dict `:` type($dx)";
 }
 
-def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad", GroupElementwiseEpilogue> {
+def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad", GroupElementwiseEpilogue, (ins UnitAttr:$exact)> {
   let summary = "Gradient of gelu's input.";
   let description = [{
-    With u = sqrt(2/pi) (x + 0.044715 x^3) and t = tanh(u): dx = dy ((1 + t)/2 + x/2 (1 - t^2) u'), u' = du/dx.
+    With u = sqrt(2/pi) (x + 0.044715 x^3) and t = tanh(u): dx = dy ((1 + t)/2 + x/2 (1 - t^2) u'), u' = du/dx. Where it is
+    `exact`: dx = dy ((1 + erf(x / sqrt(2)))/2 + x exp(-x^2/2) / sqrt(2 pi)).
 
     ```mlir
     %dx = llm.gelu_grad %x, %dy : tensor<8x1024x3072xbf16>
@@ -231,6 +234,21 @@ def Llm_SiluGradOp : Llm_UnaryGradOp<"silu_grad"> {
     %dx = llm.silu_grad %x, %dy : tensor<1x8192x14336xbf16>
     ```
   }];
+}
+
+def Llm_SoftcapGradOp : Llm_PureOp<"softcap_grad", [Cost, BuffersInPlace, GroupElementwise, AllTypesMatch<["y", "dy", "dx"]>]> {
+  let summary = "Gradient of softcap's input, from its result.";
+  let description = [{
+    dx = dy (1 - (y / cap)^2).
+
+    ```mlir
+    %dx = llm.softcap_grad %y, %dy {cap = 30.0 : f64} : tensor<1x8192x256000xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$y, Llm_Tensor:$dy, F64Attr:$cap);
+  let results = (outs Llm_Tensor:$dx);
+  let assemblyFormat = "$y `,` $dy attr-dict `:` type($dx)";
+  let hasVerifier = 1;
 }
 
 def Llm_CrossEntropyGradOp : Llm_PureOp<"cross_entropy_grad",

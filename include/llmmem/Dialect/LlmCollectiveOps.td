@@ -294,10 +294,11 @@ def Llm_AllGatherBucketOp : Llm_BucketOp<"all_gather_bucket", [BuffersInPlace, A
 }
 
 // Not speculatable, though nothing is sent: it is another part on each rank.
-def Llm_PartOp : Llm_Op<"part", !listconcat(Llm_CollectiveTraits, [CostWithTraffic])> {
+def Llm_PartOp : Llm_Op<"part", !listconcat(Llm_CollectiveTraits, [CostWithTraffic, Differentiable, Shardable])> {
   let summary = "A rank's own part of a value that it has whole.";
   let description = [{
-    part = part q of x, of n equal parts along dimension 0.
+    part = part q of x, of n equal parts along `dimension`; nothing is sent. x must be equal on all ranks and have one
+    gradient, so the vector-Jacobian product is llm.all_gather of what the parts have.
 
     ```mlir
     func.func @own(%w: tensor<768x3072xbf16>) -> tensor<192x3072xbf16> attributes {llm.mesh = #llm.mesh<dp = 4>} {
@@ -306,7 +307,7 @@ def Llm_PartOp : Llm_Op<"part", !listconcat(Llm_CollectiveTraits, [CostWithTraff
     }
     ```
   }];
-  let arguments = (ins Llm_SharedRows:$x, Llm_Axes:$axes);
+  let arguments = (ins Llm_SharedRows:$x, Llm_Axes:$axes, DefaultValuedAttr<I64Attr, "0">:$dimension);
   let results = (outs Llm_SharedRows:$part);
   let assemblyFormat = "$x `over` $axes attr-dict `:` type($x) `->` type($part)";
   let extraClassDeclaration = [{

@@ -105,15 +105,15 @@ def Llm_LayerNormOp : Llm_PureOp<"layer_norm", [Shardable, Cost, Differentiable,
 def Llm_RmsNormOp : Llm_PureOp<"rms_norm", [Shardable, Cost, Differentiable, GroupRowReduction, AllTypesMatch<["x", "y"]>]> {
   let summary = "Divides rows by their root mean square, then scales.";
   let description = [{
-    y = x * rstd * weight, rstd = 1 / sqrt(mean(x^2) + eps) as [batch, seq] in f32 (f64 beside f64).
-    Keeps for the backward: x, rstd.
+    y = x * rstd * (offset + weight), rstd = 1 / sqrt(mean(x^2) + eps) as [batch, seq] in f32 (f64 beside f64). Gemma's
+    weights count from an `offset` of 1. Keeps for the backward: x, rstd.
 
     ```mlir
     %y, %rstd = llm.rms_norm %x, %w {eps = 1.0e-5 : f64}
        : (tensor<1x8192x4096xbf16>, tensor<4096xbf16>) -> (tensor<1x8192x4096xbf16>, tensor<1x8192xf32>)
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, F64Attr:$eps);
+  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, F64Attr:$eps, DefaultValuedAttr<F64Attr, "0.0">:$offset);
   let results = (outs Llm_Tensor:$y, Llm_WideTensor:$rstd);
   let assemblyFormat = "$x `,` $weight attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -128,14 +128,15 @@ def Llm_RopeOp : Llm_PureOp<"rope", [ShardableWithChange, Cost, Differentiable, 
   let description = [{
     With d = width / heads, i < d/2 and angle = s * theta^(-2i/d):
     y[i] = x[i] cos - x[i + d/2] sin, y[i + d/2] = x[i + d/2] cos + x[i] sin. `inverse` rotates the other way, which
-    is the vector-Jacobian product. Keeps nothing.
+    is the vector-Jacobian product. With `rotary`, d is that number: the other elements of a head stay as they are. A `scaling`
+    slows pairs down. Keeps nothing.
 
     ```mlir
     %y = llm.rope %x {heads = 32 : i64, theta = 500000.0 : f64} : tensor<1x8192x4096xbf16>
     ```
   }];
   let arguments = (ins Llm_Tensor:$x, I64Attr:$heads, F64Attr:$theta, OptionalAttr<Llm_RopeScalingAttr>:$scaling,
-    UnitAttr:$inverse);
+    UnitAttr:$inverse, OptionalAttr<I64Attr>:$rotary);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
@@ -145,7 +146,7 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differ
   let summary = "Causal attention with grouped heads, without ever holding the scores.";
   let description = [{
     out = dropout(softmax(causal(q k^T * scale))) v per head; query head i reads key/value head
-    i / (heads / kv_heads). Unmasked for a query at i are the keys j <= i, and j > i - window where a window is given. Dropout of
+    i / (heads / kv_heads). With a `softcap` c, a score s is c tanh(s / c) before the mask. Unmasked for a query at i are the keys j <= i, and j > i - window where a window is given. Dropout of
     the probabilities samples element ((b * heads + h) * seq + i) * seq + j of the stream `key`. With a `sharding` of [b, h, i, j],
     the tensors are a rank's part of batch and heads, and b and h count the whole ones.
     lse = log(sum_j exp(score)) is [batch, heads, seq] in f32 (f64 beside f64).
@@ -160,7 +161,7 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differ
   let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Optional<Llm_Seed>:$seed,
     I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
     DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key,
-    OptionalAttr<Llm_ShardingAttr>:$sharding);
+    OptionalAttr<Llm_ShardingAttr>:$sharding, OptionalAttr<F64Attr>:$softcap);
   let results = (outs Llm_Tensor:$out, Llm_WideTensor:$lse);
   let assemblyFormat = [{
     $q `,` $k `,` $v (`seed` `(` $seed^ `)`)? attr-dict `:` functional-type(operands, results)
@@ -237,17 +238,18 @@ def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [ShardableWithChange,
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-class Llm_UnaryOp<string mnemonic, Trait elements = GroupElementwise> : Llm_PureOp<mnemonic,
+class Llm_UnaryOp<string mnemonic, Trait elements = GroupElementwise, dag attributes = (ins)> : Llm_PureOp<mnemonic,
     [Shardable, Cost, Differentiable, BuffersInPlace, elements, AllTypesMatch<["x", "y"]>]> {
-  let arguments = (ins Llm_Tensor:$x);
+  let arguments = !con((ins Llm_Tensor:$x), attributes);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def Llm_GeluOp : Llm_UnaryOp<"gelu", GroupElementwiseEpilogue> {
-  let summary = "GELU in its tanh form.";
+def Llm_GeluOp : Llm_UnaryOp<"gelu", GroupElementwiseEpilogue, (ins UnitAttr:$exact)> {
+  let summary = "GELU, in its tanh form or exact.";
   let description = [{
-    y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), as GPT-2's `gelu_new`. Keeps for the backward: x.
+    y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), as GPT-2's `gelu_new`; where it is `exact`,
+    y = x/2 (1 + erf(x / sqrt(2))), as GPT-NeoX's `gelu`. Keeps for the backward: x.
 
     ```mlir
     %y = llm.gelu %x : tensor<8x1024x3072xbf16>
@@ -264,6 +266,30 @@ def Llm_SiluOp : Llm_UnaryOp<"silu"> {
     %y = llm.silu %x : tensor<1x8192x14336xbf16>
     ```
   }];
+}
+
+def Llm_ScaleOp : Llm_UnaryOp<"scale", GroupElementwise, (ins F64Attr:$factor)> {
+  let summary = "Multiplies by a constant.";
+  let description = [{
+    y = factor * x. The vector-Jacobian product is the same op on the gradient. Keeps nothing.
+
+    ```mlir
+    %y = llm.scale %x {factor = 48.0 : f64} : tensor<1x8192x2304xbf16>
+    ```
+  }];
+  let hasVerifier = 1;
+}
+
+def Llm_SoftcapOp : Llm_UnaryOp<"softcap", GroupElementwise, (ins F64Attr:$cap)> {
+  let summary = "Bends large numbers back below a cap.";
+  let description = [{
+    y = cap tanh(x / cap), as Gemma 2's logits. Keeps for the backward: y.
+
+    ```mlir
+    %y = llm.softcap %x {cap = 30.0 : f64} : tensor<1x8192x256000xbf16>
+    ```
+  }];
+  let hasVerifier = 1;
 }
 
 class Llm_BinaryOp<string mnemonic> : Llm_PureOp<mnemonic,

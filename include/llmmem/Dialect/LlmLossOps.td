@@ -5,9 +5,10 @@
 
 include "llmmem/Dialect/LlmOpBase.td"
 
-def Llm_LossHeadOp : Llm_PureOp<"loss_head", [
-    DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getKernelCosts", "getLibraryWorkspaceBytes", "getWorkspaceBytes",
-      "multipliesMatrices"]>,
+// Over a part of the vocabulary it is a collective, which nothing hoists.
+def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMethods<ConditionallySpeculatable>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getKernelCosts", "getLibraryWorkspaceBytes", "getTransfer",
+      "getWorkspaceBytes", "multipliesMatrices"]>,
     BuffersInPlace, DeclareOpInterfaceMethods<ChunkedOpInterface>, AllTypesMatch<["x", "dx"]>,
     AllTypesMatch<["weight", "dw"]>, AttrSizedOperandSegments]> {
   let summary = "The loss of a last projection and its gradients, some tokens at a time: logits never exist whole.";
@@ -23,6 +24,10 @@ def Llm_LossHeadOp : Llm_PureOp<"loss_head", [
     equal operands give equal bits for every chunk. The accumulator of dw is f32 beside bf16: its upper halves stand in
     dw, its lower ones in the workspace, until it is rounded at the end.
 
+    With a `vocabulary`, the weight has a rank's part of it, and the ranks of its axes tell each other, chunk by chunk, the
+    log-sum-exp that each has of a token: one all_gather of a number a token. The loss is then that of the targets that this
+    rank has, and dx what its part contributes: sums over the ranks are the whole's. dw is the rank's own.
+
     ```mlir
     %loss, %dx, %dw = llm.loss_head %x, %w, %targets into(%acc) layout(out_in) {chunk = 1024 : i64}
        : (tensor<8x1024x768xbf16>, tensor<50257x768xbf16>, tensor<8x1024xi32>, tensor<50257x768xbf16>)
@@ -31,7 +36,7 @@ def Llm_LossHeadOp : Llm_PureOp<"loss_head", [
   }];
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_Ids:$targets, Optional<Llm_Tensor>:$into, Optional<Llm_Count>:$count,
     Llm_WeightLayout:$layout, I64Attr:$chunk, DefaultValuedAttr<I64Attr, "512">:$granule,
-    DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+    DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
   let results = (outs Llm_Scalar:$loss, Llm_Tensor:$dx, Llm_Tensor:$dw);
   let assemblyFormat = [{
     $x `,` $weight `,` $targets (`into` `(` $into^ `)`)? (`count` `(` $count^ `)`)? `layout` `(` $layout `)` attr-dict `:`
@@ -40,7 +45,10 @@ def Llm_LossHeadOp : Llm_PureOp<"loss_head", [
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getWidth();
-    int64_t getVocabulary();
+    /// Tokens of the vocabulary that the weight has.
+    int64_t getColumns();
+    /// Ranks that have the vocabulary together; 1 where this one has all of it.
+    int64_t getGroupSize();
     /// Whether the sum of dw takes more than one accumulation tile and its accumulator is wider than dw.
     bool splitsSum();
   }];

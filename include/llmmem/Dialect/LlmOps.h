@@ -33,6 +33,9 @@ MeshAttr meshOf(mlir::Operation *op);
 /// Ranks of a group of `op`, which stands under a mesh that has these axes.
 int64_t groupSizeOf(mlir::Operation *op, mlir::ArrayAttr axes);
 
+/// Whether `op` sends to other ranks: a collective, or an op that has one inside.
+bool isSending(mlir::Operation *op);
+
 /// Whether `op` is a collective that may be started: one over more than this rank.
 bool isStartable(mlir::Operation *op);
 

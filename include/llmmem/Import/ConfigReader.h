@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace llmmem::importer {
 
@@ -38,10 +39,16 @@ public:
   /// A required positive number.
   double positiveReal(llvm::StringRef key);
   double positiveRealOr(llvm::StringRef key, double fallback);
+  /// A positive number; null means none, a missing key `missing`.
+  std::optional<double> positiveRealOrNone(llvm::StringRef key,
+                                           std::optional<double> missing = std::nullopt);
+  /// A required list of positive numbers.
+  std::vector<double> positiveReals(llvm::StringRef key);
   /// A number p with 0 <= p < 1.
   double probabilityOr(llvm::StringRef key, double fallback);
   bool flagOr(llvm::StringRef key, bool fallback);
   std::optional<std::string> optionalText(llvm::StringRef key);
+  std::optional<std::vector<std::string>> optionalTexts(llvm::StringRef key);
   /// A required text, one of `supported`.
   std::string choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> supported);
   /// Refuses every value of an optional flag but `supported`, which is also the public default.
@@ -54,6 +61,9 @@ public:
   /// The key stands in the file, be it as null.
   bool mentions(llvm::StringRef key) const { return object.get(key) != nullptr; }
   llvm::StringRef getFile() const { return file; }
+  /// The keys asked for so far, those that must be there and the others, in the order of asking.
+  llvm::ArrayRef<std::string> requiredKeys() const { return required; }
+  std::vector<std::string> optionalKeys() const;
 
   /// Keeps `message` unless there was an earlier one.
   void fail(const llvm::Twine &message);
@@ -77,6 +87,7 @@ private:
   std::string message;
   bool missing = false; // the message is about a missing key of this object
   llvm::SmallVector<std::string> required;
+  mutable std::vector<std::string> asked; // each at least once
 };
 
 } // namespace llmmem::importer

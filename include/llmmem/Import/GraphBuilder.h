@@ -21,8 +21,17 @@ struct AttentionShape {
   int64_t heads = 0;
   int64_t kvHeads = 0;
   int64_t headSize = 0;
-  std::optional<int64_t> window;
+  std::optional<int64_t> window = std::nullopt;
   double dropout = 0;
+  std::optional<double> scale = std::nullopt;   ///< of scores; none: 1 / sqrt(headSize)
+  std::optional<double> softcap = std::nullopt; ///< of scores
+};
+
+/// How heads are turned by their position: the first `elements` of each.
+struct RotaryShape {
+  double theta = 10000;
+  int64_t elements = 0;
+  llm::RopeScalingAttr scaling;
 };
 
 class GraphBuilder {
@@ -52,16 +61,25 @@ public:
   mlir::Value linear(llvm::StringRef name, mlir::Value x, llvm::StringRef module,
                      llm::WeightLayout layout);
   mlir::Value layerNorm(llvm::StringRef name, mlir::Value x, llvm::StringRef module, double eps);
-  mlir::Value rmsNorm(llvm::StringRef name, mlir::Value x, llvm::StringRef module, double eps);
-  mlir::Value rope(llvm::StringRef name, mlir::Value x, int64_t heads, double theta,
-                   llm::RopeScalingAttr scaling);
-  mlir::Value gelu(llvm::StringRef name, mlir::Value x);
+  /// The weight counts from `offset`.
+  mlir::Value rmsNorm(llvm::StringRef name, mlir::Value x, llvm::StringRef module, double eps,
+                      double offset = 0);
+  mlir::Value rope(llvm::StringRef name, mlir::Value x, int64_t heads, const RotaryShape &rotary);
+  mlir::Value gelu(llvm::StringRef name, mlir::Value x, bool exact = false);
   mlir::Value silu(llvm::StringRef name, mlir::Value x);
   mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
   mlir::Value mul(llvm::StringRef name, mlir::Value a, mlir::Value b);
+  /// The factor is rounded to the element type, as the public computation has it.
+  mlir::Value scale(llvm::StringRef name, mlir::Value x, double factor);
+  mlir::Value softcap(llvm::StringRef name, mlir::Value x, double cap);
   /// Nothing where p is 0.
   mlir::Value dropout(llvm::StringRef name, mlir::Value x, double p);
   llvm::SmallVector<mlir::Value> splitEvenly(llvm::StringRef name, mlir::Value x, int64_t parts);
+  llvm::SmallVector<mlir::Value> split(llvm::StringRef name, mlir::Value x,
+                                       llvm::ArrayRef<int64_t> widths);
+  /// Views of [..., width] as [..., heads, width / heads], and back.
+  mlir::Value separateHeads(llvm::StringRef name, mlir::Value x, int64_t heads);
+  mlir::Value joinHeads(llvm::StringRef name, mlir::Value x);
   /// The core of attention, named `attn.out`, fused or written out as the options say.
   mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v, const AttentionShape &shape);
   mlir::Value crossEntropy(llvm::StringRef name, mlir::Value logits, mlir::Value targets);

@@ -24,6 +24,9 @@ namespace llmmem::importer {
 llvm::Expected<std::unique_ptr<Model>> readModel(llvm::StringRef text, llvm::StringRef file,
                                                  const ImportOptions &options);
 
+/// A line for each family, for help: the keys that its config needs, and those that it may have.
+std::string familyHelp();
+
 /// The exact number of parameters; a tied head counts once.
 llvm::Expected<int64_t> countParameters(const Model &model);
 

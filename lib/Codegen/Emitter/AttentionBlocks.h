@@ -12,6 +12,7 @@
 
 #include "Panels.h"
 #include "Philox.h"
+#include "Softcap.h"
 
 namespace llmmem {
 
@@ -30,7 +31,8 @@ public:
         heads(op.getHeads()), kvHeads(op.getKvHeads()),
         size(op.getQ().getType().getShape()[2] / heads), window(op.getWindow().value_or(seq)),
         extent(rows > 0 ? rows : std::min<int64_t>(llvm::alignTo(seq, e.lanes()), 4 * e.lanes())),
-        scale(op.getScale().convertToDouble()), p(op.getP().convertToDouble()) {
+        scale(op.getScale().convertToDouble()), p(op.getP().convertToDouble()),
+        cap(op.getSoftcap() ? op.getSoftcap()->convertToDouble() : 0.0) {
     if (p > 0.0)
       philox.emplace(e, e.operand(op.getSeedMutable()[0]));
   }
@@ -78,6 +80,13 @@ public:
   /// x / (1 - p) where `kept`, else 0; x itself without dropout.
   Num dropped(mlir::Value kept, Num x);
 
+  /// What a scaled score becomes before the mask.
+  Num capped(Num score) { return cap > 0.0 ? softcap(score, cap) : score; }
+  /// The gradient of a scaled score from that of what it became, `capped`.
+  Num uncapped(Num gradient, Num capped) {
+    return cap > 0.0 ? gradient * softcapSlope(capped, cap) : gradient;
+  }
+
   //===--------------------------------------------------------------------===//
   // Places
   //===--------------------------------------------------------------------===//
@@ -110,6 +119,8 @@ public:
   /// Rows of a whole block.
   const int64_t extent;
   const double scale, p;
+  /// Of scores; 0 leaves them as they are.
+  const double cap;
 
 protected:
   HeadBlock blockAt(Index b, Index head, Index number);

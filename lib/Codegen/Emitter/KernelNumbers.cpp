@@ -63,6 +63,7 @@ Num llmmem::fma(Num a, Num b, Num c) {
 }
 Num llmmem::exp(Num x) { return unary<math::ExpOp>(x); }
 Num llmmem::tanh(Num x) { return unary<math::TanhOp>(x); }
+Num llmmem::erf(Num x) { return unary<math::ErfOp>(x); }
 Num llmmem::log(Num x) { return unary<math::LogOp>(x); }
 Num llmmem::sqrt(Num x) { return unary<math::SqrtOp>(x); }
 Num llmmem::sin(Num x) { return unary<math::SinOp>(x); }

@@ -240,8 +240,8 @@ private:
     Num now = carried[0];
     for (int64_t pair = 0; pair < t.pairs(); ++pair) {
       Value unmasked = t.isPairUnmasked(block, t.row, other, t.pairRow(pair));
-      scores[pair] =
-          select(unmasked, scores[pair], e.number(-std::numeric_limits<double>::infinity()));
+      scores[pair] = select(unmasked, t.capped(scores[pair]),
+                            e.number(-std::numeric_limits<double>::infinity()));
       now = maximum(now, scores[pair]);
     }
     now = t.acrossRow(now, [](Num a, Num b) { return maximum(a, b); });
@@ -291,9 +291,10 @@ struct PairGrad {
   PairGrad(AttentionLaunch &t, HeadBlock queries, Index i, HeadBlock keys, Index j, Num score,
            Num product, Num lse, Num delta)
       : probability(score), score(score) {
-    Num p = select(t.isPairUnmasked(queries, i, keys, j), exp(score - lse), score.like(0.0));
+    Num capped = t.capped(score);
+    Num p = select(t.isPairUnmasked(queries, i, keys, j), exp(capped - lse), score.like(0.0));
     probability = t.droppedPair(queries, i, keys, j, p);
-    this->score = p * (t.droppedPair(queries, i, keys, j, product) - delta);
+    this->score = t.uncapped(p * (t.droppedPair(queries, i, keys, j, product) - delta), capped);
   }
 };
 

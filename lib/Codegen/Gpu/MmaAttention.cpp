@@ -90,7 +90,7 @@ private:
       for (int64_t i = 0; i < 4; ++i) {
         Value visible =
             rows.isUnmasked(block.first + rows.rowOf(i / 2), others.first + rows.columnOf(j, i));
-        score[i] = select(visible, score[i] * blocks.scale, hidden);
+        score[i] = select(visible, blocks.capped(score[i] * blocks.scale), hidden);
       }
   }
 

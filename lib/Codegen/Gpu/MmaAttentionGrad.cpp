@@ -29,10 +29,11 @@ public:
   void emit(Num &score, Num &product, HeadBlock queries, HeadBlock keys, Pair pair, Num lse,
             Num delta) {
     Value unmasked = rows.isUnmasked(queries.first + pair.query, keys.first + pair.key);
-    Num probability = select(unmasked, exp(score * blocks.scale - lse), e.number(0.0));
+    Num capped = blocks.capped(score * blocks.scale);
+    Num probability = select(unmasked, exp(capped - lse), e.number(0.0));
     Value kept = blocks.isKept(queries, pair.query, keys.first + pair.key,
                                AttentionBlocks::Lanes::Keys, /*lanes=*/1);
-    product = probability * (blocks.dropped(kept, product) - delta);
+    product = blocks.uncapped(probability * (blocks.dropped(kept, product) - delta), capped);
     score = blocks.dropped(kept, probability);
   }
 

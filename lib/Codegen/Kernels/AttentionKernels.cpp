@@ -78,6 +78,11 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
     /// Replaces scores by their powers of e, for the queries in the lanes from `i` on.
     void emitPowers(HeadBlock block, HeadBlock other, Index i) {
       unsigned lanes = e.lanes();
+      if (cap > 0.0) // once, as scores are read twice
+        e.forEach(e.index(0), other.count, [&](Index j) {
+          Num bent = capped(e.load(scores.numbers, scores.at(j, i), lanes));
+          e.store(scores.numbers, scores.at(j, i), bent);
+        });
       auto score = [&](Index j) {
         Value unmasked = isUnmasked(block.first + i, other.first + j, Lanes::Queries);
         return select(unmasked, e.load(scores.numbers, scores.at(j, i), lanes),
@@ -150,11 +155,12 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
 
     /// p, and p (dp - delta), from the score and dout . value at `place` of the panels.
     void emitPairs(Index place, Value unmasked, Value kept, Num lse, Num delta) {
-      Num score = e.load(first.numbers, place, e.lanes());
+      Num score = capped(e.load(first.numbers, place, e.lanes()));
       Num product = e.load(second.numbers, place, e.lanes());
       Num probability = select(unmasked, exp(score - lse), score.like(0.0));
       e.store(first.numbers, place, dropped(kept, probability));
-      e.store(second.numbers, place, probability * (dropped(kept, product) - delta));
+      e.store(second.numbers, place,
+              uncapped(probability * (dropped(kept, product) - delta), score));
     }
 
     void emitSum(Panel sum, Panel a, Panel b, Index rows, function_ref<Terms(Index, Index)> terms) {

@@ -7,13 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emitter/Matmuls.h"
+#include "CollectiveCall.h"
 #include "Emitter/Ranks.h"
 #include "KernelModels.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include <numeric>
 
 using namespace mlir;
@@ -22,52 +20,7 @@ using namespace llmmem::llm;
 
 namespace {
 
-//===----------------------------------------------------------------------===//
-// Calls
-//===----------------------------------------------------------------------===//
-
-/// What the runtime calls elements of a type.
-int64_t elementCode(Type element) {
-  return llvm::TypeSwitch<Type, int64_t>(element)
-      .Case<Float32Type>([](auto) { return 0; })
-      .Case<Float64Type>([](auto) { return 1; })
-      .Case<BFloat16Type>([](auto) { return 2; })
-      .Default([](Type) { return 3; }); // i32
-}
-
 int64_t bytesOf(Buffer buffer) { return buffer.size * buffer.element.getIntOrFloatBitWidth() / 8; }
-
-/// The call of one collective: buffers, then the numbers that all have, then those of its own.
-class Call {
-public:
-  Call(Operation *op, KernelEmitter &e, ArrayAttr axes)
-      : op(op), e(e), axisBits(meshOf(op).getAxisBits(axes)) {}
-
-  /// Null where the buffer is.
-  Call &pass(Buffer buffer) {
-    arguments.push_back(addressOf(op, e, Matrix{.buffer = buffer}));
-    return *this;
-  }
-  Call &pass(int64_t number) {
-    OpBuilder &builder = e.builder();
-    arguments.push_back(
-        arith::ConstantOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(number)));
-    return *this;
-  }
-  /// Elements, their type, and the group.
-  Call &passGroup(int64_t count, Type element) {
-    return pass(count).pass(elementCode(element)).passAxes();
-  }
-  Call &passAxes() { return pass(axisBits); }
-
-  void emit(StringRef function) { callRuntime(e, function, arguments); }
-
-private:
-  Operation *op;
-  KernelEmitter &e;
-  int64_t axisBits;
-  SmallVector<Value> arguments;
-};
 
 /// The workspace from `begin` to its end, in elements of `element`; null where nothing is left.
 Buffer workspaceFrom(Operation *op, KernelEmitter &e, int64_t begin, Type element) {
@@ -130,7 +83,7 @@ struct AllGatherModel : CollectiveModel<AllGatherModel, AllGatherOp> {
     Buffer part = e.operand(0), whole = e.result(0);
     PartsOf shape(op.getWhole(), op.getDimension(), op.getGroupSize());
     Buffer gathered = shape.areInOnePiece() ? whole : workspaceFrom(op, e, 0, whole.element);
-    Call(op, e, op.getAxes())
+    CollectiveCall(op, e, op.getAxes())
         .pass(part)
         .pass(gathered)
         .passGroup(part.size, part.element)
@@ -150,7 +103,7 @@ struct ReduceScatterModel : CollectiveModel<ReduceScatterModel, ReduceScatterOp>
       emitReorder(e, shape, whole, parts, /*toPieces=*/true);
     }
     int64_t begin = shape.areInOnePiece() ? 0 : bytesOf(whole);
-    Call(op, e, op.getAxes())
+    CollectiveCall(op, e, op.getAxes())
         .pass(parts)
         .pass(part)
         .pass(workspaceFrom(op, e, begin, whole.element))
@@ -162,7 +115,7 @@ struct ReduceScatterModel : CollectiveModel<ReduceScatterModel, ReduceScatterOp>
 struct AllReduceModel : CollectiveModel<AllReduceModel, AllReduceOp> {
   static void emit(AllReduceOp op, KernelEmitter &e) {
     Buffer x = e.operand(0);
-    Call(op, e, op.getAxes())
+    CollectiveCall(op, e, op.getAxes())
         .pass(x)
         .pass(e.result(0))
         .pass(workspaceFrom(op, e, 0, x.element))
@@ -174,7 +127,7 @@ struct AllReduceModel : CollectiveModel<AllReduceModel, AllReduceOp> {
 struct ReduceModel : CollectiveModel<ReduceModel, ReduceOp> {
   static void emit(ReduceOp op, KernelEmitter &e) {
     Buffer x = e.operand(0);
-    Call(op, e, op.getAxes())
+    CollectiveCall(op, e, op.getAxes())
         .pass(x)
         .pass(e.result(0))
         .pass(workspaceFrom(op, e, 0, x.element))
@@ -187,7 +140,7 @@ struct ReduceModel : CollectiveModel<ReduceModel, ReduceOp> {
 struct BroadcastModel : CollectiveModel<BroadcastModel, BroadcastOp> {
   static void emit(BroadcastOp op, KernelEmitter &e) {
     Buffer x = e.operand(0);
-    Call(op, e, op.getAxes())
+    CollectiveCall(op, e, op.getAxes())
         .pass(x)
         .pass(e.result(0))
         .passGroup(x.size, x.element)
@@ -208,7 +161,7 @@ struct AllToAllModel : CollectiveModel<AllToAllModel, AllToAllOp> {
     }
     if (!received.areInOnePiece())
       to = e.workspace(sent.areInOnePiece() ? 0 : bytesOf(x), y.size, y.element);
-    Call(op, e, op.getAxes())
+    CollectiveCall(op, e, op.getAxes())
         .pass(from)
         .pass(to)
         .passGroup(x.size / size, x.element)
@@ -221,7 +174,7 @@ struct AllToAllModel : CollectiveModel<AllToAllModel, AllToAllOp> {
 struct SendReceiveModel : CollectiveModel<SendReceiveModel, SendReceiveOp> {
   static void emit(SendReceiveOp op, KernelEmitter &e) {
     Buffer x = e.operand(0);
-    Call(op, e, op.getAxes())
+    CollectiveCall(op, e, op.getAxes())
         .pass(x)
         .pass(e.result(0))
         .passGroup(x.size, x.element)
@@ -235,7 +188,7 @@ struct SendReceiveModel : CollectiveModel<SendReceiveModel, SendReceiveOp> {
 struct ExchangeModel : CollectiveModel<ExchangeModel, ExchangeOp> {
   static void emit(ExchangeOp op, KernelEmitter &e) {
     auto start = [&](Buffer buffer, int64_t position, StringRef function) {
-      Call(op, e, op.getAxes())
+      CollectiveCall(op, e, op.getAxes())
           .pass(buffer)
           .passGroup(buffer.size, buffer.element)
           .pass(position)
@@ -245,7 +198,7 @@ struct ExchangeModel : CollectiveModel<ExchangeModel, ExchangeOp> {
       start(e.result(number), from, "llmmem_exchange_receive");
     for (auto [number, to] : llvm::enumerate(op.getTo()))
       start(e.operand(number), to, "llmmem_exchange_send");
-    Call(op, e, op.getAxes()).passAxes().emit("llmmem_exchange_end");
+    CollectiveCall(op, e, op.getAxes()).passAxes().emit("llmmem_exchange_end");
   }
 };
 
@@ -322,7 +275,7 @@ struct AllReduceBucketModel : CollectiveModel<AllReduceBucketModel, AllReduceBuc
     Type element = x.front().element;
     Buffer bucket = e.workspace(0, elementsOf(x), element);
     emitBucket(e, x, bucket, /*first=*/0, /*parts=*/1, /*toBucket=*/true);
-    Call(op, e, op.getAxes())
+    CollectiveCall(op, e, op.getAxes())
         .pass(bucket)
         .pass(bucket)
         .pass(workspaceFrom(op, e, bytesOf(bucket), element))
@@ -341,7 +294,7 @@ struct ReduceScatterBucketModel : CollectiveModel<ReduceScatterBucketModel, Redu
     Buffer bucket = e.workspace(0, elementsOf(x), element);
     Buffer own = e.workspace(bytesOf(bucket), elementsOf(parts), element);
     emitBucket(e, x, bucket, /*first=*/0, op.getGroupSize(), /*toBucket=*/true);
-    Call(op, e, op.getAxes())
+    CollectiveCall(op, e, op.getAxes())
         .pass(bucket)
         .pass(own)
         .pass(workspaceFrom(op, e, bytesOf(bucket) + bytesOf(own), element))
@@ -361,7 +314,7 @@ struct AllGatherBucketModel : CollectiveModel<AllGatherBucketModel, AllGatherBuc
     Buffer own = e.workspace(0, elementsOf(parts), element);
     Buffer bucket = e.workspace(bytesOf(own), elementsOf(wholes), element);
     emitBucket(e, parts, own, /*first=*/0, /*parts=*/1, /*toBucket=*/true);
-    Call(op, e, op.getAxes())
+    CollectiveCall(op, e, op.getAxes())
         .pass(own)
         .pass(bucket)
         .passGroup(own.size, element)
@@ -375,18 +328,24 @@ struct AllGatherBucketModel : CollectiveModel<AllGatherBucketModel, AllGatherBuc
 struct PartModel : CollectiveModel<PartModel, PartOp> {
   static void emit(PartOp op, KernelEmitter &e) {
     Buffer part = e.result(0);
-    Index begin = positionInGroup(e, op.getAxes()) * part.size;
-    // Vectors of a GPU must be aligned in both buffers.
-    int64_t run = std::gcd(part.size, kElementsOfRun);
-    auto copy = [&](Index i, unsigned lanes) {
-      e.storeRaw(part, i, e.loadRaw(e.operand(0), begin + i, lanes));
-    };
-    if (e.options().target == KernelTarget::Gpu)
-      e.forRows(part.size / run, {.width = run}, [&](Index row) {
-        e.forLanes(run, [&](Index j, unsigned lanes) { copy(row * run + j, lanes); });
+    PartsOf shape(op.getX(), op.getDimension(), op.getGroupSize());
+    Index position = positionInGroup(e, op.getAxes());
+    if (shape.areInOnePiece() && e.options().target != KernelTarget::Gpu) {
+      Index begin = position * part.size;
+      e.forLanesParallel(part.size, [&](Index i, unsigned lanes) {
+        e.storeRaw(part, i, e.loadRaw(e.operand(0), begin + i, lanes));
       });
-    else
-      e.forLanesParallel(part.size, copy);
+      return;
+    }
+    // Vectors of a GPU must be aligned in both buffers.
+    int64_t run = std::gcd(shape.run, kElementsOfRun), runsOfPart = shape.run / run;
+    e.forRows(part.size / run, {.width = run}, [&](Index row) {
+      Index piece = row / runsOfPart * shape.parts + position;
+      Index begin = piece * shape.run + row % runsOfPart * run;
+      e.forLanes(run, [&](Index j, unsigned lanes) {
+        e.storeRaw(part, row * run + j, e.loadRaw(e.operand(0), begin + j, lanes));
+      });
+    });
   }
 };
 

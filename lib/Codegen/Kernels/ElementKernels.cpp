@@ -2,6 +2,7 @@
 
 #include "Emitter/Philox.h"
 #include "Emitter/Ranks.h"
+#include "Emitter/Softcap.h"
 #include "KernelModels.h"
 #include "llmmem/Codegen/Emitter/Gelu.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -55,13 +56,29 @@ Num byHalves(Num a, Num b, function_ref<Num(Num, Num)> formula) {
 }
 
 struct GeluKernel : ElementModel<GeluKernel, GeluOp> {
-  static void emitAt(GeluOp, KernelEmitter &e, Index i, unsigned lanes) {
-    emitUnary(e, i, lanes, gelu);
+  static void emitAt(GeluOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, op.getExact() ? exactGelu : gelu);
   }
 };
 struct SiluKernel : ElementModel<SiluKernel, SiluOp> {
   static void emitAt(SiluOp, KernelEmitter &e, Index i, unsigned lanes) {
     emitUnary(e, i, lanes, silu);
+  }
+};
+struct ScaleKernel : ElementModel<ScaleKernel, ScaleOp> {
+  static void emitAt(ScaleOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, [&](Num x) { return x * op.getFactor().convertToDouble(); });
+  }
+};
+struct SoftcapKernel : ElementModel<SoftcapKernel, SoftcapOp> {
+  static void emitAt(SoftcapOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, [&](Num x) { return softcap(x, op.getCap().convertToDouble()); });
+  }
+};
+struct SoftcapGradKernel : ElementModel<SoftcapGradKernel, SoftcapGradOp> {
+  static void emitAt(SoftcapGradOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    double cap = op.getCap().convertToDouble();
+    emitBinary(e, i, lanes, [&](Num y, Num dy) { return dy * softcapSlope(y, cap); });
   }
 };
 struct CastKernel : ElementModel<CastKernel, CastOp> {
@@ -80,10 +97,11 @@ struct MulKernel : ElementModel<MulKernel, MulOp> {
   }
 };
 struct GeluGradKernel : ElementModel<GeluGradKernel, GeluGradOp> {
-  static void emitAt(GeluGradOp, KernelEmitter &e, Index i, unsigned lanes) {
+  static void emitAt(GeluGradOp op, KernelEmitter &e, Index i, unsigned lanes) {
     bool isLong = e.options().target == KernelTarget::Gpu && lanes == 8;
+    auto *formula = op.getExact() ? exactGeluGrad : geluGrad;
     emitBinary(e, i, lanes,
-               [&](Num x, Num dy) { return isLong ? byHalves(x, dy, geluGrad) : geluGrad(x, dy); });
+               [&](Num x, Num dy) { return isLong ? byHalves(x, dy, formula) : formula(x, dy); });
   }
 };
 struct SiluGradKernel : ElementModel<SiluGradKernel, SiluGradOp> {
@@ -223,7 +241,8 @@ struct CausalMaskKernel : ElementModel<CausalMaskKernel, CausalMaskOp> {
 } // namespace
 
 void llmmem::attachElementKernels(MLIRContext *context) {
-  attachKernels<GeluKernel, SiluKernel, CastKernel, AddKernel, MulKernel, AddBiasKernel,
-                GeluGradKernel, SiluGradKernel, FillKernel, DropoutKernel, StoredDropoutKernel,
-                ApplyMaskKernel, AddPositionsKernel, CausalMaskKernel>(context);
+  attachKernels<GeluKernel, SiluKernel, ScaleKernel, SoftcapKernel, SoftcapGradKernel, CastKernel,
+                AddKernel, MulKernel, AddBiasKernel, GeluGradKernel, SiluGradKernel, FillKernel,
+                DropoutKernel, StoredDropoutKernel, ApplyMaskKernel, AddPositionsKernel,
+                CausalMaskKernel>(context);
 }

@@ -5,9 +5,12 @@
 // accumulation: a fixed number of tokens that divides every chunk. So a library that computes
 // matmuls of different sizes differently still gives equal bits for all chunks.
 //
+// Where ranks have parts of the vocabulary, what they need of each other stands between a chunk's
+// logits and its losses: the log-sum-exp that each has of a token.
+//
 //===----------------------------------------------------------------------===//
 
-#include "Emitter/Matmuls.h"
+#include "CollectiveCall.h"
 #include "KernelModels.h"
 #include "LossRows.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
@@ -86,16 +89,22 @@ struct Rows {
 class LossHeadEmitter {
 public:
   LossHeadEmitter(LossHeadOp op, KernelEmitter &e)
-      : op(op), e(e), tokens(op.getNumRows()), width(op.getWidth()), vocabulary(op.getVocabulary()),
+      : op(op), e(e), tokens(op.getNumRows()), width(op.getWidth()), vocabulary(op.getColumns()),
         granule(op.getGranule()), isOutIn(op.getLayout() == WeightLayout::OutIn),
         parts(lossHeadWorkspace(op)), x(e.operand(0)), weight(e.operand(1)),
         into(e.operand(op.getIntoMutable())), dx(e.result(1)), dw(e.result(2)),
-        targets(e, e.operand(2), vocabulary, op.getIgnoreIndex(), e.operand(op.getCountMutable())),
+        ownTokens(e, op.getVocabulary(), vocabulary),
+        targets(e, e.operand(2), vocabulary, op.getIgnoreIndex(), e.operand(op.getCountMutable()),
+                &ownTokens),
         losses(e.workspace(parts.losses, tokens, e.computeType())),
         logits(e.workspace(parts.logits, chunk() * vocabulary, x.element)) {
     Type half = IntegerType::get(op.getContext(), 16);
     if (op.splitsSum())
       lowerHalves = e.workspace(parts.lowerHalves, dw.size, half);
+    if (ownTokens.isPart()) {
+      ownLogSums = e.workspace(parts.ownLogSums, chunk(), e.computeType());
+      logSums = e.workspace(parts.logSums, op.getGroupSize() * chunk(), e.computeType());
+    }
   }
 
   void emit();
@@ -109,6 +118,11 @@ private:
   TileSoftmax tileSoftmax(Index firstRow);
   /// `tokenWeight` writes the weight of a token's loss.
   void emitRows(Rows chunk, function_ref<Num()> tokenWeight);
+  Num ownLogSum(Index row);
+  void shareLogSums(Rows chunk, RowShape shape);
+  Num logSumOfRanks(Index row, int64_t rows);
+  Num lossOf(Index token, Index row, Index column, Num logSum);
+  void emitGradientRow(Index row, Index column, Num logSum, Num factor);
   void beginSum();
   using WorkOnGranule = void (LossHeadEmitter::*)(Index, Rows);
   WorkOnGranule sumOfGranule();
@@ -135,9 +149,10 @@ private:
   bool isOutIn;
   LossHeadWorkspace parts;
   Buffer x, weight, into, dx, dw;
+  VocabularyPart ownTokens;
   LossTargets targets;
-  /// `lowerHalves` only if the accumulator is split.
-  Buffer losses, logits, lowerHalves;
+  /// `lowerHalves` only if the accumulator is split; the last two only if the vocabulary is.
+  Buffer losses, logits, lowerHalves, ownLogSums, logSums;
   /// Whether the matmul of the logits also wrote `TileSoftmax`.
   bool haveTileSoftmax = false;
 };
@@ -192,7 +207,8 @@ void LossHeadEmitter::emitLogits(Index first, Rows part) {
                 .rows = part.count,
                 .columns = vocabulary,
                 .inner = width};
-  haveTileSoftmax = makesTileSoftmax(e, matmul);
+  // Tiles know nothing of padding.
+  haveTileSoftmax = makesTileSoftmax(e, matmul) && !ownTokens.isPadded();
   if (haveTileSoftmax)
     matmul.softmax = tileSoftmax(part.begin);
   emitMatmul(op, e, matmul);
@@ -210,16 +226,63 @@ void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> tokenWeight) {
   // the chunk, which shifts the row by whole granules.
   bool isAlone = granule % static_cast<int64_t>(e.lanes()) == 0;
   RowShape shape{.width = vocabulary, .isAlone = isAlone, .synchronizes = true};
+  if (ownTokens.isPart())
+    shareLogSums(rows, shape);
   e.forRows(rows.count, shape, [&](Index row) {
-    Index token = rows.begin + row, begin = row * vocabulary, column = targets.column(token);
-    Num logSum = haveTileSoftmax ? logSumExpOfTiles(e, tileSoftmax(e.index(0)), row)
-                                 : logSumExp(e, logits, begin, vocabulary);
-    e.store(losses, token, targets.ifCounted(token, logSum - e.load(logits, begin + column)));
+    Index token = rows.begin + row, column = targets.column(token);
+    Num logSum = ownTokens.isPart() ? logSumOfRanks(row, rows.count) : ownLogSum(row);
+    e.store(losses, token, lossOf(token, row, column, logSum));
     if (isForDevice())
       deviceLoops(e).barrier(e); // all have read the target's logit
-    emitLossGradientRow(e, logits, logits, begin, vocabulary, column, logSum,
-                        targets.ifCounted(token, tokenWeight()));
+    emitGradientRow(row, column, logSum, targets.ifCounted(token, tokenWeight()));
   });
+}
+
+/// Of the logits that this rank has.
+Num LossHeadEmitter::ownLogSum(Index row) {
+  if (haveTileSoftmax)
+    return logSumExpOfTiles(e, tileSoftmax(e.index(0)), row);
+  return logSumExp(e, logits, row * vocabulary, vocabulary, &ownTokens);
+}
+
+/// In the same order on all ranks, as all have the same chunks.
+void LossHeadEmitter::shareLogSums(Rows rows, RowShape shape) {
+  e.forRows(rows.count, shape, [&](Index row) { e.store(ownLogSums, row, ownLogSum(row)); });
+  CollectiveCall(op, e, op.getVocabulary()->getAxes())
+      .pass(ownLogSums)
+      .pass(logSums)
+      .passGroup(rows.count, e.computeType())
+      .emit("llmmem_all_gather");
+}
+
+/// log sum exp of what the ranks have, in their order, as llm.log_sum_exp has it.
+Num LossHeadEmitter::logSumOfRanks(Index row, int64_t rows) {
+  Index ranks = e.index(op.getGroupSize());
+  auto ofRank = [&](Index rank) { return e.load(logSums, rank * rows + row); };
+  Row largest =
+      e.fold(e.index(1), ranks, ofRank(e.index(0)), [&](Index rank, ArrayRef<Num> most) -> Row {
+        return {maximum(most[0], ofRank(rank))};
+      });
+  Row powers = e.fold(e.index(0), ranks, e.number(0.0), [&](Index rank, ArrayRef<Num> sum) -> Row {
+    return {sum[0] + exp(ofRank(rank) - largest[0])};
+  });
+  return largest[0] + log(powers[0]);
+}
+
+/// 0 where another rank has the target.
+Num LossHeadEmitter::lossOf(Index token, Index row, Index column, Num logSum) {
+  Num loss = logSum - e.load(logits, row * vocabulary + ownTokens.nearest(column));
+  if (ownTokens.isPart())
+    loss = select(ownTokens.has(column), loss, e.number(0.0));
+  return targets.ifCounted(token, loss);
+}
+
+void LossHeadEmitter::emitGradientRow(Index row, Index column, Num logSum, Num factor) {
+  Index begin = row * vocabulary;
+  if (ownTokens.isPart())
+    emitLossGradientOfPart(e, ownTokens, logits, logits, begin, vocabulary, column, logSum, factor);
+  else
+    emitLossGradientRow(e, logits, logits, begin, vocabulary, column, logSum, factor);
 }
 
 void LossHeadEmitter::emitInputGradient(Index first, Rows part) {

@@ -7,7 +7,10 @@
 
 namespace llmmem {
 
-/// theta^(-2i/d) for i < d/2, scaled as the op says (Llama 3.1).
+/// The elements of a head that turn.
+int64_t rotaryElements(llm::RopeOp op);
+
+/// theta^(-2i/d) / divisors[i] for i < d/2, where d elements of a head turn.
 llvm::SmallVector<double> ropeFrequencies(llm::RopeOp op);
 
 } // namespace llmmem

@@ -4,6 +4,7 @@
 #include "RopeFrequencies.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace llmmem;
@@ -15,14 +16,16 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
   struct Emission {
     RopeOp op;
     KernelEmitter &e;
-    int64_t batch, seq, width, heads, half;
+    int64_t batch, seq, width, heads, size, half;
+    double magnitude;
     Buffer x, y, frequencies, cosines = Buffer(), sines = Buffer();
 
     Emission(RopeOp op, KernelEmitter &e)
         : op(op), e(e), batch(op.getX().getType().getShape()[0]),
           seq(op.getX().getType().getShape()[1]), width(op.getX().getType().getShape()[2]),
-          heads(op.getHeads()), half(width / heads / 2), x(e.operand(0)), y(e.result(0)),
-          frequencies(e.table(ropeFrequencies(op))) {}
+          heads(op.getHeads()), size(width / heads), half(rotaryElements(op) / 2),
+          magnitude(op.getScaling() ? op.getScaling()->getMagnitude().getValueAsDouble() : 1.0),
+          x(e.operand(0)), y(e.result(0)), frequencies(e.table(ropeFrequencies(op))) {}
 
     void allot() { cosines = e.scratch(half), sines = e.scratch(half); }
 
@@ -31,17 +34,29 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
       // Angles grow to thousands of rotations: f64, whatever the kernel computes in.
       Num frequency{&e.builder(), e.loadRaw(frequencies, i)};
       Num angle = convert(e.toNumber(s), frequency.type()) * frequency;
-      Num sine = convert(sin(angle), e.computeType());
-      e.store(cosines, i, convert(cos(angle), e.computeType()));
+      Num sine = convert(scaled(sin(angle)), e.computeType());
+      e.store(cosines, i, convert(scaled(cos(angle)), e.computeType()));
       e.store(sines, i, op.getInverse() ? -sine : sine);
     }
 
+    Num scaled(Num x) { return magnitude == 1.0 ? x : x * magnitude; }
+
+    /// Where head `h` of a position begins.
+    Index head(Index b, Index s, Index h) { return (b * seq + s) * width + h * size; }
+
     void emitPairs(Index b, Index s, Index h, Index i, unsigned lanes) {
-      Index low = (b * seq + s) * width + h * (2 * half) + i, high = low + half;
+      Index low = head(b, s, h) + i, high = low + half;
       Num cosine = e.load(cosines, i, lanes), sine = e.load(sines, i, lanes);
       Num first = e.load(x, low, lanes), second = e.load(x, high, lanes);
       e.store(y, low, first * cosine - second * sine);
       e.store(y, high, second * cosine + first * sine);
+    }
+
+    /// The elements of a head that do not turn.
+    int64_t rest() const { return size - 2 * half; }
+    void emitRest(Index b, Index s, Index h, Index i, unsigned lanes) {
+      Index place = head(b, s, h) + i + 2 * half;
+      e.store(y, place, e.load(x, place, lanes));
     }
   };
 
@@ -54,6 +69,9 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
         e.forEach(rope.heads, [&](Index h) {
           e.forLanes(rope.half,
                      [&](Index i, unsigned lanes) { rope.emitPairs(b, s, h, i, lanes); });
+          if (rope.rest() > 0)
+            e.forLanes(rope.rest(),
+                       [&](Index i, unsigned lanes) { rope.emitRest(b, s, h, i, lanes); });
         });
       });
     });
@@ -62,14 +80,21 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
   /// A block computes the angles of a position once, for all heads of all sequences.
   static void emitOnDevice(RopeOp op, KernelEmitter &e) {
     Emission rope(op, e);
-    int64_t pairs = rope.batch * rope.heads * rope.half;
-    e.forRows(rope.seq, {.width = pairs, .pitch = rope.half, .synchronizes = true}, [&](Index s) {
+    int64_t pairs = rope.batch * rope.heads * rope.half, rest = rope.rest();
+    int64_t pitch = std::gcd(rope.half, rest);
+    e.forRows(rope.seq, {.width = pairs, .pitch = pitch, .synchronizes = true}, [&](Index s) {
       rope.allot();
       deviceLoops(e).forElements(e, rope.half, [&](Index i) { rope.emitAngle(s, i); });
       deviceLoops(e).barrier(e);
       e.forLanes(pairs, [&](Index pair, unsigned lanes) {
         Index head = pair / rope.half;
         rope.emitPairs(head / rope.heads, s, head % rope.heads, pair % rope.half, lanes);
+      });
+      if (rest == 0)
+        return;
+      e.forLanes(rope.batch * rope.heads * rest, [&](Index element, unsigned lanes) {
+        Index head = element / rest;
+        rope.emitRest(head / rope.heads, s, head % rope.heads, element % rest, lanes);
       });
     });
   }

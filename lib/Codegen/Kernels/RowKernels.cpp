@@ -46,10 +46,14 @@ struct LayerNormKernel : KernelModel<LayerNormKernel, LayerNormOp> {
   }
 };
 
+/// A weight that counts from `offset`.
+Num shifted(Num weight, double offset) { return offset == 0.0 ? weight : weight + offset; }
+
 struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
   static void emit(RmsNormOp op, KernelEmitter &e) {
     Buffer x = e.operand(0), weight = e.operand(1), y = e.result(0);
     int64_t width = widthOf(op.getX());
+    double offset = op.getOffset().convertToDouble();
     e.forRows(e.result(1).size, {width}, [&](Index row) {
       Index begin = row * width;
       RowOfBuffer xs(e, x, begin);
@@ -59,7 +63,7 @@ struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
       }) / static_cast<double>(width);
       Num rstd = 1.0 / sqrt(square + op.getEps().convertToDouble());
       e.forLanes(width, [&](Index j, unsigned lanes) {
-        e.store(y, begin + j, xs.load(j, lanes) * rstd * e.load(weight, j, lanes));
+        e.store(y, begin + j, xs.load(j, lanes) * rstd * shifted(e.load(weight, j, lanes), offset));
       });
       e.store(e.result(1), row, rstd);
     });
@@ -67,9 +71,9 @@ struct RmsNormKernel : KernelModel<RmsNormKernel, RmsNormOp> {
 };
 
 /// dx = rstd (g - mean(g) - n mean(g n)) with n = (x - mean) rstd and g = dy weight; without a mean
-/// (RMSNorm) both the mean and mean(g) are left out.
+/// (RMSNorm) both the mean and mean(g) are left out. Weights count from `offset`.
 void emitNormGrad(KernelEmitter &e, Buffer x, Buffer mean, Buffer rstd, Buffer weight, Buffer dy,
-                  int64_t width) {
+                  int64_t width, double offset = 0.0) {
   e.forRows(rstd.size, {width}, [&](Index row) {
     Index begin = row * width;
     RowOfBuffer xs(e, x, begin), dys(e, dy, begin);
@@ -80,7 +84,7 @@ void emitNormGrad(KernelEmitter &e, Buffer x, Buffer mean, Buffer rstd, Buffer w
       return (mean ? v - centre : v) * scale;
     };
     auto gradient = [&](Index j, unsigned lanes) {
-      return dys.load(j, lanes) * e.load(weight, j, lanes);
+      return dys.load(j, lanes) * shifted(e.load(weight, j, lanes), offset);
     };
     Num meanTimesNormal = e.sum(width, [&](Index j, unsigned lanes) {
       return gradient(j, lanes) * normal(j, lanes);
@@ -103,7 +107,7 @@ struct LayerNormGradKernel : KernelModel<LayerNormGradKernel, LayerNormGradOp> {
 struct RmsNormGradKernel : KernelModel<RmsNormGradKernel, RmsNormGradOp> {
   static void emit(RmsNormGradOp op, KernelEmitter &e) {
     emitNormGrad(e, e.operand(0), Buffer(), e.operand(1), e.operand(2), e.operand(3),
-                 widthOf(op.getX()));
+                 widthOf(op.getX()), op.getOffset().convertToDouble());
   }
 };
 

@@ -4,7 +4,7 @@
 // RUN: FileCheck %s --check-prefix=PROBLEM < %t.problem
 // RUN: llmmem-plan --check %t.problem --budget=772 %t.plan
 // RUN: FileCheck %s --check-prefix=REPORT < %t.json
-// RUN: not llmmem-opt %s --checkpoint-budget=771 --memory-report-json=%t.none.json 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not llmmem-opt %s --checkpoint-budget=771 --explain --memory-report-json=%t.none.json 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: FileCheck %s --check-prefix=LEAST < %t.none.json
 
 // CHECK: llm.arena = 260 : i64, llm.budget = 772 : i64, {{.*}}llm.peak = 520 : i64

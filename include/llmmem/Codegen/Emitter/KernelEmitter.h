@@ -50,6 +50,7 @@ inline Num operator/(double a, Num b) { return b.like(a) / b; }
 Num fma(Num a, Num b, Num c);
 Num exp(Num x);
 Num tanh(Num x);
+Num erf(Num x);
 Num log(Num x);
 Num sqrt(Num x);
 Num sin(Num x);

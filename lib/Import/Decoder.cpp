@@ -1,0 +1,279 @@
+//===- Decoder.cpp - Parameters and graph of a decoder by its parts --------===//
+
+#include "DecoderParts.h"
+#include "llmmem/Import/GraphBuilder.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::importer;
+using Fusion = AttentionParts::Fusion;
+
+namespace {
+
+/// A block's parameters in the graph being built.
+struct BlockGraph {
+  GraphBuilder &graph;
+  std::string prefix;
+  int64_t layer;
+
+  Value project(StringRef name, Value x, const Projection &projection) const {
+    return graph.linear(name, x, prefix + projection.module, llm::WeightLayout::OutIn);
+  }
+};
+
+class Decoder final : public Model {
+public:
+  explicit Decoder(DecoderParts all);
+  std::vector<Parameter> parameters() const override;
+  Value buildLogits(GraphBuilder &graph, Value ids) const override;
+
+private:
+  int64_t queryWidth() const { return attention.heads * attention.headSize; }
+  int64_t kvWidth() const { return attention.kvHeads * attention.headSize; }
+  std::vector<Parameter> listBlock(const std::string &prefix) const;
+  void listAttention(std::vector<Parameter> &list) const;
+  void listMlp(std::vector<Parameter> &list) const;
+  void listNorms(std::vector<Parameter> &list) const;
+  void listNorm(std::vector<Parameter> &list, const std::string &module, int64_t width) const;
+
+  Value normalize(GraphBuilder &graph, StringRef name, Value x, const std::string &module) const;
+  Value normalizeHeads(const BlockGraph &block, StringRef name, Value x, const std::string &module,
+                       int64_t heads) const;
+  SmallVector<Value> buildQueriesKeysValues(const BlockGraph &block, Value x) const;
+  SmallVector<Value> splitFused(const BlockGraph &block, Value fused) const;
+  Value buildAttention(const BlockGraph &block, Value x) const;
+  Value activate(GraphBuilder &graph, Value x) const;
+  Value buildMlp(const BlockGraph &block, Value x) const;
+  Value buildBlock(const BlockGraph &block, Value x) const;
+
+  DecoderParts parts;
+  const AttentionParts &attention;
+  const MlpParts &mlp;
+};
+
+} // namespace
+
+Decoder::Decoder(DecoderParts all)
+    : parts(std::move(all)), attention(parts.attention), mlp(parts.mlp) {
+  facts.layers = parts.layers;
+  facts.maxSeq = parts.maxSeq;
+  facts.maxSeqKey = parts.maxSeqKey;
+  facts.dropsOut =
+      llvm::any_of(std::initializer_list<double>{parts.embeddingDropout, attention.dropout,
+                                                 attention.outputDropout, mlp.outputDropout},
+                   [](double p) { return p > 0; });
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+static void listProjection(std::vector<Parameter> &list, const Projection &projection, int64_t out,
+                           int64_t in) {
+  if (projection.module.empty())
+    return;
+  list.push_back({projection.module + ".weight", {out, in}});
+  if (projection.bias)
+    list.push_back({projection.module + ".bias", {out}});
+}
+
+void Decoder::listNorm(std::vector<Parameter> &list, const std::string &module,
+                       int64_t width) const {
+  if (module.empty())
+    return;
+  list.push_back({module + ".weight", {width}});
+  if (parts.norm.kind == NormStyle::Kind::Layer)
+    list.push_back({module + ".bias", {width}});
+}
+
+void Decoder::listAttention(std::vector<Parameter> &list) const {
+  bool isFused = attention.fusion != Fusion::Apart;
+  listProjection(list, attention.query, queryWidth() + (isFused ? 2 * kvWidth() : 0), parts.width);
+  if (!isFused) {
+    listProjection(list, attention.key, kvWidth(), parts.width);
+    listProjection(list, attention.value, kvWidth(), parts.width);
+  }
+  listProjection(list, attention.output, parts.width, queryWidth());
+  listNorm(list, attention.queryNorm, attention.normsHeads ? attention.headSize : queryWidth());
+  listNorm(list, attention.keyNorm, attention.normsHeads ? attention.headSize : kvWidth());
+}
+
+void Decoder::listMlp(std::vector<Parameter> &list) const {
+  listProjection(list, mlp.gate, mlp.isFused() ? 2 * mlp.inner : mlp.inner, parts.width);
+  listProjection(list, mlp.up, mlp.inner, parts.width);
+  listProjection(list, mlp.down, parts.width, mlp.inner);
+}
+
+void Decoder::listNorms(std::vector<Parameter> &list) const {
+  for (const std::string *module : {&parts.block.attentionNorm, &parts.block.attentionPostNorm,
+                                    &parts.block.mlpNorm, &parts.block.mlpPostNorm})
+    listNorm(list, *module, parts.width);
+}
+
+std::vector<Parameter> Decoder::listBlock(const std::string &prefix) const {
+  std::vector<Parameter> list;
+  listAttention(list);
+  listMlp(list);
+  listNorms(list);
+  std::stable_partition(list.begin(), list.end(), [&](const Parameter &parameter) {
+    StringRef module = StringRef(parameter.name).rsplit('.').first;
+    return llvm::is_contained(parts.block.listedFirst, module);
+  });
+  for (Parameter &parameter : list)
+    parameter.name = prefix + parameter.name;
+  return list;
+}
+
+std::vector<Parameter> Decoder::parameters() const {
+  std::vector<Parameter> list;
+  list.push_back({parts.embedding + ".weight", {parts.vocabulary, parts.width}});
+  for (int64_t layer = 0; layer < facts.layers; ++layer)
+    llvm::append_range(list, listBlock(parts.block.prefix + std::to_string(layer) + "."));
+  listNorm(list, parts.finalNorm, parts.width);
+  if (!parts.tied)
+    listProjection(list, parts.head, parts.vocabulary, parts.width);
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+Value Decoder::normalize(GraphBuilder &graph, StringRef name, Value x,
+                         const std::string &module) const {
+  if (parts.norm.kind == NormStyle::Kind::Layer)
+    return graph.layerNorm(name, x, module, parts.norm.eps);
+  return graph.rmsNorm(name, x, module, parts.norm.eps, parts.norm.offset);
+}
+
+Value Decoder::normalizeHeads(const BlockGraph &block, StringRef name, Value x,
+                              const std::string &module, int64_t heads) const {
+  if (module.empty())
+    return x;
+  if (!attention.normsHeads)
+    return normalize(block.graph, name, x, block.prefix + module);
+  Value apart = block.graph.separateHeads((name + ".heads").str(), x, heads);
+  return block.graph.joinHeads((name + ".row").str(),
+                               normalize(block.graph, name, apart, block.prefix + module));
+}
+
+SmallVector<Value> Decoder::splitFused(const BlockGraph &block, Value fused) const {
+  GraphBuilder &graph = block.graph;
+  if (attention.fusion == Fusion::SideBySide || attention.kvHeads == 1)
+    return graph.split("attn.split", fused, {queryWidth(), kvWidth(), kvWidth()});
+  int64_t size = attention.headSize, queries = attention.heads / attention.kvHeads;
+  Value groups = graph.separateHeads("attn.groups", fused, attention.kvHeads);
+  SmallVector<Value> apart = graph.split("attn.split", groups, {queries * size, size, size});
+  constexpr StringRef names[] = {"attn.q", "attn.k", "attn.v"};
+  for (auto [part, name] : llvm::zip_equal(apart, names))
+    part = graph.joinHeads(name, part);
+  return apart;
+}
+
+SmallVector<Value> Decoder::buildQueriesKeysValues(const BlockGraph &block, Value x) const {
+  if (attention.fusion != Fusion::Apart)
+    return splitFused(block, block.project("attn.qkv", x, attention.query));
+  Value q = block.project("attn.q", x, attention.query);
+  Value k = block.project("attn.k", x, attention.key);
+  return {q, k, block.project("attn.v", x, attention.value)};
+}
+
+static llm::RopeScalingAttr scalingAttr(MLIRContext *context, const Rotary &rotary) {
+  if (!rotary.scaling)
+    return nullptr;
+  Builder builder(context);
+  ArrayRef<double> divisors = rotary.scaling->divisors;
+  auto type = RankedTensorType::get(static_cast<int64_t>(divisors.size()), builder.getF64Type());
+  return llm::RopeScalingAttr::get(
+      context, cast<DenseFPElementsAttr>(DenseElementsAttr::get(type, divisors)),
+      builder.getF64FloatAttr(rotary.scaling->magnitude));
+}
+
+/// What attention adds to its input `x`, which is normalised already.
+Value Decoder::buildAttention(const BlockGraph &block, Value x) const {
+  GraphBuilder &graph = block.graph;
+  SmallVector<Value> qkv = buildQueriesKeysValues(block, x);
+  Value q = normalizeHeads(block, "attn.q.norm", qkv[0], attention.queryNorm, attention.heads);
+  Value k = normalizeHeads(block, "attn.k.norm", qkv[1], attention.keyNorm, attention.kvHeads);
+  bool isWindowed = attention.isWindowed(block.layer);
+  const Rotary &rotary =
+      isWindowed && attention.windowRotary ? *attention.windowRotary : attention.rotary;
+  RotaryShape turned{rotary.theta, rotary.elements, scalingAttr(graph.getContext(), rotary)};
+  q = graph.rope("attn.q.rope", q, attention.heads, turned);
+  k = graph.rope("attn.k.rope", k, attention.kvHeads, turned);
+  Value y = graph.attention(q, k, qkv[2],
+                            {.heads = attention.heads,
+                             .kvHeads = attention.kvHeads,
+                             .headSize = attention.headSize,
+                             .window = isWindowed ? attention.window : std::nullopt,
+                             .dropout = attention.dropout,
+                             .scale = attention.scale,
+                             .softcap = attention.softcap});
+  y = block.project("attn.proj", y, attention.output);
+  if (!parts.block.attentionPostNorm.empty())
+    y = normalize(graph, "attn.post_norm", y, block.prefix + parts.block.attentionPostNorm);
+  return graph.dropout("attn.dropout", y, attention.outputDropout);
+}
+
+//===----------------------------------------------------------------------===//
+// MLP and blocks
+//===----------------------------------------------------------------------===//
+
+Value Decoder::activate(GraphBuilder &graph, Value x) const {
+  using Activation = MlpParts::Activation;
+  if (mlp.activation == Activation::Silu)
+    return graph.silu("mlp.act", x);
+  return graph.gelu("mlp.act", x, /*exact=*/mlp.activation == Activation::GeluExact);
+}
+
+/// What the MLP adds to its input `x`, which is normalised already.
+Value Decoder::buildMlp(const BlockGraph &block, Value x) const {
+  GraphBuilder &graph = block.graph;
+  Value y;
+  if (mlp.gate.module.empty()) {
+    y = activate(graph, block.project("mlp.up", x, mlp.up));
+  } else if (mlp.isFused()) {
+    Value both = block.project("mlp.gate_up", x, mlp.gate);
+    SmallVector<Value> halves = graph.split("mlp.split", both, {mlp.inner, mlp.inner});
+    y = graph.mul("mlp.gated", activate(graph, halves[0]), halves[1]);
+  } else {
+    Value gate = block.project("mlp.gate", x, mlp.gate), up = block.project("mlp.up", x, mlp.up);
+    y = graph.mul("mlp.gated", activate(graph, gate), up);
+  }
+  y = block.project("mlp.down", y, mlp.down);
+  if (!parts.block.mlpPostNorm.empty())
+    y = normalize(graph, "mlp.post_norm", y, block.prefix + parts.block.mlpPostNorm);
+  return graph.dropout("mlp.dropout", y, mlp.outputDropout);
+}
+
+Value Decoder::buildBlock(const BlockGraph &block, Value x) const {
+  GraphBuilder &graph = block.graph;
+  auto normalized = [&](StringRef name, Value input, const std::string &module) {
+    return module.empty() ? input : normalize(graph, name, input, block.prefix + module);
+  };
+  Value read = normalized("attn.norm", x, parts.block.attentionNorm);
+  Value sum = graph.add("attn.residual", x, buildAttention(block, read));
+  Value before = !parts.block.parallel ? sum : parts.block.mlpNorm.empty() ? read : x;
+  Value added = buildMlp(block, normalized("mlp.norm", before, parts.block.mlpNorm));
+  return graph.add("mlp.residual", sum, added);
+}
+
+Value Decoder::buildLogits(GraphBuilder &graph, Value ids) const {
+  Value x = graph.embedding("embed", ids, parts.embedding);
+  if (parts.embeddingScale != 1)
+    x = graph.scale("embed.scaled", x, parts.embeddingScale);
+  x = graph.dropout("embed.dropout", x, parts.embeddingDropout);
+  for (int64_t layer = 0; layer < facts.layers; ++layer) {
+    GraphBuilder::BlockScope scope(graph, layer);
+    x = buildBlock({graph, parts.block.prefix + std::to_string(layer) + ".", layer}, x);
+  }
+  x = normalize(graph, "norm", x, parts.finalNorm);
+  x = graph.linear(parts.softcap ? "logits.uncapped" : "logits", x,
+                   parts.tied ? parts.embedding : parts.head.module, llm::WeightLayout::OutIn);
+  return parts.softcap ? graph.softcap("logits", x, *parts.softcap) : x;
+}
+
+std::unique_ptr<Model> llmmem::importer::makeDecoder(DecoderParts parts) {
+  return std::make_unique<Decoder>(std::move(parts));
+}

@@ -1,0 +1,135 @@
+//===- DecoderConfig.cpp - Keys that configs of decoders share -------------===//
+
+#include "DecoderConfig.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace llmmem::importer;
+using llvm::StringRef;
+using llvm::Twine;
+
+void llmmem::importer::setInputBias(AttentionParts &attention, bool bias) {
+  attention.query.bias = attention.key.bias = attention.value.bias = bias;
+}
+
+void llmmem::importer::setBias(MlpParts &mlp, bool bias) {
+  mlp.gate.bias = mlp.up.bias = mlp.down.bias = bias;
+}
+
+/// Several public names mean one function.
+static MlpParts::Activation readActivation(ConfigReader &config, const KeyNames &names) {
+  using Activation = MlpParts::Activation;
+  std::string name = names.activationOr.str();
+  if (name.empty() || config.has(names.activation))
+    name = config.choice(names.activation,
+                         {"silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast"});
+  return llvm::StringSwitch<Activation>(name)
+      .Cases({"silu", "swish", ""}, Activation::Silu)
+      .Case("gelu", Activation::GeluExact)
+      .Default(Activation::GeluTanh);
+}
+
+static void readHeads(ConfigReader &config, const KeyNames &names, DecoderParts &parts) {
+  AttentionParts &attention = parts.attention;
+  attention.heads = config.positive("num_attention_heads");
+  attention.kvHeads = names.kvHeadsOr
+                          ? config.optionalPositive(names.kvHeads).value_or(attention.heads)
+                          : config.positive(names.kvHeads);
+  std::optional<int64_t> ownSize = config.optionalPositive("head_dim");
+  attention.headSize = ownSize.value_or(parts.width / attention.heads);
+  if (!ownSize && parts.width % attention.heads != 0)
+    config.fail("key 'num_attention_heads' is " + Twine(attention.heads) +
+                ", which does not divide 'hidden_size', " + Twine(parts.width) +
+                ", and there is no 'head_dim'");
+  if (attention.heads % attention.kvHeads != 0)
+    config.fail("key '" + names.kvHeads + "' is " + Twine(attention.kvHeads) +
+                ", which does not divide 'num_attention_heads', " + Twine(attention.heads));
+  if (attention.headSize % 2 != 0)
+    config.fail("the head size is " + Twine(attention.headSize) +
+                (ownSize ? " ('head_dim')" : " ('hidden_size' / 'num_attention_heads')") +
+                "; rotary positions need an even one");
+}
+
+/// Older files have rope_theta and rope_scaling side by side, newer ones rope_parameters with both.
+static void readRotary(ConfigReader &config, const ImportOptions &options, const KeyNames &names,
+                       DecoderParts &parts) {
+  AttentionParts &attention = parts.attention;
+  Rotary &rotary = attention.rotary;
+  rotary.theta = config.positiveRealOr(names.theta, rotary.theta);
+  double fraction = config.positiveRealOr(names.rotaryFraction, names.rotaryFractionOr);
+  rotary.elements = static_cast<int64_t>(static_cast<double>(attention.headSize) * fraction);
+  // Phi-3's files say it beside the scaling.
+  RotaryContext context{attention.headSize, options.seq, parts.maxSeq,
+                        config.optionalPositive("original_max_position_embeddings")};
+  for (StringRef key : {"rope_scaling", "rope_parameters"}) {
+    const llvm::json::Object *object = config.optionalObject(key);
+    if (!object)
+      continue;
+    ConfigReader nested(*object, config.getFile(), key);
+    readRotaryObject(nested, context, rotary);
+    config.absorb(nested);
+  }
+  parts.maxSeq = std::max(parts.maxSeq, context.longestSeq);
+  if (rotary.elements < 2 || rotary.elements > attention.headSize || rotary.elements % 2 != 0)
+    config.fail("key '" + names.rotaryFraction + "' turns " + Twine(rotary.elements) +
+                " elements of heads of " + Twine(attention.headSize) +
+                "; expected an even number of them, from 2 up");
+}
+
+DecoderParts llmmem::importer::readLlamaKeys(ConfigReader &config, const ImportOptions &options,
+                                             const KeyNames &names) {
+  DecoderParts parts;
+  parts.width = config.positive("hidden_size");
+  parts.vocabulary = config.positive("vocab_size");
+  parts.layers = config.positive("num_hidden_layers");
+  parts.maxSeq = names.maxSeqOr ? config.optionalPositive(parts.maxSeqKey).value_or(names.maxSeqOr)
+                                : config.positive(parts.maxSeqKey);
+  parts.tied = config.flagOr("tie_word_embeddings", names.tiedOr);
+  parts.norm = {names.norm, config.positiveReal(names.eps)};
+  parts.mlp.inner = names.innerOr
+                        ? config.optionalPositive(names.inner).value_or(names.innerOr * parts.width)
+                        : config.positive(names.inner);
+  parts.mlp.activation = readActivation(config, names);
+  readHeads(config, names, parts);
+  parts.attention.dropout = readDropout(config, options, "attention_dropout", 0.0);
+  if (!names.rotaryByLayerType)
+    readRotary(config, options, names, parts);
+  return parts;
+}
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+void llmmem::importer::readLayerTypes(ConfigReader &config, DecoderParts &parts) {
+  std::optional<std::vector<std::string>> types = config.optionalTexts("layer_types");
+  if (!types)
+    return;
+  std::vector<bool> windowed;
+  for (auto [layer, type] : llvm::enumerate(*types)) {
+    if (type != "full_attention" && type != "sliding_attention")
+      config.fail("key 'layer_types' says \"" + type + "\" of layer " + Twine(layer) +
+                  ", expected one of full_attention, sliding_attention");
+    windowed.push_back(type == "sliding_attention");
+  }
+  if (static_cast<int64_t>(windowed.size()) != parts.layers)
+    return config.fail("key 'layer_types' lists " + Twine(windowed.size()) +
+                       " layers, 'num_hidden_layers' is " + Twine(parts.layers));
+  if (llvm::is_contained(windowed, true) && !parts.attention.window)
+    config.fail("key 'layer_types' has sliding_attention, but the config gives no window "
+                "('sliding_window')");
+  // More layers than the file has (--layers) repeat its pattern.
+  parts.attention.hasWindow = [windowed](int64_t layer) {
+    return windowed[layer % windowed.size()];
+  };
+}
+
+void llmmem::importer::readSwitchedWindow(ConfigReader &config, DecoderParts &parts) {
+  // The published files give a window and switch it off.
+  if (config.flagOr("use_sliding_window", false)) {
+    parts.attention.window = config.positive("sliding_window");
+    int64_t first = config.countOr("max_window_layers", 0);
+    parts.attention.hasWindow = [first](int64_t layer) { return layer >= first; };
+  }
+  readLayerTypes(config, parts);
+}

@@ -1,0 +1,118 @@
+//===- DecoderParts.h - What decoders are made of ---------------*- C++ -*-===//
+//
+// Families share their parts: norms before and behind a branch, projections apart or fused, rotary
+// positions on all or some of a head, gates, windows. A family's reader fills one DecoderParts from
+// its config.json, and `makeDecoder` lists its parameters and builds its graph. Example: Qwen3 is
+// Llama with `queryNorm` and `keyNorm`.
+//
+// Modules are named as in the public checkpoint, without `.weight` and `.bias`; those of a block,
+// without the block's prefix. An empty name is a module that the family does not have.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_IMPORT_DECODERPARTS_H
+#define LLMMEM_LIB_IMPORT_DECODERPARTS_H
+
+#include "RopeScaling.h"
+#include "llmmem/Import/Model.h"
+#include <functional>
+
+namespace llmmem::importer {
+
+/// All norms of a model are of one kind.
+struct NormStyle {
+  enum class Kind { Rms, Layer } kind = Kind::Rms;
+  double eps = 0;
+  double offset = 0; ///< that an RMS norm's weights count from
+};
+
+struct Projection {
+  std::string module;
+  bool bias = false;
+};
+
+/// Rotary positions of a head.
+struct Rotary {
+  double theta = 10000;
+  int64_t elements = 0; ///< of a head that turn: the first ones
+  std::optional<RopeScaling> scaling;
+};
+
+struct AttentionParts {
+  int64_t heads = 0;
+  int64_t kvHeads = 0;
+  int64_t headSize = 0;
+  /// Where queries, keys and values come from: a projection each, or `query` is that of all three.
+  /// Then all queries stand before all keys (Phi-3), or each group of heads has its queries, its
+  /// key and its value side by side (GPT-NeoX, Falcon).
+  enum class Fusion { Apart, SideBySide, ByGroup } fusion = Fusion::Apart;
+  Projection query{"self_attn.q_proj"};
+  Projection key{"self_attn.k_proj"};
+  Projection value{"self_attn.v_proj"};
+  Projection output{"self_attn.o_proj"};
+  std::string queryNorm;
+  std::string keyNorm;
+  bool normsHeads = false; ///< each head by itself, else the row of all of them
+  Rotary rotary;
+  /// Of layers with a window, where theirs differ.
+  std::optional<Rotary> windowRotary;
+  std::optional<int64_t> window;
+  /// The layers with a window, by their number; all where there is none.
+  std::function<bool(int64_t)> hasWindow;
+  std::optional<double> scale;   ///< of scores; none: 1 / sqrt(headSize)
+  std::optional<double> softcap; ///< of scores
+  double dropout = 0;            ///< of probabilities
+  double outputDropout = 0;
+
+  bool isWindowed(int64_t layer) const { return window && (!hasWindow || hasWindow(layer)); }
+};
+
+struct MlpParts {
+  int64_t inner = 0;
+  Projection gate{"mlp.gate_proj"}; ///< none: what `up` gives is not gated
+  Projection up{"mlp.up_proj"};     ///< none: the gate's projection is that of both
+  Projection down{"mlp.down_proj"};
+  enum class Activation { Silu, GeluTanh, GeluExact } activation = Activation::Silu;
+  double outputDropout = 0;
+
+  bool isFused() const { return up.module.empty(); }
+};
+
+struct BlockParts {
+  std::string prefix = "model.layers."; ///< before the number of the layer
+  /// Before a branch, and behind it.
+  std::string attentionNorm = "input_layernorm";
+  std::string attentionPostNorm;
+  std::string mlpNorm = "post_attention_layernorm";
+  std::string mlpPostNorm;
+  /// The MLP reads what attention reads, not what it adds; without a norm of its own, behind its.
+  bool parallel = false;
+  /// Modules that the checkpoint lists before the projections of attention and MLP, else the
+  /// norms, each in the order above.
+  std::vector<std::string> listedFirst;
+};
+
+struct DecoderParts {
+  int64_t width = 0;
+  int64_t vocabulary = 0;
+  std::string embedding = "model.embed_tokens";
+  double embeddingScale = 1;
+  double embeddingDropout = 0;
+  BlockParts block;
+  AttentionParts attention;
+  MlpParts mlp;
+  NormStyle norm;
+  std::string finalNorm = "model.norm";
+  Projection head{"lm_head"};
+  bool tied = false;             ///< the head is the embedding
+  std::optional<double> softcap; ///< of logits
+  int64_t layers = 0;
+  int64_t maxSeq = 0;
+  std::string maxSeqKey = "max_position_embeddings";
+};
+
+std::unique_ptr<Model> makeDecoder(DecoderParts parts);
+
+} // namespace llmmem::importer
+
+#endif // LLMMEM_LIB_IMPORT_DECODERPARTS_H

@@ -1,0 +1,33 @@
+//===- Phi.cpp - Phi-1, Phi-1.5 and Phi-2 (Gunasekar et al. 2023) ----------===//
+
+#include "DecoderConfig.h"
+
+using namespace llmmem::importer;
+
+/// Attention and MLP side by side behind one layer norm; biases everywhere, on the head too.
+std::unique_ptr<Model> llmmem::importer::readPhi(ConfigReader &config,
+                                                 const ImportOptions &options) {
+  KeyNames names;
+  names.norm = NormStyle::Kind::Layer;
+  names.eps = "layer_norm_eps";
+  names.rotaryFractionOr = 0.5;
+  names.kvHeadsOr = true;
+  DecoderParts parts = readLlamaKeys(config, options, names);
+  config.onlyFlag("qk_layernorm", false);
+  setInputBias(parts.attention, true);
+  parts.attention.output = {"self_attn.dense", true};
+  parts.mlp.gate.module.clear();
+  parts.mlp.up = {"mlp.fc1", true};
+  parts.mlp.down = {"mlp.fc2", true};
+  parts.embeddingDropout = readDropout(config, options, "embd_pdrop", 0.0);
+  parts.attention.outputDropout = parts.mlp.outputDropout =
+      readDropout(config, options, "resid_pdrop", 0.0);
+  parts.block.parallel = true;
+  parts.block.mlpNorm.clear();
+  parts.finalNorm = "model.final_layernorm";
+  parts.head.bias = true;
+  if (parts.tied)
+    config.fail("key 'tie_word_embeddings' is true, expected false: a tied head with a bias is not "
+                "supported");
+  return makeDecoder(std::move(parts));
+}

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Writes what transformers computes of a tiny model of each family, in float64.
+
+  golden-families.py [NAME...]     writes test/EndToEnd/Inputs/families/NAME.*, by default of all
+  golden-families.py --count       prints the number of parameters of each model in examples/configs
+
+NAME.config.json is a config with published keys. NAME.safetensors holds `input_ids`, initial parameters (`param.`, f32), the
+losses before each of three AdamW steps, and the gradients of the first step (`grad.`), in float64. Conventions are
+those of AdamW of PyTorch: lr 1e-3, betas 0.9 and 0.999, eps 1e-8, decay 0.1 on matrices alone; targets are the ids
+shifted by one in each row. The model is transformers' own code, all of it in float64: where it asks for float32
+(norms, rotary angles, softmax), that name means float64 here.
+"""
+import json
+import math
+import os
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FOLDER = os.path.join(ROOT, "test", "EndToEnd", "Inputs", "families")
+BATCH, SEQ, STEPS = 2, 16, 3
+
+COMMON = {"vocab_size": 61, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+          "max_position_embeddings": 32, "torch_dtype": "float32"}
+GATED = {**COMMON, "intermediate_size": 20, "num_key_value_heads": 1, "hidden_act": "silu", "rms_norm_eps": 1e-5,
+         "tie_word_embeddings": False}
+LLAMA = {**GATED, "model_type": "llama", "rope_theta": 100.0}
+LAYERED = {**COMMON, "intermediate_size": 20, "layer_norm_eps": 1e-5, "tie_word_embeddings": False}
+GEMMA = {**COMMON, "intermediate_size": 20, "num_key_value_heads": 1, "head_dim": 8, "rms_norm_eps": 1e-6,
+         "tie_word_embeddings": True, "rope_theta": 100.0}
+FALCON = {**COMMON, "model_type": "falcon", "layer_norm_epsilon": 1e-5, "bias": False, "alibi": False,
+          "ffn_hidden_size": 20}
+CONFIGS = {
+    "llama-linear": {**LLAMA, "rope_scaling": {"type": "linear", "factor": 2.5}},
+    "llama-dynamic": {**LLAMA, "max_position_embeddings": 8, "rope_scaling": {"type": "dynamic", "factor": 4.0}},
+    "llama-yarn": {**LLAMA, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "beta_fast": 4.0, "beta_slow": 0.5,
+                                             "original_max_position_embeddings": 8}},
+    "llama-llama3": {**LLAMA, "rope_parameters": {
+        "rope_type": "llama3", "rope_theta": 100.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 32}},
+    "qwen2-layers": {**GATED, "model_type": "qwen2", "rope_theta": 100.0, "use_sliding_window": True,
+                     "sliding_window": 4, "max_window_layers": 2,
+                     "layer_types": ["sliding_attention", "full_attention"]},
+    "qwen3": {**GATED, "model_type": "qwen3", "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4,
+              "rope_theta": 100.0, "attention_bias": False, "use_sliding_window": False},
+    "phi3": {**GATED, "model_type": "phi3", "rope_theta": 100.0, "sliding_window": 6, "pad_token_id": 0,
+             "original_max_position_embeddings": 8,
+             "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.1, 1.2, 1.3],
+                              "long_factor": [1.0, 1.5, 2.5, 4.0]}},
+    "olmo2": {**GATED, "model_type": "olmo2", "rope_theta": 100.0, "attention_bias": False},
+    "stablelm": {**LAYERED, "model_type": "stablelm", "num_key_value_heads": 1, "hidden_act": "silu",
+                 "rope_theta": 100.0, "partial_rotary_factor": 0.5, "use_qkv_bias": True},
+    "stablelm-parallel": {**LAYERED, "model_type": "stablelm", "num_key_value_heads": 1, "hidden_act": "silu",
+                          "rope_theta": 100.0, "partial_rotary_factor": 0.25, "use_parallel_residual": True},
+    "gpt_neox": {**LAYERED, "model_type": "gpt_neox", "hidden_act": "gelu", "rotary_pct": 0.5,
+                 "rotary_emb_base": 100.0, "use_parallel_residual": True},
+    "phi": {**LAYERED, "model_type": "phi", "hidden_act": "gelu_new", "rope_theta": 100.0,
+            "partial_rotary_factor": 0.5},
+    "falcon-7b": {**FALCON, "multi_query": True, "parallel_attn": True, "new_decoder_architecture": False,
+                  "rope_theta": 100.0},
+    "falcon-40b": {**FALCON, "num_attention_heads": 4, "num_kv_heads": 2, "new_decoder_architecture": True,
+                   "rope_theta": 100.0},
+    "gemma": {**GEMMA, "model_type": "gemma", "hidden_act": "gelu"},
+    "gemma2": {**GEMMA, "model_type": "gemma2", "hidden_activation": "gelu_pytorch_tanh", "sliding_window": 4,
+               "query_pre_attn_scalar": 6, "attn_logit_softcapping": 1.5, "final_logit_softcapping": 2.0},
+    "gemma3": {**GEMMA, "model_type": "gemma3_text", "hidden_activation": "gelu_pytorch_tanh", "sliding_window": 4,
+               "sliding_window_pattern": 2, "query_pre_attn_scalar": 6, "rope_theta": 1000.0,
+               "rope_local_base_freq": 100.0, "rope_scaling": {"rope_type": "linear", "factor": 8.0}},
+}
+# Where the public files name a module in another way than the library does.
+PUBLIC_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}
+
+
+def run_in_environment():
+    """Goes on with a python that has PyTorch and transformers."""
+    import guests
+    python = guests.make_environment("families", os.path.join(ROOT, "utils", "golden-families.txt"))
+    if not python:
+        sys.exit(1)
+    os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:]])
+
+
+def samples(name, count):
+    """Words of splitmix64 seeded by the name's FNV-1a hash: integers alone, so they are the same everywhere."""
+    import numpy as np
+    seed = 0xCBF29CE484222325
+    for byte in name.encode():
+        seed = ((seed ^ byte) * 0x100000001B3) % 2**64
+    with np.errstate(over="ignore"):
+        z = np.uint64(seed) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
+def make_parameter(name, shape):
+    """Scales about 1, biases small, matrices below 1/2 in size: all exact in float32."""
+    import numpy as np
+    u = ((samples(name, math.prod(shape)) >> np.uint64(48)).astype(np.int64) - 32768) / 32768.0
+    values = u / 2 if len(shape) == 2 else 1 + u / 8 if name.endswith(".weight") else u / 16
+    return values.astype(np.float32).reshape(shape)
+
+
+def make_model(config):
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+    keys = dict(config)
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(keys.pop("model_type"), **keys),
+                                             attn_implementation="eager")
+    return model.to(torch.float64)
+
+
+def write_family(name):
+    import numpy as np
+    import torch
+    from safetensors.numpy import save_file
+    config = CONFIGS[name]
+    model = make_model(config)
+    tensors = {}
+    public = PUBLIC_NAMES.get(config["model_type"], {})
+    parameters = {public.get(key, key): parameter for key, parameter in model.named_parameters()}
+    for key, parameter in parameters.items():
+        tensors["param." + key] = make_parameter(key, tuple(parameter.shape))
+        with torch.no_grad():
+            parameter.copy_(torch.from_numpy(tensors["param." + key]))
+    numbers = (samples("input_ids", BATCH * SEQ) >> np.uint64(33)) % np.uint64(config["vocab_size"])
+    ids = torch.from_numpy(numbers.astype(np.int64).reshape(BATCH, SEQ))
+    tensors["input_ids"] = ids.numpy()
+    groups = [{"params": [p for p in model.parameters() if p.ndim == 2], "weight_decay": 0.1},
+              {"params": [p for p in model.parameters() if p.ndim != 2], "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.999), eps=1e-8)
+    losses = []
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        logits = model(input_ids=ids, use_cache=False).logits
+        assert logits.dtype == torch.float64
+        loss = torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+        loss.backward()
+        losses.append(loss.item())
+        if step == 0:
+            tensors.update(("grad." + key, p.grad.numpy().copy()) for key, p in parameters.items())
+        optimizer.step()
+    tensors["losses"] = np.array(losses)
+    save_file(tensors, os.path.join(FOLDER, name + ".safetensors"))
+    with open(os.path.join(FOLDER, name + ".config.json"), "w") as file:
+        json.dump(config, file, indent=2)
+        file.write("\n")
+    print(f"{name}: {sum(p.numel() for p in model.parameters())} parameters, losses {losses}")
+
+
+def count_parameters():
+    import torch
+    folder = os.path.join(ROOT, "examples", "configs")
+    for file in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, file)) as text, torch.device("meta"):
+            print(file, sum(p.numel() for p in make_model(json.load(text)).parameters()))
+
+
+def main():
+    try:
+        import torch
+    except ImportError:
+        run_in_environment()
+    torch.set_num_threads(1)
+    if "--count" in sys.argv:
+        return count_parameters()
+    torch.float32 = torch.float = torch.float64
+    torch.Tensor.float = torch.Tensor.double
+    torch.set_default_dtype(torch.float64)
+    os.makedirs(FOLDER, exist_ok=True)
+    for name in sys.argv[1:] or CONFIGS:
+        write_family(name)
+
+
+if __name__ == "__main__":
+    main()
