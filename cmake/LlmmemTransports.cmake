@@ -33,6 +33,7 @@ foreach(compiler mpicc.openmpi mpicc.mpich mpicc)
     set_target_properties(${module} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden
       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/llmmem)
     target_compile_options(${module} PRIVATE -std=c11)
+    target_include_directories(${module} PRIVATE ${PROJECT_SOURCE_DIR}/lib/Runtime)
     target_include_directories(${module} SYSTEM PRIVATE ${includes})
     target_link_libraries(${module} PRIVATE ${links})
   endforeach()

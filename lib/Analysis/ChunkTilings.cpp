@@ -3,6 +3,7 @@
 #include "llmmem/Analysis/ChunkTilings.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/Verifier.h"
 
@@ -35,13 +36,16 @@ static SmallVector<int64_t> candidatesOf(ChunkedOpInterface op, const ChunkReque
   return {};
 }
 
-/// The price of `op` with so many rows at a time, asked of a copy: an analysis changes nothing.
+/// The price of `op` with so many rows at a time, asked of a copy: an analysis changes nothing. The
+/// copy stands in a function like its own, whose mesh says what it sends to how many ranks.
 static FailureOr<OpCost> priceAt(Operation *op, int64_t rows, const DeviceModel &device) {
-  OwningOpRef<Operation *> copy(op->clone());
-  cast<ChunkedOpInterface>(*copy).setChunkRows(rows);
-  if (failed(verify(*copy)))
+  OwningOpRef<func::FuncOp> place(op->getParentOfType<func::FuncOp>().cloneWithoutRegions());
+  Operation *copy = op->clone();
+  place->getBody().emplaceBlock().push_back(copy);
+  cast<ChunkedOpInterface>(copy).setChunkRows(rows);
+  if (failed(verify(copy)))
     return failure();
-  return getCost(*copy, device);
+  return getCost(copy, device);
 }
 
 FailureOr<ChunkTilings> llmmem::findChunkTilings(const ExtractedProblem &extracted,

@@ -3,6 +3,7 @@
 #include "llmmem/Execution/CompiledStep.h"
 #include "CudaProgram.h"
 #include "DeviceBuffers.h"
+#include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
@@ -69,23 +70,35 @@ static Shard shardOf(func::FuncOp step, unsigned argument) {
   return shard;
 }
 
+static StepArgument describeArgument(func::FuncOp step, unsigned number) {
+  auto name = step.getArgAttrOfType<StringAttr>(number, LlmDialect::kName);
+  auto type = cast<RankedTensorType>(step.getArgument(number).getType());
+  return {llm::readRole(step, number), name ? name.str() : "", type,
+          bytesOfType(type),           shardOf(step, number),  wholeOf(step, number)};
+}
+
+/// The stages of a pipeline, or the function alone.
+static SmallVector<func::FuncOp> stagesOf(func::FuncOp step) {
+  if (!step->hasAttr(LlmDialect::kStage))
+    return {step};
+  return findStepFunctions(step->getParentOfType<ModuleOp>());
+}
+
 void CompiledStep::describe(func::FuncOp step) {
   if (auto mesh = step->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh))
     llvm::append_range(meshSizes, mesh.getSizes());
   resultInfo.resize(step.getNumResults());
   for (auto [info, type] : llvm::zip_equal(resultInfo, step.getResultTypes()))
     info = {cast<RankedTensorType>(type), bytesOfType(type), std::nullopt};
-  auto textOf = [&](unsigned number, StringRef attribute) -> std::string {
-    auto text = step.getArgAttrOfType<StringAttr>(number, attribute);
-    return text ? text.str() : "";
-  };
-  for (auto [number, type] : llvm::enumerate(step.getArgumentTypes())) {
-    argumentInfo.push_back({llm::readRole(step, number), textOf(number, LlmDialect::kName),
-                            cast<RankedTensorType>(type), bytesOfType(type), shardOf(step, number),
-                            wholeOf(step, number)});
+  for (unsigned number = 0; number < step.getNumArguments(); ++number) {
+    argumentInfo.push_back(describeArgument(step, number));
     if (auto donated = step.getArgAttrOfType<IntegerAttr>(number, LlmDialect::kDonated))
       resultInfo[donated.getInt()].donatedArgument = number;
   }
+  for (func::FuncOp stage : stagesOf(step))
+    for (BlockArgument argument : stage.getArguments())
+      if (!idsOfStep && getName(argument) == "ids")
+        idsOfStep = describeArgument(stage, argument.getArgNumber());
   arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena).getInt();
   auto pipeline =
       step->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(LlmDialect::kPipeline);

@@ -59,10 +59,10 @@ llvm::MutableArrayRef<int32_t> ModelBuffers::integers(unsigned argument) {
 }
 
 TokenFeed::Shape llmmem::feedShapeOf(const CompiledStep &step, const StepRoles &roles) {
-  mlir::RankedTensorType type = step.arguments()[*roles.ids].type;
+  mlir::RankedTensorType type = step.ids()->type;
   TokenFeed::Shape feed;
   feed.seq = type.getRank() == 0 ? 1 : type.getShape().back();
-  const Shard &shard = step.arguments()[*roles.ids].shard;
+  const Shard &shard = step.ids()->shard;
   int64_t rows = type.getNumElements() / feed.seq;
   feed.batch = rows * shard.parts;
   feed.firstRow = rows * shard.position();

@@ -40,7 +40,7 @@ public:
     for (unsigned number = 0; number < step.getNumArguments(); ++number)
       if (llvm::Error error = classify(number))
         return std::move(error);
-    if (!roles.ids)
+    if (llvm::none_of(functionsOfStep(), readsIds))
       return llvm::createStringError("'" + step.getName() +
                                      "' has no input named 'ids' to feed tokens to");
     // Of the stages of a pipeline the first looks them up, and the last has targets.
@@ -59,6 +59,11 @@ public:
   }
 
 private:
+  static bool readsIds(func::FuncOp function) {
+    return llvm::any_of(function.getArguments(),
+                        [](BlockArgument argument) { return getName(argument) == "ids"; });
+  }
+
   SmallVector<func::FuncOp> functionsOfStep() {
     auto module = step->getParentOfType<ModuleOp>();
     return step->hasAttr(LlmDialect::kMicroBatches) && module ? findStepFunctions(module)

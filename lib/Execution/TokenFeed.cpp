@@ -62,10 +62,14 @@ size_t TokenFeed::beginOfRow(int64_t row) const {
   return (number % length) * (shape.seq % length) % length;
 }
 
+int32_t TokenFeed::idAt(size_t i) const {
+  return all[(beginOfRow(i / shape.seq) + i % shape.seq) % all.size()];
+}
+
 void TokenFeed::next(llvm::MutableArrayRef<int32_t> ids, llvm::MutableArrayRef<int32_t> targets) {
   for (size_t i = 0; i < ids.size(); ++i)
-    ids[i] = all[(beginOfRow(i / shape.seq) + i % shape.seq) % all.size()];
+    ids[i] = idAt(i);
   for (size_t i = 0; i < targets.size(); ++i)
-    targets[i] = (i + 1) % shape.seq == 0 ? -100 : ids[i + 1];
+    targets[i] = (i + 1) % shape.seq == 0 ? -100 : idAt(i + 1);
   ++batch;
 }

@@ -126,8 +126,11 @@ bool TrainingRun::lossIsDouble() const {
 void TrainingRun::feedInputs(TokenFeed &feed, double learningRate) {
   const StepRoles &roles = buffers.argumentRoles();
   feed.seek(done);
-  feed.next(buffers.integers(*roles.ids),
-            roles.targets ? buffers.integers(*roles.targets) : llvm::MutableArrayRef<int32_t>());
+  // A stage of a pipeline reads what its own ops need.
+  auto tokens = [&](std::optional<unsigned> argument) {
+    return argument ? buffers.integers(*argument) : llvm::MutableArrayRef<int32_t>();
+  };
+  feed.next(tokens(roles.ids), tokens(roles.targets));
   if (roles.learningRate)
     writeFloat(buffers.kindOf(*roles.learningRate), memory().argument(*roles.learningRate), 0,
                learningRate);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* POLLRDHUP */
 #include "Sockets.h"
 #include "SocketJob.h"
+#include "TransportPairs.h"
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -100,31 +101,17 @@ static int exchange(void *state, llmmem_group *group, const void *sent, int64_t 
   return 0;
 }
 
+static Pairs pairs_of(void *state, llmmem_group *group) {
+  return (Pairs){state, group, group->rank, group->size, exchange};
+}
+
 static int scatter(void *state, llmmem_group *group, const void *whole, llmmem_pieces pieces,
                    void *received) {
-  int64_t own = llmmem_piece_bytes(pieces, group->rank);
-  memcpy((char *)received + group->rank * own, (const char *)whole + group->rank * pieces.size,
-         (size_t)own);
-  for (int distance = 1; distance < group->size; ++distance) {
-    int to = (group->rank + distance) % group->size;
-    int from = (group->rank - distance + group->size) % group->size;
-    if (exchange(state, group, (const char *)whole + to * pieces.size,
-                 llmmem_piece_bytes(pieces, to), to, (char *)received + from * own, own, from))
-      return 1;
-  }
-  return 0;
+  return scatter_in_pairs(pairs_of(state, group), whole, pieces, received);
 }
 
 static int gather(void *state, llmmem_group *group, void *whole, llmmem_pieces pieces) {
-  for (int distance = 1; distance < group->size; ++distance) {
-    int to = (group->rank + distance) % group->size;
-    int from = (group->rank - distance + group->size) % group->size;
-    if (exchange(state, group, (char *)whole + group->rank * pieces.size,
-                 llmmem_piece_bytes(pieces, group->rank), to, (char *)whole + from * pieces.size,
-                 llmmem_piece_bytes(pieces, from), from))
-      return 1;
-  }
-  return 0;
+  return gather_in_pairs(pairs_of(state, group), whole, pieces);
 }
 
 static int broadcast(void *state, llmmem_group *group, void *data, int64_t bytes, int32_t root) {
@@ -254,16 +241,6 @@ int llmmem_open_sockets(llmmem_transport *transport, char *message, size_t size)
                                   .ranks = ranks,
                                   .name = "sockets",
                                   .state = self,
-                                  .open_group = open_group,
-                                  .scatter = scatter,
-                                  .gather = gather,
-                                  .broadcast = broadcast,
-                                  .exchange = exchange,
-                                  .start_send = start_send,
-                                  .start_receive = start_receive,
-                                  .wait_all = wait_all,
-                                  .barrier = barrier,
-                                  .abort = abort_job,
-                                  .close = close_job};
+                                  LLMMEM_TRANSPORT_CALLS};
   return 0;
 }

@@ -42,18 +42,50 @@ static llvm::DenseMap<Operation *, int64_t> partsByBlock(func::FuncOp step) {
   return parts;
 }
 
+static bool isInput(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument &&
+         (getRole(argument) == llm::Role::Input || getRole(argument) == llm::Role::Seed);
+}
+
+/// Those whose operands are inputs, or computed from inputs alone.
+static llvm::DenseSet<Operation *> findOpsOfInputs(func::FuncOp step) {
+  llvm::DenseSet<Operation *> found;
+  for (Operation &op : step.getBody().front())
+    if (op.getNumOperands() > 0 && llvm::all_of(op.getOperands(), [&](Value operand) {
+          return isInput(operand) || found.contains(operand.getDefiningOp());
+        }))
+      found.insert(&op);
+  return found;
+}
+
+/// What reads `value`, or what is computed from it and other inputs alone.
+static void addReaders(Value value, const llvm::DenseSet<Operation *> &ofInputs,
+                       SmallVector<Operation *> &readers) {
+  for (Operation *reader : value.getUsers())
+    if (!ofInputs.contains(reader))
+      readers.push_back(reader);
+    else
+      for (Value result : reader->getResults())
+        addReaders(result, ofInputs, readers);
+}
+
 void RankModelReader::findOwners(func::FuncOp step) {
   llvm::DenseMap<Operation *, int64_t> parts = partsByBlock(step);
+  llvm::DenseSet<Operation *> ofInputs = findOpsOfInputs(step);
   for (BlockArgument argument : step.getArguments()) {
-    if (getRole(argument) != llm::Role::Param)
+    const bool isParameter = getRole(argument) == llm::Role::Param;
+    if (!isParameter && !isInput(argument))
       continue;
+    SmallVector<Operation *> readers;
+    addReaders(argument, ofInputs, readers);
     std::optional<int64_t> owner;
-    for (Operation *reader : argument.getUsers())
+    for (Operation *reader : readers)
       if (getPhase(reader) != Phase::Update && !reader->hasTrait<OpTrait::IsTerminator>()) {
         int64_t part = parts.lookup(reader);
-        owner = owner && *owner != part ? kTiedPart : part;
+        owner = owner && *owner != part ? (isParameter ? kTiedPart : kNoPart) : part;
       }
-    ownerOfParameter[getName(argument)] = owner.value_or(kFirstPart);
+    ownerOfArgument[getName(argument)] = owner.value_or(isParameter ? kFirstPart : kNoPart);
   }
 }
 
@@ -63,10 +95,8 @@ int64_t RankModelReader::ownerOf(BlockArgument argument) const {
   llm::Role role = getRole(argument);
   if (role == llm::Role::OptimizerState || role == llm::Role::Gradient)
     name = StringRef(name).rsplit('.').first.str();
-  else if (role != llm::Role::Param)
-    return kNoPart;
-  auto owner = ownerOfParameter.find(name);
-  return owner == ownerOfParameter.end() ? kNoPart : owner->second;
+  auto owner = ownerOfArgument.find(name);
+  return owner == ownerOfArgument.end() ? kNoPart : owner->second;
 }
 
 llvm::DenseMap<Operation *, int64_t> RankModelReader::partsOf(func::FuncOp step) const {
@@ -194,6 +224,14 @@ static int64_t crossingBytes(const ExtractedProblem &extracted) {
   return bytes;
 }
 
+std::vector<int64_t> RankModelReader::tiedGradients(func::FuncOp step) const {
+  std::vector<int64_t> bytes;
+  for (BlockArgument argument : step.getArguments())
+    if (getRole(argument) == llm::Role::Gradient && ownerOf(argument) == kTiedPart)
+      bytes.push_back(bytesOfType(argument.getType()));
+  return bytes;
+}
+
 /// Each chunk of the loss is a choice.
 void RankModelReader::addChoices(const StepAlternative &alternative, const Parts &update,
                                  RankModel &model) const {
@@ -239,6 +277,7 @@ FailureOr<RankModel> RankModelReader::read(ModuleOp few, const RankShape &shape)
     return failure();
   for (const StepAlternative &alternative : *alternatives)
     addChoices(alternative, update, model);
+  model.tiedBytes = tiedGradients(program->step);
   model.crossingBytes = crossingBytes(alternatives->front().extracted);
   model.blocks.resize(model.choices.size());
   model.known.resize(model.choices.size());

@@ -3,7 +3,7 @@
 #ifndef LLMMEM_LIB_STRATEGIES_RANKMODELREADER_H
 #define LLMMEM_LIB_STRATEGIES_RANKMODELREADER_H
 
-#include "RankProgram.h"
+#include "llmmem/Strategies/RankProgram.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace llmmem {
@@ -39,12 +39,13 @@ private:
   void addResidents(mlir::func::FuncOp step, Parts &parts) const;
   void addCosts(const ExtractedProblem &extracted, const planning::Problem &problem,
                 mlir::func::FuncOp function, Parts &parts) const;
+  std::vector<int64_t> tiedGradients(mlir::func::FuncOp step) const;
   void addChoices(const StepAlternative &alternative, const Parts &update, RankModel &model) const;
   llvm::FailureOr<std::vector<StepAlternative>> alternativesOf(mlir::func::FuncOp function) const;
 
   const StepSettings &settings;
   const DeviceModel &device;
-  llvm::StringMap<int64_t> ownerOfParameter; // by name
+  llvm::StringMap<int64_t> ownerOfArgument; // by name, of parameters and inputs
 };
 
 } // namespace llmmem

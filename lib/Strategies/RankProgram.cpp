@@ -1,6 +1,6 @@
 //===- RankProgram.cpp - The functions that one rank runs ------------------===//
 
-#include "RankProgram.h"
+#include "llmmem/Strategies/RankProgram.h"
 #include "llmmem/Transforms/Differentiation.h"
 #include "llmmem/Transforms/GroupKernels.h"
 #include "llmmem/Transforms/GroupLossHead.h"

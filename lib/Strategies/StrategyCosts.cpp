@@ -163,15 +163,26 @@ llvm::Expected<std::vector<int64_t>> StrategyCosts::cut(const Strategy &strategy
   return counts;
 }
 
-/// Of an activation to the next stage. Stages are the slowest axis, so ranks that do not fill a
-/// node together send within it.
-int64_t StrategyCosts::messageNs(const Strategy &strategy, const RankModel &model,
-                                 const StageDevices &devices) const {
-  const DeviceModel &table = request.topology.kinds[devices.kind].table;
+/// From one stage to another. Stages are the slowest axis, so ranks that do not fill a node
+/// together send within it.
+int64_t StrategyCosts::messageNs(const Strategy &strategy, int64_t bytes,
+                                 const DeviceModel &table) const {
   GroupPlace place;
   place.crossesNodes =
       table.devicesPerNode > 0 && table.devicesPerNode % strategy.numDevices() != 0;
-  return table.transferTime(1, model.messageBytes(), place).value_or(0);
+  return table.transferTime(1, bytes, place).value_or(0);
+}
+
+/// The first and the last stage exchange their addends of the gradients that both have, all at
+/// once, and each adds them up.
+int64_t StrategyCosts::tiedNs(const Strategy &strategy, const RankModel &model,
+                              const DeviceModel &table) const {
+  int64_t bytes = 0, ns = 0;
+  for (int64_t gradient : model.tiedGradients()) {
+    bytes += gradient;
+    ns += table.time(/*flops=*/0, 3 * gradient, /*elementType=*/{}, "llm.add");
+  }
+  return bytes > 0 ? ns + messageNs(strategy, bytes, table) : 0;
 }
 
 int64_t StrategyCosts::countOps(const Strategy &strategy) {
@@ -244,6 +255,8 @@ llvm::Error StrategyCosts::modelStages(StrategyOutcome &outcome) {
     outcome.bytes = std::max(outcome.bytes, bytes);
     if (outcome.state == StrategyOutcome::State::OverBudget)
       continue;
+    const DeviceModel &table = request.topology.kinds[devices.kind].table;
+    const int64_t messages = messageNs(strategy, (*model)->messageBytes(), table);
     int64_t update = 0, again = 0;
     for (auto [number, part] : llvm::enumerate(chunks)) {
       PartModel once = (*model)->once(part);
@@ -252,8 +265,10 @@ llvm::Error StrategyCosts::modelStages(StrategyOutcome &outcome) {
       again += repeated;
       int64_t weights = shape.splitsBackward() ? once.weights : 0;
       costs[stage + number * strategy.pp] = {once.forward, once.backward - weights + repeated,
-                                             weights, messageNs(strategy, **model, devices)};
+                                             weights, messages};
     }
+    if (stage == 0 || stage + 1 == strategy.pp)
+      update += tiedNs(strategy, **model, table);
     outcome.updateNs = std::max(outcome.updateNs, update);
     recompute = std::max(recompute, again);
   }

@@ -50,8 +50,8 @@ private:
     return devicesOf(stage * strategy.dp * strategy.tp, strategy.dp * strategy.tp);
   }
   llvm::Expected<std::vector<int64_t>> cut(const Strategy &strategy);
-  int64_t messageNs(const Strategy &strategy, const RankModel &model,
-                    const StageDevices &devices) const;
+  int64_t messageNs(const Strategy &strategy, int64_t bytes, const DeviceModel &table) const;
+  int64_t tiedNs(const Strategy &strategy, const RankModel &model, const DeviceModel &table) const;
   const planning::TimedSchedule &scheduleOf(const planning::PipelineShape &shape);
   llvm::Error modelRank(StrategyOutcome &outcome);
   llvm::Error modelStages(StrategyOutcome &outcome);

@@ -10,14 +10,14 @@ using namespace llmmem::llm;
 
 int64_t llm::logitsTiles(LossHeadOp head) {
   bool isBf16 = head.getX().getType().getElementType().isBF16();
-  return isBf16 ? llvm::divideCeil(head.getVocabulary(), kLogitsTile) : 0;
+  return isBf16 ? llvm::divideCeil(head.getColumns(), kLogitsTile) : 0;
 }
 
 LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
   constexpr int64_t line = 64, mostProduct = 1 << 20; // bytes of a cache line; elements
   int64_t element = head.getX().getType().getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
   int64_t rows = std::min(head.getChunkRows(), head.getNumRows());
-  int64_t width = head.getWidth(), vocabulary = head.getVocabulary();
+  int64_t width = head.getWidth(), vocabulary = head.getColumns();
   LossHeadWorkspace parts;
   auto take = [&](int64_t bytes) {
     int64_t begin = llvm::alignTo(parts.end, line);
@@ -30,6 +30,10 @@ LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
   // Before all else whose size depends on the chunk: a library may choose its algorithm by
   // alignment.
   parts.logits = take(rows * vocabulary * element);
+  if (head.getVocabulary()) {
+    parts.ownLogSums = take(rows * wide);
+    parts.logSums = take(head.getGroupSize() * rows * wide);
+  }
   int64_t shared = parts.end;
   parts.tileMaxima = take(rows * logitsTiles(head) * wide);
   parts.tilePowers = take(rows * logitsTiles(head) * wide);

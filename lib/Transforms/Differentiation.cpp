@@ -6,7 +6,6 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -24,11 +23,10 @@ public:
   ReverseSweep(OpBuilder &builder, ArrayRef<Value> wanted, GradientMap &gradients)
       : builder(builder), wanted(wanted), gradients(gradients) {}
 
-  LogicalResult run();
+  LogicalResult run(ArrayRef<Operation *> ops);
 
 private:
   bool readsActive(Operation *op) const;
-  bool endsHere(Operation *op) const;
   LogicalResult visit(Operation *op);
   LogicalResult checkContributions(Operation *op, ArrayRef<Value> contributions) const;
   void addContributions(Operation *op, ArrayRef<Value> contributions, const BuiltOps &built);
@@ -140,19 +138,12 @@ void ReverseSweep::addContributions(Operation *op, ArrayRef<Value> contributions
 // The sweep
 //===----------------------------------------------------------------------===//
 
-/// What another rank has given is computed from nothing of this one, whatever is sent beside it.
-bool ReverseSweep::endsHere(Operation *op) const {
-  return !isMemoryEffectFree(op) && llvm::all_of(op->getResults(), [&](Value result) {
-    return !gradients.lookup(result) || llvm::is_contained(wanted, result);
-  });
-}
-
 LogicalResult ReverseSweep::visit(Operation *op) {
   SmallVector<Value> resultGradients;
   for (Value result : op->getResults())
     resultGradients.push_back(gradients.lookup(result));
   if (llvm::none_of(resultGradients, [](Value gradient) { return static_cast<bool>(gradient); }) ||
-      !readsActive(op) || endsHere(op))
+      !readsActive(op))
     return success();
   auto rule = dyn_cast<DifferentiableOpInterface>(op);
   if (!rule)
@@ -173,10 +164,7 @@ LogicalResult ReverseSweep::visit(Operation *op) {
   return success();
 }
 
-LogicalResult ReverseSweep::run() {
-  SmallVector<Operation *> ops;
-  for (auto it = builder.getBlock()->begin(), end = builder.getInsertionPoint(); it != end; ++it)
-    ops.push_back(&*it);
+LogicalResult ReverseSweep::run(ArrayRef<Operation *> ops) {
   active.insert(wanted.begin(), wanted.end());
   for (Operation *op : ops)
     if (readsActive(op))
@@ -190,8 +178,16 @@ LogicalResult ReverseSweep::run() {
 
 LogicalResult llmmem::buildGradients(OpBuilder &builder, ArrayRef<Value> wanted,
                                      GradientMap &gradients) {
+  SmallVector<Operation *> ops;
+  for (auto it = builder.getBlock()->begin(), end = builder.getInsertionPoint(); it != end; ++it)
+    ops.push_back(&*it);
+  return buildGradients(builder, ops, wanted, gradients);
+}
+
+LogicalResult llmmem::buildGradients(OpBuilder &builder, ArrayRef<Operation *> ops,
+                                     ArrayRef<Value> wanted, GradientMap &gradients) {
   GradientMap all = gradients;
-  if (failed(ReverseSweep(builder, wanted, all).run()))
+  if (failed(ReverseSweep(builder, wanted, all).run(ops)))
     return failure();
   gradients.clear();
   for (Value value : wanted)

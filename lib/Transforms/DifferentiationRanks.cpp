@@ -252,6 +252,12 @@ bool llmmem::accumulatesInPlace(const TrainedParameter &parameter) {
   return zeroStage(parameter) != 2;
 }
 
+llm::ReplicaOp llmmem::findReplica(const TrainedParameter &parameter, BlockArgument argument) {
+  if (!accumulatesInPlace(parameter) || !argument.hasOneUse())
+    return {};
+  return dyn_cast<llm::ReplicaOp>(*argument.user_begin());
+}
+
 void llmmem::addGradient(TrainedParameter &parameter, Value addend) {
   if (zeroStage(parameter) != 2) {
     parameter.gradient = addend;
@@ -271,7 +277,19 @@ void llmmem::scatterGradients(MutableArrayRef<TrainedParameter> parameters) {
              [](const TrainedParameter &parameter) { return zeroStage(parameter) == 2; });
 }
 
+/// What the rule of its replica gives of one micro-batch, of the addends of all of them.
+static void sumReplicas(TrainedParameter &parameter) {
+  OpBuilder builder = builderBehind(parameter.gradient);
+  AnnotatingBuilder create(builder, llm::Phase::Backward,
+                           getName(parameter.argument) + ".gradient.of_replicas",
+                           parameter.gradient.getDefiningOp());
+  parameter.gradient = create.create<llm::AllReduceOp>(parameter.gradient, parameter.replicas);
+}
+
 void llmmem::finishGradients(MutableArrayRef<TrainedParameter> parameters) {
+  for (TrainedParameter &parameter : parameters)
+    if (parameter.replicas)
+      sumReplicas(parameter);
   for (TrainedParameter &parameter : parameters)
     parameter.updatingGradient = parameter.gradient;
   sumBuckets(parameters, [](const TrainedParameter &parameter) {
@@ -326,7 +344,7 @@ Value llmmem::takePart(OpBuilder &builder, const TrainedParameter &parameter) {
   AnnotatingBuilder create(builder, llm::Phase::Update, getName(parameter.argument) + ".part",
                            parameter.updatingGradient.getDefiningOp());
   return create.create<llm::PartOp>(shard.part, create.reshape(parameter.argument, shard.gathered),
-                                    parameter.sharing.getAxes());
+                                    parameter.sharing.getAxes(), /*dimension=*/0);
 }
 
 /// All of them in one collective, behind the last of their updates.

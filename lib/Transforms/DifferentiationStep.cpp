@@ -150,19 +150,25 @@ LogicalResult StepBuilder::buildBackward() {
   firstBackward->setAttr(LlmDialect::kName, builder.getStringAttr("loss.gradient"));
 
   GradientMap gradients;
-  SmallVector<Value> wanted;
+  SmallVector<Value> read;
+  const bool hasMicroBatches = step->hasAttr(LlmDialect::kMicroBatches);
   for (TrainedParameter &parameter : signature.parameters) {
-    wanted.push_back(parameter.argument);
+    read.push_back(parameter.argument);
+    if (llm::ReplicaOp replica =
+            hasMicroBatches ? findReplica(parameter, parameter.argument) : llm::ReplicaOp()) {
+      parameter.replicas = replica.getAxes();
+      read.back() = replica;
+    }
     // A resident gradient is the accumulator: contributions go on in its bytes.
     if (parameter.gradientArgument &&
         parameter.gradientArgument.getType() == parameter.argument.getType())
-      gradients[parameter.argument] = parameter.gradientArgument;
+      gradients[read.back()] = parameter.gradientArgument;
   }
   gradients[loss] = one;
-  if (failed(llmmem::buildGradients(builder, wanted, gradients)))
+  if (failed(llmmem::buildGradients(builder, read, gradients)))
     return failure();
-  for (TrainedParameter &parameter : signature.parameters) {
-    parameter.gradient = gradients.lookup(parameter.argument);
+  for (auto [parameter, value] : llvm::zip_equal(signature.parameters, read)) {
+    parameter.gradient = gradients.lookup(value);
     if (!parameter.gradient) // every way to the loss goes through a rule that gives zero
       parameter.gradient =
           llm::FillOp::create(builder, parameter.argument.getLoc(), parameter.argument.getType(),

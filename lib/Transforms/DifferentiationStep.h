@@ -5,6 +5,10 @@
 
 #include "llmmem/Transforms/Differentiation.h"
 
+namespace llmmem::llm {
+class ReplicaOp;
+} // namespace llmmem::llm
+
 namespace llmmem {
 
 /// A parameter of the step, with what its update reads and gives.
@@ -15,6 +19,9 @@ struct TrainedParameter {
   mlir::BlockArgument gradientArgument; // null where gradients are transient
   /// What its update reads and gives where ranks share it; null where there is one rank.
   llm::DataParallelAttr sharing;
+  /// The axes over which micro-batches leave addends that are summed once behind them
+  /// (`findReplica`); null where each micro-batch gives the sum.
+  mlir::ArrayAttr replicas;
   mlir::Value gradient;
   /// The gradient that its update reads: of this rank's part, where its state is split.
   mlir::Value updatingGradient;
@@ -99,6 +106,11 @@ mlir::ArrayAttr serverOf(const TrainedParameter &parameter);
 /// Whether the sum of its gradients goes on in the bytes of its argument from micro-batch to
 /// micro-batch; else what a micro-batch adds is a value of its own.
 bool accumulatesInPlace(const TrainedParameter &parameter);
+
+/// The one replica that a loss reads `argument` through. Its gradient is a rank's addend, so those
+/// of micro-batches can be added up before ranks sum them. Null where there is none, and where the
+/// gradient does not accumulate in place.
+llm::ReplicaOp findReplica(const TrainedParameter &parameter, mlir::BlockArgument argument);
 
 /// Takes in what a micro-batch gives: its sum so far, or, of one that ZeRO-2 splits, an addend,
 /// which is summed over the ranks here.

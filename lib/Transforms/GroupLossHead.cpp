@@ -17,15 +17,33 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 namespace {
+/// A loss of logits: llm.cross_entropy, or, over a split vocabulary, llm.target_loss and the ops
+/// that make its lse from what the ranks have.
+struct LossOps {
+  Operation *op = nullptr;
+  Value logits, targets, count, loss, lse;
+  uint64_t ignoreIndex = 0;
+  VocabularyAttr vocabulary;
+  SmallVector<Operation *> ofLse; // each reads the one before
+
+  static std::optional<LossOps> match(Operation *op);
+  CrossEntropyGradOp findGradient() const;
+
+private:
+  template <typename LossOp>
+  void read(LossOp from);
+  bool findLse();
+};
+
 /// The ops that one loss head stands for.
 struct LossHeadPattern {
   LinearOp logits;
-  CrossEntropyOp loss;
+  LossOps loss;
   CrossEntropyGradOp dlogits;
   LinearWeightGradOp dw;
   LinearOp dx;
 
-  static std::optional<LossHeadPattern> match(CrossEntropyOp loss);
+  static std::optional<LossHeadPattern> match(LossOps loss);
   /// The first of the gradients: what reads them stands behind it.
   Operation *firstGradient() { return dw->isBeforeInBlock(dx) ? dw : dx.getOperation(); }
   bool mayMove();
@@ -36,12 +54,16 @@ struct LossHeadPattern {
 };
 } // namespace
 
-/// The only op but `other` that reads `value`, if it is an `OpTy`.
+//===----------------------------------------------------------------------===//
+// The loss
+//===----------------------------------------------------------------------===//
+
+/// The only op but `others` that reads `value`, if it is an `OpTy`.
 template <typename OpTy>
-static OpTy onlyOtherReader(Value value, Operation *other = nullptr) {
+static OpTy onlyOtherReader(Value value, ArrayRef<Operation *> others) {
   OpTy found;
   for (Operation *user : value.getUsers()) {
-    if (user == other)
+    if (llvm::is_contained(others, user))
       continue;
     auto typed = dyn_cast<OpTy>(user);
     if (!typed || found)
@@ -51,21 +73,71 @@ static OpTy onlyOtherReader(Value value, Operation *other = nullptr) {
   return found;
 }
 
+template <typename LossOp>
+void LossOps::read(LossOp from) {
+  op = from;
+  logits = from.getLogits(), targets = from.getTargets(), count = from.getCount();
+  loss = from.getLoss(), lse = from.getLse();
+  ignoreIndex = from.getIgnoreIndex();
+}
+
+/// Whether lse is made as llm.log_sum_exp joins what ranks have of it, and nobody else reads that.
+bool LossOps::findLse() {
+  auto joined = lse.getDefiningOp<LogSumExpOp>();
+  auto gather = joined ? joined.getX().getDefiningOp<AllGatherOp>() : AllGatherOp();
+  auto reshape = gather ? gather.getX().getDefiningOp<ReshapeOp>() : ReshapeOp();
+  auto own = reshape ? reshape.getX().getDefiningOp<LogSumExpOp>() : LogSumExpOp();
+  if (!own || joined.getVocabulary() || own.getX() != logits ||
+      own.getVocabularyAttr() != vocabulary || gather.getAxes() != vocabulary.getAxes())
+    return false;
+  ArrayRef<int64_t> parts = gather.getX().getType().getShape();
+  ofLse = {own, reshape, gather, joined};
+  return parts.back() == 1 && gather.getDimension() + 1 == parts.size() && own->hasOneUse() &&
+         reshape->hasOneUse() && gather->hasOneUse();
+}
+
+std::optional<LossOps> LossOps::match(Operation *op) {
+  LossOps found;
+  if (auto loss = dyn_cast<CrossEntropyOp>(op)) {
+    found.read(loss);
+    return found;
+  }
+  auto loss = dyn_cast<TargetLossOp>(op);
+  if (!loss || !loss.getVocabulary())
+    return std::nullopt;
+  found.read(loss);
+  found.vocabulary = loss.getVocabularyAttr();
+  return found.findLse() ? std::optional(found) : std::nullopt;
+}
+
 static bool isFilledWithOne(Value value) {
   auto fill = value.getDefiningOp<FillOp>();
   return fill && fill.getValue().isExactlyValue(1.0);
 }
 
-std::optional<LossHeadPattern> LossHeadPattern::match(CrossEntropyOp loss) {
+/// The gradient of the logits, where it is that of the loss itself and nobody else reads them.
+CrossEntropyGradOp LossOps::findGradient() const {
+  SmallVector<Operation *> own(ofLse);
+  own.push_back(op);
+  auto gradient = onlyOtherReader<CrossEntropyGradOp>(lse, own);
+  if (!gradient || gradient.getLogits() != logits || gradient.getTargets() != targets ||
+      gradient.getIgnoreIndex() != ignoreIndex || gradient.getCount() != count ||
+      gradient.getVocabularyAttr() != vocabulary || !isFilledWithOne(gradient.getDloss()) ||
+      onlyOtherReader<CrossEntropyGradOp>(logits, own) != gradient)
+    return nullptr;
+  return gradient;
+}
+
+//===----------------------------------------------------------------------===//
+// The projection and its gradients
+//===----------------------------------------------------------------------===//
+
+std::optional<LossHeadPattern> LossHeadPattern::match(LossOps loss) {
   LossHeadPattern p;
-  p.loss = loss;
-  p.logits = loss.getLogits().getDefiningOp<LinearOp>();
-  p.dlogits = onlyOtherReader<CrossEntropyGradOp>(loss.getLse());
-  if (!p.logits || p.logits.getBias() || !p.dlogits || p.dlogits.getLogits() != loss.getLogits() ||
-      p.dlogits.getTargets() != loss.getTargets() ||
-      p.dlogits.getIgnoreIndex() != loss.getIgnoreIndex() ||
-      p.dlogits.getCount() != loss.getCount() || !isFilledWithOne(p.dlogits.getDloss()) ||
-      onlyOtherReader<CrossEntropyGradOp>(loss.getLogits(), loss) != p.dlogits)
+  p.logits = loss.logits.getDefiningOp<LinearOp>();
+  p.dlogits = loss.findGradient();
+  p.loss = std::move(loss);
+  if (!p.logits || p.logits.getBias() || !p.dlogits)
     return std::nullopt;
   for (Operation *user : p.dlogits.getDlogits().getUsers()) {
     auto dw = dyn_cast<LinearWeightGradOp>(user);
@@ -102,7 +174,7 @@ bool LossHeadPattern::mayMove() {
     }
     return true;
   };
-  bool mayWait = addReaders(loss.getLoss());
+  bool mayWait = addReaders(loss.loss);
   for (size_t i = 0; mayWait && i < waiting.size(); ++i)
     mayWait = isMemoryEffectFree(waiting[i]) && waiting[i] != into &&
               llvm::all_of(waiting[i]->getResults(), addReaders);
@@ -113,24 +185,24 @@ bool LossHeadPattern::mayMove() {
 
 void LossHeadPattern::group(int64_t granule) {
   OpBuilder builder(firstGradient());
-  int64_t tokens = loss.getTargets().getType().getNumElements();
-  auto head = LossHeadOp::create(builder, builder.getFusedLoc({logits.getLoc(), loss.getLoc()}),
-                                 loss.getLoss().getType(), dx.getY().getType(),
-                                 dw.getDw().getType(), logits.getX(), logits.getWeight(),
-                                 loss.getTargets(), dw.getInto(), loss.getCount(),
-                                 logits.getLayout(), tokens, granule, loss.getIgnoreIndex());
+  int64_t tokens = cast<RankedTensorType>(loss.targets.getType()).getNumElements();
+  auto head =
+      LossHeadOp::create(builder, builder.getFusedLoc({logits.getLoc(), loss.op->getLoc()}),
+                         loss.loss.getType(), dx.getY().getType(), dw.getDw().getType(),
+                         logits.getX(), logits.getWeight(), loss.targets, dw.getInto(), loss.count,
+                         logits.getLayout(), tokens, granule, loss.ignoreIndex, loss.vocabulary);
   for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
     if (Attribute attribute = dlogits->getAttr(name))
       head->setAttr(name, attribute);
-  if (Attribute name = loss->getAttr(LlmDialect::kName))
+  if (Attribute name = loss.op->getAttr(LlmDialect::kName))
     head->setAttr(LlmDialect::kName, name);
   SmallVector<Attribute> names;
-  for (Operation *op : {loss.getOperation(), dx.getOperation(), dw.getOperation()})
+  for (Operation *op : {loss.op, dx.getOperation(), dw.getOperation()})
     if (auto name = op->getAttrOfType<StringAttr>(LlmDialect::kName))
       names.push_back(name);
   if (names.size() == head->getNumResults())
     head->setAttr(LlmDialect::kResultNames, builder.getArrayAttr(names));
-  loss.getLoss().replaceAllUsesWith(head.getLoss());
+  loss.loss.replaceAllUsesWith(head.getLoss());
   dx.getY().replaceAllUsesWith(head.getDx());
   dw.getDw().replaceAllUsesWith(head.getDw());
   Operation *last = head;
@@ -141,17 +213,25 @@ void LossHeadPattern::group(int64_t granule) {
       reader->setAttr(LlmDialect::kPhase, phase);
   }
   Operation *one = dlogits.getDloss().getDefiningOp();
-  for (Operation *op : {dx.getOperation(), dw.getOperation(), dlogits.getOperation(),
-                        loss.getOperation(), logits.getOperation()})
+  for (Operation *op : {dx.getOperation(), dw.getOperation(), dlogits.getOperation(), loss.op})
     op->erase();
+  for (Operation *op : llvm::reverse(loss.ofLse))
+    op->erase();
+  logits->erase();
   if (one->use_empty())
     one->erase();
 }
 
 LossHeads llmmem::groupLossHeads(func::FuncOp step, int64_t granule) {
   LossHeads heads;
-  for (CrossEntropyOp loss : llvm::to_vector(step.getOps<CrossEntropyOp>())) {
-    std::optional<LossHeadPattern> pattern = LossHeadPattern::match(loss);
+  SmallVector<Operation *> losses;
+  for (Operation &op : step.getBody().getOps())
+    if (isa<CrossEntropyOp, TargetLossOp>(op))
+      losses.push_back(&op);
+  for (Operation *op : losses) {
+    std::optional<LossOps> loss = LossOps::match(op);
+    std::optional<LossHeadPattern> pattern =
+        loss ? LossHeadPattern::match(std::move(*loss)) : std::nullopt;
     if (pattern)
       pattern->group(granule);
     ++(pattern ? heads.grouped : heads.left);

@@ -10,6 +10,7 @@
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -134,6 +135,40 @@ LogicalResult Parallelizer::readAsOwn(Operation *op) {
   return success();
 }
 
+/// The splits of the factors of an op, where neither pieces nor padding make parts unequal.
+static llvm::StringMap<DimensionSharding> splitFactors(const ShardingRule &rule,
+                                                       ArrayRef<ValueSharding> operands) {
+  llvm::StringMap<DimensionSharding> splits;
+  for (auto [dimensions, operand] : llvm::zip_equal(rule.operands, operands))
+    for (auto [dimension, split] : llvm::zip_equal(dimensions, operand.sharding.dimensions))
+      if (!split.isWhole() && !split.padded && split.pieces.empty() &&
+          dimension.factors.size() == 1)
+        splits.try_emplace(dimension.factors.front(), split);
+  return splits;
+}
+
+/// Beside what ranks have parts of, the same dimension of what is one for all of them is read in
+/// parts, too.
+LogicalResult Parallelizer::readParts(Operation *op) {
+  FailureOr<ShardingRule> rule = ShardingRule::of(op);
+  if (failed(rule))
+    return failure();
+  llvm::StringMap<DimensionSharding> splits = splitFactors(*rule, operandsOf(op));
+  for (auto [number, dimensions] : llvm::enumerate(rule->operands))
+    for (auto [place, dimension] : llvm::enumerate(dimensions)) {
+      ValueSharding state = shardings.of(op->getOperand(number));
+      auto split = splits.find(dimension.factors.front());
+      if (dimension.factors.size() > 1 || split == splits.end() ||
+          !state.sharding.dimensions[place].isWhole() || !canTakePart(state, split->second.axes))
+        continue;
+      FailureOr<Value> part = partOf(op, op->getOperand(number), place, split->second.axes);
+      if (failed(part))
+        return failure();
+      op->setOperand(number, *part);
+    }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
@@ -211,54 +246,6 @@ FailureOr<Value> Parallelizer::joinParts(OpResult result, ValueSharding &state,
   if (failed(shardings.set(joined, state)))
     return failure();
   return joined;
-}
-
-/// To what somebody has said: whole, or split along another dimension.
-LogicalResult Parallelizer::convert(Value value, ValueSharding state, const Sharding &given) {
-  std::optional<unsigned> from, to;
-  bool isPossible = true;
-  for (auto [number, has, wanted] : llvm::enumerate(state.sharding.dimensions, given.dimensions)) {
-    if (has == wanted)
-      continue;
-    isPossible &= has.isWhole() || wanted.isWhole();
-    std::optional<unsigned> &place = wanted.isWhole() ? from : to;
-    isPossible &= !place && has.pieces.empty() && wanted.pieces.empty() && !has.padded;
-    place = number;
-  }
-  if (!from && !to)
-    return success();
-  isPossible &=
-      from && (!to || state.sharding.dimensions[*from].axes == given.dimensions[*to].axes);
-  if (!isPossible)
-    return emitError(value.getLoc())
-           << "'" << getName(value) << "' is split as " << shardings.attributeOf(state.sharding)
-           << ", and no exchange of its ranks makes the given " << shardings.attributeOf(given)
-           << " of that; give a sharding that has one dimension more whole, or another one split";
-  Axes axes = state.sharding.dimensions[*from].axes;
-  OpBuilder builder(value.getContext());
-  builder.setInsertionPointAfterValue(value);
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[*from] *= shardings.ranksOf(axes);
-  Value other;
-  if (to) {
-    if (shape[*to] % shardings.ranksOf(axes) != 0)
-      return emitError(value.getLoc())
-             << "'" << getName(value) << "' has " << shape[*to] << " in dimension " << *to
-             << ", which does not divide over " << axes.front().getValue() << " = "
-             << shardings.ranksOf(axes) << "; take a number of ranks that divides it";
-    shape[*to] /= shardings.ranksOf(axes);
-    other = llm::AllToAllOp::create(builder, value.getLoc(), type.clone(shape), value,
-                                    shardings.arrayOf(axes), *to, *from);
-  } else {
-    addTo(state.own, axes);
-    other = llm::AllGatherOp::create(builder, value.getLoc(), type.clone(shape), value,
-                                     /*destination=*/Value(), shardings.arrayOf(axes), *from);
-  }
-  annotateOp(other.getDefiningOp(), getName(value) + ".given", value.getDefiningOp());
-  value.replaceAllUsesExcept(other, other.getDefiningOp());
-  state.sharding.dimensions = given.dimensions;
-  return shardings.set(other, state);
 }
 
 LogicalResult Parallelizer::setResult(OpResult result, ValueSharding state) {

@@ -35,6 +35,7 @@ private:
   llvm::LogicalResult visitWhole(mlir::Operation *op);
   llvm::LogicalResult visitSplit(mlir::Operation *op, ShardingOpInterface rule);
   llvm::LogicalResult readOnOneFactor(mlir::Operation *op);
+  llvm::LogicalResult readParts(mlir::Operation *op);
   llvm::LogicalResult readAsOwn(mlir::Operation *op);
   llvm::LogicalResult setResult(mlir::OpResult result, ValueSharding state);
   llvm::FailureOr<mlir::Value> joinParts(mlir::OpResult result, ValueSharding &state,
@@ -44,6 +45,9 @@ private:
   std::optional<unsigned> dimensionToScatter(mlir::OpResult result, const ValueSharding &state,
                                              const Sharding *given) const;
   llvm::LogicalResult convert(mlir::Value value, ValueSharding state, const Sharding &given);
+  bool canTakePart(const ValueSharding &state, const Axes &axes) const;
+  llvm::FailureOr<mlir::Value> partOf(mlir::Operation *reader, mlir::Value value,
+                                      unsigned dimension, const Axes &axes);
   mlir::Value gathered(mlir::Operation *reader, mlir::Value value, unsigned dimension);
   mlir::Value replicaOf(mlir::Operation *reader, mlir::Value value, const Axes &axes);
   llvm::LogicalResult checkLoss();
@@ -64,6 +68,7 @@ private:
   /// Parameters of which ranks of dp hold parts.
   llvm::SmallVector<mlir::BlockArgument> inParts;
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> gathers;
+  llvm::DenseMap<std::tuple<mlir::Value, unsigned, mlir::ArrayAttr>, mlir::Value> partsOfWhole;
   llvm::DenseMap<std::pair<mlir::Value, mlir::ArrayAttr>, mlir::Value> replicas;
 };
 

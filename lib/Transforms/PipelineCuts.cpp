@@ -7,11 +7,26 @@
 #include "llmmem/Planning/Pipeline/StageCuts.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
+
+static void addWithOperands(Operation *op, const PipelineCuts &cuts,
+                            llvm::SetVector<Operation *> &ops) {
+  for (Value operand : op->getOperands())
+    if (Operation *writer = operand.getDefiningOp();
+        writer && !cuts.activations.contains(writer) && !ops.contains(writer))
+      addWithOperands(writer, cuts, ops);
+  ops.insert(op);
+}
+
+llvm::SetVector<Operation *> PipelineCuts::opsOf(int64_t chunk) const {
+  llvm::SetVector<Operation *> ops;
+  for (Operation *op : chunks[chunk].ops)
+    addWithOperands(op, *this, ops);
+  return ops;
+}
 
 namespace {
 class Cutter {

@@ -4,6 +4,7 @@
 #define LLMMEM_LIB_TRANSFORMS_PIPELINECUTS_H
 
 #include "llmmem/Transforms/PipelineStages.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace llmmem {
 
@@ -22,6 +23,9 @@ struct PipelineCuts {
   llvm::DenseSet<mlir::Operation *> activations;
   /// Of those that belong to no chunk, what depends on the micro-batch.
   llvm::DenseSet<mlir::Operation *> ofMicroBatch;
+
+  /// The ops of a chunk, and before the first one that reads it what belongs to no chunk.
+  llvm::SetVector<mlir::Operation *> opsOf(int64_t chunk) const;
 };
 
 /// What the stages run on: one for all, or one for each. No budgets are no limit.

@@ -80,7 +80,7 @@ private:
     return llvm::Error::success();
   }
 
-  SmallVector<DeviceModel> devices;
+  SmallVector<DeviceModel, 1> devices;
   SmallVector<int64_t> budgets;
 };
 

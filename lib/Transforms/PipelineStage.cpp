@@ -19,19 +19,12 @@ using planning::TaskKind;
 
 llvm::DenseSet<unsigned> llmmem::findReadArguments(const Pipeline &pipeline, int64_t stage) {
   llvm::DenseSet<unsigned> read;
-  SmallVector<Operation *> left;
-  llvm::DenseSet<Operation *> seen;
-  for (auto [number, chunk] : llvm::enumerate(pipeline.cuts.chunks))
-    if (pipeline.shape.stageOf(number) == stage)
-      llvm::append_range(left, chunk.ops);
-  while (!left.empty())
-    for (Value operand : left.pop_back_val()->getOperands()) {
-      if (auto argument = dyn_cast<BlockArgument>(operand))
-        read.insert(argument.getArgNumber());
-      else if (Operation *op = operand.getDefiningOp();
-               !pipeline.cuts.activations.contains(op) && seen.insert(op).second)
-        left.push_back(op);
-    }
+  for (int64_t chunk = 0; chunk < pipeline.shape.numChunks(); ++chunk)
+    if (pipeline.shape.stageOf(chunk) == stage)
+      for (Operation *op : pipeline.cuts.opsOf(chunk))
+        for (Value operand : op->getOperands())
+          if (auto argument = dyn_cast<BlockArgument>(operand))
+            read.insert(argument.getArgNumber());
   return read;
 }
 
@@ -77,7 +70,9 @@ private:
   void runForward(const PipelineTask &task);
   LogicalResult runBackward(const PipelineTask &task);
   void putOffWeights(const PipelineTask &task, ArrayRef<Value> needed, Operation *before);
+  SmallVector<Operation *> forwardOf(Part part);
   SmallVector<Value> firstActivations(Part part);
+  SmallVector<Value> differentiatedParameters(Part part);
 
   // The end of the step
   void sumSharedParameters();
@@ -91,6 +86,8 @@ private:
   llm::TrainingAttr training;
   ArrayAttr axis;
   std::unique_ptr<StepSignature> signature;
+  /// In the loss, of the parameters of `signature`.
+  SmallVector<BlockArgument> trained;
   /// From values of the loss: arguments and what follows from parameters alone; what follows from
   /// inputs alone, of each micro-batch; activations, of each chunk and micro-batch.
   IRMapping common;
@@ -109,16 +106,14 @@ private:
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Its inputs, all of them, and the parameters that it reads.
+/// Its arguments are those of the loss that it reads.
 void StageBuilder::createFunction() {
   llvm::DenseSet<unsigned> read = findReadArguments(pipeline, stage);
   SmallVector<BlockArgument> kept;
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> attributes;
   for (BlockArgument argument : loss.getArguments()) {
-    bool isParameter = getRole(argument) == llm::Role::Param;
-    if ((isParameter && !read.contains(argument.getArgNumber())) ||
-        getName(argument) == kMicroBatchArgument)
+    if (!read.contains(argument.getArgNumber()) || getName(argument) == kMicroBatchArgument)
       continue;
     kept.push_back(argument);
     types.push_back(argument.getType());
@@ -136,17 +131,22 @@ void StageBuilder::createFunction() {
   Block *body = step.addEntryBlock();
   builder.setInsertionPointToEnd(body);
   builder.setInsertionPoint(func::ReturnOp::create(builder, loss.getLoc()));
-  SmallVector<unsigned> parameters;
+  SmallVector<unsigned> numbers;
   for (auto [from, to] : llvm::zip_equal(kept, body->getArguments())) {
     to.setLoc(from.getLoc());
     common.map(from, to);
-    if (getRole(from) == llm::Role::Param)
-      parameters.push_back(to.getArgNumber());
+    if (getRole(from) != llm::Role::Param)
+      continue;
+    trained.push_back(from);
+    numbers.push_back(to.getArgNumber());
   }
   signature = std::make_unique<StepSignature>(step, training);
-  signature->addArguments(parameters, cast<RankedTensorType>(loss.getResultTypes()[0]));
-  for (TrainedParameter &parameter : signature->parameters)
+  signature->addArguments(numbers, cast<RankedTensorType>(loss.getResultTypes()[0]));
+  for (auto [parameter, argument] : llvm::zip_equal(signature->parameters, trained)) {
     parameter.gradient = parameter.gradientArgument;
+    if (llm::ReplicaOp replica = findReplica(parameter, argument))
+      parameter.replicas = replica.getAxes();
+  }
   if (shape.stages > 1)
     signature->inputs.stages = axis;
 }
@@ -298,6 +298,14 @@ void StageBuilder::runForward(const PipelineTask &task) {
   deliver({task, stage, stage}, outputs);
 }
 
+/// The ops of a chunk's forward, alike for all micro-batches: what belongs to no micro-batch stands
+/// among them where the first one has computed it.
+SmallVector<Operation *> StageBuilder::forwardOf(Part part) {
+  return llvm::map_to_vector(pipeline.cuts.opsOf(part.first), [&](Operation *op) {
+    return find(op->getResult(0), part).getDefiningOp();
+  });
+}
+
 /// What a first chunk computes from inputs and parameters alone; its gradients end the way back
 /// through activations.
 SmallVector<Value> StageBuilder::firstActivations(Part part) {
@@ -313,8 +321,19 @@ SmallVector<Value> StageBuilder::firstActivations(Part part) {
   return values;
 }
 
+/// What stands for each parameter in the backward: its replica where addends of micro-batches are
+/// summed behind all of them.
+SmallVector<Value> StageBuilder::differentiatedParameters(Part part) {
+  SmallVector<Value> values;
+  for (auto [parameter, argument] : llvm::zip_equal(signature->parameters, trained))
+    values.push_back(
+        find(parameter.replicas ? Value(findReplica(parameter, argument)) : argument, part));
+  return values;
+}
+
 LogicalResult StageBuilder::runBackward(const PipelineTask &task) {
   Part part = partOf(task);
+  SmallVector<Value> parameters = differentiatedParameters(part);
   Operation *before = builder.getInsertionPoint()->getPrevNode();
   GradientMap gradients;
   SmallVector<Value> wanted, inputs;
@@ -332,12 +351,11 @@ LogicalResult StageBuilder::runBackward(const PipelineTask &task) {
   if (isFirst(task.chunk) && shape.splitsBackward())
     inputs = firstActivations(part);
   llvm::append_range(wanted, inputs);
-  for (TrainedParameter &parameter : signature->parameters) {
-    wanted.push_back(parameter.argument);
+  llvm::append_range(wanted, parameters);
+  for (auto [parameter, value] : llvm::zip_equal(signature->parameters, parameters))
     if (accumulatesInPlace(parameter))
-      gradients[parameter.argument] = parameter.gradient;
-  }
-  if (failed(buildGradients(builder, wanted, gradients)))
+      gradients[value] = parameter.gradient;
+  if (failed(buildGradients(builder, forwardOf(part), wanted, gradients)))
     return failure();
   SmallVector<Value> given;
   for (Value input : inputs) {
@@ -349,8 +367,8 @@ LogicalResult StageBuilder::runBackward(const PipelineTask &task) {
     if (gradient)
       given.push_back(gradient);
   }
-  for (TrainedParameter &parameter : signature->parameters)
-    if (Value gradient = gradients.lookup(parameter.argument))
+  for (auto [parameter, value] : llvm::zip_equal(signature->parameters, parameters))
+    if (Value gradient = gradients.lookup(value))
       addGradient(parameter, gradient);
   Operation *first = before ? before->getNextNode() : &step.getBody().front().front();
   for (auto it = first->getIterator(); it != builder.getInsertionPoint(); ++it)
@@ -408,14 +426,8 @@ void StageBuilder::sumSharedParameters() {
   SmallVector<Type> received;
   SmallVector<int64_t> to, from;
   SmallVector<std::pair<TrainedParameter *, ArrayRef<int64_t>>> shared;
-  auto argumentOf = [&](const TrainedParameter &parameter) {
-    for (BlockArgument argument : loss.getArguments())
-      if (common.lookupOrNull(argument) == parameter.argument)
-        return argument.getArgNumber();
-    return 0u;
-  };
-  for (TrainedParameter &parameter : signature->parameters) {
-    ArrayRef<int64_t> readers = pipeline.readers.find(argumentOf(parameter))->second;
+  for (auto [parameter, argument] : llvm::zip_equal(signature->parameters, trained)) {
+    ArrayRef<int64_t> readers = pipeline.readers.find(argument.getArgNumber())->second;
     parameter.countsInNorm = readers.front() == stage;
     if (readers.size() == 1)
       continue;

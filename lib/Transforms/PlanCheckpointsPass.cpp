@@ -55,6 +55,7 @@ llmmem::readCheckpointRequest(const PlanCheckpointsOptions &options,
   request.emitPlan = options.emitPlan;
   request.emitProof = options.emitProof;
   request.failureReport = options.failureReport;
+  request.explain = options.explain;
   return request;
 }
 
@@ -107,8 +108,8 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
   }
 
   PlanCheckpointsOptions texts(std::string budgetOfStage) const {
-    return {policy,  budgetOfStage, device,   seconds,   chunk,        epilogues,
-            overlap, emitProblem,   emitPlan, emitProof, failureReport};
+    return {policy,  budgetOfStage, device,   seconds,   chunk,   epilogues,
+            overlap, emitProblem,   emitPlan, emitProof, explain, failureReport};
   }
 
   void countDecisions(func::FuncOp step) {

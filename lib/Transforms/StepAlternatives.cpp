@@ -11,13 +11,6 @@ using namespace mlir;
 using namespace llmmem;
 using llm::LlmDialect;
 
-planning::AlternativeProblem StepAlternative::toPlan(std::optional<int64_t> budget) const {
-  planning::AlternativeProblem alternative{extracted.problem, tilings.tilings,
-                                           extracted.coreAttention};
-  alternative.problem.budget = budget;
-  return alternative;
-}
-
 /// Whether ops have bytes and costs written on: then new kernels have them too.
 static bool isAnnotated(func::FuncOp step) {
   return llvm::any_of(step.getBody().front(),
@@ -77,11 +70,19 @@ llmmem::makeStepAlternatives(func::FuncOp step, const StepStorage &storage,
   return alternatives;
 }
 
-planning::AlternativeChoice llmmem::choiceAmongAlternatives(func::FuncOp step) {
+planning::StepForms llmmem::formsOf(func::FuncOp step, ArrayRef<StepAlternative> alternatives,
+                                    std::optional<int64_t> budget) {
+  planning::StepForms forms;
+  for (const StepAlternative &it : alternatives)
+    forms.alternatives.push_back(
+        {it.extracted.problem, it.tilings.tilings, it.extracted.coreAttention});
+  forms.setBudget(budget);
   bool isPlannedForLibrary =
       llvm::any_of(step.getBody().front(), [](Operation &op) { return isForLibrary(&op); });
-  return isPlannedForLibrary ? planning::AlternativeChoice::ByOpsOnce
-                             : planning::AlternativeChoice::ByPlan;
+  if (isPlannedForLibrary)
+    forms.choice = planning::AlternativeChoice::ByOpsOnce;
+  forms.guessedPhases = step->hasAttr(LlmDialect::kLoss);
+  return forms;
 }
 
 void llmmem::recordOutcomes(ArrayRef<StepAlternative> alternatives, StepAlternative &chosen,

@@ -8,6 +8,7 @@
 #include "llmmem/Analysis/StepStorage.h"
 #include "llmmem/Targets/Targets.h"
 #include "llmmem/Transforms/StageOptions.h"
+#include "llmmem/Upstream/Models.h"
 #include "mlir/Pass/Pass.h"
 
 namespace llmmem {
@@ -20,10 +21,11 @@ public:
   using BaseT::BaseT;
 
   /// A host may have loaded the pass alone, as plugins are: ops of `llm` then still ask the
-  /// targets.
+  /// targets, and those of MLIR's own dialects have models.
   void getDependentDialects(mlir::DialectRegistry &registry) const override {
     BaseT::getDependentDialects(registry);
     registerTargets(registry);
+    registerUpstreamModels(registry);
   }
 
   void runOnOperation() final {

@@ -151,6 +151,7 @@ void StepSignature::takeArgumentsOf(const StepSignature &other) {
     mine.master = own(parameter.master);
     mine.gradientArgument = own(parameter.gradientArgument);
     mine.sharing = parameter.sharing;
+    mine.replicas = parameter.replicas;
     mine.gradient = mine.gradientArgument;
     mine.endsAt = parameter.endsAt;
     parameters.push_back(mine);

@@ -55,6 +55,8 @@ TEST_P(CollectiveGradients, AreTransposes) {
   bool showsTypes = StringRef(test.op).contains("dimension") ||
                     StringRef(test.op).contains("concat") || StringRef(test.op).contains("bucket");
   std::string types = showsTypes ? "(" + test.operand + ") -> " + test.result : test.operand;
+  if (StringRef(test.op).starts_with("part"))
+    types = test.operand + " -> " + test.result;
   OwningOpRef<ModuleOp> module =
       parse("func.func @f(%x: " + test.operand + ") -> " + test.result +
             " attributes {llm.mesh = #llm.mesh<dp = 2, tp = 3>} { %y = llm." + test.op + " : " +
@@ -94,6 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
              Owner::Rank, Owner::Group},
         Case{"Replica", R"(replica %x over ["tp"])", "tensor<5xf64>", "tensor<5xf64>", Owner::Group,
              Owner::Rank},
+        Case{"PartOfRows", R"(part %x over ["tp"] {dimension = 0 : i64})", "tensor<6x4xf64>",
+             "tensor<2x4xf64>", Owner::Group, Owner::Rank},
+        Case{"PartOfMiddle", R"(part %x over ["tp"] {dimension = 1 : i64})", "tensor<2x6x5xf64>",
+             "tensor<2x2x5xf64>", Owner::Group, Owner::Rank},
         Case{"GatherRows", R"(all_gather %x over ["tp"] {dimension = 0 : i64})", "tensor<2x4xf64>",
              "tensor<6x4xf64>"},
         Case{"GatherColumns", R"(all_gather %x over ["dp", "tp"] {dimension = 1 : i64})",

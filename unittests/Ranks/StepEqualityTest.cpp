@@ -11,6 +11,7 @@
 #include "Differentiation/SmallModels.h"
 #include "ExecutionContext.h"
 #include "RankStep.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Pipelines/CheckpointPipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "gtest/gtest.h"
@@ -41,6 +42,7 @@ struct Case {
   bool tensorFirst = false; // in the mesh
   std::string bucketBytes = "25MB";
   bool server = false;
+  bool pinned = false; // residuals to positions over tp
 
   std::string name() const {
     std::string model = family;
@@ -48,8 +50,8 @@ struct Case {
     return model + (dtype == importer::ElementKind::F64 ? "F64" : "F32") + "Dp" +
            std::to_string(ranks) + "Zero" + std::to_string(zero) +
            (tensorRanks > 1 ? "Tp" + std::to_string(tensorRanks) : "") + (server ? "Server" : "") +
-           (sequenceParallel ? "Sp" : "") + (tensorFirst ? "First" : "") +
-           (masks == importer::MaskForm::Stored ? "Stored" : "") +
+           (sequenceParallel ? "Sp" : "") + (pinned ? "Pinned" : "") +
+           (tensorFirst ? "First" : "") + (masks == importer::MaskForm::Stored ? "Stored" : "") +
            (gradients == llm::GradientLifetime::Transient ? "Transient" : "") +
            (dropout > 0 ? "Dropout" : "") + (clipNorm > 0 ? "Clip" : "") +
            (attention == importer::AttentionForm::Unfused ? "Unfused" : "") +
@@ -86,6 +88,16 @@ int64_t seqOf(const Case &test) { return test.tensorRanks > 1 ? 4 : 5; }
 /// Whether collectives run beside what follows them.
 enum class Collectives { InTurn, Started };
 
+/// What a user may write: the sums of residuals, which every rank of tp has whole, are to be split.
+void pinResiduals(ModuleOp module, bool hasDataAxis) {
+  Builder builder(module.getContext());
+  ArrayAttr whole = builder.getArrayAttr({}), split = builder.getStrArrayAttr({"tp"}),
+            batch = hasDataAxis ? builder.getStrArrayAttr({"dp"}) : whole;
+  auto positions = llm::ShardingAttr::get(module.getContext(),
+                                          builder.getArrayAttr({batch, split, whole}), ArrayAttr());
+  module.walk([&](llm::AddOp add) { add->setAttr(llm::LlmDialect::kSharding, positions); });
+}
+
 /// The planned step of a rank; of one rank without a mesh where `ranks` is 0.
 OwningOpRef<ModuleOp> plan(const Case &test, int64_t ranks, const std::string &budget,
                            Collectives collectives = Collectives::InTurn) {
@@ -110,6 +122,8 @@ OwningOpRef<ModuleOp> plan(const Case &test, int64_t ranks, const std::string &b
     pipeline.budget = budget;
   pipeline.device = "cpu";
   pipeline.seconds = 0.2;
+  if (ranks > 0 && test.pinned)
+    pinResiduals(*module, StringRef(test.mesh()).contains("dp"));
   if (ranks > 0) {
     pipeline.mesh = test.mesh();
     pipeline.zero = test.zero;
@@ -238,6 +252,14 @@ std::vector<Case> tensorCases() {
   // Of each rank's part of the batch, the micro-batches.
   cases.push_back(tensor("gpt2-wide", ElementKind::F64, 2, 2, 2, true, 0.2));
   cases.back().microBatches = 2;
+  // Sequence parallelism as a user may pin it, value by value.
+  cases.push_back(tensor("llama-wide", ElementKind::F64, 1, 0, 4, false));
+  cases.back().pinned = true;
+  cases.push_back(tensor("gpt2-wide", ElementKind::F64, 2, 1, 2, false, 0.2));
+  cases.back().pinned = true;
+  // Gradients of norms, which the ranks of tp sum once for all of them.
+  cases.push_back(tensor("llama-wide", ElementKind::F64, 1, 0, 2, true));
+  cases.back().microBatches = 2;
   return cases;
 }
 
@@ -260,6 +282,7 @@ Case tensorStages(std::string family, std::string schedule, int64_t ranks, int64
 /// Eight ranks with parts of everything, and four without; the sweep has the others.
 std::vector<Case> tensorStageCases() {
   return {tensorStages("gpt2-wide", "1f1b", 2, 2, true, 0.2),
+          tensorStages("llama-wide", "1f1b", 2, 1, true),
           tensorStages("llama-wide", "zero-bubble", 1, 0, false)};
 }
 

@@ -85,6 +85,8 @@ public:
   /// stage of a pipeline.
   llvm::ArrayRef<std::string> parametersOfAllStages() const { return parametersOfStages; }
   llvm::ArrayRef<StepArgument> arguments() const { return argumentInfo; }
+  /// The token ids of a batch: the argument `ids`, of a stage that reads none that of another one.
+  const std::optional<StepArgument> &ids() const { return idsOfStep; }
   llvm::ArrayRef<StepResult> results() const { return resultInfo; }
   /// Of the larger plan, where there is an update apart.
   int64_t arenaBytes() const { return arena; }
@@ -133,6 +135,7 @@ private:
   llvm::SmallVector<int64_t> meshSizes;
   std::vector<std::string> parametersOfStages;
   llvm::SmallVector<StepArgument, 0> argumentInfo;
+  std::optional<StepArgument> idsOfStep;
   llvm::SmallVector<StepResult> resultInfo;
   std::vector<KernelCall> calls;
   int64_t arena = 0;

@@ -24,7 +24,7 @@ struct StepRoles {
   /// Rows of the table that the ids are looked up in.
   int64_t vocabulary = 0;
 
-  /// Fails if a step cannot be fed: it has no ids, or an unknown input.
+  /// Fails if a step cannot be fed: it has no ids, in no stage of a pipeline, or an unknown input.
   static llvm::Expected<StepRoles> find(mlir::func::FuncOp step);
 };
 

@@ -30,7 +30,7 @@ public:
   static llvm::Expected<TokenFeed> fromIds(llvm::StringRef file, llvm::StringRef text, Shape shape);
 
   /// The next batch: ids, and as targets the ids shifted by one within each row, the last of which
-  /// is ignored (-100).
+  /// is ignored (-100). Either may be empty, where a stage of a pipeline reads none.
   void next(llvm::MutableArrayRef<int32_t> ids, llvm::MutableArrayRef<int32_t> targets);
   /// Moves to the state after `batches` calls of `next` from the beginning.
   void seek(int64_t batches) { batch = batches; }
@@ -43,6 +43,8 @@ private:
 
   /// Where a row of the current batch begins.
   size_t beginOfRow(int64_t row) const;
+  /// The id at a position of the current batch.
+  int32_t idAt(size_t i) const;
 
   std::vector<int32_t> all;
   Shape shape;

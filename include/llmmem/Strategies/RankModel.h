@@ -89,6 +89,8 @@ public:
   int64_t leastBytes(const planning::BlockStretch &stretch) const;
   /// Of an activation between two blocks.
   int64_t messageBytes() const { return crossingBytes; }
+  /// Of each gradient of what stands before the blocks and behind them (`StepChoice::tied`).
+  llvm::ArrayRef<int64_t> tiedGradients() const { return tiedBytes; }
 
   struct Plan {
     PartModel once;
@@ -111,6 +113,7 @@ private:
   int64_t updateBytes = 0;            // of an update of its own, beside the residents
   int64_t shared = 0, sharedStep = 0; // ns of a step of three blocks, and from each to the next
   int64_t crossingBytes = 0;
+  std::vector<int64_t> tiedBytes;
 
   friend class RankModelReader;
 };

@@ -24,6 +24,9 @@ int64_t logitsTiles(LossHeadOp head);
 struct LossHeadWorkspace {
   int64_t losses = 0; // each token's loss, widened
   int64_t logits = 0; // of one chunk, then their gradient, in the tensors' element type
+  // Where ranks have parts of the vocabulary, widened:
+  int64_t ownLogSums = 0; // of this rank's part, for each token of a chunk
+  int64_t logSums = 0;    // of all ranks' parts, those of a rank side by side
   // Where the accumulator of dw is wider than dw:
   int64_t lowerHalves = 0; // of the accumulator; the upper halves stand in dw
   // There, on a CPU:

@@ -27,6 +27,7 @@ struct CheckpointRequest {
   // Files for the planner's JSON, empty: none.
   std::string emitProblem, emitPlan, emitProof;
   std::string failureReport; // file for what is known where no plan was found
+  std::string explain;       // the name of a value or op, or all; empty: nothing
 };
 
 /// What came of planning, for reports: it holds what the IR does not say. Of a step of several

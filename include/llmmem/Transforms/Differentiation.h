@@ -43,6 +43,10 @@ using GradientMap = llvm::DenseMap<mlir::Value, mlir::Value>;
 llvm::LogicalResult buildGradients(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Value> wanted,
                                    GradientMap &gradients);
 
+/// The same of `ops` alone, swept from the last to the first wherever they stand in the block.
+llvm::LogicalResult buildGradients(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops,
+                                   llvm::ArrayRef<mlir::Value> wanted, GradientMap &gradients);
+
 /// Builds, after `function`, a function `name` which takes its arguments and then a gradient for
 /// each of its results of floats, and returns its results and then the gradients of the arguments
 /// `wanted`. `function` stays as it is.

@@ -25,9 +25,16 @@ struct LossHeads {
 ///   %dw = llm.linear_weight_grad %x, %dlogits [into(%acc)]
 ///   %dx = llm.linear %dlogits, %w                    the other layout
 ///
-/// where %one is an llm.fill of 1 and nobody else reads %logits, %lse or %dlogits. Sums are made in
-/// reduction tiles of `granule` tokens. The new op works on all tokens at once until a plan says
-/// else.
+/// where %one is an llm.fill of 1 and nobody else reads %logits, %lse or %dlogits. Over a split
+/// vocabulary the second line is, as `parallelize` writes it,
+///
+///   %own = llm.log_sum_exp %logits {vocabulary}, reshaped to have a last dimension of 1
+///   %all = llm.all_gather %own over the vocabulary's axes
+///   %lse = llm.log_sum_exp %all
+///   %loss = llm.target_loss %logits, %lse, %targets {vocabulary}
+///
+/// Sums are made in reduction tiles of `granule` tokens. The new op works on all tokens at once
+/// until a plan says else.
 LossHeads groupLossHeads(mlir::func::FuncOp step, int64_t granule);
 
 } // namespace llmmem

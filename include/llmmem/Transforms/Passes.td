@@ -14,7 +14,7 @@ include "mlir/Pass/PassBase.td"
 //===----------------------------------------------------------------------===//
 
 def DeviceOption : Option<"device", "device", "std::string", "\"h100\"",
-  "Device table: h100, h200, a100, cpu, or a .json file; of stages one for all, or one for each: h100,a100">;
+  "Device table: h100, rtx4090 and others, cpu, or a .json file; of stages one for all, or one for each: h100,a100">;
 
 class EpiloguesOption<string name, string default, string withAuto>
   : Option<name, name, "::llmmem::Epilogues", default, "Which matmuls take what follows them",
@@ -430,7 +430,8 @@ def AdoptStep : StepPass<"adopt-step"> {
     arguments their results overwrite (`tf.aliasing_output`, `jax.buffer_donor`, `bufferization.writable`), what each
     argument is, and where the backward begins. A remark says what was found. What stands there already is kept.
 
-    *Requires*: `describe-ops` ran. *Ensures*: nothing but attributes has changed.
+    *Requires*: `describe-ops` ran. *Ensures*: ops without effects whose results nobody reads are gone, which a remark counts;
+    nothing else but attributes has changed.
 
     ```mlir --adopt-step --allow-unregistered-dialect
     func.func @step(%w: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {
@@ -492,7 +493,7 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     is to compute epilogues, which decides last bits, the cheapest step is taken before the budget is looked at.
 
     *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed but matmuls that took their epilogue; where no plan was found the pass
-    fails, and says the least peak found, the proved lower bound and the largest values at the position.
+    fails, and says the least peak found, the proved lower bound and what would do; with `explain=all` the largest values at the position, too.
 
     ```mlir --plan-checkpoints=budget=10kB
     // x, w and v hold 3,072 bytes throughout, a 2,048, h 4,096 and r 2,048: where a is not kept, 10 kB are enough.
@@ -524,6 +525,7 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
     Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
     Option<"emitProof", "emit-proof", "std::string", "\"\"", "Write what proves its bounds, checked, as JSON, to a file">,
+    Option<"explain", "explain", "std::string", "\"\"", "Say on stderr why a value or op is kept or run again, by its name; all: every saved value, what holds the peak, what more budget would buy, and, where there is no plan, what is held">,
     Option<"failureReport", "failure-report", "std::string", "\"\"", "Write what is known of a budget that no plan keeps, as a llmmem-memory-report, to a file">,
   ];
   let statistics = [

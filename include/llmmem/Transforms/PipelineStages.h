@@ -22,10 +22,10 @@ namespace llmmem {
 inline constexpr llvm::StringLiteral kPipelineAxis = "pp";
 
 /// Builds behind `loss`, which is that of a micro-batch (`splitMicroBatches`) under a mesh with the
-/// axis `pp`, the step of each stage; `loss` stays as it is. A stage has the parameters that its
-/// blocks read, and all inputs; one that several stages read is on each of them, its gradients
-/// summed. Gradients are resident whatever `training` says. Each step returns the loss of the whole
-/// batch. The module gets `llm.pipeline`.
+/// axis `pp`, the step of each stage; `loss` stays as it is. A stage has the inputs and the
+/// parameters that its blocks read; a parameter that several stages read is on each of them, its
+/// gradients summed. Gradients are resident whatever `training` says. Each step returns the loss of
+/// the whole batch. The module gets `llm.pipeline`.
 ///
 /// Stages are cut between blocks (`llm.block`), as planning::cutStages says: by what parameters,
 /// gradients and states hold in `budgets`, by cost on `devices`, and by bytes. Both have one for

@@ -17,8 +17,6 @@ struct StepAlternative {
   StepStorage storage;
   ExtractedProblem extracted;
   ChunkTilings tilings;
-
-  planning::AlternativeProblem toPlan(std::optional<int64_t> budget) const;
 };
 
 /// The alternatives that `request` and the device's table leave open, each different from those
@@ -28,9 +26,11 @@ llvm::FailureOr<std::vector<StepAlternative>> makeStepAlternatives(mlir::func::F
                                                                    const CheckpointRequest &request,
                                                                    const DeviceModel &device);
 
-/// Epilogues of a library round in other places than the ops apart: where one multiplies, the
-/// choice must not hang on the budget. Elsewhere all alternatives have the same bits.
-planning::AlternativeChoice choiceAmongAlternatives(mlir::func::FuncOp step);
+/// What the planner is asked about all of them. Epilogues of a library round in other places than
+/// the ops apart: where one multiplies, the choice must not hang on the budget. Elsewhere all
+/// alternatives have the same bits.
+planning::StepForms formsOf(mlir::func::FuncOp step, llvm::ArrayRef<StepAlternative> alternatives,
+                            std::optional<int64_t> budget);
 
 /// Records on `chosen` what the planner found of each, where there were several: `llm.epilogues`.
 void recordOutcomes(llvm::ArrayRef<StepAlternative> alternatives, StepAlternative &chosen,

@@ -18,8 +18,7 @@ public:
 
 private:
   void collect();
-  bool areAlike(int32_t number);
-  std::vector<int64_t> describeAlone(OpIndex op) const;
+  bool areAlike(int32_t number) const;
   std::optional<std::vector<int64_t>> describe(OpIndex op) const;
   void findTasks();
 
@@ -73,40 +72,16 @@ std::optional<std::vector<int64_t>> Finder::describe(OpIndex op) const {
   return facts;
 }
 
-/// What is equal of alike ops wherever their operands come from.
-std::vector<int64_t> Finder::describeAlone(OpIndex op) const {
-  const Op &entry = graph.op(op);
-  std::vector<int64_t> facts{entry.cost, entry.workspace, static_cast<int64_t>(entry.phase),
-                             entry.block.value_or(-1)};
-  for (ValueIndex value : entry.writes)
-    facts.push_back(graph.bytes(value));
-  return facts;
-}
-
-/// Puts the ops of a micro-batch into the order of the first one's: sums of gradients stand
-/// elsewhere where they add to those of earlier micro-batches.
-bool Finder::areAlike(int32_t number) {
-  std::vector<OpIndex> ordered;
-  std::map<std::vector<int64_t>, std::vector<OpIndex>> open;
-  for (OpIndex op : found.ops[number]) {
-    open[describeAlone(op)].push_back(op);
-    found.placeOf[op] = -1;
-  }
-  for (OpIndex op : found.ops.front()) {
-    const std::optional<std::vector<int64_t>> facts = describe(op);
-    std::vector<OpIndex> &candidates = open[describeAlone(op)];
-    auto match = facts ? std::find_if(candidates.begin(), candidates.end(),
-                                      [&](OpIndex other) { return describe(other) == facts; })
-                       : candidates.end();
-    if (match == candidates.end())
+bool Finder::areAlike(int32_t number) const {
+  const std::vector<OpIndex> &first = found.ops.front(), &other = found.ops[number];
+  if (first.size() != other.size())
+    return false;
+  for (size_t place = 0; place < first.size(); ++place) {
+    std::optional<std::vector<int64_t>> facts = describe(first[place]);
+    if (!facts || facts != describe(other[place]))
       return false;
-    found.placeOf[*match] = static_cast<int32_t>(ordered.size());
-    ordered.push_back(*match);
-    candidates.erase(match);
   }
-  const bool isWhole = ordered.size() == found.ops[number].size();
-  found.ops[number] = std::move(ordered);
-  return isWhole;
+  return true;
 }
 
 /// A task ends wherever, in some micro-batch, the next op in program order is of no micro-batch and

@@ -26,8 +26,7 @@ namespace llmmem::planning {
 
 /// The micro-batches of a problem whose ops are labelled with them.
 struct MicroBatches {
-  /// Of the first micro-batch, its ops in program order, and of the others in the order in which
-  /// the n-th of all are alike.
+  /// Of each micro-batch, its ops in program order: the n-th of all are alike.
   std::vector<std::vector<OpIndex>> ops;
   /// Of each op, its micro-batch as a position in `ops`, or -1, and its position there.
   std::vector<int32_t> numberOf, placeOf;

@@ -6,7 +6,7 @@
 |*
 \*===----------------------------------------------------------------------===*/
 
-#include "llmmem/Runtime/Transport.h"
+#include "TransportPairs.h"
 #include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -104,34 +104,36 @@ static MPI_Request *next_request(void *state, llmmem_group *group) {
   return &group->started[group->num_started++];
 }
 
-static int start_send(void *state, llmmem_group *group, const void *sent, int64_t bytes,
-                      int32_t to) {
-  for (const char *out = sent; bytes > 0;) {
+enum { SENDS, RECEIVES };
+
+/* Of a message that is sent, `data` is only read. */
+static int start(void *state, llmmem_group *group, char *data, int64_t bytes, int32_t peer,
+                 int way) {
+  while (bytes > 0) {
     int count = smaller(bytes);
     MPI_Request *request = next_request(state, group);
-    if (!request ||
-        failed(state, MPI_Isend(out, count, MPI_BYTE, to, STAGE_TAG, group->communicator, request),
-               "MPI_Isend"))
+    if (!request)
       return 1;
-    out += count;
+    int code =
+        way == SENDS
+            ? MPI_Isend(data, count, MPI_BYTE, peer, STAGE_TAG, group->communicator, request)
+            : MPI_Irecv(data, count, MPI_BYTE, peer, STAGE_TAG, group->communicator, request);
+    if (failed(state, code, way == SENDS ? "MPI_Isend" : "MPI_Irecv"))
+      return 1;
+    data += count;
     bytes -= count;
   }
   return 0;
 }
 
+static int start_send(void *state, llmmem_group *group, const void *sent, int64_t bytes,
+                      int32_t to) {
+  return start(state, group, (char *)sent, bytes, to, SENDS);
+}
+
 static int start_receive(void *state, llmmem_group *group, void *received, int64_t bytes,
                          int32_t from) {
-  for (char *in = received; bytes > 0;) {
-    int count = smaller(bytes);
-    MPI_Request *request = next_request(state, group);
-    if (!request ||
-        failed(state, MPI_Irecv(in, count, MPI_BYTE, from, STAGE_TAG, group->communicator, request),
-               "MPI_Irecv"))
-      return 1;
-    in += count;
-    bytes -= count;
-  }
-  return 0;
+  return start(state, group, received, bytes, from, RECEIVES);
 }
 
 static int wait_all(void *state, llmmem_group *group) {
@@ -140,29 +142,8 @@ static int wait_all(void *state, llmmem_group *group) {
   return failed(state, MPI_Waitall(count, group->started, MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
-static int scatter_in_pairs(void *state, llmmem_group *group, const char *whole,
-                            llmmem_pieces pieces, char *received) {
-  int64_t own = llmmem_piece_bytes(pieces, group->rank);
-  for (int distance = 0; distance < group->size; ++distance) {
-    int to = (group->rank + distance) % group->size;
-    int from = (group->rank - distance + group->size) % group->size;
-    if (exchange(state, group, whole + to * pieces.size, llmmem_piece_bytes(pieces, to), to,
-                 received + from * own, own, from))
-      return 1;
-  }
-  return 0;
-}
-
-static int gather_in_pairs(void *state, llmmem_group *group, char *whole, llmmem_pieces pieces) {
-  for (int distance = 1; distance < group->size; ++distance) {
-    int to = (group->rank + distance) % group->size;
-    int from = (group->rank - distance + group->size) % group->size;
-    if (exchange(state, group, whole + group->rank * pieces.size,
-                 llmmem_piece_bytes(pieces, group->rank), to, whole + from * pieces.size,
-                 llmmem_piece_bytes(pieces, from), from))
-      return 1;
-  }
-  return 0;
+static Pairs pairs_of(void *state, llmmem_group *group) {
+  return (Pairs){state, group, group->rank, group->size, exchange};
 }
 
 /*===----------------------------------------------------------------------===*/
@@ -181,7 +162,7 @@ static int scatter(void *state, llmmem_group *group, const void *whole, llmmem_p
                    void *received) {
   int64_t own = llmmem_piece_bytes(pieces, group->rank);
   if (pieces.total > LLMMEM_MPI_LARGEST_COUNT || own * group->size > LLMMEM_MPI_LARGEST_COUNT)
-    return scatter_in_pairs(state, group, whole, pieces, received);
+    return scatter_in_pairs(pairs_of(state, group), whole, pieces, received);
   describe_pieces(group, pieces);
   for (int k = 0; k < group->size; ++k) {
     group->other_counts[k] = (int)own;
@@ -195,7 +176,7 @@ static int scatter(void *state, llmmem_group *group, const void *whole, llmmem_p
 
 static int gather(void *state, llmmem_group *group, void *whole, llmmem_pieces pieces) {
   if (pieces.total > LLMMEM_MPI_LARGEST_COUNT)
-    return gather_in_pairs(state, group, whole, pieces);
+    return gather_in_pairs(pairs_of(state, group), whole, pieces);
   describe_pieces(group, pieces);
   int code = MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole, group->counts,
                             group->offsets, MPI_BYTE, group->communicator);
@@ -261,17 +242,7 @@ int llmmem_open_transport(llmmem_transport *transport) {
                                   .ranks = ranks,
                                   .serialized = serialized,
                                   .state = transport,
-                                  .open_group = open_group,
-                                  .scatter = scatter,
-                                  .gather = gather,
-                                  .broadcast = broadcast,
-                                  .exchange = exchange,
-                                  .start_send = start_send,
-                                  .start_receive = start_receive,
-                                  .wait_all = wait_all,
-                                  .barrier = barrier,
-                                  .abort = abort_job,
-                                  .close = close_job};
+                                  LLMMEM_TRANSPORT_CALLS};
   name_library(transport->name, sizeof transport->name);
   return 0;
 }

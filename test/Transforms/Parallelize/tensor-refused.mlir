@@ -5,6 +5,8 @@
 // RUN: not llmmem-opt --parallelize=mesh=tp=3 %t/heads.mlir 2>&1 | FileCheck %t/heads.mlir --check-prefix=WIDTH
 // RUN: not llmmem-opt "--parallelize=mesh=tp=2 sequence-parallel=true" %t/sequence.mlir 2>&1 | FileCheck %t/sequence.mlir
 // RUN: not llmmem-opt --parallelize=mesh=tp=2 %t/given.mlir 2>&1 | FileCheck %t/given.mlir
+// RUN: not llmmem-opt --parallelize=mesh=tp=2 %t/copy.mlir 2>&1 | FileCheck %t/copy.mlir
+// RUN: not llmmem-opt --parallelize=mesh=tp=2 %t/divides.mlir 2>&1 | FileCheck %t/divides.mlir
 // RUN: not llmmem-opt --parallelize=mesh=tp=2 %t/unknown.mlir 2>&1 | FileCheck %t/unknown.mlir
 // RUN: not llmmem-opt "--parallelize=mesh=tp=2 zero=1" %t/unknown.mlir 2>&1 | FileCheck %t/unknown.mlir --check-prefix=ZERO
 // RUN: not llmmem-opt "--parallelize=mesh=dp=2 sequence-parallel=true" %t/unknown.mlir 2>&1 | FileCheck %t/unknown.mlir --check-prefix=SEQUENCE
@@ -29,10 +31,25 @@ func.func @loss(%ids: tensor<2x3xi32> {llm.role = "input"}, %table: tensor<4x8xf
 }
 
 //--- given.mlir
-// CHECK: error: 'llm.gelu' is split as #llm.sharding<dimensions = {{\[\[\], \[\]\]}}>, and no exchange of its ranks makes the given #llm.sharding<dimensions = {{\[\["tp"\], \[\]\]}}> of that
+// CHECK: error: 'llm.gelu' is split as #llm.sharding<dimensions = {{\[\[\], \[\]\]}}>, and no exchange of its ranks makes the given #llm.sharding<dimensions = {{\[\[\], \["tp"\]\]}}, pieces = {{\[array<i64>, array<i64: 4, 4>\]}}> of that
 func.func @loss(%x: tensor<4x8xf32> {llm.role = "input"}) -> tensor<4x8xf32> {
-  %y = llm.gelu %x {llm.sharding = #llm.sharding<dimensions = [["tp"], []]>} : tensor<4x8xf32>
+  %y = llm.gelu %x {llm.sharding = #llm.sharding<dimensions = [[], ["tp"]], pieces = [array<i64>, array<i64: 4, 4>]>} : tensor<4x8xf32>
   return %y : tensor<4x8xf32>
+}
+
+//--- copy.mlir
+// CHECK: error: 'llm.silu' is whole on each rank of tp as a copy of its own, which has no part of one gradient; give #llm.sharding<dimensions = {{\[\["tp"\], \[\]\]}}> to what the copies are made from
+func.func @loss(%x: tensor<4x8xf32> {llm.role = "input", llm.sharding = #llm.sharding<dimensions = [[], ["tp"]]>}) -> tensor<4x8xf32> {
+  %y = llm.gelu %x {llm.sharding = #llm.sharding<dimensions = [[], []]>} : tensor<4x8xf32>
+  %z = llm.silu %y {llm.sharding = #llm.sharding<dimensions = [["tp"], []]>} : tensor<4x8xf32>
+  return %z : tensor<4x8xf32>
+}
+
+//--- divides.mlir
+// CHECK: error: 'llm.gelu' has 3 in dimension 0, which does not divide over tp = 2; take a number of ranks that divides it
+func.func @loss(%x: tensor<3x8xf32> {llm.role = "input"}) -> tensor<3x8xf32> {
+  %y = llm.gelu %x {llm.sharding = #llm.sharding<dimensions = [["tp"], []]>} : tensor<3x8xf32>
+  return %y : tensor<3x8xf32>
 }
 
 //--- unknown.mlir

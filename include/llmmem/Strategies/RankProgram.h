@@ -1,7 +1,7 @@
 //===- RankProgram.h - The functions that one rank runs --------------------===//
 
-#ifndef LLMMEM_LIB_STRATEGIES_RANKPROGRAM_H
-#define LLMMEM_LIB_STRATEGIES_RANKPROGRAM_H
+#ifndef LLMMEM_STRATEGIES_RANKPROGRAM_H
+#define LLMMEM_STRATEGIES_RANKPROGRAM_H
 
 #include "llmmem/Strategies/RankModel.h"
 
@@ -31,4 +31,4 @@ llvm::FailureOr<RankProgram> buildRankProgram(mlir::ModuleOp model, const RankSh
 
 } // namespace llmmem
 
-#endif // LLMMEM_LIB_STRATEGIES_RANKPROGRAM_H
+#endif // LLMMEM_STRATEGIES_RANKPROGRAM_H

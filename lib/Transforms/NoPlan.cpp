@@ -1,0 +1,192 @@
+//===- NoPlan.cpp - What is said where a budget has no plan ----------------===//
+
+#include "NoPlan.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace llmmem;
+using planning::Phase;
+using planning::ValueIndex;
+
+/// The line alone. Below a location with a column its source line is printed, which of a function
+/// is the whole signature: tens of kilobytes of a large model.
+static Location withoutColumn(Location location) {
+  if (auto file = location->findInstanceOf<FileLineColLoc>())
+    return FileLineColLoc::get(file.getFilename(), file.getLine(), 0);
+  return location;
+}
+
+//===----------------------------------------------------------------------===//
+// What is held, for those who ask
+//===----------------------------------------------------------------------===//
+
+/// What could be done about a value that is in the way.
+static std::string adviceFor(const planning::Problem &problem, ValueIndex index, Value value) {
+  if (problem.values[index].resident) {
+    auto argument = dyn_cast_or_null<BlockArgument>(value);
+    llm::Role role = argument ? getRole(argument) : llm::Role::Input;
+    if (role == llm::Role::Gradient)
+      return "resident gradient: import with --gradients transient";
+    if (role == llm::Role::OptimizerState)
+      return "optimizer state: import with --optimizer sgd, or shard it";
+    return (llm::stringifyRole(role) + ": held throughout; fewer layers, or shard it").str();
+  }
+  if (value && getPhase(value.getDefiningOp()) == Phase::Forward)
+    return "activation: a smaller batch or sequence shrinks it";
+  return "gradient or temporary: a smaller batch or sequence shrinks it";
+}
+
+static std::string sizeText(int64_t bytes) {
+  return formatByteSize(bytes) + " (" + std::to_string(bytes) + " bytes)";
+}
+
+/// What is held throughout, by role: mostly the larger part, and no plan can shrink it.
+static void explainResidents(Location location, const ExtractedProblem &extracted,
+                             InFlightDiagnostic &diagnostic) {
+  const planning::Problem &problem = extracted.problem;
+  llvm::MapVector<StringRef, std::pair<int64_t, std::string>> byRole;
+  for (ValueIndex index = 0; index < static_cast<ValueIndex>(problem.values.size()); ++index) {
+    auto argument = dyn_cast_or_null<BlockArgument>(extracted.values[index]);
+    if (!argument || !problem.values[index].resident)
+      continue;
+    auto &[bytes, advice] = byRole[llm::stringifyRole(getRole(argument))];
+    bytes += problem.values[index].bytes;
+    advice = adviceFor(problem, index, argument);
+  }
+  for (auto &[role, entry] : byRole)
+    diagnostic.attachNote(location)
+        << "resident '" << role << "' holds " << sizeText(entry.first) << "; " << entry.second;
+  if (extracted.residentPadding > 0)
+    diagnostic.attachNote(location) << "resident buffers begin on multiples of " << kArenaAlignment
+                                    << " bytes, which adds " << sizeText(extracted.residentPadding);
+}
+
+static void explainHeld(Location location, const ExtractedProblem &extracted,
+                        const planning::Witness &witness, InFlightDiagnostic &diagnostic) {
+  const planning::Problem &problem = extracted.problem;
+  diagnostic.attachNote(location) << witness.why << "; resident bytes "
+                                  << sizeText(problem.residentBytes() - extracted.residentPadding);
+  size_t shown = 0;
+  for (ValueIndex index : witness.values) {
+    if (problem.values[index].bytes == 0 || shown++ == 8)
+      break; // largest first
+    Value value = extracted.values[index];
+    Operation *writer = value ? value.getDefiningOp() : nullptr;
+    diagnostic.attachNote(writer ? withoutColumn(writer->getLoc()) : location)
+        << "'" << problem.values[index].name << "' holds " << sizeText(problem.values[index].bytes)
+        << "; " << adviceFor(problem, index, value);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The three lines
+//===----------------------------------------------------------------------===//
+
+/// Whether any batch could fit, and what would do.
+static std::string summaryOf(const CheckpointRequest &request, const ExtractedProblem &extracted,
+                             const CheckpointOutcome &outcome) {
+  int64_t resident = extracted.problem.residentBytes();
+  if (resident > *request.budget)
+    return "resident bytes alone, " + sizeText(resident) +
+           ", exceed it, so no batch fits: fewer resident bytes would do (transient gradients, "
+           "another optimizer, more ranks)";
+  return "resident bytes are " + sizeText(resident) + "; the step needs " +
+         sizeText(outcome.leastBudget - resident) +
+         " beside them: a smaller batch or sequence would do";
+}
+
+/// A budget below a megabyte is mostly a number whose unit was forgotten.
+static std::string hintFor(const CheckpointRequest &request) {
+  constexpr int64_t kMegabyte = 1'000'000;
+  std::string more = "--explain lists what is held, and what would shrink it";
+  if (*request.budget >= kMegabyte)
+    return more;
+  std::string number = std::to_string(*request.budget);
+  return "the budget is below a megabyte, and a number without a unit is bytes: " + number +
+         "GB is " + number + " * 10^9; " + more;
+}
+
+void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
+                          const ExtractedProblem &extracted, const planning::Plan &plan,
+                          const CheckpointOutcome &outcome) {
+  Operation *where = step;
+  if (plan.witness && plan.witness->op)
+    where = extracted.ops[*plan.witness->op];
+  Location location = withoutColumn(where->getLoc());
+  auto diagnostic = emitError(location);
+  diagnostic << (plan.status == planning::Status::Infeasible ? "no plan exists"
+                                                             : "no plan was found")
+             << " under a budget of " << sizeText(*request.budget) << " with policy '"
+             << nameOf(request.policy) << "': least peak found " << sizeText(outcome.leastPeak)
+             << ", which needs a budget of " << outcome.leastBudget
+             << " bytes; proved lower bound on the peak " << sizeText(outcome.peakLowerBound);
+  diagnostic.attachNote(location) << summaryOf(request, extracted, outcome);
+  if (request.explain != kExplainAll) {
+    diagnostic.attachNote(location) << hintFor(request);
+    return;
+  }
+  if (plan.witness)
+    explainHeld(location, extracted, *plan.witness, diagnostic);
+  explainResidents(withoutColumn(step.getLoc()), extracted, diagnostic);
+}
+
+//===----------------------------------------------------------------------===//
+// For programs
+//===----------------------------------------------------------------------===//
+
+void llmmem::findLeast(const ExtractedProblem &extracted, planning::StepForms forms,
+                       planning::PlanOptions options, const planning::Plan &plan,
+                       CheckpointOutcome &outcome) {
+  outcome.noPlan = true;
+  planning::Plan least = plan;
+  if (plan.steps.empty()) {
+    forms.setBudget(std::nullopt);
+    options.policy.kind = planning::PolicyKind::LeastPeak;
+    least = planForms(forms, options).chosen.plan;
+  }
+  outcome.leastPeak = least.peak - extracted.residentPadding;
+  outcome.leastBudget = extracted.problem.residentBytes() + least.arena;
+}
+
+/// What a program learns of a budget that no plan keeps (docs/Design/Reports.md).
+std::string llmmem::noPlanJson(const CheckpointRequest &request, const CheckpointOutcome &outcome) {
+  bool proved = outcome.status == planning::Status::Infeasible;
+  llvm::json::Object certificate{{"peak_lower_bound", outcome.peakLowerBound}};
+  if (!outcome.checked.empty())
+    certificate["checked"] = outcome.checked;
+  llvm::json::Object report{{"format", "llmmem-memory-report"},
+                            {"version", 1},
+                            {"status", proved ? "infeasible" : "unknown"},
+                            {"policy", nameOf(request.policy)},
+                            {"budget", request.budget.value_or(0)},
+                            {"least_peak_found", outcome.leastPeak},
+                            {"least_budget_found", outcome.leastBudget},
+                            {"certificate", std::move(certificate)},
+                            {"planning_seconds", outcome.seconds}};
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report))).str();
+}
+
+//===----------------------------------------------------------------------===//
+// What has no effect
+//===----------------------------------------------------------------------===//
+
+void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
+                            ArrayRef<StepAlternative> alternatives) {
+  Location location = withoutColumn(step.getLoc());
+  bool hasChunks = llvm::any_of(
+      alternatives, [](const StepAlternative &it) { return !it.tilings.chunks.front().empty(); });
+  if (request.chunk.kind != ChunkRequest::Kind::Auto && !hasChunks)
+    emitWarning(location)
+        << "a chunk is asked for (--loss-chunk), and no op of @" << step.getName()
+        << " works in chunks: its loss is no loss head (docs/Design/Architecture.md)";
+  bool hasSelected = llvm::any_of(
+      alternatives, [](const StepAlternative &it) { return !it.extracted.coreAttention.empty(); });
+  if (request.policy.kind == planning::PolicyKind::Selective && !hasSelected)
+    emitWarning(location) << "policy 'selective' runs core attention again, and no op of @"
+                          << step.getName() << " is marked as llm.core_attention: it keeps all";
+}

@@ -1,0 +1,38 @@
+//===- NoPlan.h - What is said where a budget has no plan ------------------===//
+//
+// Three lines for a screen: what fails, whether a smaller batch would do, and what to ask next. All
+// else is there for `explain=all`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_TRANSFORMS_NOPLAN_H
+#define LLMMEM_LIB_TRANSFORMS_NOPLAN_H
+
+#include "llmmem/Transforms/StepAlternatives.h"
+
+namespace llmmem {
+
+inline constexpr llvm::StringLiteral kExplainAll = "all";
+
+/// The least that can be promised instead, in `outcome`: the fixed policy's own plan, or the least
+/// peak of any.
+void findLeast(const ExtractedProblem &extracted, planning::StepForms forms,
+               planning::PlanOptions options, const planning::Plan &plan,
+               CheckpointOutcome &outcome);
+
+/// Says, where the budget fails: the least that a plan was found for, the proved bound, and what
+/// would do.
+void reportNoPlan(mlir::func::FuncOp step, const CheckpointRequest &request,
+                  const ExtractedProblem &extracted, const planning::Plan &plan,
+                  const CheckpointOutcome &outcome);
+
+/// The same for programs (docs/Design/Reports.md).
+std::string noPlanJson(const CheckpointRequest &request, const CheckpointOutcome &outcome);
+
+/// Warns of a chunk or a policy that the step has no op for.
+void warnOfNoEffect(mlir::func::FuncOp step, const CheckpointRequest &request,
+                    llvm::ArrayRef<StepAlternative> alternatives);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_TRANSFORMS_NOPLAN_H

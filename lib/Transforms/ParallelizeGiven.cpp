@@ -1,0 +1,136 @@
+//===- ParallelizeGiven.cpp - Values split as somebody has said ------------===//
+//
+// A value that an op gives in one sharding becomes what `llm.sharding` on the op says: parts are
+// gathered or exchanged, and a whole is cut into parts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Parallelizer.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+//===----------------------------------------------------------------------===//
+// Parts of a whole
+//===----------------------------------------------------------------------===//
+
+/// What is one value for all ranks has one gradient, which its parts make together. Of copies, each
+/// rank has a gradient of its own.
+bool Parallelizer::canTakePart(const ValueSharding &state, const Axes &axes) const {
+  return llvm::none_of(axes, [&](StringAttr axis) {
+    return llvm::is_contained(state.own, axis) || state.isSplitOver(axis);
+  });
+}
+
+static LogicalResult expectDivides(Value value, unsigned dimension, int64_t size, StringAttr axis,
+                                   int64_t ranks) {
+  if (size % ranks == 0)
+    return success();
+  return emitError(value.getLoc())
+         << "'" << getName(value) << "' has " << size << " in dimension " << dimension
+         << ", which does not divide over " << axis.getValue() << " = " << ranks
+         << "; take a number of ranks that divides it";
+}
+
+/// This rank's part along `dimension`, made once for all later readers.
+FailureOr<Value> Parallelizer::partOf(Operation *reader, Value value, unsigned dimension,
+                                      const Axes &axes) {
+  ArrayAttr group = shardings.arrayOf(axes);
+  Value &known = partsOfWhole[{value, dimension, group}];
+  if (known)
+    return known;
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t ranks = shardings.ranksOf(axes);
+  SmallVector<int64_t> shape(type.getShape());
+  if (failed(expectDivides(value, dimension, shape[dimension], axes.front(), ranks)))
+    return failure();
+  shape[dimension] /= ranks;
+  ValueSharding state = shardings.of(value);
+  llvm::append_range(state.sharding.dimensions[dimension].axes, axes);
+  OpBuilder builder(reader);
+  known = llm::PartOp::create(builder, value.getLoc(), type.clone(shape), value, group, dimension);
+  annotateOp(known.getDefiningOp(), getName(value) + ".part", reader);
+  if (ofParameters.contains(value))
+    ofParameters.insert(known);
+  if (failed(shardings.set(known, state)))
+    return failure();
+  return known;
+}
+
+//===----------------------------------------------------------------------===//
+// From one sharding to another
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What leads from the sharding that a value has to the one that is given: a dimension that becomes
+/// whole, one that is split, or both.
+struct Conversion {
+  std::optional<unsigned> from, to;
+  Axes axes;
+  bool isPossible = true;
+
+  Conversion(const Sharding &has, const Sharding &given) {
+    for (auto [number, before, after] : llvm::enumerate(has.dimensions, given.dimensions)) {
+      if (before == after)
+        continue;
+      isPossible &= before.isWhole() || after.isWhole();
+      std::optional<unsigned> &place = after.isWhole() ? from : to;
+      isPossible &= !place && before.pieces.empty() && after.pieces.empty() && !before.padded;
+      place = number;
+    }
+    if (from)
+      axes = has.dimensions[*from].axes;
+    if (to)
+      isPossible &= !from || axes == given.dimensions[*to].axes;
+    if (to && !from)
+      axes = given.dimensions[*to].axes;
+  }
+};
+} // namespace
+
+/// To what somebody has said. All later readers read what `convert` makes.
+LogicalResult Parallelizer::convert(Value value, ValueSharding state, const Sharding &given) {
+  Conversion conversion(state.sharding, given);
+  auto [from, to, axes, isPossible] = conversion;
+  if (!from && !to)
+    return success();
+  if (!isPossible)
+    return emitError(value.getLoc())
+           << "'" << getName(value) << "' is split as " << shardings.attributeOf(state.sharding)
+           << ", and no exchange of its ranks makes the given " << shardings.attributeOf(given)
+           << " of that; give a sharding that has one dimension more whole, or another one split";
+  if (!from && !canTakePart(state, axes))
+    return emitError(value.getLoc())
+           << "'" << getName(value) << "' is whole on each rank of " << axes.front().getValue()
+           << " as a copy of its own, which has no part of one gradient; give "
+           << shardings.attributeOf(given) << " to what the copies are made from";
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  if (to && failed(expectDivides(value, *to, shape[*to], axes.front(), shardings.ranksOf(axes))))
+    return failure();
+  if (from)
+    shape[*from] *= shardings.ranksOf(axes);
+  if (to)
+    shape[*to] /= shardings.ranksOf(axes);
+  Type result = type.clone(shape);
+  ArrayAttr group = shardings.arrayOf(axes);
+  Operation *other;
+  if (from && to) {
+    other = llm::AllToAllOp::create(builder, value.getLoc(), result, value, group, *to, *from);
+  } else if (from) {
+    addTo(state.own, axes);
+    other = llm::AllGatherOp::create(builder, value.getLoc(), result, value,
+                                     /*destination=*/Value(), group, *from);
+  } else {
+    other = llm::PartOp::create(builder, value.getLoc(), result, value, group, *to);
+  }
+  annotateOp(other, getName(value) + ".given", value.getDefiningOp());
+  value.replaceAllUsesExcept(other->getResult(0), other);
+  state.sharding.dimensions = given.dimensions;
+  return shardings.set(other->getResult(0), state);
+}

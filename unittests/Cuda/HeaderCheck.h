@@ -1,0 +1,29 @@
+//===- HeaderCheck.h - Our declarations of a library against its header ----===//
+//
+// What a library is called by stands in headers of ours, so that nothing of NVIDIA's is needed to
+// build. Where the vendor's own header is there, the two are compared while compiling.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_UNITTESTS_CUDA_HEADERCHECK_H
+#define LLMMEM_UNITTESTS_CUDA_HEADERCHECK_H
+
+namespace llmmem::test {
+
+/// Whether a function of theirs can be called as ours says: as many parameters, each of the size of
+/// its counterpart.
+template <typename Result, typename... Parameters, typename TheirResult, typename... Theirs>
+constexpr bool callsAlike(Result (*)(Parameters...), TheirResult (*)(Theirs...)) {
+  if constexpr (sizeof...(Parameters) != sizeof...(Theirs))
+    return false;
+  else
+    return sizeof(Result) == sizeof(TheirResult) && ((sizeof(Parameters) == sizeof(Theirs)) && ...);
+}
+
+} // namespace llmmem::test
+
+/// For a list of constants (LLMMEM_NCCL_CONSTANTS).
+#define LLMMEM_COMPARE_CONSTANT(ours, theirs, value)                                               \
+  static_assert(static_cast<int>(ours) == static_cast<int>(theirs), #theirs);
+
+#endif // LLMMEM_UNITTESTS_CUDA_HEADERCHECK_H
