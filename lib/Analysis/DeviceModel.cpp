@@ -11,44 +11,6 @@
 using namespace llvm;
 using namespace llmmem;
 
-// Dense rates and bandwidths of the vendors' datasheets (SXM parts), which say nothing of launches:
-// two microseconds inside a captured graph are assumed. `cpu` is two cores with AVX-512 as this
-// project measures itself on. Workspaces of matmuls are those that NVIDIA recommends for cuBLAS
-// (its manual, on cublasSetWorkspace): 32 MiB on Hopper, 4 MiB on the architectures before.
-// Datasheets give both directions of a link together, tables one; they say nothing of latencies:
-// two microseconds from device to device are assumed, ten for a copy to or from the host.
-static constexpr StringLiteral shippedTables[] = {
-    R"({"name": "h100", "source": "NVIDIA H100 SXM datasheet, not measured",
-        "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 3350, "launch_ns": 2000,
-        "library_workspace_bytes": 33554432,
-        "links": [
-          {"name": "nvlink", "to": "device", "up_bytes_per_ns": 450, "down_bytes_per_ns": 450, "latency_ns": 2000,
-           "source": "datasheet: 900 GB/s both ways; latency assumed"},
-          {"name": "pcie", "to": "host", "up_bytes_per_ns": 64, "down_bytes_per_ns": 64, "latency_ns": 10000,
-           "source": "datasheet: 128 GB/s both ways; latency assumed"}]})",
-    R"({"name": "h200", "source": "NVIDIA H200 SXM datasheet, not measured",
-        "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 4800, "launch_ns": 2000,
-        "library_workspace_bytes": 33554432,
-        "links": [
-          {"name": "nvlink", "to": "device", "up_bytes_per_ns": 450, "down_bytes_per_ns": 450, "latency_ns": 2000,
-           "source": "datasheet: 900 GB/s both ways; latency assumed"},
-          {"name": "pcie", "to": "host", "up_bytes_per_ns": 64, "down_bytes_per_ns": 64, "latency_ns": 10000,
-           "source": "datasheet: 128 GB/s both ways; latency assumed"}]})",
-    R"({"name": "a100", "source": "NVIDIA A100 80GB SXM datasheet, not measured",
-        "flops_per_ns": {"bf16": 312000, "f32": 19500, "f64": 9700}, "bytes_per_ns": 2039, "launch_ns": 2000,
-        "library_workspace_bytes": 4194304,
-        "links": [
-          {"name": "nvlink", "to": "device", "up_bytes_per_ns": 300, "down_bytes_per_ns": 300, "latency_ns": 2000,
-           "source": "datasheet: 600 GB/s both ways; latency assumed"},
-          {"name": "pcie", "to": "host", "up_bytes_per_ns": 32, "down_bytes_per_ns": 32, "latency_ns": 10000,
-           "source": "datasheet: 64 GB/s both ways; latency assumed"}]})",
-    R"({"name": "cpu", "source": "measured from profiles on two cores of an AMD EPYC with AVX-512",
-        "flops_per_ns": {"bf16": 313, "f32": 388, "f64": 134}, "bytes_per_ns": 57, "launch_ns": 1000,
-        "links": [
-          {"name": "shared memory", "to": "device", "up_bytes_per_ns": 13, "down_bytes_per_ns": 13, "latency_ns": 900,
-           "source": "measured between two processes: MPI_Sendrecv of OpenMPI, 2 MiB in 156 us, 512 bytes in 0.9 us"}],
-        "epilogues": "separate"})"};
-
 int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,
                           StringRef kernel) const {
   int64_t rate = flopsPerNsF32;
@@ -156,6 +118,7 @@ json::Value DeviceModel::toJson() const {
        json::Object{{"bf16", flopsPerNsBF16}, {"f32", flopsPerNsF32}, {"f64", flopsPerNsF64}}},
       {"bytes_per_ns", bytesPerNs},
       {"launch_ns", launchNs},
+      {"basis", hasMeasuredRates ? "measured" : "datasheet"},
       {"epilogues", fusesEpilogues ? "auto" : "separate"},
       {"library_workspace_bytes", libraryWorkspace},
       {"links", std::move(ways)},
@@ -164,12 +127,16 @@ json::Value DeviceModel::toJson() const {
       {"measured", std::move(measured)}};
   if (devicesPerNode > 0)
     table["devices_per_node"] = devicesPerNode;
+  if (memoryBytes > 0) {
+    table["memory_bytes"] = memoryBytes;
+    table["reserve_bytes"] = reserveBytes;
+  }
   return table;
 }
 
 namespace {
 constexpr StringLiteral tableKeys =
-    "name, source, flops_per_ns, bytes_per_ns, launch_ns, "
+    "name, source, basis, memory_bytes, reserve_bytes, flops_per_ns, bytes_per_ns, launch_ns, "
     "library_workspace_bytes, epilogues, links, devices_per_node, collectives, kernels, measured";
 constexpr StringLiteral linkKeys =
     "name, to, up_bytes_per_ns, down_bytes_per_ns, latency_ns, source";
@@ -202,6 +169,12 @@ private:
         return hasBandwidth = true, reader.integer(model.bytesPerNs, 1);
       if (key == "launch_ns")
         return reader.integer(model.launchNs);
+      if (key == "basis")
+        return readBasis();
+      if (key == "memory_bytes")
+        return reader.integer(model.memoryBytes, 1);
+      if (key == "reserve_bytes")
+        return reader.integer(model.reserveBytes);
       if (key == "epilogues")
         return readEpilogues();
       if (key == "library_workspace_bytes")
@@ -223,6 +196,8 @@ private:
       return false;
     if (!hasRates || !hasBandwidth)
       return reader.fail("a device table must have 'flops_per_ns' and 'bytes_per_ns'");
+    if (model.reserveBytes > 0 && model.reserveBytes >= model.memoryBytes)
+      return reader.fail("'reserve_bytes' is part of 'memory_bytes'; give that, and a larger one");
     return (model.devicesPerNode > 0) == (model.linkTo(DeviceLink::To::Node) != nullptr) ||
            reader.fail("'devices_per_node' and a link to \"node\" go together; give both");
   }
@@ -238,6 +213,15 @@ private:
       return rate ? reader.integer(*rate, 1) : reader.unknownKey(key, rateKeys);
     });
     return read && (rates == 3 || reader.fail("'flops_per_ns' must have 'bf16', 'f32' and 'f64'"));
+  }
+
+  bool readBasis() {
+    std::string text;
+    if (!reader.string(text))
+      return false;
+    model.hasMeasuredRates = text == "measured";
+    return text == "measured" || text == "datasheet" ||
+           reader.fail("expected measured or datasheet");
   }
 
   bool readEpilogues() {
@@ -364,7 +348,7 @@ Expected<DeviceModel> llmmem::loadDeviceModel(StringRef nameOrFile) {
     return topology->slowest().table;
   }
   std::string names;
-  for (StringRef table : shippedTables) {
+  for (StringRef table : shippedDeviceTables()) {
     Expected<DeviceModel> model = parseDeviceModel(table, "shipped device table");
     if (!model)
       return model;

@@ -7,6 +7,7 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "mlir/IR/Remarks.h"
 
 using namespace mlir;
@@ -36,13 +37,22 @@ static void addResident(func::FuncOp step, MemoryReport &report) {
   }
 }
 
+/// A step's targets, of which each is a token.
+static int64_t countTokens(func::FuncOp step) {
+  for (BlockArgument argument : step.getArguments())
+    if (getRole(argument) == llm::Role::Input && getName(argument) == "targets")
+      if (auto tensor = dyn_cast<RankedTensorType>(argument.getType()))
+        return tensor.getNumElements();
+  return 0;
+}
+
 /// Constants are held throughout, as arguments are.
 static void addConstants(func::FuncOp step, MemoryReport &report) {
   for (Operation &op : step.getBody().front()) {
     if (!isResidentOp(&op))
       continue;
-    for (Type type : op.getResultTypes()) {
-      int64_t bytes = bytesOfType(type);
+    for (Value result : op.getResults()) {
+      int64_t bytes = residentBytes(result);
       report.resident["constant"] += bytes;
       report.residentBytes += bytes;
       report.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
@@ -134,10 +144,10 @@ static void addTransfer(Operation *op, const OpCost &cost, MemoryReport &report)
   std::optional<TransferCost> transfer = interface ? interface.getTransfer() : std::nullopt;
   if (!transfer || transfer->messages == 0)
     return;
-  ++report.sent.collectives;
-  report.sent.repeated += op->hasAttr(LlmDialect::kCloneOf);
+  report.sent.collectives += transfer->times;
+  report.sent.repeated += op->hasAttr(LlmDialect::kCloneOf) ? transfer->times : 0;
   report.sent.bytes += transfer->bytes;
-  report.sent.ns += cost.ns;
+  report.sent.ns += cost.sendingNs;
 }
 
 static void addMesh(func::FuncOp step, MemoryReport &report) {
@@ -161,7 +171,7 @@ static void addMesh(func::FuncOp step, MemoryReport &report) {
 }
 
 /// When the step ends, as its ops stand: started collectives run one after another beside the
-/// others, each from its start on, and a wait ends with what it waits for. A collective that is not
+/// others, each from its start on, and a wait ends with what it waits for. What sends without being
 /// started first waits for those that are.
 static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t> &ns,
                        MemoryReport &report) {
@@ -180,7 +190,7 @@ static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int6
       doneAt[&op] = link = std::max(link, now) + cost;
       continue;
     }
-    now = (llm::isStartable(&op) ? std::max(now, link) : now) + cost;
+    now = (llm::isSending(&op) ? std::max(now, link) : now) + cost;
   }
   report.overlap.stepNs = now;
   report.overlap.hiddenNs = sum - now;
@@ -239,6 +249,8 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
     return failure();
   report.device = device.name;
   report.deviceSource = device.source;
+  report.ratesAreMeasured = device.isMeasured();
+  report.tokens = countTokens(step);
   report.arena = getInteger(step, LlmDialect::kArena, 0);
   int64_t liveInArena = report.peak - report.residentBytes;
   report.fragmentation =
@@ -250,6 +262,8 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
       report.overlap.timeLowerBoundNs = bound.getInt();
     if (auto bound = certificate.getAs<IntegerAttr>("peak_lower_bound"))
       report.peakLowerBound = bound.getInt();
+    if (auto cost = certificate.getAs<IntegerAttr>("cost_without_budget_ns"))
+      report.withoutBudgetNs = cost.getInt();
     if (auto bound = certificate.getAs<StringAttr>("bound"))
       report.bound = bound.str();
   }
@@ -260,6 +274,18 @@ double MemoryReport::gapPercent() const {
   if (stepNs == 0)
     return 0.0;
   return 100.0 * static_cast<double>(stepNs + recomputeNs - costLowerBoundNs) / stepNs;
+}
+
+std::optional<double> MemoryReport::slowdownPercent() const {
+  if (!withoutBudgetNs || *withoutBudgetNs == 0 || overlap.started || !functions.empty())
+    return std::nullopt;
+  return 100.0 * (static_cast<double>(plannedNs()) / static_cast<double>(*withoutBudgetNs) - 1.0);
+}
+
+std::optional<double> MemoryReport::tokensPerSecond() const {
+  if (tokens == 0 || plannedNs() == 0 || ranks > 1 || !functions.empty())
+    return std::nullopt;
+  return 1e9 * static_cast<double>(tokens) / static_cast<double>(plannedNs());
 }
 
 void MemoryReport::emitRemarks(func::FuncOp step) const {

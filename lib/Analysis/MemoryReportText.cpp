@@ -67,6 +67,21 @@ static llvm::json::Value certificateToJson(const MemoryReport &report) {
   return certificate;
 }
 
+static llvm::json::Value stepToJson(const MemoryReport &report) {
+  llvm::json::Object step{{"flops", report.stepFlops},
+                          {"time_ns", report.stepNs},
+                          {"planned_time_ns", report.plannedNs()}};
+  if (std::optional<double> slowdown = report.slowdownPercent()) {
+    step["time_without_budget_ns"] = *report.withoutBudgetNs;
+    step["slowdown_percent"] = *slowdown;
+  }
+  if (std::optional<double> tokens = report.tokensPerSecond()) {
+    step["tokens"] = report.tokens;
+    step["tokens_per_second"] = *tokens;
+  }
+  return step;
+}
+
 static llvm::json::Value savedToJson(const MemoryReport &report) {
   llvm::json::Array tensors;
   for (const SavedValue &saved : report.saved) {
@@ -154,7 +169,7 @@ llvm::json::Value MemoryReport::toJson() const {
                                     {"modelled_ops", modelledOps}}},
       {"epilogues", epiloguesToJson(*this)},
       {"epilogues_decide_bits", epiloguesDecideBits},
-      {"step", llvm::json::Object{{"flops", stepFlops}, {"time_ns", stepNs}}},
+      {"step", stepToJson(*this)},
       {"recompute", llvm::json::Object{{"ops", recomputeOps},
                                        {"flops", recomputeFlops},
                                        {"time_ns", recomputeNs},
@@ -251,6 +266,20 @@ static void printPricedByBytes(const MemoryReport &report, llvm::raw_ostream &os
                 percent(ns, report.stepNs + report.recomputeNs), names);
 }
 
+/// The two numbers that a user compares: how long a step takes, and how many tokens that makes.
+static void printTime(const MemoryReport &report, llvm::raw_ostream &os) {
+  if (!report.functions.empty())
+    return;
+  os << formatv("step           {0:f3} ms modelled", report.plannedNs() / 1e6);
+  if (std::optional<double> slowdown = report.slowdownPercent())
+    os << formatv(", {0:f2} % slower than the {1:f3} ms without a budget", *slowdown,
+                  *report.withoutBudgetNs / 1e6);
+  if (std::optional<double> tokens = report.tokensPerSecond())
+    os << formatv("; {0}{1:f0} tokens/s{2}", report.ratesAreMeasured ? "" : "at most ", *tokens,
+                  report.ratesAreMeasured ? "" : " (datasheet)");
+  os << "\n";
+}
+
 void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   std::map<StringRef, int64_t> byKind;
   for (const LiveEntry &entry : live)
@@ -272,6 +301,7 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
     os << formatv("; {0} of {1} ops priced as measured", measuredOps, measuredOps + modelledOps);
   os << "\n";
   printPricedByBytes(*this, os);
+  printTime(*this, os);
   os << formatv("recompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n",
                 recomputeOps, static_cast<double>(recomputeFlops),
                 percent(recomputeFlops, stepFlops), recomputeNs / 1e6,

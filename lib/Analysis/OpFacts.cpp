@@ -123,10 +123,16 @@ static int64_t unmeasuredNs(Operation *op, const DeviceModel &device) {
   return *measured > INT64_MAX - more ? INT64_MAX : *measured + more;
 }
 
+/// The axes of the group that `op` sends to; null where it does not say.
+static ArrayAttr axesOf(Operation *op) {
+  auto vocabulary = op->getAttrOfType<llm::VocabularyAttr>("vocabulary");
+  return vocabulary ? vocabulary.getAxes() : op->getAttrOfType<ArrayAttr>("axes");
+}
+
 /// Where the group of a collective is, with ranks numbered row-major over the mesh and nodes filled
 /// in that order. Parts of nodes that hold no whole groups make some of them cross.
 static GroupPlace placeOf(Operation *op, const TransferCost &transfer, const DeviceModel &device) {
-  auto axes = op->getAttrOfType<ArrayAttr>("axes");
+  ArrayAttr axes = axesOf(op);
   auto function = op->getParentOfType<func::FuncOp>();
   auto mesh = function ? function->getAttrOfType<llm::MeshAttr>(LlmDialect::kMesh) : nullptr;
   GroupPlace place;
@@ -147,20 +153,24 @@ static GroupPlace placeOf(Operation *op, const TransferCost &transfer, const Dev
   return place;
 }
 
-/// Time of an op that sends to other devices. The key of a kernel does not say over how many ranks
-/// it ran, so no time of a kernel is taken for it.
-static FailureOr<MeasuredTime> transferNs(Operation *op, TransferCost transfer,
-                                          const DeviceModel &device) {
-  int64_t local = modelledNs(op, device);
-  if (transfer.messages == 0)
-    return MeasuredTime{local};
+/// count * ns + more, at most INT64_MAX.
+static int64_t saturated(int64_t count, int64_t ns, int64_t more) {
+  uint64_t sum = llvm::SaturatingMultiplyAdd<uint64_t>(count, ns, more);
+  return std::min<uint64_t>(sum, INT64_MAX);
+}
+
+/// Time of what an op sends to other devices, and of the copies around it. What is modelled and not
+/// measured is at least `least`.
+static FailureOr<MeasuredTime> sendingNs(Operation *op, const TransferCost &transfer,
+                                         const DeviceModel &device, int64_t least) {
   GroupPlace place = placeOf(op, transfer, device);
   int64_t copies = llvm::divideCeil(transfer.copied, device.bytesPerNs);
   StringRef name = transfer.measuredAs.empty() ? op->getName().stripDialect() : transfer.measuredAs;
   std::optional<MeasuredTime> measured =
       device.measuredTransferTime(name, transfer.ranks, transfer.whole);
   if (measured && !place.crossesNodes)
-    return MeasuredTime{measured->ns + copies, measured->isExact && copies == 0};
+    return MeasuredTime{saturated(transfer.times, measured->ns, copies),
+                        measured->isExact && copies == 0};
   if (transfer.bytes < 0)
     return op->emitError("sends more than 2^63 bytes; make the value or the group smaller");
   std::optional<int64_t> ns = device.transferTime(transfer.messages, transfer.bytes, place);
@@ -170,7 +180,40 @@ static FailureOr<MeasuredTime> transferNs(Operation *op, TransferCost transfer,
            << "' has no link to them; give it one: \"links\": [{\"name\": \"nvlink\", "
               "\"to\": \"device\", \"up_bytes_per_ns\": 450, "
               "\"down_bytes_per_ns\": 450, \"latency_ns\": 2000}]";
-  return MeasuredTime{std::max(*ns + copies, local)};
+  // A launch is in the time of one.
+  int64_t modelled = saturated(transfer.times - 1, device.launchNs, saturated(1, *ns, copies));
+  return MeasuredTime{std::max(modelled, least)};
+}
+
+/// Time of a collective. The key of a kernel does not say over how many ranks it ran, so no time of
+/// a kernel is taken for it.
+static LogicalResult setTimeOfCollective(Operation *op, const TransferCost &transfer,
+                                         const DeviceModel &device, OpCost &cost) {
+  cost.ns = modelledNs(op, device);
+  if (transfer.messages == 0)
+    return success();
+  FailureOr<MeasuredTime> sending = sendingNs(op, transfer, device, /*least=*/cost.ns);
+  if (failed(sending))
+    return failure();
+  cost.measured = sending->isExact;
+  cost.ns = cost.sendingNs = sending->ns;
+  return success();
+}
+
+/// Time of an op that computes, and of what it sends between its kernels.
+static LogicalResult setTimeOfWork(Operation *op, const std::optional<TransferCost> &transfer,
+                                   const DeviceModel &device, OpCost &cost) {
+  std::optional<int64_t> measured = transfer ? std::nullopt : measuredNs(op, device);
+  cost.measured = measured.has_value();
+  cost.ns = measured ? *measured : unmeasuredNs(op, device);
+  if (!transfer || transfer->messages == 0)
+    return success();
+  FailureOr<MeasuredTime> sending = sendingNs(op, *transfer, device, /*least=*/0);
+  if (failed(sending))
+    return failure();
+  cost.sendingNs = sending->ns;
+  cost.ns = saturated(1, cost.ns, sending->ns);
+  return success();
 }
 
 /// What `llm.cost` says of an op that does not price itself. Its time is taken as it is written; 0
@@ -197,10 +240,15 @@ static FailureOr<OpCost> writtenCost(Operation *op, const DeviceModel &device) {
   return cost;
 }
 
+/// What somebody else says of the cost comes first: he is named in `llm.cost_from`.
+static bool pricesItself(Operation *op) {
+  return isa<CostOpInterface>(op) && !op->hasAttr(LlmDialect::kCostFrom);
+}
+
 FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
-  auto interface = dyn_cast<CostOpInterface>(op);
-  if (!interface)
+  if (!pricesItself(op))
     return writtenCost(op, device);
+  auto interface = cast<CostOpInterface>(op);
   OpCost cost;
   cost.flops = interface.getFlops();
   cost.bytesMoved = interface.getBytesMoved();
@@ -211,17 +259,12 @@ FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   // A view costs nothing, not even a launch.
   if (cost.flops == 0 && cost.bytesMoved == 0)
     return cost;
-  if (std::optional<TransferCost> transfer = interface.getTransfer()) {
-    FailureOr<MeasuredTime> time = transferNs(op, *transfer, device);
-    if (failed(time))
-      return failure();
-    cost.ns = time->ns;
-    cost.measured = time->isExact;
-    return cost;
-  }
-  std::optional<int64_t> measured = measuredNs(op, device);
-  cost.measured = measured.has_value();
-  cost.ns = measured ? *measured : unmeasuredNs(op, device);
+  std::optional<TransferCost> transfer = interface.getTransfer();
+  bool isCollective = transfer && !transfer->betweenKernels;
+  LogicalResult priced = isCollective ? setTimeOfCollective(op, *transfer, device, cost)
+                                      : setTimeOfWork(op, transfer, device, cost);
+  if (failed(priced))
+    return failure();
   return cost;
 }
 
@@ -230,8 +273,8 @@ Attribute llmmem::toAttribute(const OpCost &cost, MLIRContext *context) {
 }
 
 int64_t llmmem::workspaceBytes(Operation *op) {
-  if (auto interface = dyn_cast<CostOpInterface>(op))
-    return interface.getWorkspaceBytes();
+  if (pricesItself(op))
+    return cast<CostOpInterface>(op).getWorkspaceBytes();
   auto written = op->getAttrOfType<llm::CostAttr>(LlmDialect::kCost);
   return written ? written.getWorkspace() : 0;
 }
@@ -249,12 +292,18 @@ static bool isScalar(Type type) {
          (opaque && opaque.getTypeData() == "token");
 }
 
+/// A constant that is no tensor: a shape, which is part of the code.
+static bool isConstantOfCode(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && op->hasTrait<OpTrait::ConstantLike>() && !isa<ShapedType>(value.getType());
+}
+
 FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
   auto emit = [&]() {
     Operation *op = value.getDefiningOp();
     return op ? op->emitError() : mlir::emitError(value.getLoc());
   };
-  if (isScalar(value.getType()))
+  if (isScalar(value.getType()) || isConstantOfCode(value))
     return 0;
   if (isa<TupleType>(value.getType()))
     return emit()

@@ -13,6 +13,7 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Interfaces/EmptyOpInterface.h"
 #include <map>
 
 using namespace mlir;
@@ -402,16 +403,16 @@ LogicalResult PlanVerifier::run() {
     fail(step, "peak") << "has no '" << LlmDialect::kArena << "'; run plan-arena";
     return failure();
   }
-  auto addResident = [&](Type type) {
-    int64_t bytes = bytesOfType(type);
+  auto addResident = [&](int64_t bytes) {
     resident += bytes;
     padding += llvm::alignTo(bytes, 256) - bytes;
   };
   for (Operation &op : body)
     if (isResidentOp(&op))
-      llvm::for_each(op.getResultTypes(), addResident);
+      for (Value result : op.getResults())
+        addResident(residentBytes(result));
   for (BlockArgument argument : body.getArguments()) {
-    addResident(argument.getType());
+    addResident(bytesOfType(argument.getType()));
     source[argument] = argument;
     homeOf[argument] = argument;
     newest[argument] = argument;

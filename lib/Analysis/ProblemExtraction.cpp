@@ -5,6 +5,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -143,7 +144,7 @@ LogicalResult Extraction::addConstant(Operation &op) {
     FailureOr<int64_t> bytes = getCheckedBytes(result);
     if (failed(bytes))
       return failure();
-    ValueIndex index = addValue(result, *bytes, getName(result));
+    ValueIndex index = addValue(result, isEmptyValue(result) ? 0 : *bytes, getName(result));
     out.problem.values[index].resident = true;
   }
   return success();

@@ -5,6 +5,7 @@
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Interfaces/EmptyOpInterface.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -21,8 +22,8 @@ public:
       out.resident += bytesOfType(argument.getType());
     for (Operation &op : body)
       if (isResidentOp(&op))
-        for (Type type : op.getResultTypes())
-          out.resident += bytesOfType(type);
+        for (Value result : op.getResults())
+          out.resident += residentBytes(result);
     for (int64_t position = 0; position < static_cast<int64_t>(out.ops.size()); ++position)
       addResults(position);
     sumUp();

@@ -21,6 +21,10 @@
 //   "kernels": {"attention": 3.25, "silu+mul": 1.1}
 //     how many times that roofline a kind of kernel takes, launch left out; a group of ops is named by
 //     what it is made of. `measured` holds before it.
+//   "basis": "measured"
+//     the rates were measured; without, they are those of a datasheet, and a step takes at least as long
+//   "memory_bytes": 80000000000, "reserve_bytes": 1000000000
+//     what the device has, and what of it a program's context and libraries take before any step runs
 //   "links": [{"name": "nvlink", "to": "device", "up_bytes_per_ns": 450, "down_bytes_per_ns": 450,
 //              "latency_ns": 2000, "source": "datasheet"}]
 //     ways out of the device, to other devices or to the host's memory: bandwidth away from the device
@@ -96,6 +100,9 @@ struct DeviceModel {
   int64_t launchNs = 0;
   llvm::StringMap<int64_t> measuredNs; // of kernels by their keys
   bool fusesEpilogues = true;
+  bool hasMeasuredRates = false;
+  int64_t memoryBytes = 0;                    // of the device; 0: not known
+  int64_t reserveBytes = 0;                   // of them, not for a step
   int64_t libraryWorkspace = 0;               // bytes
   llvm::StringMap<int64_t> permilleOfKernels; // of the roofline, where a kind's kernels were timed
   std::vector<DeviceLink> links;
@@ -115,13 +122,20 @@ struct DeviceModel {
   /// ns of a collective by the measured ones of the same op and ranks; none where there are none.
   std::optional<MeasuredTime> measuredTransferTime(llvm::StringRef op, int64_t ranks,
                                                    int64_t bytes) const;
+  /// Whether times are what the device takes, and not the least that its datasheet allows.
+  bool isMeasured() const {
+    return hasMeasuredRates || !measuredNs.empty() || !permilleOfKernels.empty();
+  }
   /// The form that is read.
   llvm::json::Value toJson() const;
 };
 
-/// A shipped table by its name (`h100`, `h200`, `a100`, `cpu`), or a file that ends in `.json`. The
-/// error lists what there is, or says line, column and what was expected there.
+/// A shipped table by its name (lib/Analysis/ShippedDevices.cpp), or a file that ends in `.json`.
+/// The error lists what there is, or says line, column and what was expected there.
 llvm::Expected<DeviceModel> loadDeviceModel(llvm::StringRef nameOrFile);
+
+/// The shipped tables' texts, each with a name.
+llvm::ArrayRef<llvm::StringLiteral> shippedDeviceTables();
 
 /// Reads a table's text; `where` stands before the error, and is the name of a table without one.
 llvm::Expected<DeviceModel> parseDeviceModel(llvm::StringRef text, llvm::StringRef where);

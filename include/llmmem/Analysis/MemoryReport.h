@@ -110,6 +110,9 @@ struct MemoryReport {
   std::map<std::string, std::pair<int64_t, int64_t>> pricedByBytes;
   int64_t stepFlops = 0, stepNs = 0; // every op once
   int64_t recomputeOps = 0, recomputeFlops = 0, recomputeNs = 0;
+  std::optional<int64_t> withoutBudgetNs; // of the step then, in the chunks that it then has
+  int64_t tokens = 0;                     // of one run of the step; 0 where it is not known
+  bool ratesAreMeasured = false;          // of the device: else it does no more than this
   /// Ranks of the step's mesh, whose memory each is what this report says.
   int64_t ranks = 1;
   std::string mesh; // as `#llm.mesh<dp = 4>`; empty without one
@@ -135,6 +138,12 @@ struct MemoryReport {
                                                const DeviceModel &device);
 
   int64_t neededBytes() const { return residentBytes + residentPadding + arena; }
+  /// Modelled ns of the step, repetitions and what collectives hide included.
+  int64_t plannedNs() const { return overlap.started ? overlap.stepNs : stepNs + recomputeNs; }
+  /// How much longer than without a budget, in percent; nothing where that is not known.
+  std::optional<double> slowdownPercent() const;
+  /// Of one device that does all of the step; nothing where that is not known.
+  std::optional<double> tokensPerSecond() const;
   /// (modelled time - proved bound) / modelled time of every op once, in percent.
   double gapPercent() const;
 

@@ -32,6 +32,7 @@ struct OpCost {
   int64_t bytesMoved = 0;
   int64_t ns = 0;
   int64_t workspace = 0;
+  int64_t sendingNs = 0; // of `ns`: what is sent to other devices takes
   bool measured = false; // whether `ns` is a measurement of this very kernel
 };
 

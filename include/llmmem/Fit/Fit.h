@@ -1,0 +1,69 @@
+//===- Fit.h - Does a model train on a card, and how ------------------------===//
+//
+// Asks the planner the questions that a person has before any pipeline: does this model train on
+// this card, with which batch and sequence, how fast, and what would help. Every answer is a plan
+// of the whole step under the card's bytes, the one that `llmmem-opt --checkpoint-budget` makes;
+// what does not fit is what no plan was found for.
+//
+// Example: GPT-2 124M in f32 at 1,024 tokens under 23 * 10^9 bytes.
+//
+//   FitModel model = ...;                  // of examples/configs/gpt2.json
+//   fit(model, {24'000'000'000, 1'000'000'000, true}, {1024})->largestBatch
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_FIT_FIT_H
+#define LLMMEM_FIT_FIT_H
+
+#include "llmmem/Fit/FitModel.h"
+
+namespace llmmem {
+
+/// Bytes of a card.
+struct Card {
+  std::string name;     // as it is asked for: rtx4090, 24GB
+  int64_t memory = 0;   // that it has
+  int64_t reserve = 0;  // of them, for the context and libraries of a program
+  bool hasRates = true; // false: the bytes alone are known, and no time is said
+  int64_t budget() const { return memory - reserve; }
+};
+
+struct FitRequest {
+  int64_t seq = 0;
+  std::optional<int64_t> batch; // none: the largest is looked for
+};
+
+/// What one measure against the bytes does, of the step that is asked for.
+struct MeasureOutcome {
+  llvm::StringRef name;
+  FitPoint point;
+};
+
+struct FitAnswer {
+  Card card;
+  FitRequest request;
+  FitPoint least;              // batch 1, or the one asked for, in the fewest bytes found
+  bool fits = false;           // this batch, under the card's budget
+  int64_t largestBatch = 0;    // at `request.seq`; 0: none
+  int64_t longestSequence = 0; // at batch 1, or the one asked for; 0: none
+  std::vector<FitPoint> batches;
+  std::vector<MeasureOutcome> measures;
+  std::vector<std::string> commands; // that plan the largest batch, or the one asked for
+};
+
+/// Lengths of sequences are looked for in steps of so many tokens.
+inline constexpr int64_t kSequenceStep = 128;
+
+/// Answers with plans alone. The error is that of a shape which the model does not have.
+llvm::Expected<FitAnswer> fit(FitModel &model, const Card &card, const FitRequest &request);
+
+/// `bf16`, as flags have it.
+llvm::StringRef dtypeName(importer::ElementKind kind);
+
+/// For people, and for programs (docs/Design/Reports.md).
+void printFit(const FitModel &model, const FitAnswer &answer, llvm::raw_ostream &os);
+llvm::json::Value toJson(const FitModel &model, const FitAnswer &answer);
+
+} // namespace llmmem
+
+#endif // LLMMEM_FIT_FIT_H

@@ -1,0 +1,75 @@
+//===- FitModel.h - Plans of a model's step at any batch and sequence -------===//
+
+#ifndef LLMMEM_FIT_FITMODEL_H
+#define LLMMEM_FIT_FITMODEL_H
+
+#include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Import/Import.h"
+#include "llmmem/Planning/Alternatives/AlternativeProblems.h"
+#include <map>
+
+namespace llmmem {
+
+/// A plan of the step at one shape.
+struct FitPoint {
+  int64_t batch = 0, seq = 0;
+  planning::Status status = planning::Status::Unknown;
+  int64_t residentBytes = 0;
+  int64_t neededBytes = 0;     // resident bytes and arena; 0 without a plan
+  int64_t ns = 0;              // modelled, of a step; 0 without a plan
+  int64_t withoutBudgetNs = 0; // the same with all kept
+
+  bool fits() const { return status == planning::Status::Feasible; }
+};
+
+/// What a user can do against the bytes. A measure is a line of the table in Measures.cpp.
+struct Measure {
+  llvm::StringLiteral name;
+  planning::PolicyKind policy; // what decides on recomputation
+  bool hasChunks;              // the loss in its smallest chunks, or whole
+  llm::GradientLifetime gradients;
+};
+
+llvm::ArrayRef<Measure> measures();
+
+class FitModel {
+public:
+  /// Reads a config.json; `file` is for messages and commands. `options` say all but the shape.
+  /// `seconds` bounds each search, as in PlanOptions.
+  static llvm::Expected<FitModel> read(llvm::StringRef text, llvm::StringRef file,
+                                       importer::ImportOptions options, DeviceModel device,
+                                       double seconds);
+
+  /// The cheapest plan under a budget, in any form of the step.
+  llvm::Expected<FitPoint> under(int64_t batch, int64_t seq, int64_t budget);
+  /// The plan of the fewest bytes.
+  llvm::Expected<FitPoint> least(int64_t batch, int64_t seq);
+  /// The step with this measure alone.
+  llvm::Expected<FitPoint> with(const Measure &measure, int64_t batch, int64_t seq);
+
+  int64_t parameters() const { return numParameters; }
+  int64_t longestSequence() const { return model->facts.maxSeq; }
+  const importer::ModelFacts &facts() const { return model->facts; }
+  const importer::ImportOptions &importOptions() const { return options; }
+  const DeviceModel &device() const { return table; }
+  double searchSeconds() const { return seconds; }
+
+private:
+  llvm::Expected<planning::StepForms> build(importer::ImportOptions shape) const;
+  llvm::Expected<const planning::StepForms *> formsOf(int64_t batch, int64_t seq);
+  /// Under a budget, or with the fewest bytes; each is planned once.
+  llvm::Expected<FitPoint> planOnce(int64_t batch, int64_t seq, std::optional<int64_t> budget);
+  FitPoint pointOf(const planning::StepForms &forms, planning::PolicyKind policy) const;
+
+  std::unique_ptr<importer::Model> model;
+  importer::ImportOptions options;
+  DeviceModel table;
+  double seconds = 10;
+  int64_t numParameters = 0;
+  std::map<std::pair<int64_t, int64_t>, planning::StepForms> known; // by batch and sequence
+  std::map<std::tuple<int64_t, int64_t, std::optional<int64_t>>, FitPoint> planned; // and budget
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_FIT_FITMODEL_H

@@ -1,0 +1,196 @@
+//===- FitReport.cpp - The answer for people and for programs ---------------===//
+
+#include "llmmem/Fit/Fit.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llmmem;
+using llvm::formatv;
+
+llvm::StringRef llmmem::dtypeName(importer::ElementKind kind) {
+  switch (kind) {
+  case importer::ElementKind::BF16:
+    return "bf16";
+  case importer::ElementKind::F32:
+    return "f32";
+  case importer::ElementKind::F64:
+    return "f64";
+  }
+  return "";
+}
+
+static int64_t tokensPerSecond(const FitPoint &point) {
+  return static_cast<int64_t>(1e9 * static_cast<double>(point.batch * point.seq) /
+                              static_cast<double>(std::max<int64_t>(point.ns, 1)));
+}
+
+static double slowdownPercent(const FitPoint &point) {
+  return 100.0 * (static_cast<double>(point.ns) /
+                      static_cast<double>(std::max<int64_t>(point.withoutBudgetNs, 1)) -
+                  1.0);
+}
+
+//===----------------------------------------------------------------------===//
+// For programs
+//===----------------------------------------------------------------------===//
+
+static llvm::json::Value toJson(const FitPoint &point, bool hasRates) {
+  llvm::json::Object object{{"batch", point.batch},
+                            {"seq", point.seq},
+                            {"fits", point.fits()},
+                            {"needed_bytes", point.neededBytes}};
+  if (hasRates && point.fits()) {
+    object["time_ns"] = point.ns;
+    object["slowdown_percent"] = slowdownPercent(point);
+    object["tokens_per_second"] = tokensPerSecond(point);
+  }
+  return object;
+}
+
+llvm::json::Value llmmem::toJson(const FitModel &model, const FitAnswer &answer) {
+  llvm::json::Array batches, measured;
+  for (const FitPoint &point : answer.batches)
+    batches.push_back(::toJson(point, answer.card.hasRates));
+  for (const MeasureOutcome &it : answer.measures) {
+    llvm::json::Value point = ::toJson(it.point, answer.card.hasRates);
+    point.getAsObject()->insert({"measure", it.name});
+    measured.push_back(std::move(point));
+  }
+  return llvm::json::Object{
+      {"format", "llmmem-fit"},
+      {"version", 1},
+      {"model", model.facts().file},
+      {"parameters", model.parameters()},
+      {"dtype", dtypeName(model.facts().dtype)},
+      {"card", answer.card.name},
+      {"card_bytes", answer.card.memory},
+      {"reserve_bytes", answer.card.reserve},
+      {"seq", answer.request.seq},
+      {"batch", answer.request.batch ? llvm::json::Value(*answer.request.batch) : nullptr},
+      {"fits", answer.fits},
+      {"resident_bytes", answer.least.residentBytes},
+      {"least_bytes", answer.least.neededBytes},
+      {"largest_batch", answer.largestBatch},
+      {"longest_sequence", answer.longestSequence},
+      {"times", !answer.card.hasRates         ? "none"
+                : model.device().isMeasured() ? "measured"
+                                              : "datasheet"},
+      {"batches", std::move(batches)},
+      {"measures", std::move(measured)},
+      {"commands", llvm::json::Array(answer.commands)}};
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+namespace {
+class FitPrinter {
+public:
+  FitPrinter(const FitModel &model, const FitAnswer &answer, llvm::raw_ostream &os)
+      : model(model), answer(answer), os(os) {}
+
+  void printHead();
+  void printNo();
+  void printYes();
+  void printBatches();
+  void printMeasures();
+
+private:
+  std::string timeOf(const FitPoint &point);
+
+  const FitModel &model;
+  const FitAnswer &answer;
+  llvm::raw_ostream &os;
+};
+} // namespace
+
+void FitPrinter::printHead() {
+  os << formatv("model      {0}: {1} parameters, {2}\n", model.facts().file, model.parameters(),
+                dtypeName(model.facts().dtype));
+  os << formatv(
+      "card       {0}: {1}, of which {2} are left to the program's context and libraries\n",
+      answer.card.name, formatByteSize(answer.card.memory), formatByteSize(answer.card.reserve));
+}
+
+/// Three lines: what is asked for, what stands in the way, what would do.
+void FitPrinter::printNo() {
+  const FitPoint &least = answer.least;
+  const int64_t batch = answer.request.batch.value_or(1), budget = answer.card.budget();
+  os << formatv("no         batch {0} at {1} tokens does not train on {2}\n", batch,
+                answer.request.seq, formatByteSize(budget));
+  if (least.residentBytes > budget) {
+    os << formatv(
+        "           weights, gradients and optimizer state alone are {0}: no batch fits\n",
+        formatByteSize(least.residentBytes));
+    os << "           more ranks (llmmem-opt --mesh=dp=N --zero=3), a smaller model, or "
+          "llmmem-import --gradients transient or --optimizer sgd would change that\n";
+    return;
+  }
+  os << formatv(
+      "           the least that a plan was found for is {0}, of which {1} are resident\n",
+      formatByteSize(least.neededBytes), formatByteSize(least.residentBytes));
+  os << formatv("           largest batch at {0} tokens {1}, longest sequence at batch {2} {3} "
+                "tokens\n",
+                answer.request.seq, answer.largestBatch, batch, answer.longestSequence);
+}
+
+void FitPrinter::printYes() {
+  os << formatv("yes        batch {0} at {1} tokens: {2} are resident (weights, gradients, state), "
+                "{3} the least in all\n",
+                answer.least.batch, answer.request.seq, formatByteSize(answer.least.residentBytes),
+                formatByteSize(answer.least.neededBytes));
+  os << formatv("largest    batch {0} at {1} tokens; {2} tokens at batch {3}{4}\n",
+                answer.largestBatch, answer.request.seq, answer.longestSequence, answer.least.batch,
+                answer.longestSequence + kSequenceStep > model.longestSequence()
+                    ? ", the most that the model has positions for"
+                    : "");
+}
+
+/// Rates of a datasheet are never exceeded, so what they give is a bound.
+std::string FitPrinter::timeOf(const FitPoint &point) {
+  return formatv("  {0,10:f2} ms  {1,9} tokens/s{2}", point.ns / 1e6, tokensPerSecond(point),
+                 model.device().isMeasured() ? "" : " at most (datasheet)")
+      .str();
+}
+
+void FitPrinter::printBatches() {
+  os << formatv("\n{0,8}  {1,12}{2}\n", "batch", "bytes",
+                answer.card.hasRates ? "    slowdown     step time" : "");
+  for (const FitPoint &point : answer.batches) {
+    os << formatv("{0,8}  {1,12}", point.batch, formatByteSize(point.neededBytes));
+    if (answer.card.hasRates)
+      os << formatv("  {0,8:f2} %", slowdownPercent(point)) << timeOf(point);
+    os << "\n";
+  }
+}
+
+void FitPrinter::printMeasures() {
+  if (answer.measures.empty())
+    return;
+  os << formatv(
+      "\nwhat each measure buys at batch {0}, {1} tokens; recomputation down to the fewest bytes\n",
+      answer.measures.front().point.batch, answer.request.seq);
+  for (const MeasureOutcome &it : answer.measures) {
+    os << formatv("  {0,-30}{1,12}", it.name,
+                  it.point.fits() ? formatByteSize(it.point.neededBytes) : "no plan found");
+    if (answer.card.hasRates && it.point.fits())
+      os << timeOf(it.point);
+    os << "\n";
+  }
+}
+
+void llmmem::printFit(const FitModel &model, const FitAnswer &answer, llvm::raw_ostream &os) {
+  FitPrinter printer(model, answer, os);
+  printer.printHead();
+  if (!answer.fits) {
+    printer.printNo();
+    return;
+  }
+  printer.printYes();
+  printer.printBatches();
+  printer.printMeasures();
+  os << "\n";
+  for (const std::string &command : answer.commands)
+    os << "  " << command << "\n";
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""one-more.py FIT.json FOLDER: runs the commands of llmmem-fit's answer, and those of a batch and a sequence one larger."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+
+STEP = 128  # of the sequences that are looked for
+
+
+def run(commands, folder):
+    """The exit code of the last command; the others must succeed."""
+    for command in commands[:-1]:
+        subprocess.run(shlex.split(command), cwd=folder, check=True)
+    return subprocess.run(shlex.split(commands[-1]), cwd=folder, stderr=subprocess.DEVNULL).returncode
+
+
+def with_shape(commands, batch, seq):
+    return [re.sub(r"--seq \d+", f"--seq {seq}", re.sub(r"--batch \d+", f"--batch {batch}", command)) for command in commands]
+
+
+def expect(what, code, wanted):
+    if code != wanted:
+        sys.exit(f"{what}: exit code {code}, expected {wanted}")
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        fit = json.load(file)
+    folder, commands = sys.argv[2], fit["commands"]
+    batch, seq, longest = fit["largest_batch"], fit["seq"], fit["longest_sequence"]
+    expect("one batch more", run(with_shape(commands, batch + 1, seq), folder), 2)
+    expect(f"{longest} tokens", run(with_shape(commands, 1, longest), folder), 0)
+    expect(f"batch {batch}", run(commands, folder), 0)
+    print(f"the commands plan and run batch {batch}; of one more there is no plan")
+
+
+if __name__ == "__main__":
+    main()

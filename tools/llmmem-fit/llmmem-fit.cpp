@@ -1,0 +1,146 @@
+//===- llmmem-fit.cpp - Does a model train on a card ------------------------===//
+
+#include "llmmem/Fit/Fit.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/ExitCode.h"
+#include "llmmem/Support/TextFile.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+#include <cmath>
+
+namespace cl = llvm::cl;
+using namespace llmmem;
+using importer::ElementKind;
+
+namespace {
+
+cl::OptionCategory category("llmmem-fit");
+
+cl::opt<std::string> input(cl::Positional, cl::desc("<config.json>"), cl::Required,
+                           cl::cat(category));
+cl::opt<std::string> gpu("gpu", cl::Required, cl::value_desc("name, file or bytes"),
+                         cl::desc("The card: the name of a device table (rtx4090, h100, ...), a "
+                                  "table's .json file, or its bytes (24GB), then no time is said"),
+                         cl::cat(category));
+cl::opt<int64_t> batch("batch", cl::value_desc("B"),
+                       cl::desc("Sequences in a step (default: the largest that fits)"),
+                       cl::cat(category));
+cl::opt<int64_t>
+    seq("seq", cl::value_desc("S"), cl::init(4096),
+        cl::desc("Tokens in a sequence (default 4096, or the most that the model has)"),
+        cl::cat(category));
+cl::opt<ElementKind>
+    dtype("dtype", cl::desc("Type of parameters and activations (default: the config's own):"),
+          cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
+                     clEnumValN(ElementKind::F32, "f32", "float32")),
+          cl::cat(category));
+cl::opt<std::string> reserve("reserve", cl::value_desc("bytes"),
+                             cl::desc("Bytes of the card for context and libraries (default: the "
+                                      "table's, 1GB without one)"),
+                             cl::cat(category));
+cl::opt<double> seconds("seconds", cl::init(1),
+                        cl::desc("Bound on each plan's search, as of llmmem-opt (default 1)"),
+                        cl::cat(category));
+cl::opt<bool> json("json", cl::desc("JSON instead of a table"), cl::cat(category));
+cl::opt<std::string> output("o", cl::init("-"), cl::value_desc("file"),
+                            cl::desc("Where to write (default: -, stdout)"), cl::cat(category));
+
+const std::string help = R"(
+EXAMPLES
+  llmmem-fit examples/configs/llama-3-8b.json --gpu h200 --seq 4096
+  llmmem-fit examples/configs/gpt2.json --gpu 24GB --seq 1024 --dtype bf16 --json
+)" + exitCodeHelp("llmmem-fit");
+cl::extrahelp extraHelp(help);
+
+int fail(llvm::Error error) {
+  llvm::WithColor::error(llvm::errs(), "llmmem-fit") << llvm::toString(std::move(error)) << '\n';
+  return ExitBadInput;
+}
+
+/// What --gpu names: a table, or bytes alone, which a number is.
+llvm::Expected<std::pair<Card, DeviceModel>> readCard() {
+  constexpr int64_t kUsualReserve = 1'000'000'000;
+  Card card{gpu, 0, kUsualReserve, true};
+  const bool isBytes = llvm::isDigit(gpu.front());
+  llvm::Expected<DeviceModel> device = loadDeviceModel(isBytes ? "h100" : gpu.getValue());
+  if (!device)
+    return llvm::createStringError("--gpu: " + llvm::toString(device.takeError()) +
+                                   ", or bytes as in --gpu 24GB");
+  if (isBytes) {
+    llvm::Expected<int64_t> bytes = parseByteSize(gpu);
+    if (!bytes)
+      return llvm::createStringError("--gpu: " + llvm::toString(bytes.takeError()));
+    card.memory = *bytes;
+    card.hasRates = false;
+  } else if (device->memoryBytes == 0) {
+    return llvm::createStringError("--gpu: the table of '" + gpu +
+                                   "' has no 'memory_bytes'; add it, or give bytes: --gpu 24GB");
+  } else {
+    card.memory = device->memoryBytes;
+    card.reserve = device->reserveBytes;
+  }
+  if (reserve.getNumOccurrences()) {
+    llvm::Expected<int64_t> bytes = reserve == "0" ? 0 : parseByteSize(reserve);
+    if (!bytes)
+      return llvm::createStringError("--reserve: " + llvm::toString(bytes.takeError()));
+    card.reserve = *bytes;
+  }
+  if (card.budget() <= 0)
+    return llvm::createStringError(
+        "--gpu: " + formatByteSize(card.memory) + " are no more than the reserve of " +
+        formatByteSize(card.reserve) + "; write 24GB for 24 * 10^9 bytes, or give --reserve");
+  return std::pair(card, std::move(*device));
+}
+
+int run() {
+  if ((batch.getNumOccurrences() && batch < 1) || seq < 1 || !(seconds >= 0) ||
+      !std::isfinite(seconds))
+    return fail(llvm::createStringError(
+        "--batch and --seq are numbers from 1 up, --seconds one from 0 up"));
+  llvm::Expected<std::pair<Card, DeviceModel>> card = readCard();
+  if (!card)
+    return fail(card.takeError());
+  auto text = readTextFile(input);
+  if (!text)
+    return fail(text.takeError());
+  importer::ImportOptions options;
+  if (dtype.getNumOccurrences())
+    options.dtype = dtype;
+  llvm::Expected<FitModel> model =
+      FitModel::read((*text)->getBuffer(), input == "-" ? "<stdin>" : input.c_str(), options,
+                     card->second, seconds);
+  if (!model)
+    return fail(model.takeError());
+  FitRequest request{seq, std::nullopt};
+  if (!seq.getNumOccurrences())
+    request.seq = std::min<int64_t>(seq, model->longestSequence());
+  if (batch.getNumOccurrences())
+    request.batch = batch;
+  llvm::Expected<FitAnswer> answer = fit(*model, card->first, request);
+  if (!answer)
+    return fail(answer.takeError());
+  std::string said;
+  llvm::raw_string_ostream os(said);
+  if (json)
+    os << llvm::formatv("{0:2}\n", toJson(*model, *answer));
+  else
+    printFit(*model, *answer, os);
+  if (llvm::Error error = writeTextFile(output, said))
+    return fail(std::move(error));
+  return answer->fits ? ExitSuccess : ExitNoPlan;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Whether a model trains on a card, with which batch and sequence, and "
+      "what would help\n");
+  return run();
+}
