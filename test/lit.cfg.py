@@ -74,6 +74,10 @@ for package in ("numpy", "scikit_build_core"):
     if importlib.util.find_spec(package):
         config.available_features.add(package.replace("_", "-"))
 
+# D3, which draws the page of llmmem-study; tests of the page are counted as skipped without it.
+if os.path.exists(os.environ.get("LLMMEM_D3", "/usr/share/nodejs/d3/dist/d3.min.js")):
+    config.available_features.add("d3")
+
 config.substitutions.append(("%{kills}", "50" if "long" in config.available_features else "3"))
 
 # The CUDA toolkit's assembler; tests that need it say REQUIRES: ptxas and are counted as skipped without it.

@@ -5,12 +5,14 @@
 
 Each guest gets an environment of its own under build-guests/, made from its pinned requirements; where they cannot be
 installed its tests count as skipped, and say so. The planner's library is built by the preset `planner`, unless
-LLMMEM_LIBRARY names one. LLMMEM_LONG=1 runs the tests that need long too.
+LLMMEM_LIBRARY names one. Each guest also imports its part of the package as `pip install .` installs it. LLMMEM_LONG=1
+runs the tests that need long too.
 """
 
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -23,9 +25,9 @@ def find_guests():
     return sorted(name for name in os.listdir(GUESTS) if os.path.exists(os.path.join(GUESTS, name, "requirements.txt")))
 
 
-def make_environment(name):
-    """The python of the guest's environment, or None with the reason printed."""
-    requirements = os.path.join(GUESTS, name, "requirements.txt")
+def make_environment(name, requirements=None):
+    """The python of the environment of a guest or of what else has requirements, or None with the reason printed."""
+    requirements = requirements or os.path.join(GUESTS, name, "requirements.txt")
     with open(requirements, "rb") as file:
         wanted = hashlib.sha256(file.read() + sys.version.encode()).hexdigest()
     folder = os.path.join(BUILD, name)
@@ -45,9 +47,35 @@ def make_environment(name):
 def find_library():
     if "LLMMEM_LIBRARY" in os.environ:
         return os.environ["LLMMEM_LIBRARY"]
-    for command in (["cmake", "--preset", "planner"], ["cmake", "--build", "build-planner", "--target", "LLMMEMPackageC"]):
+    for command in (["cmake", "--preset", "planner"], ["cmake", "--build", "build-planner", "--target", "LLMMEMPackageC",
+                     "llmmem-plan"]):
         subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return os.path.join(ROOT, "build-planner", "lib", "libllmmem-c.so")
+
+
+def install_wheel():
+    """The folder of `pip install .`, or None with the reason printed."""
+    folder = os.path.join(BUILD, "wheel")
+    shutil.rmtree(folder, ignore_errors=True)
+    install = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, ROOT], capture_output=True,
+                             text=True)
+    if install.returncode:
+        print(f"guests: `pip install .` failed: {install.stderr.strip()[-600:]}")
+    return None if install.returncode else folder
+
+
+def check_wheel(python, name, folder):
+    """Imports llmmem.NAME as pip installed it in `folder`, without the checkout."""
+    if not folder:
+        return 0, 1, 0
+    environment = dict(os.environ, PYTHONPATH=folder)
+    environment.pop("LLMMEM_LIBRARY", None)
+    code = f"import llmmem.{name}; print(llmmem.{name}.__file__)"
+    result = subprocess.run([python, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+    if result.returncode or not result.stdout.startswith(folder):
+        print(f"guests: llmmem.{name} of the wheel: {result.stdout}{result.stderr[-600:]}")
+        return 0, 1, 0
+    return 1, 0, 0
 
 
 def run_test(python, path, library):
@@ -71,18 +99,22 @@ def main():
     if unknown:
         print(f"guests: unknown guest '{unknown[0]}', expected {' or '.join(find_guests())}", file=sys.stderr)
         return 1
-    library = find_library()
-    passed = failed = skipped = 0
+    library, wheel = find_library(), install_wheel()
+    total = [0, 0, 0]
+
+    def count(what, counts):
+        print(f"guests: {what}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped", flush=True)
+        total[:] = map(sum, zip(total, counts))
+
     for name in guests:
         python = make_environment(name)
+        skipped = None if python else (0, 0, 1)
+        count(f"llmmem.{name} of the wheel", skipped or check_wheel(python, name, wheel))
         for file in sorted(os.listdir(os.path.join(GUESTS, name))):
-            if not file.endswith("_test.py"):
-                continue
-            counts = run_test(python, os.path.join(GUESTS, name, file), library) if python else (0, 0, 1)
-            print(f"guests: {name}/{file}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped", flush=True)
-            passed, failed, skipped = passed + counts[0], failed + counts[1], skipped + counts[2]
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed else 0
+            if file.endswith("_test.py"):
+                count(f"{name}/{file}", skipped or run_test(python, os.path.join(GUESTS, name, file), library))
+    print("{} passed, {} failed, {} skipped".format(*total))
+    return 1 if total[1] else 0
 
 
 if __name__ == "__main__":

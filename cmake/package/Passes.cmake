@@ -1,7 +1,7 @@
 # The dialect, the passes and the pipelines as one library on the MLIR of the machine. The planner inside is a copy of its
 # own, and hidden: a program that calls the planner too links llmmem::Planning beside it.
 
-set(passes_parts LLMMEMInterfaces LLMMEMDialect LLMMEMTargets LLMMEMAnalysis LLMMEMTransforms LLMMEMStrategies LLMMEMCodegen
+set(passes_parts LLMMEMInterfaces LLMMEMUpstream LLMMEMDialect LLMMEMTargets LLMMEMAnalysis LLMMEMTransforms LLMMEMBufferization LLMMEMStrategies LLMMEMCodegen
   LLMMEMConversion LLMMEMEmulationLowering LLMMEMPipelines LLMMEMCAPI LLMMEMCAPIPasses)
 set(passes_objects ${planner_objects})
 foreach(part ${passes_parts})

@@ -3,6 +3,7 @@
 #include "llmmem/Pipelines/CheckpointPipeline.h"
 #include "ChooseStrategy.h"
 #include "llmmem/Analysis/DeviceModel.h"
+#include "llmmem/Bufferization/Passes.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Parallelize.h"
 #include "llmmem/Transforms/PipelineStages.h"
@@ -59,6 +60,8 @@ PlanCheckpointsOptions llmmem::planOptions(const CheckpointPipelineOptions &opti
   plan.emitPlan = options.emitPlan;
   plan.emitProof = options.emitProof;
   plan.failureReport = options.memoryReportJson;
+  bool isBare = options.explain.hasValue() && options.explain.empty();
+  plan.explain = isBare ? std::string("all") : options.explain.getValue();
   return plan;
 }
 
@@ -66,17 +69,22 @@ PlanCheckpointsOptions llmmem::planOptions(const CheckpointPipelineOptions &opti
 // What is wrong with them
 //===----------------------------------------------------------------------===//
 
-/// Stages along the axis `pp`; nothing without it.
-static std::optional<int64_t> stagesOf(const CheckpointPipelineOptions &options) {
+/// Ranks along an axis of the mesh; nothing without it, or where the mesh is wrong.
+static std::optional<int64_t> sizeOfAxis(const CheckpointPipelineOptions &options,
+                                         llvm::StringRef name) {
   llvm::Expected<llvm::SmallVector<MeshAxis>> mesh = parseMesh(options.mesh);
   if (!mesh) {
     llvm::consumeError(mesh.takeError());
     return std::nullopt;
   }
   for (const MeshAxis &axis : *mesh)
-    if (axis.name == kPipelineAxis)
+    if (axis.name == name)
       return axis.size;
   return std::nullopt;
+}
+
+static std::optional<int64_t> stagesOf(const CheckpointPipelineOptions &options) {
+  return sizeOfAxis(options, kPipelineAxis);
 }
 
 static planning::PipelineShape shapeOf(const CheckpointPipelineOptions &options, int64_t stages) {
@@ -100,7 +108,7 @@ static llvm::Error checkPipeline(const CheckpointPipelineOptions &options,
                                    "interleaved or zero-bubble");
   if (options.mesh == kAutoMesh)
     return llvm::Error::success();
-  std::optional<int64_t> stages = options.mesh.empty() ? std::nullopt : stagesOf(options);
+  std::optional<int64_t> stages = stagesOf(options);
   if (!stages && (options.pipeline.hasValue() || options.chunks.hasValue()))
     return llvm::createStringError(
         spell(options.pipeline.hasValue() ? "pipeline" : "pipeline-chunks") +
@@ -130,13 +138,10 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
     llvm::Expected<llvm::SmallVector<MeshAxis>> mesh = parseMesh(options.mesh);
     if (!mesh)
       return llvm::createStringError(spell("mesh") + ": " + llvm::toString(mesh.takeError()));
-    auto has = [&](llvm::StringRef name) {
-      return llvm::any_of(*mesh, [&](const MeshAxis &axis) { return axis.name == name; });
-    };
-    if (options.zero != 0 && !has(kDataParallelAxis))
+    if (options.zero != 0 && !sizeOfAxis(options, kDataParallelAxis))
       return llvm::createStringError(spell("zero") + " splits over dp; add it, as in " +
                                      spell("mesh") + "=dp=2," + options.mesh);
-    if (options.sequenceParallel && !has(kTensorParallelAxis))
+    if (options.sequenceParallel && !sizeOfAxis(options, kTensorParallelAxis))
       return llvm::createStringError(spell("sequence-parallel") +
                                      " splits over tp; add it, as in " + spell("mesh") + "=" +
                                      options.mesh + ",tp=2");
@@ -166,16 +171,9 @@ static llvm::Error checkDataParallel(const CheckpointPipelineOptions &options,
     return *server ? llvm::createStringError(spell("data-parallel") + "=server is not among what " +
                                              spell("mesh") + "=auto chooses from; give a mesh")
                    : llvm::Error::success();
-  auto has = [&](llvm::StringRef name) {
-    llvm::Expected<llvm::SmallVector<MeshAxis>> mesh = parseMesh(options.mesh);
-    if (mesh)
-      return llvm::any_of(*mesh, [&](const MeshAxis &axis) { return axis.name == name; });
-    llvm::consumeError(mesh.takeError());
-    return false;
-  };
   for (auto [name, isGiven] : {std::pair("bucket-bytes", options.bucketBytes.hasValue()),
                                std::pair("data-parallel", options.dataParallel.hasValue())})
-    if (isGiven && !has(kDataParallelAxis))
+    if (isGiven && !sizeOfAxis(options, kDataParallelAxis))
       return llvm::createStringError(spell(name) + " is of ranks of dp; give them, as in " +
                                      spell("mesh") + "=dp=2" +
                                      (options.mesh.empty() ? "" : "," + options.mesh.getValue()));
@@ -183,7 +181,7 @@ static llvm::Error checkDataParallel(const CheckpointPipelineOptions &options,
     return llvm::createStringError(
         spell("data-parallel") + "=server and " + spell("zero") +
         " exclude each other: the server has the whole state; leave one of them out");
-  if (*server && has(kPipelineAxis))
+  if (*server && stagesOf(options))
     return llvm::createStringError(spell("data-parallel") +
                                    "=server and pp do not go together; take one of them");
   return llvm::Error::success();
@@ -205,22 +203,27 @@ static llvm::Error checkRequest(const CheckpointPipelineOptions &options, llvm::
       message + (isChunk ? "; or apart, to leave the loss and its gradients several ops" : ""));
 }
 
+llvm::Error llmmem::checkStrategy(const CheckpointPipelineOptions &options,
+                                  llvm::function_ref<std::string(llvm::StringRef)> spell) {
+  if (llvm::Error error = checkMesh(options, spell))
+    return error;
+  if (llvm::Error error = checkDataParallel(options, spell))
+    return error;
+  return checkPipeline(options, spell);
+}
+
 llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
                                  llvm::function_ref<std::string(llvm::StringRef)> spell) {
   if (isLeastBudget(options) && options.policy.hasValue())
     return llvm::createStringError(spell("budget") + "=min chooses for itself; leave " +
                                    spell("policy") + " out");
-  if (llvm::Error error = checkMesh(options, spell))
-    return error;
-  if (llvm::Error error = checkDataParallel(options, spell))
-    return error;
-  if (llvm::Error error = checkPipeline(options, spell))
+  if (llvm::Error error = checkStrategy(options, spell))
     return error;
   // A pass without a budget has an empty one; a user who writes an empty one made a mistake.
   if (options.budget.hasValue() && options.budget.empty())
     return llvm::createStringError(spell("budget") + ": " +
                                    llvm::toString(parseByteSize("").takeError()));
-  const int64_t stages = options.mesh.empty() ? 0 : stagesOf(options).value_or(0);
+  const int64_t stages = stagesOf(options).value_or(0);
   for (auto [name, option] :
        {std::pair<llvm::StringRef, llvm::StringRef>("budget", options.budget),
         std::pair<llvm::StringRef, llvm::StringRef>("device", options.device)})
@@ -260,7 +263,7 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     parallelize.dataParallel = options.dataParallel;
     passes.addPass(createParallelize(parallelize));
   }
-  std::optional<int64_t> stages = options.mesh.empty() ? std::nullopt : stagesOf(options);
+  std::optional<int64_t> stages = stagesOf(options);
   if (options.microBatches > 1 || stages) {
     SplitMicroBatchesOptions split;
     split.count = options.microBatches;
@@ -278,6 +281,8 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     differentiate.ifPresent = true;
     passes.addPass(createDifferentiate(differentiate));
   }
+  if (options.arenaBufferize)
+    passes.addPass(createGiveDestinations());
   mlir::OpPassManager &onStep = passes.nest<mlir::func::FuncOp>();
   DescribeOpsOptions describe;
   describe.opTable = options.opTable;
@@ -319,6 +324,8 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   onStep.addPass(createReportMemory(report, std::move(outcome)));
   if (stages)
     passes.addPass(createCheckExchanges());
+  if (options.arenaBufferize)
+    passes.addPass(createArenaBufferize());
 }
 
 void llmmem::registerCheckpointPipeline() {

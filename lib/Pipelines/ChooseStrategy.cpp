@@ -59,7 +59,7 @@ static llvm::SmallVector<SharedDevices> devicesOfStages(const Strategy &strategy
   });
 }
 
-/// The options with which the pipeline makes the step of `strategy`, for any budget and devices.
+/// The options with which the pipeline makes the step of `strategy`, without budget and devices.
 static std::unique_ptr<CheckpointPipelineOptions>
 optionsOf(const Strategy &strategy, const CheckpointPipelineOptions &given) {
   std::unique_ptr<CheckpointPipelineOptions> options = copyOf(given);
@@ -71,8 +71,6 @@ optionsOf(const Strategy &strategy, const CheckpointPipelineOptions &given) {
     options->pipeline = planning::nameOf(strategy.schedule).str();
   if (strategy.chunks > 1)
     options->chunks = strategy.chunks;
-  options->device = given.topology.getValue();
-  options->budget = "1"; // as good as any to ask whether the flags go together
   return options;
 }
 
@@ -244,7 +242,7 @@ FailureOr<SearchRequest> ChooseStrategy::makeRequest(ModuleOp module) const {
   request.settings = settingsOf(*options);
   request.refuse = [this](const Strategy &strategy) -> std::optional<std::string> {
     auto asWritten = [](StringRef option) { return option.str(); };
-    if (llvm::Error error = checkOptions(*optionsOf(strategy, *options), asWritten))
+    if (llvm::Error error = checkStrategy(*optionsOf(strategy, *options), asWritten))
       return llvm::toString(std::move(error));
     return std::nullopt;
   };

@@ -13,6 +13,10 @@ inline constexpr llvm::StringLiteral kAutoMesh = "auto";
 /// The options of `plan-checkpoints`.
 PlanCheckpointsOptions planOptions(const CheckpointPipelineOptions &options);
 
+/// Whether the flags of mesh, data parallel ranks and stages go together; reads no file.
+llvm::Error checkStrategy(const CheckpointPipelineOptions &options,
+                          llvm::function_ref<std::string(llvm::StringRef)> spell);
+
 /// What is wrong with the options beside `mesh=auto`, and what would be right.
 llvm::Error checkAutoMesh(const CheckpointPipelineOptions &options,
                           llvm::function_ref<std::string(llvm::StringRef)> spell);

@@ -10,6 +10,9 @@ static constexpr llvm::StringLiteral badInput = "bad input: the message says wha
 static constexpr ExitCodeEntry table[] = {
     {"llmmem-import", ExitSuccess, "the model is written"},
     {"llmmem-import", ExitBadInput, badInput},
+    {"llmmem-fit", ExitSuccess, "the model trains on the card: a plan was found"},
+    {"llmmem-fit", ExitBadInput, badInput},
+    {"llmmem-fit", ExitNoPlan, "it does not: the answer says what stands in the way"},
     {"llmmem-opt", ExitSuccess, "the printed program fits its budget, and verify-plan proved it"},
     {"llmmem-opt", ExitBadInput, badInput},
     {"llmmem-opt", ExitNoPlan,

@@ -1,6 +1,7 @@
 //===- TextFile.cpp - Read and write whole text files ----------------------===//
 
 #include "llmmem/Support/TextFile.h"
+#include "llmmem/Support/ByteSize.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -66,6 +67,16 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readTextFile(llvm::StringRef
 
 llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text) {
   return writePieces(path, text);
+}
+
+bool floodsTerminal(llvm::StringRef path, llvm::StringRef text) {
+  constexpr size_t kScreens = 16 * 1024;
+  return path == "-" && text.size() > kScreens && llvm::outs().is_displayed();
+}
+
+std::string keptFromTerminal(llvm::StringRef text) {
+  return formatByteSize(static_cast<int64_t>(text.size())) +
+         " of program are not printed on a terminal; write them with ";
 }
 
 llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces) {

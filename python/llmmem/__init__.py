@@ -26,7 +26,11 @@ __version__ = _loaded.llmmem_version().decode()
 
 
 def __getattr__(name: str) -> Any:
-    """llmmem.jax and llmmem.torch need JAX and PyTorch, so they are imported where they are asked for."""
+    """llmmem.jax and llmmem.torch need JAX and PyTorch, llmmem.study llmmem's tools: they are imported where they are asked
+    for."""
+    if name == "study":
+        from ._study import study
+        return study
     if name in ("jax", "torch"):
         import importlib
         return importlib.import_module("." + name, __name__)

@@ -4,6 +4,7 @@
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/InitAll.h"
 #include "llmmem/Support/ExitCode.h"
+#include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
@@ -72,6 +73,26 @@ static StringRef findPrettyOp(StringRef text) {
   return {};
 }
 
+/// What a JSON file that was given in the place of a program is for; empty for a program.
+static std::string findOtherInput(StringRef file, StringRef text) {
+  if (!text.ltrim().starts_with("{") || text.ltrim().starts_with("{-#"))
+    return "";
+  Expected<json::Value> value = parseJsonTree(text);
+  if (!value) {
+    consumeError(value.takeError());
+    return "";
+  }
+  const json::Object *object = value->getAsObject();
+  if (object && object->get("model_type"))
+    return ("'" + file + "' is a model's config; make a program of it first: llmmem-import " +
+            file + " --batch 8 --seq 1024 -o model.mlir")
+        .str();
+  if (object && object->getString("format") == "llmmem-problem")
+    return ("'" + file + "' is a llmmem-problem, which llmmem-plan plans: llmmem-plan " + file)
+        .str();
+  return ("'" + file + "' is JSON; expected a program in MLIR, as llmmem-import writes").str();
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   mlir::DialectRegistry registry;
@@ -106,6 +127,8 @@ int main(int argc, char **argv) {
   Expected<std::unique_ptr<MemoryBuffer>> input = readTextFile(inputFile);
   if (!input)
     return fail(input.takeError());
+  if (std::string other = findOtherInput(inputFile, (*input)->getBuffer()); !other.empty())
+    return fail(other);
   std::string prettyOp = findPrettyOp((*input)->getBuffer()).str();
   // The output exists as a whole or not at all.
   std::string text;
@@ -117,6 +140,10 @@ int main(int argc, char **argv) {
                 "generic form: stablehlo-opt --mlir-print-op-generic, or in JAX "
                 "lowered.compiler_ir('stablehlo').operation.get_asm(print_generic_op_form=True)\n";
     return outcome->noPlan ? ExitNoPlan : ExitBadInput;
+  }
+  if (floodsTerminal(outputFile, text)) {
+    errs() << "llmmem-opt: " << keptFromTerminal(text) << "-o step.mlir\n";
+    return ExitSuccess;
   }
   if (Error error = writeTextFile(outputFile, text))
     return fail(std::move(error));

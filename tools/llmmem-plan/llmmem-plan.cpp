@@ -1,12 +1,14 @@
 //===- llmmem-plan.cpp - The planner alone ------------------------------------===//
 
 #include "Heartbeat.h"
+#include "PlanFiles.h"
 #include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Formats/BufferCsv.h"
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Proofs/Check.h"
-#include "llmmem/Planning/Sweep.h"
+#include "llmmem/Planning/Sweep/BudgetOutlook.h"
+#include "llmmem/Planning/Sweep/Sweep.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/LlvmResult.h"
@@ -33,6 +35,18 @@ llvm::cl::opt<std::string> emitProof(
     "emit-proof", llvm::cl::value_desc("file"), llvm::cl::cat(category),
     llvm::cl::desc(
         "Write what proves the plan's bounds, or that there is none; it is checked first"));
+llvm::cl::opt<std::string> timelineFile(
+    "timeline", llvm::cl::value_desc("file"), llvm::cl::cat(category),
+    llvm::cl::desc(
+        "Write what the plan holds at each step, and where, as JSON; also with --check"));
+llvm::cl::opt<std::string>
+    traceFile("trace", llvm::cl::value_desc("file"), llvm::cl::cat(category),
+              llvm::cl::desc("Write the plan's steps and live bytes in the Trace Event Format, for "
+                             "Perfetto or chrome://tracing; also with --check"));
+llvm::cl::opt<std::string>
+    profileFile("profile", llvm::cl::value_desc("file"), llvm::cl::cat(category),
+                llvm::cl::desc("With --timeline and --trace: times as measured, of a "
+                               "llmmem-run --profile-json of the plan's step"));
 llvm::cl::opt<bool> packMode("pack", llvm::cl::cat(category),
                              llvm::cl::desc("Pack a list of buffers: --pack instance.csv"));
 llvm::cl::opt<std::string> capacity("capacity", llvm::cl::value_desc("bytes"),
@@ -50,10 +64,13 @@ llvm::cl::opt<int> sweepPoints("sweep", llvm::cl::value_desc("N"), llvm::cl::cat
                                llvm::cl::desc("Plan at N budgets and print the frontier"));
 llvm::cl::opt<bool> json("json", llvm::cl::cat(category),
                          llvm::cl::desc("With --sweep: JSON instead of CSV"));
-llvm::cl::opt<bool> explain(
-    "explain", llvm::cl::cat(category),
-    llvm::cl::desc("Print the decision for each saved value on stderr, and the cost of the other "
-                   "choice"));
+llvm::cl::opt<std::string>
+    explain("explain", llvm::cl::ValueOptional, llvm::cl::value_desc("name"),
+            llvm::cl::cat(category),
+            llvm::cl::desc(
+                "Print on stderr why each saved value is kept or run again, the cost of the other "
+                "choice, what holds the peak and what more budget buys; of one value or op with "
+                "its name"));
 llvm::cl::opt<double> seconds("seconds", llvm::cl::init(10), llvm::cl::cat(category),
                               llvm::cl::desc("Time to spend, as a count of work (default 10)"));
 llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::value_desc("file"),
@@ -86,20 +103,46 @@ auto load(llvm::StringRef file, Parse parse) -> decltype(parse(llvm::StringRef()
   return parsed;
 }
 
-/// The problem of the command line, its budget overridden by --budget.
-llvm::Expected<Problem> loadProblem() {
-  llvm::Expected<Problem> problem =
-      load(inputs[0], [](llvm::StringRef text) { return toExpected(parseProblem(text)); });
-  if (!problem || !budget.getNumOccurrences())
-    return problem;
-  problem->budget.reset();
+/// The timeline and the trace of `plan`, where they are asked for.
+int writeFiles(const Problem &problem, const Plan &plan, int code) {
+  llvm::Error error = writePlanFiles(problem, plan, {timelineFile, traceFile, profileFile});
+  return error ? fail(llvm::toString(std::move(error))) : code;
+}
+
+/// The step of the command line in all its forms, under the budget of --budget.
+llvm::Expected<StepForms> loadForms() {
+  llvm::Expected<StepForms> forms =
+      load(inputs[0], [](llvm::StringRef text) { return toExpected(parseStepForms(text)); });
+  if (!forms || !budget.getNumOccurrences())
+    return forms;
+  forms->setBudget(std::nullopt);
   if (budget != "min") {
     llvm::Expected<int64_t> bytes = parseByteSize(budget);
     if (!bytes)
       return llvm::createStringError("--budget: " + llvm::toString(bytes.takeError()) + ", or min");
-    problem->budget = *bytes;
+    forms->setBudget(*bytes);
   }
-  return problem;
+  return forms;
+}
+
+/// The plan of the command line, and the step in the form that it is a plan of.
+llvm::Expected<std::pair<Problem, Plan>> loadPlan(const StepForms &forms) {
+  Problem problem = forms.alternatives[forms.stated.alternative].problem;
+  auto parse = [&](llvm::StringRef text) { return toExpected(parsePlan(problem, text)); };
+  llvm::Expected<Plan> plan = load(inputs[1], parse);
+  if (!plan)
+    return plan.takeError();
+  if (!plan->form)
+    return std::pair(problem, *plan);
+  std::optional<Problem> planned = forms.problemOf(*plan->form);
+  if (!planned)
+    return llvm::createStringError(inputs[1] + ": it is a plan of a form that " + inputs[0] +
+                                   " does not have; give the problem that it was made from");
+  problem = std::move(*planned);
+  plan = load(inputs[1], parse);
+  if (!plan)
+    return plan.takeError();
+  return std::pair(problem, *plan);
 }
 
 /// One line for each claim, refused ones on stderr.
@@ -118,27 +161,28 @@ int check() {
   if (inputs.size() != 2 && inputs.size() != 3)
     return fail("--check takes a problem and a plan: llmmem-plan --check problem.json plan.json, "
                 "and perhaps proof.json behind them");
-  llvm::Expected<Problem> problem = loadProblem();
-  if (!problem)
-    return fail(llvm::toString(problem.takeError()));
-  llvm::Expected<Plan> plan =
-      load(inputs[1], [&](llvm::StringRef text) { return toExpected(parsePlan(*problem, text)); });
-  if (!plan)
-    return fail(llvm::toString(plan.takeError()));
+  llvm::Expected<StepForms> forms = loadForms();
+  if (!forms)
+    return fail(llvm::toString(forms.takeError()));
+  llvm::Expected<std::pair<Problem, Plan>> loaded = loadPlan(*forms);
+  if (!loaded)
+    return fail(llvm::toString(loaded.takeError()));
+  const auto &[problem, plan] = *loaded;
   if (inputs.size() == 3) {
-    llvm::Expected<Proof> proof = load(
-        inputs[2], [&](llvm::StringRef text) { return toExpected(parseProof(*problem, text)); });
-    return proof ? printChecks(checkProof(*problem, *plan, *proof))
+    llvm::Expected<Proof> proof = load(inputs[2], [&problem = problem](llvm::StringRef text) {
+      return toExpected(parseProof(problem, text));
+    });
+    return proof ? printChecks(checkProof(problem, plan, *proof))
                  : fail(llvm::toString(proof.takeError()));
   }
-  const std::vector<Violation> violations = verify(*problem, *plan);
+  const std::vector<Violation> violations = verify(problem, plan);
   for (const Violation &violation : violations) {
     llvm::errs() << inputs[1] << ": ";
     if (violation.step >= 0)
       llvm::errs() << "step " << violation.step << ": ";
     llvm::errs() << violation.rule << ": " << violation.message << '\n';
   }
-  return violations.empty() ? ExitSuccess : ExitNoPlan;
+  return violations.empty() ? writeFiles(problem, plan, ExitSuccess) : ExitNoPlan;
 }
 
 int packBuffers() {
@@ -187,20 +231,26 @@ llvm::Expected<PlanOptions> planOptions(Heartbeat &heartbeat) {
   return options;
 }
 
-void summarize(const Problem &problem, const Plan &plan) {
+/// `withoutBudget`: what the step costs then, where that is known.
+void summarize(const Problem &problem, const Plan &plan, std::optional<int64_t> withoutBudget) {
   if (plan.witness)
     llvm::errs() << "no plan" << (plan.witness->proved ? " exists" : " was found") << ": "
                  << plan.witness->why << " (at least " << formatByteSize(plan.witness->bytes)
                  << " there)\n";
   if (plan.steps.empty())
     return;
-  const double base = std::max<double>(static_cast<double>(plan.baseCost), 1);
+  const double base =
+      std::max<double>(static_cast<double>(withoutBudget.value_or(plan.baseCost)), 1);
   llvm::errs() << "needs " << formatByteSize(problem.residentBytes() + plan.arena) << " ("
                << formatByteSize(plan.arena) << " of them arena), peak "
                << formatByteSize(plan.peak) << ", recompute cost " << plan.cost - plan.baseCost
                << llvm::format(" (%.2f %%)", 100.0 * (plan.cost - plan.baseCost) / base)
-               << ", proved least " << plan.costLowerBound - plan.baseCost << " (" << plan.bound
-               << ")\n";
+               << ", proved least " << std::max<int64_t>(0, plan.costLowerBound - plan.baseCost)
+               << " (" << plan.bound << ")\n";
+  if (withoutBudget)
+    llvm::errs() << "step cost " << plan.cost
+                 << llvm::format(", slowdown %.2f %%", 100.0 * (plan.cost - *withoutBudget) / base)
+                 << " against " << *withoutBudget << " without a budget\n";
 }
 
 /// Writes the proof of `plan` where it is asked for, and says what its check says.
@@ -224,48 +274,77 @@ int writeProof(const Problem &problem, const Plan &plan, int code) {
   return code;
 }
 
-int sweepProblem(const Problem &problem, const PlanOptions &options) {
-  const std::vector<SweepPoint> sweep = sweepBudgets(problem, options, sweepPoints);
+int sweepProblem(const StepForms &forms, const PlanOptions &options) {
+  const std::vector<SweepPoint> sweep = sweepBudgets(forms, options, sweepPoints);
   std::string text;
   llvm::raw_string_ostream os(text);
   (json ? printSweepJson : printSweepCsv)(sweep, os);
   return write(text, ExitSuccess);
 }
 
+/// What --explain asks for; the exit code where it names nothing.
+int explainTo(llvm::raw_ostream &os, const StepForms &forms, const Problem &problem,
+              const Plan &planned, const PlanOptions &options) {
+  if (!explain.empty()) {
+    std::optional<std::string> text = explainNamed(problem, planned, explain.getValue());
+    if (!text)
+      return fail("--explain: no value or op is named '" + explain + "'");
+    os << *text;
+    return ExitSuccess;
+  }
+  os << explanationText(problem, explainPlan(problem, planned)) << peakText(problem, planned)
+     << outlookText(lookAround(forms, options, planned.cost),
+                    costWithoutBudget(forms).value_or(planned.baseCost));
+  return ExitSuccess;
+}
+
 int planProblem() {
   if (inputs.size() != 1)
     return fail("give one problem: llmmem-plan problem.json --budget=40GB -o plan.json");
-  llvm::Expected<Problem> problem = loadProblem();
-  if (!problem)
-    return fail(llvm::toString(problem.takeError()));
-  if (std::optional<std::string> why = checkPlannable(*problem))
-    return fail(inputs[0] + ": " + *why);
-  if (!emitProof.empty() && emitProof == output && output != "/dev/null")
-    return fail("two outputs go to '" + output + "'; give each a file of its own");
+  llvm::Expected<StepForms> forms = loadForms();
+  if (!forms)
+    return fail(llvm::toString(forms.takeError()));
+  for (const AlternativeProblem &it : forms->alternatives)
+    if (std::optional<std::string> why = checkPlannable(it.problem))
+      return fail(inputs[0] + ": " + *why);
+  llvm::SmallVector<llvm::StringRef> files{output, emitProof, timelineFile, traceFile};
+  for (auto [index, file] : llvm::enumerate(files))
+    if (!file.empty() && file != "/dev/null" &&
+        llvm::is_contained(llvm::ArrayRef(files).take_front(index), file))
+      return fail("two outputs go to '" + file + "'; give each a file of its own");
   Heartbeat heartbeat;
   llvm::Expected<PlanOptions> options = planOptions(heartbeat);
   if (!options)
     return fail(llvm::toString(options.takeError()));
   if (sweepPoints.getNumOccurrences())
-    return sweepPoints >= 1 ? sweepProblem(*problem, *options)
+    return sweepPoints >= 1 ? sweepProblem(*forms, *options)
                             : fail("--sweep takes a number of points, at least 1");
 
-  Plan planned = plan(*problem, *options);
+  AlternativePlan best = planForms(*forms, *options);
   heartbeat.stop();
+  Plan &planned = best.chosen.plan;
+  const FormNumber form = {static_cast<int32_t>(best.alternative),
+                           static_cast<int32_t>(best.chosen.tiling)};
+  const Problem problem = *forms->problemOf(form);
+  if (forms->hasSeveral())
+    planned.form = form;
   int code = planned.status == Status::Feasible ? ExitSuccess : ExitNoPlan;
   // Never write a plan that the verifier refuses.
-  const std::vector<Violation> violations = verify(*problem, planned);
+  const std::vector<Violation> violations = verify(problem, planned);
   if (!violations.empty()) {
     llvm::errs() << "llmmem-plan: the plan found is wrong and is not written; please report this: "
                  << violations.front().rule << ": " << violations.front().message << '\n';
     return ExitNoPlan;
   }
-  summarize(*problem, planned);
-  if (explain && !planned.steps.empty())
-    llvm::errs() << explanationText(*problem, explainPlan(*problem, planned));
-  if (code = writeProof(*problem, planned, code); code == ExitBadInput)
+  summarize(problem, planned, costWithoutBudget(*forms));
+  if (explain.getNumOccurrences() && !planned.steps.empty())
+    if (int wrong = explainTo(llvm::errs(), *forms, problem, planned, *options))
+      return wrong;
+  if (code = writeProof(problem, planned, code); code == ExitBadInput)
     return code;
-  return write(toJson(*problem, planned), code);
+  if (code = writeFiles(problem, planned, code); code == ExitBadInput)
+    return code;
+  return write(toJson(problem, planned), code);
 }
 
 constexpr llvm::StringLiteral overview =
@@ -274,6 +353,7 @@ constexpr llvm::StringLiteral overview =
     "  llmmem-plan problem.json --budget=min --explain       the least peak that can be found\n"
     "  llmmem-plan problem.json --sweep=20 -o frontier.csv   bytes against cost\n"
     "  llmmem-plan --check problem.json plan.json            verify a plan\n"
+    "  llmmem-plan --check problem.json plan.json --trace=trace.json   and open it in Perfetto\n"
     "  llmmem-plan --check problem.json plan.json proof.json  and what it claims\n"
     "  llmmem-plan --pack instance.csv --capacity=1MiB       offsets alone\n\n"
     "  A file named - is stdin or stdout. Exit 0: planned, 2: no plan (or a wrong one), 1: bad "
@@ -291,6 +371,12 @@ int main(int argc, char **argv) {
     return fail("--check and --pack exclude each other");
   if (!emitProof.empty() && (checkMode || packMode || sweepPoints.getNumOccurrences()))
     return fail("--emit-proof is of one plan, and goes with none of --check, --pack and --sweep");
+  if ((!timelineFile.empty() || !traceFile.empty()) &&
+      (packMode || sweepPoints.getNumOccurrences() || inputs.size() == 3))
+    return fail("--timeline and --trace are of one plan: with --check problem.json plan.json, or "
+                "where one is made");
+  if (!profileFile.empty() && timelineFile.empty() && traceFile.empty())
+    return fail("--profile: its times go into --timeline or --trace; give one of them");
   if (checkMode)
     return check();
   if (packMode)

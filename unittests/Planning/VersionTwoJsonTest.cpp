@@ -84,7 +84,8 @@ TEST(VersionTwo, KeysOfTheOtherVersion) {
                  "key 'optional' belongs to version 2");
   EXPECT_REFUSED(
       R"({"version": 2, "speed": 1})",
-      "unknown key 'speed'; expected one of format, version, values, ops, keep, memories");
+      "unknown key 'speed'; expected one of format, version, values, ops, keep, forms, choice, "
+      "guessed_phases, memories");
 }
 
 TEST(VersionTwo, WrongMemories) {

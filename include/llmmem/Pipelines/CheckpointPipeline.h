@@ -106,7 +106,7 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
   Option<std::string> device{
       *this, "device", llvm::cl::init("h100"), llvm::cl::value_desc("name or file"),
       llvm::cl::desc(
-          "Device table that prices ops: h100, h200, a100, cpu, or a .json file; one for "
+          "Device table that prices ops: h100, rtx4090 and others, cpu, or a .json file; one for "
           "all pipeline stages, or one for each: h100,a100")};
   Option<double> seconds{*this, "seconds", llvm::cl::init(10), llvm::cl::value_desc("number"),
                          llvm::cl::desc("Bound on the planner's search")};
@@ -153,6 +153,10 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       *this, "overlap",
       llvm::cl::desc("Run collectives beside compute: each starts as early and is waited for as "
                      "late as the plan allows")};
+  Option<bool> arenaBufferize{
+      *this, "arena-bufferize",
+      llvm::cl::desc(
+          "Write the planned step of linalg over views of one arena, its last argument")};
   Option<bool> memoryReport{*this, "memory-report",
                             llvm::cl::desc("Print resident, saved and peak bytes on stderr")};
   Option<std::string> memoryReportJson{
@@ -163,6 +167,12 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       llvm::cl::desc("Write what the planner sees as a llmmem-problem")};
   Option<std::string> emitPlan{*this, "emit-plan", llvm::cl::value_desc("file"),
                                llvm::cl::desc("Write what the planner decides as a llmmem-plan")};
+  Option<std::string> explain{
+      *this, "explain", llvm::cl::ValueOptional, llvm::cl::value_desc("value"),
+      llvm::cl::desc(
+          "Say on stderr why a value or op is kept or run again, by its name; all: every "
+          "saved value, what holds the peak, what more budget would buy, and, where "
+          "there is no plan, what is held")};
   Option<std::string> emitProof{
       *this, "emit-proof", llvm::cl::value_desc("file"),
       llvm::cl::desc("Write what proves the plan's bounds, checked, as a llmmem-proof")};

@@ -13,6 +13,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
+#include <string>
 
 namespace llmmem {
 
@@ -25,6 +26,12 @@ llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text);
 
 /// The same for a text in pieces, without copying them.
 llvm::Error writePieces(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> pieces);
+
+/// Whether `path` is a terminal and `text` more than a person reads there.
+bool floodsTerminal(llvm::StringRef path, llvm::StringRef text);
+/// What is said in its place, up to the flag that takes a file: "1.20 MB of program are not printed
+/// on a terminal; write them with ".
+std::string keptFromTerminal(llvm::StringRef text);
 
 } // namespace llmmem
 

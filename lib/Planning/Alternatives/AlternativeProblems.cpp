@@ -120,3 +120,46 @@ AlternativePlan llmmem::planning::planAlternatives(llvm::ArrayRef<AlternativePro
                                                    const PlanOptions &options) {
   return AlternativeSearch(alternatives, choice, options).run();
 }
+
+//===----------------------------------------------------------------------===//
+// Forms of a step
+//===----------------------------------------------------------------------===//
+
+/// Whether `plan` keeps its promise and the other does not, or keeps it for less.
+static bool isBetter(const Plan &plan, const Plan &other, bool wantsLeast) {
+  bool fits = plan.status == Status::Feasible;
+  if (fits != (other.status == Status::Feasible))
+    return fits;
+  return wantsLeast || !fits ? plan.arena < other.arena : plan.cost < other.cost;
+}
+
+AlternativePlan llmmem::planning::planForms(const StepForms &forms, const PlanOptions &options) {
+  AlternativePlan best = planAlternatives(forms.alternatives, forms.choice, options);
+  Plan &trusting = best.chosen.plan;
+  bool wantsLeast = options.policy.kind == PolicyKind::LeastPeak;
+  bool isClose = trusting.status == Status::Feasible &&
+                 trusting.cost - trusting.costLowerBound <= trusting.baseCost / 100;
+  if (!forms.guessedPhases || trusting.status == Status::Infeasible ||
+      (!wantsLeast && options.policy.kind != PolicyKind::Budget) || (isClose && !wantsLeast))
+    return best;
+  std::vector<AlternativeProblem> unlabelled = forms.alternatives;
+  for (AlternativeProblem &alternative : unlabelled)
+    for (Op &op : alternative.problem.ops)
+      op.phase = Phase::None;
+  AlternativePlan other = planAlternatives(unlabelled, forms.choice, options);
+  other.chosen.plan.seconds += trusting.seconds;
+  trusting.seconds = other.chosen.plan.seconds;
+  return isBetter(other.chosen.plan, trusting, wantsLeast) ? other : best;
+}
+
+std::optional<int64_t> llmmem::planning::costWithoutBudget(const StepForms &forms) {
+  std::optional<int64_t> least;
+  for (const AlternativeProblem &it : forms.alternatives) {
+    const Problem cheapest = withTiling(it.problem, it.tilings.front());
+    if (hasSeveralResources(cheapest))
+      return std::nullopt;
+    const int64_t cost = Graph(cheapest).baseCost();
+    least = std::min(least.value_or(cost), cost);
+  }
+  return least;
+}

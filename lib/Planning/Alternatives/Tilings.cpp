@@ -10,15 +10,6 @@
 
 using namespace llmmem::planning;
 
-Problem llmmem::planning::withTiling(const Problem &problem, const Tiling &tiling) {
-  Problem result = problem;
-  for (const OpTiling &entry : tiling) {
-    result.ops[entry.op].cost = entry.cost;
-    result.ops[entry.op].workspace = entry.workspace;
-  }
-  return result;
-}
-
 namespace {
 class TilingSearch {
 public:

@@ -169,17 +169,20 @@ void BudgetSearch::addNested(int64_t capacity, Candidates &found) {
   }
 }
 
+int64_t BudgetSearch::costBound(int64_t capacity) {
+  if (!relaxation)
+    relaxation = std::make_unique<CutRelaxation>(graph, findCutOp(graph, chain));
+  if (lastBound.first != capacity)
+    lastBound = {capacity, graph.baseCost() + relaxation->costLowerBound(capacity).value_or(0)};
+  return lastBound.second;
+}
+
 bool BudgetSearch::isCloseToBound(int64_t capacity, const Candidates &found, int64_t best) {
   for (const Candidate &candidate : found)
     if (candidate.peak <= capacity)
       best = std::min(best, candidate.cost);
-  if (best == INT64_MAX)
-    return false;
-  if (!relaxation)
-    relaxation = std::make_unique<CutRelaxation>(graph, findCutOp(graph, chain));
-  int64_t bound = graph.baseCost() + relaxation->costLowerBound(capacity).value_or(0);
   constexpr int64_t closeEnough = 400; // a quarter of a percent of the step
-  return best - bound <= graph.baseCost() / closeEnough;
+  return best != INT64_MAX && best - costBound(capacity) <= graph.baseCost() / closeEnough;
 }
 
 /// An exact order where the graph is small or series-parallel, else the best one found.
@@ -281,10 +284,11 @@ std::vector<Candidate> BudgetSearch::under(int64_t capacity, bool deeply, int64_
   int64_t before = spent; // results computed once for all capacities do not count
   Candidates found;
   addFlat(capacity, found);
-  if (!isCloseToBound(capacity, found, known)) {
+  // Nearer to the bound the longer searches found nothing that is cheaper by a tenth of a percent.
+  if (!isCloseToBound(capacity, found, known))
     addNested(capacity, found);
+  if (!isCloseToBound(capacity, found, known))
     addEvicted(capacity, found);
-  }
   if (deeply) {
     const Candidate *best = nullptr;
     for (const Candidate &candidate : leanest())

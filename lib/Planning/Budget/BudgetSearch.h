@@ -94,6 +94,9 @@ private:
   void addFlat(int64_t capacity, Candidates &found);
   void addNested(int64_t capacity, Candidates &found);
   void addEvicted(int64_t capacity, Candidates &found);
+  /// Proved: no plan within `capacity` costs less.
+  int64_t costBound(int64_t capacity);
+  /// Whether the cheapest of `found` that fits, or `known`, costs little more than the bound.
   bool isCloseToBound(int64_t capacity, const Candidates &found, int64_t known);
   void addEveryLevel();
   void descend();
@@ -109,7 +112,8 @@ private:
   std::unique_ptr<ChainOptions> options;
   std::unique_ptr<ChainProgram> program;
   std::unique_ptr<CutRelaxation> relaxation;
-  std::vector<int64_t> tableCapacities; // increasing
+  std::pair<int64_t, int64_t> lastBound{-1, 0}; // capacity and its bound
+  std::vector<int64_t> tableCapacities;         // increasing
   std::vector<std::unique_ptr<NestedProgram>> tables;
   Candidates lean;
   std::function<void(llvm::StringRef)> progress;

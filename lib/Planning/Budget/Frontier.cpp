@@ -60,7 +60,11 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
   // The search over many shapes of micro-batches takes seconds and finds little.
   constexpr size_t mostSearched = 1500;
   const bool isSearched = !search.microBatches() || candidate.steps.size() <= mostSearched;
-  pack.work = isSearched ? work : 0;
+  // A node of the search visits every buffer, so of more buffers fewer nodes take as long.
+  constexpr int64_t usualSteps = 1500;
+  pack.work = isSearched
+                  ? std::min(work, work / std::max<int64_t>(candidate.steps.size(), 1) * usualSteps)
+                  : 0;
   pack.ejections = ejections;
   pack.capacity = budget - graph.residentBytes();
   pack.cancellation = graph.cancellation();
@@ -341,7 +345,7 @@ Frontier::Placed Frontier::placeWithHeadroom(Sample &sample, Candidate candidate
 /// Stops where the work is spent, or where the costs or budgets are so close that a search cannot
 /// gain much. All of it depends only on the interval.
 Frontier::Placed Frontier::bisect(int64_t index, Sample below, Sample above, bool deeply) {
-  constexpr int32_t smallSize = 2000;
+  constexpr int32_t smallSize = 128; // a search of so few ops takes no time
   int64_t tolerance = graph.numOps() <= smallSize ? 0 : graph.baseCost() >> 12;
   int64_t mostWork = search.isAnnealed() ? search.workInAll() : search.workInAll() / 4;
   // The bisection has the work that the coarse samples left, and at least an eighth.

@@ -39,7 +39,17 @@ public:
     return saved;
   }
 
+  SavedValue explain(ValueIndex value) const;
+  /// Whether it is held while `step` runs, which may write it.
+  bool isHeldWhile(ValueIndex value, int32_t step) const {
+    return llvm::any_of(liveRanges[value], [&](const Instance &range) {
+      return problem.values[value].resident || (range.from <= step && step <= range.to);
+    });
+  }
+
 private:
+  bool isHeld(ValueIndex value, int32_t step) const;
+
   bool isSaved(ValueIndex value) const {
     const OpIndex writer = graph.writer(value);
     if (writer < 0 || problem.values[value].bytes == 0)
@@ -56,33 +66,6 @@ private:
       if (const int32_t idle = uses[value][i] - uses[value][i - 1]; idle > longest.second)
         longest = {uses[value][i], idle};
     return longest;
-  }
-
-  SavedValue explain(ValueIndex value) const {
-    const OpIndex writer = graph.writer(value);
-    SavedValue saved = {value, problem.values[value].bytes, runs[writer], 0, 0, 0, true};
-    for (const Instance &range : liveRanges[value])
-      saved.stepsHeld += range.to - std::max(range.from, 0) + 1;
-    if (saved.runs > 1) {
-      for (size_t i = 1; i < liveRanges[value].size(); ++i)
-        saved.stepsIdle += liveRanges[value][i].from - liveRanges[value][i - 1].to - 1;
-      saved.otherCost = problem.ops[writer].cost * (saved.runs - 1);
-      return saved;
-    }
-    const auto [step, idle] = longestIdle(value);
-    saved.stepsIdle = idle;
-    saved.canRecompute = problem.ops[writer].recompute;
-    saved.otherCost = saved.canRecompute ? costAgain(writer, step) : 0;
-    return saved;
-  }
-
-  bool isHeld(ValueIndex value, int32_t step) const {
-    if (problem.values[value].resident)
-      return true;
-    auto after =
-        llvm::upper_bound(liveRanges[value], step,
-                          [](int32_t step, const Instance &range) { return step <= range.from; });
-    return after != liveRanges[value].begin() && std::prev(after)->to >= step;
   }
 
   /// Cost of running `op` again just before `step`, with every ancestor whose result is not live
@@ -115,6 +98,57 @@ private:
   bool hasPhases;
 };
 
+SavedValue Explainer::explain(ValueIndex value) const {
+  const OpIndex writer = graph.writer(value);
+  SavedValue saved = {value, problem.values[value].bytes, runs[writer], 0, 0, 0, true};
+  for (const Instance &range : liveRanges[value])
+    saved.stepsHeld += range.to - std::max(range.from, 0) + 1;
+  if (saved.runs > 1) {
+    for (size_t i = 1; i < liveRanges[value].size(); ++i)
+      saved.stepsIdle += liveRanges[value][i].from - liveRanges[value][i - 1].to - 1;
+    saved.otherCost = problem.ops[writer].cost * (saved.runs - 1);
+    return saved;
+  }
+  const auto [step, idle] = longestIdle(value);
+  saved.stepsIdle = idle;
+  saved.canRecompute = problem.ops[writer].recompute;
+  saved.otherCost = saved.canRecompute ? costAgain(writer, step) : 0;
+  return saved;
+}
+
+/// Whether an instance that an earlier step wrote is held through `step`.
+bool Explainer::isHeld(ValueIndex value, int32_t step) const {
+  if (problem.values[value].resident)
+    return true;
+  auto after = llvm::upper_bound(liveRanges[value], step, [](int32_t step, const Instance &range) {
+    return step <= range.from;
+  });
+  return after != liveRanges[value].begin() && std::prev(after)->to >= step;
+}
+
+std::string nameOf(const Problem &problem, ValueIndex index) {
+  const Value &value = problem.values[index];
+  return value.name.empty() ? "value " + std::to_string(value.id) : value.name;
+}
+
+void printSaved(const Problem &problem, const SavedValue &it, llvm::raw_ostream &os) {
+  os << "  " << nameOf(problem, it.value) << " (" << formatByteSize(it.bytes) << "): ";
+  if (it.runs > 1)
+    os << "recomputed " << (it.runs == 2 ? "once" : std::to_string(it.runs - 1) + " times")
+       << ", held " << it.stepsHeld << " steps; keeping it would save cost " << it.otherCost
+       << " and hold it " << it.stepsIdle << " steps more\n";
+  else if (it.canRecompute)
+    os << "kept, held " << it.stepsHeld << " steps, " << it.stepsIdle
+       << " of them idle; recomputing it after those would cost " << it.otherCost << '\n';
+  else
+    os << "kept, held " << it.stepsHeld << " steps; it cannot be recomputed\n";
+}
+
+std::string opText(const Problem &problem, const Plan &plan, int32_t step) {
+  return "step " + std::to_string(step) + ", where '" + problem.ops[plan.steps[step]].name +
+         "' runs";
+}
+
 } // namespace
 
 std::vector<SavedValue> explainPlan(const Problem &problem, const Plan &plan) {
@@ -125,20 +159,60 @@ std::string explanationText(const Problem &problem, const std::vector<SavedValue
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "saved values, largest first:\n";
-  for (const SavedValue &it : saved) {
-    const Value &value = problem.values[it.value];
-    os << "  " << (value.name.empty() ? "value " + std::to_string(value.id) : value.name) << " ("
-       << formatByteSize(it.bytes) << "): ";
-    if (it.runs > 1)
-      os << "recomputed " << (it.runs == 2 ? "once" : std::to_string(it.runs - 1) + " times")
-         << ", held " << it.stepsHeld << " steps; keeping it would save cost " << it.otherCost
-         << " and hold it " << it.stepsIdle << " steps more\n";
-    else if (it.canRecompute)
-      os << "kept, held " << it.stepsHeld << " steps, " << it.stepsIdle
-         << " of them idle; recomputing it after those would cost " << it.otherCost << '\n';
+  for (const SavedValue &it : saved)
+    printSaved(problem, it, os);
+  return text;
+}
+
+std::optional<std::string> explainNamed(const Problem &problem, const Plan &plan,
+                                        std::string_view name) {
+  const Graph graph(problem);
+  std::vector<ValueIndex> asked;
+  for (ValueIndex value = 0; value < graph.numValues(); ++value)
+    if (const OpIndex writer = graph.writer(value);
+        problem.values[value].name == name || (writer >= 0 && problem.ops[writer].name == name))
+      asked.push_back(value);
+  if (asked.empty())
+    return std::nullopt;
+  const int32_t peak = profile(graph, plan.steps).peakStep;
+  const Explainer explainer(problem, plan);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (ValueIndex value : asked) {
+    if (graph.writer(value) < 0)
+      os << "  " << nameOf(problem, value) << " (" << formatByteSize(problem.values[value].bytes)
+         << "): an input, which nothing writes\n";
     else
-      os << "kept, held " << it.stepsHeld << " steps; it cannot be recomputed\n";
+      printSaved(problem, explainer.explain(value), os);
+    os << "    " << (explainer.isHeldWhile(value, peak) ? "held" : "not held") << " at the peak, "
+       << opText(problem, plan, peak) << '\n';
   }
+  return text;
+}
+
+std::string peakText(const Problem &problem, const Plan &plan) {
+  constexpr size_t kShown = 8;
+  const Graph graph(problem);
+  const int32_t peak = profile(graph, plan.steps).peakStep;
+  const Explainer explainer(problem, plan);
+  std::vector<ValueIndex> held;
+  for (ValueIndex value = 0; value < graph.numValues(); ++value)
+    if (!problem.values[value].resident && problem.values[value].bytes > 0 &&
+        explainer.isHeldWhile(value, peak))
+      held.push_back(value);
+  llvm::stable_sort(held, [&](ValueIndex a, ValueIndex b) {
+    return problem.values[a].bytes > problem.values[b].bytes;
+  });
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "peak " << formatByteSize(plan.peak) << " at " << opText(problem, plan, peak)
+     << "; resident " << formatByteSize(problem.residentBytes())
+     << ", and the largest held there:\n";
+  if (const int64_t workspace = problem.ops[plan.steps[peak]].workspace)
+    os << "  workspace (" << formatByteSize(workspace) << ")\n";
+  for (ValueIndex value : llvm::ArrayRef(held).take_front(kShown))
+    os << "  " << nameOf(problem, value) << " (" << formatByteSize(problem.values[value].bytes)
+       << ")\n";
   return text;
 }
 

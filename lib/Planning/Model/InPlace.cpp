@@ -46,9 +46,9 @@ void augment(ValueIndex start, llvm::ArrayRef<InPlace> allowed,
 
 } // namespace
 
-std::vector<InPlace> chooseInPlace(const Problem &problem, const Op &op,
-                                   llvm::function_ref<bool(ValueIndex)> dies) {
-  std::vector<InPlace> allowed;
+llvm::SmallVector<InPlace, 4> chooseInPlace(const Problem &problem, const Op &op,
+                                            llvm::function_ref<bool(ValueIndex)> dies) {
+  llvm::SmallVector<InPlace, 4> allowed;
   for (const InPlace &pair : op.inPlace) {
     const Value &read = problem.values[pair.read];
     const int64_t bytes = problem.values[pair.write].bytes;
@@ -69,7 +69,7 @@ std::vector<InPlace> chooseInPlace(const Problem &problem, const Op &op,
   for (ValueIndex result : results)
     augment(result, allowed, takerOf);
 
-  std::vector<InPlace> chosen;
+  llvm::SmallVector<InPlace, 4> chosen;
   for (const InPlace &pair : allowed) {
     auto taken = takerOf.find(pair.read);
     if (taken != takerOf.end() && taken->second == pair.write) {

@@ -15,10 +15,11 @@ namespace llmmem::planning {
 namespace {
 
 constexpr llvm::StringLiteral planKeys =
-    "format, version, status, steps, offsets, workspaces, peak, arena, cost, base_cost, "
+    "format, version, form, status, steps, offsets, workspaces, peak, arena, cost, base_cost, "
     "cost_lower_bound, peak_lower_bound, seconds, witness";
 constexpr llvm::StringLiteral planKeys2 =
-    "format, version, status, steps, alternatives, offsets, workspaces, memories, cost, base_cost, "
+    "format, version, form, status, steps, alternatives, offsets, workspaces, memories, cost, "
+    "base_cost, "
     "cost_lower_bound, time, base_time, time_lower_bound, seconds, witness";
 constexpr llvm::StringLiteral memoryKeys = "id, peak, arena, peak_lower_bound";
 constexpr llvm::StringLiteral witnessKeys = "step, values, bytes, memory, proved, why";
@@ -169,7 +170,19 @@ private:
     return read && (field == 2 || reader.fail("expected [op, number of its alternative]"));
   }
 
+  bool readForm(FormNumber &form) {
+    return reader.object([&](llvm::StringRef key) {
+      if (key == "alternative")
+        return step(form.alternative, 0);
+      if (key == "tiling")
+        return step(form.tiling, 0);
+      return reader.unknownKey(key, "alternative, tiling");
+    });
+  }
+
   bool readMember(llvm::StringRef key) {
+    if (key == "form")
+      return readForm(plan.form.emplace());
     if (key == "status")
       return readStatus();
     if (key == "steps")
@@ -337,8 +350,11 @@ std::string toJson(const Problem &problem, const Plan &plan) {
   std::string text;
   llvm::raw_string_ostream os(text);
   const bool isVersion2 = problem.needsVersion2();
-  os << "{\"format\": \"llmmem-plan\", \"version\": " << (isVersion2 ? 2 : 1) << ", \"status\": \""
-     << statusName(plan.status) << "\",\n \"steps\": [";
+  os << "{\"format\": \"llmmem-plan\", \"version\": " << (isVersion2 ? 2 : 1);
+  if (plan.form)
+    os << ", \"form\": {\"alternative\": " << plan.form->alternative
+       << ", \"tiling\": " << plan.form->tiling << '}';
+  os << ", \"status\": \"" << statusName(plan.status) << "\",\n \"steps\": [";
   llvm::interleaveComma(plan.steps, os, [&](OpIndex op) { printId(os, problem.ops, op); });
   if (isVersion2) {
     os << "],\n \"alternatives\": [";

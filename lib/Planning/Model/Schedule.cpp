@@ -13,20 +13,13 @@ std::vector<OpIndex> llmmem::planning::givenOrder(const Graph &graph) {
   return order;
 }
 
-namespace {
-/// Instances under construction: `current[value]` is the one that a read sees now.
-struct LiveRanges {
+std::vector<Instance> llmmem::planning::instances(const Graph &graph,
+                                                  llvm::ArrayRef<OpIndex> steps) {
   std::vector<Instance> list;
-  std::vector<int32_t> current;
-};
-} // namespace
-
-static LiveRanges liveRanges(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
-  LiveRanges result;
-  result.current.assign(graph.numValues(), -1);
+  std::vector<int32_t> current(graph.numValues(), -1); // the instance that a read sees now
   auto write = [&](ValueIndex value, int32_t step) {
-    result.current[value] = static_cast<int32_t>(result.list.size());
-    result.list.push_back({value, step, step});
+    current[value] = static_cast<int32_t>(list.size());
+    list.push_back({value, step, step});
   };
   for (ValueIndex value = 0; value < graph.numValues(); ++value)
     if (graph.writer(value) < 0 && (!graph.readers(value).empty() || graph.isKept(value)))
@@ -34,20 +27,15 @@ static LiveRanges liveRanges(const Graph &graph, llvm::ArrayRef<OpIndex> steps) 
   for (int32_t step = 0; step < static_cast<int32_t>(steps.size()); ++step) {
     const Op &op = graph.op(steps[step]);
     for (ValueIndex value : op.reads)
-      if (result.current[value] >= 0)
-        result.list[result.current[value]].to = step;
+      if (current[value] >= 0)
+        list[current[value]].to = step;
     for (ValueIndex value : op.writes)
       write(value, step);
   }
   for (ValueIndex value : graph.problem().keep)
-    if (result.current[value] >= 0)
-      result.list[result.current[value]].to = static_cast<int32_t>(steps.size());
-  return result;
-}
-
-std::vector<Instance> llmmem::planning::instances(const Graph &graph,
-                                                  llvm::ArrayRef<OpIndex> steps) {
-  return liveRanges(graph, steps).list;
+    if (current[value] >= 0)
+      list[current[value]].to = static_cast<int32_t>(steps.size());
+  return list;
 }
 
 int64_t llmmem::planning::sharedBytes(const Graph &graph, const Op &op,
@@ -59,37 +47,41 @@ int64_t llmmem::planning::sharedBytes(const Graph &graph, const Op &op,
 }
 
 Profile llmmem::planning::profile(const Graph &graph, llvm::ArrayRef<OpIndex> steps) {
-  LiveRanges ranges = liveRanges(graph, steps);
-  int32_t count = static_cast<int32_t>(steps.size());
-  Profile result;
-  std::vector<int64_t> change(count + 1, 0);
-  for (const Instance &instance : ranges.list) {
-    change[std::max(instance.from, 0)] += graph.bytes(instance.value);
-    if (instance.to < count)
-      change[instance.to + 1] -= graph.bytes(instance.value);
+  // From the last step to the first, so that a value's last read comes before the others: no
+  // instance needs to be listed. Called for every schedule that a search tries.
+  enum Need : uint8_t { Unread, ReadLater, DiesHere };
+  std::vector<Need> needs(graph.numValues(), Unread);
+  int64_t live = graph.residentBytes(); // just before the step that follows
+  for (ValueIndex value : graph.problem().keep) {
+    live += needs[value] == Unread ? graph.bytes(value) : 0;
+    needs[value] = ReadLater;
   }
-  // The last read of each value's current instance, replayed in step order for the in-place rule.
-  std::vector<int32_t> lastRead(graph.numValues(), -1);
-  size_t next = 0;
-  auto enter = [&](int32_t step) {
-    for (; next < ranges.list.size() && ranges.list[next].from == step; ++next)
-      lastRead[ranges.list[next].value] = ranges.list[next].to;
-  };
-  enter(-1);
-  int64_t live = graph.residentBytes();
-  result.bytes.resize(count);
-  for (int32_t step = 0; step < count; ++step) {
+  Profile result;
+  result.bytes.resize(steps.size());
+  for (size_t step = steps.size(); step-- > 0;) {
     const Op &op = graph.op(steps[step]);
-    live += change[step];
-    int64_t held = live + graph.workspace(steps[step]);
+    int64_t written = graph.workspace(steps[step]);
+    for (ValueIndex value : op.writes) {
+      written += graph.bytes(value);
+      if (needs[value] != Unread)
+        live -= graph.bytes(value);
+      needs[value] = Unread;
+    }
+    for (ValueIndex value : op.reads)
+      if (needs[value] == Unread) {
+        needs[value] = DiesHere;
+        live += graph.bytes(value);
+      }
+    int64_t held = live + written;
     if (!op.inPlace.empty())
-      held -= sharedBytes(graph, op, [&](ValueIndex value) { return lastRead[value] == step; });
-    enter(step);
+      held -= sharedBytes(graph, op, [&](ValueIndex value) { return needs[value] == DiesHere; });
+    for (ValueIndex value : op.reads)
+      needs[value] = ReadLater;
     result.cost += op.cost;
     result.bytes[step] = held;
-    if (held > result.peak) {
+    if (held > 0 && held >= result.peak) { // the first of the fullest steps
       result.peak = held;
-      result.peakStep = step;
+      result.peakStep = static_cast<int32_t>(step);
     }
   }
   result.peak = std::max(result.peak, graph.residentBytes());

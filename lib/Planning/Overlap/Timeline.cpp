@@ -117,12 +117,12 @@ private:
 
 } // namespace
 
-int64_t timeOf(const Problem &problem, const Plan &plan) {
+std::vector<StepTime> stepTimes(const Problem &problem, const Plan &plan) {
   StepBytes bytes(problem, plan);
   BusyUntil busy(bytes.borders());
   ResourceClock clock;
   std::vector<int64_t> ready(problem.values.size(), 0); // when the latest instance was written
-  int64_t last = 0;
+  std::vector<StepTime> times;
   for (int32_t step = 0; step < static_cast<int32_t>(plan.steps.size()); ++step) {
     const Op &op = problem.ops[plan.steps[step]];
     int64_t start = clock.of(op.resource);
@@ -138,8 +138,15 @@ int64_t timeOf(const Problem &problem, const Plan &plan) {
     for (ValueIndex value : op.writes)
       ready[value] = end;
     clock.of(op.resource) = end;
-    last = std::max(last, end);
+    times.push_back({start, end});
   }
+  return times;
+}
+
+int64_t timeOf(const Problem &problem, const Plan &plan) {
+  int64_t last = 0;
+  for (const StepTime &time : stepTimes(problem, plan))
+    last = std::max(last, time.end);
   return last;
 }
 

@@ -25,6 +25,13 @@ private:
   int64_t freeAt[std::size(allResources)] = {};
 };
 
+struct StepTime {
+  int64_t start, end;
+};
+
+/// When each step of a placed plan runs.
+std::vector<StepTime> stepTimes(const Problem &problem, const Plan &plan);
+
 /// When the last step of a placed plan ends.
 int64_t timeOf(const Problem &problem, const Plan &plan);
 

@@ -2,6 +2,7 @@
 
 #include "Eviction.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace llmmem::planning;
 
@@ -13,11 +14,36 @@ struct Proposal {
   std::vector<OpIndex> ops; // in the order to run
 };
 
+/// Positions by value, in increasing order, in one array that is filled anew for each schedule.
+class Positions {
+public:
+  explicit Positions(int32_t numValues) : end(numValues + 1) {}
+
+  /// `visitAll` calls what it is given with each (value, position), positions in order.
+  template <typename VisitAll>
+  void assign(VisitAll visitAll) {
+    std::fill(end.begin(), end.end(), 0);
+    visitAll([&](ValueIndex value, int32_t) { ++end[value + 1]; });
+    std::partial_sum(end.begin(), end.end(), end.begin());
+    all.resize(end.back());
+    // end[value] moves from where the value's positions begin to where they end.
+    visitAll([&](ValueIndex value, int32_t position) { all[end[value]++] = position; });
+  }
+  llvm::ArrayRef<int32_t> of(ValueIndex value) const {
+    const int32_t begin = value == 0 ? 0 : end[value - 1];
+    return llvm::ArrayRef<int32_t>(all).slice(begin, end[value] - begin);
+  }
+
+private:
+  std::vector<int32_t> end, all;
+};
+
 class Evictor {
 public:
   Evictor(const Graph &graph, std::vector<OpIndex> &steps, int64_t capacity, int deepest,
           int64_t &work)
-      : graph(graph), steps(steps), capacity(capacity), deepest(deepest), work(work) {}
+      : graph(graph), steps(steps), capacity(capacity), deepest(deepest), work(work),
+        rangesOf(graph.numValues()), readsOf(graph.numValues()), lastProposal(graph.numOps(), 0) {}
   bool run();
 
 private:
@@ -35,25 +61,30 @@ private:
   int64_t &work;
   int64_t visited = 0; // ops considered for repeats since the last count of work
   std::vector<Instance> liveRanges;
-  std::vector<std::vector<int32_t>> rangesOf; // per value, by step
-  std::vector<std::vector<int32_t>> readsOf;  // per value, steps
+  Positions rangesOf;                // in liveRanges
+  Positions readsOf;                 // steps
+  std::vector<int64_t> lastProposal; // per op: the last one that runs it again
+  int64_t numProposals = 0;
 };
 } // namespace
 
 void Evictor::index() {
   liveRanges = instances(graph, steps);
-  rangesOf.assign(graph.numValues(), {});
-  readsOf.assign(graph.numValues(), {});
-  for (size_t at = 0; at < liveRanges.size(); ++at)
-    rangesOf[liveRanges[at].value].push_back(static_cast<int32_t>(at));
-  for (int32_t step = 0; step < static_cast<int32_t>(steps.size()); ++step)
-    for (ValueIndex value : graph.op(steps[step]).reads)
-      readsOf[value].push_back(step);
+  rangesOf.assign([&](auto visit) {
+    for (size_t at = 0; at < liveRanges.size(); ++at)
+      visit(liveRanges[at].value, static_cast<int32_t>(at));
+  });
+  readsOf.assign([&](auto visit) {
+    for (int32_t step = 0; step < static_cast<int32_t>(steps.size()); ++step)
+      for (ValueIndex value : graph.op(steps[step]).reads)
+        visit(value, step);
+  });
 }
 
 int32_t Evictor::nextRead(ValueIndex value, int32_t step) const {
-  auto it = llvm::upper_bound(readsOf[value], step);
-  return it == readsOf[value].end() ? -1 : *it;
+  const llvm::ArrayRef<int32_t> reads = readsOf.of(value);
+  auto it = llvm::upper_bound(reads, step);
+  return it == reads.end() ? -1 : *it;
 }
 
 /// Bytes above the capacity, summed over all steps: decreases with each proposal that is accepted.
@@ -73,14 +104,14 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
   OpIndex writer = graph.writer(value);
   if (writer < 0 || !graph.op(writer).recompute || depth > deepest)
     return false;
-  if (llvm::is_contained(ops, writer))
+  if (lastProposal[writer] == numProposals)
     return true;
   for (ValueIndex read : graph.op(writer).reads) {
     if (graph.problem().values[read].resident)
       continue;
     // The instance that is current just before `before`.
     const Instance *current = nullptr;
-    for (int32_t at : rangesOf[read])
+    for (int32_t at : rangesOf.of(read))
       if (liveRanges[at].from < before)
         current = &liveRanges[at];
     // Held at the peak step anyway, or written after it: holding it longer adds nothing there.
@@ -90,6 +121,7 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
       return false;
   }
   ops.push_back(writer);
+  lastProposal[writer] = numProposals;
   return true;
 }
 
@@ -106,6 +138,7 @@ std::vector<Proposal> Evictor::propose(const Profile &usage) {
     if (before < 0)
       before = static_cast<int32_t>(steps.size()); // kept to the end
     Proposal proposal{0, before, {}};
+    ++numProposals;
     if (!addRepeat(instance.value, before, fullest, 0, proposal.ops))
       continue;
     int64_t cost = 0;

@@ -47,10 +47,11 @@ Orderer::Orderer(const Graph &graph, const Spine &spine, llvm::ArrayRef<uint64_t
   for (OpIndex op = graph.numOps() - 1; op >= 0; --op)
     for (ValueIndex value : graph.op(op).writes)
       for (OpIndex reader : graph.readers(value)) {
+        if (graph.bytes(value) == 0)
+          continue; // a token of order holds nothing while it waits, and asks for nothing
         servesBackward[op] =
             servesBackward[op] || spine.isBackward(reader) || servesBackward[reader];
-        if (graph.bytes(value) > 0) // a token of order holds nothing while it waits
-          rejoins[op] = std::min(rejoins[op], rejoins[reader]);
+        rejoins[op] = std::min(rejoins[op], rejoins[reader]);
       }
   constexpr int32_t fewOps = 24, parts = 16; // the ops of a block, or of a few blocks
   soon = std::max(fewOps, static_cast<int32_t>(spine.ops.size()) / parts);
@@ -64,7 +65,7 @@ Orderer::Orderer(const Graph &graph, const Spine &spine, llvm::ArrayRef<uint64_t
 
 bool Orderer::isEager(OpIndex op) const {
   if (!spine.isBackward(op))
-    return spine.latest[op] == Spine::never && !servesBackward[op];
+    return rejoins[op] == Spine::never && !servesBackward[op];
   if (rejoins[op] == Spine::never)
     return true;
   return part.empty() ? rejoins[op] - spine.earliest[op] > soon

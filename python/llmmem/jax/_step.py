@@ -33,10 +33,13 @@ class StepReport:
 
 def find_tool() -> str:
     """llmmem-opt: LLMMEM_OPT names it, else it is in PATH."""
-    tool = os.environ.get("LLMMEM_OPT") or shutil.which("llmmem-opt")
-    if not tool or not os.path.exists(tool):
-        raise FileNotFoundError("llmmem.jax.plan: there is no llmmem-opt; build llmmem with MLIR, and put it in PATH or name it "
-                                "in LLMMEM_OPT")
+    named = os.environ.get("LLMMEM_OPT")
+    tool = shutil.which(named or "llmmem-opt")
+    if named and not tool:
+        raise FileNotFoundError(f"llmmem.jax.plan: LLMMEM_OPT names '{named}', which is no program; expected the path of llmmem-opt")
+    if not tool:
+        raise FileNotFoundError("llmmem.jax.plan: there is no llmmem-opt in PATH, and it does not come with pip; build llmmem with "
+                                "MLIR, `cmake --install` it, and put its bin into PATH or name the program in LLMMEM_OPT")
     return tool
 
 

@@ -19,12 +19,6 @@
 
 namespace llmmem::planning {
 
-struct AlternativeProblem {
-  Problem problem;
-  std::vector<Tiling> tilings;   // at least one
-  std::vector<OpIndex> selected; // `Policy::selected`, as ops of this problem
-};
-
 /// What is known of an alternative afterwards.
 struct AlternativeOutcome {
   /// Not planned where its ops alone cost what the best plan costs, so that it cannot win, or more
@@ -43,11 +37,6 @@ struct AlternativePlan {
   std::vector<AlternativeOutcome> outcomes; // of all alternatives, in their order
 };
 
-enum class AlternativeChoice {
-  ByPlan,    // the cheapest plan decides
-  ByOpsOnce, // the least cost of all ops once, in the cheapest tiling: the same under every budget
-};
-
 /// ByPlan: plans each of `alternatives` (at least one) that can win, and keeps the cheapest plan
 /// that is feasible; LeastPeak keeps the smallest arena. The bounds of the answer hold for all
 /// alternatives, and `Infeasible` is said where each is proved infeasible; without a feasible plan
@@ -56,6 +45,14 @@ enum class AlternativeChoice {
 /// costs no more wherever each alternative's plans keep that promise.
 AlternativePlan planAlternatives(llvm::ArrayRef<AlternativeProblem> alternatives,
                                  AlternativeChoice choice, const PlanOptions &options);
+
+/// The same of all forms of a step. Where phases are guessed and the plan that trusts them is not
+/// close to its bound, the structure that the planner finds alone is tried too.
+AlternativePlan planForms(const StepForms &forms, const PlanOptions &options);
+
+/// What the step costs without a budget: every op once, in the form that is cheapest then. What
+/// slowdowns compare with. With collectives beside compute there is no such number without a plan.
+std::optional<int64_t> costWithoutBudget(const StepForms &forms);
 
 } // namespace llmmem::planning
 

@@ -12,23 +12,11 @@
 #ifndef LLMMEM_PLANNING_ALTERNATIVES_TILINGS_H
 #define LLMMEM_PLANNING_ALTERNATIVES_TILINGS_H
 
+#include "llmmem/Planning/Model/StepForms.h"
 #include "llmmem/Planning/Planner.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace llmmem::planning {
-
-/// What one op costs and holds in a tiling of the step.
-struct OpTiling {
-  OpIndex op;
-  int64_t cost;
-  int64_t workspace;
-};
-
-/// The ops that are not as in the problem.
-using Tiling = std::vector<OpTiling>;
-
-/// `problem` with this tiling.
-Problem withTiling(const Problem &problem, const Tiling &tiling);
 
 struct TilingPlan {
   size_t tiling = 0; // the one that `plan` is made for

@@ -28,6 +28,14 @@ LLMMEM_EXPORT std::vector<SavedValue> explainPlan(const Problem &problem, const 
 LLMMEM_EXPORT std::string explanationText(const Problem &problem,
                                           const std::vector<SavedValue> &saved);
 
+/// Why a value, or what an op writes, is kept or run again, what the other choice would cost, and
+/// whether it is held at the peak; `name` is that of a value or an op. Nothing where there is none.
+LLMMEM_EXPORT std::optional<std::string> explainNamed(const Problem &problem, const Plan &plan,
+                                                      std::string_view name);
+
+/// Where the peak is, and the largest values that are held there.
+LLMMEM_EXPORT std::string peakText(const Problem &problem, const Plan &plan);
+
 } // namespace llmmem::planning
 
 #endif // LLMMEM_PLANNING_FORMATS_EXPLAIN_H

@@ -5,6 +5,7 @@
 
 #include "llmmem/Planning/Model/Problem.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace llmmem::planning {
 
@@ -12,8 +13,8 @@ namespace llmmem::planning {
 /// that shares the most bytes. A result takes the bytes of one operand, an operand gives its bytes
 /// to one result, and resident operands to none. Example: pairs {y, a}, {y, b}, {z, a}, all of one
 /// size and dying: {y, b}, {z, a}.
-std::vector<InPlace> chooseInPlace(const Problem &problem, const Op &op,
-                                   llvm::function_ref<bool(ValueIndex)> dies);
+llvm::SmallVector<InPlace, 4> chooseInPlace(const Problem &problem, const Op &op,
+                                            llvm::function_ref<bool(ValueIndex)> dies);
 
 } // namespace llmmem::planning
 

@@ -87,6 +87,12 @@ struct BoundBasis {
   std::vector<int64_t> prices;
 };
 
+/// One of several forms of a step (StepForms.h): a tiling of an alternative.
+struct FormNumber {
+  int32_t alternative = 0;
+  int32_t tiling = 0;
+};
+
 struct Plan {
   Status status = Status::Unknown;
   std::vector<OpIndex> steps;
@@ -106,6 +112,8 @@ struct Plan {
   std::vector<MemoryUse>
       moreMemories;             // 1 and up; `peak`, `arena` and `peakLowerBound` are the device's
   std::optional<PlanTime> time; // where the problem needs version 2
+  /// Which of several forms it is a plan of (StepForms.h); none: of the problem as it is stated.
+  std::optional<FormNumber> form;
 
   /// What plans of a problem are compared by: when the last step ends, or else the cost.
   int64_t duration() const { return time ? time->time : cost; }

@@ -1,6 +1,6 @@
 //===- Sweep.cpp - The frontier of bytes against cost ---------------------------===//
 
-#include "llmmem/Planning/Sweep.h"
+#include "llmmem/Planning/Sweep/Sweep.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -8,8 +8,8 @@
 namespace llmmem::planning {
 namespace {
 
-int64_t needed(const Problem &problem, const Plan &plan) {
-  return problem.residentBytes() + plan.arena;
+int64_t needed(const StepForms &forms, const AlternativePlan &best) {
+  return forms.alternatives[best.alternative].problem.residentBytes() + best.chosen.plan.arena;
 }
 
 llvm::StringRef statusWord(Status status) {
@@ -20,24 +20,24 @@ llvm::StringRef statusWord(Status status) {
 
 } // namespace
 
-std::vector<SweepPoint> sweepBudgets(const Problem &problem, const PlanOptions &options,
-                                     int points) {
-  Problem asked = problem;
+std::vector<SweepPoint> sweepBudgets(StepForms forms, const PlanOptions &options, int points) {
   PlanOptions atEnd = options;
-  asked.budget.reset();
-  const int64_t most = needed(asked, plan(asked, atEnd));
+  forms.setBudget(std::nullopt);
+  const int64_t most = needed(forms, planForms(forms, atEnd));
   atEnd.policy.kind = PolicyKind::LeastPeak;
-  const int64_t least = std::min(most, needed(asked, plan(asked, atEnd)));
+  const int64_t least = std::min(most, needed(forms, planForms(forms, atEnd)));
 
+  const std::optional<int64_t> baseCost = costWithoutBudget(forms);
   std::vector<SweepPoint> sweep;
   for (int point = 0; point < points; ++point) {
     const __int128 span = most - least;
     const int64_t budget =
         points == 1 ? most : least + static_cast<int64_t>(span * point / (points - 1));
-    asked.budget = std::max<int64_t>(budget, 0);
-    const Plan planned = plan(asked, options);
-    sweep.push_back({budget, planned.status, planned.cost, planned.costLowerBound, planned.baseCost,
-                     planned.peak, planned.arena, planned.bound});
+    forms.setBudget(std::max<int64_t>(budget, 0));
+    const Plan planned = planForms(forms, options).chosen.plan;
+    sweep.push_back({budget, planned.status, planned.cost, planned.costLowerBound,
+                     baseCost.value_or(planned.baseCost), planned.peak, planned.arena,
+                     planned.bound});
   }
   return sweep;
 }

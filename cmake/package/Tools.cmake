@@ -1,0 +1,18 @@
+# The programs, as a user runs them. Tables of devices and ops are compiled in; what a program opens at run time is found
+# from its own place: the transports of ranks in ../lib/llmmem (lib/Runtime/Ranks.c), whatever CMAKE_INSTALL_LIBDIR is.
+set(tools llmmem-plan)
+if(LLMMEM_ENABLE_MLIR)
+  list(APPEND tools llmmem-commbench llmmem-emulate llmmem-import llmmem-lsp-server llmmem-opt llmmem-run)
+endif()
+# The MLIR of the machine, where it was found.
+set_target_properties(${tools} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS ${tools} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Tools)
+
+# The program that needs no LLVM comes with the Python package as well.
+if(SKBUILD)
+  install(TARGETS llmmem-plan RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT Python EXCLUDE_FROM_ALL)
+endif()
+
+foreach(transport ${LLMMEM_TRANSPORTS})
+  install(TARGETS transport-${transport} LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR}/../lib/llmmem COMPONENT Tools)
+endforeach()

@@ -1,0 +1,72 @@
+//===- StepForms.h - The forms that one step can take -----------------------===//
+//
+// One step can run in several forms that give the same results: made of other ops (two ops, or one
+// that does the work of both), and with other tilings of an op that works in chunks. A problem is
+// the step in one form; StepForms are all that a plan may choose from.
+//
+// A llmmem-problem carries them beside the form that it states (docs/Design/Planning.md, "Forms"):
+//
+//   "forms": [{"tilings": [[], [{"op": 7, "cost": 12, "workspace": 25}]]},
+//             {"tilings": [[]], "values": [...], "ops": [...], "keep": [...]}]
+//
+// The one entry without ops is the form that the file states. Whoever reads a Problem from such a
+// file reads that one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_MODEL_STEPFORMS_H
+#define LLMMEM_PLANNING_MODEL_STEPFORMS_H
+
+#include "llmmem/Planning/Model/Plan.h"
+
+namespace llmmem::planning {
+
+/// What one op costs and holds in a tiling of the step.
+struct OpTiling {
+  OpIndex op;
+  int64_t cost;
+  int64_t workspace;
+};
+
+/// The ops that are not as in the problem.
+using Tiling = std::vector<OpTiling>;
+
+struct AlternativeProblem {
+  Problem problem;
+  std::vector<Tiling> tilings;   // at least one
+  std::vector<OpIndex> selected; // `Policy::selected`, as ops of this problem
+};
+
+enum class AlternativeChoice : uint8_t {
+  ByPlan,    // the cheapest plan decides
+  ByOpsOnce, // the least cost of all ops once, in the cheapest tiling: the same under every budget
+};
+
+struct StepForms {
+  std::vector<AlternativeProblem> alternatives; // at least one
+  AlternativeChoice choice = AlternativeChoice::ByPlan;
+  bool guessedPhases = false; // phases are found, no facts: a plan without them is tried too
+  FormNumber stated;          // the form that a file states
+
+  /// The forms of a step that has one.
+  static StepForms only(Problem problem);
+  /// The step in one form; nothing where there is no such form.
+  std::optional<Problem> problemOf(FormNumber form) const;
+  bool hasSeveral() const { return alternatives.size() > 1 || alternatives[0].tilings.size() > 1; }
+  /// All forms under this budget, or none.
+  void setBudget(std::optional<int64_t> budget);
+};
+
+/// `problem` with this tiling.
+Problem withTiling(const Problem &problem, const Tiling &tiling);
+
+/// Reads a llmmem-problem with all forms that it carries; as `parseProblem`.
+Result<StepForms> parseStepForms(std::string_view json);
+
+/// The JSON of `forms.stated`, beside which all others stand; that of the problem alone where it is
+/// the only form.
+std::string toJson(const StepForms &forms);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_MODEL_STEPFORMS_H

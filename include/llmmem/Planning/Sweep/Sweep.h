@@ -1,0 +1,32 @@
+//===- Sweep.h - The frontier of bytes against cost ---------------------------===//
+
+#ifndef LLMMEM_PLANNING_SWEEP_SWEEP_H
+#define LLMMEM_PLANNING_SWEEP_SWEEP_H
+
+#include "llmmem/Planning/Alternatives/AlternativeProblems.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace llmmem::planning {
+
+struct SweepPoint {
+  int64_t budget;
+  Status status;
+  int64_t cost, costLowerBound; // cost 0 where there is no plan
+  int64_t baseCost;             // of the step without a budget
+  int64_t peak, arena;
+  std::string bound;
+};
+
+/// Plans a step, in whichever form is best, at `points` budgets, evenly spaced from the least
+/// feasible one found to the least that needs no recomputation, in increasing order. Example: 2
+/// points are these two budgets.
+std::vector<SweepPoint> sweepBudgets(StepForms forms, const PlanOptions &options, int points);
+
+/// A header and one line per point.
+void printSweepCsv(const std::vector<SweepPoint> &sweep, llvm::raw_ostream &os);
+/// The same as a list of objects under "points".
+void printSweepJson(const std::vector<SweepPoint> &sweep, llvm::raw_ostream &os);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_SWEEP_SWEEP_H

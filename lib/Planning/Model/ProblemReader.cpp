@@ -1,0 +1,422 @@
+//===- ProblemReader.cpp - The reader of a llmmem-problem -------------------===//
+
+#include "ProblemReader.h"
+#include "ValidateForms.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llmmem;
+using namespace llmmem::planning;
+
+/// What both versions have, then what one alone has.
+static constexpr llvm::StringLiteral problemKeys[] = {
+    "format, version, values, ops, keep, forms, choice, guessed_phases", "budget, alignment",
+    "memories"};
+static constexpr llvm::StringLiteral memoryKeys = "id, name, budget, alignment";
+static constexpr llvm::StringLiteral valueKeys[] = {"id, bytes, name, resident", "", "memory"};
+static constexpr llvm::StringLiteral opKeys[] = {
+    "id, name, cost, workspace, reads, writes, recompute, in_place, block, phase, micro_batch", "",
+    "resource, workspace_memory, optional, alternatives"};
+static constexpr llvm::StringLiteral alternativeKeys = "cost, workspace";
+static constexpr llvm::StringLiteral formKeys = "tilings, selected, values, ops, keep";
+static constexpr llvm::StringLiteral tilingKeys = "op, cost, workspace";
+
+llvm::Expected<StepForms> ProblemReader::run() {
+  readProblem();
+  if (llvm::Error error = reader.finish())
+    return std::move(error);
+  if (llvm::Error error = resolve())
+    return std::move(error);
+  if (std::optional<std::string> error = validateProblem(problem))
+    return llvm::createStringError(*error);
+  if (llvm::Error error = resolveForms())
+    return std::move(error);
+  return std::move(forms);
+}
+
+bool ProblemReader::unknownKey(llvm::StringRef key, const llvm::StringLiteral (&keys)[3]) {
+  const llvm::StringRef more = keys[isVersion2() ? 2 : 1];
+  const bool isOther =
+      llvm::is_contained(llvm::split(keys[isVersion2() ? 1 : 2], ", "), key) && !key.empty();
+  if (isOther)
+    return reader.fail("key '" + key + "' belongs to version " + (isVersion2() ? "1" : "2") +
+                       " of the format" +
+                       (isVersion2() ? "; expected one of " + keys[0] + ", " + more
+                                     : llvm::Twine("; give \"version\": 2 before it")));
+  return reader.unknownKey(key, (keys[0] + (more.empty() ? "" : ", ") + more).str());
+}
+
+bool ProblemReader::readMemory() {
+  const int64_t number = numMemories++;
+  int64_t id = -1, alignment = 1;
+  std::string name;
+  std::optional<int64_t> budget;
+  const bool read = reader.object([&](llvm::StringRef key) {
+    if (key == "id")
+      return reader.integer(id) &&
+             (id == number || reader.fail("memories are numbered from 0, the device first; "
+                                          "expected " +
+                                          llvm::Twine(number)));
+    if (key == "name")
+      return reader.string(name);
+    if (key == "budget")
+      return reader.integer(budget.emplace());
+    if (key == "alignment")
+      return reader.integer(alignment, 1);
+    return reader.unknownKey(key, memoryKeys);
+  });
+  if (!read)
+    return false;
+  if (id < 0 || name.empty())
+    return reader.fail("a memory must have 'id' and 'name'");
+  if (number > 0) {
+    problem.moreMemories.push_back({std::move(name), budget, alignment});
+    return true;
+  }
+  problem.budget = budget;
+  problem.alignment = alignment;
+  return name == "device" || reader.fail("memory 0 must be named \"device\"");
+}
+
+bool ProblemReader::memory(MemoryIndex &index) {
+  int64_t number = 0;
+  if (!reader.integer(number))
+    return false;
+  // Whether there is such a memory is known when all of the file is.
+  index = static_cast<MemoryIndex>(std::min<int64_t>(number, INT32_MAX));
+  return true;
+}
+
+bool ProblemReader::resource(Resource &resource) {
+  std::string name;
+  if (!reader.string(name))
+    return false;
+  for (Resource candidate : allResources)
+    if (name == nameOf(candidate)) {
+      resource = candidate;
+      return true;
+    }
+  return reader.fail(
+      "expected \"compute\", \"host_compute\", \"link\", \"copy_up\" or \"copy_down\"");
+}
+
+bool ProblemReader::readAlternative(Alternative &alternative) {
+  bool hasCost = false;
+  const bool read = reader.object([&](llvm::StringRef key) {
+    if (key == "cost")
+      return hasCost = true, reader.integer(alternative.cost);
+    if (key == "workspace")
+      return reader.integer(alternative.workspace);
+    return reader.unknownKey(key, alternativeKeys);
+  });
+  return read && (hasCost || reader.fail("an alternative must have 'cost'"));
+}
+
+bool ProblemReader::readProblem() {
+  std::string format;
+  const bool read = reader.object([&](llvm::StringRef key) {
+    if (key == "format")
+      return reader.string(format) &&
+             (format == "llmmem-problem" || reader.fail("expected \"llmmem-problem\""));
+    if (key == "version")
+      return reader.integer(version) &&
+             (version == 1 || version == 2 || reader.fail("expected version 1 or 2"));
+    if (!isVersion2() && key == "budget")
+      return reader.integer(problem.budget.emplace());
+    if (!isVersion2() && key == "alignment")
+      return reader.integer(problem.alignment, 1);
+    if (isVersion2() && key == "memories")
+      return reader.array([&] { return readMemory(); });
+    if (key == "forms")
+      return reader.array([&] { return readForm(); });
+    if (key == "choice")
+      return readChoice();
+    if (key == "guessed_phases")
+      return reader.boolean(forms.guessedPhases);
+    return readMember(key);
+  });
+  if (!read)
+    return false;
+  if (format.empty() || version == 0)
+    return reader.fail("expected \"format\": \"llmmem-problem\" and \"version\": 1");
+  return (hasValues && hasOps) || reader.fail("'values' and 'ops' must be there");
+}
+
+/// What each form has of its own.
+bool ProblemReader::readMember(llvm::StringRef key) {
+  if (key == "keep")
+    return ids(keep);
+  if (key == "values")
+    return hasValues = true, reader.array([&] { return readValue(); });
+  if (key == "ops")
+    return hasOps = true, reader.array([&] { return readOp(); });
+  return unknownKey(key, problemKeys);
+}
+
+bool ProblemReader::readChoice() {
+  std::string text;
+  if (!reader.string(text))
+    return false;
+  forms.choice = text == "plan" ? AlternativeChoice::ByPlan : AlternativeChoice::ByOpsOnce;
+  return text == "plan" || text == "ops_once" || reader.fail("expected \"plan\" or \"ops_once\"");
+}
+
+bool ProblemReader::readForm() {
+  FormText &form = formTexts.emplace_back();
+  if (!reader.object([&](llvm::StringRef key) { return readFormMember(form, key); }))
+    return false;
+  const ProblemReader *own = form.own.get();
+  return !own || (own->hasValues && own->hasOps) ||
+         reader.fail("a form has 'values' and 'ops' of its own, or neither");
+}
+
+bool ProblemReader::readFormMember(FormText &form, llvm::StringRef key) {
+  if (key == "tilings")
+    return reader.array([&] { return readTiling(form.tilings.emplace_back()); });
+  if (key == "selected")
+    return ids(form.selected);
+  if (!llvm::is_contained({"values", "ops", "keep"}, key))
+    return reader.unknownKey(key, formKeys);
+  if (!form.own) {
+    form.own = std::make_unique<ProblemReader>(reader);
+    form.own->version = version;
+  }
+  return form.own->readMember(key);
+}
+
+bool ProblemReader::readTiling(std::vector<FormText::Entry> &tiling) {
+  return reader.array([&] {
+    FormText::Entry &entry = tiling.emplace_back(FormText::Entry{-1, -1, 0});
+    const bool read = reader.object([&](llvm::StringRef key) {
+      int64_t *number = key == "op"          ? &entry.op
+                        : key == "cost"      ? &entry.cost
+                        : key == "workspace" ? &entry.workspace
+                                             : nullptr;
+      return number ? reader.integer(*number) : reader.unknownKey(key, tilingKeys);
+    });
+    return read && ((entry.op >= 0 && entry.cost >= 0) ||
+                    reader.fail("an op of a tiling must have 'op' and 'cost'"));
+  });
+}
+
+bool ProblemReader::readValue() {
+  Value &value = problem.values.emplace_back();
+  bool hasId = false, hasBytes = false;
+  const bool read = reader.object([&](llvm::StringRef key) {
+    if (key == "id")
+      return hasId = true, reader.integer(value.id);
+    if (key == "bytes")
+      return hasBytes = true, reader.integer(value.bytes);
+    if (key == "name")
+      return reader.string(value.name);
+    if (key == "resident")
+      return reader.boolean(value.resident);
+    if (isVersion2() && key == "memory")
+      return memory(value.memory);
+    return unknownKey(key, valueKeys);
+  });
+  return read && ((hasId && hasBytes) || reader.fail("a value must have 'id' and 'bytes'"));
+}
+
+bool ProblemReader::readOp() {
+  Op &op = problem.ops.emplace_back();
+  OpText &text = texts.emplace_back();
+  bool hasId = false, hasReads = false, hasWrites = false;
+  const bool read = reader.object([&](llvm::StringRef key) {
+    if (key == "id")
+      return hasId = true, reader.integer(op.id);
+    if (key == "name")
+      return reader.string(op.name);
+    if (key == "cost")
+      return reader.integer(op.cost);
+    if (key == "workspace")
+      return reader.integer(op.workspace);
+    if (key == "reads")
+      return hasReads = true, ids(text.reads);
+    if (key == "writes")
+      return hasWrites = true, ids(text.writes);
+    if (key == "recompute")
+      return reader.boolean(op.recompute);
+    if (key == "in_place")
+      return pairs(text.inPlace);
+    if (key == "block")
+      return reader.integer(op.block.emplace());
+    if (key == "phase")
+      return phase(op.phase);
+    if (key == "micro_batch")
+      return reader.integer(op.microBatch.emplace());
+    return isVersion2() ? readOpOfVersion2(op, key) : unknownKey(key, opKeys);
+  });
+  return read && ((hasId && hasReads && hasWrites) ||
+                  reader.fail("an op must have 'id', 'reads' and 'writes'"));
+}
+
+bool ProblemReader::readOpOfVersion2(Op &op, llvm::StringRef key) {
+  if (key == "resource")
+    return resource(op.resource);
+  if (key == "workspace_memory")
+    return memory(op.workspaceMemory);
+  if (key == "optional")
+    return reader.boolean(op.optional);
+  if (key == "alternatives")
+    return reader.array([&] { return readAlternative(op.alternatives.emplace_back()); });
+  return unknownKey(key, opKeys);
+}
+
+bool ProblemReader::ids(std::vector<int64_t> &list) {
+  return reader.array([&] { return reader.integer(list.emplace_back()); });
+}
+
+bool ProblemReader::pairs(std::vector<std::pair<int64_t, int64_t>> &list) {
+  return reader.array([&] {
+    std::vector<int64_t> pair;
+    if (!ids(pair))
+      return false;
+    if (pair.size() != 2)
+      return reader.fail("expected a pair [written value, read value]");
+    list.emplace_back(pair[0], pair[1]);
+    return true;
+  });
+}
+
+bool ProblemReader::phase(Phase &phase) {
+  std::string name;
+  if (!reader.string(name))
+    return false;
+  for (Phase candidate : {Phase::None, Phase::Forward, Phase::Backward, Phase::Update})
+    if (name == phaseName(candidate)) {
+      phase = candidate;
+      return true;
+    }
+  return reader.fail("expected \"forward\", \"backward\" or \"update\"");
+}
+
+static void dropRepeats(std::vector<ValueIndex> &values) {
+  llvm::DenseSet<ValueIndex> seen;
+  llvm::erase_if(values, [&](ValueIndex value) { return !seen.insert(value).second; });
+}
+
+llvm::Error ProblemReader::resolve() {
+  for (size_t i = 0; i < problem.values.size(); ++i)
+    indexOf.try_emplace(problem.values[i].id, static_cast<ValueIndex>(i));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::string at = "ops[" + std::to_string(i) + "]";
+    Op &op = problem.ops[i];
+    if (llvm::Error error = resolveList(texts[i].reads, op.reads, at + ".reads"))
+      return error;
+    dropRepeats(op.reads); // f(x, x) reads x
+    if (llvm::Error error = resolveList(texts[i].writes, op.writes, at + ".writes"))
+      return error;
+    for (auto [write, read] : texts[i].inPlace) {
+      std::vector<ValueIndex> pair;
+      if (llvm::Error error = resolveList({write, read}, pair, at + ".in_place"))
+        return error;
+      op.inPlace.push_back({pair[0], pair[1]});
+    }
+  }
+  if (llvm::Error error = resolveList(keep, problem.keep, "keep"))
+    return error;
+  dropRepeats(problem.keep);
+  return llvm::Error::success();
+}
+
+llvm::Error ProblemReader::resolveList(llvm::ArrayRef<int64_t> list,
+                                       std::vector<ValueIndex> &values, const std::string &place) {
+  for (int64_t id : list) {
+    auto found = indexOf.find(id);
+    if (found == indexOf.end())
+      return llvm::createStringError(place + ": no value has the id " + std::to_string(id) +
+                                     "; add it to 'values'");
+    values.push_back(found->second);
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Forms
+//===----------------------------------------------------------------------===//
+
+/// The first tiling whose numbers the ops have as they stand; a file edited by hand may have none.
+static int32_t findTiling(const AlternativeProblem &form) {
+  auto stands = [&](const OpTiling &entry) {
+    const Op &op = form.problem.ops[entry.op];
+    return op.cost == entry.cost && op.workspace == entry.workspace;
+  };
+  auto found = llvm::find_if(form.tilings,
+                             [&](const Tiling &tiling) { return llvm::all_of(tiling, stands); });
+  return found == form.tilings.end() ? 0 : static_cast<int32_t>(found - form.tilings.begin());
+}
+
+/// A file without forms has one: what it states, as it stands.
+llvm::Error ProblemReader::resolveForms() {
+  if (formTexts.empty())
+    formTexts.push_back({});
+  int32_t stated = -1;
+  for (size_t i = 0; i < formTexts.size(); ++i) {
+    const std::string place = "forms[" + std::to_string(i) + "]";
+    FormText &text = formTexts[i];
+    if (!text.own && stated >= 0)
+      return llvm::createStringError(place + ": two forms have no ops of their own; only the one "
+                                             "that the file states may leave them out");
+    if (!text.own)
+      stated = static_cast<int32_t>(i);
+    llvm::Expected<AlternativeProblem> form =
+        text.own ? text.own->resolveOwnForm(text, problem, place) : resolveForm(text, place);
+    if (!form)
+      return form.takeError();
+    forms.alternatives.push_back(std::move(*form));
+  }
+  if (stated < 0)
+    return llvm::createStringError("forms: one must have no ops of its own: what the file states");
+  forms.stated = {stated, findTiling(forms.alternatives[stated])};
+  return llvm::Error::success();
+}
+
+/// A form has the memory of the one that the file states.
+llvm::Expected<AlternativeProblem> ProblemReader::resolveOwnForm(const FormText &text,
+                                                                 const Problem &stated,
+                                                                 const std::string &place) {
+  problem.budget = stated.budget;
+  problem.alignment = stated.alignment;
+  problem.moreMemories = stated.moreMemories;
+  if (llvm::Error error = resolve())
+    return llvm::createStringError(place + ": " + llvm::toString(std::move(error)));
+  if (std::optional<std::string> error = validateProblem(problem))
+    return llvm::createStringError(place + ": " + *error);
+  return resolveForm(text, place);
+}
+
+llvm::Expected<AlternativeProblem> ProblemReader::resolveForm(const FormText &text,
+                                                              const std::string &place) {
+  std::unordered_map<int64_t, OpIndex> opOf;
+  for (size_t i = 0; i < problem.ops.size(); ++i)
+    opOf.try_emplace(problem.ops[i].id, static_cast<OpIndex>(i));
+  auto find = [&](int64_t id) -> llvm::Expected<OpIndex> {
+    auto found = opOf.find(id);
+    if (found == opOf.end())
+      return llvm::createStringError(place + ": no op has the id " + std::to_string(id));
+    return found->second;
+  };
+  AlternativeProblem form{problem, {}, {}};
+  for (int64_t id : text.selected) {
+    llvm::Expected<OpIndex> op = find(id);
+    if (!op)
+      return op.takeError();
+    form.selected.push_back(*op);
+  }
+  for (const std::vector<FormText::Entry> &tiling : text.tilings) {
+    form.tilings.emplace_back();
+    for (const FormText::Entry &entry : tiling) {
+      llvm::Expected<OpIndex> op = find(entry.op);
+      if (!op)
+        return op.takeError();
+      form.tilings.back().push_back({*op, entry.cost, entry.workspace});
+    }
+  }
+  if (form.tilings.empty())
+    form.tilings.emplace_back();
+  if (std::optional<std::string> error = validateTilings(form))
+    return llvm::createStringError(place + ": " + *error);
+  return form;
+}

@@ -1,0 +1,91 @@
+//===- ProblemReader.h - The reader of a llmmem-problem ---------------------===//
+//
+// Reads the form that a file states, and the others that stand beside it (StepForms.h). Values and
+// ops go by id until all of the file is read, since keys come in any order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_MODEL_PROBLEMREADER_H
+#define LLMMEM_LIB_PLANNING_MODEL_PROBLEMREADER_H
+
+#include "llmmem/Planning/Model/StepForms.h"
+#include "llmmem/Support/JsonReader.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <memory>
+#include <unordered_map>
+
+namespace llmmem::planning {
+
+/// As the text has it: `forward`.
+llvm::StringRef phaseName(Phase phase);
+
+/// An op as its text stands: values by id, which resolve once all values are read (keys come in any
+/// order).
+struct OpText {
+  std::vector<int64_t> reads, writes;
+  std::vector<std::pair<int64_t, int64_t>> inPlace;
+};
+
+class ProblemReader;
+
+/// A form as its text stands.
+struct FormText {
+  struct Entry {
+    int64_t op, cost, workspace;
+  };
+  std::vector<std::vector<Entry>> tilings;
+  std::vector<int64_t> selected;
+  std::unique_ptr<ProblemReader> own; // null in the form that the file states
+};
+
+class ProblemReader {
+public:
+  explicit ProblemReader(JsonReader &reader) : reader(reader) {}
+
+  /// Reads the whole text.
+  llvm::Expected<StepForms> run();
+
+private:
+  bool isVersion2() const { return version == 2; }
+
+  /// `version` stands before what one version alone has, so that a key is known when it is read.
+  bool unknownKey(llvm::StringRef key, const llvm::StringLiteral (&keys)[3]);
+  bool readMemory();
+  bool memory(MemoryIndex &index);
+  bool resource(Resource &resource);
+  bool readAlternative(Alternative &alternative);
+  bool readProblem();
+  bool readMember(llvm::StringRef key);
+  bool readChoice();
+  bool readForm();
+  bool readFormMember(FormText &form, llvm::StringRef key);
+  bool readTiling(std::vector<FormText::Entry> &tiling);
+  bool readValue();
+  bool readOp();
+  bool readOpOfVersion2(Op &op, llvm::StringRef key);
+  bool ids(std::vector<int64_t> &list);
+  bool pairs(std::vector<std::pair<int64_t, int64_t>> &list);
+  bool phase(Phase &phase);
+  llvm::Error resolve();
+  llvm::Error resolveList(llvm::ArrayRef<int64_t> list, std::vector<ValueIndex> &values,
+                          const std::string &place);
+  llvm::Error resolveForms();
+  llvm::Expected<AlternativeProblem> resolveOwnForm(const FormText &text, const Problem &stated,
+                                                    const std::string &place);
+  llvm::Expected<AlternativeProblem> resolveForm(const FormText &text, const std::string &place);
+
+  JsonReader &reader;
+  Problem problem;
+  StepForms forms;
+  int64_t version = 0;
+  bool hasValues = false, hasOps = false;
+  int64_t numMemories = 0; // read so far
+  std::vector<OpText> texts;
+  std::vector<FormText> formTexts;
+  std::vector<int64_t> keep;
+  std::unordered_map<int64_t, ValueIndex> indexOf; // DenseMap reserves two of the legal ids
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_MODEL_PROBLEMREADER_H

@@ -1,0 +1,70 @@
+//===- StepForms.cpp - The forms that one step can take ---------------------===//
+
+#include "llmmem/Planning/Model/StepForms.h"
+#include "ValidateForms.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llmmem::planning;
+
+Problem llmmem::planning::withTiling(const Problem &problem, const Tiling &tiling) {
+  Problem result = problem;
+  for (const OpTiling &entry : tiling) {
+    result.ops[entry.op].cost = entry.cost;
+    result.ops[entry.op].workspace = entry.workspace;
+  }
+  return result;
+}
+
+StepForms StepForms::only(Problem problem) {
+  StepForms forms;
+  forms.alternatives.push_back({std::move(problem), {Tiling()}, {}});
+  return forms;
+}
+
+std::optional<Problem> StepForms::problemOf(FormNumber form) const {
+  if (form.alternative < 0 || static_cast<size_t>(form.alternative) >= alternatives.size())
+    return std::nullopt;
+  const AlternativeProblem &it = alternatives[form.alternative];
+  if (form.tiling < 0 || static_cast<size_t>(form.tiling) >= it.tilings.size())
+    return std::nullopt;
+  return withTiling(it.problem, it.tilings[form.tiling]);
+}
+
+void StepForms::setBudget(std::optional<int64_t> budget) {
+  for (AlternativeProblem &it : alternatives)
+    it.problem.budget = budget;
+}
+
+/// The first tiling's ops, sorted; any other has the same.
+static std::vector<OpIndex> opsOf(const Tiling &tiling) {
+  std::vector<OpIndex> ops;
+  for (const OpTiling &entry : tiling)
+    ops.push_back(entry.op);
+  llvm::sort(ops);
+  return ops;
+}
+
+std::optional<std::string> llmmem::planning::validateTilings(const AlternativeProblem &form) {
+  const std::vector<OpIndex> ops = opsOf(form.tilings.front());
+  if (std::adjacent_find(ops.begin(), ops.end()) != ops.end())
+    return "a tiling names an op twice";
+  std::optional<Problem> before;
+  for (const Tiling &tiling : form.tilings) {
+    if (opsOf(tiling) != ops)
+      return "all tilings must name the same ops";
+    Problem its = withTiling(form.problem, tiling);
+    if (std::optional<std::string> error = validateProblem(its))
+      return error;
+    int64_t cost = 0, costBefore = 0;
+    for (OpIndex op : ops) {
+      cost += its.ops[op].cost;
+      costBefore += before ? before->ops[op].cost : 0;
+      if (before && its.ops[op].workspace > before->ops[op].workspace)
+        return "tilings must come with the largest workspaces first";
+    }
+    if (before && cost < costBefore)
+      return "tilings must come with the cheapest first";
+    before = std::move(its);
+  }
+  return std::nullopt;
+}
