@@ -321,6 +321,7 @@ static int agree(char *own, char *message, size_t size) {
   free(each);
   if (first == ranks)
     return 0;
+  llmmem_ranks_fail_together();
   if (failed)
     snprintf(message, size, "%s", own);
   else
@@ -352,6 +353,8 @@ static int compare_versions(int version, char *message, size_t size) {
                (long long)rank, each[rank] / 10000, each[rank] / 100 % 100, each[rank] % 100,
                each[0] / 10000, each[0] / 100 % 100, each[0] % 100);
   free(each);
+  if (message[0])
+    llmmem_ranks_fail_together();
   return message[0] != '\0';
 }
 

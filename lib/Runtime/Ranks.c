@@ -169,6 +169,11 @@ void llmmem_ranks_end(void) {
   job = NULL;
 }
 
+void llmmem_ranks_fail_together(void) {
+  if (job && job->transport->fail_together)
+    job->transport->fail_together(job->transport->state);
+}
+
 void llmmem_ranks_abort(int code) {
   if (!job || !job->is_complete)
     return;

@@ -27,6 +27,9 @@ GroupOfAxes llmmem_group_of_axes(int64_t axes);
 /* From `root`'s bytes to all of the group's, on the host. */
 void llmmem_broadcast_bytes(void *data, int64_t bytes, int64_t axes, int64_t root);
 
+/* Called by all ranks, each of which then ends the job with a message of its own. */
+void llmmem_ranks_fail_together(void);
+
 /* Prints the rank, what failed and the transport's reason, and ends the job. */
 _Noreturn void llmmem_ranks_fail(const Members *members, const char *call, int64_t bytes);
 

@@ -192,6 +192,13 @@ static int open_group(void *state, int32_t color, int32_t key, llmmem_group **gr
   return 0;
 }
 
+/* Behind the barrier every rank has said so, and may be slower than others to print its reason. */
+static void fail_together(void *state) {
+  Sockets *self = state;
+  atomic_store(&self->closes, true);
+  barrier(self, &self->world);
+}
+
 /* The others see the connections break. */
 static void abort_job(void *state, int32_t code) {
   (void)state;
@@ -241,6 +248,7 @@ int llmmem_open_sockets(llmmem_transport *transport, char *message, size_t size)
                                   .ranks = ranks,
                                   .name = "sockets",
                                   .state = self,
+                                  .fail_together = fail_together,
                                   LLMMEM_TRANSPORT_CALLS};
   return 0;
 }

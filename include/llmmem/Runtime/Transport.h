@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-enum { LLMMEM_TRANSPORT_VERSION = 2, LLMMEM_TRANSPORT_MESSAGE = 512 };
+enum { LLMMEM_TRANSPORT_VERSION = 3, LLMMEM_TRANSPORT_MESSAGE = 512 };
 
 /* Pieces of a buffer of `total` bytes, one for each member of a group, in order: piece k has the
  * bytes from min(k * size, total) to min((k + 1) * size, total). Of 10 bytes for 4 members with
@@ -67,6 +67,9 @@ typedef struct {
                        int32_t from);
   int (*wait_all)(void *state, llmmem_group *group);
   int (*barrier)(void *state, llmmem_group *group);
+  /* Called by all ranks when each knows that the job fails: every one ends by itself then, with its
+   * own message, and none takes the end of another for a fault. Null: the launcher ends all. */
+  void (*fail_together)(void *state);
   /* Ends all ranks of the job. */
   void (*abort)(void *state, int32_t code);
   /* Called by all ranks when they are done. */
