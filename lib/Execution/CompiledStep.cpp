@@ -253,7 +253,7 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   step->emulation = std::move(lowered->emulation);
   NativeOptions native;
   native.processor = options.processor;
-  native.optimize = !options.emulate; // each access is a call of the emulator
+  native.optimize = options.optimize && !options.emulate; // each access is a call of the emulator
   llvm::Error error =
       compileToNative(*lowered->host, options.function, native).moveInto(step->code);
   if (!error && options.cuda) {

@@ -46,6 +46,7 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_start", &llmmem_start);
   add("llmmem_wait", &llmmem_wait);
   add("llmmem_fill_dead", &llmmem_fill_dead);
+  add("llmmem_copy_rows", &llmmem_copy_rows);
   add("llmmem_clock", &llmmem_clock);
   add("llmmem_emulate_call", &llmmem_emulate_call);
   add("llmmem_emulate_launch", &llmmem_emulate_launch);

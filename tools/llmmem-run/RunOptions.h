@@ -28,7 +28,7 @@ struct RunOptions {
   LearningRate learningRate;
   std::string loadFile, resumeFile, saveFile, gradientsFile;
   int64_t saveEvery = 0; // steps; 0: after the last alone
-  bool asJson = false, digest = true, poison = false, libraryMatmuls = false;
+  bool asJson = false, digest = true, poison = false, optimize = true, libraryMatmuls = false;
   double progressSeconds = 5;
   bool profile = false;
   std::string profileJson, trace; // files

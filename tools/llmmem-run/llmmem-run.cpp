@@ -72,6 +72,10 @@ static cl::opt<bool> poison(
     "poison", cl::cat(category),
     cl::desc(
         "Fill arena ranges with a pattern of NaNs when their values die; no result may change"));
+static cl::opt<bool>
+    optimize("optimize", cl::cat(category), cl::init(true),
+             cl::desc("Optimize generated code of the CPU (default); --optimize=false compiles "
+                      "sooner, runs slower and changes no bit"));
 static cl::opt<bool> profile("profile", cl::cat(category),
                              cl::desc("Print the time of each kind of kernel, by phase"));
 static cl::opt<std::string> profileJson("profile-json", cl::cat(category), cl::value_desc("file"),
@@ -223,6 +227,7 @@ static RunOptions readOptions() {
   options.asJson = asJson;
   options.digest = !noDigest;
   options.poison = poison;
+  options.optimize = optimize;
   options.device = device;
   options.cudaDriver = cudaDriver;
   options.products = products;
@@ -399,6 +404,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   CompiledStep::Options compileOptions;
   compileOptions.function = function.getName().str();
   compileOptions.fillDeadBytes = options.poison;
+  compileOptions.optimize = options.optimize;
   compileOptions.profile =
       options.profile || !options.profileJson.empty() || !options.trace.empty();
   compileOptions.libraryMatmuls = options.libraryMatmuls;

@@ -31,6 +31,7 @@ std::unique_ptr<RankStep> RankStep::compile(ModuleOp module, StringRef name, boo
     CompiledStep::Options options;
     options.function = function.getName().str();
     options.fillDeadBytes = poison;
+    options.optimize = false; // tests of ranks compile much and run little; no bit changes
     FailureOr<std::unique_ptr<CompiledStep>> step = CompiledStep::compile(module, options);
     if (failed(step)) {
       ADD_FAILURE() << "@" << options.function << " does not compile";

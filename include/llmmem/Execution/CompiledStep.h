@@ -69,6 +69,9 @@ public:
     /// Run GPU kernels on the CPU, with each access checked: slow, and a wrong access fails the
     /// run.
     bool emulate = false;
+    /// Off: code of the CPU is compiled in a fraction of the time, runs slower and has the same
+    /// bits.
+    bool optimize = true;
   };
 
   /// Compiles a function of a planned module, which stays as it is (and must outlive this object).

@@ -224,6 +224,29 @@ int64_t elementsOf(ArrayRef<Buffer> values) {
   return elements;
 }
 
+/// Rows of a buffer, of which one begins `stride` elements behind the other.
+struct Rows {
+  Buffer buffer;
+  int64_t begin, stride;
+};
+
+/// Copies `count` rows of `width` elements by the runtime, on a CPU: a bucket of a step's
+/// parameters would be as many loops, each compiled on its own.
+void emitCopyRows(KernelEmitter &e, Rows from, Rows to, int64_t count, int64_t width) {
+  Operation *op = e.operation();
+  int64_t bytes = from.buffer.element.getIntOrFloatBitWidth() / 8;
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(e.builder(), op->getLoc(),
+                                     e.builder().getI64IntegerAttr(value));
+  };
+  auto address = [&](const Rows &rows) {
+    return addressOf(op, e, Matrix{.buffer = rows.buffer, .begin = e.index(rows.begin)});
+  };
+  callRuntime(e, "llmmem_copy_rows",
+              {address(from), number(from.stride * bytes), address(to), number(to.stride * bytes),
+               number(count), number(width * bytes)});
+}
+
 /// Copies values into a bucket, or out of it. A bucket has `parts` parts; each has that part of
 /// every value, one behind the other. It begins `first` elements behind the workspace.
 void emitBucket(KernelEmitter &e, ArrayRef<Buffer> values, Buffer bucket, int64_t first,
@@ -231,12 +254,6 @@ void emitBucket(KernelEmitter &e, ArrayRef<Buffer> values, Buffer bucket, int64_
   int64_t stride = elementsOf(values) / parts, begin = 0;
   for (Buffer value : values) {
     int64_t count = value.size / parts;
-    auto copy = [&](Index inValue, Index inBucket, unsigned lanes) {
-      if (toBucket)
-        e.storeRaw(bucket, inBucket, e.loadRaw(value, inValue, lanes));
-      else
-        e.storeRaw(value, inValue, e.loadRaw(bucket, inBucket, lanes));
-    };
     if (e.options().target == KernelTarget::Gpu) {
       // Vectors must be aligned in both buffers: runs begin at multiples of their length.
       int64_t run =
@@ -244,17 +261,16 @@ void emitBucket(KernelEmitter &e, ArrayRef<Buffer> values, Buffer bucket, int64_
       e.forRows(value.size / run, {.width = run}, [&](Index row) {
         Index part = row / (count / run), inBucket = part * stride + row % (count / run) * run;
         e.forLanes(run, [&](Index lane, unsigned lanes) {
-          copy(row * run + lane, inBucket + begin + lane, lanes);
+          Index outside = row * run + lane, inside = inBucket + begin + lane;
+          if (toBucket)
+            e.storeRaw(bucket, inside, e.loadRaw(value, outside, lanes));
+          else
+            e.storeRaw(value, outside, e.loadRaw(bucket, inside, lanes));
         });
       });
-    } else if (parts == 1) {
-      e.forLanesParallel(count, [&](Index i, unsigned lanes) { copy(i, i + begin, lanes); });
     } else {
-      e.forEachParallel(parts, [&](Index part) {
-        e.forLanes(count, [&](Index lane, unsigned lanes) {
-          copy(part * count + lane, part * stride + begin + lane, lanes);
-        });
-      });
+      Rows inValue = {value, 0, count}, inBucket = {bucket, begin, stride};
+      emitCopyRows(e, toBucket ? inValue : inBucket, toBucket ? inBucket : inValue, parts, count);
     }
     begin += count;
   }

@@ -47,6 +47,7 @@ def check_bits(name, expected, training):
 def main(folder, text, config, *flags):
     os.makedirs(folder, exist_ok=True)
     model, data = os.path.join(folder, "model.mlir"), ["--data", text, "--steps", STEPS, "--seed", "7"]
+    data += chain.quick(flags, unless="--dropout")
     step = lambda name: os.path.join(folder, name + ".mlir")
     chain.import_model(config, model, *flags)
 

@@ -33,6 +33,12 @@ def needed(report):
     return sum(report["resident"].values()) + report["resident_padding"] + report["arena"]
 
 
+def quick(flags, unless):
+    """Flags of llmmem-run for code that compiles in a third of the time and has the same bits (Execution/NotOptimized.test);
+    none where the flags of llmmem-import have `unless`, so that optimized code is seen as well."""
+    return [] if unless in flags else ["--optimize=false"]
+
+
 def spread(least, most, count):
     """`count` budgets in equal steps, the first at `least`, the last below `most`."""
     return [least + (most - least) * k // count for k in range(count)]

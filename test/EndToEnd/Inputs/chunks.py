@@ -13,6 +13,7 @@ GRANULE = 512
 def main(folder, text, config, *flags):
     os.makedirs(folder, exist_ok=True)
     model, data = os.path.join(folder, "model.mlir"), ["--data", text, "--steps", "2", "--seed", "7"]
+    data += chain.quick(flags, unless="bf16")
     chain.import_model(config, model, *flags)
     expected, last, runs = {}, 0, 0 # expected: for each number of threads, as a library of products may differ
     for chunk in (str(GRANULE), str(2 * GRANULE), "whole"):

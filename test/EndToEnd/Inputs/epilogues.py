@@ -15,6 +15,7 @@ def main(folder, text, config, *flags):
     os.makedirs(folder, exist_ok=True)
     device = ["--device=emulate"] if os.environ.get("EMULATE") else ["--gemm=builtin"]
     model, data = os.path.join(folder, "model.mlir"), ["--data", text, "--steps", "2", "--seed", "7", *device]
+    data += chain.quick(flags, unless="bf16")
     chain.import_model(config, model, *flags)
 
     def bits(step, *options):

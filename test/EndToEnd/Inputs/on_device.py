@@ -31,7 +31,7 @@ def compare(folder, text, tolerance, device, config, *flags, planning=(), budget
     `budgets`: how many, from the least that a plan was found for in equal steps up.
     """
     os.makedirs(folder, exist_ok=True)
-    model, data = os.path.join(folder, "model.mlir"), ["--data", text, "--steps", STEPS, "--seed", "7"]
+    model, data = os.path.join(folder, "model.mlir"), ["--data", text, "--steps", STEPS, "--seed", "7", "--optimize=false"]
     step = lambda name: os.path.join(folder, name + ".mlir")
     chain.import_model(config, model, *flags)
     report = chain.plan(model, step("none"), "--checkpoint-policy=none", *planning)

@@ -25,7 +25,7 @@ def main(folder, text, config, *flags):
     def compare(*options):
         nonlocal runs
         report = chain.plan(model, step, *options)
-        bits = chain.Training(step, "--data", text, "--steps", "2", "--seed", "7").bits()
+        bits = chain.Training(step, "--data", text, "--steps", "2", "--seed", "7", *chain.quick(flags, unless="bf16")).bits()
         print(*options, "recomputes", report["recompute"]["ops"], "ops, takes", *taken(report))
         for what, found in bits.items():
             if found != expected.setdefault(what, found):
