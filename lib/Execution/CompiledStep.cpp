@@ -253,7 +253,8 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
   step->emulation = std::move(lowered->emulation);
   NativeOptions native;
   native.processor = options.processor;
-  native.optimize = options.optimize && !options.emulate; // each access is a call of the emulator
+  // Of a GPU the host only launches, and of the emulator each access is a call.
+  native.optimize = options.optimize && !options.emulate && !options.cuda;
   llvm::Error error =
       compileToNative(*lowered->host, options.function, native).moveInto(step->code);
   if (!error && options.cuda) {

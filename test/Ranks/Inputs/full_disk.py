@@ -10,7 +10,7 @@ import sys
 library, step, data, folder, launcher = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:]
 os.makedirs(folder, exist_ok=True)
 path = os.path.join(folder, "run")
-run = ["llmmem-run", step, "--data", data, "--gemm", "builtin", "--save", path]
+run = ["llmmem-run", "--optimize=false", step, "--data", data, "--gemm", "builtin", "--save", path]
 subprocess.run([*launcher, *run], check=True, capture_output=True)
 before = open(path, "rb").read()
 for full in ("0:posix_fallocate", "0:pwrite", "1:pwrite", "1:fsync"):

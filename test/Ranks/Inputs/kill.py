@@ -19,7 +19,7 @@ STEPS = 40
 
 def command(path, steps):
     resume = ["--resume", path] if os.path.exists(path) else []
-    return [*launcher, "llmmem-run", step, "--data", data, "--steps", str(steps), "--gemm", "builtin", "--save", path,
+    return [*launcher, "llmmem-run", "--optimize=false", step, "--data", data, "--steps", str(steps), "--gemm", "builtin", "--save", path,
             "--save-every", "1", *resume]
 
 

@@ -12,7 +12,7 @@ counter, step, data, report, ranks, launcher = sys.argv[1], sys.argv[2], sys.arg
 
 
 def sent(steps):
-    done = subprocess.run([*launcher, "-n", str(ranks), "-x", f"LD_PRELOAD={counter}", "llmmem-run", step, "--data", data,
+    done = subprocess.run([*launcher, "-n", str(ranks), "-x", f"LD_PRELOAD={counter}", "llmmem-run", "--optimize=false", step, "--data", data,
                            "--steps", str(steps)], capture_output=True, text=True, check=True)
     return {int(rank): int(number) for rank, number in re.findall(r"^rank (\d+) sent (\d+) bytes", done.stderr, re.M)}
 
