@@ -168,10 +168,6 @@ static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipe
     return success();
   });
   std::unique_ptr<CheckpointPipelineOptions> options = optionsOf(strategy, request, given);
-  for (auto *file :
-       {&options->memoryReportJson, &options->emitProblem, &options->emitPlan, &options->emitProof})
-    *file = std::string();
-  options->memoryReport = false;
   // Compared as the model has them: collectives in turn, one for each value.
   options->overlap = false;
   options->bucketBytes = std::string("0");
@@ -183,7 +179,9 @@ static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipe
   OwningOpRef<ModuleOp> copy = module.clone();
   pinLayout(*copy, strategy);
   PassManager passes(module.getContext());
-  buildCheckpointPipeline(passes, *options, nullptr);
+  auto outcome = std::make_shared<CheckpointOutcome>();
+  outcome->texts = CheckpointOutcome::Texts::Dropped;
+  buildCheckpointPipeline(passes, *options, outcome);
   if (failed(passes.run(*copy)))
     return llvm::createStringError(text);
   FailureOr<WholePlan> plan = measure(*copy, tables);
@@ -294,11 +292,16 @@ LogicalResult ChooseStrategy::planBest(ModuleOp module, const SearchRequest &req
       return success();
     });
     auto attempt = std::make_shared<CheckpointOutcome>();
+    if (!isLast)
+      attempt->texts = CheckpointOutcome::Texts::HeldBack;
     OwningOpRef<ModuleOp> copy = module.clone();
     pinLayout(*copy, candidate.strategy);
     PassManager passes(module.getContext());
     buildCheckpointPipeline(passes, *optionsOf(candidate.strategy, request, *options), attempt);
     const bool isPlanned = succeeded(passes.run(*copy));
+    if (isPlanned)
+      if (llvm::Error error = attempt->writeHeldBack())
+        return emitError(module.getLoc()) << llvm::toString(std::move(error));
     if (outcome && (isPlanned || isLast))
       outcome->add(*attempt);
     if (isPlanned) {

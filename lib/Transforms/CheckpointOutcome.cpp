@@ -1,6 +1,8 @@
 //===- CheckpointOutcome.cpp - What came of planning several functions -----===//
 
+#include "llmmem/Support/TextFile.h"
 #include "llmmem/Transforms/Checkpoints.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -18,6 +20,33 @@ void CheckpointOutcome::add(const CheckpointOutcome &function) {
   leastPeak = std::max(leastPeak, function.leastPeak);
   leastBudget = std::max(leastBudget, function.leastBudget);
   peakLowerBound = std::max(peakLowerBound, function.peakLowerBound);
+  llvm::append_range(heldBack, function.heldBack);
+}
+
+llvm::Error CheckpointOutcome::write(llvm::StringRef path, std::string text) {
+  if (texts == Texts::Written)
+    return writeTextFile(path, text);
+  if (texts == Texts::HeldBack)
+    heldBack.push_back({path.str(), std::move(text)});
+  return llvm::Error::success();
+}
+
+void CheckpointOutcome::print(std::string text) {
+  if (texts == Texts::Written)
+    llvm::errs() << text;
+  else if (texts == Texts::HeldBack)
+    heldBack.push_back({std::nullopt, std::move(text)});
+}
+
+llvm::Error CheckpointOutcome::writeHeldBack() {
+  std::lock_guard<std::mutex> guard(lock);
+  for (const HeldBack &it : std::exchange(heldBack, {})) {
+    if (!it.path)
+      llvm::errs() << it.text;
+    else if (llvm::Error error = writeTextFile(*it.path, it.text))
+      return error;
+  }
+  return llvm::Error::success();
 }
 
 std::optional<MemoryReport> CheckpointOutcome::addReport(func::FuncOp function, MemoryReport report,

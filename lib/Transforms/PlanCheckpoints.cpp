@@ -14,7 +14,6 @@
 #include "llmmem/Planning/Model/SavedValues.h"
 #include "llmmem/Planning/Proofs/Check.h"
 #include "llmmem/Planning/Sweep/BudgetOutlook.h"
-#include "llmmem/Support/TextFile.h"
 #include "llmmem/Transforms/StepAlternatives.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
@@ -111,14 +110,14 @@ static void writePlan(func::FuncOp step, const CheckpointRequest &request,
 // Planning
 //===----------------------------------------------------------------------===//
 
-static LogicalResult emitText(func::FuncOp step, StringRef path,
+static LogicalResult emitText(func::FuncOp step, StringRef path, CheckpointOutcome &outcome,
                               llvm::function_ref<void(raw_ostream &)> print) {
-  if (path.empty())
+  if (path.empty() || outcome.texts == CheckpointOutcome::Texts::Dropped)
     return success();
   std::string text;
   llvm::raw_string_ostream os(text);
   print(os);
-  if (llvm::Error error = writeTextFile(path, text))
+  if (llvm::Error error = outcome.write(path, std::move(text)))
     return step.emitError() << llvm::toString(std::move(error));
   return success();
 }
@@ -128,7 +127,7 @@ static LogicalResult emitText(func::FuncOp step, StringRef path,
 static LogicalResult emitProof(func::FuncOp step, const CheckpointRequest &request,
                                const planning::Problem &problem, const planning::Plan &plan,
                                bool isOnlyChoice, CheckpointOutcome &outcome) {
-  if (request.emitProof.empty())
+  if (request.emitProof.empty() || outcome.texts == CheckpointOutcome::Texts::Dropped)
     return success();
   const planning::Proof proof = planning::prove(problem, plan);
   SmallVector<StringRef> checked;
@@ -143,28 +142,28 @@ static LogicalResult emitProof(func::FuncOp step, const CheckpointRequest &reque
   outcome.checked = checked.empty() ? "nothing" : llvm::join(checked, ", ");
   if (!isOnlyChoice && !checked.empty())
     outcome.checked += " with the chunks and epilogues taken";
-  return emitText(step, request.emitProof,
+  return emitText(step, request.emitProof, outcome,
                   [&](raw_ostream &os) { os << planning::toJson(problem, proof); });
 }
 
 /// What `explain` asks for: one value or op by its name, or all.
-static LogicalResult explainTo(raw_ostream &os, func::FuncOp step, const CheckpointRequest &request,
-                               const planning::StepForms &forms, const planning::Problem &problem,
-                               const planning::Plan &plan) {
+static LogicalResult explainTo(CheckpointOutcome &outcome, func::FuncOp step,
+                               const CheckpointRequest &request, const planning::StepForms &forms,
+                               const planning::Problem &problem, const planning::Plan &plan) {
   if (request.explain != kExplainAll) {
     std::optional<std::string> text = planning::explainNamed(problem, plan, request.explain);
     if (!text)
       return step.emitError("explain: no value or op of it is named '") << request.explain << "'";
-    os << *text;
+    outcome.print(std::move(*text));
     return success();
   }
   planning::PlanOptions options;
   options.policy = request.policy;
   options.seconds = request.seconds;
-  os << planning::explanationText(problem, planning::explainPlan(problem, plan))
-     << planning::peakText(problem, plan)
-     << planning::outlookText(planning::lookAround(forms, options, plan.cost),
-                              planning::costWithoutBudget(forms).value_or(plan.baseCost));
+  outcome.print(planning::explanationText(problem, planning::explainPlan(problem, plan)) +
+                planning::peakText(problem, plan) +
+                planning::outlookText(planning::lookAround(forms, options, plan.cost),
+                                      planning::costWithoutBudget(forms).value_or(plan.baseCost)));
   return success();
 }
 
@@ -193,9 +192,9 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   outcome.status = plan.status;
   outcome.seconds = plan.seconds;
   outcome.peakLowerBound = plan.peakLowerBound - extracted.residentPadding;
-  if (failed(emitText(step, request.emitProblem,
+  if (failed(emitText(step, request.emitProblem, outcome,
                       [&](raw_ostream &os) { os << planning::toJson(forms); })) ||
-      failed(emitText(step, request.emitPlan,
+      failed(emitText(step, request.emitPlan, outcome,
                       [&](raw_ostream &os) { os << planning::toJson(extracted.problem, plan); })) ||
       failed(emitProof(step, request, extracted.problem, plan, !forms.hasSeveral(), outcome)))
     return failure();
@@ -204,12 +203,12 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   if (plan.status != planning::Status::Feasible) {
     findLeast(extracted, forms, options, plan, outcome);
     reportNoPlan(chosen.step, request, extracted, plan, outcome);
-    (void)emitText(step, request.failureReport,
+    (void)emitText(step, request.failureReport, outcome,
                    [&](raw_ostream &os) { os << noPlanJson(request, outcome); });
     return failure();
   }
-  if (!request.explain.empty() &&
-      failed(explainTo(llvm::errs(), step, request, forms, extracted.problem, plan)))
+  if (!request.explain.empty() && outcome.texts != CheckpointOutcome::Texts::Dropped &&
+      failed(explainTo(outcome, step, request, forms, extracted.problem, plan)))
     return failure();
   writePlan(chosen.step, request, extracted, plan, chosen.tilings.chunks[tiling],
             costWithoutBudget(forms));

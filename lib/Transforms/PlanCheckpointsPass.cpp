@@ -81,6 +81,8 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
       return failure();
     nameFiles(step, *request);
     CheckpointOutcome result;
+    if (outcome)
+      result.texts = outcome->texts;
     LogicalResult planned = planCheckpoints(step, *storage, *request, *table, result);
     if (outcome)
       outcome->add(result);

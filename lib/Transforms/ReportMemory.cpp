@@ -2,7 +2,6 @@
 
 #include "StepPass.h"
 #include "llmmem/Analysis/MemoryReport.h"
-#include "llmmem/Support/TextFile.h"
 #include "llmmem/Transforms/Checkpoints.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/PipelineStages.h"
@@ -63,14 +62,19 @@ struct ReportMemoryPass : StepPass<llmmem::impl::ReportMemoryBase<ReportMemoryPa
   }
 
   LogicalResult emit(func::FuncOp step, const MemoryReport &report) {
+    CheckpointOutcome alone;
+    CheckpointOutcome &receiver = outcome ? *outcome : alone;
+    std::string text;
+    llvm::raw_string_ostream os(text);
     if (print)
-      report.print(llvm::errs());
+      report.print(os);
     else if (outcome)
-      report.printSummary(llvm::errs());
+      report.printSummary(os);
+    receiver.print(std::move(text));
     if (json.empty())
       return success();
-    std::string text = llvm::formatv("{0:2}\n", report.toJson());
-    if (llvm::Error error = writeTextFile(json, text))
+    std::string forPrograms = llvm::formatv("{0:2}\n", report.toJson());
+    if (llvm::Error error = receiver.write(json, std::move(forPrograms)))
       return step.emitError() << llvm::toString(std::move(error));
     return success();
   }

@@ -42,6 +42,18 @@ struct CheckpointOutcome {
   int64_t peakLowerBound = 0; // proved
   std::string checked;        // what of the certificate was checked with its proof
 
+  /// What becomes of files and reports. An attempt, behind which another may follow, holds them
+  /// back until it is known to be the last, so that a failed one leaves nothing behind.
+  enum class Texts { Written, HeldBack, Dropped };
+  Texts texts = Texts::Written;
+
+  /// `text` is for the file `path`, `-` for stdout.
+  llvm::Error write(llvm::StringRef path, std::string text);
+  /// `text` is for stderr.
+  void print(std::string text);
+  /// Writes and prints all that was held back, in the order in which it came.
+  llvm::Error writeHeldBack();
+
   /// Takes in what came of one function. Any thread may call it.
   void add(const CheckpointOutcome &function);
   /// Keeps the report of one of `count` functions of a step. The last call returns that of the
@@ -50,7 +62,13 @@ struct CheckpointOutcome {
                                         size_t count);
 
 private:
+  struct HeldBack {
+    std::optional<std::string> path; // none: stderr
+    std::string text;
+  };
+
   std::mutex lock;
+  std::vector<HeldBack> heldBack;
   std::map<std::string, MemoryReport> reports; // by function
   std::vector<FunctionEntry> functions;
 };
