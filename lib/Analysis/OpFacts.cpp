@@ -334,7 +334,7 @@ FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
 
 bool llmmem::meetsOtherStages(Operation *op) {
   Operation *function = op->getParentOp();
-  if (!function || !function->hasAttr(LlmDialect::kStage))
+  if (!function || !function->hasAttr(LlmDialect::kStage) || isViewOp(op))
     return false;
   auto axes = op->getAttrOfType<ArrayAttr>("axes");
   return !isMemoryEffectFree(op) ||

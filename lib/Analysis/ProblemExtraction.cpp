@@ -32,6 +32,8 @@ private:
   void addReads(Operation &op, planning::Op &entry);
   void addInPlace(Operation &op, planning::Op &entry);
   void orderAfter(OpIndex later, OpIndex earlier);
+  void orderAfterInText(OpIndex later, OpIndex earlier);
+  void readToken(OpIndex later, OpIndex earlier, bool orderOnly);
   void addOrderTokens();
   void orderEffects();
   void orderExchanges();
@@ -47,7 +49,8 @@ private:
   const DeviceModel &device;
   ExtractionOptions options;
   ExtractedProblem out;
-  llvm::DenseMap<OpIndex, ValueIndex> tokenOf; // the order token that an op writes
+  // The order tokens that an op writes: of time, and of the order alone.
+  llvm::DenseMap<OpIndex, ValueIndex> tokenOf, textTokenOf;
 };
 } // namespace
 
@@ -187,11 +190,22 @@ LogicalResult Extraction::addOp(Operation &op) {
   return success();
 }
 
-/// No order of the ops lets `later` run before `earlier`.
+/// No order of the ops lets `later` run before `earlier` has ended.
 void Extraction::orderAfter(OpIndex later, OpIndex earlier) {
-  auto [it, inserted] = tokenOf.try_emplace(earlier, 0);
+  readToken(later, earlier, /*orderOnly=*/false);
+}
+
+/// No order of the ops has `later` before `earlier`; where one of them runs on the link, it may run
+/// beside the other.
+void Extraction::orderAfterInText(OpIndex later, OpIndex earlier) {
+  readToken(later, earlier, /*orderOnly=*/options.overlap);
+}
+
+void Extraction::readToken(OpIndex later, OpIndex earlier, bool orderOnly) {
+  auto [it, inserted] = (orderOnly ? textTokenOf : tokenOf).try_emplace(earlier, 0);
   if (inserted) {
     it->second = addValue(Value(), 0, "order");
+    out.problem.values.back().orderOnly = orderOnly;
     out.problem.ops[earlier].writes.push_back(it->second);
   }
   std::vector<ValueIndex> &reads = out.problem.ops[later].reads;
@@ -291,19 +305,20 @@ void Extraction::guardStated() {
 }
 
 /// Stages of a pipeline meet in the order that their schedule has them meet, each with what it has
-/// computed until then: no op passes such a place, in either direction.
+/// computed until then: no op passes such a place, in either direction. That is of the order alone:
+/// what is exchanged may be on its way while other ops run.
 void Extraction::orderExchanges() {
   std::optional<OpIndex> last;
   SmallVector<OpIndex> since;
   for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index) {
     if (last)
-      orderAfter(index, *last);
+      orderAfterInText(index, *last);
     if (!meetsOtherStages(out.ops[index])) {
       since.push_back(index);
       continue;
     }
     for (OpIndex before : since)
-      orderAfter(index, before);
+      orderAfterInText(index, before);
     since.clear();
     last = index;
   }

@@ -48,8 +48,8 @@ private:
   /// Operands, and at a wait those of what was started: until then they are in flight.
   static SmallVector<Value> usedAt(Operation &op) {
     SmallVector<Value> used(op.getOperands());
-    if (isa<llm::WaitOp>(op))
-      llvm::append_range(used, op.getOperand(0).getDefiningOp()->getOperands());
+    if (auto wait = dyn_cast<llm::WaitOp>(op))
+      llvm::append_range(used, wait.getStart()->getOperands());
     return used;
   }
 
@@ -101,10 +101,11 @@ llmmem::findDeadRanges(func::FuncOp step, const StepPlaces &places) {
     SmallVector<DeadRange> &dead = ranges[&op] = deaths.at(op);
     if (llm::isStarted(&op))
       inFlight.push_back(&op);
-    if (!isa<llm::WaitOp>(op))
+    auto wait = dyn_cast<llm::WaitOp>(op);
+    if (!wait)
       continue;
     // What was started later runs behind what was waited for, and may have taken over its bytes.
-    llvm::erase(inFlight, op.getOperand(0).getDefiningOp());
+    llvm::erase(inFlight, wait.getStart());
     llvm::erase_if(dead, [&](DeadRange range) {
       return llvm::any_of(inFlight, [&](Operation *start) { return writes(places, start, range); });
     });

@@ -56,6 +56,37 @@ bool llm::isStarted(Operation *op) { return op->hasAttr(LlmDialect::kStarted); }
 
 std::optional<unsigned> WaitOp::getViewedOperand(unsigned result) { return result; }
 
+/// Of starts without results and waits without operands, the n-th belong together.
+static SmallVector<Operation *> startsWithoutResults(Operation *before) {
+  SmallVector<Operation *> starts;
+  for (Operation &op : *before->getBlock()) {
+    if (&op == before)
+      break;
+    if (isStarted(&op) && op.getNumResults() == 0)
+      starts.push_back(&op);
+  }
+  return starts;
+}
+
+Operation *WaitOp::getStart() {
+  if (!getX().empty())
+    return getX().front().getDefiningOp();
+  SmallVector<Operation *> starts = startsWithoutResults(*this);
+  int64_t number = 0;
+  for (Operation *op = (*this)->getPrevNode(); op; op = op->getPrevNode())
+    if (auto wait = dyn_cast<WaitOp>(op))
+      number += wait.getX().empty();
+  return number < static_cast<int64_t>(starts.size()) ? starts[number] : nullptr;
+}
+
+/// What is received or gathered is read behind the wait, which so cannot go; nothing reads what was
+/// sent.
+void WaitOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (getX().empty())
+    effects.emplace_back(MemoryEffects::Write::get(), NetworkResource::get());
+}
+
 int64_t PartOp::getGroupSize() { return groupSizeOf(*this, getAxes()); }
 int64_t PartOp::getFlops() { return 0; }
 // The rest of x is not read.

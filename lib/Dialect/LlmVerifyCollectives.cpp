@@ -95,7 +95,8 @@ static LogicalResult expectRoot(Operation *op, int64_t root, int64_t size) {
 
 /// Started collectives run one after another, so one may read what another gives without a wait.
 LogicalResult llm::verifyStart(Operation *op) {
-  if (!isStarted(op))
+  // Who waits for a start without results stands in the order of the text: verify-plan sees that.
+  if (!isStarted(op) || op->getNumResults() == 0)
     return success();
   Operation *wait = nullptr;
   for (Operation *user : op->getUsers()) {
@@ -121,7 +122,10 @@ LogicalResult llm::verifyStart(Operation *op) {
 }
 
 LogicalResult WaitOp::verify() {
-  Operation *start = getX().empty() ? nullptr : getStart();
+  Operation *start = getStart();
+  if (!start && getX().empty())
+    return emitOpError("waits for a start without results, and none stands before it that no other "
+                       "waits for");
   if (!start || !isStarted(start))
     return emitOpError("waits for a value that is not started; expected the result of a collective "
                        "with 'llm.started'");

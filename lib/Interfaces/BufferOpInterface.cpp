@@ -54,9 +54,10 @@ Value llmmem::viewedValue(Value value) {
 }
 
 bool llmmem::isViewOp(Operation *op) {
-  return op->getNumResults() > 0 && llvm::all_of(op->getResults(), [](OpResult result) {
-           return viewedOperand(result).has_value();
-         });
+  if (op->getNumResults() == 0)
+    return op->getNumOperands() == 0 && isa<BufferOpInterface>(op);
+  return llvm::all_of(op->getResults(),
+                      [](OpResult result) { return viewedOperand(result).has_value(); });
 }
 
 #include "llmmem/Interfaces/BufferOpInterface.cpp.inc"

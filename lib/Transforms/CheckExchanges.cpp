@@ -101,29 +101,53 @@ static SmallVector<func::FuncOp> findStages(ModuleOp module) {
   return stages;
 }
 
+/// What an op is in the time of its stage. A view is work of no time.
+static FailureOr<planning::StageEvent> eventOf(Operation &op, const DeviceModel &device) {
+  using Kind = planning::StageEvent::Kind;
+  if (isa<llm::WaitOp>(op))
+    return planning::StageEvent{Kind::Wait};
+  if (isViewOp(&op))
+    return planning::StageEvent{Kind::Work};
+  FailureOr<OpCost> cost = getCost(&op, device);
+  if (failed(cost))
+    return failure();
+  Kind kind = meetingOf(&op) ? Kind::Meeting : llm::isSending(&op) ? Kind::Transfer : Kind::Work;
+  return planning::StageEvent{kind, cost->ns, llm::isStarted(&op)};
+}
+
+using StageEvents = std::vector<planning::StageEvent>;
+
+static FailureOr<StageEvents> eventsOf(func::FuncOp function, const DeviceModel &device) {
+  StageEvents events;
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    FailureOr<planning::StageEvent> event = eventOf(op, device);
+    if (failed(event))
+      return failure();
+    events.push_back(*event);
+  }
+  return events;
+}
+
+FailureOr<int64_t> llmmem::modelStep(func::FuncOp step, const DeviceModel &device) {
+  FailureOr<StageEvents> events = eventsOf(step, device);
+  if (failed(events))
+    return failure();
+  return planning::modelTime(std::vector<std::vector<Rendezvous>>(1), *events).ns;
+}
+
 FailureOr<planning::PipelineTime> llmmem::modelPipeline(ModuleOp module,
                                                         ArrayRef<const DeviceModel *> devices) {
   SmallVector<func::FuncOp> stages = findStages(module);
   Meetings meetings = findMeetings(stages);
-  std::vector<std::vector<planning::TimedRendezvous>> work;
+  std::vector<StageEvents> events;
   for (auto [number, stage] : llvm::enumerate(stages)) {
     const DeviceModel &device = *devices[std::min(number, devices.size() - 1)];
-    work.emplace_back(1);
-    for (Operation &op : stage.getBody().front().without_terminator()) {
-      if (isViewOp(&op))
-        continue;
-      FailureOr<OpCost> cost = getCost(&op, device);
-      if (failed(cost))
-        return failure();
-      if (!meetingOf(&op)) {
-        work.back().back().before += cost->ns;
-        continue;
-      }
-      work.back().back().ns = cost->ns;
-      work.back().emplace_back();
-    }
+    FailureOr<StageEvents> ofStage = eventsOf(stage, device);
+    if (failed(ofStage))
+      return failure();
+    events.push_back(std::move(*ofStage));
   }
-  return planning::modelTime(meetings.stages, work);
+  return planning::modelTime(meetings.stages, events);
 }
 
 LogicalResult llmmem::checkExchanges(ModuleOp module) {

@@ -83,6 +83,40 @@ TEST(OverlapTest, WindowsHideTheLink) {
   EXPECT_EQ(overlap(graph, order, {10, INT64_MAX}).time, 30);
 }
 
+// What only orders has no time: a transfer that stands behind a matmul of 10 runs beside it, and so
+// does the matmul behind the transfer. Where the token is one of time, both wait.
+TEST(OverlapTest, OrderAloneHasNoTime) {
+  for (bool orderOnly : {true, false}) {
+    ProblemBuilder builder;
+    ValueIndex first = builder.value(0), second = builder.value(0), received = builder.value(1);
+    builder.op({}, {first}, 10);
+    builder.op({first}, {received, second}, 4);
+    builder.problem.ops.back().resource = Resource::Link;
+    builder.op({second}, {}, 10);
+    builder.op({received}, {}, 10);
+    for (ValueIndex token : {first, second})
+      builder.problem.values[token].orderOnly = orderOnly;
+    const Graph graph(builder.problem);
+    const std::vector<OpIndex> order = givenOrder(graph);
+    EXPECT_EQ(timeWithoutSharing(builder.problem, order), orderOnly ? 30 : 34);
+    const OverlappedOrder found = overlap(graph, order, {10, INT64_MAX});
+    EXPECT_EQ(found.time, orderOnly ? 30 : 34);
+    // In the order nothing passes the other.
+    EXPECT_LT(llvm::find(found.steps, 0), llvm::find(found.steps, 1));
+    EXPECT_LT(llvm::find(found.steps, 1), llvm::find(found.steps, 2));
+    PlanOptions options;
+    options.policy.kind = PolicyKind::None;
+    const Plan made = plan(builder.problem, options);
+    expectVerifies(builder.problem, made, "order alone");
+    EXPECT_EQ(made.time->time, orderOnly ? 30 : 34);
+    EXPECT_EQ(made.time->lowerBound, orderOnly ? 30 : 34);
+    // The JSON says so, too.
+    auto again = parseProblem(toJson(builder.problem));
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->values[first].orderOnly, orderOnly);
+  }
+}
+
 TEST(OverlapTest, EveryPlanVerifies) {
   int overlapped = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {

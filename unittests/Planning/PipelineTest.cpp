@@ -167,13 +167,42 @@ TEST(PipelineDeadlocks, AreFoundAndSayWho) {
   EXPECT_TRUE(findDeadlock({{toOne, all}, {all, fromZero}}));
 }
 
+using Kind = StageEvent::Kind;
+
 // Stage 0 works 5, gives stage 1 a message of 2, works 4 more; stage 1 works 1 before it and 6
 // behind it: it waits from 1 to 5, and ends at 13.
 TEST(PipelineTime, OfMeetings) {
-  PipelineTime time = modelTime({{{{1}, {}}}, {{{}, {0}}}}, {{{5, 2}, {4, 0}}, {{1, 2}, {6, 0}}});
+  PipelineTime time = modelTime({{{{1}, {}}}, {{{}, {0}}}},
+                                {{{Kind::Work, 5}, {Kind::Meeting, 2}, {Kind::Work, 4}},
+                                 {{Kind::Work, 1}, {Kind::Meeting, 0}, {Kind::Work, 6}}});
   EXPECT_EQ(time.ns, 13);
   EXPECT_EQ(time.busy, (std::vector<int64_t>{11, 9}));
   EXPECT_DOUBLE_EQ(time.bubble(), 6.0 / 26.0);
+}
+
+// Stage 0 gives stage 1 two messages of 2 and goes on at once: its works of 5 end at 5, 10 and 15.
+// Stage 1 has started to receive both before it works: the messages come at 5 to 7 and at 10 to 12,
+// and its works of 4 behind each begin at 7 and at 12.
+TEST(PipelineTime, OfStartedMeetings) {
+  const Rendezvous send{{1}, {}}, receive{{}, {0}};
+  const StageEvent work{Kind::Work, 5}, half{Kind::Work, 4}, wait{Kind::Wait},
+      message{Kind::Meeting, 2, /*isStarted=*/true};
+  PipelineTime time = modelTime({{send, send}, {receive, receive}},
+                                {{work, message, work, message, wait, work, wait},
+                                 {message, message, wait, half, wait, half}});
+  EXPECT_EQ(time.ns, 16);
+  EXPECT_EQ(time.busy, (std::vector<int64_t>{15, 8}));
+}
+
+// The link of a stage does one thing at a time: what stage 1 receives comes behind its own
+// transfer, which it has started first, and a transfer that is not started stops its compute.
+TEST(PipelineTime, OfOneLink) {
+  const StageEvent started{Kind::Transfer, 10, true}, message{Kind::Meeting, 2, true},
+      wait{Kind::Wait}, inTurn{Kind::Transfer, 3};
+  PipelineTime time = modelTime({{{{1}, {}}}, {{{}, {0}}}},
+                                {{message, wait}, {started, message, wait, wait, inTurn}});
+  EXPECT_EQ(time.ns, 15);
+  EXPECT_EQ(time.busy, (std::vector<int64_t>{0, 3}));
 }
 
 /// What TimedSchedule times, as meetings of stages.
@@ -181,22 +210,23 @@ PipelineTime timeOfMeetings(const PipelineShape &shape, llvm::ArrayRef<ChunkCost
   const auto schedule = makeSchedule(shape);
   const auto exchanges = placeExchanges(shape, schedule);
   std::vector<std::vector<Rendezvous>> stages(shape.stages);
-  std::vector<std::vector<TimedRendezvous>> work(shape.stages, {TimedRendezvous()});
+  std::vector<std::vector<StageEvent>> events(shape.stages);
   for (int64_t stage = 0; stage < shape.stages; ++stage)
     for (size_t place = 0; place < exchanges[stage].size(); ++place) {
       Rendezvous meeting;
+      StageEvent event{Kind::Meeting};
       for (const PipelineMessage &message : exchanges[stage][place].sends) {
         meeting.sends.push_back(message.to);
-        work[stage].back().ns += costs[message.writer.chunk].message;
+        event.ns += costs[message.writer.chunk].message;
       }
       for (const PipelineMessage &message : exchanges[stage][place].receives)
         meeting.receives.push_back(message.from);
       stages[stage].push_back(meeting);
-      work[stage].emplace_back();
+      events[stage].push_back(event);
       if (place < schedule[stage].size())
-        work[stage].back().before = costOf(schedule[stage][place], shape, costs);
+        events[stage].push_back({Kind::Work, costOf(schedule[stage][place], shape, costs)});
     }
-  return modelTime(stages, work);
+  return modelTime(stages, events);
 }
 
 TEST(TimedSchedule, IsAsLongAsItsMeetings) {

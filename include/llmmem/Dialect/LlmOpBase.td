@@ -44,6 +44,7 @@ def GroupMatmul : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal
 //   pure        none             yes            yes             yes       yes
 //   collective  none             yes            yes             no        yes
 //   exchange    the network      no             no              no        no
+//   wait        as its start's
 //
 // All devices run one program, so what is dead or equal is so on all of them. But only where the program says so do all
 // of them come by an op: a collective (an all-gather) that is hoisted out of a loop or a branch may wait for devices
@@ -53,6 +54,7 @@ def GroupMatmul : DeclareOpInterfaceMethods<GroupableOpInterface, ["getTraversal
 defvar Llm_PureTraits = [Pure];
 defvar Llm_CollectiveTraits = [NoMemoryEffect];
 def Llm_Network : Resource<"::llmmem::llm::NetworkResource">;
+defvar Llm_WaitTraits = [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>];
 defvar Llm_ExchangeTraits = [MemoryEffects<[MemRead<Llm_Network>, MemWrite<Llm_Network>]>];
 
 class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic, traits>;

@@ -44,7 +44,7 @@ def Llm_MicroBatchSeedOp : Llm_MicroBatchOf<"micro_batch_seed"> {
   }];
 }
 
-def Llm_ExchangeOp : Llm_Op<"exchange", !listconcat(Llm_ExchangeTraits, [Collective])> {
+def Llm_ExchangeOp : Llm_Op<"exchange", !listconcat(Llm_ExchangeTraits, [Collective, Llm_Startable])> {
   let summary = "Sends to other stages of a pipeline and receives from others, all at once.";
   let description = [{
     Sends operand i to position to[i] of the group, and result i is what position from[i] sends. All of it starts at once and

@@ -21,7 +21,8 @@ std::optional<unsigned> viewedOperand(mlir::OpResult result);
 /// The value that `value` is a view of, through any number of views; itself where it is none.
 mlir::Value viewedValue(mlir::Value value);
 
-/// Whether `op` does nothing but look at an operand's bytes.
+/// Whether `op` does nothing but look at an operand's bytes, or has neither operands nor results
+/// and so no bytes (a wait for what was sent).
 bool isViewOp(mlir::Operation *op);
 
 /// The operands whose bytes `result` may take over, if its op is their last reader.

@@ -47,6 +47,10 @@ llvm::LogicalResult checkExchanges(mlir::ModuleOp module);
 llvm::FailureOr<planning::PipelineTime> modelPipeline(mlir::ModuleOp module,
                                                       llvm::ArrayRef<const DeviceModel *> devices);
 
+/// When `step`, which meets no other stage, ends on `device` as its ops stand: what was started
+/// runs beside the others. Fails after a diagnostic at an op without a cost.
+llvm::FailureOr<int64_t> modelStep(mlir::func::FuncOp step, const DeviceModel &device);
+
 } // namespace llmmem
 
 #endif // LLMMEM_TRANSFORMS_PIPELINESTAGES_H

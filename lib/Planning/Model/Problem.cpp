@@ -89,6 +89,8 @@ private:
         return fail(at, "id and bytes must not be negative");
       if (!isMemory(value.memory))
         return fail(at + ".memory", noMemory());
+      if (value.orderOnly && value.bytes != 0)
+        return fail(at + ".order_only", "what only orders ops has 0 bytes");
       if (auto [other, isNew] = positions.try_emplace(value.id, i); !isNew)
         return fail(at + ".id", "id " + llvm::Twine(value.id) + " is taken by values[" +
                                     llvm::Twine(other->second) + "]; give it one of its own");
@@ -283,9 +285,11 @@ std::string_view Problem::memoryName(MemoryIndex memory) const {
 }
 
 bool Problem::needsVersion2() const {
-  return !moreMemories.empty() || llvm::any_of(ops, [](const Op &op) {
-    return op.resource != Resource::Compute || op.optional || !op.alternatives.empty();
-  });
+  return !moreMemories.empty() ||
+         llvm::any_of(values, [](const Value &value) { return value.orderOnly; }) ||
+         llvm::any_of(ops, [](const Op &op) {
+           return op.resource != Resource::Compute || op.optional || !op.alternatives.empty();
+         });
 }
 
 int64_t Problem::residentBytes(MemoryIndex memory) const {

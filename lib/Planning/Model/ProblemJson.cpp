@@ -44,6 +44,8 @@ void printValue(llvm::raw_ostream &os, const Value &value) {
     os << ", \"resident\": true";
   if (value.memory)
     os << ", \"memory\": " << value.memory;
+  if (value.orderOnly)
+    os << ", \"order_only\": true";
   os << '}';
 }
 

@@ -14,7 +14,8 @@ static constexpr llvm::StringLiteral problemKeys[] = {
     "format, version, values, ops, keep, forms, choice, guessed_phases", "budget, alignment",
     "memories"};
 static constexpr llvm::StringLiteral memoryKeys = "id, name, budget, alignment";
-static constexpr llvm::StringLiteral valueKeys[] = {"id, bytes, name, resident", "", "memory"};
+static constexpr llvm::StringLiteral valueKeys[] = {"id, bytes, name, resident", "",
+                                                    "memory, order_only"};
 static constexpr llvm::StringLiteral opKeys[] = {
     "id, name, cost, workspace, reads, writes, recompute, in_place, block, phase, micro_batch", "",
     "resource, workspace_memory, optional, alternatives"};
@@ -214,6 +215,8 @@ bool ProblemReader::readValue() {
       return reader.boolean(value.resident);
     if (isVersion2() && key == "memory")
       return memory(value.memory);
+    if (isVersion2() && key == "order_only")
+      return reader.boolean(value.orderOnly);
     return unknownKey(key, valueKeys);
   });
   return read && ((hasId && hasBytes) || reader.fail("a value must have 'id' and 'bytes'"));

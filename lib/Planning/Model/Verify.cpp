@@ -456,7 +456,8 @@ private:
       it.resource = problem.ops[plan.steps[step]].resource;
       it.cost = forms[plan.steps[step]].cost;
       for (int32_t read : readsOf[step]) {
-        it.after.push_back(held[read].first);
+        if (!problem.values[held[read].value].orderOnly)
+          it.after.push_back(held[read].first);
         if (held[read].offset && held[read].bytes > 0)
           it.bytes.push_back(uses(held[read], false));
       }

@@ -101,7 +101,8 @@ Wide baseTime(const Problem &problem) {
     step.resource = op.resource;
     step.cost = op.cost;
     for (ValueIndex value : op.reads)
-      step.after.push_back(writer[value]);
+      if (!problem.values[value].orderOnly)
+        step.after.push_back(writer[value]);
     for (ValueIndex value : op.writes)
       writer[value] = static_cast<int32_t>(steps.size());
     steps.push_back(std::move(step));

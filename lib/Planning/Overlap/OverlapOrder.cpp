@@ -24,9 +24,10 @@ public:
 private:
   struct Run {
     std::vector<int32_t> before, after; // runs that must be over first, and that wait for this one
-    int32_t waits = 0;                  // for so many that have no place yet
-    int64_t position = 0;               // compute cost of the steps before it in the given order
-    int64_t neededAt = INT64_MAX;       // the least position of what reads it
+    std::vector<int32_t> ordersBefore, ordersAfter; // the same, in the order and not in time
+    int32_t waits = 0;                              // for so many that have no place yet
+    int64_t position = 0;         // compute cost of the steps before it in the given order
+    int64_t neededAt = INT64_MAX; // the least position of what reads it
     int64_t ready = 0, start = 0, end = 0;
     bool isPlaced = false;
   };
@@ -41,6 +42,8 @@ private:
   Ready &readyOf(int32_t run) { return isCompute(run) ? readyCompute : readyOthers; }
   void linkRuns();
   void addEdge(int32_t first, int32_t second);
+  void addOrderEdge(int32_t first, int32_t second);
+  void release(int32_t run, int64_t time);
   void measureWork();
   bool isTooFar(int32_t run) const;
   Choice choose(const Ready &ready);
@@ -69,6 +72,11 @@ void ListScheduler::addEdge(int32_t first, int32_t second) {
   runs[second].before.push_back(first);
 }
 
+void ListScheduler::addOrderEdge(int32_t first, int32_t second) {
+  runs[first].ordersAfter.push_back(second);
+  runs[second].ordersBefore.push_back(first);
+}
+
 /// A run follows the writer of each instance that it reads, and writes a value again only when the
 /// instance before has been read.
 void ListScheduler::linkRuns() {
@@ -76,7 +84,9 @@ void ListScheduler::linkRuns() {
   std::vector<std::vector<int32_t>> readers(graph.numValues());
   for (int32_t run = 0; run < static_cast<int32_t>(runs.size()); ++run) {
     for (ValueIndex value : op(run).reads) {
-      if (writer[value] >= 0)
+      if (writer[value] >= 0 && graph.problem().values[value].orderOnly)
+        addOrderEdge(writer[value], run);
+      else if (writer[value] >= 0)
         addEdge(writer[value], run);
       readers[value].push_back(run);
     }
@@ -91,11 +101,11 @@ void ListScheduler::linkRuns() {
     }
   }
   for (Run &run : runs) {
-    for (std::vector<int32_t> *others : {&run.before, &run.after}) {
+    for (auto *others : {&run.before, &run.after, &run.ordersBefore, &run.ordersAfter}) {
       llvm::sort(*others);
       others->erase(llvm::unique(*others), others->end());
     }
-    run.waits = static_cast<int32_t>(run.before.size());
+    run.waits = static_cast<int32_t>(run.before.size() + run.ordersBefore.size());
   }
 }
 
@@ -170,11 +180,18 @@ void ListScheduler::place(const Choice &choice) {
   clock.of(op(choice.run).resource) = it.end;
   last = std::max(last, it.end);
   live.take(choice.run, it.start, it.end, isCompute(choice.run) ? choice.run : first);
-  for (int32_t next : it.after) {
-    runs[next].ready = std::max(runs[next].ready, it.end);
-    if (--runs[next].waits == 0)
-      readyOf(next).insert(next);
-  }
+  for (int32_t next : it.after)
+    release(next, it.end);
+  // What is ordered behind this may have begun before it, by the window at most.
+  for (int32_t next : it.ordersAfter)
+    release(next, it.start - std::min(it.start, limits.window));
+}
+
+/// One of the runs that `run` waits for has a place, and lets it start at `time`.
+void ListScheduler::release(int32_t run, int64_t time) {
+  runs[run].ready = std::max(runs[run].ready, time);
+  if (--runs[run].waits == 0)
+    readyOf(run).insert(run);
 }
 
 /// Where a run stands in the order: bytes are held from there on, and up to there. A collective
@@ -196,16 +213,18 @@ std::vector<int32_t> ListScheduler::inOrderOfTime() const {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> next;
   std::vector<int32_t> waits(runs.size());
   for (int32_t run = 0; run < static_cast<int32_t>(runs.size()); ++run)
-    if ((waits[run] = static_cast<int32_t>(runs[run].before.size())) == 0)
+    if ((waits[run] =
+             static_cast<int32_t>(runs[run].before.size() + runs[run].ordersBefore.size())) == 0)
       next.push({orderKey(run), run});
   std::vector<int32_t> order;
   while (!next.empty()) {
     const int32_t run = next.top().second;
     next.pop();
     order.push_back(run);
-    for (int32_t later : runs[run].after)
-      if (--waits[later] == 0)
-        next.push({orderKey(later), later});
+    for (const auto *others : {&runs[run].after, &runs[run].ordersAfter})
+      for (int32_t later : *others)
+        if (--waits[later] == 0)
+          next.push({orderKey(later), later});
   }
   return order;
 }

@@ -21,6 +21,8 @@ Problem onOneResource(Problem problem, bool linkIsFree) {
       op.cost = 0;
     op.resource = Resource::Compute;
   }
+  for (Value &value : problem.values)
+    value.orderOnly = false; // nothing runs beside it
   return problem;
 }
 
@@ -101,7 +103,7 @@ int64_t OverlapSearch::computeOnce() const {
   return sum;
 }
 
-/// Reads wait for writes, whatever the resources.
+/// Reads wait for writes, whatever the resources, but of what only orders.
 int64_t OverlapSearch::longestChain() const {
   std::vector<int64_t> ready(problem.values.size(), 0);
   int64_t longest = 0;
@@ -111,7 +113,8 @@ int64_t OverlapSearch::longestChain() const {
       end = std::max(end, ready[value]);
     end += op.cost;
     for (ValueIndex value : op.writes)
-      ready[value] = end;
+      if (!problem.values[value].orderOnly)
+        ready[value] = end;
     longest = std::max(longest, end);
   }
   return longest;

@@ -115,6 +115,13 @@ private:
   std::vector<int64_t> places;
 };
 
+/// What reads a result of `op` waits for it, unless it is of the order alone.
+void noteEnd(const Problem &problem, const Op &op, int64_t end, std::vector<int64_t> &ready) {
+  for (ValueIndex value : op.writes)
+    if (!problem.values[value].orderOnly)
+      ready[value] = end;
+}
+
 } // namespace
 
 std::vector<StepTime> stepTimes(const Problem &problem, const Plan &plan) {
@@ -135,8 +142,7 @@ std::vector<StepTime> stepTimes(const Problem &problem, const Plan &plan) {
       busy.raise(bytes.read(value).begin, bytes.read(value).end, end);
     bytes.forWritten(step, [&](ByteRange range) { busy.raise(range.begin, range.end, end); });
     bytes.finish(step);
-    for (ValueIndex value : op.writes)
-      ready[value] = end;
+    noteEnd(problem, op, end, ready);
     clock.of(op.resource) = end;
     times.push_back({start, end});
   }
@@ -160,8 +166,7 @@ int64_t timeWithoutSharing(const Problem &problem, std::span<const OpIndex> step
     for (ValueIndex value : op.reads)
       end = std::max(end, ready[value]);
     end += op.cost;
-    for (ValueIndex value : op.writes)
-      ready[value] = end;
+    noteEnd(problem, op, end, ready);
     clock.of(op.resource) = end;
     last = std::max(last, end);
   }

@@ -147,53 +147,104 @@ llmmem::planning::matchMessages(llvm::ArrayRef<std::vector<Rendezvous>> stages) 
 // Time
 //===----------------------------------------------------------------------===//
 
-PipelineTime llmmem::planning::modelTime(llvm::ArrayRef<std::vector<Rendezvous>> stages,
-                                         llvm::ArrayRef<std::vector<TimedRendezvous>> work) {
-  Waits waits = findWaits(stages);
-  PipelineTime time;
-  std::vector<int64_t> now(stages.size(), 0);
-  std::vector<std::vector<int64_t>> reached(stages.size()); // by each op, when its stage came to it
-  auto workOn = [&](size_t stage, int64_t ns) {
-    now[stage] += ns;
-    time.busy[stage] += ns;
-  };
-  time.busy.assign(stages.size(), 0);
-  for (size_t stage = 0; stage < stages.size(); ++stage) {
-    workOn(stage, work[stage].front().before);
-    reached[stage].push_back(now[stage]);
+namespace {
+/// Runs the events of all stages, each as far as the others let it.
+class StageClocks {
+public:
+  StageClocks(llvm::ArrayRef<std::vector<Rendezvous>> stages,
+              llvm::ArrayRef<std::vector<StageEvent>> events)
+      : waits(findWaits(stages)), events(events), clocks(events.size()) {
+    for (size_t stage = 0; stage < events.size(); ++stage)
+      for (const StageEvent &event : events[stage])
+        if (event.kind == StageEvent::Kind::Meeting)
+          clocks[stage].meetingNs.push_back(event.ns);
   }
-  // A message takes its sender's time on both sides.
-  auto nsOf = [&](size_t stage, size_t op) {
-    int64_t ns = work[stage][op].ns;
-    for (const Place &place : waits[stage][op])
-      ns = std::max(ns, work[place.stage][*place.op].ns);
-    return ns;
-  };
-  // When the op that `stage` stands at can begin, once all that it waits for have been reached.
-  auto begin = [&](size_t stage) -> std::optional<int64_t> {
-    int64_t latest = now[stage];
-    for (const Place &place : waits[stage][reached[stage].size() - 1]) {
-      const std::vector<int64_t> &other = reached[place.stage];
-      if (!place.op || *place.op >= static_cast<int64_t>(other.size()))
-        return std::nullopt;
-      latest = std::max(latest, other[*place.op]);
+
+  PipelineTime run() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t stage = 0; stage < clocks.size(); ++stage)
+        while (clocks[stage].next < events[stage].size() && mayRun(stage)) {
+          ++clocks[stage].next;
+          moved = true;
+        }
     }
-    return latest;
-  };
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (size_t stage = 0; stage < stages.size(); ++stage)
-      while (reached[stage].size() <= stages[stage].size()) {
-        std::optional<int64_t> at = begin(stage);
-        if (!at)
-          break;
-        size_t op = reached[stage].size() - 1;
-        now[stage] = *at;
-        workOn(stage, nsOf(stage, op) + work[stage][op + 1].before);
-        reached[stage].push_back(now[stage]);
-        moved = true;
-      }
+    PipelineTime time;
+    for (const Clock &clock : clocks) {
+      time.busy.push_back(clock.busy);
+      time.ns = std::max({time.ns, clock.compute, clock.link});
+    }
+    return time;
   }
-  time.ns = now.empty() ? 0 : *std::max_element(now.begin(), now.end());
-  return time;
+
+private:
+  struct Clock {
+    size_t next = 0;                      // event
+    int64_t compute = 0, link = 0;        // until when they have work
+    int64_t busy = 0;                     // of what compute does, or stands still for
+    std::vector<int64_t> reached;         // by meeting, when the stage came to it
+    std::vector<int64_t> meetingNs;       // by meeting
+    std::vector<int64_t> started;         // by started event, when it is done
+    size_t numWaits = 0, numMeetings = 0; // that are over
+  };
+
+  /// Runs the next event of `stage`; false where it waits for other stages.
+  bool mayRun(size_t stage) {
+    Clock &clock = clocks[stage];
+    const StageEvent &event = events[stage][clock.next];
+    switch (event.kind) {
+    case StageEvent::Kind::Work:
+      clock.compute += event.ns;
+      clock.busy += event.ns;
+      return true;
+    case StageEvent::Kind::Wait:
+      if (clock.numWaits < clock.started.size())
+        clock.compute = std::max(clock.compute, clock.started[clock.numWaits++]);
+      return true;
+    case StageEvent::Kind::Transfer:
+      occupyLink(clock, event, std::max(clock.compute, clock.link), event.ns);
+      return true;
+    case StageEvent::Kind::Meeting:
+      return meet(stage, event);
+    }
+    return true;
+  }
+
+  void occupyLink(Clock &clock, const StageEvent &event, int64_t at, int64_t ns) {
+    clock.link = at + ns;
+    if (event.isStarted) {
+      clock.started.push_back(clock.link);
+      return;
+    }
+    clock.compute = clock.link;
+    clock.busy += ns;
+  }
+
+  bool meet(size_t stage, const StageEvent &event) {
+    Clock &clock = clocks[stage];
+    const size_t meeting = clock.numMeetings;
+    if (clock.reached.size() == meeting)
+      clock.reached.push_back(std::max(clock.compute, clock.link));
+    int64_t begin = clock.reached.back(), ns = event.ns;
+    for (const Place &place : waits[stage][meeting]) {
+      const Clock &other = clocks[place.stage];
+      if (!place.op || *place.op >= static_cast<int64_t>(other.reached.size()))
+        return false;
+      begin = std::max(begin, other.reached[*place.op]);
+      ns = std::max(ns, other.meetingNs[*place.op]);
+    }
+    ++clock.numMeetings;
+    occupyLink(clock, event, begin, ns);
+    return true;
+  }
+
+  Waits waits;
+  llvm::ArrayRef<std::vector<StageEvent>> events;
+  std::vector<Clock> clocks;
+};
+} // namespace
+
+PipelineTime llmmem::planning::modelTime(llvm::ArrayRef<std::vector<Rendezvous>> stages,
+                                         llvm::ArrayRef<std::vector<StageEvent>> events) {
+  return StageClocks(stages, events).run();
 }

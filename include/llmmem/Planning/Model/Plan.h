@@ -55,7 +55,7 @@ struct MemoryUse {
 
 /// When the last step ends. A step starts as soon as
 ///  - the step before it on its own resource has ended,
-///  - those that wrote the instances which it reads have ended, and
+///  - those that wrote the instances which it reads have ended (what only orders has no time), and
 ///  - every earlier step that used bytes which it writes, or takes as workspace, has ended.
 /// Where there is one resource this is the cost.
 struct PlanTime {

@@ -82,6 +82,9 @@ struct Value {
   bool resident = false; // inputs only: held throughout, outside the arena
   std::string name;
   MemoryIndex memory = 0;
+  /// Of 0 bytes: who reads it stands behind its writer in every order, and may run beside it on
+  /// another resource.
+  bool orderOnly = false;
 };
 
 struct InPlace {
@@ -135,7 +138,7 @@ struct Problem {
   LLMMEM_EXPORT std::string_view memoryName(MemoryIndex memory) const;
 
   /// Whether it takes version 2 of the format to say this problem: it has several memories or
-  /// resources, optional ops or alternatives.
+  /// resources, optional ops, alternatives, or values that are of the order alone.
   LLMMEM_EXPORT bool needsVersion2() const;
 };
 

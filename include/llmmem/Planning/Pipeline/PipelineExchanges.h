@@ -66,16 +66,24 @@ struct MessageEnd {
 std::vector<std::pair<MessageEnd, MessageEnd>>
 matchMessages(llvm::ArrayRef<std::vector<Rendezvous>> stages);
 
-/// A meeting with times in ns: of the stage's own work before it, and of the meeting itself once
-/// all have come to it, which takes the longest that any of those who meet there says.
-struct TimedRendezvous {
-  int64_t before = 0, ns = 0;
+/// One of the things that a stage does, in their order.
+struct StageEvent {
+  enum class Kind : uint8_t {
+    Work,     // on compute
+    Transfer, // on the link, among the ranks of the stage
+    Meeting,  // on the link, the stage's next Rendezvous
+    Wait      // for the first started event that nothing has waited for
+  };
+  Kind kind = Kind::Work;
+  int64_t ns = 0;         // a meeting, once all have come to it, takes the longest that any says
+  bool isStarted = false; // on the link, beside what follows it
 };
 
-/// How long the stages take that meet so; `work` has for each stage one entry more than it has
-/// meetings, the last for what comes behind them. Where stages wait for ever, the time until then.
+/// How long the stages take that meet so. What is on a stage's link runs one after another; what is
+/// not started stops its compute, too. A stage comes to a meeting when it has started it and its
+/// link is free. Where stages wait for ever, the time until then.
 PipelineTime modelTime(llvm::ArrayRef<std::vector<Rendezvous>> stages,
-                       llvm::ArrayRef<std::vector<TimedRendezvous>> work);
+                       llvm::ArrayRef<std::vector<StageEvent>> events);
 
 } // namespace llmmem::planning
 
