@@ -1,5 +1,6 @@
 """One plan of a study: the tools are run, and what they report is gathered. No number is computed here that a tool says."""
 
+import glob
 import hashlib
 import json
 import os
@@ -98,7 +99,16 @@ class Planner:
             *asked, f"--checkpoint-device={point.setting.device}", f"--checkpoint-seconds={self.source.seconds:g}",
             *self.source.opt_flags, self._model(point.setting), "-o", os.devnull, f"--memory-report-json={files['report']}",
             f"--emit-problem={files['problem']}", f"--emit-plan={files['plan']}"])
+        self._refuse_functions(point)
         return facts_of_report(_load(files["report"]))
+
+    def _refuse_functions(self, point: Point) -> None:
+        """Of a step of several functions, as stages are, those behind the first have files of their own."""
+        beside = glob.glob(os.path.join(glob.escape(self.folder), glob.escape(point.name) + ".*.problem"))
+        if beside:
+            name = sorted(path.split(".")[-2] for path in beside)[-1]
+            raise StudyError(f"the step is several functions, @{name} among them, and a study is of one: write the problem of each "
+                             f"with llmmem-opt --emit-problem=problem.json, and study one, as problem.{name}.json")
 
     def _plan_problem(self, point: Point, files: Dict[str, str]) -> Dict[str, Any]:
         asked = [f"--policy={point.policy}", f"--seconds={self.source.seconds:g}", f"--timeline={files['timeline']}",
