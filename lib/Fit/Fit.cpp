@@ -1,6 +1,7 @@
 //===- Fit.cpp - Does a model train on a card, and how ----------------------===//
 
 #include "llmmem/Fit/Fit.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llmmem;
@@ -13,59 +14,68 @@ class LargestSearch {
 public:
   using Least = llvm::function_ref<llvm::Expected<FitPoint>(int64_t)>;
   LargestSearch(Least least, int64_t budget, int64_t most)
-      : least(least), budget(budget), fails(most + 1) {}
+      : least(least), budget(budget), fails{most + 1, std::nullopt} {}
 
   llvm::Expected<int64_t> run();
 
 private:
-  llvm::Error look(int64_t number);
+  struct Tried {
+    int64_t number;
+    std::optional<int64_t> need; // none: not planned, or no plan was found
+  };
+
+  int64_t next() const;
+  int64_t middle() const { return fits.number + (fails.number - fits.number) / 2; }
 
   Least least;
   int64_t budget;
-  int64_t fits = 0; // the largest that does
-  int64_t fails;    // the smallest that does not, or is not allowed
-  std::vector<int64_t> needs;
+  Tried below{0, std::nullopt}; // what `fits` was before
+  Tried fits{0, std::nullopt};  // the largest that does
+  Tried fails;                  // the smallest that does not, or is not allowed
+  int64_t sameSide = 0;         // guesses in a row, after the first, that moved the same end
 };
 } // namespace
 
-llvm::Error LargestSearch::look(int64_t number) {
-  llvm::Expected<FitPoint> point = least(number);
-  if (!point)
-    return point.takeError();
-  (point->fits() && point->neededBytes <= budget ? fits : fails) = number;
-  needs.push_back(point->neededBytes);
-  return llvm::Error::success();
+/// Where the line through the two nearest needs meets the budget. A line that moves one end alone
+/// is not where the needs are: then the middle.
+int64_t LargestSearch::next() const {
+  if (fits.number < 2)
+    return fits.number + 1;
+  if (sameSide > 1)
+    return middle();
+  const Tried &other = fails.need ? fails : below;
+  if (!other.need || *other.need == *fits.need)
+    return middle();
+  const double slope = static_cast<double>(*other.need - *fits.need) /
+                       static_cast<double>(other.number - fits.number);
+  return fits.number +
+         static_cast<int64_t>(static_cast<double>(budget - *fits.need) / std::max(slope, 1.0));
 }
 
 llvm::Expected<int64_t> LargestSearch::run() {
-  // Those that the line goes through.
-  for (int64_t number : {1, 2})
-    if (fits + 1 == number && number < fails)
-      if (llvm::Error error = look(number))
-        return std::move(error);
-  if (needs.size() < 2)
-    return fits;
-  int64_t next = 1 + (budget - needs[0]) / std::max<int64_t>(1, needs[1] - needs[0]);
-  for (int64_t stride = 1; fits + 1 < fails; stride *= 2) {
-    next = std::clamp(next, fits + 1, fails - 1);
-    const int64_t asked = next;
-    if (llvm::Error error = look(asked))
-      return std::move(error);
-    // Away from a guess that was wrong in ever longer strides, back in halves.
-    next = fits == asked ? asked + stride : asked - stride;
-    if (next <= fits || next >= fails)
-      next = fits + (fails - fits) / 2;
-  }
-  return fits;
-}
-
-static llvm::Error fillMeasures(FitModel &model, FitAnswer &answer, int64_t batch) {
-  for (const Measure &measure : measures()) {
-    llvm::Expected<FitPoint> point = model.with(measure, batch, answer.request.seq);
+  std::optional<bool> last;
+  while (fits.number + 1 < fails.number) {
+    const int64_t asked = std::clamp(next(), fits.number + 1, fails.number - 1);
+    llvm::Expected<FitPoint> point = least(asked);
     if (!point)
       return point.takeError();
-    answer.measures.push_back({measure.name, *point});
+    const bool isEnough = point->fits() && point->neededBytes <= budget;
+    sameSide = last == isEnough ? sameSide + 1 : 0;
+    last = isEnough;
+    if (isEnough)
+      below = std::exchange(fits, Tried{asked, point->neededBytes});
+    else
+      fails = {asked, point->fits() ? std::optional(point->neededBytes) : std::nullopt};
   }
+  return fits.number;
+}
+
+static llvm::Error fillMeasures(const FitModel &model, FitAnswer &answer, int64_t batch) {
+  llvm::Expected<std::vector<FitPoint>> points = model.with(measures(), batch, answer.request.seq);
+  if (!points)
+    return points.takeError();
+  for (auto [measure, point] : llvm::zip_equal(measures(), *points))
+    answer.measures.push_back({measure.name, point});
   return llvm::Error::success();
 }
 
@@ -83,13 +93,18 @@ static llvm::Error keepWhatFits(FitModel &model, FitAnswer &answer) {
   return llvm::Error::success();
 }
 
+/// Powers of two up to the largest, of four where these are many.
 static llvm::Error fillBatches(FitModel &model, FitAnswer &answer) {
-  std::vector<int64_t> sizes;
-  for (int64_t batch = 1; batch < answer.largestBatch; batch *= 2)
-    sizes.push_back(batch);
-  sizes.push_back(answer.largestBatch);
-  for (int64_t batch : sizes) {
-    llvm::Expected<FitPoint> point = model.under(batch, answer.request.seq, answer.card.budget());
+  constexpr int64_t kManyBatches = 64;
+  const int64_t factor = answer.largestBatch > kManyBatches ? 4 : 2;
+  std::vector<FitModel::Question> questions;
+  for (int64_t batch = 1; batch < answer.largestBatch; batch *= factor)
+    questions.push_back({batch, answer.request.seq, answer.card.budget()});
+  questions.push_back({answer.largestBatch, answer.request.seq, answer.card.budget()});
+  if (llvm::Error error = model.askAll(questions))
+    return error;
+  for (auto [batch, seq, budget] : questions) {
+    llvm::Expected<FitPoint> point = model.under(batch, seq, *budget);
     if (!point)
       return point.takeError();
     answer.batches.push_back(*point);
@@ -121,8 +136,11 @@ llvm::Expected<FitAnswer> llmmem::fit(FitModel &model, const Card &card,
     return asked.takeError();
   answer.fits = asked->fits();
   answer.least = *asked;
-  if (asked->residentBytes > budget)
+  if (asked->residentBytes > budget) {
+    if (llvm::Error error = findReliefs(model, answer))
+      return std::move(error);
     return answer;
+  }
   llvm::Expected<FitPoint> least = model.least(batch, request.seq);
   if (!least)
     return least.takeError();
@@ -145,8 +163,13 @@ llvm::Expected<FitAnswer> llmmem::fit(FitModel &model, const Card &card,
   if (!longest)
     return longest.takeError();
   answer.longestSequence = *longest * kSequenceStep;
-  if (!answer.fits)
+  if (!answer.fits) {
+    // A smaller batch or a shorter sequence is the way, where there is one.
+    if (answer.largestBatch == 0 && answer.longestSequence == 0)
+      if (llvm::Error error = findReliefs(model, answer))
+        return std::move(error);
     return answer;
+  }
   const int64_t shown = request.batch.value_or(answer.largestBatch);
   if (llvm::Error error = fillBatches(model, answer))
     return std::move(error);

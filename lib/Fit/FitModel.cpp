@@ -3,6 +3,8 @@
 #include "llmmem/Fit/FitModel.h"
 #include "llmmem/Strategies/RankProgram.h"
 #include "llmmem/Targets/Targets.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ThreadPool.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -25,8 +27,10 @@ llvm::Expected<FitModel> FitModel::read(llvm::StringRef text, llvm::StringRef fi
   return std::move(result);
 }
 
-/// The step as the pipeline of llmmem-opt plans it: on one device, with its defaults.
-llvm::Expected<planning::StepForms> FitModel::build(importer::ImportOptions shape) const {
+/// The step as the pipeline of llmmem-opt plans it with its defaults: on one device, or that of
+/// each of several ranks which share the batch.
+llvm::Expected<planning::StepForms> FitModel::build(importer::ImportOptions shape,
+                                                    int64_t ranks) const {
   DialectRegistry registry;
   registerTargets(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -35,7 +39,10 @@ llvm::Expected<planning::StepForms> FitModel::build(importer::ImportOptions shap
     return module.takeError();
   DiagnosticText diagnostics(&context);
   StepSettings settings;
-  FailureOr<RankProgram> program = buildRankProgram(**module, RankShape(), settings, table);
+  RankShape rank;
+  rank.dp = ranks;
+  rank.zeroStage = ranks > 1 ? 3 : 0;
+  FailureOr<RankProgram> program = buildRankProgram(**module, rank, settings, table);
   if (failed(program))
     return diagnostics.toError();
   FailureOr<std::vector<StepAlternative>> alternatives =
@@ -45,27 +52,34 @@ llvm::Expected<planning::StepForms> FitModel::build(importer::ImportOptions shap
   return llmmem::formsOf(program->step, *alternatives, std::nullopt);
 }
 
-llvm::Expected<const planning::StepForms *> FitModel::formsOf(int64_t batch, int64_t seq) {
-  if (auto it = known.find({batch, seq}); it != known.end())
-    return &it->second;
+importer::ImportOptions FitModel::shapeOf(int64_t batch, int64_t seq) const {
   importer::ImportOptions shape = options;
   shape.batch = batch;
   shape.seq = seq;
-  llvm::Expected<planning::StepForms> forms = build(shape);
-  if (!forms)
-    return forms.takeError();
-  return &(known[{batch, seq}] = std::move(*forms));
+  return shape;
+}
+
+llvm::Expected<planning::StepForms> FitModel::formsOf(int64_t batch, int64_t seq) const {
+  if (auto it = known.find({batch, seq}); it != known.end())
+    return it->second;
+  return build(shapeOf(batch, seq));
 }
 
 FitPoint FitModel::pointOf(const planning::StepForms &forms, planning::PolicyKind policy) const {
   planning::PlanOptions planOptions;
   planOptions.policy.kind = policy;
   planOptions.seconds = seconds;
+  FitPoint point;
+  point.residentBytes = forms.alternatives.front().problem.residentBytes();
+  // No search is needed for what is held throughout.
+  const std::optional<int64_t> budget = forms.alternatives.front().problem.budget;
+  if (budget && point.residentBytes > *budget) {
+    point.status = planning::Status::Infeasible;
+    return point;
+  }
   const planning::AlternativePlan best = planForms(forms, planOptions);
   const planning::Plan &plan = best.chosen.plan;
-  FitPoint point;
   point.status = plan.status;
-  point.residentBytes = forms.alternatives.front().problem.residentBytes();
   point.withoutBudgetNs = costWithoutBudget(forms).value_or(0);
   if (point.fits()) {
     point.neededBytes = point.residentBytes + plan.arena;
@@ -75,46 +89,104 @@ FitPoint FitModel::pointOf(const planning::StepForms &forms, planning::PolicyKin
 }
 
 llvm::Expected<FitPoint> FitModel::under(int64_t batch, int64_t seq, int64_t budget) {
-  return planOnce(batch, seq, budget);
+  return ask({batch, seq, budget});
 }
 
 llvm::Expected<FitPoint> FitModel::least(int64_t batch, int64_t seq) {
-  return planOnce(batch, seq, std::nullopt);
+  return ask({batch, seq, std::nullopt});
 }
 
-llvm::Expected<FitPoint> FitModel::planOnce(int64_t batch, int64_t seq,
-                                            std::optional<int64_t> budget) {
-  if (auto it = planned.find({batch, seq, budget}); it != planned.end())
-    return it->second;
-  llvm::Expected<const planning::StepForms *> forms = formsOf(batch, seq);
+llvm::Expected<FitPoint> FitModel::ask(const Question &question) {
+  if (llvm::Error error = askAll(question))
+    return std::move(error);
+  return answers.at(question);
+}
+
+/// A question is answered from what is known alone, so that several threads can.
+llvm::Expected<FitModel::Answer> FitModel::answer(const Question &question) const {
+  const auto [batch, seq, budget] = question;
+  llvm::Expected<planning::StepForms> forms = formsOf(batch, seq);
   if (!forms)
     return forms.takeError();
-  planning::StepForms asked = **forms;
+  planning::StepForms asked = *forms;
   asked.setBudget(budget);
-  FitPoint point;
-  point.residentBytes = asked.alternatives.front().problem.residentBytes();
-  // No search is needed for what is held throughout.
-  if (budget && point.residentBytes > *budget)
-    point.status = planning::Status::Infeasible;
-  else
-    point = pointOf(asked, budget ? planning::PolicyKind::Budget : planning::PolicyKind::LeastPeak);
+  FitPoint point =
+      pointOf(asked, budget ? planning::PolicyKind::Budget : planning::PolicyKind::LeastPeak);
   point.batch = batch;
   point.seq = seq;
-  return planned[{batch, seq, budget}] = point;
+  return Answer{point, std::move(*forms)};
 }
 
-llvm::Expected<FitPoint> FitModel::with(const Measure &measure, int64_t batch, int64_t seq) {
-  importer::ImportOptions shape = options;
-  shape.batch = batch;
-  shape.seq = seq;
-  shape.training.gradients = measure.gradients;
-  llvm::Expected<planning::StepForms> forms = build(shape);
+llvm::Error FitModel::askAll(llvm::ArrayRef<Question> questions) {
+  std::vector<Question> open;
+  for (const Question &question : questions)
+    if (!answers.count(question) && !llvm::is_contained(open, question))
+      open.push_back(question);
+  std::vector<std::optional<llvm::Expected<Answer>>> found(open.size());
+  inThreads(open.size(), [&](size_t number) { found[number].emplace(answer(open[number])); });
+  llvm::Error error = llvm::Error::success();
+  for (auto [question, outcome] : llvm::zip_equal(open, found)) {
+    if (!*outcome) {
+      error = llvm::joinErrors(std::move(error), outcome->takeError());
+      continue;
+    }
+    known.insert({{std::get<0>(question), std::get<1>(question)}, std::move((*outcome)->forms)});
+    answers[question] = (*outcome)->point;
+  }
+  return error;
+}
+
+void FitModel::inThreads(size_t count, llvm::function_ref<void(size_t)> work) {
+  if (count < 2) {
+    for (size_t number = 0; number < count; ++number)
+      work(number);
+    return;
+  }
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(count));
+  for (size_t number = 0; number < count; ++number)
+    pool.async([&work, number] { work(number); });
+  pool.wait();
+}
+
+llvm::Expected<std::vector<FitPoint>> FitModel::with(llvm::ArrayRef<Measure> measures,
+                                                     int64_t batch, int64_t seq) const {
+  // Of measures that change no op the same step is planned.
+  std::map<llm::GradientLifetime, planning::StepForms> steps;
+  for (const Measure &measure : measures) {
+    if (steps.count(measure.gradients))
+      continue;
+    importer::ImportOptions shape = shapeOf(batch, seq);
+    shape.training.gradients = measure.gradients;
+    const bool isOwn = measure.gradients == options.training.gradients;
+    llvm::Expected<planning::StepForms> forms = isOwn ? formsOf(batch, seq) : build(shape);
+    if (!forms)
+      return forms.takeError();
+    steps.insert({measure.gradients, std::move(*forms)});
+  }
+  std::vector<FitPoint> points(measures.size());
+  inThreads(measures.size(), [&](size_t number) {
+    const Measure &measure = measures[number];
+    planning::StepForms forms = steps.at(measure.gradients);
+    for (planning::AlternativeProblem &it : forms.alternatives)
+      it.tilings = {measure.hasChunks ? it.tilings.back() : it.tilings.front()};
+    points[number] = pointOf(forms, measure.policy);
+    points[number].batch = batch;
+    points[number].seq = seq;
+  });
+  return points;
+}
+
+llvm::Expected<FitPoint> FitModel::with(const Relief &relief, int64_t batch, int64_t seq,
+                                        int64_t budget) const {
+  importer::ImportOptions shape = shapeOf(batch * relief.ranks, seq);
+  shape.training.gradients = relief.gradients;
+  shape.training.optimizer = relief.optimizer;
+  llvm::Expected<planning::StepForms> forms = build(shape, relief.ranks);
   if (!forms)
     return forms.takeError();
-  for (planning::AlternativeProblem &it : forms->alternatives)
-    it.tilings = {measure.hasChunks ? it.tilings.back() : it.tilings.front()};
-  FitPoint point = pointOf(*forms, measure.policy);
-  point.batch = batch;
+  forms->setBudget(budget);
+  FitPoint point = pointOf(*forms, planning::PolicyKind::Budget);
+  point.batch = shape.batch;
   point.seq = seq;
   return point;
 }

@@ -2,6 +2,7 @@
 
 #include "llmmem/Fit/Fit.h"
 #include "llmmem/Support/ByteSize.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llmmem;
@@ -48,7 +49,7 @@ static llvm::json::Value toJson(const FitPoint &point, bool hasRates) {
 }
 
 llvm::json::Value llmmem::toJson(const FitModel &model, const FitAnswer &answer) {
-  llvm::json::Array batches, measured;
+  llvm::json::Array batches, measured, reliefs;
   for (const FitPoint &point : answer.batches)
     batches.push_back(::toJson(point, answer.card.hasRates));
   for (const MeasureOutcome &it : answer.measures) {
@@ -56,6 +57,13 @@ llvm::json::Value llmmem::toJson(const FitModel &model, const FitAnswer &answer)
     point.getAsObject()->insert({"measure", it.name});
     measured.push_back(std::move(point));
   }
+  for (const ReliefOutcome &it : answer.reliefs)
+    reliefs.push_back(llvm::json::Object{{"flags", it.relief.flags},
+                                         {"ranks", it.relief.ranks},
+                                         {"batch", it.point.batch},
+                                         {"fits", it.point.fits()},
+                                         {"resident_bytes", it.point.residentBytes},
+                                         {"needed_bytes", it.point.neededBytes}});
   return llvm::json::Object{
       {"format", "llmmem-fit"},
       {"version", 1},
@@ -77,6 +85,8 @@ llvm::json::Value llmmem::toJson(const FitModel &model, const FitAnswer &answer)
                                               : "datasheet"},
       {"batches", std::move(batches)},
       {"measures", std::move(measured)},
+      {"reliefs", std::move(reliefs)},
+      {"search_seconds", model.searchSeconds()},
       {"commands", llvm::json::Array(answer.commands)}};
 }
 
@@ -92,6 +102,7 @@ public:
 
   void printHead();
   void printNo();
+  void printReliefs();
   void printYes();
   void printBatches();
   void printMeasures();
@@ -123,8 +134,7 @@ void FitPrinter::printNo() {
     os << formatv(
         "           weights, gradients and optimizer state alone are {0}: no batch fits\n",
         formatByteSize(least.residentBytes));
-    os << "           more ranks (llmmem-opt --mesh=dp=N --zero=3), a smaller model, or "
-          "llmmem-import --gradients transient or --optimizer sgd would change that\n";
+    printReliefs();
     return;
   }
   os << formatv(
@@ -133,6 +143,28 @@ void FitPrinter::printNo() {
   os << formatv("           largest batch at {0} tokens {1}, longest sequence at batch {2} {3} "
                 "tokens\n",
                 answer.request.seq, answer.largestBatch, batch, answer.longestSequence);
+  printReliefs();
+}
+
+/// Each was planned, so what is said of it is what was found.
+void FitPrinter::printReliefs() {
+  if (answer.reliefs.empty())
+    return;
+  os << "           ";
+  llvm::StringRef separator;
+  for (const ReliefOutcome &it : answer.reliefs) {
+    os << separator << it.relief.flags << ": ";
+    separator = "; ";
+    if (it.relief.ranks > 1)
+      os << formatv("batch {0}, ", it.point.batch);
+    if (it.point.fits())
+      os << formatv("trains in {0}", formatByteSize(it.point.neededBytes));
+    else
+      os << formatv("{0} resident{1}", formatByteSize(it.point.residentBytes),
+                    it.point.residentBytes > answer.card.budget() ? "" : ", no plan found");
+    os << (it.relief.ranks > 1 ? " on each" : "");
+  }
+  os << "\n";
 }
 
 void FitPrinter::printYes() {
@@ -190,7 +222,8 @@ void llmmem::printFit(const FitModel &model, const FitAnswer &answer, llvm::raw_
   printer.printYes();
   printer.printBatches();
   printer.printMeasures();
-  os << "\n";
+  os << "\neach is a plan that a search of " << llvm::format("%g", model.searchSeconds())
+     << " s found; a longer one (--seconds) may find a larger batch\n";
   for (const std::string &command : answer.commands)
     os << "  " << command << "\n";
 }

@@ -39,6 +39,12 @@ struct MeasureOutcome {
   FitPoint point;
 };
 
+/// What another way to train needs of the card, where the step that is asked for has no plan.
+struct ReliefOutcome {
+  Relief relief;
+  FitPoint point;
+};
+
 struct FitAnswer {
   Card card;
   FitRequest request;
@@ -48,7 +54,8 @@ struct FitAnswer {
   int64_t longestSequence = 0; // at batch 1, or the one asked for; 0: none
   std::vector<FitPoint> batches;
   std::vector<MeasureOutcome> measures;
-  std::vector<std::string> commands; // that plan the largest batch, or the one asked for
+  std::vector<ReliefOutcome> reliefs; // only where no batch and no sequence has a plan
+  std::vector<std::string> commands;  // that plan the largest batch, or the one asked for
 };
 
 /// Lengths of sequences are looked for in steps of so many tokens.
@@ -56,6 +63,10 @@ inline constexpr int64_t kSequenceStep = 128;
 
 /// Answers with plans alone. The error is that of a shape which the model does not have.
 llvm::Expected<FitAnswer> fit(FitModel &model, const Card &card, const FitRequest &request);
+
+/// Plans the step with less state, with gradients that end at their update, and on as many ranks as
+/// it takes, into `answer.reliefs`.
+llvm::Error findReliefs(const FitModel &model, FitAnswer &answer);
 
 /// `bf16`, as flags have it.
 llvm::StringRef dtypeName(importer::ElementKind kind);

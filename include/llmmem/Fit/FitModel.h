@@ -32,6 +32,14 @@ struct Measure {
 
 llvm::ArrayRef<Measure> measures();
 
+/// Another way to train the same model, for where no plan fits. Each is planned before it is named.
+struct Relief {
+  std::string flags; // of the tools, as they are written
+  llm::GradientLifetime gradients;
+  llm::OptimizerKind optimizer;
+  int64_t ranks = 1; // that share parameters, state and gradients (ZeRO-3); each has the batch
+};
+
 class FitModel {
 public:
   /// Reads a config.json; `file` is for messages and commands. `options` say all but the shape.
@@ -44,8 +52,16 @@ public:
   llvm::Expected<FitPoint> under(int64_t batch, int64_t seq, int64_t budget);
   /// The plan of the fewest bytes.
   llvm::Expected<FitPoint> least(int64_t batch, int64_t seq);
-  /// The step with this measure alone.
-  llvm::Expected<FitPoint> with(const Measure &measure, int64_t batch, int64_t seq);
+  /// What `under` and `least` answer of a batch, a sequence and a budget (none: the fewest bytes).
+  using Question = std::tuple<int64_t, int64_t, std::optional<int64_t>>;
+  /// Plans for all that are not known yet, on all cores, so that each is planned once.
+  llvm::Error askAll(llvm::ArrayRef<Question> questions);
+  /// The step with each measure alone.
+  llvm::Expected<std::vector<FitPoint>> with(llvm::ArrayRef<Measure> measures, int64_t batch,
+                                             int64_t seq) const;
+  /// The step of each rank, trained so, under a budget. The point has the batch of all ranks.
+  llvm::Expected<FitPoint> with(const Relief &relief, int64_t batch, int64_t seq,
+                                int64_t budget) const;
 
   int64_t parameters() const { return numParameters; }
   int64_t longestSequence() const { return model->facts.maxSeq; }
@@ -55,10 +71,16 @@ public:
   double searchSeconds() const { return seconds; }
 
 private:
-  llvm::Expected<planning::StepForms> build(importer::ImportOptions shape) const;
-  llvm::Expected<const planning::StepForms *> formsOf(int64_t batch, int64_t seq);
-  /// Under a budget, or with the fewest bytes; each is planned once.
-  llvm::Expected<FitPoint> planOnce(int64_t batch, int64_t seq, std::optional<int64_t> budget);
+  struct Answer {
+    FitPoint point;
+    planning::StepForms forms;
+  };
+  llvm::Expected<planning::StepForms> build(importer::ImportOptions shape, int64_t ranks = 1) const;
+  importer::ImportOptions shapeOf(int64_t batch, int64_t seq) const;
+  llvm::Expected<planning::StepForms> formsOf(int64_t batch, int64_t seq) const;
+  llvm::Expected<FitPoint> ask(const Question &question);
+  llvm::Expected<Answer> answer(const Question &question) const;
+  static void inThreads(size_t count, llvm::function_ref<void(size_t)> work);
   FitPoint pointOf(const planning::StepForms &forms, planning::PolicyKind policy) const;
 
   std::unique_ptr<importer::Model> model;
@@ -67,7 +89,7 @@ private:
   double seconds = 10;
   int64_t numParameters = 0;
   std::map<std::pair<int64_t, int64_t>, planning::StepForms> known; // by batch and sequence
-  std::map<std::tuple<int64_t, int64_t, std::optional<int64_t>>, FitPoint> planned; // and budget
+  std::map<Question, FitPoint> answers;
 };
 
 } // namespace llmmem

@@ -15,8 +15,10 @@ class TilingSearch {
 public:
   TilingSearch(const Problem &problem, llvm::ArrayRef<Tiling> tilings, const PlanOptions &options)
       : problem(problem), tilings(tilings), options(options) {
-    // All tilings together stay within the bound on the search.
+    // All tilings together stay within the bound on the search, or a third above it: the leanest
+    // alone says whether there is a plan and what the least peak is.
     this->options.seconds /= tilings.size();
+    secondsOfLeanest = std::max(this->options.seconds, options.seconds / 3);
   }
 
   TilingPlan run();
@@ -33,14 +35,18 @@ private:
 
   const Problem &problem;
   llvm::ArrayRef<Tiling> tilings;
-  PlanOptions options;
+  PlanOptions options; // of each tiling but the leanest
+  double secondsOfLeanest;
   CandidateSearch search;
   std::optional<int64_t> leanestPeakBound;
 };
 } // namespace
 
 Plan TilingSearch::planWith(size_t tiling) {
-  Plan made = plan(withTiling(problem, tilings[tiling]), options);
+  PlanOptions share = options;
+  if (tiling == leanest())
+    share.seconds = secondsOfLeanest;
+  Plan made = plan(withTiling(problem, tilings[tiling]), share);
   if (tiling == leanest())
     leanestPeakBound = made.peakLowerBound;
   return made;

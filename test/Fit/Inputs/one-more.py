@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""one-more.py FIT.json FOLDER: runs the commands of llmmem-fit's answer, and those of a batch and a sequence one larger."""
+"""one-more.py FIT.json FOLDER [TEXT]: runs the commands of llmmem-fit's answer, and those of a batch one larger; with a text to
+train on, the planned step too, whose arena must be as large as planned."""
 
 import json
 import re
@@ -26,6 +27,16 @@ def expect(what, code, wanted):
         sys.exit(f"{what}: exit code {code}, expected {wanted}")
 
 
+def train(folder, text, room):
+    """Runs one step of what the commands planned, and compares the bytes that it touches."""
+    done = subprocess.run(["llmmem-run", "step.mlir", "--steps", "1", "--data", text], cwd=folder, check=True, capture_output=True,
+                          text=True)
+    planned, measured = map(int, re.search(r"arena predicted (\d+) bytes, measured (\d+)", done.stdout).groups())
+    if not planned == measured <= room:
+        sys.exit(f"arena of {planned} bytes, {measured} measured; at most {room} are free beside what is resident")
+    print(f"measured {measured} bytes of the arena, as planned")
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         fit = json.load(file)
@@ -34,6 +45,8 @@ def main():
     expect("one batch more", run(with_shape(commands, batch + 1, seq), folder), 2)
     expect(f"{longest} tokens", run(with_shape(commands, 1, longest), folder), 0)
     expect(f"batch {batch}", run(commands, folder), 0)
+    if len(sys.argv) > 3:
+        train(folder, sys.argv[3], fit["card_bytes"] - fit["reserve_bytes"] - fit["resident_bytes"])
     print(f"the commands plan and run batch {batch}; of one more there is no plan")
 
 

@@ -1,0 +1,64 @@
+//===- Reliefs.cpp - What would train where no plan fits --------------------===//
+
+#include "llmmem/Fit/Fit.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llmmem;
+using llm::GradientLifetime;
+using llm::OptimizerKind;
+
+/// What is said of more ranks than this would help nobody.
+static constexpr int64_t kMostRanks = 4096;
+
+static std::vector<Relief> oneRankReliefs() {
+  return {
+      {"llmmem-import --gradients transient", GradientLifetime::Transient, OptimizerKind::AdamW},
+      {"llmmem-import --optimizer sgd", GradientLifetime::Resident, OptimizerKind::SGD},
+      {"llmmem-import --gradients transient --optimizer sgd", GradientLifetime::Transient,
+       OptimizerKind::SGD},
+  };
+}
+
+static llvm::Expected<ReliefOutcome> outcomeOf(const FitModel &model, const FitAnswer &answer,
+                                               Relief relief) {
+  llvm::Expected<FitPoint> point = model.with(relief, answer.request.batch.value_or(1),
+                                              answer.request.seq, answer.card.budget());
+  if (!point)
+    return point.takeError();
+  return ReliefOutcome{std::move(relief), *point};
+}
+
+static llvm::Expected<ReliefOutcome> onRanks(const FitModel &model, const FitAnswer &answer,
+                                             int64_t ranks) {
+  return outcomeOf(model, answer,
+                   {llvm::formatv("llmmem-opt --mesh=dp={0} --zero=3", ranks).str(),
+                    GradientLifetime::Resident, OptimizerKind::AdamW, ranks});
+}
+
+/// The fewest ranks, of the powers of two, of which a plan was found.
+static llvm::Error addRanks(const FitModel &model, FitAnswer &answer) {
+  // Where resident bytes alone exceed the card, no fewer ranks do than these bytes divided by it.
+  int64_t ranks = 2;
+  while (ranks < kMostRanks && answer.least.residentBytes / ranks > answer.card.budget())
+    ranks *= 2;
+  for (; ranks <= kMostRanks; ranks *= 2) {
+    llvm::Expected<ReliefOutcome> outcome = onRanks(model, answer, ranks);
+    if (!outcome)
+      return outcome.takeError();
+    if (!outcome->point.fits() && ranks < kMostRanks)
+      continue;
+    answer.reliefs.push_back(std::move(*outcome));
+    break;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error llmmem::findReliefs(const FitModel &model, FitAnswer &answer) {
+  for (Relief &relief : oneRankReliefs()) {
+    llvm::Expected<ReliefOutcome> outcome = outcomeOf(model, answer, std::move(relief));
+    if (!outcome)
+      return outcome.takeError();
+    answer.reliefs.push_back(std::move(*outcome));
+  }
+  return addRanks(model, answer);
+}
