@@ -137,7 +137,8 @@ json::Value DeviceModel::toJson() const {
 namespace {
 constexpr StringLiteral tableKeys =
     "name, source, basis, memory_bytes, reserve_bytes, flops_per_ns, bytes_per_ns, launch_ns, "
-    "library_workspace_bytes, epilogues, links, devices_per_node, collectives, kernels, measured";
+    "library_workspace_bytes, epilogues, links, pcie, devices_per_node, collectives, kernels, "
+    "measured";
 constexpr StringLiteral linkKeys =
     "name, to, up_bytes_per_ns, down_bytes_per_ns, latency_ns, source";
 constexpr StringLiteral collectiveKeys = "op, ranks, bytes, ns";
@@ -181,6 +182,8 @@ private:
         return reader.integer(model.libraryWorkspace);
       if (key == "links")
         return reader.array([&] { return readLink(); });
+      if (key == "pcie")
+        return readSlot();
       if (key == "devices_per_node")
         return reader.integer(model.devicesPerNode);
       if (key == "collectives")
@@ -198,6 +201,8 @@ private:
       return reader.fail("a device table must have 'flops_per_ns' and 'bytes_per_ns'");
     if (model.reserveBytes > 0 && model.reserveBytes >= model.memoryBytes)
       return reader.fail("'reserve_bytes' is part of 'memory_bytes'; give that, and a larger one");
+    if (pcieGeneration > 0 && !addSlot())
+      return false;
     return (model.devicesPerNode > 0) == (model.linkTo(DeviceLink::To::Node) != nullptr) ||
            reader.fail("'devices_per_node' and a link to \"node\" go together; give both");
   }
@@ -232,6 +237,43 @@ private:
     return text == "auto" || text == "separate" || reader.fail("expected auto or separate");
   }
 
+  bool readSlot() {
+    constexpr int64_t kLast = 6;
+    return reader.integer(pcieGeneration, 3) &&
+           (pcieGeneration <= kLast ||
+            reader.fail("expected the generation of the slot, 3 to " + Twine(kLast)));
+  }
+
+  /// The links of a PCIe slot of 16 lanes: to the host, and to other devices where the table has no
+  /// link of its own to them. Each generation has twice the bandwidth of the one before, 4.0 has 32
+  /// GB/s in each direction.
+  bool addSlot() {
+    const int64_t bytesPerNs = int64_t(2) << pcieGeneration;
+    DeviceLink slot;
+    slot.upBytesPerNs = slot.downBytesPerNs = bytesPerNs;
+    slot.source = formatv("PCIe {0}.0 x16: {1} GB/s both ways; latency assumed", pcieGeneration,
+                          2 * bytesPerNs);
+    if (!model.linkTo(DeviceLink::To::Device)) {
+      slot.name = "pcie to devices";
+      slot.to = DeviceLink::To::Device;
+      slot.latencyNs = 2000;
+      if (!addLink(slot))
+        return false;
+    }
+    slot.name = "pcie";
+    slot.to = DeviceLink::To::Host;
+    slot.latencyNs = 10000;
+    return addLink(std::move(slot));
+  }
+
+  bool addLink(DeviceLink link) {
+    for (const DeviceLink &other : model.links)
+      if (other.name == link.name)
+        return reader.fail("two links are named '" + link.name + "'; give each a name of its own");
+    model.links.push_back(std::move(link));
+    return true;
+  }
+
   bool readLink() {
     DeviceLink link;
     std::string to;
@@ -255,11 +297,7 @@ private:
     if (link.name.empty() || to.empty() || !link.upBytesPerNs || !link.downBytesPerNs)
       return reader.fail(
           "a link must have 'name', 'to', 'up_bytes_per_ns' and 'down_bytes_per_ns'");
-    for (const DeviceLink &other : model.links)
-      if (other.name == link.name)
-        return reader.fail("two links are named '" + link.name + "'; give each a name of its own");
-    model.links.push_back(std::move(link));
-    return true;
+    return addLink(std::move(link));
   }
 
   bool readEnd(StringRef name, DeviceLink::To &to) {
@@ -308,6 +346,7 @@ private:
 
   JsonReader reader;
   DeviceModel model;
+  int64_t pcieGeneration = 0; // 0: no slot
 };
 } // namespace
 
