@@ -87,17 +87,17 @@ static void explainHeld(Location location, const ExtractedProblem &extracted,
 // The three lines
 //===----------------------------------------------------------------------===//
 
-/// Whether any batch could fit, and what would do.
+/// Whether any batch could fit, and what there is less of.
 static std::string summaryOf(const CheckpointRequest &request, const ExtractedProblem &extracted,
                              const CheckpointOutcome &outcome) {
   int64_t resident = extracted.problem.residentBytes();
   if (resident > *request.budget)
     return "resident bytes alone, " + sizeText(resident) +
-           ", exceed it, so no batch fits: fewer resident bytes would do (transient gradients, "
-           "another optimizer, more ranks)";
+           ", exceed it, so no batch fits; transient gradients, another optimizer or more ranks "
+           "make them fewer (llmmem-fit plans with each)";
   return "resident bytes are " + sizeText(resident) + "; the step needs " +
          sizeText(outcome.leastBudget - resident) +
-         " beside them: a smaller batch or sequence would do";
+         " beside them; a smaller batch or sequence needs less";
 }
 
 /// A budget below a megabyte is mostly a number whose unit was forgotten.
@@ -184,6 +184,13 @@ void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
     emitWarning(location)
         << "a chunk is asked for (--loss-chunk), and no op of @" << step.getName()
         << " works in chunks: its loss is no loss head (docs/Design/Architecture.md)";
+  for (const StepAlternative &it : alternatives.take_front())
+    for (const ChunkChoice &choice : it.tilings.chunks.front())
+      if (request.chunk.kind == ChunkRequest::Kind::Rows && choice.rows < request.chunk.rows)
+        emitWarning(withoutColumn(choice.op->getLoc()))
+            << "a chunk of " << request.chunk.rows << " tokens is asked for (--loss-chunk), and "
+            << choice.op->getName() << " has " << choice.rows
+            << ": it runs whole, which --loss-chunk=whole says, too";
   bool hasSelected = llvm::any_of(
       alternatives, [](const StepAlternative &it) { return !it.extracted.coreAttention.empty(); });
   if (request.policy.kind == planning::PolicyKind::Selective && !hasSelected)
