@@ -36,8 +36,8 @@ std::string llmmem::planning::outlookText(const BudgetOutlook &outlook, int64_t 
   std::string text;
   llvm::raw_string_ostream os(text);
   if (outlook.more > 0)
-    os << llmmem::formatByteSize(outlook.more) << " more would save cost " << outlook.saved
-       << percent(outlook.saved) << '\n';
+    os << "with " << llmmem::formatByteSize(outlook.more) << " more, a plan was found that costs "
+       << outlook.saved << " less" << percent(outlook.saved) << '\n';
   os << "below " << llmmem::formatByteSize(outlook.least) << " (" << outlook.least
      << " bytes) no plan was found; there the step costs " << outlook.atLeast << " more"
      << percent(outlook.atLeast) << '\n';
