@@ -5,6 +5,7 @@
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/KernelKind.h"
+#include "llmmem/Upstream/LoopLayout.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -94,7 +95,30 @@ static Type elementOfWork(Operation *op) {
   return Type();
 }
 
+/// count * ns + more, at most INT64_MAX.
+static int64_t saturated(int64_t count, int64_t ns, int64_t more) {
+  uint64_t sum = llvm::SaturatingMultiplyAdd<uint64_t>(count, ns, more);
+  return std::min<uint64_t>(sum, INT64_MAX);
+}
+
+static int64_t modelledNs(Operation *op, const DeviceModel &device);
+
+/// The kernels of the body one after another, and the copies at the end of a round; all of that as
+/// often as the loop runs.
+static int64_t modelledNs(LoopLikeOpInterface loop, const DeviceModel &device) {
+  int64_t round = 0;
+  for (Operation &op : loop.getLoopRegions().front()->front().without_terminator())
+    if (!isFreeInLoop(op))
+      round = saturated(1, round, modelledNs(&op, device));
+  if (int64_t copied = LoopLayout(loop).getBytesCopied())
+    round = saturated(1, round,
+                      device.time(0, copied, elementOfWork(loop), loop->getName().getStringRef()));
+  return saturated(countLoopRounds(loop).value_or(0), round, 0);
+}
+
 static int64_t modelledNs(Operation *op, const DeviceModel &device) {
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
+    return modelledNs(loop, device);
   Type element = elementOfWork(op);
   int64_t sum = 0;
   for (KernelCost kernel : cast<CostOpInterface>(op).getKernelCosts()) {
@@ -151,12 +175,6 @@ static GroupPlace placeOf(Operation *op, const TransferCost &transfer, const Dev
   if (transfer.messages <= 1)
     place.perNode = 1;
   return place;
-}
-
-/// count * ns + more, at most INT64_MAX.
-static int64_t saturated(int64_t count, int64_t ns, int64_t more) {
-  uint64_t sum = llvm::SaturatingMultiplyAdd<uint64_t>(count, ns, more);
-  return std::min<uint64_t>(sum, INT64_MAX);
 }
 
 /// Time of what an op sends to other devices, and of the copies around it. What is modelled and not
@@ -249,6 +267,8 @@ FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
   if (!pricesItself(op))
     return writtenCost(op, device);
   auto interface = cast<CostOpInterface>(op);
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(op); loop && failed(checkLoopHasCost(loop)))
+    return failure();
   OpCost cost;
   cost.flops = interface.getFlops();
   cost.bytesMoved = interface.getBytesMoved();

@@ -87,7 +87,7 @@ LogicalResult Extraction::addResults(Operation &op, planning::Op &entry) {
     if (failed(bytes))
       return failure();
     if (storage.getRoot(result) != result)
-      return op.emitError("has both a view and a value of its own; split it in two ops");
+      continue; // as what a loop carries unchanged
     bool inArgument = static_cast<bool>(storage.getArgument(result));
     // What overwrites an argument cannot run twice.
     entry.recompute &= !inArgument;
@@ -98,7 +98,7 @@ LogicalResult Extraction::addResults(Operation &op, planning::Op &entry) {
 
 void Extraction::addInPlace(Operation &op, planning::Op &entry) {
   for (OpResult result : op.getResults()) {
-    if (storage.getArgument(result))
+    if (!storage.hasOwnBytes(result))
       continue;
     for (unsigned operand : inPlaceOperands(result)) {
       Value root = storage.getRoot(op.getOperand(operand));
@@ -278,7 +278,10 @@ void Extraction::orderEffects() {
   std::optional<OpIndex> last;
   for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index) {
     Operation *op = out.ops[index];
-    if (isa<BufferOpInterface>(op) || isFreeOfEffects(op))
+    // A loop has the effects of its body.
+    bool isKnown =
+        isa<BufferOpInterface>(op) && !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+    if (isKnown || isFreeOfEffects(op))
       continue;
     if (last)
       orderAfter(index, *last);

@@ -68,7 +68,7 @@ private:
 
   void addResults(int64_t position) {
     for (OpResult result : out.ops[position]->getResults()) {
-      if (storage.getArgument(result))
+      if (!storage.hasOwnBytes(result))
         continue;
       auto it = lastRead.find(result);
       int64_t last = it == lastRead.end() ? position : it->second;

@@ -1,73 +1,18 @@
 //===- ArenaBufferize.cpp - A planned step over views of one arena ---------===//
 
 #include "llmmem/Bufferization/ArenaBufferize.h"
+#include "ArenaBufferizer.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Iterators.h"
 
 using namespace mlir;
 using namespace llmmem;
 using bufferization::BufferizableOpInterface;
 using llm::LlmDialect;
-
-namespace {
-/// Where a value lies: in an argument, or at an offset of the arena.
-struct Place {
-  int64_t argument = -1, offset = -1;
-  bool operator==(const Place &other) const {
-    return argument == other.argument && offset == other.offset;
-  }
-};
-
-/// What becomes of one op, decided while all are tensors still.
-struct OpPlan {
-  Operation *op;
-  bool copiesPart;
-  SmallVector<Place> results;    // of those with bytes of their own
-  SmallVector<bool> copiesInits; // whether what a destination holds is copied to the result first
-};
-
-class ArenaBufferizer {
-public:
-  ArenaBufferizer(func::FuncOp step, const StepStorage &storage, int64_t arenaBytes)
-      : step(step), body(step.getBody().front()), storage(storage), rewriter(step.getContext()),
-        arenaBytes(arenaBytes) {}
-
-  LogicalResult decide();
-  LogicalResult rewrite();
-
-private:
-  Place placeOf(Value value) const;
-  LogicalResult decide(Operation &op);
-  void convertArguments();
-  LogicalResult rewrite(const OpPlan &plan);
-  LogicalResult copyPart(const OpPlan &plan);
-  LogicalResult toMemrefs(Operation *op);
-  LogicalResult convertReturn();
-  LogicalResult checkNothingIsLeft();
-  Value viewOf(Place place, Type tensor, Location location);
-  FailureOr<Value> bufferOf(Value tensor) {
-    return bufferization::getBuffer(rewriter, tensor, options, state);
-  }
-  Value asTensor(Value buffer, Type tensor) {
-    return bufferization::ToTensorOp::create(rewriter, buffer.getLoc(), tensor, buffer,
-                                             /*restrict=*/true, /*writable=*/true);
-  }
-
-  func::FuncOp step;
-  Block &body;
-  const StepStorage &storage; // of the tensors: asked before the first is gone
-  IRRewriter rewriter;
-  int64_t arenaBytes;
-  bufferization::BufferizationOptions options;
-  bufferization::BufferizationState state;
-  SmallVector<OpPlan> plans;
-};
-} // namespace
 
 static bool isTensor(Value value) { return isa<TensorType>(value.getType()); }
 
@@ -79,8 +24,21 @@ static bool touchesTensors(Operation &op) {
 // Deciding
 //===----------------------------------------------------------------------===//
 
-Place ArenaBufferizer::placeOf(Value value) const {
-  Value root = storage.getRoot(value);
+/// Through views, in the bodies of loops and around them.
+Value ArenaBufferizer::rootOf(Value value) const {
+  while (true) {
+    auto it = viewed.find(value);
+    Value next = it == viewed.end() ? storage.getRoot(value) : it->second;
+    if (next == value)
+      return value;
+    value = next;
+  }
+}
+
+ArenaPlace ArenaBufferizer::placeOf(Value value) const {
+  Value root = rootOf(value);
+  if (auto known = inner.find(root); known != inner.end())
+    return known->second;
   if (BlockArgument argument = storage.getArgument(root))
     return {argument.getArgNumber(), -1};
   auto result = cast<OpResult>(root);
@@ -93,9 +51,23 @@ static bool isCopyOfPart(Operation &op) {
   return isa<tensor::ExtractSliceOp, tensor::CollapseShapeOp>(op) && !isViewOp(&op);
 }
 
-LogicalResult ArenaBufferizer::decide(Operation &op) {
-  if (!touchesTensors(op) || isa<EmptyOpInterface>(op))
+/// Whether nobody has written into what `op` gives: it is a shape alone.
+bool ArenaBufferizer::isEmpty(Operation &op) const {
+  return isa<EmptyOpInterface>(op) ||
+         (isViewOp(&op) &&
+          llvm::all_of(op.getResults(), [&](Value view) { return isEmptyValue(rootOf(view)); }));
+}
+
+LogicalResult ArenaBufferizer::decide(Operation &op, SmallVectorImpl<ArenaOpPlan> &into) {
+  if (!touchesTensors(op) || isEmpty(op))
     return success();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    ArenaOpPlan plan{loop};
+    if (failed(decideLoop(loop, plan)))
+      return failure();
+    into.push_back(std::move(plan));
+    return success();
+  }
   auto destinations = dyn_cast<DestinationStyleOpInterface>(op);
   bool hasPlace = isResidentOp(&op) || isViewOp(&op) || destinations || isCopyOfPart(op) ||
                   llvm::none_of(op.getResults(), isTensor);
@@ -105,14 +77,14 @@ LogicalResult ArenaBufferizer::decide(Operation &op) {
            << "' has no destination to write into, so it cannot run in the arena; give it one "
               "before planning: --give-destinations for ops of tensor, arith and math, "
               "--tosa-to-linalg-named and --tosa-to-linalg for tosa";
-  OpPlan plan{&op, isCopyOfPart(op), {}, {}};
+  ArenaOpPlan plan{&op, isCopyOfPart(op)};
   for (OpResult result : op.getResults())
     if (!isResidentOp(&op))
       plan.results.push_back(placeOf(result));
   if (destinations && !isViewOp(&op)) {
     bufferization::AnalysisState analysis(options);
     for (OpOperand &init : destinations.getDpsInitsMutable()) {
-      Value root = storage.getRoot(init.get());
+      Value root = rootOf(init.get());
       bool isRead = !isEmptyValue(root) &&
                     cast<BufferizableOpInterface>(op).bufferizesToMemoryRead(init, analysis);
       bool isThere =
@@ -120,7 +92,7 @@ LogicalResult ArenaBufferizer::decide(Operation &op) {
       plan.copiesInits.push_back(isRead && !isThere);
     }
   }
-  plans.push_back(std::move(plan));
+  into.push_back(std::move(plan));
   return success();
 }
 
@@ -134,7 +106,7 @@ LogicalResult ArenaBufferizer::decide() {
   }
   bool broken = false;
   for (Operation &op : body.without_terminator())
-    broken |= failed(decide(op));
+    broken |= failed(decide(op, plans));
   return failure(broken);
 }
 
@@ -163,7 +135,7 @@ void ArenaBufferizer::convertArguments() {
   body.addArgument(MemRefType::get({arenaBytes}, rewriter.getI8Type()), step.getLoc());
 }
 
-Value ArenaBufferizer::viewOf(Place place, Type tensor, Location location) {
+Value ArenaBufferizer::viewOf(ArenaPlace place, Type tensor, Location location) {
   if (place.argument >= 0)
     return body.getArgument(place.argument);
   Value offset = arith::ConstantIndexOp::create(rewriter, location, place.offset);
@@ -171,8 +143,16 @@ Value ArenaBufferizer::viewOf(Place place, Type tensor, Location location) {
                                 offset, ValueRange());
 }
 
+LogicalResult ArenaBufferizer::copyTo(Value tensor, Value buffer) {
+  FailureOr<Value> held = bufferOf(tensor);
+  if (failed(held))
+    return failure();
+  memref::CopyOp::create(rewriter, buffer.getLoc(), *held, buffer);
+  return success();
+}
+
 /// The op that looks at a part, and a copy of what it sees.
-LogicalResult ArenaBufferizer::copyPart(const OpPlan &plan) {
+LogicalResult ArenaBufferizer::copyPart(const ArenaOpPlan &plan) {
   Operation *op = plan.op;
   Type type = op->getResult(0).getType();
   Value out = viewOf(plan.results[0], type, op->getLoc()), to = out;
@@ -197,9 +177,11 @@ LogicalResult ArenaBufferizer::copyPart(const OpPlan &plan) {
   return success();
 }
 
-LogicalResult ArenaBufferizer::rewrite(const OpPlan &plan) {
+LogicalResult ArenaBufferizer::rewrite(const ArenaOpPlan &plan) {
   Operation *op = plan.op;
   rewriter.setInsertionPoint(op);
+  if (plan.loop)
+    return rewriteLoop(plan);
   if (plan.copiesPart)
     return copyPart(plan);
   if (auto destinations = dyn_cast<DestinationStyleOpInterface>(op);
@@ -208,12 +190,8 @@ LogicalResult ArenaBufferizer::rewrite(const OpPlan &plan) {
       OpOperand &init = *destinations.getDpsInitOperand(number);
       Type type = init.get().getType();
       Value out = viewOf(plan.results[number], type, op->getLoc());
-      if (copies) {
-        FailureOr<Value> held = bufferOf(init.get());
-        if (failed(held))
-          return failure();
-        memref::CopyOp::create(rewriter, op->getLoc(), *held, out);
-      }
+      if (copies && failed(copyTo(init.get(), out)))
+        return failure();
       init.set(asTensor(out, type));
     }
   // A body may read elements of constants.
@@ -260,12 +238,12 @@ LogicalResult ArenaBufferizer::convertReturn() {
 
 /// Tensors are read no more, and no byte comes from anywhere but the arena, arguments and globals.
 LogicalResult ArenaBufferizer::checkNothingIsLeft() {
-  SmallVector<Operation *> dead;
-  for (Operation &op : llvm::reverse(body))
-    if (isa<bufferization::ToTensorOp, tensor::EmptyOp>(op) && op.use_empty())
-      dead.push_back(&op);
-  for (Operation *op : dead)
-    op->erase();
+  step.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    bool isShape = isa<bufferization::ToTensorOp, EmptyOpInterface>(op) ||
+                   (isViewOp(op) && touchesTensors(*op));
+    if (isShape && op->use_empty())
+      op->erase();
+  });
   WalkResult walked = step.walk([&](Operation *op) -> WalkResult {
     if (hasEffect<MemoryEffects::Allocate>(op) || isa<bufferization::AllocTensorOp>(op))
       return op->emitError() << "allocates bytes that no plan has counted";
@@ -278,7 +256,7 @@ LogicalResult ArenaBufferizer::checkNothingIsLeft() {
 
 LogicalResult ArenaBufferizer::rewrite() {
   convertArguments();
-  for (const OpPlan &plan : plans)
+  for (const ArenaOpPlan &plan : plans)
     if (failed(rewrite(plan)))
       return failure();
   return failed(convertReturn()) ? failure() : checkNothingIsLeft();

@@ -284,6 +284,7 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   if (options.arenaBufferize)
     passes.addPass(createGiveDestinations());
   mlir::OpPassManager &onStep = passes.nest<mlir::func::FuncOp>();
+  onStep.addPass(createCarryCaptures());
   DescribeOpsOptions describe;
   describe.opTable = options.opTable;
   describe.unpriced = options.unpriced;

@@ -43,8 +43,8 @@ static std::optional<ArenaOffsets> takePlacement(func::FuncOp step, const StepSt
     return offset;
   };
   for (auto [index, op] : llvm::enumerate(extracted.ops)) {
-    for (Value result : op->getResults())
-      if (!storage.getArgument(result))
+    for (OpResult result : op->getResults())
+      if (storage.hasOwnBytes(result))
         offsets.values[result] = next();
     if (extracted.problem.ops[index].workspace > 0)
       offsets.workspaces[op] = next();

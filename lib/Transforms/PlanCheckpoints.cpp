@@ -70,8 +70,8 @@ static void writePlacement(func::FuncOp step, const ExtractedProblem &extracted,
     workspaces[entry.step] = entry.offset;
   SmallVector<int64_t> placement;
   for (auto [number, index] : llvm::enumerate(plan.steps)) {
-    for (Value result : extracted.ops[index]->getResults())
-      if (!storage.getArgument(result))
+    for (OpResult result : extracted.ops[index]->getResults())
+      if (storage.hasOwnBytes(result))
         placement.push_back(offsets[{number, extracted.indexOf.lookup(result)}]);
     if (extracted.problem.ops[index].workspace > 0)
       placement.push_back(workspaces.lookup(number));

@@ -14,6 +14,7 @@ void llmmem::registerUpstreamModels(DialectRegistry &registry) {
   upstream::registerTensor(registry);
   upstream::registerElementwise(registry);
   upstream::registerTosa(registry);
+  upstream::registerLoops(registry);
 }
 
 int64_t upstream::product(ArrayRef<int64_t> factors) {

@@ -15,6 +15,7 @@ void registerLinalg(mlir::DialectRegistry &registry);
 void registerTensor(mlir::DialectRegistry &registry);
 void registerElementwise(mlir::DialectRegistry &registry);
 void registerTosa(mlir::DialectRegistry &registry);
+void registerLoops(mlir::DialectRegistry &registry);
 
 /// The op of a model that many ops share.
 struct AnyOp : mlir::OpState {

@@ -4,6 +4,7 @@
 #include "Models.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -12,18 +13,33 @@ using namespace llmmem::upstream;
 /// Whether a part of something larger stands somewhere behind `value`: its rows do not lie one
 /// after another.
 static bool isPart(Value value) {
-  for (Operation *op = value.getDefiningOp(); op && isViewOp(op);
-       op = op->getOperand(0).getDefiningOp())
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      // What a loop carries unchanged lies where it did.
+      auto loop = dyn_cast_if_present<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+      OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+      if (!init || loop.getTiedLoopYieldedValue(argument)->get() != argument)
+        return false;
+      value = init->get();
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    std::optional<unsigned> viewed = viewedOperand(cast<OpResult>(value));
+    if (!viewed)
+      return false;
     if (isa<tensor::ExtractSliceOp>(op))
       return true;
-  return false;
+    value = op->getOperand(*viewed);
+  }
 }
 
-/// What a view is made of beside what it looks at must be there at any time.
+/// What a view is made of beside what it looks at must be there at any time: constants, and in the
+/// body of a loop, whose order is that of the text, any number.
 static bool hasConstantShape(Operation *op) {
-  return llvm::all_of(llvm::drop_begin(op->getOperands()), [](Value operand) {
-    return operand.getDefiningOp() && isResidentOp(operand.getDefiningOp());
-  });
+  return isa_and_present<LoopLikeOpInterface>(op->getParentOp()) ||
+         llvm::all_of(llvm::drop_begin(op->getOperands()), [](Value operand) {
+           return operand.getDefiningOp() && isResidentOp(operand.getDefiningOp());
+         });
 }
 
 namespace {

@@ -39,6 +39,11 @@ public:
   /// The argument whose bytes `value` lies in, or null where it has bytes of its own in the arena.
   mlir::BlockArgument getArgument(mlir::Value value) const;
 
+  /// Whether `result` has bytes of its own in the arena: it is no view and lies in no argument.
+  bool hasOwnBytes(mlir::OpResult result) const {
+    return getRoot(result) == result && !getArgument(result);
+  }
+
 private:
   void findViews(mlir::func::FuncOp step);
   llvm::LogicalResult findStated(mlir::func::FuncOp step);

@@ -54,7 +54,7 @@ def ArenaBufferize : Pass<"llmmem-arena-bufferize", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::llmmem::llm::LlmDialect", "::mlir::arith::ArithDialect",
                            "::mlir::bufferization::BufferizationDialect", "::mlir::linalg::LinalgDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect"];
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 #endif // LLMMEM_BUFFERIZATION_PASSES

@@ -423,6 +423,36 @@ def DescribeOps : StepPass<"describe-ops"> {
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 
+def CarryCaptures : StepPass<"carry-captures"> {
+  let summary = "Hands loops what they read from outside as operands";
+  let description = [{
+    A plan keeps what an op reads, and what it reads are its operands. So values that the body of a loop reads from around it
+    become values that it carries and never changes. Constants move in front of the loop; what a loop hands on
+    unchanged is read where it came from.
+
+    *Ensures*: the same bits; no loop reads anything from outside but constants.
+
+    ```mlir --carry-captures
+    func.func @step(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c8 = arith.constant 8 : index
+      %y = scf.for %i = %c0 to %c8 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+        %b = arith.mulf %a, %w : tensor<4xf32>
+        scf.yield %b : tensor<4xf32>
+      }
+      return %y : tensor<4xf32>
+    }
+    // becomes
+    %0:2 = scf.for %arg2 = %c0 to %c8 step %c1 iter_args(%arg3 = %arg0, %arg4 = %arg1) -> (tensor<4xf32>, tensor<4xf32>) {
+      %1 = arith.mulf %arg3, %arg4 : tensor<4xf32>
+      scf.yield %1, %arg4 : tensor<4xf32>, tensor<4xf32>
+    }
+    return %0#0 : tensor<4xf32>
+    ```
+  }];
+}
+
 def AdoptStep : StepPass<"adopt-step"> {
   let summary = "Finds the loss, donated arguments, roles and phases of another compiler's step";
   let description = [{

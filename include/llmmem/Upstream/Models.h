@@ -1,8 +1,8 @@
 //===- Models.h - What MLIR's own dialects cost and overwrite --------------===//
 //
-// External models of CostOpInterface and BufferOpInterface for ops of linalg, tensor, arith, math
-// and tosa, by what their interfaces and types say: iteration spaces, indexing maps, destinations.
-// One file a dialect in lib/Upstream.
+// External models of CostOpInterface and BufferOpInterface for ops of linalg, tensor, arith, math,
+// scf and tosa, by what their interfaces and types say: iteration spaces, indexing maps,
+// destinations. One file a dialect in lib/Upstream.
 //
 // Example: `linalg.matmul` of 128x768 with 768x3072 has 2 * 128 * 768 * 3072 FLOPs, and its result
 // takes over the bytes of its destination where nobody reads that again.

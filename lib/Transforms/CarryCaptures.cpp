@@ -1,0 +1,86 @@
+//===- CarryCaptures.cpp - What loops read from outside as operands --------===//
+
+#include "StepPass.h"
+#include "llmmem/Interfaces/BufferOpInterface.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Transforms/Passes.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace llmmem {
+#define GEN_PASS_DEF_CARRYCAPTURES
+#include "llmmem/Transforms/Passes.h.inc"
+} // namespace llmmem
+
+using namespace mlir;
+using namespace llmmem;
+
+/// Constants of the body are there from the start, as all constants of the step are.
+static void moveConstantsOut(LoopLikeOpInterface loop) {
+  SmallVector<Operation *> constants;
+  for (Region *region : loop.getLoopRegions())
+    for (Operation &op : region->getOps())
+      if (isResidentOp(&op))
+        constants.push_back(&op);
+  for (Operation *constant : constants)
+    constant->moveBefore(loop);
+}
+
+/// Whoever reads what no round changes reads what the loop was given.
+static void bypassUnchanged(LoopLikeOpInterface loop) {
+  std::optional<ResultRange> results = loop.getLoopResults();
+  if (!results)
+    return;
+  for (auto [result, yielded, argument, init] :
+       llvm::zip(*results, loop.getYieldedValues(), loop.getRegionIterArgs(), loop.getInits()))
+    if (yielded == argument)
+      result.replaceAllUsesWith(init);
+}
+
+/// Buffers are no values that can be carried: who reads them through the loop is refused later.
+static bool canBeCarried(Value value) {
+  return isa<TensorType>(value.getType()) || bytesOfElementType(value.getType());
+}
+
+static LogicalResult carryCaptures(LoopLikeOpInterface loop, IRRewriter &rewriter) {
+  if (!loop.getYieldedValuesMutable())
+    return success();
+  moveConstantsOut(loop);
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(loop->getRegions(), captured);
+  captured.remove_if([](Value value) {
+    return (value.getDefiningOp() && isResidentOp(value.getDefiningOp())) || !canBeCarried(value);
+  });
+  if (!captured.empty()) {
+    rewriter.setInsertionPoint(loop);
+    NewYieldValuesFn yieldUnchanged = [](OpBuilder &, Location, ArrayRef<BlockArgument> added) {
+      return SmallVector<Value>(added.begin(), added.end());
+    };
+    FailureOr<LoopLikeOpInterface> grown = loop.replaceWithAdditionalYields(
+        rewriter, captured.getArrayRef(), /*replaceInitOperandUsesInLoop=*/true, yieldUnchanged);
+    if (failed(grown))
+      return loop.emitError()
+             << "reads values from outside and cannot carry them; make them operands";
+    loop = *grown;
+  }
+  bypassUnchanged(loop);
+  return success();
+}
+
+namespace {
+struct CarryCapturesPass : StepPass<llmmem::impl::CarryCapturesBase<CarryCapturesPass>> {
+  using StepPass::StepPass;
+  LogicalResult runOnStep(func::FuncOp step) override {
+    // Inner loops first: what they read is then read by the body around them.
+    SmallVector<LoopLikeOpInterface> loops;
+    step.walk([&](LoopLikeOpInterface loop) { loops.push_back(loop); });
+    IRRewriter rewriter(step.getContext());
+    for (LoopLikeOpInterface loop : loops)
+      if (failed(carryCaptures(loop, rewriter)))
+        return failure();
+    return success();
+  }
+};
+} // namespace
