@@ -57,11 +57,14 @@ endif()
 
 llmmem_package_headers(Planning
   llmmem/Planning/Allocation/Placement.h
+  llmmem/Planning/Alternatives/PlanForms.h
   llmmem/Planning/Bounds/Prove.h
   llmmem/Planning/Formats/Explain.h
   llmmem/Planning/Model/Cancellation.h
   llmmem/Planning/Model/Plan.h
   llmmem/Planning/Model/Problem.h
+  llmmem/Planning/Model/StepForms.h
+  llmmem/Planning/Model/ValidateForms.h
   llmmem/Planning/Model/Verify.h
   llmmem/Planning/Planner.h
   llmmem/Planning/Proofs/Check.h

@@ -17,11 +17,12 @@ plan's status says so. Ctrl-C ends a search at once.
 from typing import Any
 
 from ._library import library as _loaded
-from ._model import Claim, Offset, Op, Packing, Plan, Problem, SavedValue, Value, Violation, Witness
+from ._model import (Claim, Form, FormNumber, Offset, Op, Packing, Plan, Problem, SavedValue, Tiling, Value, Violation,
+                     Witness)
 from ._planner import check, explain, pack, parse_bytes, plan, verify
 
-__all__ = ["Claim", "Offset", "Op", "Packing", "Plan", "Problem", "SavedValue", "Value", "Violation", "Witness",
-           "check", "explain", "pack", "parse_bytes", "plan", "verify"]
+__all__ = ["Claim", "Form", "FormNumber", "Offset", "Op", "Packing", "Plan", "Problem", "SavedValue", "Tiling", "Value",
+           "Violation", "Witness", "check", "explain", "pack", "parse_bytes", "plan", "verify"]
 __version__ = _loaded.llmmem_version().decode()
 
 

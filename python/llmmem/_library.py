@@ -53,6 +53,21 @@ class PlanOptions(SizedStructure):
                 ("progress", Progress), ("is_cancelled", Question)]
 
 
+class Form(SizedStructure):
+    _fields_ = [("size", c_size_t), ("problem", POINTER(Problem)), ("num_tilings", c_int64),
+                ("num_tiled_ops", c_int64), ("tiled_ops", POINTER(c_int32)), ("tiled_costs", POINTER(c_int64)),
+                ("tiled_workspaces", POINTER(c_int64))]
+
+
+class Forms(SizedStructure):
+    _fields_ = [("size", c_size_t), ("num_forms", c_int64), ("forms", POINTER(POINTER(Form))), ("choice", c_int32),
+                ("guessed_phases", c_int32)]
+
+
+class FormNumber(Structure):
+    _fields_ = [("form", c_int32), ("tiling", c_int32)]
+
+
 class Violation(Structure):
     _fields_ = [("step", c_int64), ("rule", c_char_p), ("message", c_char_p)]
 
@@ -93,6 +108,8 @@ SIGNATURES = {
     "llmmem_make_plan": (c_int32, [POINTER(Problem), POINTER(PlanOptions), POINTER(POINTER(Plan)), Error]),
     "llmmem_make_plan_with_proof": (c_int32, [POINTER(Problem), POINTER(PlanOptions), POINTER(POINTER(Plan)), Error,
                                               Error]),
+    "llmmem_make_plan_of_forms": (c_int32, [POINTER(Forms), POINTER(PlanOptions), POINTER(POINTER(Plan)),
+                                            POINTER(FormNumber), Error, Error]),
     "llmmem_free_plan": (None, [POINTER(Plan)]),
     "llmmem_verify_plan": (c_int32, [POINTER(Problem), POINTER(Plan), POINTER(POINTER(Violations)), Error]),
     "llmmem_free_violations": (None, [POINTER(Violations)]),

@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 
@@ -43,11 +43,44 @@ class Op:
 
 
 @dataclass
+class Tiling:
+    """One way to run the ops of a form that work in chunks: (op, cost, workspace) of each, in place of its own."""
+
+    ops: Sequence[Tuple[int, int, int]] = ()
+
+
+@dataclass
+class Form:
+    """One of several forms of a step, which give the same results.
+
+    tilings: cheapest and largest workspaces first, all of the same ops; at least one.
+    values, ops, keep: what the step is made of in this form; without ops, what the problem itself says.
+    """
+
+    tilings: Sequence[Tiling] = (Tiling(),)
+    values: Sequence[Value] = ()
+    ops: Sequence[Op] = ()
+    keep: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class FormNumber:
+    """One of a problem's forms, and one of its tilings."""
+
+    form: int
+    tiling: int
+
+
+@dataclass
 class Problem:
     """A program seen from its memory.
 
     values: by number. ops: in program order. keep: numbers of the values that are held at the end.
     budget: bytes that resident values and arena must not exceed, or None. alignment: of offsets, in bytes.
+    forms: what the planner may choose from; exactly one has no ops of its own: what this problem states. Without any there
+        is that one alone.
+    choice: "plan": the cheapest plan decides; "ops_once": the form whose ops cost least, the same under every budget.
+    guessed_phases: whether the phases of ops are found, no facts: a plan without them is tried too.
     """
 
     values: List[Value]
@@ -55,6 +88,9 @@ class Problem:
     keep: Sequence[int] = ()
     budget: Optional[int] = None
     alignment: int = 1
+    forms: Sequence[Form] = ()
+    choice: str = "plan"
+    guessed_phases: bool = False
 
     @staticmethod
     def from_json(text: Union[str, bytes, Mapping[str, Any]]) -> "Problem":
@@ -64,19 +100,12 @@ class Problem:
         if data.get("format") != "llmmem-problem" or data.get("version") != 1:
             raise ValueError('expected "format": "llmmem-problem" and "version": 1')
         try:
-            number = {value["id"]: index for index, value in enumerate(data["values"])}
-            values = [Value(value["bytes"], value.get("name", ""), value.get("resident", False))
-                      for value in data["values"]]
-            ops = [Op(reads=[number[value] for value in op["reads"]],
-                      writes=[number[value] for value in op["writes"]],
-                      cost=op.get("cost", 0), workspace=op.get("workspace", 0),
-                      in_place=[(number[write], number[read]) for write, read in op.get("in_place", ())],
-                      recompute=op.get("recompute", True), block=op.get("block"), phase=op.get("phase"),
-                      name=op.get("name", ""), micro_batch=op.get("micro_batch")) for op in data["ops"]]
-            keep = [number[value] for value in data.get("keep", ())]
+            values, ops, keep, _ = _graph_of(data)
+            forms = [_form_of(form, data) for form in data.get("forms", ())]
         except KeyError as missing:
             raise ValueError(f"the problem has no {missing}") from None
-        return Problem(values, ops, keep, data.get("budget"), data.get("alignment", 1))
+        return Problem(values, ops, keep, data.get("budget"), data.get("alignment", 1), forms, data.get("choice", "plan"),
+                       data.get("guessed_phases", False))
 
     @staticmethod
     def load(path: Union[str, "os.PathLike[str]"]) -> "Problem":
@@ -89,22 +118,72 @@ class Problem:
         data: Dict[str, Any] = {"format": "llmmem-problem", "version": 1, "alignment": self.alignment}
         if self.budget is not None:
             data["budget"] = self.budget
-        data["values"] = [{"id": number, "bytes": value.bytes, "name": value.name, "resident": value.resident}
-                          for number, value in enumerate(self.values)]
-        data["ops"] = []
-        for number, op in enumerate(self.ops):
-            entry: Dict[str, Any] = {
-                "id": number, "name": op.name, "cost": op.cost, "workspace": op.workspace, "reads": list(op.reads),
-                "writes": list(op.writes), "in_place": [list(pair) for pair in op.in_place], "recompute": op.recompute}
-            if op.block is not None:
-                entry["block"] = op.block
-            if op.phase is not None:
-                entry["phase"] = op.phase
-            if op.micro_batch is not None:
-                entry["micro_batch"] = op.micro_batch
-            data["ops"].append(entry)
-        data["keep"] = list(self.keep)
+        data.update(_graph_json(self.values, self.ops, self.keep))
+        if self.choice != "plan":
+            data["choice"] = self.choice
+        if self.guessed_phases:
+            data["guessed_phases"] = True
+        if self.forms:
+            data["forms"] = [_form_json(form) for form in self.forms]
         return json.dumps(data)
+
+    def in_form(self, number: Optional[FormNumber]) -> "Problem":
+        """The step in one of its forms alone; None: as it is stated."""
+        if number is None:
+            return replace(self, forms=(), choice="plan", guessed_phases=False)
+        if not 0 <= number.form < max(len(self.forms), 1):
+            raise ValueError(f"form: is {number.form}; the problem has {max(len(self.forms), 1)}")
+        form = self.forms[number.form] if self.forms else Form()
+        if not 0 <= number.tiling < len(form.tilings):
+            raise ValueError(f"tiling: is {number.tiling}; form {number.form} has {len(form.tilings)}")
+        values, ops, keep = (form.values, list(form.ops), form.keep) if form.ops else (self.values, list(self.ops), self.keep)
+        for op, cost, workspace in form.tilings[number.tiling].ops:
+            ops[op] = replace(ops[op], cost=cost, workspace=workspace)
+        return Problem(list(values), ops, keep, self.budget, self.alignment)
+
+
+def _graph_of(data: Mapping[str, Any]) -> Tuple[List[Value], List[Op], List[int], Dict[int, int]]:
+    """Values, ops, what is kept, and the numbers of ops by their ids."""
+    number = {value["id"]: index for index, value in enumerate(data["values"])}
+    values = [Value(value["bytes"], value.get("name", ""), value.get("resident", False)) for value in data["values"]]
+    ops = [Op(reads=[number[value] for value in op["reads"]],
+              writes=[number[value] for value in op["writes"]],
+              cost=op.get("cost", 0), workspace=op.get("workspace", 0),
+              in_place=[(number[write], number[read]) for write, read in op.get("in_place", ())],
+              recompute=op.get("recompute", True), block=op.get("block"), phase=op.get("phase"),
+              name=op.get("name", ""), micro_batch=op.get("micro_batch")) for op in data["ops"]]
+    return (values, ops, [number[value] for value in data.get("keep", ())],
+            {op["id"]: index for index, op in enumerate(data["ops"])})
+
+
+def _form_of(form: Mapping[str, Any], stated: Mapping[str, Any]) -> Form:
+    values, ops, keep, number = _graph_of(form if "ops" in form else stated)
+    tilings = [Tiling([(number[entry["op"]], entry.get("cost", 0), entry.get("workspace", 0)) for entry in tiling])
+               for tiling in form["tilings"]]
+    return Form(tilings, values, ops, keep) if "ops" in form else Form(tilings)
+
+
+def _graph_json(values: Sequence[Value], ops: Sequence[Op], keep: Sequence[int]) -> Dict[str, Any]:
+    entries = []
+    for number, op in enumerate(ops):
+        entry: Dict[str, Any] = {
+            "id": number, "name": op.name, "cost": op.cost, "workspace": op.workspace, "reads": list(op.reads),
+            "writes": list(op.writes), "in_place": [list(pair) for pair in op.in_place], "recompute": op.recompute}
+        for key in ("block", "phase", "micro_batch"):
+            if getattr(op, key) is not None:
+                entry[key] = getattr(op, key)
+        entries.append(entry)
+    return {"values": [{"id": number, "bytes": value.bytes, "name": value.name, "resident": value.resident}
+                       for number, value in enumerate(values)],
+            "ops": entries, "keep": list(keep)}
+
+
+def _form_json(form: Form) -> Dict[str, Any]:
+    data: Dict[str, Any] = {"tilings": [[{"op": op, "cost": cost, "workspace": workspace}
+                                         for op, cost, workspace in tiling.ops] for tiling in form.tilings]}
+    if form.ops:
+        data.update(_graph_json(form.values, form.ops, form.keep))
+    return data
 
 
 @dataclass(frozen=True)
@@ -140,6 +219,7 @@ class Plan:
     cost_lower_bound: proved: no plan under this budget costs less. peak_lower_bound: proved: none has a lower peak.
     seconds: that planning took. witness: why there is no plan, or None.
     proof: of the bounds, or that there is no plan, where it was asked for: JSON, for `check`.
+    form: what it is a plan of, where the problem has several forms; bounds hold for all of them.
     """
 
     status: str
@@ -155,6 +235,7 @@ class Plan:
     seconds: float = 0.0
     witness: Optional[Witness] = None
     proof: Optional[str] = None
+    form: Optional[FormNumber] = None
 
     @property
     def is_feasible(self) -> bool:

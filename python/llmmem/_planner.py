@@ -5,13 +5,16 @@ import itertools
 import queue
 import threading
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint8
+from dataclasses import replace
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import _library as c
-from ._model import Claim, Offset, Op, Packing, Plan, Problem, SavedValue, Violation, Witness
+from ._model import (Claim, Form, FormNumber, Offset, Op, Packing, Plan, Problem, SavedValue, Violation,
+                     Witness)
 
 STATUSES = ("feasible", "infeasible", "unknown")
 VERDICTS = ("checked", "not checked", "refused")
+CHOICES = ("plan", "ops_once")
 PHASES = {None: 0, "none": 0, "forward": 1, "backward": 2, "update": 3}
 Result = TypeVar("Result")
 
@@ -26,7 +29,7 @@ def parse_bytes(text: str) -> int:
 def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, None] = None, *,
          policy: Optional[str] = None, seconds: float = 10.0,
          progress: Optional[Callable[[str], None]] = None, proof: bool = False) -> Plan:
-    """Plans `problem`, and verifies what was planned.
+    """Plans `problem`, in the form that is best where it has several, and verifies what was planned.
 
     problem: or the JSON of a llmmem-problem, as json.loads reads it.
     budget: bytes that resident values and arena must not exceed, in place of the problem's own: a number, a text ("4GB",
@@ -38,14 +41,14 @@ def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, Non
 
     The status of the plan says whether it fits. Raises ValueError where an argument is wrong.
     """
-    arrays = _Arrays(_problem(problem))
-    given = arrays.problem
+    asked = _problem(problem)
     if budget == "min":
         if policy not in (None, "least-peak"):
             raise ValueError("budget: 'min' chooses for itself; leave policy out")
-        given.budget, policy = 0, "least-peak"
+        asked, policy = replace(asked, budget=None), "least-peak"
     elif budget is not None:
-        given.budget = _budget(budget)
+        asked = replace(asked, budget=_budget(budget))
+    given, chosen = _FormArrays(asked), c.FormNumber()
     # The library reads 0 as its default.
     if not isinstance(seconds, (int, float)) or not seconds > 0:
         raise ValueError(f"seconds: expected a positive number, not {seconds!r}")
@@ -54,14 +57,13 @@ def plan(problem: Union[Problem, Mapping[str, Any]], budget: Union[int, str, Non
     def work(is_cancelled: Any, report: Any) -> None:
         options = c.PlanOptions(policy=policy.encode() if policy else None, seconds=seconds, progress=report,
                                 is_cancelled=is_cancelled)
-        if proof:
-            c.call(c.library.llmmem_make_plan_with_proof, byref(given), byref(options), byref(made), byref(proved))
-        else:
-            c.call(c.library.llmmem_make_plan, byref(given), byref(options), byref(made))
+        c.call(c.library.llmmem_make_plan_of_forms, byref(given.forms), byref(options), byref(made), byref(chosen),
+               byref(proved) if proof else None)
 
     _run(work, progress)
     try:
-        return _plan_of(made.contents, _text(ctypes.string_at(proved)) if proved else None)
+        form = FormNumber(chosen.form, chosen.tiling) if given.are_several else None
+        return _plan_of(made.contents, _text(ctypes.string_at(proved)) if proved else None, form)
     finally:
         c.library.llmmem_free_plan(made)
         c.library.llmmem_free_text(proved)
@@ -71,7 +73,7 @@ def verify(problem: Union[Problem, Mapping[str, Any]], plan: Plan,
            budget: Union[int, str, None] = None) -> List[Violation]:
     """Every rule that `plan` breaks, in step order; empty where it holds. Checked with code that shares nothing with the
     planner; the plan may come from anywhere. `budget` as in `plan`."""
-    given, made = _Arrays(_problem(problem)), _PlanArrays(plan)
+    given, made = _Arrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
     if budget is not None:
         given.problem.budget = _budget(budget)
     found = POINTER(c.Violations)()
@@ -99,7 +101,7 @@ def check(problem: Union[Problem, Mapping[str, Any]], plan: Plan, proof: Optiona
     proof = plan.proof if proof is None else proof
     if proof is None:
         raise ValueError("proof: the plan has none; plan with proof=True")
-    given, made = _Arrays(_problem(problem)), _PlanArrays(plan)
+    given, made = _Arrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
     if budget is not None:
         given.problem.budget = _budget(budget)
     found = POINTER(c.Claims)()
@@ -114,7 +116,7 @@ def check(problem: Union[Problem, Mapping[str, Any]], plan: Plan, proof: Optiona
 def explain(problem: Union[Problem, Mapping[str, Any]], plan: Plan) -> List[SavedValue]:
     """What `plan` did with each saved value, largest first, and what the other choice would have cost. The plan must
     hold under the problem's own budget."""
-    given, made = _Arrays(_problem(problem)), _PlanArrays(plan)
+    given, made = _Arrays(_problem(problem).in_form(plan.form)), _PlanArrays(plan)
     found = POINTER(c.Explanation)()
     c.call(c.library.llmmem_explain_plan, byref(given.problem), byref(made.plan), byref(found))
     try:
@@ -261,6 +263,41 @@ class _Arrays:
         self._set(**{name + "_begin": begin, name: items})
 
 
+class _FormArrays:
+    """All forms of a problem as arrays of C, which live as long as this."""
+
+    def __init__(self, problem: Problem) -> None:
+        if problem.choice not in CHOICES:
+            raise ValueError(f"choice: is {problem.choice!r}; expected 'plan' or 'ops_once'")
+        listed = list(problem.forms) or [Form()]
+        if sum(not form.ops for form in listed) != 1:
+            raise ValueError("forms: exactly one must have no ops of its own: what the problem states")
+        self.are_several = len(listed) > 1 or len(listed[0].tilings) > 1
+        self._graphs = [_Arrays(Problem(list(form.values), list(form.ops), form.keep, problem.budget, problem.alignment)
+                                if form.ops else problem) for form in listed]
+        self._forms = [self._form(number, form, graph) for number, (form, graph) in enumerate(zip(listed, self._graphs))]
+        pointers = (POINTER(c.Form) * len(listed))(*(ctypes.pointer(form) for form in self._forms))
+        self.forms = c.Forms(num_forms=len(listed), choice=CHOICES.index(problem.choice),
+                             guessed_phases=bool(problem.guessed_phases))
+        self.forms.forms = ctypes.cast(pointers, POINTER(POINTER(c.Form)))
+
+    @staticmethod
+    def _form(number: int, form: Form, graph: _Arrays) -> c.Form:
+        if not form.tilings:
+            raise ValueError(f"forms[{number}]: has no tiling; Tiling() is the form as it is")
+        ops = [op for op, _, _ in form.tilings[0].ops]
+        rows = [{op: (cost, workspace) for op, cost, workspace in tiling.ops} for tiling in form.tilings]
+        if any(sorted(row) != sorted(ops) or len(tiling.ops) != len(ops) for row, tiling in zip(rows, form.tilings)):
+            raise ValueError(f"forms[{number}]: all tilings must name the same ops, each once")
+        made = c.Form(num_tilings=len(rows), num_tiled_ops=len(ops))
+        made.problem = ctypes.pointer(graph.problem)
+        made.tiled_ops = ctypes.cast(_numbers(c_int32, ops), POINTER(c_int32))
+        for name, part in (("tiled_costs", 0), ("tiled_workspaces", 1)):
+            setattr(made, name, ctypes.cast(_numbers(c_int64, [row[op][part] for row in rows for op in ops]),
+                                            POINTER(c_int64)))
+        return made
+
+
 class _PlanArrays:
     """A plan as arrays of C, which live as long as this."""
 
@@ -289,11 +326,11 @@ def _offsets_of(items: Any, count: int) -> List[Offset]:
     return [Offset(it.step, it.value if it.value >= 0 else None, it.offset) for it in items[:count]]
 
 
-def _plan_of(made: c.Plan, proof: Optional[str]) -> Plan:
+def _plan_of(made: c.Plan, proof: Optional[str], form: Optional[FormNumber]) -> Plan:
     witness = None
     if made.witness is not None:
         witness = Witness(_text(made.witness), made.witness_bytes, made.witness_op if made.witness_op >= 0 else None,
                           bool(made.witness_proved))
     return Plan(STATUSES[made.status], made.steps[:made.num_steps], _offsets_of(made.offsets, made.num_offsets),
                 _offsets_of(made.workspaces, made.num_workspaces), made.peak, made.arena, made.cost, made.base_cost,
-                made.cost_lower_bound, made.peak_lower_bound, made.seconds, witness, proof)
+                made.cost_lower_bound, made.peak_lower_bound, made.seconds, witness, proof, form)

@@ -7,13 +7,11 @@
 
 #include "llmmem/Planning/Planner.h"
 #include "Arrays.h"
+#include "MakePlan.h"
 #include "llmmem/CAPI/Boundary.h"
-#include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Proofs/Check.h"
-#include <cmath>
-#include <memory>
 
 using namespace llmmem;
 using namespace llmmem::capi;
@@ -45,107 +43,22 @@ llmmem_result llmmem_problem_json(const llmmem_problem *given, char **text, char
 // Plans
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-struct OwnedPlan : llmmem_plan {
-  explicit OwnedPlan(Plan planned) : llmmem_plan(), plan(std::move(planned)) {
-    size = sizeof(llmmem_plan);
-    status = static_cast<int32_t>(plan.status);
-    num_steps = static_cast<int64_t>(plan.steps.size());
-    llmmem_plan::steps = plan.steps.data();
-    for (const InstanceOffset &it : plan.offsets)
-      offsetList.push_back({it.step, it.value, it.offset});
-    for (const WorkspaceOffset &it : plan.workspaces)
-      workspaceList.push_back({it.step, -1, it.offset});
-    num_offsets = static_cast<int64_t>(offsetList.size());
-    offsets = offsetList.data();
-    num_workspaces = static_cast<int64_t>(workspaceList.size());
-    workspaces = workspaceList.data();
-    peak = plan.peak;
-    arena = plan.arena;
-    cost = plan.cost;
-    base_cost = plan.baseCost;
-    cost_lower_bound = plan.costLowerBound;
-    peak_lower_bound = plan.peakLowerBound;
-    seconds = plan.seconds;
-    witness_op = -1;
-    if (!plan.witness)
-      return;
-    witness = plan.witness->why.c_str();
-    witness_bytes = plan.witness->bytes;
-    witness_op = plan.witness->op.value_or(-1);
-    witness_proved = plan.witness->proved;
-  }
-
-  Plan plan;
-  std::vector<llmmem_offset> offsetList, workspaceList;
-};
-
-} // namespace
-
-static Result<PlanOptions> takeOptions(const llmmem_plan_options &given) {
-  PlanOptions options;
-  if (given.policy) {
-    Result<Policy> policy = parsePolicy(given.policy);
-    if (!policy)
-      return Failure{"policy: " + policy.error()};
-    options.policy = *policy;
-  }
-  if (!(given.seconds >= 0) || !std::isfinite(given.seconds))
-    return Failure{"seconds: expected a number from 0 up; 0 is 10"};
-  if (given.seconds > 0)
-    options.seconds = given.seconds;
-  if (auto *progress = given.progress)
-    options.progress = [progress, user = given.user](std::string_view activity) {
-      progress(user, std::string(activity).c_str());
-    };
-  return options;
-}
-
-/// The question of `isCancelled`, which notes the answer in `wasCancelled`.
-static std::function<bool()> question(int32_t (*isCancelled)(void *), void *user,
-                                      bool &wasCancelled) {
-  if (!isCancelled)
-    return nullptr;
-  return [=, &wasCancelled] { return wasCancelled = isCancelled(user) != 0; };
-}
-
-/// Plans, and proves where `proof` is there.
-static llmmem_result makePlan(const llmmem_problem *given, const llmmem_plan_options *givenOptions,
-                              const llmmem_plan **plan, char **proof, char **error) {
-  if (!plan)
-    return invalid(error, "plan: is NULL");
-  *plan = nullptr;
-  const llmmem_plan_options usual = LLMMEM_INIT(llmmem_plan_options);
-  Result<llmmem_plan_options> taken = take(givenOptions ? givenOptions : &usual, "options");
-  if (!taken)
-    return invalid(error, taken.error());
-  Result<PlanOptions> options = takeOptions(*taken);
-  if (!options)
-    return invalid(error, options.error());
-  Result<Problem> problem = takeProblem(given);
-  if (!problem)
-    return invalid(error, problem.error());
-
-  bool wasCancelled = false;
-  options->isCancelled = question(taken->is_cancelled, taken->user, wasCancelled);
-  auto made = std::make_unique<OwnedPlan>(planning::plan(*problem, *options));
-  if (wasCancelled)
-    return fail(LLMMEM_CANCELLED, error, "cancelled");
-  for (const Violation &violation : verify(*problem, made->plan))
-    return fail(LLMMEM_WRONG_PLAN, error,
-                "the plan found is wrong; please report this: " + violation.rule + ": " +
-                    violation.message);
-  if (proof)
-    *proof = copyText(toJson(*problem, prove(*problem, made->plan)));
-  *plan = made.release();
-  return LLMMEM_OK;
+/// The one form that there is.
+static std::function<Result<PlannedProblem>(const PlanOptions &)>
+planOf(const llmmem_problem *given) {
+  return [given](const PlanOptions &options) -> Result<PlannedProblem> {
+    Result<Problem> problem = takeProblem(given);
+    if (!problem)
+      return Failure{problem.error()};
+    Plan made = planning::plan(*problem, options);
+    return PlannedProblem{std::move(*problem), std::move(made)};
+  };
 }
 
 llmmem_result llmmem_make_plan(const llmmem_problem *given, const llmmem_plan_options *options,
                                const llmmem_plan **plan, char **error) {
   clear(error);
-  return makePlan(given, options, plan, nullptr, error);
+  return makePlan(planOf(given), options, plan, nullptr, error);
 }
 
 llmmem_result llmmem_make_plan_with_proof(const llmmem_problem *given,
@@ -155,10 +68,8 @@ llmmem_result llmmem_make_plan_with_proof(const llmmem_problem *given,
   if (!proof)
     return invalid(error, "proof: is NULL");
   *proof = nullptr;
-  return makePlan(given, options, plan, proof, error);
+  return makePlan(planOf(given), options, plan, proof, error);
 }
-
-void llmmem_free_plan(const llmmem_plan *plan) { delete static_cast<const OwnedPlan *>(plan); }
 
 /// A problem and a plan as the planner knows them.
 static std::optional<std::string> takeBoth(const llmmem_problem *givenProblem,

@@ -3,6 +3,7 @@
 #include "llmmem/Planning/Alternatives/AlternativeProblems.h"
 #include "Alternatives/CandidateSearch.h"
 #include "Overlap/OverlapSearch.h"
+#include "llmmem/Planning/Alternatives/PlanForms.h"
 #include "llmmem/Planning/Model/Graph.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -162,4 +163,10 @@ std::optional<int64_t> llmmem::planning::costWithoutBudget(const StepForms &form
     least = std::min(least.value_or(cost), cost);
   }
   return least;
+}
+
+FormPlan llmmem::planning::planInBestForm(const StepForms &forms, const PlanOptions &options) {
+  AlternativePlan best = planForms(forms, options);
+  return {{static_cast<int32_t>(best.alternative), static_cast<int32_t>(best.chosen.tiling)},
+          std::move(best.chosen.plan)};
 }

@@ -1,7 +1,7 @@
 //===- ProblemReader.cpp - The reader of a llmmem-problem -------------------===//
 
 #include "ProblemReader.h"
-#include "ValidateForms.h"
+#include "llmmem/Planning/Model/ValidateForms.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

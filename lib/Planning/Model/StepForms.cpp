@@ -1,7 +1,7 @@
 //===- StepForms.cpp - The forms that one step can take ---------------------===//
 
 #include "llmmem/Planning/Model/StepForms.h"
-#include "ValidateForms.h"
+#include "llmmem/Planning/Model/ValidateForms.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llmmem::planning;

@@ -1,8 +1,8 @@
-/* Every error of include/llmmem-c/Planner.h, and what it gives where there is none. Prints the
- * number of checks; exits 1 with the line of the first that fails. */
+/* Every error of include/llmmem-c/Planner.h and Forms.h, and what it gives where there is none.
+ * Prints the number of checks; exits 1 with the line of the first that fails. */
 
 #include "check.h"
-#include "llmmem-c/Planner.h"
+#include "llmmem-c/Forms.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -210,6 +210,110 @@ static int32_t verdict_of(const char *claim, const llmmem_problem *problem, cons
   return verdict;
 }
 
+/* down in one piece with a workspace of 3000, or in parts for a cost of 35. */
+static int32_t tiled[] = {1};
+static int64_t tiled_costs[] = {30, 35}, tiled_workspaces[] = {3000, 8};
+
+static llmmem_form tilings_of(const llmmem_problem *problem) {
+  llmmem_form form = LLMMEM_INIT(llmmem_form);
+  form.problem = problem;
+  form.num_tilings = 2;
+  form.num_tiled_ops = 1;
+  form.tiled_ops = tiled;
+  form.tiled_costs = tiled_costs;
+  form.tiled_workspaces = tiled_workspaces;
+  return form;
+}
+
+/* The forms of the step with one change are refused with a message that contains `text`. */
+#define FORMS_REFUSED(text, change)                                                                \
+  do {                                                                                             \
+    llmmem_problem problem = step();                                                               \
+    llmmem_form form = tilings_of(&problem);                                                       \
+    const llmmem_form *list[] = {&form, NULL};                                                     \
+    llmmem_forms forms = LLMMEM_INIT(llmmem_forms);                                                \
+    forms.num_forms = 1;                                                                           \
+    forms.forms = list;                                                                            \
+    change;                                                                                        \
+    const llmmem_plan *plan = NULL;                                                                \
+    llmmem_form_number chosen;                                                                     \
+    FAILS(LLMMEM_INVALID, text,                                                                    \
+          llmmem_make_plan_of_forms(&forms, NULL, &plan, &chosen, NULL, error));                   \
+    CHECK(plan == NULL);                                                                           \
+  } while (0)
+
+static void wrong_forms(void) {
+  FORMS_REFUSED("forms: size is 0", forms.size = 0);
+  FORMS_REFUSED("num_forms: is 0; expected 1", forms.num_forms = 0);
+  FORMS_REFUSED("forms: is NULL", forms.forms = NULL);
+  FORMS_REFUSED("choice: expected LLMMEM_CHOOSE_BY_PLAN", forms.choice = 2);
+  FORMS_REFUSED("forms[0]: form: is NULL", list[0] = NULL);
+  FORMS_REFUSED("forms[0]: problem: is NULL", form.problem = NULL);
+  FORMS_REFUSED("forms[0]: num_tilings: is -1", form.num_tilings = -1);
+  FORMS_REFUSED("forms[0]: num_tiled_ops: is -1", form.num_tiled_ops = -1);
+  FORMS_REFUSED("forms[0]: tiled_ops: is NULL", form.tiled_ops = NULL);
+  FORMS_REFUSED("forms[0]: tiled_costs: is NULL", form.tiled_costs = NULL);
+  FORMS_REFUSED("forms[0]: tiled_workspaces: is NULL", form.tiled_workspaces = NULL);
+  int32_t three[] = {3}, twice[] = {1, 1};
+  int64_t dear[] = {35, 30}, growing[] = {8, 3000}, four[] = {1, 1, 1, 1};
+  FORMS_REFUSED("forms[0]: tiled_ops[0]: is 3; expected the number of an op",
+                form.tiled_ops = three);
+  FORMS_REFUSED("forms[0]: tilings must come with the cheapest first", form.tiled_costs = dear);
+  FORMS_REFUSED("forms[0]: tilings must come with the largest workspaces first",
+                form.tiled_workspaces = growing);
+  FORMS_REFUSED("forms[0]: a tiling names an op twice", form.num_tiled_ops = 2;
+                form.tiled_ops = twice; form.tiled_costs = form.tiled_workspaces = four);
+  llmmem_problem other = step();
+  other.budget = 7000;
+  llmmem_form more = tilings_of(&other);
+  FORMS_REFUSED("forms[1]: problem: its budget is not that of forms[0]", list[1] = &more;
+                forms.num_forms = 2);
+}
+
+/* Under 7000 bytes the tiling in parts, under 9000 the other; a form of cheaper ops before both. */
+static void forms(void) {
+  int64_t cheaper[] = {10, 25, 50};
+  for (int budget = 7000; budget <= 9000; budget += 2000)
+    for (int count = 1; count <= 2; ++count) {
+      llmmem_problem problem = step(), other = step();
+      problem.budget = other.budget = budget;
+      other.op_costs = cheaper;
+      llmmem_form form = tilings_of(&problem), second = LLMMEM_INIT(llmmem_form);
+      second.problem = &other;
+      const llmmem_form *list[] = {&form, &second};
+      llmmem_forms all = LLMMEM_INIT(llmmem_forms);
+      all.num_forms = count;
+      all.forms = list;
+      const llmmem_plan *plan = NULL;
+      llmmem_form_number chosen = {-1, -1};
+      char *proof = NULL, *text = NULL;
+      WORKS(llmmem_make_plan_of_forms(&all, NULL, &plan, &chosen, &proof, error));
+      CHECK(chosen.form == count - 1 && chosen.tiling == (count == 1 && budget == 7000));
+      CHECK(plan->status == LLMMEM_FEASIBLE && plan->cost == (count == 2      ? 85
+                                                              : chosen.tiling ? 95
+                                                                              : 90));
+      const llmmem_problem *planned = NULL;
+      WORKS(llmmem_problem_of_form(&all, chosen, &planned, error));
+      CHECK(planned->op_workspaces[1] == (count == 2 || chosen.tiling ? 8 : 3000));
+      CHECK(verdict_of("plan", planned, plan, proof) == LLMMEM_CHECKED);
+      CHECK(verdict_of("cost", planned, plan, proof) == LLMMEM_CHECKED);
+      llmmem_free_problem(planned);
+      WORKS(llmmem_forms_json(&all, &text, error));
+      CHECK(strstr(text, "\"tilings\"") != NULL);
+      llmmem_free_text(text);
+      FAILS(LLMMEM_INVALID, "number: there is no form 2",
+            llmmem_problem_of_form(&all, (llmmem_form_number){2, 0}, &planned, error));
+      FAILS(LLMMEM_INVALID, "text: is NULL", llmmem_forms_json(&all, NULL, error));
+      FAILS(LLMMEM_INVALID, "problem: is NULL", llmmem_problem_of_form(&all, chosen, NULL, error));
+      FAILS(LLMMEM_INVALID, "chosen: is NULL",
+            llmmem_make_plan_of_forms(&all, NULL, &plan, NULL, NULL, error));
+      FAILS(LLMMEM_INVALID, "plan: is NULL",
+            llmmem_make_plan_of_forms(&all, NULL, NULL, &chosen, NULL, error));
+      llmmem_free_text(proof);
+      llmmem_free_plan(plan);
+    }
+}
+
 static void proofs(void) {
   llmmem_problem problem = step();
   const llmmem_plan *plan = NULL;
@@ -387,11 +491,14 @@ int main(void) {
   planning();
   texts();
   proofs();
+  wrong_forms();
+  forms();
   checking();
   packing();
   threads();
   llmmem_free_text(NULL);
   llmmem_free_plan(NULL);
+  llmmem_free_problem(NULL);
   llmmem_free_violations(NULL);
   llmmem_free_explanation(NULL);
   printf("%d checks\n", checks);

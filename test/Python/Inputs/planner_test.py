@@ -33,6 +33,66 @@ def step() -> Problem:
     return Problem.load(STEP)
 
 
+# `head` in one piece or in chunks; `both` does the work of head and act at once.
+FORMS = {"format": "llmmem-problem", "version": 1,
+         "values": [{"id": 10 + number, "bytes": 1000} for number in range(3)],
+         "ops": [{"id": 20, "name": "head", "cost": 10, "workspace": 4000, "reads": [10], "writes": [11]},
+                 {"id": 21, "name": "act", "cost": 3, "reads": [11], "writes": [12]}],
+         "keep": [11, 12],
+         "forms": [{"tilings": [[{"op": 20, "cost": 10, "workspace": 4000}], [{"op": 20, "cost": 12, "workspace": 1000}]]},
+                   {"values": [{"id": number, "bytes": 1000} for number in range(3)],
+                    "ops": [{"id": 0, "name": "both", "cost": 14, "workspace": 1500, "reads": [0], "writes": [1, 2]}],
+                    "keep": [1, 2], "tilings": [[]]}]}
+
+
+class Forms(unittest.TestCase):
+    def test_takes_the_form_that_the_tool_takes(self):
+        problem = Problem.from_json(FORMS)
+        for budget, form, cost in (("1MB", (0, 0), 13), (5000, (1, 0), 14), (4000, (0, 1), 15), ("min", (0, 1), 15)):
+            with self.subTest(budget=budget):
+                theirs = json.loads(subprocess.run(["llmmem-plan", "-", f"--budget={budget}"], input=json.dumps(FORMS),
+                                                   check=True, capture_output=True, text=True).stdout)
+                ours = llmmem.plan(problem, budget, proof=True)
+                self.assertEqual(ours.form, llmmem.FormNumber(*form))
+                self.assertEqual({"alternative": form[0], "tiling": form[1]}, theirs["form"])
+                self.assertEqual([ours.cost, ours.peak, ours.arena, ours.cost_lower_bound],
+                                 [theirs[key] for key in ("cost", "peak", "arena", "cost_lower_bound")])
+                self.assertEqual(ours.cost, cost)
+                within = None if budget == "min" else budget
+                self.assertEqual(llmmem.verify(problem, ours, within), [])
+                self.assertNotIn("refused", [claim.verdict for claim in llmmem.check(problem, ours, budget=within)])
+
+    def test_a_plan_of_another_form_does_not_hold(self):
+        problem = Problem.from_json(FORMS)
+        plan = dataclasses.replace(llmmem.plan(problem, 4000), form=llmmem.FormNumber(0, 0))
+        self.assertTrue(llmmem.verify(problem, plan, 4000))
+
+    def test_forms_survive_their_text(self):
+        problem = Problem.from_json(FORMS)
+        again = Problem.from_json(problem.to_json())
+        self.assertEqual(again, problem)
+        self.assertEqual([op.name for op in problem.in_form(llmmem.FormNumber(1, 0)).ops], ["both"])
+        self.assertEqual(problem.in_form(llmmem.FormNumber(0, 1)).ops[0].workspace, 1000)
+        self.assertEqual(problem.in_form(None).ops, problem.ops)
+
+    def test_wrong_forms_are_named(self):
+        problem = Problem.from_json(FORMS)
+        stated, other = problem.forms
+        for change, text in (({"choice": "luck"}, "choice: is 'luck'; expected 'plan' or 'ops_once'"),
+                             ({"forms": [other]}, "exactly one must have no ops of its own"),
+                             ({"forms": [stated, stated]}, "exactly one must have no ops of its own"),
+                             ({"forms": [llmmem.Form([])]}, r"forms\[0\]: has no tiling"),
+                             ({"forms": [llmmem.Form([llmmem.Tiling([(0, 1, 1)]), llmmem.Tiling()])]},
+                              r"forms\[0\]: all tilings must name the same ops, each once"),
+                             ({"forms": [llmmem.Form(stated.tilings[::-1])]}, "must come with the largest workspaces first")):
+            with self.subTest(text=text), self.assertRaisesRegex(ValueError, text):
+                llmmem.plan(dataclasses.replace(problem, **change))
+        for number, text in ((llmmem.FormNumber(2, 0), "form: is 2; the problem has 2"),
+                             (llmmem.FormNumber(0, 2), "tiling: is 2; form 0 has 2")):
+            with self.subTest(text=text), self.assertRaisesRegex(ValueError, text):
+                problem.in_form(number)
+
+
 class Planning(unittest.TestCase):
     def test_plans_as_the_tool_does(self):
         with open(STEP, encoding="utf-8") as file:

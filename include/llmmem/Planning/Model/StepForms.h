@@ -49,23 +49,23 @@ struct StepForms {
   FormNumber stated;          // the form that a file states
 
   /// The forms of a step that has one.
-  static StepForms only(Problem problem);
+  LLMMEM_EXPORT static StepForms only(Problem problem);
   /// The step in one form; nothing where there is no such form.
-  std::optional<Problem> problemOf(FormNumber form) const;
+  LLMMEM_EXPORT std::optional<Problem> problemOf(FormNumber form) const;
   bool hasSeveral() const { return alternatives.size() > 1 || alternatives[0].tilings.size() > 1; }
   /// All forms under this budget, or none.
-  void setBudget(std::optional<int64_t> budget);
+  LLMMEM_EXPORT void setBudget(std::optional<int64_t> budget);
 };
 
 /// `problem` with this tiling.
 Problem withTiling(const Problem &problem, const Tiling &tiling);
 
 /// Reads a llmmem-problem with all forms that it carries; as `parseProblem`.
-Result<StepForms> parseStepForms(std::string_view json);
+LLMMEM_EXPORT Result<StepForms> parseStepForms(std::string_view json);
 
 /// The JSON of `forms.stated`, beside which all others stand; that of the problem alone where it is
 /// the only form.
-std::string toJson(const StepForms &forms);
+LLMMEM_EXPORT std::string toJson(const StepForms &forms);
 
 } // namespace llmmem::planning
 

@@ -1,7 +1,7 @@
 //===- ValidateForms.h - What a form must hold ------------------------------===//
 
-#ifndef LLMMEM_LIB_PLANNING_MODEL_VALIDATEFORMS_H
-#define LLMMEM_LIB_PLANNING_MODEL_VALIDATEFORMS_H
+#ifndef LLMMEM_PLANNING_MODEL_VALIDATEFORMS_H
+#define LLMMEM_PLANNING_MODEL_VALIDATEFORMS_H
 
 #include "llmmem/Planning/Model/StepForms.h"
 
@@ -9,8 +9,8 @@ namespace llmmem::planning {
 
 /// What is wrong with the tilings of a form: planTilings wants the cheapest and largest first, and
 /// a tiling that leaves an op out would have it as the file happens to state it.
-std::optional<std::string> validateTilings(const AlternativeProblem &form);
+LLMMEM_EXPORT std::optional<std::string> validateTilings(const AlternativeProblem &form);
 
 } // namespace llmmem::planning
 
-#endif // LLMMEM_LIB_PLANNING_MODEL_VALIDATEFORMS_H
+#endif // LLMMEM_PLANNING_MODEL_VALIDATEFORMS_H
