@@ -32,8 +32,11 @@ static void addResident(func::FuncOp step, MemoryReport &report) {
       report.serverBytes += llvm::alignTo(bytes, kArenaAlignment);
     report.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
     if (role == llm::Role::Param)
-      if (auto tensor = dyn_cast<RankedTensorType>(argument.getType()))
+      if (auto tensor = dyn_cast<RankedTensorType>(argument.getType())) {
         report.parameters += tensor.getNumElements();
+        if (!step.getArgAttr(argument.getArgNumber(), LlmDialect::kFrozen))
+          report.trainedParameters += tensor.getNumElements();
+      }
   }
 }
 

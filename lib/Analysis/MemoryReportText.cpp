@@ -156,6 +156,7 @@ llvm::json::Value MemoryReport::toJson() const {
       {"policy", policy},
       {"budget", blockOrNull(budget)},
       {"parameters", parameters},
+      {"trained_parameters", trainedParameters},
       {"resident", std::move(residentByRole)},
       {"resident_padding", residentPadding},
       {"peak", peakToJson(*this)},
@@ -372,7 +373,10 @@ static void printSaved(const MemoryReport &report, llvm::raw_ostream &os) {
 }
 
 void MemoryReport::print(llvm::raw_ostream &os) const {
-  os << formatv("policy         {0}\nparameters     {1}\n", policy, parameters);
+  os << formatv("policy         {0}\nparameters     {1}", policy, parameters);
+  if (trainedParameters != parameters)
+    os << formatv(", {0} of them trained", trainedParameters);
+  os << "\n";
   for (auto &[role, bytes] : resident)
     os << formatv("  {0,-15} {1} bytes\n", role, bytes);
   printSummary(os);

@@ -39,11 +39,22 @@ static LogicalResult verifyChunk(LossHeadOp op) {
   return success();
 }
 
+static LogicalResult verifyWeightGradient(LossHeadOp op) {
+  if (!op.getDw())
+    return op.getInto() ? op.emitOpError("has an accumulator 'into' of a gradient dw that it does "
+                                         "not give; leave it out, or add the result dw")
+                        : success();
+  if (op.getDw().getType() != op.getWeight().getType())
+    return op.emitOpError() << "gives a gradient dw of type " << op.getDw().getType()
+                            << ", expected its weight's, " << op.getWeight().getType();
+  return expectInto(op, op.getInto(), op.getDw());
+}
+
 LogicalResult LossHeadOp::verify() {
   if (failed(expectRank(*this, "x", getX(), 1)) ||
       failed(expectRank(*this, "weight", getWeight(), 2)) ||
       failed(expectSameElement(*this, {getX(), getWeight()})) ||
-      failed(expectInto(*this, getInto(), getDw())) ||
+      failed(verifyWeightGradient(*this)) ||
       failed(expectShape(*this, "targets", getTargets(), leadingDims(getX()))) ||
       failed(expectStatistic(*this, "loss", getLoss(), {}, getX())))
     return failure();
@@ -77,7 +88,7 @@ SmallVector<int64_t> LossHeadOp::getChunkCandidates() {
 //===----------------------------------------------------------------------===//
 
 bool LossHeadOp::splitsSum() {
-  return tensorType(getX()).getElementType().isBF16() &&
+  return getDw() && tensorType(getX()).getElementType().isBF16() &&
          getNumRows() > static_cast<int64_t>(getGranule());
 }
 
@@ -118,9 +129,9 @@ SmallVector<unsigned> LossHeadOp::getInPlaceOperands(unsigned result) {
 // Price
 //===----------------------------------------------------------------------===//
 
-/// For each chunk: three matmuls, and the rows in between. The weight is read for the logits and
-/// for dx, and the accumulator of dw is read and written, once a chunk: that is what a smaller one
-/// costs.
+/// For each chunk: three matmuls, without dw two, and the rows in between. The weight is read for
+/// the logits and for dx, and the accumulator of dw is read and written, once a chunk: that is what
+/// a smaller one costs.
 SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
   int64_t element = tensorType(getX()).getElementTypeBitWidth() / 8;
   int64_t weight = bytesOfType(getWeight().getType());
@@ -133,7 +144,8 @@ SmallVector<KernelCost> LossHeadOp::getKernelCosts() {
     int64_t accumulator = begin > 0 ? sum : getInto() ? weight : 0;
     kernels.push_back({matmul, inputs + weight + logits});
     kernels.push_back({8 * rows * getColumns(), 3 * logits + rows * 4});
-    kernels.push_back({matmul, logits + inputs + accumulator + sum});
+    if (getDw())
+      kernels.push_back({matmul, logits + inputs + accumulator + sum});
     kernels.push_back({matmul, logits + weight + inputs});
   }
   return kernels;

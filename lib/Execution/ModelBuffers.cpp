@@ -84,6 +84,8 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
   mlir::RankedTensorType type = argument.type;
   bool isWeight = type.getRank() >= 2;
   bool isNormScale = type.getRank() == 1 && llvm::StringRef(parameter.name).ends_with("weight");
+  // An adapter begins without an effect (Hu et al. 2021, section 4.1).
+  bool isZero = llvm::StringRef(parameter.name).ends_with(".lora_B.weight");
   constexpr int64_t kPiece = 1 << 14;
   llvm::SmallVector<std::pair<FloatKind, char *>, 2> copies = {
       {kindOf(parameter.argument), static_cast<char *>(memory.argument(parameter.argument))}};
@@ -101,8 +103,9 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
     // Rounded to f32 first, so that runs in bf16 and in f32 begin with the same parameters.
     float values[kPiece];
     for (int64_t index = 0; index < count; ++index)
-      values[index] = isWeight ? static_cast<float>(0.02 * sampleNormal(stream, first + index))
-                               : (isNormScale ? 1.0f : 0.0f);
+      values[index] = isZero     ? 0.0f
+                      : isWeight ? static_cast<float>(0.02 * sampleNormal(stream, first + index))
+                                 : (isNormScale ? 1.0f : 0.0f);
     for (auto [kind, bytes] : copies)
       convertFloats(FloatKind::F32, values, kind, bytes + begin * bytesOf(kind), count);
   };
@@ -124,7 +127,19 @@ llvm::SmallVector<std::string> llmmem::checkpointNames(llvm::StringRef name) {
   return names;
 }
 
+static bool isOfAdapter(llvm::StringRef name) {
+  return name.contains(".lora_A.") || name.contains(".lora_B.");
+}
+
+/// The checkpoint of the model that adapters begin beside has none of them.
+static bool hasAdapters(const SafeTensors &file) {
+  return llvm::any_of(file.tensors(),
+                      [](const TensorEntry &tensor) { return isOfAdapter(tensor.name); });
+}
+
 llvm::Expected<int64_t> ModelBuffers::loadParameters(const SafeTensors &file) {
+  const bool keepsAdapters = !hasAdapters(file);
+  int64_t used = 0;
   for (const StepRoles::Parameter &parameter : roles.parameters) {
     const TensorEntry *tensor = nullptr;
     for (const std::string &name : checkpointNames(parameter.name)) {
@@ -132,6 +147,8 @@ llvm::Expected<int64_t> ModelBuffers::loadParameters(const SafeTensors &file) {
       if (tensor)
         break;
     }
+    if (!tensor && keepsAdapters && isOfAdapter(parameter.name))
+      continue;
     if (!tensor)
       return llvm::createStringError("the file has no tensor '" + parameter.name + "'");
     if (llvm::Error error = checkHashes(*tensor, file.metadata(hashKeyOf(tensor->name)),
@@ -139,12 +156,13 @@ llvm::Expected<int64_t> ModelBuffers::loadParameters(const SafeTensors &file) {
       return std::move(error);
     if (llvm::Error error = loadArgument(parameter.argument, *tensor))
       return std::move(error);
+    ++used;
     if (!parameter.master)
       continue;
     if (llvm::Error error = loadArgument(*parameter.master, *tensor))
       return std::move(error);
   }
-  return static_cast<int64_t>(roles.parameters.size());
+  return used;
 }
 
 static std::string printShape(llvm::ArrayRef<int64_t> shape) {

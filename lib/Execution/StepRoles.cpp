@@ -93,7 +93,8 @@ private:
     std::optional<llm::Role> role = llm::readRole(step, number);
     std::string name = text(number, LlmDialect::kName);
     if (role == llm::Role::Param)
-      roles.parameters.push_back({name, number, std::nullopt, std::nullopt});
+      roles.parameters.push_back({name, number, std::nullopt, std::nullopt,
+                                  step.getArgAttr(number, LlmDialect::kFrozen) != nullptr});
     else if (role == llm::Role::Gradient)
       roles.gradients.push_back(number);
     else if (role == llm::Role::Seed)

@@ -104,6 +104,8 @@ llvm::Error TrainingRun::save(llvm::StringRef path) {
 llvm::Error TrainingRun::saveGradients(llvm::StringRef path) {
   std::vector<TensorEntry> tensors;
   for (const StepRoles::Parameter &parameter : buffers.argumentRoles().parameters) {
+    if (parameter.frozen)
+      continue;
     if (!parameter.gradient)
       return llvm::createStringError("the gradient of '" + parameter.name +
                                      "' is not live at the end of the step; import the model with "

@@ -15,6 +15,7 @@ struct Argument {
   std::string name;
   llm::Role role;
   RankedTensorType type;
+  bool frozen = false;
 };
 } // namespace
 
@@ -31,6 +32,7 @@ static FloatType elementTypeOf(OpBuilder &builder, ElementKind kind) {
 }
 
 static std::vector<Argument> listArguments(OpBuilder &builder, const Model &model,
+                                           ArrayRef<Parameter> parameters,
                                            const ImportOptions &options) {
   Type i32 = builder.getI32Type(), element = elementTypeOf(builder, model.facts.dtype);
   auto tokens = RankedTensorType::get({options.batch, options.seq}, i32);
@@ -39,9 +41,9 @@ static std::vector<Argument> listArguments(OpBuilder &builder, const Model &mode
     arguments.push_back({"targets", llm::Role::Input, tokens});
   if (model.facts.dropsOut)
     arguments.push_back({"seed", llm::Role::Seed, RankedTensorType::get({2}, i32)});
-  for (Parameter &parameter : model.parameters())
-    arguments.push_back({std::move(parameter.name), llm::Role::Param,
-                         RankedTensorType::get(parameter.shape, element)});
+  for (const Parameter &parameter : parameters)
+    arguments.push_back({parameter.name, llm::Role::Param,
+                         RankedTensorType::get(parameter.shape, element), parameter.frozen});
   return arguments;
 }
 
@@ -52,10 +54,13 @@ static func::FuncOp createFunction(OpBuilder &builder, StringRef name,
   SmallVector<DictionaryAttr> attributes;
   for (const Argument &argument : arguments) {
     types.push_back(argument.type);
-    attributes.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr(llm::LlmDialect::kRole,
-                              builder.getStringAttr(llm::stringifyRole(argument.role))),
-         builder.getNamedAttr(llm::LlmDialect::kName, builder.getStringAttr(argument.name))}));
+    SmallVector<NamedAttribute> named = {
+        builder.getNamedAttr(llm::LlmDialect::kRole,
+                             builder.getStringAttr(llm::stringifyRole(argument.role))),
+        builder.getNamedAttr(llm::LlmDialect::kName, builder.getStringAttr(argument.name))};
+    if (argument.frozen)
+      named.push_back(builder.getNamedAttr(llm::LlmDialect::kFrozen, builder.getUnitAttr()));
+    attributes.push_back(builder.getDictionaryAttr(named));
   }
   auto function = func::FuncOp::create(builder, builder.getUnknownLoc(), name,
                                        builder.getFunctionType(types, {}));
@@ -83,9 +88,9 @@ static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions 
 }
 
 static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
-                                  const ImportOptions &options) {
+                                  ArrayRef<Parameter> parameters, const ImportOptions &options) {
   bool trains = options.mode == Mode::Train;
-  std::vector<Argument> arguments = listArguments(builder, model, options);
+  std::vector<Argument> arguments = listArguments(builder, model, parameters, options);
   func::FuncOp function = createFunction(builder, trains ? "loss" : "forward", arguments);
   GraphBuilder graph(builder, options, elementTypeOf(builder, model.facts.dtype));
   for (auto [argument, value] : llvm::zip_equal(arguments, function.getArguments())) {
@@ -105,13 +110,16 @@ llvm::Expected<OwningOpRef<ModuleOp>>
 importer::buildModule(MLIRContext &context, const Model &model, const ImportOptions &options) {
   if (llvm::Error error = checkOptions(options, model.facts))
     return std::move(error);
+  llvm::Expected<std::vector<Parameter>> parameters = listParameters(model, options);
+  if (!parameters)
+    return parameters.takeError();
   context.loadDialect<func::FuncDialect, llm::LlmDialect>();
   OpBuilder builder(&context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, builder.getUnknownLoc());
   if (options.mode == Mode::Train)
     (*module)->setAttr(llm::LlmDialect::kTraining, trainingAttr(builder, options.training));
   builder.setInsertionPointToStart(module->getBody());
-  func::FuncOp function = buildFunction(builder, model, options);
+  func::FuncOp function = buildFunction(builder, model, *parameters, options);
   if (llvm::Error error = checkBytes(function, model.facts))
     return std::move(error);
   if (llvm::Error error = checkGraph(*module, model.facts))

@@ -73,7 +73,7 @@ static void listProjection(std::vector<Parameter> &list, const Projection &proje
                            int64_t in) {
   if (projection.module.empty())
     return;
-  list.push_back({projection.module + ".weight", {out, in}});
+  list.push_back({projection.module + ".weight", {out, in}, llm::WeightLayout::OutIn});
   if (projection.bias)
     list.push_back({projection.module + ".bias", {out}});
 }

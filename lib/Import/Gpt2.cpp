@@ -64,7 +64,10 @@ Gpt2::Gpt2(ConfigReader &config, const ImportOptions &options) {
 
 void Gpt2::addBlock(std::vector<Parameter> &list, const std::string &prefix) const {
   auto affine = [&](StringRef module, ArrayRef<int64_t> weight) {
-    list.push_back({(prefix + module + ".weight").str(), SmallVector<int64_t, 2>(weight)});
+    std::optional<llm::WeightLayout> layout;
+    if (weight.size() == 2)
+      layout = llm::WeightLayout::InOut;
+    list.push_back({(prefix + module + ".weight").str(), SmallVector<int64_t, 2>(weight), layout});
     list.push_back({(prefix + module + ".bias").str(), {weight.back()}});
   };
   affine("ln_1", {width});
@@ -84,7 +87,7 @@ std::vector<Parameter> Gpt2::parameters() const {
   list.push_back({"transformer.ln_f.weight", {width}});
   list.push_back({"transformer.ln_f.bias", {width}});
   if (!tied)
-    list.push_back({"lm_head.weight", {vocabulary, width}});
+    list.push_back({"lm_head.weight", {vocabulary, width}, llm::WeightLayout::OutIn});
   return list;
 }
 

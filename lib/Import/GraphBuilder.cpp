@@ -1,6 +1,7 @@
 //===- GraphBuilder.cpp - Writes the ops of a model ------------------------===//
 
 #include "llmmem/Import/GraphBuilder.h"
+#include "Adapters.h"
 #include <cmath>
 #include <limits>
 
@@ -63,7 +64,21 @@ Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
                                      ArrayAttr());
 }
 
+/// The factor alpha / rank stands on the few columns between the two products.
 Value GraphBuilder::linear(StringRef name, Value x, StringRef module, llm::WeightLayout layout) {
+  AdapterNames adapter = adapterNames(module);
+  if (!parameter(adapter.down + ".weight"))
+    return plainLinear(name, x, module, layout);
+  constexpr auto outIn = llm::WeightLayout::OutIn;
+  Value y = plainLinear((name + ".base").str(), x, module, layout);
+  Value low = plainLinear((name + ".lora_a").str(), x, adapter.down, outIn);
+  if (double factor = options.lora->alpha / static_cast<double>(options.lora->rank); factor != 1)
+    low = scale((name + ".lora_scaled").str(), low, factor);
+  return add(name, y, plainLinear((name + ".lora_b").str(), low, adapter.up, outIn));
+}
+
+Value GraphBuilder::plainLinear(StringRef name, Value x, StringRef module,
+                                llm::WeightLayout layout) {
   Value weight = parameter(module + ".weight");
   int64_t out = tensorType(weight).getDimSize(layout == llm::WeightLayout::InOut ? 1 : 0);
   return create<llm::LinearOp>(name, withWidth(x, out), x, weight, parameter(module + ".bias"),

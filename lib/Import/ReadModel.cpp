@@ -91,9 +91,9 @@ llvm::Expected<std::unique_ptr<Model>> importer::readModel(StringRef text, Strin
   return model;
 }
 
-llvm::Expected<int64_t> importer::countParameters(const Model &model) {
+static llvm::Expected<int64_t> countElements(llvm::ArrayRef<Parameter> parameters) {
   std::optional<int64_t> count = 0;
-  for (const Parameter &parameter : model.parameters()) {
+  for (const Parameter &parameter : parameters) {
     std::optional<int64_t> elements = 1;
     for (int64_t dim : parameter.shape)
       elements = elements ? llvm::checkedMul(*elements, dim) : std::nullopt;
@@ -103,4 +103,16 @@ llvm::Expected<int64_t> importer::countParameters(const Model &model) {
                                      parameter.name + "'");
   }
   return *count;
+}
+
+llvm::Expected<int64_t> importer::countParameters(const Model &model) {
+  return countElements(model.parameters());
+}
+
+llvm::Expected<int64_t> importer::countTrained(const Model &model, const ImportOptions &options) {
+  llvm::Expected<std::vector<Parameter>> parameters = listParameters(model, options);
+  if (!parameters)
+    return parameters.takeError();
+  llvm::erase_if(*parameters, [](const Parameter &parameter) { return parameter.frozen; });
+  return countElements(*parameters);
 }

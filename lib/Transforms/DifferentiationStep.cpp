@@ -89,9 +89,14 @@ static llvm::DenseSet<Value> findWhatLossNeeds(Block &body) {
 static FailureOr<SmallVector<unsigned>> findParameters(func::FuncOp loss) {
   llvm::DenseSet<Value> needed = findWhatLossNeeds(loss.getBody().front());
   SmallVector<unsigned> numbers;
+  bool hasFrozen = false;
   for (BlockArgument argument : loss.getArguments()) {
     if (getRole(argument) != llm::Role::Param)
       continue;
+    if (loss.getArgAttr(argument.getArgNumber(), LlmDialect::kFrozen)) {
+      hasFrozen = true;
+      continue;
+    }
     if (!isTrainable(cast<RankedTensorType>(argument.getType())))
       return emitError(argument.getLoc())
              << "parameter '" << getName(argument) << "' has type " << argument.getType()
@@ -102,6 +107,10 @@ static FailureOr<SmallVector<unsigned>> findParameters(func::FuncOp loss) {
       emitWarning(argument.getLoc()) << "the loss does not depend on parameter '"
                                      << getName(argument) << "': it gets no gradient and no update";
   }
+  if (numbers.empty() && hasFrozen)
+    return emitError(loss.getLoc(),
+                     "depends on no parameter that is trained, as those that it reads "
+                     "are frozen; leave llm.frozen out of some");
   if (numbers.empty())
     return emitError(
         loss.getLoc(),

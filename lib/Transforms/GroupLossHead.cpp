@@ -40,12 +40,12 @@ struct LossHeadPattern {
   LinearOp logits;
   LossOps loss;
   CrossEntropyGradOp dlogits;
-  LinearWeightGradOp dw;
+  LinearWeightGradOp dw; // null of a frozen weight
   LinearOp dx;
 
   static std::optional<LossHeadPattern> match(LossOps loss);
   /// The first of the gradients: what reads them stands behind it.
-  Operation *firstGradient() { return dw->isBeforeInBlock(dx) ? dw : dx.getOperation(); }
+  Operation *firstGradient() { return dw && dw->isBeforeInBlock(dx) ? dw : dx.getOperation(); }
   bool mayMove();
   void group(int64_t granule);
   /// What stands before the gradients and reads the loss, or what was computed from it, in order:
@@ -148,8 +148,10 @@ std::optional<LossHeadPattern> LossHeadPattern::match(LossOps loss) {
     p.dx = dx ? dx : p.dx;
   }
   Value dlogits = p.dlogits.getDlogits();
-  if (!p.dw || !p.dx || p.dw.getX() != p.logits.getX() || p.dw.getDy() != dlogits ||
-      p.dw.getLayout() != p.logits.getLayout() || p.dx.getX() != dlogits || p.dx.getBias() ||
+  if (p.dw && (p.dw.getX() != p.logits.getX() || p.dw.getDy() != dlogits ||
+               p.dw.getLayout() != p.logits.getLayout()))
+    return std::nullopt;
+  if (!p.dx || p.dx.getX() != dlogits || p.dx.getBias() ||
       p.dx.getWeight() != p.logits.getWeight() || p.dx.getLayout() == p.logits.getLayout() ||
       !p.mayMove())
     return std::nullopt;
@@ -161,7 +163,8 @@ std::optional<LossHeadPattern> LossHeadPattern::match(LossOps loss) {
 /// gradients rely on already.
 bool LossHeadPattern::mayMove() {
   Operation *place = firstGradient();
-  Operation *into = dw.getInto() ? dw.getInto().getDefiningOp() : nullptr;
+  Value accumulator = dw ? dw.getInto() : Value();
+  Operation *into = accumulator ? accumulator.getDefiningOp() : nullptr;
   if (into && !into->isBeforeInBlock(place))
     return false;
   llvm::SetVector<Operation *> waiting;
@@ -186,25 +189,29 @@ bool LossHeadPattern::mayMove() {
 void LossHeadPattern::group(int64_t granule) {
   OpBuilder builder(firstGradient());
   int64_t tokens = cast<RankedTensorType>(loss.targets.getType()).getNumElements();
-  auto head =
-      LossHeadOp::create(builder, builder.getFusedLoc({logits.getLoc(), loss.op->getLoc()}),
-                         loss.loss.getType(), dx.getY().getType(), dw.getDw().getType(),
-                         logits.getX(), logits.getWeight(), loss.targets, dw.getInto(), loss.count,
-                         logits.getLayout(), tokens, granule, loss.ignoreIndex, loss.vocabulary);
+  auto head = LossHeadOp::create(
+      builder, builder.getFusedLoc({logits.getLoc(), loss.op->getLoc()}), loss.loss.getType(),
+      dx.getY().getType(), dw ? dw.getDw().getType() : Type(), logits.getX(), logits.getWeight(),
+      loss.targets, dw ? dw.getInto() : Value(), loss.count, logits.getLayout(), tokens, granule,
+      loss.ignoreIndex, loss.vocabulary);
   for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
     if (Attribute attribute = dlogits->getAttr(name))
       head->setAttr(name, attribute);
   if (Attribute name = loss.op->getAttr(LlmDialect::kName))
     head->setAttr(LlmDialect::kName, name);
   SmallVector<Attribute> names;
-  for (Operation *op : {loss.op, dx.getOperation(), dw.getOperation()})
+  SmallVector<Operation *> grouped = {loss.op, dx};
+  if (dw)
+    grouped.push_back(dw);
+  for (Operation *op : grouped)
     if (auto name = op->getAttrOfType<StringAttr>(LlmDialect::kName))
       names.push_back(name);
   if (names.size() == head->getNumResults())
     head->setAttr(LlmDialect::kResultNames, builder.getArrayAttr(names));
   loss.loss.replaceAllUsesWith(head.getLoss());
   dx.getY().replaceAllUsesWith(head.getDx());
-  dw.getDw().replaceAllUsesWith(head.getDw());
+  if (dw)
+    dw.getDw().replaceAllUsesWith(head.getDw());
   Operation *last = head;
   for (Operation *reader : earlyReaders) {
     reader->moveAfter(last);
@@ -213,8 +220,10 @@ void LossHeadPattern::group(int64_t granule) {
       reader->setAttr(LlmDialect::kPhase, phase);
   }
   Operation *one = dlogits.getDloss().getDefiningOp();
-  for (Operation *op : {dx.getOperation(), dw.getOperation(), dlogits.getOperation(), loss.op})
+  for (Operation *op : ArrayRef(grouped).drop_front())
     op->erase();
+  dlogits->erase();
+  loss.op->erase();
   for (Operation *op : llvm::reverse(loss.ofLse))
     op->erase();
   logits->erase();

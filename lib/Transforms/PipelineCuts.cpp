@@ -108,6 +108,8 @@ LogicalResult Cutter::findBlocks() {
 int64_t Cutter::heldBytes(BlockArgument parameter) {
   auto type = cast<RankedTensorType>(parameter.getType());
   const int64_t bytes = bytesOfType(type), count = type.getNumElements();
+  if (loss.getArgAttr(parameter.getArgNumber(), LlmDialect::kFrozen))
+    return bytes;
   int64_t states = 0;
   if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
     const int64_t width = std::max<int64_t>(4, type.getElementTypeBitWidth() / 8);

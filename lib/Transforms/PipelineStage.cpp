@@ -135,7 +135,8 @@ void StageBuilder::createFunction() {
   for (auto [from, to] : llvm::zip_equal(kept, body->getArguments())) {
     to.setLoc(from.getLoc());
     common.map(from, to);
-    if (getRole(from) != llm::Role::Param)
+    if (getRole(from) != llm::Role::Param ||
+        loss.getArgAttr(from.getArgNumber(), LlmDialect::kFrozen))
       continue;
     trained.push_back(from);
     numbers.push_back(to.getArgNumber());

@@ -44,8 +44,10 @@ static void describePipeline(const Pipeline &pipeline, ArrayRef<unsigned> traine
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
   };
   SmallVector<Attribute> names;
-  for (unsigned parameter : trained)
-    names.push_back(builder.getStringAttr(getName(loss.getArgument(parameter))));
+  for (BlockArgument argument : loss.getArguments())
+    if (llvm::is_contained(trained, argument.getArgNumber()) ||
+        loss.getArgAttr(argument.getArgNumber(), LlmDialect::kFrozen))
+      names.push_back(builder.getStringAttr(getName(argument)));
   auto description = builder.getDictionaryAttr(
       {builder.getNamedAttr("schedule", builder.getStringAttr(nameOf(pipeline.shape.kind))),
        number("stages", pipeline.shape.stages),

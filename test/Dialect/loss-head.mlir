@@ -137,3 +137,21 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>, %acc:
    -> (tensor<f32>, tensor<6x8xf32>, tensor<32x8xf32>)
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>) {
+  // expected-error @below {{has an accumulator 'into' of a gradient dw that it does not give; leave it out, or add the result dw}}
+  %0:2 = llm.loss_head %x, %w, %t into(%w) layout(out_in) {chunk = 6 : i64}
+    : (tensor<6x8xf32>, tensor<32x8xf32>, tensor<6xi32>, tensor<32x8xf32>) -> (tensor<f32>, tensor<6x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<32x8xf32>, %t: tensor<6xi32>) {
+  // expected-error @below {{gives a gradient dw of type 'tensor<32x4xf32>', expected its weight's, 'tensor<32x8xf32>'}}
+  %0:3 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 6 : i64}
+    : (tensor<6x8xf32>, tensor<32x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6x8xf32>, tensor<32x4xf32>)
+  return
+}

@@ -99,6 +99,25 @@ cl::opt<double> weightDecay("weight-decay",
                             cl::desc("On parameters of two dimensions (default: 0.1 for adamw, 0 "
                                      "for sgd)"),
                             cl::cat(category));
+cl::list<std::string>
+    freeze("freeze", cl::CommaSeparated,
+           cl::desc("Parameters that are not trained, by their names; * stands for any part: "
+                    "--freeze=*.bias,model.embed_tokens.*"),
+           cl::value_desc("patterns"), cl::cat(category));
+cl::opt<int64_t> loraRank("lora-rank",
+                          cl::desc("Train adapters of this rank and freeze all else (LoRA)"),
+                          cl::value_desc("R"), cl::cat(category));
+cl::opt<double>
+    loraAlpha("lora-alpha",
+              cl::desc("What adapters give is scaled by this over the rank (default: 8)"),
+              cl::value_desc("A"), cl::init(8), cl::cat(category));
+cl::list<std::string> loraTargets("lora-targets", cl::CommaSeparated,
+                                  cl::desc("Projections that get an adapter: q_proj,v_proj"),
+                                  cl::value_desc("names"), cl::cat(category));
+cl::opt<bool> countTrainedOnly("count-trained",
+                               cl::desc("Write the exact number of parameters that are trained in "
+                                        "place of the graph"),
+                               cl::cat(category));
 cl::opt<bool> countOnly("count-parameters",
                         cl::desc("Write the exact number of parameters in place of the graph"),
                         cl::cat(category));
@@ -109,6 +128,8 @@ EXAMPLES:
     llmmem-import examples/configs/gpt2.json --batch 8 --seq 1024 --dtype bf16 -o gpt2.mlir
   Two layers of Llama-3-8B, attention written out:
     llmmem-import examples/configs/llama-3-8b.json --batch 1 --seq 8192 --layers 2 --attention unfused -o -
+  Adapters of rank 16 beside the queries' and the values' projections, all else frozen:
+    llmmem-import examples/configs/llama-3.1-8b.json --batch 8 --seq 2048 --lora-rank 16 --lora-alpha 32 --lora-targets q_proj,v_proj -o lora.mlir
   How many parameters a model has:
     llmmem-import examples/configs/qwen2.5-7b.json --count-parameters
 
@@ -133,6 +154,9 @@ ImportOptions readOptions() {
   options.mode = mode;
   options.training = {optimizer, gradients, beta1, beta2, eps, given<double>(weightDecay),
                       clipNorm};
+  options.freeze = freeze;
+  if (loraRank.getNumOccurrences())
+    options.lora = LoraOptions{loraRank, loraAlpha, loraTargets};
   return options;
 }
 
@@ -147,12 +171,22 @@ int fail(llvm::Error error) { return fail(llvm::toString(std::move(error))); }
 const cl::Option *findMisplacedFlag() {
   if (mode != Mode::Forward)
     return nullptr;
-  const cl::Option *training[] = {&masks, &optimizer, &gradients, &clipNorm,
-                                  &beta1, &beta2,     &eps,       &weightDecay};
+  const cl::Option *training[] = {&masks,    &optimizer,   &gradients,
+                                  &clipNorm, &beta1,       &beta2,
+                                  &eps,      &weightDecay, std::addressof(freeze)};
   for (const cl::Option *option : training)
     if (option->getNumOccurrences())
       return option;
   return dropout > 0 ? &dropout : nullptr;
+}
+
+/// Of an adapter without a rank, or null.
+const cl::Option *findLoraWithoutRank() {
+  const cl::Option *others[] = {&loraAlpha, std::addressof(loraTargets)};
+  for (const cl::Option *option : others)
+    if (option->getNumOccurrences() && !loraRank.getNumOccurrences())
+      return option;
+  return nullptr;
 }
 
 int write(llvm::StringRef text) {
@@ -179,17 +213,21 @@ int writeModule(const Model &model, const ImportOptions &options) {
 int run() {
   if (const cl::Option *option = findMisplacedFlag())
     return fail("--" + option->ArgStr + " says how to train; leave it out with --mode forward");
+  if (const cl::Option *option = findLoraWithoutRank())
+    return fail("--" + option->ArgStr + " says something of adapters; give them a --lora-rank");
   auto text = llmmem::readTextFile(input);
   if (!text)
     return fail(text.takeError());
   ImportOptions options = readOptions();
-  if (countOnly && !options.dtype) // a count is the same in any type, float16 too
+  bool counts = countOnly || countTrainedOnly;
+  if (counts && !options.dtype) // a count is the same in any type, float16 too
     options.dtype = ElementKind::F32;
   auto model = readModel((*text)->getBuffer(), input == "-" ? "<stdin>" : input.c_str(), options);
   if (!model)
     return fail(model.takeError());
-  if (countOnly) {
-    llvm::Expected<int64_t> count = countParameters(**model);
+  if (counts) {
+    llvm::Expected<int64_t> count =
+        countTrainedOnly ? countTrained(**model, options) : countParameters(**model);
     if (!count)
       return fail(count.takeError());
     return write(llvm::Twine(*count).str() + "\n");

@@ -87,6 +87,7 @@ struct MemoryReport {
   std::string policy;
   std::optional<int64_t> budget;
   int64_t parameters = 0;                  // elements
+  int64_t trainedParameters = 0;           // of them, those that are not frozen
   std::map<std::string, int64_t> resident; // bytes by role
   int64_t residentBytes = 0;
   int64_t serverBytes = 0;     // of them, with their padding, those that ranks beside a server lack

@@ -135,6 +135,8 @@ def Llm_PipelineAnnotation : Llm_Annotation<"Pipeline", "pipeline", Llm_IsDictio
     "how the stages in it run: `schedule`, `stages`, `micro_batches`, `chunks`">;
 def Llm_RoleAnnotation : Llm_Annotation<"Role", "role", Llm_IsRole, Llm_OnArgument,
     "what it is: `param`, `optimizer_state`, `gradient`, `input`, `kv_cache`, `seed`">;
+def Llm_FrozenAnnotation : Llm_Annotation<"Frozen", "frozen", Llm_IsFlag, Llm_OnArgument,
+    "a parameter that is not trained: it gets no gradient, no state and no update">;
 def Llm_DonatedAnnotation : Llm_Annotation<"Donated", "donated", Llm_IsNumber, Llm_OnArgument,
     "index of the function result that takes over its bytes">;
 def Llm_NameAnnotation : Llm_Annotation<"Name", "name", Llm_IsText, Llm_OnArgumentOrOp,
@@ -236,7 +238,7 @@ def Llm_EmulationAnnotation : Llm_Annotation<"Emulation", "emulation", Llm_IsDic
 defvar Llm_Annotations = [
   Llm_TrainingAnnotation, Llm_MeshAnnotation, Llm_ShardingAnnotation, Llm_ShardAnnotation, Llm_WholeAnnotation,
   Llm_ServerAnnotation, Llm_DataParallelAnnotation, Llm_MicroBatchesAnnotation, Llm_MicroBatchAnnotation, Llm_StageAnnotation,
-  Llm_PipelineAnnotation, Llm_RoleAnnotation, Llm_DonatedAnnotation, Llm_NameAnnotation,
+  Llm_PipelineAnnotation, Llm_RoleAnnotation, Llm_FrozenAnnotation, Llm_DonatedAnnotation, Llm_NameAnnotation,
   Llm_ResultNamesAnnotation, Llm_PhaseAnnotation, Llm_BlockAnnotation, Llm_CoreAttentionAnnotation,
   Llm_EntryAnnotation, Llm_LossAnnotation, Llm_ViewsAnnotation, Llm_InPlaceAnnotation,
   Llm_InArgumentAnnotation,  Llm_PureAnnotation, Llm_ResidentAnnotation, Llm_CostFromAnnotation,

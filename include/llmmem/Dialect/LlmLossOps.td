@@ -10,14 +10,14 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getKernelCosts", "getLibraryWorkspaceBytes", "getTransfer",
       "getWorkspaceBytes", "multipliesMatrices"]>,
     BuffersInPlace, DeclareOpInterfaceMethods<ChunkedOpInterface>, AllTypesMatch<["x", "dx"]>,
-    AllTypesMatch<["weight", "dw"]>, AttrSizedOperandSegments]> {
+    AttrSizedOperandSegments]> {
   let summary = "The loss of a last projection and its gradients, some tokens at a time: logits never exist whole.";
   let description = [{
     With logits = linear(x, weight): loss = mean over the targets that are not `ignore_index` of lse - logits[target],
     dx and dw its gradients, dw added to the accumulator `into`; with a `count`, that takes the place of
     the number of such targets. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with a
     dloss of 1, llm.linear_weight_grad and the linear of the other layout. Logits and their gradient are rounded to
-    x's element type, as those ops round them.
+    x's element type, as those ops round them. Of a frozen weight there is no dw, and nothing is held for it.
 
     Tokens go through in chunks of `chunk`, whose logits are in the workspace. Matmuls and the sum of dw are computed one
     accumulation tile of `granule` tokens after another, whatever the chunk, and a chunk is whole accumulation tiles: so
@@ -37,7 +37,7 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_Ids:$targets, Optional<Llm_Tensor>:$into, Optional<Llm_Count>:$count,
     Llm_WeightLayout:$layout, I64Attr:$chunk, DefaultValuedAttr<I64Attr, "512">:$granule,
     DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
-  let results = (outs Llm_Scalar:$loss, Llm_Tensor:$dx, Llm_Tensor:$dw);
+  let results = (outs Llm_Scalar:$loss, Llm_Tensor:$dx, Optional<Llm_Tensor>:$dw);
   let assemblyFormat = [{
     $x `,` $weight `,` $targets (`into` `(` $into^ `)`)? (`count` `(` $count^ `)`)? `layout` `(` $layout `)` attr-dict `:`
     functional-type(operands, results)
@@ -49,7 +49,7 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
     int64_t getColumns();
     /// Ranks that have the vocabulary together; 1 where this one has all of it.
     int64_t getGroupSize();
-    /// Whether the sum of dw takes more than one accumulation tile and its accumulator is wider than dw.
+    /// Whether there is a dw, and its sum takes more than one accumulation tile and its accumulator is wider than dw.
     bool splitsSum();
   }];
 }

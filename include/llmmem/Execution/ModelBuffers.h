@@ -22,9 +22,10 @@ public:
   static llvm::Expected<ModelBuffers> allocate(const CompiledStep &step, StepRoles roles);
 
   /// Samples parameters from `seed`: weights normal with standard deviation 0.02, scales of norms
-  /// 1, biases 0.
+  /// 1, biases and what ends an adapter 0.
   void sampleParameters(uint64_t seed);
-  /// Loads parameters and their f32 masters. Returns how many tensors of the file were used.
+  /// Loads parameters and their f32 masters; of a file without adapters, adapters stay as they are.
+  /// Returns how many tensors of the file were used.
   llvm::Expected<int64_t> loadParameters(const SafeTensors &file);
   /// Loads a tensor into one argument. Fails if the shapes differ.
   llvm::Error loadArgument(unsigned argument, const TensorEntry &tensor);

@@ -15,6 +15,7 @@ struct StepRoles {
     unsigned argument = 0;
     std::optional<unsigned> master;   // its copy in f32
     std::optional<unsigned> gradient; // resident: an argument
+    bool frozen = false;              // read and never updated
   };
 
   std::optional<unsigned> ids, targets, seed, learningRate, step, microBatch;

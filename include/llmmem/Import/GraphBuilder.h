@@ -57,7 +57,7 @@ public:
   // Parameters are named without their `.weight` and `.bias`.
   mlir::Value embedding(llvm::StringRef name, mlir::Value ids, llvm::StringRef module);
   mlir::Value addPositions(llvm::StringRef name, mlir::Value x, llvm::StringRef module);
-  /// Adds a bias where the module has one.
+  /// Adds a bias where the module has one, and what its adapter gives (`LoraOptions`).
   mlir::Value linear(llvm::StringRef name, mlir::Value x, llvm::StringRef module,
                      llm::WeightLayout layout);
   mlir::Value layerNorm(llvm::StringRef name, mlir::Value x, llvm::StringRef module, double eps);
@@ -94,6 +94,8 @@ private:
     return op;
   }
 
+  mlir::Value plainLinear(llvm::StringRef name, mlir::Value x, llvm::StringRef module,
+                          llm::WeightLayout layout);
   std::string fullName(llvm::StringRef name) const;
   mlir::Location locate(llvm::StringRef name) const;
   void annotate(mlir::Operation *op, llvm::StringRef name);

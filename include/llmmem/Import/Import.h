@@ -27,8 +27,15 @@ llvm::Expected<std::unique_ptr<Model>> readModel(llvm::StringRef text, llvm::Str
 /// A line for each family, for help: the keys that its config needs, and those that it may have.
 std::string familyHelp();
 
+/// The parameters of `model` with the adapters and the freezing that the options ask for, in the
+/// order of the arguments. Fails where a target or a pattern names nothing.
+llvm::Expected<std::vector<Parameter>> listParameters(const Model &model,
+                                                      const ImportOptions &options);
+
 /// The exact number of parameters; a tied head counts once.
 llvm::Expected<int64_t> countParameters(const Model &model);
+/// Of them those that are trained, which are the adapters where there are any.
+llvm::Expected<int64_t> countTrained(const Model &model, const ImportOptions &options);
 
 /// Builds and verifies the graph of `model`. The context is given the dialects that it needs.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>

@@ -6,6 +6,8 @@
 #include "llmmem/Dialect/LlmDialect.h"
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace llmmem::importer {
 
@@ -25,6 +27,15 @@ struct TrainingOptions {
   double clipNorm = 0;               ///< 0 clips nothing
 };
 
+/// Low-rank adapters beside projections (Hu et al. 2021), as PEFT's LoraConfig says them: y = W x +
+/// alpha / rank B A x, of which A and B are trained and all else is frozen.
+struct LoraOptions {
+  int64_t rank = 0;
+  double alpha = 8;
+  /// Modules by their public names, or by the last parts of them: q_proj, self_attn.v_proj.
+  std::vector<std::string> targets;
+};
+
 struct ImportOptions {
   int64_t batch = 0;
   int64_t seq = 0;
@@ -35,6 +46,8 @@ struct ImportOptions {
   std::optional<int64_t> layers; ///< none: the config's own
   Mode mode = Mode::Train;
   TrainingOptions training;
+  std::vector<std::string> freeze; ///< globs over the public names of parameters
+  std::optional<LoraOptions> lora;
 };
 
 } // namespace llmmem::importer

@@ -25,6 +25,9 @@ class GraphBuilder;
 struct Parameter {
   std::string name; ///< as in the public checkpoint
   llvm::SmallVector<int64_t, 2> shape;
+  /// Of a projection's weight: which dimension its input is contracted with.
+  std::optional<llm::WeightLayout> layout = std::nullopt;
+  bool frozen = false; ///< read and never trained
 };
 
 /// What the shared code needs to know of any model.

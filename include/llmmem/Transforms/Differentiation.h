@@ -69,8 +69,8 @@ llvm::FailureOr<mlir::func::FuncOp> buildGradientFunction(mlir::func::FuncOp fun
 ///            and what else `loss` returned
 /// clang-format on
 ///
-/// Each updated argument carries `llm.donated`. A parameter that the loss does not depend on is
-/// left alone, with a warning.
+/// Each updated argument carries `llm.donated`. A parameter with `llm.frozen` is read and left
+/// alone; so is one that the loss does not depend on, with a warning.
 ///
 /// Of a loss of one micro-batch (`splitMicroBatches`) the step runs once for each, adds to the
 /// gradients, which are resident whatever `training` says, and returns the addend of the loss and

@@ -92,8 +92,8 @@ public:
       : op(op), e(e), tokens(op.getNumRows()), width(op.getWidth()), vocabulary(op.getColumns()),
         granule(op.getGranule()), isOutIn(op.getLayout() == WeightLayout::OutIn),
         parts(lossHeadWorkspace(op)), x(e.operand(0)), weight(e.operand(1)),
-        into(e.operand(op.getIntoMutable())), dx(e.result(1)), dw(e.result(2)),
-        ownTokens(e, op.getVocabulary(), vocabulary),
+        into(e.operand(op.getIntoMutable())), dx(e.result(1)),
+        dw(op.getDw() ? e.result(2) : Buffer()), ownTokens(e, op.getVocabulary(), vocabulary),
         targets(e, e.operand(2), vocabulary, op.getIgnoreIndex(), e.operand(op.getCountMutable()),
                 &ownTokens),
         losses(e.workspace(parts.losses, tokens, e.computeType())),
@@ -151,7 +151,8 @@ private:
   Buffer x, weight, into, dx, dw;
   VocabularyPart ownTokens;
   LossTargets targets;
-  /// `lowerHalves` only if the accumulator is split; the last two only if the vocabulary is.
+  /// `dw` only of a weight that is trained, `lowerHalves` only if its accumulator is split; the
+  /// last two only if the vocabulary is.
   Buffer losses, logits, lowerHalves, ownLogSums, logSums;
   /// Whether the matmul of the logits also wrote `TileSoftmax`.
   bool haveTileSoftmax = false;
@@ -184,7 +185,7 @@ void LossHeadEmitter::emit() {
 }
 
 void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
-  if (!isOneGranule())
+  if (dw && !isOneGranule())
     beginSum();
   forPieces(tokens, chunk(), [&](Rows rows) {
     auto forGranules = [&](WorkOnGranule work) {
@@ -192,7 +193,8 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
     };
     forGranules(&LossHeadEmitter::emitLogits);
     emitRows(rows, tokenWeight);
-    forGranules(sumOfGranule());
+    if (dw)
+      forGranules(sumOfGranule());
     // Last, as dx may be in place of x.
     forGranules(&LossHeadEmitter::emitInputGradient);
   });

@@ -1,6 +1,6 @@
 """Runs a golden step of PyTorch's, unplanned and at the least feasible budget, and compares every number.
 
-  golden.py folder golden/FAMILY f32|f64
+  golden.py folder golden/FAMILY f32|f64 [flags of llmmem-import] [-- flags of llmmem-opt]
 
 FAMILY.safetensors holds parameters, ids, losses, gradients, and perhaps parameters after three AdamW steps in float64;
 FAMILY.config.json is the model. Both runs must have the same bits. Prints the largest error of each kind, and last how
@@ -53,17 +53,24 @@ def compare(golden, training, dtype):
     return compared
 
 
-def main(folder, family, dtype):
+def split_flags(flags):
+    """Of the import, and behind `--` those of the planning."""
+    cut = flags.index("--") if "--" in flags else len(flags)
+    return flags[:cut], flags[cut + 1 :]
+
+
+def main(folder, family, dtype, *flags):
+    importing, planning = split_flags(list(flags))
     os.makedirs(folder, exist_ok=True)
     model, ids = os.path.join(folder, "model.mlir"), os.path.join(folder, "ids")
     golden = tensors.read(family + ".safetensors")
     with open(ids, "w") as file:
         print(*golden["input_ids"], file=file)
-    chain.import_model(family + ".config.json", model, "--batch", "2", "--seq", "16", "--dtype", dtype)
+    chain.import_model(family + ".config.json", model, "--batch", "2", "--seq", "16", "--dtype", dtype, *importing)
     compared, bits = 0, None
     for flag in ("--checkpoint-policy=none", "--checkpoint-budget=min"):
         step = os.path.join(folder, flag.rpartition("=")[2] + ".mlir")
-        report = chain.plan(model, step, flag)
+        report = chain.plan(model, step, flag, *planning)
         print("%s: %d ops recomputed" % (flag, report["recompute"]["ops"]))
         # PyTorch's AdamW, whose learning rate the golden steps took: 1e-3.
         flags = ["--tokens", ids, "--steps", "3", "--lr", "1e-3", "--load", family + ".safetensors"]

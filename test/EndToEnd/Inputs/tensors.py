@@ -29,9 +29,10 @@ def widen(bits):
 
 
 def relative_error(actual, expected, leave_out=()):
-    """The largest difference relative to the largest element expected."""
+    """The largest difference relative to the largest element expected; where all of them are 0, any is too large."""
     assert len(actual) == len(expected)
     largest = max(abs(x) for x in expected)
     differences = [abs(a - e) for i, (a, e) in enumerate(zip(actual, expected)) if i not in leave_out]
     # A NaN compares as nothing: max would lose it.
-    return math.nan if any(map(math.isnan, differences)) else max(differences, default=0) / largest
+    worst = math.nan if any(map(math.isnan, differences)) else max(differences, default=0)
+    return worst / largest if largest else math.inf if worst else 0.0

@@ -37,19 +37,19 @@ def run(*command):
     return done
 
 
-def report(name, policy="none", budget=None, kernels="apart", strategy=(), **flags):
+def report(name, policy="none", budget=None, kernels="apart", strategy=(), chunk="apart", **flags):
     """The JSON report of a config (a shipped one's name, or a path) imported with `flags` and planned, over ranks where
     `strategy` has flags that say so.
 
-    The papers' formulas count what ops save one by one, so they have kernels of their own here."""
+    The papers' formulas count what ops save one by one, so they have kernels of their own here, and logits are saved like
+    anything else."""
     path = name if os.path.exists(name) else config_path(name)
     arguments = [f"--{flag.replace('_', '-')}={value}" for flag, value in flags.items()]
     how = f"--checkpoint-budget={budget}" if budget else f"--checkpoint-policy={policy}"
     with tempfile.TemporaryDirectory() as directory:
         model = os.path.join(directory, "model.mlir")
         run("llmmem-import", path, *arguments, "-o", model)
-        # Logits are saved like anything else in the formulas.
-        planned = run("llmmem-opt", *strategy, how, f"--checkpoint-kernels={kernels}", "--loss-chunk=apart",
+        planned = run("llmmem-opt", *strategy, how, f"--checkpoint-kernels={kernels}", "--loss-chunk=" + chunk,
                       "--memory-report-json=-", model, "-o", os.devnull)
     return json.loads(planned.stdout)
 

@@ -1,0 +1,125 @@
+//===- ListParameters.cpp - Adapters, and what is frozen -------------------===//
+
+#include "Adapters.h"
+#include "llmmem/Import/Import.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/GlobPattern.h"
+#include <cmath>
+#include <limits>
+
+using namespace llmmem;
+using namespace llmmem::importer;
+using llvm::StringRef;
+using llvm::Twine;
+
+AdapterNames importer::adapterNames(StringRef module) {
+  std::string prefix = ("base_model.model." + module + ".").str();
+  return {prefix + "lora_A", prefix + "lora_B"};
+}
+
+//===----------------------------------------------------------------------===//
+// Adapters
+//===----------------------------------------------------------------------===//
+
+/// As PEFT has it: the whole name of a module, or the last parts of it.
+static bool isTarget(StringRef module, StringRef target) {
+  return module == target ||
+         (module.ends_with(target) && module.drop_back(target.size()).ends_with("."));
+}
+
+static llvm::Error checkLora(const LoraOptions &lora) {
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+  if (lora.rank < 1 || lora.rank > kLargest)
+    return llvm::createStringError("--lora-rank is " + Twine(lora.rank) +
+                                   ", expected an integer from 1 to " + Twine(kLargest));
+  if (!(std::isfinite(lora.alpha) && lora.alpha > 0))
+    return llvm::createStringError(
+        llvm::formatv("--lora-alpha is {0}, expected a number above 0", lora.alpha));
+  if (lora.targets.empty())
+    return llvm::createStringError("--lora-rank needs --lora-targets, the projections that get an "
+                                   "adapter: --lora-targets=q_proj,v_proj");
+  return llvm::Error::success();
+}
+
+static StringRef lastPart(StringRef module) { return module.substr(module.rfind('.') + 1); }
+
+static llvm::Error checkTargets(llvm::ArrayRef<Parameter> parameters, const LoraOptions &lora) {
+  llvm::SetVector<StringRef> known;
+  for (const Parameter &parameter : parameters)
+    if (parameter.layout)
+      known.insert(lastPart(StringRef(parameter.name).rsplit('.').first));
+  for (const std::string &target : lora.targets)
+    if (llvm::none_of(parameters, [&](const Parameter &parameter) {
+          return parameter.layout && isTarget(StringRef(parameter.name).rsplit('.').first, target);
+        }))
+      return llvm::createStringError("--lora-targets names '" + Twine(target) +
+                                     "', which is no projection of this model; it has " +
+                                     llvm::join(known, ", "));
+  return llvm::Error::success();
+}
+
+/// The two weights beside that of a projection.
+static llvm::SmallVector<Parameter, 2> adapterOf(const Parameter &weight, int64_t rank) {
+  auto [in, out] = std::pair(weight.shape[0], weight.shape[1]);
+  if (weight.layout == llm::WeightLayout::OutIn)
+    std::swap(in, out);
+  AdapterNames names = adapterNames(StringRef(weight.name).rsplit('.').first);
+  return {{names.down + ".weight", {rank, in}, llm::WeightLayout::OutIn},
+          {names.up + ".weight", {out, rank}, llm::WeightLayout::OutIn}};
+}
+
+/// Adapters stand right behind their weights; all else is frozen.
+static std::vector<Parameter> addAdapters(std::vector<Parameter> base, const LoraOptions &lora) {
+  std::vector<Parameter> list;
+  for (Parameter &parameter : base) {
+    parameter.frozen = true;
+    list.push_back(parameter);
+    StringRef module = StringRef(parameter.name).rsplit('.').first;
+    if (parameter.layout &&
+        llvm::any_of(lora.targets, [&](StringRef target) { return isTarget(module, target); }))
+      llvm::append_range(list, adapterOf(parameter, lora.rank));
+  }
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Freezing
+//===----------------------------------------------------------------------===//
+
+static llvm::Error freeze(std::vector<Parameter> &parameters, StringRef pattern) {
+  llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(pattern);
+  if (!glob)
+    return llvm::createStringError("--freeze: '" + pattern +
+                                   "' is no pattern: " + llvm::toString(glob.takeError()));
+  bool matches = false;
+  for (Parameter &parameter : parameters)
+    if (glob->match(parameter.name))
+      matches = parameter.frozen = true;
+  if (matches)
+    return llvm::Error::success();
+  return llvm::createStringError("--freeze: '" + pattern +
+                                 "' matches the name of no parameter; the first is '" +
+                                 parameters.front().name + "', * stands for any part of a name");
+}
+
+llvm::Expected<std::vector<Parameter>> importer::listParameters(const Model &model,
+                                                                const ImportOptions &options) {
+  std::vector<Parameter> parameters = model.parameters();
+  if (options.lora) {
+    if (llvm::Error error = checkLora(*options.lora))
+      return std::move(error);
+    if (llvm::Error error = checkTargets(parameters, *options.lora))
+      return std::move(error);
+    parameters = addAdapters(std::move(parameters), *options.lora);
+  }
+  for (const std::string &pattern : options.freeze)
+    if (llvm::Error error = freeze(parameters, pattern))
+      return std::move(error);
+  if (llvm::all_of(parameters, [](const Parameter &parameter) { return parameter.frozen; }))
+    return llvm::createStringError(
+        "--freeze freezes every parameter, so there is nothing to train");
+  return parameters;
+}
