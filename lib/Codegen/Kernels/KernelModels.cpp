@@ -12,6 +12,7 @@ void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
     attachCollectiveKernels(context);
     attachColumnKernels(context);
     attachElementKernels(context);
+    attachExpertKernels(context);
     attachGroupKernels(context);
     attachLossKernels(context);
     attachMatmulKernels(context);

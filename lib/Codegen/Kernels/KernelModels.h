@@ -63,6 +63,7 @@ void attachAttentionKernels(mlir::MLIRContext *context);
 void attachCollectiveKernels(mlir::MLIRContext *context);
 void attachColumnKernels(mlir::MLIRContext *context);
 void attachElementKernels(mlir::MLIRContext *context);
+void attachExpertKernels(mlir::MLIRContext *context);
 void attachGroupKernels(mlir::MLIRContext *context);
 void attachLossHeadKernel(mlir::MLIRContext *context);
 void attachLossKernels(mlir::MLIRContext *context);

@@ -152,6 +152,73 @@ struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeight
 };
 
 //===----------------------------------------------------------------------===//
+// Groups with a weight each
+//===----------------------------------------------------------------------===//
+
+/// Group `number` of [groups, ..., pitch], of which a group has `elements`; without a number all of
+/// them, one behind the other.
+Matrix groupOf(Buffer x, int64_t pitch, int64_t elements, std::optional<Index> number) {
+  Matrix matrix{x, pitch};
+  matrix.stride = elements;
+  if (number)
+    matrix.begin = *number * elements;
+  return matrix;
+}
+
+/// Writes the product of each group: one call for all of them where a library computes it.
+void emitGroups(Operation *op, KernelEmitter &e, int64_t groups,
+                function_ref<Matmul(std::optional<Index>)> make) {
+  Matmul all = make(std::nullopt);
+  if (!isLibraryMatmul(e, all))
+    return emitMatmuls(op, e, groups, [&](Index number) { return make(number); });
+  all.batch = groups;
+  emitLibraryMatmul(e, all);
+}
+
+struct GroupedLinearKernel : KernelModel<GroupedLinearKernel, GroupedLinearOp> {
+  static void emit(GroupedLinearOp op, KernelEmitter &e) {
+    int64_t groups = op.getX().getType().getDimSize(0);
+    int64_t in = widthOf(op.getX()), out = widthOf(op.getY());
+    int64_t rows = e.operand(0).size / groups / in;
+    bool transposed = op.getLayout() == WeightLayout::OutIn;
+    emitGroups(op, e, groups, [&](std::optional<Index> number) -> Matmul {
+      Matrix weight = groupOf(e.operand(1), transposed ? in : out, in * out, number);
+      weight.transposed = transposed;
+      return {.a = groupOf(e.operand(0), in, rows * in, number),
+              .b = weight,
+              .c = groupOf(e.result(0), out, rows * out, number),
+              .rows = rows,
+              .columns = out,
+              .inner = in};
+    });
+  }
+};
+
+struct GroupedWeightGradKernel : KernelModel<GroupedWeightGradKernel, GroupedWeightGradOp> {
+  static void emit(GroupedWeightGradOp op, KernelEmitter &e) {
+    int64_t groups = op.getX().getType().getDimSize(0);
+    int64_t in = widthOf(op.getX()), out = widthOf(op.getDy());
+    int64_t rows = e.operand(0).size / groups / in;
+    bool inOut = op.getLayout() == WeightLayout::InOut;
+    Buffer into = e.operand(op.getIntoMutable());
+    emitGroups(op, e, groups, [&](std::optional<Index> number) -> Matmul {
+      Matrix x = groupOf(e.operand(0), in, rows * in, number);
+      Matrix dy = groupOf(e.operand(1), out, rows * out, number);
+      int64_t columns = inOut ? out : in;
+      Matmul product{.a = inOut ? x : dy,
+                     .b = inOut ? dy : x,
+                     .initial = into ? groupOf(into, columns, in * out, number) : Matrix{},
+                     .c = groupOf(e.result(0), columns, in * out, number),
+                     .rows = inOut ? in : out,
+                     .columns = columns,
+                     .inner = rows};
+      product.a.transposed = true;
+      return product;
+    });
+  }
+};
+
+//===----------------------------------------------------------------------===//
 // Attention, written out
 //===----------------------------------------------------------------------===//
 
@@ -266,6 +333,7 @@ struct AttentionValuesTransposedKernel
 } // namespace
 
 void llmmem::attachMatmulKernels(MLIRContext *context) {
-  attachKernels<LinearKernel, LinearWeightGradKernel, AttentionScoresKernel, AttentionValuesKernel,
-                AttentionValuesTransposedKernel>(context);
+  attachKernels<LinearKernel, LinearWeightGradKernel, GroupedLinearKernel, GroupedWeightGradKernel,
+                AttentionScoresKernel, AttentionValuesKernel, AttentionValuesTransposedKernel>(
+      context);
 }

@@ -1,0 +1,314 @@
+//===- LlmExperts.cpp - Mixtures of experts: what is valid, costs and splits ===//
+
+#include "LlmVerify.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+//===----------------------------------------------------------------------===//
+// Shared checks
+//===----------------------------------------------------------------------===//
+
+/// `table` has a row of some k numbers for each row of `rows`.
+static LogicalResult expectRows(Operation *op, StringRef name, Value table, Value rows) {
+  if (failed(expectRank(op, name, table, 1)))
+    return failure();
+  SmallVector<int64_t> shape(leadingDims(rows));
+  shape.push_back(lastDim(table));
+  return expectShape(op, name, table, shape);
+}
+
+/// Tokens choose at least one of the experts and at most all.
+static LogicalResult expectChoices(Operation *op, Value experts, Value logits) {
+  if (failed(expectRows(op, "experts", experts, logits)))
+    return failure();
+  if (lastDim(experts) <= lastDim(logits))
+    return success();
+  return op->emitOpError() << "chooses " << lastDim(experts) << " of " << lastDim(logits)
+                           << " experts, expected at most all of them";
+}
+
+/// [batch, seq, k] and [expert, batch, capacity] of one batch.
+static LogicalResult expectPlaces(Operation *op, Value places, Value choices) {
+  if (tensorType(places).getRank() != 3)
+    return op->emitOpError() << "needs three dimensions of choices, [batch, seq, k], and has ["
+                             << tensorType(places).getShape() << "]";
+  if (tensorType(choices).getRank() == 3 &&
+      tensorType(choices).getDimSize(1) == tensorType(places).getDimSize(0))
+    return success();
+  return op->emitOpError() << "'choices' has shape [" << tensorType(choices).getShape()
+                           << "], expected [experts, " << tensorType(places).getDimSize(0)
+                           << ", capacity]";
+}
+
+/// `tokens` is [batch, seq, width], `rows` is [expert, batch, capacity, width], and the tables lie
+/// between the two.
+static LogicalResult expectExchange(Operation *op, Value tokens, StringRef rowsName, Value rows,
+                                    Value places, Value choices, Value weights) {
+  if (failed(expectPlaces(op, places, choices)) ||
+      failed(expectSameElement(op, {tokens, rows, weights})))
+    return failure();
+  ArrayRef<int64_t> shape = tensorType(places).getShape();
+  ArrayRef<int64_t> ofTokens = tensorType(tokens).getShape();
+  if (ofTokens.size() != 3 || ofTokens.drop_back() != shape.drop_back())
+    return op->emitOpError() << "has tokens of shape [" << ofTokens << "], expected [" << shape[0]
+                             << ", " << shape[1] << ", width]";
+  if (weights && failed(expectShape(op, "weights", weights, shape)))
+    return failure();
+  SmallVector<int64_t> expected(tensorType(choices).getShape());
+  expected.push_back(ofTokens.back());
+  return expectShape(op, rowsName, rows, expected);
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult RouteOp::verify() {
+  if (failed(expectChoices(*this, getExperts(), getLogits())) ||
+      failed(expectPositive(*this, "factor", getFactor())) ||
+      failed(expectSameElement(*this, {getLogits(), getBias(), getWeights()})) ||
+      failed(expectShape(*this, "weights", getWeights(), tensorType(getExperts()).getShape())))
+    return failure();
+  if (getBias() && failed(expectShape(*this, "bias", getBias(), {lastDim(getLogits())})))
+    return failure();
+  return expectStatistic(*this, "lse", getLse(), leadingDims(getLogits()), getLogits());
+}
+
+LogicalResult RouteGradOp::verify() {
+  if (failed(expectChoices(*this, getExperts(), getLogits())) ||
+      failed(expectPositive(*this, "factor", getFactor())) ||
+      failed(expectSameElement(*this, {getLogits(), getDweights(), getDlogits()})) ||
+      failed(expectShape(*this, "dweights", getDweights(), tensorType(getExperts()).getShape())) ||
+      failed(expectShape(*this, "dlogits", getDlogits(), tensorType(getLogits()).getShape())))
+    return failure();
+  return expectStatistic(*this, "lse", getLse(), leadingDims(getLogits()), getLogits());
+}
+
+LogicalResult AssignPlacesOp::verify() {
+  if (failed(expectShape(*this, "places", getPlaces(), tensorType(getExperts()).getShape())) ||
+      failed(expectPlaces(*this, getPlaces(), getChoices())))
+    return failure();
+  int64_t seq = tensorType(getExperts()).getDimSize(1), capacity = lastDim(getChoices());
+  if (capacity > seq)
+    return emitOpError() << "gives each expert " << capacity << " places in a sequence of " << seq
+                         << " tokens, expected at most one for each";
+  if (lastDim(getExperts()) <= tensorType(getChoices()).getDimSize(0))
+    return success();
+  return emitOpError() << "has " << lastDim(getExperts()) << " choices of each token among "
+                       << tensorType(getChoices()).getDimSize(0) << " experts";
+}
+
+LogicalResult CountDroppedOp::verify() {
+  if (getPlaces().empty())
+    return emitOpError("counts in no tensor; expected one or more");
+  return success();
+}
+
+LogicalResult DispatchOp::verify() {
+  return expectExchange(*this, getX(), "y", getY(), getPlaces(), getChoices(), getWeights());
+}
+LogicalResult CombineOp::verify() {
+  return expectExchange(*this, getY(), "x", getX(), getPlaces(), getChoices(), getWeights());
+}
+
+LogicalResult CombineWeightsGradOp::verify() {
+  if (failed(expectSameElement(*this, {getX(), getDy(), getDweights()})) ||
+      failed(expectShape(*this, "dweights", getDweights(), tensorType(getPlaces()).getShape())))
+    return failure();
+  ArrayRef<int64_t> places = tensorType(getPlaces()).getShape(), x = tensorType(getX()).getShape();
+  if (places.size() != 3 || x.size() != 4 || x[1] != places[0])
+    return emitOpError() << "has [" << x << "] of experts and [" << places
+                         << "] of choices, expected [experts, batch, capacity, width] and [batch, "
+                            "seq, k]";
+  return expectShape(*this, "dy", getDy(), {places[0], places[1], x[3]});
+}
+
+/// The weights of groups: [groups, in, out], or with the last two the other way round.
+static LogicalResult expectGroupWeight(Operation *op, StringRef name, Value weight,
+                                       WeightLayout layout, Value x, Value y) {
+  if (failed(expectRank(op, "x", x, 2)) || failed(expectSameElement(op, {x, weight, y})))
+    return failure();
+  if (leadingDims(x) != leadingDims(y))
+    return op->emitOpError() << "has [" << tensorType(x).getShape() << "] before the product and ["
+                             << tensorType(y).getShape()
+                             << "] behind it: all but the last dimension must agree";
+  int64_t groups = tensorType(x).getDimSize(0), in = lastDim(x), out = lastDim(y);
+  if (layout == WeightLayout::InOut)
+    return expectShape(op, name, weight, {groups, in, out});
+  return expectShape(op, name, weight, {groups, out, in});
+}
+
+LogicalResult GroupedLinearOp::verify() {
+  return expectGroupWeight(*this, "weight", getWeight(), getLayout(), getX(), getY());
+}
+LogicalResult GroupedWeightGradOp::verify() {
+  if (failed(expectInto(*this, getInto(), getDw())))
+    return failure();
+  return expectGroupWeight(*this, "dw", getDw(), getLayout(), getX(), getDy());
+}
+
+/// One number for each row of `x`.
+static LogicalResult expectGate(Operation *op, Value gate, Value x) {
+  SmallVector<int64_t> shape(leadingDims(x));
+  shape.push_back(1);
+  if (failed(expectSameElement(op, {x, gate})))
+    return failure();
+  return expectShape(op, "gate", gate, shape);
+}
+
+LogicalResult GateRowsOp::verify() { return expectGate(*this, getGate(), getX()); }
+LogicalResult GateRowsGradOp::verify() {
+  if (failed(expectGate(*this, getGate(), getX())) ||
+      failed(expectSameElement(*this, {getX(), getDy(), getDgate()})) ||
+      failed(expectShape(*this, "dy", getDy(), tensorType(getX()).getShape())))
+    return failure();
+  return expectShape(*this, "dgate", getDgate(), tensorType(getGate()).getShape());
+}
+
+LogicalResult RouterLoadOp::verify() {
+  int64_t experts = lastDim(getLogits());
+  if (failed(expectChoices(*this, getExperts(), getLogits())) ||
+      failed(expectStatistic(*this, "lse", getLse(), leadingDims(getLogits()), getLogits())) ||
+      failed(expectStatistic(*this, "counts", getCounts(), {experts}, getLogits())))
+    return failure();
+  return expectStatistic(*this, "sums", getSums(), {experts}, getLogits());
+}
+
+LogicalResult RouterLoadGradOp::verify() {
+  if (failed(expectSameElement(*this, {getLogits(), getDlogits()})) ||
+      failed(expectShape(*this, "dlogits", getDlogits(), tensorType(getLogits()).getShape())) ||
+      failed(expectStatistic(*this, "lse", getLse(), leadingDims(getLogits()), getLogits())))
+    return failure();
+  return expectStatistic(*this, "dsums", getDsums(), {lastDim(getLogits())}, getLogits());
+}
+
+/// A coefficient and a number of tokens that can be divided by.
+template <typename BalanceOp>
+static LogicalResult expectBalance(BalanceOp op) {
+  if (failed(expectAtLeast(op, "coefficient", op.getCoefficient(), 0.0)))
+    return failure();
+  if (tensorType(op.getCounts()).getRank() != 1)
+    return op.emitOpError() << "'counts' has shape [" << tensorType(op.getCounts()).getShape()
+                            << "], expected a number for each expert";
+  if (static_cast<int64_t>(op.getTokens()) > 0)
+    return success();
+  return op.emitOpError() << "is of " << static_cast<int64_t>(op.getTokens())
+                          << " tokens, expected 1 or more";
+}
+
+LogicalResult BalanceLossOp::verify() {
+  if (failed(expectBalance(*this)) ||
+      failed(expectSameElement(*this, {getCounts(), getSums(), getLoss()})))
+    return failure();
+  return expectShape(*this, "sums", getSums(), tensorType(getCounts()).getShape());
+}
+LogicalResult BalanceLossGradOp::verify() {
+  if (failed(expectBalance(*this)))
+    return failure();
+  return expectSameElement(*this, {getCounts(), getDloss()});
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+static int64_t elements(Value value) { return tensorType(value).getNumElements(); }
+static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
+
+// A pass over the logits for their sum, and one for each choice.
+int64_t RouteOp::getFlops() { return (3 + lastDim(getExperts())) * elements(getLogits()); }
+int64_t RouteGradOp::getFlops() { return 6 * elements(getLogits()); }
+// Each expert looks at all choices.
+int64_t AssignPlacesOp::getFlops() {
+  return elements(getExperts()) * tensorType(getChoices()).getDimSize(0);
+}
+int64_t CountDroppedOp::getFlops() {
+  int64_t flops = 0;
+  for (Value places : getPlaces())
+    flops += elements(places);
+  return flops;
+}
+
+// Rows of empty places are not read: at most as many as there are choices.
+static int64_t bytesOfExchange(Value tokens, Value rows, Value places, Value choices,
+                               Value weights) {
+  int64_t chosen = elements(places) * (bytes(tokens) / (elements(tokens) / lastDim(tokens)));
+  return std::min(chosen, bytes(rows)) + bytes(choices) + (weights ? bytes(weights) : 0);
+}
+int64_t DispatchOp::getFlops() { return getWeights() ? elements(getY()) : 0; }
+int64_t DispatchOp::getBytesMoved() {
+  return bytesOfExchange(getX(), getY(), getPlaces(), getChoices(), getWeights()) + bytes(getY());
+}
+int64_t CombineOp::getFlops() { return 2 * lastDim(getPlaces()) * elements(getY()); }
+int64_t CombineOp::getBytesMoved() {
+  return bytesOfExchange(getY(), getX(), getPlaces(), getPlaces(), getWeights()) + bytes(getY());
+}
+int64_t CombineWeightsGradOp::getFlops() { return 2 * lastDim(getPlaces()) * elements(getDy()); }
+int64_t CombineWeightsGradOp::getBytesMoved() {
+  return bytesOfExchange(getDy(), getX(), getPlaces(), getPlaces(), getDweights()) + bytes(getDy());
+}
+
+int64_t GroupedLinearOp::getFlops() { return 2 * elements(getX()) * lastDim(getY()); }
+int64_t GroupedWeightGradOp::getFlops() { return 2 * elements(getX()) * lastDim(getDy()); }
+
+/// Libraries multiply in f32 or less.
+static bool isLibraryType(Value factor) { return !tensorType(factor).getElementType().isF64(); }
+bool GroupedLinearOp::multipliesMatrices() { return isLibraryType(getX()); }
+bool GroupedWeightGradOp::multipliesMatrices() { return isLibraryType(getX()); }
+int64_t GroupedLinearOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
+int64_t GroupedLinearOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
+int64_t GroupedWeightGradOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
+int64_t GroupedWeightGradOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
+
+int64_t GateRowsOp::getFlops() { return elements(getX()) + 4 * elements(getGate()); }
+int64_t GateRowsGradOp::getFlops() { return 2 * elements(getX()) + 6 * elements(getGate()); }
+int64_t RouterLoadOp::getFlops() {
+  return 3 * elements(getLogits()) + elements(getExperts()) * lastDim(getLogits());
+}
+int64_t RouterLoadGradOp::getFlops() { return 6 * elements(getLogits()); }
+int64_t BalanceLossOp::getFlops() { return 4 * elements(getCounts()); }
+int64_t BalanceLossGradOp::getFlops() { return 2 * elements(getCounts()); }
+
+//===----------------------------------------------------------------------===//
+// Whose bytes a result may have
+//===----------------------------------------------------------------------===//
+
+SmallVector<unsigned> GroupedWeightGradOp::getInPlaceOperands(unsigned) {
+  return getInto() ? SmallVector<unsigned>{2} : SmallVector<unsigned>{};
+}
+SmallVector<unsigned> GateRowsOp::getInPlaceOperands(unsigned) { return {0}; }
+
+//===----------------------------------------------------------------------===//
+// On shards: sequences are independent
+//===----------------------------------------------------------------------===//
+
+std::string RouteOp::getShardingRule() {
+  return std::string("... E") + (getBias() ? ", E" : "") + " -> ... K, ... K, ...";
+}
+std::string AssignPlacesOp::getShardingRule() { return "b S K -> b S K, E b C"; }
+std::string CountDroppedOp::getShardingRule() {
+  std::string rule;
+  for (size_t number = 0; number < getPlaces().size(); ++number)
+    rule += number ? ", b S K" : "b S K";
+  return rule + " -> ";
+}
+std::string DispatchOp::getShardingRule() {
+  return std::string("b S h, b S K, E b C") + (getWeights() ? ", b S K" : "") + " -> E b C h";
+}
+std::string CombineOp::getShardingRule() {
+  return std::string("E b C h, b S K, E b C") + (getWeights() ? ", b S K" : "") + " -> b S h";
+}
+std::string GroupedLinearOp::getShardingRule() {
+  std::string rows = "E";
+  for (int64_t dimension = 1; dimension + 1 < tensorType(getX()).getRank(); ++dimension)
+    rows += " r" + std::to_string(dimension);
+  std::string weight = getLayout() == WeightLayout::InOut ? "E i o" : "E o i";
+  return rows + " i, " + weight + " -> " + rows + " o";
+}
+std::string GateRowsOp::getShardingRule() { return "... w, ... G -> ... w"; }
+std::string RouterLoadOp::getShardingRule() { return "... E, ... K, ... -> E, E"; }
+std::string BalanceLossOp::getShardingRule() { return "E, E -> "; }
