@@ -7,7 +7,7 @@
 NAME.config.json is a config with published keys. NAME.safetensors holds `input_ids`, initial parameters (`param.`, f32), the
 losses before each of three AdamW steps, and the gradients of the first step (`grad.`), in float64. Conventions are
 those of AdamW of PyTorch: lr 1e-3, betas 0.9 and 0.999, eps 1e-8, decay 0.1 on matrices alone; targets are the ids
-shifted by one in each row. The model is transformers' own code, all of it in float64: where it asks for float32
+shifted by one in each row. Where a config asks for the routers' logits, the loss has their auxiliary one. The model is transformers' own code, all of it in float64: where it asks for float32
 (norms, rotary angles, softmax), that name means float64 here.
 """
 import json
@@ -66,8 +66,38 @@ CONFIGS = {
                "sliding_window_pattern": 2, "query_pre_attn_scalar": 6, "rope_theta": 1000.0,
                "rope_local_base_freq": 100.0, "rope_scaling": {"rope_type": "linear", "factor": 8.0}},
 }
+EXPERTS = {**GATED, "rope_theta": 100.0, "num_experts_per_tok": 2}
+CONFIGS |= {
+    "mixtral": {**EXPERTS, "model_type": "mixtral", "num_local_experts": 4, "sliding_window": None,
+                "output_router_logits": True, "router_aux_loss_coef": 0.25},
+    "qwen2_moe": {**EXPERTS, "model_type": "qwen2_moe", "num_experts": 5, "num_experts_per_tok": 3,
+                  "moe_intermediate_size": 12, "shared_expert_intermediate_size": 10, "norm_topk_prob": False,
+                  "mlp_only_layers": [0], "decoder_sparse_step": 1, "use_sliding_window": False},
+    "qwen3_moe": {**EXPERTS, "model_type": "qwen3_moe", "num_experts": 4, "head_dim": 8, "moe_intermediate_size": 12,
+                  "norm_topk_prob": True, "attention_bias": False, "use_sliding_window": False},
+}
 # Where the public files name a module in another way than the library does.
 PUBLIC_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}
+
+
+# What the public files call the matrices of an expert, where not gate_proj, up_proj and down_proj.
+EXPERT_NAMES = {"mixtral": ("w1", "w3", "w2")}
+EXPERT_MODULES = {"mixtral": ("mlp.", "block_sparse_moe.")}
+
+
+def public_views(model_type, key, tensor):
+    """The public names of a parameter of the library's, each with its part of `tensor`: the library has the matrices of all
+    experts in one, and a gate's beside the other."""
+    if model_type in EXPERT_MODULES:
+        key = key.replace(*EXPERT_MODULES[model_type])
+    gate, up, down = EXPERT_NAMES.get(model_type, ("gate_proj", "up_proj", "down_proj"))
+    if key.endswith(".experts.down_proj"):
+        return [(f"{key.rpartition('.')[0]}.{number}.{down}.weight", part) for number, part in enumerate(tensor)]
+    if key.endswith(".experts.gate_up_proj"):
+        halves = [(number, *part.chunk(2)) for number, part in enumerate(tensor)]
+        return [(f"{key.rpartition('.')[0]}.{number}.{name}.weight", part)
+                for number, *parts in halves for name, part in zip((gate, up), parts)]
+    return [(PUBLIC_NAMES.get(model_type, {}).get(key, key), tensor)]
 
 
 def run_in_environment():
@@ -105,7 +135,7 @@ def make_model(config):
     from transformers import AutoConfig, AutoModelForCausalLM
     keys = dict(config)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(keys.pop("model_type"), **keys),
-                                             attn_implementation="eager")
+                                             attn_implementation="eager", experts_implementation="eager")
     return model.to(torch.float64)
 
 
@@ -116,28 +146,30 @@ def write_family(name):
     config = CONFIGS[name]
     model = make_model(config)
     tensors = {}
-    public = PUBLIC_NAMES.get(config["model_type"], {})
-    parameters = {public.get(key, key): parameter for key, parameter in model.named_parameters()}
-    for key, parameter in parameters.items():
-        tensors["param." + key] = make_parameter(key, tuple(parameter.shape))
-        with torch.no_grad():
-            parameter.copy_(torch.from_numpy(tensors["param." + key]))
+    for key, parameter in model.named_parameters():
+        for name_of_part, part in public_views(config["model_type"], key, parameter.data):
+            tensors["param." + name_of_part] = make_parameter(name_of_part, tuple(part.shape))
+            part.copy_(torch.from_numpy(tensors["param." + name_of_part]))
     numbers = (samples("input_ids", BATCH * SEQ) >> np.uint64(33)) % np.uint64(config["vocab_size"])
     ids = torch.from_numpy(numbers.astype(np.int64).reshape(BATCH, SEQ))
     tensors["input_ids"] = ids.numpy()
-    groups = [{"params": [p for p in model.parameters() if p.ndim == 2], "weight_decay": 0.1},
-              {"params": [p for p in model.parameters() if p.ndim != 2], "weight_decay": 0.0}]
+    groups = [{"params": [p for p in model.parameters() if p.ndim >= 2], "weight_decay": 0.1},
+              {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.999), eps=1e-8)
     losses = []
     for step in range(STEPS):
         optimizer.zero_grad()
-        logits = model(input_ids=ids, use_cache=False).logits
+        output = model(input_ids=ids, use_cache=False)
+        logits = output.logits
         assert logits.dtype == torch.float64
         loss = torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+        if config.get("output_router_logits"):
+            loss = loss + config["router_aux_loss_coef"] * output.aux_loss
         loss.backward()
         losses.append(loss.item())
         if step == 0:
-            tensors.update(("grad." + key, p.grad.numpy().copy()) for key, p in parameters.items())
+            tensors.update(("grad." + name_of_part, part.numpy().copy()) for key, p in model.named_parameters()
+                           for name_of_part, part in public_views(config["model_type"], key, p.grad))
         optimizer.step()
     tensors["losses"] = np.array(losses)
     save_file(tensors, os.path.join(FOLDER, name + ".safetensors"))

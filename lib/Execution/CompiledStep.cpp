@@ -89,7 +89,12 @@ void CompiledStep::describe(func::FuncOp step) {
     llvm::append_range(meshSizes, mesh.getSizes());
   resultInfo.resize(step.getNumResults());
   for (auto [info, type] : llvm::zip_equal(resultInfo, step.getResultTypes()))
-    info = {cast<RankedTensorType>(type), bytesOfType(type), std::nullopt};
+    info = {cast<RankedTensorType>(type), bytesOfType(type), std::nullopt, {}};
+  Operation *terminator = step.getBody().front().getTerminator();
+  for (auto [info, value] : llvm::zip_equal(resultInfo, terminator->getOperands()))
+    if (Operation *op = value.getDefiningOp())
+      if (auto name = op->getAttrOfType<StringAttr>(LlmDialect::kName))
+        info.name = name.str();
   for (unsigned number = 0; number < step.getNumArguments(); ++number) {
     argumentInfo.push_back(describeArgument(step, number));
     if (auto donated = step.getArgAttrOfType<IntegerAttr>(number, LlmDialect::kDonated))

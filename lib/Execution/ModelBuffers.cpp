@@ -137,32 +137,71 @@ static bool hasAdapters(const SafeTensors &file) {
                       [](const TensorEntry &tensor) { return isOfAdapter(tensor.name); });
 }
 
+std::string llmmem::nameOfSlice(llvm::StringRef name, int64_t slice) {
+  auto [before, behind] = name.split(".*.");
+  return behind.empty() ? std::string() : (before + "." + llvm::Twine(slice) + "." + behind).str();
+}
+
+/// The tensor under a name that public checkpoints may give it, with the bytes that were saved;
+/// null where there is none.
+static llvm::Expected<const TensorEntry *> findTensor(const SafeTensors &file,
+                                                      llvm::StringRef name) {
+  for (const std::string &known : checkpointNames(name))
+    if (const TensorEntry *tensor = file.find(known)) {
+      if (llvm::Error error = checkHashes(*tensor, file.metadata(hashKeyOf(tensor->name)),
+                                          file.metadata(partsKeyOf(tensor->name))))
+        return std::move(error);
+      return tensor;
+    }
+  return nullptr;
+}
+
 llvm::Expected<int64_t> ModelBuffers::loadParameters(const SafeTensors &file) {
   const bool keepsAdapters = !hasAdapters(file);
   int64_t used = 0;
   for (const StepRoles::Parameter &parameter : roles.parameters) {
-    const TensorEntry *tensor = nullptr;
-    for (const std::string &name : checkpointNames(parameter.name)) {
-      tensor = file.find(name);
-      if (tensor)
-        break;
-    }
-    if (!tensor && keepsAdapters && isOfAdapter(parameter.name))
+    if (keepsAdapters && isOfAdapter(parameter.name))
       continue;
-    if (!tensor)
-      return llvm::createStringError("the file has no tensor '" + parameter.name + "'");
-    if (llvm::Error error = checkHashes(*tensor, file.metadata(hashKeyOf(tensor->name)),
-                                        file.metadata(partsKeyOf(tensor->name))))
-      return std::move(error);
-    if (llvm::Error error = loadArgument(parameter.argument, *tensor))
-      return std::move(error);
-    ++used;
-    if (!parameter.master)
-      continue;
-    if (llvm::Error error = loadArgument(*parameter.master, *tensor))
-      return std::move(error);
+    llvm::Expected<int64_t> tensors = loadParameter(parameter, file);
+    if (!tensors)
+      return tensors.takeError();
+    used += *tensors;
   }
   return used;
+}
+
+/// Returns how many tensors of the file the parameter is.
+llvm::Expected<int64_t> ModelBuffers::loadParameter(const StepRoles::Parameter &parameter,
+                                                    const SafeTensors &file) {
+  llvm::SmallVector<unsigned, 2> arguments = {parameter.argument};
+  if (parameter.master)
+    arguments.push_back(*parameter.master);
+  llvm::Expected<const TensorEntry *> whole = findTensor(file, parameter.name);
+  if (!whole)
+    return whole.takeError();
+  if (*whole) {
+    for (unsigned argument : arguments)
+      if (llvm::Error error = loadArgument(argument, **whole))
+        return std::move(error);
+    return 1;
+  }
+  if (nameOfSlice(parameter.name, 0).empty())
+    return llvm::createStringError("the file has no tensor '" + parameter.name + "'");
+  int64_t slices = step->arguments()[parameter.argument].whole.getDimSize(0);
+  for (int64_t slice = 0; slice < slices; ++slice) {
+    std::string name = nameOfSlice(parameter.name, slice);
+    llvm::Expected<const TensorEntry *> tensor = findTensor(file, name);
+    if (!tensor)
+      return tensor.takeError();
+    if (!*tensor)
+      return llvm::createStringError("the file has no tensor '" + name + "', slice " +
+                                     llvm::Twine(slice) + " of " + llvm::Twine(slices) + " of '" +
+                                     parameter.name + "'");
+    for (unsigned argument : arguments)
+      if (llvm::Error error = loadSlice(argument, **tensor, slice))
+        return std::move(error);
+  }
+  return slices;
 }
 
 static std::string printShape(llvm::ArrayRef<int64_t> shape) {
@@ -171,12 +210,23 @@ static std::string printShape(llvm::ArrayRef<int64_t> shape) {
 }
 
 llvm::Error ModelBuffers::loadArgument(unsigned argument, const TensorEntry &tensor) {
+  return loadElements(argument, tensor, step->arguments()[argument].whole.getShape(), /*begin=*/0);
+}
+
+llvm::Error ModelBuffers::loadSlice(unsigned argument, const TensorEntry &tensor, int64_t slice) {
+  mlir::RankedTensorType whole = step->arguments()[argument].whole;
+  return loadElements(argument, tensor, whole.getShape().drop_front(),
+                      slice * (whole.getNumElements() / whole.getDimSize(0)));
+}
+
+/// Loads a tensor of the `expected` shape into the whole's elements from `begin` on.
+llvm::Error ModelBuffers::loadElements(unsigned argument, const TensorEntry &tensor,
+                                       llvm::ArrayRef<int64_t> expected, int64_t begin) {
   const Shard &shard = step->arguments()[argument].shard;
-  llvm::ArrayRef<int64_t> whole = step->arguments()[argument].whole.getShape();
-  if (whole != llvm::ArrayRef<int64_t>(tensor.shape))
+  if (expected != llvm::ArrayRef<int64_t>(tensor.shape))
     return llvm::createStringError("tensor '" + tensor.name + "' has the shape " +
                                    printShape(tensor.shape) + ", the step expects " +
-                                   printShape(whole));
+                                   printShape(expected));
   std::optional<FloatKind> kind = floatKindOf(tensor.dtype);
   if (!kind)
     return llvm::createStringError("tensor '" + tensor.name + "' has the dtype " + tensor.dtype +
@@ -185,9 +235,12 @@ llvm::Error ModelBuffers::loadArgument(unsigned argument, const TensorEntry &ten
     return llvm::Error::success();
   FloatKind own = kindOf(argument);
   char *part = static_cast<char *>(memory.argument(argument));
+  int64_t end = begin + static_cast<int64_t>(tensor.bytes.size()) / bytesOf(*kind);
   shard.forEachRun(shard.position(), [&](Shard::Run run) {
-    convertFloats(*kind, tensor.bytes.data() + run.whole * bytesOf(*kind), own,
-                  part + run.part * bytesOf(own), run.count);
+    int64_t first = std::max(run.whole, begin), last = std::min(run.whole + run.count, end);
+    if (first < last)
+      convertFloats(*kind, tensor.bytes.data() + (first - begin) * bytesOf(*kind), own,
+                    part + (run.part + first - run.whole) * bytesOf(own), last - first);
   });
   return llvm::Error::success();
 }
@@ -202,6 +255,25 @@ TensorEntry ModelBuffers::tensorOf(llvm::StringRef name, unsigned argument) cons
   if (info.shard.isHere())
     tensor.bytes = llvm::StringRef(static_cast<const char *>(memory.bytes(argument)), info.bytes);
   return tensor;
+}
+
+std::vector<TensorEntry> ModelBuffers::tensorsOf(llvm::StringRef name, unsigned argument) const {
+  TensorEntry whole = tensorOf(name, argument);
+  if (nameOfSlice(name, 0).empty() || whole.shard.parts > 1)
+    return {whole};
+  int64_t slices = whole.shape.front();
+  size_t bytes = whole.bytes.size() / slices;
+  TensorEntry slice = whole;
+  slice.shape.erase(slice.shape.begin());
+  slice.shard.shape.erase(slice.shard.shape.begin());
+  slice.shard.pieces.clear();
+  std::vector<TensorEntry> tensors;
+  for (int64_t number = 0; number < slices; ++number) {
+    slice.name = nameOfSlice(name, number);
+    slice.bytes = whole.bytes.substr(number * bytes, bytes);
+    tensors.push_back(slice);
+  }
+  return tensors;
 }
 
 std::string ModelBuffers::digest() const {

@@ -82,8 +82,8 @@ bool TrainingRun::isMaster(unsigned state) const {
 llvm::Error TrainingRun::save(llvm::StringRef path) {
   std::vector<TensorEntry> tensors;
   for (const StepRoles::Parameter &parameter : buffers.argumentRoles().parameters)
-    tensors.push_back(
-        buffers.tensorOf(parameter.name, parameter.master.value_or(parameter.argument)));
+    llvm::append_range(
+        tensors, buffers.tensorsOf(parameter.name, parameter.master.value_or(parameter.argument)));
   for (unsigned state : buffers.argumentRoles().states)
     if (!isMaster(state))
       tensors.push_back(
@@ -110,7 +110,7 @@ llvm::Error TrainingRun::saveGradients(llvm::StringRef path) {
       return llvm::createStringError("the gradient of '" + parameter.name +
                                      "' is not live at the end of the step; import the model with "
                                      "--gradients resident");
-    tensors.push_back(buffers.tensorOf(parameter.name, *parameter.gradient));
+    llvm::append_range(tensors, buffers.tensorsOf(parameter.name, *parameter.gradient));
   }
   if (llvm::Error error = memory().check())
     return error;
@@ -146,19 +146,33 @@ void TrainingRun::feedInputs(TokenFeed &feed, double learningRate) {
     memory().clear(gradient, buffers.compiled().arguments()[gradient].bytes);
 }
 
+std::optional<unsigned> TrainingRun::droppedChoices() const {
+  for (auto [number, result] : llvm::enumerate(buffers.compiled().results()))
+    if (llvm::StringRef(result.name).starts_with("dropped_choices") &&
+        result.type.getElementType().isInteger(32) && result.type.getNumElements() == 1)
+      return number;
+  return std::nullopt;
+}
+
 llvm::Expected<StepReport> TrainingRun::runStep(TokenFeed &feed, double learningRate) {
   feedInputs(feed, learningRate);
   FloatKind kind = *floatKindOf(buffers.compiled().results()[0].type.getElementType());
-  double loss = 0.0; // the sum of what each micro-batch adds to it
+  std::optional<unsigned> counter = droppedChoices();
+  StepReport report{done + 1};
+  if (counter)
+    report.droppedChoices = 0;
   for (int64_t number = 0; number < buffers.compiled().microBatches(); ++number) {
     if (std::optional<unsigned> argument = buffers.argumentRoles().microBatch)
       buffers.integers(*argument)[0] = static_cast<int32_t>(number);
     if (llvm::Error error = buffers.run())
       return std::move(error);
-    loss += readFloat(kind, memory().result(0), 0);
+    // What each micro-batch adds to it.
+    report.loss += readFloat(kind, memory().result(0), 0);
+    if (counter)
+      *report.droppedChoices += *static_cast<const int32_t *>(memory().result(*counter));
   }
   if (llvm::Error error = buffers.runUpdate())
     return std::move(error);
   ++done;
-  return StepReport{done, loss};
+  return report;
 }

@@ -72,10 +72,24 @@ static func::FuncOp createFunction(OpBuilder &builder, StringRef name,
   return function;
 }
 
-static void finishFunction(OpBuilder &builder, func::FuncOp function, Value result) {
+static void finishFunction(OpBuilder &builder, func::FuncOp function, ValueRange results) {
   builder.setInsertionPointToEnd(&function.getBody().front());
-  func::ReturnOp::create(builder, builder.getUnknownLoc(), result);
-  function.setType(builder.getFunctionType(function.getArgumentTypes(), result.getType()));
+  func::ReturnOp::create(builder, builder.getUnknownLoc(), results);
+  function.setType(builder.getFunctionType(function.getArgumentTypes(), results.getTypes()));
+}
+
+/// The loss, and what a training run should know beside it.
+static SmallVector<Value> buildLoss(GraphBuilder &graph, const Model &model,
+                                    const ImportOptions &options, Value logits, Value targets) {
+  double coefficient = options.balanceLoss.value_or(model.facts.balanceLoss);
+  bool balances = coefficient > 0 && model.facts.experts > 0;
+  Value loss = graph.crossEntropy(balances ? "loss.tokens" : "loss", logits, targets);
+  if (Value balance = balances ? graph.balanceLoss("loss.balance", coefficient) : Value())
+    loss = graph.add("loss", loss, balance);
+  SmallVector<Value> results{loss};
+  if (Value dropped = graph.countDropped("dropped_choices"))
+    results.push_back(dropped);
+  return results;
 }
 
 static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions &training) {
@@ -99,10 +113,10 @@ static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
     else if (argument.role == llm::Role::Seed)
       graph.setSeed(value);
   }
-  Value result = model.buildLogits(graph, function.getArgument(0));
-  if (trains)
-    result = graph.crossEntropy("loss", result, function.getArgument(1));
-  finishFunction(builder, function, result);
+  Value logits = model.buildLogits(graph, function.getArgument(0));
+  finishFunction(builder, function,
+                 trains ? buildLoss(graph, model, options, logits, function.getArgument(1))
+                        : SmallVector<Value>{logits});
   return function;
 }
 

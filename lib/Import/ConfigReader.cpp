@@ -144,6 +144,23 @@ std::vector<double> ConfigReader::positiveReals(StringRef key) {
   return numbers;
 }
 
+double ConfigReader::realFromZeroOr(StringRef key, double fallback) {
+  return find(key) ? real(key, [](double x) { return x >= 0; }, "a number from 0 up") : fallback;
+}
+
+std::vector<int64_t> ConfigReader::counts(StringRef key) {
+  const json::Value *value = find(key);
+  const json::Array *array = value ? value->getAsArray() : nullptr;
+  std::vector<int64_t> numbers;
+  for (const json::Value &element : array ? *array : json::Array())
+    if (std::optional<int64_t> number = element.getAsInteger();
+        number && *number >= 0 && *number <= std::numeric_limits<int32_t>::max())
+      numbers.push_back(*number);
+  if (value && (!array || numbers.size() != array->size()))
+    expected(key, "a list of integers from 0 up");
+  return numbers;
+}
+
 double ConfigReader::positiveReal(StringRef key) {
   return require(key) ? positiveRealOr(key, 0) : 1;
 }
@@ -167,6 +184,11 @@ void ConfigReader::onlyFlag(StringRef key, bool supported) {
   if (flagOr(key, supported) != supported)
     expected(key,
              supported ? "true; nothing else is supported" : "false; nothing else is supported");
+}
+
+void ConfigReader::onlyZero(StringRef key) {
+  if (realFromZeroOr(key, 0) != 0)
+    expected(key, "0; nothing else is supported");
 }
 
 std::optional<std::string> ConfigReader::optionalText(StringRef key) {

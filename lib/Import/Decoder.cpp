@@ -31,9 +31,10 @@ public:
 private:
   int64_t queryWidth() const { return attention.heads * attention.headSize; }
   int64_t kvWidth() const { return attention.kvHeads * attention.headSize; }
-  std::vector<Parameter> listBlock(const std::string &prefix) const;
+  std::vector<Parameter> listBlock(int64_t layer) const;
   void listAttention(std::vector<Parameter> &list) const;
-  void listMlp(std::vector<Parameter> &list) const;
+  void listMlp(std::vector<Parameter> &list, const MlpParts &mlp) const;
+  void listExperts(std::vector<Parameter> &list) const;
   void listNorms(std::vector<Parameter> &list) const;
   void listNorm(std::vector<Parameter> &list, const std::string &module, int64_t width) const;
 
@@ -43,19 +44,24 @@ private:
   SmallVector<Value> buildQueriesKeysValues(const BlockGraph &block, Value x) const;
   SmallVector<Value> splitFused(const BlockGraph &block, Value fused) const;
   Value buildAttention(const BlockGraph &block, Value x) const;
-  Value activate(GraphBuilder &graph, Value x) const;
+  Value activate(GraphBuilder &graph, StringRef name, Value x) const;
+  Value buildGated(const BlockGraph &block, StringRef name, Value x, const MlpParts &mlp) const;
+  Value buildExperts(const BlockGraph &block, Value x) const;
   Value buildMlp(const BlockGraph &block, Value x) const;
   Value buildBlock(const BlockGraph &block, Value x) const;
 
   DecoderParts parts;
   const AttentionParts &attention;
   const MlpParts &mlp;
+  const ExpertParts &experts;
 };
 
 } // namespace
 
 Decoder::Decoder(DecoderParts all)
-    : parts(std::move(all)), attention(parts.attention), mlp(parts.mlp) {
+    : parts(std::move(all)), attention(parts.attention), mlp(parts.mlp), experts(parts.experts) {
+  facts.experts = experts.count;
+  facts.balanceLoss = experts.balanceLoss;
   facts.layers = parts.layers;
   facts.maxSeq = parts.maxSeq;
   facts.maxSeqKey = parts.maxSeqKey;
@@ -99,10 +105,22 @@ void Decoder::listAttention(std::vector<Parameter> &list) const {
   listNorm(list, attention.keyNorm, attention.normsHeads ? attention.headSize : kvWidth());
 }
 
-void Decoder::listMlp(std::vector<Parameter> &list) const {
+void Decoder::listMlp(std::vector<Parameter> &list, const MlpParts &mlp) const {
   listProjection(list, mlp.gate, mlp.isFused() ? 2 * mlp.inner : mlp.inner, parts.width);
   listProjection(list, mlp.up, mlp.inner, parts.width);
   listProjection(list, mlp.down, parts.width, mlp.inner);
+}
+
+void Decoder::listExperts(std::vector<Parameter> &list) const {
+  int64_t count = experts.count, inner = experts.inner;
+  list.push_back({experts.router + ".weight", {count, parts.width}});
+  list.push_back({experts.gate + ".weight", {count, inner, parts.width}});
+  list.push_back({experts.up + ".weight", {count, inner, parts.width}});
+  list.push_back({experts.down + ".weight", {count, parts.width, inner}});
+  if (experts.shared)
+    listMlp(list, *experts.shared);
+  if (!experts.sharedGate.empty())
+    list.push_back({experts.sharedGate + ".weight", {1, parts.width}});
 }
 
 void Decoder::listNorms(std::vector<Parameter> &list) const {
@@ -111,10 +129,11 @@ void Decoder::listNorms(std::vector<Parameter> &list) const {
     listNorm(list, *module, parts.width);
 }
 
-std::vector<Parameter> Decoder::listBlock(const std::string &prefix) const {
+std::vector<Parameter> Decoder::listBlock(int64_t layer) const {
+  std::string prefix = parts.block.prefix + std::to_string(layer) + ".";
   std::vector<Parameter> list;
   listAttention(list);
-  listMlp(list);
+  experts.isIn(layer) ? listExperts(list) : listMlp(list, mlp);
   listNorms(list);
   std::stable_partition(list.begin(), list.end(), [&](const Parameter &parameter) {
     StringRef module = StringRef(parameter.name).rsplit('.').first;
@@ -129,7 +148,7 @@ std::vector<Parameter> Decoder::parameters() const {
   std::vector<Parameter> list;
   list.push_back({parts.embedding + ".weight", {parts.vocabulary, parts.width}});
   for (int64_t layer = 0; layer < facts.layers; ++layer)
-    llvm::append_range(list, listBlock(parts.block.prefix + std::to_string(layer) + "."));
+    llvm::append_range(list, listBlock(layer));
   listNorm(list, parts.finalNorm, parts.width);
   if (!parts.tied)
     listProjection(list, parts.head, parts.vocabulary, parts.width);
@@ -220,26 +239,57 @@ Value Decoder::buildAttention(const BlockGraph &block, Value x) const {
 // MLP and blocks
 //===----------------------------------------------------------------------===//
 
-Value Decoder::activate(GraphBuilder &graph, Value x) const {
+Value Decoder::activate(GraphBuilder &graph, StringRef name, Value x) const {
   using Activation = MlpParts::Activation;
   if (mlp.activation == Activation::Silu)
-    return graph.silu("mlp.act", x);
-  return graph.gelu("mlp.act", x, /*exact=*/mlp.activation == Activation::GeluExact);
+    return graph.silu(name, x);
+  return graph.gelu(name, x, /*exact=*/mlp.activation == Activation::GeluExact);
+}
+
+/// A gate's projection and another one, each apart; `name` is that of the part.
+Value Decoder::buildGated(const BlockGraph &block, StringRef name, Value x,
+                          const MlpParts &mlp) const {
+  GraphBuilder &graph = block.graph;
+  auto named = [&](StringRef what) { return (name + what).str(); };
+  Value gate = block.project(named(".gate"), x, mlp.gate);
+  Value up = block.project(named(".up"), x, mlp.up);
+  return graph.mul(named(".gated"), activate(graph, named(".act"), gate), up);
+}
+
+Value Decoder::buildExperts(const BlockGraph &block, Value x) const {
+  GraphBuilder &graph = block.graph;
+  Routing routing =
+      graph.route(x, block.prefix + experts.router, experts.chosen, experts.normalized);
+  Value rows = graph.dispatch("mlp.dispatch", x, routing);
+  Value gate = graph.groupedLinear("mlp.gate", rows, block.prefix + experts.gate);
+  Value up = graph.groupedLinear("mlp.up", rows, block.prefix + experts.up);
+  rows = graph.mul("mlp.gated", activate(graph, "mlp.act", gate), up);
+  rows = graph.groupedLinear("mlp.down", rows, block.prefix + experts.down);
+  Value y = graph.combine("mlp.combine", rows, routing);
+  if (!experts.shared)
+    return y;
+  Value own = buildGated(block, "mlp.shared", x, *experts.shared);
+  own = block.project("mlp.shared.down", own, experts.shared->down);
+  if (!experts.sharedGate.empty())
+    own = graph.gateRows("mlp.shared.taken", own,
+                         block.project("mlp.shared.share", x, {experts.sharedGate}));
+  return graph.add("mlp.experts", y, own);
 }
 
 /// What the MLP adds to its input `x`, which is normalised already.
 Value Decoder::buildMlp(const BlockGraph &block, Value x) const {
   GraphBuilder &graph = block.graph;
+  if (experts.isIn(block.layer))
+    return buildExperts(block, x);
   Value y;
   if (mlp.gate.module.empty()) {
-    y = activate(graph, block.project("mlp.up", x, mlp.up));
+    y = activate(graph, "mlp.act", block.project("mlp.up", x, mlp.up));
   } else if (mlp.isFused()) {
     Value both = block.project("mlp.gate_up", x, mlp.gate);
     SmallVector<Value> halves = graph.split("mlp.split", both, {mlp.inner, mlp.inner});
-    y = graph.mul("mlp.gated", activate(graph, halves[0]), halves[1]);
+    y = graph.mul("mlp.gated", activate(graph, "mlp.act", halves[0]), halves[1]);
   } else {
-    Value gate = block.project("mlp.gate", x, mlp.gate), up = block.project("mlp.up", x, mlp.up);
-    y = graph.mul("mlp.gated", activate(graph, gate), up);
+    y = buildGated(block, "mlp", x, mlp);
   }
   y = block.project("mlp.down", y, mlp.down);
   if (!parts.block.mlpPostNorm.empty())

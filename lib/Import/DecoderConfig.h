@@ -56,6 +56,18 @@ void readLayerTypes(ConfigReader &config, DecoderParts &parts);
 /// Qwen's: a window that use_sliding_window switches on, from layer max_window_layers on.
 void readSwitchedWindow(ConfigReader &config, DecoderParts &parts);
 
+/// Where a family has its numbers of experts.
+struct ExpertKeys {
+  llvm::StringRef count = "num_experts";
+  llvm::StringRef inner = "moe_intermediate_size";
+};
+
+/// The experts of each layer, how many a token chooses, and what unequal choices cost.
+ExpertParts readExperts(ConfigReader &config, const ExpertKeys &keys = {});
+
+/// Qwen's: whether the weights are normalised, and which layers have an MLP as others have.
+void readQwenExperts(ConfigReader &config, DecoderParts &parts);
+
 } // namespace llmmem::importer
 
 #endif // LLMMEM_LIB_IMPORT_DECODERCONFIG_H

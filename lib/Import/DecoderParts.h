@@ -78,6 +78,27 @@ struct MlpParts {
   bool isFused() const { return up.module.empty(); }
 };
 
+/// A mixture in the place of the MLP: each token goes through the best of many.
+struct ExpertParts {
+  int64_t count = 0;
+  int64_t chosen = 0; ///< by each token
+  int64_t inner = 0;
+  std::string router = "mlp.gate";
+  /// `*` stands for the number of the expert: they are slices of one parameter.
+  std::string gate = "mlp.experts.*.gate_proj";
+  std::string up = "mlp.experts.*.up_proj";
+  std::string down = "mlp.experts.*.down_proj";
+  bool normalized = true; ///< the weights of the chosen ones add up to 1
+  double balanceLoss = 0; ///< the coefficient of what unequal choices cost
+  /// One that all tokens go through beside, and the projection that says how much of it they take.
+  std::optional<MlpParts> shared;
+  std::string sharedGate;
+  /// The layers with a mixture, by their number; all where there is none.
+  std::function<bool(int64_t)> hasExperts;
+
+  bool isIn(int64_t layer) const { return count > 0 && (!hasExperts || hasExperts(layer)); }
+};
+
 struct BlockParts {
   std::string prefix = "model.layers."; ///< before the number of the layer
   /// Before a branch, and behind it.
@@ -101,6 +122,7 @@ struct DecoderParts {
   BlockParts block;
   AttentionParts attention;
   MlpParts mlp;
+  ExpertParts experts;
   NormStyle norm;
   std::string finalNorm = "model.norm";
   Projection head{"lm_head"};

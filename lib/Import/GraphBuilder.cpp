@@ -236,3 +236,81 @@ Value GraphBuilder::unfusedAttention(Value q, Value k, Value v, const AttentionS
   return create<llm::AttentionValuesOp>("attn.out", q.getType(), x, v, heads, kvHeads,
                                         builder.getF64FloatAttr(1.0));
 }
+
+//===----------------------------------------------------------------------===//
+// Mixtures of experts
+//===----------------------------------------------------------------------===//
+
+Routing GraphBuilder::route(Value x, StringRef module, int64_t chosen, bool normalized) {
+  Routing routing;
+  routing.logits = linear("mlp.router", x, module, llm::WeightLayout::OutIn);
+  ArrayRef<int64_t> shape = tensorType(routing.logits).getShape();
+  int64_t batch = shape[0], seq = shape[1], experts = shape[2];
+  auto choices = RankedTensorType::get({batch, seq, chosen}, builder.getI32Type());
+  auto route = create<llm::RouteOp>(
+      "mlp.route", withWidth(routing.logits, chosen), choices, rowStatistic(routing.logits),
+      routing.logits, /*bias=*/Value(), /*logistic=*/UnitAttr(),
+      normalized ? builder.getUnitAttr() : UnitAttr(), builder.getF64FloatAttr(1.0));
+  routing.weights = route.getWeights();
+  routing.experts = route.getExperts();
+  routing.lse = route.getLse();
+  auto table = RankedTensorType::get({experts, batch, options.expertCapacity.value_or(seq)},
+                                     builder.getI32Type());
+  auto places = create<llm::AssignPlacesOp>("mlp.places", choices, table, routing.experts);
+  routing.places = places.getPlaces();
+  routing.choices = places.getChoices();
+  routed.push_back(routing);
+  return routing;
+}
+
+Value GraphBuilder::dispatch(StringRef name, Value x, const Routing &routing) {
+  SmallVector<int64_t> shape(tensorType(routing.choices).getShape());
+  shape.push_back(tensorType(x).getShape().back());
+  return create<llm::DispatchOp>(name, RankedTensorType::get(shape, elementType), x, routing.places,
+                                 routing.choices, /*weights=*/Value());
+}
+
+Value GraphBuilder::combine(StringRef name, Value x, const Routing &routing) {
+  SmallVector<int64_t> shape(tensorType(routing.places).getShape());
+  shape.back() = tensorType(x).getShape().back();
+  return create<llm::CombineOp>(name, RankedTensorType::get(shape, elementType), x, routing.places,
+                                routing.choices, routing.weights);
+}
+
+Value GraphBuilder::groupedLinear(StringRef name, Value x, StringRef module) {
+  Value weight = parameter(module + ".weight");
+  return create<llm::GroupedLinearOp>(name, withWidth(x, tensorType(weight).getDimSize(1)), x,
+                                      weight, llm::WeightLayout::OutIn);
+}
+
+Value GraphBuilder::gateRows(StringRef name, Value x, Value gate) {
+  return create<llm::GateRowsOp>(name, x.getType(), x, gate);
+}
+
+Value GraphBuilder::balanceLoss(StringRef name, double coefficient) {
+  Value counts, sums;
+  int64_t tokens = 0;
+  for (const Routing &routing : routed) {
+    RankedTensorType type = statisticType({tensorType(routing.logits).getShape().back()});
+    auto load = create<llm::RouterLoadOp>((name + ".load").str(), type, type, routing.logits,
+                                          routing.experts, routing.lse);
+    counts = counts ? add((name + ".counts").str(), counts, load.getCounts()) : load.getCounts();
+    sums = sums ? add((name + ".sums").str(), sums, load.getSums()) : load.getSums();
+    tokens += tensorType(routing.lse).getNumElements();
+  }
+  if (!counts)
+    return Value();
+  return create<llm::BalanceLossOp>(name, statisticType({}), counts, sums,
+                                    builder.getF64FloatAttr(coefficient),
+                                    builder.getI64IntegerAttr(tokens));
+}
+
+Value GraphBuilder::countDropped(StringRef name) {
+  SmallVector<Value> places;
+  for (const Routing &routing : routed)
+    if (tensorType(routing.choices).getShape().back() < tensorType(routing.places).getDimSize(1))
+      places.push_back(routing.places);
+  if (places.empty())
+    return Value();
+  return create<llm::CountDroppedOp>(name, RankedTensorType::get({}, builder.getI32Type()), places);
+}

@@ -38,6 +38,25 @@ static llvm::Error checkTraining(const TrainingOptions &training) {
   return llvm::Error::success();
 }
 
+/// Flags of mixtures of experts.
+static llvm::Error checkExperts(const ImportOptions &options, const ModelFacts &facts) {
+  for (auto [flag, isGiven] : {std::pair("--expert-capacity", options.expertCapacity.has_value()),
+                               {"--balance-loss", options.balanceLoss.has_value()}})
+    if (isGiven && facts.experts == 0)
+      return llvm::createStringError(Twine(facts.file) + ": " + flag +
+                                     " is for mixtures of experts, and this model has none; leave "
+                                     "it out");
+  if (options.balanceLoss && !(std::isfinite(*options.balanceLoss) && *options.balanceLoss >= 0))
+    return refuse("--balance-loss", *options.balanceLoss, "a number from 0 up (0 costs nothing)");
+  if (options.expertCapacity &&
+      (*options.expertCapacity < 1 || *options.expertCapacity > options.seq))
+    return llvm::createStringError(
+        "--expert-capacity is " + Twine(*options.expertCapacity) +
+        ", expected the places of an expert in a sequence, from 1 to --seq, " + Twine(options.seq) +
+        " (where nothing can be dropped)");
+  return llvm::Error::success();
+}
+
 llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFacts &facts) {
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
   for (auto [flag, value] : {std::pair("--batch", options.batch), {"--seq", options.seq}})
@@ -50,6 +69,8 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
                                    Twine(facts.maxSeq));
   if (options.dropout && !(*options.dropout >= 0 && *options.dropout < 1))
     return refuse("--dropout", *options.dropout, "a probability p with 0 <= p < 1");
+  if (llvm::Error error = checkExperts(options, facts))
+    return error;
   return options.mode == Mode::Train ? checkTraining(options.training) : llvm::Error::success();
 }
 

@@ -24,7 +24,7 @@ static void annotateUpdate(Operation *op, const Twine &name, Operation *gradient
 /// Matrices decay, biases and norms do not (as in GPT-3's and most public recipes).
 static FloatAttr decayOf(OpBuilder &builder, llm::TrainingAttr training,
                          TrainedParameter &parameter) {
-  bool decays = cast<RankedTensorType>(parameter.argument.getType()).getRank() == 2;
+  bool decays = cast<RankedTensorType>(parameter.argument.getType()).getRank() >= 2;
   return decays ? training.getWeightDecay() : builder.getF64FloatAttr(0.0);
 }
 

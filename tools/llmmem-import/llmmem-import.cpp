@@ -95,10 +95,11 @@ cl::opt<double> beta1("beta1", cl::desc("Of AdamW (default: 0.9)"), cl::init(0.9
 cl::opt<double> beta2("beta2", cl::desc("Of AdamW (default: 0.999)"), cl::init(0.999),
                       cl::cat(category));
 cl::opt<double> eps("eps", cl::desc("Of AdamW (default: 1e-8)"), cl::init(1e-8), cl::cat(category));
-cl::opt<double> weightDecay("weight-decay",
-                            cl::desc("On parameters of two dimensions (default: 0.1 for adamw, 0 "
-                                     "for sgd)"),
-                            cl::cat(category));
+cl::opt<double>
+    weightDecay("weight-decay",
+                cl::desc("On parameters of two dimensions or more (default: 0.1 for adamw, 0 "
+                         "for sgd)"),
+                cl::cat(category));
 cl::list<std::string>
     freeze("freeze", cl::CommaSeparated,
            cl::desc("Parameters that are not trained, by their names; * stands for any part: "
@@ -118,6 +119,16 @@ cl::opt<bool> countTrainedOnly("count-trained",
                                cl::desc("Write the exact number of parameters that are trained in "
                                         "place of the graph"),
                                cl::cat(category));
+cl::opt<int64_t> expertCapacity(
+    "expert-capacity",
+    cl::desc("Places that each expert of a mixture has in a sequence; choices beyond them are "
+             "dropped and counted (default: --seq, so that none is)"),
+    cl::value_desc("N"), cl::cat(category));
+cl::opt<double> balanceLoss(
+    "balance-loss",
+    cl::desc("Coefficient of what unequally chosen experts cost, 0 for nothing (default: the "
+             "config's own)"),
+    cl::value_desc("X"), cl::cat(category));
 cl::opt<bool> countOnly("count-parameters",
                         cl::desc("Write the exact number of parameters in place of the graph"),
                         cl::cat(category));
@@ -157,6 +168,8 @@ ImportOptions readOptions() {
   options.freeze = freeze;
   if (loraRank.getNumOccurrences())
     options.lora = LoraOptions{loraRank, loraAlpha, loraTargets};
+  options.expertCapacity = given<int64_t>(expertCapacity);
+  options.balanceLoss = given<double>(balanceLoss);
   return options;
 }
 
@@ -171,9 +184,9 @@ int fail(llvm::Error error) { return fail(llvm::toString(std::move(error))); }
 const cl::Option *findMisplacedFlag() {
   if (mode != Mode::Forward)
     return nullptr;
-  const cl::Option *training[] = {&masks,    &optimizer,   &gradients,
-                                  &clipNorm, &beta1,       &beta2,
-                                  &eps,      &weightDecay, std::addressof(freeze)};
+  const cl::Option *training[] = {
+      &masks, &optimizer, &gradients,   &clipNorm,    &beta1,
+      &beta2, &eps,       &weightDecay, &balanceLoss, std::addressof(freeze)};
   for (const cl::Option *option : training)
     if (option->getNumOccurrences())
       return option;

@@ -24,7 +24,8 @@ void Progress::print(const StepReport &report, Clock::time_point now) {
   double seconds = std::chrono::duration<double>(now - shown).count();
   double tokens = static_cast<double>(stepsSinceShown * run.tokensPerStep);
   os << (onTerminal ? "\r" : "") << "step " << report.step << "/" << run.lastStep << "  loss "
-     << llvm::format("%.4f", report.loss) << "  "
+     << llvm::format("%.4f", report.loss)
+     << (report.droppedChoices ? "  dropped " + std::to_string(*report.droppedChoices) : "") << "  "
      << llvm::format("%.0f", seconds > 0 ? tokens / seconds : 0.0) << " tokens/s  arena "
      << formatByteSize(run.arenaBytes)
      << (onTerminal ? "\033[K" : "\n"); // the old line may have been longer

@@ -155,12 +155,20 @@ Expected<json::Object> Training::describeMemory() {
   return memory;
 }
 
+/// "  dropped 12 choices of experts", where the step counts them.
+static std::string describeDropped(const StepReport &report) {
+  return report.droppedChoices
+             ? formatv("  dropped {0} choices of experts", *report.droppedChoices).str()
+             : "";
+}
+
 Error Training::printStep(const StepReport &report, double seconds) {
   if (!options.asJson) {
     // On a terminal the progress line shows it; launchers give their ranks terminals that are none.
     if (!outs().is_displayed() || RankJob::size() > 1)
       out << "step " << report.step << "  loss "
-          << format(run.lossIsDouble() ? "%.17g" : "%.9g", report.loss) << "\n";
+          << format(run.lossIsDouble() ? "%.17g" : "%.9g", report.loss) << describeDropped(report)
+          << "\n";
     outs().flush();
     return Error::success();
   }
@@ -176,6 +184,8 @@ Error Training::printStep(const StepReport &report, double seconds) {
   (*line)["step"] = report.step;
   (*line)["loss"] = std::isfinite(report.loss) ? json::Value(report.loss) : json::Value(nullptr);
   (*line)["seconds"] = seconds;
+  if (report.droppedChoices)
+    (*line)["dropped_choices"] = *report.droppedChoices;
   if (step.compiled->cuda() && step.compiled->profiledCalls().empty())
     (*line)["device_seconds"] = 1e-9 * static_cast<double>(step.compiled->cuda()->replayNs());
   if (options.digest) {

@@ -42,6 +42,7 @@ struct StepResult {
   int64_t bytes = 0;
   /// The argument whose buffer holds this result after a run; otherwise it has its own buffer.
   std::optional<unsigned> donatedArgument;
+  std::string name = {}; // of the op that gives it; empty if it does not say
 };
 
 class DeviceBuffers;

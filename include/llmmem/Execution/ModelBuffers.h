@@ -31,6 +31,9 @@ public:
   llvm::Error loadArgument(unsigned argument, const TensorEntry &tensor);
   /// An argument's bytes under a name, without a copy.
   TensorEntry tensorOf(llvm::StringRef name, unsigned argument) const;
+  /// The same as public checkpoints have it: where the name is a pattern, a tensor for each slice
+  /// along the first dimension (unless ranks split the argument: then the whole under the pattern).
+  std::vector<TensorEntry> tensorsOf(llvm::StringRef name, unsigned argument) const;
   /// A hash of the hashes of all parameters' bytes, in the order of the arguments.
   std::string digest() const;
 
@@ -50,6 +53,11 @@ private:
   ModelBuffers(const CompiledStep &step, StepRoles roles, StepMemory memory)
       : step(&step), roles(std::move(roles)), memory(std::move(memory)) {}
 
+  llvm::Expected<int64_t> loadParameter(const StepRoles::Parameter &parameter,
+                                        const SafeTensors &file);
+  llvm::Error loadSlice(unsigned argument, const TensorEntry &tensor, int64_t slice);
+  llvm::Error loadElements(unsigned argument, const TensorEntry &tensor,
+                           llvm::ArrayRef<int64_t> expected, int64_t begin);
   void sample(const StepRoles::Parameter &parameter, uint64_t stream);
   std::vector<std::string> hashesOfAllStages(llvm::ArrayRef<std::string> ownHashes) const;
 
@@ -64,6 +72,10 @@ TokenFeed::Shape feedShapeOf(const CompiledStep &step, const StepRoles &roles);
 /// The names under which public checkpoints may hold `name`: with and without the prefix of the
 /// family.
 llvm::SmallVector<std::string> checkpointNames(llvm::StringRef name);
+
+/// The name of a slice along the first dimension of a parameter whose name has `*` for its number,
+/// as those of experts: "h.experts.*.up" is "h.experts.3.up" in slice 3. Empty if it has none.
+std::string nameOfSlice(llvm::StringRef name, int64_t slice);
 
 } // namespace llmmem
 

@@ -17,6 +17,8 @@ namespace llmmem {
 struct StepReport {
   int64_t step = 0;
   double loss = 0.0;
+  /// Choices of experts that found no place; none where the step does not count them.
+  std::optional<int64_t> droppedChoices = std::nullopt;
 };
 
 class TrainingRun {
@@ -54,6 +56,8 @@ private:
   llvm::Expected<int64_t> loadState(const SafeTensors &file);
   bool isMaster(unsigned state) const;
   void feedInputs(TokenFeed &feed, double learningRate);
+  /// The number of the result that counts choices without a place.
+  std::optional<unsigned> droppedChoices() const;
 
   ModelBuffers buffers;
   uint64_t seed;

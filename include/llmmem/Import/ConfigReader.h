@@ -44,6 +44,10 @@ public:
                                            std::optional<double> missing = std::nullopt);
   /// A required list of positive numbers.
   std::vector<double> positiveReals(llvm::StringRef key);
+  /// A number from 0 up.
+  double realFromZeroOr(llvm::StringRef key, double fallback);
+  /// An optional list of integers from 0 to 2^31 - 1.
+  std::vector<int64_t> counts(llvm::StringRef key);
   /// A number p with 0 <= p < 1.
   double probabilityOr(llvm::StringRef key, double fallback);
   bool flagOr(llvm::StringRef key, bool fallback);
@@ -53,6 +57,8 @@ public:
   std::string choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> supported);
   /// Refuses every value of an optional flag but `supported`, which is also the public default.
   void onlyFlag(llvm::StringRef key, bool supported);
+  /// Refuses every number but 0, which is also the public default.
+  void onlyZero(llvm::StringRef key);
   /// Null where the key is missing or null.
   const llvm::json::Object *optionalObject(llvm::StringRef key);
 

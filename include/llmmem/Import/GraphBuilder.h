@@ -34,6 +34,11 @@ struct RotaryShape {
   llm::RopeScalingAttr scaling;
 };
 
+/// What a router says of the tokens of a layer.
+struct Routing {
+  mlir::Value logits, weights, experts, lse, places, choices;
+};
+
 class GraphBuilder {
 public:
   GraphBuilder(mlir::OpBuilder builder, const ImportOptions &options, mlir::Type elementType)
@@ -84,6 +89,19 @@ public:
   mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v, const AttentionShape &shape);
   mlir::Value crossEntropy(llvm::StringRef name, mlir::Value logits, mlir::Value targets);
 
+  // Mixtures of experts. Parameters of all experts are one, with a slice for each.
+  /// The best `chosen` experts of each token, by a projection of `x`.
+  Routing route(mlir::Value x, llvm::StringRef module, int64_t chosen, bool normalized);
+  mlir::Value dispatch(llvm::StringRef name, mlir::Value x, const Routing &routing);
+  mlir::Value combine(llvm::StringRef name, mlir::Value x, const Routing &routing);
+  /// The rows of each expert by its own weight.
+  mlir::Value groupedLinear(llvm::StringRef name, mlir::Value x, llvm::StringRef module);
+  mlir::Value gateRows(llvm::StringRef name, mlir::Value x, mlir::Value gate);
+  /// Of all layers together; null where no layer has routed.
+  mlir::Value balanceLoss(llvm::StringRef name, double coefficient);
+  /// Choices of all layers that found no place; null where each has one.
+  mlir::Value countDropped(llvm::StringRef name);
+
   mlir::MLIRContext *getContext() const { return builder.getContext(); }
 
 private:
@@ -118,7 +136,8 @@ private:
   llvm::StringMap<mlir::Value> parameters;
   std::optional<int64_t> block;
   bool inCoreAttention = false;
-  int64_t dropouts = 0; // until now; each samples a stream of its own
+  int64_t dropouts = 0;              // until now; each samples a stream of its own
+  llvm::SmallVector<Routing> routed; // of the layers until now
 };
 
 } // namespace llmmem::importer

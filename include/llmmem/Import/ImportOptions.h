@@ -48,6 +48,11 @@ struct ImportOptions {
   TrainingOptions training;
   std::vector<std::string> freeze; ///< globs over the public names of parameters
   std::optional<LoraOptions> lora;
+  /// Places that each expert of a mixture has in a sequence; none: as many as tokens, so that no
+  /// choice is dropped.
+  std::optional<int64_t> expertCapacity;
+  /// What unequally chosen experts cost; none: the config's own.
+  std::optional<double> balanceLoss;
 };
 
 } // namespace llmmem::importer

@@ -38,6 +38,8 @@ struct ModelFacts {
   std::string maxSeqKey; ///< the key that says so
   bool dropsOut = false; ///< some dropout has a probability above 0
   ElementKind dtype = ElementKind::F32;
+  int64_t experts = 0;    ///< of a mixture
+  double balanceLoss = 0; ///< the coefficient of what unequally chosen experts cost
 };
 
 class Model {

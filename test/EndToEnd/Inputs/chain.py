@@ -57,8 +57,8 @@ class Training:
 
     def bits(self):
         """All that must not change: the losses and digests as printed, and both files byte for byte."""
-        numbers = [(line["step"], line["loss"], line["digest"]) for line in self.lines]
-        return {"losses or digests": numbers, "gradients": contents(self.gradients),
+        numbers = [(line["step"], line["loss"], line.get("dropped_choices"), line["digest"]) for line in self.lines]
+        return {"losses, dropped choices or digests": numbers, "gradients": contents(self.gradients),
                 "parameters": contents(self.parameters)}
 
 

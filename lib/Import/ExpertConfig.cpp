@@ -1,0 +1,32 @@
+//===- ExpertConfig.cpp - Keys that configs of mixtures of experts share ---===//
+
+#include "DecoderConfig.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llmmem::importer;
+using llvm::Twine;
+
+ExpertParts llmmem::importer::readExperts(ConfigReader &config, const ExpertKeys &keys) {
+  ExpertParts experts;
+  experts.count = config.positive(keys.count);
+  experts.chosen = config.positive("num_experts_per_tok");
+  experts.inner = config.positive(keys.inner);
+  if (experts.chosen > experts.count)
+    config.fail("key 'num_experts_per_tok' is " + Twine(experts.chosen) + ", more than '" +
+                keys.count + "', " + Twine(experts.count));
+  // The public library adds the loss where the file asks for the routers' logits.
+  double coefficient = config.realFromZeroOr("router_aux_loss_coef", 0.001);
+  if (config.flagOr("output_router_logits", false))
+    experts.balanceLoss = coefficient;
+  return experts;
+}
+
+void llmmem::importer::readQwenExperts(ConfigReader &config, DecoderParts &parts) {
+  parts.experts = readExperts(config);
+  parts.experts.normalized = config.flagOr("norm_topk_prob", false);
+  int64_t every = config.optionalPositive("decoder_sparse_step").value_or(1);
+  std::vector<int64_t> dense = config.counts("mlp_only_layers");
+  parts.experts.hasExperts = [every, dense](int64_t layer) {
+    return !llvm::is_contained(dense, layer) && (layer + 1) % every == 0;
+  };
+}
