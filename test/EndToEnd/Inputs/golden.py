@@ -74,6 +74,7 @@ def main(folder, family, dtype, *flags):
         print("%s: %d ops recomputed" % (flag, report["recompute"]["ops"]))
         # PyTorch's AdamW, whose learning rate the golden steps took: 1e-3.
         flags = ["--tokens", ids, "--steps", "3", "--lr", "1e-3", "--load", family + ".safetensors"]
+        flags += chain.quick([dtype], unless="f64")
         training = chain.Training(step, *flags)
         compared += compare(golden, training, dtype)
         if bits not in (None, training.bits()):
