@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy of LLVM 22 with .clang-tidy: utils/tidy.py BUILD [--all] [--root CHECKOUT]
+"""Runs clang-tidy of LLVM 22 with .clang-tidy: utils/tidy.py BUILD [--all | --most N] [--root CHECKOUT]
 
-On the sources that differ from where this branch left main (on main: from the last commit), or on all. Exits with 1
-where clang-tidy has something to say. BUILD is configured: compile_commands.json is read from it.
+On the sources that differ from where this branch left main (on main: from the last commit), or on all. A file takes ten
+seconds and more: with --most on the N that changed last, and the others are counted. Exits with 1 where clang-tidy has
+something to say. BUILD is configured: compile_commands.json is read from it.
 """
 
 import argparse
@@ -23,10 +24,11 @@ def git(root, *arguments):
 
 
 def changed(root):
-    """The files that differ from the merge base with main, those that git does not know yet too."""
+    """The files that differ from the merge base with main, the latest first; those that git does not know yet too."""
     base = next((found for name in ("main", "origin/main") if (found := git(root, "merge-base", "HEAD", name))), "HEAD")
-    names = git(root, "diff", "--name-only", base) + "\n" + git(root, "ls-files", "--others", "--exclude-standard")
-    return {os.path.join(root, name) for name in names.split("\n") if name}
+    names = [git(root, "ls-files", "--others", "--exclude-standard"), git(root, "diff", "--name-only", "HEAD"),
+             git(root, "log", "--name-only", "--format=", base + "..HEAD")]
+    return [os.path.join(root, name) for name in dict.fromkeys("\n".join(names).split("\n")) if name]
 
 
 def compiled(root, build):
@@ -47,20 +49,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--all", action="store_true", help="every source of the build, not only changed ones")
+    parser.add_argument("--most", type=int, metavar="N", help="of the changed ones, the N that changed last")
     parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     options = parser.parse_args()
     root = os.path.abspath(options.root)
     if not shutil.which(TIDY):
         sys.exit(f"tidy: there is no {TIDY}; utils/install-dependencies installs it")
     build = os.path.abspath(options.build)
-    files = sorted(compiled(root, build) if options.all else compiled(root, build) & changed(root))
+    ours = compiled(root, build)
+    found = sorted(ours) if options.all else [name for name in changed(root) if name in ours]
+    files = found[: options.most]
     findings = set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for said in pool.map(lambda file: tidy(build, file), files):
             findings.update(said)
     for finding in sorted(findings):
         print(os.path.relpath(finding, root) if finding.startswith("/") else finding, file=sys.stderr)
-    print(f"tidy: {len(files)} files, {len(findings)} findings")
+    left = f" ({len(found) - len(files)} that changed before them were left to --all)" if len(found) > len(files) else ""
+    print(f"tidy: {len(files)} files, {len(findings)} findings{left}")
     return 1 if findings else 0
 
 
