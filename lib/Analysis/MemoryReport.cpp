@@ -322,7 +322,7 @@ FunctionEntry MemoryReport::entryOf(func::FuncOp function) const {
           neededBytes(),
           peak,
           arena,
-          stepNs + recomputeNs,
+          plannedNs(),
           recomputeNs,
           costLowerBoundNs,
           sent.bytes,

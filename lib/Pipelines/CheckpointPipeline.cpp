@@ -173,7 +173,8 @@ static llvm::Error checkDataParallel(const CheckpointPipelineOptions &options,
                    : llvm::Error::success();
   for (auto [name, isGiven] : {std::pair("bucket-bytes", options.bucketBytes.hasValue()),
                                std::pair("data-parallel", options.dataParallel.hasValue())})
-    if (isGiven && !sizeOfAxis(options, kDataParallelAxis))
+    // What --mesh=auto compares has dp or not; a topology is given to it alone.
+    if (isGiven && options.topology.empty() && !sizeOfAxis(options, kDataParallelAxis))
       return llvm::createStringError(spell(name) + " is of ranks of dp; give them, as in " +
                                      spell("mesh") + "=dp=2" +
                                      (options.mesh.empty() ? "" : "," + options.mesh.getValue()));

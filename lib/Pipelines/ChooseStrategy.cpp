@@ -97,8 +97,7 @@ static StepSettings settingsOf(const CheckpointPipelineOptions &options) {
   if (plan->budget.empty())
     plan->budget = "1GB";
   settings.request = llvm::cantFail(readCheckpointRequest(planOptions(*plan), asWritten));
-  // Strategies are compared as their ops take turns.
-  settings.request.overlap = false;
+  settings.bucketBytes = llvm::cantFail(parseBucketBytes(options.bucketBytes));
   settings.groupsLossHead = options.lossChunk != "apart";
   settings.groupsKernels = options.kernels == KernelGrouping::Grouped;
   settings.usesLibrary = options.products == MatmulSource::Library;
@@ -126,20 +125,19 @@ static FailureOr<WholePlan> measure(ModuleOp module, ArrayRef<const DeviceModel 
   for (func::FuncOp function : findStepFunctions(module)) {
     auto stage = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kStage);
     const DeviceModel &device = *tables[stage ? stage.getInt() : 0];
-    int64_t ns = 0, bytes = 0;
-    for (Operation &op : function.getBody().front().without_terminator()) {
-      FailureOr<OpCost> cost = getCost(&op, device);
-      if (failed(cost))
-        return failure();
-      ns += cost->ns;
-    }
+    int64_t bytes = 0;
     for (BlockArgument argument : function.getArguments())
       bytes += llvm::alignTo(bytesOfType(argument.getType()), kArenaAlignment);
     if (auto arena = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kArena))
       bytes += arena.getInt();
     auto runs = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kMicroBatches);
-    plan.ns += ns * (runs && function.getName() == "step" ? runs.getInt() : 1);
     plan.bytes = std::max(plan.bytes, bytes);
+    if (stage)
+      continue;
+    FailureOr<int64_t> ns = modelStep(function, device);
+    if (failed(ns))
+      return failure();
+    plan.ns += *ns * (runs && function.getName() == "step" ? runs.getInt() : 1);
   }
   if (!module->hasAttr(llm::LlmDialect::kPipeline))
     return plan;
@@ -168,9 +166,6 @@ static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipe
     return success();
   });
   std::unique_ptr<CheckpointPipelineOptions> options = optionsOf(strategy, request, given);
-  // Compared as the model has them: collectives in turn, one for each value.
-  options->overlap = false;
-  options->bucketBytes = std::string("0");
   // Enough to compare; the chosen one is planned with what the user gives.
   options->seconds = std::min(given.seconds.getValue(), 1.0);
   llvm::SmallVector<const DeviceModel *> tables;

@@ -15,12 +15,21 @@ PartModel &PartModel::operator+=(const PartModel &other) {
   update += other.update;
   products += other.products;
   residentBytes += other.residentBytes;
+  compute += other.compute;
+  link += other.link;
+  updateCompute += other.updateCompute;
+  updateLink += other.updateLink;
   return *this;
 }
 
+int64_t PartModel::leastTime(int64_t microBatches) const {
+  return std::max(microBatches * compute + updateCompute, microBatches * link + updateLink);
+}
+
 PartModel PartModel::operator*(int64_t times) const {
-  return {forward * times, backward * times, weights * times,
-          update * times,  products * times, residentBytes * times};
+  return {forward * times,       backward * times,      weights * times, update * times,
+          products * times,      residentBytes * times, compute * times, link * times,
+          updateCompute * times, updateLink * times};
 }
 
 llvm::Expected<RankModel> RankModel::make(ModuleOp few, const RankShape &shape,
@@ -42,7 +51,10 @@ PartModel RankModel::once(const StepChoice &choice, const BlockStretch &stretch)
     sum += choice.tied;
   sum.residentBytes += inputBytes;
   constexpr int64_t blocksOfModel = 3;
-  sum.update += std::max<int64_t>(shared + (stretch.blocks - blocksOfModel) * sharedStep, 0);
+  const int64_t ofAll =
+      std::max<int64_t>(shared + (stretch.blocks - blocksOfModel) * sharedStep, 0);
+  sum.update += ofAll;
+  sum.updateCompute += hasOverlap ? 0 : ofAll;
   return sum;
 }
 
@@ -53,6 +65,18 @@ PartModel RankModel::once(const BlockStretch &stretch) const {
         other.forward + other.backward < best.forward + best.backward)
       best = other;
   return best;
+}
+
+PartModel RankModel::leastWork(const BlockStretch &stretch) const {
+  PartModel least;
+  const PartModel some = once(choices.front(), stretch);
+  for (int64_t PartModel::*field :
+       {&PartModel::compute, &PartModel::link, &PartModel::updateCompute, &PartModel::updateLink}) {
+    least.*field = some.*field;
+    for (const StepChoice &choice : choices)
+      least.*field = std::min(least.*field, once(choice, stretch).*field);
+  }
+  return least;
 }
 
 int64_t RankModel::leastProducts(const BlockStretch &stretch) const {

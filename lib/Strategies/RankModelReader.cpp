@@ -2,9 +2,10 @@
 
 #include "RankModelReader.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
+#include "llmmem/Planning/Schedulers/ExposedCosts.h"
 #include "llmmem/Transforms/Differentiation.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -169,30 +170,74 @@ findWeightGradients(func::FuncOp function, const llvm::DenseMap<Operation *, int
   return found;
 }
 
+/// Whether it sends several values at once, which may be of several parts.
+static bool isBucket(Operation *op) { return op->getNumResults() > 1 && llm::isStartable(op); }
+
+/// What an op is of each part: of a bucket as much as that part has of its bytes; of anything else
+/// all of its own part.
+static SmallVector<std::pair<int64_t, int64_t>>
+sharesOf(Operation *op, int64_t own, llvm::function_ref<int64_t(Value)> partOfValue) {
+  if (!isBucket(op))
+    return {{own, 1}};
+  SmallVector<std::pair<int64_t, int64_t>> shares;
+  for (Value operand : op->getOperands()) {
+    const int64_t part = partOfValue(operand);
+    shares.push_back({part == kNoPart ? own : part, bytesOfType(operand.getType())});
+  }
+  return shares;
+}
+
+void RankModelReader::addCost(PartModel &part, Operation *op, const planning::Op &given,
+                              int64_t exposedNs, bool isUpdate, bool isOfWeights) const {
+  const bool isOnLink = given.resource == planning::Resource::Link;
+  // A model of more blocks has other buckets, so one bucket's time is no bound.
+  const int64_t proved = isBucket(op) ? 0 : given.cost;
+  if (isUpdate)
+    (isOnLink ? part.updateLink : part.updateCompute) += proved;
+  else
+    (isOnLink ? part.link : part.compute) += proved;
+  if (isUpdate) {
+    part.update += exposedNs;
+    return;
+  }
+  if (getPhase(op) == Phase::Backward) {
+    part.backward += exposedNs;
+    part.weights += isOfWeights ? exposedNs : 0;
+  } else {
+    part.forward += exposedNs;
+  }
+  if (cast<CostOpInterface>(op).multipliesMatrices())
+    part.products += given.cost;
+}
+
 void RankModelReader::addCosts(const ExtractedProblem &extracted, const planning::Problem &problem,
-                               func::FuncOp function, Parts &parts) const {
+                               const planning::Problem &exposed, func::FuncOp function,
+                               Parts &parts) const {
   llvm::DenseMap<Operation *, int64_t> partOf = partsOf(function);
   llvm::DenseSet<Operation *> weights = findWeightGradients(function, partOf);
-  for (auto [op, priced] : llvm::zip_equal(extracted.ops, problem.ops)) {
-    PartModel &part = parts.of(partOf.lookup(op));
+  auto partOfValue = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument ? ownerOf(argument) : partOf.lookup(value.getDefiningOp());
+  };
+  for (auto [op, given, priced] : llvm::zip_equal(extracted.ops, problem.ops, exposed.ops)) {
     // What sums gradients at the end of a step is of the backward by its phase.
-    if (function.getName() == kUpdateFunction) {
-      part.update += priced.cost;
-      continue;
+    const bool isUpdate = function.getName() == kUpdateFunction || getPhase(op) == Phase::Update;
+    SmallVector<std::pair<int64_t, int64_t>> shares = sharesOf(op, partOf.lookup(op), partOfValue);
+    int64_t bytesLeft = 0;
+    for (auto [part, bytes] : shares)
+      bytesLeft += bytes;
+    planning::Op left = given;
+    int64_t nsLeft = priced.cost;
+    for (auto [part, bytes] : shares) {
+      // The last one has what rounding leaves.
+      planning::Op share = left;
+      share.cost = static_cast<int64_t>(static_cast<__int128>(left.cost) * bytes / bytesLeft);
+      const auto ns = static_cast<int64_t>(static_cast<__int128>(nsLeft) * bytes / bytesLeft);
+      addCost(parts.of(part), op, share, ns, isUpdate, weights.contains(op));
+      bytesLeft -= bytes;
+      left.cost -= share.cost;
+      nsLeft -= ns;
     }
-    switch (getPhase(op)) {
-    case Phase::Update:
-      part.update += priced.cost;
-      continue;
-    case Phase::Backward:
-      part.backward += priced.cost;
-      part.weights += weights.contains(op) ? priced.cost : 0;
-      break;
-    default:
-      part.forward += priced.cost;
-    }
-    if (cast<CostOpInterface>(op).multipliesMatrices())
-      part.products += priced.cost;
   }
 }
 
@@ -237,10 +282,11 @@ void RankModelReader::addChoices(const StepAlternative &alternative, const Parts
                                  RankModel &model) const {
   for (const planning::Tiling &tiling : alternative.tilings.tilings) {
     StepChoice choice;
-    choice.problem = planning::withTiling(alternative.extracted.problem, tiling);
+    const planning::Problem problem = planning::withTiling(alternative.extracted.problem, tiling);
+    choice.problem = planning::withExposedCosts(problem);
     Parts parts = update;
     addResidents(alternative.step, parts);
-    addCosts(alternative.extracted, choice.problem, alternative.step, parts);
+    addCosts(alternative.extracted, problem, choice.problem, alternative.step, parts);
     parts.fold();
     choice.first = parts.first;
     choice.block = parts.blocks[1];
@@ -261,13 +307,15 @@ FailureOr<RankModel> RankModelReader::read(ModuleOp few, const RankShape &shape)
     return failure();
   findOwners(program->step);
   RankModel model;
+  model.hasOverlap = settings.request.overlap;
   Parts update;
   if (program->update) {
     FailureOr<std::vector<StepAlternative>> alternatives = alternativesOf(program->update);
     if (failed(alternatives))
       return failure();
     StepAlternative &once = alternatives->front();
-    addCosts(once.extracted, once.extracted.problem, once.step, update);
+    addCosts(once.extracted, once.extracted.problem,
+             planning::withExposedCosts(once.extracted.problem), once.step, update);
     const planning::Graph graph(once.extracted.problem);
     model.updateBytes =
         planning::profile(graph, planning::givenOrder(graph)).peak - graph.residentBytes();

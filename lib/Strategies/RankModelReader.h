@@ -37,8 +37,11 @@ private:
   int64_t ownerOf(mlir::BlockArgument argument) const;
   llvm::DenseMap<mlir::Operation *, int64_t> partsOf(mlir::func::FuncOp step) const;
   void addResidents(mlir::func::FuncOp step, Parts &parts) const;
+  /// `exposed`: `problem` as its costs add up to its time.
   void addCosts(const ExtractedProblem &extracted, const planning::Problem &problem,
-                mlir::func::FuncOp function, Parts &parts) const;
+                const planning::Problem &exposed, mlir::func::FuncOp function, Parts &parts) const;
+  void addCost(PartModel &part, mlir::Operation *op, const planning::Op &given, int64_t exposedNs,
+               bool isUpdate, bool isOfWeights) const;
   std::vector<int64_t> tiedGradients(mlir::func::FuncOp step) const;
   void addChoices(const StepAlternative &alternative, const Parts &update, RankModel &model) const;
   llvm::FailureOr<std::vector<StepAlternative>> alternativesOf(mlir::func::FuncOp function) const;

@@ -29,15 +29,15 @@ RankShape RankShape::of(const Strategy &strategy) {
           strategy.pp > 1 || strategy.microBatches > 1};
 }
 
-static LogicalResult splitOverRanks(func::FuncOp loss, const RankShape &shape) {
+static LogicalResult splitOverRanks(func::FuncOp loss, const RankShape &shape,
+                                    int64_t bucketBytes) {
   SmallVector<MeshAxis> axes;
   if (shape.dp > 1)
     axes.push_back({kDataParallelAxis.str(), shape.dp});
   if (shape.tp > 1)
     axes.push_back({kTensorParallelAxis.str(), shape.tp});
-  if (!axes.empty() &&
-      failed(parallelize(loss, makeMesh(axes, loss.getContext()),
-                         {shape.zeroStage, shape.sequenceParallel, /*bucketBytes=*/0})))
+  if (!axes.empty() && failed(parallelize(loss, makeMesh(axes, loss.getContext()),
+                                          {shape.zeroStage, shape.sequenceParallel, bucketBytes})))
     return failure();
   return shape.accumulates ? splitMicroBatches(loss, shape.microBatches) : success();
 }
@@ -51,7 +51,7 @@ FailureOr<RankProgram> llmmem::buildRankProgram(ModuleOp model, const RankShape 
   auto training =
       program.module->getOperation()->getAttrOfType<llm::TrainingAttr>(llm::LlmDialect::kTraining);
   keepWhole(loss, settings.groups, shape.whole);
-  if (failed(splitOverRanks(loss, shape)))
+  if (failed(splitOverRanks(loss, shape, settings.bucketBytes)))
     return failure();
   FailureOr<func::FuncOp> step = buildTrainingStep(loss, training);
   if (failed(step))

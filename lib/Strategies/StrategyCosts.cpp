@@ -87,23 +87,23 @@ llvm::Error StrategyCosts::bound(StrategyOutcome &outcome) {
   if (!model)
     return model.takeError();
   BlockStretch all = wholeStretch(blocks);
-  PartModel once = (*model)->once(all);
-  int64_t ns = once.forward + once.backward, m = strategy.microBatches;
+  PartModel once = (*model)->leastWork(all);
+  int64_t m = strategy.microBatches;
   if (strategy.pp == 1) {
-    outcome.timeBound = m * ns + once.update;
+    outcome.timeBound = once.leastTime(m);
     outcome.bytesBound = (*model)->leastBytes(all);
     return llvm::Error::success();
   }
   BlockStretch mean{static_cast<int64_t>(llvm::divideCeil(blocks, strategy.pp)), false, false, 1,
                     0};
-  PartModel busiest = (*model)->once(mean);
+  PartModel busiest = (*model)->leastWork(mean);
   outcome.timeBound =
-      std::max(m * ns / strategy.pp, m * (busiest.forward + busiest.backward) + busiest.update);
+      std::max(m * std::max(once.compute, once.link) / strategy.pp, busiest.leastTime(m));
   bool isPlain = strategy.schedule == planning::PipelineKind::GPipe ||
                  strategy.schedule == planning::PipelineKind::OneForwardOneBackward;
   if (isPlain) {
-    PartModel end = (*model)->once({1, false, true, 1, 0});
-    outcome.timeBound = std::max(outcome.timeBound, ns + (m - 1) * (end.forward + end.backward));
+    PartModel end = (*model)->leastWork({1, false, true, 1, 0});
+    outcome.timeBound = std::max(outcome.timeBound, once.compute + (m - 1) * end.compute);
   }
   outcome.bytesBound = (*model)->residentBytes(mean);
   return llvm::Error::success();
@@ -274,7 +274,8 @@ llvm::Error StrategyCosts::modelStages(StrategyOutcome &outcome) {
   }
   if (outcome.state == StrategyOutcome::State::OverBudget)
     return llvm::Error::success();
-  planning::PipelineTime time = schedule.time(costs);
+  planning::PipelineTime time =
+      request.settings.request.overlap ? schedule.timeOfStarted(costs) : schedule.time(costs);
   outcome.recomputeNs = strategy.microBatches * recompute;
   outcome.waitingNs = time.ns - *llvm::max_element(time.busy);
   outcome.ns = time.ns + outcome.updateNs;

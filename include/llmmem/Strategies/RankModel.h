@@ -46,16 +46,24 @@ struct StepSettings {
   bool groupsKernels = true;
   bool usesLibrary = false;
   std::vector<LayoutGroup> groups; // that a shape may leave whole
+  int64_t bucketBytes = 0;         // of gradients that share a collective (Parallelize.h)
 };
 
-/// Modelled ns of one run of each op of a part, and the part's bytes.
+/// Modelled ns of one run of each op of a part, and the part's bytes. Where collectives run beside
+/// compute, they count with what compute waits for them (ExposedCosts.h).
 struct PartModel {
   int64_t forward = 0, backward = 0; // of a micro-batch
   int64_t weights = 0;               // of the backward, what no other part waits for
   int64_t update = 0;                // once a step
   int64_t products = 0;              // of matmuls alone, within forward and backward
   int64_t residentBytes = 0;         // aligned, as they are allocated
+  // What each resource does, whatever runs beside it: of a micro-batch, and once a step. Without
+  // overlap all of it is compute's.
+  int64_t compute = 0, link = 0;
+  int64_t updateCompute = 0, updateLink = 0;
 
+  /// Proved: `microBatches` of it and its update take no less.
+  int64_t leastTime(int64_t microBatches) const;
   PartModel &operator+=(const PartModel &other);
   PartModel operator*(int64_t times) const;
 };
@@ -76,6 +84,8 @@ public:
 
   /// Of `stretch` with each op once, in the cheapest choice.
   PartModel once(const planning::BlockStretch &stretch) const;
+  /// The least that `stretch` gives each resource to do, of any choice; no other field is filled.
+  PartModel leastWork(const planning::BlockStretch &stretch) const;
   /// ns of the matmuls of a micro-batch, in the choice that has the least.
   int64_t leastProducts(const planning::BlockStretch &stretch) const;
   int64_t residentBytes(const planning::BlockStretch &stretch) const;
@@ -112,6 +122,7 @@ private:
   int64_t largestOp = 0;              // bytes that one op needs beside the residents
   int64_t updateBytes = 0;            // of an update of its own, beside the residents
   int64_t shared = 0, sharedStep = 0; // ns of a step of three blocks, and from each to the next
+  bool hasOverlap = false;            // `shared` is then no bound
   int64_t crossingBytes = 0;
   std::vector<int64_t> tiedBytes;
 

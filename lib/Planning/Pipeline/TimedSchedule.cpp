@@ -6,9 +6,9 @@
 using namespace llmmem::planning;
 
 TimedSchedule::TimedSchedule(const PipelineShape &shape)
-    : shape(shape), schedule(makeSchedule(shape)), meetings(shape.stages) {
+    : shape(shape), schedule(makeSchedule(shape)), meetings(shape.stages),
+      rendezvous(shape.stages) {
   const std::vector<std::vector<PipelineExchange>> exchanges = placeExchanges(shape, schedule);
-  std::vector<std::vector<Rendezvous>> rendezvous(shape.stages);
   for (int64_t stage = 0; stage < shape.stages; ++stage)
     for (size_t number = 0; number < exchanges[stage].size(); ++number) {
       const PipelineExchange &exchange = exchanges[stage][number];
@@ -24,10 +24,10 @@ TimedSchedule::TimedSchedule(const PipelineShape &shape)
       for (const PipelineMessage &message : exchange.receives)
         ends.receives.push_back(message.from);
     }
-  addPeers(rendezvous);
+  addPeers();
 }
 
-void TimedSchedule::addPeers(const std::vector<std::vector<Rendezvous>> &rendezvous) {
+void TimedSchedule::addPeers() {
   auto place = [](const MessageEnd &end) {
     return Peer{static_cast<int32_t>(end.stage), static_cast<int32_t>(end.op)};
   };
@@ -91,4 +91,29 @@ PipelineTime TimedSchedule::time(llvm::ArrayRef<ChunkCost> costs) const {
   }
   time.ns = *std::max_element(now.begin(), now.end());
   return time;
+}
+
+PipelineTime TimedSchedule::timeOfStarted(llvm::ArrayRef<ChunkCost> costs) const {
+  using Kind = StageEvent::Kind;
+  std::vector<std::vector<StageEvent>> events(shape.stages);
+  for (int64_t stage = 0; stage < shape.stages; ++stage) {
+    size_t task = 0;
+    int64_t notAwaited = 0;
+    auto runTasks = [&](size_t end) {
+      for (; task < end; ++task)
+        events[stage].push_back({Kind::Work, costOf(schedule[stage][task], shape, costs)});
+    };
+    for (size_t number = 0; number < meetings[stage].size(); ++number) {
+      runTasks(meetings[stage][number].endOfTasks);
+      const Peer here{static_cast<int32_t>(stage), static_cast<int32_t>(number)};
+      events[stage].push_back({Kind::Meeting, sendingTime(here, costs), /*isStarted=*/true});
+      ++notAwaited;
+      if (rendezvous[stage][number].receives.empty())
+        continue;
+      for (; notAwaited > 0; --notAwaited)
+        events[stage].push_back({Kind::Wait});
+    }
+    runTasks(schedule[stage].size());
+  }
+  return modelTime(rendezvous, events);
 }

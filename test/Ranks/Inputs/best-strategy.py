@@ -51,14 +51,13 @@ def step_time(report):
     functions = report.get("stages") or []
     if functions:
         return sum(function["runs"] * function["time_ns"] for function in functions)
-    return report["step"]["time_ns"] + report["recompute"]["time_ns"]
+    return report["overlap"]["time_ns"]  # in turn where nothing is started
 
 
 def measure(flags, arguments, folder, number):
     """The time of a strategy, or None where there is no plan."""
     report = os.path.join(folder, f"{number}.json")
-    single = ["--bucket-bytes=0"] if "dp=" in " ".join(flags) else []  # strategies are compared without buckets
-    run = subprocess.run(["llmmem-opt", *flags, *single, f"--checkpoint-device={arguments.topology}", "--checkpoint-seconds=1",
+    run = subprocess.run(["llmmem-opt", *flags, *arguments.flag, f"--checkpoint-device={arguments.topology}", "--checkpoint-seconds=1",
                           f"--memory-report-json={report}", f"--checkpoint-budget={arguments.budget}", arguments.model, "-o", "/dev/null"],
                          stderr=subprocess.PIPE, text=True, check=False)
     if run.returncode:
@@ -102,6 +101,7 @@ def main():
     parser.add_argument("report")
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--blocks", type=int, required=True)
+    parser.add_argument("--flag", action="append", default=[], help="for every plan, as it was for the report")
     parser.add_argument("--tie", type=float, default=0.0)
     parser.add_argument("--budget", required=True)
     arguments = parser.parse_args()

@@ -23,6 +23,9 @@ public:
   const std::vector<PipelineTask> &tasksOf(int64_t stage) const { return schedule[stage]; }
   /// `costs`: of each chunk. An exchange takes as long as the messages of one direction.
   PipelineTime time(llvm::ArrayRef<ChunkCost> costs) const;
+  /// The same where exchanges run beside the tasks: each starts behind the task before it, and is
+  /// waited for where it receives something, before the next task.
+  PipelineTime timeOfStarted(llvm::ArrayRef<ChunkCost> costs) const;
 
 private:
   struct Peer {
@@ -35,11 +38,12 @@ private:
     std::vector<Peer> peers;
   };
   int64_t sendingTime(const Peer &at, llvm::ArrayRef<ChunkCost> costs) const;
-  void addPeers(const std::vector<std::vector<Rendezvous>> &rendezvous);
+  void addPeers();
 
   PipelineShape shape;
   std::vector<std::vector<PipelineTask>> schedule;
-  std::vector<std::vector<Meeting>> meetings; // of each stage
+  std::vector<std::vector<Meeting>> meetings;      // of each stage
+  std::vector<std::vector<Rendezvous>> rendezvous; // the same, as messages
 };
 
 } // namespace llmmem::planning
