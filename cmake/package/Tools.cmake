@@ -2,11 +2,18 @@
 # from its own place: the transports of ranks in ../lib/llmmem (lib/Runtime/Ranks.c), whatever CMAKE_INSTALL_LIBDIR is.
 set(tools llmmem-plan)
 if(LLMMEM_ENABLE_MLIR)
-  list(APPEND tools llmmem-commbench llmmem-emulate llmmem-import llmmem-lsp-server llmmem-opt llmmem-run)
+  list(APPEND tools llmmem-commbench llmmem-emulate llmmem-fit llmmem-import llmmem-lsp-server llmmem-opt llmmem-run)
 endif()
 # The MLIR of the machine, where it was found.
 set_target_properties(${tools} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS ${tools} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Tools)
+
+# llmmem-study is a program in Python: its package and the planner that this opens stand where transports do.
+set(study_home ${CMAKE_INSTALL_BINDIR}/../lib/llmmem)
+install(PROGRAMS llmmem-study.sh DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME llmmem-study COMPONENT Tools)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/llmmem DESTINATION ${study_home}/python COMPONENT Tools
+  PATTERN __pycache__ EXCLUDE)
+install(FILES $<TARGET_FILE:LLMMEMPackageC> DESTINATION ${study_home}/python/llmmem RENAME libllmmem-c.so COMPONENT Tools)
 
 # The program that needs no LLVM comes with the Python package as well.
 if(SKBUILD)
