@@ -279,10 +279,31 @@ double MemoryReport::gapPercent() const {
   return 100.0 * static_cast<double>(stepNs + recomputeNs - costLowerBoundNs) / stepNs;
 }
 
+static double slowdown(int64_t ns, int64_t withoutBudgetNs) {
+  return 100.0 * (static_cast<double>(ns) / static_cast<double>(withoutBudgetNs) - 1.0);
+}
+
 std::optional<double> MemoryReport::slowdownPercent() const {
-  if (!withoutBudgetNs || *withoutBudgetNs == 0 || overlap.started || !functions.empty())
+  if (!withoutBudgetNs || *withoutBudgetNs == 0 || !functions.empty())
     return std::nullopt;
-  return 100.0 * (static_cast<double>(plannedNs()) / static_cast<double>(*withoutBudgetNs) - 1.0);
+  return slowdown(plannedNs(), *withoutBudgetNs);
+}
+
+double MemoryReport::WholeStep::slowdownPercent() const {
+  return withoutBudgetNs == 0 ? 0 : slowdown(ns, withoutBudgetNs);
+}
+
+std::optional<MemoryReport::WholeStep> MemoryReport::wholeStep() const {
+  if (functions.empty() || !pipeline.schedule.empty())
+    return std::nullopt;
+  WholeStep whole;
+  for (const FunctionEntry &entry : functions) {
+    if (!entry.withoutBudgetNs)
+      return std::nullopt;
+    whole.ns += entry.runs * entry.ns;
+    whole.withoutBudgetNs += entry.runs * *entry.withoutBudgetNs;
+  }
+  return whole;
 }
 
 std::optional<double> MemoryReport::tokensPerSecond() const {
@@ -327,5 +348,6 @@ FunctionEntry MemoryReport::entryOf(func::FuncOp function) const {
           costLowerBoundNs,
           sent.bytes,
           budget,
-          device};
+          device,
+          withoutBudgetNs};
 }

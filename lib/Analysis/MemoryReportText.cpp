@@ -119,17 +119,19 @@ static llvm::json::Value epiloguesToJson(const MemoryReport &report) {
 static llvm::json::Value functionsToJson(const MemoryReport &report) {
   llvm::json::Array list;
   for (const FunctionEntry &entry : report.functions)
-    list.push_back(llvm::json::Object{{"function", entry.name},
-                                      {"runs", entry.runs},
-                                      {"needed", entry.needed},
-                                      {"peak", entry.peak},
-                                      {"arena", entry.arena},
-                                      {"time_ns", entry.ns},
-                                      {"recompute_ns", entry.recomputeNs},
-                                      {"time_lower_bound_ns", entry.lowerBoundNs},
-                                      {"sent_bytes", entry.sentBytes},
-                                      {"budget", blockOrNull(entry.budget)},
-                                      {"device", entry.device}});
+    list.push_back(
+        llvm::json::Object{{"function", entry.name},
+                           {"runs", entry.runs},
+                           {"needed", entry.needed},
+                           {"peak", entry.peak},
+                           {"arena", entry.arena},
+                           {"time_ns", entry.ns},
+                           {"recompute_ns", entry.recomputeNs},
+                           {"time_lower_bound_ns", entry.lowerBoundNs},
+                           {"sent_bytes", entry.sentBytes},
+                           {"time_without_budget_ns", blockOrNull(entry.withoutBudgetNs)},
+                           {"budget", blockOrNull(entry.budget)},
+                           {"device", entry.device}});
   return list;
 }
 
@@ -239,6 +241,9 @@ static void printFunctions(const MemoryReport &report, llvm::raw_ostream &os) {
     os << formatv("{0,-14} {1} ({2} bytes) resident+arena, {3:f3} ms modelled, {4} a step",
                   "@" + entry.name, formatByteSize(entry.needed), entry.needed, entry.ns / 1e6,
                   entry.runs == 1 ? std::string("once") : formatv("{0} times", entry.runs).str());
+    // Stages run beside each other: what one of them loses is no loss of the step by itself.
+    if (!report.pipeline.schedule.empty() && entry.withoutBudgetNs)
+      os << formatv(" ({0:f3} ms without a budget)", *entry.withoutBudgetNs / 1e6);
     if (isUneven)
       os << ", on " << entry.device
          << (entry.budget ? " under " + formatByteSize(*entry.budget) : std::string());
@@ -269,6 +274,10 @@ static void printPricedByBytes(const MemoryReport &report, llvm::raw_ostream &os
 
 /// The two numbers that a user compares: how long a step takes, and how many tokens that makes.
 static void printTime(const MemoryReport &report, llvm::raw_ostream &os) {
+  if (std::optional<MemoryReport::WholeStep> whole = report.wholeStep())
+    os << formatv("step           {0:f3} ms modelled, {1:f2} % slower than the {2:f3} ms without a "
+                  "budget\n",
+                  whole->ns / 1e6, whole->slowdownPercent(), whole->withoutBudgetNs / 1e6);
   if (!report.functions.empty())
     return;
   os << formatv("step           {0:f3} ms modelled", report.plannedNs() / 1e6);

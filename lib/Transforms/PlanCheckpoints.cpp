@@ -167,6 +167,21 @@ static LogicalResult explainTo(CheckpointOutcome &outcome, func::FuncOp step,
   return success();
 }
 
+/// What the step takes without a budget. Beside collectives that run while others compute, that is
+/// what its plan says.
+static std::optional<int64_t> timeWithoutBudget(planning::StepForms forms,
+                                                planning::PlanOptions options,
+                                                const planning::Plan &plan) {
+  if (std::optional<int64_t> cost = costWithoutBudget(forms))
+    return cost;
+  const bool hasBudget = forms.alternatives.front().problem.budget.has_value();
+  if (!hasBudget && options.policy.kind == planning::PolicyKind::Budget)
+    return plan.duration();
+  forms.setBudget(std::nullopt);
+  options.policy.kind = planning::PolicyKind::Budget;
+  return planForms(forms, options).chosen.plan.duration();
+}
+
 LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &storage,
                                       const CheckpointRequest &request, const DeviceModel &device,
                                       CheckpointOutcome &outcome) {
@@ -211,7 +226,7 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
       failed(explainTo(outcome, step, request, forms, extracted.problem, plan)))
     return failure();
   writePlan(chosen.step, request, extracted, plan, chosen.tilings.chunks[tiling],
-            costWithoutBudget(forms));
+            timeWithoutBudget(forms, options, plan));
   writePlacement(chosen.step, extracted, chosen.storage, plan);
   recordOutcomes(*alternatives, chosen, best.outcomes);
   outcome.changedOps = static_cast<bool>(chosen.copy);

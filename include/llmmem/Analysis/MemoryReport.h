@@ -63,6 +63,7 @@ struct FunctionEntry {
   int64_t sentBytes = 0;    // to other ranks
   std::optional<int64_t> budget;
   std::string device;
+  std::optional<int64_t> withoutBudgetNs; // what `ns` is then, where that is known
 };
 
 /// How the stages of a pipeline run together.
@@ -143,6 +144,13 @@ struct MemoryReport {
   int64_t plannedNs() const { return overlap.started ? overlap.stepNs : stepNs + recomputeNs; }
   /// How much longer than without a budget, in percent; nothing where that is not known.
   std::optional<double> slowdownPercent() const;
+  /// A step of several functions that run one after another: each as often as it runs. Nothing of
+  /// one function, of stages that run beside each other, or where a function's time is not known.
+  struct WholeStep {
+    int64_t ns = 0, withoutBudgetNs = 0;
+    double slowdownPercent() const;
+  };
+  std::optional<WholeStep> wholeStep() const;
   /// Of one device that does all of the step; nothing where that is not known.
   std::optional<double> tokensPerSecond() const;
   /// (modelled time - proved bound) / modelled time of every op once, in percent.
