@@ -20,7 +20,8 @@ bool MaxFlow::findLevels(int32_t source, int32_t sink) {
   std::fill(level.begin(), level.end(), -1);
   queue.assign(1, source);
   level[source] = 0;
-  for (size_t head = 0; head < queue.size(); ++head)
+  // What lies as far as the sink is on no shortest path, so the search ends there.
+  for (size_t head = 0; head < queue.size() && level[sink] < 0; ++head)
     for (int32_t arc = firstArc[queue[head]]; arc >= 0; arc = arcs[arc].next)
       if (residual[arc] > 0 && level[arcs[arc].to] < 0) {
         level[arcs[arc].to] = level[queue[head]] + 1;

@@ -2,7 +2,9 @@
 
 #include "Eviction.h"
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <optional>
 
 using namespace llmmem::planning;
 
@@ -12,6 +14,11 @@ struct Proposal {
   double score; // cost per byte freed
   int32_t before;
   std::vector<OpIndex> ops; // in the order to run
+
+  /// Of running ops of `cost` again; rises with it.
+  static double scoreOf(int64_t cost, double bytesFreed) {
+    return (double(cost) + 1e-3) / bytesFreed;
+  }
 };
 
 /// Positions by value, in increasing order, in one array that is filled anew for each schedule.
@@ -47,12 +54,19 @@ public:
   bool run();
 
 private:
-  std::vector<Proposal> propose(const Profile &usage);
+  template <typename Visit>
+  void forEachIdle(int32_t fullest, Visit visit);
+  std::optional<Proposal> proposeBest(int32_t fullest);
+  std::vector<Proposal> proposeAll(int32_t fullest);
+  bool accepts(const Proposal &proposal);
+  void countWork();
   bool addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
                  std::vector<OpIndex> &ops);
   int32_t nextRead(ValueIndex value, int32_t step) const;
   int64_t excess(const Profile &usage) const;
   void index();
+  /// Whether the ops of the proposal at hand cost as much as `mostScore` allows.
+  bool isTooDear() const { return Proposal::scoreOf(repeatCost, bytesFreed) >= mostScore; }
 
   const Graph &graph;
   std::vector<OpIndex> &steps;
@@ -65,6 +79,11 @@ private:
   Positions readsOf;                 // steps
   std::vector<int64_t> lastProposal; // per op: the last one that runs it again
   int64_t numProposals = 0;
+  // Of the proposal at hand.
+  int64_t repeatCost = 0;
+  double bytesFreed = 0, mostScore = 0;
+  Profile usage;
+  int64_t over = 0; // bytes above the capacity, summed over all steps
 };
 } // namespace
 
@@ -97,7 +116,7 @@ int64_t Evictor::excess(const Profile &usage) const {
 }
 
 /// Appends the ops that must run before step `before` so that `value` is live there, without
-/// holding anything more at step `fullest`.
+/// holding anything more at step `fullest`. Fails as soon as they are too dear.
 bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int depth,
                         std::vector<OpIndex> &ops) {
   ++visited;
@@ -106,6 +125,10 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
     return false;
   if (lastProposal[writer] == numProposals)
     return true;
+  // It counts before what it reads: a sum that is too large already needs no further look.
+  repeatCost += graph.op(writer).cost;
+  if (isTooDear())
+    return false;
   for (ValueIndex read : graph.op(writer).reads) {
     if (graph.problem().values[read].resident)
       continue;
@@ -125,60 +148,99 @@ bool Evictor::addRepeat(ValueIndex value, int32_t before, int32_t fullest, int d
   return true;
 }
 
-std::vector<Proposal> Evictor::propose(const Profile &usage) {
-  std::vector<Proposal> proposals;
-  int32_t fullest = usage.peakStep;
+/// Calls `visit` with each value that is held at step `fullest` and not read there, and the step
+/// before which it is needed again.
+template <typename Visit>
+void Evictor::forEachIdle(int32_t fullest, Visit visit) {
+  const Op &op = graph.op(steps[fullest]);
   for (const Instance &instance : liveRanges) {
-    if (instance.from >= fullest || instance.to <= fullest || graph.bytes(instance.value) == 0)
-      continue;
-    const Op &op = graph.op(steps[fullest]);
-    if (llvm::is_contained(op.reads, instance.value))
+    if (instance.from >= fullest || instance.to <= fullest || graph.bytes(instance.value) == 0 ||
+        llvm::is_contained(op.reads, instance.value))
       continue;
     int32_t before = nextRead(instance.value, fullest);
     if (before < 0)
       before = static_cast<int32_t>(steps.size()); // kept to the end
-    Proposal proposal{0, before, {}};
-    ++numProposals;
-    if (!addRepeat(instance.value, before, fullest, 0, proposal.ops))
-      continue;
-    int64_t cost = 0;
-    for (OpIndex again : proposal.ops)
-      cost += graph.op(again).cost;
     // A long idle range is slightly better: dropping it lowers other full steps too.
     double idle = double(before - fullest) / double(steps.size());
-    proposal.score = (double(cost) + 1e-3) / (double(graph.bytes(instance.value)) * (1 + idle));
-    proposals.push_back(std::move(proposal));
+    ++numProposals;
+    repeatCost = 0;
+    bytesFreed = double(graph.bytes(instance.value)) * (1 + idle);
+    visit(instance.value, before);
   }
+  countWork();
+}
+
+void Evictor::countWork() {
   constexpr int64_t opsPerStep = 8; // considered in the time of one visited step
   work -= visited / opsPerStep;
   visited %= opsPerStep;
+}
+
+/// The first of the proposals of the least score. It is mostly accepted, so the others need not be
+/// known, but for being dearer.
+std::optional<Proposal> Evictor::proposeBest(int32_t fullest) {
+  std::optional<Proposal> best;
+  std::vector<OpIndex> ops;
+  mostScore = std::numeric_limits<double>::infinity();
+  forEachIdle(fullest, [&](ValueIndex value, int32_t before) {
+    ops.clear();
+    if (!addRepeat(value, before, fullest, 0, ops))
+      return;
+    mostScore = Proposal::scoreOf(repeatCost, bytesFreed);
+    best = Proposal{mostScore, before, ops};
+  });
+  return best;
+}
+
+/// All proposals, those of the least score first.
+std::vector<Proposal> Evictor::proposeAll(int32_t fullest) {
+  std::vector<Proposal> proposals;
+  mostScore = std::numeric_limits<double>::infinity();
+  forEachIdle(fullest, [&](ValueIndex value, int32_t before) {
+    Proposal proposal{0, before, {}};
+    if (!addRepeat(value, before, fullest, 0, proposal.ops))
+      return;
+    proposal.score = Proposal::scoreOf(repeatCost, bytesFreed);
+    proposals.push_back(std::move(proposal));
+  });
   llvm::stable_sort(proposals,
                     [](const Proposal &a, const Proposal &b) { return a.score < b.score; });
   return proposals;
 }
 
+/// Takes `proposal` where less is above the capacity then.
+bool Evictor::accepts(const Proposal &proposal) {
+  std::vector<OpIndex> changed;
+  changed.reserve(steps.size() + proposal.ops.size());
+  changed.assign(steps.begin(), steps.begin() + proposal.before);
+  changed.insert(changed.end(), proposal.ops.begin(), proposal.ops.end());
+  changed.insert(changed.end(), steps.begin() + proposal.before, steps.end());
+  graph.poll();
+  Profile now = profile(graph, changed);
+  work -= static_cast<int64_t>(changed.size());
+  int64_t left = excess(now);
+  if (left >= over)
+    return false;
+  steps = std::move(changed);
+  usage = std::move(now);
+  over = left;
+  return true;
+}
+
 bool Evictor::run() {
-  Profile usage = profile(graph, steps);
-  int64_t over = excess(usage);
+  usage = profile(graph, steps);
+  over = excess(usage);
   while (over > 0) {
     index();
-    bool progressed = false;
-    for (const Proposal &proposal : propose(usage)) {
-      std::vector<OpIndex> changed = steps;
-      changed.insert(changed.begin() + proposal.before, proposal.ops.begin(), proposal.ops.end());
-      graph.poll();
-      Profile now = profile(graph, changed);
-      work -= static_cast<int64_t>(changed.size());
-      int64_t left = excess(now);
-      if (left < over) {
-        steps = std::move(changed);
-        usage = std::move(now);
-        over = left;
-        progressed = true;
-        break;
-      }
-      if (work < 0)
-        return false;
+    const int32_t fullest = usage.peakStep;
+    std::optional<Proposal> best = proposeBest(fullest);
+    if (!best)
+      return false;
+    bool progressed = accepts(*best);
+    if (!progressed && work >= 0) {
+      const std::vector<Proposal> others = proposeAll(fullest); // the best first, which was tried
+      for (size_t at = 1; at < others.size() && !progressed && work >= 0; ++at)
+        progressed = accepts(others[at]);
     }
     if (!progressed || work < 0)
       return false;
