@@ -61,6 +61,7 @@ llmmem_package_headers(Planning
   llmmem/Planning/Bounds/Prove.h
   llmmem/Planning/Formats/Explain.h
   llmmem/Planning/Model/Cancellation.h
+  llmmem/Planning/Model/FoundStructure.h
   llmmem/Planning/Model/Plan.h
   llmmem/Planning/Model/Problem.h
   llmmem/Planning/Model/StepForms.h

@@ -5,6 +5,7 @@
 #include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Formats/BufferCsv.h"
 #include "llmmem/Planning/Formats/Explain.h"
+#include "llmmem/Planning/Model/FoundStructure.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Proofs/Check.h"
 #include "llmmem/Planning/Sweep/BudgetOutlook.h"
@@ -71,6 +72,10 @@ llvm::cl::opt<std::string>
                 "Print on stderr why each saved value is kept or run again, the cost of the other "
                 "choice, what holds the peak and what more budget buys; of one value or op with "
                 "its name"));
+llvm::cl::opt<bool>
+    structure("structure", llvm::cl::cat(category),
+              llvm::cl::desc("Print the blocks and stages that plans of the problem "
+                             "are made along, and plan nothing"));
 llvm::cl::opt<double> seconds("seconds", llvm::cl::init(10), llvm::cl::cat(category),
                               llvm::cl::desc("Time to spend, as a count of work (default 10)"));
 llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::value_desc("file"),
@@ -312,6 +317,12 @@ int planProblem() {
     if (!file.empty() && file != "/dev/null" &&
         llvm::is_contained(llvm::ArrayRef(files).take_front(index), file))
       return fail("two outputs go to '" + file + "'; give each a file of its own");
+  if (structure) {
+    const FormNumber stated = forms->stated;
+    llvm::outs() << structureText(findStructure(forms->alternatives[stated.alternative].problem))
+                 << '\n';
+    return ExitSuccess;
+  }
   Heartbeat heartbeat;
   llvm::Expected<PlanOptions> options = planOptions(heartbeat);
   if (!options)

@@ -8,6 +8,7 @@
 #include "ProblemBuilder.h"
 #include "ShuffledProblem.h"
 #include "Structure/StepChain.h"
+#include "llmmem/Planning/Model/FoundStructure.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Planner.h"
 #include "gtest/gtest.h"
@@ -40,6 +41,18 @@ TEST(Structure, TheBlocksAreFoundInAnyOrder) {
       EXPECT_EQ(chain->numBlocks(), 5) << test::nameOf(order);
       EXPECT_EQ(chain->numStages, 7) << test::nameOf(order); // the embedding and the head too
     }
+}
+
+TEST(Structure, IsToldForPeople) {
+  const Problem labelled = test::makeTransformer(smallStep(5, true));
+  Problem other = test::shuffle(labelled, test::allGivenOrders[3], 1);
+  const FoundStructure found = findStructure(other);
+  EXPECT_TRUE(found.repeats);
+  EXPECT_EQ(found.numBlocks, 5);
+  EXPECT_EQ(structureText(found),
+            "5 equal blocks of " + std::to_string(found.opsOfBlock) + " ops, 7 stages");
+  EXPECT_FALSE(findStructure(labelled).repeats);
+  EXPECT_EQ(structureText({1, 0, 0, false}), "no blocks, 1 stage");
 }
 
 TEST(Structure, TheOrderDependsOnTheGraphAlone) {

@@ -1,0 +1,31 @@
+//===- FoundStructure.h - What plans of a problem are made along -----------------===//
+//
+// Example: the step of GPT-2 124M, without labels: 12 equal blocks in 14 stages, the others being
+// what stands before and behind the blocks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_PLANNING_MODEL_FOUNDSTRUCTURE_H
+#define LLMMEM_PLANNING_MODEL_FOUNDSTRUCTURE_H
+
+#include "llmmem/Planning/Model/Problem.h"
+
+namespace llmmem::planning {
+
+struct FoundStructure {
+  int32_t numStages = 0;  // 1: the forward is not cut anywhere, or there is none
+  int32_t numBlocks = 0;  // stages that are labelled, or repeat each other
+  int32_t opsOfBlock = 0; // of the forward, in the largest block
+  bool repeats = false;   // the blocks are repeats of equal ops
+};
+
+/// The chain of stages that the planner takes for a valid `problem`: by its labels, else by the
+/// repeats in its graph.
+LLMMEM_EXPORT FoundStructure findStructure(const Problem &problem);
+
+/// For people: "12 equal blocks of 61 ops, 14 stages".
+LLMMEM_EXPORT std::string structureText(const FoundStructure &structure);
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_PLANNING_MODEL_FOUNDSTRUCTURE_H
