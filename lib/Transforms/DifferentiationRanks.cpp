@@ -258,18 +258,28 @@ llm::ReplicaOp llmmem::findReplica(const TrainedParameter &parameter, BlockArgum
   return dyn_cast<llm::ReplicaOp>(*argument.user_begin());
 }
 
-void llmmem::addGradient(TrainedParameter &parameter, Value addend) {
-  if (zeroStage(parameter) != 2) {
-    parameter.gradient = addend;
-    return;
+void llmmem::addGradients(MutableArrayRef<TrainedParameter> parameters, ArrayRef<Value> addends) {
+  SmallVector<TrainedParameter *> scattered;
+  std::vector<TrainedParameter> added;
+  for (auto [parameter, addend] : llvm::zip_equal(parameters, addends)) {
+    if (!addend)
+      continue;
+    if (zeroStage(parameter) != 2) {
+      parameter.gradient = addend;
+      continue;
+    }
+    scattered.push_back(&parameter);
+    added.push_back(parameter);
+    added.back().gradient = addend;
   }
-  TrainedParameter added = parameter;
-  added.gradient = addend;
-  sumOverRanks(added);
-  // The sum so far, which is no longer the argument.
-  if (auto add = added.gradient.getDefiningOp<llm::AddOp>())
-    add.getAMutable().assign(parameter.gradient);
-  parameter.gradient = added.gradient;
+  orderGradients(added);
+  sumBuckets(added, [](const TrainedParameter &) { return true; });
+  for (auto [parameter, sum] : llvm::zip_equal(scattered, added)) {
+    // The sum so far, which is no longer the argument.
+    if (auto add = sum.gradient.getDefiningOp<llm::AddOp>())
+      add.getAMutable().assign(parameter->gradient);
+    parameter->gradient = sum.gradient;
+  }
 }
 
 void llmmem::scatterGradients(MutableArrayRef<TrainedParameter> parameters) {

@@ -112,9 +112,10 @@ bool accumulatesInPlace(const TrainedParameter &parameter);
 /// gradient does not accumulate in place.
 llm::ReplicaOp findReplica(const TrainedParameter &parameter, mlir::BlockArgument argument);
 
-/// Takes in what a micro-batch gives: its sum so far, or, of one that ZeRO-2 splits, an addend,
-/// which is summed over the ranks here.
-void addGradient(TrainedParameter &parameter, mlir::Value given);
+/// Takes in what a micro-batch gives, null where it gives nothing: the sum so far, or, of those
+/// that ZeRO-2 splits, an addend, which is summed over the ranks here, in buckets.
+void addGradients(llvm::MutableArrayRef<TrainedParameter> parameters,
+                  llvm::ArrayRef<mlir::Value> given);
 
 /// Those of ZeRO-2 alone, which are split from one micro-batch to the next.
 void scatterGradients(llvm::MutableArrayRef<TrainedParameter> parameters);

@@ -368,9 +368,9 @@ LogicalResult StageBuilder::runBackward(const PipelineTask &task) {
     if (gradient)
       given.push_back(gradient);
   }
-  for (auto [parameter, value] : llvm::zip_equal(signature->parameters, parameters))
-    if (Value gradient = gradients.lookup(value))
-      addGradient(parameter, gradient);
+  addGradients(signature->parameters, llvm::map_to_vector(parameters, [&](Value value) {
+                 return gradients.lookup(value);
+               }));
   Operation *first = before ? before->getNextNode() : &step.getBody().front().front();
   for (auto it = first->getIterator(); it != builder.getInsertionPoint(); ++it)
     it->setAttr(LlmDialect::kMicroBatch, builder.getI64IntegerAttr(task.microBatch));
