@@ -214,7 +214,8 @@ LogicalResult Parallelizer::visitWhole(Operation *op) {
 }
 
 LogicalResult Parallelizer::visitSplit(Operation *op, ShardingOpInterface rule) {
-  if (failed(readOnOneFactor(op)) || failed(readParts(op)) || failed(readAsOwn(op)))
+  if (failed(readWholeDimensions(op)) || failed(readOnOneFactor(op)) || failed(readParts(op)) ||
+      failed(readAsOwn(op)))
     return failure();
   SmallVector<ValueSharding> operands = operandsOf(op);
   SmallVector<Sharding> operandShardings;

@@ -81,6 +81,50 @@ Value Parallelizer::replicaOf(Operation *reader, Value value, const Axes &axes) 
   return known;
 }
 
+/// All of `from`, and a part of `to` instead.
+Value Parallelizer::exchanged(Operation *reader, Value value, unsigned from, unsigned to) {
+  ValueSharding state = shardings.of(value);
+  const Axes axes = state.sharding.dimensions[from].axes;
+  const int64_t ranks = shardings.ranksOf(axes);
+  std::swap(state.sharding.dimensions[from], state.sharding.dimensions[to]);
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[from] *= ranks;
+  shape[to] /= ranks;
+  OpBuilder builder(reader);
+  auto other = llm::AllToAllOp::create(builder, value.getLoc(), type.clone(shape), value,
+                                       shardings.arrayOf(axes), to, from);
+  annotateOp(other, getName(value) + ".exchanged", reader);
+  (void)shardings.set(other.getY(), state); // it has this type
+  return other.getY();
+}
+
+/// What must be whole in a dimension that ranks have parts of, and may be split in another one, is
+/// exchanged for that: positions for heads behind a norm of all heads.
+LogicalResult Parallelizer::readWholeDimensions(Operation *op) {
+  FailureOr<ShardingRule> rule = ShardingRule::of(op);
+  if (failed(rule))
+    return failure();
+  for (auto [number, dimensions] : llvm::enumerate(rule->operands)) {
+    Value operand = op->getOperand(number);
+    const Sharding sharding = shardings.of(operand).sharding;
+    for (auto [from, dimension] : llvm::enumerate(dimensions)) {
+      const DimensionSharding split = sharding.dimensions[from];
+      if (!dimension.mustBeWhole() || split.isWhole() || split.padded || !split.pieces.empty())
+        continue;
+      for (size_t to = dimensions.size(); to-- > 0;)
+        if (const FactorDimension &other = dimensions[to];
+            !other.mustBeWhole() && other.factors.size() == 1 &&
+            sharding.dimensions[to].isWhole() &&
+            sharding.wholeSizes[to] % shardings.ranksOf(Axes(split.axes)) == 0) {
+          op->setOperand(number, exchanged(op, operand, from, to));
+          break;
+        }
+    }
+  }
+  return success();
+}
+
 /// An axis splits one factor of an op. Parameters keep theirs, so that nobody has all of a
 /// product's weight; what else is split over the axis is gathered.
 LogicalResult Parallelizer::readOnOneFactor(Operation *op) {

@@ -34,6 +34,7 @@ private:
   llvm::FailureOr<mlir::Operation *> visit(mlir::Operation *op);
   llvm::LogicalResult visitWhole(mlir::Operation *op);
   llvm::LogicalResult visitSplit(mlir::Operation *op, ShardingOpInterface rule);
+  llvm::LogicalResult readWholeDimensions(mlir::Operation *op);
   llvm::LogicalResult readOnOneFactor(mlir::Operation *op);
   llvm::LogicalResult readParts(mlir::Operation *op);
   llvm::LogicalResult readAsOwn(mlir::Operation *op);
@@ -49,6 +50,7 @@ private:
   llvm::FailureOr<mlir::Value> partOf(mlir::Operation *reader, mlir::Value value,
                                       unsigned dimension, const Axes &axes);
   mlir::Value gathered(mlir::Operation *reader, mlir::Value value, unsigned dimension);
+  mlir::Value exchanged(mlir::Operation *reader, mlir::Value value, unsigned from, unsigned to);
   mlir::Value replicaOf(mlir::Operation *reader, mlir::Value value, const Axes &axes);
   llvm::LogicalResult checkLoss();
 
