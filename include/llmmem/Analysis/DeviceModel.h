@@ -29,6 +29,8 @@
 //              "latency_ns": 2000, "source": "datasheet"}]
 //     ways out of the device, to other devices or to the host's memory: bandwidth away from the device
 //     (up) and back to it (down), and what each transfer takes beside its bytes
+//   "pcie": 4
+//     the generation of a slot of 16 lanes: a link to the host, and one to other devices where there is no better
 //   "devices_per_node": 8, and a link "to": "node"
 //     devices beyond a node are reached over that link, whose bandwidth is of a whole node and shared
 //     by its devices. Without, all devices are in one node

@@ -189,7 +189,7 @@ def Llm_ScheduleAnnotation : Llm_Annotation<"Schedule", "schedule", Llm_AreNumbe
 def Llm_PlacementAnnotation : Llm_Annotation<"Placement", "placement", Llm_AreNumbers, Llm_OnFunction,
     "the offsets of the schedule's results, for `plan-arena`">;
 def Llm_CertificateAnnotation : Llm_Annotation<"Certificate", "certificate", Llm_IsDictionary, Llm_OnFunction,
-    "the proved lower bounds on cost and peak, and on the time where collectives overlap">;
+    "the proved lower bounds on cost and peak, and on the time where collectives overlap; what the step takes without a budget">;
 def Llm_EpiloguesAnnotation : Llm_Annotation<"Epilogues", "epilogues", Llm_AreDictionaries, Llm_OnFunction,
     "the choices of epilogues that were compared, with the cost and bytes of their plans">;
 def Llm_LibraryWorkspaceAnnotation : Llm_Annotation<"LibraryWorkspace", "library_workspace", Llm_IsLibraryWorkspace, Llm_OnOp,
