@@ -7,6 +7,7 @@
 #include "Schedulers/Eviction.h"
 #include "Schedulers/ExactSearch.h"
 #include "Schedulers/OrderSearch.h"
+#include "Schedulers/Recreate.h"
 #include "Schedulers/SeriesParallel.h"
 #include "Structure/StepChain.h"
 #include "llmmem/Support/ByteSize.h"
@@ -239,6 +240,22 @@ Candidate BudgetSearch::withHeadroom(Candidate candidate, int64_t limit, int att
   lastSpent = moves * workOfMove;
   makeHeadroom(graph, candidate.steps, limit, moves, attempt);
   return measured(std::move(candidate.steps));
+}
+
+std::vector<Candidate> BudgetSearch::recreated(const Candidate &start, int64_t capacity,
+                                               int64_t rounds) {
+  lastSpent = 0;
+  std::vector<Candidate> found;
+  if (start.peak > capacity || start.cost == graph.baseCost() || isAnnealed())
+    return found;
+  announce("cheaper recomputation under " + formatByteSize(capacity));
+  const int64_t mostWork = std::min(work / 40, rounds * graph.numOps());
+  int64_t left = mostWork;
+  for (std::vector<OpIndex> &steps : recreate(graph, start.steps, capacity, evictionDepth(), left))
+    found.push_back(measured(std::move(steps)));
+  std::reverse(found.begin(), found.end());
+  lastSpent = mostWork - left;
+  return found;
 }
 
 /// How many ancestors in a row may run again for one value. In a chain the path back to a held

@@ -44,6 +44,9 @@ public:
   /// A schedule of the same cost with headroom for packing, whose peak is at most the larger of the
   /// candidate's and `limit`.
   Candidate withHeadroom(Candidate candidate, int64_t limit, int attempt);
+  /// Schedules within `capacity` that are cheaper than `start`, which fits it; cheapest first.
+  /// `rounds`: how often the search may visit every op.
+  std::vector<Candidate> recreated(const Candidate &start, int64_t capacity, int64_t rounds);
   /// Whether the graph is searched by annealing because it has no chain structure.
   bool isAnnealed() const { return chain.isGuess && graph.numOps() <= mostAnnealedOps; }
   /// Steps visited for the last answer of `under`, `annealed` or `withHeadroom`: a function of its

@@ -233,6 +233,11 @@ Frontier::Sample Frontier::solveBySearch(int64_t index, const Sample &below, con
     int placed = 0;
     search.announce("schedules within " + formatByteSize(target));
     std::vector<Candidate> candidates = under(target, deeply, sample.work);
+    if (deeply && !candidates.empty()) {
+      std::vector<Candidate> cheaper = search.recreated(candidates.front(), target, /*rounds=*/100);
+      sample.work += search.workOfLast();
+      candidates.insert(candidates.begin(), cheaper.begin(), cheaper.end());
+    }
     for (const Candidate &candidate : candidates) {
       if (candidate.cost < above.plan->cost)
         continue;
@@ -420,6 +425,18 @@ Frontier::Placed Frontier::findLeast() {
         break;
     }
   lower(need(best)); // the same need at a lower cost
+  // Full at many steps, as schedules of the least peak are, they do not all pack that tightly.
+  constexpr size_t mostPacked = 6;
+  const int64_t least = need(best);
+  const std::vector<Candidate> recreated =
+      search.recreated({best->steps, best->cost, best->peak}, capacityOf(least), /*rounds=*/600);
+  for (const Candidate &cheaper : llvm::ArrayRef(recreated).take_front(mostPacked)) {
+    Placed plan = isAdmitted(cheaper) ? place(cheaper, least, packWork) : nullptr;
+    if (plan && need(plan) <= least) {
+      best = std::move(plan);
+      break;
+    }
+  }
   workOfSamples += search.workInAll() / 4 - left;
   // Packing stopped where the budget was met. With nothing to meet, the padding moves to the top.
   if (best->arena > best->peak - graph.residentBytes())

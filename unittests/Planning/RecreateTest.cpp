@@ -1,0 +1,70 @@
+//===- RecreateTest.cpp - Cheaper schedules by ruin and recreate -----------------===//
+
+#include "Schedulers/Recreate.h"
+#include "ProblemBuilder.h"
+#include "Schedulers/Eviction.h"
+#include "TransformerProblem.h"
+#include "llmmem/Planning/Planner.h"
+#include "gtest/gtest.h"
+
+using namespace llmmem::planning;
+
+namespace {
+
+constexpr int deepest = 2000;
+
+struct Evicted {
+  std::vector<OpIndex> steps;
+  Profile usage;
+};
+
+/// The given order, evicted once to `percent` of a hundred parts of what it holds beside resident
+/// values.
+Evicted evictedTo(const Graph &graph, int64_t percent) {
+  Evicted evicted{givenOrder(graph), {}};
+  const int64_t held = profile(graph, evicted.steps).peak - graph.residentBytes();
+  int64_t work = 100000000;
+  EXPECT_TRUE(evictUntilFits(graph, evicted.steps, graph.residentBytes() + held / 100 * percent,
+                             deepest, work));
+  evicted.usage = profile(graph, evicted.steps);
+  return evicted;
+}
+
+TEST(Recreate, EachScheduleFitsAndIsCheaperThanTheOneBefore) {
+  const Problem problem = test::makeTransformer({.blocks = 6, .tokens = 512, .hidden = 512});
+  const Graph graph(problem);
+  const Evicted start = evictedTo(graph, 20);
+  int64_t work = 5000000;
+  const auto found = recreate(graph, start.steps, start.usage.peak, deepest, work);
+  ASSERT_FALSE(found.empty());
+  int64_t cost = start.usage.cost;
+  for (const std::vector<OpIndex> &steps : found) {
+    const Profile usage = profile(graph, steps);
+    EXPECT_LE(usage.peak, start.usage.peak);
+    EXPECT_LT(usage.cost, cost);
+    cost = usage.cost;
+  }
+  // A tenth of what the single descent recomputes is saved at least.
+  EXPECT_LE(cost - graph.baseCost(), (start.usage.cost - graph.baseCost()) / 10 * 9);
+}
+
+TEST(Recreate, IsTheSameEachTimeAndEndsWithTheWork) {
+  const Problem problem = test::makeTransformer({.blocks = 4, .tokens = 512, .hidden = 512});
+  const Graph graph(problem);
+  const Evicted start = evictedTo(graph, 25);
+  int64_t work = 1000000, again = work, none = 0;
+  EXPECT_EQ(recreate(graph, start.steps, start.usage.peak, deepest, work),
+            recreate(graph, start.steps, start.usage.peak, deepest, again));
+  EXPECT_EQ(work, again);
+  EXPECT_TRUE(recreate(graph, start.steps, start.usage.peak, deepest, none).empty());
+}
+
+TEST(Recreate, FindsNothingCheaperThanEveryOpOnce) {
+  const Problem problem = test::makeTransformer({.blocks = 2, .tokens = 128, .hidden = 128});
+  const Graph graph(problem);
+  const std::vector<OpIndex> order = givenOrder(graph);
+  int64_t work = 1000000;
+  EXPECT_TRUE(recreate(graph, order, profile(graph, order).peak, deepest, work).empty());
+}
+
+} // namespace
