@@ -222,7 +222,8 @@ LogicalResult StepBuilder::buildForMicroBatches(ArrayRef<unsigned> parameterNumb
   if (failed(buildGradients(parameterNumbers)))
     return failure();
   scatterGradients(signature.parameters);
-  signature.finish(body.getTerminator()->getOperand(0), {});
+  SmallVector<Value> returned(body.getTerminator()->getOperands());
+  signature.finish(returned.front(), ArrayRef(returned).drop_front());
   buildUpdateFunction();
   return success();
 }

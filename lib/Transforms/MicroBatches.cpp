@@ -172,10 +172,12 @@ LogicalResult MicroBatchSplit::visit(Operation &op) {
 
 LogicalResult MicroBatchSplit::checkLoss() {
   Operation *terminator = body.getTerminator();
-  if (terminator->getNumOperands() == 1 && addends.contains(terminator->getOperand(0)))
+  if (terminator->getNumOperands() > 0 &&
+      llvm::all_of(terminator->getOperands(),
+                   [&](Value result) { return addends.contains(result); }))
     return success();
   return emitError(loss.getLoc())
-         << "returns something else than a sum over the batch alone, which micro-batches do not "
+         << "returns something else than sums over the batch, which micro-batches do not "
             "add up to; return the loss alone, or leave micro-batches out";
 }
 
