@@ -89,17 +89,26 @@ FitPoint FitModel::pointOf(const planning::StepForms &forms, planning::PolicyKin
 }
 
 llvm::Expected<FitPoint> FitModel::under(int64_t batch, int64_t seq, int64_t budget) {
-  return ask({batch, seq, budget});
+  return askOne({batch, seq, budget});
 }
 
 llvm::Expected<FitPoint> FitModel::least(int64_t batch, int64_t seq) {
-  return ask({batch, seq, std::nullopt});
+  return askOne({batch, seq, std::nullopt});
 }
 
-llvm::Expected<FitPoint> FitModel::ask(const Question &question) {
-  if (llvm::Error error = askAll(question))
+llvm::Expected<FitPoint> FitModel::askOne(const Question &question) {
+  if (llvm::Error error = learn(question))
     return std::move(error);
   return answers.at(question);
+}
+
+llvm::Expected<std::vector<FitPoint>> FitModel::ask(llvm::ArrayRef<Question> questions) {
+  if (llvm::Error error = learn(questions))
+    return std::move(error);
+  std::vector<FitPoint> points;
+  for (const Question &question : questions)
+    points.push_back(answers.at(question));
+  return points;
 }
 
 /// A question is answered from what is known alone, so that several threads can.
@@ -117,7 +126,7 @@ llvm::Expected<FitModel::Answer> FitModel::answer(const Question &question) cons
   return Answer{point, std::move(*forms)};
 }
 
-llvm::Error FitModel::askAll(llvm::ArrayRef<Question> questions) {
+llvm::Error FitModel::learn(llvm::ArrayRef<Question> questions) {
   std::vector<Question> open;
   for (const Question &question : questions)
     if (!answers.count(question) && !llvm::is_contained(open, question))

@@ -54,8 +54,8 @@ public:
   llvm::Expected<FitPoint> least(int64_t batch, int64_t seq);
   /// What `under` and `least` answer of a batch, a sequence and a budget (none: the fewest bytes).
   using Question = std::tuple<int64_t, int64_t, std::optional<int64_t>>;
-  /// Plans for all that are not known yet, on all cores, so that each is planned once.
-  llvm::Error askAll(llvm::ArrayRef<Question> questions);
+  /// Answers each; all that are not known yet are planned on all cores, each once.
+  llvm::Expected<std::vector<FitPoint>> ask(llvm::ArrayRef<Question> questions);
   /// The step with each measure alone.
   llvm::Expected<std::vector<FitPoint>> with(llvm::ArrayRef<Measure> measures, int64_t batch,
                                              int64_t seq) const;
@@ -78,7 +78,8 @@ private:
   llvm::Expected<planning::StepForms> build(importer::ImportOptions shape, int64_t ranks = 1) const;
   importer::ImportOptions shapeOf(int64_t batch, int64_t seq) const;
   llvm::Expected<planning::StepForms> formsOf(int64_t batch, int64_t seq) const;
-  llvm::Expected<FitPoint> ask(const Question &question);
+  llvm::Expected<FitPoint> askOne(const Question &question);
+  llvm::Error learn(llvm::ArrayRef<Question> questions);
   llvm::Expected<Answer> answer(const Question &question) const;
   static void inThreads(size_t count, llvm::function_ref<void(size_t)> work);
   FitPoint pointOf(const planning::StepForms &forms, planning::PolicyKind policy) const;
