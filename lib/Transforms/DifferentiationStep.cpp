@@ -191,9 +191,12 @@ void StepBuilder::eraseDeadOps() {
   llvm::DenseSet<Operation *> gradientOps;
   for (TrainedParameter &parameter : signature.parameters)
     gradientOps.insert(parameter.gradient.getDefiningOp());
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
-    if (!gradientOps.contains(&op) && &op != firstBackward && isOpTriviallyDead(&op))
-      op.erase();
+  // A reverse iterator stands on the op behind the one that it gives, so it must not walk what is
+  // being erased.
+  auto ops = llvm::map_to_vector(body.without_terminator(), [](Operation &op) { return &op; });
+  for (Operation *op : llvm::reverse(ops))
+    if (!gradientOps.contains(op) && op != firstBackward && isOpTriviallyDead(op))
+      op->erase();
 }
 
 LogicalResult StepBuilder::buildGradients(ArrayRef<unsigned> parameterNumbers) {
