@@ -57,11 +57,4 @@ Operands EmbeddingGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, g
 Operands PositionsGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 Operands NormWeightGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 
-// Updates stand where the old values stood.
-Operands AdamWOp::getInPlaceOperands(unsigned result) {
-  constexpr unsigned updated[] = {0, 2, 3}; // parameter, first moment, second moment
-  return result < 3 ? Operands{updated[result]} : indexOf(*this, getMaster());
-}
-Operands SGDOp::getInPlaceOperands(unsigned) { return {0}; }
-
 std::optional<unsigned> ReshapeOp::getViewedOperand(unsigned) { return 0; }

@@ -114,8 +114,16 @@ int64_t SoftmaxOp::getFlops() { return 5 * elements(getX()); }
 int64_t SoftmaxGradOp::getFlops() { return 4 * elements(getDy()); }
 int64_t CountTargetsOp::getFlops() { return elements(getTargets()); }
 int64_t LogSumExpOp::getFlops() { return 3 * elements(getX()); }
-int64_t TargetLossOp::getFlops() { return 2 * elements(getLse()); }
-int64_t CrossEntropyOp::getFlops() { return 4 * elements(getLogits()); }
+// The mean of all logits is summed apart.
+static int64_t smoothingFlops(const llvm::APFloat &share, Value logits) {
+  return share.isZero() ? 0 : elements(logits);
+}
+int64_t TargetLossOp::getFlops() {
+  return 2 * elements(getLse()) + smoothingFlops(getLabelSmoothing(), getLogits());
+}
+int64_t CrossEntropyOp::getFlops() {
+  return 4 * elements(getLogits()) + smoothingFlops(getLabelSmoothing(), getLogits());
+}
 int64_t CrossEntropyGradOp::getFlops() { return 4 * elements(getLogits()); }
 
 //===----------------------------------------------------------------------===//
@@ -166,8 +174,6 @@ int64_t GlobalNormOp::getWorkspaceBytes() {
     parts += getNumParts(elements(gradient));
   return parts * bytes(getNorm());
 }
-int64_t AdamWOp::getFlops() { return 14 * elements(getParam()); }
-int64_t SGDOp::getFlops() { return 3 * elements(getParam()); }
 
 // A view moves nothing.
 int64_t ReshapeOp::getBytesMoved() { return 0; }

@@ -51,7 +51,8 @@ static LogicalResult verifyWeightGradient(LossHeadOp op) {
 }
 
 LogicalResult LossHeadOp::verify() {
-  if (failed(expectRank(*this, "x", getX(), 1)) ||
+  if (failed(expectLossTerms(*this, getLabelSmoothing(), getZLoss())) ||
+      failed(expectRank(*this, "x", getX(), 1)) ||
       failed(expectRank(*this, "weight", getWeight(), 2)) ||
       failed(expectSameElement(*this, {getX(), getWeight()})) ||
       failed(verifyWeightGradient(*this)) ||

@@ -281,9 +281,9 @@ bool CrossEntropyOp::separate(OpBuilder &builder, ArrayRef<Sharding> operands) {
     return false;
   auto lse =
       LogSumExpOp::create(builder, getLoc(), getLse().getType(), getLogits(), VocabularyAttr());
-  auto loss =
-      TargetLossOp::create(builder, getLoc(), getLoss().getType(), getLogits(), lse, getTargets(),
-                           getCount(), getIgnoreIndexAttr(), VocabularyAttr());
+  auto loss = TargetLossOp::create(builder, getLoc(), getLoss().getType(), getLogits(), lse,
+                                   getTargets(), getCount(), getIgnoreIndexAttr(), VocabularyAttr(),
+                                   getLabelSmoothingAttr(), getZLossAttr());
   annotateAs(*this, lse, ".log_sum");
   annotateAs(*this, loss, "");
   getLoss().replaceAllUsesWith(loss);

@@ -111,7 +111,8 @@ LogicalResult CrossEntropyOp::buildVJP(OpBuilder &builder, Gradients resultGradi
   if (active[0])
     operandGradients[0] = CrossEntropyGradOp::create(
         builder, getLoc(), getLogits().getType(), getLogits(), getLse(), getTargets(),
-        resultGradients[0], getCount(), getIgnoreIndexAttr(), VocabularyAttr());
+        resultGradients[0], getCount(), getIgnoreIndexAttr(), VocabularyAttr(),
+        getLabelSmoothingAttr(), getZLossAttr());
   return success();
 }
 
@@ -122,6 +123,7 @@ LogicalResult TargetLossOp::buildVJP(OpBuilder &builder, Gradients resultGradien
   if (active[0])
     operandGradients[0] = CrossEntropyGradOp::create(
         builder, getLoc(), getLogits().getType(), getLogits(), getLse(), getTargets(),
-        resultGradients[0], getCount(), getIgnoreIndexAttr(), getVocabularyAttr());
+        resultGradients[0], getCount(), getIgnoreIndexAttr(), getVocabularyAttr(),
+        getLabelSmoothingAttr(), getZLossAttr());
   return success();
 }

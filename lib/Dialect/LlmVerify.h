@@ -41,6 +41,10 @@ llvm::LogicalResult expectSameElement(mlir::Operation *op, mlir::ValueRange valu
 llvm::LogicalResult expectStatistic(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
                                     llvm::ArrayRef<int64_t> shape, mlir::Value of);
 
+/// 0 <= label_smoothing < 1, and a z_loss from 0 up.
+llvm::LogicalResult expectLossTerms(mlir::Operation *op, const llvm::APFloat &labelSmoothing,
+                                    const llvm::APFloat &zLoss);
+
 /// 0 <= p < 1, a seed where p > 0, and axes of the mesh where the op is on a rank's part.
 llvm::LogicalResult expectDropout(mlir::Operation *op, double p, mlir::Value seed);
 

@@ -83,7 +83,8 @@ LogicalResult RmsNormGradOp::verify() {
 LogicalResult SoftcapGradOp::verify() { return expectPositive(*this, "cap", getCap()); }
 
 LogicalResult CrossEntropyGradOp::verify() {
-  if (failed(expectRank(*this, "logits", getLogits(), 1)) ||
+  if (failed(expectLossTerms(*this, getLabelSmoothing(), getZLoss())) ||
+      failed(expectRank(*this, "logits", getLogits(), 1)) ||
       failed(expectVocabulary(*this, getVocabulary(), lastDim(getLogits()))) ||
       failed(expectShape(*this, "targets", getTargets(), leadingDims(getLogits()))) ||
       failed(expectStatistic(*this, "dloss", getDloss(), {}, getLogits())))

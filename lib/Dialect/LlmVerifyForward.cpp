@@ -246,8 +246,18 @@ LogicalResult LogSumExpOp::verify() {
   return expectStatistic(*this, "lse", getLse(), leadingDims(getX()), getX());
 }
 
+LogicalResult llmmem::llm::expectLossTerms(Operation *op, const llvm::APFloat &labelSmoothing,
+                                           const llvm::APFloat &zLoss) {
+  double share = labelSmoothing.convertToDouble();
+  if (!(share >= 0.0 && share < 1.0))
+    return op->emitOpError() << "has label_smoothing " << share
+                             << ", expected 0 <= label_smoothing < 1";
+  return expectAtLeast(op, "z_loss", zLoss, 0.0);
+}
+
 LogicalResult TargetLossOp::verify() {
-  if (failed(expectVocabulary(*this, getVocabulary(), lastDim(getLogits()))) ||
+  if (failed(expectLossTerms(*this, getLabelSmoothing(), getZLoss())) ||
+      failed(expectVocabulary(*this, getVocabulary(), lastDim(getLogits()))) ||
       failed(expectShape(*this, "targets", getTargets(), leadingDims(getLogits()))) ||
       failed(expectStatistic(*this, "loss", getLoss(), {}, getLogits())))
     return failure();
@@ -255,7 +265,8 @@ LogicalResult TargetLossOp::verify() {
 }
 
 LogicalResult CrossEntropyOp::verify() {
-  if (failed(expectRank(*this, "logits", getLogits(), 1)) ||
+  if (failed(expectLossTerms(*this, getLabelSmoothing(), getZLoss())) ||
+      failed(expectRank(*this, "logits", getLogits(), 1)) ||
       failed(expectShape(*this, "targets", getTargets(), leadingDims(getLogits()))) ||
       failed(expectStatistic(*this, "loss", getLoss(), {}, getLogits())))
     return failure();

@@ -27,6 +27,14 @@ static LogicalResult verifyServer(Operation *op, std::optional<ArrayAttr> server
   return server ? expectAxes(op, *server) : success();
 }
 
+/// In f32, or f64 beside f64; or in bf16, where nothing is f64.
+static LogicalResult expectMoment(Operation *op, llvm::StringRef name, Value moment,
+                                  ArrayRef<int64_t> shape, Value param) {
+  if (tensorType(moment).getElementType().isBF16() && !tensorType(param).getElementType().isF64())
+    return expectShape(op, name, moment, shape);
+  return expectStatistic(op, name, moment, shape, param);
+}
+
 LogicalResult AdamWOp::verify() {
   ArrayRef<int64_t> shape = tensorType(getParam()).getShape();
   if (failed(verifyServer(*this, getServer())) ||
@@ -34,7 +42,7 @@ LogicalResult AdamWOp::verify() {
       failed(verifyBeta(*this, "beta1", getBeta1().convertToDouble())) ||
       failed(verifyBeta(*this, "beta2", getBeta2().convertToDouble())) ||
       failed(expectAtLeast(*this, "eps", getEps(), 0.0)) ||
-      failed(expectStatistic(*this, "first_moment", getFirstMoment(), shape, getParam())))
+      failed(expectMoment(*this, "first_moment", getFirstMoment(), shape, getParam())))
     return failure();
   if (static_cast<bool>(getMaster()) != static_cast<bool>(getNewMaster()))
     return emitOpError("needs a result for its master copy, and none without one");
@@ -45,7 +53,70 @@ LogicalResult AdamWOp::verify() {
   return expectStatistic(*this, "new_master", getNewMaster(), shape, getParam());
 }
 
+/// The states that the optimizer keeps and perhaps a master copy, each with its result; a step
+/// exactly where the formula has it.
+template <typename UpdateOp>
+static LogicalResult verifyUpdate(UpdateOp op) {
+  if (failed(verifyServer(op, op.getServer())) ||
+      failed(verifyClip(op, op.getClipNorm(), op.getNorm())) ||
+      failed(expectAtLeast(op, "weight_decay", op.getWeightDecay(), 0.0)))
+    return failure();
+  if (static_cast<bool>(op.getStep()) != UpdateOp::kNeedsStep)
+    return op.emitOpError() << (UpdateOp::kNeedsStep ? "needs step(...), the number of the step"
+                                                     : "reads no step(...); leave it out");
+  unsigned own = op.getNumStates(), given = op.getState().size();
+  if (given != own && given != own + 1)
+    return op.emitOpError() << "has " << given << " states, expected " << own << ", or " << own + 1
+                            << " with a master copy";
+  if (op.getNewState().getTypes() != op.getState().getTypes())
+    return op.emitOpError("needs a result of the same type for each of its states");
+  if (Value master = op.getMasterCopy())
+    return expectStatistic(op, "master copy", master, tensorType(op.getParam()).getShape(),
+                           op.getParam());
+  return success();
+}
+
 LogicalResult SGDOp::verify() {
-  return failed(verifyServer(*this, getServer())) ? failure()
-                                                  : verifyClip(*this, getClipNorm(), getNorm());
+  if (failed(verifyBeta(*this, "momentum", getMomentum().convertToDouble())) ||
+      failed(verifyUpdate(*this)))
+    return failure();
+  if (getNesterov() && getMomentum().isZero())
+    return emitOpError("has 'nesterov' without a momentum to look ahead by");
+  if (getMomentum().isZero())
+    return success();
+  return expectStatistic(*this, "state", getState()[0], tensorType(getParam()).getShape(),
+                         getParam());
+}
+
+LogicalResult LionOp::verify() {
+  if (failed(verifyBeta(*this, "beta1", getBeta1().convertToDouble())) ||
+      failed(verifyBeta(*this, "beta2", getBeta2().convertToDouble())) ||
+      failed(verifyUpdate(*this)))
+    return failure();
+  return expectStatistic(*this, "state", getState()[0], tensorType(getParam()).getShape(),
+                         getParam());
+}
+
+LogicalResult AdafactorOp::verify() {
+  if (failed(expectPositive(*this, "eps", getEps())) || failed(verifyUpdate(*this)))
+    return failure();
+  if (double decay = getBeta2Decay().convertToDouble(); !(decay < 0.0))
+    return emitOpError() << "has beta2_decay " << decay << ", expected a number below 0";
+  ArrayRef<int64_t> shape = tensorType(getParam()).getShape();
+  if (!isFactored())
+    return expectStatistic(*this, "state", getState()[0], shape, getParam());
+  if (failed(expectStatistic(*this, "state of rows", getState()[0], {shape[0]}, getParam())))
+    return failure();
+  return expectStatistic(*this, "state of columns", getState()[1], {shape[1]}, getParam());
+}
+
+LogicalResult MuonOp::verify() {
+  if (tensorType(getParam()).getRank() != 2)
+    return emitOpError() << "updates a parameter of type " << getParam().getType()
+                         << ", expected a matrix";
+  if (failed(verifyBeta(*this, "momentum", getMomentum().convertToDouble())) ||
+      failed(verifyUpdate(*this)))
+    return failure();
+  return expectStatistic(*this, "state", getState()[0], tensorType(getParam()).getShape(),
+                         getParam());
 }

@@ -50,11 +50,10 @@ public:
       return llvm::createStringError("'" + step.getName() +
                                      "' has no table for 'ids': no llm.embedding reads them");
     // Of a step of micro-batches, @update has the updates, on the same arguments.
-    for (func::FuncOp function : functionsWithUpdates()) {
-      function.walk(
-          [&](llm::AdamWOp op) { connect(op.getParam(), op.getGradient(), op.getMaster()); });
-      function.walk([&](llm::SGDOp op) { connect(op.getParam(), op.getGradient(), Value()); });
-    }
+    for (func::FuncOp function : functionsWithUpdates())
+      function.walk([&](UpdateOpInterface op) {
+        connect(op.getUpdatedParam(), op.getUpdatingGradient(), op.getMasterCopy());
+      });
     return roles;
   }
 

@@ -34,7 +34,8 @@ static FloatType elementTypeOf(OpBuilder &builder, ElementKind kind) {
 static std::vector<Argument> listArguments(OpBuilder &builder, const Model &model,
                                            ArrayRef<Parameter> parameters,
                                            const ImportOptions &options) {
-  Type i32 = builder.getI32Type(), element = elementTypeOf(builder, model.facts.dtype);
+  Type i32 = builder.getI32Type();
+  Type element = elementTypeOf(builder, options.paramDtype.value_or(model.facts.dtype));
   auto tokens = RankedTensorType::get({options.batch, options.seq}, i32);
   std::vector<Argument> arguments = {{"ids", llm::Role::Input, tokens}};
   if (options.mode == Mode::Train)
@@ -94,11 +95,23 @@ static SmallVector<Value> buildLoss(GraphBuilder &graph, const Model &model,
 
 static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions &training) {
   auto number = [&](double value) { return builder.getF64FloatAttr(value); };
-  double usualDecay = training.optimizer == llm::OptimizerKind::AdamW ? 0.1 : 0.0;
+  const UsualTraining &usual = usualOf(training.optimizer);
+  // What an optimizer has no use for, and what is 0 or false, is left out.
+  auto optional = [&](std::optional<double> given, std::optional<double> otherwise) {
+    double value = given.value_or(otherwise.value_or(0.0));
+    return value == 0.0 ? FloatAttr() : number(value);
+  };
+  bool nesterov = training.nesterov.value_or(usual.nesterov.value_or(false));
   return llm::TrainingAttr::get(
-      builder.getContext(), training.optimizer, training.gradients, number(training.beta1),
-      number(training.beta2), number(training.eps),
-      number(training.weightDecay.value_or(usualDecay)), number(training.clipNorm));
+      builder.getContext(), training.optimizer, training.gradients,
+      number(training.beta1.value_or(usual.beta1)), number(training.beta2.value_or(usual.beta2)),
+      number(training.eps.value_or(usual.eps)),
+      number(training.weightDecay.value_or(usual.weightDecay)), number(training.clipNorm),
+      optional(training.momentum, usual.momentum),
+      nesterov ? builder.getBoolAttr(true) : BoolAttr(),
+      optional(training.beta2Decay, usual.beta2Decay),
+      training.master ? builder.getBoolAttr(*training.master) : BoolAttr(),
+      training.bf16Moments ? TypeAttr::get(builder.getBF16Type()) : TypeAttr());
 }
 
 static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,

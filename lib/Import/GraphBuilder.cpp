@@ -31,7 +31,17 @@ void GraphBuilder::annotate(Operation *op, StringRef name) {
     op->setAttr(llm::LlmDialect::kCoreAttention, builder.getUnitAttr());
 }
 
-Value GraphBuilder::parameter(const Twine &name) const { return parameters.lookup(name.str()); }
+Value GraphBuilder::parameter(const Twine &name) {
+  Value value = parameters.lookup(name.str());
+  if (!value || tensorType(value).getElementType() == elementType)
+    return value;
+  std::string rounded = (name + ".rounded").str();
+  auto op = llm::CastOp::create(builder, NameLoc::get(builder.getStringAttr(rounded)),
+                                tensorType(value).clone(elementType), value);
+  annotate(op, "");
+  op->setAttr(llm::LlmDialect::kName, builder.getStringAttr(rounded));
+  return op;
+}
 
 RankedTensorType GraphBuilder::withWidth(Value x, int64_t width) const {
   SmallVector<int64_t> shape(tensorType(x).getShape());
@@ -52,11 +62,17 @@ RankedTensorType GraphBuilder::rowStatistic(Value x) const {
 //===----------------------------------------------------------------------===//
 
 Value GraphBuilder::embedding(StringRef name, Value ids, StringRef module) {
-  Value table = parameter(module + ".weight");
+  // Rows are rounded, not the table.
+  Value table = parameters.lookup((module + ".weight").str());
   SmallVector<int64_t> shape(tensorType(ids).getShape());
   shape.push_back(tensorType(table).getDimSize(1));
-  return create<llm::EmbeddingOp>(name, RankedTensorType::get(shape, elementType), ids, table,
-                                  llm::VocabularyAttr());
+  Type element = tensorType(table).getElementType();
+  auto type = RankedTensorType::get(shape, element);
+  if (element == elementType)
+    return create<llm::EmbeddingOp>(name, type, ids, table, llm::VocabularyAttr());
+  Value rows =
+      create<llm::EmbeddingOp>((name + ".rows").str(), type, ids, table, llm::VocabularyAttr());
+  return create<llm::CastOp>(name, type.clone(elementType), rows);
 }
 
 Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
@@ -67,7 +83,7 @@ Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
 /// The factor alpha / rank stands on the few columns between the two products.
 Value GraphBuilder::linear(StringRef name, Value x, StringRef module, llm::WeightLayout layout) {
   AdapterNames adapter = adapterNames(module);
-  if (!parameter(adapter.down + ".weight"))
+  if (!hasParameter(adapter.down + ".weight"))
     return plainLinear(name, x, module, layout);
   constexpr auto outIn = llm::WeightLayout::OutIn;
   Value y = plainLinear((name + ".base").str(), x, module, layout);
@@ -81,14 +97,14 @@ Value GraphBuilder::plainLinear(StringRef name, Value x, StringRef module,
                                 llm::WeightLayout layout) {
   Value weight = parameter(module + ".weight");
   int64_t out = tensorType(weight).getDimSize(layout == llm::WeightLayout::InOut ? 1 : 0);
-  return create<llm::LinearOp>(name, withWidth(x, out), x, weight, parameter(module + ".bias"),
-                               layout);
+  Value bias = parameter(module + ".bias");
+  return create<llm::LinearOp>(name, withWidth(x, out), x, weight, bias, layout);
 }
 
 Value GraphBuilder::layerNorm(StringRef name, Value x, StringRef module, double eps) {
-  auto op = create<llm::LayerNormOp>(name, x.getType(), rowStatistic(x), rowStatistic(x), x,
-                                     parameter(module + ".weight"), parameter(module + ".bias"),
-                                     builder.getF64FloatAttr(eps));
+  Value weight = parameter(module + ".weight"), bias = parameter(module + ".bias");
+  auto op = create<llm::LayerNormOp>(name, x.getType(), rowStatistic(x), rowStatistic(x), x, weight,
+                                     bias, builder.getF64FloatAttr(eps));
   return op.getY();
 }
 
@@ -180,9 +196,10 @@ Value GraphBuilder::joinHeads(StringRef name, Value x) {
 }
 
 Value GraphBuilder::crossEntropy(StringRef name, Value logits, Value targets) {
-  auto op =
-      create<llm::CrossEntropyOp>(name, statisticType({}), rowStatistic(logits), logits, targets,
-                                  /*count=*/Value());
+  auto op = create<llm::CrossEntropyOp>(name, statisticType({}), rowStatistic(logits), logits,
+                                        targets, /*count=*/Value(), builder.getI64IntegerAttr(-100),
+                                        builder.getF64FloatAttr(options.training.labelSmoothing),
+                                        builder.getF64FloatAttr(options.training.zLoss));
   return op.getLoss();
 }
 

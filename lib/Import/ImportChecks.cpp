@@ -8,6 +8,7 @@
 #include "llvm/Support/Format.h"
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 using namespace mlir;
 using namespace llmmem;
@@ -24,18 +25,48 @@ static llvm::Error refuse(StringRef flag, double value, StringRef expected) {
   return llvm::createStringError(text);
 }
 
+/// Flags of other optimizers, which an import without them would pass over.
+static llvm::Error checkFlagsOfOptimizer(const TrainingOptions &training) {
+  const UsualTraining &usual = usualOf(training.optimizer);
+  const bool isAdamW = training.optimizer == llm::OptimizerKind::AdamW;
+  const std::tuple<StringRef, bool, bool, StringRef> flags[] = {
+      {"--momentum", training.momentum.has_value(), usual.momentum.has_value(), "sgd and muon"},
+      {"--nesterov", training.nesterov.has_value(), usual.nesterov.has_value(), "sgd and muon"},
+      {"--beta2-decay", training.beta2Decay.has_value(), usual.beta2Decay.has_value(), "adafactor"},
+      {"--moments", training.bf16Moments, isAdamW, "adamw"}};
+  for (auto [flag, isGiven, isKnown, of] : flags)
+    if (isGiven && !isKnown)
+      return llvm::createStringError(flag + " is of the optimizers " + of + ", not of " +
+                                     llm::stringifyOptimizerKind(training.optimizer) +
+                                     "; leave it out");
+  if (training.nesterov.value_or(false) &&
+      !(training.momentum.value_or(usual.momentum.value_or(0)) > 0))
+    return llvm::createStringError("--nesterov looks ahead by the momentum; give it a --momentum "
+                                   "above 0");
+  return llvm::Error::success();
+}
+
 static llvm::Error checkTraining(const TrainingOptions &training) {
   auto isNumber = [](double x) { return std::isfinite(x) && x >= 0; };
-  for (auto [flag, beta] : {std::pair("--beta1", training.beta1), {"--beta2", training.beta2}})
-    if (!(beta >= 0 && beta < 1))
-      return refuse(flag, beta, "a number x with 0 <= x < 1");
-  if (!isNumber(training.eps))
-    return refuse("--eps", training.eps, "a number from 0 up");
+  for (auto [flag, part] : {std::pair("--beta1", training.beta1),
+                            {"--beta2", training.beta2},
+                            {"--momentum", training.momentum}})
+    if (part && !(*part >= 0 && *part < 1))
+      return refuse(flag, *part, "a number x with 0 <= x < 1");
+  const bool divides = training.optimizer == llm::OptimizerKind::Adafactor;
+  if (training.eps && (!isNumber(*training.eps) || (divides && *training.eps == 0)))
+    return refuse("--eps", *training.eps, divides ? "a number above 0" : "a number from 0 up");
   if (training.weightDecay && !isNumber(*training.weightDecay))
     return refuse("--weight-decay", *training.weightDecay, "a number from 0 up");
   if (!isNumber(training.clipNorm))
     return refuse("--clip-norm", training.clipNorm, "a number from 0 up (0 clips nothing)");
-  return llvm::Error::success();
+  if (training.beta2Decay && !(std::isfinite(*training.beta2Decay) && *training.beta2Decay < 0))
+    return refuse("--beta2-decay", *training.beta2Decay, "a number below 0");
+  if (!(training.labelSmoothing >= 0 && training.labelSmoothing < 1))
+    return refuse("--label-smoothing", training.labelSmoothing, "a number x with 0 <= x < 1");
+  if (!isNumber(training.zLoss))
+    return refuse("--z-loss", training.zLoss, "a number from 0 up");
+  return checkFlagsOfOptimizer(training);
 }
 
 /// Flags of mixtures of experts.
@@ -69,6 +100,10 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
                                    Twine(facts.maxSeq));
   if (options.dropout && !(*options.dropout >= 0 && *options.dropout < 1))
     return refuse("--dropout", *options.dropout, "a probability p with 0 <= p < 1");
+  if (options.paramDtype && *options.paramDtype != facts.dtype &&
+      (*options.paramDtype != ElementKind::F32 || facts.dtype != ElementKind::BF16))
+    return llvm::createStringError("--param-dtype differs from the type that is computed in; f32 "
+                                   "beside --dtype bf16 is what may");
   if (llvm::Error error = checkExperts(options, facts))
     return error;
   return options.mode == Mode::Train ? checkTraining(options.training) : llvm::Error::success();

@@ -202,7 +202,10 @@ void StepBuilder::eraseDeadOps() {
 LogicalResult StepBuilder::buildGradients(ArrayRef<unsigned> parameterNumbers) {
   for (Operation &op : body.without_terminator())
     llm::writePhase(&op, llm::Phase::Forward);
-  signature.addArguments(parameterNumbers, cast<RankedTensorType>(step.getResultTypes()[0]));
+  auto parameters = llvm::map_to_vector(parameterNumbers,
+                                        [&](unsigned number) { return body.getArgument(number); });
+  signature.addArguments(parameterNumbers, cast<RankedTensorType>(step.getResultTypes()[0]),
+                         parameters);
   if (failed(buildBackward()))
     return failure();
   eraseDeadOps();
@@ -242,14 +245,6 @@ void StepBuilder::buildUpdateFunction() {
   updated.finish(/*loss=*/Value(), {});
 }
 
-/// Whose gradients are kept from one call to the next.
-static llm::TrainingAttr withResidentGradients(llm::TrainingAttr training) {
-  return llm::TrainingAttr::get(training.getContext(), training.getOptimizer(),
-                                llm::GradientLifetime::Resident, training.getBeta1(),
-                                training.getBeta2(), training.getEps(), training.getWeightDecay(),
-                                training.getClipNorm());
-}
-
 FailureOr<SmallVector<unsigned>> llmmem::checkLoss(func::FuncOp loss) {
   if (failed(checkBody(loss)) || failed(checkScalarLoss(loss)) || failed(checkResults(loss)))
     return failure();
@@ -259,7 +254,7 @@ FailureOr<SmallVector<unsigned>> llmmem::checkLoss(func::FuncOp loss) {
 FailureOr<func::FuncOp> llmmem::buildTrainingStep(func::FuncOp loss, llm::TrainingAttr training,
                                                   StringRef name) {
   FailureOr<SmallVector<unsigned>> parameters = checkLoss(loss);
-  if (failed(parameters))
+  if (failed(parameters) || failed(checkOptimizers(loss, training, *parameters)))
     return failure();
   bool hasMicroBatches = loss->hasAttr(LlmDialect::kMicroBatches);
   for (StringRef made : {name, hasMicroBatches ? StringRef(kUpdateFunction) : name})
@@ -279,7 +274,7 @@ FailureOr<func::FuncOp> llmmem::buildTrainingStep(func::FuncOp loss, llm::Traini
   builder.insert(step);
   LogicalResult built =
       hasMicroBatches
-          ? StepBuilder(step, withResidentGradients(training)).buildForMicroBatches(*parameters)
+          ? StepBuilder(step, training.withResidentGradients()).buildForMicroBatches(*parameters)
           : StepBuilder(step, training).build(*parameters);
   if (succeeded(built))
     return step;

@@ -3,6 +3,7 @@
 #ifndef LLMMEM_LIB_TRANSFORMS_DIFFERENTIATIONSTEP_H
 #define LLMMEM_LIB_TRANSFORMS_DIFFERENTIATIONSTEP_H
 
+#include "Optimizers.h"
 #include "llmmem/Transforms/Differentiation.h"
 
 namespace llmmem::llm {
@@ -14,9 +15,9 @@ namespace llmmem {
 /// A parameter of the step, with what its update reads and gives.
 struct TrainedParameter {
   mlir::BlockArgument argument;
-  mlir::BlockArgument firstMoment, secondMoment,
-      master;                           // null where the optimizer or the type has none
-  mlir::BlockArgument gradientArgument; // null where gradients are transient
+  const Optimizer *optimizer = nullptr;
+  llvm::SmallVector<mlir::BlockArgument> states; // as the optimizer has them
+  mlir::BlockArgument gradientArgument;          // null where gradients are transient
   /// What its update reads and gives where ranks share it; null where there is one rank.
   llm::DataParallelAttr sharing;
   /// The axes over which micro-batches leave addends that are summed once behind them
@@ -25,7 +26,8 @@ struct TrainedParameter {
   mlir::Value gradient;
   /// The gradient that its update reads: of this rank's part, where its state is split.
   mlir::Value updatingGradient;
-  mlir::Value newArgument, newFirstMoment, newSecondMoment, newMaster;
+  mlir::Value newArgument;
+  llvm::SmallVector<mlir::Value> newStates;
   /// Of several stages that have the parameter, one counts its gradient in the norm of all.
   bool countsInNorm = true;
   /// Its place in the order in which the backward ends gradients, from 0.
@@ -61,7 +63,9 @@ public:
 
   /// Adds the learning rate, of the type of the loss, and the number of the step; then of each
   /// parameter its state, and its gradient where gradients are resident.
-  void addArguments(llvm::ArrayRef<unsigned> parameterNumbers, mlir::RankedTensorType loss);
+  /// `ofLoss` are the parameters as the loss reads them, which says whose optimizer they are.
+  void addArguments(llvm::ArrayRef<unsigned> parameterNumbers, mlir::RankedTensorType loss,
+                    llvm::ArrayRef<mlir::BlockArgument> ofLoss);
   /// Returns the loss, if there is one, new parameters, states and gradients, which are donated
   /// where they are not the arguments as they were, and `others`.
   void finish(mlir::Value loss, mlir::ValueRange others);

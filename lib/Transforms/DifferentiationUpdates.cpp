@@ -28,44 +28,21 @@ static FloatAttr decayOf(OpBuilder &builder, llm::TrainingAttr training,
   return decays ? training.getWeightDecay() : builder.getF64FloatAttr(0.0);
 }
 
-static Operation *createAdamW(OpBuilder &builder, Location loc, llm::TrainingAttr training,
-                              const UpdateInputs &inputs, TrainedParameter &p, Value norm) {
-  Value param = takePart(builder, p);
-  auto op = llm::AdamWOp::create(
-      builder, loc, param.getType(), p.firstMoment.getType(), p.secondMoment.getType(),
-      p.master ? p.master.getType() : Type(), param, p.updatingGradient, p.firstMoment,
-      p.secondMoment, inputs.learningRate, inputs.step, p.master, norm, training.getBeta1(),
-      training.getBeta2(), training.getEps(), decayOf(builder, training, p), training.getClipNorm(),
-      serverOf(p));
-  p.newArgument = op.getNewParam();
-  p.newFirstMoment = op.getNewFirstMoment();
-  p.newSecondMoment = op.getNewSecondMoment();
-  p.newMaster = op.getNewMaster();
-  return op;
-}
-
-static Operation *createSGD(OpBuilder &builder, Location loc, llm::TrainingAttr training,
-                            const UpdateInputs &inputs, TrainedParameter &p, Value norm) {
-  Value param = takePart(builder, p);
-  auto op = llm::SGDOp::create(builder, loc, param.getType(), param, p.updatingGradient,
-                               inputs.learningRate, norm, decayOf(builder, training, p),
-                               training.getClipNorm(), serverOf(p));
-  p.newArgument = op.getNewParam();
-  return op;
-}
-
 static void createUpdate(OpBuilder &builder, llm::TrainingAttr training, const UpdateInputs &inputs,
                          TrainedParameter &parameter, Value norm) {
-  Location loc = parameter.argument.getLoc();
-  Operation *op = nullptr;
-  switch (training.getOptimizer()) {
-  case llm::OptimizerKind::AdamW:
-    op = createAdamW(builder, loc, training, inputs, parameter, norm);
-    break;
-  case llm::OptimizerKind::SGD:
-    op = createSGD(builder, loc, training, inputs, parameter, norm);
-    break;
-  }
+  SmallVector<Value> states(parameter.states.begin(), parameter.states.end());
+  UpdateOperands operands{takePart(builder, parameter),
+                          parameter.updatingGradient,
+                          inputs.learningRate,
+                          inputs.step,
+                          norm,
+                          states,
+                          decayOf(builder, training, parameter),
+                          serverOf(parameter)};
+  Operation *op =
+      parameter.optimizer->createUpdate(builder, parameter.argument.getLoc(), training, operands);
+  parameter.newArgument = op->getResult(0);
+  parameter.newStates.assign(std::next(op->result_begin()), op->result_end());
   annotateUpdate(op, getName(parameter.argument) + ".update",
                  parameter.updatingGradient.getDefiningOp());
 }

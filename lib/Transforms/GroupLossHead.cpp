@@ -23,6 +23,7 @@ struct LossOps {
   Operation *op = nullptr;
   Value logits, targets, count, loss, lse;
   uint64_t ignoreIndex = 0;
+  FloatAttr labelSmoothing, zLoss;
   VocabularyAttr vocabulary;
   SmallVector<Operation *> ofLse; // each reads the one before
 
@@ -79,6 +80,7 @@ void LossOps::read(LossOp from) {
   logits = from.getLogits(), targets = from.getTargets(), count = from.getCount();
   loss = from.getLoss(), lse = from.getLse();
   ignoreIndex = from.getIgnoreIndex();
+  labelSmoothing = from.getLabelSmoothingAttr(), zLoss = from.getZLossAttr();
 }
 
 /// Whether lse is made as llm.log_sum_exp joins what ranks have of it, and nobody else reads that.
@@ -121,6 +123,7 @@ CrossEntropyGradOp LossOps::findGradient() const {
   own.push_back(op);
   auto gradient = onlyOtherReader<CrossEntropyGradOp>(lse, own);
   if (!gradient || gradient.getLogits() != logits || gradient.getTargets() != targets ||
+      gradient.getLabelSmoothingAttr() != labelSmoothing || gradient.getZLossAttr() != zLoss ||
       gradient.getIgnoreIndex() != ignoreIndex || gradient.getCount() != count ||
       gradient.getVocabularyAttr() != vocabulary || !isFilledWithOne(gradient.getDloss()) ||
       onlyOtherReader<CrossEntropyGradOp>(logits, own) != gradient)
@@ -193,7 +196,7 @@ void LossHeadPattern::group(int64_t granule) {
       builder, builder.getFusedLoc({logits.getLoc(), loss.op->getLoc()}), loss.loss.getType(),
       dx.getY().getType(), dw ? dw.getDw().getType() : Type(), logits.getX(), logits.getWeight(),
       loss.targets, dw ? dw.getInto() : Value(), loss.count, logits.getLayout(), tokens, granule,
-      loss.ignoreIndex, loss.vocabulary);
+      loss.ignoreIndex, loss.vocabulary, loss.labelSmoothing.getValue(), loss.zLoss.getValue());
   for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
     if (Attribute attribute = dlogits->getAttr(name))
       head->setAttr(name, attribute);

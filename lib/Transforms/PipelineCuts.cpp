@@ -1,6 +1,7 @@
 //===- PipelineCuts.cpp - A forward function, cut into chunks ----------------===//
 
 #include "PipelineCuts.h"
+#include "Optimizers.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
@@ -107,14 +108,12 @@ LogicalResult Cutter::findBlocks() {
 /// ZeRO leaves a part.
 int64_t Cutter::heldBytes(BlockArgument parameter) {
   auto type = cast<RankedTensorType>(parameter.getType());
-  const int64_t bytes = bytesOfType(type), count = type.getNumElements();
+  const int64_t bytes = bytesOfType(type);
   if (loss.getArgAttr(parameter.getArgNumber(), LlmDialect::kFrozen))
     return bytes;
   int64_t states = 0;
-  if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
-    const int64_t width = std::max<int64_t>(4, type.getElementTypeBitWidth() / 8);
-    states = count * width * (type.getElementType().isBF16() ? 3 : 2); // moments, a master copy
-  }
+  for (const OptimizerState &state : optimizerOf(training, parameter).statesOf(training, type))
+    states += bytesOfType(state.type);
   auto sharing = loss.getArgAttrOfType<llm::DataParallelAttr>(parameter.getArgNumber(),
                                                               LlmDialect::kDataParallel);
   int64_t ranks = 1;

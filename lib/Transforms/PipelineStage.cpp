@@ -37,11 +37,7 @@ class StageBuilder {
 public:
   StageBuilder(const Pipeline &pipeline, int64_t stage)
       : pipeline(pipeline), shape(pipeline.shape), stage(stage), loss(pipeline.loss),
-        builder(loss.getContext()),
-        training(llm::TrainingAttr::get(
-            loss.getContext(), pipeline.training.getOptimizer(), llm::GradientLifetime::Resident,
-            pipeline.training.getBeta1(), pipeline.training.getBeta2(), pipeline.training.getEps(),
-            pipeline.training.getWeightDecay(), pipeline.training.getClipNorm())),
+        builder(loss.getContext()), training(pipeline.training.withResidentGradients()),
         axis(builder.getStrArrayAttr({kPipelineAxis})) {}
 
   FailureOr<func::FuncOp> build();
@@ -142,7 +138,7 @@ void StageBuilder::createFunction() {
     numbers.push_back(to.getArgNumber());
   }
   signature = std::make_unique<StepSignature>(step, training);
-  signature->addArguments(numbers, cast<RankedTensorType>(loss.getResultTypes()[0]));
+  signature->addArguments(numbers, cast<RankedTensorType>(loss.getResultTypes()[0]), trained);
   for (auto [parameter, argument] : llvm::zip_equal(signature->parameters, trained)) {
     parameter.gradient = parameter.gradientArgument;
     if (llm::ReplicaOp replica = findReplica(parameter, argument))

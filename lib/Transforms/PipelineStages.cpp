@@ -64,7 +64,7 @@ LogicalResult llmmem::buildPipelineStages(func::FuncOp loss, llm::TrainingAttr t
   if (failed(check(loss, shape)))
     return failure();
   FailureOr<SmallVector<unsigned>> trained = checkLoss(loss);
-  if (failed(trained))
+  if (failed(trained) || failed(checkOptimizers(loss, training, *trained)))
     return failure();
   FailureOr<PipelineCuts> cuts = cutPipeline(loss, training, shape, {devices, budgets});
   if (failed(cuts))

@@ -52,11 +52,12 @@ static RankedTensorType wholeOf(BlockArgument parameter) {
 
 /// 16 bytes a parameter under AdamW with resident gradients: 2 + 2 + 3 * 4 in bf16, 4 * 4 in f32
 /// (Rajbhandari et al. 2020, section 3.1).
-void StepSignature::addArguments(ArrayRef<unsigned> parameterNumbers, RankedTensorType loss) {
+void StepSignature::addArguments(ArrayRef<unsigned> parameterNumbers, RankedTensorType loss,
+                                 ArrayRef<BlockArgument> ofLoss) {
   inputs.learningRate = addArgument(loss, "learning_rate", llm::Role::Input);
   inputs.step =
       addArgument(RankedTensorType::get({}, builder.getI32Type()), "step", llm::Role::Input);
-  for (unsigned number : parameterNumbers) {
+  for (auto [number, source] : llvm::zip_equal(parameterNumbers, ofLoss)) {
     TrainedParameter parameter;
     parameter.argument = body.getArgument(number);
     std::string name = getName(parameter.argument);
@@ -67,19 +68,15 @@ void StepSignature::addArguments(ArrayRef<unsigned> parameterNumbers, RankedTens
     auto sharding = step.getArgAttrOfType<llm::ShardingAttr>(number, LlmDialect::kSharding);
     ArrayAttr split = zero > 0 ? parameter.sharing.getAxes() : ArrayAttr();
     RankedTensorType part = partOf(parameter, type);
-    auto widened = part.clone(llm::wideTypeFor(type.getElementType()));
     RankedTensorType whole = wholeOf(parameter.argument);
-    ArgumentShard ofState{sharding, split, whole.clone(widened.getElementType()),
-                          serverOf(parameter)};
     ArgumentShard ofGradient{sharding, zero > 1 ? split : ArrayAttr(), whole};
-    if (training.getOptimizer() == llm::OptimizerKind::AdamW) {
-      parameter.firstMoment =
-          addArgument(widened, name + ".first_moment", llm::Role::OptimizerState, ofState);
-      parameter.secondMoment =
-          addArgument(widened, name + ".second_moment", llm::Role::OptimizerState, ofState);
-      if (type.getElementType().isBF16())
-        parameter.master =
-            addArgument(widened, name + ".master", llm::Role::OptimizerState, ofState);
+    parameter.optimizer = &optimizerOf(training, source);
+    for (OptimizerState state : parameter.optimizer->statesOf(training, part)) {
+      // A state of another shape is of no part (`checkOptimizers`).
+      ArgumentShard ofState{sharding, split, whole.clone(state.type.getElementType()),
+                            serverOf(parameter)};
+      parameter.states.push_back(
+          addArgument(state.type, name + "." + state.name, llm::Role::OptimizerState, ofState));
     }
     if (training.getGradients() == llm::GradientLifetime::Resident)
       parameter.gradientArgument =
@@ -103,11 +100,10 @@ void StepSignature::finish(Value loss, ValueRange others) {
     results.push_back(loss);
   for (TrainedParameter &parameter : parameters)
     addResult(parameter.newArgument, parameter.argument);
-  for (TrainedParameter &parameter : parameters) {
-    addResult(parameter.newFirstMoment, parameter.firstMoment);
-    addResult(parameter.newSecondMoment, parameter.secondMoment);
-    addResult(parameter.newMaster, parameter.master);
-  }
+  for (TrainedParameter &parameter : parameters)
+    // What the loss does not depend on has no new states.
+    for (auto [argument, updated] : llvm::zip(parameter.states, parameter.newStates))
+      addResult(updated, argument);
   for (TrainedParameter &parameter : parameters)
     if (parameter.gradient != parameter.gradientArgument)
       addResult(parameter.gradient, parameter.gradientArgument);
@@ -146,9 +142,8 @@ void StepSignature::takeArgumentsOf(const StepSignature &other) {
   for (const TrainedParameter &parameter : other.parameters) {
     TrainedParameter mine;
     mine.argument = own(parameter.argument);
-    mine.firstMoment = own(parameter.firstMoment);
-    mine.secondMoment = own(parameter.secondMoment);
-    mine.master = own(parameter.master);
+    mine.optimizer = parameter.optimizer;
+    mine.states = llvm::map_to_vector(parameter.states, own);
     mine.gradientArgument = own(parameter.gradientArgument);
     mine.sharing = parameter.sharing;
     mine.replicas = parameter.replicas;

@@ -54,6 +54,13 @@ Choice<ElementKind>
                      clEnumValN(ElementKind::F32, "f32", "float32"),
                      clEnumValN(ElementKind::F64, "f64", "float64, for checks of gradients")),
           cl::cat(category));
+Choice<ElementKind> paramDtype(
+    "param-dtype",
+    cl::desc("Type of parameters alone, rounded where they are read (default: that of --dtype):"),
+    cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
+               clEnumValN(ElementKind::F32, "f32", "float32, beside --dtype bf16"),
+               clEnumValN(ElementKind::F64, "f64", "float64")),
+    cl::cat(category));
 Choice<AttentionForm>
     attention("attention", cl::desc("Form of attention (default: flash):"),
               cl::values(clEnumValN(AttentionForm::Flash, "flash", "one op, scores never held"),
@@ -75,11 +82,17 @@ Choice<Mode> mode("mode", cl::desc("What to write (default: train):"),
                   cl::values(clEnumValN(Mode::Train, "train", "@loss, to be differentiated"),
                              clEnumValN(Mode::Forward, "forward", "@forward, giving logits")),
                   cl::cat(category));
-Choice<llm::OptimizerKind>
-    optimizer("optimizer", cl::desc("Update of the parameters (default: adamw):"),
-              cl::values(clEnumValN(llm::OptimizerKind::AdamW, "adamw", "as PyTorch's"),
-                         clEnumValN(llm::OptimizerKind::SGD, "sgd", "plain gradient descent")),
-              cl::init(llm::OptimizerKind::AdamW), cl::cat(category));
+Choice<llm::OptimizerKind> optimizer(
+    "optimizer", cl::desc("Update of the parameters (default: adamw):"),
+    cl::values(clEnumValN(llm::OptimizerKind::AdamW, "adamw", "as PyTorch's"),
+               clEnumValN(llm::OptimizerKind::SGD, "sgd",
+                          "gradient descent, with --momentum or without"),
+               clEnumValN(llm::OptimizerKind::Lion, "lion", "the sign of an average of gradients"),
+               clEnumValN(llm::OptimizerKind::Adafactor, "adafactor",
+                          "the second moment of a matrix by rows and columns"),
+               clEnumValN(llm::OptimizerKind::Muon, "muon",
+                          "for the matrices of blocks; adamw for all else")),
+    cl::init(llm::OptimizerKind::AdamW), cl::cat(category));
 Choice<llm::GradientLifetime> gradients(
     "gradients", cl::desc("How long a parameter's gradient lives (default: resident):"),
     cl::values(clEnumValN(llm::GradientLifetime::Resident, "resident",
@@ -90,16 +103,41 @@ Choice<llm::GradientLifetime> gradients(
 cl::opt<double> clipNorm("clip-norm",
                          cl::desc("Largest global norm of the gradients (default: 0, none)"),
                          cl::value_desc("X"), cl::init(0), cl::cat(category));
-cl::opt<double> beta1("beta1", cl::desc("Of AdamW (default: 0.9)"), cl::init(0.9),
+cl::opt<double> beta1("beta1", cl::desc("Of adamw and lion (default: 0.9)"), cl::cat(category));
+cl::opt<double> beta2("beta2", cl::desc("Of adamw (default: 0.999) and lion (0.99)"),
                       cl::cat(category));
-cl::opt<double> beta2("beta2", cl::desc("Of AdamW (default: 0.999)"), cl::init(0.999),
-                      cl::cat(category));
-cl::opt<double> eps("eps", cl::desc("Of AdamW (default: 1e-8)"), cl::init(1e-8), cl::cat(category));
+cl::opt<double> eps("eps", cl::desc("Of adamw (default: 1e-8) and adafactor (2^-23)"),
+                    cl::cat(category));
 cl::opt<double>
     weightDecay("weight-decay",
-                cl::desc("On parameters of two dimensions or more (default: 0.1 for adamw, 0 "
-                         "for sgd)"),
+                cl::desc("On parameters of two dimensions or more (default: 0.1; 0 for sgd and "
+                         "adafactor)"),
                 cl::cat(category));
+cl::opt<double> momentum("momentum", cl::desc("Of sgd (default: 0) and muon (0.95)"),
+                         cl::cat(category));
+cl::opt<bool> nesterov("nesterov",
+                       cl::desc("Look ahead by the momentum (default: false for sgd, true for "
+                                "muon)"),
+                       cl::cat(category));
+cl::opt<double> beta2Decay("beta2-decay", cl::desc("Of adafactor (default: -0.8)"),
+                           cl::cat(category));
+cl::opt<bool> master("master",
+                     cl::desc("Keep an f32 copy of bf16 parameters, which is updated (default: "
+                              "true; false for sgd)"),
+                     cl::cat(category));
+enum class Moments { Wide, BF16 };
+Choice<Moments>
+    moments("moments", cl::desc("Type of AdamW's moments (default: f32):"),
+            cl::values(clEnumValN(Moments::Wide, "f32", "f64 beside f64"),
+                       clEnumValN(Moments::BF16, "bf16", "rounded by chance, half the bytes")),
+            cl::init(Moments::Wide), cl::cat(category));
+cl::opt<double> labelSmoothing("label-smoothing",
+                               cl::desc("Share of the loss that every token of the vocabulary has "
+                                        "alike (default: 0)"),
+                               cl::value_desc("E"), cl::init(0), cl::cat(category));
+cl::opt<double> zLoss("z-loss",
+                      cl::desc("Add Z times the square of each row's log-sum-exp (default: 0)"),
+                      cl::value_desc("Z"), cl::init(0), cl::cat(category));
 cl::list<std::string>
     freeze("freeze", cl::CommaSeparated,
            cl::desc("Parameters that are not trained, by their names; * stands for any part: "
@@ -158,13 +196,26 @@ ImportOptions readOptions() {
   options.batch = batch;
   options.seq = seq;
   options.dtype = given<ElementKind>(dtype);
+  options.paramDtype = given<ElementKind>(paramDtype);
   options.attention = attention;
   options.dropout = given<double>(dropout);
   options.masks = masks;
   options.layers = given<int64_t>(layers);
   options.mode = mode;
-  options.training = {optimizer, gradients, beta1, beta2, eps, given<double>(weightDecay),
-                      clipNorm};
+  options.training.optimizer = optimizer;
+  options.training.gradients = gradients;
+  options.training.beta1 = given<double>(beta1);
+  options.training.beta2 = given<double>(beta2);
+  options.training.eps = given<double>(eps);
+  options.training.weightDecay = given<double>(weightDecay);
+  options.training.clipNorm = clipNorm;
+  options.training.momentum = given<double>(momentum);
+  options.training.beta2Decay = given<double>(beta2Decay);
+  options.training.nesterov = given<bool>(nesterov);
+  options.training.master = given<bool>(master);
+  options.training.bf16Moments = moments == Moments::BF16;
+  options.training.labelSmoothing = labelSmoothing;
+  options.training.zLoss = zLoss;
   options.freeze = freeze;
   if (loraRank.getNumOccurrences())
     options.lora = LoraOptions{loraRank, loraAlpha, loraTargets};
@@ -184,9 +235,23 @@ int fail(llvm::Error error) { return fail(llvm::toString(std::move(error))); }
 const cl::Option *findMisplacedFlag() {
   if (mode != Mode::Forward)
     return nullptr;
-  const cl::Option *training[] = {
-      &masks, &optimizer, &gradients,   &clipNorm,    &beta1,
-      &beta2, &eps,       &weightDecay, &balanceLoss, std::addressof(freeze)};
+  const cl::Option *training[] = {&masks,
+                                  &optimizer,
+                                  &gradients,
+                                  &clipNorm,
+                                  &beta1,
+                                  &beta2,
+                                  &eps,
+                                  &weightDecay,
+                                  &momentum,
+                                  &nesterov,
+                                  &beta2Decay,
+                                  &master,
+                                  &moments,
+                                  &labelSmoothing,
+                                  &zLoss,
+                                  &balanceLoss,
+                                  std::addressof(freeze)};
   for (const cl::Option *option : training)
     if (option->getNumOccurrences())
       return option;

@@ -48,6 +48,14 @@ static cl::opt<int64_t>
 static cl::opt<int64_t>
     cosineSteps("cosine-steps", cl::cat(category), cl::init(0),
                 cl::desc("... and falls to a tenth at this step (default 0: it stays)"));
+static cl::opt<int64_t>
+    linearSteps("linear-steps", cl::cat(category), cl::init(0),
+                cl::desc("... or falls in a line to 0 at this step (default 0: it does not)"));
+static cl::opt<int64_t>
+    linearFrom("linear-from", cl::cat(category), cl::init(0),
+               cl::desc("The step that this line begins at (default: where it has risen)"));
+static cl::opt<bool> inverseRoot("inverse-root", cl::cat(category),
+                                 cl::desc("... or falls as 1 / sqrt(step) behind --warmup-steps"));
 static cl::opt<std::string>
     loadFile("load", cl::cat(category), cl::value_desc("safetensors"),
              cl::desc("Begin with these parameters; continue where a run saved them"));
@@ -174,6 +182,15 @@ static Error checkOptions() {
     return createStringError("--warmup-steps: expected a number of steps, 0 or more");
   if (cosineSteps != 0 && cosineSteps <= warmupSteps)
     return createStringError("--cosine-steps: expected a step after those of --warmup-steps");
+  if (linearSteps != 0 && linearSteps <= std::max<int64_t>(warmupSteps, linearFrom))
+    return createStringError("--linear-steps: expected a step after those of --warmup-steps and "
+                             "--linear-from");
+  if (linearFrom != 0 && (linearSteps == 0 || linearFrom < warmupSteps))
+    return createStringError("--linear-from: expected a step after those of --warmup-steps, and "
+                             "--linear-steps");
+  if ((cosineSteps != 0) + (linearSteps != 0) + inverseRoot > 1)
+    return createStringError("--cosine-steps, --linear-steps and --inverse-root: expected one of "
+                             "them");
   if (!(progressSeconds >= 0))
     return createStringError("--progress-seconds: expected a number of seconds, 0 or more");
   if (generateBytes < 0)
@@ -218,7 +235,8 @@ static RunOptions readOptions() {
   options.dataFile = given(dataFile);
   options.tokensFile = given(tokensFile);
   options.shuffle = shuffleRows;
-  options.learningRate = {learningRate, warmupSteps, cosineSteps};
+  options.learningRate = {learningRate, warmupSteps, cosineSteps,
+                          linearSteps,  linearFrom,  inverseRoot};
   options.loadFile = loadFile;
   options.resumeFile = resumeFile;
   options.saveEvery = saveEvery;

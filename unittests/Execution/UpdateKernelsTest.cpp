@@ -99,6 +99,115 @@ TEST_P(UpdateKernels, SGD) {
       expected, tolerance());
 }
 
+TEST_P(UpdateKernels, SGDWithMomentumLooksAhead) {
+  Numbers after = p, average = m;
+  for (int i = 0; i < kSize; ++i) {
+    double gradient = g[i] + 0.5 * p[i];
+    average[i] = 0.75 * m[i] + gradient;
+    after[i] = p[i] - 0.25 * (gradient + 0.75 * average[i]);
+  }
+  std::vector<Numbers> r = runWide(
+      R"(func.func @step(%p: tensor<21xT>, %g: tensor<21xT>, %lr: tensor<W>, %b: tensor<21xW>) -> (tensor<21xT>, tensor<21xW>) {
+    %0, %1 = llm.sgd %p, %g, %lr state(%b) {momentum = 0.75 : f64, nesterov, weight_decay = 0.5 : f64}
+      : (tensor<21xT>, tensor<21xT>, tensor<W>, tensor<21xW>) -> (tensor<21xT>, tensor<21xW>)
+    return %0, %1 : tensor<21xT>, tensor<21xW>
+  })",
+      {p, g, {0.25}, m});
+  expectNear(r[0], after, tolerance());
+  expectNear(r[1], average, toleranceOf(wide()));
+}
+
+/// The sign of 0 is 0, and the master copy is what is updated.
+TEST_P(UpdateKernels, LionOnAMasterCopy) {
+  g[3] = m[3] = 0.0;
+  Numbers after = master, average = m;
+  for (int i = 0; i < kSize; ++i) {
+    double c = 0.5 * m[i] + 0.5 * g[i];
+    after[i] = master[i] * (1.0 - 0.25 * 0.5) - 0.25 * (c > 0 ? 1 : c < 0 ? -1 : 0);
+    average[i] = 0.75 * m[i] + 0.25 * g[i];
+  }
+  std::vector<Numbers> r = runWide(
+      R"(func.func @step(%p: tensor<21xT>, %g: tensor<21xT>, %lr: tensor<W>, %m: tensor<21xW>, %w: tensor<21xW>)
+      -> (tensor<21xT>, tensor<21xW>, tensor<21xW>) {
+    %0:3 = llm.lion %p, %g, %lr state(%m, %w) {beta1 = 0.5 : f64, beta2 = 0.75 : f64, weight_decay = 0.5 : f64}
+      : (tensor<21xT>, tensor<21xT>, tensor<W>, tensor<21xW>, tensor<21xW>) -> (tensor<21xT>, tensor<21xW>, tensor<21xW>)
+    return %0#0, %0#1, %0#2 : tensor<21xT>, tensor<21xW>, tensor<21xW>
+  })",
+      {p, g, {0.25}, m, master});
+  expectNear(r[0], after, tolerance());
+  expectNear(r[1], average, toleranceOf(wide()));
+  expectNear(r[2], after, toleranceOf(wide()));
+}
+
+/// 3 rows of 7, which no vector divides.
+TEST_P(UpdateKernels, AdafactorOfAMatrixOfOddWidth) {
+  constexpr int kRows = 3, kColumns = 7;
+  Numbers rows = {0.5, 0.25, 1.0}, columns(kColumns, 0.5);
+  double weight = std::pow(2.0, -0.8), rate = std::min(0.25, 1.0 / std::sqrt(2.0)), mean = 0.0;
+  for (int i = 0; i < kRows; ++i) {
+    double square = 0.0;
+    for (int j = 0; j < kColumns; ++j)
+      square += g[i * kColumns + j] * g[i * kColumns + j];
+    rows[i] += weight * (square / kColumns - rows[i]);
+    mean += rows[i] / kRows;
+  }
+  for (int j = 0; j < kColumns; ++j) {
+    double square = 0.0;
+    for (int i = 0; i < kRows; ++i)
+      square += g[i * kColumns + j] * g[i * kColumns + j];
+    columns[j] += weight * (square / kRows - columns[j]);
+  }
+  Numbers update(kSize), after(kSize);
+  double ofParameter = 0.0, ofUpdate = 0.0;
+  for (int i = 0; i < kSize; ++i) {
+    update[i] = g[i] / std::sqrt(rows[i / kColumns] * columns[i % kColumns] / mean);
+    ofParameter += p[i] * p[i] / kSize;
+    ofUpdate += update[i] * update[i] / kSize;
+  }
+  double size = std::sqrt(ofParameter) * rate / std::max(1.0, std::sqrt(ofUpdate));
+  for (int i = 0; i < kSize; ++i)
+    after[i] = p[i] * (1.0 - 0.25 * 0.5) - size * update[i];
+  std::vector<Numbers> r = runWide(
+      R"(func.func @step(%p: tensor<3x7xT>, %g: tensor<3x7xT>, %lr: tensor<W>, %t: tensor<i32>, %r: tensor<3xW>, %c: tensor<7xW>)
+      -> (tensor<3x7xT>, tensor<3xW>, tensor<7xW>) {
+    %0:3 = llm.adafactor %p, %g, %lr step(%t) state(%r, %c) {beta2_decay = -0.8 : f64, eps = 1.0e-7 : f64, weight_decay = 0.5 : f64}
+      : (tensor<3x7xT>, tensor<3x7xT>, tensor<W>, tensor<i32>, tensor<3xW>, tensor<7xW>) -> (tensor<3x7xT>, tensor<3xW>, tensor<7xW>)
+    return %0#0, %0#1, %0#2 : tensor<3x7xT>, tensor<3xW>, tensor<7xW>
+  })",
+      {p, g, {0.25}, {2}, {0.5, 0.25, 1.0}, Numbers(kColumns, 0.5)});
+  expectNear(r[0], after, tolerance());
+  expectNear(r[1], rows, toleranceOf(wide()));
+  expectNear(r[2], columns, toleranceOf(wide()));
+}
+
+/// 0.9 + 0.1 * 1.0078125 lies a tenth of the way from 1 to the next bf16: the mean of many
+/// roundings is near to it, which that of the nearest, 1, is not.
+TEST(UpdateKernelsOfBf16, MomentsAreRoundedByChance) {
+  constexpr int kSize = 4096;
+  Numbers p, ones(kSize, 1.0), g(kSize, 1.0078125);
+  for (int i = 0; i < kSize; ++i)
+    p.push_back(i / 64.0);
+  std::vector<Numbers> r = runStep(
+      R"(func.func @step(%p: tensor<4096xf32>, %g: tensor<4096xf32>, %m: tensor<4096xbf16>, %v: tensor<4096xbf16>,
+      %lr: tensor<f32>, %t: tensor<i32>) -> (tensor<4096xf32>, tensor<4096xbf16>, tensor<4096xbf16>) {
+    %0, %1, %2 = llm.adamw %p, %g, %m, %v, %lr, %t
+      {beta1 = 0.9 : f64, beta2 = 0.9 : f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64}
+      : (tensor<4096xf32>, tensor<4096xf32>, tensor<4096xbf16>, tensor<4096xbf16>, tensor<f32>, tensor<i32>)
+      -> (tensor<4096xf32>, tensor<4096xbf16>, tensor<4096xbf16>)
+    return %0, %1, %2 : tensor<4096xf32>, tensor<4096xbf16>, tensor<4096xbf16>
+  })",
+      {p, g, ones, ones, {0.0}, {3}});
+  double first = 0.0, second = 0.0;
+  for (int i = 0; i < kSize; ++i) {
+    EXPECT_TRUE(r[1][i] == 1.0 || r[1][i] == 1.0078125) << r[1][i];
+    first += r[1][i] / kSize;
+    second += r[2][i] / kSize;
+  }
+  EXPECT_NEAR(first, 0.9 + 0.1 * 1.0078125, 2e-4);
+  EXPECT_NEAR(second, 0.9 + 0.1 * 1.0078125 * 1.0078125, 2e-4);
+  EXPECT_NE(r[1], r[2]);
+}
+
 LLMMEM_ALL_ELEMENT_TYPES(UpdateKernels);
 
 } // namespace

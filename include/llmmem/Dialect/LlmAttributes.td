@@ -23,7 +23,8 @@ def Llm_Gradients : I32EnumAttr<"GradientLifetime", "How long a parameter's grad
 }
 
 def Llm_Optimizer : I32EnumAttr<"OptimizerKind", "The update of a parameter",
-    [I32EnumAttrCase<"AdamW", 0, "adamw">, I32EnumAttrCase<"SGD", 1, "sgd">]> {
+    [I32EnumAttrCase<"AdamW", 0, "adamw">, I32EnumAttrCase<"SGD", 1, "sgd">, I32EnumAttrCase<"Lion", 2, "lion">,
+     I32EnumAttrCase<"Adafactor", 3, "adafactor">, I32EnumAttrCase<"Muon", 4, "muon">]> {
   let cppNamespace = "::llmmem::llm";
 }
 
@@ -37,10 +38,27 @@ def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
     Written by the importer on the module, read by `differentiate`.
 
     Example: `#llm.training<optimizer = adamw, gradients = resident, beta1 = 0.9 : f64, beta2 = 0.999 : f64,
-    eps = 1.0e-8 : f64, weight_decay = 0.1 : f64, clip_norm = 0.0 : f64>`; a clip_norm of 0 clips nothing.
+    eps = 1.0e-8 : f64, weight_decay = 0.1 : f64, clip_norm = 0.0 : f64>`; a clip_norm of 0 clips nothing. What may
+    follow: `momentum` and `nesterov` (of sgd and muon; 0 and false), `beta2_decay` (of adafactor; -0.8), `master`
+    (whether a bf16 parameter has an f32 copy; true, but for sgd), `moments` (the type of what the optimizer keeps:
+    bf16, rounded by chance so that small changes are not lost; else f32, or f64 beside f64).
   }];
   let parameters = (ins EnumParameter<Llm_Optimizer>:$optimizer, EnumParameter<Llm_Gradients>:$gradients,
-    "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2, "::mlir::FloatAttr":$eps, "::mlir::FloatAttr":$weight_decay, "::mlir::FloatAttr":$clip_norm);
+    "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2, "::mlir::FloatAttr":$eps, "::mlir::FloatAttr":$weight_decay, "::mlir::FloatAttr":$clip_norm,
+    OptionalParameter<"::mlir::FloatAttr">:$momentum, OptionalParameter<"::mlir::BoolAttr">:$nesterov,
+    OptionalParameter<"::mlir::FloatAttr">:$beta2_decay, OptionalParameter<"::mlir::BoolAttr">:$master,
+    OptionalParameter<"::mlir::TypeAttr">:$moments);
+  let extraClassDeclaration = [{
+    TrainingAttr withResidentGradients() const;
+    /// What `momentum`, `nesterov` and `beta2_decay` are where they are left out, too.
+    double momentumOrNone() const;
+    bool usesNesterov() const;
+    double beta2DecayOrUsual() const;
+    /// Whether a parameter of such elements has a copy in f32.
+    bool hasMaster(::mlir::Type element) const;
+    /// The type of what the optimizer keeps of such elements.
+    ::mlir::Type momentsOf(::mlir::Type element) const;
+  }];
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

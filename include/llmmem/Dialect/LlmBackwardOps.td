@@ -255,7 +255,8 @@ def Llm_CrossEntropyGradOp : Llm_PureOp<"cross_entropy_grad",
     [Cost, BuffersInPlace, AllTypesMatch<["logits", "dlogits"]>]> {
   let summary = "Gradient of the logits.";
   let description = [{
-    dlogits = dloss / n (exp(logits - lse) - [j == target]), 0 in rows whose target is ignored; n counts the others, or is
+    dlogits = dloss / n ((1 + 2 z lse) exp(logits - lse) - (1 - e) [j == target] - e / vocabulary), with the `z_loss` z and the
+    `label_smoothing` e of the loss; 0 in rows whose target is ignored; n counts the others, or is
     `count`. With a `vocabulary`, the logits are a rank's columns of it: targets elsewhere subtract nothing, and padding has the
     gradient 0.
 
@@ -266,7 +267,8 @@ def Llm_CrossEntropyGradOp : Llm_PureOp<"cross_entropy_grad",
   }];
   let arguments = (ins Llm_Tensor:$logits, Llm_WideTensor:$lse, Llm_Ids:$targets, Llm_Scalar:$dloss,
     Optional<Llm_Count>:$count, DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
-    OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
+    OptionalAttr<Llm_VocabularyAttr>:$vocabulary,
+    DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
   let results = (outs Llm_Tensor:$dlogits);
   let assemblyFormat = [{
     $logits `,` $lse `,` $targets `,` $dloss (`count` `(` $count^ `)`)? attr-dict `:` functional-type(operands, results)

@@ -474,7 +474,8 @@ def Llm_CrossEntropyOp : Llm_PureOp<"cross_entropy", [ShardableBySeparationAndCh
   let description = [{
     loss = mean over the targets that are not `ignore_index` of lse - logits[target], as a scalar in f32 (f64
     beside f64); lse = log(sum exp(logits)) is [batch, seq]. Logits are never copied: their f32 form exists only in
-    registers. With a count, that is divided by instead of the number of such targets: where it counts those of all
+    registers. With a `label_smoothing` e the likelihood of the target weighs 1 - e, and e / vocabulary that of every token, as
+    torch.nn.functional.cross_entropy has it; a `z_loss` z adds z lse^2 (Chowdhery et al. 2022, section 5). With a count, that is divided by instead of the number of such targets: where it counts those of all
     ranks, the sum of the losses is the mean of all. Keeps for the backward: logits, lse, targets.
 
     ```mlir
@@ -483,7 +484,8 @@ def Llm_CrossEntropyOp : Llm_PureOp<"cross_entropy", [ShardableBySeparationAndCh
     ```
   }];
   let arguments = (ins Llm_Tensor:$logits, Llm_Ids:$targets, Optional<Llm_Count>:$count,
-    DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+    DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+    DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
   let results = (outs Llm_Scalar:$loss, Llm_WideTensor:$lse);
   let assemblyFormat = [{
     $logits `,` $targets (`count` `(` $count^ `)`)? attr-dict `:` functional-type(operands, results)
@@ -513,7 +515,7 @@ def Llm_TargetLossOp : Llm_PureOp<"target_loss", [ShardableWithChange, Cost, Dif
   let description = [{
     loss = sum over the targets that are not `ignore_index` of lse - logits[target], divided by the count: the loss of
     llm.cross_entropy, whose lse is llm.log_sum_exp of the logits. With a `vocabulary`, the logits are a rank's columns of it and
-    only targets among them are summed, so that the sum over ranks is the loss. The gradient of the logits contains that of
+    only targets among them are summed, and of a `label_smoothing` only these columns, so that the sum over ranks is the loss. The gradient of the logits contains that of
     their lse. Keeps for the backward: logits, lse, targets.
 
     ```mlir
@@ -522,7 +524,8 @@ def Llm_TargetLossOp : Llm_PureOp<"target_loss", [ShardableWithChange, Cost, Dif
     ```
   }];
   let arguments = (ins Llm_Rows:$logits, Llm_WideTensor:$lse, Llm_Ids:$targets, Optional<Llm_Count>:$count,
-    DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
+    DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Llm_VocabularyAttr>:$vocabulary,
+    DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
   let results = (outs Llm_Scalar:$loss);
   let assemblyFormat = [{
     $logits `,` $lse `,` $targets (`count` `(` $count^ `)`)? attr-dict `:` functional-type(operands, results)

@@ -15,7 +15,7 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
   let description = [{
     With logits = linear(x, weight): loss = mean over the targets that are not `ignore_index` of lse - logits[target],
     dx and dw its gradients, dw added to the accumulator `into`; with a `count`, that takes the place of
-    the number of such targets. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with a
+    the number of such targets; `label_smoothing` and `z_loss` are those of llm.cross_entropy. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with a
     dloss of 1, llm.linear_weight_grad and the linear of the other layout. Logits and their gradient are rounded to
     x's element type, as those ops round them. Of a frozen weight there is no dw, and nothing is held for it.
 
@@ -36,7 +36,8 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
   }];
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_Ids:$targets, Optional<Llm_Tensor>:$into, Optional<Llm_Count>:$count,
     Llm_WeightLayout:$layout, I64Attr:$chunk, DefaultValuedAttr<I64Attr, "512">:$granule,
-    DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
+    DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Llm_VocabularyAttr>:$vocabulary,
+    DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
   let results = (outs Llm_Scalar:$loss, Llm_Tensor:$dx, Optional<Llm_Tensor>:$dw);
   let assemblyFormat = [{
     $x `,` $weight `,` $targets (`into` `(` $into^ `)`)? (`count` `(` $count^ `)`)? `layout` `(` $layout `)` attr-dict `:`

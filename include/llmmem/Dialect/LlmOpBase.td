@@ -12,6 +12,7 @@ include "llmmem/Interfaces/DifferentiableOpInterface.td"
 include "llmmem/Interfaces/GroupableOpInterface.td"
 include "llmmem/Interfaces/RandomOpInterface.td"
 include "llmmem/Interfaces/ShardingOpInterface.td"
+include "llmmem/Interfaces/UpdateOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -25,6 +26,7 @@ def CostOfMatmul : DeclareOpInterfaceMethods<CostOpInterface, ["getLibraryWorksp
 def CostWithTraffic : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved"]>;
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def Random : DeclareOpInterfaceMethods<RandomOpInterface>;
+def Updates : DeclareOpInterfaceMethods<UpdateOpInterface>;
 def Shardable : DeclareOpInterfaceMethods<ShardingOpInterface>;
 def ShardableWithChange : DeclareOpInterfaceMethods<ShardingOpInterface, ["localize"]>;
 def ShardableByJoin : DeclareOpInterfaceMethods<ShardingOpInterface, ["localize", "joinPartial"]>;

@@ -12,6 +12,7 @@
 #include "llmmem/Interfaces/GroupableOpInterface.h"
 #include "llmmem/Interfaces/RandomOpInterface.h"
 #include "llmmem/Interfaces/ShardingOpInterface.h"
+#include "llmmem/Interfaces/UpdateOpInterface.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

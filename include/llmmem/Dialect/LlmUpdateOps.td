@@ -32,7 +32,7 @@ def Llm_GlobalNormOp : Llm_PureOp<"global_norm", [CostWithWorkspace]> {
   }];
 }
 
-def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, AttrSizedOperandSegments,
+def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, Updates, AttrSizedOperandSegments,
     AllTypesMatch<["param", "gradient", "new_param"]>,
     AllTypesMatch<["first_moment", "second_moment", "new_first_moment", "new_second_moment"]>]> {
   let summary = "AdamW with decoupled weight decay, as PyTorch's.";
@@ -43,6 +43,11 @@ def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, AttrSizedOperandSeg
     With a master copy, p is the master and the parameter is its rounding. With a norm, g is first scaled by
     min(1, clip_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_.
 
+    Moments in bf16 are rounded by chance where they are stored, up as likely as they are near to the number above, so that
+    what a step adds is kept on average however small it is. Chance is word 0 for the first and word 1 for the second moment
+    of the Philox block under the key (step, 0) whose counter is the bits of g, p, m and v in f32: values alone decide, so
+    ranks that update parts round as one that updates the whole.
+
     ```mlir
     %p1, %m1, %v1, %w1 = llm.adamw %p, %g, %m, %v, %lr, %step master(%w)
         {beta1 = 0.9 : f64, beta2 = 0.999 : f64, eps = 1.0e-8 : f64, weight_decay = 0.1 : f64}
@@ -50,12 +55,12 @@ def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, AttrSizedOperandSeg
           tensor<768xf32>) -> (tensor<768xbf16>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>)
     ```
   }];
-  let arguments = (ins Llm_Tensor:$param, Llm_Tensor:$gradient, Llm_WideTensor:$first_moment,
-    Llm_WideTensor:$second_moment, Llm_Scalar:$learning_rate, TensorRankOf<[I32], [0]>:$step,
+  let arguments = (ins Llm_Tensor:$param, Llm_Tensor:$gradient, Llm_Tensor:$first_moment,
+    Llm_Tensor:$second_moment, Llm_Scalar:$learning_rate, TensorRankOf<[I32], [0]>:$step,
     Optional<Llm_WideTensor>:$master, Optional<Llm_Scalar>:$norm,
     F64Attr:$beta1, F64Attr:$beta2, F64Attr:$eps, F64Attr:$weight_decay, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm,
     OptionalAttr<Llm_Axes>:$server);
-  let results = (outs Llm_Tensor:$new_param, Llm_WideTensor:$new_first_moment, Llm_WideTensor:$new_second_moment,
+  let results = (outs Llm_Tensor:$new_param, Llm_Tensor:$new_first_moment, Llm_Tensor:$new_second_moment,
     Optional<Llm_WideTensor>:$new_master);
   let assemblyFormat = [{
     $param `,` $gradient `,` $first_moment `,` $second_moment `,` $learning_rate `,` $step
@@ -64,23 +69,107 @@ def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, AttrSizedOperandSeg
   let hasVerifier = 1;
 }
 
-def Llm_SGDOp : Llm_PureOp<"sgd", [Cost, BuffersInPlace, AllTypesMatch<["param", "gradient", "new_param"]>]> {
-  let summary = "Plain gradient descent.";
-  let description = [{
-    p -= lr (g + wd p), rounded once; with a norm, g is scaled as in llm.adamw.
-
-    ```mlir
-    %p1 = llm.sgd %p, %g, %lr {weight_decay = 0.0 : f64} : (tensor<768xf32>, tensor<768xf32>, tensor<f32>) -> tensor<768xf32>
-    ```
-  }];
-  let arguments = (ins Llm_Tensor:$param, Llm_Tensor:$gradient, Llm_Scalar:$learning_rate, Optional<Llm_Scalar>:$norm,
-    F64Attr:$weight_decay, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm,
-    OptionalAttr<Llm_Axes>:$server);
-  let results = (outs Llm_Tensor:$new_param);
+// Operands that all but AdamW's update have, in this order: what the optimizer keeps, and last of that the master copy, if
+// there is one, is `state`.
+class Llm_UpdateOp<string mnemonic, list<Trait> traits, dag attributes> : Llm_PureOp<mnemonic, !listconcat(
+    [BuffersInPlace, Updates, AttrSizedOperandSegments, AllTypesMatch<["param", "gradient", "new_param"]>], traits)> {
+  let arguments = !con((ins Llm_Tensor:$param, Llm_Tensor:$gradient, Llm_Scalar:$learning_rate,
+    Optional<Llm_Count>:$step, Variadic<Llm_Tensor>:$state, Optional<Llm_Scalar>:$norm), attributes,
+    (ins F64Attr:$weight_decay, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm, OptionalAttr<Llm_Axes>:$server));
+  let results = (outs Llm_Tensor:$new_param, Variadic<Llm_Tensor>:$new_state);
   let assemblyFormat = [{
-    $param `,` $gradient `,` $learning_rate (`norm` `(` $norm^ `)`)? attr-dict `:` functional-type(operands, results)
+    $param `,` $gradient `,` $learning_rate (`step` `(` $step^ `)`)? (`state` `(` $state^ `)`)? (`norm` `(` $norm^ `)`)?
+    attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+}
+
+def Llm_SGDOp : Llm_UpdateOp<"sgd", [Cost], (ins DefaultValuedAttr<F64Attr, "0.0">:$momentum, UnitAttr:$nesterov)> {
+  let summary = "Gradient descent, with momentum or without.";
+  let description = [{
+    g += wd p; without momentum p -= lr g, rounded once. With momentum, as torch.optim.SGD: b = momentum b + g, and
+    p -= lr b, or with `nesterov` p -= lr (g + momentum b); the state is b, which begins as 0. With a norm, g is scaled as in
+    llm.adamw, and with a master copy behind b, that is p.
+
+    ```mlir
+    %p1, %b1 = llm.sgd %p, %g, %lr state(%b) {momentum = 0.9 : f64, weight_decay = 0.0 : f64}
+       : (tensor<768xf32>, tensor<768xf32>, tensor<f32>, tensor<768xf32>) -> (tensor<768xf32>, tensor<768xf32>)
+    ```
+  }];
+  let extraClassDeclaration = [{
+    static constexpr bool kNeedsStep = false;
+    /// States beside a master copy.
+    unsigned getNumStates() { return getMomentum().isZero() ? 0 : 1; }
+  }];
+}
+
+def Llm_LionOp : Llm_UpdateOp<"lion", [Cost], (ins F64Attr:$beta1, F64Attr:$beta2)> {
+  let summary = "Lion: the sign of an average of gradients (Chen et al. 2023).";
+  let description = [{
+    In the order of algorithm 2 of the paper: p *= 1 - lr wd; p -= lr sign(b1 m + (1 - b1) g); m = b2 m + (1 - b2) g. The state is
+    m, and perhaps a master copy; with a norm, g is scaled as in llm.adamw.
+
+    ```mlir
+    %p1, %m1 = llm.lion %p, %g, %lr state(%m) {beta1 = 0.9 : f64, beta2 = 0.99 : f64, weight_decay = 0.1 : f64}
+       : (tensor<768xf32>, tensor<768xf32>, tensor<f32>, tensor<768xf32>) -> (tensor<768xf32>, tensor<768xf32>)
+    ```
+  }];
+  let extraClassDeclaration = [{
+    static constexpr bool kNeedsStep = false;
+    unsigned getNumStates() { return 1; }
+  }];
+}
+
+def Llm_AdafactorOp : Llm_UpdateOp<"adafactor", [CostWithWorkspace], (ins F64Attr:$beta2_decay, F64Attr:$eps)> {
+  let summary = "Adafactor: the second moment of a matrix by its rows and columns (Shazeer & Stern 2018).";
+  let description = [{
+    As torch.optim.Adafactor with d = 1 and eps2 = 1e-3, t = step counted from 1, w = t^beta2_decay, rms(x) = sqrt(mean(x^2)):
+    alpha = max(1e-3, rms(p)) min(lr, 1 / sqrt(t)); p *= 1 - lr wd; of a matrix r and c, the means of g^2 over its rows and columns,
+    follow as r = (1 - w) r + w mean(g^2), and v[i, j] = r[i] c[j] / max(mean(r), eps); of any other parameter
+    v = (1 - w) v + w g^2; u = g / sqrt(max(v, eps^2)); p -= alpha u / max(1, rms(u)). The state is r and c, or v, and perhaps
+    a master copy, which is then p; with a norm, g is scaled as in llm.adamw. It reads whole rows and columns, so no rank can
+    update a part.
+
+    ```mlir
+    %p1, %r1, %c1 = llm.adafactor %p, %g, %lr step(%t) state(%r, %c)
+        {beta2_decay = -0.8 : f64, eps = 1.0e-7 : f64, weight_decay = 0.0 : f64}
+       : (tensor<64x768xf32>, tensor<64x768xf32>, tensor<f32>, tensor<i32>, tensor<64xf32>, tensor<768xf32>)
+      -> (tensor<64x768xf32>, tensor<64xf32>, tensor<768xf32>)
+    ```
+  }];
+  let extraClassDeclaration = [{
+    static constexpr bool kNeedsStep = true;
+    static constexpr double kSmallestScale = 1e-3;
+    bool isFactored() { return getParam().getType().getRank() == 2; }
+    unsigned getNumStates() { return isFactored() ? 2 : 1; }
+    /// A parameter that is no matrix is one row.
+    int64_t getRows() { return isFactored() ? getParam().getType().getShape()[0] : 1; }
+    int64_t getColumns() { return getParam().getType().getNumElements() / getRows(); }
+  }];
+}
+
+def Llm_MuonOp : Llm_UpdateOp<"muon", [CostWithWorkspace], (ins F64Attr:$momentum, UnitAttr:$nesterov)> {
+  let summary = "Muon: an average of gradients with its singular values moved towards 1 (Jordan et al. 2024).";
+  let description = [{
+    As torch.optim.Muon with adjust_lr_fn "match_rms_adamw", on matrices alone: m += (1 - momentum) (g - m); u = m, or with
+    `nesterov` g + momentum (m - g); x = u / max(|u|, 1e-7); five times, on the side of x that is no longer than the
+    other, a = x x^T and x = 3.4445 x + (-4.7750 a + 2.0315 a a) x; p *= 1 - lr wd; p -= 0.2 sqrt(the longer side) lr x. All of it in f32
+    (f64 beside f64), where PyTorch takes bf16 for x. The state is m, and perhaps a master copy, which is then p; with a
+    norm, g is scaled as in llm.adamw. It reads the whole matrix, so no rank can update a part.
+
+    ```mlir
+    %p1, %m1 = llm.muon %p, %g, %lr state(%m) {momentum = 0.95 : f64, nesterov, weight_decay = 0.1 : f64}
+       : (tensor<64x768xf32>, tensor<64x768xf32>, tensor<f32>, tensor<64x768xf32>) -> (tensor<64x768xf32>, tensor<64x768xf32>)
+    ```
+  }];
+  let extraClassDeclaration = [{
+    static constexpr bool kNeedsStep = false;
+    static constexpr int64_t kIterations = 5;
+    unsigned getNumStates() { return 1; }
+    /// The shorter and the longer side.
+    int64_t getShorter();
+    int64_t getLonger();
+  }];
 }
 
 #endif // LLMMEM_DIALECT_LLMUPDATEOPS

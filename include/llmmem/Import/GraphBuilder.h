@@ -117,7 +117,10 @@ private:
   std::string fullName(llvm::StringRef name) const;
   mlir::Location locate(llvm::StringRef name) const;
   void annotate(mlir::Operation *op, llvm::StringRef name);
-  mlir::Value parameter(const llvm::Twine &name) const;
+  bool hasParameter(const llvm::Twine &name) const { return parameters.contains(name.str()); }
+  /// In the type that is computed in: rounded to it where the parameter has more bits. Null where
+  /// there is none.
+  mlir::Value parameter(const llvm::Twine &name);
   /// The type of `x` with its last dimension replaced.
   mlir::RankedTensorType withWidth(mlir::Value x, int64_t width) const;
   /// The type of a statistic of each row of `x`.

@@ -20,12 +20,23 @@ enum class Mode { Train, Forward };
 struct TrainingOptions {
   llm::OptimizerKind optimizer = llm::OptimizerKind::AdamW;
   llm::GradientLifetime gradients = llm::GradientLifetime::Resident;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  std::optional<double> weightDecay; ///< none: 0.1 for adamw, 0 for sgd
-  double clipNorm = 0;               ///< 0 clips nothing
+  // None: what is usual for the optimizer (`usualOf`).
+  std::optional<double> beta1, beta2, eps, weightDecay;
+  double clipNorm = 0; ///< 0 clips nothing
+  std::optional<double> momentum, beta2Decay;
+  std::optional<bool> nesterov, master;
+  bool bf16Moments = false;
+  double labelSmoothing = 0, zLoss = 0; ///< of the loss (`llm.cross_entropy`)
 };
+
+/// What an optimizer is trained with where nobody says else; none where it has no such number.
+struct UsualTraining {
+  double beta1, beta2, eps, weightDecay;
+  std::optional<double> momentum, beta2Decay;
+  std::optional<bool> nesterov;
+};
+
+const UsualTraining &usualOf(llm::OptimizerKind optimizer);
 
 /// Low-rank adapters beside projections (Hu et al. 2021), as PEFT's LoraConfig says them: y = W x +
 /// alpha / rank B A x, of which A and B are trained and all else is frozen.
@@ -53,6 +64,8 @@ struct ImportOptions {
   std::optional<int64_t> expertCapacity;
   /// What unequally chosen experts cost; none: the config's own.
   std::optional<double> balanceLoss;
+  /// Of parameters, where activations have fewer bits: f32 beside bf16. None: as activations.
+  std::optional<ElementKind> paramDtype;
 };
 
 } // namespace llmmem::importer

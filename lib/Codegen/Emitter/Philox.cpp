@@ -122,23 +122,28 @@ Value Philox::numbersInWhole(Index first, unsigned lanes, int64_t step) {
 // Words
 //===----------------------------------------------------------------------===//
 
-std::array<Value, 4> Philox::wordsOf(Value block) {
-  Words words{e.builder(), seed[0].getLoc(), block.getType()};
-  Value number = words.splat(stream);
-  std::array<Value, 4> counter = {words.low(block), words.high(block), words.low(number),
-                                  words.high(number)};
-  Value key0 = words.splat(seed[0]), key1 = words.splat(seed[1]);
+std::array<Value, 4> Philox::blockOf(OpBuilder &builder, std::array<Value, 4> counter,
+                                     std::array<Value, 2> key) {
+  Words words{builder, counter[0].getLoc(), counter[0].getType()};
   for (unsigned round = 0; round < 10; ++round) {
     if (round > 0) {
-      key0 = words.low(words.plus(key0, words.constant(0x9E3779B9)));
-      key1 = words.low(words.plus(key1, words.constant(0xBB67AE85)));
+      key[0] = words.low(words.plus(key[0], words.constant(0x9E3779B9)));
+      key[1] = words.low(words.plus(key[1], words.constant(0xBB67AE85)));
     }
     Value left = words.times(counter[0], 0xD2511F53), right = words.times(counter[2], 0xCD9E8D57);
-    Value first = words.exclusiveOr(words.exclusiveOr(words.high(right), counter[1]), key0);
-    Value third = words.exclusiveOr(words.exclusiveOr(words.high(left), counter[3]), key1);
+    Value first = words.exclusiveOr(words.exclusiveOr(words.high(right), counter[1]), key[0]);
+    Value third = words.exclusiveOr(words.exclusiveOr(words.high(left), counter[3]), key[1]);
     counter = {first, words.low(right), third, words.low(left)};
   }
   return counter;
+}
+
+std::array<Value, 4> Philox::wordsOf(Value block) {
+  Words words{e.builder(), seed[0].getLoc(), block.getType()};
+  Value number = words.splat(stream);
+  return blockOf(e.builder(),
+                 {words.low(block), words.high(block), words.low(number), words.high(number)},
+                 {words.splat(seed[0]), words.splat(seed[1])});
 }
 
 /// u >= p in integers: word >= ceil(p 2^32), exactly.

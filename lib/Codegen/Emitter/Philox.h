@@ -22,6 +22,12 @@ public:
   /// 2^32.
   mlir::Value keeps(Index first, unsigned lanes, double p, int64_t step = 1);
 
+  /// The four words of the block with this counter under this key, each a word in 64 bits (or a
+  /// vector of them).
+  static std::array<mlir::Value, 4> blockOf(mlir::OpBuilder &builder,
+                                            std::array<mlir::Value, 4> counter,
+                                            std::array<mlir::Value, 2> key);
+
 private:
   /// The four words of each block, in 64 bits each.
   std::array<mlir::Value, 4> wordsOf(mlir::Value block);

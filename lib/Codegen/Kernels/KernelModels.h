@@ -72,6 +72,8 @@ void attachMicroBatchKernels(mlir::MLIRContext *context);
 void attachRopeKernels(mlir::MLIRContext *context);
 void attachRowKernels(mlir::MLIRContext *context);
 void attachTableKernels(mlir::MLIRContext *context);
+void attachAdafactorKernel(mlir::MLIRContext *context);
+void attachMuonKernel(mlir::MLIRContext *context);
 void attachUpdateKernels(mlir::MLIRContext *context);
 void attachVocabularyKernels(mlir::MLIRContext *context);
 

@@ -94,6 +94,7 @@ public:
         parts(lossHeadWorkspace(op)), x(e.operand(0)), weight(e.operand(1)),
         into(e.operand(op.getIntoMutable())), dx(e.result(1)),
         dw(op.getDw() ? e.result(2) : Buffer()), ownTokens(e, op.getVocabulary(), vocabulary),
+        terms(LossTerms::of(op, vocabulary)),
         targets(e, e.operand(2), vocabulary, op.getIgnoreIndex(), e.operand(op.getCountMutable()),
                 &ownTokens),
         losses(e.workspace(parts.losses, tokens, e.computeType())),
@@ -150,6 +151,7 @@ private:
   LossHeadWorkspace parts;
   Buffer x, weight, into, dx, dw;
   VocabularyPart ownTokens;
+  LossTerms terms;
   LossTargets targets;
   /// `dw` only of a weight that is trained, `lowerHalves` only if its accumulator is split; the
   /// last two only if the vocabulary is.
@@ -271,20 +273,24 @@ Num LossHeadEmitter::logSumOfRanks(Index row, int64_t rows) {
   return largest[0] + log(powers[0]);
 }
 
-/// 0 where another rank has the target.
+/// Of the target 0 where another rank has it, and what the tokens of this one take.
 Num LossHeadEmitter::lossOf(Index token, Index row, Index column, Num logSum) {
-  Num loss = logSum - e.load(logits, row * vocabulary + ownTokens.nearest(column));
+  Num hit = e.load(logits, row * vocabulary + ownTokens.nearest(column));
+  Num loss = terms.ofTarget(logSum, hit);
   if (ownTokens.isPart())
     loss = select(ownTokens.has(column), loss, e.number(0.0));
+  loss = terms.withShares(
+      loss, [&] { return sumOfLogits(e, logits, row * vocabulary, vocabulary, &ownTokens); });
   return targets.ifCounted(token, loss);
 }
 
 void LossHeadEmitter::emitGradientRow(Index row, Index column, Num logSum, Num factor) {
   Index begin = row * vocabulary;
   if (ownTokens.isPart())
-    emitLossGradientOfPart(e, ownTokens, logits, logits, begin, vocabulary, column, logSum, factor);
+    emitLossGradientOfPart(e, ownTokens, logits, logits, begin, vocabulary, column, logSum, factor,
+                           terms);
   else
-    emitLossGradientRow(e, logits, logits, begin, vocabulary, column, logSum, factor);
+    emitLossGradientRow(e, logits, logits, begin, vocabulary, column, logSum, factor, terms);
 }
 
 void LossHeadEmitter::emitInputGradient(Index first, Rows part) {

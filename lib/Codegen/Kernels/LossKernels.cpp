@@ -98,48 +98,110 @@ Num llmmem::logSumExp(KernelEmitter &e, Buffer logits, Index begin, int64_t widt
   return largest + log(powers);
 }
 
+//===----------------------------------------------------------------------===//
+// What is beside the likelihood of the target
+//===----------------------------------------------------------------------===//
+
+Num LossTerms::ofTarget(Num logSum, Num hit) const {
+  Num loss = smoothing > 0.0 ? logSum - hit * (1.0 - smoothing) : logSum - hit;
+  return z > 0.0 ? loss + logSum * logSum * z : loss;
+}
+
+Num LossTerms::withShares(Num loss, function_ref<Num()> sum) const {
+  return smoothing > 0.0 ? loss - sum() * share() : loss;
+}
+
+Num llmmem::sumOfLogits(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
+                        VocabularyPart *part) {
+  return e.sum(width, [&](Index j, unsigned lanes) {
+    Num x = e.load(logits, begin + j, lanes);
+    return part ? part->ifTokens(j, lanes, x, e.splat(0.0, lanes)) : x;
+  });
+}
+
+Num llmmem::sumOfLogitsAlone(KernelEmitter &e, Buffer logits, Index begin, int64_t width,
+                             VocabularyPart *part) {
+  auto add = [&](Index j, ArrayRef<Num> sum) -> Row {
+    Num x = e.load(logits, begin + j);
+    return {sum[0] + (part ? part->ifTokens(j, 1, x, e.number(0.0)) : x)};
+  };
+  return e.fold(e.index(0), e.index(width), e.number(0.0), add)[0];
+}
+
+namespace {
+/// The gradient of a row's logits over the row's factor.
+struct LogitGradient {
+  LogitGradient(const LossTerms &terms, Num logSum) : terms(terms), logSum(logSum) {
+    if (terms.z > 0.0)
+      powers = logSum * (2.0 * terms.z) + 1.0;
+  }
+
+  /// Of a logit whose token is not the target.
+  Num of(Num logit) const {
+    Num p = exp(logit - logSum);
+    if (powers.value)
+      p = p * powers;
+    return terms.smoothing > 0.0 ? p - terms.share() : p;
+  }
+  /// By how much that of the target is less.
+  double lessAtTarget() const { return 1.0 - terms.smoothing; }
+
+  const LossTerms &terms;
+  Num logSum, powers;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Gradients of rows
+//===----------------------------------------------------------------------===//
+
 /// Distributed over threads: none may access another's elements, not even the target's.
 static void emitSharedGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits, Index begin,
                                   int64_t width, Index column, Num logSum, Num factor,
-                                  VocabularyPart *part = nullptr) {
+                                  const LossTerms &terms, VocabularyPart *part = nullptr) {
   OpBuilder &b = e.builder();
   Location loc = e.location();
+  LogitGradient gradient(terms, logSum);
   Value target = arith::IndexCastOp::create(b, loc, b.getI64Type(), column.value);
   e.forLanes(width, [&](Index j, unsigned lanes) {
     Value numbers = e.elementNumbers(j, lanes), wanted = target;
     if (lanes > 1)
       wanted = vector::BroadcastOp::create(b, loc, numbers.getType(), target);
     Value isTarget = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, numbers, wanted);
-    Num p = exp(e.load(logits, begin + j, lanes) - logSum);
-    Num gradient = (p - select(isTarget, p.like(1.0), p.like(0.0))) * factor;
-    e.store(dlogits, begin + j, part ? part->ifTokens(j, lanes, gradient, p.like(0.0)) : gradient);
+    Num p = gradient.of(e.load(logits, begin + j, lanes));
+    Num x = (p - select(isTarget, p.like(gradient.lessAtTarget()), p.like(0.0))) * factor;
+    e.store(dlogits, begin + j, part ? part->ifTokens(j, lanes, x, p.like(0.0)) : x);
   });
 }
 
 void llmmem::emitLossGradientRow(KernelEmitter &e, Buffer logits, Buffer dlogits, Index begin,
-                                 int64_t width, Index column, Num logSum, Num factor) {
+                                 int64_t width, Index column, Num logSum, Num factor,
+                                 const LossTerms &terms) {
   if (e.options().target == KernelTarget::Gpu)
-    return emitSharedGradientRow(e, logits, dlogits, begin, width, column, logSum, factor);
+    return emitSharedGradientRow(e, logits, dlogits, begin, width, column, logSum, factor, terms);
   Index hit = begin + column;
+  LogitGradient gradient(terms, logSum);
   // Read before the row is overwritten.
-  Num atTarget = (exp(e.load(logits, hit) - logSum) - 1.0) * factor;
+  Num atTarget = (gradient.of(e.load(logits, hit)) - gradient.lessAtTarget()) * factor;
   e.forLanes(width, [&](Index j, unsigned lanes) {
-    e.store(dlogits, begin + j, exp(e.load(logits, begin + j, lanes) - logSum) * factor);
+    e.store(dlogits, begin + j, gradient.of(e.load(logits, begin + j, lanes)) * factor);
   });
   e.store(dlogits, hit, atTarget);
 }
 
 void llmmem::emitLossGradientOfPart(KernelEmitter &e, VocabularyPart &part, Buffer logits,
                                     Buffer dlogits, Index begin, int64_t width, Index column,
-                                    Num logSum, Num factor) {
+                                    Num logSum, Num factor, const LossTerms &terms) {
   // A column that this rank has not is met by no element.
   if (e.options().target == KernelTarget::Gpu)
-    return emitSharedGradientRow(e, logits, dlogits, begin, width, column, logSum, factor, &part);
+    return emitSharedGradientRow(e, logits, dlogits, begin, width, column, logSum, factor, terms,
+                                 &part);
   // Read before the row is overwritten.
   Index hit = begin + part.nearest(column);
-  Num atTarget = (exp(e.load(logits, hit) - logSum) - 1.0) * factor;
+  LogitGradient gradient(terms, logSum);
+  Num atTarget = (gradient.of(e.load(logits, hit)) - gradient.lessAtTarget()) * factor;
   e.forLanes(width, [&](Index j, unsigned lanes) {
-    Num p = exp(e.load(logits, begin + j, lanes) - logSum) * factor;
+    Num p = gradient.of(e.load(logits, begin + j, lanes)) * factor;
     e.store(dlogits, begin + j, part.ifTokens(j, lanes, p, p.like(0.0)));
   });
   e.ifThen(part.has(column), [&] { e.store(dlogits, hit, atTarget); });
@@ -154,6 +216,16 @@ namespace {
 int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape().back(); }
 
 struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
+  /// Of a row whose lse is stored.
+  static Num lossOf(CrossEntropyOp op, KernelEmitter &e, LossTargets &targets, Index row) {
+    int64_t width = widthOf(op.getLogits());
+    Index begin = row * width;
+    Num hit = e.load(e.operand(0), begin + targets.column(row));
+    LossTerms terms = LossTerms::of(op, width);
+    return terms.withShares(terms.ofTarget(e.load(e.result(1), row), hit),
+                            [&] { return sumOfLogitsAlone(e, e.operand(0), begin, width); });
+  }
+
   static void emit(CrossEntropyOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getLogits());
     Buffer logits = e.operand(0), lse = e.result(1);
@@ -163,8 +235,7 @@ struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
         lse.size, [&](Index row) { e.store(lse, row, logSumExp(e, logits, row * width, width)); });
     Row sum = e.fold(e.index(0), e.index(lse.size), e.number(0.0),
                      [&](Index row, ArrayRef<Num> sum) -> Row {
-                       Num hit = e.load(logits, row * width + targets.column(row));
-                       return {sum[0] + targets.ifCounted(row, e.load(lse, row) - hit)};
+                       return {sum[0] + targets.ifCounted(row, lossOf(op, e, targets, row))};
                      });
     e.store(e.result(0), e.index(0), sum[0] / targets.count());
   }
@@ -178,8 +249,7 @@ struct CrossEntropyKernel : KernelModel<CrossEntropyKernel, CrossEntropyOp> {
               [&](Index row) { e.store(lse, row, logSumExp(e, logits, row * width, width)); });
     deviceLoops(e).once(e, [&] {
       Num sum = deviceLoops(e).sumOfElements(e, lse.size, [&](Index row) {
-        Num hit = e.load(logits, row * width + targets.column(row));
-        return targets.ifCounted(row, e.load(lse, row) - hit);
+        return targets.ifCounted(row, lossOf(op, e, targets, row));
       });
       e.store(e.result(0), e.index(0), sum / targets.count());
     });
@@ -193,15 +263,16 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
     VocabularyPart part(e, op.getVocabulary(), width);
     LossTargets targets(e, e.operand(2), width, op.getIgnoreIndex(),
                         e.operand(op.getCountMutable()), &part);
+    LossTerms terms = LossTerms::of(op, width);
     Num weight = e.load(dloss, e.index(0)) / targets.count();
     e.forEachParallel(lse.size, [&](Index row) {
       Num logSum = e.load(lse, row), factor = targets.ifCounted(row, weight);
       if (part.isPart())
         emitLossGradientOfPart(e, part, logits, e.result(0), row * width, width,
-                               targets.column(row), logSum, factor);
+                               targets.column(row), logSum, factor, terms);
       else
         emitLossGradientRow(e, logits, e.result(0), row * width, width, targets.column(row), logSum,
-                            factor);
+                            factor, terms);
     });
   }
 
@@ -215,7 +286,8 @@ struct CrossEntropyGradKernel : KernelModel<CrossEntropyGradKernel, CrossEntropy
     e.forRows(lse.size, {.width = width, .isAlone = true, .synchronizes = true}, [&](Index row) {
       Num weight = e.load(dloss, e.index(0)) / targets.count();
       emitSharedGradientRow(e, logits, e.result(0), row * width, width, targets.column(row),
-                            e.load(lse, row), targets.ifCounted(row, weight), &part);
+                            e.load(lse, row), targets.ifCounted(row, weight),
+                            LossTerms::of(op, width), &part);
     });
   }
 };

@@ -1,6 +1,8 @@
 //===- UpdateKernels.cpp - Kernels of the optimizer -----------------------===//
 
+#include "UpdateKernels.h"
 #include "Emitter/Ranks.h"
+#include "Emitter/RoundByChance.h"
 #include "KernelModels.h"
 #include "llmmem/Codegen/Gpu/LaunchParts.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -9,6 +11,17 @@
 using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
+
+Num llmmem::clipFactor(KernelEmitter &e, Buffer norm, double clip) {
+  Num one = e.number(1.0);
+  if (!norm)
+    return one;
+  Num factor = e.number(clip) / (e.load(norm, e.index(0)) + 1e-6);
+  // Not minimum(): a NaN norm must reach the parameters, as it does in PyTorch.
+  Value tooLarge = arith::CmpFOp::create(e.builder(), factor.value.getLoc(),
+                                         arith::CmpFPredicate::OGT, factor.value, one.value);
+  return select(tooLarge, one, factor);
+}
 
 namespace {
 
@@ -118,18 +131,6 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
   }
 };
 
-/// min(1, clip / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_; 1 without a norm.
-Num clipFactor(KernelEmitter &e, Buffer norm, double clip) {
-  Num one = e.number(1.0);
-  if (!norm)
-    return one;
-  Num factor = e.number(clip) / (e.load(norm, e.index(0)) + 1e-6);
-  // Not minimum(): a NaN norm must reach the parameters, as it does in PyTorch.
-  Value tooLarge = arith::CmpFOp::create(e.builder(), factor.value.getLoc(),
-                                         arith::CmpFPredicate::OGT, factor.value, one.value);
-  return select(tooLarge, one, factor);
-}
-
 /// 1 - beta^t in f64, as the reference computes it on the host.
 Num biasCorrection(KernelEmitter &e, double beta, Num step) {
   return 1.0 - power(step.like(beta), step);
@@ -213,10 +214,59 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
     Num v = e.load(second, i, lanes) * beta2 + g * g * (1.0 - beta2);
     Num updated = p - f[StepSize] * m / (sqrt(v) / f[Root] + op.getEps().convertToDouble());
     e.store(e.result(0), i, updated);
-    e.store(e.result(1), i, m);
-    e.store(e.result(2), i, v);
+    storeMoments(op, e, i, {g, p, m, v});
     if (op.getNewMaster())
       e.store(e.result(3), i, updated);
+  }
+
+  /// The last two of the values are the moments.
+  static void storeMoments(AdamWOp op, KernelEmitter &e, Index i, std::array<Num, 4> values) {
+    bool byChance = op.getFirstMoment().getType().getElementType().isBF16();
+    std::array<Value, 2> chance;
+    if (byChance)
+      chance = chanceOf(e, values, e.loadIndex(e.operand(op.getStepMutable()), e.index(0)));
+    for (unsigned moment : {0u, 1u}) {
+      Buffer buffer = e.result(1 + moment);
+      if (byChance)
+        storeByChance(e, buffer, i, values[2 + moment], chance[moment]);
+      else
+        e.store(buffer, i, values[2 + moment]);
+    }
+  }
+};
+
+struct LionKernel : UpdateModel<LionKernel, LionOp> {
+  enum Factor : unsigned { Rate, Decay, Clip };
+
+  static SmallVector<MutableOperandRange> commonOperands(LionOp op) {
+    return {op.getLearningRateMutable(), op.getNormMutable()};
+  }
+
+  static Row factors(LionOp op, KernelEmitter &e) {
+    Num rate = e.load(e.operand(op.getLearningRateMutable()), e.index(0));
+    return {rate, 1.0 - rate * op.getWeightDecay().convertToDouble(),
+            clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
+  }
+
+  static void updateAt(LionOp op, KernelEmitter &e, Index i, unsigned lanes, ArrayRef<Num> f) {
+    StatesOfUpdate buffers(op, e);
+    double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
+    Num g = e.load(e.operand(1), i, lanes);
+    if (op.getNorm())
+      g = g * f[Clip];
+    Num m = e.load(buffers.state(0), i, lanes), p = e.load(buffers.source(), i, lanes) * f[Decay];
+    buffers.storeParam(i, p - f[Rate] * signOf(m * beta1 + g * (1.0 - beta1)));
+    e.store(buffers.newState(0), i, m * beta2 + g * (1.0 - beta2));
+  }
+
+  /// A zero has the sign 0, and a NaN stays one.
+  static Num signOf(Num x) {
+    Num zero = x.like(0.0);
+    auto compare = [&](arith::CmpFPredicate predicate) -> Value {
+      return arith::CmpFOp::create(*x.builder, x.value.getLoc(), predicate, x.value, zero.value);
+    };
+    Num negative = select(compare(arith::CmpFPredicate::OLT), x.like(-1.0), x);
+    return select(compare(arith::CmpFPredicate::OGT), x.like(1.0), negative);
   }
 };
 
@@ -231,15 +281,25 @@ struct SGDKernel : UpdateModel<SGDKernel, SGDOp> {
   }
 
   static void updateAt(SGDOp op, KernelEmitter &e, Index i, unsigned lanes, ArrayRef<Num> f) {
-    Num p = e.load(e.operand(0), i, lanes), g = e.load(e.operand(1), i, lanes);
+    StatesOfUpdate buffers(op, e);
+    Num p = e.load(buffers.source(), i, lanes), g = e.load(e.operand(1), i, lanes);
     if (op.getNorm())
       g = g * f[1];
-    e.store(e.result(0), i, p - f[0] * (g + p * op.getWeightDecay().convertToDouble()));
+    g = g + p * op.getWeightDecay().convertToDouble();
+    double momentum = op.getMomentum().convertToDouble();
+    if (momentum > 0.0) {
+      Num average = e.load(buffers.state(0), i, lanes) * momentum + g;
+      e.store(buffers.newState(0), i, average);
+      g = op.getNesterov() ? g + average * momentum : average;
+    }
+    buffers.storeParam(i, p - f[0] * g);
   }
 };
 
 } // namespace
 
 void llmmem::attachUpdateKernels(MLIRContext *context) {
-  attachKernels<GlobalNormKernel, AdamWKernel, SGDKernel>(context);
+  attachKernels<GlobalNormKernel, AdamWKernel, LionKernel, SGDKernel>(context);
+  attachAdafactorKernel(context);
+  attachMuonKernel(context);
 }

@@ -26,23 +26,27 @@ struct TargetLossKernel : KernelModel<TargetLossKernel, TargetLossOp> {
   struct Terms {
     Terms(TargetLossOp op, KernelEmitter &e)
         : e(e), width(op.getLogits().getType().getShape().back()),
-          vocabulary(e, op.getVocabulary(), width),
+          vocabulary(e, op.getVocabulary(), width), terms(LossTerms::of(op, width)),
           targets(e, e.operand(2), width, op.getIgnoreIndex(), e.operand(op.getCountMutable()),
                   &vocabulary) {}
 
-    /// lse - logits[target], where the target counts and this rank has it.
+    /// lse - logits[target], where the target counts and this rank has it, and what its columns
+    /// take.
     Num of(Index row) {
       Index place = targets.column(row);
       Num hit = e.load(e.operand(0), row * width + vocabulary.nearest(place));
-      Num term = e.load(e.operand(1), row) - hit;
+      Num term = terms.ofTarget(e.load(e.operand(1), row), hit);
       if (vocabulary.isPart())
         term = select(vocabulary.has(place), term, e.number(0.0));
+      term = terms.withShares(
+          term, [&] { return sumOfLogitsAlone(e, e.operand(0), row * width, width, &vocabulary); });
       return targets.ifCounted(row, term);
     }
 
     KernelEmitter &e;
     int64_t width;
     VocabularyPart vocabulary;
+    LossTerms terms;
     LossTargets targets;
   };
 

@@ -1,0 +1,137 @@
+//===- LlmUpdates.cpp - What the optimizers' updates share and cost --------===//
+
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+using Operands = SmallVector<unsigned>;
+
+static int64_t elements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+//===----------------------------------------------------------------------===//
+// How a step is trained
+//===----------------------------------------------------------------------===//
+
+TrainingAttr TrainingAttr::withResidentGradients() const {
+  return get(getContext(), getOptimizer(), GradientLifetime::Resident, getBeta1(), getBeta2(),
+             getEps(), getWeightDecay(), getClipNorm(), getMomentum(), getNesterov(),
+             getBeta2Decay(), getMaster(), getMoments());
+}
+
+double TrainingAttr::momentumOrNone() const {
+  return getMomentum() ? getMomentum().getValueAsDouble() : 0.0;
+}
+
+bool TrainingAttr::usesNesterov() const { return getNesterov() && getNesterov().getValue(); }
+
+double TrainingAttr::beta2DecayOrUsual() const {
+  return getBeta2Decay() ? getBeta2Decay().getValueAsDouble() : -0.8;
+}
+
+bool TrainingAttr::hasMaster(Type element) const {
+  if (!element.isBF16())
+    return false;
+  return getMaster() ? getMaster().getValue() : getOptimizer() != OptimizerKind::SGD;
+}
+
+Type TrainingAttr::momentsOf(Type element) const {
+  return getMoments() && !element.isF64() ? getMoments().getValue() : Type(wideTypeFor(element));
+}
+
+//===----------------------------------------------------------------------===//
+// Places: updates stand where the old values stood
+//===----------------------------------------------------------------------===//
+
+template <typename UpdateOp>
+static Operands operandsOfUpdate(UpdateOp op, unsigned result) {
+  if (result == 0)
+    return {0};
+  return {op.getStateMutable()[result - 1].getOperandNumber()};
+}
+
+Operands AdamWOp::getInPlaceOperands(unsigned result) {
+  constexpr unsigned updated[] = {0, 2, 3}; // parameter, first moment, second moment
+  if (result < 3)
+    return {updated[result]};
+  return {getMasterMutable()[0].getOperandNumber()};
+}
+Operands SGDOp::getInPlaceOperands(unsigned result) { return operandsOfUpdate(*this, result); }
+Operands LionOp::getInPlaceOperands(unsigned result) { return operandsOfUpdate(*this, result); }
+Operands AdafactorOp::getInPlaceOperands(unsigned result) {
+  return operandsOfUpdate(*this, result);
+}
+Operands MuonOp::getInPlaceOperands(unsigned result) { return operandsOfUpdate(*this, result); }
+
+//===----------------------------------------------------------------------===//
+// Whose update it is
+//===----------------------------------------------------------------------===//
+
+/// The last state, where there is one beside the optimizer's own.
+template <typename UpdateOp>
+static Value masterCopy(UpdateOp op) {
+  return op.getState().size() > op.getNumStates() ? op.getState().back() : Value();
+}
+
+Value AdamWOp::getUpdatedParam() { return getParam(); }
+Value AdamWOp::getUpdatingGradient() { return getGradient(); }
+Value AdamWOp::getMasterCopy() { return getMaster(); }
+Value SGDOp::getUpdatedParam() { return getParam(); }
+Value SGDOp::getUpdatingGradient() { return getGradient(); }
+Value SGDOp::getMasterCopy() { return masterCopy(*this); }
+Value LionOp::getUpdatedParam() { return getParam(); }
+Value LionOp::getUpdatingGradient() { return getGradient(); }
+Value LionOp::getMasterCopy() { return masterCopy(*this); }
+Value AdafactorOp::getUpdatedParam() { return getParam(); }
+Value AdafactorOp::getUpdatingGradient() { return getGradient(); }
+Value AdafactorOp::getMasterCopy() { return masterCopy(*this); }
+Value MuonOp::getUpdatedParam() { return getParam(); }
+Value MuonOp::getUpdatingGradient() { return getGradient(); }
+Value MuonOp::getMasterCopy() { return masterCopy(*this); }
+
+//===----------------------------------------------------------------------===//
+// Price
+//===----------------------------------------------------------------------===//
+
+// Chance is a block of Philox an element.
+int64_t AdamWOp::getFlops() {
+  bool rounds = getFirstMoment().getType().getElementType().isBF16();
+  return (rounds ? 14 + 90 : 14) * elements(getParam());
+}
+int64_t SGDOp::getFlops() { return (getMomentum().isZero() ? 3 : 7) * elements(getParam()); }
+int64_t LionOp::getFlops() { return 10 * elements(getParam()); }
+// The squares of g and of p, those of u, and the update; v twice.
+int64_t AdafactorOp::getFlops() { return 20 * elements(getParam()); }
+
+static int64_t wideBytes(TypedValue<RankedTensorType> param) {
+  return wideTypeFor(param.getType().getElementType()).getWidth() / 8;
+}
+
+/// Of each row the sums of squares of p and of u; what is common to all rows.
+int64_t AdafactorOp::getWorkspaceBytes() { return (2 * getRows() + 3) * wideBytes(getParam()); }
+
+int64_t MuonOp::getShorter() {
+  ArrayRef<int64_t> shape = getParam().getType().getShape();
+  return std::min(shape[0], shape[1]);
+}
+int64_t MuonOp::getLonger() {
+  ArrayRef<int64_t> shape = getParam().getType().getShape();
+  return std::max(shape[0], shape[1]);
+}
+
+/// Each iteration multiplies x x^T, a a, and their sum with x.
+int64_t MuonOp::getFlops() {
+  int64_t a = getShorter(), b = getLonger();
+  return kIterations * 2 * a * a * (2 * b + a) + 12 * elements(getParam());
+}
+
+/// x before and after an iteration, a and what of it multiplies x, and the squares of each row.
+int64_t MuonOp::getWorkspaceBytes() {
+  int64_t rows = getParam().getType().getShape()[0];
+  return (2 * elements(getParam()) + 2 * getShorter() * getShorter() + rows + 1) *
+         wideBytes(getParam());
+}

@@ -1,0 +1,31 @@
+//===- UsualTraining.cpp - The usual numbers of each optimizer -------------===//
+
+#include "llmmem/Import/ImportOptions.h"
+#include "llvm/Support/ErrorHandling.h"
+
+using namespace llmmem;
+using namespace llmmem::importer;
+
+/// Those of their papers and of torch.optim; the decay of AdamW and its kin is that of public
+/// recipes.
+const UsualTraining &importer::usualOf(llm::OptimizerKind optimizer) {
+  static const UsualTraining adamw{0.9, 0.999, 1e-8, 0.1, std::nullopt, std::nullopt, std::nullopt};
+  static const UsualTraining sgd{0.9, 0.999, 1e-8, 0.0, 0.0, std::nullopt, false};
+  static const UsualTraining lion{0.9, 0.99, 1e-8, 0.1, std::nullopt, std::nullopt, std::nullopt};
+  // The smallest number that changes 1 in f32.
+  static const UsualTraining adafactor{0.9, 0.999, 0x1p-23, 0.0, std::nullopt, -0.8, std::nullopt};
+  static const UsualTraining muon{0.9, 0.999, 1e-8, 0.1, 0.95, std::nullopt, true};
+  switch (optimizer) {
+  case llm::OptimizerKind::AdamW:
+    return adamw;
+  case llm::OptimizerKind::SGD:
+    return sgd;
+  case llm::OptimizerKind::Lion:
+    return lion;
+  case llm::OptimizerKind::Adafactor:
+    return adafactor;
+  case llm::OptimizerKind::Muon:
+    return muon;
+  }
+  llvm_unreachable("an optimizer beyond the enum");
+}

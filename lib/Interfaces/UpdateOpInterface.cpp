@@ -1,0 +1,5 @@
+//===- UpdateOpInterface.cpp - What an optimizer's update is ---------------===//
+
+#include "llmmem/Interfaces/UpdateOpInterface.h"
+
+#include "llmmem/Interfaces/UpdateOpInterface.cpp.inc"

@@ -1,0 +1,183 @@
+//===- Optimizers.cpp - What an optimizer is -------------------------------===//
+
+#include "Optimizers.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace llmmem;
+using llm::LlmDialect;
+using States = SmallVector<OptimizerState>;
+
+static RankedTensorType momentOf(llm::TrainingAttr training, RankedTensorType param) {
+  return param.clone(training.momentsOf(param.getElementType()));
+}
+
+/// What the optimizer keeps, and behind it the master copy where there is one.
+static States withMaster(llm::TrainingAttr training, RankedTensorType param, States states) {
+  if (training.hasMaster(param.getElementType()))
+    states.push_back({"master", param.clone(llm::wideTypeFor(param.getElementType()))});
+  return states;
+}
+
+/// The types of an update's results.
+static SmallVector<Type> resultTypes(const UpdateOperands &operands) {
+  SmallVector<Type> types = {operands.param.getType()};
+  llvm::append_range(types, TypeRange(ValueRange(operands.states)));
+  return types;
+}
+
+namespace {
+
+struct AdamW final : Optimizer {
+  States statesOf(llm::TrainingAttr training, RankedTensorType param) const override {
+    RankedTensorType moment = momentOf(training, param);
+    return withMaster(training, param, {{"first_moment", moment}, {"second_moment", moment}});
+  }
+
+  Operation *createUpdate(OpBuilder &builder, Location loc, llm::TrainingAttr training,
+                          const UpdateOperands &u) const override {
+    Value master = u.states.size() > 2 ? u.states[2] : Value();
+    return llm::AdamWOp::create(builder, loc, resultTypes(u), u.param, u.gradient, u.states[0],
+                                u.states[1], u.learningRate, u.step, master, u.norm,
+                                training.getBeta1(), training.getBeta2(), training.getEps(),
+                                u.weightDecay, training.getClipNorm(), u.server);
+  }
+};
+
+struct SGD final : Optimizer {
+  States statesOf(llm::TrainingAttr training, RankedTensorType param) const override {
+    States states;
+    if (training.momentumOrNone() > 0.0)
+      states.push_back({"momentum", param.clone(llm::wideTypeFor(param.getElementType()))});
+    return withMaster(training, param, states);
+  }
+
+  Operation *createUpdate(OpBuilder &builder, Location loc, llm::TrainingAttr training,
+                          const UpdateOperands &u) const override {
+    return llm::SGDOp::create(builder, loc, u.param.getType(), TypeRange(ValueRange(u.states)),
+                              u.param, u.gradient, u.learningRate, /*step=*/Value(), u.states,
+                              u.norm, builder.getF64FloatAttr(training.momentumOrNone()),
+                              training.usesNesterov() ? builder.getUnitAttr() : UnitAttr(),
+                              u.weightDecay, training.getClipNorm(), u.server);
+  }
+};
+
+struct Lion final : Optimizer {
+  States statesOf(llm::TrainingAttr training, RankedTensorType param) const override {
+    RankedTensorType wide = param.clone(llm::wideTypeFor(param.getElementType()));
+    return withMaster(training, param, {{"momentum", wide}});
+  }
+
+  Operation *createUpdate(OpBuilder &builder, Location loc, llm::TrainingAttr training,
+                          const UpdateOperands &u) const override {
+    return llm::LionOp::create(builder, loc, u.param.getType(), TypeRange(ValueRange(u.states)),
+                               u.param, u.gradient, u.learningRate, /*step=*/Value(), u.states,
+                               u.norm, training.getBeta1(), training.getBeta2(), u.weightDecay,
+                               training.getClipNorm(), u.server);
+  }
+};
+
+struct Adafactor final : Optimizer {
+  /// n + m numbers of a matrix of n m elements.
+  States statesOf(llm::TrainingAttr training, RankedTensorType param) const override {
+    RankedTensorType wide = param.clone(llm::wideTypeFor(param.getElementType()));
+    States states = {{"second_moment", wide}};
+    if (param.getRank() == 2)
+      states = {{"row_moment", wide.clone(param.getShape().take_front())},
+                {"column_moment", wide.clone(param.getShape().take_back())}};
+    return withMaster(training, param, states);
+  }
+
+  Operation *createUpdate(OpBuilder &builder, Location loc, llm::TrainingAttr training,
+                          const UpdateOperands &u) const override {
+    return llm::AdafactorOp::create(
+        builder, loc, u.param.getType(), TypeRange(ValueRange(u.states)), u.param, u.gradient,
+        u.learningRate, u.step, u.states, u.norm,
+        builder.getF64FloatAttr(training.beta2DecayOrUsual()), training.getEps(), u.weightDecay,
+        training.getClipNorm(), u.server);
+  }
+
+  bool needsWhole() const override { return true; }
+};
+
+struct Muon final : Optimizer {
+  States statesOf(llm::TrainingAttr training, RankedTensorType param) const override {
+    RankedTensorType wide = param.clone(llm::wideTypeFor(param.getElementType()));
+    return withMaster(training, param, {{"momentum", wide}});
+  }
+
+  Operation *createUpdate(OpBuilder &builder, Location loc, llm::TrainingAttr training,
+                          const UpdateOperands &u) const override {
+    return llm::MuonOp::create(builder, loc, u.param.getType(), TypeRange(ValueRange(u.states)),
+                               u.param, u.gradient, u.learningRate, /*step=*/Value(), u.states,
+                               u.norm, builder.getF64FloatAttr(training.momentumOrNone()),
+                               training.usesNesterov() ? builder.getUnitAttr() : UnitAttr(),
+                               u.weightDecay, training.getClipNorm(), u.server);
+  }
+
+  bool needsWhole() const override { return true; }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Which one it is
+//===----------------------------------------------------------------------===//
+
+/// Whether all that reads it are projections of blocks, be it through a cast or what sums over
+/// ranks.
+static bool multipliesInBlocks(Value weight) {
+  return !weight.use_empty() && llvm::all_of(weight.getUses(), [](OpOperand &use) {
+    Operation *reader = use.getOwner();
+    if (isa<llm::CastOp, llm::ReplicaOp>(reader))
+      return multipliesInBlocks(reader->getResult(0));
+    auto linear = dyn_cast<llm::LinearOp>(reader);
+    return linear && linear.getWeight() == use.get() && linear->hasAttr(LlmDialect::kBlock);
+  });
+}
+
+static bool isMatrixOfBlock(BlockArgument parameter) {
+  return cast<RankedTensorType>(parameter.getType()).getRank() == 2 &&
+         multipliesInBlocks(parameter);
+}
+
+const Optimizer &llmmem::optimizerOf(llm::TrainingAttr training, BlockArgument parameter) {
+  static const AdamW adamw;
+  static const SGD sgd;
+  static const Lion lion;
+  static const Adafactor adafactor;
+  static const Muon muon;
+  switch (training.getOptimizer()) {
+  case llm::OptimizerKind::AdamW:
+    return adamw;
+  case llm::OptimizerKind::SGD:
+    return sgd;
+  case llm::OptimizerKind::Lion:
+    return lion;
+  case llm::OptimizerKind::Adafactor:
+    return adafactor;
+  case llm::OptimizerKind::Muon:
+    break;
+  }
+  return isMatrixOfBlock(parameter) ? static_cast<const Optimizer &>(muon) : adamw;
+}
+
+LogicalResult llmmem::checkOptimizers(func::FuncOp loss, llm::TrainingAttr training,
+                                      ArrayRef<unsigned> parameterNumbers) {
+  for (unsigned number : parameterNumbers) {
+    BlockArgument parameter = loss.getArgument(number);
+    auto sharing = loss.getArgAttrOfType<llm::DataParallelAttr>(number, LlmDialect::kDataParallel);
+    bool isPart = loss.getArgAttr(number, LlmDialect::kSharding) ||
+                  (sharing && (sharing.getZero() > 0 || sharing.getServer()));
+    if (isPart && optimizerOf(training, parameter).needsWhole())
+      return emitError(parameter.getLoc())
+             << "parameter '" << getName(parameter) << "' is split over ranks, and "
+             << llm::stringifyOptimizerKind(training.getOptimizer())
+             << " reads its whole rows and columns; share the batch alone (--mesh=dp=... with "
+                "--zero=0), or take adamw, lion or sgd";
+  }
+  return success();
+}
