@@ -75,6 +75,17 @@ CONFIGS |= {
                   "mlp_only_layers": [0], "decoder_sparse_step": 1, "use_sliding_window": False},
     "qwen3_moe": {**EXPERTS, "model_type": "qwen3_moe", "num_experts": 4, "head_dim": 8, "moe_intermediate_size": 12,
                   "norm_topk_prob": True, "attention_bias": False, "use_sliding_window": False},
+    "deepseek_v2": {**EXPERTS, "model_type": "deepseek_v2", "num_key_value_heads": 2, "q_lora_rank": 12, "kv_lora_rank": 8,
+                    "qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5, "n_routed_experts": 6,
+                    "topk_method": "group_limited_greedy", "n_group": 3, "topk_group": 2, "moe_intermediate_size": 12,
+                    "n_shared_experts": 2, "first_k_dense_replace": 1, "routed_scaling_factor": 1.5,
+                    "norm_topk_prob": False,
+                    "rope_scaling": {"type": "yarn", "factor": 4.0, "beta_fast": 4.0, "beta_slow": 0.5, "mscale": 0.7,
+                                     "mscale_all_dim": 0.9, "original_max_position_embeddings": 8}},
+    "deepseek_v2-lite": {**EXPERTS, "model_type": "deepseek_v2", "num_key_value_heads": 2, "q_lora_rank": None,
+                         "kv_lora_rank": 8, "qk_nope_head_dim": 4, "qk_rope_head_dim": 4, "v_head_dim": 8,
+                         "n_routed_experts": 4, "topk_method": "greedy", "moe_intermediate_size": 12,
+                         "n_shared_experts": 1, "first_k_dense_replace": 0, "norm_topk_prob": False},
 }
 # Where the public files name a module in another way than the library does.
 PUBLIC_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}

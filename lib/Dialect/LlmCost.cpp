@@ -151,6 +151,8 @@ int64_t FillOp::getFlops() { return 0; }
 int64_t SplitOp::getFlops() { return 0; }
 int64_t ConcatOp::getFlops() { return 0; }
 int64_t ReshapeOp::getFlops() { return 0; }
+int64_t RepeatHeadsOp::getFlops() { return 0; }
+int64_t SumHeadsOp::getFlops() { return elements(getX()); }
 
 //===----------------------------------------------------------------------===//
 // Updates

@@ -67,8 +67,22 @@ static LogicalResult expectExchange(Operation *op, Value tokens, StringRef rowsN
 // Verifiers
 //===----------------------------------------------------------------------===//
 
+/// The kept groups have as many experts as a token chooses.
+static LogicalResult expectGroups(RouteOp op) {
+  int64_t experts = lastDim(op.getLogits()), chosen = lastDim(op.getExperts());
+  int64_t groups = op.getGroups(), kept = op.getKeptGroups();
+  if (groups < 1 || experts % groups != 0)
+    return op.emitOpError() << "has " << experts << " experts in " << groups
+                            << " groups; expected groups of one size";
+  if (kept < 1 || kept > groups || kept * (experts / groups) < chosen)
+    return op.emitOpError() << "keeps " << kept << " of " << groups << " groups of "
+                            << experts / groups << " experts, expected enough for " << chosen
+                            << " choices";
+  return success();
+}
+
 LogicalResult RouteOp::verify() {
-  if (failed(expectChoices(*this, getExperts(), getLogits())) ||
+  if (failed(expectChoices(*this, getExperts(), getLogits())) || failed(expectGroups(*this)) ||
       failed(expectPositive(*this, "factor", getFactor())) ||
       failed(expectSameElement(*this, {getLogits(), getBias(), getWeights()})) ||
       failed(expectShape(*this, "weights", getWeights(), tensorType(getExperts()).getShape())))

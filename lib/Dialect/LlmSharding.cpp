@@ -52,6 +52,9 @@ Rule CrossEntropyOp::getShardingRule() {
   return std::string("... v~, ...") + (getCount() ? ", " : "") + " -> , ...";
 }
 
+// All ranks have the row, and each its heads.
+Rule RepeatHeadsOp::getShardingRule() { return "... D -> ... H D"; }
+
 Rule LogSumExpOp::getShardingRule() { return "... v~ -> ..."; }
 Rule TargetLossOp::getShardingRule() {
   return std::string("... v~, ..., ...") + (getCount() ? ", " : "") + " -> ";

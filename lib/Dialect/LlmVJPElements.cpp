@@ -132,6 +132,15 @@ LogicalResult ReshapeOp::buildVJP(OpBuilder &builder, Gradients resultGradients,
   return success();
 }
 
+LogicalResult RepeatHeadsOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                      OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] =
+        SumHeadsOp::create(builder, getLoc(), getX().getType(), resultGradients[0]);
+  return success();
+}
+
 // A part that nobody read has the gradient 0, and the whole needs its columns.
 LogicalResult SplitOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                 OperandGradients &operandGradients) {

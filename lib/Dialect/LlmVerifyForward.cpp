@@ -215,6 +215,18 @@ LogicalResult ReshapeOp::verify() {
   return expectSameElement(*this, {getX(), getY()});
 }
 
+/// `heads` is [..., some heads, width] where `row` is [..., width].
+static LogicalResult expectHeadsOf(Operation *op, Value row, Value heads) {
+  ArrayRef<int64_t> shape = tensorType(heads).getShape();
+  if (failed(expectRank(op, "the heads", heads, 2)) || failed(expectSameElement(op, {row, heads})))
+    return failure();
+  SmallVector<int64_t> expected(shape.drop_back(2));
+  expected.push_back(shape.back());
+  return expectShape(op, "the row", row, expected);
+}
+LogicalResult RepeatHeadsOp::verify() { return expectHeadsOf(*this, getX(), getY()); }
+LogicalResult SumHeadsOp::verify() { return expectHeadsOf(*this, getY(), getX()); }
+
 /// The columns of `parts` add up to those of `whole`, and all else is equal.
 static LogicalResult verifyColumns(Operation *op, Value whole, ValueRange parts) {
   if (failed(expectRank(op, "the whole", whole, 1)))

@@ -33,6 +33,7 @@ private:
   int64_t kvWidth() const { return attention.kvHeads * attention.headSize; }
   std::vector<Parameter> listBlock(int64_t layer) const;
   void listAttention(std::vector<Parameter> &list) const;
+  void listLatentAttention(std::vector<Parameter> &list, const LatentParts &latent) const;
   void listMlp(std::vector<Parameter> &list, const MlpParts &mlp) const;
   void listExperts(std::vector<Parameter> &list) const;
   void listNorms(std::vector<Parameter> &list) const;
@@ -42,6 +43,11 @@ private:
   Value normalizeHeads(const BlockGraph &block, StringRef name, Value x, const std::string &module,
                        int64_t heads) const;
   SmallVector<Value> buildQueriesKeysValues(const BlockGraph &block, Value x) const;
+  Value buildLatentQueries(const BlockGraph &block, Value x, const LatentParts &latent) const;
+  SmallVector<Value> buildLatentKeysValues(const BlockGraph &block, Value x,
+                                           const LatentParts &latent) const;
+  Value buildLatentAttention(const BlockGraph &block, Value x, const LatentParts &latent) const;
+  Value buildHeads(const BlockGraph &block, Value x) const;
   SmallVector<Value> splitFused(const BlockGraph &block, Value fused) const;
   Value buildAttention(const BlockGraph &block, Value x) const;
   Value activate(GraphBuilder &graph, StringRef name, Value x) const;
@@ -93,7 +99,23 @@ void Decoder::listNorm(std::vector<Parameter> &list, const std::string &module,
     list.push_back({module + ".bias", {width}});
 }
 
+void Decoder::listLatentAttention(std::vector<Parameter> &list, const LatentParts &latent) const {
+  if (latent.queryRank) {
+    listProjection(list, latent.queryDown, latent.queryRank, parts.width);
+    listNorm(list, latent.queryNorm, latent.queryRank);
+    listProjection(list, latent.queryUp, queryWidth(), latent.queryRank);
+  } else {
+    listProjection(list, attention.query, queryWidth(), parts.width);
+  }
+  listProjection(list, latent.down, latent.rank + latent.turning, parts.width);
+  listNorm(list, latent.norm, latent.rank);
+  listProjection(list, latent.up, attention.heads * (latent.plain + latent.value), latent.rank);
+  listProjection(list, attention.output, parts.width, attention.heads * latent.value);
+}
+
 void Decoder::listAttention(std::vector<Parameter> &list) const {
+  if (attention.latent)
+    return listLatentAttention(list, *attention.latent);
   bool isFused = attention.fusion != Fusion::Apart;
   listProjection(list, attention.query, queryWidth() + (isFused ? 2 * kvWidth() : 0), parts.width);
   if (!isFused) {
@@ -209,8 +231,73 @@ static llm::RopeScalingAttr scalingAttr(MLIRContext *context, const Rotary &rota
       builder.getF64FloatAttr(rotary.scaling->magnitude));
 }
 
-/// What attention adds to its input `x`, which is normalised already.
-Value Decoder::buildAttention(const BlockGraph &block, Value x) const {
+/// [..., heads, plain + turning] with the second part turned, as rows again.
+Value Decoder::buildLatentQueries(const BlockGraph &block, Value x,
+                                  const LatentParts &latent) const {
+  GraphBuilder &graph = block.graph;
+  Value q;
+  if (latent.queryRank) {
+    q = block.project("attn.q.down", x, latent.queryDown);
+    q = graph.rmsNorm("attn.q.norm", q, block.prefix + latent.queryNorm, latent.eps);
+    q = block.project("attn.q", q, latent.queryUp);
+  } else {
+    q = block.project("attn.q", x, attention.query);
+  }
+  q = graph.separateHeads("attn.q.heads", q, attention.heads);
+  SmallVector<Value> parts = graph.split("attn.q.split", q, {latent.plain, latent.turning});
+  Value turned = graph.joinHeads("attn.q.turning", parts[1]);
+  turned =
+      graph.rope("attn.q.rope", turned, attention.heads,
+                 {attention.rotary.theta, latent.turning,
+                  scalingAttr(graph.getContext(), attention.rotary), attention.rotary.interleaved});
+  turned = graph.separateHeads("attn.q.turned", turned, attention.heads);
+  return graph.joinHeads("attn.q.row", graph.concat("attn.q.both", {parts[0], turned}));
+}
+
+/// Keys and values as rows of all heads; values as wide as keys, with zeros.
+SmallVector<Value> Decoder::buildLatentKeysValues(const BlockGraph &block, Value x,
+                                                  const LatentParts &latent) const {
+  GraphBuilder &graph = block.graph;
+  Value down = block.project("attn.kv.down", x, latent.down);
+  SmallVector<Value> narrow = graph.split("attn.kv.split", down, {latent.rank, latent.turning});
+  Value row = graph.rmsNorm("attn.kv.norm", narrow[0], block.prefix + latent.norm, latent.eps);
+  Value both = graph.separateHeads("attn.kv.heads", block.project("attn.kv", row, latent.up),
+                                   attention.heads);
+  SmallVector<Value> apart = graph.split("attn.kv.apart", both, {latent.plain, latent.value});
+  Value turned =
+      graph.rope("attn.k.rope", narrow[1], 1,
+                 {attention.rotary.theta, latent.turning,
+                  scalingAttr(graph.getContext(), attention.rotary), attention.rotary.interleaved});
+  turned = graph.repeatHeads("attn.k.turned", turned, attention.heads);
+  Value keys = graph.concat("attn.k.both", {apart[0], turned});
+  Value values = graph.padWidth("attn.v.padded", apart[1], latent.plain + latent.turning);
+  return {graph.joinHeads("attn.k.row", keys), graph.joinHeads("attn.v.row", values)};
+}
+
+/// Attention's kernels have heads of one size, so values get zeros, which are cut off again.
+Value Decoder::buildLatentAttention(const BlockGraph &block, Value x,
+                                    const LatentParts &latent) const {
+  GraphBuilder &graph = block.graph;
+  Value q = buildLatentQueries(block, x, latent);
+  SmallVector<Value> kv = buildLatentKeysValues(block, x, latent);
+  Value y = graph.attention(q, kv[0], kv[1],
+                            {.heads = attention.heads,
+                             .kvHeads = attention.heads,
+                             .headSize = attention.headSize,
+                             .dropout = attention.dropout,
+                             .scale = attention.scale});
+  int64_t padding = attention.headSize - latent.value;
+  if (padding == 0)
+    return y;
+  y = graph.separateHeads("attn.out.heads", y, attention.heads);
+  y = graph.split("attn.out.values", y, {latent.value, padding}).front();
+  return graph.joinHeads("attn.out.row", y);
+}
+
+/// What attention's heads give side by side.
+Value Decoder::buildHeads(const BlockGraph &block, Value x) const {
+  if (attention.latent)
+    return buildLatentAttention(block, x, *attention.latent);
   GraphBuilder &graph = block.graph;
   SmallVector<Value> qkv = buildQueriesKeysValues(block, x);
   Value q = normalizeHeads(block, "attn.q.norm", qkv[0], attention.queryNorm, attention.heads);
@@ -218,18 +305,24 @@ Value Decoder::buildAttention(const BlockGraph &block, Value x) const {
   bool isWindowed = attention.isWindowed(block.layer);
   const Rotary &rotary =
       isWindowed && attention.windowRotary ? *attention.windowRotary : attention.rotary;
-  RotaryShape turned{rotary.theta, rotary.elements, scalingAttr(graph.getContext(), rotary)};
+  RotaryShape turned{rotary.theta, rotary.elements, scalingAttr(graph.getContext(), rotary),
+                     rotary.interleaved};
   q = graph.rope("attn.q.rope", q, attention.heads, turned);
   k = graph.rope("attn.k.rope", k, attention.kvHeads, turned);
-  Value y = graph.attention(q, k, qkv[2],
-                            {.heads = attention.heads,
-                             .kvHeads = attention.kvHeads,
-                             .headSize = attention.headSize,
-                             .window = isWindowed ? attention.window : std::nullopt,
-                             .dropout = attention.dropout,
-                             .scale = attention.scale,
-                             .softcap = attention.softcap});
-  y = block.project("attn.proj", y, attention.output);
+  return graph.attention(q, k, qkv[2],
+                         {.heads = attention.heads,
+                          .kvHeads = attention.kvHeads,
+                          .headSize = attention.headSize,
+                          .window = isWindowed ? attention.window : std::nullopt,
+                          .dropout = attention.dropout,
+                          .scale = attention.scale,
+                          .softcap = attention.softcap});
+}
+
+/// What attention adds to its input `x`, which is normalised already.
+Value Decoder::buildAttention(const BlockGraph &block, Value x) const {
+  GraphBuilder &graph = block.graph;
+  Value y = block.project("attn.proj", buildHeads(block, x), attention.output);
   if (!parts.block.attentionPostNorm.empty())
     y = normalize(graph, "attn.post_norm", y, block.prefix + parts.block.attentionPostNorm);
   return graph.dropout("attn.dropout", y, attention.outputDropout);
@@ -258,8 +351,9 @@ Value Decoder::buildGated(const BlockGraph &block, StringRef name, Value x,
 
 Value Decoder::buildExperts(const BlockGraph &block, Value x) const {
   GraphBuilder &graph = block.graph;
-  Routing routing =
-      graph.route(x, block.prefix + experts.router, experts.chosen, experts.normalized);
+  Routing routing = graph.route(
+      x, block.prefix + experts.router,
+      {experts.chosen, experts.normalized, experts.factor, experts.groups, experts.keptGroups});
   Value rows = graph.dispatch("mlp.dispatch", x, routing);
   Value gate = graph.groupedLinear("mlp.gate", rows, block.prefix + experts.gate);
   Value up = graph.groupedLinear("mlp.up", rows, block.prefix + experts.up);

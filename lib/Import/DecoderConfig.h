@@ -60,6 +60,7 @@ void readSwitchedWindow(ConfigReader &config, DecoderParts &parts);
 struct ExpertKeys {
   llvm::StringRef count = "num_experts";
   llvm::StringRef inner = "moe_intermediate_size";
+  bool hasBalance = true; ///< the public library computes an auxiliary loss
 };
 
 /// The experts of each layer, how many a token chooses, and what unequal choices cost.

@@ -36,6 +36,25 @@ struct Rotary {
   double theta = 10000;
   int64_t elements = 0; ///< of a head that turn: the first ones
   std::optional<RopeScaling> scaling;
+  bool interleaved = false; ///< neighbours turn together, else elements half of a head apart
+};
+
+/// Keys and values from one narrow row that all heads share (DeepSeek-AI 2024), and queries perhaps
+/// from another one. A head's query and key have a part without positions and one that turns; the
+/// turning key is the same for all heads.
+struct LatentParts {
+  int64_t queryRank = 0; ///< 0: queries are one projection
+  int64_t rank = 0;      ///< of keys and values
+  int64_t plain = 0;     ///< elements of a head's query and key without positions
+  int64_t turning = 0;   ///< and with them
+  int64_t value = 0;     ///< of a head's value
+  double eps = 1e-6;     ///< of the norms of the narrow rows
+  Projection queryDown{"self_attn.q_a_proj"};
+  std::string queryNorm = "self_attn.q_a_layernorm";
+  Projection queryUp{"self_attn.q_b_proj"};
+  Projection down{"self_attn.kv_a_proj_with_mqa"};
+  std::string norm = "self_attn.kv_a_layernorm";
+  Projection up{"self_attn.kv_b_proj"};
 };
 
 struct AttentionParts {
@@ -50,6 +69,7 @@ struct AttentionParts {
   Projection key{"self_attn.k_proj"};
   Projection value{"self_attn.v_proj"};
   Projection output{"self_attn.o_proj"};
+  std::optional<LatentParts> latent; ///< in the place of projections of keys and values
   std::string queryNorm;
   std::string keyNorm;
   bool normsHeads = false; ///< each head by itself, else the row of all of them
@@ -89,6 +109,9 @@ struct ExpertParts {
   std::string up = "mlp.experts.*.up_proj";
   std::string down = "mlp.experts.*.down_proj";
   bool normalized = true; ///< the weights of the chosen ones add up to 1
+  double factor = 1;      ///< of the weights
+  int64_t groups = 1;     ///< of neighbours, of which each token goes to the best
+  int64_t keptGroups = 1;
   double balanceLoss = 0; ///< the coefficient of what unequal choices cost
   /// One that all tokens go through beside, and the projection that says how much of it they take.
   std::optional<MlpParts> shared;

@@ -14,6 +14,8 @@ ExpertParts llmmem::importer::readExperts(ConfigReader &config, const ExpertKeys
   if (experts.chosen > experts.count)
     config.fail("key 'num_experts_per_tok' is " + Twine(experts.chosen) + ", more than '" +
                 keys.count + "', " + Twine(experts.count));
+  if (!keys.hasBalance)
+    return experts;
   // The public library adds the loss where the file asks for the routers' logits.
   double coefficient = config.realFromZeroOr("router_aux_loss_coef", 0.001);
   if (config.flagOr("output_router_logits", false))

@@ -124,7 +124,8 @@ Value GraphBuilder::rope(StringRef name, Value x, int64_t heads, const RotarySha
   return create<llm::RopeOp>(
       name, x.getType(), x, builder.getI64IntegerAttr(heads), builder.getF64FloatAttr(rotary.theta),
       rotary.scaling, /*inverse=*/UnitAttr(),
-      turnsWhole ? IntegerAttr() : builder.getI64IntegerAttr(rotary.elements));
+      turnsWhole ? IntegerAttr() : builder.getI64IntegerAttr(rotary.elements),
+      rotary.interleaved ? builder.getUnitAttr() : UnitAttr());
 }
 
 Value GraphBuilder::gelu(StringRef name, Value x, bool exact) {
@@ -195,6 +196,28 @@ Value GraphBuilder::joinHeads(StringRef name, Value x) {
   return create<llm::ReshapeOp>(name, RankedTensorType::get(shape, elementType), x);
 }
 
+Value GraphBuilder::repeatHeads(StringRef name, Value x, int64_t heads) {
+  SmallVector<int64_t> shape(tensorType(x).getShape());
+  shape.insert(std::prev(shape.end()), heads);
+  return create<llm::RepeatHeadsOp>(name, RankedTensorType::get(shape, elementType), x);
+}
+
+Value GraphBuilder::concat(StringRef name, ArrayRef<Value> parts) {
+  int64_t width = 0;
+  for (Value part : parts)
+    width += tensorType(part).getShape().back();
+  return create<llm::ConcatOp>(name, withWidth(parts.front(), width), parts);
+}
+
+Value GraphBuilder::padWidth(StringRef name, Value x, int64_t width) {
+  int64_t own = tensorType(x).getShape().back();
+  if (own == width)
+    return x;
+  Value zeros = create<llm::FillOp>((name + ".zeros").str(), withWidth(x, width - own),
+                                    builder.getF64FloatAttr(0.0));
+  return concat(name, {x, zeros});
+}
+
 Value GraphBuilder::crossEntropy(StringRef name, Value logits, Value targets) {
   auto op = create<llm::CrossEntropyOp>(name, statisticType({}), rowStatistic(logits), logits,
                                         targets, /*count=*/Value(), builder.getI64IntegerAttr(-100),
@@ -258,16 +281,18 @@ Value GraphBuilder::unfusedAttention(Value q, Value k, Value v, const AttentionS
 // Mixtures of experts
 //===----------------------------------------------------------------------===//
 
-Routing GraphBuilder::route(Value x, StringRef module, int64_t chosen, bool normalized) {
+Routing GraphBuilder::route(Value x, StringRef module, const RouterShape &router) {
   Routing routing;
   routing.logits = linear("mlp.router", x, module, llm::WeightLayout::OutIn);
   ArrayRef<int64_t> shape = tensorType(routing.logits).getShape();
   int64_t batch = shape[0], seq = shape[1], experts = shape[2];
-  auto choices = RankedTensorType::get({batch, seq, chosen}, builder.getI32Type());
+  auto choices = RankedTensorType::get({batch, seq, router.chosen}, builder.getI32Type());
   auto route = create<llm::RouteOp>(
-      "mlp.route", withWidth(routing.logits, chosen), choices, rowStatistic(routing.logits),
+      "mlp.route", withWidth(routing.logits, router.chosen), choices, rowStatistic(routing.logits),
       routing.logits, /*bias=*/Value(), /*logistic=*/UnitAttr(),
-      normalized ? builder.getUnitAttr() : UnitAttr(), builder.getF64FloatAttr(1.0));
+      router.normalized ? builder.getUnitAttr() : UnitAttr(),
+      builder.getF64FloatAttr(router.factor), builder.getI64IntegerAttr(router.groups),
+      builder.getI64IntegerAttr(router.keptGroups));
   routing.weights = route.getWeights();
   routing.experts = route.getExperts();
   routing.lse = route.getLse();

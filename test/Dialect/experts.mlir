@@ -35,6 +35,40 @@ func.func @f(%l: tensor<2x3x4xf32>) {
 
 // -----
 
+func.func @f(%l: tensor<2x3x4xf32>) {
+  // expected-error @below {{has 4 experts in 3 groups; expected groups of one size}}
+  %w, %e, %lse = llm.route %l {groups = 3 : i64}
+    : (tensor<2x3x4xf32>) -> (tensor<2x3x2xf32>, tensor<2x3x2xi32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%l: tensor<2x3x4xf32>) {
+  // expected-error @below {{keeps 1 of 2 groups of 2 experts, expected enough for 3 choices}}
+  %w, %e, %lse = llm.route %l {groups = 2 : i64}
+    : (tensor<2x3x4xf32>) -> (tensor<2x3x3xf32>, tensor<2x3x3xi32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x4xf32>) {
+  // expected-error @below {{'the row' has shape [2, 3, 4], expected [2, 3, 5]}}
+  %y = llm.repeat_heads %x : tensor<2x3x4xf32> -> tensor<2x3x2x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x4xf32>) {
+  // expected-error @below {{'the row' has shape [2, 3], expected [2, 4]}}
+  %y = llm.sum_heads %x : tensor<2x3x4xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
 func.func @f(%l: tensor<2x3x4xbf16>) {
   // expected-error @below {{'lse' has element type 'f64', expected 'f32'}}
   %w, %e, %lse = llm.route %l : (tensor<2x3x4xbf16>) -> (tensor<2x3x2xbf16>, tensor<2x3x2xi32>, tensor<2x3xf64>)

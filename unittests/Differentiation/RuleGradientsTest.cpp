@@ -103,6 +103,32 @@ TEST(RuleGradients, RouteLogisticWithBias) {
                  {{0, kRouterLogits}, {1, {0.5, 0.0, -0.25, 0.75}}});
 }
 
+TEST(RuleGradients, RouteInGroups) {
+  checkGradients(R"(
+    func.func @f(%l: tensor<2x3x4xf64>) -> tensor<2x3x2xf64> {
+      %w, %e, %lse = llm.route %l {groups = 2 : i64, kept_groups = 1 : i64, factor = 1.5 : f64}
+         : (tensor<2x3x4xf64>) -> (tensor<2x3x2xf64>, tensor<2x3x2xi32>, tensor<2x3xf64>)
+      return %w : tensor<2x3x2xf64>
+    })",
+                 {{0, kRouterLogits}});
+}
+
+TEST(RuleGradients, RepeatHeads) {
+  checkGradients(R"(
+    func.func @f(%x: tensor<2x3x5xf64>) -> tensor<2x3x4x5xf64> {
+      %y = llm.repeat_heads %x : tensor<2x3x5xf64> -> tensor<2x3x4x5xf64>
+      return %y : tensor<2x3x4x5xf64>
+    })");
+}
+
+TEST(RuleGradients, RopeInterleaved) {
+  checkGradients(R"(
+    func.func @f(%x: tensor<2x3x12xf64>) -> tensor<2x3x12xf64> {
+      %y = llm.rope %x {heads = 2 : i64, theta = 100.0 : f64, interleaved} : tensor<2x3x12xf64>
+      return %y : tensor<2x3x12xf64>
+    })");
+}
+
 // Expert 1 has more choices than places, and expert 3 none.
 const Numbers kExperts = {1, 0, 1, 2, 1, 0, 2, 1, 0, 1, 1, 2};
 

@@ -33,6 +33,8 @@ const Kernel kernels[] = {
     {"softcap_grad", "%0 = llm.softcap_grad %a, %b {cap = 2.0 : f64} : A"},
     {"rope_part", "%0 = llm.rope %a {heads = 2 : i64, theta = 100.0 : f64, rotary = 2 : i64} : A"},
     {"rope", "%0 = llm.rope %a {heads = 2 : i64, theta = 100.0 : f64} : A"},
+    {"rope_interleaved",
+     "%0 = llm.rope %a {heads = 2 : i64, theta = 100.0 : f64, interleaved} : A"},
     {"rope_inverse", "%0 = llm.rope %a {heads = 2 : i64, theta = 100.0 : f64, inverse} : A"},
 };
 

@@ -44,6 +44,20 @@ TEST_P(ExpertKernels, RouteNeverChoosesNaN) {
   EXPECT_EQ(r[0], (Numbers{3, 1, 3, 0}));
 }
 
+TEST_P(ExpertKernels, RouteChoosesAmongTheBestGroups) {
+  // Groups of two, of which two are kept: the second best expert is in a group with none better.
+  // Then two groups alike, of which the lower is kept.
+  std::vector<Numbers> r = runWide(R"(
+    func.func @step(%l: tensor<1x2x6xT>) -> tensor<1x2x3xi32> {
+      %w, %e, %lse = llm.route %l {groups = 3 : i64, kept_groups = 2 : i64}
+        : (tensor<1x2x6xT>) -> (tensor<1x2x3xT>, tensor<1x2x3xi32>, tensor<1x2xW>)
+      return %e : tensor<1x2x3xi32>
+    })",
+                                   {{0, 4, 3, 2.5, 5, -1, 1, 0, 2, 0.5, 0.75, 1}});
+  ASSERT_EQ(r.size(), 1u);
+  EXPECT_EQ(r[0], (Numbers{4, 1, 0, 2, 0, 3}));
+}
+
 TEST_P(ExpertKernels, RouteByScoreAndBiasWeighsByScore) {
   std::vector<Numbers> r = runWide(R"(
     func.func @step(%l: tensor<1x1x3xT>, %b: tensor<3xT>) -> (tensor<1x1x2xT>, tensor<1x1x2xi32>) {

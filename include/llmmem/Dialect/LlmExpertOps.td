@@ -22,7 +22,8 @@ def Llm_RouteOp : Llm_PureOp<"route", [Shardable, Cost, Differentiable]> {
     The k experts of a token are those of its largest logits, largest first; of equal ones the lowest is first. (A logit that is
     NaN is never chosen; where fewer than k are left, expert 0 stands for the rest.) A score is the softmax of the token's logits
     or, where it is `logistic`, 1 / (1 + exp(-logit)). With `bias`, an expert is chosen by score + bias[e], and its weight is
-    of its score alone; the bias has no gradient. weights[..., j] is `factor` times the score of experts[..., j], divided by the
+    of its score alone; the bias has no gradient. With `groups`, the experts are so many groups of neighbours, and the choice is
+    among the `kept_groups` whose best expert is best. weights[..., j] is `factor` times the score of experts[..., j], divided by the
     sum of those of all k where they are `normalized`. lse is the log of the sum of exponentials of the logits, in f32 (f64
     beside f64). Keeps for the backward: logits, experts, lse.
 
@@ -32,7 +33,8 @@ def Llm_RouteOp : Llm_PureOp<"route", [Shardable, Cost, Differentiable]> {
     ```
   }];
   let arguments = (ins Llm_Rows:$logits, Optional<Llm_Rows>:$bias, UnitAttr:$logistic, UnitAttr:$normalized,
-    DefaultValuedAttr<F64Attr, "1.0">:$factor);
+    DefaultValuedAttr<F64Attr, "1.0">:$factor, DefaultValuedAttr<I64Attr, "1">:$groups,
+    DefaultValuedAttr<I64Attr, "1">:$kept_groups);
   let results = (outs Llm_Rows:$weights, Llm_Ids:$experts, Llm_WideTensor:$lse);
   let assemblyFormat = "$logits (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

@@ -129,14 +129,15 @@ def Llm_RopeOp : Llm_PureOp<"rope", [ShardableWithChange, Cost, Differentiable, 
     With d = width / heads, i < d/2 and angle = s * theta^(-2i/d):
     y[i] = x[i] cos - x[i + d/2] sin, y[i + d/2] = x[i + d/2] cos + x[i] sin. `inverse` rotates the other way, which
     is the vector-Jacobian product. With `rotary`, d is that number: the other elements of a head stay as they are. A `scaling`
-    slows pairs down. Keeps nothing.
+    slows pairs down. Where it is `interleaved`, pair i is the elements 2i and 2i + 1 in the place of i and i + d/2, as in
+    DeepSeek's. Keeps nothing.
 
     ```mlir
     %y = llm.rope %x {heads = 32 : i64, theta = 500000.0 : f64} : tensor<1x8192x4096xbf16>
     ```
   }];
   let arguments = (ins Llm_Tensor:$x, I64Attr:$heads, F64Attr:$theta, OptionalAttr<Llm_RopeScalingAttr>:$scaling,
-    UnitAttr:$inverse, OptionalAttr<I64Attr>:$rotary);
+    UnitAttr:$inverse, OptionalAttr<I64Attr>:$rotary, UnitAttr:$interleaved);
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
@@ -462,6 +463,37 @@ def Llm_ConcatOp : Llm_PureOp<"concat", [Shardable, Cost, Differentiable]> {
   let results = (outs Llm_Tensor:$y);
   let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Llm_RepeatHeadsOp : Llm_PureOp<"repeat_heads", [Shardable, Cost, Differentiable]> {
+  let summary = "Gives each head a copy of one row.";
+  let description = [{
+    y[..., h, :] = x[..., :] for each head h: the key of DeepSeek's rotary positions, which all heads share. The
+    vector-Jacobian product is llm.sum_heads. Keeps nothing.
+
+    ```mlir
+    %y = llm.repeat_heads %x : tensor<1x4096x64xbf16> -> tensor<1x4096x16x64xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Rows:$x);
+  let results = (outs Llm_Rows:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Llm_SumHeadsOp : Llm_PureOp<"sum_heads", [Cost]> {
+  let summary = "Adds up the rows of all heads.";
+  let description = [{
+    y[..., :] = the sum of x[..., h, :] over the heads, in their order and rounded once.
+
+    ```mlir
+    %y = llm.sum_heads %x : tensor<1x4096x16x64xbf16> -> tensor<1x4096x64xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Rows:$x);
+  let results = (outs Llm_Rows:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
   let hasVerifier = 1;
 }
 

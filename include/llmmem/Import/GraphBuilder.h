@@ -32,6 +32,16 @@ struct RotaryShape {
   double theta = 10000;
   int64_t elements = 0;
   llm::RopeScalingAttr scaling;
+  bool interleaved = false; ///< pairs are neighbours
+};
+
+/// How a router chooses.
+struct RouterShape {
+  int64_t chosen = 0;
+  bool normalized = false; ///< the weights of the chosen ones add up to 1
+  double factor = 1;       ///< of the weights
+  int64_t groups = 1;
+  int64_t keptGroups = 1;
 };
 
 /// What a router says of the tokens of a layer.
@@ -85,13 +95,19 @@ public:
   /// Views of [..., width] as [..., heads, width / heads], and back.
   mlir::Value separateHeads(llvm::StringRef name, mlir::Value x, int64_t heads);
   mlir::Value joinHeads(llvm::StringRef name, mlir::Value x);
+  /// One row for each of `heads`, as [..., heads, width].
+  mlir::Value repeatHeads(llvm::StringRef name, mlir::Value x, int64_t heads);
+  /// Zeros behind the last dimension, up to `width`.
+  mlir::Value padWidth(llvm::StringRef name, mlir::Value x, int64_t width);
+  /// Side by side along the last dimension.
+  mlir::Value concat(llvm::StringRef name, llvm::ArrayRef<mlir::Value> parts);
   /// The core of attention, named `attn.out`, fused or written out as the options say.
   mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v, const AttentionShape &shape);
   mlir::Value crossEntropy(llvm::StringRef name, mlir::Value logits, mlir::Value targets);
 
   // Mixtures of experts. Parameters of all experts are one, with a slice for each.
-  /// The best `chosen` experts of each token, by a projection of `x`.
-  Routing route(mlir::Value x, llvm::StringRef module, int64_t chosen, bool normalized);
+  /// The best experts of each token, by a projection of `x`.
+  Routing route(mlir::Value x, llvm::StringRef module, const RouterShape &shape);
   mlir::Value dispatch(llvm::StringRef name, mlir::Value x, const Routing &routing);
   mlir::Value combine(llvm::StringRef name, mlir::Value x, const Routing &routing);
   /// The rows of each expert by its own weight.

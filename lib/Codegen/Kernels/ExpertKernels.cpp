@@ -72,9 +72,10 @@ struct TokenScores {
   }
 };
 
+/// The number of an expert or a group, and what it was chosen by.
 struct Choice {
   Num key;
-  Index expert;
+  Index number;
 };
 
 struct RouteKernel : KernelModel<RouteKernel, RouteOp> {
@@ -86,40 +87,80 @@ struct RouteKernel : KernelModel<RouteKernel, RouteOp> {
       scores.lse = scores.logSumExp();
       e.store(e.result(2), token, *scores.lse);
       SmallVector<Num> weights;
+      SmallVector<Index> groups = chooseGroups(op, scores);
+      auto key = [&](Index expert) { return keyInGroups(op, scores, groups, expert); };
       std::optional<Choice> last;
       for (int64_t number = 0; number < chosen; ++number) {
-        last = chooseNext(scores, last);
-        storeInteger(e, e.result(1), token * chosen + number, last->expert);
-        weights.push_back(scores.score(last->expert));
+        last = chooseNext(e, experts, key, last);
+        storeInteger(e, e.result(1), token * chosen + number, last->number);
+        weights.push_back(scores.score(last->number));
       }
       storeWeights(op, e, token * chosen, weights);
     });
   }
 
-  /// The best of those that come after `last`: with a smaller key, or an equal one and a higher
+  /// The best of `count` that comes after `last`: with a smaller key, or an equal one and a higher
   /// number. So no memory says which have been chosen.
-  static Choice chooseNext(TokenScores &scores, std::optional<Choice> last) {
-    KernelEmitter &e = scores.e;
+  static Choice chooseNext(KernelEmitter &e, int64_t count, function_ref<Num(Index)> keyOf,
+                           std::optional<Choice> last) {
     OpBuilder &b = e.builder();
     auto compare = [&](arith::CmpFPredicate predicate, Num x, Num y) -> Value {
       return arith::CmpFOp::create(b, e.location(), predicate, x.value, y.value);
     };
     Row none{e.number(-std::numeric_limits<double>::infinity()), carry(e.index(0))};
-    Row best = e.fold(
-        e.index(0), e.index(scores.experts), none, [&](Index expert, ArrayRef<Num> found) -> Row {
-          Num key = scores.key(expert);
+    Row best =
+        e.fold(e.index(0), e.index(count), none, [&](Index number, ArrayRef<Num> found) -> Row {
+          Num key = keyOf(number);
           Value isBetter = compare(arith::CmpFPredicate::OGT, key, found[0]);
           if (last) {
             Value isTied = compare(arith::CmpFPredicate::OEQ, key, last->key);
             Value isLater =
-                arith::AndIOp::create(b, e.location(), isTied, less(last->expert, expert));
+                arith::AndIOp::create(b, e.location(), isTied, less(last->number, number));
             Value isNext = arith::OrIOp::create(
                 b, e.location(), compare(arith::CmpFPredicate::OLT, key, last->key), isLater);
             isBetter = arith::AndIOp::create(b, e.location(), isBetter, isNext);
           }
-          return {select(isBetter, key, found[0]), select(isBetter, carry(expert), found[1])};
+          return {select(isBetter, key, found[0]), select(isBetter, carry(number), found[1])};
         });
     return {best[0], indexOf(best[1])};
+  }
+
+  /// The groups whose experts may be chosen; none where all may.
+  static SmallVector<Index> chooseGroups(RouteOp op, TokenScores &scores) {
+    KernelEmitter &e = scores.e;
+    SmallVector<Index> chosen;
+    if (op.getKeptGroups() == op.getGroups())
+      return chosen;
+    int64_t size = scores.experts / static_cast<int64_t>(op.getGroups());
+    auto best = [&](Index group) {
+      Num lowest = e.number(-std::numeric_limits<double>::infinity());
+      return e.fold(
+          e.index(0), e.index(size), lowest, [&](Index member, ArrayRef<Num> found) -> Row {
+            Num key = scores.key(group * size + member);
+            Value isBetter = arith::CmpFOp::create(
+                e.builder(), e.location(), arith::CmpFPredicate::OGT, key.value, found[0].value);
+            return {select(isBetter, key, found[0])};
+          })[0];
+    };
+    std::optional<Choice> last;
+    for (uint64_t number = 0; number < op.getKeptGroups(); ++number) {
+      last = chooseNext(e, op.getGroups(), best, last);
+      chosen.push_back(last->number);
+    }
+    return chosen;
+  }
+
+  /// Below all others where the expert is in none of the groups.
+  static Num keyInGroups(RouteOp op, TokenScores &scores, ArrayRef<Index> groups, Index expert) {
+    KernelEmitter &e = scores.e;
+    Num key = scores.key(expert);
+    if (groups.empty())
+      return key;
+    Index own = expert / (scores.experts / static_cast<int64_t>(op.getGroups()));
+    Num kept = e.number(-std::numeric_limits<double>::infinity());
+    for (Index group : groups)
+      kept = select(equal(own, group), key, kept);
+    return kept;
   }
 
   static void storeWeights(RouteOp op, KernelEmitter &e, Index begin, ArrayRef<Num> scores) {

@@ -45,9 +45,23 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
     Index head(Index b, Index s, Index h) { return (b * seq + s) * width + h * size; }
 
     void emitPairs(Index b, Index s, Index h, Index i, unsigned lanes) {
+      if (op.getInterleaved()) {
+        for (unsigned lane = 0; lane < lanes; ++lane)
+          emitNeighbours(head(b, s, h), i + lane);
+        return;
+      }
       Index low = head(b, s, h) + i, high = low + half;
       Num cosine = e.load(cosines, i, lanes), sine = e.load(sines, i, lanes);
       Num first = e.load(x, low, lanes), second = e.load(x, high, lanes);
+      e.store(y, low, first * cosine - second * sine);
+      e.store(y, high, second * cosine + first * sine);
+    }
+
+    /// The pair `i` of the head from `begin` on, one beside the other.
+    void emitNeighbours(Index begin, Index i) {
+      Index low = begin + i * 2, high = low + 1;
+      Num cosine = e.load(cosines, i), sine = e.load(sines, i);
+      Num first = e.load(x, low), second = e.load(x, high);
       e.store(y, low, first * cosine - second * sine);
       e.store(y, high, second * cosine + first * sine);
     }

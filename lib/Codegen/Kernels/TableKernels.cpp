@@ -194,8 +194,42 @@ struct ConcatKernel : KernelModel<ConcatKernel, ConcatOp> {
   }
 };
 
+//===----------------------------------------------------------------------===//
+// Heads
+//===----------------------------------------------------------------------===//
+
+int64_t headsOf(Value heads) {
+  return cast<RankedTensorType>(heads.getType()).getShape().end()[-2];
+}
+
+struct RepeatHeadsKernel : KernelModel<RepeatHeadsKernel, RepeatHeadsOp> {
+  static void emit(RepeatHeadsOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getX()), heads = headsOf(op.getY());
+    e.forRows(e.result(0).size / width, {width}, [&](Index row) {
+      copyElements(e, e.operand(0), row / heads * width, e.result(0), row * width, width);
+    });
+  }
+};
+
+struct SumHeadsKernel : KernelModel<SumHeadsKernel, SumHeadsOp> {
+  static void emit(SumHeadsOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getX()), heads = headsOf(op.getX());
+    e.forRows(e.result(0).size / width, {width}, [&](Index row) {
+      e.forLanes(width, [&](Index i, unsigned lanes) {
+        Row sum = e.fold(e.index(0), e.index(heads), e.splat(0.0, lanes),
+                         [&](Index head, ArrayRef<Num> before) -> Row {
+                           Index place = (row * heads + head) * width + i;
+                           return {before[0] + e.load(e.operand(0), place, lanes)};
+                         });
+        e.store(e.result(0), row * width + i, sum[0]);
+      });
+    });
+  }
+};
+
 } // namespace
 
 void llmmem::attachTableKernels(MLIRContext *context) {
-  attachKernels<EmbeddingKernel, EmbeddingGradKernel, SplitKernel, ConcatKernel>(context);
+  attachKernels<EmbeddingKernel, EmbeddingGradKernel, SplitKernel, ConcatKernel, RepeatHeadsKernel,
+                SumHeadsKernel>(context);
 }
