@@ -174,7 +174,7 @@ static LogicalResult explainTo(CheckpointOutcome &outcome, func::FuncOp step,
 static FailureOr<int64_t> timeOfFreeStep(func::FuncOp step, const CheckpointRequest &request,
                                          const DeviceModel &device) {
   CheckpointRequest free;
-  free.policy.kind = planning::PolicyKind::Budget;
+  free.policy.kind = planning::PolicyKind::None;
   free.seconds = request.seconds;
   free.chunk = request.chunk;
   free.epilogues = request.epilogues;
@@ -200,7 +200,7 @@ static FailureOr<int64_t> timeWithoutBudget(func::FuncOp step, const CheckpointR
                                             const planning::Plan &plan, const DeviceModel &device) {
   if (std::optional<int64_t> cost = costWithoutBudget(forms))
     return *cost;
-  if (!request.budget && request.policy.kind == planning::PolicyKind::Budget)
+  if (request.policy.kind == planning::PolicyKind::None)
     return plan.duration();
   return timeOfFreeStep(step, request, device);
 }
