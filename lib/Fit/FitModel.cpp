@@ -77,6 +77,7 @@ FitPoint FitModel::pointOf(const planning::StepForms &forms, planning::PolicyKin
   planning::PlanOptions planOptions;
   planOptions.policy.kind = policy;
   planOptions.seconds = seconds;
+  planOptions.provesCost = false; // no bound is shown
   FitPoint point;
   point.residentBytes = forms.alternatives.front().problem.residentBytes();
   // No search is needed for what is held throughout.
