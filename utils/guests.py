@@ -64,16 +64,21 @@ def install_wheel():
     return None if install.returncode else folder
 
 
-def check_wheel(python, name, folder):
-    """Imports llmmem.NAME as pip installed it in `folder`, without the checkout."""
+def module_of(name):
+    """What a guest imports: a part of the package that has its name, or the package."""
+    return f"llmmem.{name}" if os.path.isdir(os.path.join(ROOT, "python", "llmmem", name)) else "llmmem"
+
+
+def check_wheel(python, module, folder):
+    """Imports a module as pip installed it in `folder`, without the checkout."""
     if not folder:
         return 0, 1, 0
     environment = dict(os.environ, PYTHONPATH=folder)
     environment.pop("LLMMEM_LIBRARY", None)
-    code = f"import llmmem.{name}; print(llmmem.{name}.__file__)"
+    code = f"import {module}; print({module}.__file__)"
     result = subprocess.run([python, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
     if result.returncode or not result.stdout.startswith(folder):
-        print(f"guests: llmmem.{name} of the wheel: {result.stdout}{result.stderr[-600:]}")
+        print(f"guests: {module} of the wheel: {result.stdout}{result.stderr[-600:]}")
         return 0, 1, 0
     return 1, 0, 0
 
@@ -109,7 +114,8 @@ def main():
     for name in guests:
         python = make_environment(name)
         skipped = None if python else (0, 0, 1)
-        count(f"llmmem.{name} of the wheel", skipped or check_wheel(python, name, wheel))
+        module = module_of(name)
+        count(f"{module} of the wheel for {name}", skipped or check_wheel(python, module, wheel))
         for file in sorted(os.listdir(os.path.join(GUESTS, name))):
             if file.endswith("_test.py"):
                 count(f"{name}/{file}", skipped or run_test(python, os.path.join(GUESTS, name, file), library))
