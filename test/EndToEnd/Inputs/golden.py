@@ -1,6 +1,8 @@
 """Runs a golden step of PyTorch's, unplanned and at the least feasible budget, and compares every number.
 
-  golden.py folder golden/FAMILY f32|f64 [flags of llmmem-import] [-- flags of llmmem-opt]
+  golden.py folder golden/FAMILY f32|f64 [--budgets=N] [flags of llmmem-import] [-- flags of llmmem-opt]
+
+With --budgets, N budgets from the least one up to the unplanned step's must have its bits as well.
 
 FAMILY.safetensors holds parameters, ids, losses, gradients, and perhaps parameters after three AdamW steps in float64;
 FAMILY.config.json is the model. Both runs must have the same bits. Prints the largest error of each kind, and last how
