@@ -271,6 +271,10 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
     if (auto bound = certificate.getAs<StringAttr>("bound"))
       report.bound = bound.str();
   }
+  // Where all is kept this is that step; with overlap its plan's time is close, and this one is
+  // exact.
+  if (report.withoutBudgetNs && report.policy == "none")
+    report.withoutBudgetNs = report.plannedNs();
   return report;
 }
 

@@ -18,13 +18,15 @@ using namespace llmmem;
 // two microseconds from device to device are assumed, ten for a copy to or from the host. Where two
 // papers of a vendor differ (b200 in f32 and f64), a table has the larger number: times of
 // datasheets are said to be bounds. Those of l40s, a6000, l4, b200 and Apple's chips were compared
-// with reprints of the vendors' tables; that of a10g could not be found again, where its f32 rate
-// is said to be 31.5 or 35 TFLOPS. Capacities are the GB of datasheets as 10^9 bytes, which is less
-// than devices report: a plan that fits here fits there. Where error correction takes its share of
-// the card (l4, a10g, l40s) it is what programs see there, as users report it, rounded down. The
-// reserve is assumed: a CUDA context, its modules and a library of matmuls take a few hundred
-// megabytes. Apple's GPUs share the memory of the machine; a quarter of it is left to the system,
-// as macOS does, and f64 is emulated.
+// with reprints of the vendors' tables. The others were counted again, units by FLOPs a clock by
+// the clock: rtx3090 has 82 multiprocessors at 1.695 GHz, a10g 80 at 1.71 (as its users report),
+// each of 256 FLOPs in f32 and 512 in bf16 summed in f32; mi300x 304 units at 2.1 GHz, each of 256
+// and 2048. Capacities are the GB of datasheets as 10^9 bytes, which is less than devices report: a
+// plan that fits here fits there. Where error correction takes its share of the card (l4, a10g,
+// l40s) it is what programs see there, as users report it, rounded down. The reserve is assumed: a
+// CUDA context, its modules and a library of matmuls take a few hundred megabytes. Apple's GPUs
+// share the memory of the machine; a quarter of it is left to the system, as macOS does, and f64 is
+// emulated.
 static constexpr StringLiteral tables[] = {
     R"({"name": "h100", "source": "NVIDIA H100 SXM datasheet, not measured",
         "memory_bytes": 80000000000, "reserve_bytes": 1000000000,
@@ -80,7 +82,7 @@ static constexpr StringLiteral tables[] = {
         "memory_bytes": 48000000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 154800, "f32": 38700, "f64": 604}, "bytes_per_ns": 768, "launch_ns": 2000,
         "library_workspace_bytes": 4194304, "pcie": 4})",
-    R"({"name": "a10g", "source": "NVIDIA A10G datasheet, not measured",
+    R"({"name": "a10g", "source": "counted from 80 multiprocessors at 1.71 GHz, not measured",
         "memory_bytes": 23600000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 70000, "f32": 35000, "f64": 547}, "bytes_per_ns": 600, "launch_ns": 2000,
         "library_workspace_bytes": 4194304, "pcie": 4})",

@@ -59,16 +59,25 @@ importer::ImportOptions FitModel::shapeOf(int64_t batch, int64_t seq) const {
   return shape;
 }
 
-llvm::Expected<planning::StepForms> FitModel::formsOf(int64_t batch, int64_t seq) const {
-  if (auto it = known.find({batch, seq}); it != known.end())
+FitModel::Shape FitModel::shapeOf(const Question &question) const {
+  return {question.batch, question.seq,
+          question.measure ? question.measure->gradients : options.training.gradients};
+}
+
+llvm::Expected<planning::StepForms> FitModel::formsOf(const Question &question) const {
+  const Shape shape = shapeOf(question);
+  if (auto it = known.find(shape); it != known.end())
     return it->second;
-  return build(shapeOf(batch, seq));
+  importer::ImportOptions options = shapeOf(question.batch, question.seq);
+  options.training.gradients = std::get<llm::GradientLifetime>(shape);
+  return build(options);
 }
 
 FitPoint FitModel::pointOf(const planning::StepForms &forms, planning::PolicyKind policy) const {
   planning::PlanOptions planOptions;
   planOptions.policy.kind = policy;
   planOptions.seconds = seconds;
+  planOptions.provesCost = false; // no bound is shown
   FitPoint point;
   point.residentBytes = forms.alternatives.front().problem.residentBytes();
   // No search is needed for what is held throughout.
@@ -93,7 +102,7 @@ llvm::Expected<FitPoint> FitModel::under(int64_t batch, int64_t seq, int64_t bud
 }
 
 llvm::Expected<FitPoint> FitModel::least(int64_t batch, int64_t seq) {
-  return askOne({batch, seq, std::nullopt});
+  return askOne({batch, seq});
 }
 
 llvm::Expected<FitPoint> FitModel::askOne(const Question &question) {
@@ -111,18 +120,34 @@ llvm::Expected<std::vector<FitPoint>> FitModel::ask(llvm::ArrayRef<Question> que
   return points;
 }
 
+FitModel::Question FitModel::questionOf(const Measure &measure, int64_t batch, int64_t seq) const {
+  auto it = known.find({batch, seq, measure.gradients});
+  const bool isWhole =
+      it != known.end() && llvm::all_of(it->second.alternatives, [](const auto &alternative) {
+        return alternative.tilings.size() == 1;
+      });
+  const bool isAll = measure.policy == planning::PolicyKind::LeastPeak &&
+                     (measure.hasChunks || isWhole) &&
+                     measure.gradients == options.training.gradients;
+  return {batch, seq, std::nullopt, isAll ? nullptr : &measure};
+}
+
 /// A question is answered from what is known alone, so that several threads can.
 llvm::Expected<FitModel::Answer> FitModel::answer(const Question &question) const {
-  const auto [batch, seq, budget] = question;
-  llvm::Expected<planning::StepForms> forms = formsOf(batch, seq);
+  llvm::Expected<planning::StepForms> forms = formsOf(question);
   if (!forms)
     return forms.takeError();
   planning::StepForms asked = *forms;
-  asked.setBudget(budget);
-  FitPoint point =
-      pointOf(asked, budget ? planning::PolicyKind::Budget : planning::PolicyKind::LeastPeak);
-  point.batch = batch;
-  point.seq = seq;
+  asked.setBudget(question.budget);
+  auto policy = question.budget ? planning::PolicyKind::Budget : planning::PolicyKind::LeastPeak;
+  if (const Measure *measure = question.measure) {
+    policy = measure->policy;
+    for (planning::AlternativeProblem &it : asked.alternatives)
+      it.tilings = {measure->hasChunks ? it.tilings.back() : it.tilings.front()};
+  }
+  FitPoint point = pointOf(asked, policy);
+  point.batch = question.batch;
+  point.seq = question.seq;
   return Answer{point, std::move(*forms)};
 }
 
@@ -139,7 +164,7 @@ llvm::Error FitModel::learn(llvm::ArrayRef<Question> questions) {
       error = llvm::joinErrors(std::move(error), outcome->takeError());
       continue;
     }
-    known.insert({{std::get<0>(question), std::get<1>(question)}, std::move((*outcome)->forms)});
+    known.insert({shapeOf(question), std::move((*outcome)->forms)});
     answers[question] = (*outcome)->point;
   }
   return error;
@@ -155,34 +180,6 @@ void FitModel::inThreads(size_t count, llvm::function_ref<void(size_t)> work) {
   for (size_t number = 0; number < count; ++number)
     pool.async([&work, number] { work(number); });
   pool.wait();
-}
-
-llvm::Expected<std::vector<FitPoint>> FitModel::with(llvm::ArrayRef<Measure> measures,
-                                                     int64_t batch, int64_t seq) const {
-  // Of measures that change no op the same step is planned.
-  std::map<llm::GradientLifetime, planning::StepForms> steps;
-  for (const Measure &measure : measures) {
-    if (steps.count(measure.gradients))
-      continue;
-    importer::ImportOptions shape = shapeOf(batch, seq);
-    shape.training.gradients = measure.gradients;
-    const bool isOwn = measure.gradients == options.training.gradients;
-    llvm::Expected<planning::StepForms> forms = isOwn ? formsOf(batch, seq) : build(shape);
-    if (!forms)
-      return forms.takeError();
-    steps.insert({measure.gradients, std::move(*forms)});
-  }
-  std::vector<FitPoint> points(measures.size());
-  inThreads(measures.size(), [&](size_t number) {
-    const Measure &measure = measures[number];
-    planning::StepForms forms = steps.at(measure.gradients);
-    for (planning::AlternativeProblem &it : forms.alternatives)
-      it.tilings = {measure.hasChunks ? it.tilings.back() : it.tilings.front()};
-    points[number] = pointOf(forms, measure.policy);
-    points[number].batch = batch;
-    points[number].seq = seq;
-  });
-  return points;
 }
 
 llvm::Expected<FitPoint> FitModel::with(const Relief &relief, int64_t batch, int64_t seq,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NoPlan.h"
+#include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
@@ -14,6 +15,8 @@
 #include "llmmem/Planning/Model/SavedValues.h"
 #include "llmmem/Planning/Proofs/Check.h"
 #include "llmmem/Planning/Sweep/BudgetOutlook.h"
+#include "llmmem/Transforms/Arena.h"
+#include "llmmem/Transforms/StartCollectives.h"
 #include "llmmem/Transforms/StepAlternatives.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
@@ -81,7 +84,7 @@ static void writePlacement(func::FuncOp step, const ExtractedProblem &extracted,
 
 static void writePlan(func::FuncOp step, const CheckpointRequest &request,
                       const ExtractedProblem &extracted, const planning::Plan &plan,
-                      ArrayRef<ChunkChoice> chunks, std::optional<int64_t> costWithoutBudget) {
+                      ArrayRef<ChunkChoice> chunks, int64_t costWithoutBudget) {
   Builder builder(step.getContext());
   for (const ChunkChoice &chunk : chunks) {
     chunk.op->setAttr(LlmDialect::kChunk, builder.getI64IntegerAttr(chunk.rows));
@@ -96,8 +99,7 @@ static void writePlan(func::FuncOp step, const CheckpointRequest &request,
   NamedAttrList certificate;
   certificate.append("bound", builder.getStringAttr(plan.bound));
   certificate.append("cost_lower_bound_ns", builder.getI64IntegerAttr(plan.costLowerBound));
-  if (costWithoutBudget)
-    certificate.append("cost_without_budget_ns", builder.getI64IntegerAttr(*costWithoutBudget));
+  certificate.append("cost_without_budget_ns", builder.getI64IntegerAttr(costWithoutBudget));
   certificate.append("peak_lower_bound",
                      builder.getI64IntegerAttr(plan.peakLowerBound - extracted.residentPadding));
   if (plan.time)
@@ -167,19 +169,40 @@ static LogicalResult explainTo(CheckpointOutcome &outcome, func::FuncOp step,
   return success();
 }
 
-/// What the step takes without a budget. Beside collectives that run while others compute, that is
-/// what its plan says.
-static std::optional<int64_t> timeWithoutBudget(planning::StepForms forms,
-                                                planning::PlanOptions options,
-                                                const planning::Plan &plan) {
+/// What `step` takes without a budget, by the report of that step: how far collectives run beside
+/// other ops is known when it is placed and they are started.
+static FailureOr<int64_t> timeOfFreeStep(func::FuncOp step, const CheckpointRequest &request,
+                                         const DeviceModel &device) {
+  CheckpointRequest free;
+  free.policy.kind = planning::PolicyKind::None;
+  free.seconds = request.seconds;
+  free.chunk = request.chunk;
+  free.epilogues = request.epilogues;
+  free.overlap = request.overlap;
+  CheckpointOutcome outcome;
+  OwningOpRef<func::FuncOp> copy = step.clone();
+  if (failed(planCheckpoints(*copy, StepStorage(*copy), free, device, outcome)) ||
+      failed(applyCheckpoints(*copy, StepStorage(*copy))) ||
+      failed(planArena(*copy, StepStorage(*copy), device)) ||
+      failed(startCollectives(*copy, StepStorage(*copy))))
+    return failure();
+  StepStorage storage(*copy);
+  FailureOr<MemoryReport> report =
+      MemoryReport::compute(*copy, storage, StepLiveness(*copy, storage), device);
+  if (failed(report))
+    return failure();
+  return report->plannedNs();
+}
+
+/// What the step takes without a budget, whatever chunks and epilogues it then has.
+static FailureOr<int64_t> timeWithoutBudget(func::FuncOp step, const CheckpointRequest &request,
+                                            const planning::StepForms &forms,
+                                            const planning::Plan &plan, const DeviceModel &device) {
   if (std::optional<int64_t> cost = costWithoutBudget(forms))
-    return cost;
-  const bool hasBudget = forms.alternatives.front().problem.budget.has_value();
-  if (!hasBudget && options.policy.kind == planning::PolicyKind::Budget)
+    return *cost;
+  if (request.policy.kind == planning::PolicyKind::None)
     return plan.duration();
-  forms.setBudget(std::nullopt);
-  options.policy.kind = planning::PolicyKind::Budget;
-  return planForms(forms, options).chosen.plan.duration();
+  return timeOfFreeStep(step, request, device);
 }
 
 LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &storage,
@@ -225,8 +248,10 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   if (!request.explain.empty() && outcome.texts != CheckpointOutcome::Texts::Dropped &&
       failed(explainTo(outcome, step, request, forms, extracted.problem, plan)))
     return failure();
-  writePlan(chosen.step, request, extracted, plan, chosen.tilings.chunks[tiling],
-            timeWithoutBudget(forms, options, plan));
+  FailureOr<int64_t> free = timeWithoutBudget(step, request, forms, plan, device);
+  if (failed(free))
+    return failure();
+  writePlan(chosen.step, request, extracted, plan, chosen.tilings.chunks[tiling], *free);
   writePlacement(chosen.step, extracted, chosen.storage, plan);
   recordOutcomes(*alternatives, chosen, best.outcomes);
   outcome.changedOps = static_cast<bool>(chosen.copy);

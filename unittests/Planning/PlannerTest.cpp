@@ -293,6 +293,19 @@ TEST(PlannerTest, equalProblemsGiveEqualPlans) {
   EXPECT_EQ(one.arena, two.arena);
 }
 
+TEST(PlannerTest, givesTheSamePlanWithoutAProofOfItsCost) {
+  Problem problem = makeTransformer({.blocks = 12});
+  problem.budget = rangeOf(problem).at(0.3);
+  PlanOptions options;
+  Plan proved = plan(problem, options);
+  options.provesCost = false;
+  Plan unproved = plan(problem, options);
+  EXPECT_EQ(unproved.steps, proved.steps);
+  EXPECT_EQ(unproved.costLowerBound, unproved.baseCost);
+  EXPECT_GT(proved.costLowerBound, proved.baseCost);
+  EXPECT_TRUE(holds(problem, unproved));
+}
+
 /// The progress callback receives each activity that may take long.
 TEST(PlannerTest, reportsProgress) {
   Problem problem = makeTransformer({.blocks = 12});

@@ -48,17 +48,21 @@ public:
                                        importer::ImportOptions options, DeviceModel device,
                                        double seconds);
 
+  /// What a plan is asked of: a shape, and the budget or the measure that it is made for.
+  struct Question {
+    int64_t batch = 0, seq = 0;
+    std::optional<int64_t> budget = {}; // none: the fewest bytes
+    const Measure *measure = nullptr;   // of the table, alone; none: all that changes no op
+    auto operator<=>(const Question &) const = default;
+  };
   /// The cheapest plan under a budget, in any form of the step.
   llvm::Expected<FitPoint> under(int64_t batch, int64_t seq, int64_t budget);
   /// The plan of the fewest bytes.
   llvm::Expected<FitPoint> least(int64_t batch, int64_t seq);
-  /// What `under` and `least` answer of a batch, a sequence and a budget (none: the fewest bytes).
-  using Question = std::tuple<int64_t, int64_t, std::optional<int64_t>>;
-  /// Answers each; all that are not known yet are planned on all cores, each once.
+  /// The step with one measure. All of them together are `least`, which is planned once.
+  Question questionOf(const Measure &measure, int64_t batch, int64_t seq) const;
+  /// Answers each; all that are not known yet are planned on all cores, each once, in this order.
   llvm::Expected<std::vector<FitPoint>> ask(llvm::ArrayRef<Question> questions);
-  /// The step with each measure alone.
-  llvm::Expected<std::vector<FitPoint>> with(llvm::ArrayRef<Measure> measures, int64_t batch,
-                                             int64_t seq) const;
   /// The step of each rank, trained so, under a budget. The point has the batch of all ranks.
   llvm::Expected<FitPoint> with(const Relief &relief, int64_t batch, int64_t seq,
                                 int64_t budget) const;
@@ -71,13 +75,17 @@ public:
   double searchSeconds() const { return seconds; }
 
 private:
+  /// A step: its batch, its sequence, and what becomes of its gradients.
+  using Shape = std::tuple<int64_t, int64_t, llm::GradientLifetime>;
+  Shape shapeOf(const Question &question) const;
+
   struct Answer {
     FitPoint point;
     planning::StepForms forms;
   };
   llvm::Expected<planning::StepForms> build(importer::ImportOptions shape, int64_t ranks = 1) const;
   importer::ImportOptions shapeOf(int64_t batch, int64_t seq) const;
-  llvm::Expected<planning::StepForms> formsOf(int64_t batch, int64_t seq) const;
+  llvm::Expected<planning::StepForms> formsOf(const Question &question) const;
   llvm::Expected<FitPoint> askOne(const Question &question);
   llvm::Error learn(llvm::ArrayRef<Question> questions);
   llvm::Expected<Answer> answer(const Question &question) const;
@@ -89,7 +97,7 @@ private:
   DeviceModel table;
   double seconds = 10;
   int64_t numParameters = 0;
-  std::map<std::pair<int64_t, int64_t>, planning::StepForms> known; // by batch and sequence
+  std::map<Shape, planning::StepForms> known;
   std::map<Question, FitPoint> answers;
 };
 

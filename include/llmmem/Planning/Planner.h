@@ -22,6 +22,9 @@ struct PlanOptions {
   /// Asked every few milliseconds, in the thread that plans; may be empty. After a yes the plan is
   /// Unknown, without steps, and its witness says "cancelled".
   std::function<bool()> isCancelled;
+  /// Whether a plan under a budget comes with a proof of how near its cost is to the least, which
+  /// takes about as long as the plan. Without, `costLowerBound` is mostly every op once.
+  bool provesCost = true;
 };
 
 /// Why the solvers cannot plan `problem`, valid as it may be; nothing where they can. They know one

@@ -70,8 +70,21 @@ static std::vector<OpIndex> largestOps(const Graph &graph) {
   return ops;
 }
 
+/// By what the planner knows to hold of every plan under the budget.
+static void raiseCostBounds(const Graph &graph, BudgetSearch &search, Plan &plan) {
+  const MicroBatches *microBatches = search.microBatches();
+  if (plan.cost > plan.costLowerBound && microBatches)
+    raiseByWindows(graph, *microBatches, plan);
+  // Moments of the whole graph take long where it is large, and prove less there.
+  constexpr int32_t smallSize = 2000;
+  if (plan.cost > plan.costLowerBound && (!microBatches || graph.numOps() <= smallSize))
+    raiseCostBound(graph, findCutOp(graph, search.mainChain()), plan);
+  if (plan.cost > plan.costLowerBound && search.isAnnealed())
+    raiseByOpenCuts(graph, plan);
+}
+
 void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontier &frontier,
-                               bool found, Plan &plan) {
+                               bool found, bool provesCost, Plan &plan) {
   const Problem &problem = graph.problem();
   PeakBound bound = peakLowerBound(graph);
   bool isTight = problem.budget && *problem.budget < search.given().peak;
@@ -82,16 +95,8 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontie
     basis.ops = {bound.op};
   if (isTight && !found && !isExact && graph.numOps() > 0)
     raisePeakBound(graph, largestOps(graph), bound, beside, basis);
-  const MicroBatches *microBatches = search.microBatches();
-  if (isTight && found && plan.cost > plan.costLowerBound && microBatches)
-    raiseByWindows(graph, *microBatches, plan);
-  // Moments of the whole graph take long where it is large, and prove less there.
-  constexpr int32_t smallSize = 2000;
-  if (isTight && found && plan.cost > plan.costLowerBound &&
-      (!microBatches || graph.numOps() <= smallSize))
-    raiseCostBound(graph, findCutOp(graph, search.mainChain()), plan);
-  if (isTight && found && plan.cost > plan.costLowerBound && search.isAnnealed())
-    raiseByOpenCuts(graph, plan);
+  if (isTight && found && provesCost)
+    raiseCostBounds(graph, search, plan);
   if (bound.bytes >= plan.peakLowerBound)
     plan.peakBasis = std::move(basis);
   plan.peakLowerBound = std::max(plan.peakLowerBound, bound.bytes);

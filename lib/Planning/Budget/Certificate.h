@@ -9,8 +9,10 @@
 namespace llmmem::planning {
 
 /// Fills the bounds of `plan`, and its witness where it does not fit. Changes Unknown to Infeasible
-/// where the bounds prove it; `found` is whether the plan's steps were set.
-void certify(const Graph &graph, BudgetSearch &search, Frontier &frontier, bool found, Plan &plan);
+/// where the bounds prove it; `found` is whether the plan's steps were set, `provesCost` whether
+/// its cost gets a bound beyond every op once.
+void certify(const Graph &graph, BudgetSearch &search, Frontier &frontier, bool found,
+             bool provesCost, Plan &plan);
 
 /// The bounds count sizes rounded up to the alignment, as the arena holds them; a peak counts exact
 /// sizes. This is the most that rounding can have added to a bound.

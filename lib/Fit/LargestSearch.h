@@ -1,0 +1,49 @@
+//===- LargestSearch.h - The largest number whose step fits -----*- C++ -*-===//
+//
+// Example: needs of 2, 3, 5 and 9 GB for the batches 1, 2, 4 and 8, under 6 GB: 1 is known, 16 and
+// 256 are asked at first, then what lies on the line between the two nearest; 4 is the answer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_FIT_LARGESTSEARCH_H
+#define LLMMEM_LIB_FIT_LARGESTSEARCH_H
+
+#include "llmmem/Fit/FitModel.h"
+
+namespace llmmem {
+
+/// The largest number from 1 to `most` whose least need is within the budget. Bytes grow almost in
+/// proportion to the number, so a line through two least needs says where to look; plans decide, of
+/// the answer and of the number behind it.
+class LargestSearch {
+public:
+  /// The least needs of several numbers, which are planned beside each other.
+  using Least = llvm::function_ref<llvm::Expected<std::vector<FitPoint>>(llvm::ArrayRef<int64_t>)>;
+  LargestSearch(Least least, int64_t budget, int64_t most)
+      : least(least), budget(budget), fails{most + 1, std::nullopt} {}
+
+  /// What is known of a number. Of several the smaller is told first.
+  void take(int64_t number, const FitPoint &point);
+  llvm::Expected<int64_t> run();
+
+private:
+  struct Tried {
+    int64_t number;
+    std::optional<int64_t> need; // none: not planned, or no plan was found
+  };
+
+  std::vector<int64_t> first() const;
+  std::vector<int64_t> next() const;
+  int64_t guess() const;
+
+  Least least;
+  int64_t budget;
+  Tried below{0, std::nullopt}; // what `fits` was before
+  Tried fits{0, std::nullopt};  // the largest that does
+  Tried fails;                  // the smallest that does not, or is not allowed
+  int64_t sameSide = 0;         // guesses in a row, after the first, that moved the same end
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_FIT_LARGESTSEARCH_H
