@@ -4,8 +4,9 @@
   golden-families.py [NAME...]     writes test/EndToEnd/Inputs/families/NAME.*, by default of all
   golden-families.py --count       prints the number of parameters of each model in examples/configs
 
-NAME.config.json is a config with published keys. NAME.safetensors holds `input_ids`, initial parameters (`param.`, f32), the
-losses before each of three AdamW steps, and the gradients of the first step (`grad.`), in float64. Conventions are
+NAME.config.json is a config with published keys. NAME.safetensors holds `input_ids` (with `labels`, where tokens are predicted in
+their own places), initial parameters (`param.`, f32; among
+them the biases that experts are chosen by, which have no gradient), the losses before each of three AdamW steps, and the gradients of the first step (`grad.`), in float64. Conventions are
 those of AdamW of PyTorch: lr 1e-3, betas 0.9 and 0.999, eps 1e-8, decay 0.1 on matrices alone; targets are the ids
 shifted by one in each row. Where a config asks for the routers' logits, the loss has their auxiliary one. The model is transformers' own code, all of it in float64: where it asks for float32
 (norms, rotary angles, softmax), that name means float64 here.
@@ -86,13 +87,31 @@ CONFIGS |= {
                          "kv_lora_rank": 8, "qk_nope_head_dim": 4, "qk_rope_head_dim": 4, "v_head_dim": 8,
                          "n_routed_experts": 4, "topk_method": "greedy", "moe_intermediate_size": 12,
                          "n_shared_experts": 1, "first_k_dense_replace": 0, "norm_topk_prob": False},
+    "deepseek_v3": {**EXPERTS, "model_type": "deepseek_v3", "num_key_value_heads": 2, "q_lora_rank": 12, "kv_lora_rank": 8,
+                    "qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5, "n_routed_experts": 9,
+                    "num_experts_per_tok": 3, "scoring_func": "sigmoid", "topk_method": "noaux_tc", "n_group": 3,
+                    "topk_group": 2, "moe_intermediate_size": 10, "n_shared_experts": 1, "first_k_dense_replace": 1,
+                    "routed_scaling_factor": 2.5, "norm_topk_prob": True, "num_nextn_predict_layers": 1,
+                    "rope_scaling": {"type": "yarn", "factor": 4.0, "beta_fast": 4.0, "beta_slow": 0.5, "mscale": 1.0,
+                                     "mscale_all_dim": 1.0, "original_max_position_embeddings": 8}},
 }
+CONFIGS["gpt_oss"] = {
+    **EXPERTS, "model_type": "gpt_oss", "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
+    "num_local_experts": 4, "attention_bias": True, "sliding_window": 4, "swiglu_limit": 0.5, "intermediate_size": 12,
+    "layer_types": ["sliding_attention", "full_attention"],
+    "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "beta_fast": 4.0, "beta_slow": 0.5, "truncate": False,
+                     "original_max_position_embeddings": 8}}
+CONFIGS["bert"] = {
+    **COMMON, "model_type": "bert", "intermediate_size": 20, "hidden_act": "gelu", "type_vocab_size": 2,
+    "layer_norm_eps": 1e-12, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "pad_token_id": 0}
 # Where the public files name a module in another way than the library does.
 PUBLIC_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}
 
 
 # What the public files call the matrices of an expert, where not gate_proj, up_proj and down_proj.
 EXPERT_NAMES = {"mixtral": ("w1", "w3", "w2")}
+MASKED = ("bert",)  # that predict tokens in their own places
+JOINED_EXPERTS = ("gpt_oss",)  # whose public files have all experts in one tensor too
 EXPERT_MODULES = {"mixtral": ("mlp.", "block_sparse_moe.")}
 
 
@@ -101,6 +120,8 @@ def public_views(model_type, key, tensor):
     experts in one, and a gate's beside the other."""
     if model_type in EXPERT_MODULES:
         key = key.replace(*EXPERT_MODULES[model_type])
+    if model_type in JOINED_EXPERTS:
+        return [(key, tensor)]
     gate, up, down = EXPERT_NAMES.get(model_type, ("gate_proj", "up_proj", "down_proj"))
     if key.endswith(".experts.down_proj"):
         return [(f"{key.rpartition('.')[0]}.{number}.{down}.weight", part) for number, part in enumerate(tensor)]
@@ -134,20 +155,41 @@ def samples(name, count):
 
 
 def make_parameter(name, shape):
-    """Scales about 1, biases small, matrices below 1/2 in size: all exact in float32."""
+    """Scales about 1, biases small, sinks below 1, matrices and what experts are chosen by below 1/2 in size: all exact in
+    float32."""
     import numpy as np
     u = ((samples(name, math.prod(shape)) >> np.uint64(48)).astype(np.int64) - 32768) / 32768.0
-    values = u / 2 if len(shape) == 2 else 1 + u / 8 if name.endswith(".weight") else u / 16
+    if name.endswith("sinks"):
+        values = u
+    elif len(shape) >= 2 or name.endswith("correction_bias"):
+        values = u / 2
+    else:
+        values = 1 + u / 8 if name.endswith(".weight") else u / 16
     return values.astype(np.float32).reshape(shape)
+
+
+def routing_biases(model):
+    """What experts are chosen by and no gradient trains: buffers of the library, and parameters of the files."""
+    return [(key, buffer) for key, buffer in model.named_buffers() if key.endswith("e_score_correction_bias")]
 
 
 def make_model(config):
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
     keys = dict(config)
-    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(keys.pop("model_type"), **keys),
+    auto = AutoModelForMaskedLM if config["model_type"] in MASKED else AutoModelForCausalLM
+    model = auto.from_config(AutoConfig.for_model(keys.pop("model_type"), **keys),
                                              attn_implementation="eager", experts_implementation="eager")
     return model.to(torch.float64)
+
+
+def make_labels(ids):
+    """A label at every third id, in its place; -100 elsewhere."""
+    import numpy as np
+    import torch
+    numbers = samples("labels", ids.numel())
+    labels = np.where(numbers % np.uint64(3) == 0, (numbers >> np.uint64(33)) % np.uint64(COMMON["vocab_size"]), -100 % 2**64)
+    return torch.from_numpy(labels.astype(np.int64).reshape(BATCH, SEQ))
 
 
 def write_family(name):
@@ -157,23 +199,29 @@ def write_family(name):
     config = CONFIGS[name]
     model = make_model(config)
     tensors = {}
-    for key, parameter in model.named_parameters():
+    for key, parameter in [*model.named_parameters(), *routing_biases(model)]:
         for name_of_part, part in public_views(config["model_type"], key, parameter.data):
             tensors["param." + name_of_part] = make_parameter(name_of_part, tuple(part.shape))
             part.copy_(torch.from_numpy(tensors["param." + name_of_part]))
     numbers = (samples("input_ids", BATCH * SEQ) >> np.uint64(33)) % np.uint64(config["vocab_size"])
+    if config["model_type"] in MASKED:
+        numbers = np.maximum(numbers, np.uint64(1))  # the library trains no row of padding, which is 0
     ids = torch.from_numpy(numbers.astype(np.int64).reshape(BATCH, SEQ))
     tensors["input_ids"] = ids.numpy()
+    logits_used, targets = slice(None, -1), ids[:, 1:]
+    if config["model_type"] in MASKED:
+        logits_used, targets = slice(None), make_labels(ids)
+        tensors["labels"] = targets.numpy()
     groups = [{"params": [p for p in model.parameters() if p.ndim >= 2], "weight_decay": 0.1},
               {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.999), eps=1e-8)
     losses = []
     for step in range(STEPS):
         optimizer.zero_grad()
-        output = model(input_ids=ids, use_cache=False)
+        output = model(input_ids=ids)
         logits = output.logits
         assert logits.dtype == torch.float64
-        loss = torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+        loss = torch.nn.functional.cross_entropy(logits[:, logits_used].flatten(0, 1), targets.flatten())
         if config.get("output_router_logits"):
             loss = loss + config["router_aux_loss_coef"] * output.aux_loss
         loss.backward()
@@ -195,7 +243,8 @@ def count_parameters():
     folder = os.path.join(ROOT, "examples", "configs")
     for file in sorted(os.listdir(folder)):
         with open(os.path.join(folder, file)) as text, torch.device("meta"):
-            print(file, sum(p.numel() for p in make_model(json.load(text)).parameters()))
+            model = make_model(json.load(text))
+            print(file, sum(p.numel() for p in [*model.parameters(), *dict(routing_biases(model)).values()]))
 
 
 def main():

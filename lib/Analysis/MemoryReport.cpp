@@ -43,7 +43,8 @@ static void addResident(func::FuncOp step, MemoryReport &report) {
 /// A step's targets, of which each is a token.
 static int64_t countTokens(func::FuncOp step) {
   for (BlockArgument argument : step.getArguments())
-    if (getRole(argument) == llm::Role::Input && getName(argument) == "targets")
+    if (getRole(argument) == llm::Role::Input &&
+        (getName(argument) == "targets" || getName(argument) == "labels"))
       if (auto tensor = dyn_cast<RankedTensorType>(argument.getType()))
         return tensor.getNumElements();
   return 0;

@@ -28,6 +28,7 @@ Operands CausalMaskOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands SoftmaxOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands GeluOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands SiluOp::getInPlaceOperands(unsigned) { return {0}; }
+Operands ClampOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands ScaleOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands SoftcapOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands AddOp::getInPlaceOperands(unsigned) { return {0, 1}; }
@@ -40,6 +41,7 @@ Operands ApplyMaskOp::getInPlaceOperands(unsigned) { return {0}; }
 Operands SoftmaxGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
 Operands GeluGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
 Operands SiluGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
+Operands ClampGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
 Operands SoftcapGradOp::getInPlaceOperands(unsigned) { return {1, 0}; }
 Operands LayerNormGradOp::getInPlaceOperands(unsigned) { return {4, 0}; }
 Operands RmsNormGradOp::getInPlaceOperands(unsigned) { return {3, 0}; }
@@ -55,6 +57,7 @@ Operands LinearWeightGradOp::getInPlaceOperands(unsigned) { return indexOf(*this
 Operands SumRowsOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 Operands EmbeddingGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 Operands PositionsGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
+Operands AttentionSinkGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 Operands NormWeightGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 
 std::optional<unsigned> ReshapeOp::getViewedOperand(unsigned) { return 0; }

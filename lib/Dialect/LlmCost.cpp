@@ -69,6 +69,8 @@ template <typename AttentionLike>
 static int64_t causalFlops(AttentionLike op, int64_t matmuls) {
   int64_t seq = tensorType(op.getQ()).getShape()[1];
   int64_t unmasked = seq + 1; // twice the mean number of keys of a query
+  if (op.getBidirectional())
+    unmasked = 2 * seq;
   if (op.getWindow() && static_cast<int64_t>(*op.getWindow()) < seq)
     unmasked = 2 * static_cast<int64_t>(*op.getWindow());
   return matmuls * elements(op.getQ()) * unmasked;
@@ -78,6 +80,7 @@ int64_t AttentionOp::getFlops() { return causalFlops(*this, 2); }
 // q k^T again, dp = dout v^T, dv, dk, dq (Dao et al. 2022, algorithm 4).
 int64_t AttentionGradOp::getFlops() { return causalFlops(*this, 5); }
 int64_t AttentionGradOp::getWorkspaceBytes() { return bytes(getLse()); }
+int64_t AttentionSinkGradOp::getFlops() { return 2 * elements(getOut()) + 4 * elements(getLse()); }
 
 //===----------------------------------------------------------------------===//
 // Tables: only the rows that are looked up move
@@ -134,6 +137,8 @@ int64_t RopeOp::getFlops() { return 3 * elements(getX()); }
 int64_t CausalMaskOp::getFlops() { return elements(getScores()); }
 int64_t GeluOp::getFlops() { return 8 * elements(getX()); }
 int64_t SiluOp::getFlops() { return 4 * elements(getX()); }
+int64_t ClampOp::getFlops() { return 2 * elements(getX()); }
+int64_t ClampGradOp::getFlops() { return 2 * elements(getX()); }
 int64_t ScaleOp::getFlops() { return elements(getX()); }
 int64_t SoftcapOp::getFlops() { return 3 * elements(getX()); }
 int64_t SoftcapGradOp::getFlops() { return 4 * elements(getY()); }

@@ -78,16 +78,21 @@ static LogicalResult expectGroups(RouteOp op) {
     return op.emitOpError() << "keeps " << kept << " of " << groups << " groups of "
                             << experts / groups << " experts, expected enough for " << chosen
                             << " choices";
+  int64_t best = op.getGroupBest();
+  if (best < 1 || best > experts / groups)
+    return op.emitOpError() << "takes a group for its " << best << " best experts, expected 1 to "
+                            << experts / groups << ", the experts of a group";
   return success();
 }
 
 LogicalResult RouteOp::verify() {
   if (failed(expectChoices(*this, getExperts(), getLogits())) || failed(expectGroups(*this)) ||
       failed(expectPositive(*this, "factor", getFactor())) ||
-      failed(expectSameElement(*this, {getLogits(), getBias(), getWeights()})) ||
+      failed(expectSameElement(*this, {getLogits(), getWeights()})) ||
       failed(expectShape(*this, "weights", getWeights(), tensorType(getExperts()).getShape())))
     return failure();
-  if (getBias() && failed(expectShape(*this, "bias", getBias(), {lastDim(getLogits())})))
+  if (getBias() &&
+      failed(expectStatistic(*this, "bias", getBias(), {lastDim(getLogits())}, getLogits())))
     return failure();
   return expectStatistic(*this, "lse", getLse(), leadingDims(getLogits()), getLogits());
 }
@@ -163,6 +168,20 @@ LogicalResult GroupedWeightGradOp::verify() {
   if (failed(expectInto(*this, getInto(), getDw())))
     return failure();
   return expectGroupWeight(*this, "dw", getDw(), getLayout(), getX(), getDy());
+}
+
+/// A row of the width of `rows` for each of their groups.
+static LogicalResult expectGroupBias(Operation *op, StringRef name, Value bias, Value rows) {
+  if (failed(expectRank(op, "rows", rows, 2)) || failed(expectSameElement(op, {rows, bias})))
+    return failure();
+  return expectShape(op, name, bias, {tensorType(rows).getDimSize(0), lastDim(rows)});
+}
+
+LogicalResult AddGroupBiasOp::verify() { return expectGroupBias(*this, "bias", getBias(), getX()); }
+LogicalResult SumGroupRowsOp::verify() {
+  if (failed(expectInto(*this, getInto(), getDb())))
+    return failure();
+  return expectGroupBias(*this, "db", getDb(), getDy());
 }
 
 /// One number for each row of `x`.
@@ -278,6 +297,8 @@ int64_t GroupedLinearOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes()
 int64_t GroupedWeightGradOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
 int64_t GroupedWeightGradOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
 
+int64_t AddGroupBiasOp::getFlops() { return elements(getX()); }
+int64_t SumGroupRowsOp::getFlops() { return elements(getDy()); }
 int64_t GateRowsOp::getFlops() { return elements(getX()) + 4 * elements(getGate()); }
 int64_t GateRowsGradOp::getFlops() { return 2 * elements(getX()) + 6 * elements(getGate()); }
 int64_t RouterLoadOp::getFlops() {
@@ -293,6 +314,10 @@ int64_t BalanceLossGradOp::getFlops() { return 2 * elements(getCounts()); }
 
 SmallVector<unsigned> GroupedWeightGradOp::getInPlaceOperands(unsigned) {
   return getInto() ? SmallVector<unsigned>{2} : SmallVector<unsigned>{};
+}
+SmallVector<unsigned> AddGroupBiasOp::getInPlaceOperands(unsigned) { return {0}; }
+SmallVector<unsigned> SumGroupRowsOp::getInPlaceOperands(unsigned) {
+  return getInto() ? SmallVector<unsigned>{1} : SmallVector<unsigned>{};
 }
 SmallVector<unsigned> GateRowsOp::getInPlaceOperands(unsigned) { return {0}; }
 
@@ -322,6 +347,12 @@ std::string GroupedLinearOp::getShardingRule() {
     rows += " r" + std::to_string(dimension);
   std::string weight = getLayout() == WeightLayout::InOut ? "E i o" : "E o i";
   return rows + " i, " + weight + " -> " + rows + " o";
+}
+std::string AddGroupBiasOp::getShardingRule() {
+  std::string rows = "E";
+  for (int64_t dimension = 1; dimension + 1 < tensorType(getX()).getRank(); ++dimension)
+    rows += " r" + std::to_string(dimension);
+  return rows + " o, E o -> " + rows + " o";
 }
 std::string GateRowsOp::getShardingRule() { return "... w, ... G -> ... w"; }
 std::string RouterLoadOp::getShardingRule() { return "... E, ... K, ... -> E, E"; }

@@ -32,7 +32,8 @@ Rule RmsNormOp::getShardingRule() { return "... H, H -> ... H, ..."; }
 // Widths of queries, keys and values are split by heads.
 Rule RopeOp::getShardingRule() { return "... S w -> ... S w"; }
 Rule AttentionOp::getShardingRule() {
-  return std::string("b S w, b S w, b S w") + (getSeed() ? ", T" : "") + " -> b S w, b w S";
+  return std::string("b S w, b S w, b S w") + (getSinks() ? ", w" : "") + (getSeed() ? ", T" : "") +
+         " -> b S w, b w S";
 }
 Rule AttentionScoresOp::getShardingRule() { return "b S w, b T w -> b w S T"; }
 Rule CausalMaskOp::getShardingRule() { return "... S T -> ... S T"; }
@@ -40,6 +41,7 @@ Rule SoftmaxOp::getShardingRule() { return "... W -> ... W"; }
 Rule AttentionValuesOp::getShardingRule() { return "b w S T, b T w -> b S w"; }
 Rule GeluOp::getShardingRule() { return "... -> ..."; }
 Rule SiluOp::getShardingRule() { return "... -> ..."; }
+Rule ClampOp::getShardingRule() { return "... -> ..."; }
 Rule ScaleOp::getShardingRule() { return "... -> ..."; }
 Rule SoftcapOp::getShardingRule() { return "... -> ..."; }
 Rule AddOp::getShardingRule() { return "..., ... -> ..."; }

@@ -27,11 +27,15 @@ LogicalResult AttentionOp::buildVJP(OpBuilder &builder, Gradients resultGradient
       builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), getQ(), getK(),
       getV(), getOut(), getLse(), resultGradients[0], getSeed(), getHeadsAttr(), getKvHeadsAttr(),
       getScaleAttr(), getWindowAttr(), getPAttr(), getKeyAttr(), getShardingAttr(),
-      getSoftcapAttr());
+      getSoftcapAttr(), getBidirectionalAttr());
   // One pass makes all three; those not wanted have no reader.
   for (auto [number, value] : llvm::enumerate(gradient.getResults()))
     if (active[number])
       operandGradients[number] = value;
+  if (getSinks() && active[3])
+    operandGradients[3] =
+        AttentionSinkGradOp::create(builder, getLoc(), getSinks().getType(), getSinks(), getOut(),
+                                    getLse(), resultGradients[0], /*into=*/Value());
   return success();
 }
 

@@ -22,8 +22,17 @@ LogicalResult SiluOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Fl
                                OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());
   if (active[0])
-    operandGradients[0] =
-        SiluGradOp::create(builder, getLoc(), getX().getType(), getX(), resultGradients[0]);
+    operandGradients[0] = SiluGradOp::create(builder, getLoc(), getX().getType(), getX(),
+                                             resultGradients[0], getAlphaAttr());
+  return success();
+}
+
+LogicalResult ClampOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[0])
+    operandGradients[0] = ClampGradOp::create(builder, getLoc(), getX().getType(), getX(),
+                                              resultGradients[0], getLowAttr(), getHighAttr());
   return success();
 }
 

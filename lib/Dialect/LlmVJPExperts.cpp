@@ -66,6 +66,17 @@ LogicalResult GroupedLinearOp::buildVJP(OpBuilder &builder, Gradients resultGrad
   return success();
 }
 
+LogicalResult AddGroupBiasOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
+                                       OperandGradients &operandGradients) {
+  operandGradients.assign(active.size(), Value());
+  if (active[1])
+    operandGradients[1] = SumGroupRowsOp::create(builder, getLoc(), getBias().getType(),
+                                                 resultGradients[0], /*into=*/Value());
+  if (active[0])
+    operandGradients[0] = resultGradients[0];
+  return success();
+}
+
 LogicalResult GateRowsOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                    OperandGradients &operandGradients) {
   Value dy = resultGradients[0];

@@ -56,6 +56,10 @@ llvm::LogicalResult expectAtLeast(mlir::Operation *op, llvm::StringRef name,
 llvm::LogicalResult expectPositive(mlir::Operation *op, llvm::StringRef name,
                                    const llvm::APFloat &number);
 
+/// At least one of the two is there, they are finite, and `low` is no larger than `high`.
+llvm::LogicalResult expectBounds(mlir::Operation *op, std::optional<llvm::APFloat> low,
+                                 std::optional<llvm::APFloat> high);
+
 /// `into`, where there is one, has the type of the result.
 llvm::LogicalResult expectInto(mlir::Operation *op, mlir::Value into, mlir::Value result);
 

@@ -82,6 +82,8 @@ LogicalResult verifyFused(AttentionLike op, Value out, Value lse) {
     return failure();
   if (failed(verifyWindow(op, op.getWindow())))
     return failure();
+  if (op.getWindow() && op.getBidirectional())
+    return op.emitOpError("is bidirectional and has a window; expected one of the two");
   if (op.getSoftcap() && failed(expectPositive(op, "softcap", *op.getSoftcap())))
     return failure();
   if (out.getType() != q.getType())
@@ -127,9 +129,38 @@ LogicalResult RopeOp::verify() {
   return verifyScaling(*this, getScalingAttr(), rotary);
 }
 
-LogicalResult AttentionOp::verify() { return verifyFused(*this, getOut(), getLse()); }
+/// One score for each head.
+static LogicalResult expectSinks(Operation *op, Value sinks, Value out, int64_t heads) {
+  if (failed(expectSameElement(op, {sinks, out})))
+    return failure();
+  return expectShape(op, "sinks", sinks, {heads});
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyFused(*this, getOut(), getLse())))
+    return failure();
+  return getSinks() ? expectSinks(*this, getSinks(), getOut(), static_cast<int64_t>(getHeads()))
+                    : success();
+}
 
 LogicalResult AttentionGradOp::verify() { return verifyFused(*this, getOut(), getLse()); }
+
+LogicalResult AttentionSinkGradOp::verify() {
+  ArrayRef<int64_t> lse = tensorType(getLse()).getShape(), out = tensorType(getOut()).getShape();
+  if (lse.size() != 3 || out.size() != 3 || lse[0] != out[0] || lse[2] != out[1] ||
+      out[2] % lse[1] != 0)
+    return emitOpError() << "'lse' is [" << lse << "] and 'out' is [" << out
+                         << "], expected [batch, heads, seq] and [batch, seq, heads * size]";
+  if (failed(expectStatistic(*this, "lse", getLse(), lse, getOut())) ||
+      failed(expectSinks(*this, getSinks(), getOut(), lse[1])) ||
+      failed(expectSinks(*this, getDsinks(), getOut(), lse[1])) ||
+      failed(expectInto(*this, getInto(), getDsinks())))
+    return failure();
+  if (getDout().getType() == getOut().getType())
+    return success();
+  return emitOpError() << "'dout' has type " << getDout().getType() << ", expected that of out, "
+                       << getOut().getType();
+}
 
 LogicalResult AttentionScoresOp::verify() {
   Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};

@@ -80,6 +80,9 @@ LogicalResult RmsNormGradOp::verify() {
   return expectStatistic(*this, "rstd", getRstd(), leadingDims(getX()), getX());
 }
 
+LogicalResult SiluGradOp::verify() { return expectPositive(*this, "alpha", getAlpha()); }
+LogicalResult ClampGradOp::verify() { return expectBounds(*this, getLow(), getHigh()); }
+
 LogicalResult SoftcapGradOp::verify() { return expectPositive(*this, "cap", getCap()); }
 
 LogicalResult CrossEntropyGradOp::verify() {

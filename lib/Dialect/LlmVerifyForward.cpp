@@ -96,6 +96,19 @@ LogicalResult llm::expectPositive(Operation *op, StringRef name, const llvm::APF
                            << ", expected a finite number above 0";
 }
 
+LogicalResult llm::expectBounds(Operation *op, std::optional<llvm::APFloat> low,
+                                std::optional<llvm::APFloat> high) {
+  if (!low && !high)
+    return op->emitOpError("has no bound; expected 'low', 'high', or both");
+  for (const std::optional<llvm::APFloat> &bound : {low, high})
+    if (bound && !bound->isFinite())
+      return op->emitOpError("has a bound that is not finite");
+  if (!low || !high || !(low->convertToDouble() > high->convertToDouble()))
+    return success();
+  return op->emitOpError() << "has 'low' " << low->convertToDouble() << " above 'high' "
+                           << high->convertToDouble();
+}
+
 LogicalResult llm::expectInto(Operation *op, Value into, Value result) {
   if (!into || into.getType() == result.getType())
     return success();
@@ -183,6 +196,9 @@ LogicalResult ScaleOp::verify() {
     return success();
   return emitOpError("needs a finite factor");
 }
+
+LogicalResult SiluOp::verify() { return expectPositive(*this, "alpha", getAlpha()); }
+LogicalResult ClampOp::verify() { return expectBounds(*this, getLow(), getHigh()); }
 
 LogicalResult SoftcapOp::verify() { return expectPositive(*this, "cap", getCap()); }
 

@@ -111,11 +111,9 @@ private:
 
   llvm::Error classifyInput(unsigned number, StringRef name) {
     std::pair<StringRef, std::optional<unsigned> *> inputs[] = {
-        {"ids", &roles.ids},
-        {"targets", &roles.targets},
-        {"learning_rate", &roles.learningRate},
-        {"step", &roles.step},
-        {"micro_batch", &roles.microBatch}};
+        {"ids", &roles.ids},       {"targets", &roles.targets},
+        {"labels", &roles.labels}, {"learning_rate", &roles.learningRate},
+        {"step", &roles.step},     {"micro_batch", &roles.microBatch}};
     for (auto [known, place] : inputs)
       if (name == known) {
         *place = number;
@@ -123,7 +121,7 @@ private:
       }
     return llvm::createStringError(
         "argument " + llvm::Twine(number) + " of '" + step.getName() + "' is an input named '" +
-        name + "'; known are ids, targets, learning_rate, step and micro_batch");
+        name + "'; known are ids, targets, labels, learning_rate, step and micro_batch");
   }
 
   /// One update: which master and which gradient belong to a parameter.

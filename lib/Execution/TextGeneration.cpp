@@ -9,7 +9,7 @@ using namespace llmmem;
 
 llvm::Expected<TextGeneration> TextGeneration::create(const CompiledStep &forward,
                                                       StepRoles roles) {
-  if (roles.targets || forward.results().size() != 1)
+  if (roles.targets || roles.labels || forward.results().size() != 1)
     return llvm::createStringError("to generate, give a planned @forward: llmmem-import "
                                    "config.json --batch 1 --seq 256 --mode forward");
   mlir::RankedTensorType ids = forward.arguments()[*roles.ids].type,

@@ -6,6 +6,9 @@
 
 using namespace llmmem;
 
+/// What the public library ignores in a loss.
+static constexpr int32_t kNoLoss = -100;
+
 llvm::Expected<TokenFeed> TokenFeed::fromText(llvm::StringRef file, llvm::StringRef text,
                                               Shape shape) {
   if (text.size() < static_cast<size_t>(shape.size()))
@@ -21,8 +24,10 @@ llvm::Expected<TokenFeed> TokenFeed::fromText(llvm::StringRef file, llvm::String
   return TokenFeed(std::move(ids), shape);
 }
 
-llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, llvm::StringRef text,
-                                             Shape shape) {
+/// Ids separated by white space, each in the vocabulary or the number that stands for none.
+static llvm::Expected<std::vector<int32_t>> readIds(llvm::StringRef file, llvm::StringRef text,
+                                                    llvm::StringRef what, int64_t vocabulary,
+                                                    std::optional<int64_t> none) {
   std::vector<int32_t> ids;
   int64_t line = 1;
   for (llvm::StringRef rest = text; !rest.empty(); ++line) {
@@ -34,23 +39,46 @@ llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, llvm::StringR
         if (part.empty())
           continue;
         int64_t id = 0;
-        std::string where = (file + ":" + llvm::Twine(line) + ": id " +
+        std::string where = (file + ":" + llvm::Twine(line) + ": " + what + " " +
                              llvm::Twine(ids.size() + 1) + ", '" + part + "', ")
                                 .str();
         if (part.getAsInteger(10, id))
           return llvm::createStringError(where + "is not a number");
-        if (id < 0 || id >= shape.vocabulary)
-          return llvm::createStringError(where + "is outside the vocabulary of " +
-                                         llvm::Twine(shape.vocabulary));
+        if ((id < 0 || id >= vocabulary) && id != none)
+          return llvm::createStringError(
+              where + "is outside the vocabulary of " + llvm::Twine(vocabulary) +
+              (none ? " and not " + llvm::Twine(*none) + ", which stands for no loss" : ""));
         ids.push_back(static_cast<int32_t>(id));
       }
     }
   }
-  if (ids.size() < static_cast<size_t>(shape.size()))
-    return llvm::createStringError("'" + file + "' has " + llvm::Twine(ids.size()) +
+  return ids;
+}
+
+llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, llvm::StringRef text,
+                                             Shape shape) {
+  llvm::Expected<std::vector<int32_t>> ids =
+      readIds(file, text, "id", shape.vocabulary, std::nullopt);
+  if (!ids)
+    return ids.takeError();
+  if (ids->size() < static_cast<size_t>(shape.size()))
+    return llvm::createStringError("'" + file + "' has " + llvm::Twine(ids->size()) +
                                    " ids; one batch of " + llvm::Twine(shape.batch) + " x " +
                                    llvm::Twine(shape.seq) + " needs " + llvm::Twine(shape.size()));
-  return TokenFeed(std::move(ids), shape);
+  return TokenFeed(std::move(*ids), shape);
+}
+
+llvm::Error TokenFeed::readLabels(llvm::StringRef file, llvm::StringRef text) {
+  llvm::Expected<std::vector<int32_t>> read =
+      readIds(file, text, "label", shape.vocabulary, kNoLoss);
+  if (!read)
+    return read.takeError();
+  if (read->size() != all.size())
+    return llvm::createStringError("'" + file + "' has " + llvm::Twine(read->size()) +
+                                   " labels, expected one for each of the " +
+                                   llvm::Twine(all.size()) + " ids");
+  labels = std::move(*read);
+  return llvm::Error::success();
 }
 
 size_t TokenFeed::beginOfRow(int64_t row) const {
@@ -62,14 +90,17 @@ size_t TokenFeed::beginOfRow(int64_t row) const {
   return (number % length) * (shape.seq % length) % length;
 }
 
-int32_t TokenFeed::idAt(size_t i) const {
-  return all[(beginOfRow(i / shape.seq) + i % shape.seq) % all.size()];
+int32_t TokenFeed::at(const std::vector<int32_t> &file, size_t i) const {
+  return file[(beginOfRow(i / shape.seq) + i % shape.seq) % file.size()];
 }
 
-void TokenFeed::next(llvm::MutableArrayRef<int32_t> ids, llvm::MutableArrayRef<int32_t> targets) {
-  for (size_t i = 0; i < ids.size(); ++i)
-    ids[i] = idAt(i);
-  for (size_t i = 0; i < targets.size(); ++i)
-    targets[i] = (i + 1) % shape.seq == 0 ? -100 : idAt(i + 1);
+void TokenFeed::next(const Batch &to) {
+  const std::vector<int32_t> &predicted = labels.empty() ? all : labels;
+  for (size_t i = 0; i < to.ids.size(); ++i)
+    to.ids[i] = at(all, i);
+  for (size_t i = 0; i < to.targets.size(); ++i)
+    to.targets[i] = (i + 1) % shape.seq == 0 ? kNoLoss : at(predicted, i + 1);
+  for (size_t i = 0; i < to.labels.size(); ++i)
+    to.labels[i] = at(predicted, i);
   ++batch;
 }

@@ -132,7 +132,7 @@ void TrainingRun::feedInputs(TokenFeed &feed, double learningRate) {
   auto tokens = [&](std::optional<unsigned> argument) {
     return argument ? buffers.integers(*argument) : llvm::MutableArrayRef<int32_t>();
   };
-  feed.next(tokens(roles.ids), tokens(roles.targets));
+  feed.next({tokens(roles.ids), tokens(roles.targets), tokens(roles.labels)});
   if (roles.learningRate)
     writeFloat(buffers.kindOf(*roles.learningRate), memory().argument(*roles.learningRate), 0,
                learningRate);

@@ -39,12 +39,15 @@ static std::vector<Argument> listArguments(OpBuilder &builder, const Model &mode
   auto tokens = RankedTensorType::get({options.batch, options.seq}, i32);
   std::vector<Argument> arguments = {{"ids", llm::Role::Input, tokens}};
   if (options.mode == Mode::Train)
-    arguments.push_back({"targets", llm::Role::Input, tokens});
+    arguments.push_back(
+        {model.facts.predictsMasked ? "labels" : "targets", llm::Role::Input, tokens});
   if (model.facts.dropsOut)
     arguments.push_back({"seed", llm::Role::Seed, RankedTensorType::get({2}, i32)});
   for (const Parameter &parameter : parameters)
     arguments.push_back({parameter.name, llm::Role::Param,
-                         RankedTensorType::get(parameter.shape, element), parameter.frozen});
+                         RankedTensorType::get(
+                             parameter.shape, parameter.wide ? llm::wideTypeFor(element) : element),
+                         parameter.frozen});
   return arguments;
 }
 

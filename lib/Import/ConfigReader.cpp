@@ -186,6 +186,11 @@ void ConfigReader::onlyFlag(StringRef key, bool supported) {
              supported ? "true; nothing else is supported" : "false; nothing else is supported");
 }
 
+void ConfigReader::onlyText(StringRef key, StringRef supported) {
+  if (optionalText(key).value_or(supported.str()) != supported)
+    expected(key, supported.str() + "; nothing else is supported");
+}
+
 void ConfigReader::onlyZero(StringRef key) {
   if (realFromZeroOr(key, 0) != 0)
     expected(key, "0; nothing else is supported");

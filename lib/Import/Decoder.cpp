@@ -36,6 +36,7 @@ private:
   void listLatentAttention(std::vector<Parameter> &list, const LatentParts &latent) const;
   void listMlp(std::vector<Parameter> &list, const MlpParts &mlp) const;
   void listExperts(std::vector<Parameter> &list) const;
+  void listExpertWeights(std::vector<Parameter> &list) const;
   void listNorms(std::vector<Parameter> &list) const;
   void listNorm(std::vector<Parameter> &list, const std::string &module, int64_t width) const;
 
@@ -53,6 +54,8 @@ private:
   Value activate(GraphBuilder &graph, StringRef name, Value x) const;
   Value buildGated(const BlockGraph &block, StringRef name, Value x, const MlpParts &mlp) const;
   Value buildExperts(const BlockGraph &block, Value x) const;
+  Value buildEachExpert(const BlockGraph &block, Value rows) const;
+  Value buildJoinedExperts(const BlockGraph &block, Value rows, const JoinedExperts &joined) const;
   Value buildMlp(const BlockGraph &block, Value x) const;
   Value buildBlock(const BlockGraph &block, Value x) const;
 
@@ -68,6 +71,7 @@ Decoder::Decoder(DecoderParts all)
     : parts(std::move(all)), attention(parts.attention), mlp(parts.mlp), experts(parts.experts) {
   facts.experts = experts.count;
   facts.balanceLoss = experts.balanceLoss;
+  facts.hasSinks = !attention.sinks.empty();
   facts.layers = parts.layers;
   facts.maxSeq = parts.maxSeq;
   facts.maxSeqKey = parts.maxSeqKey;
@@ -117,6 +121,8 @@ void Decoder::listAttention(std::vector<Parameter> &list) const {
   if (attention.latent)
     return listLatentAttention(list, *attention.latent);
   bool isFused = attention.fusion != Fusion::Apart;
+  if (!attention.sinks.empty())
+    list.push_back({attention.sinks, {attention.heads}});
   listProjection(list, attention.query, queryWidth() + (isFused ? 2 * kvWidth() : 0), parts.width);
   if (!isFused) {
     listProjection(list, attention.key, kvWidth(), parts.width);
@@ -133,12 +139,28 @@ void Decoder::listMlp(std::vector<Parameter> &list, const MlpParts &mlp) const {
   listProjection(list, mlp.down, parts.width, mlp.inner);
 }
 
+void Decoder::listExpertWeights(std::vector<Parameter> &list) const {
+  int64_t count = experts.count, inner = experts.inner, width = parts.width;
+  if (!experts.joined) {
+    list.push_back({experts.gate + ".weight", {count, inner, width}});
+    list.push_back({experts.up + ".weight", {count, inner, width}});
+    list.push_back({experts.down + ".weight", {count, width, inner}});
+    return;
+  }
+  list.push_back({experts.joined->gateUp, {count, width, 2 * inner}});
+  list.push_back({experts.joined->gateUp + "_bias", {count, 2 * inner}});
+  list.push_back({experts.joined->down, {count, inner, width}});
+  list.push_back({experts.joined->down + "_bias", {count, width}});
+}
+
 void Decoder::listExperts(std::vector<Parameter> &list) const {
-  int64_t count = experts.count, inner = experts.inner;
-  list.push_back({experts.router + ".weight", {count, parts.width}});
-  list.push_back({experts.gate + ".weight", {count, inner, parts.width}});
-  list.push_back({experts.up + ".weight", {count, inner, parts.width}});
-  list.push_back({experts.down + ".weight", {count, parts.width, inner}});
+  int64_t count = experts.count;
+  list.push_back({experts.router.module + ".weight", {count, parts.width}});
+  if (experts.router.bias)
+    list.push_back({experts.router.module + ".bias", {count}});
+  if (!experts.biasOfChoice.empty())
+    list.push_back({.name = experts.biasOfChoice, .shape = {count}, .frozen = true, .wide = true});
+  listExpertWeights(list);
   if (experts.shared)
     listMlp(list, *experts.shared);
   if (!experts.sharedGate.empty())
@@ -316,7 +338,8 @@ Value Decoder::buildHeads(const BlockGraph &block, Value x) const {
                           .window = isWindowed ? attention.window : std::nullopt,
                           .dropout = attention.dropout,
                           .scale = attention.scale,
-                          .softcap = attention.softcap});
+                          .softcap = attention.softcap,
+                          .sinks = attention.sinks.empty() ? "" : block.prefix + attention.sinks});
 }
 
 /// What attention adds to its input `x`, which is normalised already.
@@ -349,16 +372,53 @@ Value Decoder::buildGated(const BlockGraph &block, StringRef name, Value x,
   return graph.mul(named(".gated"), activate(graph, named(".act"), gate), up);
 }
 
+/// What each expert gives for the rows that stand in its places.
+Value Decoder::buildEachExpert(const BlockGraph &block, Value rows) const {
+  GraphBuilder &graph = block.graph;
+  if (experts.joined)
+    return buildJoinedExperts(block, rows, *experts.joined);
+  auto byExpert = [&](StringRef name, Value input, const std::string &module) {
+    return graph.groupedLinear(name, input, block.prefix + module + ".weight",
+                               llm::WeightLayout::OutIn);
+  };
+  Value gate = byExpert("mlp.gate", rows, experts.gate);
+  Value up = byExpert("mlp.up", rows, experts.up);
+  rows = graph.mul("mlp.gated", activate(graph, "mlp.act", gate), up);
+  return byExpert("mlp.down", rows, experts.down);
+}
+
+Value Decoder::buildJoinedExperts(const BlockGraph &block, Value rows,
+                                  const JoinedExperts &joined) const {
+  GraphBuilder &graph = block.graph;
+  auto byExpert = [&](StringRef name, Value input, const std::string &weight) {
+    return graph.groupedLinear(name, input, block.prefix + weight, llm::WeightLayout::InOut,
+                               block.prefix + weight + "_bias");
+  };
+  Value both = byExpert("mlp.gate_up", rows, joined.gateUp);
+  Value pairs = graph.separateHeads("mlp.pairs", both, experts.inner);
+  SmallVector<Value> apart = graph.split("mlp.split", pairs, {1, 1});
+  Value gate = graph.clamp("mlp.gate", graph.joinHeads("mlp.gate.unclamped", apart[0]),
+                           std::nullopt, joined.limit);
+  Value up = graph.clamp("mlp.up", graph.joinHeads("mlp.up.unclamped", apart[1]), -joined.limit,
+                         joined.limit);
+  Value act = graph.silu("mlp.act", gate, joined.alpha);
+  Value gated = graph.add("mlp.gated", graph.mul("mlp.gated.up", act, up), act);
+  return byExpert("mlp.down", gated, joined.down);
+}
+
 Value Decoder::buildExperts(const BlockGraph &block, Value x) const {
   GraphBuilder &graph = block.graph;
-  Routing routing = graph.route(
-      x, block.prefix + experts.router,
-      {experts.chosen, experts.normalized, experts.factor, experts.groups, experts.keptGroups});
-  Value rows = graph.dispatch("mlp.dispatch", x, routing);
-  Value gate = graph.groupedLinear("mlp.gate", rows, block.prefix + experts.gate);
-  Value up = graph.groupedLinear("mlp.up", rows, block.prefix + experts.up);
-  rows = graph.mul("mlp.gated", activate(graph, "mlp.act", gate), up);
-  rows = graph.groupedLinear("mlp.down", rows, block.prefix + experts.down);
+  const std::string &bias = experts.biasOfChoice;
+  Routing routing = graph.route(x, block.prefix + experts.router.module,
+                                {.chosen = experts.chosen,
+                                 .normalized = experts.normalized,
+                                 .factor = experts.factor,
+                                 .groups = experts.groups,
+                                 .keptGroups = experts.keptGroups,
+                                 .groupBest = experts.groupBest,
+                                 .logistic = experts.logistic,
+                                 .bias = bias.empty() ? "" : block.prefix + bias});
+  Value rows = buildEachExpert(block, graph.dispatch("mlp.dispatch", x, routing));
   Value y = graph.combine("mlp.combine", rows, routing);
   if (!experts.shared)
     return y;

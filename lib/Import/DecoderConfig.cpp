@@ -55,7 +55,7 @@ static void readRotary(ConfigReader &config, const ImportOptions &options, const
                        DecoderParts &parts) {
   AttentionParts &attention = parts.attention;
   Rotary &rotary = attention.rotary;
-  rotary.theta = config.positiveRealOr(names.theta, rotary.theta);
+  rotary.theta = config.positiveRealOr(names.theta, names.thetaOr);
   double fraction = config.positiveRealOr(names.rotaryFraction, names.rotaryFractionOr);
   rotary.elements = static_cast<int64_t>(static_cast<double>(attention.headSize) * fraction);
   // Phi-3's files say it beside the scaling.

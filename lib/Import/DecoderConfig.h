@@ -23,6 +23,7 @@ struct KeyNames {
   llvm::StringRef kvHeads = "num_key_value_heads";
   bool kvHeadsOr = false; ///< as many as heads, else the key is required
   llvm::StringRef theta = "rope_theta";
+  double thetaOr = 10000;
   llvm::StringRef rotaryFraction = "partial_rotary_factor";
   double rotaryFractionOr = 1;
   bool rotaryByLayerType = false; ///< the family reads its rotary positions itself

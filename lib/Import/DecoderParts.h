@@ -70,6 +70,7 @@ struct AttentionParts {
   Projection value{"self_attn.v_proj"};
   Projection output{"self_attn.o_proj"};
   std::optional<LatentParts> latent; ///< in the place of projections of keys and values
+  std::string sinks; ///< a score for each head that takes a share and gives no value
   std::string queryNorm;
   std::string keyNorm;
   bool normsHeads = false; ///< each head by itself, else the row of all of them
@@ -98,21 +99,35 @@ struct MlpParts {
   bool isFused() const { return up.module.empty(); }
 };
 
+/// Gates and ups of all experts in one weight [experts, in, 2 inner], their columns by turns; each
+/// weight beside its `_bias`. A gate g of at most `limit` and an up u between its bounds are
+/// multiplied as (u + 1) g / (1 + exp(-alpha g)) (OpenAI 2025).
+struct JoinedExperts {
+  std::string gateUp = "mlp.experts.gate_up_proj";
+  std::string down = "mlp.experts.down_proj";
+  double limit = 7;
+  double alpha = 1.702;
+};
+
 /// A mixture in the place of the MLP: each token goes through the best of many.
 struct ExpertParts {
   int64_t count = 0;
   int64_t chosen = 0; ///< by each token
   int64_t inner = 0;
-  std::string router = "mlp.gate";
+  Projection router{"mlp.gate"};
   /// `*` stands for the number of the expert: they are slices of one parameter.
   std::string gate = "mlp.experts.*.gate_proj";
   std::string up = "mlp.experts.*.up_proj";
   std::string down = "mlp.experts.*.down_proj";
-  bool normalized = true; ///< the weights of the chosen ones add up to 1
-  double factor = 1;      ///< of the weights
-  int64_t groups = 1;     ///< of neighbours, of which each token goes to the best
+  std::optional<JoinedExperts> joined; ///< in the place of these three
+  bool normalized = true;              ///< the weights of the chosen ones add up to 1
+  double factor = 1;                   ///< of the weights
+  int64_t groups = 1;                  ///< of neighbours, of which each token goes to the best
   int64_t keptGroups = 1;
-  double balanceLoss = 0; ///< the coefficient of what unequal choices cost
+  int64_t groupBest = 1;    ///< experts that speak for their group
+  bool logistic = false;    ///< scores are the logistic of logits, else their softmax
+  std::string biasOfChoice; ///< that scores are chosen by, trained by no gradient
+  double balanceLoss = 0;   ///< the coefficient of what unequal choices cost
   /// One that all tokens go through beside, and the projection that says how much of it they take.
   std::optional<MlpParts> shared;
   std::string sharedGate;

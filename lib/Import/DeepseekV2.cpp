@@ -1,100 +1,25 @@
 //===- DeepseekV2.cpp - DeepSeek-V2 and V2-Lite (DeepSeek-AI 2024) ---------===//
 
-#include "DecoderConfig.h"
-#include <cmath>
+#include "Deepseek.h"
 
 using namespace llmmem::importer;
-using llvm::StringRef;
-using llvm::Twine;
-
-/// The part of a head that turns is a head of its own for rotary positions. A scaling of YaRN's
-/// also makes the scores larger, by `mscale_all_dim`.
-static void readRotary(ConfigReader &config, const ImportOptions &options, DecoderParts &parts) {
-  AttentionParts &attention = parts.attention;
-  int64_t turning = attention.latent->turning;
-  attention.rotary = {config.positiveRealOr("rope_theta", 1e4), turning, {}, /*interleaved=*/true};
-  attention.scale = 1.0 / std::sqrt(static_cast<double>(attention.headSize));
-  RotaryContext context{turning, options.seq, parts.maxSeq, {}};
-  for (StringRef key : {"rope_scaling", "rope_parameters"}) {
-    const llvm::json::Object *object = config.optionalObject(key);
-    if (!object)
-      continue;
-    ConfigReader nested(*object, config.getFile(), key);
-    readRotaryObject(nested, context, attention.rotary);
-    double ofScores = nested.realFromZeroOr("mscale_all_dim", 0);
-    if (attention.rotary.scaling && ofScores > 0)
-      *attention.scale *= std::pow(yarnMagnitude(nested.positiveReal("factor"), ofScores), 2);
-    config.absorb(nested);
-  }
-  parts.maxSeq = std::max(parts.maxSeq, context.longestSeq);
-}
-
-static void readLatentAttention(ConfigReader &config, DecoderParts &parts) {
-  AttentionParts &attention = parts.attention;
-  LatentParts latent;
-  latent.queryRank = config.optionalPositive("q_lora_rank").value_or(0);
-  latent.rank = config.positive("kv_lora_rank");
-  latent.plain = config.positive("qk_nope_head_dim");
-  latent.turning = config.positive("qk_rope_head_dim");
-  latent.value = config.positive("v_head_dim");
-  attention.kvHeads = attention.heads;
-  attention.headSize = latent.plain + latent.turning;
-  if (latent.turning % 2 != 0)
-    config.fail("key 'qk_rope_head_dim' is " + Twine(latent.turning) +
-                "; rotary positions need an even number");
-  if (latent.value > attention.headSize)
-    config.fail("key 'v_head_dim' is " + Twine(latent.value) +
-                ", more than 'qk_nope_head_dim' and 'qk_rope_head_dim' together, " +
-                Twine(attention.headSize) + ", which is not supported");
-  attention.latent = latent;
-  config.onlyFlag("attention_bias", false);
-}
 
 static void readRouter(ConfigReader &config, ExpertParts &experts) {
   experts.normalized = false;
   config.onlyFlag("norm_topk_prob", false);
-  experts.factor = config.positiveRealOr("routed_scaling_factor", 1.0);
-  std::string score = config.optionalText("scoring_func").value_or("softmax");
-  if (score != "softmax")
-    config.fail("key 'scoring_func' is \"" + score + "\", expected softmax");
+  config.onlyText("scoring_func", "softmax");
   std::string method = config.optionalText("topk_method").value_or("greedy");
-  if (method == "greedy")
-    return;
-  if (method != "group_limited_greedy")
-    return config.fail("key 'topk_method' is \"" + method +
-                       "\", expected one of greedy, group_limited_greedy");
-  experts.groups = config.positive("n_group");
-  experts.keptGroups = config.positive("topk_group");
-  if (experts.count % experts.groups != 0)
-    return config.fail("key 'n_group' is " + Twine(experts.groups) +
-                       ", which does not divide 'n_routed_experts', " + Twine(experts.count));
-  if (experts.keptGroups > experts.groups ||
-      experts.keptGroups * (experts.count / experts.groups) < experts.chosen)
-    config.fail("key 'topk_group' is " + Twine(experts.keptGroups) + " of " +
-                Twine(experts.groups) + " groups of " + Twine(experts.count / experts.groups) +
-                " experts, expected enough for 'num_experts_per_tok', " + Twine(experts.chosen));
+  if (method == "group_limited_greedy")
+    readExpertGroups(config, experts);
+  else if (method != "greedy")
+    config.fail("key 'topk_method' is \"" + method +
+                "\", expected one of greedy, group_limited_greedy");
 }
 
-/// Latent attention; an MLP in the first layers, then experts beside shared ones.
 std::unique_ptr<Model> llmmem::importer::readDeepseekV2(ConfigReader &config,
                                                         const ImportOptions &options) {
   DecoderParts parts =
-      readLlamaKeys(config, options, {.kvHeadsOr = true, .rotaryByLayerType = true});
-  readLatentAttention(config, parts);
-  readRotary(config, options, parts);
-  parts.experts = readExperts(config, {.count = "n_routed_experts", .hasBalance = false});
+      readDeepseekKeys(config, options, {.factor = 1.0, .denseLayers = 0, .sharedExperts = 2});
   readRouter(config, parts.experts);
-  if (int64_t shared = config.countOr("n_shared_experts", 2)) {
-    MlpParts mlp = parts.mlp;
-    mlp.inner = shared * parts.experts.inner;
-    mlp.gate.module = "mlp.shared_experts.gate_proj";
-    mlp.up.module = "mlp.shared_experts.up_proj";
-    mlp.down.module = "mlp.shared_experts.down_proj";
-    parts.experts.shared = mlp;
-  }
-  if (config.optionalPositive("moe_layer_freq").value_or(1) != 1)
-    config.fail("key 'moe_layer_freq' is not 1; nothing else is supported");
-  int64_t dense = config.countOr("first_k_dense_replace", 0);
-  parts.experts.hasExperts = [dense](int64_t layer) { return layer >= dense; };
   return makeDecoder(std::move(parts));
 }

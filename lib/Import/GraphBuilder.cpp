@@ -80,6 +80,16 @@ Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
                                      ArrayAttr());
 }
 
+/// As the position of rows that are sequences of one.
+Value GraphBuilder::addFirstRow(StringRef name, Value x, StringRef module) {
+  RankedTensorType type = tensorType(x);
+  int64_t width = type.getShape().back();
+  auto rows = RankedTensorType::get({type.getNumElements() / width, 1, width}, elementType);
+  Value apart = create<llm::ReshapeOp>((name + ".rows").str(), rows, x);
+  Value sums = addPositions((name + ".sums").str(), apart, module);
+  return create<llm::ReshapeOp>(name, type, sums);
+}
+
 /// The factor alpha / rank stands on the few columns between the two products.
 Value GraphBuilder::linear(StringRef name, Value x, StringRef module, llm::WeightLayout layout) {
   AdapterNames adapter = adapterNames(module);
@@ -93,12 +103,11 @@ Value GraphBuilder::linear(StringRef name, Value x, StringRef module, llm::Weigh
   return add(name, y, plainLinear((name + ".lora_b").str(), low, adapter.up, outIn));
 }
 
-Value GraphBuilder::plainLinear(StringRef name, Value x, StringRef module,
-                                llm::WeightLayout layout) {
-  Value weight = parameter(module + ".weight");
-  int64_t out = tensorType(weight).getDimSize(layout == llm::WeightLayout::InOut ? 1 : 0);
-  Value bias = parameter(module + ".bias");
-  return create<llm::LinearOp>(name, withWidth(x, out), x, weight, bias, layout);
+Value GraphBuilder::linearBy(StringRef name, Value x, const Twine &weight, const Twine &bias,
+                             llm::WeightLayout layout) {
+  Value matrix = parameter(weight), added = parameter(bias);
+  int64_t out = tensorType(matrix).getDimSize(layout == llm::WeightLayout::InOut ? 1 : 0);
+  return create<llm::LinearOp>(name, withWidth(x, out), x, matrix, added, layout);
 }
 
 Value GraphBuilder::layerNorm(StringRef name, Value x, StringRef module, double eps) {
@@ -145,8 +154,14 @@ Value GraphBuilder::softcap(StringRef name, Value x, double cap) {
   return create<llm::SoftcapOp>(name, x.getType(), x, builder.getF64FloatAttr(cap));
 }
 
-Value GraphBuilder::silu(StringRef name, Value x) {
-  return create<llm::SiluOp>(name, x.getType(), x);
+Value GraphBuilder::silu(StringRef name, Value x, double alpha) {
+  return create<llm::SiluOp>(name, x.getType(), x, builder.getF64FloatAttr(alpha));
+}
+
+Value GraphBuilder::clamp(StringRef name, Value x, std::optional<double> low, double high) {
+  return create<llm::ClampOp>(name, x.getType(), x,
+                              low ? builder.getF64FloatAttr(*low) : FloatAttr(),
+                              builder.getF64FloatAttr(high));
 }
 
 Value GraphBuilder::add(StringRef name, Value a, Value b) {
@@ -252,10 +267,12 @@ Value GraphBuilder::fusedAttention(Value q, Value k, Value v, const AttentionSha
   ArrayRef<int64_t> dims = tensorType(q).getShape();
   auto op = create<llm::AttentionOp>(
       "attn.out", q.getType(), statisticType({dims[0], shape.heads, dims[1]}), q, k, v,
-      drops ? seed : Value(), builder.getI64IntegerAttr(shape.heads),
-      builder.getI64IntegerAttr(shape.kvHeads), scaleOf(builder, shape), windowOf(builder, shape),
-      builder.getF64FloatAttr(shape.dropout), builder.getI64IntegerAttr(drops ? dropouts++ : 0),
-      llm::ShardingAttr(), shape.softcap ? builder.getF64FloatAttr(*shape.softcap) : FloatAttr());
+      shape.sinks.empty() ? Value() : parameter(shape.sinks), drops ? seed : Value(),
+      builder.getI64IntegerAttr(shape.heads), builder.getI64IntegerAttr(shape.kvHeads),
+      scaleOf(builder, shape), windowOf(builder, shape), builder.getF64FloatAttr(shape.dropout),
+      builder.getI64IntegerAttr(drops ? dropouts++ : 0), llm::ShardingAttr(),
+      shape.softcap ? builder.getF64FloatAttr(*shape.softcap) : FloatAttr(),
+      shape.bidirectional ? builder.getUnitAttr() : UnitAttr());
   return op.getOut();
 }
 
@@ -270,7 +287,8 @@ Value GraphBuilder::unfusedAttention(Value q, Value k, Value v, const AttentionS
                                            scaleOf(builder, shape));
   if (shape.softcap)
     x = softcap("attn.capped", x, *shape.softcap);
-  x = create<llm::CausalMaskOp>("attn.masked", square, x, hidden, windowOf(builder, shape));
+  if (!shape.bidirectional)
+    x = create<llm::CausalMaskOp>("attn.masked", square, x, hidden, windowOf(builder, shape));
   x = create<llm::SoftmaxOp>("attn.probabilities", square, x);
   x = dropout("attn.dropped", x, shape.dropout);
   return create<llm::AttentionValuesOp>("attn.out", q.getType(), x, v, heads, kvHeads,
@@ -289,10 +307,11 @@ Routing GraphBuilder::route(Value x, StringRef module, const RouterShape &router
   auto choices = RankedTensorType::get({batch, seq, router.chosen}, builder.getI32Type());
   auto route = create<llm::RouteOp>(
       "mlp.route", withWidth(routing.logits, router.chosen), choices, rowStatistic(routing.logits),
-      routing.logits, /*bias=*/Value(), /*logistic=*/UnitAttr(),
+      routing.logits, router.bias.empty() ? Value() : parameters.lookup(router.bias),
+      router.logistic ? builder.getUnitAttr() : UnitAttr(),
       router.normalized ? builder.getUnitAttr() : UnitAttr(),
       builder.getF64FloatAttr(router.factor), builder.getI64IntegerAttr(router.groups),
-      builder.getI64IntegerAttr(router.keptGroups));
+      builder.getI64IntegerAttr(router.keptGroups), builder.getI64IntegerAttr(router.groupBest));
   routing.weights = route.getWeights();
   routing.experts = route.getExperts();
   routing.lse = route.getLse();
@@ -319,10 +338,13 @@ Value GraphBuilder::combine(StringRef name, Value x, const Routing &routing) {
                                 routing.choices, routing.weights);
 }
 
-Value GraphBuilder::groupedLinear(StringRef name, Value x, StringRef module) {
-  Value weight = parameter(module + ".weight");
-  return create<llm::GroupedLinearOp>(name, withWidth(x, tensorType(weight).getDimSize(1)), x,
-                                      weight, llm::WeightLayout::OutIn);
+Value GraphBuilder::groupedLinear(StringRef name, Value x, const Twine &weight,
+                                  llm::WeightLayout layout, const Twine &bias) {
+  Value matrices = parameter(weight), added = parameter(bias);
+  int64_t out = tensorType(matrices).getDimSize(layout == llm::WeightLayout::InOut ? 2 : 1);
+  Value y = create<llm::GroupedLinearOp>(added ? (name + ".product").str() : name.str(),
+                                         withWidth(x, out), x, matrices, layout);
+  return added ? create<llm::AddGroupBiasOp>(name, y.getType(), y, added) : y;
 }
 
 Value GraphBuilder::gateRows(StringRef name, Value x, Value gate) {

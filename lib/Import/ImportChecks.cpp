@@ -98,6 +98,10 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
     return llvm::createStringError(Twine(facts.file) + ": --seq is " + Twine(options.seq) +
                                    ", but key '" + facts.maxSeqKey + "' allows " +
                                    Twine(facts.maxSeq));
+  if (facts.hasSinks && options.attention == AttentionForm::Unfused)
+    return llvm::createStringError(Twine(facts.file) +
+                                   ": this model's attention has sinks, which only the fused form "
+                                   "has; leave --attention=unfused out");
   if (options.dropout && !(*options.dropout >= 0 && *options.dropout < 1))
     return refuse("--dropout", *options.dropout, "a probability p with 0 <= p < 1");
   if (options.paramDtype && *options.paramDtype != facts.dtype &&

@@ -10,7 +10,7 @@ std::unique_ptr<Model> llmmem::importer::readMixtral(ConfigReader &config,
   DecoderParts parts = readLlamaKeys(config, options);
   parts.attention.window = config.optionalPositive("sliding_window");
   parts.experts = readExperts(config, {.count = "num_local_experts", .inner = "intermediate_size"});
-  parts.experts.router = "block_sparse_moe.gate";
+  parts.experts.router.module = "block_sparse_moe.gate";
   parts.experts.gate = "block_sparse_moe.experts.*.w1";
   parts.experts.up = "block_sparse_moe.experts.*.w3";
   parts.experts.down = "block_sparse_moe.experts.*.w2";

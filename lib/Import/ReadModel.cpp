@@ -39,19 +39,25 @@ static ElementKind readElementKind(ConfigReader &config, const ImportOptions &op
 
 /// Keys that make another model of the same sizes, which an import without them would pass off as
 /// this one.
-static void checkMeaning(ConfigReader &config) {
-  if (config.has("quantization_config"))
-    config.fail("key 'quantization_config' says that the weights are quantized, and quantized "
-                "weights are not trained; take the config of the model that they were made from");
+static void checkMeaning(ConfigReader &config, bool predictsMasked) {
+  if (const llvm::json::Object *quantized = config.optionalObject("quantization_config")) {
+    std::optional<StringRef> method = quantized->getString("quant_method");
+    config.fail("key 'quantization_config' says that the weights are quantized" +
+                (method ? " (" + *method + ")" : Twine()) +
+                ", and quantized weights are not trained; take the config of the model that they "
+                "were made from, or of a copy that was converted to bfloat16");
+  }
   std::vector<std::string> classes =
       config.optionalTexts("architectures").value_or(std::vector<std::string>());
-  auto predictsTokens = [](StringRef name) {
-    return name.ends_with("ForCausalLM") || name.ends_with("LMHeadModel");
+  auto predictsTokens = [&](StringRef name) {
+    return predictsMasked ? name.ends_with("ForMaskedLM")
+                          : name.ends_with("ForCausalLM") || name.ends_with("LMHeadModel");
   };
   if (!classes.empty() && llvm::none_of(classes, predictsTokens))
     config.fail("key 'architectures' is " + llvm::join(classes, ", ") +
-                ", expected a class that predicts the next token (its name ends in ForCausalLM or "
-                "LMHeadModel)");
+                ", expected a class that predicts " +
+                (predictsMasked ? "masked tokens (its name ends in ForMaskedLM)"
+                                : "the next token (its name ends in ForCausalLM or LMHeadModel)"));
 }
 
 std::string importer::familyHelp() {
@@ -81,7 +87,7 @@ llvm::Expected<std::unique_ptr<Model>> importer::readModel(StringRef text, Strin
   std::unique_ptr<Model> model = (*family)->read(config, options);
   model->facts.dtype = readElementKind(config, options);
   model->facts.file = file.str();
-  checkMeaning(config);
+  checkMeaning(config, model->facts.predictsMasked);
   model->facts.layers = options.layers.value_or(model->facts.layers);
   if (model->facts.layers < 1 || model->facts.layers > kMostLayers)
     config.fail("the model has " + Twine(model->facts.layers) + " layers, supported are 1 to " +

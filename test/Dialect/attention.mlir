@@ -283,3 +283,37 @@ func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>
     (tensor<1x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x8xf32>, tensor<1x2x4xf32>)
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>) {
+  // expected-error @below {{is bidirectional and has a window; expected one of the two}}
+  %0:2 = llm.attention %q, %k, %v {bidirectional, heads = 2 : i64, kv_heads = 1 : i64, scale = 0.5 : f64, window = 2 : i64} :
+    (tensor<1x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> (tensor<1x4x8xf32>, tensor<1x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: tensor<1x4x4xf32>, %s: tensor<1xf32>) {
+  // expected-error @below {{'sinks' has shape [1], expected [2]}}
+  %0:2 = llm.attention %q, %k, %v sinks(%s) {heads = 2 : i64, kv_heads = 1 : i64, scale = 0.5 : f64} :
+    (tensor<1x4x8xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1xf32>) -> (tensor<1x4x8xf32>, tensor<1x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%s: tensor<2xf32>, %o: tensor<1x4x8xf32>, %l: tensor<1x2x5xf32>) {
+  // expected-error @below {{'lse' is [1, 2, 5] and 'out' is [1, 4, 8], expected [batch, heads, seq] and [batch, seq, heads * size]}}
+  %0 = llm.attention_sink_grad %s, %o, %l, %o : (tensor<2xf32>, tensor<1x4x8xf32>, tensor<1x2x5xf32>, tensor<1x4x8xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%s: tensor<2xf32>, %o: tensor<1x4x8xf32>, %l: tensor<1x2x4xf32>, %d: tensor<1x4x6xf32>) {
+  // expected-error @below {{'dout' has type 'tensor<1x4x6xf32>', expected that of out, 'tensor<1x4x8xf32>'}}
+  %0 = llm.attention_sink_grad %s, %o, %l, %d : (tensor<2xf32>, tensor<1x4x8xf32>, tensor<1x2x4xf32>, tensor<1x4x6xf32>) -> tensor<2xf32>
+  return
+}

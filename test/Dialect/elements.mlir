@@ -94,3 +94,35 @@ func.func @f(%y: tensor<8xf32>) {
   %0 = llm.softcap_grad %y, %y {cap = -1.0 : f64} : tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{has alpha 0.000000e+00, expected a finite number above 0}}
+  %0 = llm.silu %x {alpha = 0.0 : f64} : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{has no bound; expected 'low', 'high', or both}}
+  %0 = llm.clamp %x : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{has 'low' 2.000000e+00 above 'high' 1.000000e+00}}
+  %0 = llm.clamp_grad %x, %x {high = 1.0 : f64, low = 2.0 : f64} : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{has a bound that is not finite}}
+  %0 = llm.clamp %x {high = 0x7FF0000000000000 : f64} : tensor<8xf32>
+  return
+}

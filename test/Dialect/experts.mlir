@@ -214,3 +214,37 @@ func.func @f(%c: tensor<4xf32>, %d: tensor<f32>) {
   %y = llm.balance_loss_grad %c, %d {coefficient = -1.0 : f64, tokens = 6 : i64} : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f(%l: tensor<2x3x4xf32>) {
+  // expected-error @below {{takes a group for its 3 best experts, expected 1 to 2, the experts of a group}}
+  %w, %e, %lse = llm.route %l {group_best = 3 : i64, groups = 2 : i64, kept_groups = 1 : i64}
+    : (tensor<2x3x4xf32>) -> (tensor<2x3x2xf32>, tensor<2x3x2xi32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%l: tensor<2x3x4xbf16>, %b: tensor<4xbf16>) {
+  // expected-error @below {{operand #1 must be}}
+  %w, %e, %lse = llm.route %l bias(%b)
+    : (tensor<2x3x4xbf16>, tensor<4xbf16>) -> (tensor<2x3x2xbf16>, tensor<2x3x2xi32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x2x5xf32>, %b: tensor<5xf32>) {
+  // expected-error @below {{'bias' has shape [5], expected [3, 5]}}
+  %y = llm.add_group_bias %x, %b : (tensor<3x2x5xf32>, tensor<5xf32>) -> tensor<3x2x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x2x5xf32>) {
+  // expected-error @below {{'db' has shape [2, 5], expected [3, 5]}}
+  %y = llm.sum_group_rows %x : (tensor<3x2x5xf32>) -> tensor<2x5xf32>
+  return
+}

@@ -168,3 +168,21 @@ func.func @attention_grad_2(%q: tensor<1x4x8xf32>, %k: tensor<1x4x4xf32>, %v: te
     tensor<1x4x4xf32>, tensor<1x4x4xf32>)
   return
 }
+
+// CHECK-LABEL: func.func @attention_sink_grad(
+// CHECK: llm.attention_sink_grad %arg0, %arg1, %arg2, %arg1 into(%arg0)
+// CHECK-SAME: : (tensor<2xf32>, tensor<1x4x8xf32>, tensor<1x2x4xf32>, tensor<1x4x8xf32>, tensor<2xf32>) -> tensor<2xf32>
+func.func @attention_sink_grad(%z: tensor<2xf32>, %o: tensor<1x4x8xf32>, %l: tensor<1x2x4xf32>) {
+  %d = llm.attention_sink_grad %z, %o, %l, %o into(%z)
+    : (tensor<2xf32>, tensor<1x4x8xf32>, tensor<1x2x4xf32>, tensor<1x4x8xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @silu_grad_2(
+// CHECK: llm.silu_grad %arg0, %arg0 {alpha = 1.702000e+00 : f64} : tensor<4x8xf32>
+// CHECK: llm.clamp_grad %arg0, %{{.*}} {high = 7.000000e+00 : f64} : tensor<4x8xf32>
+func.func @silu_grad_2(%x: tensor<4x8xf32>) {
+  %y = llm.silu_grad %x, %x {alpha = 1.702 : f64} : tensor<4x8xf32>
+  %z = llm.clamp_grad %x, %y {high = 7.0 : f64} : tensor<4x8xf32>
+  return
+}

@@ -263,3 +263,21 @@ func.func @cross_entropy_2(%logits: tensor<4x16xf64>, %targets: tensor<4xi32>) {
     (tensor<f64>, tensor<4xf64>)
   return
 }
+
+// CHECK-LABEL: func.func @attention_3(
+// CHECK: llm.attention %arg0, %arg0, %arg0 sinks(%arg1) seed(%arg2) {bidirectional, heads = 2 : i64, kv_heads = 2 : i64, p = 1.000000e-01 : f64, scale = 5.000000e-01 : f64}
+// CHECK-SAME: : (tensor<1x4x8xf64>, tensor<1x4x8xf64>, tensor<1x4x8xf64>, tensor<2xf64>, tensor<2xi32>) -> (tensor<1x4x8xf64>, tensor<1x2x4xf64>)
+func.func @attention_3(%q: tensor<1x4x8xf64>, %z: tensor<2xf64>, %s: tensor<2xi32>) {
+  %out, %lse = llm.attention %q, %q, %q sinks(%z) seed(%s) {bidirectional, heads = 2 : i64, kv_heads = 2 : i64, p = 0.1 : f64, scale = 0.5 : f64}
+    : (tensor<1x4x8xf64>, tensor<1x4x8xf64>, tensor<1x4x8xf64>, tensor<2xf64>, tensor<2xi32>) -> (tensor<1x4x8xf64>, tensor<1x2x4xf64>)
+  return
+}
+
+// CHECK-LABEL: func.func @silu_2(
+// CHECK: llm.silu %arg0 {alpha = 1.702000e+00 : f64} : tensor<4x8xf32>
+// CHECK: llm.clamp %{{.*}} {high = 7.000000e+00 : f64, low = -7.000000e+00 : f64} : tensor<4x8xf32>
+func.func @silu_2(%x: tensor<4x8xf32>) {
+  %y = llm.silu %x {alpha = 1.702 : f64} : tensor<4x8xf32>
+  %z = llm.clamp %y {low = -7.0 : f64, high = 7.0 : f64} : tensor<4x8xf32>
+  return
+}

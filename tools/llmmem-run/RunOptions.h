@@ -24,6 +24,7 @@ struct RunOptions {
   std::optional<uint64_t> seed;
   std::string inputFile;
   std::optional<std::string> dataFile, tokensFile;
+  std::string labelsFile; // empty: what is predicted are the ids themselves
   bool shuffle = false;
   LearningRate learningRate;
   std::string loadFile, resumeFile, saveFile, gradientsFile;

@@ -31,6 +31,19 @@ static Expected<TokenFeed> openFeed(TokenFeed::Shape shape, const RunOptions &op
   return TokenFeed::fromIds(file, (*text)->getBuffer(), shape);
 }
 
+static Error readLabels(TokenFeed &feed, const StepRoles &roles, const RunOptions &options) {
+  if (options.labelsFile.empty()) {
+    if (!roles.labels)
+      return Error::success();
+    return createStringError("the step predicts masked tokens; give --labels ids.txt, with -100 "
+                             "where there is no loss");
+  }
+  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(options.labelsFile);
+  if (!text)
+    return text.takeError();
+  return feed.readLabels(options.labelsFile, (*text)->getBuffer());
+}
+
 namespace {
 /// A run with its buffers and its reports.
 class Training {
@@ -374,6 +387,8 @@ Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
   Expected<TokenFeed> feed = openFeed(feedShapeOf(*step.compiled, step.roles), options);
   if (!feed)
     return feed.takeError();
+  if (Error error = readLabels(*feed, step.roles, options))
+    return std::move(error);
   ProcessMemory memory = ProcessMemory::begin();
   Expected<TrainingRun> run =
       TrainingRun::create(*step.compiled, step.roles, options.seed.value_or(0));

@@ -36,6 +36,10 @@ static cl::opt<std::string> dataFile("data", cl::cat(category), cl::value_desc("
 static cl::opt<std::string>
     tokensFile("tokens", cl::cat(category), cl::value_desc("ids"),
                cl::desc("Train on token ids separated by white space (- is stdin)"));
+static cl::opt<std::string>
+    labelsFile("labels", cl::cat(category), cl::value_desc("ids"),
+               cl::desc("What to predict at the place of each id of --tokens or --data, -100 where "
+                        "there is no loss (default: the ids; masked models need it)"));
 static cl::opt<bool> shuffleRows(
     "shuffle", cl::cat(category),
     cl::desc(
@@ -234,6 +238,7 @@ static RunOptions readOptions() {
   options.inputFile = inputFile;
   options.dataFile = given(dataFile);
   options.tokensFile = given(tokensFile);
+  options.labelsFile = labelsFile;
   options.shuffle = shuffleRows;
   options.learningRate = {learningRate, warmupSteps, cosineSteps,
                           linearSteps,  linearFrom,  inverseRoot};

@@ -113,6 +113,16 @@ TEST(RuleGradients, RouteInGroups) {
                  {{0, kRouterLogits}});
 }
 
+TEST(RuleGradients, RouteInGroupsByTheirTwoBest) {
+  checkGradients(R"(
+    func.func @f(%l: tensor<2x3x4xf64>) -> tensor<2x3x2xf64> {
+      %w, %e, %lse = llm.route %l {group_best = 2 : i64, groups = 2 : i64, kept_groups = 1 : i64, logistic}
+         : (tensor<2x3x4xf64>) -> (tensor<2x3x2xf64>, tensor<2x3x2xi32>, tensor<2x3xf64>)
+      return %w : tensor<2x3x2xf64>
+    })",
+                 {{0, kRouterLogits}});
+}
+
 TEST(RuleGradients, RepeatHeads) {
   checkGradients(R"(
     func.func @f(%x: tensor<2x3x5xf64>) -> tensor<2x3x4x5xf64> {
@@ -169,6 +179,16 @@ TEST(RuleGradients, GroupedLinearTwice) {
       %y = llm.grouped_linear %x, %w layout(out_in) : (tensor<3x4x5xf64>, tensor<3x5x5xf64>) -> tensor<3x4x5xf64>
       %z = llm.grouped_linear %y, %w layout(out_in) : (tensor<3x4x5xf64>, tensor<3x5x5xf64>) -> tensor<3x4x5xf64>
       return %z : tensor<3x4x5xf64>
+    })");
+}
+
+TEST(RuleGradients, AddGroupBias) {
+  checkGradients(R"(
+    func.func @f(%x: tensor<3x2x2x5xf64>, %b: tensor<3x5xf64>) -> tensor<3x2x2x5xf64> {
+      %y = llm.add_group_bias %x, %b : (tensor<3x2x2x5xf64>, tensor<3x5xf64>) -> tensor<3x2x2x5xf64>
+      %z = llm.add_group_bias %y, %b : (tensor<3x2x2x5xf64>, tensor<3x5xf64>) -> tensor<3x2x2x5xf64>
+      %p = llm.mul %z, %z : tensor<3x2x2x5xf64>
+      return %p : tensor<3x2x2x5xf64>
     })");
 }
 
@@ -284,6 +304,23 @@ TEST(RuleGradients, AttentionWithWindowAndDropout) {
                  {{3, {5, -7}}});
 }
 
+TEST(RuleGradients, AttentionBidirectional) {
+  checkGradients(attention(", bidirectional, p = 0.3 : f64, key = 1 : i64", true), {{3, {5, -7}}});
+}
+
+TEST(RuleGradients, AttentionWithSinks) {
+  checkGradients(R"(
+    func.func @f(%q: tensor<2x5x8xf64>, %k: tensor<2x5x4xf64>, %v: tensor<2x5x4xf64>, %z: tensor<4xf64>,
+                 %s: tensor<2xi32>) -> tensor<2x5x8xf64> {
+      %y, %lse = llm.attention %q, %k, %v sinks(%z) seed(%s)
+           {heads = 4 : i64, key = 1 : i64, kv_heads = 2 : i64, p = 0.3 : f64, scale = 0.7 : f64, window = 3 : i64}
+         : (tensor<2x5x8xf64>, tensor<2x5x4xf64>, tensor<2x5x4xf64>, tensor<4xf64>, tensor<2xi32>)
+        -> (tensor<2x5x8xf64>, tensor<2x4x5xf64>)
+      return %y : tensor<2x5x8xf64>
+    })",
+                 {{4, {5, -7}}});
+}
+
 TEST(RuleGradients, AttentionScoresWithGroupedHeads) {
   checkGradients(R"(
     func.func @f(%q: tensor<2x5x8xf64>, %k: tensor<2x5x4xf64>) -> tensor<2x4x5x5xf64> {
@@ -339,6 +376,12 @@ TEST(RuleGradients, Scale) { checkGradients(unary("llm.scale %x {factor = -1.5 :
 TEST(RuleGradients, Softcap) { checkGradients(unary("llm.softcap %x {cap = 0.7 : f64}")); }
 
 TEST(RuleGradients, Silu) { checkGradients(unary("llm.silu %x")); }
+
+TEST(RuleGradients, SteepSilu) { checkGradients(unary("llm.silu %x {alpha = 1.7 : f64}")); }
+
+TEST(RuleGradients, Clamp) {
+  checkGradients(unary("llm.clamp %x {high = 0.301 : f64, low = -0.402 : f64}"));
+}
 
 TEST(RuleGradients, SumOfOneValueTwice) { checkGradients(unary("llm.add %x, %x")); }
 

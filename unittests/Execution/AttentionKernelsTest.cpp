@@ -12,6 +12,7 @@ struct Shape {
   int64_t window = seq;
   double p = 0.0;
   double cap = 0.0; ///< of scores; 0: none
+  bool hasSinks = false, bidirectional = false;
 
   int64_t wide(int64_t b, int64_t i, int64_t h) const { return ((b * seq + i) * heads + h) * size; }
   int64_t narrow(int64_t b, int64_t j, int64_t h) const {
@@ -22,9 +23,9 @@ struct Shape {
 
 /// Attention with all scores held, forward and backward.
 struct Dense : Shape {
-  Numbers q, k, v, dout, keep; // keep: the factor of each probability
+  Numbers q, k, v, dout, sinks, keep; // keep: the factor of each probability
   Numbers out = Numbers(q.size()), lse = Numbers(statistics()), dq = out, dk = Numbers(k.size()),
-          dv = dk;
+          dv = dk, dsinks = sinks; // on top of the sinks themselves
 
   double dot(const Numbers &a, int64_t i, const Numbers &b, int64_t j) const {
     double sum = 0.0;
@@ -35,10 +36,11 @@ struct Dense : Shape {
 
   void runRow(int64_t b, int64_t h, int64_t i) {
     int64_t stat = (b * heads + h) * seq + i, query = wide(b, i, h),
-            first = std::max<int64_t>(0, i - window + 1);
-    double sum = 0.0, inner = 0.0;
+            first = bidirectional ? 0 : std::max<int64_t>(0, i - window + 1),
+            last = bidirectional ? seq - 1 : i;
+    double sum = hasSinks ? std::exp(sinks[h]) : 0.0, inner = 0.0;
     Numbers probability(seq), dp(seq), slope(seq, 1.0);
-    for (int64_t j = first; j <= i; ++j) {
+    for (int64_t j = first; j <= last; ++j) {
       double score = 0.25 * dot(q, query, k, narrow(b, j, h));
       if (cap > 0.0) {
         double t = std::tanh(score / cap);
@@ -47,14 +49,15 @@ struct Dense : Shape {
       sum += probability[j] = std::exp(score);
     }
     lse[stat] = std::log(sum);
-    for (int64_t j = first; j <= i; ++j) {
+    for (int64_t j = first; j <= last; ++j) {
       probability[j] /= sum;
       dp[j] = dot(dout, query, v, narrow(b, j, h)) * keep[stat * seq + j];
       inner += probability[j] * dp[j];
       for (int64_t d = 0; d < size; ++d)
         out[query + d] += probability[j] * keep[stat * seq + j] * v[narrow(b, j, h) + d];
     }
-    for (int64_t j = first; j <= i; ++j)
+    dsinks[h] -= std::exp(sinks[h] - lse[stat]) * inner;
+    for (int64_t j = first; j <= last; ++j)
       for (int64_t d = 0; d < size; ++d) {
         double ds = 0.25 * probability[j] * (dp[j] - inner) * slope[j];
         dq[query + d] += ds * k[narrow(b, j, h) + d];
@@ -71,8 +74,9 @@ struct Dense : Shape {
   }
 };
 
-/// Replaces the letters of shapes: Q and K by what q and k are, L by what lse is, N by the number
-/// of elements of the dropout mask, A by the attributes.
+/// Replaces the letters of shapes: Q and K by what q and k are, L by what lse is, H by what sinks
+/// are, N by the number of elements of the dropout mask, A by the attributes, Z and Y by the sinks
+/// as an operand and its type.
 std::string withShape(std::string text, const Shape &s) {
   auto extents = [](std::initializer_list<int64_t> list) {
     std::string result;
@@ -84,12 +88,16 @@ std::string withShape(std::string text, const Shape &s) {
       {"$Q", "tensor<" + extents({s.batch, s.seq, s.heads * s.size}) + "T>"},
       {"$K", "tensor<" + extents({s.batch, s.seq, s.groups * s.size}) + "T>"},
       {"$L", "tensor<" + extents({s.batch, s.heads, s.seq}) + "W>"},
+      {"$Z", s.hasSinks ? " sinks(%z)" : ""},
+      {"$Y", s.hasSinks ? ", $H" : ""},
+      {"$H", "tensor<" + extents({s.heads}) + "T>"},
       {"$N", std::to_string(s.statistics() * s.seq)},
       {"$P", "p = " + std::to_string(s.p) + " : f64, key = 3 : i64"},
-      {"$A", "heads = " + std::to_string(s.heads) +
-                 " : i64, kv_heads = " + std::to_string(s.groups) +
-                 " : i64, scale = 0.25 : f64, window = " + std::to_string(s.window) + " : i64" +
-                 (s.cap > 0.0 ? ", softcap = " + std::to_string(s.cap) + " : f64" : "")}};
+      {"$A",
+       "heads = " + std::to_string(s.heads) + " : i64, kv_heads = " + std::to_string(s.groups) +
+           " : i64, scale = 0.25 : f64, " +
+           (s.bidirectional ? "bidirectional" : "window = " + std::to_string(s.window) + " : i64") +
+           (s.cap > 0.0 ? ", softcap = " + std::to_string(s.cap) + " : f64" : "")}};
   for (const auto &[name, value] : values)
     for (size_t at; (at = text.find(name)) != std::string::npos;)
       text.replace(at, name.size(), value);
@@ -109,26 +117,28 @@ protected:
                 someNumbers(narrow, 2),
                 someNumbers(narrow, 3),
                 someNumbers(wide, 4),
+                someNumbers(shape.heads, 5),
                 keepFactors(shape, seed)};
     dense.runAll();
     std::vector<Numbers> r = runWide(
         withShape(
-            R"(func.func @step(%q: $Q, %k: $K, %v: $K, %do: $Q, %o: $Q, %l: $L, %s: tensor<2xi32>)
-        -> ($Q, $L, $Q, $K, $K) {
-      %out, %lse = llm.attention %q, %k, %v seed(%s) {$A, $P} : ($Q, $K, $K, tensor<2xi32>) -> ($Q, $L)
+            R"(func.func @step(%q: $Q, %k: $K, %v: $K, %do: $Q, %o: $Q, %l: $L, %s: tensor<2xi32>,
+                           %z: $H) -> ($Q, $L, $Q, $K, $K, $H) {
+      %out, %lse = llm.attention %q, %k, %v$Z seed(%s) {$A, $P} : ($Q, $K, $K$Y, tensor<2xi32>) -> ($Q, $L)
       %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %o, %l, %do seed(%s) {$A, $P}
         : ($Q, $K, $K, $Q, $L, $Q, tensor<2xi32>) -> ($Q, $K, $K)
-      return %out, %lse, %dq, %dk, %dv : $Q, $L, $Q, $K, $K
+      %dz = llm.attention_sink_grad %z, %o, %l, %do into(%z) : ($H, $Q, $L, $Q, $H) -> $H
+      return %out, %lse, %dq, %dk, %dv, %dz : $Q, $L, $Q, $K, $K, $H
     })",
             shape),
-        {dense.q, dense.k, dense.v, dense.dout, dense.out, dense.lse, seed});
+        {dense.q, dense.k, dense.v, dense.dout, dense.out, dense.lse, seed, dense.sinks});
     // Tensor cores take the probabilities in bf16 too: one rounding more.
     bool roundsFactors = GetParam() == "bf16" && std::getenv("LLMMEM_TEST_EMULATE");
     expectNear(r[0], dense.out, (roundsFactors ? 2.0 : 1.0) * tolerance());
     expectNear(r[1], dense.lse, toleranceOf(wideElement()));
     // In bf16 delta is computed from a rounded `out`, as in the published algorithm.
-    for (const auto &[number, expected] :
-         {std::pair(2, dense.dq), std::pair(3, dense.dk), std::pair(4, dense.dv)})
+    for (const auto &[number, expected] : {std::pair(2, dense.dq), std::pair(3, dense.dk),
+                                           std::pair(4, dense.dv), std::pair(5, dense.dsinks)})
       expectNear(r[number], expected, 2.0 * tolerance());
   }
 
@@ -175,6 +185,14 @@ TEST_P(AttentionKernels, HeadsOf64WithDropout) {
 }
 TEST_P(AttentionKernels, HeadsOf128) {
   check({.batch = 1, .seq = 101, .heads = 2, .groups = 1, .size = 128});
+}
+TEST_P(AttentionKernels, Sinks) { check({.window = 3, .hasSinks = true}); }
+TEST_P(AttentionKernels, SinksOfHeadsOf64) {
+  check({.batch = 1, .seq = 70, .heads = 4, .groups = 2, .size = 64, .p = 0.25, .hasSinks = true});
+}
+TEST_P(AttentionKernels, Bidirectional) { check({.p = 0.25, .bidirectional = true}); }
+TEST_P(AttentionKernels, BidirectionalHeadsOf64) {
+  check({.batch = 2, .seq = 70, .heads = 2, .groups = 1, .size = 64, .bidirectional = true});
 }
 TEST_P(AttentionKernels, OnePosition) { check({.batch = 3, .seq = 1, .heads = 2, .groups = 2}); }
 

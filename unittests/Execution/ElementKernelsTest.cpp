@@ -40,6 +40,7 @@ double gelu(double x) {
 }
 double exactGelu(double x) { return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0))); }
 double silu(double x) { return x / (1.0 + std::exp(-x)); }
+double steepSilu(double x) { return x / (1.0 + std::exp(-1.5 * x)); }
 /// A central difference good to about 1e-10.
 template <typename Formula>
 double slope(Formula formula, double x) {
@@ -84,6 +85,33 @@ TEST_P(ElementKernels, Softcap) {
 TEST_P(ElementKernels, SiluGrad) {
   expectNear(apply("silu_grad", 2), expected([](double a, double b) { return b * slope(silu, a); }),
              std::max(tolerance(), 1e-9));
+}
+
+TEST_P(ElementKernels, SteepSilu) {
+  expectNear(apply("silu", 1, " {alpha = 1.5 : f64}"),
+             expected([](double a, double) { return steepSilu(a); }), tolerance());
+}
+TEST_P(ElementKernels, SteepSiluGrad) {
+  expectNear(apply("silu_grad", 2, " {alpha = 1.5 : f64}"),
+             expected([](double a, double b) { return b * slope(steepSilu, a); }),
+             std::max(tolerance(), 1e-9));
+}
+// Numbers on a bound are within it.
+TEST_P(ElementKernels, Clamp) {
+  x[0] = -2.0, x[1] = 3.0;
+  expectNear(apply("clamp", 1, " {high = 3.0 : f64, low = -2.0 : f64}"),
+             expected([](double a, double) { return std::min(std::max(a, -2.0), 3.0); }),
+             tolerance());
+  expectNear(apply("clamp", 1, " {high = 3.0 : f64}"),
+             expected([](double a, double) { return std::min(a, 3.0); }), tolerance());
+}
+TEST_P(ElementKernels, ClampGrad) {
+  x[0] = -2.0, x[1] = 3.0;
+  expectNear(apply("clamp_grad", 2, " {high = 3.0 : f64, low = -2.0 : f64}"),
+             expected([](double a, double b) { return a >= -2.0 && a <= 3.0 ? b : 0.0; }),
+             tolerance());
+  expectNear(apply("clamp_grad", 2, " {low = -2.0 : f64}"),
+             expected([](double a, double b) { return a >= -2.0 ? b : 0.0; }), tolerance());
 }
 
 TEST_P(ElementKernels, FillsAndReshapes) {

@@ -58,11 +58,24 @@ TEST_P(ExpertKernels, RouteChoosesAmongTheBestGroups) {
   EXPECT_EQ(r[0], (Numbers{4, 1, 0, 2, 0, 3}));
 }
 
+TEST_P(ExpertKernels, RouteKeepsTheGroupsWhoseTwoBestAddUpToTheMost) {
+  // Groups of three: the best expert of all is in the group with the smallest sum of two.
+  std::vector<Numbers> r = runWide(R"(
+    func.func @step(%l: tensor<1x1x9xT>) -> tensor<1x1x3xi32> {
+      %w, %e, %lse = llm.route %l {group_best = 2 : i64, groups = 3 : i64, kept_groups = 2 : i64}
+        : (tensor<1x1x9xT>) -> (tensor<1x1x3xT>, tensor<1x1x3xi32>, tensor<1x1xW>)
+      return %e : tensor<1x1x3xi32>
+    })",
+                                   {{5, -4, -3, 2, 1, 0, 0.5, 0.5, 3}});
+  ASSERT_EQ(r.size(), 1u);
+  EXPECT_EQ(r[0], (Numbers{8, 3, 4}));
+}
+
 TEST_P(ExpertKernels, RouteByScoreAndBiasWeighsByScore) {
   std::vector<Numbers> r = runWide(R"(
-    func.func @step(%l: tensor<1x1x3xT>, %b: tensor<3xT>) -> (tensor<1x1x2xT>, tensor<1x1x2xi32>) {
+    func.func @step(%l: tensor<1x1x3xT>, %b: tensor<3xW>) -> (tensor<1x1x2xT>, tensor<1x1x2xi32>) {
       %w, %e, %lse = llm.route %l bias(%b) {logistic, factor = 2.0 : f64}
-        : (tensor<1x1x3xT>, tensor<3xT>) -> (tensor<1x1x2xT>, tensor<1x1x2xi32>, tensor<1x1xW>)
+        : (tensor<1x1x3xT>, tensor<3xW>) -> (tensor<1x1x2xT>, tensor<1x1x2xi32>, tensor<1x1xW>)
       return %w, %e : tensor<1x1x2xT>, tensor<1x1x2xi32>
     })",
                                    {{2, 0, -1}, {0, 1, 0.5}});
@@ -166,6 +179,38 @@ TEST_P(ExpertKernels, GroupedProducts) {
   expectNear(r[0], y, tolerance());
   expectNear(r[1], dx, tolerance());
   expectNear(r[2], dw, tolerance());
+}
+
+TEST_P(ExpertKernels, BiasesOfGroups) {
+  // A width of whole vectors, and one whose rows begin anywhere.
+  for (int width : {32, 13}) {
+    constexpr int kGroups = 3, kRows = 10;
+    Numbers x = someNumbers(kGroups * kRows * width, 1), bias = someNumbers(kGroups * width, 2),
+            into = someNumbers(kGroups * width, 3);
+    std::string text = R"(
+      func.func @step(%x: tensor<3x2x5x$xT>, %b: tensor<3x$xT>, %acc: tensor<3x$xT>)
+          -> (tensor<3x2x5x$xT>, tensor<3x$xT>, tensor<3x$xT>) {
+        %y = llm.add_group_bias %x, %b : (tensor<3x2x5x$xT>, tensor<3x$xT>) -> tensor<3x2x5x$xT>
+        %d = llm.sum_group_rows %x : (tensor<3x2x5x$xT>) -> tensor<3x$xT>
+        %e = llm.sum_group_rows %x into(%acc) : (tensor<3x2x5x$xT>, tensor<3x$xT>) -> tensor<3x$xT>
+        return %y, %d, %e : tensor<3x2x5x$xT>, tensor<3x$xT>, tensor<3x$xT>
+      })";
+    for (size_t at; (at = text.find('$')) != std::string::npos;)
+      text.replace(at, 1, std::to_string(width));
+    std::vector<Numbers> r = runWide(text, {x, bias, into});
+    ASSERT_EQ(r.size(), 3u);
+    Numbers y = x, sums(kGroups * width), sumsInto = into;
+    for (int row = 0; row < kGroups * kRows; ++row)
+      for (int i = 0; i < width; ++i) {
+        int column = row / kRows * width + i;
+        y[row * width + i] += bias[column];
+        sums[column] += x[row * width + i];
+        sumsInto[column] += x[row * width + i];
+      }
+    expectNear(r[0], y, tolerance());
+    expectNear(r[1], sums, tolerance());
+    expectNear(r[2], sumsInto, tolerance());
+  }
 }
 
 TEST_P(ExpertKernels, BalanceOfUnequalLoads) {

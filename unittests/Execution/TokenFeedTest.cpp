@@ -11,7 +11,7 @@ namespace {
 std::vector<int32_t> nextIds(TokenFeed &feed, int64_t count,
                              std::vector<int32_t> *targets = nullptr) {
   std::vector<int32_t> ids(count), shifted(count);
-  feed.next(ids, shifted);
+  feed.next({ids, shifted, {}});
   if (targets)
     *targets = shifted;
   return ids;
@@ -31,11 +31,34 @@ TEST(TokenFeed, GivesTargetsToWhoReadsNoIds) {
   auto feed = TokenFeed::fromIds("ids", "1 2 3 4 5 6 7", {2, 2, 10});
   ASSERT_TRUE(static_cast<bool>(feed));
   std::vector<int32_t> targets(4);
-  feed->next({}, targets);
+  feed->next({{}, targets, {}});
   EXPECT_EQ(targets, (std::vector<int32_t>{2, -100, 4, -100}));
-  feed->next({}, {});
-  feed->next({}, targets);
+  feed->next({});
+  feed->next({{}, targets, {}});
   EXPECT_EQ(targets, (std::vector<int32_t>{3, -100, 5, -100}));
+}
+
+TEST(TokenFeed, GivesLabelsInTheirPlacesAndShifted) {
+  auto feed = TokenFeed::fromIds("ids", "1 2 3 4", {1, 3, 10});
+  ASSERT_TRUE(static_cast<bool>(feed));
+  ASSERT_FALSE(static_cast<bool>(feed->readLabels("labels", "-100 7 -100\n9")));
+  std::vector<int32_t> targets(3), labels(3);
+  feed->next({{}, targets, labels});
+  EXPECT_EQ(targets, (std::vector<int32_t>{7, -100, -100}));
+  EXPECT_EQ(labels, (std::vector<int32_t>{-100, 7, -100}));
+  feed->next({{}, targets, labels});
+  EXPECT_EQ(targets, (std::vector<int32_t>{-100, 7, -100}));
+  EXPECT_EQ(labels, (std::vector<int32_t>{9, -100, 7}));
+}
+
+TEST(TokenFeed, RefusesLabelsOutsideTheVocabularyOrOfAnotherNumber) {
+  auto feed = TokenFeed::fromIds("ids", "1 2 3 4", {1, 3, 10});
+  ASSERT_TRUE(static_cast<bool>(feed));
+  EXPECT_EQ(llvm::toString(feed->readLabels("labels", "1 10 -100 3")),
+            "labels:1: label 2, '10', is outside the vocabulary of 10 and not -100, which stands "
+            "for no loss");
+  EXPECT_EQ(llvm::toString(feed->readLabels("labels", "1 2 -100")),
+            "'labels' has 3 labels, expected one for each of the 4 ids");
 }
 
 TEST(TokenFeed, SeeksToWhereReadingWouldStand) {

@@ -151,7 +151,7 @@ def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Rando
   let description = [{
     Probabilities come back from q, k and lse (Dao et al. 2022, algorithm 4); delta = rowsum(dout * out) is the
     workspace, [batch, heads, seq] in f32 (f64 beside f64). Dropout samples the forward's mask again. With a `softcap` c, the gradient
-    of a score s is that of c tanh(s / c) times 1 - tanh(s / c)^2.
+    of a score s is that of c tanh(s / c) times 1 - tanh(s / c)^2. Sinks are in lse and in out already.
 
     ```mlir
     %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %out, %lse, %dout
@@ -165,11 +165,30 @@ def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Rando
     Llm_Tensor:$dout, Optional<Llm_Seed>:$seed,
     I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
     DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key,
-    OptionalAttr<Llm_ShardingAttr>:$sharding, OptionalAttr<F64Attr>:$softcap);
+    OptionalAttr<Llm_ShardingAttr>:$sharding, OptionalAttr<F64Attr>:$softcap, UnitAttr:$bidirectional);
   let results = (outs Llm_Tensor:$dq, Llm_Tensor:$dk, Llm_Tensor:$dv);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $out `,` $lse `,` $dout (`seed` `(` $seed^ `)`)? attr-dict `:`
     functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Llm_AttentionSinkGradOp : Llm_PureOp<"attention_sink_grad", [Cost, BuffersInPlace, AccumulatingOpInterface]> {
+  let summary = "Gradient of attention's sinks.";
+  let description = [{
+    dsinks[h] = into[h] - sum over b and i of exp(sinks[h] - lse[b, h, i]) delta[b, h, i], with delta = rowsum(dout * out) of a head:
+    what a sink takes, all values lose.
+
+    ```mlir
+    %ds = llm.attention_sink_grad %sinks, %out, %lse, %dout
+       : (tensor<64xbf16>, tensor<1x8192x4096xbf16>, tensor<1x64x8192xf32>, tensor<1x8192x4096xbf16>) -> tensor<64xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$sinks, Llm_Tensor:$out, Llm_WideTensor:$lse, Llm_Tensor:$dout, Optional<Llm_Tensor>:$into);
+  let results = (outs Llm_Tensor:$dsinks);
+  let assemblyFormat = [{
+    $sinks `,` $out `,` $lse `,` $dout (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -225,15 +244,29 @@ def Llm_GeluGradOp : Llm_UnaryGradOp<"gelu_grad", GroupElementwiseEpilogue, (ins
   }];
 }
 
-def Llm_SiluGradOp : Llm_UnaryGradOp<"silu_grad"> {
+def Llm_SiluGradOp : Llm_UnaryGradOp<"silu_grad", GroupElementwise, (ins DefaultValuedAttr<F64Attr, "1.0">:$alpha)> {
   let summary = "Gradient of silu's input.";
   let description = [{
-    dx = dy s (1 + x (1 - s)) with s = 1 / (1 + exp(-x)).
+    dx = dy s (1 + alpha x (1 - s)) with s = 1 / (1 + exp(-alpha x)).
 
     ```mlir
     %dx = llm.silu_grad %x, %dy : tensor<1x8192x14336xbf16>
     ```
   }];
+  let hasVerifier = 1;
+}
+
+def Llm_ClampGradOp : Llm_UnaryGradOp<"clamp_grad", GroupElementwise,
+    (ins OptionalAttr<F64Attr>:$low, OptionalAttr<F64Attr>:$high)> {
+  let summary = "Gradient of clamp's input.";
+  let description = [{
+    dx = dy where low <= x <= high, else 0.
+
+    ```mlir
+    %dx = llm.clamp_grad %x, %dy {high = 7.0 : f64} : tensor<32x1x512x2880xbf16>
+    ```
+  }];
+  let hasVerifier = 1;
 }
 
 def Llm_SoftcapGradOp : Llm_PureOp<"softcap_grad", [Cost, BuffersInPlace, GroupElementwise, AllTypesMatch<["y", "dy", "dx"]>]> {

@@ -21,9 +21,10 @@ def Llm_RouteOp : Llm_PureOp<"route", [Shardable, Cost, Differentiable]> {
   let description = [{
     The k experts of a token are those of its largest logits, largest first; of equal ones the lowest is first. (A logit that is
     NaN is never chosen; where fewer than k are left, expert 0 stands for the rest.) A score is the softmax of the token's logits
-    or, where it is `logistic`, 1 / (1 + exp(-logit)). With `bias`, an expert is chosen by score + bias[e], and its weight is
-    of its score alone; the bias has no gradient. With `groups`, the experts are so many groups of neighbours, and the choice is
-    among the `kept_groups` whose best expert is best. weights[..., j] is `factor` times the score of experts[..., j], divided by the
+    or, where it is `logistic`, 1 / (1 + exp(-logit)). With `bias`, in f32 (f64 beside f64), an expert is chosen by
+    score + bias[e], and its weight is of its score alone; the bias has no gradient. With `groups`, the experts are so many groups of
+    neighbours, and the choice is among the `kept_groups` with the largest sum of what their `group_best` best experts are chosen by:
+    of one expert, unless another number is given. weights[..., j] is `factor` times the score of experts[..., j], divided by the
     sum of those of all k where they are `normalized`. lse is the log of the sum of exponentials of the logits, in f32 (f64
     beside f64). Keeps for the backward: logits, experts, lse.
 
@@ -32,9 +33,9 @@ def Llm_RouteOp : Llm_PureOp<"route", [Shardable, Cost, Differentiable]> {
        : (tensor<1x4096x8xbf16>) -> (tensor<1x4096x2xbf16>, tensor<1x4096x2xi32>, tensor<1x4096xf32>)
     ```
   }];
-  let arguments = (ins Llm_Rows:$logits, Optional<Llm_Rows>:$bias, UnitAttr:$logistic, UnitAttr:$normalized,
+  let arguments = (ins Llm_Rows:$logits, Optional<Llm_WideTensor>:$bias, UnitAttr:$logistic, UnitAttr:$normalized,
     DefaultValuedAttr<F64Attr, "1.0">:$factor, DefaultValuedAttr<I64Attr, "1">:$groups,
-    DefaultValuedAttr<I64Attr, "1">:$kept_groups);
+    DefaultValuedAttr<I64Attr, "1">:$kept_groups, DefaultValuedAttr<I64Attr, "1">:$group_best);
   let results = (outs Llm_Rows:$weights, Llm_Ids:$experts, Llm_WideTensor:$lse);
   let assemblyFormat = "$logits (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -191,6 +192,38 @@ def Llm_GroupedWeightGradOp : Llm_PureOp<"grouped_weight_grad", [CostOfMatmul, B
   let assemblyFormat = [{
     $x `,` $dy (`into` `(` $into^ `)`)? `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
+}
+
+def Llm_AddGroupBiasOp : Llm_PureOp<"add_group_bias",
+    [Shardable, Cost, Differentiable, BuffersInPlace, AllTypesMatch<["x", "y"]>]> {
+  let summary = "Adds to the rows of each group the group's own bias.";
+  let description = [{
+    y[g, ..., o] = x[g, ..., o] + bias[g, o]. Keeps nothing.
+
+    ```mlir
+    %y = llm.add_group_bias %x, %bias : (tensor<32x1x512x2880xbf16>, tensor<32x2880xbf16>) -> tensor<32x1x512x2880xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Rows:$x, Llm_Rows:$bias);
+  let results = (outs Llm_Rows:$y);
+  let assemblyFormat = "$x `,` $bias attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Llm_SumGroupRowsOp : Llm_PureOp<"sum_group_rows", [Cost, BuffersInPlace, AccumulatingOpInterface]> {
+  let summary = "Sums the rows of each group: the gradient of a group's bias.";
+  let description = [{
+    db[g, o] = into[g, o] + the sum of dy[g, ..., o] in f32, rounded once.
+
+    ```mlir
+    %db = llm.sum_group_rows %dy into(%acc)
+       : (tensor<32x1x512x2880xbf16>, tensor<32x2880xbf16>) -> tensor<32x2880xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Rows:$dy, Optional<Llm_Rows>:$into);
+  let results = (outs Llm_Rows:$db);
+  let assemblyFormat = "$dy (`into` `(` $into^ `)`)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

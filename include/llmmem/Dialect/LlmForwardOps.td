@@ -143,15 +143,16 @@ def Llm_RopeOp : Llm_PureOp<"rope", [ShardableWithChange, Cost, Differentiable, 
   let hasVerifier = 1;
 }
 
-def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differentiable, Random]> {
-  let summary = "Causal attention with grouped heads, without ever holding the scores.";
+def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differentiable, Random, AttrSizedOperandSegments]> {
+  let summary = "Attention with grouped heads, causal or not, without ever holding the scores.";
   let description = [{
     out = dropout(softmax(causal(q k^T * scale))) v per head; query head i reads key/value head
-    i / (heads / kv_heads). With a `softcap` c, a score s is c tanh(s / c) before the mask. Unmasked for a query at i are the keys j <= i, and j > i - window where a window is given. Dropout of
-    the probabilities samples element ((b * heads + h) * seq + i) * seq + j of the stream `key`. With a `sharding` of [b, h, i, j],
+    i / (heads / kv_heads). With a `softcap` c, a score s is c tanh(s / c) before the mask. Unmasked for a query at i are the keys j <= i, and j > i - window where a window is given; all keys where it is
+    `bidirectional`. With `sinks`, each row of head h has one more score, sinks[h], that no value belongs to: it takes a share of the
+    probabilities and counts in lse. Dropout of the probabilities samples element ((b * heads + h) * seq + i) * seq + j of the stream `key`. With a `sharding` of [b, h, i, j],
     the tensors are a rank's part of batch and heads, and b and h count the whole ones.
     lse = log(sum_j exp(score)) is [batch, heads, seq] in f32 (f64 beside f64).
-    Keeps for the backward: q, k, v, out, lse. FLOPs: 4 * batch * seq^2 * width, half of it where causal.
+    Keeps for the backward: q, k, v, sinks, out, lse. FLOPs: 4 * batch * seq^2 * width, half of it where causal.
 
     ```mlir
     %out, %lse = llm.attention %q, %k, %v {heads = 32 : i64, kv_heads = 8 : i64, scale = 0.088388 : f64}
@@ -159,13 +160,13 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differ
       -> (tensor<1x8192x4096xbf16>, tensor<1x32x8192xf32>)
     ```
   }];
-  let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Optional<Llm_Seed>:$seed,
+  let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Optional<Llm_Tensor>:$sinks, Optional<Llm_Seed>:$seed,
     I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
     DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key,
-    OptionalAttr<Llm_ShardingAttr>:$sharding, OptionalAttr<F64Attr>:$softcap);
+    OptionalAttr<Llm_ShardingAttr>:$sharding, OptionalAttr<F64Attr>:$softcap, UnitAttr:$bidirectional);
   let results = (outs Llm_Tensor:$out, Llm_WideTensor:$lse);
   let assemblyFormat = [{
-    $q `,` $k `,` $v (`seed` `(` $seed^ `)`)? attr-dict `:` functional-type(operands, results)
+    $q `,` $k `,` $v (`sinks` `(` $sinks^ `)`)? (`seed` `(` $seed^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -258,15 +259,28 @@ def Llm_GeluOp : Llm_UnaryOp<"gelu", GroupElementwiseEpilogue, (ins UnitAttr:$ex
   }];
 }
 
-def Llm_SiluOp : Llm_UnaryOp<"silu"> {
+def Llm_SiluOp : Llm_UnaryOp<"silu", GroupElementwise, (ins DefaultValuedAttr<F64Attr, "1.0">:$alpha)> {
   let summary = "x times its logistic.";
   let description = [{
-    y = x / (1 + exp(-x)). Keeps for the backward: x.
+    y = x / (1 + exp(-alpha x)), with an alpha of 1 where none is given. Keeps for the backward: x.
 
     ```mlir
     %y = llm.silu %x : tensor<1x8192x14336xbf16>
     ```
   }];
+  let hasVerifier = 1;
+}
+
+def Llm_ClampOp : Llm_UnaryOp<"clamp", GroupElementwise, (ins OptionalAttr<F64Attr>:$low, OptionalAttr<F64Attr>:$high)> {
+  let summary = "Cuts off what is below `low` or above `high`.";
+  let description = [{
+    y = min(max(x, low), high), with one of the bounds or both. Keeps for the backward: x.
+
+    ```mlir
+    %y = llm.clamp %x {high = 7.0 : f64, low = -7.0 : f64} : tensor<32x1x512x2880xbf16>
+    ```
+  }];
+  let hasVerifier = 1;
 }
 
 def Llm_ScaleOp : Llm_UnaryOp<"scale", GroupElementwise, (ins F64Attr:$factor)> {

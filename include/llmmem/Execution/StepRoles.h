@@ -18,7 +18,8 @@ struct StepRoles {
     bool frozen = false;              // read and never updated
   };
 
-  std::optional<unsigned> ids, targets, seed, learningRate, step, microBatch;
+  /// Targets are predicted from the ids before them, labels in their own place.
+  std::optional<unsigned> ids, targets, labels, seed, learningRate, step, microBatch;
   llvm::SmallVector<Parameter> parameters;
   llvm::SmallVector<unsigned> gradients;
   llvm::SmallVector<unsigned> states; // of the optimizer, masters among them

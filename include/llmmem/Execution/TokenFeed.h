@@ -29,9 +29,22 @@ public:
   /// with its position.
   static llvm::Expected<TokenFeed> fromIds(llvm::StringRef file, llvm::StringRef text, Shape shape);
 
-  /// The next batch: ids, and as targets the ids shifted by one within each row, the last of which
-  /// is ignored (-100). Either may be empty, where a stage of a pipeline reads none.
-  void next(llvm::MutableArrayRef<int32_t> ids, llvm::MutableArrayRef<int32_t> targets);
+  /// What is to be predicted at the place of each id, as ids separated by white space; -100 where
+  /// there is no loss. Fails at one that is neither, and where there are not as many as ids.
+  llvm::Error readLabels(llvm::StringRef file, llvm::StringRef text);
+
+  /// What a batch is copied to. Each may be empty, where a step or a stage of a pipeline reads
+  /// none.
+  struct Batch {
+    llvm::MutableArrayRef<int32_t> ids;
+    /// The labels (the ids, where there are none) shifted by one within each row, the last of which
+    /// is ignored (-100).
+    llvm::MutableArrayRef<int32_t> targets;
+    /// The labels in the places of their ids.
+    llvm::MutableArrayRef<int32_t> labels;
+  };
+  /// The next batch.
+  void next(const Batch &to);
   /// Moves to the state after `batches` calls of `next` from the beginning.
   void seek(int64_t batches) { batch = batches; }
   /// From now on the rows of batch `n` begin at positions sampled uniformly from (`seed`, n).
@@ -43,10 +56,10 @@ private:
 
   /// Where a row of the current batch begins.
   size_t beginOfRow(int64_t row) const;
-  /// The id at a position of the current batch.
-  int32_t idAt(size_t i) const;
+  /// What stands in `file` for a position of the current batch.
+  int32_t at(const std::vector<int32_t> &file, size_t i) const;
 
-  std::vector<int32_t> all;
+  std::vector<int32_t> all, labels;
   Shape shape;
   int64_t batch = 0;
   std::optional<uint64_t> shuffleSeed;

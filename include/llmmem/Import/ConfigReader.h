@@ -57,6 +57,8 @@ public:
   std::string choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> supported);
   /// Refuses every value of an optional flag but `supported`, which is also the public default.
   void onlyFlag(llvm::StringRef key, bool supported);
+  /// Refuses every text but `supported`, which is also what a missing key means.
+  void onlyText(llvm::StringRef key, llvm::StringRef supported);
   /// Refuses every number but 0, which is also the public default.
   void onlyZero(llvm::StringRef key);
   /// Null where the key is missing or null.

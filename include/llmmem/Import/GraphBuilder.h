@@ -25,6 +25,8 @@ struct AttentionShape {
   double dropout = 0;
   std::optional<double> scale = std::nullopt;   ///< of scores; none: 1 / sqrt(headSize)
   std::optional<double> softcap = std::nullopt; ///< of scores
+  std::string sinks = {};                       ///< a parameter with a score for each head, or none
+  bool bidirectional = false;                   ///< queries attend to later keys too
 };
 
 /// How heads are turned by their position: the first `elements` of each.
@@ -42,6 +44,9 @@ struct RouterShape {
   double factor = 1;       ///< of the weights
   int64_t groups = 1;
   int64_t keptGroups = 1;
+  int64_t groupBest = 1; ///< experts of a group that speak for it
+  bool logistic = false; ///< scores are the logistic of logits, else their softmax
+  std::string bias = {}; ///< a parameter that experts are chosen by beside their score, or none
 };
 
 /// What a router says of the tokens of a layer.
@@ -72,16 +77,23 @@ public:
   // Parameters are named without their `.weight` and `.bias`.
   mlir::Value embedding(llvm::StringRef name, mlir::Value ids, llvm::StringRef module);
   mlir::Value addPositions(llvm::StringRef name, mlir::Value x, llvm::StringRef module);
+  /// Adds the first row of a table to each row of `x`.
+  mlir::Value addFirstRow(llvm::StringRef name, mlir::Value x, llvm::StringRef module);
   /// Adds a bias where the module has one, and what its adapter gives (`LoraOptions`).
   mlir::Value linear(llvm::StringRef name, mlir::Value x, llvm::StringRef module,
                      llm::WeightLayout layout);
+  /// By whole names of parameters; adds a bias where there is one of that name.
+  mlir::Value linearBy(llvm::StringRef name, mlir::Value x, const llvm::Twine &weight,
+                       const llvm::Twine &bias, llm::WeightLayout layout);
   mlir::Value layerNorm(llvm::StringRef name, mlir::Value x, llvm::StringRef module, double eps);
   /// The weight counts from `offset`.
   mlir::Value rmsNorm(llvm::StringRef name, mlir::Value x, llvm::StringRef module, double eps,
                       double offset = 0);
   mlir::Value rope(llvm::StringRef name, mlir::Value x, int64_t heads, const RotaryShape &rotary);
   mlir::Value gelu(llvm::StringRef name, mlir::Value x, bool exact = false);
-  mlir::Value silu(llvm::StringRef name, mlir::Value x);
+  /// x times the logistic of alpha x.
+  mlir::Value silu(llvm::StringRef name, mlir::Value x, double alpha = 1);
+  mlir::Value clamp(llvm::StringRef name, mlir::Value x, std::optional<double> low, double high);
   mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
   mlir::Value mul(llvm::StringRef name, mlir::Value a, mlir::Value b);
   /// The factor is rounded to the element type, as the public computation has it.
@@ -110,8 +122,10 @@ public:
   Routing route(mlir::Value x, llvm::StringRef module, const RouterShape &shape);
   mlir::Value dispatch(llvm::StringRef name, mlir::Value x, const Routing &routing);
   mlir::Value combine(llvm::StringRef name, mlir::Value x, const Routing &routing);
-  /// The rows of each expert by its own weight.
-  mlir::Value groupedLinear(llvm::StringRef name, mlir::Value x, llvm::StringRef module);
+  /// The rows of each expert by its own weight, the parameter `weight`; with the parameter `bias`,
+  /// an expert adds its own.
+  mlir::Value groupedLinear(llvm::StringRef name, mlir::Value x, const llvm::Twine &weight,
+                            llm::WeightLayout layout, const llvm::Twine &bias = "");
   mlir::Value gateRows(llvm::StringRef name, mlir::Value x, mlir::Value gate);
   /// Of all layers together; null where no layer has routed.
   mlir::Value balanceLoss(llvm::StringRef name, double coefficient);
@@ -129,7 +143,9 @@ private:
   }
 
   mlir::Value plainLinear(llvm::StringRef name, mlir::Value x, llvm::StringRef module,
-                          llm::WeightLayout layout);
+                          llm::WeightLayout layout) {
+    return linearBy(name, x, module + ".weight", module + ".bias", layout);
+  }
   std::string fullName(llvm::StringRef name) const;
   mlir::Location locate(llvm::StringRef name) const;
   void annotate(mlir::Operation *op, llvm::StringRef name);

@@ -28,6 +28,7 @@ struct Parameter {
   /// Of a projection's weight: which dimension its input is contracted with.
   std::optional<llm::WeightLayout> layout = std::nullopt;
   bool frozen = false; ///< read and never trained
+  bool wide = false;   ///< never of fewer bits than f32
 };
 
 /// What the shared code needs to know of any model.
@@ -38,6 +39,10 @@ struct ModelFacts {
   std::string maxSeqKey; ///< the key that says so
   bool dropsOut = false; ///< some dropout has a probability above 0
   ElementKind dtype = ElementKind::F32;
+  /// Tokens are predicted in their own place and not from those before them: who feeds the step
+  /// says which (`labels`).
+  bool predictsMasked = false;
+  bool hasSinks = false;  ///< attention's rows have a score that no value belongs to
   int64_t experts = 0;    ///< of a mixture
   double balanceLoss = 0; ///< the coefficient of what unequally chosen experts cost
 };

@@ -40,7 +40,10 @@ void AttentionBlocks::forUnmaskedQueries(HeadBlock keys, Body body) {
 
 Row AttentionBlocks::foldUnmaskedKeys(HeadBlock queries, ArrayRef<Num> initial, FoldBody body) {
   Index lowest = maximum(queries.first - e.index(window - 1), e.index(0));
-  return e.fold(lowest / extent, queries.first / extent + 1, initial,
+  Index highest = queries.first;
+  if (ahead > 0)
+    highest = minimum(queries.first + queries.count + (ahead - 1), e.index(seq - 1));
+  return e.fold(lowest / extent, highest / extent + 1, initial,
                 [&](Index number, ArrayRef<Num> carried) {
                   return body(blockAt(queries.batch, queries.head / group(), number), carried);
                 });
@@ -48,9 +51,10 @@ Row AttentionBlocks::foldUnmaskedKeys(HeadBlock queries, ArrayRef<Num> initial, 
 
 Row AttentionBlocks::foldUnmaskedQueries(HeadBlock keys, ArrayRef<Num> initial, FoldBody body) {
   Index highest = minimum(keys.first + keys.count + (window - 2), e.index(seq - 1));
+  Index lowest = ahead > 0 ? maximum(keys.first - e.index(ahead), e.index(0)) : keys.first;
   Index firstHead = keys.head * group();
   return e.fold(firstHead, firstHead + group(), initial, [&](Index head, ArrayRef<Num> ofHead) {
-    return e.fold(keys.first / extent, highest / extent + 1, ofHead,
+    return e.fold(lowest / extent, highest / extent + 1, ofHead,
                   [&](Index number, ArrayRef<Num> carried) {
                     return body(blockAt(keys.batch, head, number), carried);
                   });
@@ -64,18 +68,19 @@ Row AttentionBlocks::foldUnmaskedQueries(HeadBlock keys, ArrayRef<Num> initial, 
 Terms AttentionBlocks::unmaskedKeys(HeadBlock queries, HeadBlock keys, Index first, Index last) {
   Index shift = queries.first - keys.first;
   return {maximum(shift + first - e.index(window - 1), e.index(0)),
-          minimum(shift + last + 1, keys.count)};
+          minimum(shift + last + (ahead + 1), keys.count)};
 }
 
 Terms AttentionBlocks::unmaskedQueries(HeadBlock queries, HeadBlock keys, Index first, Index last) {
   Index shift = keys.first - queries.first;
-  return {maximum(shift + first, e.index(0)), minimum(shift + last + window, queries.count)};
+  return {maximum(shift + first - e.index(ahead), e.index(0)),
+          minimum(shift + last + window, queries.count)};
 }
 
-/// 0 <= query - key < window, in one comparison without signs.
+/// -ahead <= query - key < window, in one comparison without signs.
 Value AttentionBlocks::isUnmasked(Index query, Index key, Lanes lanes) {
   OpBuilder &builder = e.builder();
-  Value distance = (query - key).value;
+  Value distance = (ahead > 0 ? query + ahead - key : query - key).value;
   Location loc = distance.getLoc();
   auto type = VectorType::get({e.lanes()}, builder.getI32Type());
   SmallVector<int32_t> steps;
@@ -90,7 +95,7 @@ Value AttentionBlocks::isUnmasked(Index query, Index key, Lanes lanes) {
                             constant(DenseElementsAttr::get(type, ArrayRef<int32_t>(steps))));
   return arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::ult, distances,
-      constant(DenseElementsAttr::get(type, static_cast<int32_t>(std::min(window, seq)))));
+      constant(DenseElementsAttr::get(type, static_cast<int32_t>(std::min(window, seq) + ahead))));
 }
 
 Value AttentionBlocks::isKept(HeadBlock queries, Index i, Index key, Lanes lanes) {

@@ -30,6 +30,7 @@ public:
       : e(e), batch(op.getQ().getType().getShape()[0]), seq(op.getQ().getType().getShape()[1]),
         heads(op.getHeads()), kvHeads(op.getKvHeads()),
         size(op.getQ().getType().getShape()[2] / heads), window(op.getWindow().value_or(seq)),
+        ahead(op.getBidirectional() ? seq - 1 : 0),
         extent(rows > 0 ? rows : std::min<int64_t>(llvm::alignTo(seq, e.lanes()), 4 * e.lanes())),
         scale(op.getScale().convertToDouble()), p(op.getP().convertToDouble()),
         cap(op.getSoftcap() ? op.getSoftcap()->convertToDouble() : 0.0) {
@@ -116,6 +117,8 @@ public:
 
   KernelEmitter &e;
   const int64_t batch, seq, heads, kvHeads, size, window;
+  /// How many positions after its own a query attends to: -ahead <= query - key < window.
+  const int64_t ahead;
   /// Rows of a whole block.
   const int64_t extent;
   const double scale, p;

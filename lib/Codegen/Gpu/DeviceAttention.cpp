@@ -164,7 +164,7 @@ public:
   /// Whether query `i` and key `j` of their blocks exist and the mask leaves the pair.
   Value isPairUnmasked(HeadBlock queries, Index i, HeadBlock keys, Index j) {
     Index distance = (queries.first + i) - (keys.first + j);
-    Value causal = less(e.index(-1), distance);
+    Value causal = ahead > 0 ? less(j, keys.count) : less(e.index(-1), distance);
     Value near = less(distance, e.index(window));
     Value both = arith::AndIOp::create(e.builder(), e.location(), causal, near);
     return arith::AndIOp::create(e.builder(), e.location(), both, less(i, queries.count));
@@ -207,8 +207,8 @@ void launchAttention(Op op, KernelEmitter &e, BlockShape shape, int64_t heads,
 
 class DeviceForward {
 public:
-  DeviceForward(AttentionLaunch &launch, HeadBlock block)
-      : t(launch), e(launch.e), block(block), queries(t.panel()), others(t.panel()),
+  DeviceForward(AttentionLaunch &launch, HeadBlock block, Buffer sinks)
+      : t(launch), e(launch.e), block(block), sinks(sinks), queries(t.panel()), others(t.panel()),
         weights(t.square()) {}
 
   void emit() {
@@ -217,6 +217,8 @@ public:
     double lowest = APFloat::getLargest(e.computeType().getFloatSemantics(), /*Negative=*/true)
                         .convertToDouble();
     Row state = {e.number(lowest), e.number(0.0)};
+    if (sinks) // a score that is there before all others
+      state = {e.load(sinks, block.head), e.number(1.0)};
     state.append(t.zeros());
     state = t.foldUnmaskedKeys(block, state, [&](HeadBlock other, ArrayRef<Num> carried) {
       return emitIteration(other, carried);
@@ -267,7 +269,7 @@ private:
   AttentionLaunch &t;
   KernelEmitter &e;
   HeadBlock block;
-  Buffer queries, others, weights;
+  Buffer sinks, queries, others, weights;
 };
 
 //===----------------------------------------------------------------------===//
@@ -374,7 +376,7 @@ void llmmem::emitDeviceAttention(AttentionOp op, KernelEmitter &e) {
   int64_t heads = op.getHeads();
   BlockShape shape = BlockShape::of(e, sizes[2] / heads, sizes[1], /*panels=*/2, /*squares=*/1);
   launchAttention(op, e, shape, heads, [&](AttentionLaunch &launch, HeadBlock block) {
-    DeviceForward(launch, block).emit();
+    DeviceForward(launch, block, e.operand(op.getSinksMutable())).emit();
   });
 }
 

@@ -34,8 +34,9 @@ class Forward {
 public:
   static constexpr int64_t kExtent = 64;
 
-  Forward(KernelEmitter &e, MmaRows &rows, HeadBlock block)
-      : e(e), rows(rows), blocks(rows.blocks), block(block), tileKeys(blocks.p > 0.0 ? 32 : 64),
+  Forward(KernelEmitter &e, MmaRows &rows, HeadBlock block, Buffer sinks)
+      : e(e), rows(rows), blocks(rows.blocks), block(block), sinks(sinks),
+        tileKeys(blocks.p > 0.0 ? 32 : 64),
         memory(deviceLoops(e).workgroup(e, elements(), e.builder().getBF16Type())),
         keys(memory, 0, tileKeys, blocks.size),
         transposedValues(memory, keys.end(), blocks.size, tileKeys) {}
@@ -48,6 +49,10 @@ public:
     Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
     // Not minus infinity: the first rescaling factor would be NaN.
     Num lowest = e.number(-std::numeric_limits<float>::max()), zero = e.number(0.0);
+    if (sinks) { // a score that is there before all others, in the sum of one thread of the row
+      lowest = e.load(sinks, block.head);
+      zero = select(equal(rows.lane.pair, e.index(0)), e.number(1.0), zero);
+    }
     initial.append({lowest, lowest, zero, zero});
     auto [begin, end] = unmaskedKeys(rows, block, tileKeys);
     Row last = e.fold(begin, end, initial, [&](Index number, ArrayRef<Num> carried) -> Row {
@@ -146,6 +151,7 @@ private:
   MmaRows &rows;
   AttentionBlocks &blocks;
   HeadBlock block;
+  Buffer sinks;
   int64_t tileKeys;
   Buffer memory;
   MmaTile keys, transposedValues;
@@ -155,6 +161,7 @@ private:
 } // namespace
 
 void llmmem::emitMmaAttention(AttentionOp op, KernelEmitter &e) {
-  forBlocks(op, e, op.getHeads(), Forward::kExtent,
-            [&](MmaRows &rows, HeadBlock block) { Forward(e, rows, block).emit(); });
+  forBlocks(op, e, op.getHeads(), Forward::kExtent, [&](MmaRows &rows, HeadBlock block) {
+    Forward(e, rows, block, e.operand(op.getSinksMutable())).emit();
+  });
 }

@@ -160,8 +160,12 @@ public:
     Row initial = flatten(FragmentsC(2 * parts, zeroFragment(e)));
     // The last query that attends to the last key is `window` - 1 positions after it.
     Index last = minimum(block.first + block.count + (blocks.window - 2), e.index(blocks.seq - 1));
+    // The first that attends to the first key is `ahead` positions before it.
+    Index first = block.first;
+    if (blocks.ahead > 0)
+      first = maximum(first - e.index(blocks.ahead), e.index(0));
     Row sums = e.fold(e.index(0), e.index(group), initial, [&](Index head, ArrayRef<Num> ofGroup) {
-      return e.fold(block.first / kOtherRows, last / kOtherRows + 1, ofGroup,
+      return e.fold(first / kOtherRows, last / kOtherRows + 1, ofGroup,
                     [&](Index number, ArrayRef<Num> carried) {
                       return emitIteration(
                           blockAt(rows, block.batch, block.head * group + head, number, kOtherRows),

@@ -40,7 +40,10 @@ inline HeadBlock keyBlock(MmaRows &rows, HeadBlock queries, Index number, int64_
 inline std::pair<Index, Index> unmaskedKeys(MmaRows &rows, HeadBlock queries, int64_t extent) {
   KernelEmitter &e = rows.e;
   Index lowest = maximum(queries.first - e.index(rows.blocks.window - 1), e.index(0));
-  return {lowest / extent, ceilDiv(queries.first + queries.count, e.index(extent))};
+  Index end = queries.first + queries.count;
+  if (rows.blocks.ahead > 0)
+    end = minimum(end + rows.blocks.ahead, e.index(rows.blocks.seq));
+  return {lowest / extent, ceilDiv(end, e.index(extent))};
 }
 
 } // namespace llmmem

@@ -96,13 +96,16 @@ Num MmaRows::acrossRow(Num x, function_ref<Num(Num, Num)> combine) {
   return deviceLoops(e).acrossLanes(e, x, /*lanes=*/4, combine);
 }
 
-/// 0 <= query - key < window in one comparison without signs.
+/// Causal: 0 <= query - key < window in one comparison without signs, so the key exists where the
+/// query does.
 Value MmaRows::isUnmasked(Index query, Index key) {
   OpBuilder &b = e.builder();
-  Value inWindow =
-      arith::CmpIOp::create(b, e.location(), arith::CmpIPredicate::ult, (query - key).value,
-                            e.index(std::min(blocks.window, blocks.seq)).value);
-  return arith::AndIOp::create(b, e.location(), inWindow, less(query, e.index(blocks.seq)));
+  Value isSeen =
+      blocks.ahead > 0
+          ? less(key, e.index(blocks.seq))
+          : arith::CmpIOp::create(b, e.location(), arith::CmpIPredicate::ult, (query - key).value,
+                                  e.index(std::min(blocks.window, blocks.seq)).value);
+  return arith::AndIOp::create(b, e.location(), isSeen, less(query, e.index(blocks.seq)));
 }
 
 void MmaRows::store(ArrayRef<FragmentC> sums, Buffer to, function_ref<Index(Index)> place,

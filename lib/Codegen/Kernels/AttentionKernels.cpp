@@ -16,6 +16,7 @@
 #include "Gpu/DeviceAttention.h"
 #include "Gpu/MmaAttention.h"
 #include "KernelModels.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
 
 using namespace mlir;
@@ -38,6 +39,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
     using AttentionBlocks::AttentionBlocks;
     Panel transposed, keys, values, scores, out;
     Buffer largest, total, rescale; // one for each query
+    Buffer sinks;
 
     void emitBlock(HeadBlock block) {
       Panel queries = rowPanel();
@@ -47,13 +49,23 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
       loadQueries(queries, e.operand(0), block);
       transposePanel(e, queries, transposed, scale);
       clearPanel(e, out);
-      // Not minus infinity: the first rescaling factor would be NaN.
-      fill(e, largest,
-           APFloat::getLargest(e.computeType().getFloatSemantics(), /*Negative=*/true)
-               .convertToDouble());
-      fill(e, total, 0.0);
+      begin(block);
       forUnmaskedKeys(block, [&](HeadBlock other) { emitIteration(block, other); });
       emitEnd(block);
+    }
+
+    /// A sink is a score that is there before all others.
+    void begin(HeadBlock block) {
+      // Not minus infinity: the first rescaling factor would be NaN.
+      double lowest = APFloat::getLargest(e.computeType().getFloatSemantics(), /*Negative=*/true)
+                          .convertToDouble();
+      fill(e, total, sinks ? 1.0 : 0.0);
+      fill(e, largest, sinks ? 0.0 : lowest);
+      if (!sinks)
+        return;
+      Num sink = e.load(sinks, block.head);
+      e.forLanes(extent,
+                 [&](Index i, unsigned lanes) { e.store(largest, i, e.splat(0.0, lanes) + sink); });
     }
 
     void emitIteration(HeadBlock block, HeadBlock other) {
@@ -121,6 +133,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
 
   static void emit(AttentionOp op, KernelEmitter &e) {
     Emission emission(op, e);
+    emission.sinks = e.operand(op.getSinksMutable());
     emission.forEachOfQueries([&](HeadBlock block) { emission.emitBlock(block); });
   }
 };
@@ -268,8 +281,71 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
   }
 };
 
+//===----------------------------------------------------------------------===//
+// Sinks
+//===----------------------------------------------------------------------===//
+
+struct AttentionSinkGradKernel : KernelModel<AttentionSinkGradKernel, AttentionSinkGradOp> {
+  struct Shape {
+    int64_t heads, seq, size, tokens;
+
+    explicit Shape(AttentionSinkGradOp op)
+        : heads(op.getSinks().getType().getNumElements()), seq(op.getLse().getType().getShape()[2]),
+          size(op.getOut().getType().getShape()[2] / heads),
+          tokens(op.getLse().getType().getShape()[0] * seq) {}
+  };
+
+  /// The sink's probability in the row of `head` at `token`, of the whole batch, times
+  /// delta = dout . out.
+  static Num share(KernelEmitter &e, const Shape &shape, Num sink, Index head, Index token,
+                   Num delta) {
+    Index statistic = (token / shape.seq * shape.heads + head) * shape.seq + token % shape.seq;
+    return exp(sink - e.load(e.operand(2), statistic)) * delta;
+  }
+
+  static void store(AttentionSinkGradOp op, KernelEmitter &e, Index head, Num sum) {
+    Buffer into = e.operand(op.getIntoMutable());
+    e.store(e.result(0), head, into ? e.load(into, head) - sum : -sum);
+  }
+
+  static void emit(AttentionSinkGradOp op, KernelEmitter &e) {
+    Shape shape(op);
+    e.forEachParallel(shape.heads, [&](Index head) {
+      Num sink = e.load(e.operand(0), head);
+      Num sum = e.fold(e.index(0), e.index(shape.tokens), e.number(0.0),
+                       [&](Index token, ArrayRef<Num> before) -> Row {
+                         Index begin = (token * shape.heads + head) * shape.size;
+                         Num delta = e.sum(shape.size, [&](Index d, unsigned lanes) {
+                           return e.load(e.operand(1), begin + d, lanes) *
+                                  e.load(e.operand(3), begin + d, lanes);
+                         });
+                         return {before[0] + share(e, shape, sink, head, token, delta)};
+                       })[0];
+      store(op, e, head, sum);
+    });
+  }
+
+  static void emitOnDevice(AttentionSinkGradOp op, KernelEmitter &e) {
+    Shape shape(op);
+    DeviceLoops &device = deviceLoops(e);
+    e.forEachParallel(shape.heads, [&](Index head) {
+      Num sink = e.load(e.operand(0), head);
+      Num sum = device.sumOfElements(e, shape.tokens, [&](Index token) {
+        Index begin = (token * shape.heads + head) * shape.size;
+        Num delta = e.fold(e.index(0), e.index(shape.size), e.number(0.0),
+                           [&](Index d, ArrayRef<Num> before) -> Row {
+                             return {fma(e.load(e.operand(1), begin + d),
+                                         e.load(e.operand(3), begin + d), before[0])};
+                           })[0];
+        return share(e, shape, sink, head, token, delta);
+      });
+      store(op, e, head, sum);
+    });
+  }
+};
+
 } // namespace
 
 void llmmem::attachAttentionKernels(MLIRContext *context) {
-  attachKernels<AttentionKernel, AttentionGradKernel>(context);
+  attachKernels<AttentionKernel, AttentionGradKernel, AttentionSinkGradKernel>(context);
 }

@@ -82,9 +82,11 @@ Row joined(Num sum, Num lost, Num otherSum, Num otherLost) {
 
 class DeviceColumnSums {
 public:
-  DeviceColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term)
+  /// No vector of columns goes beyond a multiple of `period`.
+  DeviceColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, int64_t period,
+                   ColumnTerm term)
       : e(e), device(deviceLoops(e)), into(into), rows(rows), width(width), term(term),
-        lanes(std::gcd<int64_t>(e.lanes(), width)), vectors(e.lanes() / lanes * 2),
+        lanes(std::gcd<int64_t>(e.lanes(), period)), vectors(e.lanes() / lanes * 2),
         threads(std::clamp<int64_t>(llvm::PowerOf2Ceil(rows) * vectors, kWarp, 1024)) {}
 
   void emit() {
@@ -172,7 +174,7 @@ private:
 
 void emitColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term) {
   if (e.options().target == KernelTarget::Gpu)
-    DeviceColumnSums(e, into, rows, width, term).emit();
+    DeviceColumnSums(e, into, rows, width, /*period=*/width, term).emit();
   else
     emitSumsOnCpu(e, into, rows, width, term);
 }
@@ -188,6 +190,25 @@ struct SumRowsKernel : KernelModel<SumRowsKernel, SumRowsOp> {
     emitColumnSums(
         e, e.operand(op.getIntoMutable()), dy.size / width, width,
         [&](Index row, Index j, unsigned lanes) { return e.load(dy, row * width + j, lanes); });
+  }
+};
+
+struct SumGroupRowsKernel : KernelModel<SumGroupRowsKernel, SumGroupRowsOp> {
+  /// The sums of all groups lie side by side, as one row of columns.
+  static void emit(SumGroupRowsOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getDy()), groups = op.getDb().getType().getNumElements() / width;
+    Buffer dy = e.operand(0), into = e.operand(op.getIntoMutable());
+    int64_t rows = dy.size / width / groups;
+    auto term = [&](Index row, Index j, unsigned lanes) {
+      return e.load(dy, (j / width * rows + row) * width + j % width, lanes);
+    };
+    if (e.options().target == KernelTarget::Gpu)
+      return DeviceColumnSums(e, into, rows, groups * width, width, term).emit();
+    e.forEachParallel(groups, [&](Index group) {
+      e.forLanes(width, [&](Index j, unsigned lanes) {
+        emitSumsFrom(e, into, rows, group * width + j, 1, lanes, term);
+      });
+    });
   }
 };
 
@@ -260,5 +281,6 @@ struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
 } // namespace
 
 void llmmem::attachColumnKernels(MLIRContext *context) {
-  attachKernels<SumRowsKernel, NormWeightGradKernel, PositionsGradKernel>(context);
+  attachKernels<SumRowsKernel, SumGroupRowsKernel, NormWeightGradKernel, PositionsGradKernel>(
+      context);
 }

@@ -23,11 +23,31 @@ namespace {
 /// 1 / (1 + exp(-x))
 Num logistic(Num x) { return 1.0 / (exp(-x) + 1.0); }
 
-Num silu(Num x) { return x / (exp(-x) + 1.0); }
+Num scaled(Num x, double alpha) { return alpha == 1.0 ? x : x * alpha; }
 
-Num siluGrad(Num x, Num dy) {
-  Num s = logistic(x);
-  return dy * s * (x * (1.0 - s) + 1.0);
+Num silu(Num x, double alpha) { return x / (exp(-scaled(x, alpha)) + 1.0); }
+
+Num siluGrad(Num x, Num dy, double alpha) {
+  Num s = logistic(scaled(x, alpha));
+  return dy * s * (scaled(x, alpha) * (1.0 - s) + 1.0);
+}
+
+Value compare(arith::CmpFPredicate predicate, Num x, Num y) {
+  return arith::CmpFOp::create(*x.builder, x.value.getLoc(), predicate, x.value, y.value);
+}
+
+/// `inside` where x is within the bounds, else what stands for the bound. A NaN is within them.
+template <typename ClampLike>
+Num withinBounds(ClampLike op, Num x, Num inside, function_ref<Num(double)> bound) {
+  if (op.getLow()) {
+    double low = op.getLow()->convertToDouble();
+    inside = select(compare(arith::CmpFPredicate::OLT, x, x.like(low)), bound(low), inside);
+  }
+  if (op.getHigh()) {
+    double high = op.getHigh()->convertToDouble();
+    inside = select(compare(arith::CmpFPredicate::OGT, x, x.like(high)), bound(high), inside);
+  }
+  return inside;
 }
 
 void emitUnary(KernelEmitter &e, Index i, unsigned lanes, function_ref<Num(Num)> formula) {
@@ -61,8 +81,22 @@ struct GeluKernel : ElementModel<GeluKernel, GeluOp> {
   }
 };
 struct SiluKernel : ElementModel<SiluKernel, SiluOp> {
-  static void emitAt(SiluOp, KernelEmitter &e, Index i, unsigned lanes) {
-    emitUnary(e, i, lanes, silu);
+  static void emitAt(SiluOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, [&](Num x) { return silu(x, op.getAlpha().convertToDouble()); });
+  }
+};
+struct ClampKernel : ElementModel<ClampKernel, ClampOp> {
+  static void emitAt(ClampOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, [&](Num x) {
+      return withinBounds(op, x, x, [&](double bound) { return x.like(bound); });
+    });
+  }
+};
+struct ClampGradKernel : ElementModel<ClampGradKernel, ClampGradOp> {
+  static void emitAt(ClampGradOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    emitBinary(e, i, lanes, [&](Num x, Num dy) {
+      return withinBounds(op, x, dy, [&](double) { return x.like(0.0); });
+    });
   }
 };
 struct ScaleKernel : ElementModel<ScaleKernel, ScaleOp> {
@@ -105,8 +139,9 @@ struct GeluGradKernel : ElementModel<GeluGradKernel, GeluGradOp> {
   }
 };
 struct SiluGradKernel : ElementModel<SiluGradKernel, SiluGradOp> {
-  static void emitAt(SiluGradOp, KernelEmitter &e, Index i, unsigned lanes) {
-    emitBinary(e, i, lanes, siluGrad);
+  static void emitAt(SiluGradOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    double alpha = op.getAlpha().convertToDouble();
+    emitBinary(e, i, lanes, [&](Num x, Num dy) { return siluGrad(x, dy, alpha); });
   }
 };
 struct AddBiasKernel : ElementModel<AddBiasKernel, AddBiasOp> {
@@ -241,8 +276,8 @@ struct CausalMaskKernel : ElementModel<CausalMaskKernel, CausalMaskOp> {
 } // namespace
 
 void llmmem::attachElementKernels(MLIRContext *context) {
-  attachKernels<GeluKernel, SiluKernel, ScaleKernel, SoftcapKernel, SoftcapGradKernel, CastKernel,
-                AddKernel, MulKernel, AddBiasKernel, GeluGradKernel, SiluGradKernel, FillKernel,
-                DropoutKernel, StoredDropoutKernel, ApplyMaskKernel, AddPositionsKernel,
-                CausalMaskKernel>(context);
+  attachKernels<GeluKernel, SiluKernel, ClampKernel, ClampGradKernel, ScaleKernel, SoftcapKernel,
+                SoftcapGradKernel, CastKernel, AddKernel, MulKernel, AddBiasKernel, GeluGradKernel,
+                SiluGradKernel, FillKernel, DropoutKernel, StoredDropoutKernel, ApplyMaskKernel,
+                AddPositionsKernel, CausalMaskKernel>(context);
 }

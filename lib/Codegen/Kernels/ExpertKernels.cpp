@@ -133,14 +133,14 @@ struct RouteKernel : KernelModel<RouteKernel, RouteOp> {
       return chosen;
     int64_t size = scores.experts / static_cast<int64_t>(op.getGroups());
     auto best = [&](Index group) {
-      Num lowest = e.number(-std::numeric_limits<double>::infinity());
-      return e.fold(
-          e.index(0), e.index(size), lowest, [&](Index member, ArrayRef<Num> found) -> Row {
-            Num key = scores.key(group * size + member);
-            Value isBetter = arith::CmpFOp::create(
-                e.builder(), e.location(), arith::CmpFPredicate::OGT, key.value, found[0].value);
-            return {select(isBetter, key, found[0])};
-          })[0];
+      auto key = [&](Index member) { return scores.key(group * size + member); };
+      Choice next = chooseNext(e, size, key, std::nullopt);
+      Num sum = next.key;
+      for (uint64_t number = 1; number < op.getGroupBest(); ++number) {
+        next = chooseNext(e, size, key, next);
+        sum = sum + next.key;
+      }
+      return sum;
     };
     std::optional<Choice> last;
     for (uint64_t number = 0; number < op.getKeptGroups(); ++number) {
@@ -381,6 +381,21 @@ struct CombineWeightsGradKernel : KernelModel<CombineWeightsGradKernel, CombineW
   }
 };
 
+struct AddGroupBiasKernel : KernelModel<AddGroupBiasKernel, AddGroupBiasOp> {
+  static void emit(AddGroupBiasOp op, KernelEmitter &e) {
+    int64_t width = widthOf(op.getX()), rows = e.operand(0).size / width;
+    int64_t ofGroup = rows / shapeOf(op.getX())[0];
+    e.forRows(rows, {width}, [&](Index row) {
+      Index bias = row / ofGroup * width;
+      e.forLanes(width, [&](Index i, unsigned lanes) {
+        Index place = row * width + i;
+        e.store(e.result(0), place,
+                e.load(e.operand(0), place, lanes) + e.load(e.operand(1), bias + i, lanes));
+      });
+    });
+  }
+};
+
 struct GateRowsKernel : KernelModel<GateRowsKernel, GateRowsOp> {
   static void emit(GateRowsOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX());
@@ -501,7 +516,7 @@ struct BalanceLossGradKernel : KernelModel<BalanceLossGradKernel, BalanceLossGra
 
 void llmmem::attachExpertKernels(MLIRContext *context) {
   attachKernels<RouteKernel, RouteGradKernel, AssignPlacesKernel, CountDroppedKernel,
-                DispatchKernel, CombineKernel, CombineWeightsGradKernel, GateRowsKernel,
-                GateRowsGradKernel, RouterLoadKernel, RouterLoadGradKernel, BalanceLossKernel,
-                BalanceLossGradKernel>(context);
+                DispatchKernel, CombineKernel, CombineWeightsGradKernel, AddGroupBiasKernel,
+                GateRowsKernel, GateRowsGradKernel, RouterLoadKernel, RouterLoadGradKernel,
+                BalanceLossKernel, BalanceLossGradKernel>(context);
 }
