@@ -122,6 +122,11 @@ llvm::SmallVector<std::string> llmmem::checkpointNames(llvm::StringRef name) {
   for (llvm::StringRef family : families)
     names.push_back(name.starts_with(family) ? name.drop_front(family.size()).str()
                                              : (family + name).str());
+  // What the first files of BERT call the scale and the shift of a norm.
+  for (auto [newer, older] :
+       {std::pair(".LayerNorm.weight", ".LayerNorm.gamma"), {".LayerNorm.bias", ".LayerNorm.beta"}})
+    if (llvm::StringRef module = name; module.consume_back(newer))
+      names.push_back((module + older).str());
   for (const std::string &known : llvm::SmallVector<std::string>(names))
     names.push_back("param." + known);
   return names;

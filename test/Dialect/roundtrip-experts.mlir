@@ -41,7 +41,7 @@ func.func @products(%x: tensor<3x2x4xf32>, %w: tensor<3x4x5xf32>) {
 }
 
 // CHECK-LABEL: func.func @route_2(
-// CHECK: llm.route %arg0 {group_best = 2 : i64, groups = 2 : i64, kept_groups = 1 : i64}
+// CHECK: llm.route %arg0 {group_best = 2 : i64, groups = 2 : i64} :
 func.func @route_2(%l: tensor<2x3x4xf32>) {
   %w, %e, %lse = llm.route %l {kept_groups = 1 : i64, groups = 2 : i64, group_best = 2 : i64}
     : (tensor<2x3x4xf32>) -> (tensor<2x3x2xf32>, tensor<2x3x2xi32>, tensor<2x3xf32>)

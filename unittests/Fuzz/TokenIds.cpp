@@ -10,7 +10,7 @@ static void feed(llvm::Expected<TokenFeed> feed, TokenFeed::Shape shape) {
     return fuzz::require(!llvm::toString(feed.takeError()).empty());
   std::vector<int32_t> ids(shape.size()), targets(shape.size());
   auto batch = [&] {
-    feed->next(ids, targets);
+    feed->next({ids, targets, {}});
     for (size_t i = 0; i < ids.size(); ++i) {
       fuzz::require(ids[i] >= 0 && ids[i] < shape.vocabulary);
       bool isLast = (i + 1) % shape.seq == 0;

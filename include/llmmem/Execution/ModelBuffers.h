@@ -70,7 +70,7 @@ private:
 TokenFeed::Shape feedShapeOf(const CompiledStep &step, const StepRoles &roles);
 
 /// The names under which public checkpoints may hold `name`: with and without the prefix of the
-/// family.
+/// family, and a norm's scale and shift as BERT's first files call them.
 llvm::SmallVector<std::string> checkpointNames(llvm::StringRef name);
 
 /// The name of a slice along the first dimension of a parameter whose name has `*` for its number,

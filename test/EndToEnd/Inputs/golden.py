@@ -2,7 +2,7 @@
 
   golden.py folder golden/FAMILY f32|f64 [--budgets=N] [flags of llmmem-import] [-- flags of llmmem-opt]
 
-With --budgets, N budgets from the least one up to the unplanned step's must have its bits as well.
+With --budgets, N budgets from the least one up to the unplanned step's must have its bits as well, all by code that is not optimized.
 
 FAMILY.safetensors holds parameters, ids, losses, gradients, and perhaps parameters after three AdamW steps in float64;
 FAMILY.config.json is the model. Both runs must have the same bits. Prints the largest error of each kind, and last how
@@ -69,8 +69,16 @@ def split_flags(flags):
     return flags[:cut], flags[cut + 1 :]
 
 
+def budgets_above(report, least, count):
+    """`count` budgets in equal steps, less the least one."""
+    return ["--checkpoint-budget=%d" % budget for budget in chain.spread(chain.needed(least), chain.needed(report), count)[1:]]
+
+
 def main(folder, family, dtype, *flags):
     importing, planning = split_flags(list(flags))
+    count = 1
+    if importing and importing[0].startswith("--budgets="):
+        count = int(importing.pop(0).partition("=")[2])
     os.makedirs(folder, exist_ok=True)
     model, ids = os.path.join(folder, "model.mlir"), os.path.join(folder, "ids")
     golden = tensors.read(family + ".safetensors")
@@ -82,14 +90,17 @@ def main(folder, family, dtype, *flags):
             print(*golden["labels"], file=file)
         data += ["--labels", ids + ".labels"]
     chain.import_model(family + ".config.json", model, "--batch", "2", "--seq", "16", "--dtype", dtype, *importing)
-    compared, bits = 0, None
-    for flag in ("--checkpoint-policy=none", "--checkpoint-budget=min"):
+    compared, bits, reports, plans = 0, None, [], ["--checkpoint-policy=none", "--checkpoint-budget=min"]
+    for flag in plans:
         step = os.path.join(folder, flag.rpartition("=")[2] + ".mlir")
         report = chain.plan(model, step, flag, *planning)
         print("%s: %d ops recomputed" % (flag, report["recompute"]["ops"]))
         # PyTorch's AdamW, whose learning rate the golden steps took: 1e-3.
         flags = [*data, "--steps", "3", "--lr", "1e-3", "--load", family + ".safetensors"]
-        flags += chain.quick([dtype], unless="f64")
+        flags += chain.quick([dtype], unless="f64") if count == 1 else ["--optimize=false"]
+        reports.append(report)
+        if len(reports) == 2:
+            plans += budgets_above(*reports, count)
         training = chain.Training(step, *flags)
         compared += compare(golden, training, dtype)
         if bits not in (None, training.bits()):
