@@ -20,9 +20,7 @@ static llvm::Expected<int64_t> parseRate(llvm::StringRef text, llvm::StringRef w
     return bad("expected a size in bytes and '/s'");
   llvm::Expected<int64_t> rate = parseByteSize(bytes);
   if (!rate)
-    return bad(llvm::toString(rate.takeError()));
-  if (*rate == 0)
-    return bad("nothing moves at 0 bytes per second; expected at least 1");
+    return bad(llvm::StringRef(llvm::toString(rate.takeError())).split(" (").first);
   return *rate;
 }
 
