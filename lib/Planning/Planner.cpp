@@ -191,10 +191,8 @@ std::optional<std::string> llmmem::planning::checkPlannable(const Problem &probl
   auto refuse = [](const std::string &what) {
     return "planning " + what + " is not offered; --check verifies such plans";
   };
-  if (hasCopies(problem))
+  if (hasOffload(problem))
     return checkOffloadable(problem);
-  if (!problem.moreMemories.empty())
-    return refuse("several memories without copies between them");
   const bool overlaps = hasSeveralResources(problem);
   for (const Op &op : problem.ops) {
     if (overlaps && op.resource != Resource::Compute && op.resource != Resource::Link)
@@ -263,7 +261,7 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
     auto planOneResource = [&](const Problem &one) {
       return planToTheEnd(one, options, canceller);
     };
-    if (hasCopies(problem))
+    if (hasOffload(problem))
       plan = planOffloaded(problem, {options.policy.kind, options.seconds, options.progress,
                                      canceller, planOneResource});
     else if (hasSeveralResources(problem))

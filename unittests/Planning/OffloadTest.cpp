@@ -183,7 +183,7 @@ TEST(OffloadTest, AgainstEveryCourseOfEvents) {
                                             {perNanosecond / 2 * int64_t(1 + engine() % 6),
                                              perNanosecond / 2 * int64_t(1 + engine() % 6)});
     if (!copied)
-      continue; // nothing may leave
+      continue; // the host is too small
     const std::string where = "seed " + std::to_string(seed);
     test::CopyOracle oracle(*copied);
     const std::optional<int64_t> least = oracle.leastTime();
@@ -258,6 +258,24 @@ TEST(OffloadTest, TheLeastNeedIsNoMoreThanWithoutAHost) {
   ASSERT_EQ(least.status, Status::Feasible);
   EXPECT_LE(least.arena, alone.arena);
   EXPECT_LE(least.peakLowerBound, least.peak);
+}
+
+// Where every value is read by the next op, a host changes nothing.
+TEST(OffloadTest, NothingMayLeave) {
+  ProblemBuilder builder;
+  const ValueIndex x = builder.value(8), y = builder.value(8);
+  builder.op({}, {x}, 10);
+  builder.op({x}, {y}, 10);
+  builder.problem.keep = {y};
+  builder.problem.budget = 16;
+  const Result<Problem> copied =
+      withHostCopies(builder.problem, 64, {perNanosecond, perNanosecond});
+  ASSERT_TRUE(copied);
+  EXPECT_EQ(copied->ops.size(), 2u);
+  const Plan planned = planIt(*copied);
+  expectVerifies(*copied, planned, "nothing leaves");
+  EXPECT_EQ(planned.status, Status::Feasible);
+  EXPECT_EQ(planned.time->time, 20);
 }
 
 // z needs x and y beside it, wherever other values are.

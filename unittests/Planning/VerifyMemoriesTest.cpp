@@ -500,7 +500,6 @@ TEST_F(VerifyMemoriesTest, PlanningIsRefused) {
   expectRefused("copies between other memories than the device and one more");
   for (Op &op : problem.ops)
     op.resource = Resource::Compute;
-  expectRefused("several memories without copies between them");
   problem.moreMemories.clear();
   expectRefused("optional ops");
   for (Op &op : problem.ops)

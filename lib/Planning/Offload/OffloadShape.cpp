@@ -9,8 +9,8 @@ static bool isCopy(const Op &op) {
   return op.resource == Resource::CopyUp || op.resource == Resource::CopyDown;
 }
 
-bool llmmem::planning::hasCopies(const Problem &problem) {
-  return llvm::any_of(problem.ops, isCopy);
+bool llmmem::planning::hasOffload(const Problem &problem) {
+  return !problem.moreMemories.empty() || llvm::any_of(problem.ops, isCopy);
 }
 
 /// A copy of one value into one value, which need not run and may run again.

@@ -27,8 +27,8 @@ struct OffloadShape {
   std::vector<int32_t> copyOf; // by value: its place in `copies`; -1: it stays
 };
 
-/// Whether ops copy between two memories.
-bool hasCopies(const Problem &problem);
+/// Whether there is another memory than the device, or a copy.
+bool hasOffload(const Problem &problem);
 
 /// Why a problem with copies cannot be planned; nothing where `takeApart` takes it.
 std::optional<std::string> checkOffloadable(const Problem &problem);
