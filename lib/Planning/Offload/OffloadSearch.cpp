@@ -35,6 +35,7 @@ private:
   bool isFixedPolicy() const {
     return options.policy != PolicyKind::Budget && options.policy != PolicyKind::LeastPeak;
   }
+  int64_t linkBytes() const;
   std::vector<int64_t> largerBudgets(int64_t from);
   void addSchedule(int64_t budget);
   void addSchedules();
@@ -64,19 +65,35 @@ OffloadSearch::OffloadSearch(const Problem &problem, const OffloadOptions &optio
   search->reportTo(options.progress);
 }
 
-/// Budgets of the device at which other schedules are found: as many bytes more as the host holds
-/// at most, up to what no recomputation needs.
+/// The most bytes that the link moves up in half of the time of every op once: what goes up in the
+/// one half comes down in the other.
+int64_t OffloadSearch::linkBytes() const {
+  constexpr __int128 largest = INT64_MAX / 4;
+  __int128 most = 0;
+  for (const HostCopy &copy : shape.copies) {
+    const __int128 slower = std::max(problem.ops[copy.up].cost, problem.ops[copy.down].cost);
+    const __int128 half = device.baseCost() / 2;
+    most = std::max(most, slower ? half * device.bytes(copy.value) / slower : largest);
+  }
+  return static_cast<int64_t>(std::min(most, largest));
+}
+
+/// Budgets of the device at which other schedules are found: larger by what the host holds or the
+/// link moves, at most, and that at which nothing is recomputed.
 std::vector<int64_t> OffloadSearch::largerBudgets(int64_t from) {
-  int64_t most = device.residentBytes();
-  if (const auto free = frontier.at(INT64_MAX / 4))
-    most += free->arena;
-  if (const std::optional<int64_t> host = problem.budgetOf(1))
-    most = std::min(most, from > INT64_MAX / 4 - *host ? most : from + *host);
+  int64_t free = device.residentBytes();
+  if (const auto plan = frontier.at(INT64_MAX / 4))
+    free += plan->arena;
+  const int64_t most =
+      std::min({free - from, linkBytes(), problem.budgetOf(1).value_or(INT64_MAX / 4)});
   std::vector<int64_t> budgets;
   constexpr int64_t parts = 16;
-  for (int64_t part : {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16})
-    if (const int64_t more = (most - from) / parts * part; more > 0)
-      budgets.push_back(part == parts ? most : from + more);
+  for (int64_t part : {1, 2, 3, 4, 6, 8, 10, 12, 14, 16})
+    if (const int64_t more = static_cast<int64_t>(static_cast<__int128>(most) * part / parts);
+        more > 0)
+      budgets.push_back(from + more);
+  if (free > from)
+    budgets.push_back(free);
   return budgets;
 }
 
