@@ -4,6 +4,8 @@
 #include "Budget/Certificate.h"
 #include "Budget/Frontier.h"
 #include "Budget/MicroBatchSearch.h"
+#include "Offload/OffloadSearch.h"
+#include "Offload/OffloadShape.h"
 #include "Overlap/OverlapSearch.h"
 #include "Schedulers/ExactSearch.h"
 #include "Schedulers/PlacedSearch.h"
@@ -189,8 +191,8 @@ std::optional<std::string> llmmem::planning::checkPlannable(const Problem &probl
   auto refuse = [](const std::string &what) {
     return "planning " + what + " is not offered; --check verifies such plans";
   };
-  if (!problem.moreMemories.empty())
-    return refuse("several memories");
+  if (hasOffload(problem))
+    return checkOffloadable(problem);
   const bool overlaps = hasSeveralResources(problem);
   for (const Op &op : problem.ops) {
     if (overlaps && op.resource != Resource::Compute && op.resource != Resource::Link)
@@ -259,10 +261,14 @@ Plan llmmem::planning::plan(const Problem &problem, const PlanOptions &options) 
     auto planOneResource = [&](const Problem &one) {
       return planToTheEnd(one, options, canceller);
     };
-    plan = hasSeveralResources(problem)
-               ? planOverlapped(problem, {options.policy.kind, options.seconds, options.progress,
-                                          canceller, planOneResource})
-               : planOneResource(problem);
+    if (hasOffload(problem))
+      plan = planOffloaded(problem, {options.policy.kind, options.seconds, options.progress,
+                                     canceller, planOneResource});
+    else if (hasSeveralResources(problem))
+      plan = planOverlapped(problem, {options.policy.kind, options.seconds, options.progress,
+                                      canceller, planOneResource});
+    else
+      plan = planOneResource(problem);
   } catch (const Cancelled &) {
     plan = refusal(problem, "cancelled");
   }

@@ -7,6 +7,7 @@
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Model/FoundStructure.h"
 #include "llmmem/Planning/Model/Verify.h"
+#include "llmmem/Planning/Offload/HostCopies.h"
 #include "llmmem/Planning/Proofs/Check.h"
 #include "llmmem/Planning/Sweep/BudgetOutlook.h"
 #include "llmmem/Planning/Sweep/Sweep.h"
@@ -57,6 +58,18 @@ llvm::cl::opt<std::string>
     budget("budget", llvm::cl::value_desc("bytes|min"), llvm::cl::cat(category),
            llvm::cl::desc("Resident bytes and arena must fit (40GB, 37.25GiB, 4096); overrides the "
                           "problem's own. min: the least peak that can be found"));
+llvm::cl::opt<std::string> hostBudget(
+    "host-budget", llvm::cl::value_desc("bytes"), llvm::cl::cat(category),
+    llvm::cl::desc("Values may leave for this much memory of the host and come back; takes --link. "
+                   "Costs are then ns. Also with --check"));
+llvm::cl::opt<std::string> hostLink(
+    "link", llvm::cl::value_desc("rate"), llvm::cl::cat(category),
+    llvm::cl::desc("With --host-budget: what copies move, each way (25GB/s) or up and down "
+                   "(25GB/s,20GB/s)"));
+llvm::cl::opt<int64_t> linkLatency("link-latency", llvm::cl::init(0), llvm::cl::value_desc("ns"),
+                                   llvm::cl::cat(category),
+                                   llvm::cl::desc("With --host-budget: ns that each copy takes "
+                                                  "beside its bytes (default 0)"));
 llvm::cl::opt<std::string>
     policyText("policy", llvm::cl::init("budget"), llvm::cl::cat(category),
                llvm::cl::desc("The policy that chooses the kept values (default budget); see "
@@ -114,11 +127,44 @@ int writeFiles(const Problem &problem, const Plan &plan, int code) {
   return error ? fail(llvm::toString(std::move(error))) : code;
 }
 
-/// The step of the command line in all its forms, under the budget of --budget.
+/// Lets values leave for the host in every form, where --host-budget asks for it.
+llvm::Error addHostCopies(StepForms &forms) {
+  if (!hostBudget.getNumOccurrences())
+    return hostLink.getNumOccurrences() || linkLatency.getNumOccurrences()
+               ? llvm::createStringError(
+                     "--link: it leads to no memory; give the host's bytes with "
+                     "--host-budget=64GB")
+               : llvm::Error::success();
+  llvm::Expected<int64_t> bytes = parseByteSize(hostBudget);
+  if (!bytes)
+    return llvm::createStringError("--host-budget: " + llvm::toString(bytes.takeError()));
+  if (!hostLink.getNumOccurrences())
+    return llvm::createStringError("--host-budget: nothing leads to the host; give the rate of its "
+                                   "link with --link=25GB/s");
+  Result<HostLink> link = parseHostLink(hostLink.getValue());
+  if (!link)
+    return llvm::createStringError("--link: " + link.error());
+  if (linkLatency < 0)
+    return llvm::createStringError("--link-latency must be 0 ns or more");
+  link->latency = linkLatency;
+  for (AlternativeProblem &it : forms.alternatives) {
+    Result<Problem> copied = withHostCopies(it.problem, *bytes, *link);
+    if (!copied)
+      return llvm::createStringError(inputs[0] + ": --host-budget: " + copied.error());
+    it.problem = std::move(*copied);
+  }
+  return llvm::Error::success();
+}
+
+/// The step of the command line in all its forms, under the budgets of --budget and --host-budget.
 llvm::Expected<StepForms> loadForms() {
   llvm::Expected<StepForms> forms =
       load(inputs[0], [](llvm::StringRef text) { return toExpected(parseStepForms(text)); });
-  if (!forms || !budget.getNumOccurrences())
+  if (!forms)
+    return forms;
+  if (llvm::Error error = addHostCopies(*forms))
+    return std::move(error);
+  if (!budget.getNumOccurrences())
     return forms;
   forms->setBudget(std::nullopt);
   if (budget != "min") {
@@ -236,6 +282,38 @@ llvm::Expected<PlanOptions> planOptions(Heartbeat &heartbeat) {
   return options;
 }
 
+/// What a plan with copies needs of both memories, and when its step ends.
+void summarizeCopies(const Problem &problem, const Plan &plan) {
+  int64_t up = 0, down = 0, numDown = 0, again = -plan.baseCost;
+  for (OpIndex step : plan.steps) {
+    const Op &op = problem.ops[step];
+    const int64_t bytes = op.writes.empty() ? 0 : problem.values[op.writes[0]].bytes;
+    up += op.resource == Resource::CopyUp ? bytes : 0;
+    down += op.resource == Resource::CopyDown ? bytes : 0;
+    numDown += op.resource == Resource::CopyDown;
+    again += op.resource == Resource::Compute ? op.cost : 0;
+  }
+  const MemoryUse &host = plan.moreMemories[0];
+  const PlanTime &time = *plan.time;
+  const auto percent = [&](int64_t part) {
+    return llvm::format("%.2f %%",
+                        100.0 * part / std::max<double>(static_cast<double>(time.base), 1));
+  };
+  llvm::errs() << "needs " << formatByteSize(problem.residentBytes() + plan.arena) << " ("
+               << formatByteSize(plan.arena) << " of them arena), peak "
+               << formatByteSize(plan.peak) << "; of the host "
+               << formatByteSize(problem.residentBytes(1) + host.arena) << ", peak "
+               << formatByteSize(host.peak) << "\n"
+               << numDown << " copies back, " << formatByteSize(up) << " up and "
+               << formatByteSize(down) << " down\n"
+               << "step time " << time.time << ", slowdown " << percent(time.time - time.base)
+               << " against " << time.base << ": recomputed " << again << " (" << percent(again)
+               << "), waits for copies " << time.time - plan.baseCost - again << " ("
+               << percent(time.time - plan.baseCost - again) << ")\n"
+               << "proved least time " << time.lowerBound << " (" << plan.bound << "), gap "
+               << percent(time.time - time.lowerBound) << "\n";
+}
+
 /// `withoutBudget`: what the step costs then, where that is known.
 void summarize(const Problem &problem, const Plan &plan, std::optional<int64_t> withoutBudget) {
   if (plan.witness)
@@ -244,6 +322,8 @@ void summarize(const Problem &problem, const Plan &plan, std::optional<int64_t> 
                  << " there)\n";
   if (plan.steps.empty())
     return;
+  if (!problem.moreMemories.empty())
+    return summarizeCopies(problem, plan);
   const double base =
       std::max<double>(static_cast<double>(withoutBudget.value_or(plan.baseCost)), 1);
   llvm::errs() << "needs " << formatByteSize(problem.residentBytes() + plan.arena) << " ("
@@ -363,6 +443,7 @@ constexpr llvm::StringLiteral overview =
     "  llmmem-plan problem.json --budget=40GB -o plan.json   plan within 40 * 10^9 bytes\n"
     "  llmmem-plan problem.json --budget=min --explain       the least peak that can be found\n"
     "  llmmem-plan problem.json --sweep=20 -o frontier.csv   bytes against cost\n"
+    "  llmmem-plan problem.json --budget=40GB --host-budget=64GB --link=25GB/s   with offload\n"
     "  llmmem-plan --check problem.json plan.json            verify a plan\n"
     "  llmmem-plan --check problem.json plan.json --trace=trace.json   and open it in Perfetto\n"
     "  llmmem-plan --check problem.json plan.json proof.json  and what it claims\n"
@@ -388,6 +469,11 @@ int main(int argc, char **argv) {
                 "where one is made");
   if (!profileFile.empty() && timelineFile.empty() && traceFile.empty())
     return fail("--profile: its times go into --timeline or --trace; give one of them");
+  if (hostBudget.getNumOccurrences() && (!emitProof.empty() || inputs.size() == 3))
+    return fail("--emit-proof and the check of a proof are of plans in one memory, and do not go "
+                "with --host-budget");
+  if (hostBudget.getNumOccurrences() && packMode)
+    return fail("--host-budget is of plans, and does not go with --pack");
   if (checkMode)
     return check();
   if (packMode)

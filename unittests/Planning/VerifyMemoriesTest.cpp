@@ -79,6 +79,85 @@ TEST_F(VerifyMemoriesTest, BytesOfItsOwnAreFreeAtOnce) {
   expectOnly(-1, "time");
 }
 
+/// `back` before `down` reads the first x, whose bytes y has taken once x had left.
+TEST_F(VerifyMemoriesTest, ReadBeforeTheCopyIsBack) {
+  plan.steps = {One, Up, Two, Back, Down};
+  plan.offsets = {{0, X, 0}, {1, H, 0}, {2, Y, 0}, {3, G, 200}, {4, X, 100}};
+  expectAmong(2, "overlap");
+}
+
+/// Two works in x's bytes before they have left.
+TEST_F(VerifyMemoriesTest, ReuseBeforeItHasLeft) {
+  problem.ops[Two].reads = {A};
+  plan.steps = {One, Two, Up, Down, Back};
+  plan.offsets = {{0, X, 0}, {1, Y, 0}, {2, H, 0}, {3, X, 100}, {4, G, 200}};
+  expectAmong(1, "overlap");
+}
+
+/// Behind the copy in the order y may have x's bytes, and waits for the end of the copy: two 18-28,
+/// down 18-26, back 28-48. A plan that does not wait is refused.
+TEST_F(VerifyMemoriesTest, ReuseWaitsForTheCopy) {
+  problem.ops[Two].reads = {A};
+  plan.offsets = {{0, X, 0}, {1, H, 0}, {2, Y, 0}, {3, X, 100}, {4, G, 200}};
+  expectHolds();
+  plan.time->time = 46; // two 10-20
+  expectOnly(-1, "time");
+}
+
+/// A copy cannot be back before it has gone up, nor two copies run at once on one side of the link.
+TEST_F(VerifyMemoriesTest, CopiesTakeTheirTime) {
+  problem.ops[Up].cost = 30;
+  plan.cost = 78;
+  plan.time->time = 68; // up 10-40, down 40-48, back 48-68
+  expectHolds();
+  plan.time->time = 48;
+  expectOnly(-1, "time");
+}
+
+TEST_F(VerifyMemoriesTest, ListOfCopies) {
+  plan.copies = {{X, 1, 3, 0}};
+  expectHolds();
+  plan.copies[0].hostOffset = 64;
+  EXPECT_EQ(broken(), (std::vector<std::pair<int32_t, std::string>>{{3, "copies"}, {3, "copies"}}));
+  plan.copies = {{X, 1, 3, 0}, {X, 1, 4, 0}}; // once more, without a copy down
+  expectOnly(4, "copies");
+  plan.copies = {{Y, 1, 3, 0}}; // y never left and is said to be back
+  expectAmong(3, "copies");
+  plan.copies = {{9, 1, 3, 0}};
+  expectAmong(3, "copies");
+}
+
+/// One of two round trips left out.
+TEST_F(VerifyMemoriesTest, ListOfCopiesThatLeavesOneOut) {
+  plan.steps = {One, Up, Two, Down, Down, Back};
+  plan.offsets = {{0, X, 0}, {1, H, 0}, {2, Y, 100}, {3, X, 0}, {4, X, 0}, {5, G, 200}};
+  plan.cost = 64;
+  plan.time->time = 56;
+  plan.copies = {{X, 1, 3, 0}, {X, 1, 4, 0}};
+  expectHolds();
+  plan.copies.pop_back();
+  expectOnly(4, "copies");
+}
+
+/// Two values of the host at the same bytes at once.
+TEST_F(VerifyMemoriesTest, TwoValuesInTheSameBytesOfTheHost) {
+  problem.moreMemories[0].budget = 256;
+  problem.values.push_back({5, 100, false, "i", 1});
+  Op more = problem.ops[Up];
+  more.id = 5;
+  more.writes = {5};
+  problem.ops.push_back(more);
+  plan.steps = {One, Up, 5, Two, Down, Back};
+  plan.offsets = {{0, X, 0}, {1, H, 0}, {2, 5, 128}, {3, Y, 100}, {4, X, 0}, {5, G, 200}};
+  plan.moreMemories[0] = {200, 228, 0};
+  plan.cost = 64;
+  plan.time->time = 54; // the second copy up reads x until 26: down 26-34
+  expectHolds();
+  plan.offsets[2].offset = 0;
+  plan.moreMemories[0].arena = 100;
+  expectAmong(2, "overlap");
+}
+
 /// The copies need not run: one, two and back follow one another.
 TEST_F(VerifyMemoriesTest, OptionalOpsNeedNotRun) {
   plan.steps = {One, Two, Back};
@@ -394,26 +473,39 @@ TEST(VerifyTimeTest, AgreesWithTheDefinition) {
   EXPECT_GT(shorter, 200); // where nothing overlapped, nothing would be compared
 }
 
-/// Solvers know one memory, and compute and link, and say so.
+/// Solvers know one memory with compute and link, and two with plain copies between, and say so.
 TEST_F(VerifyMemoriesTest, PlanningIsRefused) {
-  EXPECT_EQ(checkPlannable(problem),
-            "planning several memories is not offered; --check verifies such plans");
-  Plan none = llmmem::planning::plan(problem, {});
-  EXPECT_EQ(none.status, Status::Unknown);
-  EXPECT_TRUE(none.steps.empty());
-  EXPECT_EQ(none.witness->why,
-            "planning several memories is not offered; --check verifies such plans");
-  problem.moreMemories.clear();
-  EXPECT_EQ(checkPlannable(problem), "planning resources other than compute and link beside each "
-                                     "other is not offered; --check verifies such plans");
+  auto expectRefused = [&](const std::string &what) {
+    EXPECT_EQ(checkPlannable(problem),
+              "planning " + what + " is not offered; --check verifies such plans");
+    Plan none = llmmem::planning::plan(problem, {});
+    EXPECT_EQ(none.status, Status::Unknown);
+    EXPECT_TRUE(none.steps.empty());
+    EXPECT_EQ(none.witness->why,
+              "planning " + what + " is not offered; --check verifies such plans");
+  };
+  expectRefused("alternatives of ops beside copies");
+  problem.ops[Two].alternatives.clear();
+  EXPECT_FALSE(static_cast<bool>(checkPlannable(problem)));
+  problem.ops[Up].recompute = false;
+  expectRefused("copies that must run, or of several values");
+  problem.ops[Up].recompute = true;
+  problem.ops[Two].optional = true;
+  expectRefused("optional ops other than copies");
+  problem.ops[Two].optional = false;
+  problem.ops[Two].resource = Resource::Link;
+  expectRefused("resources other than compute beside copies");
+  problem.ops[Two].resource = Resource::Compute;
+  problem.moreMemories.push_back({"disk", 100, 1});
+  expectRefused("copies between other memories than the device and one more");
   for (Op &op : problem.ops)
     op.resource = Resource::Compute;
-  EXPECT_EQ(checkPlannable(problem),
-            "planning optional ops is not offered; --check verifies such plans");
+  problem.moreMemories.clear();
+  expectRefused("optional ops");
   for (Op &op : problem.ops)
     op.optional = false;
-  EXPECT_EQ(checkPlannable(problem),
-            "planning alternatives of ops is not offered; --check verifies such plans");
+  problem.ops[Two].alternatives = {{15, 0}};
+  expectRefused("alternatives of ops");
   problem.ops[Two].alternatives.clear();
   EXPECT_FALSE(static_cast<bool>(checkPlannable(problem)));
 }

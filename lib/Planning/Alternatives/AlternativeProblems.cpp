@@ -131,7 +131,7 @@ static bool isBetter(const Plan &plan, const Plan &other, bool wantsLeast) {
   bool fits = plan.status == Status::Feasible;
   if (fits != (other.status == Status::Feasible))
     return fits;
-  return wantsLeast || !fits ? plan.arena < other.arena : plan.cost < other.cost;
+  return wantsLeast || !fits ? plan.arena < other.arena : plan.duration() < other.duration();
 }
 
 AlternativePlan llmmem::planning::planForms(const StepForms &forms, const PlanOptions &options) {

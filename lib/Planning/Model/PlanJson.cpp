@@ -18,10 +18,11 @@ constexpr llvm::StringLiteral planKeys =
     "format, version, form, status, steps, offsets, workspaces, peak, arena, cost, base_cost, "
     "cost_lower_bound, peak_lower_bound, seconds, witness";
 constexpr llvm::StringLiteral planKeys2 =
-    "format, version, form, status, steps, alternatives, offsets, workspaces, memories, cost, "
-    "base_cost, "
+    "format, version, form, status, steps, alternatives, offsets, workspaces, copies, memories, "
+    "cost, base_cost, "
     "cost_lower_bound, time, base_time, time_lower_bound, seconds, witness";
 constexpr llvm::StringLiteral memoryKeys = "id, peak, arena, peak_lower_bound";
+constexpr llvm::StringLiteral copyKeys = "value, leaves, back, host_offset";
 constexpr llvm::StringLiteral witnessKeys = "step, values, bytes, memory, proved, why";
 
 llvm::StringRef statusName(Status status) {
@@ -132,6 +133,8 @@ private:
   bool readMemberOfVersion2(llvm::StringRef key) {
     if (key == "alternatives")
       return reader.array([&] { return readAlternative(); });
+    if (key == "copies")
+      return reader.array([&] { return readCopy(plan.copies.emplace_back(noCopy)); });
     if (key == "memories")
       return reader.array([&] { return readMemory(); });
     if (key == "time")
@@ -168,6 +171,26 @@ private:
     });
     plan.alternatives.push_back(chosen);
     return read && (field == 2 || reader.fail("expected [op, number of its alternative]"));
+  }
+
+  static constexpr PlannedCopy noCopy{-1, -1, -1, 0};
+
+  bool readCopy(PlannedCopy &copy) {
+    bool hasValue = false;
+    const bool read = reader.object([&](llvm::StringRef key) {
+      hasValue |= key == "value";
+      if (key == "value")
+        return index(valueOf, copy.value);
+      if (key == "leaves")
+        return step(copy.leaves, 0);
+      if (key == "back")
+        return step(copy.back, 0);
+      if (key == "host_offset")
+        return reader.integer(copy.hostOffset);
+      return reader.unknownKey(key, copyKeys);
+    });
+    return read && ((hasValue && copy.leaves >= 0 && copy.back >= 0) ||
+                    reader.fail("a copy must have 'value', 'leaves' and 'back'"));
   }
 
   bool readForm(FormNumber &form) {
@@ -346,6 +369,16 @@ static void printMemories(const Plan &plan, llvm::raw_ostream &os) {
      << ", \"base_time\": " << time.base << ", \"time_lower_bound\": " << time.lowerBound;
 }
 
+static void printCopies(const Problem &problem, const Plan &plan, llvm::raw_ostream &os) {
+  os << "],\n \"copies\": [";
+  llvm::interleaveComma(plan.copies, os, [&](const PlannedCopy &copy) {
+    os << "{\"value\": ";
+    printId(os, problem.values, copy.value);
+    os << ", \"leaves\": " << copy.leaves << ", \"back\": " << copy.back
+       << ", \"host_offset\": " << copy.hostOffset << '}';
+  });
+}
+
 std::string toJson(const Problem &problem, const Plan &plan) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -374,6 +407,8 @@ std::string toJson(const Problem &problem, const Plan &plan) {
   llvm::interleaveComma(plan.workspaces, os, [&](const WorkspaceOffset &offset) {
     os << '[' << offset.step << ", " << offset.offset << ']';
   });
+  if (!plan.copies.empty())
+    printCopies(problem, plan, os);
   if (isVersion2)
     printMemories(plan, os);
   else

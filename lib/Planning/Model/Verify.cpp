@@ -18,6 +18,9 @@
 //   peak, arena, cost, base-cost    a stated number that is not what the steps and offsets give, of
 //                         each memory
 //   time, base-time       the same of the times; missing where the problem needs version 2
+//   copies                a list of round trips, where the plan has one, that is not what the steps
+//                         and the offsets give: a value that never left and is said to be back, one
+//                         left out, another step, another place on the host
 //   alternative           one that its op does not have, or two for one op
 //   memories              not as many as the problem has
 //   bound                 a stated lower bound that is negative or above what some schedule needs:
@@ -42,8 +45,10 @@
 #include "VerifyParts.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <tuple>
 
 namespace llmmem::planning {
 namespace {
@@ -86,6 +91,7 @@ public:
     assignWorkspaces();
     sweep();
     checkNumbers();
+    checkCopies();
     checkTime();
     // In step order; what concerns the whole plan (step -1) comes first.
     std::stable_sort(violations.begin(), violations.end(),
@@ -435,6 +441,49 @@ private:
       report(-1, "status", "the plan fits and is called infeasible");
     if (plan.status == Status::Unknown && fits)
       report(-1, "status", "the plan fits and is called unknown");
+  }
+
+  /// The round trips that the steps make: every run of a copy down, with the run of the copy up
+  /// that wrote what it reads.
+  std::vector<PlannedCopy> findCopies() const {
+    std::vector<PlannedCopy> found;
+    for (int32_t step = 0; step < stepCount; ++step) {
+      const Op &op = problem.ops[plan.steps[step]];
+      if (op.resource != Resource::CopyDown)
+        continue;
+      for (int32_t read : readsOf[step])
+        for (ValueIndex value : op.writes)
+          if (const Held &host = held[read]; host.first >= 0)
+            found.push_back({value, host.first, step, host.offset.value_or(0)});
+    }
+    return found;
+  }
+
+  void checkCopies() {
+    if (plan.copies.empty())
+      return; // it may be left out
+    auto key = [](const PlannedCopy &it) {
+      return std::tuple(it.back, it.value, it.leaves, it.hostOffset);
+    };
+    auto before = [&](const PlannedCopy &a, const PlannedCopy &b) { return key(a) < key(b); };
+    std::vector<PlannedCopy> said = plan.copies, found = findCopies(), wrong, missing;
+    std::sort(said.begin(), said.end(), before);
+    std::sort(found.begin(), found.end(), before);
+    std::set_difference(said.begin(), said.end(), found.begin(), found.end(),
+                        std::back_inserter(wrong), before);
+    std::set_difference(found.begin(), found.end(), said.begin(), said.end(),
+                        std::back_inserter(missing), before);
+    auto trip = [&](const PlannedCopy &it) {
+      return (isValue(it.value) ? "value " + std::to_string(problem.values[it.value].id)
+                                : std::string("a value that the problem does not have")) +
+             " leaves at step " + std::to_string(it.leaves) + " and is back at step " +
+             std::to_string(it.back) + ", from offset " + std::to_string(it.hostOffset) +
+             " of the host";
+    };
+    for (const PlannedCopy &it : wrong)
+      report(it.back, "copies", "the plan says that " + trip(it) + "; the steps do not");
+    for (const PlannedCopy &it : missing)
+      report(it.back, "copies", trip(it) + "; the plan's copies leave it out");
   }
 
   /// The steps with what they wait for; see PlanTime.

@@ -299,7 +299,8 @@ Plan llmmem::planning::planOverlapped(const Problem &problem, const OverlapOptio
 void llmmem::planning::retime(const Problem &problem, Plan &plan) {
   std::vector<OpIndex> once;
   for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op)
-    once.push_back(op);
+    if (!problem.ops[op].optional)
+      once.push_back(op);
   if (!plan.time)
     plan.time.emplace();
   plan.time->time = plan.steps.empty() ? 0 : timeOf(problem, plan);

@@ -67,15 +67,18 @@ private:
 
 struct ByteRange {
   int64_t begin, end;
+  MemoryIndex memory = 0;
 };
 
 /// The bytes that each step of a placed plan reads, and those that it writes or works in.
 class StepBytes {
 public:
   StepBytes(const Problem &problem, const Plan &plan)
-      : written(plan.steps.size()), current(problem.values.size(), {0, 0}) {
+      : written(plan.steps.size()), current(problem.values.size(), {0, 0}),
+        places(problem.numMemories()) {
     for (const InstanceOffset &entry : plan.offsets) {
-      ByteRange range{entry.offset, entry.offset + problem.values[entry.value].bytes};
+      const Value &value = problem.values[entry.value];
+      ByteRange range{entry.offset, entry.offset + value.bytes, value.memory};
       note(range);
       if (entry.step < 0)
         current[entry.value] = range;
@@ -84,13 +87,14 @@ public:
     }
     workspace.assign(plan.steps.size(), {0, 0});
     for (const WorkspaceOffset &entry : plan.workspaces) {
-      const int64_t bytes = problem.ops[plan.steps[entry.step]].workspace;
-      workspace[entry.step] = {entry.offset, entry.offset + bytes};
+      const Op &op = problem.ops[plan.steps[entry.step]];
+      workspace[entry.step] = {entry.offset, entry.offset + op.workspace, op.workspaceMemory};
       note(workspace[entry.step]);
     }
   }
 
-  std::vector<int64_t> borders() const { return places; }
+  /// One for each memory.
+  std::vector<BusyUntil> timesOfBytes() const { return {places.begin(), places.end()}; }
   ByteRange read(ValueIndex value) const { return current[value]; }
   template <typename Visit>
   void forWritten(int32_t step, Visit visit) const {
@@ -106,13 +110,13 @@ public:
 
 private:
   void note(ByteRange range) {
-    places.push_back(range.begin);
-    places.push_back(range.end);
+    places[range.memory].push_back(range.begin);
+    places[range.memory].push_back(range.end);
   }
 
   std::vector<std::vector<std::pair<ValueIndex, ByteRange>>> written; // by step
   std::vector<ByteRange> current, workspace;
-  std::vector<int64_t> places;
+  std::vector<std::vector<int64_t>> places; // where buffers begin or end, by memory
 };
 
 /// What reads a result of `op` waits for it, unless it is of the order alone.
@@ -126,7 +130,7 @@ void noteEnd(const Problem &problem, const Op &op, int64_t end, std::vector<int6
 
 std::vector<StepTime> stepTimes(const Problem &problem, const Plan &plan) {
   StepBytes bytes(problem, plan);
-  BusyUntil busy(bytes.borders());
+  std::vector<BusyUntil> busy = bytes.timesOfBytes();
   ResourceClock clock;
   std::vector<int64_t> ready(problem.values.size(), 0); // when the latest instance was written
   std::vector<StepTime> times;
@@ -135,12 +139,14 @@ std::vector<StepTime> stepTimes(const Problem &problem, const Plan &plan) {
     int64_t start = clock.of(op.resource);
     for (ValueIndex value : op.reads)
       start = std::max(start, ready[value]);
-    bytes.forWritten(
-        step, [&](ByteRange range) { start = std::max(start, busy.of(range.begin, range.end)); });
+    bytes.forWritten(step, [&](ByteRange range) {
+      start = std::max(start, busy[range.memory].of(range.begin, range.end));
+    });
     const int64_t end = start + op.cost;
+    auto raise = [&](ByteRange range) { busy[range.memory].raise(range.begin, range.end, end); };
     for (ValueIndex value : op.reads)
-      busy.raise(bytes.read(value).begin, bytes.read(value).end, end);
-    bytes.forWritten(step, [&](ByteRange range) { busy.raise(range.begin, range.end, end); });
+      raise(bytes.read(value));
+    bytes.forWritten(step, raise);
     bytes.finish(step);
     noteEnd(problem, op, end, ready);
     clock.of(op.resource) = end;

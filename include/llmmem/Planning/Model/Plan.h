@@ -64,6 +64,15 @@ struct PlanTime {
   int64_t lowerBound = 0; // proved
 };
 
+/// A value that leaves the device and comes back: what the steps and the offsets say, for readers
+/// of the plan. One that comes back twice has two of them.
+struct PlannedCopy {
+  ValueIndex value;
+  int32_t leaves;     // the step of the copy up
+  int32_t back;       // the step of the copy down
+  int64_t hostOffset; // bytes from the start of the other memory's arena
+};
+
 struct ChosenAlternative {
   OpIndex op;
   int32_t number; // 1 and up
@@ -99,8 +108,9 @@ struct Plan {
   std::vector<InstanceOffset> offsets; // by step, then value; resident values have none
   std::vector<WorkspaceOffset> workspaces;
   std::vector<ChosenAlternative> alternatives; // ops that do not run as themselves
-  int64_t peak = 0;  // largest sum of live bytes, resident and workspaces included
-  int64_t arena = 0; // end of the highest offset or workspace
+  std::vector<PlannedCopy> copies; // by `back`: all of the steps' round trips, or left out
+  int64_t peak = 0;                // largest sum of live bytes, resident and workspaces included
+  int64_t arena = 0;               // end of the highest offset or workspace
   int64_t cost = 0;
   int64_t baseCost = 0; // every op once that is not optional
   int64_t costLowerBound = 0;

@@ -1,0 +1,236 @@
+//===- CopyOrder.cpp - When copies run beside a schedule of the device ------------===//
+
+#include "CopyOrder.h"
+#include "Schedulers/Editor.h"
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace llmmem::planning;
+
+namespace {
+
+constexpr int64_t never = INT64_MAX;
+
+class CopyScheduler {
+public:
+  CopyScheduler(const OffloadShape &shape, const Problem &problem, const AbsentValues &values,
+                const std::vector<int32_t> &chosen, const CopyLimits &limits);
+
+  std::optional<CopyOrder> run();
+
+private:
+  /// A copy up, which the gaps of one instance share.
+  struct Up {
+    OpIndex op;
+    int32_t written, leaves; // its writer, and the first gap that waits for it
+    int64_t cost;
+    int32_t users = 0;   // gaps that need it
+    int64_t there = 0;   // when its value is written
+    int64_t end = never; // where it has started
+  };
+  struct Down {
+    Gap gap;
+    int32_t up;
+    OpIndex op;
+    int64_t cost, latest; // the start at which it is back in time
+    int64_t end = never;  // where it has started
+    bool isDropped = false;
+    bool isStarted() const { return end != never; }
+  };
+
+  void addUps(const std::vector<Gap> &chosen);
+  void setLatest();
+  void startUps();
+  bool hasLeft(const Down &it) const { return ups[it.up].end <= now; }
+  int64_t stillLeaving(int32_t step);
+  bool makeRoom(int32_t step);
+  void bringBack(int32_t step);
+  void fetchAhead(int32_t step);
+  void start(Down &it, int32_t step);
+  void listUps();
+
+  const OffloadShape &shape;
+  const AbsentValues &values;
+  const CopyLimits limits;
+  const int32_t count;
+  std::vector<Up> ups;
+  std::vector<Down> downs; // by the step that needs them
+  MaxTree held;            // bytes at each step, those fetched ahead included
+  std::vector<std::vector<int32_t>> written, leaving; // by step: ups, downs
+  std::vector<int32_t> open; // downs whose value is to leave and was there last time
+  std::set<std::pair<int32_t, int32_t>> ready; // ups whose value is there, by `leaves`
+  std::vector<int32_t> queue;                  // ups in the order in which they run
+  size_t listed = 0, nextDown = 0;             // of `queue`, of `downs`
+  int64_t now = 0, upFree = 0, downFree = 0;
+  CopyOrder order;
+};
+
+} // namespace
+
+/// What each step holds where the chosen values are absent.
+static std::vector<int64_t> bytesWithout(const AbsentValues &values,
+                                         const std::vector<int32_t> &chosen) {
+  std::vector<int64_t> change(values.steps().size() + 2, 0), bytes = values.bytes();
+  for (int32_t gap : chosen) {
+    change[values.gaps()[gap].leaves + 1] -= values.gaps()[gap].bytes;
+    change[values.gaps()[gap].back] += values.gaps()[gap].bytes;
+  }
+  int64_t sum = 0;
+  for (size_t step = 0; step < bytes.size(); ++step)
+    bytes[step] += sum += change[step];
+  return bytes;
+}
+
+CopyScheduler::CopyScheduler(const OffloadShape &shape, const Problem &problem,
+                             const AbsentValues &values, const std::vector<int32_t> &chosen,
+                             const CopyLimits &limits)
+    : shape(shape), values(values), limits(limits),
+      count(static_cast<int32_t>(values.steps().size())), held(bytesWithout(values, chosen)),
+      written(count), leaving(count) {
+  std::map<int32_t, int32_t> upOf; // by instance
+  for (int32_t number : chosen) {
+    const Gap &gap = values.gaps()[number];
+    const HostCopy &copy = shape.copies[gap.copy];
+    const auto [at, isNew] = upOf.try_emplace(gap.instance, static_cast<int32_t>(ups.size()));
+    if (isNew)
+      ups.push_back({copy.up, gap.written, gap.leaves, problem.ops[copy.up].cost});
+    ups[at->second].leaves = std::min(ups[at->second].leaves, gap.leaves);
+    ++ups[at->second].users;
+    downs.push_back({gap, at->second, copy.down, problem.ops[copy.down].cost, 0});
+  }
+  llvm::stable_sort(downs, [](const Down &a, const Down &b) {
+    return std::pair(a.gap.back, a.gap.leaves) < std::pair(b.gap.back, b.gap.leaves);
+  });
+  for (size_t up = 0; up < ups.size(); ++up)
+    written[ups[up].written].push_back(static_cast<int32_t>(up));
+  for (size_t down = 0; down < downs.size(); ++down)
+    leaving[downs[down].gap.leaves].push_back(static_cast<int32_t>(down));
+  setLatest();
+}
+
+/// By the work of compute, backwards from the last: each is back when its reader starts, and leaves
+/// the link to the next.
+void CopyScheduler::setLatest() {
+  int64_t next = INT64_MAX / 2;
+  for (Down &it : llvm::reverse(downs)) {
+    next = std::min(next, values.startOf(it.gap.back)) - it.cost;
+    it.latest = next;
+  }
+}
+
+/// Starts copies up on the link until it is busy beyond now.
+void CopyScheduler::startUps() {
+  while (!ready.empty() && upFree <= now) {
+    const int32_t up = ready.begin()->second;
+    ready.erase(ready.begin());
+    upFree = std::max(upFree, ups[up].there) + ups[up].cost;
+    ups[up].end = upFree;
+    queue.push_back(up);
+  }
+}
+
+/// Bytes of values that are absent at `step` by choice and have not left yet.
+int64_t CopyScheduler::stillLeaving(int32_t step) {
+  llvm::erase_if(open, [&](int32_t down) { return hasLeft(downs[down]) || downs[down].isDropped; });
+  int64_t bytes = 0;
+  for (int32_t down : open)
+    bytes += step < downs[down].gap.back ? downs[down].gap.bytes : 0;
+  return bytes;
+}
+
+/// Waits until `step` has room beside what is still leaving.
+bool CopyScheduler::makeRoom(int32_t step) {
+  startUps();
+  while (held.max(step, step) > limits.capacity - stillLeaving(step)) {
+    int64_t next = never;
+    for (int32_t down : open)
+      next = std::min(next, ups[downs[down].up].end);
+    if (next == never && ready.empty())
+      return false;
+    now = next == never ? upFree : next;
+    startUps();
+  }
+  return true;
+}
+
+void CopyScheduler::listUps() {
+  for (; listed < queue.size() && ups[queue[listed]].end <= now; ++listed) {
+    if (ups[queue[listed]].users > 0)
+      order.steps.push_back(ups[queue[listed]].op);
+  }
+}
+
+void CopyScheduler::start(Down &it, int32_t step) {
+  downFree = it.end = std::max(now, downFree) + it.cost;
+  held.add(step, it.gap.back - 1, it.gap.bytes);
+  order.steps.push_back(it.op);
+}
+
+/// What `step` reads must be back. What has not left by now need not leave.
+void CopyScheduler::bringBack(int32_t step) {
+  for (; nextDown < downs.size() && downs[nextDown].gap.back == step; ++nextDown) {
+    Down &it = downs[nextDown];
+    if (!it.isStarted() && hasLeft(it))
+      start(it, step);
+    if (it.isStarted()) {
+      now = std::max(now, it.end);
+      continue;
+    }
+    it.isDropped = true;
+    if (--ups[it.up].users == 0)
+      ready.erase({ups[it.up].leaves, it.up});
+  }
+}
+
+/// Starts copies down that begin while `step` runs.
+void CopyScheduler::fetchAhead(int32_t step) {
+  const int64_t end = now + values.startOf(step + 1) - values.startOf(step);
+  for (size_t at = nextDown; at < downs.size(); ++at) {
+    Down &it = downs[at];
+    if (it.isStarted())
+      continue;
+    if (std::max(now, downFree) >= end || it.gap.leaves >= step || !hasLeft(it) ||
+        values.startOf(step + 1) <= it.latest - limits.ahead)
+      return;
+    const int64_t room = limits.capacity - it.gap.bytes;
+    if (held.max(step, step) > room - stillLeaving(step) ||
+        held.max(step + 1, it.gap.back - 1) > room)
+      return;
+    start(it, step);
+  }
+}
+
+std::optional<CopyOrder> CopyScheduler::run() {
+  for (int32_t step = 0; step < count; ++step) {
+    if (!makeRoom(step))
+      return std::nullopt;
+    listUps();
+    bringBack(step);
+    startUps();
+    listUps();
+    fetchAhead(step);
+    order.steps.push_back(shape.opOf[values.steps()[step]]);
+    now += values.startOf(step + 1) - values.startOf(step);
+    startUps(); // with what was there while the step ran
+    for (int32_t up : written[step]) {
+      ups[up].there = now;
+      ready.insert({ups[up].leaves, up});
+    }
+    for (int32_t down : leaving[step])
+      open.push_back(down);
+  }
+  startUps();
+  listUps();
+  bringBack(count);
+  order.time = now;
+  return std::move(order);
+}
+
+std::optional<CopyOrder> llmmem::planning::orderCopies(const OffloadShape &shape,
+                                                       const Problem &problem,
+                                                       const AbsentValues &values,
+                                                       const std::vector<int32_t> &gaps,
+                                                       const CopyLimits &limits) {
+  return CopyScheduler(shape, problem, values, gaps, limits).run();
+}

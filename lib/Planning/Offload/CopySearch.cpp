@@ -1,0 +1,189 @@
+//===- CopySearch.cpp - The shortest plan with copies from given schedules -------===//
+
+#include "CopySearch.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+/// Numbers that stand for no budget, far from overflow.
+static constexpr int64_t unbounded = INT64_MAX / 4;
+/// Plans placed before the search ends; the order of placed times is mostly that of times without.
+static constexpr size_t mostPlaced = 8;
+
+CopySearch::CopySearch(const Problem &problem, const OffloadShape &shape, const Graph &device,
+                       int64_t work, int64_t packWork)
+    : problem(problem), shape(shape), device(device), arenas(problem), workLeft(work),
+      packWork(packWork) {}
+
+/// Rounded sizes count the padding of the topmost buffer, which no arena holds.
+Capacities CopySearch::capacities() const {
+  auto capacity = [&](MemoryIndex memory, int64_t padding) {
+    return std::min(problem.budgetOf(memory).value_or(unbounded), unbounded) + padding;
+  };
+  return {capacity(0, device.topPadding()), capacity(1, problem.alignmentOf(1) - 1)};
+}
+
+int64_t CopySearch::bestTime() const { return best.empty() ? INT64_MAX : best[0].order.time; }
+
+std::optional<CopySearch::Candidate>
+CopySearch::ordered(const Values &values, std::vector<int32_t> gaps, const CopyLimits &limits) {
+  device.poll();
+  workLeft -= static_cast<int64_t>(values->steps().size());
+  std::optional<CopyOrder> order = orderCopies(shape, problem, *values, gaps, limits);
+  if (!order)
+    return std::nullopt;
+  return Candidate{values, std::move(gaps), limits, std::move(*order)};
+}
+
+/// Keeps the shortest; of equal ones that with fewer copies, and then the first.
+void CopySearch::keep(Candidate candidate) {
+  auto key = [](const Candidate &it) { return std::pair(it.order.time, it.order.steps.size()); };
+  for (const Candidate &other : best)
+    if (other.order.steps == candidate.order.steps)
+      return;
+  best.insert(
+      llvm::upper_bound(best, candidate,
+                        [&](const Candidate &a, const Candidate &b) { return key(a) < key(b); }),
+      std::move(candidate));
+  if (best.size() > mostPlaced)
+    best.pop_back();
+}
+
+/// Copies in flight need bytes beside what the schedule holds: up to this many of the largest one.
+void CopySearch::tryAll(const Values &values, const Capacities &within) {
+  for (GapChoice first : allGapChoices) {
+    std::optional<std::vector<int32_t>> tightest = values->choose(within, first);
+    if (!tightest)
+      continue;
+    int64_t largest = 0;
+    for (int32_t gap : *tightest)
+      largest = std::max(largest, values->gaps()[gap].bytes);
+    for (int64_t spared : {0, 1, 2, 4}) {
+      if (spared > 0 && largest == 0)
+        break;
+      std::optional<std::vector<int32_t>> gaps =
+          spared ? values->choose({within.device - spared * largest, within.host}, first)
+                 : tightest;
+      if (!gaps)
+        break;
+      for (int64_t ahead : {int64_t(0), unbounded})
+        if (std::optional<Candidate> found = ordered(values, *gaps, {within.device, ahead}))
+          keep(std::move(*found));
+    }
+    if (largest == 0)
+      return; // nothing has to leave
+  }
+}
+
+void CopySearch::add(const std::vector<OpIndex> &steps) {
+  for (const Values &other : schedules)
+    if (other->steps() == steps)
+      return;
+  auto values = std::make_shared<AbsentValues>(shape, problem, device, steps);
+  schedules.push_back(values);
+  if (values->cost() < bestTime()) // compute alone takes that long
+    tryAll(values, capacities());
+}
+
+/// Takes another value away, or keeps one, as long as that is shorter.
+bool CopySearch::descend(Candidate &candidate, const Capacities &within) {
+  const size_t count = candidate.values->gaps().size();
+  bool isBetter = false;
+  for (size_t gap = 0; gap < count && workLeft > 0; ++gap) {
+    std::vector<bool> banned(count, false), wanted(count, false);
+    for (int32_t taken : candidate.gaps)
+      wanted[taken] = true;
+    const bool wasTaken = wanted[gap];
+    wanted[gap] = !wasTaken;
+    banned[gap] = wasTaken;
+    workLeft -= static_cast<int64_t>(candidate.values->steps().size());
+    std::optional<std::vector<int32_t>> gaps =
+        candidate.values->choose(within, GapChoice::LongestWindow, banned, wanted);
+    if (!gaps)
+      continue;
+    std::optional<Candidate> other = ordered(candidate.values, *gaps, candidate.limits);
+    if (!other || other->order.time >= candidate.order.time)
+      continue;
+    candidate = std::move(*other);
+    isBetter = true;
+  }
+  return isBetter;
+}
+
+std::optional<Plan> CopySearch::placed(const Candidate &candidate) const {
+  Plan plan;
+  plan.steps = candidate.order.steps;
+  arenas.place(plan, packWork, device.cancellation());
+  return plan;
+}
+
+/// Where no packing of the bytes that fit does, less is held.
+std::optional<Plan> CopySearch::repaired(Candidate candidate) {
+  Capacities within = capacities();
+  constexpr int mostRepairs = 6;
+  for (int repair = 0; repair < mostRepairs; ++repair) {
+    std::optional<Plan> plan = placed(candidate);
+    const MemoryIndex over = arenas.overfull(*plan);
+    if (over < 0)
+      return plan;
+    const int64_t arena = over == 0 ? plan->arena : plan->moreMemories[0].arena;
+    (over == 0 ? within.device : within.host) -=
+        problem.residentBytes(over) + arena - *problem.budgetOf(over);
+    std::optional<std::vector<int32_t>> gaps =
+        candidate.values->choose(within, GapChoice::LongestWindow);
+    if (!gaps)
+      return std::nullopt;
+    std::optional<Candidate> other =
+        ordered(candidate.values, *gaps, {within.device, candidate.limits.ahead});
+    if (!other)
+      return std::nullopt;
+    candidate = std::move(*other);
+  }
+  return std::nullopt;
+}
+
+std::optional<Plan> CopySearch::shortest() {
+  const Capacities within = capacities();
+  std::vector<Candidate> starts = best;
+  for (Candidate &start : starts)
+    while (descend(start, within))
+      keep(start);
+  std::optional<Plan> found;
+  for (const Candidate &candidate : std::vector<Candidate>(best)) {
+    if (found && candidate.order.time >= found->time->time)
+      break;
+    std::optional<Plan> plan = repaired(candidate);
+    if (plan && (!found || plan->time->time < found->time->time))
+      found = std::move(plan);
+  }
+  return found;
+}
+
+std::optional<Plan> CopySearch::leastNeed() const {
+  std::optional<Plan> least;
+  const int64_t host = capacities().host;
+  for (const Values &values : schedules) {
+    auto orderAt = [&](int64_t capacity) -> std::optional<CopyOrder> {
+      device.poll();
+      std::optional<std::vector<int32_t>> gaps =
+          values->choose({capacity, host}, GapChoice::LongestWindow);
+      return gaps ? orderCopies(shape, problem, *values, *gaps, {capacity, 0}) : std::nullopt;
+    };
+    int64_t low = device.residentBytes() - 1, high = values->peak();
+    while (high - low > 1) {
+      const int64_t middle = low + (high - low) / 2;
+      (orderAt(middle) ? high : low) = middle;
+    }
+    std::optional<CopyOrder> order = orderAt(high);
+    if (!order)
+      continue;
+    Plan plan;
+    plan.steps = std::move(order->steps);
+    arenas.place(plan, packWork, device.cancellation());
+    const MemoryIndex over = arenas.overfull(plan);
+    if (over != 1 && (!least || std::pair(plan.arena, plan.time->time) <
+                                    std::pair(least->arena, least->time->time)))
+      least = std::move(plan);
+  }
+  return least;
+}

@@ -1,0 +1,140 @@
+//===- OffloadBound.cpp - What no plan with copies can beat -------------------------===//
+
+#include "OffloadBound.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+OffloadBound::OffloadBound(const Problem &problem, const OffloadShape &shape, const Graph &device)
+    : problem(problem), shape(shape), device(device) {}
+
+/// At most this many bytes are moved in `duration`.
+__int128 OffloadBound::Rate::in(__int128 duration) const {
+  if (duration < 0 || bytes == 0)
+    return 0;
+  return time == 0 ? INT64_MAX : std::min<__int128>(duration * bytes / time, INT64_MAX);
+}
+
+OffloadBound::Moment OffloadBound::momentAt(OpIndex op) const {
+  Moment moment;
+  moment.op = op;
+  std::vector<bool> before(device.numOps()), after(device.numOps());
+  markAncestors(device, op, before);
+  markDescendants(device, op, after);
+  moment.after = device.op(op).cost;
+  for (OpIndex other = 0; other < device.numOps(); ++other) {
+    moment.before += before[other] ? device.op(other).cost : 0;
+    moment.after += after[other] ? device.op(other).cost : 0;
+  }
+  moment.first = moment.last = INT64_MAX;
+  Rate onHost; // bytes of the device per byte of the host
+  for (const HostCopy &copy : shape.copies) {
+    const OpIndex writer = device.writer(copy.value);
+    if (!before[writer])
+      continue; // what others write is not in H as the relaxation counts it
+    const int64_t bytes = device.bytes(copy.value);
+    moment.up = std::max(moment.up, Rate{bytes, problem.ops[copy.up].cost});
+    moment.down = std::max(moment.down, Rate{bytes, problem.ops[copy.down].cost});
+    onHost = std::max(onHost, Rate{bytes, static_cast<int64_t>(llvm::alignTo(
+                                              problem.values[copy.host].bytes,
+                                              static_cast<uint64_t>(problem.alignmentOf(1))))});
+    moment.first = std::min(moment.first, device.op(writer).cost);
+    int64_t last = device.isKept(copy.value) ? 0 : INT64_MAX;
+    for (OpIndex reader : device.readers(copy.value))
+      last = std::min(last, device.op(reader).cost);
+    moment.last = std::min(moment.last, last);
+  }
+  if (moment.first == INT64_MAX) // nothing may leave
+    return moment;
+  // The host's topmost buffer needs no padding.
+  const std::optional<int64_t> budget = problem.budgetOf(1);
+  moment.ofHost = budget ? onHost.in(static_cast<__int128>(*budget) - problem.residentBytes(1) +
+                                     problem.alignmentOf(1) - 1)
+                         : INT64_MAX;
+  return moment;
+}
+
+/// The most bytes of H in a plan of this time that computes `again` after the moment. The bytes
+/// that went up grow with tau and those that can come down shrink, so the best tau is where they
+/// meet, or the end of its interval on that side.
+int64_t OffloadBound::movedWithin(const Moment &moment, int64_t time, int64_t again) const {
+  const __int128 least = moment.before, most = static_cast<__int128>(time) - moment.after - again;
+  if (least > most)
+    return 0;
+  auto movedAt = [&](__int128 tau) {
+    return std::min(moment.up.in(tau - moment.first), moment.down.in(time - tau - moment.last));
+  };
+  __int128 low = least, high = most; // `low` or a larger one is the last at which up is the less
+  while (low < high) {
+    const __int128 middle = low + (high - low + 1) / 2;
+    if (moment.up.in(middle - moment.first) <= moment.down.in(time - middle - moment.last))
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  const __int128 moved = std::max(movedAt(low), movedAt(std::min(low + 1, most)));
+  return static_cast<int64_t>(std::min({moved, moment.ofHost, __int128(INT64_MAX)}));
+}
+
+/// What the moment proves of plans that take `time` at most; nothing: there are none.
+std::optional<int64_t> OffloadBound::leastTime(const Moment &moment, CutRelaxation &relaxation,
+                                               int64_t time, int64_t &moved) const {
+  const int64_t budget = *problem.budget;
+  int64_t again = 0;
+  // The first round proves some recomputation, which leaves less time before the moment.
+  constexpr int rounds = 2;
+  for (int round = 0; round < rounds; ++round) {
+    moved = movedWithin(moment, time, again);
+    const int64_t enlarged = moved > INT64_MAX - budget ? INT64_MAX : budget + moved;
+    const std::optional<int64_t> proved = relaxation.costLowerBound(enlarged);
+    if (!proved)
+      return std::nullopt;
+    again = std::max(again, *proved);
+    if (again == 0)
+      break;
+  }
+  return device.baseCost() + again;
+}
+
+OffloadBound::OfTime OffloadBound::timeBound(llvm::ArrayRef<OpIndex> ops, int64_t known) const {
+  OfTime best{device.baseCost(), 0, -1};
+  for (OpIndex op : ops) {
+    device.poll();
+    const Moment moment = momentAt(op);
+    CutRelaxation relaxation(device, op);
+    int64_t moved = 0;
+    auto allows = [&](int64_t time) {
+      const std::optional<int64_t> least = leastTime(moment, relaxation, time, moved);
+      return least && *least <= time;
+    };
+    // Most moments prove no more than the best so far.
+    if (best.time >= known || allows(best.time))
+      continue;
+    int64_t low = best.time, high = known; // `low` is not enough
+    while (high - low > 1) {
+      const int64_t middle = low + (high - low) / 2;
+      (allows(middle) ? high : low) = middle;
+    }
+    (void)allows(low);
+    best = {low + 1, moved, op};
+  }
+  return best;
+}
+
+OffloadBound::OfBytes OffloadBound::peakBound(llvm::ArrayRef<OpIndex> ops) const {
+  OfBytes best{peakOfOneOp()};
+  const bool isEvenlyAligned = problem.alignment == problem.alignmentOf(1);
+  for (OpIndex op : ops) {
+    device.poll();
+    CutRelaxation relaxation(device, op);
+    const __int128 beside = relaxation.bytesBeside();
+    const __int128 needed = beside + relaxation.chooseFewestBytes().bytes;
+    const __int128 onDevice = std::max(beside, needed - momentAt(op).ofHost);
+    if (onDevice > best.device.bytes)
+      best.device = {static_cast<int64_t>(onDevice), op};
+    if (problem.budget && isEvenlyAligned)
+      best.host = std::max(best.host, static_cast<int64_t>(needed - *problem.budget));
+  }
+  return best;
+}
