@@ -57,4 +57,8 @@ Operands EmbeddingGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, g
 Operands PositionsGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 Operands NormWeightGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 
+// New rows go where their cache lies, which attention has read before.
+Operands AppendCacheOp::getInPlaceOperands(unsigned result) { return {result}; }
+bool CachedAttentionOp::isRecomputable() { return false; }
+
 std::optional<unsigned> ReshapeOp::getViewedOperand(unsigned) { return 0; }

@@ -40,6 +40,9 @@ struct ModelFacts {
   ElementKind dtype = ElementKind::F32;
   int64_t experts = 0;    ///< of a mixture
   double balanceLoss = 0; ///< the coefficient of what unequally chosen experts cost
+  bool isLatent = false;  ///< keys and values are made of a narrower row
+  /// Of the layers that have one; none where all see every token.
+  std::optional<int64_t> window;
 };
 
 class Model {
