@@ -102,6 +102,8 @@ private:
       return classifyInput(number, name);
     else if (role == llm::Role::OptimizerState)
       roles.states.push_back(number);
+    else if (role == llm::Role::KvCache)
+      roles.caches.push_back(number);
     else
       return llvm::createStringError("argument " + llvm::Twine(number) + " of '" + step.getName() +
                                      "' has the role '" + (role ? llm::stringifyRole(*role) : "") +
@@ -115,7 +117,10 @@ private:
         {"targets", &roles.targets},
         {"learning_rate", &roles.learningRate},
         {"step", &roles.step},
-        {"micro_batch", &roles.microBatch}};
+        {"micro_batch", &roles.microBatch},
+        {"lengths", &roles.lengths},
+        {"counts", &roles.counts},
+        {"pages", &roles.pages}};
     for (auto [known, place] : inputs)
       if (name == known) {
         *place = number;
@@ -123,7 +128,8 @@ private:
       }
     return llvm::createStringError(
         "argument " + llvm::Twine(number) + " of '" + step.getName() + "' is an input named '" +
-        name + "'; known are ids, targets, learning_rate, step and micro_batch");
+        name +
+        "'; known are ids, targets, learning_rate, step, micro_batch, lengths, counts and pages");
   }
 
   /// One update: which master and which gradient belong to a parameter.

@@ -19,9 +19,12 @@ struct StepRoles {
   };
 
   std::optional<unsigned> ids, targets, seed, learningRate, step, microBatch;
+  /// Of a step with caches: tokens in them, new ones, and the table of pages.
+  std::optional<unsigned> lengths, counts, pages;
   llvm::SmallVector<Parameter> parameters;
   llvm::SmallVector<unsigned> gradients;
   llvm::SmallVector<unsigned> states; // of the optimizer, masters among them
+  llvm::SmallVector<unsigned> caches;
   /// Rows of the table that the ids are looked up in.
   int64_t vocabulary = 0;
 
