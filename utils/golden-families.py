@@ -138,7 +138,7 @@ def run_in_environment():
     python = guests.make_environment("families", os.path.join(ROOT, "utils", "golden-families.txt"))
     if not python:
         sys.exit(1)
-    os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:]])
+    os.execv(python, [python, os.path.abspath(sys.argv[0]), *sys.argv[1:]])
 
 
 def samples(name, count):

@@ -60,4 +60,8 @@ Operands PositionsGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, g
 Operands AttentionSinkGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 Operands NormWeightGradOp::getInPlaceOperands(unsigned) { return indexOf(*this, getInto()); }
 
+// New rows go where their cache lies, which attention has read before.
+Operands AppendCacheOp::getInPlaceOperands(unsigned result) { return {result}; }
+bool CachedAttentionOp::isRecomputable() { return false; }
+
 std::optional<unsigned> ReshapeOp::getViewedOperand(unsigned) { return 0; }

@@ -30,7 +30,9 @@ Rule AddBiasOp::getShardingRule() { return "... o, o -> ... o"; }
 Rule LayerNormOp::getShardingRule() { return "... H, H, H -> ... H, ..., ..."; }
 Rule RmsNormOp::getShardingRule() { return "... H, H -> ... H, ..."; }
 // Widths of queries, keys and values are split by heads.
-Rule RopeOp::getShardingRule() { return "... S w -> ... S w"; }
+Rule RopeOp::getShardingRule() {
+  return std::string("... S w") + (getPositions() ? ", ... S" : "") + " -> ... S w";
+}
 Rule AttentionOp::getShardingRule() {
   return std::string("b S w, b S w, b S w") + (getSinks() ? ", w" : "") + (getSeed() ? ", T" : "") +
          " -> b S w, b w S";

@@ -10,10 +10,10 @@ LogicalResult RopeOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Fl
                                OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());
   if (active[0])
-    operandGradients[0] = RopeOp::create(builder, getLoc(), getX().getType(), resultGradients[0],
-                                         getHeadsAttr(), getThetaAttr(), getScalingAttr(),
-                                         getInverse() ? UnitAttr() : builder.getUnitAttr(),
-                                         getRotaryAttr(), getInterleavedAttr());
+    operandGradients[0] = RopeOp::create(
+        builder, getLoc(), getX().getType(), resultGradients[0], getPositions(), getHeadsAttr(),
+        getThetaAttr(), getScalingAttr(), getInverse() ? UnitAttr() : builder.getUnitAttr(),
+        getRotaryAttr(), getInterleavedAttr());
   return success();
 }
 

@@ -65,6 +65,11 @@ llvm::LogicalResult expectInto(mlir::Operation *op, mlir::Value into, mlir::Valu
 
 /// `op` stands under a mesh that has these axes, at least one, each once and in the mesh's order.
 llvm::LogicalResult expectAxes(mlir::Operation *op, mlir::ArrayAttr axes);
+/// `keys` and `values` are caches that `k` and `v`, [batch, seq, width], go to, by [batch, seq]
+/// positions and perhaps a table.
+llvm::LogicalResult expectCaches(mlir::Operation *op, mlir::Value keys, mlir::Value values,
+                                 mlir::Value k, mlir::Value v, mlir::Value positions,
+                                 mlir::Value table);
 /// Nothing to say where there is none. `count` rows or columns are a rank's, of all ranks together
 /// at least as many as the vocabulary has tokens.
 llvm::LogicalResult expectVocabulary(mlir::Operation *op, std::optional<VocabularyAttr> vocabulary,

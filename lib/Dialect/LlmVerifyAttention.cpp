@@ -117,6 +117,9 @@ LogicalResult RopeOp::verify() {
   Heads shapes{*this, heads, heads};
   if (failed(shapes.expectHeads("x", getX(), heads)))
     return failure();
+  if (getPositions() &&
+      failed(expectShape(*this, "positions", getPositions(), leadingDims(getX()))))
+    return failure();
   int64_t size = lastDim(getX()) / heads, rotary = getRotary().value_or(size);
   if (rotary < 1 || rotary > size)
     return emitOpError() << "turns " << rotary << " elements of heads of " << size;
@@ -160,6 +163,25 @@ LogicalResult AttentionSinkGradOp::verify() {
     return success();
   return emitOpError() << "'dout' has type " << getDout().getType() << ", expected that of out, "
                        << getOut().getType();
+}
+
+LogicalResult CachedAttentionOp::verify() {
+  Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
+  if (failed(shapes.verifyPair("q", getQ(), "k", getK())) ||
+      failed(expectCaches(*this, getKeys(), getValues(), getK(), getV(), getPositions(),
+                          getTable())) ||
+      failed(shapes.expectScale(getScale())) || failed(verifyWindow(*this, getWindow())))
+    return failure();
+  if (getSoftcap() && failed(expectPositive(*this, "softcap", *getSoftcap())))
+    return failure();
+  if (getWindow() && getReach() > getCapacity())
+    return emitOpError() << "has a window of " << getReach() << ", longer than the "
+                         << getCapacity() << " rows of its caches; leave the window out where no "
+                         << "sequence is longer than they are";
+  if (getOut().getType() == getQ().getType())
+    return success();
+  return emitOpError() << "'out' has type " << getOut().getType() << ", expected that of q, "
+                       << getQ().getType();
 }
 
 LogicalResult AttentionScoresOp::verify() {

@@ -19,7 +19,7 @@ static void parallelFor(int64_t count, llvm::function_ref<void(int64_t)> body) {
   llmmem_parallel_for(count, iterations, &body);
 }
 
-llvm::Expected<ModelBuffers> ModelBuffers::allocate(const CompiledStep &step, StepRoles roles) {
+llvm::Error ModelBuffers::checkFloats(const CompiledStep &step, const StepRoles &roles) {
   auto isFloat = [&](unsigned argument) {
     return floatKindOf(step.arguments()[argument].type.getElementType()).has_value();
   };
@@ -31,6 +31,41 @@ llvm::Expected<ModelBuffers> ModelBuffers::allocate(const CompiledStep &step, St
     if (!isFloat(state))
       return llvm::createStringError("state '" + step.arguments()[state].name +
                                      "' has elements that are not floats");
+  return llvm::Error::success();
+}
+
+llvm::Expected<ModelBuffers>
+ModelBuffers::allocateBeside(const ModelBuffers &other, const CompiledStep &step, StepRoles roles) {
+  if (llvm::Error error = checkFloats(step, roles))
+    return std::move(error);
+  llvm::StringMap<unsigned> numbers;
+  for (auto [number, argument] : llvm::enumerate(other.step->arguments()))
+    numbers[argument.name] = number;
+  std::vector<std::optional<unsigned>> shared(step.arguments().size());
+  for (auto [argument, number] : llvm::zip_equal(step.arguments(), shared)) {
+    if (argument.role != llm::Role::Param && argument.role != llm::Role::KvCache)
+      continue;
+    auto known = numbers.find(argument.name);
+    if (known == numbers.end())
+      return llvm::createStringError("one step has '" + argument.name + "', and the other has not");
+    mlir::RankedTensorType type = other.step->arguments()[known->second].type;
+    if (type != argument.type) {
+      std::string text;
+      llvm::raw_string_ostream(text) << "'" << argument.name << "' is " << argument.type
+                                     << " in one step and " << type << " in the other";
+      return llvm::createStringError(text);
+    }
+    number = known->second;
+  }
+  llvm::Expected<StepMemory> memory = StepMemory::allocate(step, other.memory, shared);
+  if (!memory)
+    return memory.takeError();
+  return ModelBuffers(step, std::move(roles), std::move(*memory));
+}
+
+llvm::Expected<ModelBuffers> ModelBuffers::allocate(const CompiledStep &step, StepRoles roles) {
+  if (llvm::Error error = checkFloats(step, roles))
+    return std::move(error);
   llvm::Expected<StepMemory> memory = StepMemory::allocate(step);
   if (!memory)
     return memory.takeError();

@@ -4,9 +4,11 @@
 #include "llmmem/Support/JsonTree.h"
 #include "llmmem/Support/TextFile.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
 
 using namespace llmmem;
 namespace json = llvm::json;
@@ -144,7 +146,51 @@ llvm::Expected<SafeTensors> SafeTensors::read(llvm::StringRef path) {
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer = readTextFile(path);
   if (!buffer)
     return buffer.takeError();
+  if (path.ends_with(".json"))
+    return readIndex(path, (*buffer)->getBuffer());
   return parse(std::move(*buffer));
+}
+
+/// {"weight_map": {"name of a tensor": "name of a file beside the index", ...}}
+llvm::Expected<SafeTensors> SafeTensors::readIndex(llvm::StringRef path, llvm::StringRef text) {
+  llvm::Expected<json::Value> value = parseJsonTree(text);
+  if (!value)
+    return llvm::createStringError("'" + path + "' is " + llvm::toString(value.takeError()));
+  const json::Object *object = value->getAsObject();
+  const json::Object *map = object ? object->getObject("weight_map") : nullptr;
+  if (!map)
+    return llvm::createStringError("'" + path +
+                                   "' is no index of safetensors files: it has no "
+                                   "object 'weight_map'");
+  SafeTensors all;
+  llvm::StringMap<SafeTensors> parts;
+  for (const auto &[name, entry] : *map) {
+    std::optional<llvm::StringRef> file = entry.getAsString();
+    if (!file)
+      return llvm::createStringError("'" + path + "' gives tensor '" + name.str() +
+                                     "' no file's name");
+    llvm::SmallString<128> place(llvm::sys::path::parent_path(path));
+    llvm::sys::path::append(place, *file);
+    if (!parts.contains(*file)) {
+      llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> buffer = readTextFile(place);
+      llvm::Expected<SafeTensors> part =
+          buffer ? parse(std::move(*buffer)) : llvm::Expected<SafeTensors>(buffer.takeError());
+      if (!part)
+        return llvm::createStringError(
+            "'" + path + "' names a file that cannot be read: " + llvm::toString(part.takeError()));
+      parts[*file] = std::move(*part);
+    }
+    const TensorEntry *tensor = parts[*file].find(name.str());
+    if (!tensor)
+      return llvm::createStringError("'" + path + "' has tensor '" + name.str() + "' in '" + place +
+                                     "', which lacks it");
+    all.byName[name.str()] = all.entries.size();
+    all.entries.push_back(*tensor);
+  }
+  for (auto &part : parts)
+    for (std::unique_ptr<llvm::MemoryBuffer> &buffer : part.second.buffers)
+      all.buffers.push_back(std::move(buffer));
+  return std::move(all);
 }
 
 llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffer> buffer) {
@@ -166,7 +212,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
     tensors.byName[header.entry.name] = tensors.entries.size();
     tensors.entries.push_back(std::move(header.entry));
   }
-  tensors.buffer = std::move(buffer);
+  tensors.buffers.push_back(std::move(buffer));
   return std::move(tensors);
 }
 

@@ -40,7 +40,7 @@ void *StepMemory::allocateZeroed(int64_t bytes) {
   return first ? std::align(kAlignment, size, first, room) : nullptr;
 }
 
-bool StepMemory::allocateBuffers(const CompiledStep &step) {
+bool StepMemory::allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *> shared) {
   bool complete = true;
   auto add = [&](llvm::SmallVector<void *> &list, int64_t bytes) {
     list.push_back(allocateZeroed(bytes));
@@ -48,7 +48,11 @@ bool StepMemory::allocateBuffers(const CompiledStep &step) {
     if (onDevice)
       onDevice->add(list.back(), bytes);
   };
-  for (const StepArgument &argument : step.arguments()) {
+  for (auto [number, argument] : llvm::enumerate(step.arguments())) {
+    if (!shared.empty() && shared[number]) {
+      arguments.push_back(shared[number]);
+      continue;
+    }
     int64_t bytes = argument.shard.isHere() ? argument.bytes : 0;
     add(arguments, bytes);
     resident += llvm::alignTo(bytes, 256);
@@ -112,10 +116,25 @@ llvm::Error StepMemory::allocateOnDevice(const CompiledStep &step) {
 }
 
 llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
+  return allocate(step, {});
+}
+
+llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step, const StepMemory &other,
+                                                llvm::ArrayRef<std::optional<unsigned>> shared) {
+  if (step.cuda())
+    return llvm::createStringError("on a GPU two steps cannot share buffers");
+  llvm::SmallVector<void *> buffers;
+  for (std::optional<unsigned> number : shared)
+    buffers.push_back(number ? other.arguments[*number] : nullptr);
+  return allocate(step, buffers);
+}
+
+llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step,
+                                                llvm::ArrayRef<void *> shared) {
   StepMemory memory;
   if (step.cuda())
     memory.onDevice = std::make_unique<DeviceBuffers>(step.cuda());
-  if (!memory.allocateBuffers(step))
+  if (!memory.allocateBuffers(step, shared))
     return llvm::createStringError("not enough memory for %lld bytes of parameters and inputs",
                                    static_cast<long long>(memory.resident));
   if (llvm::Error error = step.cuda() ? memory.allocateOnDevice(step) : memory.allocateOnHost(step))

@@ -1,5 +1,6 @@
 //===- BuildModule.cpp - From a Model to a graph ---------------------------===//
 
+#include "CachedGraph.h"
 #include "ImportChecks.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Import/GraphBuilder.h"
@@ -41,6 +42,9 @@ static std::vector<Argument> listArguments(OpBuilder &builder, const Model &mode
   if (options.mode == Mode::Train)
     arguments.push_back(
         {model.facts.predictsMasked ? "labels" : "targets", llm::Role::Input, tokens});
+  if (options.keepsCaches())
+    for (const CachedGraph::Input &input : CachedGraph::inputs(builder, options))
+      arguments.push_back({input.name, llm::Role::Input, input.type});
   if (model.facts.dropsOut)
     arguments.push_back({"seed", llm::Role::Seed, RankedTensorType::get({2}, i32)});
   for (const Parameter &parameter : parameters)
@@ -117,11 +121,25 @@ static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions 
       training.bf16Moments ? TypeAttr::get(builder.getBF16Type()) : TypeAttr());
 }
 
+static StringRef nameOf(Mode mode) {
+  switch (mode) {
+  case Mode::Train:
+    return "loss";
+  case Mode::Forward:
+    return "forward";
+  case Mode::Prefill:
+    return "prefill";
+  case Mode::Decode:
+    return "decode";
+  }
+  llvm_unreachable("a mode beyond the enum");
+}
+
 static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
                                   ArrayRef<Parameter> parameters, const ImportOptions &options) {
   bool trains = options.mode == Mode::Train;
   std::vector<Argument> arguments = listArguments(builder, model, parameters, options);
-  func::FuncOp function = createFunction(builder, trains ? "loss" : "forward", arguments);
+  func::FuncOp function = createFunction(builder, nameOf(options.mode), arguments);
   GraphBuilder graph(builder, options, elementTypeOf(builder, model.facts.dtype));
   for (auto [argument, value] : llvm::zip_equal(arguments, function.getArguments())) {
     if (argument.role == llm::Role::Param)
@@ -129,10 +147,17 @@ static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
     else if (argument.role == llm::Role::Seed)
       graph.setSeed(value);
   }
+  CachedGraph caches(function, options);
+  if (options.keepsCaches()) {
+    function->setAttr(llm::LlmDialect::kContext, builder.getI64IntegerAttr(*options.context));
+    graph.setCaches(caches);
+  }
   Value logits = model.buildLogits(graph, function.getArgument(0));
-  finishFunction(builder, function,
-                 trains ? buildLoss(graph, model, options, logits, function.getArgument(1))
-                        : SmallVector<Value>{logits});
+  SmallVector<Value> results =
+      trains ? buildLoss(graph, model, options, logits, function.getArgument(1))
+             : SmallVector<Value>{logits};
+  llvm::append_range(results, caches.updated());
+  finishFunction(builder, function, results);
   return function;
 }
 

@@ -75,6 +75,15 @@ Decoder::Decoder(DecoderParts all)
   facts.layers = parts.layers;
   facts.maxSeq = parts.maxSeq;
   facts.maxSeqKey = parts.maxSeqKey;
+  if (attention.latent)
+    facts.whyNoCaches =
+        "attention is latent (key 'kv_lora_rank'), and there are no caches of latent "
+        "rows yet";
+  if (!attention.sinks.empty())
+    facts.whyNoCaches = "attention has sinks, which attention over caches does not read yet";
+  for (int64_t layer = 0; layer < parts.layers; ++layer)
+    if (attention.isWindowed(layer))
+      facts.window = attention.window;
   facts.dropsOut =
       llvm::any_of(std::initializer_list<double>{parts.embeddingDropout, attention.dropout,
                                                  attention.outputDropout, mlp.outputDropout},
@@ -472,7 +481,7 @@ Value Decoder::buildLogits(GraphBuilder &graph, Value ids) const {
     GraphBuilder::BlockScope scope(graph, layer);
     x = buildBlock({graph, parts.block.prefix + std::to_string(layer) + ".", layer}, x);
   }
-  x = normalize(graph, "norm", x, parts.finalNorm);
+  x = normalize(graph, "norm", graph.lastRows("last", x), parts.finalNorm);
   x = graph.linear(parts.softcap ? "logits.uncapped" : "logits", x,
                    parts.tied ? parts.embedding : parts.head.module, llm::WeightLayout::OutIn);
   return parts.softcap ? graph.softcap("logits", x, *parts.softcap) : x;

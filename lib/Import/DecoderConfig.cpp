@@ -59,7 +59,7 @@ static void readRotary(ConfigReader &config, const ImportOptions &options, const
   double fraction = config.positiveRealOr(names.rotaryFraction, names.rotaryFractionOr);
   rotary.elements = static_cast<int64_t>(static_cast<double>(attention.headSize) * fraction);
   // Phi-3's files say it beside the scaling.
-  RotaryContext context{attention.headSize, options.seq, parts.maxSeq,
+  RotaryContext context{attention.headSize, options.longest(), parts.maxSeq,
                         config.optionalPositive("original_max_position_embeddings")};
   for (StringRef key : {"rope_scaling", "rope_parameters"}) {
     const llvm::json::Object *object = config.optionalObject(key);

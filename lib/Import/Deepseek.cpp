@@ -14,7 +14,7 @@ static void readRotary(ConfigReader &config, const ImportOptions &options, Decod
   int64_t turning = attention.latent->turning;
   attention.rotary = {config.positiveRealOr("rope_theta", 1e4), turning, {}, /*interleaved=*/true};
   attention.scale = 1.0 / std::sqrt(static_cast<double>(attention.headSize));
-  RotaryContext context{turning, options.seq, parts.maxSeq, {}};
+  RotaryContext context{turning, options.longest(), parts.maxSeq, {}};
   for (StringRef key : {"rope_scaling", "rope_parameters"}) {
     const llvm::json::Object *object = config.optionalObject(key);
     if (!object)

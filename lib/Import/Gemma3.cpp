@@ -12,7 +12,7 @@ static void readRotaries(ConfigReader &config, const ImportOptions &options, Dec
   attention.rotary = {config.positiveRealOr("rope_theta", 1e6), attention.headSize, {}};
   attention.windowRotary =
       Rotary{config.positiveRealOr("rope_local_base_freq", 1e4), attention.headSize, {}};
-  RotaryContext context{attention.headSize, options.seq, parts.maxSeq, {}};
+  RotaryContext context{attention.headSize, options.longest(), parts.maxSeq, {}};
   auto readObject = [&](const llvm::json::Object *object, StringRef where, Rotary &rotary) {
     if (!object)
       return;

@@ -127,7 +127,7 @@ Value Gpt2::buildLogits(GraphBuilder &graph, Value ids) const {
     x = buildAttention(graph, prefix, x);
     x = buildMlp(graph, prefix, x);
   }
-  x = graph.layerNorm("norm", x, "transformer.ln_f", eps);
+  x = graph.layerNorm("norm", graph.lastRows("last", x), "transformer.ln_f", eps);
   return graph.linear("logits", x, tied ? "transformer.wte" : "lm_head", llm::WeightLayout::OutIn);
 }
 

@@ -2,6 +2,7 @@
 
 #include "llmmem/Import/GraphBuilder.h"
 #include "Adapters.h"
+#include "CachedGraph.h"
 #include <cmath>
 #include <limits>
 
@@ -76,6 +77,8 @@ Value GraphBuilder::embedding(StringRef name, Value ids, StringRef module) {
 }
 
 Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
+  if (caches)
+    return add(name, x, embedding((name + ".rows").str(), caches->positions, module));
   return create<llm::AddPositionsOp>(name, x.getType(), x, parameter(module + ".weight"),
                                      ArrayAttr());
 }
@@ -131,8 +134,8 @@ Value GraphBuilder::rmsNorm(StringRef name, Value x, StringRef module, double ep
 Value GraphBuilder::rope(StringRef name, Value x, int64_t heads, const RotaryShape &rotary) {
   bool turnsWhole = rotary.elements == tensorType(x).getShape().back() / heads;
   return create<llm::RopeOp>(
-      name, x.getType(), x, builder.getI64IntegerAttr(heads), builder.getF64FloatAttr(rotary.theta),
-      rotary.scaling, /*inverse=*/UnitAttr(),
+      name, x.getType(), x, caches ? caches->positions : Value(), builder.getI64IntegerAttr(heads),
+      builder.getF64FloatAttr(rotary.theta), rotary.scaling, /*inverse=*/UnitAttr(),
       turnsWhole ? IntegerAttr() : builder.getI64IntegerAttr(rotary.elements),
       rotary.interleaved ? builder.getUnitAttr() : UnitAttr());
 }
@@ -247,13 +250,15 @@ Value GraphBuilder::crossEntropy(StringRef name, Value logits, Value targets) {
 
 Value GraphBuilder::attention(Value q, Value k, Value v, const AttentionShape &shape) {
   inCoreAttention = true;
-  Value out = options.attention == AttentionForm::Flash ? fusedAttention(q, k, v, shape)
-                                                        : unfusedAttention(q, k, v, shape);
+  bool isFused = options.attention == AttentionForm::Flash;
+  Value out = caches    ? cachedAttention(q, k, v, shape)
+              : isFused ? fusedAttention(q, k, v, shape)
+                        : unfusedAttention(q, k, v, shape);
   inCoreAttention = false;
   return out;
 }
 
-static FloatAttr scaleOf(OpBuilder &builder, const AttentionShape &shape) {
+FloatAttr GraphBuilder::scaleOf(const AttentionShape &shape) {
   return builder.getF64FloatAttr(
       shape.scale.value_or(1.0 / std::sqrt(static_cast<double>(shape.headSize))));
 }
@@ -269,7 +274,7 @@ Value GraphBuilder::fusedAttention(Value q, Value k, Value v, const AttentionSha
       "attn.out", q.getType(), statisticType({dims[0], shape.heads, dims[1]}), q, k, v,
       shape.sinks.empty() ? Value() : parameter(shape.sinks), drops ? seed : Value(),
       builder.getI64IntegerAttr(shape.heads), builder.getI64IntegerAttr(shape.kvHeads),
-      scaleOf(builder, shape), windowOf(builder, shape), builder.getF64FloatAttr(shape.dropout),
+      scaleOf(shape), windowOf(builder, shape), builder.getF64FloatAttr(shape.dropout),
       builder.getI64IntegerAttr(drops ? dropouts++ : 0), llm::ShardingAttr(),
       shape.softcap ? builder.getF64FloatAttr(*shape.softcap) : FloatAttr(),
       shape.bidirectional ? builder.getUnitAttr() : UnitAttr());
@@ -283,8 +288,8 @@ Value GraphBuilder::unfusedAttention(Value q, Value k, Value v, const AttentionS
   IntegerAttr kvHeads = builder.getI64IntegerAttr(shape.kvHeads);
   FloatAttr hidden = builder.getF64FloatAttr(-std::numeric_limits<double>::infinity());
 
-  Value x = create<llm::AttentionScoresOp>("attn.scores", square, q, k, heads, kvHeads,
-                                           scaleOf(builder, shape));
+  Value x =
+      create<llm::AttentionScoresOp>("attn.scores", square, q, k, heads, kvHeads, scaleOf(shape));
   if (shape.softcap)
     x = softcap("attn.capped", x, *shape.softcap);
   if (!shape.bidirectional)

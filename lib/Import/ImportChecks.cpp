@@ -88,6 +88,50 @@ static llvm::Error checkExperts(const ImportOptions &options, const ModelFacts &
   return llvm::Error::success();
 }
 
+/// Of a step with caches: what a sequence, a page and a step may be.
+static llvm::Error checkCaches(const ImportOptions &options, const ModelFacts &facts) {
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+  int64_t context = options.context.value_or(0);
+  for (auto [flag, value] : {std::pair("--context", options.context),
+                             {"--page", options.page},
+                             {"--pages", options.pages}})
+    if (value && (*value < 1 || *value > kLargest))
+      return llvm::createStringError(Twine(flag) + " is " + Twine(*value) +
+                                     ", expected an integer from 1 to " + Twine(kLargest));
+  if (!options.context)
+    return llvm::createStringError(
+        "--context is missing: the most tokens that a sequence may have");
+  if (!facts.whyNoCaches.empty())
+    return llvm::createStringError(facts.file + ": " + facts.whyNoCaches +
+                                   "; --mode forward runs the model without");
+  if (context > facts.maxSeq)
+    return llvm::createStringError(Twine(facts.file) + ": --context is " + Twine(context) +
+                                   ", but key '" + facts.maxSeqKey + "' allows " +
+                                   Twine(facts.maxSeq));
+  if (options.seq > context)
+    return llvm::createStringError("--seq is " + Twine(options.seq) +
+                                   ", but a sequence has at most " + Twine(context) +
+                                   " tokens (--context)");
+  if (options.mode == Mode::Decode && options.seq != 1)
+    return llvm::createStringError("--seq is " + Twine(options.seq) +
+                                   ", but a step of decoding takes one token of each sequence; "
+                                   "leave it out, or use --mode prefill");
+  if (options.pages && !options.page)
+    return llvm::createStringError("--pages counts pages; say how long one is by --page");
+  if (!options.page)
+    return llvm::Error::success();
+  if (context % *options.page != 0)
+    return llvm::createStringError("--page is " + Twine(*options.page) +
+                                   ", which does not divide --context, " + Twine(context) +
+                                   "; the next context that it divides is " +
+                                   Twine(llvm::alignTo(context, *options.page)));
+  if (facts.window && *facts.window < context)
+    return llvm::createStringError(
+        Twine(facts.file) + ": layers with a window of " + Twine(*facts.window) +
+        " tokens have rings of as many rows, which have no pages; leave --page out");
+  return llvm::Error::success();
+}
+
 llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFacts &facts) {
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
   for (auto [flag, value] : {std::pair("--batch", options.batch), {"--seq", options.seq}})
@@ -110,6 +154,8 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
                                    "beside --dtype bf16 is what may");
   if (llvm::Error error = checkExperts(options, facts))
     return error;
+  if (options.keepsCaches())
+    return checkCaches(options, facts);
   return options.mode == Mode::Train ? checkTraining(options.training) : llvm::Error::success();
 }
 

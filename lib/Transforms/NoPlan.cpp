@@ -34,6 +34,8 @@ static std::string adviceFor(const planning::Problem &problem, ValueIndex index,
       return "resident gradient: import with --gradients transient";
     if (role == llm::Role::OptimizerState)
       return "optimizer state: import with --optimizer sgd, or shard it";
+    if (role == llm::Role::KvCache)
+      return "cache: import with fewer sequences (--batch) or a shorter --context";
     return (llm::stringifyRole(role) + ": held throughout; fewer layers, or shard it").str();
   }
   if (value && getPhase(value.getDefiningOp()) == Phase::Forward)
@@ -87,10 +89,24 @@ static void explainHeld(Location location, const ExtractedProblem &extracted,
 // The three lines
 //===----------------------------------------------------------------------===//
 
+/// Bytes of the caches of a step of inference.
+static int64_t cacheBytes(const ExtractedProblem &extracted) {
+  int64_t bytes = 0;
+  for (auto [value, of] : llvm::zip_equal(extracted.problem.values, extracted.values))
+    if (auto argument = dyn_cast_or_null<BlockArgument>(of);
+        argument && getRole(argument) == llm::Role::KvCache)
+      bytes += value.bytes;
+  return bytes;
+}
+
 /// Whether any batch could fit, and what there is less of.
 static std::string summaryOf(const CheckpointRequest &request, const ExtractedProblem &extracted,
                              const CheckpointOutcome &outcome) {
   int64_t resident = extracted.problem.residentBytes();
+  int64_t caches = cacheBytes(extracted);
+  if (resident > *request.budget && caches > 0)
+    return "resident bytes alone, " + sizeText(resident) + ", exceed it, of which caches are " +
+           sizeText(caches) + ": fewer sequences or a shorter context have less";
   if (resident > *request.budget)
     return "resident bytes alone, " + sizeText(resident) +
            ", exceed it, so no batch fits; transient gradients, another optimizer or more ranks "

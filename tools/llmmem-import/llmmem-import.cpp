@@ -80,8 +80,25 @@ Choice<MaskForm>
           cl::cat(category));
 Choice<Mode> mode("mode", cl::desc("What to write (default: train):"),
                   cl::values(clEnumValN(Mode::Train, "train", "@loss, to be differentiated"),
-                             clEnumValN(Mode::Forward, "forward", "@forward, giving logits")),
+                             clEnumValN(Mode::Forward, "forward", "@forward, giving logits"),
+                             clEnumValN(Mode::Prefill, "prefill",
+                                        "@prefill, taking up to --seq tokens of each sequence into "
+                                        "caches"),
+                             clEnumValN(Mode::Decode, "decode",
+                                        "@decode, taking one token of each into caches")),
                   cl::cat(category));
+cl::opt<int64_t> context("context",
+                         cl::desc("Of prefill and decode: the most tokens that a sequence may have "
+                                  "(default for prefill: --seq)"),
+                         cl::value_desc("C"), cl::cat(category));
+cl::opt<int64_t> page("page",
+                      cl::desc("Of prefill and decode: caches in pages of so many tokens, which a "
+                               "table gives to sequences"),
+                      cl::value_desc("P"), cl::cat(category));
+cl::opt<int64_t> pages("pages",
+                       cl::desc("... and so many of them in each cache (default: enough for all "
+                                "sequences at their longest)"),
+                       cl::value_desc("N"), cl::cat(category));
 Choice<llm::OptimizerKind> optimizer(
     "optimizer", cl::desc("Update of the parameters (default: adamw):"),
     cl::values(clEnumValN(llm::OptimizerKind::AdamW, "adamw", "as PyTorch's"),
@@ -179,6 +196,9 @@ EXAMPLES:
     llmmem-import examples/configs/llama-3-8b.json --batch 1 --seq 8192 --layers 2 --attention unfused -o -
   Adapters of rank 16 beside the queries' and the values' projections, all else frozen:
     llmmem-import examples/configs/llama-3.1-8b.json --batch 8 --seq 2048 --lora-rank 16 --lora-alpha 32 --lora-targets q_proj,v_proj -o lora.mlir
+  Steps of inference: 512 tokens of a prompt at a time, and one token of each of 16 sequences of up to 8192:
+    llmmem-import examples/configs/llama-3-8b.json --mode prefill --batch 16 --seq 512 --context 8192 -o prefill.mlir
+    llmmem-import examples/configs/llama-3-8b.json --mode decode --batch 16 --context 8192 -o decode.mlir
   How many parameters a model has:
     llmmem-import examples/configs/qwen2.5-7b.json --count-parameters
 
@@ -202,6 +222,13 @@ ImportOptions readOptions() {
   options.masks = masks;
   options.layers = given<int64_t>(layers);
   options.mode = mode;
+  options.context = given<int64_t>(context);
+  options.page = given<int64_t>(page);
+  options.pages = given<int64_t>(pages);
+  if (mode == Mode::Decode && !seq.getNumOccurrences())
+    options.seq = 1;
+  if (mode == Mode::Prefill && !options.context)
+    options.context = options.seq;
   options.training.optimizer = optimizer;
   options.training.gradients = gradients;
   options.training.beta1 = given<double>(beta1);
@@ -231,9 +258,25 @@ int fail(const llvm::Twine &what) {
 
 int fail(llvm::Error error) { return fail(llvm::toString(std::move(error))); }
 
+bool keepsCaches() { return mode == Mode::Prefill || mode == Mode::Decode; }
+
+std::string nameOfMode() {
+  switch (mode) {
+  case Mode::Train:
+    return "train";
+  case Mode::Forward:
+    return "forward";
+  case Mode::Prefill:
+    return "prefill";
+  case Mode::Decode:
+    return "decode";
+  }
+  llvm_unreachable("a mode beyond the enum");
+}
+
 /// The first flag that stands without its meaning, or null.
 const cl::Option *findMisplacedFlag() {
-  if (mode != Mode::Forward)
+  if (mode == Mode::Train)
     return nullptr;
   const cl::Option *training[] = {&masks,
                                   &optimizer,
@@ -256,6 +299,17 @@ const cl::Option *findMisplacedFlag() {
     if (option->getNumOccurrences())
       return option;
   return dropout > 0 ? &dropout : nullptr;
+}
+
+/// Of caches, in a mode without, or of the core of attention, in one with them; else null.
+const cl::Option *findFlagOfOtherMode() {
+  const cl::Option *ofCaches[] = {&context, &page, &pages};
+  if (keepsCaches())
+    return attention.getNumOccurrences() ? &attention : nullptr;
+  for (const cl::Option *option : ofCaches)
+    if (option->getNumOccurrences())
+      return option;
+  return nullptr;
 }
 
 /// Of an adapter without a rank, or null.
@@ -290,7 +344,15 @@ int writeModule(const Model &model, const ImportOptions &options) {
 
 int run() {
   if (const cl::Option *option = findMisplacedFlag())
-    return fail("--" + option->ArgStr + " says how to train; leave it out with --mode forward");
+    return fail("--" + option->ArgStr + " says how to train; leave it out with --mode " +
+                nameOfMode());
+  if (const cl::Option *option = findFlagOfOtherMode())
+    return fail("--" + option->ArgStr +
+                (keepsCaches()
+                     ? " is the form of attention without caches; leave it out with --mode "
+                     : " says something of caches; it needs --mode prefill or decode, and "
+                       "not --mode ") +
+                nameOfMode());
   if (const cl::Option *option = findLoraWithoutRank())
     return fail("--" + option->ArgStr + " says something of adapters; give them a --lora-rank");
   auto text = llmmem::readTextFile(input);
@@ -310,7 +372,10 @@ int run() {
       return fail(count.takeError());
     return write(llvm::Twine(*count).str() + "\n");
   }
-  if (!batch.getNumOccurrences() || !seq.getNumOccurrences())
+  if (mode == Mode::Decode && (!batch.getNumOccurrences() || !context.getNumOccurrences()))
+    return fail("--batch and --context are needed: llmmem-import config.json --mode decode --batch "
+                "16 --context 8192");
+  if (mode != Mode::Decode && (!batch.getNumOccurrences() || !seq.getNumOccurrences()))
     return fail("--batch and --seq are needed: llmmem-import config.json --batch 8 --seq 1024");
   if (gradients == llm::GradientLifetime::Transient && clipNorm > 0)
     llvm::WithColor::warning(llvm::errs(), "llmmem-import")

@@ -19,10 +19,11 @@ Error llmmem::generate(PlannedFunction &forward, const RunOptions &options) {
   if (!loaded)
     return createStringError("'" + options.loadFile + "': " + toString(loaded.takeError()));
   catchInterrupts();
-  std::string text = options.prompt;
+  std::string text = options.prompts.front();
   outs() << text;
   for (int64_t count = 0; count < options.generate && !caughtInterrupt(); ++count) {
-    Expected<char> next = generation->next(text, {options.temperature, options.seed.value_or(0)});
+    Expected<char> next =
+        generation->next(text, {options.sampling.temperature, options.seed.value_or(0)});
     if (!next)
       return next.takeError();
     text += *next;

@@ -3,6 +3,7 @@
 #ifndef LLMMEM_TOOLS_LLMMEM_RUN_RUNOPTIONS_H
 #define LLMMEM_TOOLS_LLMMEM_RUN_RUNOPTIONS_H
 
+#include "llmmem/Execution/ChooseToken.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/LearningRate.h"
 #include "llmmem/Execution/StepRoles.h"
@@ -22,7 +23,8 @@ struct RunOptions {
   std::string productAlgorithms;
   int64_t steps = 1;
   std::optional<uint64_t> seed;
-  std::string inputFile;
+  std::string inputFile;               // the last of them
+  std::vector<std::string> inputFiles; // one, or a prefill and a decode
   std::optional<std::string> dataFile, tokensFile;
   std::string labelsFile; // empty: what is predicted are the ids themselves
   bool shuffle = false;
@@ -34,9 +36,11 @@ struct RunOptions {
   bool profile = false;
   std::string profileJson, trace; // files
 
-  int64_t generate = 0; // bytes of text; 0: train
-  std::string prompt;
-  double temperature = 1.0;
+  int64_t generate = 0;             // tokens, or bytes of a text; 0: train
+  std::vector<std::string> prompts; // at least one
+  Sampling sampling;
+  std::vector<int32_t> stop; // tokens that end a sequence
+  std::string logitsFile;
 };
 
 /// A planned function, ready to run, and what its plan claims.
@@ -44,6 +48,8 @@ struct PlannedFunction {
   std::unique_ptr<CompiledStep> compiled;
   StepRoles roles;
   std::optional<int64_t> peak;
+  /// Of a step with caches its `llm.context`; else 0.
+  int64_t context = 0;
   /// What the process held more when it had joined its job: MPI's own, beside every plan.
   int64_t transportBytes = 0;
   /// What computes matmuls, for messages: "cuBLASLt 13.1.0", "generated code".
@@ -55,6 +61,9 @@ llvm::Expected<int> train(PlannedFunction &step, const RunOptions &options);
 
 /// Writes a text that begins with the prompt to stdout.
 llvm::Error generate(PlannedFunction &forward, const RunOptions &options);
+
+/// Writes what follows the prompts to stdout, by a step of decoding behind perhaps one of prefill.
+llvm::Error generateCached(llvm::MutableArrayRef<PlannedFunction> steps, const RunOptions &options);
 
 } // namespace llmmem
 

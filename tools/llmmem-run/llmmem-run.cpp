@@ -1,5 +1,6 @@
 //===- llmmem-run.cpp - Run a planned training step -------------------------===//
 
+#include "InputFile.h"
 #include "RunOptions.h"
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Analysis/Step.h"
@@ -9,14 +10,10 @@
 #include "llmmem/Runtime/Gemm.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Support/ExitCode.h"
-#include "llmmem/Support/TextFile.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/SourceMgr.h"
 #include <cmath>
 
 using namespace llvm;
@@ -24,8 +21,9 @@ using namespace llmmem;
 
 static cl::OptionCategory category("Options of the run");
 
-static cl::opt<std::string> inputFile(cl::Positional, cl::cat(category), cl::init("-"),
-                                      cl::desc("<planned step>"));
+static cl::list<std::string>
+    inputFiles(cl::Positional, cl::cat(category),
+               cl::desc("<planned step> (to generate, two: prefill and decode)"));
 static cl::opt<int64_t> steps("steps", cl::cat(category), cl::init(1),
                               cl::desc("Steps to run (default 1)"));
 static cl::opt<uint64_t>
@@ -35,7 +33,8 @@ static cl::opt<std::string> dataFile("data", cl::cat(category), cl::value_desc("
                                      cl::desc("Train on the bytes of this file (- is stdin)"));
 static cl::opt<std::string>
     tokensFile("tokens", cl::cat(category), cl::value_desc("ids"),
-               cl::desc("Train on token ids separated by white space (- is stdin)"));
+               cl::desc("Train on token ids separated by white space (- is stdin); with --generate "
+                        "the ids of prompts: 1,2,3;4,5"));
 static cl::opt<std::string>
     labelsFile("labels", cl::cat(category), cl::value_desc("ids"),
                cl::desc("What to predict at the place of each id of --tokens or --data, -100 where "
@@ -99,13 +98,25 @@ static cl::opt<double> progressSeconds(
     cl::desc("Seconds between progress lines where stderr is no terminal (default 5)"));
 static cl::opt<int64_t>
     generateBytes("generate", cl::cat(category), cl::value_desc("bytes"), cl::init(0),
-                  cl::desc("Write this much text by a planned @forward with --load"));
-static cl::opt<std::string> prompt("prompt", cl::cat(category), cl::value_desc("text"),
-                                   cl::init("\n"),
-                                   cl::desc("What the text begins with (default: a line's end)"));
+                  cl::desc("Write this much text by a planned @forward with --load, or so many "
+                           "tokens of each prompt by steps with caches"));
+static cl::list<std::string>
+    prompts("prompt", cl::cat(category), cl::value_desc("text"),
+            cl::desc("What the text begins with (default: a line's end); of a step with caches "
+                     "once for each of its sequences"));
 static cl::opt<double>
     temperature("temperature", cl::cat(category), cl::init(1.0),
                 cl::desc("Logits are divided by this; 0 takes the most likely byte (default 1)"));
+static cl::opt<int64_t> topK("top-k", cl::cat(category), cl::value_desc("K"), cl::init(0),
+                             cl::desc("Choose among the K most likely tokens (default 0: all)"));
+static cl::opt<double>
+    topP("top-p", cl::cat(category), cl::value_desc("P"), cl::init(1.0),
+         cl::desc("Choose among the most likely tokens of this probability together (default 1)"));
+static cl::list<int32_t> stop("stop", cl::cat(category), cl::CommaSeparated, cl::value_desc("ids"),
+                              cl::desc("Tokens that end a sequence, of a step with caches"));
+static cl::opt<std::string>
+    logitsFile("save-logits", cl::cat(category), cl::value_desc("safetensors"),
+               cl::desc("Write what each token was chosen by, of a step with caches"));
 enum class Gemm { Best, BuiltIn, OneDnn };
 static cl::opt<Gemm> gemm(
     "gemm", cl::cat(category), cl::init(Gemm::Best),
@@ -155,6 +166,7 @@ EXAMPLES
   llmmem-run step.mlir --steps 20 --data book.txt --device=cuda
   llmmem-run step.mlir --tokens ids.txt --load gpt2.safetensors --save trained.safetensors
   llmmem-run forward.mlir --load trained.safetensors --generate 500 --prompt "Once upon"
+  llmmem-run prefill.mlir decode.mlir --load model.safetensors.index.json --generate 64 --tokens "1,2,3;4,5" --top-k 50
 )" + exitCodeHelp("llmmem-run");
 static cl::extrahelp extraHelp(help);
 
@@ -199,10 +211,14 @@ static Error checkOptions() {
     return createStringError("--progress-seconds: expected a number of seconds, 0 or more");
   if (generateBytes < 0)
     return createStringError("--generate: expected a number of bytes, 1 or more");
-  if (generateBytes > 0 && loadFile.empty())
-    return createStringError("--generate: needs --load with trained parameters");
-  if (generateBytes > 0 && prompt.empty())
+  if (is_contained(prompts, std::string()))
     return createStringError("--prompt: expected at least one byte");
+  if (topK < 0)
+    return createStringError("--top-k: expected a number of tokens, 1 or more, or 0 for all");
+  if (!(topP > 0 && topP <= 1))
+    return createStringError("--top-p: expected a probability above 0, up to 1");
+  if (!prompts.empty() && generateBytes > 0 && tokensFile.getNumOccurrences())
+    return createStringError("expected --prompt or --tokens, not both");
   if (!(temperature >= 0) || !std::isfinite(temperature))
     return createStringError("--temperature: expected a number, 0 or more");
   if (gemm == Gemm::OneDnn && !llmmem_find_gemm_library())
@@ -235,7 +251,10 @@ static RunOptions readOptions() {
   RunOptions options;
   options.steps = steps;
   options.seed = given(seed);
-  options.inputFile = inputFile;
+  options.inputFiles = inputFiles;
+  if (options.inputFiles.empty())
+    options.inputFiles = {"-"};
+  options.inputFile = options.inputFiles.back();
   options.dataFile = given(dataFile);
   options.tokensFile = given(tokensFile);
   options.labelsFile = labelsFile;
@@ -266,8 +285,12 @@ static RunOptions readOptions() {
   options.profileJson = profileJson;
   options.trace = traceFile;
   options.generate = generateBytes;
-  options.prompt = prompt;
-  options.temperature = temperature;
+  options.prompts = prompts;
+  if (options.prompts.empty())
+    options.prompts = {"\n"};
+  options.sampling = {temperature, topK, topP};
+  options.stop = stop;
+  options.logitsFile = logitsFile;
   return options;
 }
 
@@ -407,13 +430,51 @@ static int runNothing(mlir::ModuleOp module, mlir::func::FuncOp step,
   return ExitSuccess;
 }
 
-static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
-                       const RunOptions &options) {
-  // A plan may have been edited, or written by another tool: overlapping offsets would give wrong
-  // results.
+/// A plan may have been edited, or written by another tool: overlapping offsets would give wrong
+/// results.
+static bool verifyPlans(mlir::ModuleOp module) {
   for (mlir::func::FuncOp planned : findStepFunctions(module))
     if (planned->hasAttr(llm::LlmDialect::kArena) && failed(verifyPlan(planned)))
-      return ExitBadInput;
+      return false;
+  return true;
+}
+
+static CompiledStep::Options compileOptionsOf(mlir::func::FuncOp function,
+                                              const RunOptions &options) {
+  CompiledStep::Options compileOptions;
+  compileOptions.function = function.getName().str();
+  compileOptions.fillDeadBytes = options.poison;
+  compileOptions.optimize = options.optimize;
+  compileOptions.profile =
+      options.profile || !options.profileJson.empty() || !options.trace.empty();
+  compileOptions.libraryMatmuls = options.libraryMatmuls;
+  compileOptions.emulate = options.device == Device::Emulate;
+  return compileOptions;
+}
+
+/// The function of a module that is not split over ranks, ready to run.
+static Expected<PlannedFunction> compile(mlir::ModuleOp module, mlir::func::FuncOp function,
+                                         const CompiledStep::Options &compileOptions) {
+  mlir::FailureOr<std::unique_ptr<CompiledStep>> compiled =
+      CompiledStep::compile(module, compileOptions);
+  if (failed(compiled))
+    return createStringError("the step cannot be compiled");
+  Expected<StepRoles> roles = StepRoles::find(function);
+  if (!roles)
+    return roles.takeError();
+  PlannedFunction planned{std::move(*compiled),          std::move(*roles), std::nullopt, 0, 0,
+                          nameOfProducts(compileOptions)};
+  if (auto peak = function->getAttrOfType<mlir::IntegerAttr>(llm::LlmDialect::kPeak))
+    planned.peak = peak.getInt();
+  if (auto context = function->getAttrOfType<mlir::IntegerAttr>(llm::LlmDialect::kContext))
+    planned.context = context.getInt();
+  return std::move(planned);
+}
+
+static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
+                       const RunOptions &options) {
+  if (!verifyPlans(module))
+    return ExitBadInput;
   Expected<int64_t> transportBytes = joinRanks(function, options);
   if (!transportBytes) {
     // All ranks fail alike, and one says why.
@@ -424,14 +485,7 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   }
   if (!dryRun)
     function = functionOfRank(module, function);
-  CompiledStep::Options compileOptions;
-  compileOptions.function = function.getName().str();
-  compileOptions.fillDeadBytes = options.poison;
-  compileOptions.optimize = options.optimize;
-  compileOptions.profile =
-      options.profile || !options.profileJson.empty() || !options.trace.empty();
-  compileOptions.libraryMatmuls = options.libraryMatmuls;
-  compileOptions.emulate = options.device == Device::Emulate;
+  CompiledStep::Options compileOptions = compileOptionsOf(function, options);
   if (options.device == Device::Cuda)
     if (Error error = openDevice(options, compileOptions))
       return failWith(std::move(error));
@@ -440,23 +494,18 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   if (compileOptions.cuda)
     if (Error error = joinDeviceWithRanks(function, options, *compileOptions.cuda))
       return failWith(std::move(error));
-  mlir::FailureOr<std::unique_ptr<CompiledStep>> compiled =
-      CompiledStep::compile(module, compileOptions);
-  if (failed(compiled))
-    return ExitBadInput;
-  Expected<StepRoles> roles = StepRoles::find(function);
-  if (!roles)
-    return fail(toString(roles.takeError()));
-  PlannedFunction planned{std::move(*compiled), std::move(*roles), std::nullopt, *transportBytes,
-                          nameOfProducts(compileOptions)};
-  if (auto peak = function->getAttrOfType<mlir::IntegerAttr>(llm::LlmDialect::kPeak))
-    planned.peak = peak.getInt();
+  Expected<PlannedFunction> planned = compile(module, function, compileOptions);
+  if (!planned)
+    return fail(toString(planned.takeError()));
+  planned->transportBytes = *transportBytes;
   if (options.generate > 0) {
-    if (Error error = generate(planned, options))
+    if (options.loadFile.empty())
+      return fail("--generate: needs --load with trained parameters");
+    if (Error error = generate(*planned, options))
       return failWith(std::move(error));
     return ExitSuccess;
   }
-  Expected<int> code = train(planned, options);
+  Expected<int> code = train(*planned, options);
   if (!code)
     return failWith(code.takeError());
   if (compileOptions.cuda)
@@ -464,21 +513,50 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   return *code;
 }
 
-static int runFile(mlir::MLIRContext &context, const RunOptions &options) {
-  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(options.inputFile);
-  if (!text)
-    return fail(toString(text.takeError()));
-  SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*text), SMLoc());
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
-  if (!module)
-    return ExitBadInput;
-  mlir::func::FuncOp function = findStep(*module);
-  if (!function)
-    return fail("'" + options.inputFile + "' has no function @step or @forward");
-  return runFunction(*module, function, options);
+/// Steps with caches: one of decoding, behind perhaps one of prefill.
+static int runCached(ArrayRef<std::unique_ptr<InputFile>> files, const RunOptions &options) {
+  if (options.generate == 0)
+    return fail("'" + options.inputFile +
+                "' is a step with caches, which is not trained; say how "
+                "many tokens it is to write: --generate 32");
+  if (files.size() > 1 && options.device == Device::Cuda)
+    return fail("--device=cuda has the buffers of one step; give the one of decoding alone, which "
+                "reads prompts too");
+  std::vector<PlannedFunction> steps;
+  for (const std::unique_ptr<InputFile> &file : files) {
+    if (!verifyPlans(*file->module))
+      return ExitBadInput;
+    CompiledStep::Options compileOptions = compileOptionsOf(file->function, options);
+    if (options.device == Device::Cuda)
+      if (Error error = openDevice(options, compileOptions))
+        return failWith(std::move(error));
+    Expected<PlannedFunction> planned = compile(*file->module, file->function, compileOptions);
+    if (!planned)
+      return fail(toString(planned.takeError()));
+    steps.push_back(std::move(*planned));
+  }
+  if (Error error = generateCached(steps, options))
+    return failWith(std::move(error));
+  return ExitSuccess;
+}
+
+static int runFiles(mlir::MLIRContext &context, const RunOptions &options) {
+  if (options.inputFiles.size() > 2)
+    return fail("expected one planned step, or a prefill and a decode");
+  std::vector<std::unique_ptr<InputFile>> files;
+  for (const std::string &path : options.inputFiles) {
+    Expected<std::unique_ptr<InputFile>> file = InputFile::read(context, path);
+    if (!file)
+      return fail(toString(file.takeError()));
+    files.push_back(std::move(*file));
+  }
+  bool keepCaches = all_of(files, [](const auto &file) { return file->keepsCaches(); });
+  if (keepCaches && !dryRun)
+    return runCached(files, options);
+  if (files.size() > 1)
+    return fail("two programs are run to generate, both of them steps with caches: import them "
+                "with --mode prefill and --mode decode");
+  return runFunction(*files.front()->module, files.front()->function, options);
 }
 
 int main(int argc, char **argv) {
@@ -503,5 +581,5 @@ int main(int argc, char **argv) {
   registerExecution(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
-  return RankJob::leave(runFile(context, readOptions()));
+  return RankJob::leave(runFiles(context, readOptions()));
 }

@@ -168,10 +168,33 @@ protected:
 TEST_P(ProductBits, EachElementIsOneChainInF32) { EXPECT_EQ(run("f32"), expected<float>()); }
 TEST_P(ProductBits, EachElementIsOneChainInF64) { EXPECT_EQ(run("f64"), expected<double>()); }
 
+/// Few rows are multiplied by the weight as it lies, more by panels of it.
+TEST(NarrowProducts, FewRowsHaveTheBitsOfMany) {
+  constexpr int64_t many = 9, in = 53, out = 149;
+  Numbers x = someNumbers(many * in, 1), w = someNumbers(in * out, 2), b = someNumbers(out, 3);
+  auto linear = [&](int64_t rows, const std::string &layout) {
+    std::string X = "tensor<" + std::to_string(rows) + "x53xbf16>",
+                Y = "tensor<" + std::to_string(rows) + "x149xbf16>",
+                W = layout == "in_out" ? "tensor<53x149xbf16>" : "tensor<149x53xbf16>";
+    return runStep("func.func @step(%x: " + X + ", %w: " + W + ", %b: tensor<149xbf16>) -> " + Y +
+                       " {\n %y = llm.linear %x, %w bias(%b) layout(" + layout + ") : (" + X +
+                       ", " + W + ", tensor<149xbf16>) -> " + Y + "\n return %y : " + Y + " }",
+                   {Numbers(x.begin(), x.begin() + rows * in), w, b})[0];
+  };
+  for (const char *layout : {"in_out", "out_in"}) {
+    Numbers all = linear(many, layout);
+    for (int64_t rows : {1, 2, 4, 5, 8})
+      EXPECT_EQ(linear(rows, layout), Numbers(all.begin(), all.begin() + rows * out))
+          << rows << " rows, " << layout;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, ProductBits,
                          ::testing::Values(Shape{1, 1, 1}, Shape{7, 5, 3}, Shape{8, 16, 48},
                                            Shape{9, 17, 49}, Shape{129, 193, 241},
-                                           Shape{200, 30, 300}, Shape{40, 500, 60}),
+                                           Shape{200, 30, 300}, Shape{40, 500, 60},
+                                           Shape{1, 50, 300}, Shape{3, 33, 150}, Shape{5, 19, 70},
+                                           Shape{8, 64, 131}),
                          [](const auto &info) {
                            return std::to_string(info.param.rows) + "x" +
                                   std::to_string(info.param.inner) + "x" +

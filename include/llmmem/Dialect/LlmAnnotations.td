@@ -139,6 +139,8 @@ def Llm_FrozenAnnotation : Llm_Annotation<"Frozen", "frozen", Llm_IsFlag, Llm_On
     "a parameter that is not trained: it gets no gradient, no state and no update">;
 def Llm_DonatedAnnotation : Llm_Annotation<"Donated", "donated", Llm_IsNumber, Llm_OnArgument,
     "index of the function result that takes over its bytes">;
+def Llm_ContextAnnotation : Llm_Annotation<"Context", "context", Llm_IsNumber, Llm_OnFunction,
+    "of a step with caches: the most tokens that a sequence may have">;
 def Llm_NameAnnotation : Llm_Annotation<"Name", "name", Llm_IsText, Llm_OnArgumentOrOp,
     "the public name of a parameter; a name for people">;
 def Llm_ResultNamesAnnotation : Llm_Annotation<"ResultNames", "result_names", Llm_AreTexts, Llm_OnOp,
@@ -238,7 +240,7 @@ def Llm_EmulationAnnotation : Llm_Annotation<"Emulation", "emulation", Llm_IsDic
 defvar Llm_Annotations = [
   Llm_TrainingAnnotation, Llm_MeshAnnotation, Llm_ShardingAnnotation, Llm_ShardAnnotation, Llm_WholeAnnotation,
   Llm_ServerAnnotation, Llm_DataParallelAnnotation, Llm_MicroBatchesAnnotation, Llm_MicroBatchAnnotation, Llm_StageAnnotation,
-  Llm_PipelineAnnotation, Llm_RoleAnnotation, Llm_FrozenAnnotation, Llm_DonatedAnnotation, Llm_NameAnnotation,
+  Llm_PipelineAnnotation, Llm_RoleAnnotation, Llm_FrozenAnnotation, Llm_DonatedAnnotation, Llm_ContextAnnotation, Llm_NameAnnotation,
   Llm_ResultNamesAnnotation, Llm_PhaseAnnotation, Llm_BlockAnnotation, Llm_CoreAttentionAnnotation,
   Llm_EntryAnnotation, Llm_LossAnnotation, Llm_ViewsAnnotation, Llm_InPlaceAnnotation,
   Llm_InArgumentAnnotation,  Llm_PureAnnotation, Llm_ResidentAnnotation, Llm_CostFromAnnotation,

@@ -130,16 +130,16 @@ def Llm_RopeOp : Llm_PureOp<"rope", [ShardableWithChange, Cost, Differentiable, 
     y[i] = x[i] cos - x[i + d/2] sin, y[i + d/2] = x[i + d/2] cos + x[i] sin. `inverse` rotates the other way, which
     is the vector-Jacobian product. With `rotary`, d is that number: the other elements of a head stay as they are. A `scaling`
     slows pairs down. Where it is `interleaved`, pair i is the elements 2i and 2i + 1 in the place of i and i + d/2, as in
-    DeepSeek's. Keeps nothing.
+    DeepSeek's. The position of x[b, s] is s, or positions[b, s] where they are given; below 0 they say nothing. Keeps nothing.
 
     ```mlir
     %y = llm.rope %x {heads = 32 : i64, theta = 500000.0 : f64} : tensor<1x8192x4096xbf16>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, I64Attr:$heads, F64Attr:$theta, OptionalAttr<Llm_RopeScalingAttr>:$scaling,
-    UnitAttr:$inverse, OptionalAttr<I64Attr>:$rotary, UnitAttr:$interleaved);
+  let arguments = (ins Llm_Tensor:$x, Optional<Llm_Ids>:$positions, I64Attr:$heads, F64Attr:$theta,
+    OptionalAttr<Llm_RopeScalingAttr>:$scaling, UnitAttr:$inverse, OptionalAttr<I64Attr>:$rotary, UnitAttr:$interleaved);
   let results = (outs Llm_Tensor:$y);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let assemblyFormat = "$x (`at` `(` $positions^ `:` type($positions) `)`)? attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
 

@@ -18,6 +18,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Buffers : DeclareOpInterfaceMethods<BufferOpInterface>;
 def BuffersInPlace : DeclareOpInterfaceMethods<BufferOpInterface, ["getInPlaceOperands"]>;
+def BuffersOnce : DeclareOpInterfaceMethods<BufferOpInterface, ["isRecomputable"]>;
 def BuffersView : DeclareOpInterfaceMethods<BufferOpInterface, ["getViewedOperand"]>;
 def Cost : DeclareOpInterfaceMethods<CostOpInterface>;
 def CostWithWorkspace : DeclareOpInterfaceMethods<CostOpInterface, ["getWorkspaceBytes"]>;

@@ -160,6 +160,10 @@ private:
 class StepMemory {
 public:
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step);
+  /// Argument i has the buffer of argument `shared[i]` of `other`, where that says one: of the same
+  /// type, and not on a GPU. `other` must outlive this object.
+  static llvm::Expected<StepMemory> allocate(const CompiledStep &step, const StepMemory &other,
+                                             llvm::ArrayRef<std::optional<unsigned>> shared);
   StepMemory(StepMemory &&);
   StepMemory &operator=(StepMemory &&);
   ~StepMemory();
@@ -178,7 +182,7 @@ public:
   const ArenaMemory &arena() const { return arenaMemory; }
   /// Nanoseconds before and after each profiled call of the last step.
   llvm::ArrayRef<int64_t> callTimes() const { return times; }
-  /// Bytes of the arguments' buffers, as allocated.
+  /// Bytes of the arguments' buffers, as allocated; without those of another.
   int64_t residentBytes() const { return resident; }
 
 private:
@@ -189,7 +193,9 @@ private:
   };
   StepMemory();
   void *allocateZeroed(int64_t bytes);
-  bool allocateBuffers(const CompiledStep &step);
+  static llvm::Expected<StepMemory> allocate(const CompiledStep &step,
+                                             llvm::ArrayRef<void *> shared);
+  bool allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *> shared);
   llvm::Error allocateOnDevice(const CompiledStep &step);
   llvm::Error allocateOnHost(const CompiledStep &step);
   void addEmulator(const CompiledStep &step);

@@ -20,6 +20,10 @@ class ModelBuffers {
 public:
   /// Fails if a parameter or a state is no tensor of floats, or there is not enough memory.
   static llvm::Expected<ModelBuffers> allocate(const CompiledStep &step, StepRoles roles);
+  /// Parameters and caches have the buffers of those of `other`, which must outlive this object.
+  /// Fails if one has another type there, or is not there.
+  static llvm::Expected<ModelBuffers> allocateBeside(const ModelBuffers &other,
+                                                     const CompiledStep &step, StepRoles roles);
 
   /// Samples parameters from `seed`: weights normal with standard deviation 0.02, scales of norms
   /// 1, biases and what ends an adapter 0.
@@ -53,6 +57,7 @@ private:
   ModelBuffers(const CompiledStep &step, StepRoles roles, StepMemory memory)
       : step(&step), roles(std::move(roles)), memory(std::move(memory)) {}
 
+  static llvm::Error checkFloats(const CompiledStep &step, const StepRoles &roles);
   llvm::Expected<int64_t> loadParameter(const StepRoles::Parameter &parameter,
                                         const SafeTensors &file);
   llvm::Error loadSlice(unsigned argument, const TensorEntry &tensor, int64_t slice);

@@ -33,6 +33,9 @@ using Metadata = std::map<std::string, std::string>;
 
 class SafeTensors {
 public:
+  /// A file, or the index of several (`model.safetensors.index.json`), whose tensors are then those
+  /// that it names. Fails if one of its files is missing or lacks a tensor that the index has
+  /// there.
   static llvm::Expected<SafeTensors> read(llvm::StringRef path);
   static llvm::Expected<SafeTensors> parse(std::unique_ptr<llvm::MemoryBuffer> buffer);
 
@@ -43,7 +46,9 @@ public:
   llvm::StringRef metadata(llvm::StringRef key) const;
 
 private:
-  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  static llvm::Expected<SafeTensors> readIndex(llvm::StringRef path, llvm::StringRef text);
+
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> buffers;
   std::vector<TensorEntry> entries;
   llvm::StringMap<size_t> byName;
   Metadata texts;

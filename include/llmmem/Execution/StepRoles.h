@@ -20,9 +20,12 @@ struct StepRoles {
 
   /// Targets are predicted from the ids before them, labels in their own place.
   std::optional<unsigned> ids, targets, labels, seed, learningRate, step, microBatch;
+  /// Of a step with caches: tokens in them, new ones, and the table of pages.
+  std::optional<unsigned> lengths, counts, pages;
   llvm::SmallVector<Parameter> parameters;
   llvm::SmallVector<unsigned> gradients;
   llvm::SmallVector<unsigned> states; // of the optimizer, masters among them
+  llvm::SmallVector<unsigned> caches;
   /// Rows of the table that the ids are looked up in.
   int64_t vocabulary = 0;
 

@@ -54,6 +54,8 @@ struct Routing {
   mlir::Value logits, weights, experts, lse, places, choices;
 };
 
+class CachedGraph;
+
 class GraphBuilder {
 public:
   GraphBuilder(mlir::OpBuilder builder, const ImportOptions &options, mlir::Type elementType)
@@ -61,6 +63,10 @@ public:
 
   void addParameter(llvm::StringRef name, mlir::Value value) { parameters[name] = value; }
   void setSeed(mlir::Value value) { seed = value; }
+
+  /// Attention then reads and fills the caches of `graph`, which must outlive this object, and
+  /// positions are those of new tokens.
+  void setCaches(CachedGraph &graph);
 
   /// Ops that are made while this lives belong to block `index`.
   class BlockScope {
@@ -115,6 +121,9 @@ public:
   mlir::Value concat(llvm::StringRef name, llvm::ArrayRef<mlir::Value> parts);
   /// The core of attention, named `attn.out`, fused or written out as the options say.
   mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v, const AttentionShape &shape);
+  /// Of a step that takes several tokens of each sequence into caches, the last one's row; else
+  /// `x`.
+  mlir::Value lastRows(llvm::StringRef name, mlir::Value x);
   mlir::Value crossEntropy(llvm::StringRef name, mlir::Value logits, mlir::Value targets);
 
   // Mixtures of experts. Parameters of all experts are one, with a slice for each.
@@ -163,11 +172,15 @@ private:
                              const AttentionShape &shape);
   mlir::Value unfusedAttention(mlir::Value q, mlir::Value k, mlir::Value v,
                                const AttentionShape &shape);
+  mlir::Value cachedAttention(mlir::Value q, mlir::Value k, mlir::Value v,
+                              const AttentionShape &shape);
+  mlir::FloatAttr scaleOf(const AttentionShape &shape);
 
   mlir::OpBuilder builder;
   const ImportOptions &options;
   mlir::Type elementType;
   mlir::Value seed;
+  CachedGraph *caches = nullptr;
   llvm::StringMap<mlir::Value> parameters;
   std::optional<int64_t> block;
   bool inCoreAttention = false;

@@ -4,6 +4,10 @@
 //
 //   func.func @loss(%ids, %targets, [%seed,] parameters...) -> tensor<f32>     Mode::Train
 //   func.func @forward(%ids, parameters...) -> logits                          Mode::Forward
+//   func.func @prefill(%ids, %lengths, %counts, [%pages,] parameters..., caches...)
+//       -> logits of each sequence's last token, caches...                     Mode::Prefill
+//   func.func @decode(%ids, %lengths, [%pages,] parameters..., caches...)
+//       -> logits, caches...                                                   Mode::Decode
 //
 // Targets are the ids shifted by whoever feeds them. Every op carries `llm.name`, ops of a layer
 // `llm.block`. Nothing here prints or exits; errors name the file and the key.

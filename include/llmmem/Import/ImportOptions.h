@@ -14,7 +14,7 @@ namespace llmmem::importer {
 enum class ElementKind { BF16, F32, F64 };
 enum class AttentionForm { Flash, Unfused };
 enum class MaskForm { Seeded, Stored };
-enum class Mode { Train, Forward };
+enum class Mode { Train, Forward, Prefill, Decode };
 
 /// How the parameters are updated; becomes the module's `llm.training`.
 struct TrainingOptions {
@@ -56,6 +56,13 @@ struct ImportOptions {
   MaskForm masks = MaskForm::Seeded;
   std::optional<int64_t> layers; ///< none: the config's own
   Mode mode = Mode::Train;
+  /// Of a step with caches (`keepsCaches`): the most tokens of a sequence. A step of
+  /// `Mode::Prefill` takes up to `seq` of them at a time, one of `Mode::Decode` one, and `seq`
+  /// is 1.
+  std::optional<int64_t> context;
+  /// Tokens of a page of its caches, and pages of each; none: caches without pages, and pages for
+  /// all sequences at their longest.
+  std::optional<int64_t> page, pages;
   TrainingOptions training;
   std::vector<std::string> freeze; ///< globs over the public names of parameters
   std::optional<LoraOptions> lora;
@@ -66,6 +73,10 @@ struct ImportOptions {
   std::optional<double> balanceLoss;
   /// Of parameters, where activations have fewer bits: f32 beside bf16. None: as activations.
   std::optional<ElementKind> paramDtype;
+
+  bool keepsCaches() const { return mode == Mode::Prefill || mode == Mode::Decode; }
+  /// Tokens of the longest sequence.
+  int64_t longest() const { return context.value_or(seq); }
 };
 
 } // namespace llmmem::importer

@@ -45,6 +45,10 @@ struct ModelFacts {
   bool hasSinks = false;  ///< attention's rows have a score that no value belongs to
   int64_t experts = 0;    ///< of a mixture
   double balanceLoss = 0; ///< the coefficient of what unequally chosen experts cost
+  /// Why its attention cannot read what caches hold; empty where it can.
+  std::string whyNoCaches;
+  /// Of the layers that have one; none where all see every token.
+  std::optional<int64_t> window;
 };
 
 class Model {

@@ -2,6 +2,7 @@
 
 #include "Emitter/Matmuls.h"
 #include "GemmWriter.h"
+#include "NarrowMatmul.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -176,7 +177,20 @@ private:
 };
 } // namespace
 
+/// All rows of a strip of columns at a time.
+static void emitNarrowMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
+  int64_t width = std::min(narrowStrip(e, p), p.columns);
+  e.forEachParallel(llvm::divideCeil(p.columns, width), [&](Index strip) {
+    Index j = strip * width, columns = minimum(e.index(width), e.index(p.columns) - j);
+    BlockTarget target(e, p, p.rows, width);
+    emitNarrowStrip(op, e, p, j, columns, target.matrix());
+    target.handOn(e.index(0), j, e.index(p.rows), columns);
+  });
+}
+
 void llmmem::emitGeneratedMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
+  if (isNarrowMatmul(p))
+    return emitNarrowMatmul(op, e, p);
   Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element);
   const Sizes &sizes = functions.sizes;
   func::FuncOp block =

@@ -60,9 +60,7 @@ static void copyStrips(Writer &w, Pointer panel, Pointer b, Index pitch, Index c
   });
 }
 
-/// Rows become columns: in each of log2(lanes) rounds, pairs of vectors exchange every other group
-/// of 1, 2, 4, ... lanes.
-static void transpose(Writer &w, SmallVectorImpl<Num> &square) {
+void gemm::transpose(Writer &w, SmallVectorImpl<Num> &square) {
   int64_t lanes = square.size();
   for (int64_t group = 1; group < lanes; group *= 2) {
     SmallVector<int64_t> even, odd;

@@ -78,6 +78,10 @@ public:
   Sizes sizes;
 };
 
+/// Rows become columns: in each of log2(lanes) rounds, pairs of vectors exchange every other group
+/// of 1, 2, 4, ... lanes.
+void transpose(Writer &w, llvm::SmallVectorImpl<Num> &square);
+
 /// The functions of one element type, made in the module when first asked for.
 class Functions {
 public:
@@ -93,6 +97,9 @@ public:
   /// (a, pitch, b, pitch, initial, pitch, c, pitch, rows, columns, inner, depth, terms, stepA,
   /// stepB, scale): one block of C; `depth` is how much of `inner` goes into the panels at a time.
   mlir::func::FuncOp block(bool transposedA, bool transposedB, bool initial);
+  /// (a, pitch, b, pitch, initial, pitch, c, pitch, columns, inner, scale): `rows` rows of some
+  /// columns of C, by B as it lies (NarrowMatmul.h).
+  mlir::func::FuncOp narrow(int64_t rows, bool transposedB, bool initial);
 
   const Sizes sizes;
 

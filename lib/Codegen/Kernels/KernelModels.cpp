@@ -9,6 +9,8 @@
 void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
   registry.addExtension(+[](mlir::MLIRContext *context, llm::LlmDialect *) {
     attachAttentionKernels(context);
+    attachCacheKernels(context);
+    attachCachedAttentionKernel(context);
     attachCollectiveKernels(context);
     attachColumnKernels(context);
     attachElementKernels(context);

@@ -60,6 +60,8 @@ void attachKernels(mlir::MLIRContext *context) {
 }
 
 void attachAttentionKernels(mlir::MLIRContext *context);
+void attachCacheKernels(mlir::MLIRContext *context);
+void attachCachedAttentionKernel(mlir::MLIRContext *context);
 void attachCollectiveKernels(mlir::MLIRContext *context);
 void attachColumnKernels(mlir::MLIRContext *context);
 void attachElementKernels(mlir::MLIRContext *context);

@@ -29,6 +29,17 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
 
     void allot() { cosines = e.scratch(half), sines = e.scratch(half); }
 
+    /// Sequences that share the positions of their rows.
+    int64_t together() { return op.getPositions() ? 1 : batch; }
+    /// Iterations, each with a position of its own.
+    int64_t rows() { return seq * (batch / together()); }
+    /// Of iteration `row`, in each of the sequences together.
+    Index positionOf(Index row) {
+      return op.getPositions() ? maximum(e.loadIndex(e.operand(1), row), e.index(0)) : row;
+    }
+    Index sequenceOf(Index row, Index b) { return op.getPositions() ? row / seq : b; }
+    Index rowOf(Index row) { return op.getPositions() ? row % seq : row; }
+
     /// The angle by which position `s` rotates pair `i` of each head.
     void emitAngle(Index s, Index i) {
       // Angles grow to thousands of rotations: f64, whatever the kernel computes in.
@@ -76,10 +87,12 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
 
   static void emit(RopeOp op, KernelEmitter &e) {
     Emission rope(op, e);
-    e.forEachParallel(rope.seq, [&](Index s) {
+    e.forEachParallel(rope.rows(), [&](Index row) {
       rope.allot();
-      e.forEach(rope.half, [&](Index i) { rope.emitAngle(s, i); });
-      e.forEach(rope.batch, [&](Index b) {
+      Index position = rope.positionOf(row), s = rope.rowOf(row);
+      e.forEach(rope.half, [&](Index i) { rope.emitAngle(position, i); });
+      e.forEach(rope.together(), [&](Index together) {
+        Index b = rope.sequenceOf(row, together);
         e.forEach(rope.heads, [&](Index h) {
           e.forLanes(rope.half,
                      [&](Index i, unsigned lanes) { rope.emitPairs(b, s, h, i, lanes); });
@@ -94,21 +107,24 @@ struct RopeKernel : KernelModel<RopeKernel, RopeOp> {
   /// A block computes the angles of a position once, for all heads of all sequences.
   static void emitOnDevice(RopeOp op, KernelEmitter &e) {
     Emission rope(op, e);
-    int64_t pairs = rope.batch * rope.heads * rope.half, rest = rope.rest();
+    int64_t pairs = rope.together() * rope.heads * rope.half, rest = rope.rest();
     int64_t pitch = std::gcd(rope.half, rest);
-    e.forRows(rope.seq, {.width = pairs, .pitch = pitch, .synchronizes = true}, [&](Index s) {
+    e.forRows(rope.rows(), {.width = pairs, .pitch = pitch, .synchronizes = true}, [&](Index row) {
       rope.allot();
-      deviceLoops(e).forElements(e, rope.half, [&](Index i) { rope.emitAngle(s, i); });
+      Index position = rope.positionOf(row), s = rope.rowOf(row);
+      deviceLoops(e).forElements(e, rope.half, [&](Index i) { rope.emitAngle(position, i); });
       deviceLoops(e).barrier(e);
       e.forLanes(pairs, [&](Index pair, unsigned lanes) {
         Index head = pair / rope.half;
-        rope.emitPairs(head / rope.heads, s, head % rope.heads, pair % rope.half, lanes);
+        rope.emitPairs(rope.sequenceOf(row, head / rope.heads), s, head % rope.heads,
+                       pair % rope.half, lanes);
       });
       if (rest == 0)
         return;
-      e.forLanes(rope.batch * rope.heads * rest, [&](Index element, unsigned lanes) {
+      e.forLanes(rope.together() * rope.heads * rest, [&](Index element, unsigned lanes) {
         Index head = element / rest;
-        rope.emitRest(head / rope.heads, s, head % rope.heads, element % rest, lanes);
+        rope.emitRest(rope.sequenceOf(row, head / rope.heads), s, head % rope.heads, element % rest,
+                      lanes);
       });
     });
   }

@@ -1,6 +1,6 @@
 // The ledger: where the bytes of each plan are, as a table.
 
-const ROLE_TEXTS = {param: "parameters", gradient: "gradients", optimizer_state: "optimizer state", input: "inputs", seed: "seeds",
+const ROLE_TEXTS = {param: "parameters", gradient: "gradients", optimizer_state: "optimizer state", input: "inputs", seed: "seeds", kv_cache: "caches",
   constant: "constants", resident: "resident values"};
 
 /// Rows of [title, value of a point] under headings; values are bytes.

@@ -1,0 +1,115 @@
+//===- LlmCacheOps.td - Steps that keep keys and values --------*- tablegen -*-===//
+//
+// A step of inference runs a few new tokens of each sequence. Keys and values of the tokens before them lie in caches, which are
+// arguments of the role `kv_cache`: attention reads them as they were, and llm.append_cache then puts the new rows behind,
+// in place. The position of a token is its number in its sequence, from 0; a row that is no token (behind the last one of a
+// sequence that has fewer, or of a sequence that pauses) has the position -1: nothing is stored for it, and what it attends to is
+// nothing.
+//
+// A cache is [batch, rows, width]: the token at position p has the row p, and where the layer has a window, which makes of it a
+// ring, the row p mod rows. Or it is [pages, page, width] with a table [batch, pages of a sequence]: the token at p has the row
+// p mod page of page table[b, p / page]; a page of -1 is none.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_DIALECT_LLMCACHEOPS
+#define LLMMEM_DIALECT_LLMCACHEOPS
+
+include "llmmem/Dialect/LlmOpBase.td"
+
+def Llm_PositionsOp : Llm_PureOp<"positions", [Cost]> {
+  let summary = "Numbers the new tokens of each sequence.";
+  let description = [{
+    positions[b, s] = lengths[b] + s, where lengths[b] tokens are in the caches, as long as that is less than `context` and
+    s less than counts[b]; else -1. Without counts all rows are tokens. A sequence whose length is negative has none.
+
+    ```mlir
+    %positions = llm.positions %lengths counts(%counts) {context = 8192 : i64}
+       : (tensor<16xi32>, tensor<16xi32>) -> tensor<16x512xi32>
+    ```
+  }];
+  let arguments = (ins Llm_Ids:$lengths, Optional<Llm_Ids>:$counts, I64Attr:$context);
+  let results = (outs Llm_Ids:$positions);
+  let assemblyFormat = [{
+    $lengths (`counts` `(` $counts^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [CostWithTraffic, BuffersOnce]> {
+  let summary = "Attention of new tokens to those in the caches and to each other.";
+  let description = [{
+    out = softmax(q k^T * scale) v per head over the keys at positions j <= p that a query at position p attends to: those before
+    the sequence's first new position from the caches, the others from k and v. Query head i reads key/value head
+    i / (heads / kv_heads). With a window, which is at most the rows of a cache, only j > p - window. With a `softcap` c, a score s is
+    c tanh(s / c). Rows without a position give 0. Keys are added up in the order of their positions, in blocks that begin at
+    multiples of 64 positions, so that the bits depend on no division into steps. It runs once, before llm.append_cache
+    overwrites what it reads. FLOPs: 4 * batch * seq * width * the keys that a full cache holds.
+
+    ```mlir
+    %out = llm.cached_attention %q, %k, %v caches(%keys, %values) at(%positions)
+        {heads = 32 : i64, kv_heads = 8 : i64, scale = 0.088388 : f64}
+       : (tensor<16x1x4096xbf16>, tensor<16x1x1024xbf16>, tensor<16x1x1024xbf16>, tensor<16x8192x1024xbf16>,
+          tensor<16x8192x1024xbf16>, tensor<16x1xi32>) -> tensor<16x1x4096xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Llm_Tensor:$keys, Llm_Tensor:$values,
+    Llm_Ids:$positions, Optional<Llm_Ids>:$table, I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale,
+    OptionalAttr<I64Attr>:$window, OptionalAttr<F64Attr>:$softcap);
+  let results = (outs Llm_Tensor:$out);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `caches` `(` $keys `,` $values `)` `at` `(` $positions `)` (`pages` `(` $table^ `)`)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Tokens that a sequence can have in a cache.
+    int64_t getCapacity();
+    /// Keys that a query can attend to.
+    int64_t getReach();
+    /// Positions of a block of keys.
+    static constexpr int64_t kBlock = 64;
+  }];
+}
+
+def Llm_AppendCacheOp : Llm_PureOp<"append_cache", [CostWithTraffic, BuffersInPlace,
+    AllTypesMatch<["keys", "new_keys"]>, AllTypesMatch<["values", "new_values"]>]> {
+  let summary = "Puts the keys and values of new tokens into their caches.";
+  let description = [{
+    The caches with k[b, s] and v[b, s] in the rows of positions[b, s]; rows without a position, and those behind the end of
+    a cache, are not stored. With `ring`, positions count modulo the cache's rows; of more rows than it has the last ones are
+    stored. A result takes over its cache's bytes, so that only the new rows move.
+
+    ```mlir
+    %keys1, %values1 = llm.append_cache %keys, %values, %k, %v at(%positions)
+       : (tensor<16x8192x1024xbf16>, tensor<16x8192x1024xbf16>, tensor<16x1x1024xbf16>, tensor<16x1x1024xbf16>,
+          tensor<16x1xi32>) -> (tensor<16x8192x1024xbf16>, tensor<16x8192x1024xbf16>)
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$keys, Llm_Tensor:$values, Llm_Tensor:$k, Llm_Tensor:$v, Llm_Ids:$positions,
+    Optional<Llm_Ids>:$table, UnitAttr:$ring);
+  let results = (outs Llm_Tensor:$new_keys, Llm_Tensor:$new_values);
+  let assemblyFormat = [{
+    $keys `,` $values `,` $k `,` $v `at` `(` $positions `)` (`pages` `(` $table^ `)`)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Llm_LastRowsOp : Llm_PureOp<"last_rows", [CostWithTraffic]> {
+  let summary = "Takes the row of each sequence's last token.";
+  let description = [{
+    y[b, 0, :] = x[b, counts[b] - 1, :], where a count below 1 is taken as 1 and one beyond seq as seq. What follows it, the head
+    above all, has one row a sequence.
+
+    ```mlir
+    %y = llm.last_rows %x, %counts : (tensor<16x512x4096xbf16>, tensor<16xi32>) -> tensor<16x1x4096xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x, Llm_Ids:$counts);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x `,` $counts attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // LLMMEM_DIALECT_LLMCACHEOPS

@@ -1,0 +1,285 @@
+//===- NarrowMatmul.cpp - Matmuls of few rows by a matrix as it lies ------===//
+
+#include "NarrowMatmul.h"
+#include "GemmWriter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::gemm;
+
+namespace {
+
+constexpr int64_t kMostRows = Sizes::kTileRows;
+
+/// Writes gemm_TYPE_narrow_LAYOUT_ROWS(a, pitch, b, pitch, initial, pitch, c, pitch, columns,
+/// inner, scale): some columns of C.
+class NarrowWriter {
+public:
+  NarrowWriter(Writer &w, int64_t rows, bool transposed, bool initial)
+      : w(w), rows(rows), vectors(transposed ? (rows <= 4 ? 2 : 1) : vectorsOfRow(rows)),
+        transposed(transposed), hasInitial(initial) {}
+
+  /// B in rows: as many vectors of accumulators as registers take.
+  static int64_t vectorsOfRow(int64_t rows) { return std::min<int64_t>(8, 24 / rows); }
+
+  void write() {
+    int64_t lanes = w.sizes.lanes, group = vectors * lanes;
+    Index rest = columns % group, whole = columns - rest;
+    w.forEach(w.constant(0), whole, group, [&](Index j) { multiply(j, vectors, std::nullopt); });
+    // What is left, vector by vector.
+    Index vectorsOfRest = whole + rest / lanes * lanes, last = columns - vectorsOfRest;
+    w.forEach(whole, vectorsOfRest, lanes, [&](Index j) { multiply(j, 1, std::nullopt); });
+    w.ifThen(less(w.constant(0), last), [&] { multiply(vectorsOfRest, 1, last); });
+  }
+
+private:
+  /// `count` vectors of columns from `j` on; of the last one only the first `some` where given.
+  void multiply(Index j, int64_t count, std::optional<Index> some) {
+    int64_t depth = w.sizes.lanes;
+    Index rest = inner % depth, whole = inner - rest;
+    SmallVector<Num> sums(rows * count, w.zeros());
+    sums = forDepth(whole, sums, [&](Index k, ArrayRef<Num> carried) {
+      loadFactors(k, std::nullopt);
+      return transposed ? addSquares(j, k, count, some, carried)
+                        : addRows(j, k, w.constant(depth), count, some, carried);
+    });
+    sums = addRest(j, whole, rest, count, some, sums);
+    store(j, count, some, sums);
+  }
+
+  using Step = function_ref<SmallVector<Num>(Index, ArrayRef<Num>)>;
+  /// A loop in steps of `step` that carries sums.
+  SmallVector<Num> carry(Index upper, int64_t step, ArrayRef<Num> sums, Step body) {
+    auto values = llvm::map_to_vector(sums, [](Num x) { return x.value; });
+    auto loop = scf::ForOp::create(w.builder, w.loc(), w.constant(0).value, upper.value,
+                                   w.constant(step).value, values);
+    {
+      OpBuilder::InsertionGuard guard(w.builder);
+      w.builder.setInsertionPointToStart(loop.getBody());
+      SmallVector<Num> next =
+          body({&w.builder, loop.getInductionVar()}, numbers(loop.getRegionIterArgs()));
+      scf::YieldOp::create(w.builder, w.loc(),
+                           llvm::map_to_vector(next, [](Num x) { return x.value; }));
+    }
+    return numbers(loop.getResults());
+  }
+  SmallVector<Num> forDepth(Index upper, ArrayRef<Num> sums, Step body) {
+    return carry(upper, w.sizes.lanes, sums, body);
+  }
+  SmallVector<Num> numbers(ValueRange values) {
+    return llvm::map_to_vector(values, [&](Value x) { return Num{&w.builder, x}; });
+  }
+
+  /// The factors a[row][k...] of a vector of k, widened, where they are read one by one.
+  void loadFactors(Index k, std::optional<Index> some) {
+    for (int64_t row = 0; row < rows; ++row) {
+      Pointer from = a + (aPitch * row + k);
+      Num x = some ? w.loadFirst(from, *some) : w.load(from, w.sizes.lanes);
+      w.store(factors + w.constant(row * w.sizes.lanes), x, true);
+    }
+  }
+  Num factor(int64_t row, Index k) {
+    return w.spread(w.load(factors + (k + row * w.sizes.lanes), 1));
+  }
+
+  SmallVector<Num> addTerm(Index k, ArrayRef<Num> row, ArrayRef<Num> carried) {
+    auto count = static_cast<int64_t>(row.size());
+    SmallVector<Num> next;
+    for (int64_t i = 0; i < rows; ++i) {
+      Num x = factor(i, k);
+      for (int64_t v = 0; v < count; ++v)
+        next.push_back(fma(x, row[v], carried[i * count + v]));
+    }
+    return next;
+  }
+
+  /// `terms` rows of B, from row `k` on.
+  SmallVector<Num> addRows(Index j, Index k, Index terms, int64_t count, std::optional<Index> some,
+                           ArrayRef<Num> sums) {
+    return carry(terms, 1, sums, [&](Index t, ArrayRef<Num> carried) {
+      Pointer line = b + ((k + t) * bPitch + j);
+      SmallVector<Num> row;
+      for (int64_t v = 0; v < count; ++v)
+        row.push_back(some ? w.loadFirst(line, *some)
+                           : w.load(line + w.constant(v * w.sizes.lanes), w.sizes.lanes));
+      return addTerm(t, row, carried);
+    });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // B transposed
+  //===--------------------------------------------------------------------===//
+
+  /// The row of B in memory that is column `j + lane` of the matmul; a row beyond the last one
+  /// is the last.
+  Pointer rowAt(Index j, int64_t lane, std::optional<Index> some) {
+    Index number = w.constant(lane);
+    if (some)
+      number = minimum(number, *some - 1);
+    return b + (j + number) * bPitch;
+  }
+
+  SmallVector<Num> addSquares(Index j, Index k, int64_t count, std::optional<Index> some,
+                              ArrayRef<Num> carried) {
+    int64_t lanes = w.sizes.lanes;
+    SmallVector<SmallVector<Num>> squares;
+    for (int64_t v = 0; v < count; ++v)
+      squares.push_back(square(j + v * lanes, k, some));
+    SmallVector<Num> sums(carried);
+    for (int64_t t = 0; t < lanes; ++t) {
+      SmallVector<Num> row;
+      for (int64_t v = 0; v < count; ++v)
+        row.push_back(squares[v][t]);
+      sums = addTerm(w.constant(t), row, sums);
+    }
+    return sums;
+  }
+
+  /// Terms k to k + lanes of the columns from `j` on: a vector for each term.
+  SmallVector<Num> square(Index j, Index k, std::optional<Index> some) {
+    int64_t lanes = w.sizes.lanes;
+    SmallVector<Num> vectors;
+    if (!w.element.isBF16()) {
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        vectors.push_back(w.load(rowAt(j, lane, some) + k, lanes));
+      transpose(w, vectors);
+      return vectors;
+    }
+    // Pairs of neighbours move as one number, so half as many vectors are transposed.
+    auto pairs = VectorType::get(lanes / 2, w.builder.getI32Type());
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      vectors.push_back({&w.builder, LLVM::LoadOp::create(w.builder, w.loc(), pairs,
+                                                          (rowAt(j, lane, some) + k).address, 2)});
+    return widenPairs(transposePairs(vectors));
+  }
+
+  /// Two vectors of half the lanes are one of all: the rows of the lower half of the columns and
+  /// those of the upper half, transposed side by side.
+  SmallVector<Num> transposePairs(ArrayRef<Num> rows) {
+    auto half = static_cast<int64_t>(rows.size() / 2);
+    SmallVector<Num> lower(rows.take_front(half)), upper(rows.drop_front(half)), both;
+    transpose(w, lower);
+    transpose(w, upper);
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, 2 * half));
+    for (int64_t i = 0; i < half; ++i)
+      both.push_back({&w.builder, vector::ShuffleOp::create(w.builder, w.loc(), lower[i].value,
+                                                            upper[i].value, order)});
+    return both;
+  }
+
+  /// A bf16 is the upper half of an f32; the first of a pair is its lower half.
+  SmallVector<Num> widenPairs(ArrayRef<Num> pairs) {
+    auto words = cast<VectorType>(pairs.front().type());
+    auto wide = VectorType::get(words.getShape(), w.accumulatorType);
+    auto constant = [&](int32_t value) -> Value {
+      return arith::ConstantOp::create(w.builder, w.loc(), DenseElementsAttr::get(words, value));
+    };
+    Value sixteen = constant(16), upper = constant(static_cast<int32_t>(0xFFFF0000));
+    SmallVector<Num> numbers;
+    auto add = [&](Value bits) {
+      numbers.push_back({&w.builder, arith::BitcastOp::create(w.builder, w.loc(), wide, bits)});
+    };
+    for (Num pair : pairs) {
+      add(arith::ShLIOp::create(w.builder, w.loc(), pair.value, sixteen));
+      add(arith::AndIOp::create(w.builder, w.loc(), pair.value, upper));
+    }
+    return numbers;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The rest of the sums, and C
+  //===--------------------------------------------------------------------===//
+
+  /// The last `rest` terms, fewer than a vector has lanes.
+  SmallVector<Num> addRest(Index j, Index whole, Index rest, int64_t count,
+                           std::optional<Index> some, ArrayRef<Num> sums) {
+    w.ifThen(less(w.constant(0), rest), [&] { loadFactors(whole, rest); });
+    if (!transposed)
+      return addRows(j, whole, rest, count, some, sums);
+    int64_t lanes = w.sizes.lanes;
+    return carry(rest, 1, sums, [&](Index t, ArrayRef<Num> carried) {
+      SmallVector<Num> row;
+      for (int64_t v = 0; v < count; ++v) {
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          w.store(line + w.constant(lane),
+                  w.load(rowAt(j + v * lanes, lane, some) + (whole + t), 1));
+        row.push_back(w.load(line, lanes, true));
+      }
+      return addTerm(t, row, carried);
+    });
+  }
+
+  void store(Index j, int64_t count, std::optional<Index> some, ArrayRef<Num> sums) {
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t v = 0; v < count; ++v) {
+        Index column = j + v * w.sizes.lanes;
+        Pointer from = initial + (initialPitch * i + column), to = c + (cPitch * i + column);
+        Num sum = sums[i * count + v] * scale;
+        if (hasInitial)
+          sum = sum + (some ? w.loadFirst(from, *some) : w.load(from, w.sizes.lanes));
+        some ? w.storeFirst(to, *some, sum) : w.store(to, sum);
+      }
+  }
+
+  Writer &w;
+  int64_t rows, vectors;
+  bool transposed, hasInitial;
+  Pointer a = w.pointer(0, w.element), b = w.pointer(2, w.element),
+          initial = w.pointer(4, w.element), c = w.pointer(6, w.element);
+  Index aPitch = w.index(1), bPitch = w.index(3), initialPitch = w.index(5), cPitch = w.index(7);
+  Index columns = w.index(8), inner = w.index(9);
+  Num scale{&w.builder, w.function.getArgument(10)};
+  Pointer factors = w.panel(kMostRows * w.sizes.lanes), line = w.panel(w.sizes.lanes);
+};
+
+} // namespace
+
+func::FuncOp Functions::narrow(int64_t rows, bool transposedB, bool initial) {
+  SmallVector<Type> types;
+  for (int matrix = 0; matrix < 4; ++matrix)
+    types.append({pointer, index});
+  types.append(2, index);
+  types.push_back(accumulatorType);
+  std::string name =
+      ("narrow_" + Twine(transposedB ? "t" : "n") + Twine(rows) + (initial ? "_initial" : ""))
+          .str();
+  return define(name, types,
+                [&](Writer &w) { NarrowWriter(w, rows, transposedB, initial).write(); });
+}
+
+bool llmmem::isNarrowMatmul(const Matmul &p) {
+  return p.rows <= kMostRows && p.terms == 1 && !p.a.transposed;
+}
+
+int64_t llmmem::narrowStrip(KernelEmitter &e, const Matmul &p) {
+  return p.b.transposed ? 4 * e.lanes() : NarrowWriter::vectorsOfRow(p.rows) * e.lanes();
+}
+
+void llmmem::emitNarrowStrip(Operation *op, KernelEmitter &e, const Matmul &p, Index column,
+                             Index columns, const Matrix &target) {
+  Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element);
+  func::FuncOp narrow =
+      functions.narrow(p.rows, p.b.transposed, static_cast<bool>(p.initial.buffer));
+  auto from = [&](const Matrix &matrix, std::optional<Index> offset) {
+    Pointer base{&e.builder(), addressOf(op, e, matrix), matrix.buffer.element};
+    return matrix.buffer && offset ? (base + *offset).address : base.address;
+  };
+  Index row = p.b.transposed ? column * p.b.pitch : column;
+  bool isWhole = target.buffer.memref == p.c.buffer.memref;
+  SmallVector<Value> arguments = {from(p.a, std::nullopt),
+                                  e.index(p.a.pitch).value,
+                                  from(p.b, row),
+                                  e.index(p.b.pitch).value,
+                                  from(p.initial, column),
+                                  e.index(p.initial.pitch).value,
+                                  from(target, isWhole ? std::optional(column) : std::nullopt),
+                                  e.index(target.pitch).value,
+                                  columns.value,
+                                  e.index(p.inner).value,
+                                  e.number(p.scale).value};
+  func::CallOp::create(e.builder(), op->getLoc(), narrow, arguments);
+}

@@ -1,0 +1,31 @@
+//===- NarrowMatmul.h - Matmuls of few rows by a matrix as it lies --------===//
+//
+// A matmul of few rows, as a step of decoding has, reads each element of B once or a few times: to
+// copy it into a panel first would cost more than the matmul. Here B is read where it lies, in rows
+// of vectors, or, transposed, in squares that are transposed in registers. Each element of C is the
+// chain of fused multiply-adds that `emitGeneratedMatmul` promises, so the bits are those of the
+// packed form.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_CPU_NARROWMATMUL_H
+#define LLMMEM_LIB_CODEGEN_CPU_NARROWMATMUL_H
+
+#include "Emitter/Matmuls.h"
+
+namespace llmmem {
+
+/// Whether a matmul has few enough rows, and the simple form that is written for them.
+bool isNarrowMatmul(const Matmul &matmul);
+
+/// One strip of C, all rows of the columns from `column` on: at most `narrowStrip` of them, stored
+/// from `target` on.
+void emitNarrowStrip(mlir::Operation *op, KernelEmitter &e, const Matmul &matmul, Index column,
+                     Index columns, const Matrix &target);
+
+/// Columns of a strip.
+int64_t narrowStrip(KernelEmitter &e, const Matmul &matmul);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_CPU_NARROWMATMUL_H

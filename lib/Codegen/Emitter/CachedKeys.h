@@ -1,0 +1,72 @@
+//===- CachedKeys.h - The keys that a new token attends to ----------------===//
+//
+// What the kernels of llm.cached_attention on a CPU and on a GPU have in common: which iteration
+// takes which query heads, which positions they attend to, and where the keys and values of these
+// lie. Example: 8 query heads on 2 key/value heads are 2 iterations a token, each of 4 heads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_EMITTER_CACHEDKEYS_H
+#define LLMMEM_LIB_CODEGEN_EMITTER_CACHEDKEYS_H
+
+#include "Softcap.h"
+#include "llmmem/Dialect/LlmOps.h"
+
+namespace llmmem {
+
+/// The query heads of one iteration, which share a key/value head, at one token.
+struct CachedQuery {
+  Index batch, token, kvHead, firstHead;
+  /// The positions it attends to, and the first one whose key is not in the cache.
+  Index begin, end, fresh;
+};
+
+/// The part of a query's positions in one block of them.
+struct KeyBlock {
+  /// Where the block begins; `begin` to `fresh` lie in the cache, `fresh` to `end` are new.
+  Index start, begin, fresh, end;
+};
+
+class CachedKeys {
+public:
+  CachedKeys(llm::CachedAttentionOp op, KernelEmitter &e);
+
+  /// Query heads of an iteration, of which a kernel unrolls its loops.
+  static constexpr int64_t kMostHeads = 8;
+
+  int64_t numQueries() const { return batch * seq * kvHeads * tiles; }
+  CachedQuery queryAt(Index number);
+  /// The numbers of the blocks that hold its keys.
+  Index firstBlock(const CachedQuery &query) { return query.begin / kBlock; }
+  Index endOfBlocks(const CachedQuery &query) { return ceilDiv(query.end, e.index(kBlock)); }
+  KeyBlock blockAt(const CachedQuery &query, Index number);
+
+  /// Where the key and the value at position `j` begin: in the caches, and in `k` and `v`.
+  Index cachedPlace(const CachedQuery &query, Index j);
+  Index freshPlace(const CachedQuery &query, Index j);
+  /// Where head `h` of the iteration begins in `q` and in the result.
+  Index headPlace(const CachedQuery &query, Index h) {
+    return (query.token * heads + query.firstHead + h) * size;
+  }
+
+  Num capped(Num score) { return cap > 0.0 ? softcap(score, cap) : score; }
+  /// Below every score; not minus infinity, as the first rescaling factor would be NaN.
+  Num lowest();
+
+  static constexpr int64_t kBlock = llm::CachedAttentionOp::kBlock;
+  KernelEmitter &e;
+  const int64_t batch, seq, heads, kvHeads, size;
+  const double scale, cap;
+  Buffer q, k, v, keys, values, positions, table, out;
+  /// Query heads of an iteration, and iterations of a key/value head.
+  int64_t tile, tiles;
+
+private:
+  /// Rows of a cache or of a page, what a sequence can have in all, and the keys of a query.
+  int64_t rows, capacity, reach;
+  bool isRing;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_EMITTER_CACHEDKEYS_H

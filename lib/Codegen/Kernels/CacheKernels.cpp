@@ -1,0 +1,153 @@
+//===- CacheKernels.cpp - Positions of new tokens, and rows of caches -----===//
+
+#include "KernelModels.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "llmmem/Dialect/LlmOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+int64_t widthOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getShape().back(); }
+
+Value both(KernelEmitter &e, Value a, Value b) {
+  return arith::AndIOp::create(e.builder(), e.location(), a, b);
+}
+Value isPosition(KernelEmitter &e, Index x) { return less(e.index(-1), x); }
+
+void copyRow(KernelEmitter &e, Buffer from, Index source, Buffer to, Index target, int64_t width) {
+  e.forLanes(width, [&](Index i, unsigned lanes) {
+    e.storeRaw(to, target + i, e.loadRaw(from, source + i, lanes));
+  });
+}
+
+struct PositionsKernel : KernelModel<PositionsKernel, PositionsOp> {
+  static void emit(PositionsOp op, KernelEmitter &e) {
+    int64_t seq = widthOf(op.getPositions()), context = op.getContext();
+    Buffer counts = e.operand(op.getCountsMutable());
+    e.forEachParallel(e.result(0).size, [&](Index row) {
+      Index b = row / seq, s = row % seq, length = e.loadIndex(e.operand(0), b);
+      Value isToken = both(e, isPosition(e, length), less(length + s, e.index(context)));
+      if (counts)
+        isToken = both(e, isToken, less(s, e.loadIndex(counts, b)));
+      Value position = arith::SelectOp::create(e.builder(), e.location(), isToken,
+                                               (length + s).value, e.index(-1).value);
+      e.storeRaw(e.result(0), row,
+                 arith::IndexCastOp::create(e.builder(), e.location(), e.builder().getI32Type(),
+                                            position));
+    });
+  }
+};
+
+struct LastRowsKernel : KernelModel<LastRowsKernel, LastRowsOp> {
+  static void emit(LastRowsOp op, KernelEmitter &e) {
+    int64_t seq = op.getX().getType().getDimSize(1), width = widthOf(op.getX());
+    e.forRows(op.getX().getType().getDimSize(0), {width}, [&](Index b) {
+      Index count = minimum(maximum(e.loadIndex(e.operand(1), b), e.index(1)), e.index(seq));
+      copyRow(e, e.operand(0), (b * seq + count - 1) * width, e.result(0), b * width, width);
+    });
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// New rows of caches
+//===----------------------------------------------------------------------===//
+
+struct AppendCacheKernel : KernelModel<AppendCacheKernel, AppendCacheOp> {
+  struct Emission {
+    AppendCacheOp op;
+    KernelEmitter &e;
+    int64_t batch, seq, width, rows, ofSequence, pages;
+    Buffer positions = e.operand(4), table = e.operand(op.getTableMutable());
+
+    Emission(AppendCacheOp op, KernelEmitter &e)
+        : op(op), e(e), batch(op.getK().getType().getDimSize(0)),
+          seq(op.getK().getType().getDimSize(1)), width(op.getK().getType().getDimSize(2)),
+          rows(op.getKeys().getType().getDimSize(1)),
+          ofSequence(op.getTable() ? widthOf(op.getTable()) : 1),
+          pages(op.getKeys().getType().getDimSize(0)) {}
+
+    void emitRow(Index token) {
+      Index position = e.loadIndex(positions, token), b = token / seq;
+      Index slot = op.getRing() ? position % capacity() : position;
+      e.ifThen(isStored(token, position), [&] {
+        if (!table)
+          return copy(token, b * rows + slot);
+        Index page = e.loadIndex(table, b * ofSequence + slot / rows);
+        e.ifThen(both(e, isPosition(e, page), less(page, e.index(pages))),
+                 [&] { copy(token, page * rows + slot % rows); });
+      });
+    }
+
+    /// Copies the caches where the results are not in their place. A plan has them there, so on a
+    /// GPU few threads see to it.
+    void emitCopies() {
+      for (unsigned number : {0, 1}) {
+        Buffer cache = e.operand(number), result = e.result(number);
+        if (e.options().target == KernelTarget::Cpu)
+          e.ifThen(e.lieApart(cache, result), [&] {
+            e.forLanesParallel(cache.size, [&](Index i, unsigned lanes) {
+              e.storeRaw(result, i, e.loadRaw(cache, i, lanes));
+            });
+          });
+        else
+          copyOnDevice(cache, result);
+      }
+    }
+
+  private:
+    int64_t capacity() const { return rows * ofSequence; }
+
+    Value isStored(Index token, Index position) {
+      Value stored = isPosition(e, position);
+      if (!op.getRing())
+        return both(e, stored, less(position, e.index(capacity())));
+      if (seq <= capacity())
+        return stored;
+      // A token that comes with it takes its place.
+      Index s = token % seq, later = minimum(s + capacity(), e.index(seq - 1)) - s;
+      Value isLast = less(e.index(seq - 1), s + capacity());
+      Value isFree = less(e.loadIndex(positions, token + later), e.index(0));
+      return both(e, stored, arith::OrIOp::create(e.builder(), e.location(), isLast, isFree));
+    }
+
+    void copy(Index token, Index row) {
+      for (unsigned number : {0, 1})
+        copyRow(e, e.operand(2 + number), token * width, e.result(number), row * width, width);
+    }
+
+    void copyOnDevice(Buffer cache, Buffer result) {
+      constexpr int64_t kMostBlocks = 512;
+      auto lanes = static_cast<unsigned>(std::gcd<int64_t>(e.lanes(), cache.size));
+      int64_t vectors = cache.size / lanes;
+      int64_t blocks = std::min<int64_t>(kMostBlocks, llvm::divideCeil(vectors, kBlockThreads));
+      deviceLoops(e).launch(e, blocks, kBlockThreads, [&](Index block, Index thread) {
+        e.ifThen(e.lieApart(cache, result), [&] {
+          expectIterations(e.builder().getInsertionBlock()->getParentOp(), 0);
+          e.forSteps(block * kBlockThreads + thread, e.index(vectors), blocks * kBlockThreads,
+                     [&](Index vector) {
+                       e.storeRaw(result, vector * lanes, e.loadRaw(cache, vector * lanes, lanes));
+                     });
+        });
+      });
+    }
+  };
+
+  static void emit(AppendCacheOp op, KernelEmitter &e) {
+    Emission emission(op, e);
+    emission.emitCopies();
+    e.forRows(emission.batch * emission.seq, {emission.width},
+              [&](Index token) { emission.emitRow(token); });
+  }
+};
+
+} // namespace
+
+void llmmem::attachCacheKernels(MLIRContext *context) {
+  attachKernels<PositionsKernel, LastRowsKernel, AppendCacheKernel>(context);
+}

@@ -1,0 +1,129 @@
+//===- CachedAttentionKernel.cpp - Attention to keys in caches ------------===//
+//
+// An iteration takes the query heads of one token that share a key/value head, and goes through
+// their keys in blocks, with a running maximum, a running sum and rescaled sums as in
+// AttentionKernels.cpp. The blocks begin at multiples of their length, wherever the cache ends and
+// the new keys begin, so a token's bits do not depend on how many tokens came with it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter/CachedKeys.h"
+#include "Gpu/DeviceCachedAttention.h"
+#include "KernelModels.h"
+#include <limits>
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+namespace {
+
+struct CachedAttentionKernel : KernelModel<CachedAttentionKernel, CachedAttentionOp> {
+  struct Emission : CachedKeys {
+    using CachedKeys::CachedKeys;
+    Buffer queries, sums, scores, largest, total; // of each head
+
+    void emitQuery(Index number) {
+      CachedQuery query = queryAt(number);
+      queries = e.scratch(tile * size), sums = e.scratch(tile * size);
+      scores = e.scratch(tile * kBlock);
+      largest = e.scratch(tile), total = e.scratch(tile);
+      e.forEach(tile, [&](Index h) { begin(query, h); });
+      e.forEach(firstBlock(query), endOfBlocks(query), [&](Index block) {
+        KeyBlock part = blockAt(query, block);
+        emitScores(query, part);
+        e.forEach(tile, [&](Index h) {
+          Num factor = emitPowers(h);
+          emitSums(query, part, h, factor);
+        });
+      });
+      e.forEach(tile, [&](Index h) { end(query, h); });
+    }
+
+    void begin(const CachedQuery &query, Index h) {
+      e.forLanes(size, [&](Index i, unsigned lanes) {
+        e.store(queries, h * size + i, e.load(q, headPlace(query, h) + i, lanes) * scale);
+        e.store(sums, h * size + i, e.splat(0.0, lanes));
+      });
+      e.store(largest, h, lowest());
+      e.store(total, h, e.number(0.0));
+    }
+
+    void emitScores(const CachedQuery &query, KeyBlock part) {
+      e.forLanes(tile * kBlock, [&](Index i, unsigned lanes) {
+        e.store(scores, i, e.splat(-std::numeric_limits<double>::infinity(), lanes));
+      });
+      auto score = [&](Buffer from, Index j, Index place) {
+        e.forEach(tile, [&](Index h) {
+          Num product = e.sum(size, [&](Index i, unsigned lanes) {
+            return e.load(queries, h * size + i, lanes) * e.load(from, place + i, lanes);
+          });
+          e.store(scores, h * kBlock + (j - part.start), capped(product));
+        });
+      };
+      e.forEach(part.begin, part.fresh, [&](Index j) { score(keys, j, cachedPlace(query, j)); });
+      e.forEach(part.fresh, part.end, [&](Index j) { score(k, j, freshPlace(query, j)); });
+    }
+
+    /// Replaces the scores of a head by their powers of e; the factor by which its sums shrink.
+    Num emitPowers(Index h) {
+      Num before = e.load(largest, h);
+      Num now = maximum(before, e.maximumOver(kBlock, [&](Index i, unsigned lanes) {
+        return e.load(scores, h * kBlock + i, lanes);
+      }));
+      Num sum = e.sum(kBlock, [&](Index i, unsigned lanes) {
+        Num power = exp(e.load(scores, h * kBlock + i, lanes) - now);
+        e.store(scores, h * kBlock + i, power);
+        return power;
+      });
+      Num factor = exp(before - now);
+      e.store(largest, h, now);
+      e.store(total, h, e.load(total, h) * factor + sum);
+      return factor;
+    }
+
+    void emitSums(const CachedQuery &query, KeyBlock part, Index h, Num factor) {
+      Row row = e.loadRow(sums, h * size, size);
+      for (Num &x : row)
+        x = x * factor;
+      auto add = [&](Buffer from, Index j, Index place, ArrayRef<Num> carried) {
+        Num weight = e.load(scores, h * kBlock + (j - part.start));
+        Row terms = e.loadRow(from, place, size), next;
+        for (auto [term, sum] : llvm::zip_equal(terms, carried))
+          next.push_back(weight * term + sum);
+        return next;
+      };
+      row = e.fold(part.begin, part.fresh, row, [&](Index j, ArrayRef<Num> carried) {
+        return add(values, j, cachedPlace(query, j), carried);
+      });
+      row = e.fold(part.fresh, part.end, row, [&](Index j, ArrayRef<Num> carried) {
+        return add(v, j, freshPlace(query, j), carried);
+      });
+      e.storeRow(sums, h * size, row);
+    }
+
+    /// The largest power is 1, so a total below it is that of no key.
+    void end(const CachedQuery &query, Index h) {
+      Num factor = 1.0 / maximum(e.load(total, h), e.number(1.0));
+      Row row = e.loadRow(sums, h * size, size);
+      for (Num &x : row)
+        x = x * factor;
+      e.storeRow(out, headPlace(query, h), row);
+    }
+  };
+
+  static void emitOnDevice(CachedAttentionOp op, KernelEmitter &e) {
+    emitDeviceCachedAttention(op, e);
+  }
+
+  static void emit(CachedAttentionOp op, KernelEmitter &e) {
+    Emission emission(op, e);
+    e.forEachParallel(emission.numQueries(), [&](Index number) { emission.emitQuery(number); });
+  }
+};
+
+} // namespace
+
+void llmmem::attachCachedAttentionKernel(MLIRContext *context) {
+  attachKernels<CachedAttentionKernel>(context);
+}

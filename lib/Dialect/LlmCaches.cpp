@@ -1,0 +1,92 @@
+//===- LlmCaches.cpp - Steps with caches: what is valid, and what it costs -===//
+
+#include "LlmVerify.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+static int64_t elements(Value value) { return tensorType(value).getNumElements(); }
+static int64_t bytes(Value value) { return bytesOfType(value.getType()); }
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult PositionsOp::verify() {
+  if (tensorType(getPositions()).getRank() != 2)
+    return emitOpError("'positions' must be [batch, seq]");
+  int64_t batch = tensorType(getPositions()).getDimSize(0);
+  if (failed(expectShape(*this, "lengths", getLengths(), {batch})) ||
+      (getCounts() && failed(expectShape(*this, "counts", getCounts(), {batch}))))
+    return failure();
+  auto context = static_cast<int64_t>(getContext());
+  if (context >= 1 && context <= INT32_MAX)
+    return success();
+  return emitOpError() << "has a context of " << context << ", expected 1 to " << INT32_MAX;
+}
+
+LogicalResult llm::expectCaches(Operation *op, Value keys, Value values, Value k, Value v,
+                                Value positions, Value table) {
+  if (tensorType(k).getRank() != 3 || tensorType(keys).getRank() != 3)
+    return op->emitOpError("needs 'k' as [batch, seq, width], and 'keys' as [batch, rows, width] "
+                           "or [pages, page, width]");
+  int64_t batch = tensorType(k).getDimSize(0);
+  if (failed(expectSameElement(op, {keys, values, k, v})) ||
+      failed(expectShape(op, "v", v, tensorType(k).getShape())) ||
+      failed(expectShape(op, "values", values, tensorType(keys).getShape())) ||
+      failed(expectShape(op, "positions", positions, leadingDims(k))))
+    return failure();
+  ArrayRef<int64_t> shape = tensorType(keys).getShape();
+  if (failed(expectShape(op, "keys", keys, {table ? shape[0] : batch, shape[1], lastDim(k)})))
+    return failure();
+  if (!table || (tensorType(table).getRank() == 2 && tensorType(table).getDimSize(0) == batch))
+    return success();
+  return op->emitOpError() << "'table' has shape [" << tensorType(table).getShape()
+                           << "], expected [" << batch << ", pages of a sequence]";
+}
+
+LogicalResult AppendCacheOp::verify() {
+  return expectCaches(*this, getKeys(), getValues(), getK(), getV(), getPositions(), getTable());
+}
+
+LogicalResult LastRowsOp::verify() {
+  if (tensorType(getX()).getRank() != 3)
+    return emitOpError("'x' must be [batch, seq, width]");
+  int64_t batch = tensorType(getX()).getDimSize(0);
+  if (failed(expectSameElement(*this, {getX(), getY()})) ||
+      failed(expectShape(*this, "counts", getCounts(), {batch})))
+    return failure();
+  return expectShape(*this, "y", getY(), {batch, 1, lastDim(getX())});
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+int64_t CachedAttentionOp::getCapacity() {
+  int64_t rows = tensorType(getKeys()).getDimSize(1);
+  return getTable() ? rows * lastDim(getTable()) : rows;
+}
+int64_t CachedAttentionOp::getReach() {
+  return getWindow() ? static_cast<int64_t>(*getWindow()) : getCapacity();
+}
+
+int64_t PositionsOp::getFlops() { return elements(getPositions()); }
+int64_t LastRowsOp::getFlops() { return 0; }
+int64_t LastRowsOp::getBytesMoved() { return 2 * bytes(getY()) + bytes(getCounts()); }
+int64_t AppendCacheOp::getFlops() { return 0; }
+int64_t AppendCacheOp::getBytesMoved() {
+  return 2 * (bytes(getK()) + bytes(getV())) + bytes(getPositions());
+}
+
+// A plan is made before lengths are known: the caches are full.
+int64_t CachedAttentionOp::getFlops() { return 4 * elements(getQ()) * getReach(); }
+int64_t CachedAttentionOp::getBytesMoved() {
+  int64_t batch = tensorType(getQ()).getDimSize(0);
+  int64_t row = bytes(getK()) / (batch * tensorType(getK()).getDimSize(1));
+  return 2 * bytes(getQ()) + bytes(getK()) + bytes(getV()) + bytes(getPositions()) +
+         2 * batch * getReach() * row;
+}

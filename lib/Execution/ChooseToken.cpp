@@ -1,0 +1,43 @@
+//===- ChooseToken.cpp - A token from its logits ----------------------------===//
+
+#include "llmmem/Execution/ChooseToken.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+using namespace llmmem;
+
+/// The tokens that may be chosen: all in order, or the most likely ones, most likely first.
+static std::vector<int32_t> candidates(llvm::ArrayRef<double> logits, const Sampling &sampling) {
+  std::vector<int32_t> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  bool isCut = sampling.topK > 0 && sampling.topK < static_cast<int64_t>(ids.size());
+  if (!isCut && sampling.topP >= 1.0)
+    return ids;
+  auto likelier = [&](int32_t a, int32_t b) {
+    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
+  };
+  size_t count = isCut ? sampling.topK : ids.size();
+  std::partial_sort(ids.begin(), ids.begin() + static_cast<ptrdiff_t>(count), ids.end(), likelier);
+  ids.resize(count);
+  return ids;
+}
+
+int32_t llmmem::chooseToken(llvm::ArrayRef<double> logits, const Sampling &sampling,
+                            double uniform) {
+  double highest = *llvm::max_element(logits);
+  if (sampling.temperature == 0.0)
+    return static_cast<int32_t>(llvm::find(logits, highest) - logits.begin());
+  std::vector<int32_t> ids = candidates(logits, sampling);
+  std::vector<double> sums;
+  double sum = 0.0;
+  for (int32_t id : ids)
+    sums.push_back(sum += std::exp((logits[id] - highest) / sampling.temperature));
+  if (sampling.topP < 1.0) {
+    size_t kept = llvm::lower_bound(sums, sampling.topP * sum) - sums.begin() + 1;
+    sums.resize(std::min(kept, sums.size()));
+  }
+  size_t place = llvm::upper_bound(sums, uniform * sums.back()) - sums.begin();
+  return ids[std::min(place, sums.size() - 1)];
+}

@@ -1,0 +1,105 @@
+//===- CachedGraph.cpp - The caches of a step of inference -----------------===//
+
+#include "CachedGraph.h"
+#include "llmmem/Import/GraphBuilder.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::importer;
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+//===----------------------------------------------------------------------===//
+// Arguments and results
+//===----------------------------------------------------------------------===//
+
+SmallVector<CachedGraph::Input> CachedGraph::inputs(OpBuilder &builder,
+                                                    const ImportOptions &options) {
+  Type i32 = builder.getI32Type();
+  auto row = RankedTensorType::get({options.batch}, i32);
+  SmallVector<Input> inputs = {{"lengths", row}};
+  if (options.mode == Mode::Prefill)
+    inputs.push_back({"counts", row});
+  if (options.page)
+    inputs.push_back(
+        {"pages", RankedTensorType::get({options.batch, *options.context / *options.page}, i32)});
+  return inputs;
+}
+
+Value CachedGraph::input(StringRef name) {
+  for (BlockArgument argument : function.getArguments()) {
+    auto known =
+        function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), llm::LlmDialect::kName);
+    if (known && known.getValue() == name)
+      return argument;
+  }
+  return Value();
+}
+
+Value CachedGraph::addCache(StringRef name, Value x, int64_t rows) {
+  OpBuilder builder(function.getContext());
+  int64_t width = tensorType(x).getShape().back();
+  SmallVector<int64_t> shape = {options.batch, rows, width};
+  if (options.page)
+    shape = {options.pages.value_or(options.batch * (rows / *options.page)), *options.page, width};
+  auto attributes = builder.getDictionaryAttr(
+      {builder.getNamedAttr(llm::LlmDialect::kRole,
+                            builder.getStringAttr(llm::stringifyRole(llm::Role::KvCache))),
+       builder.getNamedAttr(llm::LlmDialect::kName, builder.getStringAttr(name))});
+  unsigned number = function.getNumArguments();
+  // The argument is the last one, so none moves and nothing can fail.
+  (void)function.insertArgument(number, tensorType(x).clone(shape), attributes,
+                                NameLoc::get(builder.getStringAttr(name)));
+  return function.getArgument(number);
+}
+
+void CachedGraph::setUpdated(Value argument, Value updated) {
+  OpBuilder builder(function.getContext());
+  results.push_back(updated);
+  function.setArgAttr(cast<BlockArgument>(argument).getArgNumber(), llm::LlmDialect::kDonated,
+                      builder.getI64IntegerAttr(static_cast<int64_t>(results.size())));
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// Attention reads the caches as they were, and the new rows apart; so a ring holds its window and
+/// no more, however many tokens come at a time.
+Value GraphBuilder::cachedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
+  int64_t context = *options.context;
+  bool isRing = shape.window && *shape.window < context;
+  int64_t rows = isRing ? *shape.window : context;
+  Value keys = caches->addCache(fullName("attn.cache.keys"), k, rows),
+        values = caches->addCache(fullName("attn.cache.values"), v, rows);
+  Value table = caches->input("pages");
+  auto attention = create<llm::CachedAttentionOp>(
+      "attn.out", q.getType(), q, k, v, keys, values, caches->positions, table,
+      builder.getI64IntegerAttr(shape.heads), builder.getI64IntegerAttr(shape.kvHeads),
+      scaleOf(shape), isRing ? builder.getI64IntegerAttr(rows) : IntegerAttr(),
+      shape.softcap ? builder.getF64FloatAttr(*shape.softcap) : FloatAttr());
+  inCoreAttention = false;
+  auto append = create<llm::AppendCacheOp>("attn.cache", keys.getType(), values.getType(), keys,
+                                           values, k, v, caches->positions, table,
+                                           isRing ? builder.getUnitAttr() : UnitAttr());
+  caches->setUpdated(keys, append.getNewKeys());
+  caches->setUpdated(values, append.getNewValues());
+  return attention.getOut();
+}
+
+void GraphBuilder::setCaches(CachedGraph &graph) {
+  caches = &graph;
+  auto type = RankedTensorType::get({options.batch, options.seq}, builder.getI32Type());
+  caches->positions =
+      create<llm::PositionsOp>("positions", type, caches->input("lengths"), caches->input("counts"),
+                               builder.getI64IntegerAttr(*options.context));
+}
+
+Value GraphBuilder::lastRows(StringRef name, Value x) {
+  Value counts = caches ? caches->input("counts") : Value();
+  if (!counts)
+    return x;
+  SmallVector<int64_t> shape(tensorType(x).getShape());
+  shape[1] = 1;
+  return create<llm::LastRowsOp>(name, tensorType(x).clone(shape), x, counts);
+}

@@ -1,0 +1,56 @@
+//===- CachedGraph.h - The caches of a step of inference --------*- C++ -*-===//
+//
+// A graph of `Mode::Prefill` or `Mode::Decode` has arguments beside those of a forward: how many
+// tokens each sequence has in its caches, how many are new (where a step takes several), a table of
+// pages (where there are pages), and behind the parameters a cache of keys and one of values for
+// each layer, each donated to a result:
+//
+//   func.func @decode(%ids: [B, 1], %lengths: [B], parameters..., %h.0.attn.cache.keys: [B, C, W],
+//                     %h.0.attn.cache.values, ...) -> (logits, caches...)
+//
+// A layer with a window shorter than the context has caches of as many rows as the window.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_IMPORT_CACHEDGRAPH_H
+#define LLMMEM_LIB_IMPORT_CACHEDGRAPH_H
+
+#include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Import/ImportOptions.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace llmmem::importer {
+
+class CachedGraph {
+public:
+  CachedGraph(mlir::func::FuncOp function, const ImportOptions &options)
+      : function(function), options(options) {}
+
+  struct Input {
+    std::string name;
+    mlir::RankedTensorType type;
+  };
+  /// What the function reads beside the ids, in the order of its arguments.
+  static llvm::SmallVector<Input> inputs(mlir::OpBuilder &builder, const ImportOptions &options);
+  /// The argument of such a name; null where there is none.
+  mlir::Value input(llvm::StringRef name);
+
+  /// A cache of `rows` rows a sequence, or of the pages, for rows like those of `x`: a new
+  /// argument.
+  mlir::Value addCache(llvm::StringRef name, mlir::Value x, int64_t rows);
+  /// The cache of `argument` after the step.
+  void setUpdated(mlir::Value argument, mlir::Value updated);
+  /// Results of the function behind its first, each of which an argument is donated to.
+  llvm::ArrayRef<mlir::Value> updated() const { return results; }
+
+  mlir::Value positions; ///< of the new tokens, [batch, seq]
+
+private:
+  mlir::func::FuncOp function;
+  const ImportOptions &options;
+  llvm::SmallVector<mlir::Value> results;
+};
+
+} // namespace llmmem::importer
+
+#endif // LLMMEM_LIB_IMPORT_CACHEDGRAPH_H

@@ -1,0 +1,225 @@
+//===- GenerateCached.cpp - Tokens from steps with caches -------------------===//
+
+#include "Interrupt.h"
+#include "RunOptions.h"
+#include "llmmem/Execution/CachedGeneration.h"
+#include "llmmem/Execution/CounterSamples.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+using namespace llvm;
+using namespace llmmem;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// "1,2,3" of one prompt.
+Expected<CachedGeneration::Tokens> readTokens(StringRef text) {
+  CachedGeneration::Tokens tokens;
+  SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  for (StringRef part : parts) {
+    int32_t token = 0;
+    if (part.trim().getAsInteger(10, token) || token < 0)
+      return createStringError("--tokens: '" + part +
+                               "' is no token; expected numbers from 0 up, "
+                               "separated by commas, and prompts by semicolons: 1,2,3;4,5");
+    tokens.push_back(token);
+  }
+  return tokens;
+}
+
+Expected<std::vector<CachedGeneration::Tokens>> readPrompts(const RunOptions &options) {
+  std::vector<CachedGeneration::Tokens> prompts;
+  if (!options.tokensFile) {
+    for (const std::string &prompt : options.prompts)
+      prompts.emplace_back(arrayRefFromStringRef(prompt).begin(),
+                           arrayRefFromStringRef(prompt).end());
+    return prompts;
+  }
+  SmallVector<StringRef> texts;
+  StringRef(*options.tokensFile).split(texts, ';');
+  for (StringRef text : texts) {
+    Expected<CachedGeneration::Tokens> tokens = readTokens(text);
+    if (!tokens)
+      return tokens.takeError();
+    prompts.push_back(std::move(*tokens));
+  }
+  return prompts;
+}
+
+class Writer {
+public:
+  Writer(CachedGeneration &run, const RunOptions &options,
+         std::vector<CachedGeneration::Tokens> prompts)
+      : run(run), options(options), prompts(std::move(prompts)), written(this->prompts.size()),
+        ends(this->prompts.size()) {}
+
+  Error write() {
+    Clock::time_point begin = Clock::now();
+    if (Error error = run.feed(prompts))
+      return error;
+    promptSeconds = secondsSince(begin);
+    begin = Clock::now();
+    for (int64_t count = 0; count < options.generate && !caughtInterrupt(); ++count) {
+      std::vector<CachedGeneration::Tokens> chosen = choose();
+      bool isLast = count + 1 == options.generate;
+      if (all_of(chosen, [](const auto &list) { return list.empty(); }) || isLast)
+        break;
+      if (Error error = run.feed(chosen))
+        return error;
+      ++steps;
+    }
+    tokenSeconds = secondsSince(begin);
+    print();
+    printSpeed();
+    return options.logitsFile.empty() ? Error::success() : saveLogits();
+  }
+
+private:
+  bool isText() const { return !options.tokensFile; }
+  /// Ids beyond the bytes are never chosen of a text.
+  ArrayRef<double> choices(size_t sequence) {
+    ArrayRef<double> logits = run.logits(static_cast<int64_t>(sequence));
+    return isText() ? logits.take_front(256) : logits;
+  }
+
+  /// The next token of each sequence that goes on. Sampled from (seed, the number of the sequence
+  /// and the position in it) alone.
+  std::vector<CachedGeneration::Tokens> choose() {
+    std::vector<CachedGeneration::Tokens> chosen(prompts.size());
+    for (size_t sequence = 0; sequence < prompts.size(); ++sequence) {
+      if (!ends[sequence].empty())
+        continue;
+      ArrayRef<double> logits = choices(sequence);
+      int64_t length = run.lengthOf(static_cast<int64_t>(sequence));
+      uint64_t stream = streamOf(options.seed.value_or(0), ("generate." + Twine(sequence)).str());
+      int32_t token = chooseToken(logits, options.sampling,
+                                  sampleUniform(stream, static_cast<uint64_t>(length)));
+      written[sequence].push_back(token);
+      if (!options.logitsFile.empty())
+        rows[sequence].push_back(run.logits(static_cast<int64_t>(sequence)).vec());
+      if (is_contained(options.stop, token))
+        ends[sequence] = "stop";
+      else if (length == run.context())
+        ends[sequence] = "context";
+      else
+        chosen[sequence] = {token};
+    }
+    return chosen;
+  }
+
+  void print() {
+    for (size_t sequence = 0; sequence < prompts.size(); ++sequence) {
+      if (options.asJson)
+        printJson(sequence);
+      else if (isText())
+        outs() << options.prompts[sequence]
+               << std::string(written[sequence].begin(), written[sequence].end()) << "\n";
+      else
+        outs() << join(map_range(written[sequence], [](int32_t id) { return std::to_string(id); }),
+                       ",")
+               << "\n";
+    }
+    outs().flush();
+  }
+
+  void printJson(size_t sequence) {
+    std::string end = ends[sequence].empty() ? "count" : ends[sequence];
+    outs() << json::Value(json::Object{{"sequence", static_cast<int64_t>(sequence)},
+                                       {"prompt", json::Array(prompts[sequence])},
+                                       {"tokens", json::Array(written[sequence])},
+                                       {"end", end}})
+           << "\n";
+  }
+
+  void printSpeed() {
+    size_t ofPrompts = 0, tokens = 0;
+    for (auto [prompt, own] : zip_equal(prompts, written))
+      ofPrompts += prompt.size(), tokens += own.size();
+    errs() << "llmmem-run: " << tokens << " tokens of " << prompts.size()
+           << (prompts.size() == 1 ? " sequence" : " sequences");
+    // The first token of each is of the prompt's last step.
+    if (steps > 0 && tokenSeconds > 0)
+      errs() << " at "
+             << format("%.1f", static_cast<double>(tokens - prompts.size()) / tokenSeconds)
+             << " tokens/s";
+    errs() << "; " << ofPrompts << " of prompts in " << format("%.3f", promptSeconds) << " s\n";
+    CacheUse use = run.use();
+    errs() << "llmmem-run: caches reserve " << use.reserved << " rows, of which " << use.used
+           << " hold a token and " << use.wasted << " are given to sequences and hold none\n";
+  }
+
+  /// `logits.I`: those that each token of sequence I was chosen by.
+  Error saveLogits() {
+    std::vector<std::vector<double>> all(rows.size());
+    std::vector<TensorEntry> tensors;
+    for (auto [sequence, own] : enumerate(rows)) {
+      for (const std::vector<double> &row : own)
+        append_range(all[sequence], row);
+      TensorEntry tensor;
+      tensor.name = "logits." + std::to_string(sequence);
+      tensor.dtype = "F64";
+      tensor.shape = {static_cast<int64_t>(own.size()), run.vocabulary()};
+      tensor.shard.shape = {tensor.shape[0], tensor.shape[1]};
+      tensor.bytes = StringRef(reinterpret_cast<const char *>(all[sequence].data()),
+                               all[sequence].size() * sizeof(double));
+      tensors.push_back(std::move(tensor));
+    }
+    return writeSafeTensors(options.logitsFile, tensors);
+  }
+
+  CachedGeneration &run;
+  const RunOptions &options;
+  std::vector<CachedGeneration::Tokens> prompts, written;
+  std::vector<std::string> ends; // why a sequence ended; empty: it goes on
+  std::vector<std::vector<std::vector<double>>> rows{prompts.size()};
+  double promptSeconds = 0, tokenSeconds = 0;
+  int64_t steps = 0;
+};
+
+Error fillParameters(CachedGeneration &run, const RunOptions &options) {
+  if (options.loadFile.empty()) {
+    errs() << "llmmem-run: note: without --load parameters are sampled from --seed, and tokens "
+              "mean nothing\n";
+    run.model().sampleParameters(options.seed.value_or(0));
+    return Error::success();
+  }
+  Expected<SafeTensors> file = SafeTensors::read(options.loadFile);
+  if (!file)
+    return file.takeError();
+  Expected<int64_t> loaded = run.model().loadParameters(*file);
+  return loaded ? Error::success()
+                : createStringError("'" + options.loadFile + "': " + toString(loaded.takeError()));
+}
+
+} // namespace
+
+Error llmmem::generateCached(MutableArrayRef<PlannedFunction> steps, const RunOptions &options) {
+  PlannedFunction &decode = steps.back();
+  Expected<CachedGeneration> run =
+      CachedGeneration::create(*decode.compiled, decode.roles, decode.context);
+  if (!run)
+    return createStringError("'" + options.inputFiles.back() + "': " + toString(run.takeError()));
+  if (steps.size() > 1)
+    if (Error error = run->addPrefill(*steps.front().compiled, steps.front().roles))
+      return createStringError("'" + options.inputFiles.front() + "' beside '" +
+                               options.inputFiles.back() + "': " + toString(std::move(error)));
+  Expected<std::vector<CachedGeneration::Tokens>> prompts = readPrompts(options);
+  if (!prompts)
+    return prompts.takeError();
+  if (!options.tokensFile && run->vocabulary() < 256)
+    return createStringError("a vocabulary of " + Twine(run->vocabulary()) +
+                             " cannot represent the 256 bytes of a text; give --tokens");
+  if (Error error = fillParameters(*run, options))
+    return error;
+  catchInterrupts();
+  return Writer(*run, options, std::move(*prompts)).write();
+}
