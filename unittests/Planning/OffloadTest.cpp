@@ -209,12 +209,11 @@ TEST(OffloadTest, AgainstEveryCourseOfEvents) {
     largestGap = std::max(largestGap, double(planned.time->time) / double(*least) - 1);
     boundGap = std::max(boundGap, 1 - double(planned.time->lowerBound) / double(*least));
   }
-  RecordProperty("optimal", optimal);
   std::printf(
       "%d of %d optimal, largest gap %.1f %%, %d with copies, %d missed; bound tight in %d, "
       "largest gap %.1f %%; %d without a plan\n",
       optimal, compared, 100 * largestGap, copying, missed, tight, 100 * boundGap, none);
-  EXPECT_GE(optimal * 100, compared * 75);
+  EXPECT_GE(optimal * 100, compared * 95);
   EXPECT_GE(copying * 100, compared * 10);
 }
 

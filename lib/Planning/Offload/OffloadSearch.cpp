@@ -38,6 +38,7 @@ private:
   int64_t linkBytes() const;
   std::vector<int64_t> largerBudgets(int64_t from);
   void addSchedule(int64_t budget);
+  void addOrders();
   void addSchedules();
   Plan planLeastNeed();
   std::vector<OpIndex> moments() const;
@@ -110,6 +111,40 @@ void OffloadSearch::addSchedule(int64_t budget) {
     copies.add(plan->steps);
 }
 
+/// Orders of a small problem without repeats, depth first, as many as are worth it.
+void OffloadSearch::addOrders() {
+  constexpr size_t mostOrders = 200;
+  std::vector<int32_t> unread(device.numOps(), 0); // operands that are not written yet
+  for (OpIndex op = 0; op < device.numOps(); ++op)
+    unread[op] = static_cast<int32_t>(
+        llvm::count_if(device.op(op).reads, [&](ValueIndex v) { return device.writer(v) >= 0; }));
+  std::vector<OpIndex> order;
+  std::vector<bool> ran(device.numOps(), false);
+  size_t found = 0;
+  auto run = [&](OpIndex op, int32_t sign) {
+    ran[op] = sign > 0;
+    for (ValueIndex value : device.op(op).writes)
+      for (OpIndex reader : device.readers(value))
+        unread[reader] -= sign;
+  };
+  auto extend = [&](auto &&self) -> void {
+    if (static_cast<int32_t>(order.size()) == device.numOps()) {
+      ++found;
+      copies.add(order);
+    }
+    for (OpIndex op = 0; op < device.numOps() && found < mostOrders; ++op) {
+      if (ran[op] || unread[op] > 0)
+        continue;
+      run(op, 1);
+      order.push_back(op);
+      self(self);
+      order.pop_back();
+      run(op, -1);
+    }
+  };
+  extend(extend);
+}
+
 void OffloadSearch::addSchedules() {
   announce("schedules for the device");
   const Plan alone = options.planOneMemory(shape.device);
@@ -118,6 +153,9 @@ void OffloadSearch::addSchedules() {
   if (isFixedPolicy())
     return;
   copies.add(givenOrder(device));
+  constexpr int32_t mostOpsOfOrders = 12;
+  if (device.numOps() <= mostOpsOfOrders)
+    addOrders();
   const int64_t from = problem.budget.value_or(INT64_MAX / 4);
   addSchedule(from);
   for (int64_t budget : largerBudgets(from)) {
