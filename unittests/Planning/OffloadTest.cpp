@@ -3,6 +3,7 @@
 #include "CopyOracle.h"
 #include "FromEnvironment.h"
 #include "ProblemBuilder.h"
+#include "RotorChain.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Offload/HostCopies.h"
@@ -243,6 +244,28 @@ TEST(OffloadTest, BothAreAtLeastAsGoodAsEither) {
       before = both.time->time;
     }
     EXPECT_LT(before, alone.cost); // a fast link is worth something
+  }
+}
+
+// Twelve equal layers of which each keeps 114 units, in 428: recomputation alone cannot do with
+// less than 45,000, by rotor's recurrence, and 36,000 is everything once. With copies, at a
+// quarter, a half or a whole layer in the time of a layer's forward (1,000), the overhead falls, at
+// last to 0.
+TEST(OffloadTest, ChainsBeatTheBestRecomputation) {
+  const test::RotorChain chain = test::gpt3Chain(/*canDropAttention=*/false);
+  constexpr int64_t capacity = 428 * test::rotorUnit, layer = 114 * test::rotorUnit;
+  const std::optional<int64_t> best = test::rotorCost(chain, capacity);
+  ASSERT_EQ(best, 45000);
+  Problem problem = test::makeRotorProblem(chain);
+  problem.budget = problem.residentBytes() + capacity;
+  for (auto [perForward, most] : {std::pair(int64_t(4), int64_t(43000)), {1, 36000}}) {
+    const int64_t rate = layer * 1'000'000 / perForward; // bytes per second
+    const Result<Problem> copied = withHostCopies(problem, 12 * layer, {rate, rate});
+    ASSERT_TRUE(copied) << copied.error();
+    const Plan planned = planIt(*copied);
+    expectVerifies(*copied, planned, "chain");
+    ASSERT_EQ(planned.status, Status::Feasible);
+    EXPECT_LE(planned.time->time, most) << perForward;
   }
 }
 
