@@ -3,6 +3,7 @@
 #include "CopyOracle.h"
 #include "FromEnvironment.h"
 #include "ProblemBuilder.h"
+#include "RandomProblem.h"
 #include "RotorChain.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Model/Verify.h"
@@ -144,7 +145,7 @@ TEST(OffloadTest, CopiesSurviveTheirJson) {
 }
 
 /// 4 to 7 ops of one result each, which mostly read recent values.
-Problem randomProblem(std::mt19937_64 &engine) {
+Problem randomSingleResults(std::mt19937_64 &engine) {
   auto below = [&](uint64_t bound) { return static_cast<int64_t>(engine() % bound); };
   ProblemBuilder builder;
   if (below(2))
@@ -173,7 +174,7 @@ TEST(OffloadTest, AgainstEveryCourseOfEvents) {
   double largestGap = 0, boundGap = 0;
   for (uint64_t seed = 0; compared + none < count; ++seed) {
     std::mt19937_64 engine(seed);
-    Problem problem = randomProblem(engine);
+    Problem problem = randomSingleResults(engine);
     const Plan free = planIt(problem, PolicyKind::None);
     const int64_t need = problem.residentBytes() + free.arena;
     if (free.peakLowerBound >= need)
@@ -216,6 +217,33 @@ TEST(OffloadTest, AgainstEveryCourseOfEvents) {
       optimal, compared, 100 * largestGap, copying, missed, tight, 100 * boundGap, none);
   EXPECT_GE(optimal * 100, compared * 95);
   EXPECT_GE(copying * 100, compared * 10);
+}
+
+// In-place pairs, several results, alignments, kept values: what the oracle leaves out.
+TEST(OffloadTest, EveryPlanVerifies) {
+  int32_t copying = 0, feasible = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Problem problem = randomProblem(seed, seed % 2 ? 10 : 28);
+    const Plan free = planIt(problem, PolicyKind::None);
+    const int64_t need = problem.residentBytes() + free.arena;
+    problem.budget = (free.peakLowerBound + need) / 2;
+    const Result<Problem> copied = withHostCopies(problem, 40, {perNanosecond, 3 * perNanosecond});
+    if (!copied)
+      continue;
+    for (PolicyKind kind : {PolicyKind::Budget, PolicyKind::LeastPeak, PolicyKind::None}) {
+      const Plan planned = planIt(*copied, kind, 0.02);
+      const std::string where = "seed " + std::to_string(seed) + ", policy " + nameOf(Policy{kind, 1, {}});
+      expectVerifies(*copied, planned, where);
+      copying += !planned.copies.empty();
+      feasible += planned.status == Status::Feasible;
+    }
+    const Plan alone = planIt(problem, PolicyKind::Budget, 0.02);
+    const Plan both = planIt(*copied, PolicyKind::Budget, 0.02);
+    if (alone.status == Status::Feasible)
+      EXPECT_LE(both.time->time, alone.cost) << seed;
+  }
+  EXPECT_GT(feasible, 90);
+  EXPECT_GT(copying, 20);
 }
 
 /// Both are at least as good as either, at three speeds of the link.
