@@ -43,6 +43,7 @@ private:
   Plan planLeastNeed();
   std::vector<OpIndex> moments() const;
   void certify(Plan &plan) const;
+  Plan withoutCopies() const;
   Plan withoutPlan() const;
 
   const Problem &problem;
@@ -52,6 +53,7 @@ private:
   const std::unique_ptr<BudgetSearch> search;
   Frontier frontier;
   CopySearch copies;
+  Plan alone; // of the device by itself
 };
 
 } // namespace
@@ -147,7 +149,7 @@ void OffloadSearch::addOrders() {
 
 void OffloadSearch::addSchedules() {
   announce("schedules for the device");
-  const Plan alone = options.planOneMemory(shape.device);
+  alone = options.planOneMemory(shape.device);
   if (!alone.steps.empty())
     copies.add(alone.steps);
   if (isFixedPolicy())
@@ -258,12 +260,28 @@ Plan OffloadSearch::withoutPlan() const {
   return plan;
 }
 
+/// The plan of the device by itself, in its own offsets: more was searched for them than for those
+/// of any plan with copies.
+Plan OffloadSearch::withoutCopies() const {
+  Plan plan = alone;
+  for (OpIndex &op : plan.steps)
+    op = shape.opOf[op];
+  const int64_t resident = problem.residentBytes(1);
+  plan.moreMemories = {{resident, 0, resident}};
+  plan.peakBasis = plan.costBasis = {};
+  retime(problem, plan);
+  return plan;
+}
+
 Plan OffloadSearch::run() {
   if (options.policy == PolicyKind::LeastPeak)
     return planLeastNeed();
   addSchedules();
   announce("copies to the host");
   std::optional<Plan> found = copies.shortest();
+  const bool hostHolds = problem.residentBytes(1) <= problem.budgetOf(1).value_or(INT64_MAX);
+  if (alone.status == Status::Feasible && hostHolds && (!found || found->time->time > alone.cost))
+    found = withoutCopies();
   if (!found)
     return withoutPlan();
   found->status = Status::Feasible;
