@@ -156,6 +156,16 @@ llvm::Error addHostCopies(StepForms &forms) {
   return llvm::Error::success();
 }
 
+/// What describes plans knows the device alone, where there is another memory.
+llvm::Error checkDescribable(const StepForms &forms) {
+  const bool describes = sweepPoints.getNumOccurrences() || explain.getNumOccurrences() ||
+                         !timelineFile.empty() || !traceFile.empty();
+  if (!describes || forms.alternatives[0].problem.moreMemories.empty())
+    return llvm::Error::success();
+  return llvm::createStringError("--sweep, --explain, --timeline and --trace are of plans in one "
+                                 "memory; this one has a host as well, so leave them out");
+}
+
 /// The step of the command line in all its forms, under the budgets of --budget and --host-budget.
 llvm::Expected<StepForms> loadForms() {
   llvm::Expected<StepForms> forms =
@@ -163,6 +173,8 @@ llvm::Expected<StepForms> loadForms() {
   if (!forms)
     return forms;
   if (llvm::Error error = addHostCopies(*forms))
+    return std::move(error);
+  if (llvm::Error error = checkDescribable(*forms))
     return std::move(error);
   if (!budget.getNumOccurrences())
     return forms;

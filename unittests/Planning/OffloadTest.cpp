@@ -3,6 +3,8 @@
 #include "CopyOracle.h"
 #include "FromEnvironment.h"
 #include "ProblemBuilder.h"
+#include "RandomProblem.h"
+#include "RotorChain.h"
 #include "TransformerProblem.h"
 #include "llmmem/Planning/Model/Verify.h"
 #include "llmmem/Planning/Offload/HostCopies.h"
@@ -143,7 +145,7 @@ TEST(OffloadTest, CopiesSurviveTheirJson) {
 }
 
 /// 4 to 7 ops of one result each, which mostly read recent values.
-Problem randomProblem(std::mt19937_64 &engine) {
+Problem randomSingleResults(std::mt19937_64 &engine) {
   auto below = [&](uint64_t bound) { return static_cast<int64_t>(engine() % bound); };
   ProblemBuilder builder;
   if (below(2))
@@ -172,7 +174,7 @@ TEST(OffloadTest, AgainstEveryCourseOfEvents) {
   double largestGap = 0, boundGap = 0;
   for (uint64_t seed = 0; compared + none < count; ++seed) {
     std::mt19937_64 engine(seed);
-    Problem problem = randomProblem(engine);
+    Problem problem = randomSingleResults(engine);
     const Plan free = planIt(problem, PolicyKind::None);
     const int64_t need = problem.residentBytes() + free.arena;
     if (free.peakLowerBound >= need)
@@ -209,13 +211,40 @@ TEST(OffloadTest, AgainstEveryCourseOfEvents) {
     largestGap = std::max(largestGap, double(planned.time->time) / double(*least) - 1);
     boundGap = std::max(boundGap, 1 - double(planned.time->lowerBound) / double(*least));
   }
-  RecordProperty("optimal", optimal);
   std::printf(
       "%d of %d optimal, largest gap %.1f %%, %d with copies, %d missed; bound tight in %d, "
       "largest gap %.1f %%; %d without a plan\n",
       optimal, compared, 100 * largestGap, copying, missed, tight, 100 * boundGap, none);
-  EXPECT_GE(optimal * 100, compared * 75);
+  EXPECT_GE(optimal * 100, compared * 95);
   EXPECT_GE(copying * 100, compared * 10);
+}
+
+// In-place pairs, several results, alignments, kept values: what the oracle leaves out.
+TEST(OffloadTest, EveryPlanVerifies) {
+  int32_t copying = 0, feasible = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Problem problem = randomProblem(seed, seed % 2 ? 10 : 28);
+    const Plan free = planIt(problem, PolicyKind::None);
+    const int64_t need = problem.residentBytes() + free.arena;
+    problem.budget = (free.peakLowerBound + need) / 2;
+    const Result<Problem> copied = withHostCopies(problem, 40, {perNanosecond, 3 * perNanosecond});
+    if (!copied)
+      continue;
+    for (PolicyKind kind : {PolicyKind::Budget, PolicyKind::LeastPeak, PolicyKind::None}) {
+      const Plan planned = planIt(*copied, kind, 0.02);
+      const std::string where =
+          "seed " + std::to_string(seed) + ", policy " + nameOf(Policy{kind, 1, {}});
+      expectVerifies(*copied, planned, where);
+      copying += !planned.copies.empty();
+      feasible += planned.status == Status::Feasible;
+    }
+    const Plan alone = planIt(problem, PolicyKind::Budget, 0.02);
+    const Plan both = planIt(*copied, PolicyKind::Budget, 0.02);
+    if (alone.status == Status::Feasible)
+      EXPECT_LE(both.time->time, alone.cost) << seed;
+  }
+  EXPECT_GT(feasible, 90);
+  EXPECT_GT(copying, 20);
 }
 
 /// Both are at least as good as either, at three speeds of the link.
@@ -244,6 +273,28 @@ TEST(OffloadTest, BothAreAtLeastAsGoodAsEither) {
       before = both.time->time;
     }
     EXPECT_LT(before, alone.cost); // a fast link is worth something
+  }
+}
+
+// Twelve equal layers of which each keeps 114 units, in 428: recomputation alone cannot do with
+// less than 45,000, by rotor's recurrence, and 36,000 is everything once. With copies, at a
+// quarter, a half or a whole layer in the time of a layer's forward (1,000), the overhead falls, at
+// last to 0.
+TEST(OffloadTest, ChainsBeatTheBestRecomputation) {
+  const test::RotorChain chain = test::gpt3Chain(/*canDropAttention=*/false);
+  constexpr int64_t capacity = 428 * test::rotorUnit, layer = 114 * test::rotorUnit;
+  const std::optional<int64_t> best = test::rotorCost(chain, capacity);
+  ASSERT_EQ(best, 45000);
+  Problem problem = test::makeRotorProblem(chain);
+  problem.budget = problem.residentBytes() + capacity;
+  for (auto [perForward, most] : {std::pair(int64_t(4), int64_t(43000)), {1, 36000}}) {
+    const int64_t rate = layer * 1'000'000 / perForward; // bytes per second
+    const Result<Problem> copied = withHostCopies(problem, 12 * layer, {rate, rate});
+    ASSERT_TRUE(copied) << copied.error();
+    const Plan planned = planIt(*copied);
+    expectVerifies(*copied, planned, "chain");
+    ASSERT_EQ(planned.status, Status::Feasible);
+    EXPECT_LE(planned.time->time, most) << perForward;
   }
 }
 

@@ -29,7 +29,8 @@ struct PlanOptions {
 
 /// Why the solvers cannot plan `problem`, valid as it may be; nothing where they can. They know one
 /// memory, one resource of time or compute and link beside each other, and ops that run as
-/// themselves. Verifying knows all of them.
+/// themselves; and, beside compute, the copies to a host that Offload/HostCopies.h adds. Verifying
+/// knows all of them.
 LLMMEM_EXPORT std::optional<std::string> checkPlannable(const Problem &problem);
 
 /// Plans `problem`, which must be valid. One that `checkPlannable` refuses gives Unknown, with a

@@ -68,7 +68,9 @@ void TilingSearch::planEach(llvm::ArrayRef<size_t> order) {
 /// The leanest tiling has the least peak; then the largest one is taken whose buffers the same
 /// schedule can place in the same arena.
 void TilingSearch::enlargeLeanest() {
-  for (size_t tiling = 0; tiling < leanest() && !search.plan.steps.empty(); ++tiling) {
+  const bool hasOneMemory = problem.moreMemories.empty(); // placeSteps knows no other
+  for (size_t tiling = 0; tiling < leanest() && hasOneMemory && !search.plan.steps.empty();
+       ++tiling) {
     Problem larger = withTiling(problem, tilings[tiling]);
     PackOptions pack;
     pack.alignment = std::max<int64_t>(problem.alignment, 1);

@@ -1,6 +1,7 @@
 //===- CopySearch.cpp - The shortest plan with copies from given schedules -------===//
 
 #include "CopySearch.h"
+#include "llmmem/Planning/Model/Schedule.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -49,6 +50,46 @@ void CopySearch::keep(Candidate candidate) {
     best.pop_back();
 }
 
+/// Copies down start as late as they may, or as early as they can.
+void CopySearch::tryOne(const Values &values, const std::vector<int32_t> &gaps,
+                        const Capacities &within) {
+  for (int64_t ahead : {int64_t(0), unbounded})
+    if (std::optional<Candidate> found = ordered(values, gaps, {within.device, ahead}))
+      keep(std::move(*found));
+}
+
+/// Schedules of two budgets differ by the work of a block. Between them single repeats are left out
+/// of the best one, the most expensive first, and what is held instead goes to the host.
+bool CopySearch::keepMore() {
+  if (best.empty())
+    return false;
+  const std::vector<OpIndex> start = best[0].values->steps();
+  std::vector<bool> ran(device.numOps(), false);
+  std::vector<std::pair<int64_t, size_t>> repeats;
+  for (size_t step = 0; step < start.size(); ++step) {
+    if (ran[start[step]])
+      repeats.push_back({-device.op(start[step]).cost, step});
+    ran[start[step]] = true;
+  }
+  llvm::sort(repeats);
+  const int64_t before = bestTime();
+  const Capacities within = capacities();
+  for (auto [cost, step] : repeats) {
+    if (workLeft <= 0)
+      break;
+    std::vector<OpIndex> steps = start;
+    steps.erase(steps.begin() + static_cast<int64_t>(step));
+    dropUselessRepeats(device, steps);
+    auto values = std::make_shared<AbsentValues>(shape, problem, device, std::move(steps));
+    workLeft -= static_cast<int64_t>(start.size());
+    if (std::optional<std::vector<int32_t>> gaps = values->choose(within, GapChoice::LongestWindow))
+      tryOne(values, *gaps, within);
+    if (bestTime() < before)
+      return true;
+  }
+  return false;
+}
+
 /// Copies in flight need bytes beside what the schedule holds: up to this many of the largest one.
 void CopySearch::tryAll(const Values &values, const Capacities &within) {
   for (GapChoice first : allGapChoices) {
@@ -66,9 +107,7 @@ void CopySearch::tryAll(const Values &values, const Capacities &within) {
                  : tightest;
       if (!gaps)
         break;
-      for (int64_t ahead : {int64_t(0), unbounded})
-        if (std::optional<Candidate> found = ordered(values, *gaps, {within.device, ahead}))
-          keep(std::move(*found));
+      tryOne(values, *gaps, within);
     }
     if (largest == 0)
       return; // nothing has to leave
@@ -144,6 +183,8 @@ std::optional<Plan> CopySearch::repaired(Candidate candidate) {
 
 std::optional<Plan> CopySearch::shortest() {
   const Capacities within = capacities();
+  while (keepMore())
+    continue;
   std::vector<Candidate> starts = best;
   for (Candidate &start : starts)
     while (descend(start, within))

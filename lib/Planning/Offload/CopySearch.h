@@ -48,6 +48,8 @@ private:
 
   Capacities capacities() const;
   void tryAll(const Values &values, const Capacities &within);
+  void tryOne(const Values &values, const std::vector<int32_t> &gaps, const Capacities &within);
+  bool keepMore();
   std::optional<Candidate> ordered(const Values &values, std::vector<int32_t> gaps,
                                    const CopyLimits &limits);
   void keep(Candidate candidate);

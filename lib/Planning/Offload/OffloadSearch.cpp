@@ -38,10 +38,12 @@ private:
   int64_t linkBytes() const;
   std::vector<int64_t> largerBudgets(int64_t from);
   void addSchedule(int64_t budget);
+  void addOrders();
   void addSchedules();
   Plan planLeastNeed();
   std::vector<OpIndex> moments() const;
   void certify(Plan &plan) const;
+  Plan withoutCopies() const;
   Plan withoutPlan() const;
 
   const Problem &problem;
@@ -51,6 +53,7 @@ private:
   const std::unique_ptr<BudgetSearch> search;
   Frontier frontier;
   CopySearch copies;
+  Plan alone; // of the device by itself
 };
 
 } // namespace
@@ -110,14 +113,51 @@ void OffloadSearch::addSchedule(int64_t budget) {
     copies.add(plan->steps);
 }
 
+/// Orders of a small problem without repeats, depth first, as many as are worth it.
+void OffloadSearch::addOrders() {
+  constexpr size_t mostOrders = 200;
+  std::vector<int32_t> unread(device.numOps(), 0); // operands that are not written yet
+  for (OpIndex op = 0; op < device.numOps(); ++op)
+    unread[op] = static_cast<int32_t>(
+        llvm::count_if(device.op(op).reads, [&](ValueIndex v) { return device.writer(v) >= 0; }));
+  std::vector<OpIndex> order;
+  std::vector<bool> ran(device.numOps(), false);
+  size_t found = 0;
+  auto run = [&](OpIndex op, int32_t sign) {
+    ran[op] = sign > 0;
+    for (ValueIndex value : device.op(op).writes)
+      for (OpIndex reader : device.readers(value))
+        unread[reader] -= sign;
+  };
+  auto extend = [&](auto &&self) -> void {
+    if (static_cast<int32_t>(order.size()) == device.numOps()) {
+      ++found;
+      copies.add(order);
+    }
+    for (OpIndex op = 0; op < device.numOps() && found < mostOrders; ++op) {
+      if (ran[op] || unread[op] > 0)
+        continue;
+      run(op, 1);
+      order.push_back(op);
+      self(self);
+      order.pop_back();
+      run(op, -1);
+    }
+  };
+  extend(extend);
+}
+
 void OffloadSearch::addSchedules() {
   announce("schedules for the device");
-  const Plan alone = options.planOneMemory(shape.device);
+  alone = options.planOneMemory(shape.device);
   if (!alone.steps.empty())
     copies.add(alone.steps);
   if (isFixedPolicy())
     return;
   copies.add(givenOrder(device));
+  constexpr int32_t mostOpsOfOrders = 12;
+  if (device.numOps() <= mostOpsOfOrders)
+    addOrders();
   const int64_t from = problem.budget.value_or(INT64_MAX / 4);
   addSchedule(from);
   for (int64_t budget : largerBudgets(from)) {
@@ -220,12 +260,28 @@ Plan OffloadSearch::withoutPlan() const {
   return plan;
 }
 
+/// The plan of the device by itself, in its own offsets: more was searched for them than for those
+/// of any plan with copies.
+Plan OffloadSearch::withoutCopies() const {
+  Plan plan = alone;
+  for (OpIndex &op : plan.steps)
+    op = shape.opOf[op];
+  const int64_t resident = problem.residentBytes(1);
+  plan.moreMemories = {{resident, 0, resident}};
+  plan.peakBasis = plan.costBasis = {};
+  retime(problem, plan);
+  return plan;
+}
+
 Plan OffloadSearch::run() {
   if (options.policy == PolicyKind::LeastPeak)
     return planLeastNeed();
   addSchedules();
   announce("copies to the host");
   std::optional<Plan> found = copies.shortest();
+  const bool hostHolds = problem.residentBytes(1) <= problem.budgetOf(1).value_or(INT64_MAX);
+  if (alone.status == Status::Feasible && hostHolds && (!found || found->time->time > alone.cost))
+    found = withoutCopies();
   if (!found)
     return withoutPlan();
   found->status = Status::Feasible;

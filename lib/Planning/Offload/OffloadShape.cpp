@@ -141,6 +141,10 @@ OffloadShape llmmem::planning::takeApart(const Problem &problem) {
     value.bytes = 0;
     value.resident = false;
   }
+  // Those at the end are left out, so that withHostCopies and this give the problem that it was,
+  // and its plan is the same.
+  while (!shape.device.values.empty() && problem.values[shape.device.values.size() - 1].memory != 0)
+    shape.device.values.pop_back();
   for (OpIndex op = 0; op < static_cast<OpIndex>(problem.ops.size()); ++op)
     if (!isCopy(problem.ops[op])) {
       shape.device.ops.push_back(problem.ops[op]);

@@ -20,7 +20,8 @@ struct HostCopy {
 };
 
 struct OffloadShape {
-  /// Values keep their positions, and those of the host have no bytes, writers or readers.
+  /// Values keep their positions; those of the host have no bytes, writers or readers, or are left
+  /// out where no other stands behind them.
   Problem device;
   std::vector<OpIndex> opOf; // an op of `device` in the whole problem
   std::vector<HostCopy> copies;
