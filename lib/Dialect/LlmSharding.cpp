@@ -88,10 +88,18 @@ static std::string firstOf(Value value, StringRef rest) {
     text += " " + rest.str() + std::to_string(dimension);
   return text;
 }
-/// Whether the last dimension of `row` holds what `heads` has in its last two.
+/// Whether the last dimension of `row` holds what `heads` has in its last two. Operands may be a
+/// rank's part already where results are whole.
 static bool holdsHeads(RankedTensorType row, RankedTensorType heads) {
-  return row.getRank() > 0 && row.getRank() + 1 == heads.getRank() &&
-         row.getShape().drop_back() == heads.getShape().drop_back(2);
+  if (row.getRank() == 0 || row.getRank() + 1 != heads.getRank())
+    return false;
+  auto isPartOf = [](auto sizes) {
+    auto [a, b] = sizes;
+    return std::max(a, b) % std::min(a, b) == 0;
+  };
+  ArrayRef<int64_t> shape = heads.getShape();
+  return llvm::all_of(llvm::zip_equal(row.getShape().drop_back(), shape.drop_back(2)), isPartOf) &&
+         isPartOf(std::pair(row.getShape().back(), shape.end()[-2] * shape.back()));
 }
 Rule ReshapeOp::getShardingRule() {
   if (holdsHeads(getX().getType(), getY().getType()))

@@ -26,6 +26,7 @@ private:
   void addNumber();
   LogicalResult takeRows(BlockArgument input);
   void keySeed(BlockArgument seed);
+  LogicalResult splitFills(llm::ConcatOp op);
   LogicalResult visit(Operation &op);
   LogicalResult setType(Value value, const Sharding &sharding);
   template <typename LossOp>
@@ -128,6 +129,26 @@ void MicroBatchSplit::countAllTargets(LossOp op) {
   op.getCountMutable().assign(all);
 }
 
+/// Zeros that widen rows are as many as the rows of a micro-batch.
+LogicalResult MicroBatchSplit::splitFills(llm::ConcatOp op) {
+  auto parts = op.getParts();
+  auto isSplit = [&](Value part) { return shardings.contains(part); };
+  Sharding rows = shardings.at(*llvm::find_if(parts, isSplit));
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto fill = operand.get().getDefiningOp<llm::FillOp>();
+    if (!fill || isSplit(fill))
+      continue;
+    operand.set(OpBuilder(op).clone(*fill)->getResult(0));
+    if (fill->use_empty())
+      fill.erase();
+    Sharding own = Sharding::whole(operand.get().getType());
+    own.dimensions = rows.dimensions;
+    if (failed(setType(operand.get(), own)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult MicroBatchSplit::visit(Operation &op) {
   bool readsAddend =
       llvm::any_of(op.getOperands(), [&](Value operand) { return addends.contains(operand); });
@@ -148,6 +169,8 @@ LogicalResult MicroBatchSplit::visit(Operation &op) {
     return op.emitError() << "'" << op.getName()
                           << "' reads what micro-batches split and has no rule for that; implement "
                              "ShardingOpInterface, or attach it as an external model";
+  if (auto concat = dyn_cast<llm::ConcatOp>(op); concat && failed(splitFills(concat)))
+    return failure();
   SmallVector<Sharding> operands;
   for (Value operand : op.getOperands()) {
     auto known = shardings.find(operand);

@@ -15,6 +15,7 @@ struct Case {
   const char *name;
   const char *op; // gives %y from %a
   const char *shape = "2x3x24xT";
+  const char *before = ""; ///< gives what else it reads
 };
 
 const Case kCases[] = {
@@ -56,6 +57,21 @@ const Case kCases[] = {
      "tensor<24x24xT>) "
      "-> tensor<24x24xT>",
      "24x24xT"},
+    {"attention_sink_grad",
+     "%y = llm.attention_sink_grad %k, %b, %l, %b into(%a) : (tensor<1xT>, tensor<2x3x24xT>, "
+     "tensor<2x1x3xW>, tensor<2x3x24xT>, tensor<1xT>) -> tensor<1xT>",
+     "1xT",
+     "%k = llm.fill {llm.offsets = array<i64: 12288>, value = 0.5 : f64} : tensor<1xT>\n"
+     "%l = llm.reshape %m {llm.offsets = array<i64: -1>} : tensor<2x3xW> -> tensor<2x1x3xW>\n"},
+    {"sum_group_rows",
+     "%y = llm.sum_group_rows %b into(%a) : (tensor<2x3x24xT>, tensor<2x24xT>) -> tensor<2x24xT>",
+     "2x24xT"},
+    {"add_group_bias",
+     "%y = llm.add_group_bias %a, %k : (tensor<2x3x24xT>, tensor<2x24xT>) -> tensor<2x3x24xT>",
+     "2x3x24xT",
+     "%k = llm.fill {llm.offsets = array<i64: 12288>, value = 0.5 : f64} : tensor<2x24xT>\n"},
+    {"clamp", "%y = llm.clamp %a {high = 0.25 : f64} : tensor<2x3x24xT>"},
+    {"clamp_grad", "%y = llm.clamp_grad %b, %a {low = -0.25 : f64} : tensor<2x3x24xT>"},
     {"positions_grad",
      "%y = llm.positions_grad %b into(%a) : (tensor<2x3x24xT>, tensor<24x24xT>) -> tensor<24x24xT>",
      "24x24xT"},
@@ -85,13 +101,13 @@ protected:
            type +
            " attributes {llm.arena = 16384 : i64} {\n"
            "  %a = llm.cast %x {llm.offsets = array<i64: 0>} : " +
-           type + " -> " + type + "\n  " + op + "\n  return %y : " + type + "\n}";
+           type + " -> " + type + "\n  " + test.before + op + "\n  return %y : " + type + "\n}";
   }
 
   std::vector<Numbers> argumentsFor(const Case &test) {
-    int64_t count = std::string(test.shape) == "24xT"      ? 24
-                    : std::string(test.shape) == "24x24xT" ? 576
-                                                           : 144;
+    int64_t count = 1;
+    for (std::string_view rest = test.shape; rest != "T"; rest.remove_prefix(rest.find('x') + 1))
+      count *= std::atoi(rest.data());
     return {someNumbers(count, 1),
             someNumbers(144, 2),
             someNumbers(72, 3),

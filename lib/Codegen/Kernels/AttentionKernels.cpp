@@ -303,25 +303,26 @@ struct AttentionSinkGradKernel : KernelModel<AttentionSinkGradKernel, AttentionS
     return exp(sink - e.load(e.operand(2), statistic)) * delta;
   }
 
-  static void store(AttentionSinkGradOp op, KernelEmitter &e, Index head, Num sum) {
+  /// What the sum goes on from. Read before the sum: its bytes may be the result's.
+  static Num begin(AttentionSinkGradOp op, KernelEmitter &e, Index head) {
     Buffer into = e.operand(op.getIntoMutable());
-    e.store(e.result(0), head, into ? e.load(into, head) - sum : -sum);
+    return into ? e.load(into, head) : e.number(0.0);
   }
 
   static void emit(AttentionSinkGradOp op, KernelEmitter &e) {
     Shape shape(op);
     e.forEachParallel(shape.heads, [&](Index head) {
-      Num sink = e.load(e.operand(0), head);
+      Num sink = e.load(e.operand(0), head), before = begin(op, e, head);
       Num sum = e.fold(e.index(0), e.index(shape.tokens), e.number(0.0),
-                       [&](Index token, ArrayRef<Num> before) -> Row {
-                         Index begin = (token * shape.heads + head) * shape.size;
+                       [&](Index token, ArrayRef<Num> carried) -> Row {
+                         Index row = (token * shape.heads + head) * shape.size;
                          Num delta = e.sum(shape.size, [&](Index d, unsigned lanes) {
-                           return e.load(e.operand(1), begin + d, lanes) *
-                                  e.load(e.operand(3), begin + d, lanes);
+                           return e.load(e.operand(1), row + d, lanes) *
+                                  e.load(e.operand(3), row + d, lanes);
                          });
-                         return {before[0] + share(e, shape, sink, head, token, delta)};
+                         return {carried[0] + share(e, shape, sink, head, token, delta)};
                        })[0];
-      store(op, e, head, sum);
+      e.store(e.result(0), head, before - sum);
     });
   }
 
@@ -329,17 +330,17 @@ struct AttentionSinkGradKernel : KernelModel<AttentionSinkGradKernel, AttentionS
     Shape shape(op);
     DeviceLoops &device = deviceLoops(e);
     e.forEachParallel(shape.heads, [&](Index head) {
-      Num sink = e.load(e.operand(0), head);
+      Num sink = e.load(e.operand(0), head), before = begin(op, e, head);
       Num sum = device.sumOfElements(e, shape.tokens, [&](Index token) {
-        Index begin = (token * shape.heads + head) * shape.size;
+        Index row = (token * shape.heads + head) * shape.size;
         Num delta = e.fold(e.index(0), e.index(shape.size), e.number(0.0),
-                           [&](Index d, ArrayRef<Num> before) -> Row {
-                             return {fma(e.load(e.operand(1), begin + d),
-                                         e.load(e.operand(3), begin + d), before[0])};
+                           [&](Index d, ArrayRef<Num> carried) -> Row {
+                             return {fma(e.load(e.operand(1), row + d),
+                                         e.load(e.operand(3), row + d), carried[0])};
                            })[0];
         return share(e, shape, sink, head, token, delta);
       });
-      store(op, e, head, sum);
+      e.store(e.result(0), head, before - sum);
     });
   }
 };
