@@ -1,6 +1,8 @@
 //===- FitModel.cpp - Plans of a model's step at any batch and sequence -----===//
 
 #include "llmmem/Fit/FitModel.h"
+#include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Strategies/RankProgram.h"
 #include "llmmem/Targets/Targets.h"
 #include "llvm/ADT/STLExtras.h"
@@ -29,8 +31,7 @@ llvm::Expected<FitModel> FitModel::read(llvm::StringRef text, llvm::StringRef fi
 
 /// The step as the pipeline of llmmem-opt plans it with its defaults: on one device, or that of
 /// each of several ranks which share the batch.
-llvm::Expected<planning::StepForms> FitModel::build(importer::ImportOptions shape,
-                                                    int64_t ranks) const {
+llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, int64_t ranks) const {
   DialectRegistry registry;
   registerTargets(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -49,13 +50,22 @@ llvm::Expected<planning::StepForms> FitModel::build(importer::ImportOptions shap
       makeStepAlternatives(program->step, StepStorage(program->step), settings.request, table);
   if (failed(alternatives))
     return diagnostics.toError();
-  return llmmem::formsOf(program->step, *alternatives, std::nullopt);
+  Step step{llmmem::formsOf(program->step, *alternatives, std::nullopt)};
+  for (BlockArgument argument : program->step.getArguments())
+    if (getRole(argument) == llm::Role::KvCache)
+      step.cacheBytes += bytesOfType(argument.getType());
+  return step;
 }
 
 importer::ImportOptions FitModel::shapeOf(int64_t batch, int64_t seq) const {
   importer::ImportOptions shape = options;
   shape.batch = batch;
-  shape.seq = seq;
+  if (shape.mode == importer::Mode::Decode) {
+    shape.seq = 1;
+    shape.context = seq;
+  } else {
+    shape.seq = seq;
+  }
   return shape;
 }
 
@@ -64,7 +74,7 @@ FitModel::Shape FitModel::shapeOf(const Question &question) const {
           question.measure ? question.measure->gradients : options.training.gradients};
 }
 
-llvm::Expected<planning::StepForms> FitModel::formsOf(const Question &question) const {
+llvm::Expected<FitModel::Step> FitModel::stepOf(const Question &question) const {
   const Shape shape = shapeOf(question);
   if (auto it = known.find(shape); it != known.end())
     return it->second;
@@ -123,7 +133,7 @@ llvm::Expected<std::vector<FitPoint>> FitModel::ask(llvm::ArrayRef<Question> que
 FitModel::Question FitModel::questionOf(const Measure &measure, int64_t batch, int64_t seq) const {
   auto it = known.find({batch, seq, measure.gradients});
   const bool isWhole =
-      it != known.end() && llvm::all_of(it->second.alternatives, [](const auto &alternative) {
+      it != known.end() && llvm::all_of(it->second.forms.alternatives, [](const auto &alternative) {
         return alternative.tilings.size() == 1;
       });
   const bool isAll = measure.policy == planning::PolicyKind::LeastPeak &&
@@ -134,10 +144,10 @@ FitModel::Question FitModel::questionOf(const Measure &measure, int64_t batch, i
 
 /// A question is answered from what is known alone, so that several threads can.
 llvm::Expected<FitModel::Answer> FitModel::answer(const Question &question) const {
-  llvm::Expected<planning::StepForms> forms = formsOf(question);
-  if (!forms)
-    return forms.takeError();
-  planning::StepForms asked = *forms;
+  llvm::Expected<Step> step = stepOf(question);
+  if (!step)
+    return step.takeError();
+  planning::StepForms asked = step->forms;
   asked.setBudget(question.budget);
   auto policy = question.budget ? planning::PolicyKind::Budget : planning::PolicyKind::LeastPeak;
   if (const Measure *measure = question.measure) {
@@ -148,7 +158,8 @@ llvm::Expected<FitModel::Answer> FitModel::answer(const Question &question) cons
   FitPoint point = pointOf(asked, policy);
   point.batch = question.batch;
   point.seq = question.seq;
-  return Answer{point, std::move(*forms)};
+  point.cacheBytes = step->cacheBytes;
+  return Answer{point, std::move(*step)};
 }
 
 llvm::Error FitModel::learn(llvm::ArrayRef<Question> questions) {
@@ -164,7 +175,7 @@ llvm::Error FitModel::learn(llvm::ArrayRef<Question> questions) {
       error = llvm::joinErrors(std::move(error), outcome->takeError());
       continue;
     }
-    known.insert({shapeOf(question), std::move((*outcome)->forms)});
+    known.insert({shapeOf(question), std::move((*outcome)->step)});
     answers[question] = (*outcome)->point;
   }
   return error;
@@ -187,11 +198,11 @@ llvm::Expected<FitPoint> FitModel::with(const Relief &relief, int64_t batch, int
   importer::ImportOptions shape = shapeOf(batch * relief.ranks, seq);
   shape.training.gradients = relief.gradients;
   shape.training.optimizer = relief.optimizer;
-  llvm::Expected<planning::StepForms> forms = build(shape, relief.ranks);
-  if (!forms)
-    return forms.takeError();
-  forms->setBudget(budget);
-  FitPoint point = pointOf(*forms, planning::PolicyKind::Budget);
+  llvm::Expected<Step> step = build(shape, relief.ranks);
+  if (!step)
+    return step.takeError();
+  step->forms.setBudget(budget);
+  FitPoint point = pointOf(step->forms, planning::PolicyKind::Budget);
   point.batch = shape.batch;
   point.seq = seq;
   return point;

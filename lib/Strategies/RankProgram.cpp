@@ -42,11 +42,9 @@ static LogicalResult splitOverRanks(func::FuncOp loss, const RankShape &shape,
   return shape.accumulates ? splitMicroBatches(loss, shape.microBatches) : success();
 }
 
-FailureOr<RankProgram> llmmem::buildRankProgram(ModuleOp model, const RankShape &shape,
-                                                const StepSettings &settings,
-                                                const DeviceModel &device) {
-  RankProgram program;
-  program.module = model.clone();
+/// Puts @step, and @update, in the place of @loss.
+static LogicalResult makeTrainingStep(RankProgram &program, const RankShape &shape,
+                                      const StepSettings &settings) {
   auto loss = program.module->lookupSymbol<func::FuncOp>("loss");
   auto training =
       program.module->getOperation()->getAttrOfType<llm::TrainingAttr>(llm::LlmDialect::kTraining);
@@ -59,6 +57,20 @@ FailureOr<RankProgram> llmmem::buildRankProgram(ModuleOp model, const RankShape 
   loss.erase();
   program.step = *step;
   program.update = program.module->lookupSymbol<func::FuncOp>(kUpdateFunction);
+  return success();
+}
+
+FailureOr<RankProgram> llmmem::buildRankProgram(ModuleOp model, const RankShape &shape,
+                                                const StepSettings &settings,
+                                                const DeviceModel &device) {
+  RankProgram program;
+  program.module = model.clone();
+  if (program.module->lookupSymbol("loss")) {
+    if (failed(makeTrainingStep(program, shape, settings)))
+      return failure();
+  } else { // a step of inference is written as it runs
+    program.step = *program.module->getOps<func::FuncOp>().begin();
+  }
   for (func::FuncOp function : {program.step, program.update}) {
     if (!function)
       continue;

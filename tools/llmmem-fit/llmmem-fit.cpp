@@ -1,6 +1,6 @@
 //===- llmmem-fit.cpp - Does a model train on a card ------------------------===//
 
-#include "llmmem/Fit/Fit.h"
+#include "llmmem/Fit/FitInference.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
@@ -32,6 +32,20 @@ cl::opt<int64_t>
     seq("seq", cl::value_desc("S"), cl::init(4096),
         cl::desc("Tokens in a sequence (default 4096, or the most that the model has)"),
         cl::cat(category));
+cl::opt<bool> inference("inference",
+                        cl::desc("Ask what the card holds of a model that only runs: weights, "
+                                 "caches of --context tokens, activations of a step of decoding"),
+                        cl::cat(category));
+cl::opt<int64_t>
+    context("context", cl::value_desc("C"),
+            cl::desc("Of --inference: tokens of the longest sequence (default 8192, or "
+                     "the most that the model has)"),
+            cl::cat(category));
+cl::opt<double>
+    utilization("utilization", cl::value_desc("share"),
+                cl::desc("Of --inference: what becomes of the share of the card, as 0.9, that an "
+                         "engine reserves when it starts"),
+                cl::cat(category));
 cl::opt<ElementKind>
     dtype("dtype", cl::desc("Type of parameters and activations (default: the config's own):"),
           cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
@@ -52,6 +66,7 @@ const std::string help = R"(
 EXAMPLES
   llmmem-fit examples/configs/llama-3-8b.json --gpu h200 --seq 4096
   llmmem-fit examples/configs/gpt2.json --gpu 24GB --seq 1024 --dtype bf16 --json
+  llmmem-fit examples/configs/llama-3-8b.json --gpu rtx4090 --inference --context 8192 --utilization 0.9
 )" + exitCodeHelp("llmmem-fit");
 cl::extrahelp extraHelp(help);
 
@@ -95,11 +110,64 @@ llvm::Expected<std::pair<Card, DeviceModel>> readCard() {
   return std::pair(card, std::move(*device));
 }
 
-int run() {
+/// Flags of the other question are not passed over in silence.
+llvm::Error checkFlags() {
   if ((batch.getNumOccurrences() && batch < 1) || seq < 1 || !(seconds >= 0) ||
-      !std::isfinite(seconds))
-    return fail(llvm::createStringError(
-        "--batch and --seq are numbers from 1 up, --seconds one from 0 up"));
+      !std::isfinite(seconds) || (context.getNumOccurrences() && context < 1))
+    return llvm::createStringError(
+        "--batch, --seq and --context are numbers from 1 up, --seconds one from 0 up");
+  if (inference && seq.getNumOccurrences())
+    return llvm::createStringError("--seq is of a step of training; --inference has --context");
+  for (auto [flag, isGiven] : {std::pair("--context", context.getNumOccurrences() > 0),
+                               {"--utilization", utilization.getNumOccurrences() > 0}})
+    if (!inference && isGiven)
+      return llvm::createStringError(std::string(flag) + " is of --inference; add that, or leave " +
+                                     flag + " out");
+  if (utilization.getNumOccurrences() && !(utilization > 0 && utilization <= 1))
+    return llvm::createStringError("--utilization is a share of the card above 0, at most 1");
+  return llvm::Error::success();
+}
+
+template <typename Answer>
+int write(const FitModel &model, const Answer &answer) {
+  std::string said;
+  llvm::raw_string_ostream os(said);
+  if (json)
+    os << llvm::formatv("{0:2}\n", toJson(model, answer));
+  else
+    printFit(model, answer, os);
+  if (llvm::Error error = writeTextFile(output, said))
+    return fail(std::move(error));
+  return answer.fits ? ExitSuccess : ExitNoPlan;
+}
+
+int answerTraining(FitModel &model, const Card &card) {
+  FitRequest request{seq, std::nullopt};
+  if (!seq.getNumOccurrences())
+    request.seq = std::min<int64_t>(seq, model.longestSequence());
+  if (batch.getNumOccurrences())
+    request.batch = batch;
+  llvm::Expected<FitAnswer> answer = fit(model, card, request);
+  return answer ? write(model, *answer) : fail(answer.takeError());
+}
+
+int answerInference(FitModel &model, const Card &card) {
+  constexpr int64_t kUsualContext = 8192;
+  InferenceRequest request;
+  request.context = context.getNumOccurrences()
+                        ? context.getValue()
+                        : std::min<int64_t>(kUsualContext, model.longestSequence());
+  if (batch.getNumOccurrences())
+    request.batch = batch;
+  if (utilization.getNumOccurrences())
+    request.utilization = utilization;
+  llvm::Expected<InferenceAnswer> answer = fitInference(model, card, request);
+  return answer ? write(model, *answer) : fail(answer.takeError());
+}
+
+int run() {
+  if (llvm::Error error = checkFlags())
+    return fail(std::move(error));
   llvm::Expected<std::pair<Card, DeviceModel>> card = readCard();
   if (!card)
     return fail(card.takeError());
@@ -109,28 +177,16 @@ int run() {
   importer::ImportOptions options;
   if (dtype.getNumOccurrences())
     options.dtype = dtype;
+  if (inference) {
+    options.mode = importer::Mode::Decode;
+    options.context = context.getNumOccurrences() ? context.getValue() : 1;
+  }
   llvm::Expected<FitModel> model =
       FitModel::read((*text)->getBuffer(), input == "-" ? "<stdin>" : input.c_str(), options,
                      card->second, seconds);
   if (!model)
     return fail(model.takeError());
-  FitRequest request{seq, std::nullopt};
-  if (!seq.getNumOccurrences())
-    request.seq = std::min<int64_t>(seq, model->longestSequence());
-  if (batch.getNumOccurrences())
-    request.batch = batch;
-  llvm::Expected<FitAnswer> answer = fit(*model, card->first, request);
-  if (!answer)
-    return fail(answer.takeError());
-  std::string said;
-  llvm::raw_string_ostream os(said);
-  if (json)
-    os << llvm::formatv("{0:2}\n", toJson(*model, *answer));
-  else
-    printFit(*model, *answer, os);
-  if (llvm::Error error = writeTextFile(output, said))
-    return fail(std::move(error));
-  return answer->fits ? ExitSuccess : ExitNoPlan;
+  return inference ? answerInference(*model, card->first) : answerTraining(*model, card->first);
 }
 
 } // namespace
@@ -138,9 +194,9 @@ int run() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(
-      argc, argv,
-      "Whether a model trains on a card, with which batch and sequence, and "
-      "what would help\n");
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Whether a model trains on a card, with which batch and sequence, "
+                              "and what would help; or how "
+                              "many sequences it answers there\n");
   return run();
 }

@@ -15,6 +15,7 @@ struct FitPoint {
   int64_t batch = 0, seq = 0;
   planning::Status status = planning::Status::Unknown;
   int64_t residentBytes = 0;
+  int64_t cacheBytes = 0;      // of them, of keys and values
   int64_t neededBytes = 0;     // resident bytes and arena; 0 without a plan
   int64_t ns = 0;              // modelled, of a step; 0 without a plan
   int64_t withoutBudgetNs = 0; // the same with all kept
@@ -40,6 +41,8 @@ struct Relief {
   int64_t ranks = 1; // that share parameters, state and gradients (ZeRO-3); each has the batch
 };
 
+/// A step at one shape. A step of training is asked for by batch and sequence; one of decoding
+/// takes a token of each sequence, and is asked for by batch and context.
 class FitModel {
 public:
   /// Reads a config.json; `file` is for messages and commands. `options` say all but the shape.
@@ -79,13 +82,17 @@ private:
   using Shape = std::tuple<int64_t, int64_t, llm::GradientLifetime>;
   Shape shapeOf(const Question &question) const;
 
+  struct Step {
+    planning::StepForms forms;
+    int64_t cacheBytes = 0;
+  };
   struct Answer {
     FitPoint point;
-    planning::StepForms forms;
+    Step step;
   };
-  llvm::Expected<planning::StepForms> build(importer::ImportOptions shape, int64_t ranks = 1) const;
+  llvm::Expected<Step> build(importer::ImportOptions shape, int64_t ranks = 1) const;
   importer::ImportOptions shapeOf(int64_t batch, int64_t seq) const;
-  llvm::Expected<planning::StepForms> formsOf(const Question &question) const;
+  llvm::Expected<Step> stepOf(const Question &question) const;
   llvm::Expected<FitPoint> askOne(const Question &question);
   llvm::Error learn(llvm::ArrayRef<Question> questions);
   llvm::Expected<Answer> answer(const Question &question) const;
@@ -97,7 +104,7 @@ private:
   DeviceModel table;
   double seconds = 10;
   int64_t numParameters = 0;
-  std::map<Shape, planning::StepForms> known;
+  std::map<Shape, Step> known;
   std::map<Question, FitPoint> answers;
 };
 

@@ -7,7 +7,8 @@
 
 namespace llmmem {
 
-/// @step and, of several micro-batches, @update, grouped and ready to be planned.
+/// @step and, of several micro-batches, @update, grouped and ready to be planned. Of a model
+/// without @loss its one function, as @decode is.
 struct RankProgram {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp step, update; // the second may be null

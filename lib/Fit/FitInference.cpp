@@ -1,0 +1,128 @@
+//===- FitInference.cpp - How many sequences a model answers on a card ------===//
+
+#include "llmmem/Fit/FitInference.h"
+#include "LargestSearch.h"
+
+using namespace llmmem;
+
+/// Batches beyond this are no batch of an engine.
+static constexpr int64_t kMostSequences = 1 << 16;
+
+static llvm::Expected<int64_t> largestBatch(FitModel &model, int64_t context, int64_t budget) {
+  auto ofBatches = [&](llvm::ArrayRef<int64_t> sizes) {
+    std::vector<FitModel::Question> questions;
+    for (int64_t size : sizes)
+      questions.push_back({size, context});
+    return model.ask(questions);
+  };
+  return LargestSearch(ofBatches, budget, kMostSequences).run();
+}
+
+/// In steps of `kSequenceStep` tokens, or what is asked for where that is longer.
+static llvm::Error findLongestContext(FitModel &model, InferenceAnswer &answer, int64_t batch) {
+  auto ofContexts = [&](llvm::ArrayRef<int64_t> sizes) {
+    std::vector<FitModel::Question> questions;
+    for (int64_t size : sizes)
+      questions.push_back({batch, size * kSequenceStep});
+    return model.ask(questions);
+  };
+  llvm::Expected<int64_t> longest =
+      LargestSearch(ofContexts, answer.card.budget(), model.longestSequence() / kSequenceStep)
+          .run();
+  if (!longest)
+    return longest.takeError();
+  answer.longestContext =
+      std::max(*longest * kSequenceStep, answer.fits ? answer.request.context : 0);
+  return llvm::Error::success();
+}
+
+/// Powers of four from 1,024 tokens up, as long as a sequence of them fits, and the context that is
+/// asked for.
+static llvm::Error fillContexts(FitModel &model, InferenceAnswer &answer) {
+  constexpr int64_t kShortest = 1024, kFactor = 4;
+  std::vector<int64_t> contexts{answer.request.context};
+  for (int64_t context = kShortest; context <= model.longestSequence(); context *= kFactor)
+    contexts.push_back(context);
+  llvm::sort(contexts);
+  contexts.erase(std::unique(contexts.begin(), contexts.end()), contexts.end());
+  for (int64_t context : contexts) {
+    llvm::Expected<int64_t> batch = largestBatch(model, context, answer.card.budget());
+    if (!batch)
+      return batch.takeError();
+    if (*batch == 0)
+      break; // nor do longer ones fit
+    llvm::Expected<FitPoint> point = model.least(*batch, context);
+    if (!point)
+      return point.takeError();
+    answer.contexts.push_back(*point);
+  }
+  return llvm::Error::success();
+}
+
+/// The share of the card, less what is no cache. Caches of a sequence are those of batch 1: each
+/// has its own.
+static llvm::Expected<Reservation> reserve(FitModel &model, const InferenceAnswer &answer,
+                                           int64_t shown) {
+  const int64_t context = answer.request.context;
+  llvm::Expected<FitPoint> one = model.least(1, context);
+  if (!one)
+    return one.takeError();
+  llvm::Expected<FitPoint> used = model.least(std::max<int64_t>(shown, 1), context);
+  if (!used)
+    return used.takeError();
+  Reservation reservation;
+  reservation.reservedBytes =
+      static_cast<int64_t>(*answer.request.utilization * static_cast<double>(answer.card.memory));
+  reservation.cacheBytes =
+      std::max<int64_t>(0, reservation.reservedBytes - (used->neededBytes - used->cacheBytes));
+  reservation.sequences = one->cacheBytes ? reservation.cacheBytes / one->cacheBytes : 0;
+  reservation.usedBytes = used->neededBytes - used->cacheBytes +
+                          std::min(shown, reservation.sequences) * one->cacheBytes;
+  return reservation;
+}
+
+static std::vector<std::string> commandsFor(const FitModel &model, const InferenceAnswer &answer,
+                                            int64_t batch) {
+  const importer::ImportOptions &options = model.importOptions();
+  std::string import = "llmmem-import " + model.facts().file + " --mode decode --batch " +
+                       std::to_string(batch) + " --context " +
+                       std::to_string(answer.request.context);
+  if (options.dtype)
+    import += (" --dtype " + dtypeName(*options.dtype)).str();
+  return {import + " -o decode.mlir",
+          "llmmem-opt --checkpoint-budget=" + std::to_string(answer.card.budget()) +
+              (answer.card.hasRates ? " --checkpoint-device=" + answer.card.name : "") +
+              " decode.mlir -o step.mlir"};
+}
+
+llvm::Expected<InferenceAnswer> llmmem::fitInference(FitModel &model, const Card &card,
+                                                     const InferenceRequest &request) {
+  InferenceAnswer answer;
+  answer.card = card;
+  answer.request = request;
+  const int64_t batch = request.batch.value_or(1);
+  llvm::Expected<FitPoint> asked = model.least(batch, request.context);
+  if (!asked)
+    return asked.takeError();
+  answer.asked = *asked;
+  answer.fits = asked->fits() && asked->neededBytes <= card.budget();
+  llvm::Expected<int64_t> largest = largestBatch(model, request.context, card.budget());
+  if (!largest)
+    return largest.takeError();
+  answer.largestBatch = std::max(*largest, answer.fits ? batch : 0);
+  if (llvm::Error error = findLongestContext(model, answer, batch))
+    return std::move(error);
+  const int64_t shown = request.batch.value_or(answer.largestBatch);
+  if (request.utilization) {
+    llvm::Expected<Reservation> reservation = reserve(model, answer, shown);
+    if (!reservation)
+      return reservation.takeError();
+    answer.reservation = *reservation;
+  }
+  if (!answer.fits)
+    return answer;
+  if (llvm::Error error = fillContexts(model, answer))
+    return std::move(error);
+  answer.commands = commandsFor(model, answer, shown);
+  return answer;
+}

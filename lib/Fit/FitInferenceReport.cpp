@@ -1,0 +1,163 @@
+//===- FitInferenceReport.cpp - The answer for people and for programs ------===//
+
+#include "llmmem/Fit/FitInference.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llmmem;
+using llvm::formatv;
+
+/// Each sequence gets one token.
+static int64_t tokensPerSecond(const FitPoint &point) {
+  return static_cast<int64_t>(1e9 * static_cast<double>(point.batch) /
+                              static_cast<double>(std::max<int64_t>(point.ns, 1)));
+}
+
+static int64_t weightBytes(const FitPoint &point) { return point.residentBytes - point.cacheBytes; }
+
+static int64_t bytesPerToken(const FitPoint &point) {
+  return point.cacheBytes / std::max<int64_t>(point.batch * point.seq, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// For programs
+//===----------------------------------------------------------------------===//
+
+static llvm::json::Value toJson(const FitPoint &point, bool hasRates) {
+  llvm::json::Object object{{"context", point.seq},
+                            {"largest_batch", point.batch},
+                            {"cache_bytes", point.cacheBytes},
+                            {"needed_bytes", point.neededBytes}};
+  if (hasRates) {
+    object["time_ns"] = point.ns;
+    object["tokens_per_second"] = tokensPerSecond(point);
+  }
+  return object;
+}
+
+llvm::json::Value llmmem::toJson(const FitModel &model, const InferenceAnswer &answer) {
+  const FitPoint &asked = answer.asked;
+  llvm::json::Array contexts;
+  for (const FitPoint &point : answer.contexts)
+    contexts.push_back(::toJson(point, answer.card.hasRates));
+  llvm::json::Object object{
+      {"format", "llmmem-fit"},
+      {"version", 1},
+      {"mode", "inference"},
+      {"model", model.facts().file},
+      {"parameters", model.parameters()},
+      {"dtype", dtypeName(model.facts().dtype)},
+      {"card", answer.card.name},
+      {"card_bytes", answer.card.memory},
+      {"reserve_bytes", answer.card.reserve},
+      {"context", answer.request.context},
+      {"batch", answer.request.batch ? llvm::json::Value(*answer.request.batch) : nullptr},
+      {"fits", answer.fits},
+      {"resident_bytes", asked.residentBytes},
+      {"weight_bytes", weightBytes(asked)},
+      {"cache_bytes", asked.cacheBytes},
+      {"cache_bytes_per_token", bytesPerToken(asked)},
+      {"needed_bytes", asked.neededBytes},
+      {"largest_batch", answer.largestBatch},
+      {"longest_context", answer.longestContext},
+      {"contexts", std::move(contexts)},
+      {"commands", llvm::json::Array(answer.commands)}};
+  if (const std::optional<Reservation> &it = answer.reservation)
+    object["reservation"] = llvm::json::Object{
+        {"share", *answer.request.utilization}, {"reserved_bytes", it->reservedBytes},
+        {"cache_bytes", it->cacheBytes},        {"sequences", it->sequences},
+        {"used_bytes", it->usedBytes},          {"wasted_bytes", it->wastedBytes()}};
+  return object;
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+static void printHead(const FitModel &model, const InferenceAnswer &answer, llvm::raw_ostream &os) {
+  os << formatv("model      {0}: {1} parameters, {2}\n", model.facts().file, model.parameters(),
+                dtypeName(model.facts().dtype));
+  os << formatv(
+      "card       {0}: {1}, of which {2} are left to the program's context and libraries\n",
+      answer.card.name, formatByteSize(answer.card.memory), formatByteSize(answer.card.reserve));
+}
+
+static void printNo(const InferenceAnswer &answer, llvm::raw_ostream &os) {
+  const FitPoint &asked = answer.asked;
+  const int64_t budget = answer.card.budget();
+  os << formatv("no         {0} sequences of up to {1} tokens do not fit {2}\n", asked.batch,
+                answer.request.context, formatByteSize(budget));
+  os << formatv("           they need {0}, of which weights are {1} and caches {2}\n",
+                formatByteSize(asked.neededBytes), formatByteSize(weightBytes(asked)),
+                formatByteSize(asked.cacheBytes));
+  if (weightBytes(asked) > budget)
+    os << "           the weights alone exceed it: no batch and no context fits\n";
+  else
+    os << formatv(
+        "           largest batch at {0} tokens {1}, longest context of {2} sequences {3} "
+        "tokens\n",
+        answer.request.context, answer.largestBatch, asked.batch, answer.longestContext);
+}
+
+static void printYes(const FitModel &model, const InferenceAnswer &answer, llvm::raw_ostream &os) {
+  const FitPoint &asked = answer.asked;
+  os << formatv(
+      "yes        {0} sequences of up to {1} tokens: {2}, of which weights are {3}, caches "
+      "{4}, activations {5}\n",
+      asked.batch, answer.request.context, formatByteSize(asked.neededBytes),
+      formatByteSize(weightBytes(asked)), formatByteSize(asked.cacheBytes),
+      formatByteSize(asked.neededBytes - asked.residentBytes));
+  os << formatv("caches     {0} bytes a token at this context\n", bytesPerToken(asked));
+  os << formatv("largest    {0} sequences of {1} tokens; {2} tokens of {3} sequences{4}\n",
+                answer.largestBatch, answer.request.context, answer.longestContext, asked.batch,
+                answer.longestContext + kSequenceStep > model.longestSequence()
+                    ? ", the most that the model has positions for"
+                    : "");
+}
+
+static void printContexts(const FitModel &model, const InferenceAnswer &answer,
+                          llvm::raw_ostream &os) {
+  os << formatv("\n{0,8}  {1,10}  {2,12}  {3,12}{4}\n", "context", "sequences", "caches", "bytes",
+                answer.card.hasRates ? "     step time" : "");
+  for (const FitPoint &point : answer.contexts) {
+    os << formatv("{0,8}  {1,10}  {2,12}  {3,12}", point.seq, point.batch,
+                  formatByteSize(point.cacheBytes), formatByteSize(point.neededBytes));
+    if (answer.card.hasRates)
+      os << formatv("  {0,9:f2} ms  {1,8} tokens/s{2}", point.ns / 1e6, tokensPerSecond(point),
+                    model.device().isMeasured() ? "" : " at most (datasheet)");
+    os << "\n";
+  }
+}
+
+/// Why the bytes that an engine shows as taken say little of the model.
+static void printReservation(const InferenceAnswer &answer, llvm::raw_ostream &os) {
+  const Reservation &it = *answer.reservation;
+  os << formatv(
+      "reserved   an engine told {0:f2} of the card takes {1} when it starts, whatever is "
+      "asked of it\n",
+      *answer.request.utilization, formatByteSize(it.reservedBytes));
+  if (it.sequences == 0)
+    os << "           that is too little for weights, activations and a sequence's caches\n";
+  else
+    os << formatv(
+        "           {0} of it are left to caches, {1} sequences of {2} tokens; of all {3} "
+        "are used, {4} wasted\n",
+        formatByteSize(it.cacheBytes), it.sequences, answer.request.context,
+        formatByteSize(it.usedBytes), formatByteSize(it.wastedBytes()));
+}
+
+void llmmem::printFit(const FitModel &model, const InferenceAnswer &answer, llvm::raw_ostream &os) {
+  printHead(model, answer, os);
+  if (answer.fits)
+    printYes(model, answer, os);
+  else
+    printNo(answer, os);
+  if (answer.reservation)
+    printReservation(answer, os);
+  if (!answer.fits)
+    return;
+  printContexts(model, answer, os);
+  os << "\nweights, caches and activations of each are those of a plan\n";
+  for (const std::string &command : answer.commands)
+    os << "  " << command << "\n";
+}
