@@ -15,6 +15,10 @@ static int64_t tokensPerSecond(const FitPoint &point) {
 
 static int64_t weightBytes(const FitPoint &point) { return point.residentBytes - point.cacheBytes; }
 
+static std::string sequences(int64_t count) {
+  return (llvm::Twine(count) + (count == 1 ? " sequence" : " sequences")).str();
+}
+
 static int64_t bytesPerToken(const FitPoint &point) {
   return point.cacheBytes / std::max<int64_t>(point.batch * point.seq, 1);
 }
@@ -85,31 +89,31 @@ static void printHead(const FitModel &model, const InferenceAnswer &answer, llvm
 static void printNo(const InferenceAnswer &answer, llvm::raw_ostream &os) {
   const FitPoint &asked = answer.asked;
   const int64_t budget = answer.card.budget();
-  os << formatv("no         {0} sequences of up to {1} tokens do not fit {2}\n", asked.batch,
-                answer.request.context, formatByteSize(budget));
+  os << formatv("no         {0} of up to {1} tokens: {2} do not hold them\n",
+                sequences(asked.batch), answer.request.context, formatByteSize(budget));
   os << formatv("           they need {0}, of which weights are {1} and caches {2}\n",
                 formatByteSize(asked.neededBytes), formatByteSize(weightBytes(asked)),
                 formatByteSize(asked.cacheBytes));
   if (weightBytes(asked) > budget)
     os << "           the weights alone exceed it: no batch and no context fits\n";
   else
-    os << formatv(
-        "           largest batch at {0} tokens {1}, longest context of {2} sequences {3} "
-        "tokens\n",
-        answer.request.context, answer.largestBatch, asked.batch, answer.longestContext);
+    os << formatv("           largest batch at {0} tokens {1}, longest context of {2} {3} "
+                  "tokens\n",
+                  answer.request.context, answer.largestBatch, sequences(asked.batch),
+                  answer.longestContext);
 }
 
 static void printYes(const FitModel &model, const InferenceAnswer &answer, llvm::raw_ostream &os) {
   const FitPoint &asked = answer.asked;
-  os << formatv(
-      "yes        {0} sequences of up to {1} tokens: {2}, of which weights are {3}, caches "
-      "{4}, activations {5}\n",
-      asked.batch, answer.request.context, formatByteSize(asked.neededBytes),
-      formatByteSize(weightBytes(asked)), formatByteSize(asked.cacheBytes),
-      formatByteSize(asked.neededBytes - asked.residentBytes));
+  os << formatv("yes        {0} of up to {1} tokens: {2}, of which weights are {3}, caches "
+                "{4}, activations {5}\n",
+                sequences(asked.batch), answer.request.context, formatByteSize(asked.neededBytes),
+                formatByteSize(weightBytes(asked)), formatByteSize(asked.cacheBytes),
+                formatByteSize(asked.neededBytes - asked.residentBytes));
   os << formatv("caches     {0} bytes a token at this context\n", bytesPerToken(asked));
-  os << formatv("largest    {0} sequences of {1} tokens; {2} tokens of {3} sequences{4}\n",
-                answer.largestBatch, answer.request.context, answer.longestContext, asked.batch,
+  os << formatv("largest    {0} of {1} tokens; {2} tokens of {3}{4}\n",
+                sequences(answer.largestBatch), answer.request.context, answer.longestContext,
+                sequences(asked.batch),
                 answer.longestContext + kSequenceStep > model.longestSequence()
                     ? ", the most that the model has positions for"
                     : "");
@@ -139,11 +143,10 @@ static void printReservation(const InferenceAnswer &answer, llvm::raw_ostream &o
   if (it.sequences == 0)
     os << "           that is too little for weights, activations and a sequence's caches\n";
   else
-    os << formatv(
-        "           {0} of it are left to caches, {1} sequences of {2} tokens; of all {3} "
-        "are used, {4} wasted\n",
-        formatByteSize(it.cacheBytes), it.sequences, answer.request.context,
-        formatByteSize(it.usedBytes), formatByteSize(it.wastedBytes()));
+    os << formatv("           {0} of it are left to caches, {1} of {2} tokens; of all {3} "
+                  "are used, {4} wasted\n",
+                  formatByteSize(it.cacheBytes), sequences(it.sequences), answer.request.context,
+                  formatByteSize(it.usedBytes), formatByteSize(it.wastedBytes()));
 }
 
 void llmmem::printFit(const FitModel &model, const InferenceAnswer &answer, llvm::raw_ostream &os) {
