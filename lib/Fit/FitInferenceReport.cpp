@@ -78,14 +78,6 @@ llvm::json::Value llmmem::toJson(const FitModel &model, const InferenceAnswer &a
 // For people
 //===----------------------------------------------------------------------===//
 
-static void printHead(const FitModel &model, const InferenceAnswer &answer, llvm::raw_ostream &os) {
-  os << formatv("model      {0}: {1} parameters, {2}\n", model.facts().file, model.parameters(),
-                dtypeName(model.facts().dtype));
-  os << formatv(
-      "card       {0}: {1}, of which {2} are left to the program's context and libraries\n",
-      answer.card.name, formatByteSize(answer.card.memory), formatByteSize(answer.card.reserve));
-}
-
 static void printNo(const InferenceAnswer &answer, llvm::raw_ostream &os) {
   const FitPoint &asked = answer.asked;
   const int64_t budget = answer.card.budget();
@@ -150,7 +142,7 @@ static void printReservation(const InferenceAnswer &answer, llvm::raw_ostream &o
 }
 
 void llmmem::printFit(const FitModel &model, const InferenceAnswer &answer, llvm::raw_ostream &os) {
-  printHead(model, answer, os);
+  printModelAndCard(model, answer.card, os);
   if (answer.fits)
     printYes(model, answer, os);
   else

@@ -94,13 +94,20 @@ llvm::json::Value llmmem::toJson(const FitModel &model, const FitAnswer &answer)
 // For people
 //===----------------------------------------------------------------------===//
 
+void llmmem::printModelAndCard(const FitModel &model, const Card &card, llvm::raw_ostream &os) {
+  os << formatv("model      {0}: {1} parameters, {2}\n", model.facts().file, model.parameters(),
+                dtypeName(model.facts().dtype));
+  os << formatv(
+      "card       {0}: {1}, of which {2} are left to the program's context and libraries\n",
+      card.name, formatByteSize(card.memory), formatByteSize(card.reserve));
+}
+
 namespace {
 class FitPrinter {
 public:
   FitPrinter(const FitModel &model, const FitAnswer &answer, llvm::raw_ostream &os)
       : model(model), answer(answer), os(os) {}
 
-  void printHead();
   void printNo();
   void printReliefs();
   void printYes();
@@ -115,14 +122,6 @@ private:
   llvm::raw_ostream &os;
 };
 } // namespace
-
-void FitPrinter::printHead() {
-  os << formatv("model      {0}: {1} parameters, {2}\n", model.facts().file, model.parameters(),
-                dtypeName(model.facts().dtype));
-  os << formatv(
-      "card       {0}: {1}, of which {2} are left to the program's context and libraries\n",
-      answer.card.name, formatByteSize(answer.card.memory), formatByteSize(answer.card.reserve));
-}
 
 /// Three lines: what is asked for, what stands in the way, what would do.
 void FitPrinter::printNo() {
@@ -214,7 +213,7 @@ void FitPrinter::printMeasures() {
 
 void llmmem::printFit(const FitModel &model, const FitAnswer &answer, llvm::raw_ostream &os) {
   FitPrinter printer(model, answer, os);
-  printer.printHead();
+  printModelAndCard(model, answer.card, os);
   if (!answer.fits) {
     printer.printNo();
     return;

@@ -72,6 +72,9 @@ llvm::Error findReliefs(const FitModel &model, FitAnswer &answer);
 /// `bf16`, as flags have it.
 llvm::StringRef dtypeName(importer::ElementKind kind);
 
+/// What every answer for people begins with.
+void printModelAndCard(const FitModel &model, const Card &card, llvm::raw_ostream &os);
+
 /// For people, and for programs (docs/Design/Reports.md).
 void printFit(const FitModel &model, const FitAnswer &answer, llvm::raw_ostream &os);
 llvm::json::Value toJson(const FitModel &model, const FitAnswer &answer);
