@@ -75,7 +75,6 @@ static llvm::Error fillCommands(FitModel &model, FitAnswer &answer, int64_t batc
   llvm::Expected<FitModel::Question> shown = questionOfShown(model, answer, batch);
   if (!shown)
     return shown.takeError();
-  answer.takesLeast = !shown->budget;
   const importer::ImportOptions &options = model.importOptions();
   std::string import = "llmmem-import " + model.facts().file + " --batch " + std::to_string(batch) +
                        " --seq " + std::to_string(answer.request.seq);
@@ -94,15 +93,8 @@ static llvm::Error fillCommands(FitModel &model, FitAnswer &answer, int64_t batc
 /// less, a smaller batch is the largest; that is rare, so what the tables show is planned beside
 /// it.
 static llvm::Error findLargestBatch(FitModel &model, FitAnswer &answer, int64_t batch) {
-  constexpr int64_t kMostBatches = 1 << 16;
-  const int64_t seq = answer.request.seq;
-  auto ofBatches = [&](llvm::ArrayRef<int64_t> sizes) {
-    std::vector<FitModel::Question> questions;
-    for (int64_t size : sizes)
-      questions.push_back({size, seq});
-    return model.ask(questions);
-  };
-  LargestSearch search(ofBatches, answer.card.budget(), kMostBatches);
+  auto stepOf = [&](int64_t size) { return FitModel::Question{size, answer.request.seq}; };
+  LargestSearch search(model, stepOf, answer.card.budget(), kMostBatches);
   search.take(batch, answer.least);
   llvm::Expected<int64_t> largest = search.run();
   if (!largest)
@@ -125,13 +117,9 @@ static llvm::Error findLargestBatch(FitModel &model, FitAnswer &answer, int64_t 
 }
 
 static llvm::Error findLongestSequence(FitModel &model, FitAnswer &answer, int64_t batch) {
-  auto ofSequences = [&](llvm::ArrayRef<int64_t> sizes) {
-    std::vector<FitModel::Question> questions;
-    for (int64_t size : sizes)
-      questions.push_back({batch, size * kSequenceStep});
-    return model.ask(questions);
-  };
-  LargestSearch search(ofSequences, answer.card.budget(), model.longestSequence() / kSequenceStep);
+  auto stepOf = [&](int64_t size) { return FitModel::Question{batch, size * kSequenceStep}; };
+  LargestSearch search(model, stepOf, answer.card.budget(),
+                       model.longestSequence() / kSequenceStep);
   if (answer.request.seq % kSequenceStep == 0)
     search.take(answer.request.seq / kSequenceStep, answer.least);
   llvm::Expected<int64_t> longest = search.run();

@@ -5,29 +5,16 @@
 
 using namespace llmmem;
 
-/// Batches beyond this are no batch of an engine.
-static constexpr int64_t kMostSequences = 1 << 16;
-
 static llvm::Expected<int64_t> largestBatch(FitModel &model, int64_t context, int64_t budget) {
-  auto ofBatches = [&](llvm::ArrayRef<int64_t> sizes) {
-    std::vector<FitModel::Question> questions;
-    for (int64_t size : sizes)
-      questions.push_back({size, context});
-    return model.ask(questions);
-  };
-  return LargestSearch(ofBatches, budget, kMostSequences).run();
+  auto stepOf = [&](int64_t size) { return FitModel::Question{size, context}; };
+  return LargestSearch(model, stepOf, budget, kMostBatches).run();
 }
 
 /// In steps of `kSequenceStep` tokens, or what is asked for where that is longer.
 static llvm::Error findLongestContext(FitModel &model, InferenceAnswer &answer, int64_t batch) {
-  auto ofContexts = [&](llvm::ArrayRef<int64_t> sizes) {
-    std::vector<FitModel::Question> questions;
-    for (int64_t size : sizes)
-      questions.push_back({batch, size * kSequenceStep});
-    return model.ask(questions);
-  };
+  auto stepOf = [&](int64_t size) { return FitModel::Question{batch, size * kSequenceStep}; };
   llvm::Expected<int64_t> longest =
-      LargestSearch(ofContexts, answer.card.budget(), model.longestSequence() / kSequenceStep)
+      LargestSearch(model, stepOf, answer.card.budget(), model.longestSequence() / kSequenceStep)
           .run();
   if (!longest)
     return longest.takeError();

@@ -50,7 +50,8 @@ llvm::Expected<int64_t> LargestSearch::run() {
   std::optional<bool> last; // whether the last guess fitted
   for (bool isFirst = true; fits.number + 1 < fails.number; isFirst = false) {
     const std::vector<int64_t> asked = isFirst ? first() : next();
-    llvm::Expected<std::vector<FitPoint>> points = least(asked);
+    llvm::Expected<std::vector<FitPoint>> points =
+        model.ask(llvm::to_vector(llvm::map_range(asked, stepOf)));
     if (!points)
       return points.takeError();
     const int64_t before = fits.number;

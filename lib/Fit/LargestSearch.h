@@ -12,15 +12,19 @@
 
 namespace llmmem {
 
+/// A batch beyond this is none that anybody asks for.
+inline constexpr int64_t kMostBatches = 1 << 16;
+
 /// The largest number from 1 to `most` whose least need is within the budget. Bytes grow almost in
 /// proportion to the number, so a line through two least needs says where to look; plans decide, of
 /// the answer and of the number behind it.
 class LargestSearch {
 public:
-  /// The least needs of several numbers, which are planned beside each other.
-  using Least = llvm::function_ref<llvm::Expected<std::vector<FitPoint>>(llvm::ArrayRef<int64_t>)>;
-  LargestSearch(Least least, int64_t budget, int64_t most)
-      : least(least), budget(budget), fails{most + 1, std::nullopt} {}
+  /// The step of a number, whose least need is asked for. What it refers to must outlive the
+  /// search.
+  using StepOf = llvm::function_ref<FitModel::Question(int64_t)>;
+  LargestSearch(FitModel &model, StepOf stepOf, int64_t budget, int64_t most)
+      : model(model), stepOf(stepOf), budget(budget), fails{most + 1, std::nullopt} {}
 
   /// What is known of a number. Of several the smaller is told first.
   void take(int64_t number, const FitPoint &point);
@@ -36,7 +40,8 @@ private:
   std::vector<int64_t> next() const;
   int64_t guess() const;
 
-  Least least;
+  FitModel &model;
+  StepOf stepOf;
   int64_t budget;
   Tried below{0, std::nullopt}; // what `fits` was before
   Tried fits{0, std::nullopt};  // the largest that does

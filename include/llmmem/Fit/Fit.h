@@ -52,7 +52,6 @@ struct FitAnswer {
   bool fits = false;           // this batch, under the card's budget
   int64_t largestBatch = 0;    // at `request.seq`; 0: none
   int64_t longestSequence = 0; // at batch 1, or the one asked for; 0: none
-  bool takesLeast = false;     // the commands plan the fewest bytes, which nearly fill the card
   std::vector<FitPoint> batches;
   std::vector<MeasureOutcome> measures;
   std::vector<ReliefOutcome> reliefs; // only where no batch and no sequence has a plan
