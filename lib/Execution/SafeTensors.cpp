@@ -151,7 +151,7 @@ llvm::Expected<SafeTensors> SafeTensors::read(llvm::StringRef path) {
   return parse(std::move(*buffer));
 }
 
-/// {"weight_map": {"name of a tensor": "name of a file beside the index", ...}}
+/// {"metadata": {...}, "weight_map": {"name of a tensor": "name of a file beside the index", ...}}
 llvm::Expected<SafeTensors> SafeTensors::readIndex(llvm::StringRef path, llvm::StringRef text) {
   llvm::Expected<json::Value> value = parseJsonTree(text);
   if (!value)
@@ -186,7 +186,12 @@ llvm::Expected<SafeTensors> SafeTensors::readIndex(llvm::StringRef path, llvm::S
                                      "', which lacks it");
     all.byName[name.str()] = all.entries.size();
     all.entries.push_back(*tensor);
+    all.entries.back().file = file->str();
   }
+  if (const json::Object *metadata = object->getObject("metadata"))
+    for (const auto &[key, entry] : *metadata)
+      if (std::optional<llvm::StringRef> text = entry.getAsString())
+        all.texts[key.str()] = text->str();
   for (auto &part : parts)
     for (std::unique_ptr<llvm::MemoryBuffer> &buffer : part.second.buffers)
       all.buffers.push_back(std::move(buffer));

@@ -79,7 +79,7 @@ bool TrainingRun::isMaster(unsigned state) const {
       [&](const StepRoles::Parameter &parameter) { return parameter.master == state; });
 }
 
-llvm::Error TrainingRun::save(llvm::StringRef path) {
+llvm::Error TrainingRun::save(llvm::StringRef path, int64_t fileBytes) {
   std::vector<TensorEntry> tensors;
   for (const StepRoles::Parameter &parameter : buffers.argumentRoles().parameters)
     llvm::append_range(
@@ -93,12 +93,7 @@ llvm::Error TrainingRun::save(llvm::StringRef path) {
   // Loaders of models require `format`; `pt` means row-major tensors as in PyTorch.
   Metadata metadata = {
       {"format", "pt"}, {kStep.str(), std::to_string(done)}, {kSeed.str(), std::to_string(seed)}};
-  for (const TensorEntry &tensor : tensors) {
-    metadata[hashKeyOf(tensor.name)] = hashesOf(tensor);
-    if (!tensor.shard.areInOrder())
-      metadata[partsKeyOf(tensor.name)] = tensor.shard.toText();
-  }
-  return writeSafeTensors(path, tensors, metadata);
+  return writeSafeTensors(path, tensors, metadata, fileBytes);
 }
 
 llvm::Error TrainingRun::saveGradients(llvm::StringRef path) {

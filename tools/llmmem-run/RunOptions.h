@@ -6,6 +6,7 @@
 #include "llmmem/Execution/ChooseToken.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include "llmmem/Execution/LearningRate.h"
+#include "llmmem/Execution/SafeTensors.h"
 #include "llmmem/Execution/StepRoles.h"
 
 namespace llmmem {
@@ -30,7 +31,8 @@ struct RunOptions {
   bool shuffle = false;
   LearningRate learningRate;
   std::string loadFile, resumeFile, saveFile, gradientsFile;
-  int64_t saveEvery = 0; // steps; 0: after the last alone
+  int64_t saveEvery = 0;            // steps; 0: after the last alone
+  int64_t fileBytes = kBytesOfFile; // of a checkpoint in several
   bool asJson = false, digest = true, poison = false, optimize = true, libraryMatmuls = false;
   double progressSeconds = 5;
   bool profile = false;

@@ -380,7 +380,7 @@ Error Training::writeProfile() {
 Error Training::save() {
   if (options.saveFile.empty())
     return Error::success();
-  return run.save(options.saveFile);
+  return run.save(options.saveFile, options.fileBytes);
 }
 
 Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {

@@ -9,6 +9,7 @@
 #include "llmmem/Execution/RankJob.h"
 #include "llmmem/Runtime/Gemm.h"
 #include "llmmem/Runtime/Parallel.h"
+#include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -67,7 +68,12 @@ static cl::opt<std::string>
                cl::desc("Continue a run where it saved; refuses a file of parameters alone"));
 static cl::opt<std::string>
     saveFile("save", cl::cat(category), cl::value_desc("safetensors"),
-             cl::desc("Write parameters and optimizer state after the last step"));
+             cl::desc("Write parameters and optimizer state after the last step; a name that "
+                      "ends in .index.json writes several files and their index"));
+static cl::opt<std::string>
+    fileBytes("file-bytes", cl::cat(category), cl::value_desc("bytes"), cl::init("5GB"),
+              cl::desc("With --save of an index: the most bytes of each file (default 5GB); a "
+                       "larger tensor has a file to itself"));
 static cl::opt<int64_t>
     saveEvery("save-every", cl::cat(category), cl::value_desc("steps"), cl::init(0),
               cl::desc("With --save: write the file after every so many steps as well"));
@@ -188,6 +194,8 @@ static int failWith(Error error) {
 static Error checkOptions() {
   if (saveEvery < 0 || (saveEvery > 0 && saveFile.empty()))
     return createStringError("--save-every: expected a number of steps, 1 or more, and --save");
+  if (Error error = parseByteSize(fileBytes).takeError())
+    return createStringError("--file-bytes: " + toString(std::move(error)));
   if (!resumeFile.empty() && !loadFile.empty())
     return createStringError("expected --load or --resume, not both");
   if (steps < 1)
@@ -265,6 +273,7 @@ static RunOptions readOptions() {
   options.resumeFile = resumeFile;
   options.saveEvery = saveEvery;
   options.saveFile = saveFile;
+  options.fileBytes = cantFail(parseByteSize(fileBytes)); // checked by checkOptions
   options.gradientsFile = gradientsFile;
   options.asJson = asJson;
   options.digest = !noDigest;

@@ -26,6 +26,7 @@ struct TensorEntry {
   std::vector<int64_t> shape;
   llvm::StringRef bytes; // little-endian, row-major
   Shard shard = {};      // where `bytes` are this rank's part of the tensor
+  std::string file = {}; // which of an index's files it was read from
 };
 
 /// The format's `__metadata__`: strings by name.
@@ -34,8 +35,8 @@ using Metadata = std::map<std::string, std::string>;
 class SafeTensors {
 public:
   /// A file, or the index of several (`model.safetensors.index.json`), whose tensors are then those
-  /// that it names. Fails if one of its files is missing or lacks a tensor that the index has
-  /// there.
+  /// that it names, and whose strings of "metadata" are the format's. Fails if one of its files is
+  /// missing or lacks a tensor that the index has there.
   static llvm::Expected<SafeTensors> read(llvm::StringRef path);
   static llvm::Expected<SafeTensors> parse(std::unique_ptr<llvm::MemoryBuffer> buffer);
 
@@ -68,11 +69,16 @@ std::string hashesOf(const TensorEntry &tensor);
 /// Files of others have none.
 llvm::Error checkHashes(const TensorEntry &tensor, llvm::StringRef hashes, llvm::StringRef split);
 
+/// As loaders of models split them.
+inline constexpr int64_t kBytesOfFile = 5'000'000'000;
+
 /// Writes all tensors or nothing: into a temporary file that is then renamed to `path`. Does not
-/// copy the tensors. All ranks of the job call it with the same tensors, of which each writes its
-/// parts to the one file; it fails on all of them if it fails on one.
+/// copy the tensors; adds their hashes to the metadata. All ranks of the job call it with the same
+/// tensors, of which each writes its parts to the one file; it fails on all of them if it fails on
+/// one. A `path` that ends in .json becomes the index of files beside it, of at most `fileBytes`
+/// bytes of tensors each, or of one larger tensor.
 llvm::Error writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
-                             const Metadata &metadata = {});
+                             Metadata metadata = {}, int64_t fileBytes = kBytesOfFile);
 
 } // namespace llmmem
 

@@ -34,8 +34,8 @@ public:
   static bool isSavedRun(const SafeTensors &file);
   /// Saves parameters under their public names (or their masters, if there are any), and what
   /// continuing needs: the optimizer's state as `llmmem.state.NAME`, the number of the step and the
-  /// seed as metadata.
-  llvm::Error save(llvm::StringRef path);
+  /// seed as metadata. Several files of at most `fileBytes` bytes where `path` is an index of them.
+  llvm::Error save(llvm::StringRef path, int64_t fileBytes = kBytesOfFile);
   /// The accumulated gradients of the last step under their parameters' names.
   llvm::Error saveGradients(llvm::StringRef path);
 

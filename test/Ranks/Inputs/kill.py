@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Kills a rank at random moments of a run that saves after every step, and continues: kill.py TIMES STEP DATA FOLDER LAUNCHER...
+"""Kills a rank at random moments of a run that saves after every step, and continues: kill.py TIMES STEP DATA FOLDER SUFFIX LAUNCHER...
+
+SUFFIX ends the checkpoints' names: "" for one file, ".index.json" for several.
 
 Each time the job must end within ten seconds with a code that is not 0, name the rank, and leave a whole checkpoint (or
 none, before the first). The parts together must print the losses of an undisturbed run. Prints how often it killed."""
@@ -12,7 +14,7 @@ import subprocess
 import sys
 import time
 
-times, step, data, folder, launcher = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:]
+times, step, data, folder, suffix, launcher = int(sys.argv[1]), *sys.argv[2:6], sys.argv[6:]
 LIMIT = 10.0
 STEPS = 40
 
@@ -20,7 +22,7 @@ STEPS = 40
 def command(path, steps):
     resume = ["--resume", path] if os.path.exists(path) else []
     return [*launcher, "llmmem-run", "--optimize=false", step, "--data", data, "--steps", str(steps), "--gemm", "builtin", "--save", path,
-            "--save-every", "1", *resume]
+            "--save-every", "1", "--file-bytes", "100kB", *resume]
 
 
 def losses(text):
@@ -67,11 +69,11 @@ def run_and_kill(path, seconds):
 def main():
     random.seed(7)
     os.makedirs(folder, exist_ok=True)
-    whole = os.path.join(folder, "undisturbed")
+    whole = os.path.join(folder, "undisturbed" + suffix)
     expected = losses(subprocess.run(command(whole, STEPS), capture_output=True, text=True, check=True).stdout)
     kills = runs = 0
     while kills < times and runs < 2 * times + 2:
-        path = os.path.join(folder, f"killed-{runs}")
+        path = os.path.join(folder, f"killed-{runs}{suffix}")
         runs += 1
         killed, seen = True, {}
         while killed and max(seen, default=0) < STEPS:
