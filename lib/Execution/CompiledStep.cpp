@@ -203,11 +203,6 @@ LogicalResult CompiledStep::compileUpdate(ModuleOp module, const Options &option
   if (!number || step->hasAttr(LlmDialect::kStage) || functions.size() != 2 ||
       functions.front() != step)
     return success();
-  if (options.cuda || options.emulate)
-    return step.emitError("runs once for each of its ")
-           << number.getInt()
-           << " micro-batches, and then @update: a GPU runs one function a step; split the model "
-              "into stages (--mesh=pp=...), or run it on a CPU";
   if (functions.back().getArgumentTypes() != step.getArgumentTypes())
     return functions.back().emitError("has other arguments than @")
            << step.getName() << ", whose buffers it runs on; differentiate the model again";
@@ -266,7 +261,8 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
     step->device = options.cuda;
     step->functions = lowered->kernels.kernels.size();
     step->products = std::move(lowered->products);
-    error = options.cuda->load(lowered->kernels.ptx, lowered->kernels.kernels);
+    error = options.cuda->load(lowered->kernels.ptx, lowered->kernels.kernels)
+                .moveInto(step->functionOnDevice);
   }
   if (error)
     return module.emitError("cannot be compiled: ") << llvm::toString(std::move(error));
@@ -281,18 +277,19 @@ FailureOr<std::unique_ptr<CompiledStep>> CompiledStep::compile(ModuleOp module,
 //===----------------------------------------------------------------------===//
 
 LogicalResult CompiledStep::run(StepMemory &memory) const {
-  if (emulation)
-    return emulate(memory);
-  if (!device) {
-    code.entry(memory.packed.data());
-    return success();
-  }
-  return outcome(replay(memory));
+  return runFunction(memory, memory.stepCall);
 }
 
 LogicalResult CompiledStep::runUpdate(StepMemory &memory) const {
-  if (updating)
-    updating->code.entry(memory.updatePacked.data());
+  return updating ? updating->runFunction(memory, memory.updateCall) : success();
+}
+
+LogicalResult CompiledStep::runFunction(StepMemory &memory, StepCall &call) const {
+  if (emulation)
+    return emulate(call);
+  if (device)
+    return outcome(replay(memory, call));
+  code.entry(call.packed.data());
   return success();
 }
 
@@ -308,59 +305,67 @@ Location CompiledStep::locationOfFault() const {
   return product ? products[*product] : location;
 }
 
-LogicalResult CompiledStep::emulate(StepMemory &memory) const {
-  memory.emulator->beginStep();
-  code.entry(memory.packed.data());
-  const emulation::Fault *fault = memory.emulator->fault();
+LogicalResult CompiledStep::emulate(StepCall &call) const {
+  call.emulator->beginStep();
+  code.entry(call.packed.data());
+  const emulation::Fault *fault = call.emulator->fault();
   if (!fault)
     return success();
   emulation->report(*fault);
   return failure();
 }
 
-LogicalResult CompiledStep::prepare(StepMemory &memory) const { return outcome(capture(memory)); }
-
-llvm::Error CompiledStep::capture(StepMemory &memory) const {
-  if (!device || memory.captured || !calls.empty())
-    return llvm::Error::success();
-  memory.captured = true;
-  return device->capture([&](llmmem_cuda *run) { launch(run, memory); });
+LogicalResult CompiledStep::prepare(StepMemory &memory) const {
+  if (failed(outcome(capture(memory.stepCall))))
+    return failure();
+  return updating ? updating->outcome(updating->capture(memory.updateCall)) : success();
 }
 
-void CompiledStep::launch(llmmem_cuda *run, StepMemory &memory) const {
-  memory.addresses[0] = run;
-  code.entry(memory.packed.data());
+llvm::Error CompiledStep::capture(StepCall &call) const {
+  if (!device)
+    return llvm::Error::success();
+  if (llvm::Error error = device->choose(functionOnDevice))
+    return error;
+  if (call.captured || !call.times.empty())
+    return llvm::Error::success();
+  call.captured = true;
+  return device->capture([&](llmmem_cuda *run) { launch(run, call); });
+}
+
+void CompiledStep::launch(llmmem_cuda *run, StepCall &call) const {
+  call.addresses[0] = run;
+  code.entry(call.packed.data());
 }
 
 /// Events of a graph have no time, so a profiled step is launched without a graph.
-llvm::Error CompiledStep::runMarked(StepMemory &memory) const {
-  std::vector<int64_t> ns(calls.size());
-  if (llvm::Error error = device->runMarked([&](llmmem_cuda *run) { launch(run, memory); }, ns))
+llvm::Error CompiledStep::runMarked(StepCall &call) const {
+  std::vector<int64_t> ns(call.times.size() / 2);
+  if (llvm::Error error = device->runMarked([&](llmmem_cuda *run) { launch(run, call); }, ns))
     return error;
-  memory.times.assign(2 * calls.size(), 0);
   int64_t now = 0;
-  for (auto [call, taken] : llvm::enumerate(ns)) {
-    memory.times[2 * call] = now;
-    memory.times[2 * call + 1] = now += taken;
+  for (auto [number, taken] : llvm::enumerate(ns)) {
+    call.times[2 * number] = now;
+    call.times[2 * number + 1] = now += taken;
   }
   // What was started has its own stream, and its own time.
-  std::vector<int64_t> started(
-      llvm::count_if(calls, [](const KernelCall &call) { return call.work == "started"; }));
+  auto isStarted = [](const KernelCall &known) { return known.work == "started"; };
+  llvm::ArrayRef<KernelCall> own = llvm::ArrayRef(calls).take_front(ns.size());
+  std::vector<int64_t> started(llvm::count_if(own, isStarted));
   if (llvm::Error error = device->readStarts(started))
     return error;
-  size_t number = 0;
-  for (auto [call, described] : llvm::enumerate(calls))
-    if (described.work == "started")
-      memory.times[2 * call + 1] = memory.times[2 * call] + started[number++];
+  size_t next = 0;
+  for (auto [number, known] : llvm::enumerate(own))
+    if (isStarted(known))
+      call.times[2 * number + 1] = call.times[2 * number] + started[next++];
   return llvm::Error::success();
 }
 
-llvm::Error CompiledStep::replay(StepMemory &memory) const {
+llvm::Error CompiledStep::replay(StepMemory &memory, StepCall &call) const {
   if (llvm::Error error = memory.onDevice->beginStep())
     return error;
-  if (llvm::Error error = capture(memory))
+  if (llvm::Error error = capture(call))
     return error;
-  if (llvm::Error error = calls.empty() ? device->replay() : runMarked(memory))
+  if (llvm::Error error = call.times.empty() ? device->replay() : runMarked(call))
     return error;
   memory.onDevice->endStep();
   // The loss.

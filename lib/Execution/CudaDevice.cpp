@@ -93,14 +93,22 @@ llvm::Error CudaDevice::outcome(int failed) const {
   return llvm::make_error<DeviceError>(llmmem_cuda_message(run));
 }
 
-llvm::Error CudaDevice::load(llvm::ArrayRef<std::string> ptx, llvm::ArrayRef<Kernel> kernels) {
+llvm::Expected<int64_t> CudaDevice::load(llvm::ArrayRef<std::string> ptx,
+                                         llvm::ArrayRef<Kernel> kernels) {
+  // A run begins with the first one.
+  if (functions > 0 && llmmem_cuda_begin_program(run) < 0)
+    return outcome(1);
   for (const std::string &module : ptx)
     if (llmmem_cuda_load(run, module.c_str()))
       return outcome(1);
   for (const Kernel &kernel : kernels)
     if (llmmem_cuda_add_kernel(run, kernel.module, kernel.name.c_str()))
       return outcome(1);
-  return llvm::Error::success();
+  return functions++;
+}
+
+llvm::Error CudaDevice::choose(int64_t function) {
+  return outcome(llmmem_cuda_choose_program(run, function));
 }
 
 llvm::Error CudaDevice::reserve(int64_t resident, int64_t arena) {

@@ -65,54 +65,60 @@ bool StepMemory::allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *
   return complete;
 }
 
-llvm::Error StepMemory::allocateOnHost(const CompiledStep &step) {
+llvm::Error StepMemory::allocateArena(const CompiledStep &step) {
+  if (onDevice) {
+    if (llvm::Error error = onDevice->reserve(step.arenaBytes()))
+      return error;
+    resident = onDevice->residentBytes();
+    return llvm::Error::success();
+  }
   llvm::Expected<ArenaMemory> arena = ArenaMemory::allocate(step.arenaBytes());
   if (!arena)
     return arena.takeError();
   arenaMemory = std::move(*arena);
-  times.resize(2 * step.profiledCalls().size());
-  addresses = {arenaMemory.base()};
-  llvm::append_range(addresses, arguments);
-  llvm::append_range(addresses, ownResults);
-  // The update has the same arguments, and no result that is not donated.
-  if (step.updating) {
-    updateAddresses = {arenaMemory.base()};
-    llvm::append_range(updateAddresses, arguments);
-  }
-  if (!times.empty()) {
-    addresses.push_back(times.data());
-    if (step.updating)
-      updateAddresses.push_back(times.data() + times.size() - 2 * step.updating->calls.size());
-  }
-  if (step.emulated())
-    addEmulator(step);
   return llvm::Error::success();
 }
 
-/// Adds the buffers of the step to the emulator, which is its last argument.
-void StepMemory::addEmulator(const CompiledStep &step) {
+StepCall StepMemory::callOf(const CompiledStep &function, size_t firstCall, size_t calls) {
+  StepCall call;
+  call.times = llvm::MutableArrayRef<int64_t>(times).slice(2 * firstCall, 2 * calls);
+  // An update has the arguments of the step, and no result that is not donated.
+  size_t own = llvm::count_if(function.results(),
+                              [](const StepResult &result) { return !result.donatedArgument; });
+  if (onDevice) {
+    auto asPointer = [](uint64_t address) { return reinterpret_cast<void *>(address); };
+    // The run is the first argument, known when the function is captured.
+    call.addresses = {nullptr, asPointer(onDevice->cuda().arena())};
+    for (unsigned number = 0; number < arguments.size() + own; ++number)
+      call.addresses.push_back(asPointer(onDevice->addressOf(number)));
+  } else {
+    call.addresses = {arenaMemory.base()};
+    llvm::append_range(call.addresses, arguments);
+    llvm::append_range(call.addresses, llvm::ArrayRef(ownResults).take_front(own));
+    if (calls > 0)
+      call.addresses.push_back(call.times.data());
+    if (function.emulated())
+      addEmulator(function, call);
+  }
+  // The packed entry takes a pointer to each parameter, and a parameter is an address.
+  for (void *&address : call.addresses)
+    call.packed.push_back(static_cast<void *>(&address));
+  return call;
+}
+
+/// Adds the buffers of the function to the emulator, which is its last argument.
+void StepMemory::addEmulator(const CompiledStep &function, StepCall &call) {
   using Contents = emulation::Emulator::Contents;
-  emulator = std::make_unique<emulation::Emulator>(step.emulated()->program());
-  emulator->addBuffer(arenaMemory.base(), std::max<int64_t>(step.arenaBytes(), 1), Contents::None);
-  for (auto [buffer, argument] : llvm::zip_equal(arguments, step.arguments()))
-    emulator->addBuffer(buffer, argument.bytes, Contents::Given);
+  call.emulator = std::make_unique<emulation::Emulator>(function.emulated()->program());
+  call.emulator->addBuffer(arenaMemory.base(), std::max<int64_t>(function.arenaBytes(), 1),
+                           Contents::None);
+  for (auto [buffer, argument] : llvm::zip_equal(arguments, function.arguments()))
+    call.emulator->addBuffer(buffer, argument.bytes, Contents::Given);
   size_t next = 0;
-  for (const StepResult &result : step.results())
+  for (const StepResult &result : function.results())
     if (!result.donatedArgument)
-      emulator->addBuffer(ownResults[next++], result.bytes, Contents::None);
-  addresses.push_back(emulator.get());
-}
-
-llvm::Error StepMemory::allocateOnDevice(const CompiledStep &step) {
-  if (llvm::Error error = onDevice->reserve(step.arenaBytes()))
-    return error;
-  resident = onDevice->residentBytes();
-  auto asPointer = [](uint64_t address) { return reinterpret_cast<void *>(address); };
-  // The run is the first argument, known when the step is captured.
-  addresses = {nullptr, asPointer(onDevice->cuda().arena())};
-  for (unsigned number = 0; number < arguments.size() + ownResults.size(); ++number)
-    addresses.push_back(asPointer(onDevice->addressOf(number)));
-  return llvm::Error::success();
+      call.emulator->addBuffer(ownResults[next++], result.bytes, Contents::None);
+  call.addresses.push_back(call.emulator.get());
 }
 
 llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
@@ -137,13 +143,14 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step,
   if (!memory.allocateBuffers(step, shared))
     return llvm::createStringError("not enough memory for %lld bytes of parameters and inputs",
                                    static_cast<long long>(memory.resident));
-  if (llvm::Error error = step.cuda() ? memory.allocateOnDevice(step) : memory.allocateOnHost(step))
+  if (llvm::Error error = memory.allocateArena(step))
     return std::move(error);
-  // The packed entry takes a pointer to each parameter, and a parameter is an address.
-  for (void *&address : memory.addresses)
-    memory.packed.push_back(static_cast<void *>(&address));
-  for (void *&address : memory.updateAddresses)
-    memory.updatePacked.push_back(static_cast<void *>(&address));
+  memory.times.resize(2 * step.calls.size());
+  size_t updateCalls = step.updating ? step.updating->calls.size() : 0;
+  size_t stepCalls = step.calls.size() - updateCalls;
+  memory.stepCall = memory.callOf(step, 0, stepCalls);
+  if (step.updating)
+    memory.updateCall = memory.callOf(*step.updating, stepCalls, updateCalls);
   return std::move(memory);
 }
 

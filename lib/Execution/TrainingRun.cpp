@@ -149,6 +149,11 @@ std::optional<unsigned> TrainingRun::droppedChoices() const {
   return std::nullopt;
 }
 
+/// Of the last function that ran on a GPU.
+int64_t TrainingRun::replayNs() const {
+  return buffers.compiled().cuda() ? buffers.compiled().cuda()->replayNs() : 0;
+}
+
 llvm::Expected<StepReport> TrainingRun::runStep(TokenFeed &feed, double learningRate) {
   feedInputs(feed, learningRate);
   FloatKind kind = *floatKindOf(buffers.compiled().results()[0].type.getElementType());
@@ -161,6 +166,7 @@ llvm::Expected<StepReport> TrainingRun::runStep(TokenFeed &feed, double learning
       buffers.integers(*argument)[0] = static_cast<int32_t>(number);
     if (llvm::Error error = buffers.run())
       return std::move(error);
+    report.deviceNs += replayNs();
     // What each micro-batch adds to it.
     report.loss += readFloat(kind, memory().result(0), 0);
     if (counter)
@@ -168,6 +174,8 @@ llvm::Expected<StepReport> TrainingRun::runStep(TokenFeed &feed, double learning
   }
   if (llvm::Error error = buffers.runUpdate())
     return std::move(error);
+  if (buffers.compiled().microBatches() > 1)
+    report.deviceNs += replayNs();
   ++done;
   return report;
 }

@@ -71,7 +71,7 @@ llmmem_cuda *llmmem_cuda_open(const char *library, int64_t device, char *message
     free(run);
     return NULL;
   }
-  if (open_device(run, device)) {
+  if (open_device(run, device) || llmmem_cuda_begin_program(run) < 0) {
     snprintf(message, size, "%s", run->message);
     llmmem_cuda_close(run);
     return NULL;
@@ -84,10 +84,12 @@ void llmmem_cuda_close(llmmem_cuda *run) {
   if (!run)
     return;
   CudaDriver *driver = &run->driver;
-  if (run->executable)
-    driver->graph_exec_destroy(run->executable);
-  if (run->graph)
-    driver->graph_destroy(run->graph);
+  for (size_t k = 0; k < run->program_count; ++k) {
+    if (run->programs[k].executable)
+      driver->graph_exec_destroy(run->programs[k].executable);
+    if (run->programs[k].graph)
+      driver->graph_destroy(run->programs[k].graph);
+  }
   if (run->arena)
     driver->memory_free(run->arena);
   if (run->resident)
@@ -104,6 +106,7 @@ void llmmem_cuda_close(llmmem_cuda *run) {
   llmmem_cuda_driver_close(driver);
   for (size_t k = 0; k < run->kernel_count; ++k)
     free(run->kernels[k].name);
+  free(run->programs);
   free(run->kernels);
   free(run->modules);
   free(run);
@@ -146,6 +149,36 @@ static void *grow(void **array, size_t count, size_t size) {
   return (char *)larger + count * size;
 }
 
+int64_t llmmem_cuda_begin_program(llmmem_cuda *run) {
+  Program *program =
+      run->failed ? NULL : grow((void **)&run->programs, run->program_count, sizeof *program);
+  if (!program) {
+    fail(run, "beginning a program", "not enough memory on the host");
+    return -1;
+  }
+  *program = (Program){run->module_count, run->kernel_count, NULL, NULL};
+  run->program = run->program_count;
+  return (int64_t)run->program_count++;
+}
+
+int llmmem_cuda_choose_program(llmmem_cuda *run, int64_t program) {
+  if (run->failed)
+    return 1;
+  if (program < 0 || (uint64_t)program >= run->program_count)
+    return fail(run, "choosing a program", "there is none of that number");
+  run->program = (size_t)program;
+  return 0;
+}
+
+/* Kernels are launched by their number in their program. Null if there is none. */
+static Kernel *find_kernel(llmmem_cuda *run, int64_t number) {
+  const Program *program = &run->programs[run->program];
+  size_t end = run->program + 1 < run->program_count ? program[1].first_kernel : run->kernel_count;
+  if (number < 0 || (uint64_t)number >= end - program->first_kernel)
+    return NULL;
+  return &run->kernels[program->first_kernel + (size_t)number];
+}
+
 int llmmem_cuda_load(llmmem_cuda *run, const char *ptx) {
   if (run->failed)
     return 1;
@@ -167,6 +200,7 @@ int llmmem_cuda_load(llmmem_cuda *run, const char *ptx) {
 int llmmem_cuda_add_kernel(llmmem_cuda *run, size_t module, const char *name) {
   if (run->failed)
     return 1;
+  module += run->programs[run->program].first_module;
   if (module >= run->module_count)
     return fail(run, name, "its module was not loaded");
   Kernel *kernel = grow((void **)&run->kernels, run->kernel_count, sizeof *kernel);
@@ -298,11 +332,11 @@ void llmmem_cuda_launch(llmmem_cuda *run, int64_t number, int64_t grid_x, int64_
                         int64_t shared_bytes, uint64_t *values, int64_t count) {
   if (run->failed || run->is_choosing)
     return;
-  if (number < 0 || (uint64_t)number >= run->kernel_count || count > MOST_ARGUMENTS) {
+  Kernel *kernel = find_kernel(run, number);
+  if (!kernel || count > MOST_ARGUMENTS) {
     fail(run, "launching a kernel", "its number or its arguments are out of range");
     return;
   }
-  Kernel *kernel = &run->kernels[number];
   void *arguments[MOST_ARGUMENTS];
   for (int64_t k = 0; k < count; ++k)
     arguments[k] = &values[k];
@@ -338,19 +372,22 @@ int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *con
     return 1;
   step(context);
   /* Ended after failures too: a stream in capture mode can do nothing else. */
-  check(run, run->driver.capture_end(run->stream, &run->graph), "capturing the step");
-  return run->failed || check(run, run->driver.graph_instantiate(&run->executable, run->graph, 0),
-                              "making a graph of the step");
+  Program *program = &run->programs[run->program];
+  check(run, run->driver.capture_end(run->stream, &program->graph), "capturing the step");
+  return run->failed ||
+         check(run, run->driver.graph_instantiate(&program->executable, program->graph, 0),
+               "making a graph of the step");
 }
 
 int llmmem_cuda_replay(llmmem_cuda *run) {
   if (run->failed)
     return 1;
-  if (!run->executable)
+  CUgraphExec executable = run->programs[run->program].executable;
+  if (!executable)
     return fail(run, "running the step", "it was not captured");
   llmmem_cuda_mark(run, 0);
   if (run->failed ||
-      check(run, run->driver.graph_launch(run->executable, run->stream), "running the step"))
+      check(run, run->driver.graph_launch(executable, run->stream), "running the step"))
     return 1;
   llmmem_cuda_mark(run, 1);
   return run->failed || check(run, run->driver.stream_wait(run->stream), "running the step") ||

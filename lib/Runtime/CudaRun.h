@@ -22,6 +22,14 @@ typedef struct {
   int64_t shared_bytes; /* that it may be launched with */
 } Kernel;
 
+/* A function of the step: its kernels and modules are those from its first ones to the next
+ * program's, and its graph is what was captured. */
+typedef struct {
+  size_t first_module, first_kernel;
+  CUgraph graph;
+  CUgraphExec executable;
+} Program;
+
 struct llmmem_cuda {
   CudaDriver driver;
   CUdevice device;
@@ -40,8 +48,8 @@ struct llmmem_cuda {
   CUdeviceptr resident, arena;
   size_t arena_bytes;
   size_t free_at_first;
-  CUgraph graph;
-  CUgraphExec executable;
+  Program *programs;
+  size_t program_count, program; /* how many there are; the one that is launched */
   int64_t replay_ns;
   llmmem_products *products;
   int64_t failed_product;

@@ -200,7 +200,7 @@ Error Training::printStep(const StepReport &report, double seconds) {
   if (report.droppedChoices)
     (*line)["dropped_choices"] = *report.droppedChoices;
   if (step.compiled->cuda() && step.compiled->profiledCalls().empty())
-    (*line)["device_seconds"] = 1e-9 * static_cast<double>(step.compiled->cuda()->replayNs());
+    (*line)["device_seconds"] = 1e-9 * static_cast<double>(report.deviceNs);
   if (options.digest) {
     Expected<std::string> parameters = digest();
     if (!parameters)

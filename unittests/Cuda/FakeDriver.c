@@ -49,17 +49,29 @@ typedef struct CUfunc_st {
 static Allocation allocations[MOST];
 static int allocation_count, allocated;
 static int modules, streams, graphs, executables, contexts, functions_found, events;
-static int capturing, captured, capture_number;
+static int capture_number;
 static size_t used;
-static int64_t clock_ns, captured_ns;
+static int64_t clock_ns;
 static FILE *log_file;
 
-/* What a library has put into the graph, for each replay. */
-static struct {
-  void (*run)(void *context);
-  void *context;
-} library_nodes[MOST];
-static int library_node_count;
+typedef struct {
+  char *to;
+  const char *from; /* null: a fill */
+  unsigned char byte;
+  size_t bytes;
+} Move;
+
+/* What was captured: its nodes, the time of a replay, and what each replay runs. */
+typedef struct CUgraph_st {
+  int nodes, run_count;
+  int64_t ns;
+  struct {
+    void (*run)(void *context);
+    void *context;
+    Move move;
+  } runs[MOST];
+} Graph;
+static Graph *capturing; /* null: none */
 
 /*===----------------------------------------------------------------------===*\
 |* The log
@@ -122,14 +134,14 @@ const char *llmmem_fake_cuda_place(uint64_t address, char *text, size_t size) {
   return place(address, text, size);
 }
 
-int llmmem_fake_cuda_is_capturing(void) { return capturing; }
+int llmmem_fake_cuda_is_capturing(void) { return capturing != NULL; }
 
 int llmmem_fake_cuda_node(void (*run)(void *context), void *context) {
-  if (library_node_count == MOST)
+  if (capturing->run_count == MOST)
     return 1;
-  library_nodes[library_node_count].run = run;
-  library_nodes[library_node_count++].context = context;
-  ++captured;
+  capturing->runs[capturing->run_count].run = run;
+  capturing->runs[capturing->run_count++].context = context;
+  ++capturing->nodes;
   return 0;
 }
 
@@ -311,13 +323,6 @@ static void fill(char *to, unsigned char byte, size_t count) {
 }
 
 /* A copy or a fill, now or in each replay. */
-typedef struct {
-  char *to;
-  const char *from; /* null: a fill */
-  unsigned char byte;
-  size_t bytes;
-} Move;
-
 static void move(void *context) {
   const Move *what = context;
   if (what->from)
@@ -327,13 +332,13 @@ static void move(void *context) {
 }
 
 static CUresult move_or_capture(Move what) {
-  static Move kept[MOST];
   if (!capturing) {
     move(&what);
     return 0;
   }
-  kept[library_node_count % MOST] = what;
-  return llmmem_fake_cuda_node(move, &kept[library_node_count % MOST]);
+  Move *kept = &capturing->runs[capturing->run_count % MOST].move;
+  *kept = what;
+  return llmmem_fake_cuda_node(move, kept);
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
@@ -433,7 +438,7 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
 }
 
 void llmmem_fake_cuda_take_time(const char *name) {
-  *(capturing ? &captured_ns : &clock_ns) += llmmem_fake_cuda_ns(name);
+  *(capturing ? &capturing->ns : &clock_ns) += llmmem_fake_cuda_ns(name);
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -450,7 +455,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     fprintf(file, "%s%s", k ? ", " : "", place(value, text, sizeof text));
   }
   fprintf(file, ")%s\n", llmmem_fake_cuda_stream(stream));
-  captured += capturing;
+  if (capturing)
+    ++capturing->nodes;
   llmmem_fake_cuda_take_time(function->name);
   return 0;
 }
@@ -494,19 +500,17 @@ CUresult cuStreamSynchronize(CUstream stream) {
 CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
   FAIL_IF_ASKED(cuStreamBeginCapture_v2);
   note("capture %d begins", ++capture_number);
-  capturing = 1;
-  library_node_count = 0;
-  captured = 0;
-  captured_ns = 0;
-  return 0;
+  capturing = calloc(1, sizeof *capturing);
+  return capturing ? 0 : 2; /* CUDA_ERROR_OUT_OF_MEMORY */
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
-  capturing = 0;
+  Graph *captured = capturing;
+  capturing = NULL;
   FAIL_IF_ASKED(cuStreamEndCapture);
-  note("capture ends with %d nodes", captured);
+  note("capture ends with %d nodes", captured->nodes);
   ++graphs;
-  *graph = (CUgraph)&graphs;
+  *graph = captured;
   return 0;
 }
 
@@ -514,12 +518,13 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph,
                                      unsigned long long flags) {
   FAIL_IF_ASKED(cuGraphInstantiateWithFlags);
   ++executables;
-  *executable = (CUgraphExec)&executables;
+  *executable = (CUgraphExec)graph;
   return 0;
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {
   --graphs;
+  free(graph);
   return 0;
 }
 
@@ -530,10 +535,11 @@ CUresult cuGraphExecDestroy(CUgraphExec executable) {
 
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   FAIL_IF_ASKED(cuGraphLaunch);
-  note("replay of %d nodes", captured);
-  for (int k = 0; k < library_node_count; ++k)
-    library_nodes[k].run(library_nodes[k].context);
-  clock_ns += captured_ns;
+  const Graph *graph = (const Graph *)executable;
+  note("replay of %d nodes", graph->nodes);
+  for (int k = 0; k < graph->run_count; ++k)
+    graph->runs[k].run(graph->runs[k].context);
+  clock_ns += graph->ns;
   return 0;
 }
 

@@ -47,6 +47,7 @@ struct StepResult {
 
 class DeviceBuffers;
 class StepMemory;
+struct StepCall;
 
 class CompiledStep {
 public:
@@ -128,12 +129,13 @@ private:
   explicit CompiledStep(mlir::Location location) : location(location) {}
   void describe(mlir::func::FuncOp step);
   mlir::LogicalResult compileUpdate(mlir::ModuleOp module, const Options &options);
-  mlir::LogicalResult emulate(StepMemory &memory) const;
+  mlir::LogicalResult runFunction(StepMemory &memory, StepCall &call) const;
+  mlir::LogicalResult emulate(StepCall &call) const;
   mlir::LogicalResult outcome(llvm::Error error) const;
-  llvm::Error capture(StepMemory &memory) const;
-  llvm::Error replay(StepMemory &memory) const;
-  llvm::Error runMarked(StepMemory &memory) const;
-  void launch(llmmem_cuda *run, StepMemory &memory) const;
+  llvm::Error capture(StepCall &call) const;
+  llvm::Error replay(StepMemory &memory, StepCall &call) const;
+  llvm::Error runMarked(StepCall &call) const;
+  void launch(llmmem_cuda *run, StepCall &call) const;
 
   mlir::Location location;
   llvm::SmallVector<int64_t> meshSizes;
@@ -146,12 +148,23 @@ private:
   unsigned functions = 0;
   double seconds = 0.0;
   std::shared_ptr<CudaDevice> device;
+  int64_t functionOnDevice = 0;
   std::vector<mlir::Location> products;
   NativeCode code;
   std::optional<Emulation> emulation;
   /// @update, of a step of micro-batches.
   std::unique_ptr<CompiledStep> updating;
   int64_t runs = 1;
+};
+
+/// What a function of the step is called with.
+struct StepCall {
+  /// Its arguments, and pointers to them, as its packed entry expects them.
+  std::vector<void *> addresses, packed;
+  std::unique_ptr<emulation::Emulator> emulator;
+  bool captured = false; // on a GPU
+  /// Nanoseconds before and after each of its profiled calls.
+  llvm::MutableArrayRef<int64_t> times;
 };
 
 /// A buffer for each argument and for each result that is not donated, and the arena. Buffers begin
@@ -196,9 +209,10 @@ private:
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step,
                                              llvm::ArrayRef<void *> shared);
   bool allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *> shared);
-  llvm::Error allocateOnDevice(const CompiledStep &step);
-  llvm::Error allocateOnHost(const CompiledStep &step);
-  void addEmulator(const CompiledStep &step);
+  llvm::Error allocateArena(const CompiledStep &step);
+  /// A call of a function of the step, whose profiled calls are `calls` of the step's.
+  StepCall callOf(const CompiledStep &function, size_t firstCall, size_t calls);
+  void addEmulator(const CompiledStep &function, StepCall &call);
 
   std::vector<std::unique_ptr<void, Release>> blocks;
   /// In blocks of their own; null where there was no memory.
@@ -206,12 +220,8 @@ private:
   /// Numbers of buffers: arguments, then the results that are not donated.
   llvm::SmallVector<unsigned> results;
   std::unique_ptr<DeviceBuffers> onDevice;
-  /// The arguments of the step: pointers to addresses, as the packed entry expects them.
-  std::vector<void *> addresses, packed;
-  /// The same for the update of a step of micro-batches.
-  std::vector<void *> updateAddresses, updatePacked;
-  std::unique_ptr<emulation::Emulator> emulator;
-  bool captured = false;
+  /// The step, and the update behind its micro-batches.
+  StepCall stepCall, updateCall;
   ArenaMemory arenaMemory;
   std::vector<int64_t> times;
   int64_t resident = 0;

@@ -85,7 +85,10 @@ public:
     size_t module; // number of the PTX it is in
     std::string name;
   };
-  llvm::Error load(llvm::ArrayRef<std::string> ptx, llvm::ArrayRef<Kernel> kernels);
+  /// Loads a function of the step, and returns its number.
+  llvm::Expected<int64_t> load(llvm::ArrayRef<std::string> ptx, llvm::ArrayRef<Kernel> kernels);
+  /// What is captured, replayed or run from here on is that function.
+  llvm::Error choose(int64_t function);
 
   /// Two allocations; see include/llmmem/Runtime/Cuda.h. The addresses that follow are the
   /// device's.
@@ -101,7 +104,8 @@ public:
   llvm::Error download(void *to, uint64_t from, int64_t bytes);
   llvm::Error clear(uint64_t to, int64_t bytes);
 
-  /// Records what `step` launches on the run it is given, as the graph that `replay` runs.
+  /// Records what `step` launches on the run it is given, as the graph that `replay` runs: of each
+  /// function its own.
   llvm::Error capture(llvm::function_ref<void(llmmem_cuda *run)> step);
   llvm::Error replay();
   /// Nanoseconds that the last replay took on the device.
@@ -121,6 +125,7 @@ private:
   llvm::Error saveAlgorithms() const;
 
   llmmem_cuda *run;
+  int64_t functions = 0;
   /// The file that keeps algorithms; empty if there is none.
   std::string algorithms;
 };

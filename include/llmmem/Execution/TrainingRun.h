@@ -19,6 +19,8 @@ struct StepReport {
   double loss = 0.0;
   /// Choices of experts that found no place; none where the step does not count them.
   std::optional<int64_t> droppedChoices = std::nullopt;
+  /// Of all replays of the step on a GPU.
+  int64_t deviceNs = 0;
 };
 
 class TrainingRun {
@@ -58,6 +60,7 @@ private:
   void feedInputs(TokenFeed &feed, double learningRate);
   /// The number of the result that counts choices without a place.
   std::optional<unsigned> droppedChoices() const;
+  int64_t replayNs() const;
 
   ModelBuffers buffers;
   uint64_t seed;

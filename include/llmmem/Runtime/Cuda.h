@@ -2,8 +2,8 @@
 |*
 |* Over the CUDA driver, which is opened when it is asked for: nothing here is linked against it.
 |* One run holds one device, one stream, the kernels, and two allocations: the arena, and the
-|* buffers of all arguments and results one after another. A step is captured once as a graph and
-|* replayed, as its addresses never change.
+|* buffers of all arguments and results one after another. A step is captured once as a graph, or a
+|* graph for each of its functions, and replayed, as its addresses never change.
 |*
 |*   llmmem_cuda *run = llmmem_cuda_open("libcuda.so.1", 0, message, sizeof message);
 |*   llmmem_cuda_load(run, ptx);
@@ -49,6 +49,13 @@ typedef struct {
   int64_t free_bytes, total_bytes;
 } llmmem_cuda_facts;
 int llmmem_cuda_describe(llmmem_cuda *run, llmmem_cuda_facts *facts);
+
+/* A step may be several functions, each with kernels of its own and captured by itself: programs. A
+ * run begins with program 0. Begins the next one, whose modules and kernels are numbered from 0
+ * again, and returns its number; -1 after a failure. What follows is of that program. */
+int64_t llmmem_cuda_begin_program(llmmem_cuda *run);
+/* What follows is of that program again: captures, replays, launches. */
+int llmmem_cuda_choose_program(llmmem_cuda *run, int64_t program);
 
 /* PTX, ending with a zero. Modules are numbered from 0, in the order of loading. */
 int llmmem_cuda_load(llmmem_cuda *run, const char *ptx);
