@@ -79,6 +79,15 @@ PartModel RankModel::leastWork(const BlockStretch &stretch) const {
   return least;
 }
 
+int64_t RankModel::leastModelled(const BlockStretch &stretch, int64_t microBatches) const {
+  int64_t least = INT64_MAX;
+  for (const StepChoice &choice : choices) {
+    const PartModel parts = once(choice, stretch);
+    least = std::min(least, microBatches * (parts.forward + parts.backward) + parts.update);
+  }
+  return least;
+}
+
 int64_t RankModel::leastProducts(const BlockStretch &stretch) const {
   int64_t least = INT64_MAX;
   for (const StepChoice &choice : choices)

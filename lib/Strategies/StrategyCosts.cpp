@@ -113,6 +113,16 @@ llvm::Error StrategyCosts::bound(StrategyOutcome &outcome) {
 // The modelled time
 //===----------------------------------------------------------------------===//
 
+llvm::Expected<int64_t> StrategyCosts::leastModelled(const StrategyOutcome &outcome) {
+  if (outcome.strategy.pp > 1)
+    return outcome.timeBound;
+  llvm::Expected<RankModel *> model =
+      modelOf(RankShape::of(outcome.strategy), devicesOf(0, request.devices).kind);
+  if (!model)
+    return model.takeError();
+  return (*model)->leastModelled(wholeStretch(blocks), outcome.strategy.microBatches);
+}
+
 llvm::Error StrategyCosts::model(StrategyOutcome &outcome) {
   return outcome.strategy.pp == 1 ? modelRank(outcome) : modelStages(outcome);
 }

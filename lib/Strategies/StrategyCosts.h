@@ -25,6 +25,9 @@ public:
   llvm::Expected<int64_t> boundByProducts(const Strategy &strategy);
   /// The bounds of the rank's ops.
   llvm::Error bound(StrategyOutcome &outcome);
+  /// `model` gives no less: each op once, as it is priced. Proved of the model alone, as a plan may
+  /// hide more of its collectives. Of stages `outcome.timeBound`.
+  llvm::Expected<int64_t> leastModelled(const StrategyOutcome &outcome);
   /// Time and bytes with recomputation.
   llvm::Error model(StrategyOutcome &outcome);
   /// Ops of the whole step, about.

@@ -36,6 +36,7 @@ private:
   void start(std::vector<Strategy> strategies);
   void lookAt(const Entry &entry);
   void refuse(StrategyOutcome &outcome, llvm::Error error);
+  llvm::Error modelIfBelow(StrategyOutcome &outcome, int64_t ns);
   void compareLayouts();
   bool planWhole(StrategyOutcome &outcome);
   void planWhole();
@@ -92,6 +93,15 @@ void Search::lookAt(const Entry &entry) {
              entry.number, entry.level + 1});
 }
 
+/// Measuring what blocks hold takes a planner's time, and a layout whose ops once are too long is
+/// left out without.
+llvm::Error Search::modelIfBelow(StrategyOutcome &outcome, int64_t ns) {
+  llvm::Expected<int64_t> least = costs.leastModelled(outcome);
+  if (!least)
+    return least.takeError();
+  return *least < ns ? costs.model(outcome) : llvm::Error::success();
+}
+
 /// What tp splits of a block and beside the blocks is one choice more, group by group. Looked at
 /// for the best ones: elsewhere it would multiply the programs.
 void Search::compareLayouts() {
@@ -108,7 +118,7 @@ void Search::compareLayouts() {
       llvm::Error error = costs.bound(outcome);
       if (!error && outcome.bytesBound <= request.budget.value_or(costs.mostBudget()) &&
           outcome.timeBound < outcomes[number].ns)
-        error = costs.model(outcome);
+        error = modelIfBelow(outcome, outcomes[number].ns);
       // What the passes refuse is no layout.
       llvm::consumeError(std::move(error));
       if (outcome.state != State::Modelled || outcome.ns >= outcomes[number].ns)

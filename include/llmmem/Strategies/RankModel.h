@@ -86,6 +86,8 @@ public:
   PartModel once(const planning::BlockStretch &stretch) const;
   /// The least that `stretch` gives each resource to do, of any choice; no other field is filled.
   PartModel leastWork(const planning::BlockStretch &stretch) const;
+  /// ns of a step with each op once, in the choice that has the least.
+  int64_t leastModelled(const planning::BlockStretch &stretch, int64_t microBatches) const;
   /// ns of the matmuls of a micro-batch, in the choice that has the least.
   int64_t leastProducts(const planning::BlockStretch &stretch) const;
   int64_t residentBytes(const planning::BlockStretch &stretch) const;
