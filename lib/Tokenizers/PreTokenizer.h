@@ -1,0 +1,41 @@
+//===- PreTokenizer.h - A text cut into words that no merge crosses --------===//
+
+#ifndef LLMMEM_LIB_TOKENIZERS_PRETOKENIZER_H
+#define LLMMEM_LIB_TOKENIZERS_PRETOKENIZER_H
+
+#include "TokenizerFile.h"
+#include <functional>
+#include <vector>
+
+namespace llmmem::tokenizers {
+
+/// A piece of the text, spelled as the model knows it.
+struct Word {
+  std::string text;
+  bool isFirst = false; // whether the whole text begins with it
+};
+using Words = std::vector<Word>;
+
+class PreTokenizer {
+public:
+  /// `part` may be null: a text then is one word.
+  static llvm::Expected<PreTokenizer> read(const llvm::json::Object *part);
+  /// None of what it gives is empty.
+  llvm::Expected<Words> apply(Word text) const;
+
+private:
+  /// Appends what becomes of a word.
+  using Step = std::function<llvm::Error(Word, Words &)>;
+  llvm::Error add(const llvm::json::Object &part);
+  llvm::Error addSplit(const llvm::json::Object &part);
+  llvm::Error addSplit(llvm::StringRef regex, llvm::StringRef behavior, bool invert = false);
+  void addSplit(Pattern pattern, llvm::StringRef behavior, bool invert);
+  llvm::Error addByteLevel(const llvm::json::Object &part);
+  void addMetaspace(const llvm::json::Object &part);
+
+  std::vector<Step> steps;
+};
+
+} // namespace llmmem::tokenizers
+
+#endif // LLMMEM_LIB_TOKENIZERS_PRETOKENIZER_H
