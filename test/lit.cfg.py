@@ -64,6 +64,10 @@ config.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CON
 if config.emulator:
     config.available_features.add("emulator")
 
+# ICU, for tokenizers.
+if config.tokenizers:
+    config.available_features.add("tokenizers")
+
 # The runtime of the address sanitizer (libclang-rt-22-dev); tests that need it are counted as skipped without it.
 if subprocess.run([config.cc, "-fsanitize=address", "-x", "c", "-", "-o", os.devnull], input=b"int main(void) { return 0; }",
                   capture_output=True).returncode == 0:

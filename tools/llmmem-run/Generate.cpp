@@ -9,6 +9,9 @@ using namespace llvm;
 using namespace llmmem;
 
 Error llmmem::generate(PlannedFunction &forward, const RunOptions &options) {
+  if (!options.tokenizerFile.empty())
+    return createStringError("--tokenizer: a planned @forward writes bytes; import the model with "
+                             "--mode decode");
   Expected<TextGeneration> generation = TextGeneration::create(*forward.compiled, forward.roles);
   if (!generation)
     return generation.takeError();

@@ -1,7 +1,7 @@
 //===- GenerateCached.cpp - Tokens from steps with caches -------------------===//
 
 #include "Interrupt.h"
-#include "RunOptions.h"
+#include "ReadTokenizer.h"
 #include "llmmem/Execution/CachedGeneration.h"
 #include "llmmem/Execution/CounterSamples.h"
 #include "llvm/ADT/StringExtras.h"
@@ -36,7 +36,24 @@ Expected<CachedGeneration::Tokens> readTokens(StringRef text) {
   return tokens;
 }
 
-Expected<std::vector<CachedGeneration::Tokens>> readPrompts(const RunOptions &options) {
+Expected<std::vector<CachedGeneration::Tokens>> encodePrompts(const RunOptions &options,
+                                                              const Tokenizer &tokenizer) {
+  std::vector<CachedGeneration::Tokens> prompts;
+  for (const std::string &prompt : options.prompts) {
+    Expected<std::vector<int32_t>> ids = encodeText(tokenizer, "--prompt", prompt);
+    if (!ids)
+      return ids.takeError();
+    if (ids->empty())
+      return createStringError("--prompt: '" + prompt + "' has no tokens; expected one at least");
+    prompts.emplace_back(ids->begin(), ids->end());
+  }
+  return prompts;
+}
+
+Expected<std::vector<CachedGeneration::Tokens>>
+readPrompts(const RunOptions &options, const std::optional<Tokenizer> &tokenizer) {
+  if (tokenizer)
+    return encodePrompts(options, *tokenizer);
   std::vector<CachedGeneration::Tokens> prompts;
   if (!options.tokensFile) {
     for (const std::string &prompt : options.prompts)
@@ -58,9 +75,9 @@ Expected<std::vector<CachedGeneration::Tokens>> readPrompts(const RunOptions &op
 class Writer {
 public:
   Writer(CachedGeneration &run, const RunOptions &options,
-         std::vector<CachedGeneration::Tokens> prompts)
-      : run(run), options(options), prompts(std::move(prompts)), written(this->prompts.size()),
-        ends(this->prompts.size()) {}
+         const std::optional<Tokenizer> &tokenizer, std::vector<CachedGeneration::Tokens> prompts)
+      : run(run), options(options), tokenizer(tokenizer), prompts(std::move(prompts)),
+        written(this->prompts.size()), ends(this->prompts.size()) {}
 
   Error write() {
     Clock::time_point begin = Clock::now();
@@ -85,10 +102,22 @@ public:
 
 private:
   bool isText() const { return !options.tokensFile; }
-  /// Ids beyond the bytes are never chosen of a text.
+  /// Ids beyond the bytes, or beyond the tokenizer's, are never chosen of a text.
   ArrayRef<double> choices(size_t sequence) {
     ArrayRef<double> logits = run.logits(static_cast<int64_t>(sequence));
-    return isText() ? logits.take_front(256) : logits;
+    if (!isText())
+      return logits;
+    return logits.take_front(tokenizer ? tokenizer->vocabulary() : 256);
+  }
+  /// Of a prompt and what follows it: together, as a decoder may treat the first token in its own
+  /// way.
+  std::string textOf(size_t sequence) const {
+    if (!tokenizer)
+      return options.prompts[sequence] +
+             std::string(written[sequence].begin(), written[sequence].end());
+    CachedGeneration::Tokens all = prompts[sequence];
+    append_range(all, written[sequence]);
+    return tokenizer->decode(all);
   }
 
   /// The next token of each sequence that goes on. Sampled from (seed, the number of the sequence
@@ -121,8 +150,7 @@ private:
       if (options.asJson)
         printJson(sequence);
       else if (isText())
-        outs() << options.prompts[sequence]
-               << std::string(written[sequence].begin(), written[sequence].end()) << "\n";
+        outs() << textOf(sequence) << "\n";
       else
         outs() << join(map_range(written[sequence], [](int32_t id) { return std::to_string(id); }),
                        ",")
@@ -133,11 +161,13 @@ private:
 
   void printJson(size_t sequence) {
     std::string end = ends[sequence].empty() ? "count" : ends[sequence];
-    outs() << json::Value(json::Object{{"sequence", static_cast<int64_t>(sequence)},
-                                       {"prompt", json::Array(prompts[sequence])},
-                                       {"tokens", json::Array(written[sequence])},
-                                       {"end", end}})
-           << "\n";
+    json::Object line{{"sequence", static_cast<int64_t>(sequence)},
+                      {"prompt", json::Array(prompts[sequence])},
+                      {"tokens", json::Array(written[sequence])},
+                      {"end", end}};
+    if (tokenizer)
+      line["text"] = textOf(sequence);
+    outs() << json::Value(std::move(line)) << "\n";
   }
 
   void printSpeed() {
@@ -178,6 +208,7 @@ private:
 
   CachedGeneration &run;
   const RunOptions &options;
+  const std::optional<Tokenizer> &tokenizer;
   std::vector<CachedGeneration::Tokens> prompts, written;
   std::vector<std::string> ends; // why a sequence ended; empty: it goes on
   std::vector<std::vector<std::vector<double>>> rows{prompts.size()};
@@ -212,14 +243,18 @@ Error llmmem::generateCached(MutableArrayRef<PlannedFunction> steps, const RunOp
     if (Error error = run->addPrefill(*steps.front().compiled, steps.front().roles))
       return createStringError("'" + options.inputFiles.front() + "' beside '" +
                                options.inputFiles.back() + "': " + toString(std::move(error)));
-  Expected<std::vector<CachedGeneration::Tokens>> prompts = readPrompts(options);
+  Expected<std::optional<Tokenizer>> tokenizer = readTokenizer(options, run->vocabulary());
+  if (!tokenizer)
+    return tokenizer.takeError();
+  Expected<std::vector<CachedGeneration::Tokens>> prompts = readPrompts(options, *tokenizer);
   if (!prompts)
     return prompts.takeError();
-  if (!options.tokensFile && run->vocabulary() < 256)
-    return createStringError("a vocabulary of " + Twine(run->vocabulary()) +
-                             " cannot represent the 256 bytes of a text; give --tokens");
+  if (!*tokenizer && !options.tokensFile && run->vocabulary() < 256)
+    return createStringError(
+        "a vocabulary of " + Twine(run->vocabulary()) +
+        " cannot represent the 256 bytes of a text; give --tokens or --tokenizer");
   if (Error error = fillParameters(*run, options))
     return error;
   catchInterrupts();
-  return Writer(*run, options, std::move(*prompts)).write();
+  return Writer(*run, options, *tokenizer, std::move(*prompts)).write();
 }

@@ -2,6 +2,7 @@
 
 #include "Interrupt.h"
 #include "Progress.h"
+#include "ReadTokenizer.h"
 #include "RunOptions.h"
 #include "llmmem/Execution/ProcessMemory.h"
 #include "llmmem/Execution/RankJob.h"
@@ -17,6 +18,16 @@
 using namespace llvm;
 using namespace llmmem;
 
+/// As a file of the text's ids would give.
+static Expected<TokenFeed> feedOfTokens(const Tokenizer &tokenizer, StringRef file, StringRef text,
+                                        TokenFeed::Shape shape) {
+  Expected<std::vector<int32_t>> ids = encodeText(tokenizer, file, text);
+  if (!ids)
+    return ids.takeError();
+  auto numbers = map_range(*ids, [](int32_t id) { return std::to_string(id); });
+  return TokenFeed::fromIds(file, join(numbers, " "), shape);
+}
+
 static Expected<TokenFeed> openFeed(TokenFeed::Shape shape, const RunOptions &options) {
   if (options.dataFile.has_value() == options.tokensFile.has_value())
     return createStringError("expected either --data text.txt or --tokens ids.txt");
@@ -26,6 +37,11 @@ static Expected<TokenFeed> openFeed(TokenFeed::Shape shape, const RunOptions &op
   Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(file);
   if (!text)
     return text.takeError();
+  Expected<std::optional<Tokenizer>> tokenizer = readTokenizer(options, shape.vocabulary);
+  if (!tokenizer)
+    return tokenizer.takeError();
+  if (*tokenizer)
+    return feedOfTokens(**tokenizer, file, (*text)->getBuffer(), shape);
   if (options.dataFile)
     return TokenFeed::fromText(file, (*text)->getBuffer(), shape);
   return TokenFeed::fromIds(file, (*text)->getBuffer(), shape);

@@ -37,6 +37,10 @@ static cl::opt<std::string>
                cl::desc("Train on token ids separated by white space (- is stdin); with --generate "
                         "the ids of prompts: 1,2,3;4,5"));
 static cl::opt<std::string>
+    tokenizerFile("tokenizer", cl::cat(category), cl::value_desc("tokenizer.json"),
+                  cl::desc("Read --data and --prompt, and write text, by the tokenizer of a "
+                           "published model (default: a byte is a token)"));
+static cl::opt<std::string>
     labelsFile("labels", cl::cat(category), cl::value_desc("ids"),
                cl::desc("What to predict at the place of each id of --tokens or --data, -100 where "
                         "there is no loss (default: the ids; masked models need it)"));
@@ -173,6 +177,7 @@ EXAMPLES
   llmmem-run step.mlir --tokens ids.txt --load gpt2.safetensors --save trained.safetensors
   llmmem-run forward.mlir --load trained.safetensors --generate 500 --prompt "Once upon"
   llmmem-run prefill.mlir decode.mlir --load model.safetensors.index.json --generate 64 --tokens "1,2,3;4,5" --top-k 50
+  llmmem-run decode.mlir --load model.safetensors --tokenizer tokenizer.json --generate 64 --prompt "The sea"
 )" + exitCodeHelp("llmmem-run");
 static cl::extrahelp extraHelp(help);
 
@@ -225,6 +230,8 @@ static Error checkOptions() {
     return createStringError("--top-k: expected a number of tokens, 1 or more, or 0 for all");
   if (!(topP > 0 && topP <= 1))
     return createStringError("--top-p: expected a probability above 0, up to 1");
+  if (!tokenizerFile.empty() && tokensFile.getNumOccurrences())
+    return createStringError("expected --tokenizer or --tokens, not both: ids need no tokenizer");
   if (!prompts.empty() && generateBytes > 0 && tokensFile.getNumOccurrences())
     return createStringError("expected --prompt or --tokens, not both");
   if (!(temperature >= 0) || !std::isfinite(temperature))
@@ -265,6 +272,7 @@ static RunOptions readOptions() {
   options.inputFile = options.inputFiles.back();
   options.dataFile = given(dataFile);
   options.tokensFile = given(tokensFile);
+  options.tokenizerFile = tokenizerFile;
   options.labelsFile = labelsFile;
   options.shuffle = shuffleRows;
   options.learningRate = {learningRate, warmupSteps, cosineSteps,
