@@ -3,6 +3,7 @@
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/ProblemExtraction.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
@@ -31,7 +32,7 @@ static void addResident(func::FuncOp step, MemoryReport &report) {
     if (step.getArgAttr(argument.getArgNumber(), LlmDialect::kServer))
       report.serverBytes += llvm::alignTo(bytes, kArenaAlignment);
     report.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
-    if (role == llm::Role::Param)
+    if (role == llm::Role::Param && !llm::isBesideHeld(argument))
       if (auto tensor = dyn_cast<RankedTensorType>(argument.getType())) {
         report.parameters += tensor.getNumElements();
         if (!step.getArgAttr(argument.getArgNumber(), LlmDialect::kFrozen))

@@ -349,7 +349,7 @@ FailureOr<int64_t> llmmem::getCheckedBytes(Value value) {
     return emit() << "type " << value.getType()
                   << " has more than 2^63 bits; make the batch, the sequence or the "
                   << "vocabulary smaller";
-  return *bits / 8;
+  return bytesOfType(tensor);
 }
 
 bool llmmem::meetsOtherStages(Operation *op) {

@@ -13,6 +13,7 @@
 #include "llmmem/Codegen/Emitter/KernelEmitter.h"
 #include "llmmem/Codegen/Emitter/KernelOpInterface.h"
 #include "llmmem/Conversion/Passes.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
@@ -38,9 +39,11 @@ namespace llmmem {
 using namespace mlir;
 using namespace llmmem;
 
-/// All elements of a tensor in one dimension.
+/// All elements of a tensor in one dimension; as bytes where they have fewer bits.
 static MemRefType flatType(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
+  if (llm::isPacked(type.getElementType()))
+    return MemRefType::get({bytesOfType(type)}, IntegerType::get(type.getContext(), 8));
   return MemRefType::get({type.getNumElements()}, type.getElementType());
 }
 

@@ -86,7 +86,12 @@ int64_t AppendCacheOp::getBytesMoved() {
 int64_t CachedAttentionOp::getFlops() { return 4 * elements(getQ()) * getReach(); }
 int64_t CachedAttentionOp::getBytesMoved() {
   int64_t batch = tensorType(getQ()).getDimSize(0);
-  int64_t row = bytes(getK()) / (batch * tensorType(getK()).getDimSize(1));
-  return 2 * bytes(getQ()) + bytes(getK()) + bytes(getV()) + bytes(getPositions()) +
-         2 * batch * getReach() * row;
+  int64_t row = bytes(getK()) / (batch * tensorType(getK()).getDimSize(1)), fresh = 0;
+  for (Value value : {Value(getK()), Value(getV()), Value(getPositions())})
+    fresh += bytes(value);
+  if (!getScales().empty()) {
+    row += bytes(getScales()[0]) / (batch * tensorType(getK()).getDimSize(1));
+    fresh += bytes(getScales()[0]) + bytes(getScales()[1]);
+  }
+  return 2 * bytes(getQ()) + fresh + 2 * batch * getReach() * row;
 }

@@ -43,7 +43,8 @@ int64_t AttentionValuesTransposedOp::getFlops() {
 /// Libraries multiply in f32 or less.
 static bool isLibraryType(Value factor) { return !tensorType(factor).getElementType().isF64(); }
 
-bool LinearOp::multipliesMatrices() { return isLibraryType(getX()); }
+/// No library here unpacks a weight.
+bool LinearOp::multipliesMatrices() { return isLibraryType(getX()) && !getScales(); }
 bool LinearWeightGradOp::multipliesMatrices() { return isLibraryType(getX()); }
 bool AttentionScoresOp::multipliesMatrices() { return isLibraryType(getQ()); }
 bool AttentionValuesOp::multipliesMatrices() { return isLibraryType(getProbabilities()); }
@@ -87,7 +88,13 @@ int64_t AttentionSinkGradOp::getFlops() { return 2 * elements(getOut()) + 4 * el
 //===----------------------------------------------------------------------===//
 
 int64_t EmbeddingOp::getFlops() { return 0; }
-int64_t EmbeddingOp::getBytesMoved() { return bytes(getIds()) + 2 * bytes(getY()); }
+int64_t EmbeddingOp::getBytesMoved() {
+  int64_t rows = elements(getIds()), table = bytes(getTable());
+  for (Value beside : {Value(getScales()), Value(getZeros())})
+    table += beside ? bytes(beside) : 0;
+  return bytes(getIds()) + bytes(getY()) +
+         llvm::divideCeil(rows * table, tensorType(getTable()).getDimSize(0));
+}
 int64_t AddPositionsOp::getFlops() { return elements(getX()); }
 int64_t AddPositionsOp::getBytesMoved() {
   int64_t seq = tensorType(getX()).getShape().end()[-2];

@@ -20,11 +20,25 @@ using Rule = std::string;
 // Rules
 //===----------------------------------------------------------------------===//
 
+/// Of a weight in fewer bits a rank has whole rows as they are stored, and so whole groups.
+static Rule ruleOfPacked(LinearOp op) {
+  bool inOut = op.getLayout() == WeightLayout::InOut;
+  std::string in = inOut ? "i" : "I", out = inOut ? "O" : "o~", row = inOut ? "i" : "o~";
+  return "... " + in + ", " + (inOut ? in + " " + out : out + " " + in) +
+         (op.getBias() ? ", " + out : "") + ", " + row + " G" +
+         (op.getZeros() ? ", " + row + " G" : "") + " -> ... " + out;
+}
 Rule LinearOp::getShardingRule() {
+  if (getScales())
+    return ruleOfPacked(*this);
   std::string weight = getLayout() == WeightLayout::InOut ? "i o~" : "o~ i";
   return "... i, " + weight + (getBias() ? ", o~" : "") + " -> ... o~";
 }
-Rule EmbeddingOp::getShardingRule() { return "..., v~ h -> ... h"; }
+Rule EmbeddingOp::getShardingRule() {
+  if (!getScales())
+    return "..., v~ h -> ... h";
+  return std::string("..., v~ H, v~ G") + (getZeros() ? ", v~ G" : "") + " -> ... H";
+}
 Rule AddPositionsOp::getShardingRule() { return "... s h, T h -> ... s h"; }
 Rule AddBiasOp::getShardingRule() { return "... o, o -> ... o"; }
 Rule LayerNormOp::getShardingRule() { return "... H, H, H -> ... H, ..., ..."; }
@@ -282,7 +296,7 @@ bool LinearOp::separate(OpBuilder &builder, ArrayRef<Sharding> operands) {
   if (!getBias() || operands[0].dimensions.back().isWhole())
     return false;
   auto sum = LinearOp::create(builder, getLoc(), getY().getType(), getX(), getWeight(),
-                              /*bias=*/Value(), getLayout());
+                              /*bias=*/Value(), getScales(), getZeros(), getLayout());
   auto y = AddBiasOp::create(builder, getLoc(), getY().getType(), sum, getBias());
   annotateAs(*this, sum, ".product");
   annotateAs(*this, y, "");

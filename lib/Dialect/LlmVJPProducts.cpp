@@ -22,10 +22,22 @@ static WeightLayout transposed(WeightLayout layout) {
   return layout == WeightLayout::InOut ? WeightLayout::OutIn : WeightLayout::InOut;
 }
 
+/// Rounding has no gradient, so neither has what is held in fewer bits.
+static LogicalResult expectFrozen(Operation *op, StringRef name, ValueRange packed, Flags active) {
+  for (OpOperand &use : op->getOpOperands())
+    if (active[use.getOperandNumber()] && llvm::is_contained(packed, use.get()))
+      return op->emitOpError() << "would train its " << name
+                               << ", which is held in fewer bits; mark it and its scales as '"
+                               << LlmDialect::kFrozen << "'";
+  return success();
+}
+
 LogicalResult LinearOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                  OperandGradients &operandGradients) {
   Value dy = resultGradients[0];
   operandGradients.assign(active.size(), Value());
+  if (getScales() && failed(expectFrozen(*this, "weight", {getWeight(), getScales()}, active)))
+    return failure();
   if (active[1])
     operandGradients[1] =
         LinearWeightGradOp::create(builder, getLoc(), getWeight().getType(), getX(), dy,
@@ -34,14 +46,17 @@ LogicalResult LinearOp::buildVJP(OpBuilder &builder, Gradients resultGradients, 
     operandGradients[2] =
         SumRowsOp::create(builder, getLoc(), getBias().getType(), dy, /*into=*/Value());
   if (active[0])
-    operandGradients[0] = LinearOp::create(builder, getLoc(), getX().getType(), dy, getWeight(),
-                                           /*bias=*/Value(), transposed(getLayout()));
+    operandGradients[0] =
+        LinearOp::create(builder, getLoc(), getX().getType(), dy, getWeight(), /*bias=*/Value(),
+                         getScales(), getZeros(), transposed(getLayout()));
   return success();
 }
 
 LogicalResult EmbeddingOp::buildVJP(OpBuilder &builder, Gradients resultGradients, Flags active,
                                     OperandGradients &operandGradients) {
   operandGradients.assign(active.size(), Value());
+  if (getScales() && failed(expectFrozen(*this, "table", {getTable(), getScales()}, active)))
+    return failure();
   if (active[1])
     operandGradients[1] =
         EmbeddingGradOp::create(builder, getLoc(), getTable().getType(), getIds(),

@@ -1,6 +1,7 @@
 //===- LlmVerifyAttention.cpp - Verifiers of attention and its gradients ---===//
 
 #include "LlmVerify.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "mlir/IR/Diagnostics.h"
 #include <cmath>
 
@@ -41,9 +42,16 @@ struct Heads {
   /// `wide` holds all heads, `narrow` the key/value heads; they agree on batch, seq and head size.
   LogicalResult verifyPair(StringRef wideName, Value wide, StringRef narrowName,
                            Value narrow) const {
+    if (failed(verifyShapes(wideName, wide, narrowName, narrow)))
+      return failure();
+    return expectSameElement(op, {wide, narrow});
+  }
+
+  /// Of whatever elements.
+  LogicalResult verifyShapes(StringRef wideName, Value wide, StringRef narrowName,
+                             Value narrow) const {
     if (failed(verifyCounts()) || failed(expectHeads(wideName, wide, heads)) ||
-        failed(expectHeads(narrowName, narrow, kvHeads)) ||
-        failed(expectSameElement(op, {wide, narrow})))
+        failed(expectHeads(narrowName, narrow, kvHeads)))
       return failure();
     if (leadingDims(wide) == leadingDims(narrow) &&
         lastDim(wide) / heads == lastDim(narrow) / kvHeads)
@@ -165,9 +173,31 @@ LogicalResult AttentionSinkGradOp::verify() {
                        << getOut().getType();
 }
 
+/// A scale for each head of a row, of new rows and of caches alike; none where these are floats.
+static LogicalResult expectScalesOfCaches(CachedAttentionOp op) {
+  Type computed = tensorType(op.getQ()).getElementType();
+  if (op.getScales().empty())
+    return expectHeld(op, "k", op.getK(), Value(), Value(), computed, 1);
+  if (op.getScales().size() != 4)
+    return op.emitOpError() << "has " << op.getScales().size()
+                            << " scales, expected four: of k, v, keys and values";
+  auto heads = static_cast<int64_t>(op.getKvHeads());
+  const Value held[] = {op.getK(), op.getV(), op.getKeys(), op.getValues()};
+  for (auto [value, scales, name] :
+       llvm::zip_equal(held, op.getScales(), ArrayRef<StringRef>{"k", "v", "keys", "values"})) {
+    if (failed(expectHeld(op, name, value, scales, Value(), computed, 1)))
+      return failure();
+    if (lastDim(scales) != heads)
+      return op.emitOpError() << "'scales' of '" << name << "' have " << lastDim(scales)
+                              << " columns, expected one for each of " << heads << " heads";
+  }
+  return success();
+}
+
 LogicalResult CachedAttentionOp::verify() {
   Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
-  if (failed(shapes.verifyPair("q", getQ(), "k", getK())) ||
+  if (failed(shapes.verifyShapes("q", getQ(), "k", getK())) ||
+      failed(expectScalesOfCaches(*this)) ||
       failed(expectCaches(*this, getKeys(), getValues(), getK(), getV(), getPositions(),
                           getTable())) ||
       failed(shapes.expectScale(getScale())) || failed(verifyWindow(*this, getWindow())))

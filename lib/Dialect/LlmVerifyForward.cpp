@@ -1,6 +1,7 @@
 //===- LlmVerifyForward.cpp - Verifiers of the forward ops -----------------===//
 
 #include "LlmVerify.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
@@ -122,12 +123,14 @@ LogicalResult llm::expectInto(Operation *op, Value into, Value result) {
 
 LogicalResult LinearOp::verify() {
   if (failed(expectRank(*this, "x", getX(), 1)) || failed(expectRank(*this, "y", getY(), 1)) ||
-      failed(expectSameElement(*this, {getX(), getWeight(), getBias(), getY()})))
+      failed(expectSameElement(*this, {getX(), getBias(), getY()})))
     return failure();
   int64_t in = lastDim(getX()), out = lastDim(getY());
   SmallVector<int64_t> weight = getLayout() == WeightLayout::InOut ? SmallVector<int64_t>{in, out}
                                                                    : SmallVector<int64_t>{out, in};
-  if (failed(expectShape(*this, "weight", getWeight(), weight)))
+  if (failed(expectShape(*this, "weight", getWeight(), weight)) ||
+      failed(expectHeld(*this, "weight", getWeight(), getScales(), getZeros(),
+                        tensorType(getX()).getElementType(), kGroupStep)))
     return failure();
   if (getBias() && failed(expectShape(*this, "bias", getBias(), {out})))
     return failure();
@@ -137,10 +140,14 @@ LogicalResult LinearOp::verify() {
 }
 
 LogicalResult EmbeddingOp::verify() {
-  if (failed(expectSameElement(*this, {getTable(), getY()})))
-    return failure();
   if (tensorType(getTable()).getRank() != 2)
     return emitOpError("'table' must be [vocabulary, width]");
+  if (!isPacked(tensorType(getTable()).getElementType()) &&
+      failed(expectSameElement(*this, {getTable(), getY()})))
+    return failure();
+  if (failed(expectHeld(*this, "table", getTable(), getScales(), getZeros(),
+                        tensorType(getY()).getElementType(), kGroupStep)))
+    return failure();
   if (failed(expectVocabulary(*this, getVocabulary(), tensorType(getTable()).getDimSize(0))))
     return failure();
   SmallVector<int64_t> shape(tensorType(getIds()).getShape());

@@ -1,6 +1,7 @@
 //===- ModelBuffers.cpp - The buffers of a compiled function, by name ------===//
 
 #include "llmmem/Execution/ModelBuffers.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Execution/CounterSamples.h"
 #include "llmmem/Execution/RankJob.h"
 #include "llmmem/Execution/TensorBytes.h"
@@ -24,7 +25,10 @@ llvm::Error ModelBuffers::checkFloats(const CompiledStep &step, const StepRoles 
     return floatKindOf(step.arguments()[argument].type.getElementType()).has_value();
   };
   for (const StepRoles::Parameter &parameter : roles.parameters)
-    if (!isFloat(parameter.argument))
+    if (parameter.scales) {
+      if (llvm::Error error = checkPacked(step, parameter))
+        return error;
+    } else if (!isFloat(parameter.argument))
       return llvm::createStringError("parameter '" + parameter.name +
                                      "' has elements that are not floats");
   for (unsigned state : roles.states)
@@ -115,6 +119,8 @@ void ModelBuffers::sampleParameters(uint64_t seed) {
 }
 
 void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream) {
+  if (parameter.scales)
+    return samplePacked(parameter, stream);
   const StepArgument &argument = step->arguments()[parameter.argument];
   mlir::RankedTensorType type = argument.type;
   bool isWeight = type.getRank() >= 2;
@@ -219,6 +225,8 @@ llvm::Expected<int64_t> ModelBuffers::loadParameter(const StepRoles::Parameter &
   llvm::Expected<const TensorEntry *> whole = findTensor(file, parameter.name);
   if (!whole)
     return whole.takeError();
+  if (*whole && parameter.scales)
+    return loadHeld(parameter, file, **whole);
   if (*whole) {
     for (unsigned argument : arguments)
       if (llvm::Error error = loadArgument(argument, **whole))
@@ -249,8 +257,46 @@ static std::string printShape(llvm::ArrayRef<int64_t> shape) {
   return "[" + llvm::join(extents, ", ") + "]";
 }
 
+/// Numbers in fewer bits as they were saved, or weights that are rounded now.
+llvm::Expected<int64_t> ModelBuffers::loadHeld(const StepRoles::Parameter &parameter,
+                                               const SafeTensors &file, const TensorEntry &tensor) {
+  llvm::Expected<const TensorEntry *> scales =
+      findTensor(file, parameter.name + llm::kScalesSuffix.str());
+  if (!scales)
+    return scales.takeError();
+  if (!*scales) {
+    if (llvm::Error error = loadPacked(parameter, tensor))
+      return std::move(error);
+    return 1;
+  }
+  if (llvm::Error error = loadStored(parameter.argument, tensor))
+    return std::move(error);
+  if (llvm::Error error = loadStored(*parameter.scales, **scales))
+    return std::move(error);
+  if (!parameter.zeros)
+    return 2;
+  llvm::Expected<const TensorEntry *> zeros =
+      findTensor(file, parameter.name + llm::kZerosSuffix.str());
+  if (!zeros)
+    return zeros.takeError();
+  if (!*zeros)
+    return llvm::createStringError("the file has no tensor '" + parameter.name + llm::kZerosSuffix +
+                                   "'");
+  if (llvm::Error error = loadStored(*parameter.zeros, **zeros))
+    return std::move(error);
+  return 3;
+}
+
 llvm::Error ModelBuffers::loadArgument(unsigned argument, const TensorEntry &tensor) {
   return loadElements(argument, tensor, step->arguments()[argument].whole.getShape(), /*begin=*/0);
+}
+
+llvm::Error ModelBuffers::checkShape(const TensorEntry &tensor, llvm::ArrayRef<int64_t> expected) {
+  if (expected == llvm::ArrayRef<int64_t>(tensor.shape))
+    return llvm::Error::success();
+  return llvm::createStringError("tensor '" + tensor.name + "' has the shape " +
+                                 printShape(tensor.shape) + ", the step expects " +
+                                 printShape(expected));
 }
 
 llvm::Error ModelBuffers::loadSlice(unsigned argument, const TensorEntry &tensor, int64_t slice) {
@@ -263,10 +309,8 @@ llvm::Error ModelBuffers::loadSlice(unsigned argument, const TensorEntry &tensor
 llvm::Error ModelBuffers::loadElements(unsigned argument, const TensorEntry &tensor,
                                        llvm::ArrayRef<int64_t> expected, int64_t begin) {
   const Shard &shard = step->arguments()[argument].shard;
-  if (expected != llvm::ArrayRef<int64_t>(tensor.shape))
-    return llvm::createStringError("tensor '" + tensor.name + "' has the shape " +
-                                   printShape(tensor.shape) + ", the step expects " +
-                                   printShape(expected));
+  if (llvm::Error error = checkShape(tensor, expected))
+    return error;
   std::optional<FloatKind> kind = floatKindOf(tensor.dtype);
   if (!kind)
     return llvm::createStringError("tensor '" + tensor.name + "' has the dtype " + tensor.dtype +
@@ -289,9 +333,15 @@ TensorEntry ModelBuffers::tensorOf(llvm::StringRef name, unsigned argument) cons
   const StepArgument &info = step->arguments()[argument];
   TensorEntry tensor;
   tensor.name = name.str();
-  tensor.dtype = dtypeOf(kindOf(argument)).str();
   tensor.shape = std::vector<int64_t>(info.whole.getShape());
   tensor.shard = info.shard;
+  mlir::Type element = info.type.getElementType();
+  tensor.dtype =
+      (llm::isPacked(element) ? packedDtypeOf(element) : dtypeOf(kindOf(argument))).str();
+  if (element.isInteger(4)) { // files have no type of four bits
+    tensor.shape = {info.bytes};
+    tensor.shard.shape = {info.bytes};
+  }
   if (info.shard.isHere())
     tensor.bytes = llvm::StringRef(static_cast<const char *>(memory.bytes(argument)), info.bytes);
   return tensor;
@@ -323,8 +373,12 @@ std::string ModelBuffers::digest() const {
     tensors.push_back(tensorOf(parameter.name, parameter.argument));
   std::vector<std::string> hashes(tensors.size());
   parallelFor(hashes.size(), [&](int64_t number) {
+    const StepRoles::Parameter &parameter = roles.parameters[number];
     if (tensors[number].shard.parts == 1)
       hashes[number] = hashText(tensors[number].bytes);
+    for (std::optional<unsigned> beside : {parameter.scales, parameter.zeros})
+      if (beside)
+        hashes[number] = hashText(hashes[number] + hashText(tensorOf("", *beside).bytes));
   });
   // Of a split parameter the whole is hashed, so that the digest does not depend on the ranks.
   for (auto [tensor, hash] : llvm::zip_equal(tensors, hashes))

@@ -3,8 +3,10 @@
 #include "llmmem/Execution/StepRoles.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/Step.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -40,6 +42,7 @@ public:
     for (unsigned number = 0; number < step.getNumArguments(); ++number)
       if (llvm::Error error = classify(number))
         return std::move(error);
+    findScales();
     if (llvm::none_of(functionsOfStep(), readsIds))
       return llvm::createStringError("'" + step.getName() +
                                      "' has no input named 'ids' to feed tokens to");
@@ -127,6 +130,24 @@ private:
                                    "' is an input named '" + name +
                                    "'; known are ids, targets, labels, learning_rate, step, "
                                    "micro_batch, lengths, counts and pages");
+  }
+
+  /// Scales and zero points belong to what they are of, and are no parameters of their own.
+  void findScales() {
+    auto argumentOf = [&](const Twine &name) -> std::optional<unsigned> {
+      auto *it = llvm::find_if(roles.parameters, [name = name.str()](const auto &parameter) {
+        return parameter.name == name;
+      });
+      return it == roles.parameters.end() ? std::nullopt : std::optional<unsigned>(it->argument);
+    };
+    for (StepRoles::Parameter &parameter : roles.parameters)
+      if (llm::isPacked(getElementTypeOrSelf(step.getArgument(parameter.argument)))) {
+        parameter.scales = argumentOf(parameter.name + llm::kScalesSuffix);
+        parameter.zeros = argumentOf(parameter.name + llm::kZerosSuffix);
+      }
+    llvm::erase_if(roles.parameters, [&](const StepRoles::Parameter &parameter) {
+      return llm::isBesideHeld(step.getArgument(parameter.argument));
+    });
   }
 
   /// One update: which master and which gradient belong to a parameter.

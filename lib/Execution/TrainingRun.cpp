@@ -1,6 +1,7 @@
 //===- TrainingRun.cpp - Steps, losses, checkpoints ------------------------===//
 
 #include "llmmem/Execution/TrainingRun.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Execution/CounterSamples.h"
 #include "llmmem/Execution/TensorBytes.h"
 #include <cstring>
@@ -81,9 +82,17 @@ bool TrainingRun::isMaster(unsigned state) const {
 
 llvm::Error TrainingRun::save(llvm::StringRef path, int64_t fileBytes) {
   std::vector<TensorEntry> tensors;
-  for (const StepRoles::Parameter &parameter : buffers.argumentRoles().parameters)
+  for (const StepRoles::Parameter &parameter : buffers.argumentRoles().parameters) {
     llvm::append_range(
         tensors, buffers.tensorsOf(parameter.name, parameter.master.value_or(parameter.argument)));
+    // What is held in fewer bits is written as it is held.
+    if (parameter.scales)
+      tensors.push_back(
+          buffers.tensorOf(parameter.name + llm::kScalesSuffix.str(), *parameter.scales));
+    if (parameter.zeros)
+      tensors.push_back(
+          buffers.tensorOf(parameter.name + llm::kZerosSuffix.str(), *parameter.zeros));
+  }
   for (unsigned state : buffers.argumentRoles().states)
     if (!isMaster(state))
       tensors.push_back(

@@ -76,6 +76,10 @@ static std::vector<std::string> commandsFor(const FitModel &model, const Inferen
                        std::to_string(answer.request.context);
   if (options.dtype)
     import += (" --dtype " + dtypeName(*options.dtype)).str();
+  if (options.weights)
+    import += " --weights " + options.weights->text();
+  if (options.kvCache)
+    import += (" --kv-cache " + importer::nameOf(*options.kvCache)).str();
   return {import + " -o decode.mlir",
           "llmmem-opt --checkpoint-budget=" + std::to_string(answer.card.budget()) +
               (answer.card.hasRates ? " --checkpoint-device=" + answer.card.name : "") +

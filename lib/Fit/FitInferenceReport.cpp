@@ -41,6 +41,7 @@ static llvm::json::Value toJson(const FitPoint &point, bool hasRates) {
 
 llvm::json::Value llmmem::toJson(const FitModel &model, const InferenceAnswer &answer) {
   const FitPoint &asked = answer.asked;
+  const importer::ImportOptions &options = model.importOptions();
   llvm::json::Array contexts;
   for (const FitPoint &point : answer.contexts)
     contexts.push_back(::toJson(point, answer.card.hasRates));
@@ -51,6 +52,8 @@ llvm::json::Value llmmem::toJson(const FitModel &model, const InferenceAnswer &a
       {"model", model.facts().file},
       {"parameters", model.parameters()},
       {"dtype", dtypeName(model.facts().dtype)},
+      {"weights", options.weights ? options.weights->text() : "dtype"},
+      {"kv_cache", options.kvCache ? importer::nameOf(*options.kvCache) : "dtype"},
       {"card", answer.card.name},
       {"card_bytes", answer.card.memory},
       {"reserve_bytes", answer.card.reserve},

@@ -32,6 +32,22 @@ static FloatType elementTypeOf(OpBuilder &builder, ElementKind kind) {
   llvm_unreachable("a kind beyond the enum");
 }
 
+/// The parameter in fewer bits, its scales and zero points, none of which are trained.
+static void addHeld(OpBuilder &builder, Type computed, const Parameter &parameter,
+                    const HeldFormat &format, std::vector<Argument> &arguments) {
+  Type element = elementOf(builder, format.kind);
+  SmallVector<int64_t> groups = llvm::to_vector_of<int64_t>(parameter.shape);
+  groups.back() /= format.group;
+  auto add = [&](StringRef suffix, ArrayRef<int64_t> shape, Type type) {
+    arguments.push_back({parameter.name + suffix.str(), llm::Role::Param,
+                         RankedTensorType::get(shape, type), parameter.frozen});
+  };
+  add("", parameter.shape, element);
+  add(llm::kScalesSuffix, groups, computed);
+  if (format.hasZeros())
+    add(llm::kZerosSuffix, groups, element);
+}
+
 static std::vector<Argument> listArguments(OpBuilder &builder, const Model &model,
                                            ArrayRef<Parameter> parameters,
                                            const ImportOptions &options) {
@@ -48,10 +64,15 @@ static std::vector<Argument> listArguments(OpBuilder &builder, const Model &mode
   if (model.facts.dropsOut)
     arguments.push_back({"seed", llm::Role::Seed, RankedTensorType::get({2}, i32)});
   for (const Parameter &parameter : parameters)
-    arguments.push_back({parameter.name, llm::Role::Param,
-                         RankedTensorType::get(
-                             parameter.shape, parameter.wide ? llm::wideTypeFor(element) : element),
-                         parameter.frozen});
+    if (isHeldInFewerBits(parameter, options))
+      addHeld(builder, elementTypeOf(builder, model.facts.dtype), parameter, *options.weights,
+              arguments);
+    else
+      arguments.push_back(
+          {parameter.name, llm::Role::Param,
+           RankedTensorType::get(parameter.shape,
+                                 parameter.wide ? llm::wideTypeFor(element) : element),
+           parameter.frozen});
   return arguments;
 }
 
@@ -168,6 +189,8 @@ importer::buildModule(MLIRContext &context, const Model &model, const ImportOpti
   llvm::Expected<std::vector<Parameter>> parameters = listParameters(model, options);
   if (!parameters)
     return parameters.takeError();
+  if (llvm::Error error = checkHeld(*parameters, options, model.facts))
+    return std::move(error);
   context.loadDialect<func::FuncDialect, llm::LlmDialect>();
   OpBuilder builder(&context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, builder.getUnknownLoc());

@@ -70,21 +70,46 @@ Value GraphBuilder::cachedAttention(Value q, Value k, Value v, const AttentionSh
   int64_t context = *options.context;
   bool isRing = shape.window && *shape.window < context;
   int64_t rows = isRing ? *shape.window : context;
+  SmallVector<Value, 2> rowScales, scales;
+  if (options.kvCache) {
+    rowScales = {packHeads("attn.k", k, shape.kvHeads), packHeads("attn.v", v, shape.kvHeads)};
+    scales = {caches->addCache(fullName("attn.cache.keys.scales"), rowScales[0], rows),
+              caches->addCache(fullName("attn.cache.values.scales"), rowScales[1], rows)};
+  }
   Value keys = caches->addCache(fullName("attn.cache.keys"), k, rows),
         values = caches->addCache(fullName("attn.cache.values"), v, rows);
   Value table = caches->input("pages");
   auto attention = create<llm::CachedAttentionOp>(
       "attn.out", q.getType(), q, k, v, keys, values, caches->positions, table,
+      llvm::to_vector(llvm::concat<Value>(rowScales, scales)),
       builder.getI64IntegerAttr(shape.heads), builder.getI64IntegerAttr(shape.kvHeads),
       scaleOf(shape), isRing ? builder.getI64IntegerAttr(rows) : IntegerAttr(),
       shape.softcap ? builder.getF64FloatAttr(*shape.softcap) : FloatAttr());
   inCoreAttention = false;
-  auto append = create<llm::AppendCacheOp>("attn.cache", keys.getType(), values.getType(), keys,
-                                           values, k, v, caches->positions, table,
-                                           isRing ? builder.getUnitAttr() : UnitAttr());
-  caches->setUpdated(keys, append.getNewKeys());
-  caches->setUpdated(values, append.getNewValues());
+  appendRows("attn.cache", {keys, values}, {k, v}, isRing);
+  if (options.kvCache)
+    appendRows("attn.cache.scales", scales, rowScales, isRing);
   return attention.getOut();
+}
+
+/// Puts new rows of keys and of values behind those of their caches.
+void GraphBuilder::appendRows(StringRef name, ArrayRef<Value> held, ArrayRef<Value> rows,
+                              bool isRing) {
+  auto append = create<llm::AppendCacheOp>(
+      name, held[0].getType(), held[1].getType(), held[0], held[1], rows[0], rows[1],
+      caches->positions, caches->input("pages"), isRing ? builder.getUnitAttr() : UnitAttr());
+  caches->setUpdated(held[0], append.getNewKeys());
+  caches->setUpdated(held[1], append.getNewValues());
+}
+
+/// Rounds the heads of `x` to what caches hold; returns their scales.
+Value GraphBuilder::packHeads(StringRef name, Value &x, int64_t heads) {
+  RankedTensorType type = tensorType(x);
+  auto pack =
+      create<llm::PackOp>((name + ".packed").str(),
+                          type.clone(elementOf(builder, *options.kvCache)), withWidth(x, heads), x);
+  x = pack.getPacked();
+  return pack.getScales();
 }
 
 void GraphBuilder::setCaches(CachedGraph &graph) {

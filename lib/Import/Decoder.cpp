@@ -199,12 +199,17 @@ std::vector<Parameter> Decoder::listBlock(int64_t layer) const {
 
 std::vector<Parameter> Decoder::parameters() const {
   std::vector<Parameter> list;
-  list.push_back({parts.embedding + ".weight", {parts.vocabulary, parts.width}});
+  list.push_back({.name = parts.embedding + ".weight",
+                  .shape = {parts.vocabulary, parts.width},
+                  .table = true});
   for (int64_t layer = 0; layer < facts.layers; ++layer)
     llvm::append_range(list, listBlock(layer));
   listNorm(list, parts.finalNorm, parts.width);
   if (!parts.tied)
     listProjection(list, parts.head, parts.vocabulary, parts.width);
+  for (Parameter &parameter : list)
+    parameter.head =
+        parameter.name == (parts.tied ? parts.embedding : parts.head.module) + ".weight";
   return list;
 }
 

@@ -80,14 +80,20 @@ void Gpt2::addBlock(std::vector<Parameter> &list, const std::string &prefix) con
 
 std::vector<Parameter> Gpt2::parameters() const {
   std::vector<Parameter> list;
-  list.push_back({"transformer.wte.weight", {vocabulary, width}});
+  list.push_back({.name = "transformer.wte.weight",
+                  .shape = {vocabulary, width},
+                  .table = true,
+                  .head = tied});
   list.push_back({"transformer.wpe.weight", {facts.maxSeq, width}});
   for (int64_t layer = 0; layer < facts.layers; ++layer)
     addBlock(list, blockPrefix(layer));
   list.push_back({"transformer.ln_f.weight", {width}});
   list.push_back({"transformer.ln_f.bias", {width}});
   if (!tied)
-    list.push_back({"lm_head.weight", {vocabulary, width}, llm::WeightLayout::OutIn});
+    list.push_back({.name = "lm_head.weight",
+                    .shape = {vocabulary, width},
+                    .layout = llm::WeightLayout::OutIn,
+                    .head = true});
   return list;
 }
 

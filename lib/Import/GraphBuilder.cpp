@@ -34,7 +34,8 @@ void GraphBuilder::annotate(Operation *op, StringRef name) {
 
 Value GraphBuilder::parameter(const Twine &name) {
   Value value = parameters.lookup(name.str());
-  if (!value || tensorType(value).getElementType() == elementType)
+  Type element = value ? tensorType(value).getElementType() : Type();
+  if (!value || element == elementType || llm::isPacked(element))
     return value;
   std::string rounded = (name + ".rounded").str();
   auto op = llm::CastOp::create(builder, NameLoc::get(builder.getStringAttr(rounded)),
@@ -68,6 +69,9 @@ Value GraphBuilder::embedding(StringRef name, Value ids, StringRef module) {
   SmallVector<int64_t> shape(tensorType(ids).getShape());
   shape.push_back(tensorType(table).getDimSize(1));
   Type element = tensorType(table).getElementType();
+  if (Value scales = scalesOf(module + ".weight"))
+    return create<llm::EmbeddingOp>(name, RankedTensorType::get(shape, elementType), ids, table,
+                                    scales, zerosOf(module + ".weight"), llm::VocabularyAttr());
   auto type = RankedTensorType::get(shape, element);
   if (element == elementType)
     return create<llm::EmbeddingOp>(name, type, ids, table, llm::VocabularyAttr());
@@ -110,7 +114,8 @@ Value GraphBuilder::linearBy(StringRef name, Value x, const Twine &weight, const
                              llm::WeightLayout layout) {
   Value matrix = parameter(weight), added = parameter(bias);
   int64_t out = tensorType(matrix).getDimSize(layout == llm::WeightLayout::InOut ? 1 : 0);
-  return create<llm::LinearOp>(name, withWidth(x, out), x, matrix, added, layout);
+  return create<llm::LinearOp>(name, withWidth(x, out), x, matrix, added, scalesOf(weight),
+                               zerosOf(weight), layout);
 }
 
 Value GraphBuilder::layerNorm(StringRef name, Value x, StringRef module, double eps) {

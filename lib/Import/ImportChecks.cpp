@@ -164,7 +164,7 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
 //===----------------------------------------------------------------------===//
 
 static std::optional<int64_t> bytesOf(RankedTensorType type) {
-  std::optional<int64_t> bytes = type.getElementTypeBitWidth() / 8;
+  std::optional<int64_t> bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   for (int64_t dim : type.getShape())
     bytes = bytes ? llvm::checkedMul(*bytes, dim) : std::nullopt;
   return bytes;

@@ -21,6 +21,8 @@ int64_t llmmem::bytesOfType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape())
     return 0;
+  if (tensor.getElementType().isInteger(4)) // two of them share a byte
+    return llvm::divideCeil(tensor.getNumElements(), 2);
   return tensor.getNumElements() * bytesOfElementType(tensor.getElementType()).value_or(0);
 }
 

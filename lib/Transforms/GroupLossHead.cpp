@@ -140,7 +140,7 @@ std::optional<LossHeadPattern> LossHeadPattern::match(LossOps loss) {
   p.logits = loss.logits.getDefiningOp<LinearOp>();
   p.dlogits = loss.findGradient();
   p.loss = std::move(loss);
-  if (!p.logits || p.logits.getBias() || !p.dlogits)
+  if (!p.logits || p.logits.getBias() || p.logits.getScales() || !p.dlogits)
     return std::nullopt;
   for (Operation *user : p.dlogits.getDlogits().getUsers()) {
     auto dw = dyn_cast<LinearWeightGradOp>(user);

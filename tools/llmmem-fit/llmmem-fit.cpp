@@ -51,6 +51,14 @@ cl::opt<ElementKind>
           cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
                      clEnumValN(ElementKind::F32, "f32", "float32")),
           cl::cat(category));
+cl::opt<std::string>
+    weights("weights",
+            cl::desc("Of --inference: hold weights in fewer bits, as llmmem-import "
+                     "does: int8:128, int4:128, f8e4m3:128"),
+            cl::value_desc("type:G"), cl::cat(category));
+cl::opt<std::string> kvCache("kv-cache",
+                             cl::desc("Of --inference: hold caches in int8, f8 or f8e5m2"),
+                             cl::value_desc("type"), cl::cat(category));
 cl::opt<std::string> reserve("reserve", cl::value_desc("bytes"),
                              cl::desc("Bytes of the card for context and libraries (default: the "
                                       "table's, 1GB without one)"),
@@ -119,12 +127,30 @@ llvm::Error checkFlags() {
   if (inference && seq.getNumOccurrences())
     return llvm::createStringError("--seq is of a step of training; --inference has --context");
   for (auto [flag, isGiven] : {std::pair("--context", context.getNumOccurrences() > 0),
-                               {"--utilization", utilization.getNumOccurrences() > 0}})
+                               {"--utilization", utilization.getNumOccurrences() > 0},
+                               {"--weights", weights.getNumOccurrences() > 0},
+                               {"--kv-cache", kvCache.getNumOccurrences() > 0}})
     if (!inference && isGiven)
       return llvm::createStringError(std::string(flag) + " is of --inference; add that, or leave " +
                                      flag + " out");
   if (utilization.getNumOccurrences() && !(utilization > 0 && utilization <= 1))
     return llvm::createStringError("--utilization is a share of the card above 0, at most 1");
+  return llvm::Error::success();
+}
+
+llvm::Error readHeldFormats(importer::ImportOptions &options) {
+  if (weights.getNumOccurrences()) {
+    llvm::Expected<importer::HeldFormat> format = importer::readWeightFormat(weights);
+    if (!format)
+      return format.takeError();
+    options.weights = *format;
+  }
+  if (kvCache.getNumOccurrences()) {
+    llvm::Expected<importer::HeldKind> kind = importer::readCacheFormat(kvCache);
+    if (!kind)
+      return kind.takeError();
+    options.kvCache = *kind;
+  }
   return llvm::Error::success();
 }
 
@@ -180,6 +206,8 @@ int run() {
   if (inference) {
     options.mode = importer::Mode::Decode;
     options.context = context.getNumOccurrences() ? context.getValue() : 1;
+    if (llvm::Error error = readHeldFormats(options))
+      return fail(std::move(error));
   }
   llvm::Expected<FitModel> model =
       FitModel::read((*text)->getBuffer(), input == "-" ? "<stdin>" : input.c_str(), options,

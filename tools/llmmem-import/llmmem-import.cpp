@@ -99,6 +99,15 @@ cl::opt<int64_t> pages("pages",
                        cl::desc("... and so many of them in each cache (default: enough for all "
                                 "sequences at their longest)"),
                        cl::value_desc("N"), cl::cat(category));
+cl::opt<std::string> weights(
+    "weights",
+    cl::desc("Hold what is not trained of projections and tables in fewer bits: int8:G, int4:G, "
+             "f8e4m3:G or f8e5m2:G, with a scale for each G neighbours of a row (default G: 128)"),
+    cl::value_desc("type:G"), cl::cat(category));
+cl::opt<std::string> kvCache("kv-cache",
+                             cl::desc("Of prefill and decode: hold caches in int8, f8 (f8e4m3) or "
+                                      "f8e5m2, with a scale for each head of a row"),
+                             cl::value_desc("type"), cl::cat(category));
 Choice<llm::OptimizerKind> optimizer(
     "optimizer", cl::desc("Update of the parameters (default: adamw):"),
     cl::values(clEnumValN(llm::OptimizerKind::AdamW, "adamw", "as PyTorch's"),
@@ -199,6 +208,8 @@ EXAMPLES:
   Steps of inference: 512 tokens of a prompt at a time, and one token of each of 16 sequences of up to 8192:
     llmmem-import examples/configs/llama-3-8b.json --mode prefill --batch 16 --seq 512 --context 8192 -o prefill.mlir
     llmmem-import examples/configs/llama-3-8b.json --mode decode --batch 16 --context 8192 -o decode.mlir
+  The same with weights of 4 bits and caches of 8:
+    llmmem-import examples/configs/llama-3-8b.json --mode decode --batch 16 --context 8192 --weights int4:128 --kv-cache int8 -o decode.mlir
   How many parameters a model has:
     llmmem-import examples/configs/qwen2.5-7b.json --count-parameters
 
@@ -209,6 +220,22 @@ cl::extrahelp extraHelp(help);
 template <typename T, typename Option>
 std::optional<T> given(const Option &option) {
   return option.getNumOccurrences() ? std::optional<T>(option) : std::nullopt;
+}
+
+llvm::Error readHeldFormats(ImportOptions &options) {
+  if (weights.getNumOccurrences()) {
+    llvm::Expected<HeldFormat> format = readWeightFormat(weights);
+    if (!format)
+      return format.takeError();
+    options.weights = *format;
+  }
+  if (kvCache.getNumOccurrences()) {
+    llvm::Expected<HeldKind> kind = readCacheFormat(kvCache);
+    if (!kind)
+      return kind.takeError();
+    options.kvCache = *kind;
+  }
+  return llvm::Error::success();
 }
 
 ImportOptions readOptions() {
@@ -303,7 +330,7 @@ const cl::Option *findMisplacedFlag() {
 
 /// Of caches, in a mode without, or of the core of attention, in one with them; else null.
 const cl::Option *findFlagOfOtherMode() {
-  const cl::Option *ofCaches[] = {&context, &page, &pages};
+  const cl::Option *ofCaches[] = {&context, &page, &pages, &kvCache};
   if (keepsCaches())
     return attention.getNumOccurrences() ? &attention : nullptr;
   for (const cl::Option *option : ofCaches)
@@ -359,6 +386,8 @@ int run() {
   if (!text)
     return fail(text.takeError());
   ImportOptions options = readOptions();
+  if (llvm::Error error = readHeldFormats(options))
+    return fail(std::move(error));
   bool counts = countOnly || countTrainedOnly;
   if (counts && !options.dtype) // a count is the same in any type, float16 too
     options.dtype = ElementKind::F32;

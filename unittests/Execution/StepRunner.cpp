@@ -20,7 +20,12 @@ std::string test::withElement(std::string text, const std::string &element) {
   return text;
 }
 
+/// Two i4 share a byte: the first is in its lower bits, and they count from 0.
+static int shiftOfNibble(int64_t index) { return static_cast<int>(index % 2 * 4); }
+
 static int64_t bitsOf(Type type, const void *buffer, int64_t index) {
+  if (type.isInteger(4))
+    return static_cast<const uint8_t *>(buffer)[index / 2] >> shiftOfNibble(index) & 15;
   int64_t bits = 0;
   size_t size = type.getIntOrFloatBitWidth() / 8;
   std::memcpy(&bits, static_cast<const char *>(buffer) + index * size, size);
@@ -29,6 +34,8 @@ static int64_t bitsOf(Type type, const void *buffer, int64_t index) {
 
 double test::readElement(Type type, const void *buffer, int64_t index) {
   int64_t bits = bitsOf(type, buffer, index);
+  if (type.isInteger(4))
+    return static_cast<double>(bits);
   if (auto integer = dyn_cast<IntegerType>(type))
     return static_cast<double>(llvm::SignExtend64(bits, integer.getWidth()));
   APFloat value(cast<FloatType>(type).getFloatSemantics(),
@@ -39,6 +46,12 @@ double test::readElement(Type type, const void *buffer, int64_t index) {
 }
 
 void test::writeElement(Type type, void *buffer, int64_t index, double number) {
+  if (type.isInteger(4)) {
+    uint8_t &byte = static_cast<uint8_t *>(buffer)[index / 2];
+    auto bits = static_cast<uint8_t>(static_cast<int>(number) << shiftOfNibble(index));
+    byte = static_cast<uint8_t>((byte & ~(15 << shiftOfNibble(index))) | bits);
+    return;
+  }
   size_t size = type.getIntOrFloatBitWidth() / 8;
   int64_t bits = static_cast<int64_t>(number);
   if (auto floating = dyn_cast<FloatType>(type)) {

@@ -163,6 +163,11 @@ def Llm_Float : AnyTypeOf<[BF16, F32, F64]>;
 // Element types of statistics and losses: f32 beside bf16 and f32, f64 beside f64.
 def Llm_Wide : AnyTypeOf<[F32, F64]>;
 
+// Numbers held in fewer bits than they are computed in, as products of an element and the scale of its group
+// (docs/Design/FewerBits.md): i4 is 0 to 15 and has a zero point for each group, i8 is -127 to 127.
+def Llm_I4 : I<4>;
+def Llm_Packed : AnyTypeOf<[Llm_I4, I8, F8E4M3FN, F8E5M2]>;
+
 // An empty dimension has nothing to compute, and rows, heads and means divide by dimensions.
 def HasNoEmptyDimension : CPred<"!::llvm::is_contained(::llvm::cast<::mlir::ShapedType>($_self).getShape(), 0)">;
 class Llm_TensorOf<Type element> : RankedTensorOf<[element], [HasStaticShapePred, HasNoEmptyDimension],
@@ -171,6 +176,10 @@ class Llm_TensorOf<Type element> : RankedTensorOf<[element], [HasStaticShapePred
 def Llm_Tensor : Llm_TensorOf<Llm_Float>;
 def Llm_Rows : RankedTensorOf<[Llm_Float], [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
     "statically shaped tensor of at least one dimension, none empty,">; // normalised along the last
+def Llm_PackedTensor : Llm_TensorOf<Llm_Packed>;
+def Llm_ZeroPoints : Llm_TensorOf<Llm_I4>;
+// What may be held in fewer bits: weights, tables, and the rows of caches.
+def Llm_HeldTensor : Llm_TensorOf<AnyTypeOf<[Llm_Float, Llm_Packed]>>;
 def Llm_WideTensor : Llm_TensorOf<Llm_Wide>;
 def Llm_Ids : Llm_TensorOf<I32>;
 def Llm_Mask : Llm_TensorOf<I8>;

@@ -36,7 +36,7 @@ def Llm_PositionsOp : Llm_PureOp<"positions", [Cost]> {
   let hasVerifier = 1;
 }
 
-def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [CostWithTraffic, BuffersOnce]> {
+def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [CostWithTraffic, BuffersOnce, AttrSizedOperandSegments]> {
   let summary = "Attention of new tokens to those in the caches and to each other.";
   let description = [{
     out = softmax(q k^T * scale) v per head over the keys at positions j <= p that a query at position p attends to: those before
@@ -46,6 +46,9 @@ def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [CostWithTraffic, Buf
     multiples of 64 positions, so that the bits depend on no division into steps. It runs once, before llm.append_cache
     overwrites what it reads. FLOPs: 4 * batch * seq * width * the keys that a full cache holds.
 
+    Caches in fewer bits have `scales`, of k, v, keys and values in this order, one for each head of a row: the new rows are rounded
+    before (llm.pack), so that attention reads the same numbers in this step and in later ones. FLOPs stay as they are.
+
     ```mlir
     %out = llm.cached_attention %q, %k, %v caches(%keys, %values) at(%positions)
         {heads = 32 : i64, kv_heads = 8 : i64, scale = 0.088388 : f64}
@@ -53,13 +56,13 @@ def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [CostWithTraffic, Buf
           tensor<16x8192x1024xbf16>, tensor<16x1xi32>) -> tensor<16x1x4096xbf16>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Llm_Tensor:$keys, Llm_Tensor:$values,
-    Llm_Ids:$positions, Optional<Llm_Ids>:$table, I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale,
+  let arguments = (ins Llm_Tensor:$q, Llm_HeldTensor:$k, Llm_HeldTensor:$v, Llm_HeldTensor:$keys, Llm_HeldTensor:$values,
+    Llm_Ids:$positions, Optional<Llm_Ids>:$table, Variadic<Llm_Tensor>:$scales, I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale,
     OptionalAttr<I64Attr>:$window, OptionalAttr<F64Attr>:$softcap);
   let results = (outs Llm_Tensor:$out);
   let assemblyFormat = [{
     $q `,` $k `,` $v `caches` `(` $keys `,` $values `)` `at` `(` $positions `)` (`pages` `(` $table^ `)`)?
-    attr-dict `:` functional-type(operands, results)
+    (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -78,7 +81,8 @@ def Llm_AppendCacheOp : Llm_PureOp<"append_cache", [CostWithTraffic, BuffersInPl
   let description = [{
     The caches with k[b, s] and v[b, s] in the rows of positions[b, s]; rows without a position, and those behind the end of
     a cache, are not stored. With `ring`, positions count modulo the cache's rows; of more rows than it has the last ones are
-    stored. A result takes over its cache's bytes, so that only the new rows move.
+    stored. A result takes over its cache's bytes, so that only the new rows move. The scales of caches in fewer bits are caches
+    of their own, with a column for each head.
 
     ```mlir
     %keys1, %values1 = llm.append_cache %keys, %values, %k, %v at(%positions)
@@ -86,13 +90,30 @@ def Llm_AppendCacheOp : Llm_PureOp<"append_cache", [CostWithTraffic, BuffersInPl
           tensor<16x1xi32>) -> (tensor<16x8192x1024xbf16>, tensor<16x8192x1024xbf16>)
     ```
   }];
-  let arguments = (ins Llm_Tensor:$keys, Llm_Tensor:$values, Llm_Tensor:$k, Llm_Tensor:$v, Llm_Ids:$positions,
+  let arguments = (ins Llm_HeldTensor:$keys, Llm_HeldTensor:$values, Llm_HeldTensor:$k, Llm_HeldTensor:$v, Llm_Ids:$positions,
     Optional<Llm_Ids>:$table, UnitAttr:$ring);
-  let results = (outs Llm_Tensor:$new_keys, Llm_Tensor:$new_values);
+  let results = (outs Llm_HeldTensor:$new_keys, Llm_HeldTensor:$new_values);
   let assemblyFormat = [{
     $keys `,` $values `,` $k `,` $v `at` `(` $positions `)` (`pages` `(` $table^ `)`)?
     attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
+}
+
+def Llm_PackOp : Llm_PureOp<"pack", [Cost]> {
+  let summary = "Rounds rows to fewer bits, with a scale for each group.";
+  let description = [{
+    scales = max |x| of the group / the largest number of the type (127 of i8, 448 of f8E4M3FN, 57344 of f8E5M2), rounded to the type of
+    x; packed = x / scales, rounded to nearest even and kept within the largest number. A group of zeros has the scale 0. Groups are
+    neighbours in a row: a row of 1024 with 8 scales has groups of 128.
+
+    ```mlir
+    %packed, %scales = llm.pack %k : tensor<16x1x1024xbf16> -> tensor<16x1x1024xi8>, tensor<16x1x8xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_Tensor:$x);
+  let results = (outs Llm_PackedTensor:$packed, Llm_Tensor:$scales);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($packed) `,` type($scales)";
   let hasVerifier = 1;
 }
 

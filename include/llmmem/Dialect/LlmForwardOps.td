@@ -9,38 +9,62 @@ include "llmmem/Dialect/LlmOpBase.td"
 // Matmuls and tables
 //===----------------------------------------------------------------------===//
 
-def Llm_LinearOp : Llm_PureOp<"linear", [ShardableBySeparation, CostOfMatmul, Differentiable, GroupMatmul]> {
+def Llm_LinearOp : Llm_PureOp<"linear",
+    [ShardableBySeparation, CostOfMatmul, Differentiable, GroupMatmul, AttrSizedOperandSegments]> {
   let summary = "Multiplies the last dimension of x by a weight and adds a bias.";
   let description = [{
     y[..., o] = sum_i x[..., i] W[i, o] + b[o], with W stored as [in, out] or as [out, in].
     Keeps for the backward: x. FLOPs: 2 * rows * in * out.
 
+    A weight in fewer bits has `scales`, one for each group of elements that are neighbours in a row as it is stored, whatever its
+    layout: a row of 768 elements with 6 scales has groups of 128. An element is the stored number times its scale, rounded to f32;
+    of i4, the stored number less the group's zero point, times its scale. So the bits of y are those of a product by such f32s.
+
     ```mlir
     %y = llm.linear %x, %w bias(%b) layout(in_out)
        : (tensor<8x1024x768xbf16>, tensor<768x3072xbf16>, tensor<3072xbf16>) -> tensor<8x1024x3072xbf16>
+    %z = llm.linear %x, %q scales(%s) zeros(%zero) layout(out_in)
+       : (tensor<8x1024x768xbf16>, tensor<3072x768xi4>, tensor<3072x6xbf16>, tensor<3072x6xi4>) -> tensor<8x1024x3072xbf16>
     ```
   }];
-  let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Optional<Llm_Tensor>:$bias, Llm_WeightLayout:$layout);
+  let arguments = (ins Llm_Tensor:$x, Llm_HeldTensor:$weight, Optional<Llm_Tensor>:$bias, Optional<Llm_Tensor>:$scales,
+    Optional<Llm_ZeroPoints>:$zeros, Llm_WeightLayout:$layout);
   let results = (outs Llm_Tensor:$y);
+  let builders = [OpBuilder<(ins "::mlir::Type":$y, "::mlir::Value":$x, "::mlir::Value":$weight, "::mlir::Value":$bias,
+    "::llmmem::llm::WeightLayout":$layout), [{
+      build($_builder, $_state, y, x, weight, bias, /*scales=*/::mlir::Value(), /*zeros=*/::mlir::Value(), layout);
+    }]>];
   let assemblyFormat = [{
-    $x `,` $weight (`bias` `(` $bias^ `)`)? `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)
+    $x `,` $weight (`bias` `(` $bias^ `)`)? (`scales` `(` $scales^ `)`)? (`zeros` `(` $zeros^ `)`)?
+    `layout` `(` $layout `)` attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
 
-def Llm_EmbeddingOp : Llm_PureOp<"embedding", [ShardableWithChange, CostWithTraffic, Differentiable]> {
+def Llm_EmbeddingOp : Llm_PureOp<"embedding",
+    [ShardableWithChange, CostWithTraffic, Differentiable, AttrSizedOperandSegments]> {
   let summary = "Looks up rows of a table by id.";
   let description = [{
     y[b, s, :] = table[ids[b, s], :]. An id outside the table is clamped into it. Keeps for the backward: the ids. With a
-    `vocabulary`, the table is a rank's part of it: an id that another rank has gives 0, and the sum over ranks is the row.
+    `vocabulary`, the table is a rank's part of it: an id that another rank has gives 0, and the sum over ranks is the row. A table
+    in fewer bits has scales as a weight of llm.linear has; its rows are rounded to y's type.
 
     ```mlir
     %y = llm.embedding %ids, %table : (tensor<8x1024xi32>, tensor<50257x768xbf16>) -> tensor<8x1024x768xbf16>
+    %z = llm.embedding %ids, %q scales(%s)
+       : (tensor<8x1024xi32>, tensor<50257x768xi8>, tensor<50257x6xbf16>) -> tensor<8x1024x768xbf16>
     ```
   }];
-  let arguments = (ins Llm_Ids:$ids, Llm_Tensor:$table, OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
+  let arguments = (ins Llm_Ids:$ids, Llm_HeldTensor:$table, Optional<Llm_Tensor>:$scales, Optional<Llm_ZeroPoints>:$zeros,
+    OptionalAttr<Llm_VocabularyAttr>:$vocabulary);
   let results = (outs Llm_Tensor:$y);
-  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$y, "::mlir::Value":$ids, "::mlir::Value":$table,
+    "VocabularyAttr":$vocabulary), [{
+      build($_builder, $_state, y, ids, table, /*scales=*/::mlir::Value(), /*zeros=*/::mlir::Value(), vocabulary);
+    }]>];
+  let assemblyFormat = [{
+    $ids `,` $table (`scales` `(` $scales^ `)`)? (`zeros` `(` $zeros^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

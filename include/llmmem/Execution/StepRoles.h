@@ -16,6 +16,16 @@ struct StepRoles {
     std::optional<unsigned> master;   // its copy in f32
     std::optional<unsigned> gradient; // resident: an argument
     bool frozen = false;              // read and never updated
+    /// Of one that is held in fewer bits (include/llmmem/Dialect/FewerBits.h).
+    std::optional<unsigned> scales = std::nullopt, zeros = std::nullopt;
+    /// All that hold it.
+    llvm::SmallVector<unsigned, 3> arguments() const {
+      llvm::SmallVector<unsigned, 3> all = {argument};
+      for (std::optional<unsigned> beside : {scales, zeros})
+        if (beside)
+          all.push_back(*beside);
+      return all;
+    }
   };
 
   /// Targets are predicted from the ids before them, labels in their own place.

@@ -9,6 +9,7 @@
 #ifndef LLMMEM_IMPORT_GRAPHBUILDER_H
 #define LLMMEM_IMPORT_GRAPHBUILDER_H
 
+#include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Import/ImportOptions.h"
 #include "mlir/IR/Builders.h"
@@ -162,6 +163,13 @@ private:
   /// In the type that is computed in: rounded to it where the parameter has more bits. Null where
   /// there is none.
   mlir::Value parameter(const llvm::Twine &name);
+  /// Of a parameter in fewer bits; null where it has none.
+  mlir::Value scalesOf(const llvm::Twine &name) const {
+    return parameters.lookup((name + llm::kScalesSuffix).str());
+  }
+  mlir::Value zerosOf(const llvm::Twine &name) const {
+    return parameters.lookup((name + llm::kZerosSuffix).str());
+  }
   /// The type of `x` with its last dimension replaced.
   mlir::RankedTensorType withWidth(mlir::Value x, int64_t width) const;
   /// The type of a statistic of each row of `x`.
@@ -174,6 +182,9 @@ private:
                                const AttentionShape &shape);
   mlir::Value cachedAttention(mlir::Value q, mlir::Value k, mlir::Value v,
                               const AttentionShape &shape);
+  void appendRows(llvm::StringRef name, llvm::ArrayRef<mlir::Value> held,
+                  llvm::ArrayRef<mlir::Value> rows, bool isRing);
+  mlir::Value packHeads(llvm::StringRef name, mlir::Value &x, int64_t heads);
   mlir::FloatAttr scaleOf(const AttentionShape &shape);
 
   mlir::OpBuilder builder;

@@ -4,6 +4,7 @@
 #define LLMMEM_IMPORT_IMPORTOPTIONS_H
 
 #include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Import/HeldFormat.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -71,6 +72,10 @@ struct ImportOptions {
   std::optional<int64_t> expertCapacity;
   /// What unequally chosen experts cost; none: the config's own.
   std::optional<double> balanceLoss;
+  /// Of the weights of projections and tables that are not trained, and of caches; none: as
+  /// parameters and activations.
+  std::optional<HeldFormat> weights;
+  std::optional<HeldKind> kvCache;
   /// Of parameters, where activations have fewer bits: f32 beside bf16. None: as activations.
   std::optional<ElementKind> paramDtype;
 

@@ -29,6 +29,8 @@ struct Parameter {
   std::optional<llm::WeightLayout> layout = std::nullopt;
   bool frozen = false; ///< read and never trained
   bool wide = false;   ///< never of fewer bits than f32
+  bool table = false;  ///< whose rows are looked up
+  bool head = false;   ///< which gives the logits
 };
 
 /// What the shared code needs to know of any model.

@@ -1,7 +1,6 @@
 //===- GemmBlock.cpp - One block of a matmul, and the loop over blocks ----===//
 
-#include "Emitter/Matmuls.h"
-#include "GemmWriter.h"
+#include "FactorB.h"
 #include "NarrowMatmul.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -25,7 +24,8 @@ public:
   void write() {
     clearSums();
     w.forEach(w.constant(0), terms, 1, [&](Index t) {
-      Pointer aOfTerm = a + t * stepA, bOfTerm = b + t * stepB;
+      Pointer aOfTerm = a + t * stepA;
+      FactorB bOfTerm = b + t * stepB;
       // A loop whose step is a run-time value.
       w.forEach(w.constant(0), ceilDiv(inner, depth), 1, [&](Index piece) {
         Index k = piece * depth;
@@ -44,11 +44,13 @@ private:
     });
   }
 
-  void multiply(Pointer a, Pointer b, Index depth) {
+  void multiply(Pointer a, const FactorB &b, Index depth) {
     w.call(functions.packA(transposedA),
            {panelA.address, a.address, aPitch.value, rows.value, depth.value});
-    w.call(functions.packB(transposedB),
-           {panelB.address, b.address, bPitch.value, columns.value, depth.value});
+    SmallVector<Value> packed = {panelB.address, b.pointer(), bPitch.value, columns.value,
+                                 depth.value};
+    llvm::append_range(packed, b.rest());
+    w.call(functions.packB(transposedB), packed);
     int64_t tile = w.sizes.tileColumns(), lanes = w.sizes.lanes;
     w.forEach(w.constant(0), columns, tile, [&](Index j) {
       Index vectors = ceilDiv(minimum(columns - j, w.constant(tile)), w.constant(lanes));
@@ -90,8 +92,9 @@ private:
   Writer &w;
   Functions &functions;
   bool transposedA, transposedB, hasInitial;
-  Pointer a = w.pointer(0, w.element), b = w.pointer(2, w.element),
-          initial = w.pointer(4, w.element), c = w.pointer(6, w.element);
+  Pointer a = w.pointer(0, w.element), initial = w.pointer(4, w.element),
+          c = w.pointer(6, w.element);
+  FactorB b{w, 2};
   Index aPitch = w.index(1), bPitch = w.index(3), initialPitch = w.index(5), cPitch = w.index(7);
   Index rows = w.index(8), columns = w.index(9), inner = w.index(10), depth = w.index(11),
         terms = w.index(12), stepA = w.index(13), stepB = w.index(14);
@@ -111,7 +114,7 @@ func::FuncOp Functions::block(bool transposedA, bool transposedB, bool initial) 
   std::string name = (Twine("block_") + (transposedA ? "t" : "n") + (transposedB ? "t" : "n") +
                       (initial ? "_initial" : ""))
                          .str();
-  return define(name, types, [&](Writer &w) {
+  return defineWithB(name, types, [&](Writer &w) {
     BlockWriter(w, *this, transposedA, transposedB, initial).write();
   });
 }
@@ -131,6 +134,18 @@ Value llmmem::addressOf(Operation *op, KernelEmitter &e, const Matrix &matrix) {
     begin = begin + *matrix.begin * (matrix.buffer.element.getIntOrFloatBitWidth() / 8);
   Value bits = arith::IndexCastOp::create(builder, op->getLoc(), builder.getI64Type(), begin.value);
   return LLVM::IntToPtrOp::create(builder, op->getLoc(), pointer, bits);
+}
+
+Value gemm::addressOfB(Operation *op, KernelEmitter &e, const Matrix &b, Index first) {
+  Value address = addressOf(op, e, b);
+  return b.isPacked() ? address
+                      : (Pointer{&e.builder(), address, b.buffer.element} + first).address;
+}
+
+SmallVector<Value> gemm::restOfB(Operation *op, KernelEmitter &e, const Matrix &b, Index first) {
+  if (!b.isPacked())
+    return {};
+  return {first.value, addressOf(op, e, {b.held.scales}), addressOf(op, e, {b.held.zeros})};
 }
 
 /// The size of equal parts, a multiple of `multiple` up to `limit`.
@@ -191,7 +206,8 @@ static void emitNarrowMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
 void llmmem::emitGeneratedMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
   if (isNarrowMatmul(p))
     return emitNarrowMatmul(op, e, p);
-  Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element);
+  Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element,
+                      p.b.held.format);
   const Sizes &sizes = functions.sizes;
   func::FuncOp block =
       functions.block(p.a.transposed, p.b.transposed, static_cast<bool>(p.initial.buffer));
@@ -211,10 +227,10 @@ void llmmem::emitGeneratedMatmul(Operation *op, KernelEmitter &e, const Matmul &
         base = base + (row * matrix.pitch + column);
       return base.address;
     };
-    Index zero = e.index(0);
+    Index zero = e.index(0), firstOfB = p.b.transposed ? j * p.b.pitch : j;
     SmallVector<Value> arguments = {p.a.transposed ? from(p.a, zero, i) : from(p.a, i, zero),
                                     e.index(p.a.pitch).value,
-                                    p.b.transposed ? from(p.b, j, zero) : from(p.b, zero, j),
+                                    addressOfB(op, e, p.b, firstOfB),
                                     e.index(p.b.pitch).value,
                                     from(p.initial, i, j),
                                     e.index(p.initial.pitch).value,
@@ -226,6 +242,7 @@ void llmmem::emitGeneratedMatmul(Operation *op, KernelEmitter &e, const Matmul &
     for (int64_t number : {p.inner, depth, p.terms, p.stepA, p.stepB})
       arguments.push_back(e.index(number).value);
     arguments.push_back(e.number(p.scale).value);
+    llvm::append_range(arguments, restOfB(op, e, p.b, firstOfB));
     func::CallOp::create(e.builder(), op->getLoc(), block, arguments);
     target.handOn(i, j, rows, columns);
   });

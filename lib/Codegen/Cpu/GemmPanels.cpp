@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GemmWriter.h"
+#include "FactorB.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -43,19 +43,20 @@ func::FuncOp Functions::packA(bool transposed) {
 //===----------------------------------------------------------------------===//
 
 /// B not transposed: its rows are copied into strips.
-static void copyStrips(Writer &w, Pointer panel, Pointer b, Index pitch, Index columns,
+static void copyStrips(Writer &w, Pointer panel, const FactorB &b, Index pitch, Index columns,
                        Index depth) {
   int64_t lanes = w.sizes.lanes, tile = w.sizes.tileColumns();
   Index rest = columns % tile, whole = columns - rest;
   w.forEach(w.constant(0), depth, 1, [&](Index k) {
-    Pointer row = b + k * pitch, line = panel + k * tile;
+    FactorB row = b + k * pitch;
+    Pointer line = panel + k * tile;
     w.forEach(w.constant(0), whole, tile, [&](Index j) {
       for (int64_t v = 0; v < tile; v += lanes)
-        w.store(line + (j * w.sizes.depth + v), w.load(row + (j + v), lanes), true);
+        w.store(line + (j * w.sizes.depth + v), row.load(j + v, lanes), true);
     });
     w.ifThen(less(w.constant(0), rest), [&] {
       for (int64_t v = 0; v < tile; v += lanes)
-        w.store(line + (whole * w.sizes.depth + v), w.loadFirst(row + (whole + v), rest - v), true);
+        w.store(line + (whole * w.sizes.depth + v), row.loadFirst(whole + v, rest - v), true);
     });
   });
 }
@@ -79,35 +80,36 @@ void gemm::transpose(Writer &w, SmallVectorImpl<Num> &square) {
 }
 
 /// B transposed: its columns are rows in memory.
-static void transposeStrips(Writer &w, Pointer panel, Pointer b, Index pitch, Index columns,
+static void transposeStrips(Writer &w, Pointer panel, const FactorB &b, Index pitch, Index columns,
                             Index depth) {
   int64_t lanes = w.sizes.lanes, tile = w.sizes.tileColumns();
   Index rest = depth % lanes, whole = depth - rest;
   w.forEach(w.constant(0), columns, lanes, [&](Index j) {
-    SmallVector<Pointer> rows;
+    SmallVector<FactorB> rows;
     for (int64_t r = 0; r < lanes; ++r)
       rows.push_back(b + minimum(j + r, columns - 1) * pitch);
     Pointer strip = panel + ((j / tile) * w.sizes.strip() + j % tile);
-    auto square = [&](Index k, function_ref<Num(Pointer)> load) {
+    auto square = [&](Index k, function_ref<Num(const FactorB &)> load) {
       SmallVector<Num> vectors;
-      for (Pointer row : rows)
-        vectors.push_back(load(row + k));
+      for (const FactorB &row : rows)
+        vectors.push_back(load(row));
       transpose(w, vectors);
       for (auto [r, vector] : llvm::enumerate(vectors))
         w.store(strip + (k + r) * tile, vector, true);
     };
     w.forEach(w.constant(0), whole, lanes,
-              [&](Index k) { square(k, [&](Pointer p) { return w.load(p, lanes); }); });
-    w.ifThen(less(w.constant(0), rest),
-             [&] { square(whole, [&](Pointer p) { return w.loadFirst(p, rest); }); });
+              [&](Index k) { square(k, [&](const FactorB &row) { return row.load(k, lanes); }); });
+    w.ifThen(less(w.constant(0), rest), [&] {
+      square(whole, [&](const FactorB &row) { return row.loadFirst(whole, rest); });
+    });
   });
 }
 
 func::FuncOp Functions::packB(bool transposed) {
-  return define(transposed ? "pack_b_t" : "pack_b_n", {pointer, pointer, index, index, index},
-                [&](Writer &w) {
-                  auto pack = transposed ? transposeStrips : copyStrips;
-                  pack(w, w.pointer(0, w.accumulatorType), w.pointer(1, w.element), w.index(2),
-                       w.index(3), w.index(4));
-                });
+  return defineWithB(transposed ? "pack_b_t" : "pack_b_n", {pointer, pointer, index, index, index},
+                     [&](Writer &w) {
+                       auto pack = transposed ? transposeStrips : copyStrips;
+                       pack(w, w.pointer(0, w.accumulatorType), FactorB(w, 1), w.index(2),
+                            w.index(3), w.index(4));
+                     });
 }

@@ -1,6 +1,7 @@
 //===- GemmWriter.cpp - Builders for the functions of matmuls -------------===//
 
 #include "GemmWriter.h"
+#include "FactorB.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -100,11 +101,11 @@ static FloatType computeTypeOf(Type element) {
                          : FloatType(Float32Type::get(element.getContext()));
 }
 
-Functions::Functions(ModuleOp module, Location loc, Type element)
+Functions::Functions(ModuleOp module, Location loc, Type element, PackedFormat held)
     : sizes(computeTypeOf(element)), module(module), loc(loc),
       accumulatorType(computeTypeOf(element)), element(element),
       pointer(LLVM::LLVMPointerType::get(element.getContext())),
-      index(IndexType::get(element.getContext())) {}
+      index(IndexType::get(element.getContext())), held(held) {}
 
 func::FuncOp Functions::define(StringRef name, TypeRange arguments,
                                function_ref<void(Writer &)> body) {
@@ -117,8 +118,19 @@ func::FuncOp Functions::define(StringRef name, TypeRange arguments,
   function.setPrivate();
   function->setAttr("passthrough", end.getStrArrayAttr({"noinline"}));
   function.addEntryBlock();
-  Writer writer(function, accumulatorType, element);
+  Writer writer(function, accumulatorType, element, held);
   body(writer);
   func::ReturnOp::create(writer.builder, loc);
   return function;
+}
+
+func::FuncOp Functions::defineWithB(StringRef name, TypeRange arguments,
+                                    function_ref<void(Writer &)> body) {
+  if (!held)
+    return define(name, arguments, body);
+  std::string ofFormat;
+  llvm::raw_string_ostream(ofFormat) << "by_" << held.element << "_" << held.group << "_" << name;
+  SmallVector<Type> types(arguments);
+  llvm::append_range(types, FactorB::restTypes(module.getContext()));
+  return define(ofFormat, types, body);
 }

@@ -13,7 +13,7 @@
 #ifndef LLMMEM_LIB_CODEGEN_CPU_GEMMWRITER_H
 #define LLMMEM_LIB_CODEGEN_CPU_GEMMWRITER_H
 
-#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include "Emitter/FewerBits.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -44,9 +44,10 @@ Pointer operator+(Pointer base, Index elements);
 /// Writes one function of the module.
 class Writer {
 public:
-  Writer(mlir::func::FuncOp function, mlir::FloatType accumulatorType, mlir::Type element)
+  Writer(mlir::func::FuncOp function, mlir::FloatType accumulatorType, mlir::Type element,
+         PackedFormat held)
       : function(function), builder(mlir::OpBuilder::atBlockEnd(&function.front())),
-        accumulatorType(accumulatorType), element(element), sizes(accumulatorType) {}
+        accumulatorType(accumulatorType), element(element), held(held), sizes(accumulatorType) {}
 
   mlir::Location loc() { return function.getLoc(); }
   Pointer pointer(unsigned argument, mlir::Type type) {
@@ -75,6 +76,7 @@ public:
   mlir::OpBuilder builder;
   mlir::FloatType accumulatorType;
   mlir::Type element;
+  PackedFormat held; // of B, where it is in fewer bits
   Sizes sizes;
 };
 
@@ -82,10 +84,11 @@ public:
 /// of 1, 2, 4, ... lanes.
 void transpose(Writer &w, llvm::SmallVectorImpl<Num> &square);
 
-/// The functions of one element type, made in the module when first asked for.
+/// The functions of one element type, made in the module when first asked for. Where B is `held` in
+/// fewer bits, those that read it take more arguments (FactorB.h).
 class Functions {
 public:
-  Functions(mlir::ModuleOp module, mlir::Location loc, mlir::Type element);
+  Functions(mlir::ModuleOp module, mlir::Location loc, mlir::Type element, PackedFormat held = {});
 
   /// (a, b, sums, depth): adds A B to a tile of sums that is `vectors` vectors accumulatorType. A
   /// lies transposed in its panel or not.
@@ -106,11 +109,15 @@ public:
 private:
   mlir::func::FuncOp define(llvm::StringRef name, mlir::TypeRange arguments,
                             llvm::function_ref<void(Writer &)> body);
+  /// The same for a function that reads B.
+  mlir::func::FuncOp defineWithB(llvm::StringRef name, mlir::TypeRange arguments,
+                                 llvm::function_ref<void(Writer &)> body);
 
   mlir::ModuleOp module;
   mlir::Location loc;
   mlir::FloatType accumulatorType;
   mlir::Type element, pointer, index;
+  PackedFormat held;
 };
 
 } // namespace llmmem::gemm

@@ -1,7 +1,7 @@
 //===- NarrowMatmul.cpp - Matmuls of few rows by a matrix as it lies ------===//
 
 #include "NarrowMatmul.h"
-#include "GemmWriter.h"
+#include "PackedTerms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -20,34 +20,41 @@ constexpr int64_t kMostRows = Sizes::kTileRows;
 class NarrowWriter {
 public:
   NarrowWriter(Writer &w, int64_t rows, bool transposed, bool initial)
-      : w(w), rows(rows), vectors(transposed ? (rows <= 4 ? 2 : 1) : vectorsOfRow(rows)),
+      : w(w), rows(rows), vectors(transposed ? (rows <= 4 ? 2 : 1) : vectorsOfRow(rows, w.held)),
         transposed(transposed), hasInitial(initial) {}
 
   /// B in rows: as many vectors of accumulators as registers take.
-  static int64_t vectorsOfRow(int64_t rows) { return std::min<int64_t>(8, 24 / rows); }
+  static int64_t vectorsOfRow(int64_t rows, const PackedFormat &held) {
+    return llvm::alignDown(std::min<int64_t>(8, 24 / rows), vectorsTogether(held));
+  }
 
   void write() {
-    int64_t lanes = w.sizes.lanes, group = vectors * lanes;
+    int64_t group = vectors * w.sizes.lanes, fewest = transposed ? 1 : vectorsTogether(w.held);
     Index rest = columns % group, whole = columns - rest;
     w.forEach(w.constant(0), whole, group, [&](Index j) { multiply(j, vectors, std::nullopt); });
     // What is left, vector by vector.
-    Index vectorsOfRest = whole + rest / lanes * lanes, last = columns - vectorsOfRest;
-    w.forEach(whole, vectorsOfRest, lanes, [&](Index j) { multiply(j, 1, std::nullopt); });
-    w.ifThen(less(w.constant(0), last), [&] { multiply(vectorsOfRest, 1, last); });
+    int64_t step = fewest * w.sizes.lanes;
+    Index vectorsOfRest = whole + rest / step * step, last = columns - vectorsOfRest;
+    w.forEach(whole, vectorsOfRest, step, [&](Index j) { multiply(j, fewest, std::nullopt); });
+    if (transposed || !w.held) // rows of groups are whole vectors
+      w.ifThen(less(w.constant(0), last), [&] { multiply(vectorsOfRest, 1, last); });
   }
 
 private:
   /// `count` vectors of columns from `j` on; of the last one only the first `some` where given.
   void multiply(Index j, int64_t count, std::optional<Index> some) {
-    int64_t depth = w.sizes.lanes;
     Index rest = inner % depth, whole = inner - rest;
     SmallVector<Num> sums(rows * count, w.zeros());
-    sums = forDepth(whole, sums, [&](Index k, ArrayRef<Num> carried) {
+    sums = carry(whole, depth, sums, [&](Index k, ArrayRef<Num> carried) {
       loadFactors(k, std::nullopt);
-      return transposed ? addSquares(j, k, count, some, carried)
-                        : addRows(j, k, w.constant(depth), count, some, carried);
+      if (transposed)
+        return w.held ? addPackedColumns(j, k, count, some, carried)
+                      : addSquares(j, k, count, some, carried);
+      return addRows(j, k, w.constant(depth), count, some, carried);
     });
-    sums = addRest(j, whole, rest, count, some, sums);
+    // Groups that lie along the sums divide them.
+    if (!transposed || !w.held)
+      sums = addRest(j, whole, rest, count, some, sums);
     store(j, count, some, sums);
   }
 
@@ -67,24 +74,20 @@ private:
     }
     return numbers(loop.getResults());
   }
-  SmallVector<Num> forDepth(Index upper, ArrayRef<Num> sums, Step body) {
-    return carry(upper, w.sizes.lanes, sums, body);
-  }
   SmallVector<Num> numbers(ValueRange values) {
     return llvm::map_to_vector(values, [&](Value x) { return Num{&w.builder, x}; });
   }
 
-  /// The factors a[row][k...] of a vector of k, widened, where they are read one by one.
+  /// The factors a[row][k...] of a step of k, widened, where they are read one by one.
   void loadFactors(Index k, std::optional<Index> some) {
-    for (int64_t row = 0; row < rows; ++row) {
-      Pointer from = a + (aPitch * row + k);
-      Num x = some ? w.loadFirst(from, *some) : w.load(from, w.sizes.lanes);
-      w.store(factors + w.constant(row * w.sizes.lanes), x, true);
-    }
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t first = 0; first < (some ? 1 : depth); first += w.sizes.lanes) {
+        Pointer from = a + (aPitch * row + k + first);
+        Num x = some ? w.loadFirst(from, *some) : w.load(from, w.sizes.lanes);
+        w.store(factors + w.constant(row * depth + first), x, true);
+      }
   }
-  Num factor(int64_t row, Index k) {
-    return w.spread(w.load(factors + (k + row * w.sizes.lanes), 1));
-  }
+  Num factor(int64_t row, Index k) { return w.spread(w.load(factors + (k + row * depth), 1)); }
 
   SmallVector<Num> addTerm(Index k, ArrayRef<Num> row, ArrayRef<Num> carried) {
     auto count = static_cast<int64_t>(row.size());
@@ -101,11 +104,13 @@ private:
   SmallVector<Num> addRows(Index j, Index k, Index terms, int64_t count, std::optional<Index> some,
                            ArrayRef<Num> sums) {
     return carry(terms, 1, sums, [&](Index t, ArrayRef<Num> carried) {
-      Pointer line = b + ((k + t) * bPitch + j);
+      FactorB line = b + ((k + t) * bPitch + j);
+      if (w.held)
+        return addTerm(t, unpackRow(w, line, count), carried);
       SmallVector<Num> row;
       for (int64_t v = 0; v < count; ++v)
-        row.push_back(some ? w.loadFirst(line, *some)
-                           : w.load(line + w.constant(v * w.sizes.lanes), w.sizes.lanes));
+        row.push_back(some ? line.loadFirst(w.constant(0), *some)
+                           : line.load(w.constant(v * w.sizes.lanes), w.sizes.lanes));
       return addTerm(t, row, carried);
     });
   }
@@ -114,13 +119,37 @@ private:
   // B transposed
   //===--------------------------------------------------------------------===//
 
-  /// The row of B in memory that is column `j + lane` of the matmul; a row beyond the last one
-  /// is the last.
-  Pointer rowAt(Index j, int64_t lane, std::optional<Index> some) {
+  /// Where the row of B in memory begins that is column `j + lane` of the matmul; a row beyond the
+  /// last one is the last.
+  Index rowAt(Index j, int64_t lane, std::optional<Index> some) {
     Index number = w.constant(lane);
     if (some)
       number = minimum(number, *some - 1);
-    return b + (j + number) * bPitch;
+    return (j + number) * bPitch;
+  }
+
+  /// The terms of a step, from words that are unpacked one after the other.
+  SmallVector<Num> addPackedColumns(Index j, Index k, int64_t count, std::optional<Index> some,
+                                    ArrayRef<Num> sums) {
+    SmallVector<PackedColumns::Groups> groups;
+    for (int64_t v = 0; v < count; ++v) {
+      SmallVector<Index> places;
+      for (int64_t lane = 0; lane < w.sizes.lanes; ++lane)
+        places.push_back(rowAt(j + v * w.sizes.lanes, lane, some) + k);
+      packed.read(v, places, b);
+      groups.push_back(packed.groupsOf(places, b));
+    }
+    int64_t terms = packed.termsOfWord();
+    return carry(w.constant(depth / terms), 1, sums, [&](Index word, ArrayRef<Num> carried) {
+      SmallVector<Num> next(carried);
+      for (int64_t term = 0; term < terms; ++term) {
+        SmallVector<Num> row;
+        for (int64_t v = 0; v < count; ++v)
+          row.push_back(packed.termOf(v, word, term, groups[v]));
+        next = addTerm(word * terms + term, row, next);
+      }
+      return next;
+    });
   }
 
   SmallVector<Num> addSquares(Index j, Index k, int64_t count, std::optional<Index> some,
@@ -145,15 +174,16 @@ private:
     SmallVector<Num> vectors;
     if (!w.element.isBF16()) {
       for (int64_t lane = 0; lane < lanes; ++lane)
-        vectors.push_back(w.load(rowAt(j, lane, some) + k, lanes));
+        vectors.push_back(b.load(rowAt(j, lane, some) + k, lanes));
       transpose(w, vectors);
       return vectors;
     }
     // Pairs of neighbours move as one number, so half as many vectors are transposed.
     auto pairs = VectorType::get(lanes / 2, w.builder.getI32Type());
     for (int64_t lane = 0; lane < lanes; ++lane)
-      vectors.push_back({&w.builder, LLVM::LoadOp::create(w.builder, w.loc(), pairs,
-                                                          (rowAt(j, lane, some) + k).address, 2)});
+      vectors.push_back(
+          {&w.builder, LLVM::LoadOp::create(w.builder, w.loc(), pairs,
+                                            (b + (rowAt(j, lane, some) + k)).pointer(), 2)});
     return widenPairs(transposePairs(vectors));
   }
 
@@ -206,7 +236,7 @@ private:
       for (int64_t v = 0; v < count; ++v) {
         for (int64_t lane = 0; lane < lanes; ++lane)
           w.store(line + w.constant(lane),
-                  w.load(rowAt(j + v * lanes, lane, some) + (whole + t), 1));
+                  b.load(rowAt(j + v * lanes, lane, some) + (whole + t), 1));
         row.push_back(w.load(line, lanes, true));
       }
       return addTerm(t, row, carried);
@@ -214,26 +244,34 @@ private:
   }
 
   void store(Index j, int64_t count, std::optional<Index> some, ArrayRef<Num> sums) {
-    for (int64_t i = 0; i < rows; ++i)
+    for (int64_t i = 0; i < rows; ++i) {
+      SmallVector<Num> ofRow(sums.slice(i * count, count));
+      if (!transposed)
+        ofRow = inOrder(w, ofRow);
       for (int64_t v = 0; v < count; ++v) {
         Index column = j + v * w.sizes.lanes;
         Pointer from = initial + (initialPitch * i + column), to = c + (cPitch * i + column);
-        Num sum = sums[i * count + v] * scale;
+        Num sum = ofRow[v] * scale;
         if (hasInitial)
           sum = sum + (some ? w.loadFirst(from, *some) : w.load(from, w.sizes.lanes));
         some ? w.storeFirst(to, *some, sum) : w.store(to, sum);
       }
+    }
   }
 
   Writer &w;
   int64_t rows, vectors;
   bool transposed, hasInitial;
-  Pointer a = w.pointer(0, w.element), b = w.pointer(2, w.element),
-          initial = w.pointer(4, w.element), c = w.pointer(6, w.element);
+  Pointer a = w.pointer(0, w.element), initial = w.pointer(4, w.element),
+          c = w.pointer(6, w.element);
+  FactorB b{w, 2};
   Index aPitch = w.index(1), bPitch = w.index(3), initialPitch = w.index(5), cPitch = w.index(7);
   Index columns = w.index(8), inner = w.index(9);
   Num scale{&w.builder, w.function.getArgument(10)};
-  Pointer factors = w.panel(kMostRows * w.sizes.lanes), line = w.panel(w.sizes.lanes);
+  PackedColumns packed{w, vectors};
+  /// Terms of a step.
+  int64_t depth = transposed && w.held ? packed.termsOfStep() : w.sizes.lanes;
+  Pointer factors = w.panel(kMostRows * depth), line = w.panel(w.sizes.lanes);
 };
 
 } // namespace
@@ -247,8 +285,8 @@ func::FuncOp Functions::narrow(int64_t rows, bool transposedB, bool initial) {
   std::string name =
       ("narrow_" + Twine(transposedB ? "t" : "n") + Twine(rows) + (initial ? "_initial" : ""))
           .str();
-  return define(name, types,
-                [&](Writer &w) { NarrowWriter(w, rows, transposedB, initial).write(); });
+  return defineWithB(name, types,
+                     [&](Writer &w) { NarrowWriter(w, rows, transposedB, initial).write(); });
 }
 
 bool llmmem::isNarrowMatmul(const Matmul &p) {
@@ -256,12 +294,13 @@ bool llmmem::isNarrowMatmul(const Matmul &p) {
 }
 
 int64_t llmmem::narrowStrip(KernelEmitter &e, const Matmul &p) {
-  return p.b.transposed ? 4 * e.lanes() : NarrowWriter::vectorsOfRow(p.rows) * e.lanes();
+  return (p.b.transposed ? 4 : NarrowWriter::vectorsOfRow(p.rows, p.b.held.format)) * e.lanes();
 }
 
 void llmmem::emitNarrowStrip(Operation *op, KernelEmitter &e, const Matmul &p, Index column,
                              Index columns, const Matrix &target) {
-  Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element);
+  Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element,
+                      p.b.held.format);
   func::FuncOp narrow =
       functions.narrow(p.rows, p.b.transposed, static_cast<bool>(p.initial.buffer));
   auto from = [&](const Matrix &matrix, std::optional<Index> offset) {
@@ -272,7 +311,7 @@ void llmmem::emitNarrowStrip(Operation *op, KernelEmitter &e, const Matmul &p, I
   bool isWhole = target.buffer.memref == p.c.buffer.memref;
   SmallVector<Value> arguments = {from(p.a, std::nullopt),
                                   e.index(p.a.pitch).value,
-                                  from(p.b, row),
+                                  addressOfB(op, e, p.b, row),
                                   e.index(p.b.pitch).value,
                                   from(p.initial, column),
                                   e.index(p.initial.pitch).value,
@@ -281,5 +320,6 @@ void llmmem::emitNarrowStrip(Operation *op, KernelEmitter &e, const Matmul &p, I
                                   columns.value,
                                   e.index(p.inner).value,
                                   e.number(p.scale).value};
+  llvm::append_range(arguments, restOfB(op, e, p.b, row));
   func::CallOp::create(e.builder(), op->getLoc(), narrow, arguments);
 }

@@ -9,6 +9,7 @@
 #ifndef LLMMEM_LIB_CODEGEN_EMITTER_CACHEDKEYS_H
 #define LLMMEM_LIB_CODEGEN_EMITTER_CACHEDKEYS_H
 
+#include "FewerBits.h"
 #include "Softcap.h"
 #include "llmmem/Dialect/LlmOps.h"
 
@@ -57,7 +58,8 @@ public:
   KernelEmitter &e;
   const int64_t batch, seq, heads, kvHeads, size;
   const double scale, cap;
-  Buffer q, k, v, keys, values, positions, table, out;
+  Buffer q, positions, table, out;
+  HeldBuffer k, v, keys, values;
   /// Query heads of an iteration, and iterations of a key/value head.
   int64_t tile, tiles;
 

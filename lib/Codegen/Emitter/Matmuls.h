@@ -13,7 +13,7 @@
 #ifndef LLMMEM_LIB_CODEGEN_EMITTER_MATMULS_H
 #define LLMMEM_LIB_CODEGEN_EMITTER_MATMULS_H
 
-#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+#include "Emitter/FewerBits.h"
 #include <optional>
 
 namespace llmmem {
@@ -26,6 +26,10 @@ struct Matrix {
   std::optional<Index> begin = std::nullopt;
   /// Elements to the matrix of the next matmul of a batch; 0 if all use the same matrix.
   int64_t stride = 0;
+  /// Of B alone: scales and zero points, where `buffer` are the bytes of elements in fewer bits.
+  HeldBuffer held = {};
+
+  bool isPacked() const { return held.isPacked(); }
 };
 
 /// Partial results of the softmax of C's rows, one for each tile of columns: element (row, tile) of

@@ -84,10 +84,10 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// The products of the key that begins at `place` with the query of each head.
-  Row products(Buffer from, Index place) {
+  Row products(const HeldBuffer &from, Index place) {
     Row sums(tile, e.splat(0.0, lanes));
     sums = e.foldSteps(e.index(0), e.index(size), lanes, sums, [&](Index i, ArrayRef<Num> carried) {
-      Num key = e.load(from, place + i, lanes);
+      Num key = load(e, from, place + i, lanes);
       Row next;
       for (int64_t h = 0; h < tile; ++h)
         next.push_back(fma(e.load(queries, i + h * size, lanes), key, carried[h]));
@@ -165,7 +165,8 @@ private:
     return addValues(v, block, block.fresh, block.end, /*cached=*/false, sums);
   }
 
-  Row addValues(Buffer from, KeyBlock block, Index begin, Index end, bool cached, Row sums) {
+  Row addValues(const HeldBuffer &from, KeyBlock block, Index begin, Index end, bool cached,
+                Row sums) {
     // The first position of this thread's part.
     Index mine = begin + (part() + e.index(kBlock) - begin % parts) % parts;
     return e.foldSteps(mine, end, parts, sums, [&](Index j, ArrayRef<Num> carried) {
@@ -174,7 +175,7 @@ private:
       Index place = cached ? cachedPlace(query, j) : freshPlace(query, j);
       Row next(carried);
       for (int64_t number = 0; number < numColumns(); ++number) {
-        Num value = e.load(from, place + column(number), lanes);
+        Num value = load(e, from, place + column(number), lanes);
         for (int64_t h = 0; h < tile; ++h) {
           Num weight = e.load(weights, (j - block.start) + h * kBlock);
           Num &sum = next[h * numColumns() + number];

@@ -75,7 +75,8 @@ private:
       Index line = minimum(first + i, e.index(lines - 1)),
             inner = minimum(k + d, e.index(p.inner - 1));
       Index place = alongTerms ? line * matrix.pitch + inner : inner * matrix.pitch + line;
-      Num x = e.load(matrix.buffer, begin + place);
+      Num x = matrix.isPacked() ? load(e, matrix.held, begin + place)
+                                : e.load(matrix.buffer, begin + place);
       if (lines % kTile != 0)
         x = select(less(first + i, e.index(lines)), x, e.number(0.0));
       if (p.inner % kDepth != 0)

@@ -1,8 +1,10 @@
 //===- CacheKernels.cpp - Positions of new tokens, and rows of caches -----===//
 
+#include "Emitter/FewerBits.h"
 #include "KernelModels.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <numeric>
@@ -51,6 +53,41 @@ struct LastRowsKernel : KernelModel<LastRowsKernel, LastRowsOp> {
       Index count = minimum(maximum(e.loadIndex(e.operand(1), b), e.index(1)), e.index(seq));
       copyRow(e, e.operand(0), (b * seq + count - 1) * width, e.result(0), b * width, width);
     });
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Rows in fewer bits
+//===----------------------------------------------------------------------===//
+
+struct PackKernel : KernelModel<PackKernel, PackOp> {
+  static void emit(PackOp op, KernelEmitter &e) {
+    Buffer x = e.operand(0), packed = e.result(0), scales = e.result(1);
+    Type element = op.getPacked().getType().getElementType();
+    int64_t group = groupSizeOf(op.getPacked(), op.getScales());
+    double largest = largestPacked(element);
+    e.forRows(scales.size, {group}, [&](Index number) {
+      Num most = e.maximumOver(group, [&](Index i, unsigned lanes) {
+        Num value = e.load(x, number * group + i, lanes);
+        return maximum(value, -value);
+      });
+      Num stored = convert(most / largest, scales.element), scale = convert(stored, most.type());
+      e.store(scales, number, scale);
+      e.forLanes(group, [&](Index i, unsigned lanes) {
+        Num rounded = within(e.load(x, number * group + i, lanes) / scale, largest);
+        rounded = select(isZero(e, scale), e.splat(0.0, lanes), rounded);
+        e.storeRaw(packed, number * group + i, bytesOfNumbers(rounded, element));
+      });
+    });
+  }
+
+  /// A scale is rounded, and may be a little smaller than the largest number asks for.
+  static Num within(Num x, double largest) {
+    return -maximum(-maximum(x, x.like(-largest)), x.like(-largest));
+  }
+  static Value isZero(KernelEmitter &e, Num x) {
+    return arith::CmpFOp::create(e.builder(), e.location(), arith::CmpFPredicate::OEQ, x.value,
+                                 x.like(0.0).value);
   }
 };
 
@@ -149,5 +186,5 @@ struct AppendCacheKernel : KernelModel<AppendCacheKernel, AppendCacheOp> {
 } // namespace
 
 void llmmem::attachCacheKernels(MLIRContext *context) {
-  attachKernels<PositionsKernel, LastRowsKernel, AppendCacheKernel>(context);
+  attachKernels<PositionsKernel, LastRowsKernel, AppendCacheKernel, PackKernel>(context);
 }

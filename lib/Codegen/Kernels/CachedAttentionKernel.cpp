@@ -53,10 +53,10 @@ struct CachedAttentionKernel : KernelModel<CachedAttentionKernel, CachedAttentio
       e.forLanes(tile * kBlock, [&](Index i, unsigned lanes) {
         e.store(scores, i, e.splat(-std::numeric_limits<double>::infinity(), lanes));
       });
-      auto score = [&](Buffer from, Index j, Index place) {
+      auto score = [&](const HeldBuffer &from, Index j, Index place) {
         e.forEach(tile, [&](Index h) {
           Num product = e.sum(size, [&](Index i, unsigned lanes) {
-            return e.load(queries, h * size + i, lanes) * e.load(from, place + i, lanes);
+            return e.load(queries, h * size + i, lanes) * load(e, from, place + i, lanes);
           });
           e.store(scores, h * kBlock + (j - part.start), capped(product));
         });
@@ -86,9 +86,9 @@ struct CachedAttentionKernel : KernelModel<CachedAttentionKernel, CachedAttentio
       Row row = e.loadRow(sums, h * size, size);
       for (Num &x : row)
         x = x * factor;
-      auto add = [&](Buffer from, Index j, Index place, ArrayRef<Num> carried) {
+      auto add = [&](const HeldBuffer &from, Index j, Index place, ArrayRef<Num> carried) {
         Num weight = e.load(scores, h * kBlock + (j - part.start));
-        Row terms = e.loadRow(from, place, size), next;
+        Row terms = loadRow(e, from, place, size), next;
         for (auto [term, sum] : llvm::zip_equal(terms, carried))
           next.push_back(weight * term + sum);
         return next;

@@ -117,7 +117,11 @@ Matmul llmmem::matmulOf(LinearOp op, KernelEmitter &e) {
   int64_t in = widthOf(op.getX()), out = widthOf(op.getY());
   bool transposed = op.getLayout() == WeightLayout::OutIn;
   return {.a = {e.operand(0), in},
-          .b = {e.operand(1), transposed ? in : out, transposed},
+          .b = {.buffer = e.operand(1),
+                .pitch = transposed ? in : out,
+                .transposed = transposed,
+                .held = heldOperand(e, op.getWeightMutable(), op.getScalesMutable(),
+                                    op.getZerosMutable())},
           .initial = {e.operand(op.getBiasMutable()), 0}, // every row is the bias
           .c = {e.result(0), out},
           .rows = e.result(0).size / out,

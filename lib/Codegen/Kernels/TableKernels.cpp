@@ -1,5 +1,6 @@
 //===- TableKernels.cpp - Kernels that look up and copy -------------------===//
 
+#include "Emitter/FewerBits.h"
 #include "Emitter/VocabularyPart.h"
 #include "Gpu/TableSums.h"
 #include "KernelModels.h"
@@ -25,13 +26,19 @@ void copyElements(KernelEmitter &e, Buffer from, Index source, Buffer to, Index 
 
 struct EmbeddingKernel : KernelModel<EmbeddingKernel, EmbeddingOp> {
   static void emit(EmbeddingOp op, KernelEmitter &e) {
-    Buffer ids = e.operand(0), table = e.operand(1);
+    Buffer ids = e.operand(0);
+    HeldBuffer table =
+        heldOperand(e, op.getTableMutable(), op.getScalesMutable(), op.getZerosMutable());
     int64_t width = widthOf(op.getTable());
-    VocabularyPart vocabulary(e, op.getVocabulary(), table.size / width);
+    VocabularyPart vocabulary(e, op.getVocabulary(), op.getTable().getType().getDimSize(0));
     e.forRows(ids.size, {width}, [&](Index position) {
       Index row = vocabulary.place(e.loadIndex(ids, position));
       auto copy = [&] {
-        copyElements(e, table, row * width, e.result(0), position * width, width);
+        if (!table.isPacked())
+          return copyElements(e, table.payload, row * width, e.result(0), position * width, width);
+        e.forLanes(width, [&](Index j, unsigned lanes) {
+          e.store(e.result(0), position * width + j, load(e, table, row * width + j, lanes));
+        });
       };
       if (!vocabulary.isPart())
         return copy();

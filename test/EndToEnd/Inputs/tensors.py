@@ -23,6 +23,16 @@ def read(path):
     return tensors
 
 
+def read_bytes(path):
+    """The bytes of a file's tensors by name, whatever their elements."""
+    with open(path, "rb") as file:
+        data = file.read()
+    begin = 8 + struct.unpack_from("<Q", data)[0]
+    entries = json.loads(data[8:begin])
+    return {name: data[begin + entry["data_offsets"][0] : begin + entry["data_offsets"][1]]
+            for name, entry in entries.items() if name != "__metadata__"}
+
+
 def widen(bits):
     """The float whose upper half is this bfloat16."""
     return struct.unpack("<f", struct.pack("<I", bits << 16))[0]

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Tokens per second of a model that writes on a CPU, in several types of weights, beside what reading its bytes would take.
+
+  generation.py [--build build] [--config gpt2] [--context 1024] [--tokens 64] [--rounds 3] [--threads N] [--python PATH] [types]
+
+A token reads each weight once, and the caches of the tokens before it. The bound is those bytes over the speed at which the same
+threads read a buffer of as many (`ninja read-speed`). Types are dtypes with perhaps weights behind a slash: f32, bf16, bf16/int8:128,
+bf16/int4:128. Weights are random, which changes no time. With --python, an interpreter that has torch and transformers, the same model runs
+there in f32 and bf16. Every round runs each once; figures are those of the fastest round.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TYPES = ["f32", "bf16", "f32/int8:128", "f32/int4:128", "bf16/int8:128", "bf16/int4:128"]
+TORCH = """
+import json, sys, time, torch, transformers
+config = transformers.AutoConfig.from_pretrained(sys.argv[1])
+torch.set_num_threads(int(sys.argv[3]))
+model = transformers.AutoModelForCausalLM.from_config(config).to(getattr(torch, sys.argv[2])).eval()
+ids = torch.tensor([[1, 2, 3]])
+with torch.inference_mode():
+    model.generate(ids, max_new_tokens=4, min_new_tokens=4, do_sample=False)
+    start = time.perf_counter()
+    model.generate(ids, max_new_tokens=int(sys.argv[4]), min_new_tokens=int(sys.argv[4]), do_sample=False)
+    print(int(sys.argv[4]) / (time.perf_counter() - start))
+"""
+
+
+def run(*command):
+    result = subprocess.run(list(map(str, command)), text=True, capture_output=True)
+    if result.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\nexit code {result.returncode}\n{result.stderr}")
+    return result
+
+
+class Generation:
+    """A planned step of decoding in one type, and the fastest of its rounds."""
+
+    def __init__(self, arguments, folder, form):
+        self.arguments, self.form, self.fastest = arguments, form, 0.0
+        self.tools = os.path.join(arguments.build, "bin")
+        dtype, _, weights = form.partition("/")
+        stem = os.path.join(folder, re.sub(r"\W", "-", form))
+        self.step = stem + ".step.mlir"
+        run(os.path.join(self.tools, "llmmem-import"), arguments.config, "--mode", "decode", "--batch", 1, "--context", arguments.context,
+            "--dtype", dtype, *(["--weights", weights] if weights else []), "-o", stem + ".mlir")
+        run(os.path.join(self.tools, "llmmem-opt"), "--checkpoint-policy=none", "--checkpoint-device=cpu", stem + ".mlir",
+            f"--memory-report-json={stem}.json", "-o", self.step)
+        with open(stem + ".json") as file:
+            resident = json.load(file)["resident"]
+        # The caches are half as full on average as at the end.
+        tokens = arguments.tokens + 3
+        self.bytes = resident["param"] + resident["kv_cache"] * tokens // 2 // arguments.context
+        self.speed = float(run(os.path.join(self.tools, "read-speed"), self.bytes, arguments.threads).stdout)
+
+    def round(self):
+        printed = run(os.path.join(self.tools, "llmmem-run"), self.step, "--generate", self.arguments.tokens, "--tokens", "1,2,3",
+                      "--threads", self.arguments.threads).stderr
+        self.fastest = max(self.fastest, float(re.search(r"([0-9.]+) tokens/s", printed).group(1)))
+
+    def print(self):
+        bound = self.speed * 1e9 / self.bytes
+        print(f"{self.form:15}{self.bytes / 1e6:10.1f} MB{self.speed:8.2f} GB/s{bound:10.1f}{self.fastest:10.1f}{self.fastest / bound:8.0%}")
+
+
+def time_torch(arguments, dtype):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(arguments.config) as source, open(os.path.join(folder, "config.json"), "w") as target:
+            target.write(source.read())
+        return float(run(arguments.python, "-c", TORCH, folder, dtype, arguments.threads, arguments.tokens).stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("types", nargs="*", default=TYPES)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--config", default=os.path.join(ROOT, "examples", "configs", "gpt2.json"))
+    parser.add_argument("--context", type=int, default=1024)
+    parser.add_argument("--tokens", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--python", default="")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        generations = [Generation(arguments, folder, form) for form in arguments.types]
+        for _ in range(arguments.rounds):
+            for generation in generations:
+                generation.round()
+        print(f"{'type':15}{'bytes a token':>13}{'read at':>13}{'bound':>10}{'tokens/s':>10}{'share':>8}")
+        for generation in generations:
+            generation.print()
+    for dtype in ("float32", "bfloat16") if arguments.python else ():
+        fastest = max(time_torch(arguments, dtype) for _ in range(arguments.rounds))
+        print(f"PyTorch {dtype:36}{fastest:20.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+//===- FactorB.cpp - The elements of B, however they are held -------------===//
+
+#include "FactorB.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::gemm;
+
+FactorB::FactorB(Writer &w, unsigned argument)
+    : w(&w), payload(w.pointer(argument, w.held ? Type(w.builder.getI8Type()) : w.element)),
+      scales(payload), zeros(payload) {
+  if (!w.held)
+    return;
+  unsigned rest = w.function.getNumArguments() - 3;
+  begin = w.index(rest);
+  scales = w.pointer(rest + 1, w.element);
+  zeros = w.pointer(rest + 2, w.builder.getI8Type());
+}
+
+FactorB FactorB::operator+(Index count) const {
+  FactorB from = *this;
+  if (w->held)
+    from.begin = begin + count;
+  else
+    from.payload = payload + count;
+  return from;
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+static Value widened(Writer &w, Value bytes) {
+  Type type = w.builder.getI32Type();
+  if (auto lanes = dyn_cast<VectorType>(bytes.getType()))
+    type = lanes.clone(type);
+  return arith::ExtUIOp::create(w.builder, w.loc(), type, bytes);
+}
+
+static Value loadAs(Writer &w, Pointer from, Index place, int64_t count, Type element) {
+  Type type = count == 1 ? element : VectorType::get(count, element);
+  return LLVM::LoadOp::create(w.builder, w.loc(), type, (from + place).address, /*alignment=*/1);
+}
+
+Value FactorB::loadWidened(Index place, int64_t count) const {
+  return widened(
+      *w, loadAs(*w, payload, (begin + place) / w->held.perByte(), count, w->builder.getI8Type()));
+}
+
+Value FactorB::loadWords(Index place, int64_t count) const {
+  return loadAs(*w, payload, (begin + place) / w->held.perByte(), count, w->builder.getI32Type());
+}
+
+Num FactorB::scaleAt(Index place) const {
+  return w->load(scales + (begin + place) / w->held.group, 1);
+}
+
+std::optional<Num> FactorB::zeroAt(Index place) const {
+  if (!w->held.hasZeros())
+    return std::nullopt;
+  Index group = (begin + place) / w->held.group;
+  Value word = widened(*w, loadAs(*w, zeros, group / 2, 1, w->builder.getI8Type()));
+  Value shift = arith::IndexCastOp::create(w->builder, w->loc(), w->builder.getI32Type(),
+                                           (group % 2 * 4).value);
+  return zeroOf(w->builder, w->loc(), arith::ShRUIOp::create(w->builder, w->loc(), word, shift));
+}
+
+/// Each byte holds two neighbours, the first in its lower bits.
+static Value separateNibbles(Writer &w, Value bytes) {
+  auto half = cast<VectorType>(bytes.getType()).getNumElements();
+  Value four = arith::ConstantOp::create(
+      w.builder, w.loc(), DenseElementsAttr::get(cast<VectorType>(bytes.getType()), int32_t(4)));
+  Value upper = arith::ShRUIOp::create(w.builder, w.loc(), bytes, four);
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < 2 * half; ++lane)
+    order.push_back(lane % 2 * half + lane / 2);
+  return vector::ShuffleOp::create(w.builder, w.loc(), bytes, upper, order);
+}
+
+Num FactorB::load(Index place, int64_t lanes) const {
+  if (!w->held)
+    return w->load(payload + place, lanes);
+  Value words = loadWidened(place, lanes / w->held.perByte());
+  if (w->held.perByte() == 2)
+    words = separateNibbles(*w, words);
+  return numbersOf(w->builder, w->loc(), words, w->held.element, zeroAt(place)) * scaleAt(place);
+}
+
+Num FactorB::loadFirst(Index place, Index count) const {
+  if (!w->held)
+    return w->loadFirst(payload + place, count);
+  Num zeros = w->zeros();
+  auto branch = scf::IfOp::create(w->builder, w->loc(), zeros.type(), less(w->constant(0), count),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(w->builder);
+  w->builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  scf::YieldOp::create(w->builder, w->loc(), load(place, w->sizes.lanes).value);
+  w->builder.setInsertionPointToStart(&branch.getElseRegion().front());
+  scf::YieldOp::create(w->builder, w->loc(), zeros.value);
+  return {&w->builder, branch.getResult(0)};
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+Value FactorB::pointer() const { return payload.address; }
+
+SmallVector<Value> FactorB::rest() const {
+  if (!w->held)
+    return {};
+  return {begin.value, scales.address, zeros.address};
+}
+
+SmallVector<Type> FactorB::restTypes(MLIRContext *context) {
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  return {IndexType::get(context), pointer, pointer};
+}

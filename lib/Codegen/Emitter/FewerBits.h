@@ -1,0 +1,60 @@
+//===- FewerBits.h - Reading and rounding to fewer bits -------------------===//
+//
+// Numbers in fewer bits (docs/Design/FewerBits.md) become f32 in a few instructions: the bits of an
+// integer, put into the significand of 2^23, are that integer plus 2^23, and those of an f8, moved
+// to the places of f32's exponent and significand, are the number times a power of two. Both are
+// exact. An element is then one subtraction of integers, which is exact, and one multiplication.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_EMITTER_FEWERBITS_H
+#define LLMMEM_LIB_CODEGEN_EMITTER_FEWERBITS_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+
+namespace llmmem {
+
+/// What stored numbers are, and how many neighbours share a scale.
+struct PackedFormat {
+  mlir::Type element;
+  int64_t group = 0;
+
+  int64_t bits() const { return element.getIntOrFloatBitWidth(); }
+  /// Stored numbers of a byte.
+  int64_t perByte() const { return 8 / bits(); }
+  bool hasZeros() const { return element.isInteger(4); }
+  explicit operator bool() const { return group > 0; }
+};
+
+/// The stored numbers in the lowest bits of `words` (i32, or a vector of them; other bits may be
+/// anything), as f32; of i4, less the zero point whose `zeroOf` is `zero`.
+Num numbersOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value words, mlir::Type element,
+              std::optional<Num> zero);
+/// What `numbersOf` subtracts for the zero point in the lowest bits of `words`.
+Num zeroOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value words);
+
+/// Numbers, of at most the largest of `element`, rounded to nearest even, as bytes. Not for i4.
+mlir::Value bytesOfNumbers(Num x, mlir::Type element);
+
+/// A tensor that may be held in fewer bits, as kernels have it.
+struct HeldBuffer {
+  Buffer payload; // numbers, or bytes where they are packed
+  Buffer scales = {}, zeros = {};
+  PackedFormat format = {};
+
+  bool isPacked() const { return static_cast<bool>(format); }
+};
+
+/// The operands of an op that are a tensor, its scales and, of i4, its zero points.
+HeldBuffer heldOperand(KernelEmitter &e, mlir::OpOperand &held, mlir::MutableOperandRange scales,
+                       mlir::MutableOperandRange zeros);
+
+/// Elements `index` to `index` + `lanes`, all of one group; of i4 one, or an even number of them
+/// from an even `index` on.
+Num load(KernelEmitter &e, const HeldBuffer &x, Index index, unsigned lanes = 1);
+/// `width` elements of one group; not of i4.
+Row loadRow(KernelEmitter &e, const HeldBuffer &x, Index index, int64_t width);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_EMITTER_FEWERBITS_H

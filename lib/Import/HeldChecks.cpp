@@ -1,0 +1,56 @@
+//===- HeldChecks.cpp - What an import in fewer bits refuses ---------------===//
+
+#include "ImportChecks.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::importer;
+
+/// A training step has the head's logits in chunks, never whole, which a weight as it is serves; as
+/// in QLoRA (Dettmers et al. 2023), tables then stay as they are, too.
+bool importer::isHeldInFewerBits(const Parameter &parameter, const ImportOptions &options) {
+  const bool isRead = parameter.layout.has_value() || parameter.table;
+  const bool isTrained =
+      options.mode == Mode::Train && (!parameter.frozen || parameter.table || parameter.head);
+  return options.weights && isRead && !isTrained && !parameter.wide && parameter.shape.size() == 2;
+}
+
+/// Groups of other sizes, the largest first, that divide a row.
+static std::string mendOf(const HeldFormat &format, int64_t width) {
+  for (int64_t group = llvm::alignDown(width, llm::kGroupStep); group > 0; group -= llm::kGroupStep)
+    if (width % group == 0 && group <= format.group)
+      return "; " + HeldFormat{format.kind, group}.text() + " divides it";
+  return "; no multiple of " + std::to_string(llm::kGroupStep) +
+         " divides it, so leave --weights out";
+}
+
+static llvm::Error checkWeights(ArrayRef<Parameter> parameters, const ImportOptions &options,
+                                const ModelFacts &facts) {
+  if (options.mode == Mode::Train && !options.lora && options.freeze.empty())
+    return llvm::createStringError("--weights holds what is not trained in fewer bits, and every "
+                                   "weight is trained; add --lora-rank and --lora-targets, or "
+                                   "--mode decode");
+  if (facts.experts > 0)
+    return llvm::createStringError(facts.file + ": the weights of experts are held in --dtype "
+                                                "alone; leave --weights out");
+  for (const Parameter &parameter : parameters)
+    if (isHeldInFewerBits(parameter, options) &&
+        parameter.shape.back() % options.weights->group != 0)
+      return llvm::createStringError("--weights is " + options.weights->text() + ", but '" +
+                                     parameter.name + "' has rows of " +
+                                     Twine(parameter.shape.back()) + " elements, which groups of " +
+                                     Twine(options.weights->group) + " do not divide" +
+                                     mendOf(*options.weights, parameter.shape.back()));
+  return llvm::Error::success();
+}
+
+llvm::Error importer::checkHeld(ArrayRef<Parameter> parameters, const ImportOptions &options,
+                                const ModelFacts &facts) {
+  if ((options.weights || options.kvCache) && facts.dtype == ElementKind::F64)
+    return llvm::createStringError(StringRef(options.weights ? "--weights" : "--kv-cache") +
+                                   " is unpacked to f32; use --dtype f32 or bf16 beside it");
+  if (options.kvCache && !options.keepsCaches())
+    return llvm::createStringError("--kv-cache is of steps with caches; add --mode prefill or "
+                                   "--mode decode");
+  return options.weights ? checkWeights(parameters, options, facts) : llvm::Error::success();
+}

@@ -1,0 +1,322 @@
+//===- FewerBitsTest.cpp - What is held in fewer bits, element by element --===//
+
+#include "Check.h"
+#include "ExecutionContext.h"
+#include "llmmem/Execution/PackNumbers.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include <limits>
+
+using namespace llmmem;
+using namespace llmmem::test;
+
+namespace {
+
+mlir::Type typeOf(const std::string &element) {
+  return mlir::parseType(element, &executionContext());
+}
+
+/// The number as a tensor of `element` holds it.
+double rounded(const std::string &element, double number) {
+  double bytes = 0;
+  writeElement(typeOf(element), &bytes, 0, number);
+  return readElement(typeOf(element), &bytes, 0);
+}
+
+std::string tensor(std::initializer_list<int64_t> shape, const std::string &element) {
+  std::string text = "tensor<";
+  for (int64_t extent : shape)
+    text += std::to_string(extent) + "x";
+  return text + element + ">";
+}
+
+/// A matrix in fewer bits, and what its elements are: products, rounded to f32.
+struct Held {
+  Numbers numbers, scales, zeros, elements;
+};
+
+Held someHeld(const std::string &held, const std::string &computed, int64_t count, int64_t group) {
+  Held made;
+  const bool hasZeros = held == "i4";
+  const double most = held == "i8" ? 127 : held == "f8E4M3FN" ? 448 : 57344;
+  for (double number : someNumbers(count, 7))
+    made.numbers.push_back(hasZeros ? std::floor(8 * (number + 1)) : rounded(held, number * most));
+  for (double number : someNumbers(count / group, 8))
+    made.scales.push_back(rounded(computed, 0.37 * std::abs(number) / (hasZeros ? 15 : most)));
+  made.scales[0] = 0; // a group of zeros
+  if (hasZeros)
+    for (double number : someNumbers(count / group, 9))
+      made.zeros.push_back(std::floor(8 * (number + 1)));
+  for (int64_t i = 0; i < count; ++i) {
+    double zero = hasZeros ? made.zeros[i / group] : 0;
+    made.elements.push_back(static_cast<float>((made.numbers[i] - zero) * made.scales[i / group]));
+  }
+  return made;
+}
+
+std::vector<Numbers> withHeld(std::vector<Numbers> arguments, const Held &held) {
+  arguments.insert(arguments.end(), {held.numbers, held.scales});
+  if (!held.zeros.empty())
+    arguments.push_back(held.zeros);
+  return arguments;
+}
+
+//===----------------------------------------------------------------------===//
+// Products and tables
+//===----------------------------------------------------------------------===//
+
+/// Parameters: the type of the numbers, and of what is computed with.
+class PackedKernels : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {
+protected:
+  std::string held() const { return std::get<0>(GetParam()); }
+  std::string computed() const { return std::get<1>(GetParam()); }
+  std::string zeros() const { return held() == "i4" ? " zeros(%z)" : ""; }
+
+  /// `, %w: ..., %s: ...` of a stored [rows, columns], and the types alone.
+  std::pair<std::string, std::string> heldArguments(int64_t rows, int64_t columns, int64_t group,
+                                                    const std::string &between = "") const {
+    std::string weight = tensor({rows, columns}, held()),
+                scales = tensor({rows, columns / group}, computed()),
+                zero = tensor({rows, columns / group}, "i4");
+    bool hasZeros = held() == "i4";
+    return {", %w: " + weight + ", %s: " + scales + (hasZeros ? ", %z: " + zero : ""),
+            ", " + weight + between + ", " + scales + (hasZeros ? ", " + zero : "")};
+  }
+
+  void expectBits(int64_t rows, int64_t in, int64_t out, int64_t group, bool isInOut) const {
+    Held weight = someHeld(held(), computed(), in * out, group);
+    Numbers x = someNumbers(rows * in, 1), b = someNumbers(out, 2), expected;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t o = 0; o < out; ++o) {
+        float sum = 0;
+        for (int64_t i = 0; i < in; ++i)
+          sum = std::fma(static_cast<float>(x[row * in + i]),
+                         static_cast<float>(weight.elements[isInOut ? i * out + o : o * in + i]),
+                         sum);
+        expected.push_back(rounded(computed(), static_cast<float>(sum + b[o])));
+      }
+    std::string X = tensor({rows, in}, computed()), B = tensor({out}, computed()),
+                Y = tensor({rows, out}, computed());
+    auto [arguments, types] =
+        heldArguments(isInOut ? in : out, isInOut ? out : in, group, ", " + B);
+    std::string text = "func.func @step(%x: " + X + ", %b: " + B + arguments + ") -> " + Y +
+                       " {\n %y = llm.linear %x, %w bias(%b) scales(%s)" + zeros() + " layout(" +
+                       (isInOut ? "in_out" : "out_in") + ") : (" + X + types + ") -> " + Y +
+                       "\n return %y : " + Y + " }";
+    EXPECT_EQ(runStep(text, withHeld({x, b}, weight))[0], expected)
+        << rows << " x " << in << " x " << out << ", groups of " << group
+        << (isInOut ? ", in_out" : "");
+  }
+};
+
+TEST_P(PackedKernels, ProductsHaveTheBitsOfTheirElements) {
+  // Few rows and many; groups of a row, and columns that fill no vector or no strip.
+  for (int64_t rows : {1, 5, 9}) {
+    expectBits(rows, 64, 37, 32, false);
+    expectBits(rows, 256, 18, 128, false);
+    expectBits(rows, 11, 224, 32, true);
+  }
+  expectBits(2, 35, 256, 128, true);
+  expectBits(8, 192, 48, 96, false);
+}
+
+TEST_P(PackedKernels, LookedUpRowsAreRoundedOnce) {
+  constexpr int64_t rows = 5, width = 96, group = 32;
+  Held table = someHeld(held(), computed(), rows * width, group);
+  Numbers ids = {3, 0, 4, 9}, expected; // one beyond the table
+  for (double id : ids)
+    for (int64_t j = 0; j < width; ++j)
+      expected.push_back(
+          rounded(computed(), table.elements[std::min<int64_t>(id, rows - 1) * width + j]));
+  std::string Y = tensor({2, 2, width}, computed());
+  auto [arguments, types] = heldArguments(rows, width, group);
+  std::string text = "func.func @step(%i: tensor<2x2xi32>" + arguments + ") -> " + Y +
+                     " {\n %y = llm.embedding %i, %w scales(%s)" + zeros() + " : (tensor<2x2xi32>" +
+                     types + ") -> " + Y + "\n return %y : " + Y + " }";
+  EXPECT_EQ(runStep(text, withHeld({ids}, table))[0], expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, PackedKernels,
+                         ::testing::Combine(::testing::Values("i4", "i8", "f8E4M3FN", "f8E5M2"),
+                                            ::testing::Values("f32", "bf16")),
+                         [](const auto &info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
+
+//===----------------------------------------------------------------------===//
+// llm.pack
+//===----------------------------------------------------------------------===//
+
+class PackKernels : public PackedKernels {};
+
+/// Groups of 32: zeros; ties; the largest and the smallest numbers; some of any size.
+Numbers extremeRows(const std::string &computed) {
+  Numbers x(32, 0.0);
+  for (int i = 0; i < 32; ++i)
+    x.push_back(i == 0 ? 127.0 : i - 15.5);
+  for (int i = 0; i < 32; ++i)
+    x.push_back(rounded(computed, (i % 2 ? -1.0 : 1.0) * std::ldexp(1.5, 126 - 8 * i)));
+  for (int i = 0; i < 32; ++i)
+    x.push_back(rounded(computed, std::ldexp(1.0 + i / 32.0, -140)));
+  for (double number : someNumbers(64, 3))
+    x.push_back(rounded(computed, number * 1.37));
+  return x;
+}
+
+TEST_P(PackKernels, RoundsToNearestEven) {
+  constexpr int64_t group = 32;
+  const double most = held() == "i8" ? 127 : held() == "f8E4M3FN" ? 448 : 57344;
+  Numbers x = extremeRows(computed()), numbers, scales;
+  for (size_t first = 0; first < x.size(); first += group) {
+    double largest = 0;
+    for (int64_t i = 0; i < group; ++i)
+      largest = std::max(largest, std::abs(x[first + i]));
+    auto scale = static_cast<float>(
+        rounded(computed(), static_cast<float>(largest) / static_cast<float>(most)));
+    scales.push_back(scale);
+    for (int64_t i = 0; i < group; ++i) {
+      double value = scale == 0 ? 0 : static_cast<float>(x[first + i]) / scale;
+      value = std::clamp(value, -most, most);
+      numbers.push_back(held() == "i8" ? std::nearbyint(value) : rounded(held(), value));
+    }
+  }
+  auto size = static_cast<int64_t>(x.size());
+  std::string X = tensor({1, size}, computed()), P = tensor({1, size}, held()),
+              S = tensor({1, size / group}, computed());
+  std::vector<Numbers> r = runStep("func.func @step(%x: " + X + ") -> (" + P + ", " + S +
+                                       ") {\n %p, %s = llm.pack %x : " + X + " -> " + P + ", " + S +
+                                       "\n return %p, %s : " + P + ", " + S + " }",
+                                   {x});
+  EXPECT_EQ(r[1], scales);
+  EXPECT_EQ(r[0], numbers);
+}
+
+/// @step of attention of two tokens, behind 70 in caches, by rows of one type.
+std::string attentionStep(const std::string &rows, const std::string &computed, bool hasScales) {
+  std::string q = tensor({1, 2, 96}, computed), k = tensor({1, 2, 48}, rows),
+              cache = tensor({1, 80, 48}, rows), ofRows = tensor({1, 2, 2}, computed),
+              ofCache = tensor({1, 80, 2}, computed);
+  std::string scales =
+      hasScales ? ", " + ofRows + ", " + ofRows + ", " + ofCache + ", " + ofCache : "";
+  return "func.func @step(%q: " + q + ", %k: " + k + ", %v: " + k + ", %c: " + cache +
+         ", %d: " + cache + ", %p: tensor<1x2xi32>" +
+         (hasScales
+              ? ", %s: " + ofRows + ", %t: " + ofRows + ", %u: " + ofCache + ", %w: " + ofCache
+              : "") +
+         ") -> " + q + " {\n %o = llm.cached_attention %q, %k, %v caches(%c, %d) at(%p)" +
+         (hasScales ? " scales(%s, %t, %u, %w)" : "") +
+         " {heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f64} : (" + q + ", " + k + ", " + k +
+         ", " + cache + ", " + cache + ", tensor<1x2xi32>" + scales + ") -> " + q +
+         "\n return %o : " + q + "\n}";
+}
+
+TEST_P(PackKernels, AttentionReadsWhatRowsStandFor) {
+  constexpr int64_t size = 24, fresh = 2 * 48, rows = 80 * 48;
+  Held k = someHeld(held(), computed(), fresh, size), v = k,
+       keys = someHeld(held(), computed(), rows, size), values = keys;
+  std::reverse(v.numbers.begin(), v.numbers.end());
+  for (int64_t i = 0; i < fresh; ++i)
+    v.elements[i] = static_cast<float>(v.numbers[i] * v.scales[i / size]);
+  Numbers q = someNumbers(2 * 96, 4), positions = {70, 71};
+  Numbers expected =
+      runStep(attentionStep("f32", "f32", false),
+              {q, k.elements, v.elements, keys.elements, values.elements, positions})[0];
+  Numbers actual = runStep(attentionStep(held(), computed(), true),
+                           {q, k.numbers, v.numbers, keys.numbers, values.numbers, positions,
+                            k.scales, v.scales, keys.scales, values.scales})[0];
+  if (computed() == "f32")
+    EXPECT_EQ(actual, expected);
+  else
+    for (size_t i = 0; i < actual.size(); ++i)
+      EXPECT_EQ(actual[i], rounded(computed(), expected[i])) << "element " << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, PackKernels,
+                         ::testing::Combine(::testing::Values("i8", "f8E4M3FN", "f8E5M2"),
+                                            ::testing::Values("f32", "bf16")),
+                         [](const auto &info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
+
+//===----------------------------------------------------------------------===//
+// Weights that are loaded
+//===----------------------------------------------------------------------===//
+
+TEST(PackNumbers, SmallFloatsAreRoundedAsTheirTypeSays) {
+  for (const char *element : {"f8E4M3FN", "f8E5M2"}) {
+    const double most = element == std::string("f8E4M3FN") ? 448 : 57344;
+    // Every number below the largest, every middle between two, and what is beside it.
+    for (int bits = 0; bits < 0x7B; ++bits) {
+      auto low = static_cast<uint8_t>(bits), high = static_cast<uint8_t>(bits + 1);
+      double a = readElement(typeOf(element), &low, 0), b = readElement(typeOf(element), &high, 0);
+      for (double value : {a, (a + b) / 2, std::nextafter((a + b) / 2, 0.0),
+                           std::nextafter((a + b) / 2, most), -(a + b) / 2}) {
+        uint8_t expected = 0;
+        writeElement(typeOf(element), &expected, 0, value);
+        EXPECT_EQ(roundToSmallFloat(typeOf(element), value), expected) << element << " " << value;
+      }
+    }
+    uint8_t largest = roundToSmallFloat(typeOf(element), 1e30);
+    EXPECT_EQ(readElement(typeOf(element), &largest, 0), most);
+  }
+}
+
+PackedBytes bytesFor(const std::string &element, int64_t group, std::vector<uint8_t> &numbers,
+                     std::vector<float> &scales, std::vector<uint8_t> &zeros) {
+  PackedBytes bytes;
+  bytes.element = typeOf(element);
+  bytes.group = group;
+  bytes.numbers = numbers.data();
+  bytes.scales = scales.data();
+  bytes.zeros = zeros.data();
+  return bytes;
+}
+
+TEST(PackNumbers, IntegersCountFromZero) {
+  std::vector<uint8_t> numbers(4), zeros;
+  std::vector<float> scales(1);
+  PackedBytes bytes = bytesFor("i8", 4, numbers, scales, zeros);
+  ASSERT_TRUE(packGroup(bytes, 0, {0.5, -1.0, 0.25, 0.0}));
+  EXPECT_EQ(scales[0], static_cast<float>(1.0 / 127));
+  EXPECT_EQ((Numbers{bytes.numberAt(0), bytes.numberAt(1), bytes.numberAt(2), bytes.numberAt(3)}),
+            (Numbers{64, -127, 32, 0}));
+}
+
+TEST(PackNumbers, NibblesCountFromTheirZeroPoint) {
+  // From -1 to 2 in 15 steps of 0.2: zero is at 5. Neighbouring groups share bytes of zero points.
+  std::vector<uint8_t> numbers(4), zeros(1);
+  std::vector<float> scales(2);
+  PackedBytes bytes = bytesFor("i4", 4, numbers, scales, zeros);
+  ASSERT_TRUE(packGroup(bytes, 0, {-1.0, 2.0, 0.0, 0.29}));
+  ASSERT_TRUE(packGroup(bytes, 1, {3.0, 6.0, 7.5, 0.1})); // all above 0: from 0 on
+  EXPECT_EQ(zeros[0], 5);
+  EXPECT_EQ(scales[0], 0.2f);
+  EXPECT_EQ(scales[1], 0.5f);
+  EXPECT_EQ((Numbers{bytes.numberAt(0), bytes.numberAt(1), bytes.numberAt(2), bytes.numberAt(3)}),
+            (Numbers{-5, 10, 0, 1}));
+  EXPECT_EQ((Numbers{bytes.numberAt(4), bytes.numberAt(5), bytes.numberAt(6), bytes.numberAt(7)}),
+            (Numbers{6, 12, 15, 0}));
+}
+
+TEST(PackNumbers, ErrorIsHalfAStep) {
+  for (const char *element : {"i4", "i8"}) {
+    Numbers weights = someNumbers(128, 5);
+    std::vector<uint8_t> numbers(128), zeros(1);
+    std::vector<float> scales(1);
+    PackedBytes bytes = bytesFor(element, 128, numbers, scales, zeros);
+    ASSERT_TRUE(packGroup(bytes, 0, weights));
+    // The zero point is rounded, too: at the ends of the range it moves an element by half a step.
+    double most = scales[0] * (element == std::string("i4") ? 1.0 : 0.5000001);
+    for (int i = 0; i < 128; ++i)
+      EXPECT_NEAR(bytes.elementAt(i), weights[i], most) << element << " " << i;
+  }
+}
+
+TEST(PackNumbers, WhatIsNotFiniteHasNoScale) {
+  std::vector<uint8_t> numbers(2), zeros(1);
+  std::vector<float> scales(1);
+  for (const char *element : {"i4", "i8", "f8E4M3FN"})
+    for (double bad : {std::numeric_limits<double>::infinity(), std::nan("")})
+      EXPECT_FALSE(packGroup(bytesFor(element, 2, numbers, scales, zeros), 0, {1.0, bad}));
+}
+
+} // namespace
