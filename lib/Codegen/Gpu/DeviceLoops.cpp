@@ -68,6 +68,15 @@ Buffer DeviceLoops::workgroup(KernelEmitter &e, int64_t size, Type element) {
   return {current.addWorkgroupAttribution(type, e.location()), size, element};
 }
 
+Buffer DeviceLoops::partOf(KernelEmitter &e, Buffer bytes, int64_t begin, int64_t size,
+                           Type element) {
+  auto type = MemRefType::get({size}, element, MemRefLayoutAttrInterface(),
+                              cast<MemRefType>(bytes.memref.getType()).getMemorySpace());
+  Value part = memref::ViewOp::create(e.builder(), e.location(), type, bytes.memref,
+                                      e.index(begin).value, ValueRange());
+  return {part, size, element};
+}
+
 void DeviceLoops::barrier(KernelEmitter &e) { gpu::BarrierOp::create(e.builder(), e.location()); }
 
 void DeviceLoops::barrierNeeding(KernelEmitter &e, int32_t registers) {

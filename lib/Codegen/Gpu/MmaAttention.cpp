@@ -28,24 +28,27 @@ namespace {
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// A block takes 64 queries, 16 a warp, and iterates over 64 keys at a time; 32 with dropout, whose
-/// samples need registers.
+/// A block takes 128 queries, 16 a warp, and iterates over 64 keys at a time; 32 with dropout,
+/// whose samples need registers. While scores are computed their values are copied, and while
+/// values are multiplied the next keys (Dao, "FlashAttention-2", 2023, and its kernels for sm_80).
 class Forward {
 public:
-  static constexpr int64_t kExtent = 64;
+  /// Shorter sequences have less to share.
+  static int64_t extentFor(int64_t seq) { return seq <= 64 ? 64 : 128; }
 
   Forward(KernelEmitter &e, MmaRows &rows, HeadBlock block, Buffer sinks)
       : e(e), rows(rows), blocks(rows.blocks), block(block), sinks(sinks),
         tileKeys(blocks.p > 0.0 ? 32 : 64),
         memory(deviceLoops(e).workgroup(e, elements(), e.builder().getBF16Type())),
-        keys(memory, 0, tileKeys, blocks.size),
-        transposedValues(memory, keys.end(), blocks.size, tileKeys) {}
+        keys(memory, e.index(0), tileKeys, blocks.size),
+        values(memory, e.index(keys.size()), tileKeys, blocks.size) {}
 
   void emit() {
-    MmaTile all(memory, 0, kExtent, blocks.size);
+    MmaTile all(memory, e.index(0), rows.extent(), blocks.size);
     rows.copyQueries(all, e.operand(0), block);
-    rows.synchronize();
+    rows.synchronizeCopies();
     queries = rows.rowsOf(all);
+    rows.synchronize();
     Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
     // Not minus infinity: the first rescaling factor would be NaN.
     Num lowest = e.number(-std::numeric_limits<float>::max()), zero = e.number(0.0);
@@ -55,35 +58,37 @@ public:
     }
     initial.append({lowest, lowest, zero, zero});
     auto [begin, end] = unmaskedKeys(rows, block, tileKeys);
-    Row last = e.fold(begin, end, initial, [&](Index number, ArrayRef<Num> carried) -> Row {
-      return emitIteration(keyBlock(rows, block, number, tileKeys), carried);
+    rows.copyKeys(keys, e.operand(1), keyBlock(rows, block, begin, tileKeys));
+    Row last = e.fold(begin, end, initial, [&, end = end](Index number, ArrayRef<Num> carried) {
+      return emitIteration(number, end, carried);
     });
     emitEnd(last);
   }
 
 private:
-  /// The tile of queries, and later those of keys and of transposed values, in the same memory.
+  /// The tile of queries, and later those of keys and of values, in the same memory.
   int64_t elements() const {
-    return std::max(MmaTile::sizeOf(kExtent, blocks.size),
-                    MmaTile::sizeOf(tileKeys, blocks.size) +
-                        MmaTile::sizeOf(blocks.size, tileKeys));
+    return MmaTile::sizeOf(std::max(rows.extent(), 2 * tileKeys), blocks.size);
   }
 
   /// Carried: the accumulators of out, then for each of its two rows the largest score and this
   /// thread's sum of powers.
-  Row emitIteration(HeadBlock others, ArrayRef<Num> carried) {
-    rows.synchronize();
-    rows.copyKeys(keys, e.operand(1), others);
-    rows.copyKeys(transposedValues, e.operand(2), others, /*transposed=*/true);
-    rows.synchronize();
+  Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
+    HeadBlock others = keyBlock(rows, block, number, tileKeys);
+    rows.synchronizeCopies(); // the keys are there, and the values before have been read
+    rows.copyKeys(values, e.operand(2), others);
     FragmentsC out = unflatten(carried.drop_back(4)), scores = rows.products(queries, keys);
+    rows.synchronizeCopies(); // the values are there, and the keys have been read
+    e.ifThen(less(number + 1, end), [&] {
+      rows.copyKeys(keys, e.operand(1), keyBlock(rows, block, number + 1, tileKeys));
+    });
     Num state[4];
     llvm::copy(carried.take_back(4), state);
     maskScores(scores, others);
     for (int64_t half : {0, 1})
       emitPowers(scores, out, half, state[half], state[2 + half]);
     dropPowers(scores, others);
-    rows.addMatmul(out, scores, transposedValues);
+    rows.addMatmul(out, scores, values);
     Row next = flatten(out);
     next.append(std::begin(state), std::end(state));
     return next;
@@ -154,14 +159,15 @@ private:
   Buffer sinks;
   int64_t tileKeys;
   Buffer memory;
-  MmaTile keys, transposedValues;
+  MmaTile keys, values;
   FragmentsA queries;
 };
 
 } // namespace
 
 void llmmem::emitMmaAttention(AttentionOp op, KernelEmitter &e) {
-  forBlocks(op, e, op.getHeads(), Forward::kExtent, [&](MmaRows &rows, HeadBlock block) {
+  int64_t extent = Forward::extentFor(op.getQ().getType().getShape()[1]);
+  forBlocks(op, e, op.getHeads(), extent, Longest::Last, [&](MmaRows &rows, HeadBlock block) {
     Forward(e, rows, block, e.operand(op.getSinksMutable())).emit();
   });
 }

@@ -54,10 +54,10 @@ public:
 
   ByQueries(KernelEmitter &e, MmaRows &rows, HeadBlock block)
       : e(e), rows(rows), blocks(rows.blocks), block(block),
-        memory(deviceLoops(e).workgroup(e, elements(blocks.size), e.builder().getBF16Type())),
-        keys(memory, 0, kOtherRows, blocks.size),
-        values(memory, keys.end(), kOtherRows, blocks.size),
-        transposedKeys(memory, values.end(), blocks.size, kOtherRows) {}
+        memory(deviceLoops(e).workgroup(e, MmaTile::sizeOf(kExtent, blocks.size),
+                                        e.builder().getBF16Type())),
+        keys(memory, e.index(0), kOtherRows, blocks.size),
+        values(memory, e.index(keys.size()), kOtherRows, blocks.size) {}
 
   void emit() {
     queries = readRows(e.operand(0));
@@ -74,17 +74,11 @@ public:
   }
 
 private:
-  /// One tile of queries, and later tiles of keys, values and transposed keys, in the same memory.
-  static int64_t elements(int64_t size) {
-    return std::max(MmaTile::sizeOf(kExtent, size),
-                    2 * MmaTile::sizeOf(kOtherRows, size) + MmaTile::sizeOf(size, kOtherRows));
-  }
-
   FragmentsA readRows(Buffer from) {
-    MmaTile tile(memory, 0, kExtent, blocks.size);
+    MmaTile tile(memory, e.index(0), kExtent, blocks.size);
     rows.synchronize();
     rows.copyQueries(tile, from, block);
-    rows.synchronize();
+    rows.synchronizeCopies();
     return rows.rowsOf(tile);
   }
 
@@ -112,8 +106,7 @@ private:
     rows.synchronize();
     rows.copyKeys(keys, e.operand(1), other);
     rows.copyKeys(values, e.operand(2), other);
-    rows.copyKeys(transposedKeys, e.operand(1), other, /*transposed=*/true);
-    rows.synchronize();
+    rows.synchronizeCopies();
     FragmentsC scores = rows.products(queries, keys), products = rows.products(douts, values);
     Pairs pairs(rows);
     for (size_t j = 0; j < scores.size(); ++j)
@@ -121,7 +114,7 @@ private:
         pairs.emit(scores[j][i], products[j][i], block, other,
                    {rows.rowOf(i / 2), rows.columnOf(j, i)}, lse[i / 2], delta[i / 2]);
     FragmentsC dq = unflatten(carried);
-    rows.addMatmul(dq, products, transposedKeys);
+    rows.addMatmul(dq, products, keys);
     return flatten(dq);
   }
 
@@ -129,8 +122,8 @@ private:
   MmaRows &rows;
   AttentionBlocks &blocks;
   HeadBlock block;
-  Buffer memory;
-  MmaTile keys, values, transposedKeys;
+  Buffer memory; // of one tile of queries, and later of tiles of keys and values
+  MmaTile keys, values;
   FragmentsA queries, douts;
   Num lse[2], delta[2];
 };
@@ -150,8 +143,7 @@ public:
   ByKeys(KernelEmitter &e, MmaRows &rows, HeadBlock block, int64_t extent)
       : e(e), rows(rows), blocks(rows.blocks), block(block), keys(e, extent, blocks.size),
         values(e, extent, blocks.size), queries(e, kOtherRows, blocks.size),
-        douts(e, kOtherRows, blocks.size), transposedQueries(e, blocks.size, kOtherRows),
-        transposedDouts(e, blocks.size, kOtherRows) {}
+        douts(e, kOtherRows, blocks.size) {}
 
   void emit() {
     rows.copyKeys(keys, e.operand(1), block);
@@ -186,9 +178,7 @@ private:
     rows.synchronize();
     rows.copyQueries(queries, e.operand(0), other);
     rows.copyQueries(douts, e.operand(5), other);
-    rows.copyQueries(transposedQueries, e.operand(0), other, /*transposed=*/true);
-    rows.copyQueries(transposedDouts, e.operand(5), other, /*transposed=*/true);
-    rows.synchronize();
+    rows.synchronizeCopies();
     FragmentsC scores = rows.products(keys, queries), products = rows.products(values, douts);
     Pairs pairs(rows);
     for (size_t j = 0; j < scores.size(); ++j)
@@ -203,8 +193,8 @@ private:
     FragmentsC sums = unflatten(carried);
     FragmentsC dk(ArrayRef(sums).take_front(sums.size() / 2)),
         dv(ArrayRef(sums).drop_front(sums.size() / 2));
-    rows.addMatmul(dk, products, transposedQueries);
-    rows.addMatmul(dv, scores, transposedDouts);
+    rows.addMatmul(dk, products, queries);
+    rows.addMatmul(dv, scores, douts);
     dk.append(dv);
     return flatten(dk);
   }
@@ -213,16 +203,16 @@ private:
   MmaRows &rows;
   AttentionBlocks &blocks;
   HeadBlock block;
-  MmaTile keys, values, queries, douts, transposedQueries, transposedDouts;
+  MmaTile keys, values, queries, douts;
 };
 
 } // namespace
 
 void llmmem::emitMmaAttention(AttentionGradOp op, KernelEmitter &e) {
-  forBlocks(op, e, op.getHeads(), ByQueries::kExtent,
+  forBlocks(op, e, op.getHeads(), ByQueries::kExtent, Longest::Last,
             [&](MmaRows &rows, HeadBlock block) { ByQueries(e, rows, block).emit(); });
   int64_t size = op.getQ().getType().getShape()[2] / static_cast<int64_t>(op.getHeads()),
           extent = ByKeys::extentFor(size);
-  forBlocks(op, e, op.getKvHeads(), extent,
+  forBlocks(op, e, op.getKvHeads(), extent, Longest::First,
             [&](MmaRows &rows, HeadBlock block) { ByKeys(e, rows, block, extent).emit(); });
 }

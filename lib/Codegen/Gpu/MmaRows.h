@@ -27,6 +27,8 @@ public:
       : blocks(blocks), e(blocks.e), thread(thread), threads(threads), warp(thread / kWarp),
         lane(MmaLane::of(thread % kWarp)) {}
 
+  /// Rows of the block.
+  int64_t extent() const { return threads / kWarp * kMmaRows; }
   /// The rows of this warp in a tile of the block.
   Index firstRow() const { return warp * kMmaRows; }
   /// Row 0 or 1 of this thread, in the block.
@@ -36,11 +38,16 @@ public:
     return lane.pair * 2 + (fragment * kMmaColumns + number % 2);
   }
 
-  /// Copies rows of a head into a tile, as rows or, if `transposed`, as columns. Row r is at
+  /// Copies rows of a head into a tile of rows, in a group of copies of their own. Row r is at
   /// queryOffset(first + r) of queries, or keyOffset(first + r) of keys.
-  void copyQueries(const MmaTile &tile, Buffer from, HeadBlock block, bool transposed = false);
-  void copyKeys(const MmaTile &tile, Buffer from, HeadBlock block, bool transposed = false);
+  void copyQueries(const MmaTile &tile, Buffer from, HeadBlock block);
+  void copyKeys(const MmaTile &tile, Buffer from, HeadBlock block);
   void synchronize() { deviceLoops(e).barrier(e); }
+  /// What all threads have copied is there, but for the newest `groups` groups.
+  void synchronizeCopies(int32_t groups = 0) {
+    waitForCopies(e, groups);
+    synchronize();
+  }
 
   /// This warp's rows of a tile, in fragments along the inner dimension.
   FragmentsA rowsOf(const MmaTile &tile);
@@ -48,9 +55,8 @@ public:
   FragmentsC products(llvm::ArrayRef<FragmentA> rows, const MmaTile &tile);
   /// The same with rows in workgroup memory.
   FragmentsC products(const MmaTile &rows, const MmaTile &tile);
-  /// sums += pairs . columns, with the columns transposed in their tile: pairs' columns are the
-  /// tile's inner dimension.
-  void addMatmul(FragmentsC &sums, llvm::ArrayRef<FragmentC> pairs, const MmaTile &transposed);
+  /// sums += pairs . factor, whose rows are pairs' columns.
+  void addMatmul(FragmentsC &sums, llvm::ArrayRef<FragmentC> pairs, const MmaTile &factor);
 
   /// `x` of the four threads of a row, combined in a fixed tree.
   Num acrossRow(Num x, llvm::function_ref<Num(Num, Num)> combine);
@@ -69,8 +75,9 @@ public:
   MmaLane lane;
 
 private:
-  void copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch, HeadBlock block,
-            bool transposed);
+  void copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch, HeadBlock block);
+  /// sums += rows . the tile's rows from `inner` on, as columns of B.
+  void addPart(FragmentsC &sums, const FragmentA &rows, const MmaTile &tile, int64_t inner);
 };
 
 } // namespace llmmem

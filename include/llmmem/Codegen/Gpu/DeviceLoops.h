@@ -48,6 +48,8 @@ public:
   void once(KernelEmitter &e, llvm::function_ref<void()> body);
   /// Inside a launch: workgroup memory of the block.
   Buffer workgroup(KernelEmitter &e, int64_t size, mlir::Type element);
+  /// `size` elements of workgroup memory of bytes (i8), from byte `begin` on.
+  Buffer partOf(KernelEmitter &e, Buffer bytes, int64_t begin, int64_t size, mlir::Type element);
   /// Inside a launch, where control flow is uniform over the block.
   void barrier(KernelEmitter &e);
   /// A barrier of a kernel whose threads need so many registers; without it the assembler would
