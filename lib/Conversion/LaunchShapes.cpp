@@ -41,5 +41,10 @@ FailureOr<LaunchShape> llmmem::shapeOf(gpu::LaunchFuncOp launch) {
   FailureOr<int64_t> times = timesRun(launch);
   if (failed(times))
     return failure();
-  return LaunchShape{kernel, *grid, *block, *times};
+  std::optional<int64_t> dynamic = 0;
+  if (Value bytes = launch.getDynamicSharedMemorySize())
+    dynamic = getConstantIntValue(bytes);
+  if (!dynamic)
+    return launch.emitOpError("has dynamic shared memory of a size that is not constant");
+  return LaunchShape{kernel, *grid, *block, *times, *dynamic};
 }

@@ -14,6 +14,8 @@ struct LaunchShape {
   std::array<int64_t, 3> grid, block;
   /// In one call of its host function.
   int64_t times;
+  /// Shared memory beside workgroup attributions.
+  int64_t dynamicBytes;
 
   int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
   int64_t threads() const { return block[0] * block[1] * block[2]; }

@@ -73,7 +73,8 @@ struct ReportKernelCounts : public llmmem::impl::ReportKernelCountsBase<ReportKe
       if (failed(shape))
         return WalkResult::interrupt();
       rows.push_back({host.getName().str(), shape->kernel.getName().str(), calls,
-                      sharedBytesOf(shape->kernel), bufferBytesOf(shape->kernel), *shape,
+                      sharedBytesOf(shape->kernel) + shape->dynamicBytes,
+                      bufferBytesOf(shape->kernel), *shape,
                       countKernel(shape->kernel, shape->grid, shape->block)});
       return WalkResult::advance();
     });

@@ -2,7 +2,9 @@
 
 #include "MmaAttention.h"
 #include "MmaBlocks.h"
+#include "PowersOfTwo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 #include <limits>
 
 using namespace mlir;
@@ -53,7 +55,7 @@ public:
     // Not minus infinity: the first rescaling factor would be NaN.
     Num lowest = e.number(-std::numeric_limits<float>::max()), zero = e.number(0.0);
     if (sinks) { // a score that is there before all others, in the sum of one thread of the row
-      lowest = e.load(sinks, block.head);
+      lowest = e.load(sinks, block.head) * llvm::numbers::log2e;
       zero = select(equal(rows.lane.pair, e.index(0)), e.number(1.0), zero);
     }
     initial.append({lowest, lowest, zero, zero});
@@ -71,8 +73,8 @@ private:
     return MmaTile::sizeOf(std::max(rows.extent(), 2 * tileKeys), blocks.size);
   }
 
-  /// Carried: the accumulators of out, then for each of its two rows the largest score and this
-  /// thread's sum of powers.
+  /// Carried: the accumulators of out, then for each of its two rows the largest score times
+  /// log2(e) and this thread's sum of powers.
   Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
     HeadBlock others = keyBlock(rows, block, number, tileKeys);
     rows.synchronizeCopies(); // the keys are there, and the values before have been read
@@ -84,7 +86,7 @@ private:
     });
     Num state[4];
     llvm::copy(carried.take_back(4), state);
-    maskScores(scores, others);
+    scores = visibleLogits(scores, others);
     for (int64_t half : {0, 1})
       emitPowers(scores, out, half, state[half], state[2 + half]);
     dropPowers(scores, others);
@@ -94,27 +96,30 @@ private:
     return next;
   }
 
-  void maskScores(FragmentsC &scores, HeadBlock others) {
+  FragmentsC visibleLogits(FragmentsC scores, HeadBlock others) {
+    for (FragmentC &score : scores)
+      for (Num &x : score)
+        x = rows.logit(x);
     Num hidden = e.number(-std::numeric_limits<double>::infinity());
-    for (auto [j, score] : llvm::enumerate(scores))
-      for (int64_t i = 0; i < 4; ++i) {
-        Value visible =
-            rows.isUnmasked(block.first + rows.rowOf(i / 2), others.first + rows.columnOf(j, i));
-        score[i] = select(visible, blocks.capped(score[i] * blocks.scale), hidden);
-      }
+    return rows.masked(rows.mayBeMasked(block, rows.extent(), others, tileKeys), scores, hidden,
+                       [&](int64_t j, int64_t i) {
+                         return rows.isUnmasked(block.first + rows.rowOf(i / 2),
+                                                others.first + rows.columnOf(j, i));
+                       });
   }
 
-  void emitPowers(FragmentsC &scores, FragmentsC &out, int64_t half, Num &largest, Num &total) {
-    Num now = largest, sum = e.number(0.0);
-    for (FragmentC &score : scores)
-      now = maximum(now, maximum(score[2 * half], score[2 * half + 1]));
-    now = rows.acrossRow(now, largestOf);
-    for (FragmentC &score : scores)
+  /// Logits become powers. `largest` is that of all logits so far, times their factor.
+  void emitPowers(FragmentsC &logits, FragmentsC &out, int64_t half, Num &largest, Num &total) {
+    Num ofTile = logits[0][2 * half], sum = e.number(0.0);
+    for (FragmentC &logit : logits)
+      ofTile = maximum(ofTile, maximum(logit[2 * half], logit[2 * half + 1]));
+    Num now = maximum(largest, rows.acrossRow(ofTile, largestOf) * rows.logitFactor());
+    for (FragmentC &logit : logits)
       for (int64_t i : {2 * half, 2 * half + 1}) {
-        score[i] = exp(score[i] - now);
-        sum = sum + score[i];
+        logit[i] = powerOfTwo(fma(logit[i], e.number(rows.logitFactor()), -now));
+        sum = sum + logit[i];
       }
-    Num factor = exp(largest - now);
+    Num factor = powerOfTwo(largest - now);
     for (FragmentC &part : out)
       for (int64_t i : {2 * half, 2 * half + 1})
         part[i] = part[i] * factor;
@@ -147,7 +152,7 @@ private:
       e.ifThen(arith::AndIOp::create(e.builder(), e.location(), isFirst, less(row, block.count)),
                [&] {
                  e.store(e.result(1), blocks.statistic(block, row),
-                         last[last.size() - 4 + half] + log(totals[half]));
+                         last[last.size() - 4 + half] * llvm::numbers::ln2 + log(totals[half]));
                });
     }
   }

@@ -6,7 +6,9 @@
 
 #include "MmaAttention.h"
 #include "MmaBlocks.h"
+#include "PowersOfTwo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -14,34 +16,59 @@ using namespace llmmem::llm;
 
 namespace {
 
-/// A query and a key by their numbers in their blocks.
+/// What both launches know of one score: a query and a key by their numbers in their blocks, lse
+/// times -log2(e), and delta.
 struct Pair {
   Index query, key;
+  Num minusLse, delta;
 };
 
 /// What both launches compute from scores and dout . value.
 class Pairs {
 public:
-  Pairs(MmaRows &rows) : rows(rows), e(rows.e), blocks(rows.blocks) {}
+  using PairOf = llvm::function_ref<Pair(int64_t fragment, int64_t number)>;
 
-  /// `score` becomes the factor of dout in dv, the probability after dropout; `product` becomes the
-  /// gradient of the score before its scale.
-  void emit(Num &score, Num &product, HeadBlock queries, HeadBlock keys, Pair pair, Num lse,
-            Num delta) {
-    Value unmasked = rows.isUnmasked(queries.first + pair.query, keys.first + pair.key);
-    Num capped = blocks.capped(score * blocks.scale);
-    Num probability = select(unmasked, exp(capped - lse), e.number(0.0));
-    Value kept = blocks.isKept(queries, pair.query, keys.first + pair.key,
-                               AttentionBlocks::Lanes::Keys, /*lanes=*/1);
-    product = blocks.uncapped(probability * (blocks.dropped(kept, product) - delta), capped);
-    score = blocks.dropped(kept, probability);
+  Pairs(MmaRows &rows, HeadBlock queries, int64_t queryCount, HeadBlock keys, int64_t keyCount)
+      : rows(rows), e(rows.e), blocks(rows.blocks), queries(queries), keys(keys),
+        mayBeMasked(rows.mayBeMasked(queries, queryCount, keys, keyCount)) {}
+
+  /// `scores` become the factors of dout in dv, the probabilities after dropout; `products` become
+  /// the gradients of the scores before their scale.
+  void emit(FragmentsC &scores, FragmentsC &products, PairOf pairOf) {
+    FragmentsC logits = scores, probabilities = scores;
+    for (size_t j = 0; j < scores.size(); ++j)
+      for (int64_t i = 0; i < 4; ++i) {
+        logits[j][i] = rows.logit(scores[j][i]);
+        probabilities[j][i] =
+            powerOfTwo(fma(logits[j][i], e.number(rows.logitFactor()), pairOf(j, i).minusLse));
+      }
+    probabilities =
+        rows.masked(mayBeMasked, probabilities, e.number(0.0), [&](int64_t j, int64_t i) {
+          Pair pair = pairOf(j, i);
+          return rows.isUnmasked(queries.first + pair.query, keys.first + pair.key);
+        });
+    for (size_t j = 0; j < scores.size(); ++j)
+      for (int64_t i = 0; i < 4; ++i)
+        emitGradient(scores[j][i], products[j][i], probabilities[j][i], logits[j][i], pairOf(j, i));
   }
 
 private:
+  void emitGradient(Num &score, Num &product, Num probability, Num logit, Pair pair) {
+    Value kept = blocks.isKept(queries, pair.query, keys.first + pair.key,
+                               AttentionBlocks::Lanes::Keys, /*lanes=*/1);
+    // With a cap the logit is the capped score.
+    product = blocks.uncapped(probability * (blocks.dropped(kept, product) - pair.delta), logit);
+    score = blocks.dropped(kept, probability);
+  }
+
   MmaRows &rows;
   KernelEmitter &e;
   AttentionBlocks &blocks;
+  HeadBlock queries, keys;
+  Value mayBeMasked;
 };
+
+static Num minusLog2(Num lse) { return lse * -llvm::numbers::log2e; }
 
 //===----------------------------------------------------------------------===//
 // By queries
@@ -95,7 +122,8 @@ private:
       delta[half] = rows.acrossRow(sum, [](Num a, Num b) { return a + b; });
       Index row = rows.rowOf(half);
       // Rows beyond the last have no lse of their own and attend to no key.
-      lse[half] = e.load(e.operand(4), blocks.statistic(block, minimum(row, block.count - 1)));
+      minusLse[half] =
+          minusLog2(e.load(e.operand(4), blocks.statistic(block, minimum(row, block.count - 1))));
       Value isFirst = equal(rows.lane.pair, e.index(0));
       e.ifThen(arith::AndIOp::create(e.builder(), e.location(), isFirst, less(row, block.count)),
                [&] { e.store(e.workspace(), blocks.statistic(block, row), delta[half]); });
@@ -108,11 +136,10 @@ private:
     rows.copyKeys(values, e.operand(2), other);
     rows.synchronizeCopies();
     FragmentsC scores = rows.products(queries, keys), products = rows.products(douts, values);
-    Pairs pairs(rows);
-    for (size_t j = 0; j < scores.size(); ++j)
-      for (int64_t i = 0; i < 4; ++i)
-        pairs.emit(scores[j][i], products[j][i], block, other,
-                   {rows.rowOf(i / 2), rows.columnOf(j, i)}, lse[i / 2], delta[i / 2]);
+    Pairs(rows, block, kExtent, other, kOtherRows)
+        .emit(scores, products, [&](int64_t j, int64_t i) -> Pair {
+          return {rows.rowOf(i / 2), rows.columnOf(j, i), minusLse[i / 2], delta[i / 2]};
+        });
     FragmentsC dq = unflatten(carried);
     rows.addMatmul(dq, products, keys);
     return flatten(dq);
@@ -125,7 +152,7 @@ private:
   Buffer memory; // of one tile of queries, and later of tiles of keys and values
   MmaTile keys, values;
   FragmentsA queries, douts;
-  Num lse[2], delta[2];
+  Num minusLse[2], delta[2];
 };
 
 //===----------------------------------------------------------------------===//
@@ -180,16 +207,19 @@ private:
     rows.copyQueries(douts, e.operand(5), other);
     rows.synchronizeCopies();
     FragmentsC scores = rows.products(keys, queries), products = rows.products(values, douts);
-    Pairs pairs(rows);
+    // Of the queries that are this thread's columns, two in each fragment.
+    SmallVector<Num> minusLse, delta;
     for (size_t j = 0; j < scores.size(); ++j)
       for (int64_t column : {0, 1}) {
-        Index query = rows.columnOf(j, column);
-        Index place = blocks.statistic(other, minimum(query, other.count - 1));
-        Num lse = e.load(e.operand(4), place), delta = e.load(e.workspace(), place);
-        for (int64_t i : {column, column + 2})
-          pairs.emit(scores[j][i], products[j][i], other, block, {query, rows.rowOf(i / 2)}, lse,
-                     delta);
+        Index place = blocks.statistic(other, minimum(rows.columnOf(j, column), other.count - 1));
+        minusLse.push_back(minusLog2(e.load(e.operand(4), place)));
+        delta.push_back(e.load(e.workspace(), place));
       }
+    Pairs(rows, other, kOtherRows, block, rows.extent())
+        .emit(scores, products, [&](int64_t j, int64_t i) -> Pair {
+          int64_t query = 2 * j + i % 2;
+          return {rows.columnOf(j, i), rows.rowOf(i / 2), minusLse[query], delta[query]};
+        });
     FragmentsC sums = unflatten(carried);
     FragmentsC dk(ArrayRef(sums).take_front(sums.size() / 2)),
         dv(ArrayRef(sums).drop_front(sums.size() / 2));

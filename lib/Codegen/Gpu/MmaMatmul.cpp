@@ -15,25 +15,39 @@ bool llmmem::isMmaMatmul(const Matmul &matmul) {
 
 namespace {
 
-/// Eight warps compute a tile of C, two by four; each takes `rowParts` x `columnParts` fragments.
-/// While they multiply the tiles of A and B of one step, those of the next `kStages` - 1 steps are
-/// copied.
+/// Eight warps compute a tile of C; each takes `rowParts` x `columnParts` fragments. While they
+/// multiply the tiles of A and B of one step, those of the next `kStages` - 1 steps are copied.
+///
+/// A tile of 128 x 128 reads 512 bytes of the second-level cache for 128 x 128 x 2 multiply-adds,
+/// which is more than that of sm_90 gives while mma.sync computes them; one of 256 x 128 reads
+/// three quarters of it. It needs a multiprocessor for itself, so it is used where there are enough
+/// for all.
 struct TileSizes {
-  static constexpr int64_t kMostColumns = 128, kInner = 32, kWarpRows = 2, kWarpColumns = 4,
-                           kThreads = kWarpRows * kWarpColumns * kWarp, kStages = 3;
+  static constexpr int64_t kMostColumns = 128, kInner = 32, kWarps = 8, kThreads = kWarps * kWarp,
+                           kStages = 3, kMultiprocessors = 132;
 
-  explicit TileSizes(const Matmul &p)
+  /// For `count` matmuls in one launch.
+  TileSizes(const Matmul &p, int64_t count)
       : rows(p.rows > 64 ? 128 : 64), columns(p.columns > 64 ? kMostColumns : 64),
-        rowParts(rows / kWarpRows / kMmaRows), columnParts(columns / kWarpColumns / kMmaColumns),
-        tileColumns(llvm::divideCeil(p.columns, columns)),
-        blocks(llvm::divideCeil(p.rows, rows) * tileColumns),
         innerSteps(llvm::divideCeil(p.inner, kInner)), linesA(linesOf(p.a.transposed)),
-        linesB(linesOf(!p.b.transposed)) {}
+        linesB(linesOf(!p.b.transposed)) {
+    constexpr int64_t kLargeRows = 256;
+    isLarge = p.columns >= kMostColumns &&
+              count * (p.rows / kLargeRows) * (p.columns / kMostColumns) >= kMultiprocessors;
+    if (isLarge)
+      rows = kLargeRows;
+    warpColumns = isLarge ? 2 : 4;
+    rowParts = rows / (kWarps / warpColumns) / kMmaRows;
+    columnParts = columns / warpColumns / kMmaColumns;
+    tileColumns = llvm::divideCeil(p.columns, columns);
+    blocks = llvm::divideCeil(p.rows, rows) * tileColumns;
+  }
   // Where C is narrower, one tile is a whole row.
   static_assert(kMostColumns == llm::kLogitsTile, "the plan reserves memory for other tiles");
 
-  /// Two blocks of whole tiles fit a multiprocessor. With narrow tiles the assembler of sm_80 would
-  /// spill to fit two, so one block may have all registers.
+  /// Two blocks of 128 x 128 fit a multiprocessor. A large tile's sums alone take 128 registers,
+  /// and with narrow tiles the assembler of sm_80 would spill to fit two blocks, so one block may
+  /// have all registers.
   int32_t registers() const { return rows == 128 && columns == kMostColumns ? 128 : 255; }
 
   /// Tiles have rows of A and columns of B, in lines as they lie in memory.
@@ -46,26 +60,32 @@ struct TileSizes {
   }
   int64_t sizeOfA() const { return sizeOf(rows, linesA); }
   int64_t sizeOfStage() const { return sizeOfA() + sizeOf(columns, linesB); }
+  int64_t bytesOfStages() const { return kStages * sizeOfStage() * 2; }
+  /// What a launch asks for beyond workgroup attributions, which have 48 KiB at most.
+  int64_t dynamicBytes() const { return isLarge ? bytesOfStages() : 0; }
 
-  int64_t rows, columns, rowParts, columnParts, tileColumns, blocks;
+  bool isLarge;
+  int64_t rows, columns, rowParts, columnParts, warpColumns, tileColumns, blocks;
   int64_t innerSteps; // of one term
   MmaTile::Lines linesA, linesB;
 };
 
 class TileEmitter {
 public:
-  TileEmitter(KernelEmitter &e, const Matmul &p, Index block, Index thread)
-      : e(e), p(p), sizes(p), block(block), thread(thread), lane(MmaLane::of(thread % kWarp)),
+  TileEmitter(KernelEmitter &e, const Matmul &p, const TileSizes &sizes, Index block, Index thread)
+      : e(e), p(p), sizes(sizes), block(block), thread(thread), lane(MmaLane::of(thread % kWarp)),
         row(block / sizes.tileColumns * sizes.rows),
         column(block % sizes.tileColumns * sizes.columns),
-        memory(deviceLoops(e).workgroup(e, bytesOfMemory(), e.builder().getI8Type())),
-        stages(deviceLoops(e).partOf(e, memory, 0, TileSizes::kStages * sizes.sizeOfStage(),
+        memory(sizes.isLarge
+                   ? deviceLoops(e).dynamicWorkgroup(e, sizes.dynamicBytes())
+                   : deviceLoops(e).workgroup(e, bytesOfMemory(), e.builder().getI8Type())),
+        stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2,
                                      e.builder().getBF16Type())) {}
 
   void emitTile() {
     Index warp = thread / kWarp;
-    Index warpRow = warp / TileSizes::kWarpColumns * (sizes.rowParts * kMmaRows),
-          warpColumn = warp % TileSizes::kWarpColumns * (sizes.columnParts * kMmaColumns);
+    Index warpRow = warp / sizes.warpColumns * (sizes.rowParts * kMmaRows),
+          warpColumn = warp % sizes.warpColumns * (sizes.columnParts * kMmaColumns);
     Row sums = emitSteps(warpRow, warpColumn);
     storeSums(sums, row + warpRow, column + warpColumn);
     if (p.softmax)
@@ -126,10 +146,9 @@ private:
 
   /// The tiles, and after them, in the same bytes, the partial results of the softmax.
   int64_t bytesOfMemory() const {
-    return std::max(TileSizes::kStages * sizes.sizeOfStage() * 2,
-                    p.softmax ? 2 * softmaxSlots() * 4 : 0);
+    return std::max(sizes.bytesOfStages(), p.softmax ? 2 * softmaxSlots() * 4 : 0);
   }
-  int64_t softmaxSlots() const { return TileSizes::kWarpColumns * sizes.rows; }
+  int64_t softmaxSlots() const { return sizes.warpColumns * sizes.rows; }
 
   Row addMatmul(const MmaTile &a, const MmaTile &b, Index row, Index column, ArrayRef<Num> sums) {
     Row next(sums);
@@ -201,7 +220,7 @@ private:
   /// Four threads hold a row of a warp's fragments, four warps a row of the tile: their partial
   /// results are combined through workgroup memory, by one thread a row.
   void storeSoftmax(ArrayRef<Num> sums, Index warpRow, Index column) {
-    constexpr int64_t warps = TileSizes::kWarpColumns;
+    int64_t warps = sizes.warpColumns;
     Buffer maxima = deviceLoops(e).partOf(e, memory, 0, softmaxSlots(), e.computeType()),
            powers = deviceLoops(e).partOf(e, memory, softmaxSlots() * 4, softmaxSlots(),
                                           e.computeType());
@@ -249,9 +268,9 @@ private:
 
   RowSoftmax softmaxOfWarps(Buffer maxima, Buffer powers, Index row) {
     Num largest = e.load(maxima, row), sum = e.number(0.0);
-    for (int64_t across = 1; across < TileSizes::kWarpColumns; ++across)
+    for (int64_t across = 1; across < sizes.warpColumns; ++across)
       largest = maximum(largest, e.load(maxima, row + across * sizes.rows));
-    for (int64_t across = 0; across < TileSizes::kWarpColumns; ++across) {
+    for (int64_t across = 0; across < sizes.warpColumns; ++across) {
       Index place = row + across * sizes.rows;
       sum = sum + e.load(powers, place) * exp(e.load(maxima, place) - largest);
     }
@@ -286,9 +305,11 @@ private:
 
 void llmmem::emitMmaMatmuls(KernelEmitter &e, int64_t count, const Matmul &first,
                             function_ref<Matmul(Index)> make) {
-  int64_t blocks = TileSizes(first).blocks;
-  deviceLoops(e).launch(e, count * blocks, TileSizes::kThreads, [&](Index block, Index thread) {
-    Matmul matmul = make(block / blocks);
-    TileEmitter(e, matmul, block % blocks, thread).emitTile();
-  });
+  TileSizes sizes(first, count);
+  auto emitBlock = [&](Index block, Index thread) {
+    Matmul matmul = make(block / sizes.blocks);
+    TileEmitter(e, matmul, sizes, block % sizes.blocks, thread).emitTile();
+  };
+  deviceLoops(e).launch(e, count * sizes.blocks, TileSizes::kThreads, emitBlock,
+                        sizes.dynamicBytes());
 }

@@ -3,6 +3,7 @@
 #include "MmaRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -96,6 +97,44 @@ Value MmaRows::isUnmasked(Index query, Index key) {
           : arith::CmpIOp::create(b, e.location(), arith::CmpIPredicate::ult, (query - key).value,
                                   e.index(std::min(blocks.window, blocks.seq)).value);
   return arith::AndIOp::create(b, e.location(), isSeen, less(query, e.index(blocks.seq)));
+}
+
+Value MmaRows::mayBeMasked(HeadBlock queries, int64_t queryCount, HeadBlock keys,
+                           int64_t keyCount) {
+  OpBuilder &b = e.builder();
+  Index seq = e.index(blocks.seq), firstQuery = queries.first, firstKey = keys.first;
+  // The last key exists, or the first query attends to it.
+  Value mayBe = blocks.ahead > 0 ? less(seq, firstKey + keyCount)
+                                 : less(firstQuery, firstKey + (keyCount - 1));
+  auto orIf = [&](Value condition) {
+    mayBe = arith::OrIOp::create(b, e.location(), mayBe, condition);
+  };
+  if (blocks.seq % queryCount != 0)
+    orIf(less(seq, firstQuery + queryCount));
+  if (blocks.ahead == 0 && blocks.window < blocks.seq)
+    orIf(less(firstKey + (blocks.window - 1), firstQuery + (queryCount - 1)));
+  return mayBe;
+}
+
+FragmentsC MmaRows::masked(Value mayBe, ArrayRef<FragmentC> fragments, Num hidden,
+                           function_ref<Value(int64_t, int64_t)> isVisible) {
+  Row all = flatten(fragments);
+  return unflatten(e.chooseIf(mayBe, all, [&] {
+    Row visible;
+    for (auto [number, x] : llvm::enumerate(all))
+      visible.push_back(select(isVisible(number / 4, number % 4), x, hidden));
+    return visible;
+  }));
+}
+
+bool MmaRows::isScaledInFactor() const { return blocks.cap == 0.0 && blocks.scale > 0.0; }
+
+Num MmaRows::logit(Num score) {
+  return isScaledInFactor() ? score : blocks.capped(score * blocks.scale);
+}
+
+double MmaRows::logitFactor() const {
+  return isScaledInFactor() ? blocks.scale * llvm::numbers::log2e : llvm::numbers::log2e;
 }
 
 void MmaRows::store(ArrayRef<FragmentC> sums, Buffer to, function_ref<Index(Index)> place,

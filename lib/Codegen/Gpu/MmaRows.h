@@ -62,6 +62,18 @@ public:
   Num acrossRow(Num x, llvm::function_ref<Num(Num, Num)> combine);
   /// Whether the query attends to the key, and both exist.
   mlir::Value isUnmasked(Index query, Index key);
+  /// Whether any of `queryCount` queries and `keyCount` keys from the first ones of the blocks on
+  /// may be masked. Most blocks of long sequences have no such pair.
+  mlir::Value mayBeMasked(HeadBlock queries, int64_t queryCount, HeadBlock keys, int64_t keyCount);
+  /// The numbers of `fragments` where `isVisible(fragment, number)`, else `hidden`; all of them if
+  /// not `mayBe`.
+  FragmentsC masked(mlir::Value mayBe, llvm::ArrayRef<FragmentC> fragments, Num hidden,
+                    llvm::function_ref<mlir::Value(int64_t, int64_t)> isVisible);
+
+  /// 2^(logit(score) * logitFactor()) is exp of the scaled and capped score: the scale is a part of
+  /// the factor where nothing has to be done between.
+  Num logit(Num score);
+  double logitFactor() const;
 
   /// Stores two rows of this thread times factor(half), where the row is below `bound`.
   void store(llvm::ArrayRef<FragmentC> sums, Buffer to, llvm::function_ref<Index(Index row)> place,
@@ -75,6 +87,7 @@ public:
   MmaLane lane;
 
 private:
+  bool isScaledInFactor() const;
   void copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch, HeadBlock block);
   /// sums += rows . the tile's rows from `inner` on, as columns of B.
   void addPart(FragmentsC &sums, const FragmentA &rows, const MmaTile &tile, int64_t inner);
