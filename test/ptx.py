@@ -17,6 +17,7 @@ HEX = re.compile(r"\\([0-9A-Fa-f]{2})")
 OBJECT = re.compile(r'gpu\.binary @(\S+).*?chip = "(\w+)".*?assembly = "((?:[^"\\]|\\.)*)"', re.DOTALL)
 ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\((.*?)\n\}", re.DOTALL)
 ACCESS = re.compile(r"\b(ld|st)\.(?:relaxed\.|volatile\.|weak\.)?global(?:\.nc)?(?:\.L\S+?)?(\.v[248])?\.[bsuf](\d+)")
+COPY = re.compile(r"\bcp\.async\.c[ag]\.shared\.global\b[^;]*?\],\s*(\d+)")
 PROPERTIES = re.compile(r"Function properties for (\S+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes "
                         r"spill loads")
 USED = re.compile(r"Compiling entry function '(\S+)' for '\w+'.*?Used (\d+) registers(.*?)(?=\n|$)", re.DOTALL)
@@ -31,7 +32,8 @@ def modules(text):
 
 def widths(body):
     """How many bytes each global access of a kernel moves."""
-    return [int(vector[2:] or 1) * int(bits) // 8 for _, vector, bits in ACCESS.findall(body)]
+    return ([int(vector[2:] or 1) * int(bits) // 8 for _, vector, bits in ACCESS.findall(body)]
+            + [int(width) for width in COPY.findall(body)])
 
 
 def assemble(ptxas, chip, text):

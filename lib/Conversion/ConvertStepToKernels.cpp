@@ -450,9 +450,10 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
 
   /// What a lowered step and its kernels are made of. (Later passes lower each of these dialects.)
   static void populateLegal(ConversionTarget &target) {
-    target.addLegalDialect<arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
-                           LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-                           NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
+    target
+        .addLegalDialect<arith::ArithDialect, func::FuncDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+                         math::MathDialect, memref::MemRefDialect, nvgpu::NVGPUDialect,
+                         NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
     target.addLegalOp<llm::LibraryProductOp>();
   }
 

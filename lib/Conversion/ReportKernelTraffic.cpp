@@ -1,11 +1,10 @@
 //===- ReportKernelTraffic.cpp - Bytes moved against the least possible ----===//
 
+#include "LaunchShapes.h"
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -68,18 +67,19 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     row.name = host.getName().str();
     SmallVector<int64_t> read(host.getNumArguments()), written(host.getNumArguments());
     WalkResult walked = host.walk([&](gpu::LaunchFuncOp launch) {
-      FailureOr<KernelTraffic> traffic = measure(launch);
-      FailureOr<int64_t> times = timesRun(launch);
-      if (failed(traffic) || failed(times))
+      FailureOr<LaunchShape> shape = shapeOf(launch);
+      if (failed(shape))
         return WalkResult::interrupt();
-      row.launches += *times;
-      row.isEstimate |= traffic->isEstimate;
-      row.parts.push_back(partOf(launch, *traffic, *times));
+      KernelTraffic traffic = measureTraffic(shape->kernel, shape->grid, shape->block);
+      int64_t times = shape->times;
+      row.launches += times;
+      row.isEstimate |= traffic.isEstimate;
+      row.parts.push_back(partOf(launch, traffic, times));
       for (auto [number, operand] : llvm::enumerate(launch.getKernelOperands()))
         if (std::optional<unsigned> argument = argumentOf(operand)) {
-          row.asked += *times * (traffic->asked.read[number] + traffic->asked.written[number]);
-          read[*argument] += *times * traffic->moved.read[number];
-          written[*argument] += *times * traffic->moved.written[number];
+          row.asked += times * (traffic.asked.read[number] + traffic.asked.written[number]);
+          read[*argument] += times * traffic.moved.read[number];
+          written[*argument] += times * traffic.moved.written[number];
         }
       return WalkResult::advance();
     });
@@ -127,38 +127,6 @@ struct ReportKernelTraffic : public llmmem::impl::ReportKernelTrafficBase<Report
     if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
       return std::nullopt;
     return argument.getArgNumber();
-  }
-
-  /// The product of the trip counts of the loops around it.
-  static FailureOr<int64_t> timesRun(gpu::LaunchFuncOp launch) {
-    int64_t times = 1;
-    for (Operation *op = launch->getParentOp(); !isa<func::FuncOp>(op); op = op->getParentOp()) {
-      auto loop = dyn_cast<LoopLikeOpInterface>(op);
-      std::optional<APInt> iterations = loop ? loop.getStaticTripCount() : std::nullopt;
-      if (!iterations)
-        return launch.emitOpError("is in a loop of unknown trip count");
-      times *= iterations->getSExtValue();
-    }
-    return times;
-  }
-
-  static FailureOr<KernelTraffic> measure(gpu::LaunchFuncOp launch) {
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(launch, launch.getKernel());
-    if (!kernel)
-      return launch.emitOpError(
-          "launches a symbol that is no gpu.func; run this pass before the lowering to PTX");
-    auto constants = [&](gpu::KernelDim3 size) -> std::optional<std::array<int64_t, 3>> {
-      std::optional<int64_t> x = getConstantIntValue(size.x), y = getConstantIntValue(size.y),
-                             z = getConstantIntValue(size.z);
-      if (!x || !y || !z)
-        return std::nullopt;
-      return std::array<int64_t, 3>{*x, *y, *z};
-    };
-    auto grid = constants(launch.getGridSizeOperandValues()),
-         block = constants(launch.getBlockSizeOperandValues());
-    if (!grid || !block)
-      return launch.emitOpError("has a grid or block that is not constant");
-    return measureTraffic(kernel, *grid, *block);
   }
 
   static void printRow(const Traffic &row, StringRef name, StringRef calls) {

@@ -16,8 +16,8 @@ std::string Emulator::State::nameOf(const Site &site) const {
   return "argument " + std::to_string(accessed);
 }
 
-bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t base,
-                                int64_t offset) {
+bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t base, int64_t offset,
+                                int64_t bytes) {
   const Site &site = program.sites[number];
   // Addresses are arbitrary: their differences wrap.
   uint64_t address = static_cast<uint64_t>(base) + static_cast<uint64_t>(offset);
@@ -33,17 +33,16 @@ bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t ba
   const char *begin = isShared ? shared : arguments[accessed].begin;
   int64_t limit = isShared ? sharedBytes : arguments[accessed].bytes;
   int64_t first = static_cast<int64_t>(address - reinterpret_cast<uint64_t>(begin));
-  if (!isInside(thread, site, number, first, limit, offset))
+  if (!isInside(thread, number, first, limit, offset, bytes))
     return false;
   if (address % site.alignment != 0) {
     fail(&thread, number,
-         verb(site) + std::to_string(site.bytes) + " bytes at byte " + std::to_string(first) +
-             " of " + nameOf(site) + ": the address is not a multiple of " +
-             std::to_string(site.alignment));
+         verb(site) + std::to_string(bytes) + " bytes at byte " + std::to_string(first) + " of " +
+             nameOf(site) + ": the address is not a multiple of " + std::to_string(site.alignment));
     return false;
   }
   return isShared ? mayAccessShared(thread, number, first)
-                  : mayAccessArgument(thread, number, arguments[accessed], first);
+                  : mayAccessArgument(thread, number, arguments[accessed], first, bytes);
 }
 
 bool Emulator::State::mayReadTable(const Thread &thread, int64_t number, int64_t offset) {
@@ -52,19 +51,20 @@ bool Emulator::State::mayReadTable(const Thread &thread, int64_t number, int64_t
     fail(&thread, number, "writes a constant table");
     return false;
   }
-  return isInside(thread, site, number, offset, site.extent, offset);
+  return isInside(thread, number, offset, site.extent, offset, site.bytes);
 }
 
-bool Emulator::State::isInside(const Thread &thread, const Site &site, int64_t number,
-                               int64_t first, int64_t limit, int64_t offset) {
-  auto fits = [&](int64_t begin, int64_t bytes) {
-    return begin >= 0 && bytes >= site.bytes && begin <= bytes - site.bytes;
+bool Emulator::State::isInside(const Thread &thread, int64_t number, int64_t first, int64_t limit,
+                               int64_t offset, int64_t bytes) {
+  const Site &site = program.sites[number];
+  auto fits = [&](int64_t begin, int64_t all) {
+    return begin >= 0 && all >= bytes && begin <= all - bytes;
   };
   // A view of the whole buffer needs no check of its own.
   bool insideView = site.extent < 0 || site.extent == limit || fits(offset, site.extent);
   if (fits(first, limit) && insideView)
     return true;
-  std::string what = verb(site) + std::to_string(site.bytes) + " bytes at byte ";
+  std::string what = verb(site) + std::to_string(bytes) + " bytes at byte ";
   if (insideView)
     fail(&thread, number,
          what + std::to_string(first) + " of " + nameOf(site) + ", which has " +
@@ -82,6 +82,8 @@ bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int6
   Now sinceBlock = {now.block, now.block, now.epoch};
   AccessHistory::Race race;
   bool isWrite = site.kind == Site::Kind::Write;
+  if (int64_t byte = asyncCopies.firstUnfinished(first, site.bytes); byte >= 0)
+    return reportUnfinishedCopy(thread, number, byte);
   if (!isWrite)
     if (int64_t byte = sharedHistory.firstUnwritten(first, site.bytes, now.block); byte >= 0) {
       fail(&thread, number,
@@ -95,7 +97,7 @@ bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int6
 }
 
 bool Emulator::State::mayAccessArgument(const Thread &thread, int64_t number, Argument &argument,
-                                        int64_t first) {
+                                        int64_t first, int64_t bytes) {
   const Site &site = program.sites[number];
   Buffer &buffer = *argument.buffer;
   int64_t place = argument.first + first;
@@ -106,18 +108,18 @@ bool Emulator::State::mayAccessArgument(const Thread &thread, int64_t number, Ar
   }
   if (argument.watched) {
     AccessHistory::Race race;
-    bool ordered = isWrite ? buffer.history.write(place, site.bytes, thread.record, now, race)
-                           : buffer.history.read(place, site.bytes, thread.record, now, race);
+    bool ordered = isWrite ? buffer.history.write(place, bytes, thread.record, now, race)
+                           : buffer.history.read(place, bytes, thread.record, now, race);
     if (!ordered)
       return reportRace(thread, number, race, race.byte - argument.first);
   }
   if (isWrite) {
-    std::fill_n(buffer.owners.begin() + place, site.bytes, argument.value);
+    std::fill_n(buffer.owners.begin() + place, bytes, argument.value);
     return true;
   }
   if (!argument.asksOwners)
     return true;
-  int64_t byte = argument.firstTaken(first, site.bytes);
+  int64_t byte = argument.firstTaken(first, bytes);
   if (byte < 0)
     return true;
   int32_t owner = buffer.owners[argument.first + byte];
@@ -144,6 +146,53 @@ bool Emulator::State::reportRace(const Thread &thread, int64_t number,
   message += race.otherWrites ? " has written" : " has read";
   message += race.other.time() < now.block ? " in the same launch" : " with no barrier between";
   fail(&thread, number, message);
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous copies
+//===----------------------------------------------------------------------===//
+
+bool Emulator::State::mayCopy(const Thread &thread, int64_t number, int64_t base, int64_t offset,
+                              int64_t bytes) {
+  int64_t all = program.sites[number].bytes;
+  if (bytes < 0 || bytes > all) {
+    fail(&thread, number,
+         "reads " + std::to_string(bytes) + " bytes in a copy of " + std::to_string(all));
+    return false;
+  }
+  return bytes == 0 || mayAccess(thread, number, base, offset, bytes);
+}
+
+bool Emulator::State::startCopy(const Thread &thread, int64_t number, int64_t base,
+                                int64_t offset) {
+  const Site &site = program.sites[number];
+  if (!mayAccess(thread, number, base, offset, site.bytes))
+    return false;
+  int64_t first = static_cast<int64_t>(static_cast<uint64_t>(base) + static_cast<uint64_t>(offset) -
+                                       reinterpret_cast<uint64_t>(shared));
+  asyncCopies.start(thread.number, {first, site.bytes, number});
+  return true;
+}
+
+void Emulator::State::finishCopies(const Thread &thread, int64_t groups) {
+  // No other access since the copies began, or it would have been a fault.
+  Now sinceBlock = {now.block, now.block, now.epoch};
+  AccessHistory::Race none;
+  asyncCopies.finish(thread.number, groups, [&](const AsyncCopies::Copy &copy) {
+    sharedHistory.write(copy.first, copy.bytes, thread.record, sinceBlock, none);
+  });
+}
+
+bool Emulator::State::reportUnfinishedCopy(const Thread &thread, int64_t number, int64_t byte) {
+  const AsyncCopies::Unfinished &copy = asyncCopies.unfinishedAt(byte);
+  int64_t other = copy.thread;
+  Triple ids = {other % block[0], other / block[0] % block[1], other / block[0] / block[1]};
+  fail(&thread, number,
+       verb(program.sites[number]) + ("byte " + std::to_string(byte)) +
+           " of shared memory, to which thread " + textOf(ids) +
+           " copies: it has not waited for the copy's group",
+       copy.site, "the copy");
   return false;
 }
 

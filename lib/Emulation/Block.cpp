@@ -8,6 +8,7 @@
 
 #include "Block.h"
 #include "State.h"
+#include <cstring>
 
 using namespace llmmem::emulation;
 
@@ -69,6 +70,8 @@ bool Block::synchronizeWarp(Thread *warp, size_t size) {
     shuffle(warp, lanes, site.shuffle);
   if (site.kind == Site::Kind::WarpBarrier)
     emulator.passWarpBarrier(warp, size);
+  if (site.matrices > 0)
+    loadMatrices(warp, site.matrices, site.transposed);
   if (site.kind == Site::Kind::Mma) {
     std::array<Fragments *, kWarp> fragments;
     for (int lane = 0; lane < kWarp; ++lane)
@@ -137,8 +140,23 @@ std::pair<std::string, std::optional<int64_t>> Block::whereabouts(const Thread &
 }
 
 //===----------------------------------------------------------------------===//
-// Shuffles
+// Matrices and shuffles
 //===----------------------------------------------------------------------===//
+
+void llmmem::emulation::loadMatrices(Thread *warp, int matrices, bool transposed) {
+  for (int lane = 0; lane < kWarp; ++lane)
+    for (int matrix = 0; matrix < matrices; ++matrix) {
+      uint32_t word = 0;
+      for (int half : {0, 1}) {
+        int pair = lane % 4 * 2 + half, group = lane / 4;
+        auto [row, column] = transposed ? std::pair(pair, group) : std::pair(group, pair);
+        uint16_t element;
+        std::memcpy(&element, warp[8 * matrix + row].row + 2 * column, sizeof element);
+        word |= uint32_t(element) << (16 * half);
+      }
+      warp[lane].words[matrix] = word;
+    }
+}
 
 void llmmem::emulation::shuffle(Thread *warp, int lanes, Site::Shuffle mode) {
   std::array<uint64_t, kWarp> bits;

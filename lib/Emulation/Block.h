@@ -30,6 +30,8 @@ struct Thread : ThreadWords {
   int32_t offset = 0;
   Shuffled value = {0, 0};
   Fragments *fragments = nullptr;
+  const char *row = nullptr; // of ldmatrix: what the lane names, and its words of the matrices
+  uint32_t *words = nullptr;
 
   int lane() const { return number % kWarp; }
   Triple threadIds() const { return {thread[0], thread[1], thread[2]}; }
@@ -65,6 +67,11 @@ private:
   const uint64_t *arguments;
   std::vector<Thread> *threads = nullptr;
 };
+
+/// What PTX's ldmatrix gives each lane: its word of matrix m, whose rows the lanes from 8 m on
+/// name, is elements 2 (lane % 4) and the next one of row lane / 4; if `transposed`, the same of a
+/// column.
+void loadMatrices(Thread *warp, int matrices, bool transposed);
 
 /// What PTX's shfl.sync gives each of `lanes` lanes, by the op's mode, from `value.bits` and
 /// `offset`.

@@ -236,6 +236,7 @@ bool Emulator::State::allocateShared() {
   sharedCapacity = alignTo(sharedBytes, alignment);
   shared = static_cast<char *>(std::aligned_alloc(alignment, sharedCapacity));
   sharedHistory = AccessHistory(sharedCapacity);
+  asyncCopies = AsyncCopies(sharedCapacity);
   if (!shared)
     fail(nullptr, {}, "no memory for the shared memory of a block");
   return shared;
@@ -289,6 +290,7 @@ void Emulator::State::beginBlock(int64_t number) {
   now.block = now.epoch = ++time;
   blockTimes.push_back(now.block);
   std::fill(warpBarriers.begin(), warpBarriers.end(), 0);
+  asyncCopies.forget();
   for (size_t index = 0; index < threads.size(); ++index) {
     Thread &thread = threads[index];
     thread.number = index;

@@ -23,4 +23,8 @@ void llmmem_emulate_access(Thread *, int64_t, int64_t, int64_t) {}
 void llmmem_emulate_barrier(Thread *, int64_t) {}
 void llmmem_emulate_warp_barrier(Thread *, int64_t, int32_t) {}
 Shuffled llmmem_emulate_shuffle(Thread *, int64_t, uint64_t, int32_t, int32_t) { return {0, 0}; }
+void llmmem_emulate_load_matrix(Thread *, int64_t, int64_t, int64_t, uint32_t *) {}
+void llmmem_emulate_copy(Thread *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) {}
+void llmmem_emulate_commit_copies(Thread *) {}
+void llmmem_emulate_wait_for_copies(Thread *, int64_t) {}
 void llmmem_emulate_mma(Thread *, int64_t, void *) {}

@@ -2,6 +2,7 @@
 
 #include "llmmem/Emulation/Hooks.h"
 #include "State.h"
+#include <cstring>
 
 using namespace llmmem::emulation;
 
@@ -21,7 +22,8 @@ void llmmem_emulate_runtime_access(void *emulator, int64_t address, int64_t byte
 }
 
 void llmmem_emulate_access(Thread *thread, int64_t site, int64_t base, int64_t offset) {
-  if (!thread->emulator->mayAccess(*thread, site, base, offset))
+  Emulator::State &emulator = *thread->emulator;
+  if (!emulator.mayAccess(*thread, site, base, offset, emulator.site(site).bytes))
     thread->halt();
 }
 
@@ -41,6 +43,36 @@ Shuffled llmmem_emulate_shuffle(Thread *thread, int64_t site, uint64_t bits, int
   thread->offset = offset;
   thread->wait(site, width);
   return thread->value;
+}
+
+void llmmem_emulate_load_matrix(Thread *thread, int64_t site, int64_t base, int64_t offset,
+                                uint32_t *words) {
+  const Site &load = thread->emulator->site(site);
+  bool namesRow = thread->lane() < 8 * load.matrices;
+  if (namesRow && !thread->emulator->mayAccess(*thread, site, base, offset, load.bytes))
+    thread->halt();
+  thread->row = reinterpret_cast<const char *>(base + offset);
+  thread->words = words;
+  thread->wait(site, kWarp);
+}
+
+void llmmem_emulate_copy(Thread *thread, int64_t site, int64_t from, int64_t fromOffset, int64_t to,
+                         int64_t toOffset, int64_t bytes) {
+  Emulator::State &emulator = *thread->emulator;
+  if (!emulator.mayCopy(*thread, site, from, fromOffset, bytes) ||
+      !emulator.startCopy(*thread, site + 1, to, toOffset))
+    thread->halt();
+  char *target = reinterpret_cast<char *>(to + toOffset);
+  std::memcpy(target, reinterpret_cast<const char *>(from + fromOffset), bytes);
+  std::memset(target + bytes, 0, emulator.site(site).bytes - bytes);
+}
+
+void llmmem_emulate_commit_copies(Thread *thread) {
+  thread->emulator->copies().commit(thread->number);
+}
+
+void llmmem_emulate_wait_for_copies(Thread *thread, int64_t groups) {
+  thread->emulator->finishCopies(*thread, groups);
 }
 
 void llmmem_emulate_mma(Thread *thread, int64_t site, void *fragments) {

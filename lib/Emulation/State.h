@@ -3,6 +3,7 @@
 #ifndef LLMMEM_LIB_EMULATION_STATE_H
 #define LLMMEM_LIB_EMULATION_STATE_H
 
+#include "AsyncCopies.h"
 #include "Block.h"
 #include "Buffers.h"
 #include <unordered_map>
@@ -24,7 +25,15 @@ public:
   void accessByRuntime(char *begin, int64_t bytes, int64_t parameter);
 
   /// Whether the thread may access the bytes; otherwise records a fault, and the thread must halt.
-  bool mayAccess(const Thread &thread, int64_t number, int64_t base, int64_t offset);
+  bool mayAccess(const Thread &thread, int64_t number, int64_t base, int64_t offset, int64_t bytes);
+  /// The same for the read of a copy, which may read less than it writes.
+  bool mayCopy(const Thread &thread, int64_t number, int64_t base, int64_t offset, int64_t bytes);
+  /// The same for the write of a copy to shared memory, which begins now and ends at an unknown
+  /// time.
+  bool startCopy(const Thread &thread, int64_t number, int64_t base, int64_t offset);
+  /// The thread's copies in all but its newest `groups` groups have written what they write.
+  void finishCopies(const Thread &thread, int64_t groups);
+  AsyncCopies &copies() { return asyncCopies; }
   bool maySynchronize(const Thread &thread, int64_t number, int32_t mask);
   bool mayShuffle(const Thread &thread, int64_t number, int32_t width);
 
@@ -55,11 +64,13 @@ private:
   void beginBlock(int64_t number);
   bool runThreadsSequentially(KernelFunction function, const uint64_t *words, int64_t blocks);
 
-  bool isInside(const Thread &thread, const Site &site, int64_t number, int64_t first,
-                int64_t limit, int64_t offset);
+  bool isInside(const Thread &thread, int64_t number, int64_t first, int64_t limit, int64_t offset,
+                int64_t bytes);
   bool mayReadTable(const Thread &thread, int64_t number, int64_t offset);
   bool mayAccessShared(const Thread &thread, int64_t number, int64_t first);
-  bool mayAccessArgument(const Thread &thread, int64_t number, Argument &argument, int64_t first);
+  bool mayAccessArgument(const Thread &thread, int64_t number, Argument &argument, int64_t first,
+                         int64_t bytes);
+  bool reportUnfinishedCopy(const Thread &thread, int64_t number, int64_t byte);
   bool reportRace(const Thread &thread, int64_t number, const AccessHistory::Race &race,
                   int64_t byte);
   std::string nameOf(const Site &site) const;
@@ -92,6 +103,7 @@ private:
   char *shared = nullptr;
   int64_t sharedBytes = 0, sharedCapacity = 0;
   AccessHistory sharedHistory;
+  AsyncCopies asyncCopies;
 
   FiberStacks stacks;
   std::vector<std::unique_ptr<Fiber>> fibers;

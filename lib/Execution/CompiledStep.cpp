@@ -25,8 +25,8 @@ using llm::LlmDialect;
 
 void llmmem::registerExecution(DialectRegistry &registry) {
   registry.insert<llm::LlmDialect, arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
-                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
-                  scf::SCFDialect, vector::VectorDialect>();
+                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, nvgpu::NVGPUDialect,
+                  NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
   registerTargets(registry);
   registerKernelModels(registry);
   registerBuiltinDialectTranslation(registry);

@@ -28,12 +28,18 @@ void Emulation::readSite(DictionaryAttr facts) {
                   .Case("barrier", Site::Kind::Barrier)
                   .Case("warp_barrier", Site::Kind::WarpBarrier)
                   .Case("shuffle", Site::Kind::Shuffle)
-                  .Case("mma", Site::Kind::Mma);
+                  .Case("mma", Site::Kind::Mma)
+                  .Case("commit_copies", Site::Kind::CommitCopies)
+                  .Case("wait_for_copies", Site::Kind::WaitForCopies);
   if (site.kind == Site::Kind::Read || site.kind == Site::Kind::Write) {
     site.buffer = static_cast<int32_t>(numberIn(facts, "buffer"));
     site.bytes = numberIn(facts, "bytes");
     site.alignment = numberIn(facts, "alignment");
     site.extent = numberIn(facts, "extent");
+  }
+  if (facts.contains("matrices")) {
+    site.matrices = static_cast<int32_t>(numberIn(facts, "matrices"));
+    site.transposed = facts.getAs<BoolAttr>("transposed").getValue();
   }
   if (site.kind == Site::Kind::Shuffle)
     site.shuffle = llvm::StringSwitch<Site::Shuffle>(facts.getAs<StringAttr>("mode"))

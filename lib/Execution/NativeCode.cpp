@@ -56,6 +56,10 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_emulate_warp_barrier", &llmmem_emulate_warp_barrier);
   add("llmmem_emulate_shuffle", &llmmem_emulate_shuffle);
   add("llmmem_emulate_mma", &llmmem_emulate_mma);
+  add("llmmem_emulate_load_matrix", &llmmem_emulate_load_matrix);
+  add("llmmem_emulate_copy", &llmmem_emulate_copy);
+  add("llmmem_emulate_commit_copies", &llmmem_emulate_commit_copies);
+  add("llmmem_emulate_wait_for_copies", &llmmem_emulate_wait_for_copies);
   return symbols;
 }
 

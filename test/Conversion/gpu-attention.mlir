@@ -1,5 +1,5 @@
-// In bf16 attention goes by tensor cores: a warp owns 16 rows, 64 queries (or keys) a block, and meets the others in
-// tiles of workgroup memory. The backward is two launches, so that each sum is made in one place: dq by queries, dk and
+// In bf16 attention goes by tensor cores: a warp owns 16 rows of a block of 128 queries (backward: 64 queries or keys), and
+// meets the others in tiles of workgroup memory, into which they are copied asynchronously. The backward is two launches, so that each sum is made in one place: dq by queries, dk and
 // dv by keys. Nothing is added atomically, and no array lies in private memory.
 //
 // RUN: llmmem-opt --convert-step-to-kernels=target=gpu --gpu-kernel-outlining %s | FileCheck %s
@@ -21,18 +21,26 @@ func.func @step(%q: tensor<1x200x256xbf16>, %k: tensor<1x200x128xbf16>, %v: tens
     : tensor<1x200x256xbf16>, tensor<1x4x200xf32>, tensor<1x200x256xbf16>, tensor<1x200x128xbf16>, tensor<1x200x128xbf16>
 }
 
-// 4 heads of 200 queries are 16 blocks; a tile of 64 keys and one of turned values, rows padded by 8.
+// 4 heads of 200 queries are 8 blocks; a tile of 64 keys and one of 64 values, where the queries were before.
 // CHECK-LABEL: gpu.func @kernel_0_attention_kernel(
-// CHECK-SAME: workgroup(%{{.*}} : memref<9216xbf16, #gpu.address_space<workgroup>>)
-// CHECK-SAME: known_block_size = array<i32: 128, 1, 1>, known_grid_size = array<i32: 16, 1, 1>
-// Keys come in whole vectors; scores, then powers by values.
+// CHECK-SAME: workgroup(%{{.*}} : memref<8192xbf16, #gpu.address_space<workgroup>>)
+// CHECK-SAME: known_block_size = array<i32: 256, 1, 1>, known_grid_size = array<i32: 8, 1, 1>
+// The first keys are copied before the loop. In it, values while scores are computed, then the next keys while values are
+// multiplied, which ldmatrix turns.
+// CHECK: nvgpu.device_async_copy %{{.*}} : memref<25600xbf16>
 // CHECK: scf.for
+// CHECK: nvvm.cp.async.wait.group 0
 // CHECK: gpu.barrier
-// CHECK: vector.load %{{.*}} : memref<25600xbf16>, vector<8xbf16>
-// CHECK: gpu.barrier
+// CHECK: nvgpu.device_async_copy %{{.*}} : memref<25600xbf16>
+// CHECK: nvgpu.ldmatrix {{.*}}transpose = false
 // CHECK: nvvm.mma.sync
+// CHECK: nvvm.cp.async.wait.group 0
+// CHECK: gpu.barrier
+// CHECK: scf.if
+// CHECK: nvgpu.device_async_copy %{{.*}} : memref<25600xbf16>
 // CHECK: gpu.shuffle xor
 // CHECK: math.exp
+// CHECK: nvgpu.ldmatrix {{.*}}transpose = true
 // CHECK: nvvm.mma.sync
 // CHECK: scf.yield
 

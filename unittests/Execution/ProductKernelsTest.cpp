@@ -35,6 +35,74 @@ TEST_P(ProductKernels, LinearInBothLayouts) {
   expectNear(r[1], plain, tolerance());
 }
 
+/// x w, x t^T, x^T dy and dy^T x for x of rows x in, dy of rows x out, w of in x out and t = w^T.
+static std::vector<Numbers> plainProducts(int rows, int in, int out, const Numbers &x,
+                                          const Numbers &w, const Numbers &dy) {
+  Numbers y(rows * out, 0.0), dw(in * out, 0.0), dt(in * out);
+  for (int row = 0; row < rows; ++row)
+    for (int i = 0; i < in; ++i)
+      for (int o = 0; o < out; ++o) {
+        y[row * out + o] += x[row * in + i] * w[i * out + o];
+        dw[i * out + o] += x[row * in + i] * dy[row * out + o];
+      }
+  for (int i = 0; i < in; ++i)
+    for (int o = 0; o < out; ++o)
+      dt[o * in + i] = dw[i * out + o];
+  return {y, y, dw, dt};
+}
+
+/// Several tiles in both directions with a rest, and more steps along the inner dimension than a
+/// GPU has stages: with rows that begin at multiples of 16 bytes, and with others.
+class TiledProducts : public ProductKernels {
+protected:
+  void expectAllLayouts(int rows, int in, int out) {
+    Numbers x = someNumbers(rows * in, 1), w = someNumbers(in * out, 2),
+            dy = someNumbers(rows * out, 3), t(in * out);
+    for (int i = 0; i < in; ++i)
+      for (int o = 0; o < out; ++o)
+        t[o * in + i] = w[i * out + o];
+    std::string text =
+        R"(func.func @step(%x: tensor<RxIxT>, %w: tensor<IxOxT>, %t: tensor<OxIxT>, %d: tensor<RxOxT>)
+        -> (tensor<RxOxT>, tensor<RxOxT>, tensor<IxOxT>, tensor<OxIxT>) {
+      %0 = llm.linear %x, %w layout(in_out) : (tensor<RxIxT>, tensor<IxOxT>) -> tensor<RxOxT>
+      %1 = llm.linear %x, %t layout(out_in) : (tensor<RxIxT>, tensor<OxIxT>) -> tensor<RxOxT>
+      %2 = llm.linear_weight_grad %x, %d layout(in_out) : (tensor<RxIxT>, tensor<RxOxT>) -> tensor<IxOxT>
+      %3 = llm.linear_weight_grad %x, %d layout(out_in) : (tensor<RxIxT>, tensor<RxOxT>) -> tensor<OxIxT>
+      return %0, %1, %2, %3 : tensor<RxOxT>, tensor<RxOxT>, tensor<IxOxT>, tensor<OxIxT>
+    })";
+    for (auto [letter, size] : {std::pair("Rx", rows), {"Ix", in}, {"Ox", out}})
+      for (size_t at; (at = text.find(letter)) != std::string::npos;)
+        text.replace(at, 1, std::to_string(size));
+    std::vector<Numbers> r = run(text, {x, w, t, dy}),
+                         plain = plainProducts(rows, in, out, x, w, dy);
+    for (size_t number = 0; number < plain.size(); ++number)
+      expectNear(r[number], plain[number], tolerance());
+  }
+};
+
+TEST_P(TiledProducts, InChunksOf16Bytes) { expectAllLayouts(136, 168, 200); }
+TEST_P(TiledProducts, ElementByElement) { expectAllLayouts(131, 163, 129); }
+TEST_P(TiledProducts, RowsOfAFewTerms) { expectAllLayouts(72, 8, 24); }
+
+/// Enough tiles of 256 x 128 for all multiprocessors, so that a GPU makes its tiles that large.
+TEST_P(TiledProducts, LargeTiles) {
+  if (!std::getenv("LLMMEM_TEST_EMULATE"))
+    GTEST_SKIP() << "a GPU's tiles";
+  constexpr int rows = 8712, in = 40, out = 520;
+  Numbers x = someNumbers(rows * in, 1), w = someNumbers(in * out, 2), y(rows * out, 0.0);
+  for (int row = 0; row < rows; ++row)
+    for (int i = 0; i < in; ++i)
+      for (int o = 0; o < out; ++o)
+        y[row * out + o] += x[row * in + i] * w[i * out + o];
+  std::vector<Numbers> r =
+      run(R"(func.func @step(%x: tensor<8712x40xT>, %w: tensor<40x520xT>) -> tensor<8712x520xT> {
+    %0 = llm.linear %x, %w layout(in_out) : (tensor<8712x40xT>, tensor<40x520xT>) -> tensor<8712x520xT>
+    return %0 : tensor<8712x520xT>
+  })",
+          {x, w});
+  expectNear(r[0], y, tolerance());
+}
+
 TEST_P(ProductKernels, LinearWeightGradAddsToTheSumSoFar) {
   constexpr int rows = 6, in = 5, out = 18;
   Numbers x = someNumbers(rows * in, 1), dy = someNumbers(rows * out, 2),
@@ -97,6 +165,9 @@ TEST_P(ProductKernels, AttentionWrittenOut) {
 }
 
 LLMMEM_ALL_ELEMENT_TYPES(ProductKernels);
+// Of the other types ProductBits demands more.
+INSTANTIATE_TEST_SUITE_P(Types, TiledProducts, ::testing::Values("bf16"),
+                         [](const auto &info) { return info.param; });
 
 //===----------------------------------------------------------------------===//
 // Bits

@@ -61,8 +61,8 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
     }]>,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"];
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
   let statistics = [
     Statistic<"numKernels", "kernels", "Distinct kernels">,
     Statistic<"numCalls", "calls", "Calls of kernels">,
@@ -275,6 +275,57 @@ def ConvertLaunchesToRuntime : Pass<"convert-launches-to-runtime", "::mlir::Modu
   let statistics = [
     Statistic<"numKernels", "kernels", "Distinct kernels">,
     Statistic<"numLaunches", "launches", "Launches in the text of host functions">,
+  ];
+}
+
+def ReportKernelCounts : Pass<"report-kernel-counts", "::mlir::ModuleOp"> {
+  let summary = "Prints what makes GPU kernels slow: bank conflicts, sectors, barriers, instructions";
+  let description = [{
+    *Requires*: outlined kernels (docs/Design/Gpu.md), best after `expand-kernel-numbers`, which makes arithmetic of
+    functions. Changes nothing. *Fails* where an op conflicts more than `most-conflicts` allows.
+
+    Counted statically from the index arithmetic of all warps of four blocks that stand for all
+    (include/llmmem/Codegen/Gpu/KernelCounts.h), for all launches of a kernel in one call of its host function:
+
+    - `mma`: mma.sync ops of warps; `barriers`: of blocks; `instructions`: of warps, without index arithmetic;
+    - `passes`: cycles of shared memory (128 bytes each), and the fewest that the same accesses could take;
+    - `conflict`: the most passes that one op needs for lanes that could go together; 1 is none;
+    - `sectors`: 32 bytes each of global memory that warps ask for, and the fewest that could hold the bytes.
+
+    In the example a lane reads a word of shared memory two words behind its neighbour's, so 32 lanes share 16 banks.
+
+    ```mlir
+    module attributes {gpu.container_module} {
+      gpu.module @kernels {
+        gpu.func @strided(%x: memref<32xf32>) workgroup(%tile: memref<64xf32, #gpu.address_space<workgroup>>) kernel {
+          %c2 = arith.constant 2 : index
+          %i = gpu.thread_id x
+          %place = arith.muli %i, %c2 : index
+          %v = memref.load %x[%i] : memref<32xf32>
+          memref.store %v, %tile[%place] : memref<64xf32, #gpu.address_space<workgroup>>
+          gpu.return
+        }
+      }
+      func.func private @kernel_0(%x: memref<32xf32>) {
+        %c1 = arith.constant 1 : index
+        %c32 = arith.constant 32 : index
+        gpu.launch_func @kernels::@strided blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1) args(%x : memref<32xf32>)
+        return
+      }
+      func.func @step(%x: memref<32xf32>) {
+        call @kernel_0(%x) {llm.values = array<i64: 0>, llm.writes = array<i64: 0>} : (memref<32xf32>) -> ()
+        return
+      }
+    }
+
+    // prints
+    // kernel ... launches ... blocks ... mma ... barriers ... instructions ... passes ... fewest ... conflict ... sectors ... fewest
+    // strided ... 1 ... 1 ... 0 ... 0 ... 2 ... 2 ... 1 ... 2 ... 4 ... 4
+    ```
+  }];
+  let options = [
+    Option<"json", "json", "std::string", "\"\"", "Write the same, and each op's accesses, as JSON to this file">,
+    Option<"mostConflicts", "most-conflicts", "int64_t", "32", "Fail where an op conflicts more than this">,
   ];
 }
 

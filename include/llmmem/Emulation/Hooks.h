@@ -53,6 +53,20 @@ void llmmem_emulate_barrier(llmmem::emulation::Thread *thread, int64_t site);
 void llmmem_emulate_warp_barrier(llmmem::emulation::Thread *thread, int64_t site, int32_t mask);
 llmmem::emulation::Shuffled llmmem_emulate_shuffle(llmmem::emulation::Thread *thread, int64_t site,
                                                    uint64_t bits, int32_t offset, int32_t width);
+/// ldmatrix: the site's bytes at `base` + `offset` are the row that this lane names; `words` gets
+/// its word of each matrix.
+void llmmem_emulate_load_matrix(llmmem::emulation::Thread *thread, int64_t site, int64_t base,
+                                int64_t offset, uint32_t *words);
+
+/// cp.async: site `site` reads `bytes` bytes at `from` + `fromOffset`, and site `site` + 1 writes
+/// them and zeros to `to` + `toOffset`, at any time until the thread has waited for the group that
+/// the copy is committed in.
+void llmmem_emulate_copy(llmmem::emulation::Thread *thread, int64_t site, int64_t from,
+                         int64_t fromOffset, int64_t to, int64_t toOffset, int64_t bytes);
+void llmmem_emulate_commit_copies(llmmem::emulation::Thread *thread);
+/// Until at most `groups` of the thread's groups are not complete, the newest ones.
+void llmmem_emulate_wait_for_copies(llmmem::emulation::Thread *thread, int64_t groups);
+
 /// `fragments`: 4 words of A, 2 of B, 4 numbers of C, which become D's.
 void llmmem_emulate_mma(llmmem::emulation::Thread *thread, int64_t site, void *fragments);
 

@@ -21,7 +21,7 @@ constexpr int32_t kSharedMemory = -1, kConstantTable = -2, kChosenArgument = -3;
 
 /// An op of a kernel that reads or writes memory, or synchronizes threads.
 struct Site {
-  enum class Kind { Read, Write, Barrier, WarpBarrier, Shuffle, Mma };
+  enum class Kind { Read, Write, Barrier, WarpBarrier, Shuffle, Mma, CommitCopies, WaitForCopies };
   enum class Shuffle { Xor, Down, Up, Idx };
 
   Kind kind = Kind::Read;
@@ -30,6 +30,9 @@ struct Site {
   // argument).
   int32_t buffer = kSharedMemory;
   int64_t bytes = 0, alignment = 1, extent = -1;
+  // Reads by ldmatrix: how many matrices the warp reads, and whether lanes get parts of columns.
+  int32_t matrices = 0;
+  bool transposed = false;
   Shuffle shuffle = Shuffle::Xor;
 };
 

@@ -49,10 +49,15 @@ static void sinkConstants(gpu::LaunchOp launch) {
       replaceAllUsesInRegionWith(value, inside.clone(*source)->getResult(0), launch.getBody());
 }
 
-void DeviceLoops::launch(KernelEmitter &e, int64_t blocks, int64_t threads, LaunchBody body) {
+void DeviceLoops::launch(KernelEmitter &e, int64_t blocks, int64_t threads, LaunchBody body,
+                         int64_t dynamicBytes) {
   OpBuilder &builder = e.builder();
   Value one = e.index(1).value, grid = e.index(blocks).value, block = e.index(threads).value;
-  auto launch = gpu::LaunchOp::create(builder, e.location(), grid, one, one, block, one, one);
+  Value dynamic;
+  if (dynamicBytes > 0)
+    dynamic = arith::ConstantIntOp::create(builder, e.location(), dynamicBytes, 32);
+  auto launch =
+      gpu::LaunchOp::create(builder, e.location(), grid, one, one, block, one, one, dynamic);
   launch.setModuleAttr(FlatSymbolRefAttr::get(builder.getContext(), "kernels"));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&launch.getBody().front());
@@ -66,6 +71,22 @@ Buffer DeviceLoops::workgroup(KernelEmitter &e, int64_t size, Type element) {
   auto space = gpu::AddressSpaceAttr::get(e.builder().getContext(), gpu::AddressSpace::Workgroup);
   auto type = MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space);
   return {current.addWorkgroupAttribution(type, e.location()), size, element};
+}
+
+Buffer DeviceLoops::dynamicWorkgroup(KernelEmitter &e, int64_t bytes) {
+  auto space = gpu::AddressSpaceAttr::get(e.builder().getContext(), gpu::AddressSpace::Workgroup);
+  Type byte = e.builder().getI8Type();
+  auto type = MemRefType::get({ShapedType::kDynamic}, byte, MemRefLayoutAttrInterface(), space);
+  return {gpu::DynamicSharedMemoryOp::create(e.builder(), e.location(), type), bytes, byte};
+}
+
+Buffer DeviceLoops::partOf(KernelEmitter &e, Buffer bytes, int64_t begin, int64_t size,
+                           Type element) {
+  auto type = MemRefType::get({size}, element, MemRefLayoutAttrInterface(),
+                              cast<MemRefType>(bytes.memref.getType()).getMemorySpace());
+  Value part = memref::ViewOp::create(e.builder(), e.location(), type, bytes.memref,
+                                      e.index(begin).value, ValueRange());
+  return {part, size, element};
 }
 
 void DeviceLoops::barrier(KernelEmitter &e) { gpu::BarrierOp::create(e.builder(), e.location()); }

@@ -1,6 +1,7 @@
 //===- KernelTraffic.cpp - Bytes that a GPU kernel moves ------------------===//
 
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -46,6 +47,8 @@ struct Access {
   int64_t bytes, element;
   bool isWrite;
   bool dependsOnBlock, dependsOnThread;
+  /// Of a flat buffer; null if there is none. And how many elements are read, if not all.
+  Value index, count;
 };
 
 /// What an op has accessed in the current block.
@@ -72,7 +75,7 @@ public:
 
 private:
   void findAccesses();
-  void addAccess(Operation *op, Value buffer, bool isWrite);
+  void addAccess(Operation *op, const KernelAccess &access);
   bool isShared(Operation *op, const Access &access);
   double distinctBytes(unsigned argument, bool isWrite);
   void addBlock(double weight);
@@ -163,12 +166,6 @@ static bool dependsOn(Value value, llvm::DenseSet<Value> &visited) {
          llvm::any_of(owner->getTerminator()->getOperands(), visit);
 }
 
-static int64_t bytesOf(Type type) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
-  return type.getIntOrFloatBitWidth() / 8;
-}
-
 /// The type of what `op` reads from `buffer`, or writes to it: an element or a vector of elements.
 static Type movedType(Operation *op, Value buffer, bool isWrite) {
   if (!isWrite)
@@ -179,40 +176,60 @@ static Type movedType(Operation *op, Value buffer, bool isWrite) {
   return {};
 }
 
-void Counter::addAccess(Operation *op, Value buffer, bool isWrite) {
+/// The operands from the first to the last index.
+static ValueRange indicesOf(Operation *op) {
+  auto isIndex = [](Value operand) { return operand.getType().isIndex(); };
+  OperandRange operands = op->getOperands();
+  auto first = llvm::find_if(operands, isIndex);
+  auto last = std::find_if_not(first, operands.end(), isIndex);
+  return operands.slice(first - operands.begin(), last - first);
+}
+
+void Counter::addAccess(Operation *op, const KernelAccess &access) {
+  Value buffer = access.memref;
   bool isChosen = buffer.getDefiningOp<scf::IfOp>() != nullptr;
   std::optional<unsigned> argument = argumentOf(kernel, buffer);
   if (!argument && !isChosen)
     return;
   llvm::DenseSet<Value> ofBlock, ofThread;
-  auto indices = llvm::make_filter_range(op->getOperands(),
-                                         [](Value operand) { return operand.getType().isIndex(); });
   bool onBlock =
-      llvm::any_of(indices, [&](Value i) { return dependsOn<gpu::BlockIdOp>(i, ofBlock); });
-  bool onThread =
-      llvm::any_of(indices, [&](Value i) { return dependsOn<gpu::ThreadIdOp>(i, ofThread); });
+      llvm::any_of(access.indices, [&](Value i) { return dependsOn<gpu::BlockIdOp>(i, ofBlock); });
+  bool onThread = llvm::any_of(access.indices,
+                               [&](Value i) { return dependsOn<gpu::ThreadIdOp>(i, ofThread); });
   int64_t element = cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
   accesses[op] = {isChosen ? buffer : Value(),
                   argument.value_or(0),
-                  bytesOf(movedType(op, buffer, isWrite)),
+                  bytesInMemory(access.type),
                   element,
-                  isWrite,
+                  access.isWrite,
                   onBlock || isChosen,
-                  onThread || isChosen};
+                  onThread || isChosen,
+                  access.indices.empty() ? Value() : access.indices.back(),
+                  access.count};
 }
 
-/// Every op that reads or writes a buffer says so by its memory effects.
+/// Of an op of another dialect, which says by its memory effects what it reads and writes.
+static SmallVector<KernelAccess, 2> accessesByEffects(MemoryEffectOpInterface op) {
+  SmallVector<KernelAccess, 2> accesses;
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  op.getEffects(effects);
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    bool isWrite = isa<MemoryEffects::Write>(effect.getEffect());
+    Value buffer = effect.getValue();
+    bool isAccess = isWrite || isa<MemoryEffects::Read>(effect.getEffect());
+    if (isAccess && buffer && isa<MemRefType>(buffer.getType()))
+      accesses.push_back({buffer, indicesOf(op), movedType(op, buffer, isWrite), isWrite});
+  }
+  return accesses;
+}
+
 void Counter::findAccesses() {
-  kernel.walk([&](MemoryEffectOpInterface op) {
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    op.getEffects(effects);
-    for (const MemoryEffects::EffectInstance &effect : effects) {
-      bool isWrite = isa<MemoryEffects::Write>(effect.getEffect());
-      Value buffer = effect.getValue();
-      bool isAccess = isWrite || isa<MemoryEffects::Read>(effect.getEffect());
-      if (isAccess && buffer && isa<MemRefType>(buffer.getType()))
-        addAccess(op, buffer, isWrite);
-    }
+  kernel.walk([&](Operation *op) {
+    SmallVector<KernelAccess, 2> found = kernelAccessesOf(op);
+    if (auto effects = dyn_cast<MemoryEffectOpInterface>(op); effects && found.empty())
+      found = accessesByEffects(effects);
+    for (const KernelAccess &access : found)
+      addAccess(op, access);
   });
 }
 
@@ -225,7 +242,7 @@ void llmmem::expectIterations(Operation *op, double iterations) {
               FloatAttr::get(Float64Type::get(op->getContext()), iterations));
 }
 
-static double expectedIterations(Operation *op) {
+double llmmem::expectedIterations(Operation *op) {
   auto iterations = op->getAttrOfType<FloatAttr>(LlmDialect::kExpectedIterations);
   return iterations ? iterations.getValueAsDouble() : 1.0;
 }
@@ -272,11 +289,9 @@ void Counter::touch(Operation *op, Access &access) {
   if (access.choice)
     access.argument = values.lookup(access.choice).value_or(0);
   int64_t times = timesBy[op]++;
-  Known address = 0;
-  // The last operands are the indices of flat buffers.
-  for (Value index : op->getOperands())
-    if (index.getType().isIndex())
-      address = values.lookup(index);
+  if (access.count && values.lookup(access.count) == Known(0))
+    return;
+  Known address = access.index ? values.lookup(access.index) : Known(0);
   if (!address) {
     if (access.dependsOnThread || place.servedUnknown.insert({warp, times}).second)
       place.unknown += timesExpected;

@@ -2,7 +2,9 @@
 
 #include "MmaAttention.h"
 #include "MmaBlocks.h"
+#include "PowersOfTwo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 #include <limits>
 
 using namespace mlir;
@@ -28,88 +30,96 @@ namespace {
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// A block takes 64 queries, 16 a warp, and iterates over 64 keys at a time; 32 with dropout, whose
-/// samples need registers.
+/// A block takes 128 queries, 16 a warp, and iterates over 64 keys at a time; 32 with dropout,
+/// whose samples need registers. While scores are computed their values are copied, and while
+/// values are multiplied the next keys (Dao, "FlashAttention-2", 2023, and its kernels for sm_80).
 class Forward {
 public:
-  static constexpr int64_t kExtent = 64;
+  /// Shorter sequences have less to share.
+  static int64_t extentFor(int64_t seq) { return seq <= 64 ? 64 : 128; }
 
   Forward(KernelEmitter &e, MmaRows &rows, HeadBlock block, Buffer sinks)
       : e(e), rows(rows), blocks(rows.blocks), block(block), sinks(sinks),
         tileKeys(blocks.p > 0.0 ? 32 : 64),
         memory(deviceLoops(e).workgroup(e, elements(), e.builder().getBF16Type())),
-        keys(memory, 0, tileKeys, blocks.size),
-        transposedValues(memory, keys.end(), blocks.size, tileKeys) {}
+        keys(memory, e.index(0), tileKeys, blocks.size),
+        values(memory, e.index(keys.size()), tileKeys, blocks.size) {}
 
   void emit() {
-    MmaTile all(memory, 0, kExtent, blocks.size);
+    MmaTile all(memory, e.index(0), rows.extent(), blocks.size);
     rows.copyQueries(all, e.operand(0), block);
-    rows.synchronize();
+    rows.synchronizeCopies();
     queries = rows.rowsOf(all);
+    rows.synchronize();
     Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
     // Not minus infinity: the first rescaling factor would be NaN.
     Num lowest = e.number(-std::numeric_limits<float>::max()), zero = e.number(0.0);
     if (sinks) { // a score that is there before all others, in the sum of one thread of the row
-      lowest = e.load(sinks, block.head);
+      lowest = e.load(sinks, block.head) * llvm::numbers::log2e;
       zero = select(equal(rows.lane.pair, e.index(0)), e.number(1.0), zero);
     }
     initial.append({lowest, lowest, zero, zero});
     auto [begin, end] = unmaskedKeys(rows, block, tileKeys);
-    Row last = e.fold(begin, end, initial, [&](Index number, ArrayRef<Num> carried) -> Row {
-      return emitIteration(keyBlock(rows, block, number, tileKeys), carried);
+    rows.copyKeys(keys, e.operand(1), keyBlock(rows, block, begin, tileKeys));
+    Row last = e.fold(begin, end, initial, [&, end = end](Index number, ArrayRef<Num> carried) {
+      return emitIteration(number, end, carried);
     });
     emitEnd(last);
   }
 
 private:
-  /// The tile of queries, and later those of keys and of transposed values, in the same memory.
+  /// The tile of queries, and later those of keys and of values, in the same memory.
   int64_t elements() const {
-    return std::max(MmaTile::sizeOf(kExtent, blocks.size),
-                    MmaTile::sizeOf(tileKeys, blocks.size) +
-                        MmaTile::sizeOf(blocks.size, tileKeys));
+    return MmaTile::sizeOf(std::max(rows.extent(), 2 * tileKeys), blocks.size);
   }
 
-  /// Carried: the accumulators of out, then for each of its two rows the largest score and this
-  /// thread's sum of powers.
-  Row emitIteration(HeadBlock others, ArrayRef<Num> carried) {
-    rows.synchronize();
-    rows.copyKeys(keys, e.operand(1), others);
-    rows.copyKeys(transposedValues, e.operand(2), others, /*transposed=*/true);
-    rows.synchronize();
+  /// Carried: the accumulators of out, then for each of its two rows the largest score times
+  /// log2(e) and this thread's sum of powers.
+  Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
+    HeadBlock others = keyBlock(rows, block, number, tileKeys);
+    rows.synchronizeCopies(); // the keys are there, and the values before have been read
+    rows.copyKeys(values, e.operand(2), others);
     FragmentsC out = unflatten(carried.drop_back(4)), scores = rows.products(queries, keys);
+    rows.synchronizeCopies(); // the values are there, and the keys have been read
+    e.ifThen(less(number + 1, end), [&] {
+      rows.copyKeys(keys, e.operand(1), keyBlock(rows, block, number + 1, tileKeys));
+    });
     Num state[4];
     llvm::copy(carried.take_back(4), state);
-    maskScores(scores, others);
+    scores = visibleLogits(scores, others);
     for (int64_t half : {0, 1})
       emitPowers(scores, out, half, state[half], state[2 + half]);
     dropPowers(scores, others);
-    rows.addMatmul(out, scores, transposedValues);
+    rows.addMatmul(out, scores, values);
     Row next = flatten(out);
     next.append(std::begin(state), std::end(state));
     return next;
   }
 
-  void maskScores(FragmentsC &scores, HeadBlock others) {
+  FragmentsC visibleLogits(FragmentsC scores, HeadBlock others) {
+    for (FragmentC &score : scores)
+      for (Num &x : score)
+        x = rows.logit(x);
     Num hidden = e.number(-std::numeric_limits<double>::infinity());
-    for (auto [j, score] : llvm::enumerate(scores))
-      for (int64_t i = 0; i < 4; ++i) {
-        Value visible =
-            rows.isUnmasked(block.first + rows.rowOf(i / 2), others.first + rows.columnOf(j, i));
-        score[i] = select(visible, blocks.capped(score[i] * blocks.scale), hidden);
-      }
+    return rows.masked(rows.mayBeMasked(block, rows.extent(), others, tileKeys), scores, hidden,
+                       [&](int64_t j, int64_t i) {
+                         return rows.isUnmasked(block.first + rows.rowOf(i / 2),
+                                                others.first + rows.columnOf(j, i));
+                       });
   }
 
-  void emitPowers(FragmentsC &scores, FragmentsC &out, int64_t half, Num &largest, Num &total) {
-    Num now = largest, sum = e.number(0.0);
-    for (FragmentC &score : scores)
-      now = maximum(now, maximum(score[2 * half], score[2 * half + 1]));
-    now = rows.acrossRow(now, largestOf);
-    for (FragmentC &score : scores)
+  /// Logits become powers. `largest` is that of all logits so far, times their factor.
+  void emitPowers(FragmentsC &logits, FragmentsC &out, int64_t half, Num &largest, Num &total) {
+    Num ofTile = logits[0][2 * half], sum = e.number(0.0);
+    for (FragmentC &logit : logits)
+      ofTile = maximum(ofTile, maximum(logit[2 * half], logit[2 * half + 1]));
+    Num now = maximum(largest, rows.acrossRow(ofTile, largestOf) * rows.logitFactor());
+    for (FragmentC &logit : logits)
       for (int64_t i : {2 * half, 2 * half + 1}) {
-        score[i] = exp(score[i] - now);
-        sum = sum + score[i];
+        logit[i] = powerOfTwo(fma(logit[i], e.number(rows.logitFactor()), -now));
+        sum = sum + logit[i];
       }
-    Num factor = exp(largest - now);
+    Num factor = powerOfTwo(largest - now);
     for (FragmentC &part : out)
       for (int64_t i : {2 * half, 2 * half + 1})
         part[i] = part[i] * factor;
@@ -142,7 +152,7 @@ private:
       e.ifThen(arith::AndIOp::create(e.builder(), e.location(), isFirst, less(row, block.count)),
                [&] {
                  e.store(e.result(1), blocks.statistic(block, row),
-                         last[last.size() - 4 + half] + log(totals[half]));
+                         last[last.size() - 4 + half] * llvm::numbers::ln2 + log(totals[half]));
                });
     }
   }
@@ -154,14 +164,15 @@ private:
   Buffer sinks;
   int64_t tileKeys;
   Buffer memory;
-  MmaTile keys, transposedValues;
+  MmaTile keys, values;
   FragmentsA queries;
 };
 
 } // namespace
 
 void llmmem::emitMmaAttention(AttentionOp op, KernelEmitter &e) {
-  forBlocks(op, e, op.getHeads(), Forward::kExtent, [&](MmaRows &rows, HeadBlock block) {
+  int64_t extent = Forward::extentFor(op.getQ().getType().getShape()[1]);
+  forBlocks(op, e, op.getHeads(), extent, Longest::Last, [&](MmaRows &rows, HeadBlock block) {
     Forward(e, rows, block, e.operand(op.getSinksMutable())).emit();
   });
 }

@@ -6,7 +6,9 @@
 
 #include "MmaAttention.h"
 #include "MmaBlocks.h"
+#include "PowersOfTwo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -14,34 +16,59 @@ using namespace llmmem::llm;
 
 namespace {
 
-/// A query and a key by their numbers in their blocks.
+/// What both launches know of one score: a query and a key by their numbers in their blocks, lse
+/// times -log2(e), and delta.
 struct Pair {
   Index query, key;
+  Num minusLse, delta;
 };
 
 /// What both launches compute from scores and dout . value.
 class Pairs {
 public:
-  Pairs(MmaRows &rows) : rows(rows), e(rows.e), blocks(rows.blocks) {}
+  using PairOf = llvm::function_ref<Pair(int64_t fragment, int64_t number)>;
 
-  /// `score` becomes the factor of dout in dv, the probability after dropout; `product` becomes the
-  /// gradient of the score before its scale.
-  void emit(Num &score, Num &product, HeadBlock queries, HeadBlock keys, Pair pair, Num lse,
-            Num delta) {
-    Value unmasked = rows.isUnmasked(queries.first + pair.query, keys.first + pair.key);
-    Num capped = blocks.capped(score * blocks.scale);
-    Num probability = select(unmasked, exp(capped - lse), e.number(0.0));
-    Value kept = blocks.isKept(queries, pair.query, keys.first + pair.key,
-                               AttentionBlocks::Lanes::Keys, /*lanes=*/1);
-    product = blocks.uncapped(probability * (blocks.dropped(kept, product) - delta), capped);
-    score = blocks.dropped(kept, probability);
+  Pairs(MmaRows &rows, HeadBlock queries, int64_t queryCount, HeadBlock keys, int64_t keyCount)
+      : rows(rows), e(rows.e), blocks(rows.blocks), queries(queries), keys(keys),
+        mayBeMasked(rows.mayBeMasked(queries, queryCount, keys, keyCount)) {}
+
+  /// `scores` become the factors of dout in dv, the probabilities after dropout; `products` become
+  /// the gradients of the scores before their scale.
+  void emit(FragmentsC &scores, FragmentsC &products, PairOf pairOf) {
+    FragmentsC logits = scores, probabilities = scores;
+    for (size_t j = 0; j < scores.size(); ++j)
+      for (int64_t i = 0; i < 4; ++i) {
+        logits[j][i] = rows.logit(scores[j][i]);
+        probabilities[j][i] =
+            powerOfTwo(fma(logits[j][i], e.number(rows.logitFactor()), pairOf(j, i).minusLse));
+      }
+    probabilities =
+        rows.masked(mayBeMasked, probabilities, e.number(0.0), [&](int64_t j, int64_t i) {
+          Pair pair = pairOf(j, i);
+          return rows.isUnmasked(queries.first + pair.query, keys.first + pair.key);
+        });
+    for (size_t j = 0; j < scores.size(); ++j)
+      for (int64_t i = 0; i < 4; ++i)
+        emitGradient(scores[j][i], products[j][i], probabilities[j][i], logits[j][i], pairOf(j, i));
   }
 
 private:
+  void emitGradient(Num &score, Num &product, Num probability, Num logit, Pair pair) {
+    Value kept = blocks.isKept(queries, pair.query, keys.first + pair.key,
+                               AttentionBlocks::Lanes::Keys, /*lanes=*/1);
+    // With a cap the logit is the capped score.
+    product = blocks.uncapped(probability * (blocks.dropped(kept, product) - pair.delta), logit);
+    score = blocks.dropped(kept, probability);
+  }
+
   MmaRows &rows;
   KernelEmitter &e;
   AttentionBlocks &blocks;
+  HeadBlock queries, keys;
+  Value mayBeMasked;
 };
+
+static Num minusLog2(Num lse) { return lse * -llvm::numbers::log2e; }
 
 //===----------------------------------------------------------------------===//
 // By queries
@@ -54,10 +81,10 @@ public:
 
   ByQueries(KernelEmitter &e, MmaRows &rows, HeadBlock block)
       : e(e), rows(rows), blocks(rows.blocks), block(block),
-        memory(deviceLoops(e).workgroup(e, elements(blocks.size), e.builder().getBF16Type())),
-        keys(memory, 0, kOtherRows, blocks.size),
-        values(memory, keys.end(), kOtherRows, blocks.size),
-        transposedKeys(memory, values.end(), blocks.size, kOtherRows) {}
+        memory(deviceLoops(e).workgroup(e, MmaTile::sizeOf(kExtent, blocks.size),
+                                        e.builder().getBF16Type())),
+        keys(memory, e.index(0), kOtherRows, blocks.size),
+        values(memory, e.index(keys.size()), kOtherRows, blocks.size) {}
 
   void emit() {
     queries = readRows(e.operand(0));
@@ -74,17 +101,11 @@ public:
   }
 
 private:
-  /// One tile of queries, and later tiles of keys, values and transposed keys, in the same memory.
-  static int64_t elements(int64_t size) {
-    return std::max(MmaTile::sizeOf(kExtent, size),
-                    2 * MmaTile::sizeOf(kOtherRows, size) + MmaTile::sizeOf(size, kOtherRows));
-  }
-
   FragmentsA readRows(Buffer from) {
-    MmaTile tile(memory, 0, kExtent, blocks.size);
+    MmaTile tile(memory, e.index(0), kExtent, blocks.size);
     rows.synchronize();
     rows.copyQueries(tile, from, block);
-    rows.synchronize();
+    rows.synchronizeCopies();
     return rows.rowsOf(tile);
   }
 
@@ -101,7 +122,8 @@ private:
       delta[half] = rows.acrossRow(sum, [](Num a, Num b) { return a + b; });
       Index row = rows.rowOf(half);
       // Rows beyond the last have no lse of their own and attend to no key.
-      lse[half] = e.load(e.operand(4), blocks.statistic(block, minimum(row, block.count - 1)));
+      minusLse[half] =
+          minusLog2(e.load(e.operand(4), blocks.statistic(block, minimum(row, block.count - 1))));
       Value isFirst = equal(rows.lane.pair, e.index(0));
       e.ifThen(arith::AndIOp::create(e.builder(), e.location(), isFirst, less(row, block.count)),
                [&] { e.store(e.workspace(), blocks.statistic(block, row), delta[half]); });
@@ -112,16 +134,14 @@ private:
     rows.synchronize();
     rows.copyKeys(keys, e.operand(1), other);
     rows.copyKeys(values, e.operand(2), other);
-    rows.copyKeys(transposedKeys, e.operand(1), other, /*transposed=*/true);
-    rows.synchronize();
+    rows.synchronizeCopies();
     FragmentsC scores = rows.products(queries, keys), products = rows.products(douts, values);
-    Pairs pairs(rows);
-    for (size_t j = 0; j < scores.size(); ++j)
-      for (int64_t i = 0; i < 4; ++i)
-        pairs.emit(scores[j][i], products[j][i], block, other,
-                   {rows.rowOf(i / 2), rows.columnOf(j, i)}, lse[i / 2], delta[i / 2]);
+    Pairs(rows, block, kExtent, other, kOtherRows)
+        .emit(scores, products, [&](int64_t j, int64_t i) -> Pair {
+          return {rows.rowOf(i / 2), rows.columnOf(j, i), minusLse[i / 2], delta[i / 2]};
+        });
     FragmentsC dq = unflatten(carried);
-    rows.addMatmul(dq, products, transposedKeys);
+    rows.addMatmul(dq, products, keys);
     return flatten(dq);
   }
 
@@ -129,10 +149,10 @@ private:
   MmaRows &rows;
   AttentionBlocks &blocks;
   HeadBlock block;
-  Buffer memory;
-  MmaTile keys, values, transposedKeys;
+  Buffer memory; // of one tile of queries, and later of tiles of keys and values
+  MmaTile keys, values;
   FragmentsA queries, douts;
-  Num lse[2], delta[2];
+  Num minusLse[2], delta[2];
 };
 
 //===----------------------------------------------------------------------===//
@@ -150,8 +170,7 @@ public:
   ByKeys(KernelEmitter &e, MmaRows &rows, HeadBlock block, int64_t extent)
       : e(e), rows(rows), blocks(rows.blocks), block(block), keys(e, extent, blocks.size),
         values(e, extent, blocks.size), queries(e, kOtherRows, blocks.size),
-        douts(e, kOtherRows, blocks.size), transposedQueries(e, blocks.size, kOtherRows),
-        transposedDouts(e, blocks.size, kOtherRows) {}
+        douts(e, kOtherRows, blocks.size) {}
 
   void emit() {
     rows.copyKeys(keys, e.operand(1), block);
@@ -186,25 +205,26 @@ private:
     rows.synchronize();
     rows.copyQueries(queries, e.operand(0), other);
     rows.copyQueries(douts, e.operand(5), other);
-    rows.copyQueries(transposedQueries, e.operand(0), other, /*transposed=*/true);
-    rows.copyQueries(transposedDouts, e.operand(5), other, /*transposed=*/true);
-    rows.synchronize();
+    rows.synchronizeCopies();
     FragmentsC scores = rows.products(keys, queries), products = rows.products(values, douts);
-    Pairs pairs(rows);
+    // Of the queries that are this thread's columns, two in each fragment.
+    SmallVector<Num> minusLse, delta;
     for (size_t j = 0; j < scores.size(); ++j)
       for (int64_t column : {0, 1}) {
-        Index query = rows.columnOf(j, column);
-        Index place = blocks.statistic(other, minimum(query, other.count - 1));
-        Num lse = e.load(e.operand(4), place), delta = e.load(e.workspace(), place);
-        for (int64_t i : {column, column + 2})
-          pairs.emit(scores[j][i], products[j][i], other, block, {query, rows.rowOf(i / 2)}, lse,
-                     delta);
+        Index place = blocks.statistic(other, minimum(rows.columnOf(j, column), other.count - 1));
+        minusLse.push_back(minusLog2(e.load(e.operand(4), place)));
+        delta.push_back(e.load(e.workspace(), place));
       }
+    Pairs(rows, other, kOtherRows, block, rows.extent())
+        .emit(scores, products, [&](int64_t j, int64_t i) -> Pair {
+          int64_t query = 2 * j + i % 2;
+          return {rows.columnOf(j, i), rows.rowOf(i / 2), minusLse[query], delta[query]};
+        });
     FragmentsC sums = unflatten(carried);
     FragmentsC dk(ArrayRef(sums).take_front(sums.size() / 2)),
         dv(ArrayRef(sums).drop_front(sums.size() / 2));
-    rows.addMatmul(dk, products, transposedQueries);
-    rows.addMatmul(dv, scores, transposedDouts);
+    rows.addMatmul(dk, products, queries);
+    rows.addMatmul(dv, scores, douts);
     dk.append(dv);
     return flatten(dk);
   }
@@ -213,16 +233,16 @@ private:
   MmaRows &rows;
   AttentionBlocks &blocks;
   HeadBlock block;
-  MmaTile keys, values, queries, douts, transposedQueries, transposedDouts;
+  MmaTile keys, values, queries, douts;
 };
 
 } // namespace
 
 void llmmem::emitMmaAttention(AttentionGradOp op, KernelEmitter &e) {
-  forBlocks(op, e, op.getHeads(), ByQueries::kExtent,
+  forBlocks(op, e, op.getHeads(), ByQueries::kExtent, Longest::Last,
             [&](MmaRows &rows, HeadBlock block) { ByQueries(e, rows, block).emit(); });
   int64_t size = op.getQ().getType().getShape()[2] / static_cast<int64_t>(op.getHeads()),
           extent = ByKeys::extentFor(size);
-  forBlocks(op, e, op.getKvHeads(), extent,
+  forBlocks(op, e, op.getKvHeads(), extent, Longest::First,
             [&](MmaRows &rows, HeadBlock block) { ByKeys(e, rows, block, extent).emit(); });
 }

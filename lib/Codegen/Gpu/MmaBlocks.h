@@ -7,27 +7,34 @@
 
 namespace llmmem {
 
-/// Calls `body` for each block of `extent` neighbouring rows of each head, one block of the launch
-/// each.
-template <typename Op>
-void forBlocks(Op op, KernelEmitter &e, int64_t headCount, int64_t extent,
-               llvm::function_ref<void(MmaRows &, HeadBlock)> body) {
-  llvm::ArrayRef<int64_t> shape = op.getQ().getType().getShape();
-  int64_t seq = shape[1], perHead = llvm::divideCeil(seq, extent);
-  int64_t threads = extent / kMmaRows * kWarp;
-  deviceLoops(e).launch(e, shape[0] * headCount * perHead, threads, [&](Index block, Index thread) {
-    AttentionBlocks blocks(op, e);
-    MmaRows rows(blocks, thread, threads);
-    Index head = block / perHead, first = block % perHead * extent;
-    body(rows, {head / headCount, head % headCount, first,
-                minimum(e.index(extent), e.index(seq) - first)});
-  });
-}
-
 /// The part of `head`'s rows from `extent` times `number` on.
 inline HeadBlock blockAt(MmaRows &rows, Index batch, Index head, Index number, int64_t extent) {
-  Index first = number * extent;
-  return {batch, head, first, minimum(rows.e.index(extent), rows.e.index(rows.blocks.seq) - first)};
+  KernelEmitter &e = rows.e;
+  Index first = number * extent, whole = e.index(extent);
+  bool areWhole = rows.blocks.seq % extent == 0;
+  return {batch, head, first, areWhole ? whole : minimum(whole, e.index(rows.blocks.seq) - first)};
+}
+
+/// Which blocks of rows of causal attention take longest: the last ones of queries, which attend to
+/// most keys, or the first ones of keys.
+enum class Longest { First, Last };
+
+/// Calls `body` for each block of `extent` neighbouring rows of each head, one block of the launch
+/// each. Those that take longest begin first, so that at the end of the launch only short ones run.
+template <typename Op>
+void forBlocks(Op op, KernelEmitter &e, int64_t headCount, int64_t extent, Longest longest,
+               llvm::function_ref<void(MmaRows &, HeadBlock)> body) {
+  llvm::ArrayRef<int64_t> shape = op.getQ().getType().getShape();
+  int64_t perHead = llvm::divideCeil(shape[1], extent), heads = shape[0] * headCount;
+  int64_t threads = extent / kMmaRows * kWarp;
+  deviceLoops(e).launch(e, heads * perHead, threads, [&](Index block, Index thread) {
+    AttentionBlocks blocks(op, e);
+    MmaRows rows(blocks, thread, threads);
+    Index head = block % heads, number = block / heads;
+    if (longest == Longest::Last)
+      number = e.index(perHead - 1) - number;
+    body(rows, blockAt(rows, head / headCount, head % headCount, number, extent));
+  });
 }
 
 /// `extent` keys of the head that `queries` belong to, from `extent` times `number` on.

@@ -15,85 +15,148 @@ bool llmmem::isMmaMatmul(const Matmul &matmul) {
 
 namespace {
 
-/// Eight warps compute a tile of C, two by four; each takes `rowParts` x `columnParts` fragments.
+/// Eight warps compute a tile of C; each takes `rowParts` x `columnParts` fragments. While they
+/// multiply the tiles of A and B of one step, those of the next `kStages` - 1 steps are copied.
+///
+/// A tile of 128 x 128 reads 512 bytes of the second-level cache for 128 x 128 x 2 multiply-adds,
+/// which is more than that of sm_90 gives while mma.sync computes them; one of 256 x 128 reads
+/// three quarters of it. It needs a multiprocessor for itself, so it is used where there are enough
+/// for all.
 struct TileSizes {
-  static constexpr int64_t kMostColumns = 128, kInner = 32, kWarpRows = 2, kWarpColumns = 4,
-                           kThreads = kWarpRows * kWarpColumns * kWarp;
+  static constexpr int64_t kMostColumns = 128, kInner = 32, kWarps = 8, kThreads = kWarps * kWarp,
+                           kStages = 3, kMultiprocessors = 132;
 
-  explicit TileSizes(const Matmul &p)
+  /// For `count` matmuls in one launch.
+  TileSizes(const Matmul &p, int64_t count)
       : rows(p.rows > 64 ? 128 : 64), columns(p.columns > 64 ? kMostColumns : 64),
-        rowParts(rows / kWarpRows / kMmaRows), columnParts(columns / kWarpColumns / kMmaColumns),
-        tileColumns(llvm::divideCeil(p.columns, columns)),
-        blocks(llvm::divideCeil(p.rows, rows) * tileColumns) {}
+        innerSteps(llvm::divideCeil(p.inner, kInner)), linesA(linesOf(p.a.transposed)),
+        linesB(linesOf(!p.b.transposed)) {
+    constexpr int64_t kLargeRows = 256;
+    isLarge = p.columns >= kMostColumns &&
+              count * (p.rows / kLargeRows) * (p.columns / kMostColumns) >= kMultiprocessors;
+    if (isLarge)
+      rows = kLargeRows;
+    warpColumns = isLarge ? 2 : 4;
+    rowParts = rows / (kWarps / warpColumns) / kMmaRows;
+    columnParts = columns / warpColumns / kMmaColumns;
+    tileColumns = llvm::divideCeil(p.columns, columns);
+    blocks = llvm::divideCeil(p.rows, rows) * tileColumns;
+  }
   // Where C is narrower, one tile is a whole row.
   static_assert(kMostColumns == llm::kLogitsTile, "the plan reserves memory for other tiles");
 
-  /// Two blocks of whole tiles fit a multiprocessor. With narrow tiles the assembler of sm_80 would
-  /// spill to fit two, so one block may have all registers.
+  /// Two blocks of 128 x 128 fit a multiprocessor. A large tile's sums alone take 128 registers,
+  /// and with narrow tiles the assembler of sm_80 would spill to fit two blocks, so one block may
+  /// have all registers.
   int32_t registers() const { return rows == 128 && columns == kMostColumns ? 128 : 255; }
 
-  int64_t rows, columns, rowParts, columnParts, tileColumns, blocks;
+  /// Tiles have rows of A and columns of B, in lines as they lie in memory.
+  static MmaTile::Lines linesOf(bool isTurned) {
+    return isTurned ? MmaTile::Lines::Inner : MmaTile::Lines::Rows;
+  }
+  static int64_t sizeOf(int64_t rows, MmaTile::Lines lines) {
+    return lines == MmaTile::Lines::Rows ? MmaTile::sizeOf(rows, kInner)
+                                         : MmaTile::sizeOf(kInner, rows);
+  }
+  int64_t sizeOfA() const { return sizeOf(rows, linesA); }
+  int64_t sizeOfStage() const { return sizeOfA() + sizeOf(columns, linesB); }
+  int64_t bytesOfStages() const { return kStages * sizeOfStage() * 2; }
+  /// What a launch asks for beyond workgroup attributions, which have 48 KiB at most.
+  int64_t dynamicBytes() const { return isLarge ? bytesOfStages() : 0; }
+
+  bool isLarge;
+  int64_t rows, columns, rowParts, columnParts, warpColumns, tileColumns, blocks;
+  int64_t innerSteps; // of one term
+  MmaTile::Lines linesA, linesB;
 };
 
 class TileEmitter {
 public:
-  TileEmitter(KernelEmitter &e, const Matmul &p) : e(e), p(p), sizes(p) {}
+  TileEmitter(KernelEmitter &e, const Matmul &p, const TileSizes &sizes, Index block, Index thread)
+      : e(e), p(p), sizes(sizes), block(block), thread(thread), lane(MmaLane::of(thread % kWarp)),
+        row(block / sizes.tileColumns * sizes.rows),
+        column(block % sizes.tileColumns * sizes.columns),
+        memory(sizes.isLarge
+                   ? deviceLoops(e).dynamicWorkgroup(e, sizes.dynamicBytes())
+                   : deviceLoops(e).workgroup(e, bytesOfMemory(), e.builder().getI8Type())),
+        stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2,
+                                     e.builder().getBF16Type())) {}
 
-  void emitTile(Index block, Index thread) {
+  void emitTile() {
     Index warp = thread / kWarp;
-    MmaLane lane = MmaLane::of(thread % kWarp);
-    Index row = block / sizes.tileColumns * sizes.rows,
-          column = block % sizes.tileColumns * sizes.columns;
-    Index warpRow = warp / TileSizes::kWarpColumns * (sizes.rowParts * kMmaRows),
-          warpColumn = warp % TileSizes::kWarpColumns * (sizes.columnParts * kMmaColumns);
-    MmaTile a(e, sizes.rows, TileSizes::kInner), b(e, sizes.columns, TileSizes::kInner);
-    Row sums(sizes.rowParts * sizes.columnParts * 4, e.number(0.0));
-    sums = e.fold(e.index(0), e.index(p.terms), sums, [&](Index term, ArrayRef<Num> ofTerm) {
-      return e.foldSteps(e.index(0), e.index(p.inner), TileSizes::kInner, ofTerm,
-                         [&](Index inner, ArrayRef<Num> carried) {
-                           deviceLoops(e).barrierNeeding(e, sizes.registers());
-                           copyTile(e, a, sourceOfA(term, row, inner), thread, TileSizes::kThreads);
-                           copyTile(e, b, sourceOfB(term, column, inner), thread,
-                                    TileSizes::kThreads);
-                           deviceLoops(e).barrier(e);
-                           return addMatmul(a, b, warpRow, warpColumn, lane, carried);
-                         });
-    });
-    storeSums(sums, row + warpRow, column + warpColumn, lane);
+    Index warpRow = warp / sizes.warpColumns * (sizes.rowParts * kMmaRows),
+          warpColumn = warp % sizes.warpColumns * (sizes.columnParts * kMmaColumns);
+    Row sums = emitSteps(warpRow, warpColumn);
+    storeSums(sums, row + warpRow, column + warpColumn);
     if (p.softmax)
-      storeSoftmax(sums, block, thread, warpRow, column + warpColumn, lane);
+      storeSoftmax(sums, warpRow, column + warpColumn);
   }
 
 private:
-  TileSource sourceOfA(Index term, Index row, Index inner) {
-    return {p.a.buffer,
-            beginOf(p.a) + term * p.stepA,
-            p.a.pitch,
-            p.a.transposed,
-            row,
-            inner,
-            e.index(p.rows),
-            e.index(p.inner)};
-  }
-  /// Tiles hold columns of B: if B is not transposed in memory, the copy transposes it.
-  TileSource sourceOfB(Index term, Index column, Index inner) {
-    return {p.b.buffer,
-            beginOf(p.b) + term * p.stepB,
-            p.b.pitch,
-            !p.b.transposed,
-            column,
-            inner,
-            e.index(p.columns),
-            e.index(p.inner)};
+  //===--------------------------------------------------------------------===//
+  // The pipeline
+  //===--------------------------------------------------------------------===//
+
+  /// Step s multiplies stage s % kStages. Its barrier says two things: what all threads have copied
+  /// for the step is there, and no warp still reads the stage of the step before, into which the
+  /// copies for step s + kStages - 1 go (the multistage pipeline of CUTLASS, "Efficient GEMM in
+  /// CUDA": "Pipelining").
+  Row emitSteps(Index warpRow, Index warpColumn) {
+    constexpr int64_t ahead = TileSizes::kStages - 1;
+    int64_t steps = p.terms * sizes.innerSteps;
+    for (int64_t step = 0; step < ahead; ++step) {
+      if (step < steps)
+        copyStep(e.index(step));
+      commitCopies(e);
+    }
+    Row zeros(sizes.rowParts * sizes.columnParts * 4, e.number(0.0));
+    return e.fold(e.index(0), e.index(steps), zeros, [&](Index step, ArrayRef<Num> sums) {
+      waitForCopies(e, ahead - 1);
+      deviceLoops(e).barrierNeeding(e, sizes.registers());
+      e.ifThen(less(step + ahead, e.index(steps)), [&] { copyStep(step + ahead); });
+      // Also where there was nothing left to copy: the wait counts groups.
+      commitCopies(e);
+      return addMatmul(tileOfA(step), tileOfB(step), warpRow, warpColumn, sums);
+    });
   }
 
-  Row addMatmul(const MmaTile &a, const MmaTile &b, Index row, Index column, MmaLane lane,
-                ArrayRef<Num> sums) {
+  Index stageOf(Index step) { return step % TileSizes::kStages * sizes.sizeOfStage(); }
+  MmaTile tileOfA(Index step) {
+    return {stages, stageOf(step), sizes.rows, TileSizes::kInner, sizes.linesA};
+  }
+  MmaTile tileOfB(Index step) {
+    return {stages, stageOf(step) + sizes.sizeOfA(), sizes.columns, TileSizes::kInner,
+            sizes.linesB};
+  }
+
+  void copyStep(Index step) {
+    bool isOneTerm = p.terms == 1;
+    Index term = isOneTerm ? e.index(0) : step / sizes.innerSteps,
+          inner = (isOneTerm ? step : step % sizes.innerSteps) * TileSizes::kInner;
+    copy(tileOfA(step), p.a, term * p.stepA, row, p.rows, inner);
+    copy(tileOfB(step), p.b, term * p.stepB, column, p.columns, inner);
+  }
+
+  void copy(const MmaTile &tile, const Matrix &matrix, Index term, Index first, int64_t bound,
+            Index inner) {
+    TileSource source{matrix.buffer, beginOf(matrix) + term, matrix.pitch,    first,
+                      inner,         e.index(bound),         e.index(p.inner)};
+    copyTile(e, tile, source, thread, TileSizes::kThreads);
+  }
+
+  /// The tiles, and after them, in the same bytes, the partial results of the softmax.
+  int64_t bytesOfMemory() const {
+    return std::max(sizes.bytesOfStages(), p.softmax ? 2 * softmaxSlots() * 4 : 0);
+  }
+  int64_t softmaxSlots() const { return sizes.warpColumns * sizes.rows; }
+
+  Row addMatmul(const MmaTile &a, const MmaTile &b, Index row, Index column, ArrayRef<Num> sums) {
     Row next(sums);
     for (int64_t inner = 0; inner < TileSizes::kInner; inner += kMmaInner) {
       SmallVector<FragmentB> columns;
-      for (int64_t j = 0; j < sizes.columnParts; ++j)
-        columns.push_back(loadFragmentB(e, b, column + j * kMmaColumns, e.index(inner), lane));
+      for (int64_t j = 0; j < sizes.columnParts; j += 2)
+        llvm::append_range(columns,
+                           loadFragmentsB(e, b, column + j * kMmaColumns, e.index(inner), lane));
       for (int64_t i = 0; i < sizes.rowParts; ++i) {
         FragmentA rows = loadFragmentA(e, a, row + i * kMmaRows, e.index(inner), lane);
         for (int64_t j = 0; j < sizes.columnParts; ++j) {
@@ -110,7 +173,7 @@ private:
   // C
   //===--------------------------------------------------------------------===//
 
-  void storeSums(ArrayRef<Num> sums, Index row, Index column, MmaLane lane) {
+  void storeSums(ArrayRef<Num> sums, Index row, Index column) {
     for (int64_t i = 0; i < sizes.rowParts; ++i)
       for (int64_t j = 0; j < sizes.columnParts; ++j)
         for (int64_t half : {0, 1}) {
@@ -156,11 +219,12 @@ private:
 
   /// Four threads hold a row of a warp's fragments, four warps a row of the tile: their partial
   /// results are combined through workgroup memory, by one thread a row.
-  void storeSoftmax(ArrayRef<Num> sums, Index block, Index thread, Index warpRow, Index column,
-                    MmaLane lane) {
-    constexpr int64_t warps = TileSizes::kWarpColumns;
-    Buffer maxima = deviceLoops(e).workgroup(e, warps * sizes.rows, e.computeType()),
-           powers = deviceLoops(e).workgroup(e, warps * sizes.rows, e.computeType());
+  void storeSoftmax(ArrayRef<Num> sums, Index warpRow, Index column) {
+    int64_t warps = sizes.warpColumns;
+    Buffer maxima = deviceLoops(e).partOf(e, memory, 0, softmaxSlots(), e.computeType()),
+           powers = deviceLoops(e).partOf(e, memory, softmaxSlots() * 4, softmaxSlots(),
+                                          e.computeType());
+    deviceLoops(e).barrier(e); // the tiles have been read
     Index ofWarps = thread / kWarp % warps * sizes.rows + warpRow + lane.group;
     for (int64_t i = 0; i < sizes.rowParts; ++i)
       for (int64_t half : {0, 1}) {
@@ -170,11 +234,11 @@ private:
         });
       }
     deviceLoops(e).barrier(e);
-    Index row = block / sizes.tileColumns * sizes.rows + thread;
+    Index own = row + thread;
     Value inside = arith::AndIOp::create(
-        e.builder(), e.location(), less(thread, e.index(sizes.rows)), less(row, e.index(p.rows)));
+        e.builder(), e.location(), less(thread, e.index(sizes.rows)), less(own, e.index(p.rows)));
     e.ifThen(inside, [&] {
-      Index place = p.softmax->begin + row * p.softmax->tiles + block % sizes.tileColumns;
+      Index place = p.softmax->begin + own * p.softmax->tiles + block % sizes.tileColumns;
       storeRowSoftmax(softmaxOfWarps(maxima, powers, thread), p.softmax->maxima, p.softmax->powers,
                       place);
     });
@@ -204,9 +268,9 @@ private:
 
   RowSoftmax softmaxOfWarps(Buffer maxima, Buffer powers, Index row) {
     Num largest = e.load(maxima, row), sum = e.number(0.0);
-    for (int64_t across = 1; across < TileSizes::kWarpColumns; ++across)
+    for (int64_t across = 1; across < sizes.warpColumns; ++across)
       largest = maximum(largest, e.load(maxima, row + across * sizes.rows));
-    for (int64_t across = 0; across < TileSizes::kWarpColumns; ++across) {
+    for (int64_t across = 0; across < sizes.warpColumns; ++across) {
       Index place = row + across * sizes.rows;
       sum = sum + e.load(powers, place) * exp(e.load(maxima, place) - largest);
     }
@@ -231,15 +295,21 @@ private:
   KernelEmitter &e;
   const Matmul &p;
   TileSizes sizes;
+  Index block, thread;
+  MmaLane lane;
+  Index row, column; // of C, where the tile begins
+  Buffer memory, stages;
 };
 
 } // namespace
 
 void llmmem::emitMmaMatmuls(KernelEmitter &e, int64_t count, const Matmul &first,
                             function_ref<Matmul(Index)> make) {
-  int64_t blocks = TileSizes(first).blocks;
-  deviceLoops(e).launch(e, count * blocks, TileSizes::kThreads, [&](Index block, Index thread) {
-    Matmul matmul = make(block / blocks);
-    TileEmitter(e, matmul).emitTile(block % blocks, thread);
-  });
+  TileSizes sizes(first, count);
+  auto emitBlock = [&](Index block, Index thread) {
+    Matmul matmul = make(block / sizes.blocks);
+    TileEmitter(e, matmul, sizes, block % sizes.blocks, thread).emitTile();
+  };
+  deviceLoops(e).launch(e, count * sizes.blocks, TileSizes::kThreads, emitBlock,
+                        sizes.dynamicBytes());
 }

@@ -3,6 +3,7 @@
 #include "MmaRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -25,22 +26,18 @@ FragmentsC llmmem::unflatten(ArrayRef<Num> numbers) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-void MmaRows::copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch, HeadBlock block,
-                   bool transposed) {
-  TileSource source{from, begin, pitch, transposed, e.index(0), e.index(0), e.index(0), e.index(0)};
-  (transposed ? source.innerBound : source.rowBound) = block.count;
-  (transposed ? source.rowBound : source.innerBound) = e.index(blocks.size);
+void MmaRows::copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch, HeadBlock block) {
+  TileSource source{from, begin, pitch, e.index(0), e.index(0), block.count, e.index(blocks.size)};
   copyTile(e, tile, source, thread, threads);
+  commitCopies(e);
 }
 
-void MmaRows::copyQueries(const MmaTile &tile, Buffer from, HeadBlock block, bool transposed) {
-  copy(tile, from, blocks.queryOffset(block, e.index(0)), blocks.heads * blocks.size, block,
-       transposed);
+void MmaRows::copyQueries(const MmaTile &tile, Buffer from, HeadBlock block) {
+  copy(tile, from, blocks.queryOffset(block, e.index(0)), blocks.heads * blocks.size, block);
 }
 
-void MmaRows::copyKeys(const MmaTile &tile, Buffer from, HeadBlock block, bool transposed) {
-  copy(tile, from, blocks.keyOffset(block, e.index(0)), blocks.kvHeads * blocks.size, block,
-       transposed);
+void MmaRows::copyKeys(const MmaTile &tile, Buffer from, HeadBlock block) {
+  copy(tile, from, blocks.keyOffset(block, e.index(0)), blocks.kvHeads * blocks.size, block);
 }
 
 //===----------------------------------------------------------------------===//
@@ -54,38 +51,32 @@ FragmentsA MmaRows::rowsOf(const MmaTile &tile) {
   return fragments;
 }
 
-FragmentsC MmaRows::products(ArrayRef<FragmentA> rows, const MmaTile &tile) {
-  FragmentsC sums;
-  for (int64_t column = 0; column < tile.rows; column += kMmaColumns) {
-    FragmentC sum = zeroFragment(e);
-    for (auto [k, part] : llvm::enumerate(rows))
-      sum = multiply(e, part, loadFragmentB(e, tile, e.index(column), e.index(k * kMmaInner), lane),
-                     sum);
-    sums.push_back(sum);
+void MmaRows::addPart(FragmentsC &sums, const FragmentA &rows, const MmaTile &tile, int64_t inner) {
+  for (size_t j = 0; j < sums.size(); j += 2) {
+    std::array<FragmentB, 2> columns =
+        loadFragmentsB(e, tile, e.index(j * kMmaColumns), e.index(inner), lane);
+    for (size_t next : {0, 1})
+      sums[j + next] = multiply(e, rows, columns[next], sums[j + next]);
   }
+}
+
+FragmentsC MmaRows::products(ArrayRef<FragmentA> rows, const MmaTile &tile) {
+  FragmentsC sums(tile.rows / kMmaColumns, zeroFragment(e));
+  for (auto [k, part] : llvm::enumerate(rows))
+    addPart(sums, part, tile, k * kMmaInner);
   return sums;
 }
 
 FragmentsC MmaRows::products(const MmaTile &rows, const MmaTile &tile) {
   FragmentsC sums(tile.rows / kMmaColumns, zeroFragment(e));
-  for (int64_t inner = 0; inner < rows.inner; inner += kMmaInner) {
-    FragmentA part = loadFragmentA(e, rows, firstRow(), e.index(inner), lane);
-    for (auto [j, sum] : llvm::enumerate(sums))
-      sum = multiply(e, part,
-                     loadFragmentB(e, tile, e.index(j * kMmaColumns), e.index(inner), lane), sum);
-  }
+  for (int64_t inner = 0; inner < rows.inner; inner += kMmaInner)
+    addPart(sums, loadFragmentA(e, rows, firstRow(), e.index(inner), lane), tile, inner);
   return sums;
 }
 
-void MmaRows::addMatmul(FragmentsC &sums, ArrayRef<FragmentC> pairs, const MmaTile &transposed) {
-  for (size_t k = 0; k < pairs.size(); k += 2) {
-    FragmentA part = packFragment(e, pairs[k], pairs[k + 1]);
-    for (auto [j, sum] : llvm::enumerate(sums))
-      sum = multiply(
-          e, part,
-          loadFragmentB(e, transposed, e.index(j * kMmaColumns), e.index(k * kMmaColumns), lane),
-          sum);
-  }
+void MmaRows::addMatmul(FragmentsC &sums, ArrayRef<FragmentC> pairs, const MmaTile &factor) {
+  for (size_t k = 0; k < pairs.size(); k += 2)
+    addPart(sums, packFragment(e, pairs[k], pairs[k + 1]), factor.transposed(), k * kMmaColumns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,6 +97,44 @@ Value MmaRows::isUnmasked(Index query, Index key) {
           : arith::CmpIOp::create(b, e.location(), arith::CmpIPredicate::ult, (query - key).value,
                                   e.index(std::min(blocks.window, blocks.seq)).value);
   return arith::AndIOp::create(b, e.location(), isSeen, less(query, e.index(blocks.seq)));
+}
+
+Value MmaRows::mayBeMasked(HeadBlock queries, int64_t queryCount, HeadBlock keys,
+                           int64_t keyCount) {
+  OpBuilder &b = e.builder();
+  Index seq = e.index(blocks.seq), firstQuery = queries.first, firstKey = keys.first;
+  // The last key exists, or the first query attends to it.
+  Value mayBe = blocks.ahead > 0 ? less(seq, firstKey + keyCount)
+                                 : less(firstQuery, firstKey + (keyCount - 1));
+  auto orIf = [&](Value condition) {
+    mayBe = arith::OrIOp::create(b, e.location(), mayBe, condition);
+  };
+  if (blocks.seq % queryCount != 0)
+    orIf(less(seq, firstQuery + queryCount));
+  if (blocks.ahead == 0 && blocks.window < blocks.seq)
+    orIf(less(firstKey + (blocks.window - 1), firstQuery + (queryCount - 1)));
+  return mayBe;
+}
+
+FragmentsC MmaRows::masked(Value mayBe, ArrayRef<FragmentC> fragments, Num hidden,
+                           function_ref<Value(int64_t, int64_t)> isVisible) {
+  Row all = flatten(fragments);
+  return unflatten(e.chooseIf(mayBe, all, [&] {
+    Row visible;
+    for (auto [number, x] : llvm::enumerate(all))
+      visible.push_back(select(isVisible(number / 4, number % 4), x, hidden));
+    return visible;
+  }));
+}
+
+bool MmaRows::isScaledInFactor() const { return blocks.cap == 0.0 && blocks.scale > 0.0; }
+
+Num MmaRows::logit(Num score) {
+  return isScaledInFactor() ? score : blocks.capped(score * blocks.scale);
+}
+
+double MmaRows::logitFactor() const {
+  return isScaledInFactor() ? blocks.scale * llvm::numbers::log2e : llvm::numbers::log2e;
 }
 
 void MmaRows::store(ArrayRef<FragmentC> sums, Buffer to, function_ref<Index(Index)> place,

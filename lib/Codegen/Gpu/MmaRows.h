@@ -27,6 +27,8 @@ public:
       : blocks(blocks), e(blocks.e), thread(thread), threads(threads), warp(thread / kWarp),
         lane(MmaLane::of(thread % kWarp)) {}
 
+  /// Rows of the block.
+  int64_t extent() const { return threads / kWarp * kMmaRows; }
   /// The rows of this warp in a tile of the block.
   Index firstRow() const { return warp * kMmaRows; }
   /// Row 0 or 1 of this thread, in the block.
@@ -36,11 +38,16 @@ public:
     return lane.pair * 2 + (fragment * kMmaColumns + number % 2);
   }
 
-  /// Copies rows of a head into a tile, as rows or, if `transposed`, as columns. Row r is at
+  /// Copies rows of a head into a tile of rows, in a group of copies of their own. Row r is at
   /// queryOffset(first + r) of queries, or keyOffset(first + r) of keys.
-  void copyQueries(const MmaTile &tile, Buffer from, HeadBlock block, bool transposed = false);
-  void copyKeys(const MmaTile &tile, Buffer from, HeadBlock block, bool transposed = false);
+  void copyQueries(const MmaTile &tile, Buffer from, HeadBlock block);
+  void copyKeys(const MmaTile &tile, Buffer from, HeadBlock block);
   void synchronize() { deviceLoops(e).barrier(e); }
+  /// What all threads have copied is there, but for the newest `groups` groups.
+  void synchronizeCopies(int32_t groups = 0) {
+    waitForCopies(e, groups);
+    synchronize();
+  }
 
   /// This warp's rows of a tile, in fragments along the inner dimension.
   FragmentsA rowsOf(const MmaTile &tile);
@@ -48,14 +55,25 @@ public:
   FragmentsC products(llvm::ArrayRef<FragmentA> rows, const MmaTile &tile);
   /// The same with rows in workgroup memory.
   FragmentsC products(const MmaTile &rows, const MmaTile &tile);
-  /// sums += pairs . columns, with the columns transposed in their tile: pairs' columns are the
-  /// tile's inner dimension.
-  void addMatmul(FragmentsC &sums, llvm::ArrayRef<FragmentC> pairs, const MmaTile &transposed);
+  /// sums += pairs . factor, whose rows are pairs' columns.
+  void addMatmul(FragmentsC &sums, llvm::ArrayRef<FragmentC> pairs, const MmaTile &factor);
 
   /// `x` of the four threads of a row, combined in a fixed tree.
   Num acrossRow(Num x, llvm::function_ref<Num(Num, Num)> combine);
   /// Whether the query attends to the key, and both exist.
   mlir::Value isUnmasked(Index query, Index key);
+  /// Whether any of `queryCount` queries and `keyCount` keys from the first ones of the blocks on
+  /// may be masked. Most blocks of long sequences have no such pair.
+  mlir::Value mayBeMasked(HeadBlock queries, int64_t queryCount, HeadBlock keys, int64_t keyCount);
+  /// The numbers of `fragments` where `isVisible(fragment, number)`, else `hidden`; all of them if
+  /// not `mayBe`.
+  FragmentsC masked(mlir::Value mayBe, llvm::ArrayRef<FragmentC> fragments, Num hidden,
+                    llvm::function_ref<mlir::Value(int64_t, int64_t)> isVisible);
+
+  /// 2^(logit(score) * logitFactor()) is exp of the scaled and capped score: the scale is a part of
+  /// the factor where nothing has to be done between.
+  Num logit(Num score);
+  double logitFactor() const;
 
   /// Stores two rows of this thread times factor(half), where the row is below `bound`.
   void store(llvm::ArrayRef<FragmentC> sums, Buffer to, llvm::function_ref<Index(Index row)> place,
@@ -69,8 +87,10 @@ public:
   MmaLane lane;
 
 private:
-  void copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch, HeadBlock block,
-            bool transposed);
+  bool isScaledInFactor() const;
+  void copy(const MmaTile &tile, Buffer from, Index begin, int64_t pitch, HeadBlock block);
+  /// sums += rows . the tile's rows from `inner` on, as columns of B.
+  void addPart(FragmentsC &sums, const FragmentA &rows, const MmaTile &tile, int64_t inner);
 };
 
 } // namespace llmmem

@@ -3,6 +3,7 @@
 #include "MmaTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -11,9 +12,38 @@
 using namespace mlir;
 using namespace llmmem;
 
-MmaTile::MmaTile(KernelEmitter &e, int64_t rows, int64_t inner)
-    : MmaTile(deviceLoops(e).workgroup(e, sizeOf(rows, inner), e.builder().getBF16Type()), 0, rows,
-              inner) {}
+/// Elements of a chunk of 16 bytes, and the chunks that cover all banks.
+static constexpr int64_t kChunk = 8, kBankChunks = 8;
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+bool MmaTile::isSwizzled(int64_t width) {
+  return llvm::isPowerOf2_64(width) && width >= 4 * kChunk;
+}
+
+int64_t MmaTile::pitchOf(int64_t width) { return isSwizzled(width) ? width : width + kChunk; }
+
+MmaTile::MmaTile(KernelEmitter &e, int64_t rows, int64_t inner, Lines lines)
+    : rows(rows), inner(inner), lines(lines) {
+  memory = deviceLoops(e).workgroup(e, size(), e.builder().getBF16Type());
+  begin = e.index(0);
+}
+
+static Index exclusiveOr(Index a, Index b) {
+  return {a.builder, arith::XOrIOp::create(*a.builder, a.value.getLoc(), a.value, b.value)};
+}
+
+Index MmaTile::placeOf(Index line, Index column) const {
+  Index place = begin + line * pitchOf(width());
+  if (!isSwizzled(width()))
+    return place + column;
+  // Lines that together cover all banks share the places of their chunks.
+  int64_t chunks = std::min(width() / kChunk, kBankChunks), together = kBankChunks / chunks;
+  Index turn = line / together % chunks * kChunk;
+  return place + exclusiveOr(column, turn);
+}
 
 //===----------------------------------------------------------------------===//
 // Fragments
@@ -27,21 +57,35 @@ static Value bitsOf(KernelEmitter &e, Value pair) {
   return vector::ExtractOp::create(b, e.location(), bits, 0);
 }
 
-static Value loadPair(KernelEmitter &e, const MmaTile &tile, Index row, Index inner) {
-  return bitsOf(e, e.loadRaw(tile.memory, row * tile.pitch() + inner + tile.begin, 2));
+/// The words of four matrices of 8 x 8 elements, whose rows of 16 bytes the lanes name: lane i that
+/// of row i % 8 of matrix i / 8. Matrices are numbered in two bits: the first changes the row of
+/// the tile if `rowFirst`, else the inner place, and the second the other.
+static std::array<Value, 4> loadMatrices(KernelEmitter &e, const MmaTile &tile, Index row,
+                                         Index inner, MmaLane lane, bool rowFirst) {
+  OpBuilder &b = e.builder();
+  Index inMatrix = lane.number % 8, first = lane.number / 8 % 2 * 8, second = lane.number / 16 * 8;
+  Index ofRow = rowFirst ? first : second, ofInner = rowFirst ? second : first;
+  bool isTurned = tile.lines == MmaTile::Lines::Inner;
+  (isTurned ? ofInner : ofRow) = (isTurned ? ofInner : ofRow) + inMatrix;
+  auto type = VectorType::get({4, 2}, b.getBF16Type());
+  Value loaded = nvgpu::LdMatrixOp::create(b, e.location(), type, tile.memory.memref,
+                                           tile.elementAt(row + ofRow, inner + ofInner).value,
+                                           /*transpose=*/isTurned, /*numTiles=*/4);
+  std::array<Value, 4> words;
+  for (int64_t matrix = 0; matrix < 4; ++matrix)
+    words[matrix] = bitsOf(e, vector::ExtractOp::create(b, e.location(), loaded, matrix));
+  return words;
 }
 
 FragmentA llmmem::loadFragmentA(KernelEmitter &e, const MmaTile &tile, Index row, Index inner,
                                 MmaLane lane) {
-  Index r = row + lane.group, k = inner + lane.pair * 2;
-  return {{loadPair(e, tile, r, k), loadPair(e, tile, r + 8, k), loadPair(e, tile, r, k + 8),
-           loadPair(e, tile, r + 8, k + 8)}};
+  return {loadMatrices(e, tile, row, inner, lane, /*rowFirst=*/true)};
 }
 
-FragmentB llmmem::loadFragmentB(KernelEmitter &e, const MmaTile &tile, Index column, Index inner,
-                                MmaLane lane) {
-  Index n = column + lane.group, k = inner + lane.pair * 2;
-  return {{loadPair(e, tile, n, k), loadPair(e, tile, n, k + 8)}};
+std::array<FragmentB, 2> llmmem::loadFragmentsB(KernelEmitter &e, const MmaTile &tile, Index column,
+                                                Index inner, MmaLane lane) {
+  std::array<Value, 4> words = loadMatrices(e, tile, column, inner, lane, /*rowFirst=*/false);
+  return {FragmentB{{words[0], words[1]}}, FragmentB{{words[2], words[3]}}};
 }
 
 FragmentA llmmem::packFragment(KernelEmitter &e, const FragmentC &left, const FragmentC &right) {
@@ -115,58 +159,82 @@ int64_t llmmem::knownDivisor(Value index) {
   return 1;
 }
 
-static bool isWhole(Index index, int64_t lanes) { return knownDivisor(index.value) % lanes == 0; }
-
-static Value zeroElements(KernelEmitter &e, int64_t lanes) {
-  Type half = e.builder().getBF16Type();
-  Type type = lanes == 1 ? half : VectorType::get({lanes}, half);
-  return arith::ConstantOp::create(e.builder(), e.location(), e.builder().getZeroAttr(type));
+static bool isMultiple(Index index, int64_t number) {
+  return knownDivisor(index.value) % number == 0;
 }
 
-/// The elements from `place` on where `inside`, else 0.
-static Value loadInside(KernelEmitter &e, Buffer buffer, Index place, int64_t lanes, Value inside) {
+/// A tile and its source, by lines and by columns of a line.
+struct LineCopy {
+  LineCopy(const MmaTile &tile, const TileSource &from)
+      : isByRows(tile.lines == MmaTile::Lines::Rows), line(isByRows ? from.row : from.inner),
+        column(isByRows ? from.inner : from.row),
+        lineBound(isByRows ? from.rowBound : from.innerBound),
+        columnBound(isByRows ? from.innerBound : from.rowBound),
+        allLines(isMultiple(lineBound, tile.numLines()) && isMultiple(line, tile.numLines())),
+        allColumns(isMultiple(columnBound, tile.width()) && isMultiple(column, tile.width())) {}
+
+  bool isByRows;
+  Index line, column, lineBound, columnBound;
+  /// Whether bounds need not be asked.
+  bool allLines, allColumns;
+};
+
+bool llmmem::isCopiedAsync(const MmaTile &tile, const TileSource &from) {
+  return from.pitch % kChunk == 0 && isMultiple(from.begin, kChunk) &&
+         isMultiple(LineCopy(tile, from).column, kChunk);
+}
+
+/// Starts the copy of one chunk of 16 bytes; what lies beyond a bound is not read.
+static void copyChunk(KernelEmitter &e, const MmaTile &tile, const TileSource &from,
+                      const LineCopy &copy, Index line, Index column) {
   OpBuilder &b = e.builder();
-  Value zero = zeroElements(e, lanes);
-  auto branch = scf::IfOp::create(b, e.location(), zero.getType(), inside, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, e.location(), e.loadRaw(buffer, place, lanes));
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, e.location(), zero);
-  return branch.getResult(0);
+  Index source = from.begin + (copy.line + line) * from.pitch + copy.column + column;
+  std::optional<Index> count;
+  if (!copy.allColumns)
+    count = maximum(minimum(copy.columnBound - copy.column - column, e.index(kChunk)), e.index(0));
+  if (!copy.allLines) {
+    Value inside = less(copy.line + line, copy.lineBound);
+    Index all = count.value_or(e.index(kChunk));
+    count =
+        Index{&b, arith::SelectOp::create(b, e.location(), inside, all.value, e.index(0).value)};
+  }
+  nvgpu::DeviceAsyncCopyOp::create(
+      b, e.location(), nvgpu::DeviceAsyncTokenType::get(b.getContext()), tile.memory.memref,
+      tile.placeOf(line, column).value, from.buffer.memref, source.value, b.getIndexAttr(kChunk),
+      count ? count->value : Value(), /*bypassL1=*/b.getUnitAttr());
 }
 
-static Value both(KernelEmitter &e, Value a, Value b) {
-  return arith::AndIOp::create(e.builder(), e.location(), a, b);
+/// Copies one element, or 0 beyond a bound.
+static void copyElement(KernelEmitter &e, const MmaTile &tile, const TileSource &from,
+                        const LineCopy &copy, Index line, Index column) {
+  OpBuilder &b = e.builder();
+  Value inside = arith::AndIOp::create(b, e.location(), less(copy.line + line, copy.lineBound),
+                                       less(copy.column + column, copy.columnBound));
+  auto branch = scf::IfOp::create(b, e.location(), b.getBF16Type(), inside,
+                                  /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Index source = from.begin + (copy.line + line) * from.pitch + copy.column + column;
+    scf::YieldOp::create(b, e.location(), e.loadRaw(from.buffer, source));
+    b.setInsertionPointToStart(branch.elseBlock());
+    Value zero = arith::ConstantOp::create(b, e.location(), b.getZeroAttr(b.getBF16Type()));
+    scf::YieldOp::create(b, e.location(), zero);
+  }
+  e.storeRaw(tile.memory, tile.placeOf(line, column), branch.getResult(0));
 }
 
 void llmmem::copyTile(KernelEmitter &e, const MmaTile &tile, const TileSource &from, Index thread,
                       int64_t threads) {
-  // Lines of the tile as they lie in memory.
-  int64_t lines = from.transposed ? tile.inner : tile.rows,
-          width = from.transposed ? tile.rows : tile.inner;
-  Index line = from.transposed ? from.inner : from.row,
-        column = from.transposed ? from.row : from.inner,
-        lineBound = from.transposed ? from.innerBound : from.rowBound,
-        columnBound = from.transposed ? from.rowBound : from.innerBound;
-  constexpr int64_t kVector = 8;
-  bool isAligned = width % kVector == 0 && from.pitch % kVector == 0 &&
-                   isWhole(from.begin, kVector) && isWhole(column, kVector) &&
-                   isWhole(columnBound, kVector);
-  int64_t lanes = isAligned ? kVector : 1, inLine = width / lanes, pieces = lines * inLine;
+  LineCopy copy(tile, from);
+  bool isAsync = isCopiedAsync(tile, from);
+  int64_t inLine = tile.width() / (isAsync ? kChunk : 1), pieces = tile.numLines() * inLine;
   auto copyPiece = [&](Index piece) {
-    Index l = piece / inLine, c = piece % inLine * lanes;
-    Value inside = both(e, less(line + l, lineBound), less(column + c, columnBound));
-    Value elements = loadInside(e, from.buffer, from.begin + (line + l) * from.pitch + column + c,
-                                lanes, inside);
-    if (!from.transposed)
-      return e.storeRaw(tile.memory, l * tile.pitch() + c + tile.begin, elements);
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      Value element = elements;
-      if (lanes > 1)
-        element = vector::ExtractOp::create(e.builder(), e.location(), elements, lane);
-      e.storeRaw(tile.memory, (c + lane) * tile.pitch() + l + tile.begin, element);
-    }
+    Index line = piece / inLine, column = piece % inLine;
+    if (isAsync)
+      copyChunk(e, tile, from, copy, line, column * kChunk);
+    else
+      copyElement(e, tile, from, copy, line, column);
   };
   // Unrolled, so that all loads are issued before the first is waited for.
   constexpr int64_t kMostWritten = 8;
@@ -176,4 +244,12 @@ void llmmem::copyTile(KernelEmitter &e, const MmaTile &tile, const TileSource &f
     return;
   }
   e.forSteps(thread, e.index(pieces), threads, copyPiece);
+}
+
+void llmmem::commitCopies(KernelEmitter &e) {
+  NVVM::CpAsyncCommitGroupOp::create(e.builder(), e.location());
+}
+
+void llmmem::waitForCopies(KernelEmitter &e, int32_t groups) {
+  NVVM::CpAsyncWaitGroupOp::create(e.builder(), e.location(), groups);
 }

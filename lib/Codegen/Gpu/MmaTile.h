@@ -8,8 +8,10 @@
 //   B    parts 0..1: elements (2t, g), (2t+8, g) and their lower neighbours
 //   C    (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1)
 //
-// So pairs along the inner dimension must be neighbours in memory: tiles lie in workgroup memory by
-// rows of A and by columns of B, whichever way their matrices lie.
+// A tile lies in workgroup memory as its matrix lies in the buffer, in lines: rows of A, say, or,
+// if A is transposed, what its rows have at one inner place. `ldmatrix` reads 8 x 8 elements of
+// either kind into fragments, turned on the way if pairs along the inner dimension are no
+// neighbours. So no copy transposes anything, and cp.async can make it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,36 +35,64 @@ struct FragmentB {
 /// f32.
 using FragmentC = std::array<Num, 4>;
 
-/// The parts of a thread: `group` and `pair` are g and t above.
+/// A thread of a warp: its number, and g and t above.
 struct MmaLane {
-  Index group, pair;
-  static MmaLane of(Index threadOfWarp) { return {threadOfWarp / 4, threadOfWarp % 4}; }
+  Index number, group, pair;
+  static MmaLane of(Index threadOfWarp) {
+    return {threadOfWarp, threadOfWarp / 4, threadOfWarp % 4};
+  }
 };
 
-/// bf16 in workgroup memory: `rows` rows of `inner` elements. A row is padded by 16 bytes: eight
-/// rows that a warp reads at once then begin in different banks.
+/// bf16 in workgroup memory, from element `begin` on: `rows` rows of A, or columns of B, of `inner`
+/// elements.
+///
+/// ldmatrix reads 16 bytes of each of 8 neighbouring lines at once, which must lie in different
+/// banks (32 of 4 bytes). Where the 16-byte chunks of a line are a power of two, from four on,
+/// chunk c of line l is at the place of chunk c xor f(l), with eight different places for eight
+/// neighbouring lines. Example, lines of 64 bytes, two of which cover all banks: f(l) = l / 2 % 4.
+/// Other lines are padded by one chunk: an odd number of chunks apart, eight lines begin in
+/// different banks too.
 struct MmaTile {
-  /// Allocates workgroup memory.
-  MmaTile(KernelEmitter &e, int64_t rows, int64_t inner);
-  /// In a part of `memory`, from element `begin` on.
-  MmaTile(Buffer memory, int64_t begin, int64_t rows, int64_t inner)
-      : memory(memory), begin(begin), rows(rows), inner(inner) {}
+  enum class Lines { Rows, Inner };
 
-  static constexpr int64_t pitchOf(int64_t inner) { return inner + 8; }
-  static constexpr int64_t sizeOf(int64_t rows, int64_t inner) { return rows * pitchOf(inner); }
-  int64_t pitch() const { return pitchOf(inner); }
-  int64_t end() const { return begin + sizeOf(rows, inner); }
+  MmaTile(Buffer memory, Index begin, int64_t rows, int64_t inner, Lines lines = Lines::Rows)
+      : memory(memory), begin(begin), rows(rows), inner(inner), lines(lines) {}
+  /// Allocates workgroup memory.
+  MmaTile(KernelEmitter &e, int64_t rows, int64_t inner, Lines lines = Lines::Rows);
+
+  static int64_t sizeOf(int64_t lines, int64_t width) { return lines * pitchOf(width); }
+  int64_t size() const { return sizeOf(numLines(), width()); }
+  int64_t numLines() const { return lines == Lines::Rows ? rows : inner; }
+  int64_t width() const { return lines == Lines::Rows ? inner : rows; }
+
+  /// The same elements with rows and inner places exchanged.
+  MmaTile transposed() const {
+    return {memory, begin, inner, rows, lines == Lines::Rows ? Lines::Inner : Lines::Rows};
+  }
+
+  /// The element's place in `memory`, where `column` counts from the begin of the line.
+  Index placeOf(Index line, Index column) const;
+  /// The same by row and inner place.
+  Index elementAt(Index row, Index innerPlace) const {
+    return lines == Lines::Rows ? placeOf(row, innerPlace) : placeOf(innerPlace, row);
+  }
 
   Buffer memory;
-  int64_t begin = 0, rows, inner;
+  Index begin;
+  int64_t rows, inner;
+  Lines lines;
+
+private:
+  static bool isSwizzled(int64_t width);
+  static int64_t pitchOf(int64_t width);
 };
 
 /// The fragment whose first element is (row, inner) of the tile.
 FragmentA loadFragmentA(KernelEmitter &e, const MmaTile &tile, Index row, Index inner,
                         MmaLane lane);
-/// The same with tile rows as columns of B.
-FragmentB loadFragmentB(KernelEmitter &e, const MmaTile &tile, Index column, Index inner,
-                        MmaLane lane);
+/// The same with tile rows as columns of B: the fragment at `column` and its right neighbour.
+std::array<FragmentB, 2> loadFragmentsB(KernelEmitter &e, const MmaTile &tile, Index column,
+                                        Index inner, MmaLane lane);
 /// Accumulators of 16 x 16 as operand A of the next mma, rounded to bf16: the layouts of C and A
 /// agree.
 FragmentA packFragment(KernelEmitter &e, const FragmentC &left, const FragmentC &right);
@@ -72,22 +102,29 @@ FragmentC zeroFragment(KernelEmitter &e);
 /// a b + c.
 FragmentC multiply(KernelEmitter &e, const FragmentA &a, const FragmentB &b, const FragmentC &c);
 
-/// A part of a matrix of bf16 for `copyTile`: `rows` by `inner`, of which those from `rowBound` and
-/// `innerBound` on are 0.
+/// A part of a matrix of bf16 for `copyTile`: as many elements as the tile has, of which those from
+/// `rowBound` and `innerBound` on are 0. It begins inside of both bounds.
 struct TileSource {
   Buffer buffer;
   Index begin; // of the matrix in the buffer
   int64_t pitch;
-  /// Neighbours in memory are rows of the tile, not columns.
-  bool transposed;
   Index row, inner;
   Index rowBound, innerBound;
 };
 
-/// All `threads` of the block copy `source` into `tile`, eight elements at a time where that is
-/// known to be aligned. Barriers must stand before and after.
+/// Whether `copyTile` makes asynchronous copies: all lines begin at multiples of 16 bytes.
+bool isCopiedAsync(const MmaTile &tile, const TileSource &source);
+
+/// All `threads` of the block copy `source`, whose lines are those of the tile, into `tile`: 16
+/// bytes at a time by cp.async, or else one element after another. A barrier must stand before, and
+/// after it `waitForCopies` and a barrier.
 void copyTile(KernelEmitter &e, const MmaTile &tile, const TileSource &source, Index thread,
               int64_t threads);
+
+/// The thread's copies since the last call are a group.
+void commitCopies(KernelEmitter &e);
+/// Waits until all but the newest `groups` of the thread's groups have been copied.
+void waitForCopies(KernelEmitter &e, int32_t groups);
 
 /// A divisor of every run-time value of `index`; 0 if it is always 0.
 int64_t knownDivisor(mlir::Value index);

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -77,10 +78,21 @@ private:
     return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
   }
   Value sharedMemory(int64_t offset, MemRefType type);
+  /// `count` words of 32 bits on the thread's stack, allocated once; and one of them.
+  Value entryWords(int64_t count);
+  Value wordOfStack(Value words, int32_t number) {
+    return LLVM::GEPOp::create(builder, loc, pointer, builder.getI32Type(), words,
+                               ArrayRef<LLVM::GEPArg>{number});
+  }
   func::CallOp callHook(StringRef name, ValueRange operands, TypeRange results = {});
 
   LogicalResult rewrite(Operation *op);
+  /// Where the accessed buffer or view begins, and how many bytes behind that the access does.
+  std::pair<Value, Value> addressOf(const KernelAccess &access);
   void checkAccess(Operation *op, const KernelAccess &access);
+  LogicalResult rewriteTileAccess(Operation *op);
+  void rewriteCopy(nvgpu::DeviceAsyncCopyOp copy);
+  void rewriteLoadMatrix(nvgpu::LdMatrixOp load);
   Value threadIndexOf(Operation *op);
   LogicalResult rewriteOther(Operation *op);
   Value linearThread();
@@ -238,6 +250,13 @@ Value KernelEmulation::sharedMemory(int64_t offset, MemRefType type) {
   return cast(type, buffer);
 }
 
+Value KernelEmulation::entryWords(int64_t count) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(entryEnd);
+  return LLVM::AllocaOp::create(builder, loc, pointer, builder.getI32Type(),
+                                LLVM::ConstantOp::create(builder, loc, integer, count));
+}
+
 func::CallOp KernelEmulation::callHook(StringRef name, ValueRange operands, TypeRange results) {
   func::FuncOp hook =
       emulationHook(function->getParentOfType<ModuleOp>(), name, TypeRange(operands), results);
@@ -251,8 +270,10 @@ func::CallOp KernelEmulation::callHook(StringRef name, ValueRange operands, Type
 LogicalResult KernelEmulation::rewrite(Operation *op) {
   builder.setInsertionPoint(op);
   loc = op->getLoc();
-  if (std::optional<KernelAccess> access = accessOf(op)) {
-    checkAccess(op, *access);
+  if (isa<nvgpu::DeviceAsyncCopyOp, nvgpu::LdMatrixOp>(op))
+    return rewriteTileAccess(op);
+  for (const KernelAccess &access : kernelAccessesOf(op)) {
+    checkAccess(op, access);
     return success();
   }
   if (Value index = threadIndexOf(op)) {
@@ -311,6 +332,14 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
         return success();
       })
       .Case([&](NVVM::MmaOp mma) { return rewriteMma(mma); })
+      .Case([&](NVVM::CpAsyncCommitGroupOp) {
+        callHook("llmmem_emulate_commit_copies", {thread});
+        return erase();
+      })
+      .Case([&](NVVM::CpAsyncWaitGroupOp wait) {
+        callHook("llmmem_emulate_wait_for_copies", {thread, integerConstant(wait.getN())});
+        return erase();
+      })
       .Case([&](gpu::ReturnOp) {
         func::ReturnOp::create(builder, loc);
         return erase();
@@ -323,7 +352,7 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
       });
 }
 
-void KernelEmulation::checkAccess(Operation *op, const KernelAccess &access) {
+std::pair<Value, Value> KernelEmulation::addressOf(const KernelAccess &access) {
   auto type = cast<MemRefType>(access.memref.getType());
   auto [strides, offset] = type.getStridesAndOffset();
   Value bytes = integerConstant(bytesInMemory(type.getElementType()));
@@ -345,8 +374,69 @@ void KernelEmulation::checkAccess(Operation *op, const KernelAccess &access) {
   }
   Value base =
       toInteger(memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, access.memref));
-  callHook("llmmem_emulate_access", {function.getArgument(0), integerConstant(sites.numberOf(op)),
-                                     base, arith::MulIOp::create(builder, loc, first, bytes)});
+  return {base, arith::MulIOp::create(builder, loc, first, bytes)};
+}
+
+void KernelEmulation::checkAccess(Operation *op, const KernelAccess &access) {
+  auto [base, offset] = addressOf(access);
+  callHook("llmmem_emulate_access",
+           {function.getArgument(0), integerConstant(sites.numberOf(op)), base, offset});
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles of tensor cores: asynchronous copies and loads of matrices
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelEmulation::rewriteTileAccess(Operation *op) {
+  if (auto copy = dyn_cast<nvgpu::DeviceAsyncCopyOp>(op)) {
+    if (!copy.getAsyncToken().use_empty())
+      return op->emitOpError("gives its token to another op; expected "
+                             "nvvm.cp.async.commit.group, which needs none");
+    rewriteCopy(copy);
+    return success();
+  }
+  auto load = cast<nvgpu::LdMatrixOp>(op);
+  if (!load.getRes().getType().getElementType().isBF16())
+    return op->emitOpError("loads ") << load.getRes().getType().getElementType()
+                                     << ", which the emulator does not support; expected bf16";
+  rewriteLoadMatrix(load);
+  return success();
+}
+
+void KernelEmulation::rewriteCopy(nvgpu::DeviceAsyncCopyOp copy) {
+  SmallVector<KernelAccess, 2> accesses = kernelAccessesOf(copy);
+  int64_t element = bytesInMemory(getElementTypeOrSelf(accesses[0].type));
+  Value bytes = integerConstant(bytesInMemory(accesses[0].type));
+  if (accesses[0].count)
+    bytes =
+        arith::MulIOp::create(builder, loc, toInteger(accesses[0].count), integerConstant(element));
+  auto [from, fromOffset] = addressOf(accesses[0]);
+  auto [to, toOffset] = addressOf(accesses[1]);
+  callHook("llmmem_emulate_copy", {function.getArgument(0), integerConstant(sites.numberOf(copy)),
+                                   from, fromOffset, to, toOffset, bytes});
+  copy.erase();
+}
+
+/// The hook writes this lane's words, one of each matrix, to the stack.
+void KernelEmulation::rewriteLoadMatrix(nvgpu::LdMatrixOp load) {
+  VectorType type = load.getRes().getType();
+  int64_t matrices = type.getShape()[0];
+  Value words = entryWords(matrices);
+  auto [base, offset] = addressOf(kernelAccessesOf(load)[0]);
+  callHook("llmmem_emulate_load_matrix",
+           {function.getArgument(0), integerConstant(sites.numberOf(load)), base, offset, words});
+  auto pair = VectorType::get({2}, type.getElementType());
+  Value result = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  for (int64_t matrix = 0; matrix < matrices; ++matrix) {
+    Value word = LLVM::LoadOp::create(builder, loc, builder.getI32Type(),
+                                      wordOfStack(words, static_cast<int32_t>(matrix)));
+    Value whole =
+        vector::BroadcastOp::create(builder, loc, VectorType::get({1}, builder.getI32Type()), word);
+    result = vector::InsertOp::create(
+        builder, loc, vector::BitCastOp::create(builder, loc, pair, whole), result, matrix);
+  }
+  load.getRes().replaceAllUsesWith(result);
+  load.erase();
 }
 
 /// x + width (y + height z), from which lanes and warps are numbered.
@@ -404,17 +494,8 @@ LogicalResult KernelEmulation::rewriteMma(NVVM::MmaOp mma) {
     return mma.emitOpError("is an mma that the emulator does not support; expected m16n8k16 of "
                            "bf16 in f32");
   // 4 words of A, 2 of B, and 4 numbers of C that become D's.
-  Value fragments;
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(entryEnd);
-    fragments = LLVM::AllocaOp::create(builder, loc, pointer, builder.getI32Type(),
-                                       LLVM::ConstantOp::create(builder, loc, integer, 10));
-  }
-  auto place = [&](int32_t number) -> Value {
-    return LLVM::GEPOp::create(builder, loc, pointer, builder.getI32Type(), fragments,
-                               ArrayRef<LLVM::GEPArg>{number});
-  };
+  Value fragments = entryWords(10);
+  auto place = [&](int32_t number) { return wordOfStack(fragments, number); };
   for (auto [number, operand] : llvm::enumerate(mma->getOperands()))
     LLVM::StoreOp::create(builder, loc, operand, place(number));
   callHook("llmmem_emulate_mma",

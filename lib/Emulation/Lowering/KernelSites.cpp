@@ -4,8 +4,8 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -16,38 +16,15 @@ static constexpr int64_t kSharedMemory = -1, kConstantTable = -2, kChosenArgumen
 // The widest access of PTX (ld.global.v4.b32); wider vectors become several accesses.
 static constexpr int64_t kWidestAccess = 16;
 
-std::optional<KernelAccess> llmmem::accessOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, std::optional<KernelAccess>>(op)
-      .Case([](memref::LoadOp load) {
-        return KernelAccess{load.getMemref(), load.getIndices(), load.getType(), false};
-      })
-      .Case([](memref::StoreOp store) {
-        return KernelAccess{store.getMemref(), store.getIndices(), store.getValue().getType(),
-                            true};
-      })
-      .Case([](vector::LoadOp load) {
-        return KernelAccess{load.getBase(), load.getIndices(), load.getType(), false};
-      })
-      .Case([](vector::StoreOp store) {
-        return KernelAccess{store.getBase(), store.getIndices(), store.getValueToStore().getType(),
-                            true};
-      })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
 static std::optional<StringRef> synchronizationKind(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<StringRef>>(op)
       .Case([](gpu::BarrierOp) { return StringRef("barrier"); })
       .Case([](gpu::ShuffleOp) { return StringRef("shuffle"); })
       .Case([](NVVM::SyncWarpOp) { return StringRef("warp_barrier"); })
       .Case([](NVVM::MmaOp) { return StringRef("mma"); })
+      .Case([](NVVM::CpAsyncCommitGroupOp) { return StringRef("commit_copies"); })
+      .Case([](NVVM::CpAsyncWaitGroupOp) { return StringRef("wait_for_copies"); })
       .Default([](Operation *) { return std::nullopt; });
-}
-
-int64_t llmmem::bytesInMemory(Type type) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.getNumElements() * bytesInMemory(vector.getElementType());
-  return type.isIndex() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
 }
 
 void KernelSites::record(Operation *op, NamedAttrList site) {
@@ -56,7 +33,7 @@ void KernelSites::record(Operation *op, NamedAttrList site) {
   op->print(stream, names);
   site.set("text", builder.getStringAttr(text));
   site.set("location", op->getLoc());
-  numbers[op] = records.size();
+  numbers.try_emplace(op, records.size());
   records.push_back(site.getDictionary(op->getContext()));
 }
 
@@ -101,21 +78,29 @@ LogicalResult KernelSites::addAccess(Operation *op, const KernelAccess &access) 
   site.set("bytes", builder.getI64IntegerAttr(bytes));
   site.set("alignment", builder.getI64IntegerAttr(alignment));
   site.set("extent", builder.getI64IntegerAttr(extent));
+  if (auto load = dyn_cast<nvgpu::LdMatrixOp>(op)) {
+    site.set("matrices", builder.getI64IntegerAttr(access.matrices));
+    site.set("transposed", builder.getBoolAttr(load.getTranspose()));
+    synchronizes = true;
+  }
   record(op, std::move(site));
   return success();
 }
 
-LogicalResult KernelSites::add(Operation *op) {
-  if (std::optional<KernelAccess> access = accessOf(op))
-    return addAccess(op, *access);
-  std::optional<StringRef> kind = synchronizationKind(op);
-  if (!kind)
-    return success();
+void KernelSites::addSynchronization(Operation *op, StringRef kind) {
   NamedAttrList site;
-  site.set("kind", builder.getStringAttr(*kind));
+  site.set("kind", builder.getStringAttr(kind));
   if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op))
     site.set("mode", builder.getStringAttr(gpu::stringifyShuffleMode(shuffle.getMode())));
   synchronizes = true;
   record(op, std::move(site));
+}
+
+LogicalResult KernelSites::add(Operation *op) {
+  for (const KernelAccess &access : kernelAccessesOf(op))
+    if (failed(addAccess(op, access)))
+      return failure();
+  if (std::optional<StringRef> kind = synchronizationKind(op))
+    addSynchronization(op, *kind);
   return success();
 }

@@ -9,23 +9,11 @@
 #ifndef LLMMEM_LIB_EMULATION_LOWERING_KERNELSITES_H
 #define LLMMEM_LIB_EMULATION_LOWERING_KERNELSITES_H
 
+#include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/AsmState.h"
 
 namespace llmmem {
-
-/// A read or a write by any op.
-struct KernelAccess {
-  mlir::Value memref;
-  mlir::ValueRange indices;
-  mlir::Type type; // an element, or a vector of elements
-  bool isWrite = false;
-};
-
-std::optional<KernelAccess> accessOf(mlir::Operation *op);
-
-/// Bytes of an element or of a vector of elements, as they lie in memory.
-int64_t bytesInMemory(mlir::Type type);
 
 /// Numbers the sites of a kernel and adds their records (`llm.emulation` in Passes.td) to those of
 /// the module.
@@ -38,12 +26,14 @@ public:
   /// be found.
   llvm::LogicalResult add(mlir::Operation *op);
 
+  /// The number of an op's site; the first of a copy's two, of which the second is its write.
   int64_t numberOf(mlir::Operation *op) const { return numbers.lookup(op); }
   /// Whether one of the sites synchronizes threads.
   bool synchronize() const { return synchronizes; }
 
 private:
   llvm::LogicalResult addAccess(mlir::Operation *op, const KernelAccess &access);
+  void addSynchronization(mlir::Operation *op, llvm::StringRef kind);
   mlir::FailureOr<int64_t> bufferOf(mlir::Operation *op, mlir::Value memref);
   void record(mlir::Operation *op, mlir::NamedAttrList site);
 

@@ -42,12 +42,18 @@ public:
 
   using LaunchBody = llvm::function_ref<void(Index block, Index thread)>;
   /// One launch. `body` is written once and runs on every thread of every block; every thread makes
-  /// its own stores.
-  void launch(KernelEmitter &e, int64_t blocks, int64_t threads, LaunchBody body);
+  /// its own stores. A block has `dynamicBytes` of `dynamicWorkgroup`.
+  void launch(KernelEmitter &e, int64_t blocks, int64_t threads, LaunchBody body,
+              int64_t dynamicBytes = 0);
   /// A launch of one block, all of whose threads run `body`.
   void once(KernelEmitter &e, llvm::function_ref<void()> body);
   /// Inside a launch: workgroup memory of the block.
   Buffer workgroup(KernelEmitter &e, int64_t size, mlir::Type element);
+  /// All of the block's `bytes` (i8) that its launch asks for, which may be more than the 48 KiB of
+  /// `workgroup`.
+  Buffer dynamicWorkgroup(KernelEmitter &e, int64_t bytes);
+  /// `size` elements of workgroup memory of bytes (i8), from byte `begin` on.
+  Buffer partOf(KernelEmitter &e, Buffer bytes, int64_t begin, int64_t size, mlir::Type element);
   /// Inside a launch, where control flow is uniform over the block.
   void barrier(KernelEmitter &e);
   /// A barrier of a kernel whose threads need so many registers; without it the assembler would

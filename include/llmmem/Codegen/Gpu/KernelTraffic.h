@@ -29,6 +29,8 @@ struct KernelTraffic {
 /// For a loop or a branch of a kernel that depends on data: how often its body runs each time that
 /// a thread reaches it, on average over the launch.
 void expectIterations(mlir::Operation *op, double iterations);
+/// What `expectIterations` said; else 1.
+double expectedIterations(mlir::Operation *op);
 
 /// The bytes that one launch of so many blocks of threads moves. Grid and block are constants.
 KernelTraffic measureTraffic(mlir::gpu::GPUFuncOp kernel, std::array<int64_t, 3> grid,

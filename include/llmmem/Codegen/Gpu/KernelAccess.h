@@ -1,0 +1,41 @@
+//===- KernelAccess.h - What an op of a GPU kernel reads and writes --------===//
+//
+// The ops of a kernel that name memory by a buffer and indices. `nvgpu.device_async_copy` accesses
+// two buffers, all others one:
+//
+//   vector.store %v, %tile[%i] : memref<4096xbf16, workgroup>, vector<8xbf16>
+//     -> {memref = %tile, indices = {%i}, type = vector<8xbf16>, isWrite = true}
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_CODEGEN_GPU_KERNELACCESS_H
+#define LLMMEM_CODEGEN_GPU_KERNELACCESS_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace llmmem {
+
+/// A read or a write by one thread.
+struct KernelAccess {
+  mlir::Value memref;
+  mlir::ValueRange indices;
+  mlir::Type type; // an element, or a vector of elements
+  bool isWrite = false;
+  /// How many elements of `type` are read, the rest being zero; null: all.
+  mlir::Value count = {};
+  /// 8 x 8 matrices of bf16 that a warp reads together (ldmatrix): lane i of the first 8 * matrices
+  /// names row i % 8 of matrix i / 8. 0: each thread reads for itself.
+  int64_t matrices = 0;
+};
+
+/// The accesses of `op`, reads first; none if it is no op of the above kind.
+llvm::SmallVector<KernelAccess, 2> kernelAccessesOf(mlir::Operation *op);
+
+/// Bytes of an element or of a vector of elements, as they lie in memory.
+int64_t bytesInMemory(mlir::Type type);
+
+} // namespace llmmem
+
+#endif // LLMMEM_CODEGEN_GPU_KERNELACCESS_H

@@ -1,0 +1,227 @@
+//===- KernelCounts.cpp - What a GPU kernel does, counted statically -------===//
+
+#include "llmmem/Codegen/Gpu/KernelCounts.h"
+#include "WarpInterpreter.h"
+#include "llmmem/Codegen/Gpu/KernelAccess.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+//===----------------------------------------------------------------------===//
+// One instruction
+//===----------------------------------------------------------------------===//
+
+// NVIDIA, CUDA C++ Programming Guide, "Shared Memory" of compute capability 5.x and later, and
+// Nsight Compute's manual, "L1/TEX Cache": wavefronts.
+static constexpr int64_t kBanks = 32, kBankBytes = 4, kPassBytes = kBanks * kBankBytes,
+                         kSector = 32;
+/// The widest access of one instruction; wider vectors are several.
+static constexpr int64_t kWidest = 16;
+
+SharedPasses llmmem::sharedPasses(const WarpAddresses &addresses, int64_t bytes) {
+  SharedPasses passes;
+  int64_t parts = llvm::divideCeil(bytes, kWidest), width = std::min(bytes, kWidest),
+          together = std::min<int64_t>(addresses.size(), kPassBytes / std::max(width, kBankBytes));
+  for (int64_t part = 0; part < parts; ++part)
+    for (size_t first = 0; first < addresses.size(); first += together) {
+      std::array<llvm::SmallDenseSet<int64_t, 4>, kBanks> words;
+      for (const std::optional<int64_t> &address :
+           ArrayRef(addresses).slice(first, static_cast<size_t>(together)))
+        for (int64_t byte = 0; address && byte < width; byte += kBankBytes) {
+          int64_t word = (*address + part * kWidest + byte) / kBankBytes;
+          words[word % kBanks].insert(word);
+        }
+      int64_t most = 0;
+      for (const auto &ofBank : words)
+        most = std::max<int64_t>(most, ofBank.size());
+      passes.all += most;
+      passes.fewest += most > 0;
+      passes.degree = std::max(passes.degree, most);
+    }
+  return passes;
+}
+
+GlobalSectors llmmem::globalSectors(const WarpAddresses &addresses, int64_t bytes) {
+  llvm::SmallDenseSet<int64_t, 64> sectors, distinct;
+  for (const std::optional<int64_t> &address : addresses) {
+    if (!address || !distinct.insert(*address).second)
+      continue;
+    for (int64_t sector = *address / kSector; sector * kSector < *address + bytes; ++sector)
+      sectors.insert(sector);
+  }
+  int64_t moved = static_cast<int64_t>(distinct.size()) * bytes;
+  return {static_cast<int64_t>(sectors.size()), llvm::divideCeilSigned(moved, kSector)};
+}
+
+//===----------------------------------------------------------------------===//
+// A launch
+//===----------------------------------------------------------------------===//
+
+int64_t KernelCounts::degree() const {
+  int64_t most = 1;
+  for (const AccessCounts &access : accesses)
+    most = std::max(most, access.degree);
+  return most;
+}
+
+double KernelCounts::sum(bool isShared, double AccessCounts::*number) const {
+  double total = 0;
+  for (const AccessCounts &access : accesses)
+    if (access.isShared == isShared)
+      total += access.*number;
+  return total;
+}
+
+namespace {
+class LaunchCounter {
+public:
+  LaunchCounter(gpu::GPUFuncOp kernel, WarpInterpreter::Triple grid, WarpInterpreter::Triple block)
+      : kernel(kernel), grid(grid), block(block) {}
+
+  KernelCounts count();
+
+private:
+  void visit(Operation &op, const WarpInterpreter &at);
+  void visitAccess(Operation &op, const KernelAccess &access, const WarpInterpreter &at);
+  std::optional<WarpAddresses> addressesOf(const KernelAccess &access,
+                                           const WarpInterpreter &at) const;
+  bool isShared(Value memref);
+
+  gpu::GPUFuncOp kernel;
+  WarpInterpreter::Triple grid, block;
+  /// How many warps the current one stands for.
+  double weight = 1;
+  KernelCounts counts;
+  /// Reads and writes.
+  llvm::MapVector<std::pair<Operation *, unsigned>, AccessCounts> accesses;
+};
+} // namespace
+
+bool LaunchCounter::isShared(Value memref) {
+  Value source = memref::skipViewLikeOps(cast<MemrefValue>(memref));
+  if (source.getDefiningOp<gpu::DynamicSharedMemoryOp>())
+    return true;
+  auto argument = dyn_cast<BlockArgument>(source);
+  return argument && argument.getOwner() == &kernel.front() &&
+         argument.getArgNumber() >= kernel.getFirstWorkgroupAttributionIndex();
+}
+
+/// Nothing if data decides an address. Buffers begin at multiples of all that matters here.
+std::optional<WarpAddresses> LaunchCounter::addressesOf(const KernelAccess &access,
+                                                        const WarpInterpreter &at) const {
+  WarpAddresses addresses;
+  WarpInterpreter::Known index =
+      access.indices.empty() ? WarpInterpreter::Numbers{} : at.lookup(access.indices.back());
+  if (!index)
+    return std::nullopt;
+  WarpInterpreter::Known count;
+  if (access.count)
+    count = at.lookup(access.count);
+  int64_t element = bytesInMemory(getElementTypeOrSelf(access.type));
+  int64_t begin = 0;
+  if (auto view = access.memref.getDefiningOp<memref::ViewOp>())
+    if (auto shift = at.lookup(view.getByteShift()))
+      begin = (*shift)[0];
+  int64_t named = access.matrices > 0 ? 8 * access.matrices : WarpInterpreter::kLanes;
+  for (int64_t lane = 0; lane < named; ++lane)
+    if ((at.active() >> lane & 1) && !(count && (*count)[lane] == 0))
+      addresses[lane] = begin + (*index)[lane] * element;
+  return addresses;
+}
+
+void LaunchCounter::visitAccess(Operation &op, const KernelAccess &access,
+                                const WarpInterpreter &at) {
+  AccessCounts &site = accesses[{&op, access.isWrite}];
+  site.op = &op;
+  site.isWrite = access.isWrite;
+  site.isShared = isShared(access.memref);
+  double times = weight * at.times();
+  int64_t bytes = bytesInMemory(access.type);
+  site.requests += times;
+  std::optional<WarpAddresses> addresses = addressesOf(access, at);
+  if (!addresses) {
+    // Nothing is known of the lanes: shared memory without conflicts, global memory without
+    // neighbours.
+    counts.isEstimate = true;
+    double lanes = llvm::popcount(at.active());
+    double units = site.isShared ? 1 : lanes * llvm::divideCeil(bytes, kSector);
+    site.units += times * units;
+    site.fewest += times * units;
+    return;
+  }
+  if (site.isShared) {
+    SharedPasses passes = sharedPasses(*addresses, bytes);
+    site.units += times * static_cast<double>(passes.all);
+    site.fewest += times * static_cast<double>(passes.fewest);
+    site.degree = std::max(site.degree, passes.degree);
+  } else {
+    GlobalSectors sectors = globalSectors(*addresses, bytes);
+    site.units += times * static_cast<double>(sectors.all);
+    site.fewest += times * static_cast<double>(sectors.fewest);
+  }
+}
+
+static int64_t elementsOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? vector.getNumElements() : 1;
+}
+
+/// Arithmetic on what is no index: instructions of one lane, 0 for other ops.
+static int64_t arithmeticOf(Operation &op) {
+  if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect()) ||
+      op.hasTrait<OpTrait::ConstantLike>() || op.getNumResults() != 1)
+    return 0;
+  Type type = op.getResult(0).getType();
+  return getElementTypeOrSelf(type).isIndex() ? 0 : elementsOf(type);
+}
+
+void LaunchCounter::visit(Operation &op, const WarpInterpreter &at) {
+  double times = weight * at.times();
+  int64_t instructions = arithmeticOf(op);
+  for (const KernelAccess &access : kernelAccessesOf(&op)) {
+    visitAccess(op, access, at);
+    instructions = llvm::divideCeil(bytesInMemory(access.type), kWidest);
+  }
+  if (isa<NVVM::MmaOp>(op))
+    counts.mmas += times;
+  if (isa<gpu::BarrierOp>(op) && weight > 0)
+    counts.barriers +=
+        times / llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes);
+  if (isa<NVVM::MmaOp, gpu::ShuffleOp, gpu::BarrierOp>(op))
+    instructions = 1;
+  counts.instructions += times * static_cast<double>(instructions);
+}
+
+KernelCounts LaunchCounter::count() {
+  // Evenly spread, so that what changes linearly with the number of the block (the keys that causal
+  // attention reads) is counted right.
+  constexpr int64_t kMostBlocks = 4;
+  int64_t blocks = grid[0] * grid[1] * grid[2], samples = std::min(blocks, kMostBlocks);
+  int64_t warps = llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes);
+  WarpInterpreter interpreter(grid, block,
+                              [&](Operation &op, const WarpInterpreter &at) { visit(op, at); });
+  weight = static_cast<double>(blocks) / static_cast<double>(samples);
+  for (int64_t sample = 0; sample < samples; ++sample) {
+    int64_t number = samples == 1 ? 0 : sample * (blocks - 1) / (samples - 1);
+    WarpInterpreter::Triple id = {number % grid[0], number / grid[0] % grid[1],
+                                  number / grid[0] / grid[1]};
+    for (int64_t warp = 0; warp < warps; ++warp)
+      interpreter.run(kernel, id, warp);
+  }
+  counts.isEstimate |= interpreter.dependsOnData();
+  for (auto &[key, access] : accesses)
+    counts.accesses.push_back(access);
+  return counts;
+}
+
+KernelCounts llmmem::countKernel(gpu::GPUFuncOp kernel, WarpInterpreter::Triple grid,
+                                 WarpInterpreter::Triple block) {
+  return LaunchCounter(kernel, grid, block).count();
+}

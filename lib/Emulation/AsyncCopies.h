@@ -1,0 +1,101 @@
+//===- AsyncCopies.h - Copies to shared memory that may not have ended -----===//
+//
+// cp.async writes shared memory at some time between its issue and the end of a wait of the same
+// thread for the group that the copy was committed in. Until then no thread may access the bytes,
+// the copying one included (PTX ISA, "Data Movement and Conversion Instructions: cp.async"); after
+// the wait they are written by that thread, so others need a barrier as well.
+//
+//   copy to [0, 16)      [0, 16) unfinished
+//   copy to [16, 32)
+//   commit               both are group 0
+//   copy to [32, 48)
+//   commit               group 1
+//   wait for all but 1   [0, 32) are finished, [32, 48) is not
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_EMULATION_ASYNCCOPIES_H
+#define LLMMEM_LIB_EMULATION_ASYNCCOPIES_H
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace llmmem::emulation {
+
+/// Of one block.
+class AsyncCopies {
+public:
+  /// Bytes of shared memory, and the op that writes them.
+  struct Copy {
+    int64_t first, bytes, site;
+  };
+  /// Of one byte: who copies to it, in which op.
+  struct Unfinished {
+    int64_t thread = -1, site = -1;
+  };
+
+  explicit AsyncCopies(int64_t sharedBytes = 0) : unfinished(sharedBytes) {}
+
+  void start(int64_t thread, Copy copy) {
+    threads[thread].pending.push_back(copy);
+    std::fill_n(unfinished.begin() + copy.first, copy.bytes, Unfinished{thread, copy.site});
+    ++numUnfinished;
+  }
+
+  /// The thread's copies since its last commit become a group, even if there are none.
+  void commit(int64_t thread) {
+    OfThread &own = threads[thread];
+    own.groups.push_back(std::move(own.pending));
+    own.pending.clear();
+  }
+
+  /// All but the newest `groups` groups of the thread end; `end` is called for each of their
+  /// copies.
+  template <typename Function>
+  void finish(int64_t thread, int64_t groups, Function end) {
+    std::vector<std::vector<Copy>> &all = threads[thread].groups;
+    int64_t finished = std::max<int64_t>(0, static_cast<int64_t>(all.size()) - groups);
+    for (int64_t number = 0; number < finished; ++number)
+      for (const Copy &copy : all[number]) {
+        std::fill_n(unfinished.begin() + copy.first, copy.bytes, Unfinished{});
+        --numUnfinished;
+        end(copy);
+      }
+    all.erase(all.begin(), all.begin() + finished);
+  }
+
+  /// The first of these bytes to which a copy has not ended; -1: none.
+  int64_t firstUnfinished(int64_t first, int64_t bytes) const {
+    if (numUnfinished == 0)
+      return -1;
+    for (int64_t byte = first; byte < first + bytes; ++byte)
+      if (unfinished[byte].thread >= 0)
+        return byte;
+    return -1;
+  }
+  const Unfinished &unfinishedAt(int64_t byte) const { return unfinished[byte]; }
+
+  /// For the next block. Copies that no one waited for end with their block.
+  void forget() {
+    if (numUnfinished > 0)
+      std::fill(unfinished.begin(), unfinished.end(), Unfinished{});
+    numUnfinished = 0;
+    threads.clear();
+  }
+
+private:
+  struct OfThread {
+    std::vector<Copy> pending;
+    std::vector<std::vector<Copy>> groups; // oldest first
+  };
+
+  std::vector<Unfinished> unfinished; // by byte
+  std::unordered_map<int64_t, OfThread> threads;
+  int64_t numUnfinished = 0;
+};
+
+} // namespace llmmem::emulation
+
+#endif // LLMMEM_LIB_EMULATION_ASYNCCOPIES_H
