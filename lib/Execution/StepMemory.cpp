@@ -70,6 +70,10 @@ llvm::Error StepMemory::allocateOnHost(const CompiledStep &step) {
   if (!arena)
     return arena.takeError();
   arenaMemory = std::move(*arena);
+  llvm::Expected<ArenaMemory> host = ArenaMemory::allocate(step.hostArenaBytes());
+  if (!host)
+    return host.takeError();
+  hostMemory = std::move(*host);
   times.resize(2 * step.profiledCalls().size());
   addresses = {arenaMemory.base()};
   llvm::append_range(addresses, arguments);
@@ -79,6 +83,10 @@ llvm::Error StepMemory::allocateOnHost(const CompiledStep &step) {
     updateAddresses = {arenaMemory.base()};
     llvm::append_range(updateAddresses, arguments);
   }
+  if (step.takesHostArena)
+    addresses.push_back(hostMemory.base());
+  if (step.updating && step.updating->takesHostArena)
+    updateAddresses.push_back(hostMemory.base());
   if (!times.empty()) {
     addresses.push_back(times.data());
     if (step.updating)

@@ -94,6 +94,8 @@ public:
   llvm::ArrayRef<StepResult> results() const { return resultInfo; }
   /// Of the larger plan, where there is an update apart.
   int64_t arenaBytes() const { return arena; }
+  /// Of what leaves for the host; 0 where nothing does.
+  int64_t hostArenaBytes() const { return hostArena; }
   /// How often a step runs the function before it runs the update behind it.
   int64_t microBatches() const { return updating ? runs : 1; }
   /// The calls that a profile times, in order; empty without one.
@@ -142,7 +144,8 @@ private:
   std::optional<StepArgument> idsOfStep;
   llvm::SmallVector<StepResult> resultInfo;
   std::vector<KernelCall> calls;
-  int64_t arena = 0;
+  int64_t arena = 0, hostArena = 0;
+  bool takesHostArena = false; // the function itself, not the update behind it
   unsigned functions = 0;
   double seconds = 0.0;
   std::shared_ptr<CudaDevice> device;
@@ -180,6 +183,8 @@ public:
   llvm::Error check() const;
   /// Without pages on a GPU.
   const ArenaMemory &arena() const { return arenaMemory; }
+  /// Of what leaves for the host.
+  const ArenaMemory &hostArena() const { return hostMemory; }
   /// Nanoseconds before and after each profiled call of the last step.
   llvm::ArrayRef<int64_t> callTimes() const { return times; }
   /// Bytes of the arguments' buffers, as allocated; without those of another.
@@ -212,7 +217,7 @@ private:
   std::vector<void *> updateAddresses, updatePacked;
   std::unique_ptr<emulation::Emulator> emulator;
   bool captured = false;
-  ArenaMemory arenaMemory;
+  ArenaMemory arenaMemory, hostMemory;
   std::vector<int64_t> times;
   int64_t resident = 0;
 };
