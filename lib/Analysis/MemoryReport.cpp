@@ -10,6 +10,8 @@
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+#include <array>
 
 using namespace mlir;
 using namespace llmmem;
@@ -27,6 +29,11 @@ static void addResident(func::FuncOp step, MemoryReport &report) {
   for (BlockArgument argument : step.getArguments()) {
     llm::Role role = getRole(argument);
     int64_t bytes = bytesOfType(argument.getType());
+    if (llm::isOnHost(argument.getType())) {
+      report.host.residentBytes += bytes;
+      report.host.residentPadding += llvm::alignTo(bytes, kArenaAlignment) - bytes;
+      continue;
+    }
     report.resident[llm::stringifyRole(role).str()] += bytes;
     report.residentBytes += bytes;
     if (step.getArgAttr(argument.getArgNumber(), LlmDialect::kServer))
@@ -65,10 +72,12 @@ static void addConstants(func::FuncOp step, MemoryReport &report) {
   }
 }
 
-/// A clone brings a saved value back: it counts as saved too.
+/// A clone or a copy brings a saved value back: it counts as saved too.
 static StringRef kindOf(Value value, const llvm::DenseSet<Value> &savedValues,
                         const llvm::DenseMap<Operation *, Operation *> &originals) {
-  auto result = cast<OpResult>(value);
+  auto result = dyn_cast<OpResult>(llm::copiedFrom(value));
+  if (!result) // an argument that lies on the host
+    return "temporary";
   Operation *original = originals.lookup(result.getOwner());
   if (savedValues.contains(original ? original->getResult(result.getResultNumber()) : value))
     return "saved";
@@ -104,7 +113,7 @@ static void addSaved(MemoryReport &report) {
     if (saved.block && *saved.block >= 0 &&
         *saved.block >= static_cast<int64_t>(report.savedByBlock.size()))
       report.savedByBlock.resize(*saved.block + 1, 0);
-    if (saved.recomputed)
+    if (saved.recomputed || saved.offloaded)
       continue;
     report.savedBytes += saved.bytes;
     if (saved.block && *saved.block >= 0)
@@ -176,11 +185,12 @@ static void addMesh(func::FuncOp step, MemoryReport &report) {
 }
 
 /// When the step ends, as its ops stand: started collectives run one after another beside the
-/// others, each from its start on, and a wait ends with what it waits for. What sends without being
-/// started first waits for those that are.
+/// others, each from its start on, and so do copies in each direction; a wait ends with what it
+/// waits for. What sends without being started first waits for those that are.
 static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t> &ns,
                        MemoryReport &report) {
-  int64_t now = 0, link = 0, sum = 0;
+  int64_t now = 0, sum = 0;
+  std::array<int64_t, llm::kStartQueues> freeAt = {}; // of each queue
   llvm::DenseMap<Operation *, int64_t> doneAt;
   for (Operation &op : step.getBody().front().without_terminator()) {
     if (auto wait = dyn_cast<llm::WaitOp>(op)) {
@@ -192,13 +202,40 @@ static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int6
     if (llm::isStarted(&op)) {
       ++report.overlap.started;
       report.overlap.startedNs += cost;
-      doneAt[&op] = link = std::max(link, now) + cost;
+      int64_t &queue = freeAt[static_cast<size_t>(llm::queueOf(&op))];
+      doneAt[&op] = queue = std::max(queue, now) + cost;
       continue;
     }
-    now = (llm::isSending(&op) ? std::max(now, link) : now) + cost;
+    now = (llm::isSending(&op) ? std::max(now, freeAt[0]) : now) + cost;
   }
   report.overlap.stepNs = now;
   report.overlap.hiddenNs = sum - now;
+}
+
+/// What copies move. `ns`: of each op.
+static void addHost(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t> &ns,
+                    MemoryReport &report) {
+  HostEntry &host = report.host;
+  if (auto budget = step->getAttrOfType<IntegerAttr>(LlmDialect::kHostBudget))
+    host.budget = budget.getInt();
+  host.arena = getInteger(step, LlmDialect::kHostArena, 0);
+  llvm::MapVector<Value, LeavingEntry> leaving;
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    if (!llm::isHostCopy(&op))
+      continue;
+    bool isUp = isa<llm::CopyUpOp>(op);
+    Value source = llm::copiedFrom(op.getResult(0));
+    int64_t bytes = bytesOfType(source.getType());
+    (isUp ? host.upBytes : host.downBytes) += bytes;
+    host.copyNs += ns.lookup(&op);
+    LeavingEntry &entry = leaving[source];
+    entry.name = getName(source);
+    entry.block = getBlock(&op);
+    entry.bytes = bytes;
+    ++(isUp ? entry.ups : entry.downs);
+  }
+  for (auto &[value, entry] : leaving)
+    host.leaving.push_back(std::move(entry));
 }
 
 static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
@@ -218,6 +255,8 @@ static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
       time += cost->ns;
     }
     addTransfer(op, *cost, report);
+    if (llm::isHostCopy(op))
+      continue; // no work of the step: addHost
     if (!op->hasAttr(LlmDialect::kCloneOf)) {
       report.stepFlops += cost->flops;
       report.stepNs += cost->ns;
@@ -228,6 +267,7 @@ static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
     report.recomputeNs += cost->ns;
   }
   addOverlap(step, ns, report);
+  addHost(step, ns, report);
   return success();
 }
 
@@ -274,7 +314,7 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
   }
   // Where all is kept this is that step; with overlap its plan's time is close, and this one is
   // exact.
-  if (report.withoutBudgetNs && report.policy == "none")
+  if (report.withoutBudgetNs && report.policy == "none" && report.host.leaving.empty())
     report.withoutBudgetNs = report.plannedNs();
   return report;
 }
@@ -282,6 +322,8 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
 double MemoryReport::gapPercent() const {
   if (stepNs == 0)
     return 0.0;
+  if (!host.leaving.empty() && overlap.timeLowerBoundNs)
+    return 100.0 * static_cast<double>(plannedNs() - *overlap.timeLowerBoundNs) / stepNs;
   return 100.0 * static_cast<double>(stepNs + recomputeNs - costLowerBoundNs) / stepNs;
 }
 

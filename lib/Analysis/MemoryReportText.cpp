@@ -82,6 +82,28 @@ static llvm::json::Value stepToJson(const MemoryReport &report) {
   return step;
 }
 
+static StringRef decisionOf(const SavedValue &saved) {
+  return saved.recomputed ? "recompute" : saved.offloaded ? "offload" : "keep";
+}
+
+static llvm::json::Value hostToJson(const HostEntry &host) {
+  llvm::json::Array leaving;
+  for (const LeavingEntry &entry : host.leaving)
+    leaving.push_back(llvm::json::Object{{"name", entry.name},
+                                         {"bytes", entry.bytes},
+                                         {"block", blockOrNull(entry.block)},
+                                         {"copies_up", entry.ups},
+                                         {"copies_down", entry.downs}});
+  return llvm::json::Object{{"budget", blockOrNull(host.budget)},
+                            {"resident", host.residentBytes},
+                            {"resident_padding", host.residentPadding},
+                            {"arena", host.arena},
+                            {"up_bytes", host.upBytes},
+                            {"down_bytes", host.downBytes},
+                            {"copies_ns", host.copyNs},
+                            {"leaving", std::move(leaving)}};
+}
+
 static llvm::json::Value savedToJson(const MemoryReport &report) {
   llvm::json::Array tensors;
   for (const SavedValue &saved : report.saved) {
@@ -92,7 +114,7 @@ static llvm::json::Value savedToJson(const MemoryReport &report) {
     tensors.push_back(llvm::json::Object{{"name", getName(saved.value)},
                                          {"bytes", saved.bytes},
                                          {"block", blockOrNull(saved.block)},
-                                         {"decision", saved.recomputed ? "recompute" : "keep"},
+                                         {"decision", decisionOf(saved)},
                                          {"readers", std::move(readers)}});
   }
   return llvm::json::Object{{"bytes", report.savedBytes},
@@ -197,6 +219,8 @@ llvm::json::Value MemoryReport::toJson() const {
                                                       : llvm::json::Value(nullptr)}}},
       {"certificate", certificateToJson(*this)},
       {"planning_seconds", planningSeconds}};
+  if (host.isUsed())
+    object["host"] = hostToJson(host);
   if (!pricedByBytes.empty())
     object["priced_by_bytes"] = pricedByBytesToJson(*this);
   if (!functions.empty())
@@ -290,6 +314,21 @@ static void printTime(const MemoryReport &report, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+/// The second memory: what it holds, and what goes there and back.
+static void printHost(const MemoryReport &report, llvm::raw_ostream &os) {
+  const HostEntry &host = report.host;
+  if (!host.isUsed())
+    return;
+  os << formatv("host budget    {0}\n", host.budget ? formatByteSize(*host.budget) : "none");
+  os << formatv("host           {0} ({1} bytes) resident+arena, arena {2} bytes\n",
+                formatByteSize(host.neededBytes()), host.neededBytes(), host.arena);
+  os << formatv(
+      "offload        {0} values leave: {1} ({2} bytes) up, {3} ({4} bytes) down, {5:f3} ms "
+      "of copies modelled\n",
+      host.leaving.size(), formatByteSize(host.upBytes), host.upBytes,
+      formatByteSize(host.downBytes), host.downBytes, host.copyNs / 1e6);
+}
+
 void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   std::map<StringRef, int64_t> byKind;
   for (const LiveEntry &entry : live)
@@ -322,14 +361,16 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
         "them repeated, {6:f3} ms modelled\n",
         ranks, mesh, formatByteSize(sent.bytes), sent.bytes, sent.collectives, sent.repeated,
         sent.ns / 1e6);
+  printHost(*this, os);
   if (overlap.started > 0)
     os << formatv(
-        "overlap        {0} collectives started, {1:f3} ms of their {2:f3} ms hidden; the "
+        "overlap        {0} {5} started, {1:f3} ms of their {2:f3} ms hidden; the "
         "step {3:f3} ms modelled{4}\n",
         overlap.started, overlap.hiddenNs / 1e6, overlap.startedNs / 1e6, overlap.stepNs / 1e6,
         overlap.timeLowerBoundNs
             ? formatv(", {0:f3} ms proved necessary", *overlap.timeLowerBoundNs / 1e6).str()
-            : "");
+            : "",
+        host.leaving.empty() ? "collectives" : "copies");
   if (serverBytes > 0)
     os << formatv(
         "server         needs {0} ({1} bytes), each other rank {2} ({3} bytes): optimizer "
@@ -376,8 +417,7 @@ static void printSaved(const MemoryReport &report, llvm::raw_ostream &os) {
       if (!shown)
         os << formatv("\nblock {0} in detail\n", *saved.block);
       shown = saved.block;
-      os << formatv("  {0,14} {1} {2}\n", saved.bytes, saved.recomputed ? "recompute" : "keep     ",
-                    getName(saved.value));
+      os << formatv("  {0,14} {1,-9} {2}\n", saved.bytes, decisionOf(saved), getName(saved.value));
     }
 }
 

@@ -52,7 +52,7 @@ private:
   Operation *unpriced = nullptr;
   std::optional<int64_t> costBound, peakBound;
   std::optional<int64_t> takenCost, takenTime;
-  llvm::DenseMap<Value, bool> savedIsAgain; // saved values: whether a reader reads a later run
+  llvm::DenseMap<Value, llm::Decision> decisions; // on saved values
 };
 } // namespace
 
@@ -75,9 +75,9 @@ std::optional<int64_t> ClaimVerifier::readBound(DictionaryAttr claims, StringRef
 
 /// What was decided and not done is no plan of this program.
 void ClaimVerifier::checkApplied() {
-  if (step->hasAttr(LlmDialect::kSchedule))
-    fail(step, "applied") << "has '" << LlmDialect::kSchedule
-                          << "', which was not applied; run apply-checkpoints";
+  for (StringRef name : {LlmDialect::kSchedule, LlmDialect::kCopies})
+    if (step->hasAttr(name))
+      fail(step, "applied") << "has '" << name << "', which was not applied; run apply-checkpoints";
   for (Operation &op : body)
     if (op.hasAttr(LlmDialect::kChunk))
       fail(&op, "applied") << "has '" << LlmDialect::kChunk
@@ -117,6 +117,14 @@ static bool readsSaved(Operation &op) {
   return phase == llm::Phase::Backward || phase == llm::Phase::Update;
 }
 
+/// What `read`, a value with bytes of its own, says of the result that `made` it, in a clone or
+/// not.
+static llm::Decision decisionOf(Value read, Value made, bool isClone) {
+  return isClone        ? llm::Decision::Recompute
+         : read != made ? llm::Decision::Offload
+                        : llm::Decision::Keep;
+}
+
 /// Forward results that a backward or update op reads, as results of their first run.
 void ClaimVerifier::findSaved() {
   for (Operation &op : body.without_terminator()) {
@@ -126,7 +134,9 @@ void ClaimVerifier::findSaved() {
     if (isView || !readsSaved(op))
       continue;
     for (Value operand : op.getOperands()) {
-      auto result = dyn_cast_or_null<OpResult>(derived.source.lookup(operand));
+      Value read = derived.source.lookup(operand);
+      auto result =
+          dyn_cast_or_null<OpResult>(derived.source.lookup(read ? llm::copiedFrom(read) : read));
       if (!result)
         continue;
       Operation *writer = result.getOwner();
@@ -134,8 +144,14 @@ void ClaimVerifier::findSaved() {
         continue;
       auto of = writer->getAttrOfType<IntegerAttr>(LlmDialect::kCloneOf);
       Operation *original = of ? originals.lookup(of.getInt()) : writer;
-      if (original && result.getResultNumber() < original->getNumResults())
-        savedIsAgain[original->getResult(result.getResultNumber())] |= isClone(writer);
+      if (!original || result.getResultNumber() >= original->getNumResults())
+        continue;
+      Value saved = original->getResult(result.getResultNumber());
+      llm::Decision seen = decisionOf(read, result, isClone(writer));
+      auto [it, isFirst] = decisions.try_emplace(saved, seen);
+      // Runs again where any reader reads a later run; else leaves where any reads what came back.
+      if (seen == llm::Decision::Recompute || it->second == llm::Decision::Keep)
+        it->second = seen;
     }
   }
 }
@@ -147,10 +163,9 @@ void ClaimVerifier::checkDecision(Operation &op, ArrayAttr words) {
     return;
   }
   for (auto [word, result] : llvm::zip(words, op.getResults())) {
-    auto found = savedIsAgain.find(result);
-    StringRef expected = llm::stringifyDecision(found == savedIsAgain.end() ? llm::Decision::Unsaved
-                                                : found->second ? llm::Decision::Recompute
-                                                                : llm::Decision::Keep);
+    auto found = decisions.find(result);
+    StringRef expected =
+        llm::stringifyDecision(found == decisions.end() ? llm::Decision::Unsaved : found->second);
     auto text = dyn_cast<StringAttr>(word);
     if (!text || text.getValue() != expected)
       fail(&op, "decision") << "says " << word << " of result " << result.getResultNumber()
@@ -199,7 +214,7 @@ void ClaimVerifier::sumCosts() {
   for (Operation &op : body.without_terminator()) {
     checkCost(op);
     if (auto claimed = op.getAttrOfType<llm::CostAttr>(LlmDialect::kCost)) {
-      isPriced = true;
+      isPriced |= !llm::isHostCopy(&op); // those are priced by who plans them
       sum += std::max<int64_t>(claimed.getNs(), 0);
     } else if (!unpriced && isa<CostOpInterface>(op)) {
       unpriced = &op;

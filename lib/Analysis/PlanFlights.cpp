@@ -1,12 +1,13 @@
 //===- PlanFlights.cpp - What is in flight, and who may touch it ------------===//
 //
-// That nothing but started collectives reads what is not there yet is the verifier of the ops
-// (`verifyStart`): they read the result of the wait. What remains are bytes.
+// That nothing but what runs behind it reads what is not there yet is the verifier of the ops
+// (`verifyStart`): all else reads the result of the wait. What remains are bytes.
 //
 //===----------------------------------------------------------------------===//
 
 #include "PlanFlights.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include <array>
 #include <list>
 
 using namespace mlir;
@@ -25,27 +26,30 @@ public:
         land(wait);
         continue;
       }
-      // Started ones run one after another.
-      if (!llm::isStarted(&op))
-        checkWrites(op);
-      else
-        inFlight.push_back({&op, usedBy(op, /*withReads=*/true)});
+      checkWrites(op);
+      if (llm::isStarted(&op))
+        queueOf(op).push_back({&op, usedBy(op, /*withReads=*/true)});
     }
-    for (const Flight &left : inFlight)
-      fail(left.op) << "is still in flight where the step ends";
+    for (const Flights &flights : queues)
+      for (const Flight &left : flights)
+        fail(left.op) << "is still in flight where the step ends";
     return failure(broken);
   }
 
 private:
-  /// `home` null: of the arena.
+  /// `home` null: of the arena of its memory.
   struct Used {
     BlockArgument home;
     int64_t begin, end;
+    bool onHost;
   };
   struct Flight {
     Operation *op;
     SmallVector<Used> used;
   };
+  using Flights = std::list<Flight>;
+
+  Flights &queueOf(Operation &start) { return queues[static_cast<size_t>(llm::queueOf(&start))]; }
 
   InFlightDiagnostic fail(Operation *op) {
     broken = true;
@@ -55,7 +59,8 @@ private:
   Used placeOf(Value value) const {
     Value storage = places.source.lookup(value);
     int64_t begin = places.offsetOf.lookup(storage);
-    return {places.homeOf.lookup(storage), begin, begin + bytesOfType(storage.getType())};
+    return {places.homeOf.lookup(storage), begin, begin + bytesOfType(storage.getType()),
+            llm::isOnHost(storage.getType())};
   }
 
   SmallVector<Used> usedBy(Operation &op, bool withReads) const {
@@ -65,7 +70,7 @@ private:
         used.push_back(placeOf(result));
     if (auto workspace = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kWorkspace);
         workspace && workspace.size() == 2)
-      used.push_back({nullptr, workspace[0], workspace[0] + workspace[1]});
+      used.push_back({nullptr, workspace[0], workspace[0] + workspace[1], /*onHost=*/false});
     if (withReads)
       for (Value operand : op.getOperands())
         used.push_back(placeOf(operand));
@@ -75,24 +80,34 @@ private:
   static bool share(const Used &a, const Used &b) {
     if (a.home || b.home)
       return a.home == b.home;
-    return a.begin < b.end && b.begin < a.end;
+    return a.onHost == b.onHost && a.begin < b.end && b.begin < a.end;
   }
 
+  /// Starts of a queue run one after another.
   void checkWrites(Operation &op) {
     SmallVector<Used> written = usedBy(op, /*withReads=*/false);
-    for (const Flight &flight : inFlight)
-      for (const Used &mine : written)
-        if (llvm::any_of(flight.used, [&](const Used &its) { return share(mine, its); })) {
-          InFlightDiagnostic error = fail(&op);
-          error << "overwrites bytes that '" << flight.op->getName().getStringRef()
-                << "' has in flight; expected its 'llm.wait' before this op";
-          error.attachNote(flight.op->getLoc()) << "which starts here";
-          return;
-        }
+    for (const Flights &flights : queues)
+      if (!llm::isStarted(&op) || &flights != &queueOf(op))
+        for (const Flight &flight : flights)
+          if (failed(checkWrites(op, written, flight)))
+            return;
+  }
+
+  LogicalResult checkWrites(Operation &op, ArrayRef<Used> written, const Flight &flight) {
+    for (const Used &mine : written)
+      if (llvm::any_of(flight.used, [&](const Used &its) { return share(mine, its); })) {
+        InFlightDiagnostic error = fail(&op);
+        error << "overwrites bytes that '" << flight.op->getName().getStringRef()
+              << "' has in flight; expected its 'llm.wait' before this op";
+        error.attachNote(flight.op->getLoc()) << "which starts here";
+        return failure();
+      }
+    return success();
   }
 
   void land(llm::WaitOp wait) {
     Operation *awaited = wait.getStart();
+    Flights &inFlight = queueOf(*awaited);
     if (!inFlight.empty() && inFlight.front().op == awaited) {
       inFlight.pop_front();
       return;
@@ -107,7 +122,7 @@ private:
 
   Block &body;
   const DerivedPlaces &places;
-  std::list<Flight> inFlight;
+  std::array<Flights, llm::kStartQueues> queues;
   bool broken = false;
 };
 } // namespace

@@ -26,6 +26,15 @@ struct Range {
   bool meets(const Range &other) const { return begin < other.end && other.begin < end; }
 };
 
+/// The arena of one memory.
+struct Arena {
+  int64_t claim = 0, end = 0;
+  int64_t resident = 0;
+  int64_t padding = 0; // that buffers of whole 256 bytes add to what is resident
+  int64_t held = 0;
+  std::map<int64_t, Value> live; // by offset
+};
+
 class PlanVerifier {
 public:
   explicit PlanVerifier(func::FuncOp step) : step(step), body(step.getBody().front()) {}
@@ -42,6 +51,7 @@ private:
 
   // The walk.
   void visit(Operation &op, int64_t position);
+  void checkMemory(Operation &op);
   void checkOperands(Operation &op);
   void place(OpResult result, int64_t position);
   bool mayTakeOver(OpResult result, Value held, int64_t position);
@@ -50,11 +60,13 @@ private:
   void checkReturns();
   void checkClones();
   void checkClaims();
+  void checkBudget(StringRef name, const Arena &arena, StringRef whose);
 
   InFlightDiagnostic fail(Operation *op, StringRef rule) {
     broken = true;
     return op->emitError() << "[" << rule << "] ";
   }
+  Arena &arenaOf(Value value) { return llm::isOnHost(value.getType()) ? host : device; }
   int64_t claim(StringRef name) {
     auto attr = step->getAttrOfType<IntegerAttr>(name);
     return attr ? attr.getInt() : -1;
@@ -63,13 +75,12 @@ private:
   func::FuncOp step;
   Block &body;
   bool broken = false;
-  int64_t arenaClaim = 0, arenaEnd = 0, peak = 0, held = 0, resident = 0;
-  int64_t padding = 0;                 // that buffers of whole 256 bytes add to what is resident
-  llvm::DenseMap<Value, Value> source; // a view's storage; a value's own
+  Arena device, host;
+  int64_t peak = 0;                            // of the device
+  llvm::DenseMap<Value, Value> source;         // a view's storage; a value's own
   llvm::DenseMap<Value, BlockArgument> homeOf; // values that lie in an argument
   llvm::DenseMap<BlockArgument, Value> newest; // what an argument's bytes hold now
   llvm::DenseMap<Value, int64_t> offsetOf, lastRead;
-  std::map<int64_t, Value> live;           // by offset
   llvm::DenseMap<Value, Value> replacedBy; // a value whose bytes were taken over
   SmallVector<OpResult> placed;            // by the op at hand
   std::multimap<int64_t, Value> deaths;    // by last read
@@ -94,9 +105,10 @@ bool PlanVerifier::readOffsets(Operation &op) {
       continue;
     if (offset < 0 || offset % 256 != 0)
       fail(&op, "offsets") << "has offset " << offset << ", expected a multiple of 256";
-    else if (offset > arenaClaim - bytesOfType(result.getType()))
+    else if (offset > arenaOf(result).claim - bytesOfType(result.getType()))
       fail(&op, "offsets") << "ends at byte " << offset + bytesOfType(result.getType())
-                           << ", outside the arena of " << arenaClaim;
+                           << ", outside the arena of " << arenaOf(result).claim
+                           << (llm::isOnHost(result.getType()) ? " on the host" : "");
   }
   return true;
 }
@@ -107,7 +119,7 @@ bool PlanVerifier::readWorkspace(Operation &op) {
   if (needed == 0 && !workspace)
     return true;
   if (!workspace || workspace.size() != 2 || workspace[1] != needed || workspace[0] < 0 ||
-      workspace[0] % 256 != 0 || workspace[0] > arenaClaim - needed) {
+      workspace[0] % 256 != 0 || workspace[0] > device.claim - needed) {
     fail(&op, "workspace") << "needs '" << LlmDialect::kWorkspace << "' = [offset, " << needed
                            << "] inside the arena, on a multiple of 256";
     return false;
@@ -183,10 +195,14 @@ void PlanVerifier::resolveStorage(Operation &op) {
 void PlanVerifier::findLastReads() {
   int64_t position = 0;
   for (Operation &op : body) {
-    // A wait reads nothing: who reads its result does.
-    if (!isa<llm::WaitOp>(op))
+    // A wait reads nothing: who reads its result does. But a copy reads until then.
+    if (auto wait = dyn_cast<llm::WaitOp>(op)) {
+      if (Operation *start = wait.getStart(); start && llm::isHostCopy(start))
+        lastRead[source[start->getOperand(0)]] = position;
+    } else {
       for (Value operand : op.getOperands())
         lastRead[source[operand]] = position;
+    }
     ++position;
   }
 }
@@ -194,6 +210,18 @@ void PlanVerifier::findLastReads() {
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
+
+/// What touches the host's memory: copies, their waits and the function's end.
+void PlanVerifier::checkMemory(Operation &op) {
+  if (llm::isHostCopy(&op) || isa<llm::WaitOp>(op))
+    return;
+  for (Type type : llvm::concat<const Type>(op.getOperandTypes(), op.getResultTypes()))
+    if (llm::isOnHost(type)) {
+      fail(&op, "host") << "touches " << type
+                        << " in the host's memory; expected an 'llm.copy_down' to the device";
+      return;
+    }
+}
 
 void PlanVerifier::checkOperands(Operation &op) {
   for (Value operand : op.getOperands()) {
@@ -218,7 +246,9 @@ bool PlanVerifier::mayTakeOver(OpResult result, Value value, int64_t position) {
 void PlanVerifier::place(OpResult result, int64_t position) {
   int64_t begin = offsetOf.lookup(result);
   Range range{begin, begin + bytesOfType(result.getType())};
-  arenaEnd = std::max(arenaEnd, range.end);
+  Arena &arena = arenaOf(result);
+  std::map<int64_t, Value> &live = arena.live;
+  arena.end = std::max(arena.end, range.end);
   bool inPlace = false;
   auto it = live.upper_bound(begin);
   if (it != live.begin())
@@ -239,13 +269,14 @@ void PlanVerifier::place(OpResult result, int64_t position) {
         << "which stands at byte " << it->first << " and is read later";
   }
   for (OpResult other : placed)
-    if (range.meets(
+    if (&arenaOf(other) == &arena &&
+        range.meets(
             {offsetOf.lookup(other), offsetOf.lookup(other) + bytesOfType(other.getType())}))
       fail(result.getOwner(), "overlap") << "results " << other.getResultNumber() << " and "
                                          << result.getResultNumber() << " share bytes";
   placed.push_back(result);
   if (!inPlace)
-    held += range.end - range.begin;
+    arena.held += range.end - range.begin;
 }
 
 void PlanVerifier::overwriteArguments(Operation &op) {
@@ -258,20 +289,22 @@ void PlanVerifier::overwriteArguments(Operation &op) {
 void PlanVerifier::release(int64_t position) {
   for (auto [it, end] = deaths.equal_range(position); it != end; ++it) {
     Value value = it->second;
-    auto found = live.find(offsetOf.lookup(value));
-    if (found != live.end() && found->second == value)
-      live.erase(found);
+    Arena &arena = arenaOf(value);
+    auto found = arena.live.find(offsetOf.lookup(value));
+    if (found != arena.live.end() && found->second == value)
+      arena.live.erase(found);
     int64_t kept = replacedBy.contains(value) ? bytesOfType(replacedBy[value].getType()) : 0;
-    held -= bytesOfType(value.getType()) - kept;
+    arena.held -= bytesOfType(value.getType()) - kept;
   }
   for (OpResult result : placed) {
     auto last = lastRead.find(result);
+    Arena &arena = arenaOf(result);
     if (last == lastRead.end()) {
-      held -= bytesOfType(result.getType());
+      arena.held -= bytesOfType(result.getType());
       continue;
     }
     if (bytesOfType(result.getType()) > 0)
-      live[offsetOf.lookup(result)] = result;
+      arena.live[offsetOf.lookup(result)] = result;
     deaths.emplace(last->second, result);
   }
 }
@@ -279,6 +312,7 @@ void PlanVerifier::release(int64_t position) {
 void PlanVerifier::visit(Operation &op, int64_t position) {
   if (isResidentOp(&op))
     return;
+  checkMemory(op);
   checkOperands(op);
   placed.clear();
   for (OpResult result : op.getResults())
@@ -289,18 +323,18 @@ void PlanVerifier::visit(Operation &op, int64_t position) {
       attr && attr.size() == 2) {
     workspace = attr[1];
     Range range{attr[0], attr[0] + workspace};
-    arenaEnd = std::max(arenaEnd, range.end);
+    device.end = std::max(device.end, range.end);
     auto meets = [&](Value value) {
       int64_t begin = offsetOf.lookup(value);
       return range.meets({begin, begin + bytesOfType(value.getType())});
     };
-    for (auto &[offset, value] : live)
+    for (auto &[offset, value] : device.live)
       if (offset < range.end && meets(value))
         fail(&op, "overlap") << "has a workspace that meets a value that is still held";
     if (llvm::any_of(placed, meets))
       fail(&op, "overlap") << "has a workspace that meets its own result";
   }
-  peak = std::max(peak, resident + held + workspace);
+  peak = std::max(peak, device.resident + device.held + workspace);
   overwriteArguments(op);
   release(position);
 }
@@ -354,9 +388,10 @@ void PlanVerifier::checkClones() {
       originals[id.getInt()] = &op;
   // Two values are runs of one if they are the same result of the same original.
   auto identity = [&](Value value) -> std::pair<void *, unsigned> {
-    auto result = dyn_cast<OpResult>(source[value]);
+    Value made = source[llm::copiedFrom(source[value])];
+    auto result = dyn_cast<OpResult>(made);
     if (!result)
-      return {source[value].getAsOpaquePointer(), 0};
+      return {made.getAsOpaquePointer(), 0};
     auto of = result.getOwner()->getAttrOfType<IntegerAttr>(LlmDialect::kCloneOf);
     Operation *original = of ? originals.lookup(of.getInt()) : result.getOwner();
     return {original, result.getResultNumber()};
@@ -383,41 +418,52 @@ void PlanVerifier::checkClaims() {
   if (claim(LlmDialect::kPeak) != peak)
     fail(step, "peak") << "claims a peak of " << claim(LlmDialect::kPeak) << " bytes, but holds "
                        << peak;
-  if (arenaClaim != arenaEnd)
-    fail(step, "peak") << "claims an arena of " << arenaClaim << " bytes, but uses " << arenaEnd;
-  if (!step->hasAttr(LlmDialect::kBudget))
+  if (device.claim != device.end)
+    fail(step, "peak") << "claims an arena of " << device.claim << " bytes, but uses "
+                       << device.end;
+  if (host.claim != host.end)
+    fail(step, "peak") << "claims an arena of " << host.claim << " bytes on the host, but uses "
+                       << host.end;
+  checkBudget(LlmDialect::kBudget, device, "");
+  checkBudget(LlmDialect::kHostBudget, host, " of the host");
+}
+
+void PlanVerifier::checkBudget(StringRef name, const Arena &arena, StringRef whose) {
+  if (!step->hasAttr(name))
     return;
-  int64_t budget = claim(LlmDialect::kBudget);
+  int64_t budget = claim(name);
   if (budget < 0)
-    fail(step, "budget") << "has the budget " << step->getAttr(LlmDialect::kBudget)
+    fail(step, "budget") << "has the budget" << whose << " " << step->getAttr(name)
                          << ", expected a number of bytes";
-  else if (resident + padding + arenaEnd > budget)
-    fail(step, "budget") << "needs " << resident << " resident bytes, " << padding
-                         << " to align them and an arena of " << arenaEnd
-                         << ", together more than the budget of " << budget;
+  else if (arena.resident + arena.padding + arena.end > budget)
+    fail(step, "budget") << "needs " << arena.resident << " resident bytes, " << arena.padding
+                         << " to align them and an arena of " << arena.end
+                         << ", together more than the budget" << whose << " of " << budget;
 }
 
 LogicalResult PlanVerifier::run() {
-  arenaClaim = claim(LlmDialect::kArena);
-  if (arenaClaim < 0) {
+  device.claim = claim(LlmDialect::kArena);
+  if (device.claim < 0) {
     fail(step, "peak") << "has no '" << LlmDialect::kArena << "'; run plan-arena";
     return failure();
   }
-  auto addResident = [&](int64_t bytes) {
-    resident += bytes;
-    padding += llvm::alignTo(bytes, 256) - bytes;
+  if (step->hasAttr(LlmDialect::kHostArena))
+    host.claim = claim(LlmDialect::kHostArena);
+  auto addResident = [&](Arena &arena, int64_t bytes) {
+    arena.resident += bytes;
+    arena.padding += llvm::alignTo(bytes, 256) - bytes;
   };
   for (Operation &op : body)
     if (isResidentOp(&op))
       for (Value result : op.getResults())
-        addResident(residentBytes(result));
+        addResident(device, residentBytes(result));
   for (BlockArgument argument : body.getArguments()) {
-    addResident(bytesOfType(argument.getType()));
+    addResident(arenaOf(argument), bytesOfType(argument.getType()));
     source[argument] = argument;
     homeOf[argument] = argument;
     newest[argument] = argument;
   }
-  peak = resident;
+  peak = device.resident;
   for (Operation &op : body.without_terminator()) {
     if (!readOffsets(op) || !readWorkspace(op))
       return failure();

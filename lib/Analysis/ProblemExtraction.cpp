@@ -68,7 +68,8 @@ LogicalResult Extraction::addArguments() {
     FailureOr<int64_t> bytes = getCheckedBytes(argument);
     if (failed(bytes))
       return failure();
-    ValueIndex index = addValue(argument, *bytes, getName(argument));
+    bool onHost = llm::isOnHost(argument.getType());
+    ValueIndex index = addValue(argument, onHost ? 0 : *bytes, getName(argument));
     out.problem.values[index].resident = true;
   }
   return success();
@@ -91,7 +92,8 @@ LogicalResult Extraction::addResults(Operation &op, planning::Op &entry) {
     bool inArgument = static_cast<bool>(storage.getArgument(result));
     // What overwrites an argument cannot run twice.
     entry.recompute &= !inArgument;
-    entry.writes.push_back(addValue(result, inArgument ? 0 : *bytes, getName(result)));
+    bool isElsewhere = inArgument || llm::isOnHost(result.getType());
+    entry.writes.push_back(addValue(result, isElsewhere ? 0 : *bytes, getName(result)));
   }
   return success();
 }

@@ -2,7 +2,7 @@
 
 #include "llmmem/Analysis/SavedValues.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/Model/SavedValues.h"
 #include "llvm/ADT/MapVector.h"
@@ -31,7 +31,8 @@ std::vector<SavedValue> llmmem::findSavedValues(func::FuncOp step, const StepSto
   for (Operation &op : step.getBody().front().without_terminator()) {
     order[&op] = order.size();
     for (Value operand : op.getOperands()) {
-      auto root = dyn_cast<OpResult>(storage.getRoot(operand));
+      Value read = storage.getRoot(operand);
+      auto root = dyn_cast<OpResult>(storage.getRoot(llm::copiedFrom(read)));
       if (!root || storage.getArgument(root) || storage.isConstant(root) ||
           !planning::isSavedFor(getPhase(root.getOwner()), getPhase(&op)))
         continue;
@@ -40,6 +41,7 @@ std::vector<SavedValue> llmmem::findSavedValues(func::FuncOp step, const StepSto
       SavedValue &entry = saved[first];
       entry.value = first;
       entry.recomputed |= original != nullptr;
+      entry.offloaded |= read != root;
       if (entry.readers.empty() || entry.readers.back() != &op)
         entry.readers.push_back(&op);
     }
@@ -47,6 +49,7 @@ std::vector<SavedValue> llmmem::findSavedValues(func::FuncOp step, const StepSto
   std::vector<SavedValue> result;
   for (auto &[value, entry] : saved) {
     entry.bytes = bytesOfType(value.getType());
+    entry.offloaded &= !entry.recomputed;
     entry.block = getBlock(value.getDefiningOp());
     result.push_back(std::move(entry));
   }

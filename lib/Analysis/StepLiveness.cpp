@@ -2,7 +2,7 @@
 
 #include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
@@ -19,7 +19,8 @@ public:
   StepLiveness run() {
     findLastReads();
     for (BlockArgument argument : body.getArguments())
-      out.resident += bytesOfType(argument.getType());
+      if (!llm::isOnHost(argument.getType()))
+        out.resident += bytesOfType(argument.getType());
     for (Operation &op : body)
       if (isResidentOp(&op))
         for (Value result : op.getResults())
@@ -33,6 +34,8 @@ public:
 private:
   void findLastReads() {
     for (Operation &op : body.without_terminator()) {
+      if (auto wait = dyn_cast<llm::WaitOp>(op))
+        holdUntil(wait);
       if (isViewOp(&op) || isResidentOp(&op))
         continue;
       for (Value operand : op.getOperands())
@@ -41,6 +44,15 @@ private:
     }
     for (Value operand : body.getTerminator()->getOperands())
       lastRead[storage.getRoot(operand)] = out.ops.size();
+  }
+
+  /// A copy reads until it is waited for: until the op in front of that.
+  void holdUntil(llm::WaitOp wait) {
+    Operation *start = wait.getStart();
+    if (!start || !llm::isHostCopy(start) || out.ops.empty())
+      return;
+    int64_t &last = lastRead[storage.getRoot(start->getOperand(0))];
+    last = std::max<int64_t>(last, out.ops.size() - 1);
   }
 
   /// The operand's root whose bytes `result` takes over at `position`, or null.
@@ -68,7 +80,7 @@ private:
 
   void addResults(int64_t position) {
     for (OpResult result : out.ops[position]->getResults()) {
-      if (!storage.hasOwnBytes(result))
+      if (!storage.hasOwnBytes(result) || llm::isOnHost(result.getType()))
         continue;
       auto it = lastRead.find(result);
       int64_t last = it == lastRead.end() ? position : it->second;

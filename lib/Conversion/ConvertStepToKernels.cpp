@@ -7,6 +7,7 @@
 
 #include "DeadRanges.h"
 #include "DeviceStep.h"
+#include "HostCopies.h"
 #include "Profile.h"
 #include "SharedLaunches.h"
 #include "StepPlaces.h"
@@ -29,6 +30,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include <array>
 #include <deque>
 
 namespace llmmem {
@@ -198,12 +200,14 @@ public:
       auto run = shared.find(&op);
       if (auto wait = dyn_cast<llm::WaitOp>(op); wait && failed(emitWait(wait)))
         return failure();
-      if (!isViewOp(&op) && failed(run == shared.end() ? emitCall(op) : emitCall(run->second)))
+      if (llm::isHostCopy(&op))
+        emitCopyOf(op);
+      else if (!isViewOp(&op) && failed(run == shared.end() ? emitCall(op) : emitCall(run->second)))
         return failure();
       for (DeadRange range : dead.lookup(&op))
-        emitFill(
-            builder, op.getLoc(),
-            view(op.getLoc(), range.offset, MemRefType::get({range.bytes}, builder.getI8Type())));
+        emitFill(builder, op.getLoc(),
+                 view(op.getLoc(), {std::nullopt, range.offset, range.onHost},
+                      MemRefType::get({range.bytes}, builder.getI8Type())));
     }
     if (profile && kernels.isForDevice())
       emitMark(builder, step.getLoc(), calls);
@@ -226,6 +230,8 @@ private:
     for (auto [number, type] : llvm::enumerate(step.getResultTypes()))
       if (!places.donatedArgument(number))
         types.push_back(flatType(type));
+    if (places.hostArenaBytes() > 0)
+      types.push_back(MemRefType::get({places.hostArenaBytes()}, builder.getI8Type()));
     if (profile && !kernels.isForDevice())
       types.push_back(MemRefType::get({2 * countCalls()}, builder.getI64Type()));
     builder.setInsertionPoint(step);
@@ -239,14 +245,19 @@ private:
                           [](Operation &op) { return !isViewOp(&op) || isa<llm::WaitOp>(op); });
   }
 
-  Value arena() { return function.getArgument(0); }
+  /// The first argument; the host's stands behind the results.
+  Value arenaOf(const Place &place) {
+    unsigned last = function.getNumArguments() - 1;
+    bool hasTimes = profile && !kernels.isForDevice();
+    return function.getArgument(place.onHost ? last - hasTimes : 0);
+  }
 
-  /// A part of the arena as `type`; views of one place and type are one value.
-  Value view(Location loc, int64_t offset, MemRefType type) {
-    Value &known = views[{offset, type}];
+  /// A part of an arena as `type`; views of one place and type are one value.
+  Value view(Location loc, const Place &place, MemRefType type) {
+    Value &known = views[place.onHost][{place.offset, type}];
     if (!known) {
-      Value shift = arith::ConstantIndexOp::create(builder, loc, offset);
-      known = memref::ViewOp::create(builder, loc, type, arena(), shift, ValueRange());
+      Value shift = arith::ConstantIndexOp::create(builder, loc, place.offset);
+      known = memref::ViewOp::create(builder, loc, type, arenaOf(place), shift, ValueRange());
     }
     return known;
   }
@@ -254,7 +265,31 @@ private:
   Value bufferAt(Location loc, Place place, Type tensor) {
     if (place.argument)
       return function.getArgument(1 + *place.argument);
-    return view(loc, place.offset, flatType(tensor));
+    return view(loc, place, flatType(tensor));
+  }
+
+  /// A copy is a call of the runtime, whether it is started or not.
+  void emitCopyOf(Operation &op) {
+    Location loc = op.getLoc();
+    Value operand = op.getOperand(0);
+    Value from = bufferAt(loc, places.placeOf(operand), operand.getType());
+    Value to = bufferAt(loc, places.placeOf(op.getResult(0)), op.getResultTypes()[0]);
+    emitTimeOfCall(loc, 0);
+    finishCall(op, emitHostCopy(builder, op, from, to));
+    if (llm::isStarted(&op))
+      startedOf(op).push_back(&op);
+  }
+
+  /// With a profile, the call of the runtime is timed and described.
+  void finishCall(Operation &op, func::CallOp call) {
+    emitTimeOfCall(op.getLoc(), 1);
+    if (profile)
+      call->setAttr(llm::LlmDialect::kProfile, describeCall(op));
+    ++calls;
+  }
+
+  std::deque<Operation *> &startedOf(Operation &start) {
+    return started[static_cast<size_t>(llm::queueOf(&start))];
   }
 
   LogicalResult emitCall(Operation &op) {
@@ -269,7 +304,7 @@ private:
       arguments.push_back(bufferAt(op.getLoc(), places.placeOf(result), result.getType()));
     SmallVector<Operation *> random = randomOps(&op);
     if (kernel->getNumArguments() > arguments.size() + random.size())
-      arguments.push_back(view(op.getLoc(), workspace->offset,
+      arguments.push_back(view(op.getLoc(), {std::nullopt, workspace->offset},
                                cast<MemRefType>(kernel->getArgumentTypes()[arguments.size()])));
     for (Operation *samples : random) {
       StringRef name = cast<RandomOpInterface>(samples).getStreamAttrName();
@@ -297,21 +332,21 @@ private:
     loop->setAttr(llm::LlmDialect::kStarted, builder.getUnitAttr());
     beside.emplace(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    started.push_back(&op);
+    startedOf(op).push_back(&op);
   }
 
   LogicalResult emitWait(llm::WaitOp wait) {
-    if (started.empty() || started.front() != wait.getStart())
+    Operation &start = *wait.getStart();
+    std::deque<Operation *> &flights = startedOf(start);
+    if (flights.empty() || flights.front() != &start)
       return wait.emitOpError(
           "is not the wait for the first start that nothing has waited for yet; "
           "run verify-plan");
-    started.pop_front();
+    flights.pop_front();
     emitTimeOfCall(wait.getLoc(), 0);
-    auto call = func::CallOp::create(builder, wait.getLoc(), waitFunction(), ValueRange());
-    emitTimeOfCall(wait.getLoc(), 1);
-    if (profile)
-      call->setAttr(llm::LlmDialect::kProfile, describeCall(*wait));
-    ++calls;
+    finishCall(*wait, llm::isHostCopy(&start) ? emitHostCopyWait(builder, start)
+                                              : func::CallOp::create(builder, wait.getLoc(),
+                                                                     waitFunction(), ValueRange()));
     return success();
   }
 
@@ -406,8 +441,8 @@ private:
   ValueNumbers numbers;
   OpBuilder builder;
   func::FuncOp function;
-  llvm::DenseMap<std::pair<int64_t, Type>, Value> views;
-  std::deque<Operation *> started; // and not waited for
+  std::array<llvm::DenseMap<std::pair<int64_t, Type>, Value>, 2> views; // of both arenas
+  std::array<std::deque<Operation *>, llm::kStartQueues> started;       // and not waited for
   unsigned calls = 0;
 };
 
@@ -481,6 +516,10 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
   }
 
   LogicalResult checkTarget(func::FuncOp step) {
+    for (Operation &op : step.getBody().front())
+      if (target == KernelTarget::Gpu && llm::isHostCopy(&op))
+        return op.emitOpError("is of a step that runs on a CPU; plan it without --host-budget for "
+                              "a GPU");
     if (target == KernelTarget::Cpu || !poison)
       return success();
     return step.emitError("cannot be converted with 'poison' for target=gpu, where the host does "

@@ -32,7 +32,8 @@ public:
       if (!visited.insert(owner.getAsOpaquePointer()).second || lastUse.lookup(owner) != &op)
         return;
       if (!places.placeOf(owner).argument)
-        add(dead, remainder(op, {places.placeOf(owner).offset, bytesOfType(owner.getType())}));
+        add(dead, remainder(op, {places.placeOf(owner).offset, bytesOfType(owner.getType()),
+                                 places.placeOf(owner).onHost}));
     };
     llvm::for_each(usedAt(op), visit);
     llvm::for_each(op.getResults(), visit);
@@ -40,7 +41,7 @@ public:
       return dead;
     auto wait = dyn_cast<llm::WaitOp>(op);
     if (auto workspace = places.workspaceOf(wait ? wait.getStart() : &op))
-      add(dead, {workspace->offset, workspace->bytes});
+      add(dead, {workspace->offset, workspace->bytes, /*onHost=*/false});
     return dead;
   }
 
@@ -63,13 +64,14 @@ private:
   DeadRange remainder(Operation &op, DeadRange range) const {
     for (OpResult result : op.getResults()) {
       Place place = places.placeOf(result);
-      if (place.argument || lastUse.lookup(viewedValue(result)) == &op)
+      if (place.argument || place.onHost != range.onHost ||
+          lastUse.lookup(viewedValue(result)) == &op)
         continue;
       int64_t end = place.offset + bytesOfType(result.getType());
       if (end <= range.offset || place.offset >= range.offset + range.bytes)
         continue;
       int64_t rest = range.offset + range.bytes - end;
-      range = {end, std::max<int64_t>(rest, 0)};
+      range = {end, std::max<int64_t>(rest, 0), range.onHost};
     }
     return range;
   }
@@ -85,10 +87,11 @@ static bool writes(const StepPlaces &places, Operation *op, DeadRange range) {
     return offset < range.offset + range.bytes && range.offset < offset + bytes;
   };
   std::optional<Workspace> workspace = places.workspaceOf(op);
-  return (workspace && meets(workspace->offset, workspace->bytes)) ||
+  return (workspace && !range.onHost && meets(workspace->offset, workspace->bytes)) ||
          llvm::any_of(op->getResults(), [&](Value result) {
            Place place = places.placeOf(result);
-           return !place.argument && meets(place.offset, bytesOfType(result.getType()));
+           return !place.argument && place.onHost == range.onHost &&
+                  meets(place.offset, bytesOfType(result.getType()));
          });
 }
 

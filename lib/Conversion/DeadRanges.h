@@ -9,9 +9,10 @@ namespace llmmem {
 
 struct DeadRange {
   int64_t offset = 0, bytes = 0;
+  bool onHost = false; // of the arena of the host's memory
 };
 
-/// For each op of a step, the ranges of the arena that no later op reads before it writes them.
+/// For each op of a step, the ranges of the arenas that no later op reads before it writes them.
 /// They follow from the uses of values alone, so that a plan that frees too early changes the
 /// result.
 llvm::DenseMap<mlir::Operation *, llvm::SmallVector<DeadRange>>

@@ -1,7 +1,7 @@
 //===- StepPlaces.cpp - Where the bytes of each value of a step lie --------===//
 
 #include "StepPlaces.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 
@@ -19,6 +19,8 @@ FailureOr<StepPlaces> StepPlaces::read(func::FuncOp step) {
            << LlmDialect::kArena
            << "'; plan it with 'llmmem-opt --checkpoint-policy=none model.mlir -o step.mlir'";
   plan.arena = arena.getInt();
+  if (auto host = step->getAttrOfType<IntegerAttr>(LlmDialect::kHostArena))
+    plan.hostArena = host.getInt();
   if (failed(plan.readDonations(step)))
     return failure();
   for (BlockArgument argument : step.getArguments())
@@ -63,14 +65,16 @@ LogicalResult StepPlaces::placeResults(Operation &op) {
 
 LogicalResult StepPlaces::placeInArena(OpResult result, int64_t offset) {
   int64_t bytes = bytesOfType(result.getType());
-  if (offset < 0 || offset > arena || bytes > arena - offset)
+  bool onHost = llm::isOnHost(result.getType());
+  int64_t end = onHost ? hostArena : arena;
+  if (offset < 0 || offset > end || bytes > end - offset)
     return result.getOwner()->emitOpError("places result ")
            << result.getResultNumber() << " at bytes " << offset << " to " << offset + bytes
-           << " of an arena of " << arena;
+           << " of an arena of " << end << (onHost ? " on the host" : "");
   if (offset % 16 != 0)
     return result.getOwner()->emitOpError("places a result at byte ")
            << offset << ", expected a multiple of 16";
-  Place place{std::nullopt, offset};
+  Place place{std::nullopt, offset, onHost};
   std::optional<unsigned> viewed = viewedOperand(result);
   if (viewed && !(placeOf(result.getOwner()->getOperand(*viewed)) == place))
     return result.getOwner()->emitOpError("is a view, but its offset is not that of its source");

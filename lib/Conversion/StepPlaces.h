@@ -8,13 +8,15 @@
 
 namespace llmmem {
 
-/// Bytes of the arena, or of an argument.
+/// Bytes of an arena, or of an argument.
 struct Place {
   std::optional<unsigned> argument;
-  int64_t offset = 0; // from the arena's start; 0 for an argument
+  int64_t offset = 0;  // from the arena's start; 0 for an argument
+  bool onHost = false; // in the arena of the host's memory
 
+  bool isOnDevice() const { return !argument && !onHost; }
   bool operator==(const Place &other) const {
-    return argument == other.argument && offset == other.offset;
+    return argument == other.argument && offset == other.offset && onHost == other.onHost;
   }
 };
 
@@ -22,7 +24,8 @@ struct Workspace {
   int64_t offset = 0, bytes = 0;
 };
 
-/// Reads the plan that a step carries: `llm.offsets`, `llm.workspace`, `llm.arena`, `llm.donated`.
+/// Reads the plan that a step carries: `llm.offsets`, `llm.workspace`, `llm.arena`,
+/// `llm.host_arena`, `llm.donated`.
 ///
 /// Example: with %p an argument that result 1 is donated to,
 /// clang-format off
@@ -37,6 +40,7 @@ public:
   Place placeOf(mlir::Value value) const { return places.lookup(value); }
   std::optional<Workspace> workspaceOf(mlir::Operation *op) const;
   int64_t arenaBytes() const { return arena; }
+  int64_t hostArenaBytes() const { return hostArena; }
   /// The argument that result `number` of the step is donated to.
   std::optional<unsigned> donatedArgument(unsigned number) const { return donations[number]; }
 
@@ -49,7 +53,7 @@ private:
 
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::SmallVector<std::optional<unsigned>> donations;
-  int64_t arena = 0;
+  int64_t arena = 0, hostArena = 0;
 };
 
 } // namespace llmmem

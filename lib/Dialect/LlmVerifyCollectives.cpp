@@ -93,7 +93,8 @@ static LogicalResult expectRoot(Operation *op, int64_t root, int64_t size) {
 // Starts and waits
 //===----------------------------------------------------------------------===//
 
-/// Started collectives run one after another, so one may read what another gives without a wait.
+/// What a queue runs goes one after another, so one may read what another of it gives without a
+/// wait.
 LogicalResult llm::verifyStart(Operation *op) {
   // Who waits for a start without results stands in the order of the text: verify-plan sees that.
   if (!isStarted(op) || op->getNumResults() == 0)
@@ -107,7 +108,7 @@ LogicalResult llm::verifyStart(Operation *op) {
         return error;
       }
       wait = user;
-    } else if (!isStarted(user)) {
+    } else if (!isStarted(user) || queueOf(user) != queueOf(op)) {
       InFlightDiagnostic error = user->emitOpError()
                                  << "reads what '" << op->getName().getStringRef()
                                  << "' started; expected the result of its 'llm.wait'";
@@ -127,8 +128,9 @@ LogicalResult WaitOp::verify() {
     return emitOpError("waits for a start without results, and none stands before it that no other "
                        "waits for");
   if (!start || !isStarted(start))
-    return emitOpError("waits for a value that is not started; expected the result of a collective "
-                       "with 'llm.started'");
+    return emitOpError(
+        "waits for a value that is not started; expected the result of a collective or a "
+        "copy with 'llm.started'");
   if (llvm::equal(getX(), start->getResults()))
     return success();
   return emitOpError() << "waits for " << getX().size() << " values, expected the "

@@ -105,6 +105,9 @@ void CompiledStep::describe(func::FuncOp step) {
       if (!idsOfStep && getName(argument) == "ids")
         idsOfStep = describeArgument(stage, argument.getArgNumber());
   arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena).getInt();
+  if (auto host = step->getAttrOfType<IntegerAttr>(LlmDialect::kHostArena))
+    hostArena = host.getInt();
+  takesHostArena = hostArena > 0;
   auto pipeline =
       step->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(LlmDialect::kPipeline);
   if (auto names = pipeline ? pipeline.getAs<ArrayAttr>("parameters") : ArrayAttr())
@@ -214,6 +217,7 @@ LogicalResult CompiledStep::compileUpdate(ModuleOp module, const Options &option
   updating = std::move(*compiled);
   runs = number.getInt();
   arena = std::max(arena, updating->arena);
+  hostArena = std::max(hostArena, updating->hostArena);
   this->functions += updating->functions;
   llvm::append_range(calls, updating->calls);
   auto isKnown = [&](const StepResult &result) {

@@ -5,6 +5,7 @@
 #include "llmmem/Runtime/Collectives.h"
 #include "llmmem/Runtime/Cuda.h"
 #include "llmmem/Runtime/Gemm.h"
+#include "llmmem/Runtime/HostCopies.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Runtime/Runtime.h"
 #include "llmmem/Runtime/Started.h"
@@ -45,6 +46,9 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_parallel_for", &llmmem_parallel_for);
   add("llmmem_start", &llmmem_start);
   add("llmmem_wait", &llmmem_wait);
+  add("llmmem_copy", &llmmem_copy);
+  add("llmmem_copy_start", &llmmem_copy_start);
+  add("llmmem_copy_wait", &llmmem_copy_wait);
   add("llmmem_fill_dead", &llmmem_fill_dead);
   add("llmmem_copy_rows", &llmmem_copy_rows);
   add("llmmem_clock", &llmmem_clock);

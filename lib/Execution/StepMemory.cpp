@@ -65,7 +65,7 @@ bool StepMemory::allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *
   return complete;
 }
 
-llvm::Error StepMemory::allocateArena(const CompiledStep &step) {
+llvm::Error StepMemory::allocateArenas(const CompiledStep &step) {
   if (onDevice) {
     if (llvm::Error error = onDevice->reserve(step.arenaBytes()))
       return error;
@@ -76,6 +76,10 @@ llvm::Error StepMemory::allocateArena(const CompiledStep &step) {
   if (!arena)
     return arena.takeError();
   arenaMemory = std::move(*arena);
+  llvm::Expected<ArenaMemory> host = ArenaMemory::allocate(step.hostArenaBytes());
+  if (!host)
+    return host.takeError();
+  hostMemory = std::move(*host);
   return llvm::Error::success();
 }
 
@@ -95,6 +99,8 @@ StepCall StepMemory::callOf(const CompiledStep &function, size_t firstCall, size
     call.addresses = {arenaMemory.base()};
     llvm::append_range(call.addresses, arguments);
     llvm::append_range(call.addresses, llvm::ArrayRef(ownResults).take_front(own));
+    if (function.takesHostArena)
+      call.addresses.push_back(hostMemory.base());
     if (calls > 0)
       call.addresses.push_back(call.times.data());
     if (function.emulated())
@@ -143,7 +149,7 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step,
   if (!memory.allocateBuffers(step, shared))
     return llvm::createStringError("not enough memory for %lld bytes of parameters and inputs",
                                    static_cast<long long>(memory.resident));
-  if (llvm::Error error = memory.allocateArena(step))
+  if (llvm::Error error = memory.allocateArenas(step))
     return std::move(error);
   memory.times.resize(2 * step.calls.size());
   size_t updateCalls = step.updating ? step.updating->calls.size() : 0;

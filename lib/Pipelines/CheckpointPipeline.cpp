@@ -56,6 +56,9 @@ PlanCheckpointsOptions llmmem::planOptions(const CheckpointPipelineOptions &opti
   plan.epilogues = options.kernels == KernelGrouping::Grouped ? options.epilogues.getValue()
                                                               : Epilogues::Separate;
   plan.overlap = options.overlap;
+  plan.hostBudget = options.hostBudget;
+  plan.link = options.link;
+  plan.linkLatency = options.linkLatency;
   plan.emitProblem = options.emitProblem;
   plan.emitPlan = options.emitPlan;
   plan.emitProof = options.emitProof;
@@ -188,6 +191,36 @@ static llvm::Error checkDataParallel(const CheckpointPipelineOptions &options,
   return llvm::Error::success();
 }
 
+/// What a budget of the host goes with; its text is checked with the request's.
+static llvm::Error checkHost(const CheckpointPipelineOptions &options,
+                             llvm::function_ref<std::string(llvm::StringRef)> spell) {
+  if (options.hostBudget.hasValue() && options.hostBudget.empty())
+    return llvm::createStringError(spell("host-budget") + ": " +
+                                   llvm::toString(parseByteSize("").takeError()));
+  if (options.linkLatency.hasValue() && options.linkLatency < 0)
+    return llvm::createStringError(spell("link-latency") + ": expected a number of ns, 0 or more");
+  if (options.hostBudget.empty())
+    return llvm::Error::success();
+  if (options.mesh == kAutoMesh || stagesOf(options))
+    return llvm::createStringError(spell("host-budget") + " and " + spell("mesh") + "=" +
+                                   options.mesh +
+                                   " do not go together yet: plan one stage, or leave it out");
+  if (options.arenaBufferize)
+    return llvm::createStringError(spell("arena-bufferize") +
+                                   " writes views of one arena; leave it or " +
+                                   spell("host-budget") + " out");
+  if (!options.link.empty())
+    return llvm::Error::success();
+  llvm::Expected<DeviceModel> device = loadDeviceModel(options.device);
+  if (!device)
+    return llvm::createStringError(spell("device") + ": " + llvm::toString(device.takeError()));
+  if (device->linkTo(DeviceLink::To::Host))
+    return llvm::Error::success();
+  return llvm::createStringError(spell("host-budget") + ": the table of '" + device->name +
+                                 "' has no link to a host; say what it moves, as in " +
+                                 spell("link") + "=25GB/s");
+}
+
 /// Under the budget of one stage, or of all.
 static llvm::Error checkRequest(const CheckpointPipelineOptions &options, llvm::StringRef budget,
                                 llvm::function_ref<std::string(llvm::StringRef)> spell) {
@@ -230,6 +263,8 @@ llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
         std::pair<llvm::StringRef, llvm::StringRef>("device", options.device)})
     if (llvm::Error error = checkPartsOfStages(spell(name), option, stages))
       return error;
+  if (llvm::Error error = checkHost(options, spell))
+    return error;
   for (llvm::StringRef budget : partsOfStages(options.budget))
     if (llvm::Error error = checkRequest(options, budget, spell))
       return error;
@@ -317,6 +352,8 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   onStep.addPass(createPlanArena(arena));
   if (options.overlap)
     onStep.addPass(createStartCollectives());
+  if (!options.hostBudget.empty())
+    onStep.addPass(createStartHostCopies());
   onStep.addPass(createVerifyPlan());
 
   ReportMemoryOptions report;

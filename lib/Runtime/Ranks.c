@@ -14,8 +14,8 @@
 
 struct Job {
   llmmem_transport *transport;
-  Communication *communication; /* null before the first start */
-  DeviceRanks *device;          /* null where collectives are the transport's */
+  CallQueue *communication; /* null before the first start */
+  DeviceRanks *device;      /* null where collectives are the transport's */
   bool owns_transport, is_complete;
   int64_t axes, sizes[LLMMEM_MOST_AXES], position[LLMMEM_MOST_AXES];
   llmmem_group *groups[1 << LLMMEM_MOST_AXES]; /* by the bits of the axes */
@@ -32,7 +32,7 @@ DeviceRanks **llmmem_device_ranks(void) { return job ? &job->device : NULL; }
 
 DeviceRanks *llmmem_device_of_job(void) { return job ? job->device : NULL; }
 
-Communication **llmmem_communication(void) {
+CallQueue **llmmem_communication(void) {
   return job && job->transport->serialized ? &job->communication : NULL;
 }
 

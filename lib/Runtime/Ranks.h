@@ -3,6 +3,7 @@
 #ifndef LLMMEM_LIB_RUNTIME_RANKS_H
 #define LLMMEM_LIB_RUNTIME_RANKS_H
 
+#include "CallQueue.h"
 #include "llmmem/Runtime/Collectives.h"
 #include <stdbool.h>
 
@@ -38,7 +39,6 @@ _Noreturn void llmmem_ranks_fail(const Members *members, const char *call, int64
 /*===----------------------------------------------------------------------===*/
 
 typedef struct Job Job;
-typedef struct Communication Communication;
 typedef struct DeviceRanks DeviceRanks;
 
 /* This thread's job; null without one. */
@@ -48,15 +48,15 @@ void llmmem_enter_job(Job *job);
 
 /* Where this thread's job keeps what it has started; null without a job, and where its transport is
  * called from one thread alone. */
-Communication **llmmem_communication(void);
+CallQueue **llmmem_communication(void);
 /* Both do nothing for null. */
-void llmmem_wait_for_all_started(Communication *communication);
-void llmmem_close_communication(Communication *communication);
+void llmmem_wait_for_all_started(CallQueue *communication);
+void llmmem_close_communication(CallQueue *communication);
 
 /* Before the job is aborted by this thread: lets the thread of communication begin no further call,
  * and waits some seconds for the one that runs. Whether it runs none now; true for null, and on
  * that thread itself. */
-bool llmmem_stop_communication(Communication *communication);
+bool llmmem_stop_communication(CallQueue *communication);
 
 /*===----------------------------------------------------------------------===*/
 /* Collectives on a device (DeviceRanks.c)                                    */

@@ -2,7 +2,7 @@
 
 #include "StepPass.h"
 #include "llmmem/Analysis/OpFacts.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
 #include "llmmem/Transforms/Checkpoints.h"
 #include "llmmem/Transforms/Passes.h"
@@ -33,6 +33,9 @@ public:
       operandsOf[op] = llvm::to_vector(op->getOperands());
   }
 
+  /// Takes `llm.copies`, whose numbers in the schedule stand behind those of the ops.
+  LogicalResult readCopies(ArrayRef<int64_t> numbers);
+
   /// Every op runs at least once, and nothing reads what has not run.
   LogicalResult check(ArrayRef<int64_t> schedule);
 
@@ -42,24 +45,73 @@ public:
 private:
   void runFirst(Operation *op);
   void runAgain(Operation *op, int64_t number, int64_t instance);
+  void copy(int64_t number);
   void finish();
   Value latest(Value value);
+  LogicalResult checkCopy(int64_t number, const llvm::DenseSet<Operation *> &ran);
+  int64_t numNumbers() const { return ops.size() + 2 * copies.size(); }
+
+  /// A value that leaves for the host and comes back.
+  struct LeavingValue {
+    OpResult value;
+    int64_t upNs, downNs;
+    Value onHost; // the latest copy up; null before the first
+    int64_t runs = 0;
+  };
 
   Block &body;
   const StepStorage &storage;
   OpBuilder builder;
   SmallVector<Operation *> ops, views; // of the unplanned program
+  SmallVector<LeavingValue> copies;
   llvm::DenseMap<Operation *, SmallVector<Value>> operandsOf;
   llvm::DenseMap<Value, Value> current;
 };
 } // namespace
 
+LogicalResult ScheduleApplier::readCopies(ArrayRef<int64_t> numbers) {
+  auto refuse = [&] {
+    return body.getParentOp()->emitError()
+           << "'" << LlmDialect::kCopies
+           << "' must name, for each value that leaves, its op, which of the op's results it is, "
+              "and the ns of a copy up and of one down";
+  };
+  for (; numbers.size() >= 4; numbers = numbers.drop_front(4)) {
+    int64_t op = numbers[0], result = numbers[1];
+    if (op < 0 || op >= static_cast<int64_t>(ops.size()) || result < 0 ||
+        result >= static_cast<int64_t>(ops[op]->getNumResults()) ||
+        !storage.hasOwnBytes(ops[op]->getResult(result)))
+      return refuse();
+    copies.push_back({ops[op]->getResult(result), numbers[2], numbers[3], Value()});
+  }
+  return numbers.empty() ? success() : refuse();
+}
+
+/// A copy up reads what an op wrote; one down what a copy up left.
+LogicalResult ScheduleApplier::checkCopy(int64_t number, const llvm::DenseSet<Operation *> &ran) {
+  LeavingValue &leaving = copies[(number - ops.size()) / 2];
+  bool isDown = (number - ops.size()) % 2 == 1;
+  if (isDown ? leaving.runs == 0 : !ran.contains(leaving.value.getOwner()))
+    return leaving.value.getOwner()->emitError()
+           << "has a copy of '" << getName(leaving.value) << "' to the "
+           << (isDown ? "device scheduled before it went to the host"
+                      : "host scheduled before it is written");
+  leaving.runs += !isDown;
+  return success();
+}
+
 LogicalResult ScheduleApplier::check(ArrayRef<int64_t> schedule) {
   llvm::DenseSet<Operation *> ran;
   for (int64_t number : schedule) {
-    if (number < 0 || number >= static_cast<int64_t>(ops.size()))
-      return body.getParentOp()->emitError() << "'" << LlmDialect::kSchedule << "' names op "
-                                             << number << ", but the step has " << ops.size();
+    if (number < 0 || number >= numNumbers())
+      return body.getParentOp()->emitError()
+             << "'" << LlmDialect::kSchedule << "' names op " << number << ", but the step has "
+             << ops.size() << (copies.empty() ? "" : " and their copies");
+    if (number >= static_cast<int64_t>(ops.size())) {
+      if (failed(checkCopy(number, ran)))
+        return failure();
+      continue;
+    }
     for (Value operand : operandsOf[ops[number]])
       if (Operation *producer = storage.getRoot(operand).getDefiningOp();
           producer && !isResidentOp(producer) && !ran.contains(producer))
@@ -70,6 +122,8 @@ LogicalResult ScheduleApplier::check(ArrayRef<int64_t> schedule) {
   for (Operation *op : ops)
     if (!ran.contains(op))
       return op->emitError() << "is missing from '" << LlmDialect::kSchedule << "'";
+  for (LeavingValue &leaving : copies)
+    leaving.runs = 0;
   return success();
 }
 
@@ -112,6 +166,33 @@ void ScheduleApplier::runAgain(Operation *op, int64_t number, int64_t instance) 
     current[result] = again;
 }
 
+/// A repeated copy carries another `llm.instance`, as clones do.
+void ScheduleApplier::copy(int64_t number) {
+  LeavingValue &leaving = copies[(number - ops.size()) / 2];
+  bool isDown = (number - ops.size()) % 2 == 1;
+  builder.setInsertionPoint(body.getTerminator());
+  Operation *writer = leaving.value.getOwner();
+  auto type = cast<RankedTensorType>(leaving.value.getType());
+  auto onHost = RankedTensorType::get(type.getShape(), type.getElementType(),
+                                      llm::HostAttr::get(builder.getContext()));
+  Operation *made = nullptr;
+  if (isDown)
+    made = llm::CopyDownOp::create(builder, writer->getLoc(), type, leaving.onHost);
+  else
+    made = llm::CopyUpOp::create(builder, writer->getLoc(), onHost, latest(leaving.value),
+                                 /*destination=*/Value());
+  made->setAttr(LlmDialect::kName,
+                builder.getStringAttr(getName(leaving.value) + (isDown ? "" : " on the host")));
+  if (Attribute block = writer->getAttr(LlmDialect::kBlock))
+    made->setAttr(LlmDialect::kBlock, block);
+  made->setAttr(LlmDialect::kCost,
+                llm::CostAttr::get(builder.getContext(), /*flops=*/0, bytesOfType(type),
+                                   isDown ? leaving.downNs : leaving.upNs, /*workspace=*/0));
+  if (leaving.runs++ > 1)
+    made->setAttr(LlmDialect::kInstance, builder.getI64IntegerAttr(leaving.runs - 2));
+  (isDown ? current[leaving.value] : leaving.onHost) = made->getResult(0);
+}
+
 void ScheduleApplier::finish() {
   Operation *terminator = body.getTerminator();
   builder.setInsertionPoint(terminator);
@@ -126,7 +207,9 @@ int64_t ScheduleApplier::apply(ArrayRef<int64_t> schedule) {
   SmallVector<int64_t> runs(ops.size(), 0);
   int64_t clones = 0;
   for (int64_t number : schedule) {
-    if (runs[number]++ == 0) {
+    if (number >= static_cast<int64_t>(ops.size())) {
+      copy(number);
+    } else if (runs[number]++ == 0) {
       runFirst(ops[number]);
     } else {
       runAgain(ops[number], number, runs[number] - 1);
@@ -158,10 +241,14 @@ FailureOr<int64_t> llmmem::applyCheckpoints(func::FuncOp step, const StepStorage
     return step.emitError() << "has no '" << LlmDialect::kSchedule
                             << "'; run plan-checkpoints first";
   ScheduleApplier applier(step, storage);
+  if (auto copies = step->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kCopies);
+      copies && failed(applier.readCopies(copies)))
+    return failure();
   if (failed(applier.check(schedule)) || failed(setChunks(step)))
     return failure();
   int64_t clones = applier.apply(schedule);
   step->removeAttr(LlmDialect::kSchedule);
+  step->removeAttr(LlmDialect::kCopies);
   return clones;
 }
 

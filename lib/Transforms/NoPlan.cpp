@@ -131,7 +131,8 @@ void llmmem::reportNoPlan(func::FuncOp step, const CheckpointRequest &request,
                           const ExtractedProblem &extracted, const planning::Plan &plan,
                           const CheckpointOutcome &outcome) {
   Operation *where = step;
-  if (plan.witness && plan.witness->op)
+  const auto ops = static_cast<planning::OpIndex>(extracted.ops.size()); // copies stand behind them
+  if (plan.witness && plan.witness->op && *plan.witness->op < ops)
     where = extracted.ops[*plan.witness->op];
   Location location = withoutColumn(where->getLoc());
   auto diagnostic = emitError(location);

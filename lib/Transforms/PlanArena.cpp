@@ -2,7 +2,7 @@
 
 #include "StepPass.h"
 #include "llmmem/Analysis/StepLiveness.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Planning/Allocation/Placement.h"
 #include "llmmem/Support/ByteSize.h"
@@ -22,8 +22,12 @@ using llm::LlmDialect;
 
 namespace {
 struct ArenaOffsets {
-  llvm::DenseMap<Value, int64_t> values;
+  llvm::DenseMap<Value, int64_t> values; // each in the arena of its memory
   llvm::DenseMap<Operation *, int64_t> workspaces;
+};
+
+struct ArenaBytes {
+  int64_t device = 0, host = 0;
 };
 } // namespace
 
@@ -52,9 +56,24 @@ static std::optional<ArenaOffsets> takePlacement(func::FuncOp step, const StepSt
   return left.empty() ? std::optional(offsets) : std::nullopt;
 }
 
+/// The same ops, and the bytes of the host's memory in the place of the device's.
+static planning::Problem hostProblemOf(const ExtractedProblem &extracted,
+                                       const StepStorage &storage) {
+  planning::Problem problem = extracted.problem;
+  problem.budget.reset();
+  for (auto [value, of] : llvm::zip_equal(problem.values, extracted.values)) {
+    auto result = dyn_cast_or_null<OpResult>(of);
+    bool inArena = result && llm::isOnHost(result.getType()) && storage.hasOwnBytes(result);
+    value.bytes = inArena ? bytesOfType(result.getType()) : 0;
+    value.resident = false;
+  }
+  for (planning::Op &op : problem.ops)
+    op.workspace = 0;
+  return problem;
+}
+
 /// Packs the ops in the order in which they stand: nothing is left to decide but the offsets.
-static ArenaOffsets packInOrder(const ExtractedProblem &extracted) {
-  const planning::Problem &problem = extracted.problem;
+static planning::Plan packInOrder(const planning::Problem &problem) {
   planning::Plan plan;
   plan.steps.resize(problem.ops.size());
   std::iota(plan.steps.begin(), plan.steps.end(), 0);
@@ -64,26 +83,36 @@ static ArenaOffsets packInOrder(const ExtractedProblem &extracted) {
     options.capacity = *problem.budget - problem.residentBytes();
   options.work = planning::packWork(problem.budget ? 10.0 : 0.02);
   planning::placeSteps(problem, plan, options);
+  return plan;
+}
+
+static ArenaOffsets packInOrder(const ExtractedProblem &extracted, const StepStorage &storage) {
+  planning::Plan plan = packInOrder(extracted.problem);
+  planning::Plan onHost = packInOrder(hostProblemOf(extracted, storage));
   ArenaOffsets offsets;
   for (const planning::InstanceOffset &entry : plan.offsets)
     if (Value value = extracted.values[entry.value])
+      offsets.values[value] = entry.offset;
+  for (const planning::InstanceOffset &entry : onHost.offsets)
+    if (Value value = extracted.values[entry.value]; value && llm::isOnHost(value.getType()))
       offsets.values[value] = entry.offset;
   for (const planning::WorkspaceOffset &entry : plan.workspaces)
     offsets.workspaces[extracted.ops[plan.steps[entry.step]]] = entry.offset;
   return offsets;
 }
 
-/// Writes the offsets onto the ops and returns the arena's bytes.
-static int64_t writeOffsets(func::FuncOp step, const StepStorage &storage,
-                            const ExtractedProblem &extracted, const ArenaOffsets &placed) {
+/// Writes the offsets onto the ops and returns the arenas' bytes.
+static ArenaBytes writeOffsets(func::FuncOp step, const StepStorage &storage,
+                               const ExtractedProblem &extracted, const ArenaOffsets &placed) {
   Builder builder(step.getContext());
-  int64_t arena = 0;
+  ArenaBytes arenas;
   for (Operation &op : step.getBody().front().without_terminator()) {
     SmallVector<int64_t> offsets;
     for (Value result : op.getResults()) {
       bool outside = storage.getArgument(result) || storage.isConstant(result);
       offsets.push_back(outside ? -1 : placed.values.lookup(storage.getRoot(result)));
       // A view may show more than there is, as a broadcast does.
+      int64_t &arena = llm::isOnHost(result.getType()) ? arenas.host : arenas.device;
       if (!outside && storage.getRoot(result) == result)
         arena = std::max(arena, offsets.back() + bytesOfType(result.getType()));
     }
@@ -93,9 +122,28 @@ static int64_t writeOffsets(func::FuncOp step, const StepStorage &storage,
     if (int64_t bytes = extracted.problem.ops[index].workspace) {
       int64_t offset = placed.workspaces.lookup(op);
       op->setAttr(LlmDialect::kWorkspace, builder.getDenseI64ArrayAttr({offset, bytes}));
-      arena = std::max(arena, offset + bytes);
+      arenas.device = std::max(arenas.device, offset + bytes);
     }
-  return arena;
+  return arenas;
+}
+
+/// Fails where a budget is exceeded.
+static LogicalResult checkBudget(func::FuncOp step, StringRef name, int64_t total,
+                                 StringRef whose) {
+  auto budget = step->getAttrOfType<IntegerAttr>(name);
+  if (!budget || total <= budget.getInt())
+    return success();
+  return step.emitError() << "needs " << formatByteSize(total)
+                          << " of resident buffers and arena, more than the budget" << whose
+                          << " of " << formatByteSize(budget.getInt());
+}
+
+static int64_t residentOnHost(func::FuncOp step) {
+  int64_t bytes = 0;
+  for (Type type : step.getArgumentTypes())
+    if (llm::isOnHost(type))
+      bytes += llvm::alignTo(bytesOfType(type), kArenaAlignment);
+  return bytes;
 }
 
 LogicalResult llmmem::planArena(func::FuncOp step, const StepStorage &storage,
@@ -107,15 +155,17 @@ LogicalResult llmmem::planArena(func::FuncOp step, const StepStorage &storage,
   if (budget)
     extracted->problem.budget = budget.getInt();
   std::optional<ArenaOffsets> offsets = takePlacement(step, storage, *extracted);
-  int64_t arena =
-      writeOffsets(step, storage, *extracted, offsets ? *offsets : packInOrder(*extracted));
-  int64_t total = extracted->problem.residentBytes() + arena;
-  if (budget && total > budget.getInt())
-    return step.emitError() << "needs " << formatByteSize(total)
-                            << " of resident buffers and arena, more than the budget of "
-                            << formatByteSize(budget.getInt());
+  ArenaBytes arenas = writeOffsets(step, storage, *extracted,
+                                   offsets ? *offsets : packInOrder(*extracted, storage));
+  if (failed(checkBudget(step, LlmDialect::kBudget,
+                         extracted->problem.residentBytes() + arenas.device, "")) ||
+      failed(checkBudget(step, LlmDialect::kHostBudget, residentOnHost(step) + arenas.host,
+                         " of the host")))
+    return failure();
   Builder builder(step.getContext());
-  step->setAttr(LlmDialect::kArena, builder.getI64IntegerAttr(arena));
+  step->setAttr(LlmDialect::kArena, builder.getI64IntegerAttr(arenas.device));
+  if (arenas.host > 0)
+    step->setAttr(LlmDialect::kHostArena, builder.getI64IntegerAttr(arenas.host));
   // An analysis from before the offsets would be stale.
   step->setAttr(LlmDialect::kPeak, builder.getI64IntegerAttr(StepLiveness(step, storage).peak));
   return success();

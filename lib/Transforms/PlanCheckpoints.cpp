@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HostCopies.h"
 #include "NoPlan.h"
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
@@ -41,6 +42,8 @@ static llm::Decision toAnnotation(planning::Decision decision) {
     return llm::Decision::Keep;
   case planning::Decision::Recompute:
     return llm::Decision::Recompute;
+  case planning::Decision::Offload:
+    return llm::Decision::Offload;
   }
   return llm::Decision::Unsaved;
 }
@@ -61,7 +64,7 @@ static void writeDecisions(const ExtractedProblem &extracted, ArrayRef<OpIndex> 
   }
 }
 
-/// The planner's offsets, step by step: each result with bytes in the arena, then the workspace.
+/// The planner's offsets, step by step: each result with bytes in an arena, then the workspace.
 /// `plan-arena` takes them over, so that what was found to fit is what is written.
 static void writePlacement(func::FuncOp step, const ExtractedProblem &extracted,
                            const StepStorage &storage, const planning::Plan &plan) {
@@ -73,6 +76,10 @@ static void writePlacement(func::FuncOp step, const ExtractedProblem &extracted,
     workspaces[entry.step] = entry.offset;
   SmallVector<int64_t> placement;
   for (auto [number, index] : llvm::enumerate(plan.steps)) {
+    if (index >= static_cast<OpIndex>(extracted.ops.size())) { // a copy, of one value
+      placement.push_back(offsets[{number, extracted.problem.ops[index].writes.front()}]);
+      continue;
+    }
     for (OpResult result : extracted.ops[index]->getResults())
       if (storage.hasOwnBytes(result))
         placement.push_back(offsets[{number, extracted.indexOf.lookup(result)}]);
@@ -91,11 +98,13 @@ static void writePlan(func::FuncOp step, const CheckpointRequest &request,
     if (chunk.op->hasAttr(LlmDialect::kCost))
       chunk.op->setAttr(LlmDialect::kCost, toAttribute(chunk.cost, builder.getContext()));
   }
-  SmallVector<int64_t> schedule(plan.steps.begin(), plan.steps.end());
+  SmallVector<int64_t> schedule = writeCopies(step, extracted, plan);
   step->setAttr(LlmDialect::kSchedule, builder.getDenseI64ArrayAttr(schedule));
   step->setAttr(LlmDialect::kPolicy, builder.getStringAttr(nameOf(request.policy)));
   if (request.budget)
     step->setAttr(LlmDialect::kBudget, builder.getI64IntegerAttr(*request.budget));
+  if (request.hostBudget)
+    step->setAttr(LlmDialect::kHostBudget, builder.getI64IntegerAttr(*request.hostBudget));
   NamedAttrList certificate;
   certificate.append("bound", builder.getStringAttr(plan.bound));
   certificate.append("cost_lower_bound_ns", builder.getI64IntegerAttr(plan.costLowerBound));
@@ -194,11 +203,12 @@ static FailureOr<int64_t> timeOfFreeStep(func::FuncOp step, const CheckpointRequ
   return report->plannedNs();
 }
 
-/// What the step takes without a budget, whatever chunks and epilogues it then has.
+/// What the step takes without a budget, whatever chunks and epilogues it then has. `cost`: of its
+/// ops one after another, where nothing runs beside them.
 static FailureOr<int64_t> timeWithoutBudget(func::FuncOp step, const CheckpointRequest &request,
-                                            const planning::StepForms &forms,
-                                            const planning::Plan &plan, const DeviceModel &device) {
-  if (std::optional<int64_t> cost = costWithoutBudget(forms))
+                                            std::optional<int64_t> cost, const planning::Plan &plan,
+                                            const DeviceModel &device) {
+  if (cost)
     return *cost;
   if (request.policy.kind == planning::PolicyKind::None)
     return plan.duration();
@@ -218,6 +228,9 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
     return failure();
   warnOfNoEffect(step, request, *alternatives);
   planning::StepForms forms = formsOf(step, *alternatives, request.budget);
+  const std::optional<int64_t> freeCost = costWithoutBudget(forms); // nothing leaves then
+  if (failed(addHostCopies(step, request, device, forms)))
+    return failure();
   planning::PlanOptions options;
   options.policy = request.policy;
   options.seconds = request.seconds;
@@ -227,6 +240,7 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   ExtractedProblem &extracted = chosen.extracted;
   forms.stated = {static_cast<int32_t>(best.alternative), static_cast<int32_t>(tiling)};
   extracted.problem = *forms.problemOf(forms.stated);
+  extracted.values.resize(extracted.problem.values.size()); // null: the host's
   outcome.status = plan.status;
   outcome.seconds = plan.seconds;
   outcome.peakLowerBound = plan.peakLowerBound - extracted.residentPadding;
@@ -248,7 +262,7 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   if (!request.explain.empty() && outcome.texts != CheckpointOutcome::Texts::Dropped &&
       failed(explainTo(outcome, step, request, forms, extracted.problem, plan)))
     return failure();
-  FailureOr<int64_t> free = timeWithoutBudget(step, request, forms, plan, device);
+  FailureOr<int64_t> free = timeWithoutBudget(step, request, freeCost, plan, device);
   if (failed(free))
     return failure();
   writePlan(chosen.step, request, extracted, plan, chosen.tilings.chunks[tiling], *free);

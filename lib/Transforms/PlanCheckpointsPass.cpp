@@ -30,6 +30,35 @@ static llvm::Error take(const std::string &option, llvm::Expected<T> parsed, Val
   return llvm::Error::success();
 }
 
+/// The host's budget and the way there.
+static llvm::Error readHost(const PlanCheckpointsOptions &options,
+                            llvm::function_ref<std::string(StringRef)> spell,
+                            CheckpointRequest &request) {
+  std::string budget = spell("host-budget"), link = spell("link"), latency = spell("link-latency");
+  if (options.linkLatency < -1)
+    return llvm::createStringError(latency + ": expected a number of ns, 0 or more");
+  if (options.hostBudget.empty()) {
+    if (options.link.empty() && options.linkLatency == -1)
+      return llvm::Error::success();
+    return llvm::createStringError((options.link.empty() ? latency : link) +
+                                   ": it leads to no memory; give the host's bytes with " + budget +
+                                   "=64GB");
+  }
+  if (llvm::Error error = take(budget, parseByteSize(options.hostBudget), request.hostBudget))
+    return error;
+  if (options.overlap)
+    return llvm::createStringError(budget + " and " + spell("overlap") +
+                                   " do not go together yet: take one of them");
+  if (!options.emitProof.empty() || !options.explain.empty())
+    return llvm::createStringError(spell(options.explain.empty() ? "emit-proof" : "explain") +
+                                   " is of plans of one memory; leave it or " + budget + " out");
+  if (options.linkLatency >= 0)
+    request.linkLatency = options.linkLatency;
+  if (options.link.empty())
+    return llvm::Error::success();
+  return take(link, toExpected(planning::parseHostLink(options.link)), request.link);
+}
+
 llvm::Expected<CheckpointRequest>
 llmmem::readCheckpointRequest(const PlanCheckpointsOptions &options,
                               llvm::function_ref<std::string(StringRef)> spell) {
@@ -51,6 +80,8 @@ llmmem::readCheckpointRequest(const PlanCheckpointsOptions &options,
   request.seconds = options.seconds;
   request.epilogues = options.epilogues;
   request.overlap = options.overlap;
+  if (llvm::Error error = readHost(options, spell, request))
+    return error;
   request.emitProblem = options.emitProblem;
   request.emitPlan = options.emitPlan;
   request.emitProof = options.emitProof;
@@ -110,8 +141,9 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
   }
 
   PlanCheckpointsOptions texts(std::string budgetOfStage) const {
-    return {policy,  budgetOfStage, device,   seconds,   chunk,   epilogues,
-            overlap, emitProblem,   emitPlan, emitProof, explain, failureReport};
+    return {policy,      budgetOfStage, device,     seconds, chunk,
+            epilogues,   overlap,       hostBudget, link,    linkLatency,
+            emitProblem, emitPlan,      emitProof,  explain, failureReport};
   }
 
   void countDecisions(func::FuncOp step) {
@@ -119,6 +151,7 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
       for (llm::Decision decision : llm::readDecisions(op)) {
         numKept += decision == llm::Decision::Keep;
         numRecomputed += decision == llm::Decision::Recompute;
+        numOffloaded += decision == llm::Decision::Offload;
       }
     });
   }

@@ -1,4 +1,4 @@
-//===- StartCollectives.cpp - Collectives that run beside other ops --------===//
+//===- StartCollectives.cpp - What runs beside other ops -------------------===//
 
 #include "llmmem/Transforms/StartCollectives.h"
 #include "StepPass.h"
@@ -6,6 +6,7 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
+#include <array>
 #include <deque>
 
 namespace llmmem {
@@ -18,29 +19,31 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 namespace {
-/// Bytes of the arena, or all of an argument's.
+/// Bytes of an arena, or all of an argument's.
 struct Bytes {
-  BlockArgument argument; // null: of the arena
+  BlockArgument argument; // null: of an arena
   int64_t begin = 0, end = 0;
+  bool onHost = false; // of the host's arena
 
   bool meet(const Bytes &other) const {
     if (argument || other.argument)
       return argument == other.argument;
-    return begin < other.end && other.begin < end;
+    return onHost == other.onHost && begin < other.end && other.begin < end;
   }
 };
 
-/// A collective that nobody has waited for yet.
+/// A collective or copy that nobody has waited for yet.
 struct Flight {
   Operation *start;
   SmallVector<Bytes> bytes;       // read, written and workspace
   SmallVector<Operation *> views; // of its result; they move behind the wait
 };
 
+/// Starts the ops that `isToStart` names.
 class Starter {
 public:
-  Starter(func::FuncOp step, const StepStorage &storage)
-      : body(step.getBody().front()), storage(storage) {}
+  Starter(func::FuncOp step, const StepStorage &storage, bool (*isToStart)(Operation *))
+      : body(step.getBody().front()), storage(storage), isToStart(isToStart) {}
 
   int64_t run() {
     int64_t starts = 0;
@@ -49,27 +52,33 @@ public:
         addView(op);
         continue;
       }
-      bool isStart = llm::isStartable(&op);
-      waitBefore(&op, countConflicts(op, isStart));
+      bool isStart = isToStart(&op);
+      for (Flights &flights : queues)
+        waitBefore(&op, flights, countConflicts(op, isStart, flights));
       if (!isStart)
         continue;
       moveUp(op);
       op.setAttr(LlmDialect::kStarted, UnitAttr::get(op.getContext()));
-      flights.push_back({&op, bytesOf(op), {}});
+      queueOf(op).push_back({&op, bytesOf(op), {}});
       ++starts;
     }
-    waitBefore(body.getTerminator(), flights.size());
+    for (Flights &flights : queues)
+      waitBefore(body.getTerminator(), flights, flights.size());
     return starts;
   }
 
 private:
+  using Flights = std::deque<Flight>;
+
+  Flights &queueOf(Operation &start) { return queues[static_cast<size_t>(llm::queueOf(&start))]; }
+
   Bytes bytesOf(Value value) const {
     if (BlockArgument argument = storage.getArgument(value))
       return {argument};
     auto root = cast<OpResult>(storage.getRoot(value));
     int64_t begin = root.getOwner()->getAttrOfType<DenseI64ArrayAttr>(
         LlmDialect::kOffsets)[root.getResultNumber()];
-    return {nullptr, begin, begin + bytesOfType(root.getType())};
+    return {nullptr, begin, begin + bytesOfType(root.getType()), llm::isOnHost(root.getType())};
   }
 
   SmallVector<Bytes> bytesWrittenBy(Operation &op) const {
@@ -89,23 +98,29 @@ private:
   }
 
   void addView(Operation &view) {
-    for (Flight &flight : flights)
-      for (Value operand : view.getOperands())
-        if (storage.getRoot(operand).getDefiningOp() == flight.start) {
-          flight.views.push_back(&view);
-          return;
-        }
+    for (Flights &flights : queues)
+      for (Flight &flight : flights)
+        for (Value operand : view.getOperands())
+          if (storage.getRoot(operand).getDefiningOp() == flight.start) {
+            flight.views.push_back(&view);
+            return;
+          }
   }
 
   /// Before all ops that do not make what `op` reads and use no bytes that it writes: the second
-  /// and the third condition of the makespan. Starts keep their order.
+  /// and the third condition of the makespan. Starts of a queue keep their order, and what waits
+  /// for another queue stays behind its wait.
   void moveUp(Operation &op) const {
     SmallVector<Bytes> written = bytesWrittenBy(op);
     auto stops = [&](Operation *before) {
-      if (llm::isStarted(before) || llvm::any_of(op.getOperands(), [&](Value operand) {
+      bool isSameQueue = llm::isStarted(before) && llm::queueOf(before) == llm::queueOf(&op);
+      if (isSameQueue || llvm::any_of(op.getOperands(), [&](Value operand) {
             return operand.getDefiningOp() == before;
           }))
         return true;
+      if (auto wait = dyn_cast<llm::WaitOp>(before))
+        return llm::queueOf(wait.getStart()) != llm::queueOf(&op) &&
+               meet(bytesOf(*wait.getStart()), written);
       return !isViewOp(before) && meet(bytesOf(*before), written);
     };
     Operation *place = &op;
@@ -121,16 +136,17 @@ private:
     });
   }
 
-  /// How many of the flights, from the first on, must be over before `op` runs.
-  size_t countConflicts(Operation &op, bool isStart) const {
+  /// How many of the flights of a queue, from the first on, must be over before `op` runs.
+  size_t countConflicts(Operation &op, bool isStart, const Flights &flights) {
     SmallVector<Bytes> written = bytesWrittenBy(op);
+    bool runsBehind = isStart && &queueOf(op) == &flights;
     auto conflicts = [&](const Flight &flight) {
       bool reads = llvm::any_of(op.getOperands(), [&](Value operand) {
-        // A start reads what another start gives; a view of it stands behind the wait.
+        // A start reads what another start of its queue gives; a view of it stands behind the wait.
         return storage.getRoot(operand).getDefiningOp() == flight.start &&
-               !(isStart && operand.getDefiningOp() == flight.start);
+               !(runsBehind && operand.getDefiningOp() == flight.start);
       });
-      return reads || (!isStart && meet(flight.bytes, written));
+      return reads || (!runsBehind && meet(flight.bytes, written));
     };
     size_t count = flights.size();
     while (count > 0 && !conflicts(flights[count - 1]))
@@ -138,7 +154,7 @@ private:
     return count;
   }
 
-  void waitBefore(Operation *op, size_t count) {
+  static void waitBefore(Operation *op, Flights &flights, size_t count) {
     OpBuilder builder(op);
     for (; count > 0; --count) {
       waitFor(builder, flights.front());
@@ -164,7 +180,8 @@ private:
 
   Block &body;
   const StepStorage &storage;
-  std::deque<Flight> flights;
+  bool (*isToStart)(Operation *);
+  std::array<Flights, llm::kStartQueues> queues;
 };
 } // namespace
 
@@ -189,7 +206,8 @@ static void updatePeak(func::FuncOp step, const StepStorage &storage) {
   step->setAttr(LlmDialect::kEpilogues, builder.getArrayAttr(updated));
 }
 
-FailureOr<int64_t> llmmem::startCollectives(func::FuncOp step, const StepStorage &storage) {
+static FailureOr<int64_t> start(func::FuncOp step, const StepStorage &storage,
+                                bool (*isToStart)(Operation *)) {
   if (!step->hasAttr(LlmDialect::kArena))
     return step.emitError() << "has no '" << LlmDialect::kArena << "'; run plan-arena";
   for (Operation &op : step.getBody().front().without_terminator()) {
@@ -198,10 +216,18 @@ FailureOr<int64_t> llmmem::startCollectives(func::FuncOp step, const StepStorage
     if (!op.hasAttr(LlmDialect::kOffsets))
       return op.emitError() << "has no '" << LlmDialect::kOffsets << "'; run plan-arena";
   }
-  int64_t starts = Starter(step, storage).run();
+  int64_t starts = Starter(step, storage, isToStart).run();
   // The waits are views that the storage does not know.
   updatePeak(step, StepStorage(step));
   return starts;
+}
+
+FailureOr<int64_t> llmmem::startCollectives(func::FuncOp step, const StepStorage &storage) {
+  return start(step, storage, llm::isStartable);
+}
+
+FailureOr<int64_t> llmmem::startHostCopies(func::FuncOp step, const StepStorage &storage) {
+  return start(step, storage, llm::isHostCopy);
 }
 
 namespace {

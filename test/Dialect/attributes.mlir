@@ -127,7 +127,7 @@ func.func @offsets_of_another_type(%x: tensor<8xf32>) {
 // -----
 
 func.func @decision_misspelt(%x: tensor<8xf32>) {
-  // expected-error @below {{'llm.decision' is ["kept"], expected an array of keep, recompute, unsaved}}
+  // expected-error @below {{'llm.decision' is ["kept"], expected an array of keep, recompute, offload, unsaved}}
   %0 = llm.gelu %x {llm.decision = ["kept"]} : tensor<8xf32>
   return
 }

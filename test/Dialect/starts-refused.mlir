@@ -33,7 +33,7 @@ func.func @two_waits(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attrib
 
 func.func @no_start(%x: tensor<8xf32>) -> tensor<8xf32> attributes {llm.mesh = #llm.mesh<dp = 2>} {
   %sum = llm.all_reduce %x over ["dp"] : tensor<8xf32>
-  // expected-error @below {{waits for a value that is not started; expected the result of a collective with 'llm.started'}}
+  // expected-error @below {{waits for a value that is not started; expected the result of a collective or a copy with 'llm.started'}}
   %s = llm.wait %sum : tensor<8xf32>
   return %s : tensor<8xf32>
 }
@@ -41,7 +41,7 @@ func.func @no_start(%x: tensor<8xf32>) -> tensor<8xf32> attributes {llm.mesh = #
 // -----
 
 func.func @no_collective(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @below {{'llm.started' is unit, expected no value, on a collective}}
+  // expected-error @below {{'llm.started' is unit, expected no value, on a collective or a copy to or from the host}}
   %y = llm.gelu %x {llm.started} : tensor<8xf32>
   return %y : tensor<8xf32>
 }

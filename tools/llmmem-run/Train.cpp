@@ -176,6 +176,10 @@ Expected<json::Object> Training::describeMemory() {
     memory["device_measured"] = *bytes - CudaDevice::ncclBytes();
   } else {
     memory["arena_measured"] = run.memory().arena().measureHighWater();
+    if (int64_t host = step.compiled->hostArenaBytes()) {
+      memory["host_arena"] = host;
+      memory["host_arena_measured"] = run.memory().hostArena().measureHighWater();
+    }
   }
   if (step.peak)
     memory["peak"] = *step.peak;
@@ -241,7 +245,8 @@ static std::string describeAlgorithms(const CudaDevice &device) {
 void Training::printProcessMemory(int64_t predicted) {
   if (std::optional<int64_t> process = processMemory.peakBytes())
     out << "process memory measured " << *process
-        << " bytes over what it was before, predicted (resident and arena) " << predicted << "\n";
+        << " bytes over what it was before, predicted (resident and arena"
+        << (step.compiled->hostArenaBytes() > 0 ? "s" : "") << ") " << predicted << "\n";
 }
 
 Error Training::printMemory() {
@@ -261,7 +266,12 @@ Error Training::printMemory() {
       << run.memory().arena().measureTouchedPages() << " in touched pages)\n"
       << "resident measured " << resident << " bytes, with the arena " << resident + touched
       << "\n";
-  printProcessMemory(resident + arena);
+  const int64_t host = step.compiled->hostArenaBytes();
+  if (host > 0)
+    out << "host arena predicted " << host << " bytes, measured "
+        << run.memory().hostArena().measureHighWater() << " ("
+        << run.memory().hostArena().measureTouchedPages() << " in touched pages)\n";
+  printProcessMemory(resident + arena + host);
   printRanks();
   return Error::success();
 }

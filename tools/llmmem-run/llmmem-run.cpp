@@ -7,7 +7,9 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/ProcessMemory.h"
 #include "llmmem/Execution/RankJob.h"
+#include "llmmem/Planning/Offload/HostCopies.h"
 #include "llmmem/Runtime/Gemm.h"
+#include "llmmem/Runtime/HostCopies.h"
 #include "llmmem/Runtime/Parallel.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Support/ExitCode.h"
@@ -97,6 +99,10 @@ static cl::opt<bool>
     optimize("optimize", cl::cat(category), cl::init(true),
              cl::desc("Optimize generated code of the CPU (default); --optimize=false compiles "
                       "sooner, runs slower and changes no bit"));
+static cl::opt<std::string> linkThrottle(
+    "link-throttle", cl::cat(category), cl::value_desc("rate"),
+    cl::desc("Copies to and from the host move at most so much, each way, as over a slow link "
+             "(1MB/s): it changes times alone"));
 static cl::opt<bool> profile("profile", cl::cat(category),
                              cl::desc("Print the time of each kind of kernel, by phase"));
 static cl::opt<std::string> profileJson("profile-json", cl::cat(category), cl::value_desc("file"),
@@ -238,6 +244,14 @@ static Error checkOptions() {
     return createStringError("--temperature: expected a number, 0 or more");
   if (gemm == Gemm::OneDnn && !llmmem_find_gemm_library())
     return createStringError("--gemm=onednn: llmmem was built without oneDNN; there is: builtin");
+  if (linkThrottle.getNumOccurrences()) {
+    Result<planning::HostLink> link = planning::parseHostLink(linkThrottle.getValue());
+    if (!link)
+      return createStringError("--link-throttle: " + link.error());
+    if (link->up != link->down)
+      return createStringError("--link-throttle: expected one rate for both ways, as in 1MB/s");
+    llmmem_throttle_copies(link->up);
+  }
   if (device != Device::Cpu && (poison || gemm == Gemm::OneDnn))
     return createStringError("--poison and --gemm=onednn: only with --device=cpu");
   if (device == Device::Emulate && (profile || !profileJson.empty() || !traceFile.empty()))

@@ -2,6 +2,7 @@
 
 #include "llmmem/Planning/Model/SavedValues.h"
 #include "ProblemBuilder.h"
+#include "llmmem/Planning/Offload/HostCopies.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
@@ -61,6 +62,22 @@ TEST(SavedValuesTest, aLaterRunThatIsReadMakesItRecomputed) {
   EXPECT_EQ(again[saving.b], Decision::Keep);
   // A run after the last reader decides nothing.
   EXPECT_EQ(findDecisions(graph, {0, 1, 2, 3, 0})[saving.a], Decision::Keep);
+}
+
+TEST(SavedValuesTest, whatACopyBroughtBackIsOffloaded) {
+  Saving saving(Phase::Update);
+  llmmem::Result<Problem> copied = withHostCopies(saving.builder.problem, 8, {1, 1});
+  ASSERT_TRUE(copied) << copied.error();
+  // Of b alone another op stands between two uses: ops 4 and 5 are its copies.
+  ASSERT_EQ(copied->ops.size(), 6u);
+  ASSERT_EQ(copied->ops[4].reads, std::vector<ValueIndex>{saving.b});
+  Graph graph(*copied);
+  EXPECT_EQ(findDecisions(graph, {0, 1, 4, 2, 5, 3})[saving.b], Decision::Offload);
+  // A copy of a later run is of a later run, and so is a run behind the copy.
+  EXPECT_EQ(findDecisions(graph, {0, 1, 1, 4, 2, 5, 3})[saving.b], Decision::Recompute);
+  EXPECT_EQ(findDecisions(graph, {0, 1, 4, 2, 5, 1, 3})[saving.b], Decision::Recompute);
+  // One that only leaves is kept.
+  EXPECT_EQ(findDecisions(graph, {0, 1, 4, 2, 3})[saving.b], Decision::Keep);
 }
 
 } // namespace

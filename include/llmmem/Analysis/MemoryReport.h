@@ -74,14 +74,35 @@ struct PipelineEntry {
   double bubble = 0; // the part of it that stages wait for each other
 };
 
-/// What started collectives hide, modelled by the ops as they stand. Without starts `stepNs` is the
-/// sum of all ops.
+/// What started collectives and copies hide, modelled by the ops as they stand. Without starts
+/// `stepNs` is the sum of all ops.
 struct OverlapEntry {
-  int64_t started = 0;                     // collectives
+  int64_t started = 0;                     // collectives and copies
   int64_t startedNs = 0;                   // that they take
   int64_t hiddenNs = 0;                    // of it, beside compute
   int64_t stepNs = 0;                      // from the first op to the end of the last
   std::optional<int64_t> timeLowerBoundNs; // that every plan takes, where the planner proved it
+};
+
+/// A value that leaves for the host.
+struct LeavingEntry {
+  std::string name;
+  std::optional<int64_t> block;
+  int64_t bytes = 0;
+  int64_t ups = 0, downs = 0; // copies
+};
+
+/// What the host holds for the step, and what goes there and back.
+struct HostEntry {
+  std::optional<int64_t> budget;
+  int64_t residentBytes = 0, residentPadding = 0; // of arguments that lie there
+  int64_t arena = 0;
+  std::vector<LeavingEntry> leaving;  // in the order in which they first leave
+  int64_t upBytes = 0, downBytes = 0; // of all copies
+  int64_t copyNs = 0;                 // that they take, modelled
+
+  bool isUsed() const { return budget || residentBytes > 0 || !leaving.empty(); }
+  int64_t neededBytes() const { return residentBytes + residentPadding + arena; }
 };
 
 struct MemoryReport {
@@ -120,6 +141,7 @@ struct MemoryReport {
   std::string mesh; // as `#llm.mesh<dp = 4>`; empty without one
   TransferEntry sent;
   OverlapEntry overlap;
+  HostEntry host;
   /// Bytes that all ranks of the mesh together hold of arguments beyond those of the whole, where
   /// ranks do not divide a vocabulary. Copies count once.
   int64_t paddingBytes = 0;
@@ -141,7 +163,7 @@ struct MemoryReport {
 
   int64_t neededBytes() const { return residentBytes + residentPadding + arena; }
   /// Modelled ns of the step, repetitions and what collectives hide included.
-  int64_t plannedNs() const { return overlap.started ? overlap.stepNs : stepNs + recomputeNs; }
+  int64_t plannedNs() const { return overlap.stepNs; }
   /// How much longer than without a budget, in percent; nothing where that is not known.
   std::optional<double> slowdownPercent() const;
   /// A step of several functions that run one after another: each as often as it runs. Nothing of
@@ -153,7 +175,8 @@ struct MemoryReport {
   std::optional<WholeStep> wholeStep() const;
   /// Of one device that does all of the step; nothing where that is not known.
   std::optional<double> tokensPerSecond() const;
-  /// (modelled time - proved bound) / modelled time of every op once, in percent.
+  /// (modelled time - proved bound) / modelled time of every op once, in percent: of the whole step
+  /// where copies run beside it, else of its ops one after another.
   double gapPercent() const;
 
   /// What `functions` has of this one.

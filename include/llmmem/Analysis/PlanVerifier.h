@@ -14,15 +14,20 @@
 //   [clobber]      nothing reads an argument's bytes after they were overwritten
 //   [overlap]      no two values that are held together share a byte, but for an in-place result and the
 //                  operand that it may take over and that nobody reads later
-//   [flight]       between the start of a collective and its wait nothing but other started ones writes bytes that it
-//                  reads, writes or takes as workspace; waits stand in the order of the starts
+//   [flight]       between the start of a collective or copy and its wait nothing but what is started and runs
+//                  behind it writes bytes that it reads, writes or takes as workspace; waits of collectives, of
+//                  copies up and of copies down each stand in the order of the starts
+//   [host]         nothing but copies, their waits and the end touches values of the host's memory
 //   [clone]        a clone does what its original does, on runs of the same operands
 //   [peak]         `llm.peak` is the largest sum of live bytes, `llm.arena` the end of the highest buffer
-//   [budget]       resident bytes, each argument's rounded up to 256, + arena <= `llm.budget`
+//                  (`llm.host_arena` that of the host's)
+//   [budget]       resident bytes, each argument's rounded up to 256, + arena <= `llm.budget`; of the host's
+//                  memory <= `llm.host_budget`
 //   [applied]      nothing is left of `llm.schedule` and `llm.chunk`: what was decided was done
 //   [policy]       `llm.policy` is one that there is; 'none' has no clones, 'budget' has `llm.budget`
 //   [decision]     `llm.decision` says of each result what the backward and the update read: a later run
-//                  ("recompute"), the first ("keep"), nothing ("unsaved")
+//                  ("recompute"), else what came back from the host ("offload"), the first ("keep"), nothing
+//                  ("unsaved")
 //   [cost]         `llm.bytes` and `llm.cost` say what the op says itself; a clone costs what its original costs
 //   [certificate]  `peak_lower_bound` <= the peak; `cost_lower_bound_ns` <= the ns of all ops by `llm.cost`,
 //                  clones included, which then every op has (a step that was never annotated has none at

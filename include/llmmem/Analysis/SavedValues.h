@@ -16,7 +16,8 @@ struct SavedValue {
   mlir::Value value; // the first run's
   int64_t bytes = 0;
   std::optional<int64_t> block;
-  bool recomputed = false;
+  bool recomputed = false;                      // a reader reads a later run
+  bool offloaded = false;                       // else: a reader reads what came back from the host
   llvm::SmallVector<mlir::Operation *> readers; // backward and update ops, in order
 };
 

@@ -3,7 +3,8 @@
 // The live ranges of a step in its given order. Positions count the ops of the body but views; a
 // buffer is held from the op that writes it to the last op that reads it or a view of it, both
 // included. A result that stands at the offset of an operand it may take over continues that
-// operand's buffer. A workspace is a buffer of one position. Resident bytes span everything.
+// operand's buffer. A workspace is a buffer of one position. Resident bytes span everything. What a
+// copy to the host reads is held until its wait. Of values in the host's memory nothing is counted.
 //
 // Computes the same peak before and after `plan-arena`; without offsets every in-place candidate
 // that is the last read counts as taken. Cost: O(ops + operands).

@@ -38,7 +38,8 @@ def Llm_Phase : Llm_Words<"Phase", "The part of a step that an op belongs to", [
 def Llm_Decision : Llm_Words<"Decision", "What a plan does with a result", [
   I32EnumAttrCase<"Keep", 0, "keep">,
   I32EnumAttrCase<"Recompute", 1, "recompute">,
-  I32EnumAttrCase<"Unsaved", 2, "unsaved">]>;
+  I32EnumAttrCase<"Offload", 2, "offload">,
+  I32EnumAttrCase<"Unsaved", 3, "unsaved">]>;
 
 def Llm_CostSource : Llm_Words<"CostSource", "Who says what an op of a foreign graph costs", [
   I32EnumAttrCase<"Written", 0, "written">,
@@ -58,7 +59,7 @@ class Llm_Value<string storageType, string checkFunction, string expectedText> {
 }
 def Llm_IsRole : Llm_Value<"::mlir::StringAttr", "isRole", "one of param, optimizer_state, gradient, input, kv_cache, seed">;
 def Llm_IsPhase : Llm_Value<"::mlir::StringAttr", "isPhase", "one of forward, backward, update">;
-def Llm_AreDecisions : Llm_Value<"::mlir::ArrayAttr", "areDecisions", "an array of keep, recompute, unsaved">;
+def Llm_AreDecisions : Llm_Value<"::mlir::ArrayAttr", "areDecisions", "an array of keep, recompute, offload, unsaved">;
 def Llm_IsCostSource : Llm_Value<"::mlir::StringAttr", "isCostSource", "one of written, table, traffic">;
 def Llm_IsText : Llm_Value<"::mlir::StringAttr", "isText", "a string">;
 def Llm_AreTexts : Llm_Value<"::mlir::ArrayAttr", "areTexts", "an array of strings">;
@@ -74,7 +75,7 @@ def Llm_AreOperandLists : Llm_Value<"::mlir::ArrayAttr", "areOperandLists",
 def Llm_IsResident : Llm_Value<"::mlir::UnitAttr", "isResident", "no value, on an op without operands">;
 def Llm_IsReal : Llm_Value<"::mlir::FloatAttr", "isReal", "a floating-point number">;
 def Llm_IsFlag : Llm_Value<"::mlir::UnitAttr", "isFlag", "no value">;
-def Llm_IsStart : Llm_Value<"::mlir::UnitAttr", "isStart", "no value, on a collective">;
+def Llm_IsStart : Llm_Value<"::mlir::UnitAttr", "isStart", "no value, on a collective or a copy to or from the host">;
 def Llm_IsDictionary : Llm_Value<"::mlir::DictionaryAttr", "isDictionary", "a dictionary">;
 def Llm_AreDictionaries : Llm_Value<"::mlir::ArrayAttr", "areDictionaries", "an array of dictionaries">;
 def Llm_AreSymbols : Llm_Value<"::mlir::ArrayAttr", "areSymbols", "an array of symbols">;
@@ -182,16 +183,20 @@ def Llm_PolicyAnnotation : Llm_Annotation<"Policy", "policy", Llm_IsText, Llm_On
     "the policy that decided">;
 def Llm_BudgetAnnotation : Llm_Annotation<"Budget", "budget", Llm_IsNumber, Llm_OnFunction,
     "budget in bytes">;
+def Llm_HostBudgetAnnotation : Llm_Annotation<"HostBudget", "host_budget", Llm_IsNumber, Llm_OnFunction,
+    "what it may hold of the host's memory, in bytes">;
 def Llm_DecisionAnnotation : Llm_Annotation<"Decision", "decision", Llm_AreDecisions, Llm_OnOp,
-    "for each result `keep`, `recompute`, or `unsaved` where the backward does not read it">;
+    "for each result `keep`, `recompute`, `offload` (to the host and back), or `unsaved` where the backward does not read it">;
 def Llm_ChunkAnnotation : Llm_Annotation<"Chunk", "chunk", Llm_IsNumber, Llm_OnOp,
     "rows at a time, decided and not yet set (`ChunkedOpInterface`)">;
 def Llm_ScheduleAnnotation : Llm_Annotation<"Schedule", "schedule", Llm_AreNumbers, Llm_OnFunction,
     "numbers of the ops in execution order">;
+def Llm_CopiesAnnotation : Llm_Annotation<"Copies", "copies", Llm_AreNumbers, Llm_OnFunction,
+    "what leaves for the host: for each value the number of its op and of the result, and the ns of a copy up and of one down; in the schedule copy k goes up as the number of the ops + 2k, and down as the next">;
 def Llm_PlacementAnnotation : Llm_Annotation<"Placement", "placement", Llm_AreNumbers, Llm_OnFunction,
     "the offsets of the schedule's results, for `plan-arena`">;
 def Llm_CertificateAnnotation : Llm_Annotation<"Certificate", "certificate", Llm_IsDictionary, Llm_OnFunction,
-    "the proved lower bounds on cost and peak, and on the time where collectives overlap; what the step takes without a budget">;
+    "the proved lower bounds on cost and peak, and on the time where collectives or copies overlap; what the step takes without a budget">;
 def Llm_EpiloguesAnnotation : Llm_Annotation<"Epilogues", "epilogues", Llm_AreDictionaries, Llm_OnFunction,
     "the choices of epilogues that were compared, with the cost and bytes of their plans">;
 def Llm_LibraryWorkspaceAnnotation : Llm_Annotation<"LibraryWorkspace", "library_workspace", Llm_IsLibraryWorkspace, Llm_OnOp,
@@ -207,15 +212,17 @@ def Llm_InstanceAnnotation : Llm_Annotation<"Instance", "instance", Llm_IsNumber
 
 // What `plan-arena` writes.
 def Llm_OffsetsAnnotation : Llm_Annotation<"Offsets", "offsets", Llm_AreNumbers, Llm_OnOp,
-    "arena byte offset of each result; -1 where its bytes are an argument's">;
+    "arena byte offset of each result, in the arena of its memory; -1 where its bytes are an argument's">;
 def Llm_WorkspaceAnnotation : Llm_Annotation<"Workspace", "workspace", Llm_AreNumbers, Llm_OnOp,
     "offset and bytes of its scratch memory in the arena">;
 def Llm_ArenaAnnotation : Llm_Annotation<"Arena", "arena", Llm_IsNumber, Llm_OnFunction,
     "arena bytes">;
+def Llm_HostArenaAnnotation : Llm_Annotation<"HostArena", "host_arena", Llm_IsNumber, Llm_OnFunction,
+    "bytes of the arena in the host's memory">;
 def Llm_PeakAnnotation : Llm_Annotation<"Peak", "peak", Llm_IsNumber, Llm_OnFunction,
     "claimed peak in bytes">;
 
-// What `start-collectives` writes.
+// What `start-collectives` and `start-host-copies` write.
 def Llm_StartedAnnotation : Llm_Annotation<"Started", "started", Llm_IsStart, Llm_OnOp,
     "runs beside the ops behind it, until the `llm.wait` for it; on a loop that is lowered, the same">;
 
@@ -244,10 +251,10 @@ defvar Llm_Annotations = [
   Llm_ResultNamesAnnotation, Llm_PhaseAnnotation, Llm_BlockAnnotation, Llm_CoreAttentionAnnotation,
   Llm_EntryAnnotation, Llm_LossAnnotation, Llm_ViewsAnnotation, Llm_InPlaceAnnotation,
   Llm_InArgumentAnnotation,  Llm_PureAnnotation, Llm_ResidentAnnotation, Llm_CostFromAnnotation,
-  Llm_CostAnnotation, Llm_BytesAnnotation, Llm_PolicyAnnotation, Llm_BudgetAnnotation, Llm_DecisionAnnotation,
-  Llm_ChunkAnnotation, Llm_ScheduleAnnotation, Llm_PlacementAnnotation, Llm_CertificateAnnotation,
+  Llm_CostAnnotation, Llm_BytesAnnotation, Llm_PolicyAnnotation, Llm_BudgetAnnotation, Llm_HostBudgetAnnotation, Llm_DecisionAnnotation,
+  Llm_ChunkAnnotation, Llm_ScheduleAnnotation, Llm_CopiesAnnotation, Llm_PlacementAnnotation, Llm_CertificateAnnotation,
   Llm_EpiloguesAnnotation, Llm_LibraryWorkspaceAnnotation, Llm_IdAnnotation, Llm_CloneOfAnnotation,
-  Llm_InstanceAnnotation, Llm_OffsetsAnnotation, Llm_WorkspaceAnnotation, Llm_ArenaAnnotation,
+  Llm_InstanceAnnotation, Llm_OffsetsAnnotation, Llm_WorkspaceAnnotation, Llm_ArenaAnnotation, Llm_HostArenaAnnotation,
   Llm_PeakAnnotation, Llm_StartedAnnotation, Llm_ProfileAnnotation, Llm_ValuesAnnotation, Llm_WritesAnnotation,
   Llm_RegistersAnnotation, Llm_ExpectedIterationsAnnotation, Llm_KernelsAnnotation,
   Llm_LibraryCallsAnnotation, Llm_EmulationAnnotation];

@@ -156,6 +156,14 @@ def Llm_CostAttr : Llm_Attr<"Cost", "cost"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Llm_HostAttr : Llm_Attr<"Host", "host"> {
+  let summary = "Says in a tensor's type that the value lies in the host's memory.";
+  let description = [{
+    The encoding of a tensor: `tensor<8x1024xbf16, #llm.host>`. What has none lies in the device's memory. Kernels read and
+    write the device alone; llm.copy_up and llm.copy_down go between both.
+  }];
+}
+
 def Llm_Axes : TypedArrayAttrBase<StrAttr, "axes of the mesh">;
 
 // Element types of activations, parameters and gradients.
@@ -174,6 +182,7 @@ class Llm_TensorOf<Type element> : RankedTensorOf<[element], [HasStaticShapePred
     "statically shaped tensor without empty dimensions">;
 
 def Llm_Tensor : Llm_TensorOf<Llm_Float>;
+def Llm_AnyTensor : Llm_TensorOf<AnyTypeOf<[AnyFloat, AnyInteger]>>; // what copies and waits pass on
 def Llm_Rows : RankedTensorOf<[Llm_Float], [HasStaticShapePred, HasNoEmptyDimension, HasRankGreaterOrEqualPred<1>],
     "statically shaped tensor of at least one dimension, none empty,">; // normalised along the last
 def Llm_PackedTensor : Llm_TensorOf<Llm_Packed>;

@@ -104,14 +104,14 @@ def Llm_AllReduceOp : Llm_EqualShapesOp<"all_reduce", "sum", [BuffersInPlace, Sh
   let results = (outs Llm_Shared:$sum);
 }
 
-def Llm_WaitOp : Llm_Op<"wait", !listconcat(Llm_WaitTraits, [BuffersView,
+def Llm_WaitOp : Op<LlmDialect, "wait", !listconcat(Llm_WaitTraits, [BuffersView,
     RangedTypesMatchWith<"results have the types of the operands", "x", "y", "llvm::make_range($_self.begin(), $_self.end())">])> {
-  let summary = "Waits until a started collective is done.";
+  let summary = "Waits until a started collective or copy is done.";
   let description = [{
-    y = x, views: the results of one collective that carries `llm.started`, all of them in their order, which other devices
-    and this one work on while the ops between it and its wait run. Until then nothing but other started collectives may read x, or write bytes
-    that the collective reads, writes or takes as workspace. Waits stand in the order of what they wait for. One without
-    operands is for a start without results, an exchange that only sends: the n-th for the n-th of them.
+    y = x, views: the results of one collective or copy (`LlmHostCopyOps.td`) that carries `llm.started`, all of them in their
+    order, which others work on while the ops between it and its wait run. Until then nothing but what is started and runs
+    behind it may read x, or write bytes that it reads, writes or takes as workspace: collectives run one after another,
+    copies up do, copies down do, and waits for each of these stand in the order of what they wait for. One without operands is for a start without results, an exchange that only sends: the n-th for the n-th of them.
 
     ```mlir
     func.func @overlap(%w: tensor<192x3072xbf16>, %x: tensor<8x1024xbf16>) -> (tensor<768x3072xbf16>, tensor<8x1024xbf16>)
@@ -124,11 +124,11 @@ def Llm_WaitOp : Llm_Op<"wait", !listconcat(Llm_WaitTraits, [BuffersView,
     }
     ```
   }];
-  let arguments = (ins Variadic<Llm_Shared>:$x);
-  let results = (outs Variadic<Llm_Shared>:$y);
+  let arguments = (ins Variadic<Llm_AnyTensor>:$x);
+  let results = (outs Variadic<Llm_AnyTensor>:$y);
   let assemblyFormat = "($x^)? attr-dict (`:` type($x)^)?";
   let extraClassDeclaration = [{
-    /// The collective that it waits for; null where there is none.
+    /// The collective or copy that it waits for; null where there is none.
     mlir::Operation *getStart();
   }];
   let hasVerifier = 1;

@@ -60,7 +60,12 @@ def Llm_Network : Resource<"::llmmem::llm::NetworkResource">;
 defvar Llm_WaitTraits = [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>];
 defvar Llm_ExchangeTraits = [MemoryEffects<[MemRead<Llm_Network>, MemWrite<Llm_Network>]>];
 
-class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic, traits>;
+// Verifies that no operand and no result lies in the host's memory. What may touch those is no Llm_Op.
+def Llm_OnDevice : NativeOpTrait<"OnDevice"> {
+  let cppNamespace = "::llmmem::llm";
+}
+
+class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic, !listconcat([Llm_OnDevice], traits)>;
 class Llm_PureOp<string mnemonic, list<Trait> traits = []> : Llm_Op<mnemonic, !listconcat(Llm_PureTraits, traits)>;
 
 #endif // LLMMEM_DIALECT_LLMOPBASE

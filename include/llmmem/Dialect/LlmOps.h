@@ -43,6 +43,32 @@ bool isStartable(mlir::Operation *op);
 /// Whether `op` was started, and is waited for by an llm.wait.
 bool isStarted(mlir::Operation *op);
 
+/// What is started runs one after another within a queue, and beside what is in the others.
+enum class StartQueue { Network, Up, Down };
+inline constexpr size_t kStartQueues = 3;
+
+/// The queue of a Startable op: that of collectives, or of copies in one direction.
+StartQueue queueOf(mlir::Operation *op);
+
+/// Whether a value of this type lies in the host's memory.
+bool isOnHost(mlir::Type type);
+
+/// Whether `op` copies between the device and the host.
+bool isHostCopy(mlir::Operation *op);
+
+/// The value whose bits `value` has, through any number of copies between the device and the host
+/// and their waits; itself where no copy made it.
+mlir::Value copiedFrom(mlir::Value value);
+
+/// The verifier of ops that touch the device alone.
+llvm::LogicalResult verifyOnDevice(mlir::Operation *op);
+
+/// A trait of ops that neither read nor write values of the host's memory.
+template <typename ConcreteOp>
+struct OnDevice : mlir::OpTrait::TraitBase<ConcreteOp, OnDevice> {
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyOnDevice(op); }
+};
+
 /// The verifier of Startable ops.
 llvm::LogicalResult verifyStart(mlir::Operation *op);
 

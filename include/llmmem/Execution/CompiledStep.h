@@ -95,6 +95,8 @@ public:
   llvm::ArrayRef<StepResult> results() const { return resultInfo; }
   /// Of the larger plan, where there is an update apart.
   int64_t arenaBytes() const { return arena; }
+  /// Of what leaves for the host; 0 where nothing does.
+  int64_t hostArenaBytes() const { return hostArena; }
   /// How often a step runs the function before it runs the update behind it.
   int64_t microBatches() const { return updating ? runs : 1; }
   /// The calls that a profile times, in order; empty without one.
@@ -144,7 +146,8 @@ private:
   std::optional<StepArgument> idsOfStep;
   llvm::SmallVector<StepResult> resultInfo;
   std::vector<KernelCall> calls;
-  int64_t arena = 0;
+  int64_t arena = 0, hostArena = 0;
+  bool takesHostArena = false; // the function itself, not the update behind it
   unsigned functions = 0;
   double seconds = 0.0;
   std::shared_ptr<CudaDevice> device;
@@ -193,6 +196,8 @@ public:
   llvm::Error check() const;
   /// Without pages on a GPU.
   const ArenaMemory &arena() const { return arenaMemory; }
+  /// Of what leaves for the host.
+  const ArenaMemory &hostArena() const { return hostMemory; }
   /// Nanoseconds before and after each profiled call of the last step.
   llvm::ArrayRef<int64_t> callTimes() const { return times; }
   /// Bytes of the arguments' buffers, as allocated; without those of another.
@@ -209,7 +214,7 @@ private:
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step,
                                              llvm::ArrayRef<void *> shared);
   bool allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *> shared);
-  llvm::Error allocateArena(const CompiledStep &step);
+  llvm::Error allocateArenas(const CompiledStep &step);
   /// A call of a function of the step, whose profiled calls are `calls` of the step's.
   StepCall callOf(const CompiledStep &function, size_t firstCall, size_t calls);
   void addEmulator(const CompiledStep &function, StepCall &call);
@@ -222,7 +227,7 @@ private:
   std::unique_ptr<DeviceBuffers> onDevice;
   /// The step, and the update behind its micro-batches.
   StepCall stepCall, updateCall;
-  ArenaMemory arenaMemory;
+  ArenaMemory arenaMemory, hostMemory;
   std::vector<int64_t> times;
   int64_t resident = 0;
 };

@@ -4,7 +4,7 @@
 // split-micro-batches, differentiate (where there is a @loss), describe-ops and adopt-step (of what
 // another compiler made), group-loss-head, group-kernels, reserve-library-workspace,
 // annotate-memory, plan-checkpoints, apply-checkpoints, plan-arena, start-collectives (where they
-// overlap), verify-plan, report-memory.
+// overlap), start-host-copies (where values leave for the host), verify-plan, report-memory.
 //
 // `CheckpointPipelineOptions` is the one place where an option of it has a name, a default, a
 // sentence and a check: the flags of llmmem-opt are made from it. Example:
@@ -153,6 +153,17 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       *this, "overlap",
       llvm::cl::desc("Run collectives beside compute: each starts as early and is waited for as "
                      "late as the plan allows")};
+  Option<std::string> hostBudget{
+      *this, "host-budget", llvm::cl::value_desc("bytes"),
+      llvm::cl::desc("Values may leave for so much of the host's memory and come back, where that "
+                     "is shorter than to run ops again: 64GB")};
+  Option<std::string> link{
+      *this, "link", llvm::cl::value_desc("rate"),
+      llvm::cl::desc("With host-budget: what copies move, each way (25GB/s) or up and down "
+                     "(25GB/s,20GB/s); without, what the device's table says")};
+  Option<int64_t> linkLatency{
+      *this, "link-latency", llvm::cl::init(-1), llvm::cl::value_desc("ns"),
+      llvm::cl::desc("With host-budget: ns that each copy takes beside its bytes")};
   Option<bool> arenaBufferize{
       *this, "arena-bufferize",
       llvm::cl::desc(

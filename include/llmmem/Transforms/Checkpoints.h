@@ -10,6 +10,7 @@
 
 #include "llmmem/Analysis/ChunkTilings.h"
 #include "llmmem/Analysis/MemoryReport.h"
+#include "llmmem/Planning/Offload/HostCopies.h"
 #include "llmmem/Planning/Planner.h"
 #include "llmmem/Transforms/Epilogues.h"
 #include <map>
@@ -24,6 +25,11 @@ struct CheckpointRequest {
   ChunkRequest chunk;                    // rows at a time of ops that work in chunks
   Epilogues epilogues = Epilogues::Auto; // which matmuls take what follows them
   bool overlap = false;                  // collectives run beside compute, on the link
+  /// Bytes of the host that values may leave for; none: nothing leaves.
+  std::optional<int64_t> hostBudget;
+  /// What copies take; none: what the device's table says of its link to the host.
+  std::optional<planning::HostLink> link;
+  std::optional<int64_t> linkLatency; // ns, in the place of the link's
   // Files for the planner's JSON, empty: none.
   std::string emitProblem, emitPlan, emitProof;
   std::string failureReport; // file for what is known where no plan was found
@@ -75,15 +81,17 @@ private:
 
 /// Plans `step` with each choice of epilogues that the request leaves open and that changes no bit,
 /// makes it what the cheapest plan is for, and writes `llm.schedule`, `llm.decision`, `llm.chunk`,
-/// `llm.policy`, `llm.budget`, `llm.certificate`, and `llm.epilogues` where there was a choice.
-/// Fails, after a located diagnostic, where the step cannot be planned or no plan was found (then
+/// `llm.policy`, `llm.budget`, `llm.certificate`, and `llm.epilogues` where there was a choice;
+/// with a budget of the host `llm.host_budget`, and `llm.copies` where something leaves. Fails,
+/// after a located diagnostic, where the step cannot be planned or no plan was found (then
 /// `outcome` says which).
 llvm::LogicalResult planCheckpoints(mlir::func::FuncOp step, const StepStorage &storage,
                                     const CheckpointRequest &request, const DeviceModel &device,
                                     CheckpointOutcome &outcome);
 
 /// Sets the chunks of `llm.chunk` and brings the ops of `step` into the order of `llm.schedule`,
-/// cloning repeats; returns the number of clones. `storage` is of no use afterwards.
+/// cloning repeats and making the copies of `llm.copies`; returns the number of clones. `storage`
+/// is of no use afterwards.
 llvm::FailureOr<int64_t> applyCheckpoints(mlir::func::FuncOp step, const StepStorage &storage);
 
 } // namespace llmmem

@@ -521,6 +521,8 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     A step whose matmuls could take what follows them (`include/llmmem/Transforms/Epilogues.h`) is planned with each
     choice, and becomes what the cheapest plan is made for; `llm.epilogues` says what was compared. Where a GPU's library
     is to compute epilogues, which decides last bits, the cheapest step is taken before the budget is looked at.
+    With `host-budget` values may also leave for the host (`include/llmmem/Planning/Offload/HostCopies.h`): `llm.copies` says
+    which, and their copies have numbers of their own in the schedule.
 
     *Requires*: what `annotate-memory` requires. *Ensures*: no op has changed but matmuls that took their epilogue; where no plan was found the pass
     fails, and says the least peak found, the proved lower bound and what would do; with `explain=all` the largest values at the position, too.
@@ -552,6 +554,9 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows at a time of ops that work in chunks: auto, whole, or so many">,
     EpiloguesOption<"epilogues", "::llmmem::Epilogues::Auto", "true">,
     Option<"overlap", "overlap", "bool", "false", "Plan collectives beside compute, on a resource of time of their own">,
+    Option<"hostBudget", "host-budget", "std::string", "\"\"", "Values may leave for so much of the host's memory and come back">,
+    Option<"link", "link", "std::string", "\"\"", "What copies to the host move, each way (25GB/s) or up and down (25GB/s,20GB/s); without, what the device's table says">,
+    Option<"linkLatency", "link-latency", "int64_t", "-1", "ns that each copy takes beside its bytes; -1: 0 beside a link, else what the table says">,
     Option<"emitProblem", "emit-problem", "std::string", "\"\"", "Write what the planner sees, as JSON, to a file">,
     Option<"emitPlan", "emit-plan", "std::string", "\"\"", "Write what it decides, as JSON, to a file">,
     Option<"emitProof", "emit-proof", "std::string", "\"\"", "Write what proves its bounds, checked, as JSON, to a file">,
@@ -561,6 +566,7 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
   let statistics = [
     Statistic<"numKept", "saved values kept", "Saved values that stay in memory until the backward reads them">,
     Statistic<"numRecomputed", "saved values recomputed", "Saved values that the backward computes again">,
+    Statistic<"numOffloaded", "saved values offloaded", "Saved values that leave for the host and come back">,
   ];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
@@ -569,7 +575,8 @@ def ApplyCheckpoints : StepPass<"apply-checkpoints"> {
   let summary = "Reorders and clones ops as the schedule says";
   let description = [{
     *Requires*: a step with `llm.schedule`. *Ensures*: ops work in the chunks of `llm.chunk`; the ops stand in the schedule's order; each repeat is a clone with `llm.clone_of` and
-    `llm.instance`, and each reader reads the latest run before it; the schedule is consumed.
+    `llm.instance`, and each reader reads the latest run before it, or what the last copy brought back from the host
+    (`llm.copies`); schedule and copies are consumed.
 
     ```mlir
     func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> attributes {llm.schedule = array<i64: 0, 1, 0, 2>} {
@@ -598,7 +605,8 @@ def PlanArena : StepPass<"plan-arena"> {
     Takes over `llm.placement` where the ops stand as scheduled, and packs where there is none.
 
     *Ensures*: every op carries `llm.offsets`, one per result (-1: the bytes are an argument's), an op with a
-    workspace `llm.workspace`, the function `llm.arena` and `llm.peak`; fails where `llm.budget` is exceeded.
+    workspace `llm.workspace`, the function `llm.arena` and `llm.peak`, and `llm.host_arena` where values lie on the host;
+    fails where `llm.budget` or `llm.host_budget` is exceeded.
 
     ```mlir
     func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> {
@@ -650,6 +658,41 @@ def StartCollectives : StepPass<"start-collectives"> {
     ```
   }];
   let statistics = [Statistic<"numStarts", "starts", "Collectives that run beside other ops">];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
+def StartHostCopies : StepPass<"start-host-copies"> {
+  let summary = "Starts each copy to and from the host as early, and waits for it as late, as bytes and operands allow";
+  let description = [{
+    As `start-collectives`, by the same rules (`include/llmmem/Transforms/StartCollectives.h`), with two differences: copies up run one after
+    another and copies down do, but a copy that needs the end of one of the other direction stands behind its wait.
+
+    *Requires*: a step with `llm.offsets` and `llm.arena`, without starts. *Ensures*: no offset has changed, `llm.peak` is that
+    of the new order, and views of a result stand behind its wait.
+
+    ```mlir
+    func.func @step(%x: tensor<64xf32>) -> tensor<64xf32>
+        attributes {llm.arena = 512 : i64, llm.host_arena = 256 : i64, llm.peak = 768 : i64} {
+      %a = llm.gelu %x {llm.offsets = array<i64: 0>} : tensor<64xf32>
+      %f = llm.silu %a {llm.offsets = array<i64: 256>} : tensor<64xf32>
+      %up = llm.copy_up %a {llm.offsets = array<i64: 0>} : (tensor<64xf32>) -> tensor<64xf32, #llm.host>
+      %g = llm.gelu %f {llm.offsets = array<i64: 0>} : tensor<64xf32>
+      %down = llm.copy_down %up {llm.offsets = array<i64: 256>} : (tensor<64xf32, #llm.host>) -> tensor<64xf32>
+      %z = llm.mul %g, %down {llm.offsets = array<i64: 0>} : tensor<64xf32>
+      return %z : tensor<64xf32>
+    }
+    // becomes
+    %a = llm.gelu %x {llm.offsets = array<i64: 0>} : tensor<64xf32>
+    %up = llm.copy_up %a {llm.offsets = array<i64: 0>, llm.started} : (tensor<64xf32>) -> tensor<64xf32, #llm.host>
+    %f = llm.silu %a {llm.offsets = array<i64: 256>} : tensor<64xf32>
+    %left = llm.wait %up {llm.offsets = array<i64: 0>} : tensor<64xf32, #llm.host>
+    %g = llm.gelu %f {llm.offsets = array<i64: 0>} : tensor<64xf32>
+    %down = llm.copy_down %left {llm.offsets = array<i64: 256>, llm.started} : (tensor<64xf32, #llm.host>) -> tensor<64xf32>
+    %back = llm.wait %down {llm.offsets = array<i64: 256>} : tensor<64xf32>
+    %z = llm.mul %g, %back {llm.offsets = array<i64: 0>} : tensor<64xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numStarts", "starts", "Copies that run beside other ops">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 

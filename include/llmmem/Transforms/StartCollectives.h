@@ -1,4 +1,4 @@
-//===- StartCollectives.h - Collectives that run beside other ops ----------===//
+//===- StartCollectives.h - What runs beside other ops ---------------------===//
 //
 // `startCollectives` makes a start and a wait of each collective of a planned step, by the rules of
 // the makespan (Planning/Model/Plan.h). It starts as early as they allow, behind the last op that
@@ -14,6 +14,10 @@
 //
 // and before the step ends. Started collectives wait for none: all of them run one after another,
 // in the order of the text, and so do their waits.
+//
+// `startHostCopies` does the same with copies to and from the host. Copies up are a queue of their
+// own, and so are copies down: within a queue one runs after another, while a copy that reads what
+// one of the other queue gives, or writes bytes that it uses, stands behind its wait.
 //
 // Example, with %f, %g and %h in other bytes than %x and %sum:
 //
@@ -39,6 +43,9 @@ namespace llmmem {
 /// Starts the collectives over more than one rank and returns their number. Fails, after a located
 /// diagnostic, where the step has no offsets, or has starts already.
 llvm::FailureOr<int64_t> startCollectives(mlir::func::FuncOp step, const StepStorage &storage);
+
+/// Starts the copies between the device and the host, as above.
+llvm::FailureOr<int64_t> startHostCopies(mlir::func::FuncOp step, const StepStorage &storage);
 
 } // namespace llmmem
 

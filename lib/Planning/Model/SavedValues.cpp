@@ -13,21 +13,37 @@ bool llmmem::planning::isSaved(const Graph &graph, ValueIndex value,
          });
 }
 
+namespace {
+/// What a value's bytes on a memory are, as the steps run.
+struct Instance {
+  int32_t run = 0;     // of its writer: 1 is the first
+  bool isBack = false; // brought from the host since
+};
+} // namespace
+
+static Decision decisionOf(const Instance &read) {
+  return read.run > 1 ? Decision::Recompute : read.isBack ? Decision::Offload : Decision::Keep;
+}
+
 std::vector<Decision> llmmem::planning::findDecisions(const Graph &graph,
                                                       llvm::ArrayRef<OpIndex> steps) {
   std::vector<Decision> decisions(graph.numValues(), Decision::Unsaved);
+  std::vector<Instance> latest(graph.numValues());
   std::vector<int32_t> runs(graph.numOps(), 0);
   for (OpIndex step : steps) {
+    const Op &op = graph.op(step);
     ++runs[step];
-    for (ValueIndex value : graph.op(step).reads) {
-      OpIndex writer = graph.writer(value);
-      if (writer < 0 || !isSavedFor(graph.op(writer).phase, graph.op(step).phase))
-        continue;
-      if (runs[writer] > 1)
-        decisions[value] = Decision::Recompute;
-      else if (decisions[value] == Decision::Unsaved)
-        decisions[value] = Decision::Keep;
+    if (op.optional) { // a copy
+      for (ValueIndex value : op.writes)
+        latest[value] = {latest[op.reads.front()].run, op.resource == Resource::CopyDown};
+      continue;
     }
+    for (ValueIndex value : op.reads)
+      if (OpIndex writer = graph.writer(value);
+          writer >= 0 && isSavedFor(graph.op(writer).phase, op.phase))
+        decisions[value] = std::max(decisions[value], decisionOf(latest[value]));
+    for (ValueIndex value : op.writes)
+      latest[value] = {runs[step], false};
   }
   return decisions;
 }

@@ -1,11 +1,12 @@
 //===- SavedValues.h - What the forward leaves for the backward ------------===//
 //
 // The one definition: a saved value is a value that an op of the forward writes and an op of the
-// backward or of the update reads. It is kept where every such reader sees the first run of its
-// writer, and recomputed where any of them sees a later run.
+// backward or of the update reads. It is recomputed where any such reader sees a later run of its
+// writer, else offloaded where any sees what a copy brought back, and else kept.
 //
 // Example: x -> f -> y -> g -> z forward, b reads y backward: y is saved, z is not. Under the
-// schedule f g b it is kept, under f g f b recomputed.
+// schedule f g b it is kept, under f g f b recomputed, and under f up g down b, with the copies of
+// y, offloaded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,8 @@ constexpr bool isSavedFor(Phase writer, Phase reader) {
 /// without phases, that of the part of a chain in which it stands.
 bool isSaved(const Graph &graph, ValueIndex value, llvm::function_ref<Phase(OpIndex)> phaseOf);
 
-enum class Decision : uint8_t { Unsaved, Keep, Recompute };
+/// In this order: where several hold of its readers, the last.
+enum class Decision : uint8_t { Unsaved, Keep, Offload, Recompute };
 
 /// What a schedule does with each value, by ValueIndex.
 std::vector<Decision> findDecisions(const Graph &graph, llvm::ArrayRef<OpIndex> steps);

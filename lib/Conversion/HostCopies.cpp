@@ -1,0 +1,53 @@
+//===- HostCopies.cpp - Calls that copy to and from the host --------------===//
+
+#include "HostCopies.h"
+#include "llmmem/Runtime/HostCopies.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+/// Calls a function of the runtime, which it declares where it is not known.
+static func::CallOp callRuntime(OpBuilder &builder, Location loc, StringRef name,
+                                ValueRange operands) {
+  auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  auto function = module.lookupSymbol<func::FuncOp>(name);
+  if (!function) {
+    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+    function = func::FuncOp::create(top, loc, name, top.getFunctionType(operands.getTypes(), {}));
+    function.setPrivate();
+  }
+  return func::CallOp::create(builder, loc, function, operands);
+}
+
+static Value number(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+}
+
+static Value addressOf(OpBuilder &builder, Location loc, Value buffer) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
+  Value integer = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), address);
+  return LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+                                  integer);
+}
+
+static int64_t directionOf(Operation &copy) {
+  return isa<llm::CopyUpOp>(copy) ? LLMMEM_COPY_UP : LLMMEM_COPY_DOWN;
+}
+
+func::CallOp llmmem::emitHostCopy(OpBuilder &builder, Operation &copy, Value from, Value to) {
+  Location loc = copy.getLoc();
+  SmallVector<Value> operands = {addressOf(builder, loc, to), addressOf(builder, loc, from),
+                                 number(builder, loc, bytesOfType(copy.getResultTypes()[0]))};
+  if (!llm::isStarted(&copy))
+    return callRuntime(builder, loc, "llmmem_copy", operands);
+  operands.push_back(number(builder, loc, directionOf(copy)));
+  return callRuntime(builder, loc, "llmmem_copy_start", operands);
+}
+
+func::CallOp llmmem::emitHostCopyWait(OpBuilder &builder, Operation &copy) {
+  return callRuntime(builder, copy.getLoc(), "llmmem_copy_wait",
+                     number(builder, copy.getLoc(), directionOf(copy)));
+}

@@ -1,0 +1,98 @@
+/*===- HostCopies.c - Copies between the device's memory and the host's ----===*/
+
+#define _GNU_SOURCE /* clock_nanosleep */
+#include "llmmem/Runtime/HostCopies.h"
+#include "CallQueue.h"
+#include "llmmem/Runtime/Runtime.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { kDirections = 2 };
+
+static _Atomic int64_t throttle; /* bytes per second; 0: none */
+
+void llmmem_throttle_copies(int64_t bytes_per_second) { throttle = bytes_per_second; }
+
+/*===----------------------------------------------------------------------===*/
+/* A copy                                                                     */
+/*===----------------------------------------------------------------------===*/
+
+static void sleep_until(int64_t ns) {
+  const int64_t kSecond = 1000000000;
+  struct timespec end = {.tv_sec = ns / kSecond, .tv_nsec = ns % kSecond};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) != 0)
+    ;
+}
+
+/* A throttled copy has its bytes at the end of its time: who does not wait reads old ones. */
+void llmmem_copy(void *to, const void *from, int64_t bytes) {
+  int64_t rate = throttle;
+  if (rate > 0)
+    sleep_until(llmmem_clock() + (int64_t)(1e9 * (double)bytes / (double)rate));
+  memcpy(to, from, (size_t)bytes);
+}
+
+typedef struct {
+  void *to;
+  const void *from;
+  int64_t bytes;
+} Copy;
+
+static void run_copy(void *context, int64_t begin, int64_t end) {
+  (void)begin, (void)end;
+  const Copy *copy = context;
+  llmmem_copy(copy->to, copy->from, copy->bytes);
+}
+
+/*===----------------------------------------------------------------------===*/
+/* The copying threads                                                        */
+/*===----------------------------------------------------------------------===*/
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; /* of each thread's queues, by direction */
+static bool has_key;
+
+static void close_queues(void *queues) {
+  for (int direction = 0; direction < kDirections; ++direction)
+    llmmem_close_calls(((CallQueue **)queues)[direction]);
+  free(queues);
+}
+
+static void make_key(void) { has_key = pthread_key_create(&key, close_queues) == 0; }
+
+static void begin_nothing(void *context) { (void)context; }
+
+/* This thread's; null where the system gives none. */
+static CallQueue *queue_of(int64_t direction) {
+  pthread_once(&once, make_key);
+  CallQueue **queues = has_key ? pthread_getspecific(key) : NULL;
+  if (has_key && !queues) {
+    queues = calloc(kDirections, sizeof *queues);
+    if (!queues || pthread_setspecific(key, queues) != 0)
+      return NULL;
+  }
+  if (queues && !queues[direction])
+    queues[direction] = llmmem_open_calls(begin_nothing, NULL);
+  return queues ? queues[direction] : NULL;
+}
+
+void llmmem_copy_start(void *to, const void *from, int64_t bytes, int64_t direction) {
+  Copy copy = {to, from, bytes};
+  CallQueue *queue = queue_of(direction);
+  if (queue)
+    llmmem_start_call(queue, run_copy, &copy, sizeof copy);
+  else
+    llmmem_copy(to, from, bytes);
+}
+
+void llmmem_copy_wait(int64_t direction) {
+  CallQueue *queue = queue_of(direction);
+  if (!queue || llmmem_wait_for_call(queue))
+    return;
+  fprintf(stderr, "llmmem: waits for a copy that nobody started\n");
+  exit(1);
+}

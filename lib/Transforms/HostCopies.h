@@ -1,0 +1,31 @@
+//===- HostCopies.h - What leaves for the host, asked and written -----------===//
+//
+// Between the step and the planner's copies (Planning/Offload/HostCopies.h): the problem gets the
+// copies that a plan may choose from, and those that it chose become `llm.copies`, whose numbers
+// stand in `llm.schedule`.
+//
+// Example: of a step of 10 ops result 0 of op 2 leaves. `llm.copies` is [2, 0, 41, 41], and in the
+// schedule 10 is its copy up and 11 the copy down.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_TRANSFORMS_HOSTCOPIES_H
+#define LLMMEM_LIB_TRANSFORMS_HOSTCOPIES_H
+
+#include "llmmem/Transforms/StepAlternatives.h"
+
+namespace llmmem {
+
+/// Adds the copies to every form of the step, where the request has a budget of the host. Fails,
+/// after a diagnostic at `step`, where no link leads there or the budget holds no value.
+llvm::LogicalResult addHostCopies(mlir::func::FuncOp step, const CheckpointRequest &request,
+                                  const DeviceModel &device, planning::StepForms &forms);
+
+/// Writes `llm.copies` on `step`, and returns the plan's steps with the numbers of the schedule.
+/// `extracted` has the problem with the copies.
+llvm::SmallVector<int64_t> writeCopies(mlir::func::FuncOp step, const ExtractedProblem &extracted,
+                                       const planning::Plan &plan);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_TRANSFORMS_HOSTCOPIES_H
