@@ -17,6 +17,7 @@ struct Argument {
   llm::Role role;
   RankedTensorType type;
   bool frozen = false;
+  std::optional<double> weightDecay = std::nullopt;
 };
 } // namespace
 
@@ -51,7 +52,7 @@ static std::vector<Argument> listArguments(OpBuilder &builder, const Model &mode
     arguments.push_back({parameter.name, llm::Role::Param,
                          RankedTensorType::get(
                              parameter.shape, parameter.wide ? llm::wideTypeFor(element) : element),
-                         parameter.frozen});
+                         parameter.frozen, parameter.weightDecay});
   return arguments;
 }
 
@@ -68,6 +69,9 @@ static func::FuncOp createFunction(OpBuilder &builder, StringRef name,
         builder.getNamedAttr(llm::LlmDialect::kName, builder.getStringAttr(argument.name))};
     if (argument.frozen)
       named.push_back(builder.getNamedAttr(llm::LlmDialect::kFrozen, builder.getUnitAttr()));
+    if (argument.weightDecay)
+      named.push_back(builder.getNamedAttr(llm::LlmDialect::kWeightDecay,
+                                           builder.getF64FloatAttr(*argument.weightDecay)));
     attributes.push_back(builder.getDictionaryAttr(named));
   }
   auto function = func::FuncOp::create(builder, builder.getUnknownLoc(), name,

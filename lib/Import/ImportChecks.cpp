@@ -18,7 +18,7 @@ using namespace llmmem::importer;
 // Options
 //===----------------------------------------------------------------------===//
 
-static llvm::Error refuse(StringRef flag, double value, StringRef expected) {
+static llvm::Error refuse(const Twine &flag, double value, StringRef expected) {
   std::string text;
   llvm::raw_string_ostream(text) << flag << " is " << llvm::format("%g", value) << ", expected "
                                  << expected;
@@ -66,6 +66,10 @@ static llvm::Error checkTraining(const TrainingOptions &training) {
     return refuse("--label-smoothing", training.labelSmoothing, "a number x with 0 <= x < 1");
   if (!isNumber(training.zLoss))
     return refuse("--z-loss", training.zLoss, "a number from 0 up");
+  for (const DecayGroup &group : training.decayGroups)
+    if (!isNumber(group.decay))
+      return refuse("--decay-groups: the weight decay of " + group.parameters, group.decay,
+                    "a number from 0 up");
   return checkFlagsOfOptimizer(training);
 }
 

@@ -130,6 +130,16 @@ cl::opt<double>
                 cl::desc("On parameters of two dimensions or more (default: 0.1; 0 for sgd and "
                          "adafactor)"),
                 cl::cat(category));
+cl::list<std::string> noDecay(
+    "no-decay", cl::CommaSeparated,
+    cl::desc("Groups of parameters without weight decay: norms, biases, embeddings, or patterns of "
+             "names (default: whatever has one dimension)"),
+    cl::value_desc("groups"), cl::cat(category));
+cl::list<std::string> decayGroups(
+    "decay-groups", cl::CommaSeparated,
+    cl::desc("Groups with a weight decay of their own: embeddings=0.01,lm_head.*=0.05; of several "
+             "that have a parameter the last, --no-decay last of all"),
+    cl::value_desc("group=X"), cl::cat(category));
 cl::opt<double> momentum("momentum", cl::desc("Of sgd (default: 0) and muon (0.95)"),
                          cl::cat(category));
 cl::opt<bool> nesterov("nesterov",
@@ -251,6 +261,20 @@ ImportOptions readOptions() {
   return options;
 }
 
+llvm::Error readDecayGroups(TrainingOptions &training) {
+  for (llvm::StringRef text : decayGroups) {
+    auto [name, number] = text.rsplit('=');
+    DecayGroup group{name.str(), 0};
+    if (name.empty() || number.getAsDouble(group.decay))
+      return llvm::createStringError("--decay-groups has '" + text +
+                                     "', expected a group and its weight decay: norms=0.01");
+    training.decayGroups.push_back(group);
+  }
+  for (const std::string &name : noDecay)
+    training.decayGroups.push_back({name, 0});
+  return llvm::Error::success();
+}
+
 int fail(const llvm::Twine &what) {
   llvm::WithColor::error(llvm::errs(), "llmmem-import") << what << '\n';
   return llmmem::ExitBadInput;
@@ -286,6 +310,8 @@ const cl::Option *findMisplacedFlag() {
                                   &beta2,
                                   &eps,
                                   &weightDecay,
+                                  std::addressof(noDecay),
+                                  std::addressof(decayGroups),
                                   &momentum,
                                   &nesterov,
                                   &beta2Decay,
@@ -359,6 +385,8 @@ int run() {
   if (!text)
     return fail(text.takeError());
   ImportOptions options = readOptions();
+  if (llvm::Error error = readDecayGroups(options.training))
+    return fail(std::move(error));
   bool counts = countOnly || countTrainedOnly;
   if (counts && !options.dtype) // a count is the same in any type, float16 too
     options.dtype = ElementKind::F32;

@@ -27,9 +27,18 @@ struct Parameter {
   llvm::SmallVector<int64_t, 2> shape;
   /// Of a projection's weight: which dimension its input is contracted with.
   std::optional<llm::WeightLayout> layout = std::nullopt;
-  bool frozen = false; ///< read and never trained
-  bool wide = false;   ///< never of fewer bits than f32
+  bool frozen = false;                              ///< read and never trained
+  bool wide = false;                                ///< never of fewer bits than f32
+  bool isTable = false;                             ///< ids are looked up in it
+  std::optional<double> weightDecay = std::nullopt; ///< none: by its shape
 };
+
+/// A table that ids are looked up in.
+inline Parameter tableOf(std::string name, int64_t rows, int64_t width) {
+  Parameter table{std::move(name), {rows, width}};
+  table.isTable = true;
+  return table;
+}
 
 /// What the shared code needs to know of any model.
 struct ModelFacts {
