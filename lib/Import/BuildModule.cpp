@@ -43,6 +43,8 @@ static std::vector<Argument> listArguments(OpBuilder &builder, const Model &mode
   if (options.mode == Mode::Train)
     arguments.push_back(
         {model.facts.predictsMasked ? "labels" : "targets", llm::Role::Input, tokens});
+  if (options.packed)
+    arguments.push_back({"positions", llm::Role::Input, tokens});
   if (options.keepsCaches())
     for (const CachedGraph::Input &input : CachedGraph::inputs(builder, options))
       arguments.push_back({input.name, llm::Role::Input, input.type});
@@ -150,6 +152,8 @@ static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
       graph.addParameter(argument.name, value);
     else if (argument.role == llm::Role::Seed)
       graph.setSeed(value);
+    else if (argument.name == "positions" && options.packed)
+      graph.setPositions(value);
   }
   CachedGraph caches(function, options);
   if (options.keepsCaches()) {

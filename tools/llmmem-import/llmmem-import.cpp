@@ -158,6 +158,10 @@ Choice<Moments>
             cl::values(clEnumValN(Moments::Wide, "f32", "f64 beside f64"),
                        clEnumValN(Moments::BF16, "bf16", "rounded by chance, half the bytes")),
             cl::init(Moments::Wide), cl::cat(category));
+cl::opt<bool> packed("packed",
+                     cl::desc("Rows have several sequences packed into them, or padding, which "
+                              "llmmem-run --segments keeps apart"),
+                     cl::cat(category));
 cl::opt<double> labelSmoothing("label-smoothing",
                                cl::desc("Share of the loss that every token of the vocabulary has "
                                         "alike (default: 0)"),
@@ -258,6 +262,7 @@ ImportOptions readOptions() {
     options.lora = LoraOptions{loraRank, loraAlpha, loraTargets};
   options.expertCapacity = given<int64_t>(expertCapacity);
   options.balanceLoss = given<double>(balanceLoss);
+  options.packed = packed;
   return options;
 }
 
@@ -320,6 +325,7 @@ const cl::Option *findMisplacedFlag() {
                                   &labelSmoothing,
                                   &zLoss,
                                   &balanceLoss,
+                                  &packed,
                                   std::addressof(freeze)};
   for (const cl::Option *option : training)
     if (option->getNumOccurrences())

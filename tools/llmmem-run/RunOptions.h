@@ -26,7 +26,8 @@ struct RunOptions {
   std::string inputFile;               // the last of them
   std::vector<std::string> inputFiles; // one, or a prefill and a decode
   std::optional<std::string> dataFile, tokensFile;
-  std::string labelsFile; // empty: what is predicted are the ids themselves
+  std::string labelsFile;   // empty: what is predicted are the ids themselves
+  std::string segmentsFile; // empty: each row is one sequence
   bool shuffle = false;
   LearningRate learningRate;
   std::string loadFile, resumeFile, saveFile, gradientsFile;

@@ -80,7 +80,10 @@ struct ImportOptions {
   std::optional<int64_t> expertCapacity;
   /// What unequally chosen experts cost; none: the config's own.
   std::optional<double> balanceLoss;
-  /// Of parameters, where activations have fewer bits: f32 beside bf16. None: as activations.
+  /// Rows have several sequences packed into them, which an input `positions` keeps apart.
+  bool packed = false;
+  /// Of parameters, where activations have fewer bits: f32 beside bf16 or f16. None: as
+  /// activations.
   std::optional<ElementKind> paramDtype;
 
   bool keepsCaches() const { return mode == Mode::Prefill || mode == Mode::Decode; }

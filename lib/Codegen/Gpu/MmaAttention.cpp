@@ -93,8 +93,8 @@ private:
     Num hidden = e.number(-std::numeric_limits<double>::infinity());
     for (auto [j, score] : llvm::enumerate(scores))
       for (int64_t i = 0; i < 4; ++i) {
-        Value visible =
-            rows.isUnmasked(block.first + rows.rowOf(i / 2), others.first + rows.columnOf(j, i));
+        Value visible = rows.isUnmasked(block.batch, block.first + rows.rowOf(i / 2),
+                                        others.first + rows.columnOf(j, i));
         score[i] = select(visible, blocks.capped(score[i] * blocks.scale), hidden);
       }
   }

@@ -28,7 +28,8 @@ public:
   /// gradient of the score before its scale.
   void emit(Num &score, Num &product, HeadBlock queries, HeadBlock keys, Pair pair, Num lse,
             Num delta) {
-    Value unmasked = rows.isUnmasked(queries.first + pair.query, keys.first + pair.key);
+    Value unmasked =
+        rows.isUnmasked(queries.batch, queries.first + pair.query, keys.first + pair.key);
     Num capped = blocks.capped(score * blocks.scale);
     Num probability = select(unmasked, exp(capped - lse), e.number(0.0));
     Value kept = blocks.isKept(queries, pair.query, keys.first + pair.key,

@@ -98,13 +98,16 @@ Num MmaRows::acrossRow(Num x, function_ref<Num(Num, Num)> combine) {
 
 /// Causal: 0 <= query - key < window in one comparison without signs, so the key exists where the
 /// query does.
-Value MmaRows::isUnmasked(Index query, Index key) {
+Value MmaRows::isUnmasked(Index batch, Index query, Index key) {
   OpBuilder &b = e.builder();
-  Value isSeen =
-      blocks.ahead > 0
-          ? less(key, e.index(blocks.seq))
-          : arith::CmpIOp::create(b, e.location(), arith::CmpIPredicate::ult, (query - key).value,
-                                  e.index(std::min(blocks.window, blocks.seq)).value);
+  auto reach = [&] {
+    return blocks.positions ? blocks.reachOf(batch, query)
+                            : e.index(std::min(blocks.window, blocks.seq));
+  };
+  Value isSeen = blocks.ahead > 0
+                     ? less(key, e.index(blocks.seq))
+                     : arith::CmpIOp::create(b, e.location(), arith::CmpIPredicate::ult,
+                                             (query - key).value, reach().value);
   return arith::AndIOp::create(b, e.location(), isSeen, less(query, e.index(blocks.seq)));
 }
 

@@ -54,8 +54,8 @@ public:
 
   /// `x` of the four threads of a row, combined in a fixed tree.
   Num acrossRow(Num x, llvm::function_ref<Num(Num, Num)> combine);
-  /// Whether the query attends to the key, and both exist.
-  mlir::Value isUnmasked(Index query, Index key);
+  /// Whether the query of a sequence of the batch attends to the key, and both exist.
+  mlir::Value isUnmasked(Index batch, Index query, Index key);
 
   /// Stores two rows of this thread times factor(half), where the row is below `bound`.
   void store(llvm::ArrayRef<FragmentC> sums, Buffer to, llvm::function_ref<Index(Index row)> place,
