@@ -48,8 +48,8 @@ Rule RopeOp::getShardingRule() {
   return std::string("... S w") + (getPositions() ? ", ... S" : "") + " -> ... S w";
 }
 Rule AttentionOp::getShardingRule() {
-  return std::string("b S w, b S w, b S w") + (getSinks() ? ", w" : "") + (getSeed() ? ", T" : "") +
-         " -> b S w, b w S";
+  return std::string("b S w, b S w, b S w") + (getSinks() ? ", w" : "") +
+         (getPositions() ? ", b S" : "") + (getSeed() ? ", T" : "") + " -> b S w, b w S";
 }
 Rule AttentionScoresOp::getShardingRule() { return "b S w, b T w -> b w S T"; }
 Rule CausalMaskOp::getShardingRule() { return "... S T -> ... S T"; }

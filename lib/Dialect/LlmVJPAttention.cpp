@@ -25,9 +25,9 @@ LogicalResult AttentionOp::buildVJP(OpBuilder &builder, Gradients resultGradient
   operandGradients.assign(active.size(), Value());
   auto gradient = AttentionGradOp::create(
       builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), getQ(), getK(),
-      getV(), getOut(), getLse(), resultGradients[0], getSeed(), getHeadsAttr(), getKvHeadsAttr(),
-      getScaleAttr(), getWindowAttr(), getPAttr(), getKeyAttr(), getShardingAttr(),
-      getSoftcapAttr(), getBidirectionalAttr());
+      getV(), getOut(), getLse(), resultGradients[0], getPositions(), getSeed(), getHeadsAttr(),
+      getKvHeadsAttr(), getScaleAttr(), getWindowAttr(), getPAttr(), getKeyAttr(),
+      getShardingAttr(), getSoftcapAttr(), getBidirectionalAttr());
   // One pass makes all three; those not wanted have no reader.
   for (auto [number, value] : llvm::enumerate(gradient.getResults()))
     if (active[number])

@@ -92,6 +92,14 @@ LogicalResult verifyFused(AttentionLike op, Value out, Value lse) {
     return failure();
   if (op.getWindow() && op.getBidirectional())
     return op.emitOpError("is bidirectional and has a window; expected one of the two");
+  if (Value positions = op.getPositions()) {
+    if (op.getBidirectional())
+      return op.emitOpError(
+          "is bidirectional and has at(...), positions that count the keys before "
+          "a query; expected one of the two");
+    if (failed(expectShape(op, "positions", positions, leadingDims(q))))
+      return failure();
+  }
   if (op.getSoftcap() && failed(expectPositive(op, "softcap", *op.getSoftcap())))
     return failure();
   if (out.getType() != q.getType())

@@ -116,20 +116,26 @@ private:
 
   llvm::Error classifyInput(unsigned number, StringRef name) {
     std::pair<StringRef, std::optional<unsigned> *> inputs[] = {
-        {"ids", &roles.ids},         {"targets", &roles.targets},
-        {"labels", &roles.labels},   {"learning_rate", &roles.learningRate},
-        {"step", &roles.step},       {"micro_batch", &roles.microBatch},
-        {"lengths", &roles.lengths}, {"counts", &roles.counts},
+        {"ids", &roles.ids},
+        {"targets", &roles.targets},
+        {"labels", &roles.labels},
+        {"positions", &roles.positions},
+        {"learning_rate", &roles.learningRate},
+        {"step", &roles.step},
+        {"micro_batch", &roles.microBatch},
+        {"lengths", &roles.lengths},
+        {"counts", &roles.counts},
         {"pages", &roles.pages}};
     for (auto [known, place] : inputs)
       if (name == known) {
         *place = number;
         return llvm::Error::success();
       }
-    return llvm::createStringError("argument " + llvm::Twine(number) + " of '" + step.getName() +
-                                   "' is an input named '" + name +
-                                   "'; known are ids, targets, labels, learning_rate, step, "
-                                   "micro_batch, lengths, counts and pages");
+    return llvm::createStringError(
+        "argument " + llvm::Twine(number) + " of '" + step.getName() + "' is an input named '" +
+        name +
+        "'; known are ids, targets, labels, positions, learning_rate, step, "
+        "micro_batch, lengths, counts and pages");
   }
 
   /// Scales and zero points belong to what they are of, and are no parameters of their own.

@@ -2,7 +2,9 @@
 
 #include "llmmem/Execution/TokenFeed.h"
 #include "llmmem/Execution/CounterSamples.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llmmem;
 
@@ -24,11 +26,12 @@ llvm::Expected<TokenFeed> TokenFeed::fromText(llvm::StringRef file, llvm::String
   return TokenFeed(std::move(ids), shape);
 }
 
-/// Ids separated by white space, each in the vocabulary or the number that stands for none.
-static llvm::Expected<std::vector<int32_t>> readIds(llvm::StringRef file, llvm::StringRef text,
-                                                    llvm::StringRef what, int64_t vocabulary,
-                                                    std::optional<int64_t> none) {
-  std::vector<int32_t> ids;
+/// Numbers separated by white space. `expected` says what one should have been, or nothing where it
+/// is right.
+static llvm::Expected<std::vector<int32_t>>
+readNumbers(llvm::StringRef file, llvm::StringRef text, llvm::StringRef what,
+            llvm::function_ref<std::string(int64_t)> expected) {
+  std::vector<int32_t> numbers;
   int64_t line = 1;
   for (llvm::StringRef rest = text; !rest.empty(); ++line) {
     auto [here, after] = rest.split('\n');
@@ -38,21 +41,32 @@ static llvm::Expected<std::vector<int32_t>> readIds(llvm::StringRef file, llvm::
         part = part.trim();
         if (part.empty())
           continue;
-        int64_t id = 0;
+        int64_t number = 0;
         std::string where = (file + ":" + llvm::Twine(line) + ": " + what + " " +
-                             llvm::Twine(ids.size() + 1) + ", '" + part + "', ")
+                             llvm::Twine(numbers.size() + 1) + ", '" + part + "', ")
                                 .str();
-        if (part.getAsInteger(10, id))
+        if (part.getAsInteger(10, number))
           return llvm::createStringError(where + "is not a number");
-        if ((id < 0 || id >= vocabulary) && id != none)
-          return llvm::createStringError(
-              where + "is outside the vocabulary of " + llvm::Twine(vocabulary) +
-              (none ? " and not " + llvm::Twine(*none) + ", which stands for no loss" : ""));
-        ids.push_back(static_cast<int32_t>(id));
+        if (std::string fault = expected(number); !fault.empty())
+          return llvm::createStringError(where + fault);
+        numbers.push_back(static_cast<int32_t>(number));
       }
     }
   }
-  return ids;
+  return numbers;
+}
+
+/// Each in the vocabulary or the number that stands for none.
+static llvm::Expected<std::vector<int32_t>> readIds(llvm::StringRef file, llvm::StringRef text,
+                                                    llvm::StringRef what, int64_t vocabulary,
+                                                    std::optional<int64_t> none) {
+  return readNumbers(file, text, what, [&](int64_t id) -> std::string {
+    if ((id >= 0 && id < vocabulary) || id == none)
+      return "";
+    return ("is outside the vocabulary of " + llvm::Twine(vocabulary) +
+            (none ? " and not " + llvm::Twine(*none) + ", which stands for no loss" : ""))
+        .str();
+  });
 }
 
 llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, llvm::StringRef text,
@@ -68,17 +82,33 @@ llvm::Expected<TokenFeed> TokenFeed::fromIds(llvm::StringRef file, llvm::StringR
   return TokenFeed(std::move(*ids), shape);
 }
 
+/// Files that stand beside the ids have as many numbers.
+static llvm::Error checkCount(llvm::StringRef file, llvm::StringRef what, size_t count,
+                              size_t ids) {
+  if (count == ids)
+    return llvm::Error::success();
+  return llvm::createStringError("'" + file + "' has " + llvm::Twine(count) + " " + what +
+                                 ", expected one for each of the " + llvm::Twine(ids) + " ids");
+}
+
 llvm::Error TokenFeed::readLabels(llvm::StringRef file, llvm::StringRef text) {
   llvm::Expected<std::vector<int32_t>> read =
       readIds(file, text, "label", shape.vocabulary, kNoLoss);
   if (!read)
     return read.takeError();
-  if (read->size() != all.size())
-    return llvm::createStringError("'" + file + "' has " + llvm::Twine(read->size()) +
-                                   " labels, expected one for each of the " +
-                                   llvm::Twine(all.size()) + " ids");
   labels = std::move(*read);
-  return llvm::Error::success();
+  return checkCount(file, "labels", labels.size(), all.size());
+}
+
+llvm::Error TokenFeed::readSegments(llvm::StringRef file, llvm::StringRef text) {
+  llvm::Expected<std::vector<int32_t>> read =
+      readNumbers(file, text, "segment", [](int64_t segment) {
+        return llvm::isInt<32>(segment) ? "" : "is no number of 32 bits";
+      });
+  if (!read)
+    return read.takeError();
+  segments = std::move(*read);
+  return checkCount(file, "segments", segments.size(), all.size());
 }
 
 size_t TokenFeed::beginOfRow(int64_t row) const {
@@ -94,13 +124,24 @@ int32_t TokenFeed::at(const std::vector<int32_t> &file, size_t i) const {
   return file[(beginOfRow(i / shape.seq) + i % shape.seq) % file.size()];
 }
 
+bool TokenFeed::goesOn(size_t i) const {
+  if ((i + 1) % shape.seq == 0)
+    return false;
+  if (segments.empty())
+    return true;
+  int32_t segment = at(segments, i);
+  return segment >= 0 && at(segments, i + 1) == segment;
+}
+
 void TokenFeed::next(const Batch &to) {
   const std::vector<int32_t> &predicted = labels.empty() ? all : labels;
   for (size_t i = 0; i < to.ids.size(); ++i)
     to.ids[i] = at(all, i);
   for (size_t i = 0; i < to.targets.size(); ++i)
-    to.targets[i] = (i + 1) % shape.seq == 0 ? kNoLoss : at(predicted, i + 1);
+    to.targets[i] = goesOn(i) ? at(predicted, i + 1) : kNoLoss;
   for (size_t i = 0; i < to.labels.size(); ++i)
     to.labels[i] = at(predicted, i);
+  for (size_t i = 0; i < to.positions.size(); ++i)
+    to.positions[i] = i > 0 && goesOn(i - 1) ? to.positions[i - 1] + 1 : 0;
   ++batch;
 }

@@ -136,7 +136,8 @@ void TrainingRun::feedInputs(TokenFeed &feed, double learningRate) {
   auto tokens = [&](std::optional<unsigned> argument) {
     return argument ? buffers.integers(*argument) : llvm::MutableArrayRef<int32_t>();
   };
-  feed.next({tokens(roles.ids), tokens(roles.targets), tokens(roles.labels)});
+  feed.next(
+      {tokens(roles.ids), tokens(roles.targets), tokens(roles.labels), tokens(roles.positions)});
   if (roles.learningRate)
     writeFloat(buffers.kindOf(*roles.learningRate), memory().argument(*roles.learningRate), 0,
                learningRate);

@@ -92,9 +92,9 @@ void Bert::addBlock(std::vector<Parameter> &list, const std::string &prefix) con
 
 std::vector<Parameter> Bert::parameters() const {
   std::vector<Parameter> list;
-  list.push_back({"bert.embeddings.word_embeddings.weight", {vocabulary, width}});
-  list.push_back({"bert.embeddings.position_embeddings.weight", {facts.maxSeq, width}});
-  list.push_back({"bert.embeddings.token_type_embeddings.weight", {types, width}});
+  list.push_back(tableOf("bert.embeddings.word_embeddings.weight", vocabulary, width));
+  list.push_back(tableOf("bert.embeddings.position_embeddings.weight", facts.maxSeq, width));
+  list.push_back(tableOf("bert.embeddings.token_type_embeddings.weight", types, width));
   addNorm(list, "bert.embeddings.LayerNorm", width);
   for (int64_t layer = 0; layer < facts.layers; ++layer)
     addBlock(list, blockPrefix(layer));

@@ -17,6 +17,7 @@ struct Argument {
   llm::Role role;
   RankedTensorType type;
   bool frozen = false;
+  std::optional<double> weightDecay = std::nullopt;
 };
 } // namespace
 
@@ -58,6 +59,8 @@ static std::vector<Argument> listArguments(OpBuilder &builder, const Model &mode
   if (options.mode == Mode::Train)
     arguments.push_back(
         {model.facts.predictsMasked ? "labels" : "targets", llm::Role::Input, tokens});
+  if (options.packed)
+    arguments.push_back({"positions", llm::Role::Input, tokens});
   if (options.keepsCaches())
     for (const CachedGraph::Input &input : CachedGraph::inputs(builder, options))
       arguments.push_back({input.name, llm::Role::Input, input.type});
@@ -72,7 +75,7 @@ static std::vector<Argument> listArguments(OpBuilder &builder, const Model &mode
           {parameter.name, llm::Role::Param,
            RankedTensorType::get(parameter.shape,
                                  parameter.wide ? llm::wideTypeFor(element) : element),
-           parameter.frozen});
+           parameter.frozen, parameter.weightDecay});
   return arguments;
 }
 
@@ -89,6 +92,9 @@ static func::FuncOp createFunction(OpBuilder &builder, StringRef name,
         builder.getNamedAttr(llm::LlmDialect::kName, builder.getStringAttr(argument.name))};
     if (argument.frozen)
       named.push_back(builder.getNamedAttr(llm::LlmDialect::kFrozen, builder.getUnitAttr()));
+    if (argument.weightDecay)
+      named.push_back(builder.getNamedAttr(llm::LlmDialect::kWeightDecay,
+                                           builder.getF64FloatAttr(*argument.weightDecay)));
     attributes.push_back(builder.getDictionaryAttr(named));
   }
   auto function = func::FuncOp::create(builder, builder.getUnknownLoc(), name,
@@ -167,6 +173,8 @@ static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
       graph.addParameter(argument.name, value);
     else if (argument.role == llm::Role::Seed)
       graph.setSeed(value);
+    else if (argument.name == "positions" && options.packed)
+      graph.setPositions(value);
   }
   CachedGraph caches(function, options);
   if (options.keepsCaches()) {

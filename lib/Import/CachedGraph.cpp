@@ -115,7 +115,7 @@ Value GraphBuilder::packHeads(StringRef name, Value &x, int64_t heads) {
 void GraphBuilder::setCaches(CachedGraph &graph) {
   caches = &graph;
   auto type = RankedTensorType::get({options.batch, options.seq}, builder.getI32Type());
-  caches->positions =
+  positions = caches->positions =
       create<llm::PositionsOp>("positions", type, caches->input("lengths"), caches->input("counts"),
                                builder.getI64IntegerAttr(*options.context));
 }

@@ -84,7 +84,8 @@ std::vector<std::string> ConfigReader::optionalKeys() const {
 }
 
 const json::Value *ConfigReader::require(StringRef key) {
-  required.push_back(key.str());
+  if (!llvm::is_contained(required, key))
+    required.push_back(key.str());
   const json::Value *value = find(key);
   if (!value && message.empty()) {
     fail("missing key " + quoted(key));

@@ -199,9 +199,7 @@ std::vector<Parameter> Decoder::listBlock(int64_t layer) const {
 
 std::vector<Parameter> Decoder::parameters() const {
   std::vector<Parameter> list;
-  list.push_back({.name = parts.embedding + ".weight",
-                  .shape = {parts.vocabulary, parts.width},
-                  .table = true});
+  list.push_back(tableOf(parts.embedding + ".weight", parts.vocabulary, parts.width));
   for (int64_t layer = 0; layer < facts.layers; ++layer)
     llvm::append_range(list, listBlock(layer));
   listNorm(list, parts.finalNorm, parts.width);

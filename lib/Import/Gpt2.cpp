@@ -80,11 +80,9 @@ void Gpt2::addBlock(std::vector<Parameter> &list, const std::string &prefix) con
 
 std::vector<Parameter> Gpt2::parameters() const {
   std::vector<Parameter> list;
-  list.push_back({.name = "transformer.wte.weight",
-                  .shape = {vocabulary, width},
-                  .table = true,
-                  .head = tied});
-  list.push_back({"transformer.wpe.weight", {facts.maxSeq, width}});
+  list.push_back(tableOf("transformer.wte.weight", vocabulary, width));
+  list.back().head = tied;
+  list.push_back(tableOf("transformer.wpe.weight", facts.maxSeq, width, Lookup::Position));
   for (int64_t layer = 0; layer < facts.layers; ++layer)
     addBlock(list, blockPrefix(layer));
   list.push_back({"transformer.ln_f.weight", {width}});

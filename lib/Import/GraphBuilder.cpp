@@ -81,8 +81,8 @@ Value GraphBuilder::embedding(StringRef name, Value ids, StringRef module) {
 }
 
 Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
-  if (caches)
-    return add(name, x, embedding((name + ".rows").str(), caches->positions, module));
+  if (positions)
+    return add(name, x, embedding((name + ".rows").str(), positions, module));
   return create<llm::AddPositionsOp>(name, x.getType(), x, parameter(module + ".weight"),
                                      ArrayAttr());
 }
@@ -139,7 +139,7 @@ Value GraphBuilder::rmsNorm(StringRef name, Value x, StringRef module, double ep
 Value GraphBuilder::rope(StringRef name, Value x, int64_t heads, const RotaryShape &rotary) {
   bool turnsWhole = rotary.elements == tensorType(x).getShape().back() / heads;
   return create<llm::RopeOp>(
-      name, x.getType(), x, caches ? caches->positions : Value(), builder.getI64IntegerAttr(heads),
+      name, x.getType(), x, positions, builder.getI64IntegerAttr(heads),
       builder.getF64FloatAttr(rotary.theta), rotary.scaling, /*inverse=*/UnitAttr(),
       turnsWhole ? IntegerAttr() : builder.getI64IntegerAttr(rotary.elements),
       rotary.interleaved ? builder.getUnitAttr() : UnitAttr());
@@ -277,7 +277,7 @@ Value GraphBuilder::fusedAttention(Value q, Value k, Value v, const AttentionSha
   ArrayRef<int64_t> dims = tensorType(q).getShape();
   auto op = create<llm::AttentionOp>(
       "attn.out", q.getType(), statisticType({dims[0], shape.heads, dims[1]}), q, k, v,
-      shape.sinks.empty() ? Value() : parameter(shape.sinks), drops ? seed : Value(),
+      shape.sinks.empty() ? Value() : parameter(shape.sinks), positions, drops ? seed : Value(),
       builder.getI64IntegerAttr(shape.heads), builder.getI64IntegerAttr(shape.kvHeads),
       scaleOf(shape), windowOf(builder, shape), builder.getF64FloatAttr(shape.dropout),
       builder.getI64IntegerAttr(drops ? dropouts++ : 0), llm::ShardingAttr(),

@@ -9,9 +9,10 @@ using namespace llmmem::importer;
 /// A training step has the head's logits in chunks, never whole, which a weight as it is serves; as
 /// in QLoRA (Dettmers et al. 2023), tables then stay as they are, too.
 bool importer::isHeldInFewerBits(const Parameter &parameter, const ImportOptions &options) {
-  const bool isRead = parameter.layout.has_value() || parameter.table;
+  const bool isTable = parameter.lookup == Lookup::Token;
+  const bool isRead = parameter.layout.has_value() || isTable;
   const bool isTrained =
-      options.mode == Mode::Train && (!parameter.frozen || parameter.table || parameter.head);
+      options.mode == Mode::Train && (!parameter.frozen || isTable || parameter.head);
   return options.weights && isRead && !isTrained && !parameter.wide && parameter.shape.size() == 2;
 }
 

@@ -18,7 +18,7 @@ using namespace llmmem::importer;
 // Options
 //===----------------------------------------------------------------------===//
 
-static llvm::Error refuse(StringRef flag, double value, StringRef expected) {
+static llvm::Error refuse(const Twine &flag, double value, StringRef expected) {
   std::string text;
   llvm::raw_string_ostream(text) << flag << " is " << llvm::format("%g", value) << ", expected "
                                  << expected;
@@ -66,6 +66,10 @@ static llvm::Error checkTraining(const TrainingOptions &training) {
     return refuse("--label-smoothing", training.labelSmoothing, "a number x with 0 <= x < 1");
   if (!isNumber(training.zLoss))
     return refuse("--z-loss", training.zLoss, "a number from 0 up");
+  for (const DecayGroup &group : training.decayGroups)
+    if (!isNumber(group.decay))
+      return refuse("--decay-groups: the weight decay of " + group.parameters, group.decay,
+                    "a number from 0 up");
   return checkFlagsOfOptimizer(training);
 }
 
@@ -132,6 +136,20 @@ static llvm::Error checkCaches(const ImportOptions &options, const ModelFacts &f
   return llvm::Error::success();
 }
 
+/// Rows with several sequences in them.
+static llvm::Error checkPacked(const ImportOptions &options, const ModelFacts &facts) {
+  if (!options.packed)
+    return llvm::Error::success();
+  if (options.attention == AttentionForm::Unfused)
+    return llvm::createStringError("--packed keeps sequences apart in the fused form of attention "
+                                   "alone; leave --attention=unfused out");
+  if (facts.predictsMasked)
+    return llvm::createStringError(Twine(facts.file) +
+                                   ": --packed is for models that predict the next token, whose "
+                                   "queries attend to none behind them; leave it out");
+  return llvm::Error::success();
+}
+
 llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFacts &facts) {
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
   for (auto [flag, value] : {std::pair("--batch", options.batch), {"--seq", options.seq}})
@@ -151,7 +169,9 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
   if (options.paramDtype && *options.paramDtype != facts.dtype &&
       (*options.paramDtype != ElementKind::F32 || facts.dtype != ElementKind::BF16))
     return llvm::createStringError("--param-dtype differs from the type that is computed in; f32 "
-                                   "beside --dtype bf16 is what may");
+                                   "beside --dtype bf16 or f16 is what may");
+  if (llvm::Error error = checkPacked(options, facts))
+    return error;
   if (llvm::Error error = checkExperts(options, facts))
     return error;
   if (options.keepsCaches())

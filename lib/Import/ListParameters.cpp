@@ -8,6 +8,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/GlobPattern.h"
 #include <cmath>
+#include <functional>
 #include <limits>
 
 using namespace llmmem;
@@ -105,6 +106,51 @@ static llvm::Error freeze(std::vector<Parameter> &parameters, StringRef pattern)
                                  parameters.front().name + "', * stands for any part of a name");
 }
 
+//===----------------------------------------------------------------------===//
+// Weight decay
+//===----------------------------------------------------------------------===//
+
+using IsMember = std::function<bool(const Parameter &)>;
+
+/// Who is of the group of this name.
+static llvm::Expected<IsMember> memberOf(const std::string &group) {
+  auto isBias = [](const Parameter &parameter) {
+    return StringRef(parameter.name).ends_with("bias");
+  };
+  if (group == "biases")
+    return IsMember(isBias);
+  if (group == "norms")
+    return IsMember([isBias](const Parameter &parameter) {
+      return parameter.shape.size() == 1 && !isBias(parameter);
+    });
+  if (group == "embeddings")
+    return IsMember([](const Parameter &parameter) { return parameter.lookup != Lookup::None; });
+  llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(group);
+  if (!glob)
+    return llvm::createStringError("a group of weight decay, '" + group +
+                                   "', is no pattern: " + llvm::toString(glob.takeError()));
+  return IsMember(
+      [glob = *glob](const Parameter &parameter) { return glob.match(parameter.name); });
+}
+
+static llvm::Error setDecay(std::vector<Parameter> &parameters, const DecayGroup &group) {
+  llvm::Expected<IsMember> isMember = memberOf(group.parameters);
+  if (!isMember)
+    return isMember.takeError();
+  bool found = false;
+  for (Parameter &parameter : parameters)
+    if ((*isMember)(parameter)) {
+      found = true;
+      parameter.weightDecay = group.decay;
+    }
+  if (found)
+    return llvm::Error::success();
+  return llvm::createStringError("a group of weight decay, '" + group.parameters +
+                                 "', has no parameter in it; expected norms, biases, embeddings or "
+                                 "a pattern of names such as '" +
+                                 parameters.front().name + "', * stands for any part of a name");
+}
+
 llvm::Expected<std::vector<Parameter>> importer::listParameters(const Model &model,
                                                                 const ImportOptions &options) {
   std::vector<Parameter> parameters = model.parameters();
@@ -121,5 +167,8 @@ llvm::Expected<std::vector<Parameter>> importer::listParameters(const Model &mod
   if (llvm::all_of(parameters, [](const Parameter &parameter) { return parameter.frozen; }))
     return llvm::createStringError(
         "--freeze freezes every parameter, so there is nothing to train");
+  for (const DecayGroup &group : options.training.decayGroups)
+    if (llvm::Error error = setDecay(parameters, group))
+      return std::move(error);
   return parameters;
 }

@@ -21,9 +21,14 @@ static void annotateUpdate(Operation *op, const Twine &name, Operation *gradient
     op->setAttr(LlmDialect::kBlock, block);
 }
 
-/// Matrices decay, biases and norms do not (as in GPT-3's and most public recipes).
+/// What a user gives to a parameter; else matrices decay, biases and norms do not (as in GPT-3's
+/// and most public recipes).
 static FloatAttr decayOf(OpBuilder &builder, llm::TrainingAttr training,
                          TrainedParameter &parameter) {
+  auto step = cast<func::FuncOp>(parameter.argument.getOwner()->getParentOp());
+  if (auto given = step.getArgAttrOfType<FloatAttr>(parameter.argument.getArgNumber(),
+                                                    LlmDialect::kWeightDecay))
+    return builder.getF64FloatAttr(given.getValueAsDouble());
   bool decays = cast<RankedTensorType>(parameter.argument.getType()).getRank() >= 2;
   return decays ? training.getWeightDecay() : builder.getF64FloatAttr(0.0);
 }

@@ -281,3 +281,16 @@ func.func @silu_2(%x: tensor<4x8xf32>) {
   %z = llm.clamp %y {low = -7.0 : f64, high = 7.0 : f64} : tensor<4x8xf32>
   return
 }
+
+// CHECK-LABEL: func.func @attention_packed(
+// CHECK: llm.attention %arg0, %arg1, %arg1 at(%arg2) {heads = 2 : i64, kv_heads = 1 : i64, scale = 5.000000e-01 : f64}
+// CHECK-SAME: : (tensor<1x4x8xbf16>, tensor<1x4x4xbf16>, tensor<1x4x4xbf16>, tensor<1x4xi32>) -> (tensor<1x4x8xbf16>, tensor<1x2x4xf32>)
+// CHECK: llm.attention_grad %arg0, %arg1, %arg1, %{{.+}}, %{{.+}}, %arg0 at(%arg2) {heads = 2 : i64
+func.func @attention_packed(%q: tensor<1x4x8xbf16>, %k: tensor<1x4x4xbf16>, %t: tensor<1x4xi32>) {
+  %out, %lse = llm.attention %q, %k, %k at(%t) {heads = 2 : i64, kv_heads = 1 : i64, scale = 0.5 : f64}
+    : (tensor<1x4x8xbf16>, tensor<1x4x4xbf16>, tensor<1x4x4xbf16>, tensor<1x4xi32>) -> (tensor<1x4x8xbf16>, tensor<1x2x4xf32>)
+  %dq, %dk, %dv = llm.attention_grad %q, %k, %k, %out, %lse, %q at(%t) {heads = 2 : i64, kv_heads = 1 : i64, scale = 0.5 : f64}
+    : (tensor<1x4x8xbf16>, tensor<1x4x4xbf16>, tensor<1x4x4xbf16>, tensor<1x4x8xbf16>, tensor<1x2x4xf32>, tensor<1x4x8xbf16>, tensor<1x4xi32>)
+    -> (tensor<1x4x8xbf16>, tensor<1x4x4xbf16>, tensor<1x4x4xbf16>)
+  return
+}

@@ -139,6 +139,16 @@ cl::opt<double>
                 cl::desc("On parameters of two dimensions or more (default: 0.1; 0 for sgd and "
                          "adafactor)"),
                 cl::cat(category));
+cl::list<std::string> noDecay(
+    "no-decay", cl::CommaSeparated,
+    cl::desc("Groups of parameters without weight decay: norms, biases, embeddings, or patterns of "
+             "names (default: whatever has one dimension)"),
+    cl::value_desc("groups"), cl::cat(category));
+cl::list<std::string> decayGroups(
+    "decay-groups", cl::CommaSeparated,
+    cl::desc("Groups with a weight decay of their own: embeddings=0.01,lm_head.*=0.05; of several "
+             "that have a parameter the last, --no-decay last of all"),
+    cl::value_desc("group=X"), cl::cat(category));
 cl::opt<double> momentum("momentum", cl::desc("Of sgd (default: 0) and muon (0.95)"),
                          cl::cat(category));
 cl::opt<bool> nesterov("nesterov",
@@ -157,6 +167,10 @@ Choice<Moments>
             cl::values(clEnumValN(Moments::Wide, "f32", "f64 beside f64"),
                        clEnumValN(Moments::BF16, "bf16", "rounded by chance, half the bytes")),
             cl::init(Moments::Wide), cl::cat(category));
+cl::opt<bool> packed("packed",
+                     cl::desc("Rows have several sequences packed into them, or padding, which "
+                              "llmmem-run --segments keeps apart"),
+                     cl::cat(category));
 cl::opt<double> labelSmoothing("label-smoothing",
                                cl::desc("Share of the loss that every token of the vocabulary has "
                                         "alike (default: 0)"),
@@ -275,7 +289,22 @@ ImportOptions readOptions() {
     options.lora = LoraOptions{loraRank, loraAlpha, loraTargets};
   options.expertCapacity = given<int64_t>(expertCapacity);
   options.balanceLoss = given<double>(balanceLoss);
+  options.packed = packed;
   return options;
+}
+
+llvm::Error readDecayGroups(TrainingOptions &training) {
+  for (llvm::StringRef text : decayGroups) {
+    auto [name, number] = text.rsplit('=');
+    DecayGroup group{name.str(), 0};
+    if (name.empty() || number.getAsDouble(group.decay))
+      return llvm::createStringError("--decay-groups has '" + text +
+                                     "', expected a group and its weight decay: norms=0.01");
+    training.decayGroups.push_back(group);
+  }
+  for (const std::string &name : noDecay)
+    training.decayGroups.push_back({name, 0});
+  return llvm::Error::success();
 }
 
 int fail(const llvm::Twine &what) {
@@ -313,6 +342,8 @@ const cl::Option *findMisplacedFlag() {
                                   &beta2,
                                   &eps,
                                   &weightDecay,
+                                  std::addressof(noDecay),
+                                  std::addressof(decayGroups),
                                   &momentum,
                                   &nesterov,
                                   &beta2Decay,
@@ -321,6 +352,7 @@ const cl::Option *findMisplacedFlag() {
                                   &labelSmoothing,
                                   &zLoss,
                                   &balanceLoss,
+                                  &packed,
                                   std::addressof(freeze)};
   for (const cl::Option *option : training)
     if (option->getNumOccurrences())
@@ -387,6 +419,8 @@ int run() {
     return fail(text.takeError());
   ImportOptions options = readOptions();
   if (llvm::Error error = readHeldFormats(options))
+    return fail(std::move(error));
+  if (llvm::Error error = readDecayGroups(options.training))
     return fail(std::move(error));
   bool counts = countOnly || countTrainedOnly;
   if (counts && !options.dtype) // a count is the same in any type, float16 too

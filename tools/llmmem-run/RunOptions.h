@@ -29,6 +29,7 @@ struct RunOptions {
   std::optional<std::string> dataFile, tokensFile;
   std::string tokenizerFile; // empty: the bytes of a text are its tokens
   std::string labelsFile;    // empty: what is predicted are the ids themselves
+  std::string segmentsFile;  // empty: each row is one sequence
   bool shuffle = false;
   LearningRate learningRate;
   std::string loadFile, resumeFile, saveFile, gradientsFile;

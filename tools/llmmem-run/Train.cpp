@@ -60,6 +60,19 @@ static Error readLabels(TokenFeed &feed, const StepRoles &roles, const RunOption
   return feed.readLabels(options.labelsFile, (*text)->getBuffer());
 }
 
+static Error readSegments(TokenFeed &feed, const PlannedFunction &step, const RunOptions &options) {
+  if (options.segmentsFile.empty())
+    return Error::success();
+  // Of the stages of a pipeline, those without attention read no positions.
+  if (!step.roles.positions && step.compiled->parametersOfAllStages().empty())
+    return createStringError("--segments: the step takes each row for one sequence; import the "
+                             "model with --packed");
+  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(options.segmentsFile);
+  if (!text)
+    return text.takeError();
+  return feed.readSegments(options.segmentsFile, (*text)->getBuffer());
+}
+
 namespace {
 /// A run with its buffers and its reports.
 class Training {
@@ -414,6 +427,8 @@ Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
   if (!feed)
     return feed.takeError();
   if (Error error = readLabels(*feed, step.roles, options))
+    return std::move(error);
+  if (Error error = readSegments(*feed, step, options))
     return std::move(error);
   ProcessMemory memory = ProcessMemory::begin();
   Expected<TrainingRun> run =

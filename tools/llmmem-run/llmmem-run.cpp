@@ -46,6 +46,10 @@ static cl::opt<std::string>
     labelsFile("labels", cl::cat(category), cl::value_desc("ids"),
                cl::desc("What to predict at the place of each id of --tokens or --data, -100 where "
                         "there is no loss (default: the ids; masked models need it)"));
+static cl::opt<std::string> segmentsFile(
+    "segments", cl::cat(category), cl::value_desc("numbers"),
+    cl::desc("For each id the number of the sequence that it belongs to, below 0 for padding, of a "
+             "model that was imported with --packed (default: each row is one)"));
 static cl::opt<bool> shuffleRows(
     "shuffle", cl::cat(category),
     cl::desc(
@@ -288,6 +292,7 @@ static RunOptions readOptions() {
   options.tokensFile = given(tokensFile);
   options.tokenizerFile = tokenizerFile;
   options.labelsFile = labelsFile;
+  options.segmentsFile = segmentsFile;
   options.shuffle = shuffleRows;
   options.learningRate = {learningRate, warmupSteps, cosineSteps,
                           linearSteps,  linearFrom,  inverseRoot};

@@ -321,6 +321,18 @@ TEST(RuleGradients, AttentionWithSinks) {
                  {{4, {5, -7}}});
 }
 
+TEST(RuleGradients, AttentionOfPackedSequences) {
+  checkGradients(R"(
+    func.func @f(%q: tensor<2x5x8xf64>, %k: tensor<2x5x4xf64>, %v: tensor<2x5x4xf64>, %t: tensor<2x5xi32>)
+        -> tensor<2x5x8xf64> {
+      %y, %lse = llm.attention %q, %k, %v at(%t) {heads = 4 : i64, kv_heads = 2 : i64, scale = 0.7 : f64}
+         : (tensor<2x5x8xf64>, tensor<2x5x4xf64>, tensor<2x5x4xf64>, tensor<2x5xi32>)
+        -> (tensor<2x5x8xf64>, tensor<2x4x5xf64>)
+      return %y : tensor<2x5x8xf64>
+    })",
+                 {{3, {0, 1, 2, 0, 1, 0, 0, 1, 2, 3}}});
+}
+
 TEST(RuleGradients, AttentionScoresWithGroupedHeads) {
   checkGradients(R"(
     func.func @f(%q: tensor<2x5x8xf64>, %k: tensor<2x5x4xf64>) -> tensor<2x4x5x5xf64> {

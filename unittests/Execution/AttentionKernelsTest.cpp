@@ -13,12 +13,24 @@ struct Shape {
   double p = 0.0;
   double cap = 0.0; ///< of scores; 0: none
   bool hasSinks = false, bidirectional = false;
+  /// Of sequences that are packed into each row, in order; empty where a row is one.
+  std::vector<int64_t> lengths = {};
 
   int64_t wide(int64_t b, int64_t i, int64_t h) const { return ((b * seq + i) * heads + h) * size; }
   int64_t narrow(int64_t b, int64_t j, int64_t h) const {
     return ((b * seq + j) * groups + h / (heads / groups)) * size;
   }
   int64_t statistics() const { return batch * heads * seq; }
+
+  /// Of each token of the batch in its own sequence.
+  Numbers positions() const {
+    Numbers all;
+    for (int64_t row = 0; row < batch; ++row)
+      for (int64_t length : lengths.empty() ? std::vector{seq} : lengths)
+        for (int64_t i = 0; i < length; ++i)
+          all.push_back(static_cast<double>(i));
+    return all;
+  }
 };
 
 /// Attention with all scores held, forward and backward.
@@ -35,8 +47,9 @@ struct Dense : Shape {
   }
 
   void runRow(int64_t b, int64_t h, int64_t i) {
+    auto position = static_cast<int64_t>(positions()[i]);
     int64_t stat = (b * heads + h) * seq + i, query = wide(b, i, h),
-            first = bidirectional ? 0 : std::max<int64_t>(0, i - window + 1),
+            first = bidirectional ? 0 : std::max<int64_t>(i - position, i - window + 1),
             last = bidirectional ? seq - 1 : i;
     double sum = hasSinks ? std::exp(sinks[h]) : 0.0, inner = 0.0;
     Numbers probability(seq), dp(seq), slope(seq, 1.0);
@@ -76,7 +89,8 @@ struct Dense : Shape {
 
 /// Replaces the letters of shapes: Q and K by what q and k are, L by what lse is, H by what sinks
 /// are, N by the number of elements of the dropout mask, A by the attributes, Z and Y by the sinks
-/// as an operand and its type.
+/// as an operand and its type, U, V and I by the positions as an operand, its type behind others,
+/// and its type.
 std::string withShape(std::string text, const Shape &s) {
   auto extents = [](std::initializer_list<int64_t> list) {
     std::string result;
@@ -90,6 +104,9 @@ std::string withShape(std::string text, const Shape &s) {
       {"$L", "tensor<" + extents({s.batch, s.heads, s.seq}) + "W>"},
       {"$Z", s.hasSinks ? " sinks(%z)" : ""},
       {"$Y", s.hasSinks ? ", $H" : ""},
+      {"$U", s.lengths.empty() ? "" : " at(%t)"},
+      {"$V", s.lengths.empty() ? "" : ", $I"},
+      {"$I", "tensor<" + extents({s.batch, s.seq}) + "i32>"},
       {"$H", "tensor<" + extents({s.heads}) + "T>"},
       {"$N", std::to_string(s.statistics() * s.seq)},
       {"$P", "p = " + std::to_string(s.p) + " : f64, key = 3 : i64"},
@@ -123,10 +140,10 @@ protected:
     std::vector<Numbers> r = runWide(
         withShape(
             R"(func.func @step(%q: $Q, %k: $K, %v: $K, %do: $Q, %o: $Q, %l: $L, %s: tensor<2xi32>,
-                           %z: $H) -> ($Q, $L, $Q, $K, $K, $H) {
-      %out, %lse = llm.attention %q, %k, %v$Z seed(%s) {$A, $P} : ($Q, $K, $K$Y, tensor<2xi32>) -> ($Q, $L)
-      %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %o, %l, %do seed(%s) {$A, $P}
-        : ($Q, $K, $K, $Q, $L, $Q, tensor<2xi32>) -> ($Q, $K, $K)
+                           %z: $H, %t: $I) -> ($Q, $L, $Q, $K, $K, $H) {
+      %out, %lse = llm.attention %q, %k, %v$Z$U seed(%s) {$A, $P} : ($Q, $K, $K$Y$V, tensor<2xi32>) -> ($Q, $L)
+      %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %o, %l, %do$U seed(%s) {$A, $P}
+        : ($Q, $K, $K, $Q, $L, $Q$V, tensor<2xi32>) -> ($Q, $K, $K)
       %dz = llm.attention_sink_grad %z, %o, %l, %do into(%z) : ($H, $Q, $L, $Q, $H) -> $H
       return %out, %lse, %dq, %dk, %dv, %dz : $Q, $L, $Q, $K, $K, $H
     })",
@@ -193,6 +210,12 @@ TEST_P(AttentionKernels, SinksOfHeadsOf64) {
 TEST_P(AttentionKernels, Bidirectional) { check({.p = 0.25, .bidirectional = true}); }
 TEST_P(AttentionKernels, BidirectionalHeadsOf64) {
   check({.batch = 2, .seq = 70, .heads = 2, .groups = 1, .size = 64, .bidirectional = true});
+}
+// Sequences that begin inside blocks and vectors, with one of a single token; and one that begins
+// with a block, which needs none of those before it.
+TEST_P(AttentionKernels, Packed) { check({.p = 0.25, .lengths = {3, 1, 2, 1}}); }
+TEST_P(AttentionKernels, PackedHeadsOf64) {
+  check({.batch = 2, .seq = 70, .heads = 2, .groups = 1, .size = 64, .lengths = {20, 44, 6}});
 }
 TEST_P(AttentionKernels, OnePosition) { check({.batch = 3, .seq = 1, .heads = 2, .groups = 2}); }
 

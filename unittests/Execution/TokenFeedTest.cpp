@@ -61,6 +61,33 @@ TEST(TokenFeed, RefusesLabelsOutsideTheVocabularyOrOfAnotherNumber) {
             "'labels' has 3 labels, expected one for each of the 4 ids");
 }
 
+TEST(TokenFeed, KeepsPackedSequencesApart) {
+  auto feed = TokenFeed::fromIds("ids", "1 2 3 4 5 6 7 8", {2, 4, 10});
+  ASSERT_TRUE(static_cast<bool>(feed));
+  ASSERT_FALSE(static_cast<bool>(feed->readSegments("segments", "0 0 7 7\n7 -1 -1 2")));
+  std::vector<int32_t> targets(8), positions(8);
+  feed->next({{}, targets, {}, positions});
+  EXPECT_EQ(positions, (std::vector<int32_t>{0, 1, 0, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(targets, (std::vector<int32_t>{2, -100, 4, -100, -100, -100, -100, -100}));
+}
+
+TEST(TokenFeed, TakesEachRowForASequenceWithoutSegments) {
+  auto feed = TokenFeed::fromIds("ids", "1 2 3 4 5 6", {2, 3, 10});
+  ASSERT_TRUE(static_cast<bool>(feed));
+  std::vector<int32_t> positions(6);
+  feed->next({{}, {}, {}, positions});
+  EXPECT_EQ(positions, (std::vector<int32_t>{0, 1, 2, 0, 1, 2}));
+}
+
+TEST(TokenFeed, RefusesSegmentsThatAreNoNumbersOrOfAnotherNumber) {
+  auto feed = TokenFeed::fromIds("ids", "1 2 3 4", {1, 3, 10});
+  ASSERT_TRUE(static_cast<bool>(feed));
+  EXPECT_EQ(llvm::toString(feed->readSegments("segments", "0 0\na 1")),
+            "segments:2: segment 3, 'a', is not a number");
+  EXPECT_EQ(llvm::toString(feed->readSegments("segments", "0 1 1")),
+            "'segments' has 3 segments, expected one for each of the 4 ids");
+}
+
 TEST(TokenFeed, SeeksToWhereReadingWouldStand) {
   auto feed = TokenFeed::fromIds("ids", "1 2 3 4 5 6 7", {1, 3, 10});
   ASSERT_TRUE(static_cast<bool>(feed));

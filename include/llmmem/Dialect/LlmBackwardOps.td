@@ -145,13 +145,13 @@ def Llm_RmsNormGradOp : Llm_PureOp<"rms_norm_grad", [Cost, BuffersInPlace, Group
   let hasVerifier = 1;
 }
 
-def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Random,
+def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Random, AttrSizedOperandSegments,
     AllTypesMatch<["q", "out", "dout", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>]> {
   let summary = "Gradients of attention's queries, keys and values, without ever holding the scores.";
   let description = [{
     Probabilities come back from q, k and lse (Dao et al. 2022, algorithm 4); delta = rowsum(dout * out) is the
     workspace, [batch, heads, seq] in f32 (f64 beside f64). Dropout samples the forward's mask again. With a `softcap` c, the gradient
-    of a score s is that of c tanh(s / c) times 1 - tanh(s / c)^2. Sinks are in lse and in out already.
+    of a score s is that of c tanh(s / c) times 1 - tanh(s / c)^2. Sinks are in lse and in out already; `positions` are those of llm.attention.
 
     ```mlir
     %dq, %dk, %dv = llm.attention_grad %q, %k, %v, %out, %lse, %dout
@@ -162,13 +162,13 @@ def Llm_AttentionGradOp : Llm_PureOp<"attention_grad", [CostWithWorkspace, Rando
     ```
   }];
   let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Llm_Tensor:$out, Llm_WideTensor:$lse,
-    Llm_Tensor:$dout, Optional<Llm_Seed>:$seed,
+    Llm_Tensor:$dout, Optional<Llm_Ids>:$positions, Optional<Llm_Seed>:$seed,
     I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
     DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key,
     OptionalAttr<Llm_ShardingAttr>:$sharding, OptionalAttr<F64Attr>:$softcap, UnitAttr:$bidirectional);
   let results = (outs Llm_Tensor:$dq, Llm_Tensor:$dk, Llm_Tensor:$dv);
   let assemblyFormat = [{
-    $q `,` $k `,` $v `,` $out `,` $lse `,` $dout (`seed` `(` $seed^ `)`)? attr-dict `:`
+    $q `,` $k `,` $v `,` $out `,` $lse `,` $dout (`at` `(` $positions^ `)`)? (`seed` `(` $seed^ `)`)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -172,7 +172,8 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differ
   let description = [{
     out = dropout(softmax(causal(q k^T * scale))) v per head; query head i reads key/value head
     i / (heads / kv_heads). With a `softcap` c, a score s is c tanh(s / c) before the mask. Unmasked for a query at i are the keys j <= i, and j > i - window where a window is given; all keys where it is
-    `bidirectional`. With `sinks`, each row of head h has one more score, sinks[h], that no value belongs to: it takes a share of the
+    `bidirectional`. With `positions`, of a row that several sequences are packed into, positions[b, i] is the number of keys before i
+    in the sequence of i: unmasked are those and i itself, as far as a window reaches. With `sinks`, each row of head h has one more score, sinks[h], that no value belongs to: it takes a share of the
     probabilities and counts in lse. Dropout of the probabilities samples element ((b * heads + h) * seq + i) * seq + j of the stream `key`. With a `sharding` of [b, h, i, j],
     the tensors are a rank's part of batch and heads, and b and h count the whole ones.
     lse = log(sum_j exp(score)) is [batch, heads, seq] in f32 (f64 beside f64).
@@ -184,13 +185,13 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differ
       -> (tensor<1x8192x4096xbf16>, tensor<1x32x8192xf32>)
     ```
   }];
-  let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Optional<Llm_Tensor>:$sinks, Optional<Llm_Seed>:$seed,
-    I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
+  let arguments = (ins Llm_Tensor:$q, Llm_Tensor:$k, Llm_Tensor:$v, Optional<Llm_Tensor>:$sinks, Optional<Llm_Ids>:$positions,
+    Optional<Llm_Seed>:$seed, I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, OptionalAttr<I64Attr>:$window,
     DefaultValuedAttr<F64Attr, "0.0">:$p, DefaultValuedAttr<I64Attr, "0">:$key,
     OptionalAttr<Llm_ShardingAttr>:$sharding, OptionalAttr<F64Attr>:$softcap, UnitAttr:$bidirectional);
   let results = (outs Llm_Tensor:$out, Llm_WideTensor:$lse);
   let assemblyFormat = [{
-    $q `,` $k `,` $v (`sinks` `(` $sinks^ `)`)? (`seed` `(` $seed^ `)`)? attr-dict `:` functional-type(operands, results)
+    $q `,` $k `,` $v (`sinks` `(` $sinks^ `)`)? (`at` `(` $positions^ `)`)? (`seed` `(` $seed^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

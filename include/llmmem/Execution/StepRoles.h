@@ -28,8 +28,9 @@ struct StepRoles {
     }
   };
 
-  /// Targets are predicted from the ids before them, labels in their own place.
-  std::optional<unsigned> ids, targets, labels, seed, learningRate, step, microBatch;
+  /// Targets are predicted from the ids before them, labels in their own place; positions are those
+  /// in sequences that are packed into rows.
+  std::optional<unsigned> ids, targets, labels, positions, seed, learningRate, step, microBatch;
   /// Of a step with caches: tokens in them, new ones, and the table of pages.
   std::optional<unsigned> lengths, counts, pages;
   llvm::SmallVector<Parameter> parameters;

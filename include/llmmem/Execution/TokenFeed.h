@@ -33,6 +33,12 @@ public:
   /// there is no loss. Fails at one that is neither, and where there are not as many as ids.
   llvm::Error readLabels(llvm::StringRef file, llvm::StringRef text);
 
+  /// For each id a number of the sequence that it belongs to, separated by white space: where the
+  /// number changes, another sequence begins, and one below 0 is padding. Nothing is predicted
+  /// across the end of a sequence, and no padding is. Fails at what is no number, and where there
+  /// are not as many as ids. Example: "0 0 0 1 1 -1" are a sequence of 3, one of 2, and padding.
+  llvm::Error readSegments(llvm::StringRef file, llvm::StringRef text);
+
   /// What a batch is copied to. Each may be empty, where a step or a stage of a pipeline reads
   /// none.
   struct Batch {
@@ -42,6 +48,8 @@ public:
     llvm::MutableArrayRef<int32_t> targets;
     /// The labels in the places of their ids.
     llvm::MutableArrayRef<int32_t> labels;
+    /// Of each id in its sequence, from 0, which begins with its row or where the segment changes.
+    llvm::MutableArrayRef<int32_t> positions = {};
   };
   /// The next batch.
   void next(const Batch &to);
@@ -56,10 +64,12 @@ private:
 
   /// Where a row of the current batch begins.
   size_t beginOfRow(int64_t row) const;
+  /// Whether the id behind position `i` of the current batch is another of its sequence.
+  bool goesOn(size_t i) const;
   /// What stands in `file` for a position of the current batch.
   int32_t at(const std::vector<int32_t> &file, size_t i) const;
 
-  std::vector<int32_t> all, labels;
+  std::vector<int32_t> all, labels, segments;
   Shape shape;
   int64_t batch = 0;
   std::optional<uint64_t> shuffleSeed;

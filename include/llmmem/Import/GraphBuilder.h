@@ -64,6 +64,8 @@ public:
 
   void addParameter(llvm::StringRef name, mlir::Value value) { parameters[name] = value; }
   void setSeed(mlir::Value value) { seed = value; }
+  /// Of each token in its own sequence, where rows have several packed into them.
+  void setPositions(mlir::Value value) { positions = value; }
 
   /// Attention then reads and fills the caches of `graph`, which must outlive this object, and
   /// positions are those of new tokens.
@@ -191,6 +193,7 @@ private:
   const ImportOptions &options;
   mlir::Type elementType;
   mlir::Value seed;
+  mlir::Value positions; // null where each row is one sequence and there are no caches
   CachedGraph *caches = nullptr;
   llvm::StringMap<mlir::Value> parameters;
   std::optional<int64_t> block;

@@ -17,6 +17,13 @@ enum class AttentionForm { Flash, Unfused };
 enum class MaskForm { Seeded, Stored };
 enum class Mode { Train, Forward, Prefill, Decode };
 
+/// The weight decay of the parameters that `parameters` names: `norms` (vectors that are no
+/// biases), `biases`, `embeddings` (tables that ids are looked up in), or a glob over public names.
+struct DecayGroup {
+  std::string parameters;
+  double decay = 0;
+};
+
 /// How the parameters are updated; becomes the module's `llm.training`.
 struct TrainingOptions {
   llm::OptimizerKind optimizer = llm::OptimizerKind::AdamW;
@@ -28,6 +35,8 @@ struct TrainingOptions {
   std::optional<bool> nesterov, master;
   bool bf16Moments = false;
   double labelSmoothing = 0, zLoss = 0; ///< of the loss (`llm.cross_entropy`)
+  /// In the place of `weightDecay` and of its rule; of several that name a parameter the last.
+  std::vector<DecayGroup> decayGroups;
 };
 
 /// What an optimizer is trained with where nobody says else; none where it has no such number.
@@ -76,7 +85,10 @@ struct ImportOptions {
   /// parameters and activations.
   std::optional<HeldFormat> weights;
   std::optional<HeldKind> kvCache;
-  /// Of parameters, where activations have fewer bits: f32 beside bf16. None: as activations.
+  /// Rows have several sequences packed into them, which an input `positions` keeps apart.
+  bool packed = false;
+  /// Of parameters, where activations have fewer bits: f32 beside bf16 or f16. None: as
+  /// activations.
   std::optional<ElementKind> paramDtype;
 
   bool keepsCaches() const { return mode == Mode::Prefill || mode == Mode::Decode; }

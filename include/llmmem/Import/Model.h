@@ -22,6 +22,9 @@ namespace llmmem::importer {
 
 class GraphBuilder;
 
+/// What rows of a parameter are looked up by.
+enum class Lookup { None, Token, Position };
+
 struct Parameter {
   std::string name; ///< as in the public checkpoint
   llvm::SmallVector<int64_t, 2> shape;
@@ -29,9 +32,18 @@ struct Parameter {
   std::optional<llm::WeightLayout> layout = std::nullopt;
   bool frozen = false; ///< read and never trained
   bool wide = false;   ///< never of fewer bits than f32
-  bool table = false;  ///< whose rows are looked up
   bool head = false;   ///< which gives the logits
+  Lookup lookup = Lookup::None;
+  std::optional<double> weightDecay = std::nullopt; ///< none: by its shape
 };
+
+/// A table whose rows are looked up.
+inline Parameter tableOf(std::string name, int64_t rows, int64_t width,
+                         Lookup lookup = Lookup::Token) {
+  Parameter table{std::move(name), {rows, width}};
+  table.lookup = lookup;
+  return table;
+}
 
 /// What the shared code needs to know of any model.
 struct ModelFacts {

@@ -38,8 +38,14 @@ void AttentionBlocks::forUnmaskedQueries(HeadBlock keys, Body body) {
   });
 }
 
+Index AttentionBlocks::firstKeyOf(HeadBlock queries) {
+  // Positions grow by 1 or begin again, so no query of a block reaches back beyond its first.
+  Index before = positions ? reachOf(queries.batch, queries.first) - 1 : e.index(window - 1);
+  return maximum(queries.first - before, e.index(0));
+}
+
 Row AttentionBlocks::foldUnmaskedKeys(HeadBlock queries, ArrayRef<Num> initial, FoldBody body) {
-  Index lowest = maximum(queries.first - e.index(window - 1), e.index(0));
+  Index lowest = firstKeyOf(queries);
   Index highest = queries.first;
   if (ahead > 0)
     highest = minimum(queries.first + queries.count + (ahead - 1), e.index(seq - 1));
@@ -77,8 +83,40 @@ Terms AttentionBlocks::unmaskedQueries(HeadBlock queries, HeadBlock keys, Index 
           minimum(shift + last + window, queries.count)};
 }
 
-/// -ahead <= query - key < window, in one comparison without signs.
-Value AttentionBlocks::isUnmasked(Index query, Index key, Lanes lanes) {
+Index AttentionBlocks::reachOf(Index batch, Index query) {
+  Index position = e.loadIndex(positions, batch * seq + minimum(query, e.index(seq - 1)));
+  return minimum(position + 1, e.index(std::min(window, seq)));
+}
+
+static Value toInteger(KernelEmitter &e, Index index) {
+  return arith::IndexCastOp::create(e.builder(), e.location(), e.builder().getI32Type(),
+                                    index.value);
+}
+
+Value AttentionBlocks::reachOfOne(Index batch, Index query) {
+  if (!positions)
+    return Value();
+  auto type = VectorType::get({e.lanes()}, e.builder().getI32Type());
+  return vector::BroadcastOp::create(e.builder(), e.location(), type,
+                                     toInteger(e, reachOf(batch, query)));
+}
+
+Buffer AttentionBlocks::reachesOf(HeadBlock queries) {
+  if (!positions)
+    return Buffer();
+  Buffer reaches = e.scratch(extent, e.builder().getI32Type());
+  e.forEach(extent, [&](Index i) {
+    e.storeRaw(reaches, i, toInteger(e, reachOf(queries.batch, queries.first + i)));
+  });
+  return reaches;
+}
+
+Value AttentionBlocks::reachAt(Buffer reaches, Index i) {
+  return reaches ? e.loadRaw(reaches, i, e.lanes()) : Value();
+}
+
+/// -ahead <= query - key < window, in one comparison without signs; a reach is at most the window.
+Value AttentionBlocks::isUnmasked(Index query, Index key, Lanes lanes, Value reach) {
   OpBuilder &builder = e.builder();
   Value distance = (ahead > 0 ? query + ahead - key : query - key).value;
   Location loc = distance.getLoc();
@@ -93,9 +131,10 @@ Value AttentionBlocks::isUnmasked(Index query, Index key, Lanes lanes) {
   Value distances =
       arith::AddIOp::create(builder, loc, vector::BroadcastOp::create(builder, loc, type, first),
                             constant(DenseElementsAttr::get(type, ArrayRef<int32_t>(steps))));
-  return arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::ult, distances,
-      constant(DenseElementsAttr::get(type, static_cast<int32_t>(std::min(window, seq) + ahead))));
+  if (!reach)
+    reach =
+        constant(DenseElementsAttr::get(type, static_cast<int32_t>(std::min(window, seq) + ahead)));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, distances, reach);
 }
 
 Value AttentionBlocks::isKept(HeadBlock queries, Index i, Index key, Lanes lanes) {

@@ -3,7 +3,8 @@
 // What the forward and the backward of attention have in common: the blocks of a head, which pairs
 // of blocks the mask leaves, where rows lie, the mask of a pair, and what dropout keeps. Example:
 // 130 queries in f32 are blocks of 64, 64 and 2; without a window block 1 of the queries attends to
-// blocks 0 and 1 of the keys.
+// blocks 0 and 1 of the keys. Where a row has several sequences packed into it, the position of a
+// query in its own says how many keys before it it attends to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +34,8 @@ public:
         ahead(op.getBidirectional() ? seq - 1 : 0),
         extent(rows > 0 ? rows : std::min<int64_t>(llvm::alignTo(seq, e.lanes()), 4 * e.lanes())),
         scale(op.getScale().convertToDouble()), p(op.getP().convertToDouble()),
-        cap(op.getSoftcap() ? op.getSoftcap()->convertToDouble() : 0.0) {
+        cap(op.getSoftcap() ? op.getSoftcap()->convertToDouble() : 0.0),
+        positions(e.operand(op.getPositionsMutable())) {
     if (p > 0.0)
       philox.emplace(e, e.operand(op.getSeedMutable()[0]));
   }
@@ -69,8 +71,15 @@ public:
 
   /// What lies along the lanes: neighbouring queries, or neighbouring keys.
   enum class Lanes { Queries, Keys };
-  /// For each lane from (query, key) on: whether the query attends to the key.
-  mlir::Value isUnmasked(Index query, Index key, Lanes lanes);
+  /// For each lane from (query, key) on: whether the query attends to the key. Of packed rows
+  /// `reach` is that of the query, as i32 in each lane; else null.
+  mlir::Value isUnmasked(Index query, Index key, Lanes lanes, mlir::Value reach = {});
+  /// The reach of one query, where keys lie along the lanes. Null but of packed rows.
+  mlir::Value reachOfOne(Index batch, Index query);
+  /// The reaches of a block's queries, in scratch memory; a null buffer but of packed rows.
+  Buffer reachesOf(HeadBlock queries);
+  /// Of the queries in the lanes from row `i` of their block on.
+  mlir::Value reachAt(Buffer reaches, Index i);
   /// For each lane from row `i` of `queries` and the key on: whether dropout keeps the
   /// probability. Null without dropout.
   mlir::Value isKept(HeadBlock queries, Index i, Index key, Lanes lanes);
@@ -124,6 +133,14 @@ public:
   const double scale, p;
   /// Of scores; 0 leaves them as they are.
   const double cap;
+  /// Of each token in its own sequence; null where a row is one sequence.
+  const Buffer positions;
+
+  /// How many keys a query attends to at most: its own and those before it in its sequence, as far
+  /// as the window reaches. A query beyond the last is taken for that.
+  Index reachOf(Index batch, Index query);
+  /// The first key that some query of a block attends to.
+  Index firstKeyOf(HeadBlock queries);
 
 protected:
   HeadBlock blockAt(Index b, Index head, Index number);

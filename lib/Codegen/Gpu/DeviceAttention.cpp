@@ -165,7 +165,8 @@ public:
   Value isPairUnmasked(HeadBlock queries, Index i, HeadBlock keys, Index j) {
     Index distance = (queries.first + i) - (keys.first + j);
     Value causal = ahead > 0 ? less(j, keys.count) : less(e.index(-1), distance);
-    Value near = less(distance, e.index(window));
+    Index reach = positions ? reachOf(queries.batch, queries.first + i) : e.index(window);
+    Value near = less(distance, reach);
     Value both = arith::AndIOp::create(e.builder(), e.location(), causal, near);
     return arith::AndIOp::create(e.builder(), e.location(), both, less(i, queries.count));
   }

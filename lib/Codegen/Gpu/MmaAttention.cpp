@@ -103,7 +103,7 @@ private:
     Num hidden = e.number(-std::numeric_limits<double>::infinity());
     return rows.masked(rows.mayBeMasked(block, rows.extent(), others, tileKeys), scores, hidden,
                        [&](int64_t j, int64_t i) {
-                         return rows.isUnmasked(block.first + rows.rowOf(i / 2),
+                         return rows.isUnmasked(block.batch, block.first + rows.rowOf(i / 2),
                                                 others.first + rows.columnOf(j, i));
                        });
   }

@@ -45,7 +45,7 @@ public:
     probabilities =
         rows.masked(mayBeMasked, probabilities, e.number(0.0), [&](int64_t j, int64_t i) {
           Pair pair = pairOf(j, i);
-          return rows.isUnmasked(queries.first + pair.query, keys.first + pair.key);
+          return rows.isUnmasked(queries.batch, queries.first + pair.query, keys.first + pair.key);
         });
     for (size_t j = 0; j < scores.size(); ++j)
       for (int64_t i = 0; i < 4; ++i)

@@ -46,7 +46,7 @@ inline HeadBlock keyBlock(MmaRows &rows, HeadBlock queries, Index number, int64_
 /// The blocks of `extent` keys that some of `queries` attend to: [first, second).
 inline std::pair<Index, Index> unmaskedKeys(MmaRows &rows, HeadBlock queries, int64_t extent) {
   KernelEmitter &e = rows.e;
-  Index lowest = maximum(queries.first - e.index(rows.blocks.window - 1), e.index(0));
+  Index lowest = rows.blocks.firstKeyOf(queries);
   Index end = queries.first + queries.count;
   if (rows.blocks.ahead > 0)
     end = minimum(end + rows.blocks.ahead, e.index(rows.blocks.seq));

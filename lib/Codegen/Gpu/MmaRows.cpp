@@ -89,19 +89,25 @@ Num MmaRows::acrossRow(Num x, function_ref<Num(Num, Num)> combine) {
 
 /// Causal: 0 <= query - key < window in one comparison without signs, so the key exists where the
 /// query does.
-Value MmaRows::isUnmasked(Index query, Index key) {
+Value MmaRows::isUnmasked(Index batch, Index query, Index key) {
   OpBuilder &b = e.builder();
-  Value isSeen =
-      blocks.ahead > 0
-          ? less(key, e.index(blocks.seq))
-          : arith::CmpIOp::create(b, e.location(), arith::CmpIPredicate::ult, (query - key).value,
-                                  e.index(std::min(blocks.window, blocks.seq)).value);
+  auto reach = [&] {
+    return blocks.positions ? blocks.reachOf(batch, query)
+                            : e.index(std::min(blocks.window, blocks.seq));
+  };
+  Value isSeen = blocks.ahead > 0
+                     ? less(key, e.index(blocks.seq))
+                     : arith::CmpIOp::create(b, e.location(), arith::CmpIPredicate::ult,
+                                             (query - key).value, reach().value);
   return arith::AndIOp::create(b, e.location(), isSeen, less(query, e.index(blocks.seq)));
 }
 
 Value MmaRows::mayBeMasked(HeadBlock queries, int64_t queryCount, HeadBlock keys,
                            int64_t keyCount) {
   OpBuilder &b = e.builder();
+  // A sequence of a packed row may begin anywhere.
+  if (blocks.positions)
+    return arith::ConstantIntOp::create(b, e.location(), 1, 1);
   Index seq = e.index(blocks.seq), firstQuery = queries.first, firstKey = keys.first;
   // The last key exists, or the first query attends to it.
   Value mayBe = blocks.ahead > 0 ? less(seq, firstKey + keyCount)

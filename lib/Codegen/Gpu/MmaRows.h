@@ -60,8 +60,8 @@ public:
 
   /// `x` of the four threads of a row, combined in a fixed tree.
   Num acrossRow(Num x, llvm::function_ref<Num(Num, Num)> combine);
-  /// Whether the query attends to the key, and both exist.
-  mlir::Value isUnmasked(Index query, Index key);
+  /// Whether the query of a sequence of the batch attends to the key, and both exist.
+  mlir::Value isUnmasked(Index batch, Index query, Index key);
   /// Whether any of `queryCount` queries and `keyCount` keys from the first ones of the blocks on
   /// may be masked. Most blocks of long sequences have no such pair.
   mlir::Value mayBeMasked(HeadBlock queries, int64_t queryCount, HeadBlock keys, int64_t keyCount);

@@ -40,6 +40,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
     Panel transposed, keys, values, scores, out;
     Buffer largest, total, rescale; // one for each query
     Buffer sinks;
+    Buffer reaches; // of packed rows
 
     void emitBlock(HeadBlock block) {
       Panel queries = rowPanel();
@@ -49,6 +50,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
       loadQueries(queries, e.operand(0), block);
       transposePanel(e, queries, transposed, scale);
       clearPanel(e, out);
+      reaches = reachesOf(block);
       begin(block);
       forUnmaskedKeys(block, [&](HeadBlock other) { emitIteration(block, other); });
       emitEnd(block);
@@ -96,7 +98,8 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
           e.store(scores.numbers, scores.at(j, i), bent);
         });
       auto score = [&](Index j) {
-        Value unmasked = isUnmasked(block.first + i, other.first + j, Lanes::Queries);
+        Value unmasked =
+            isUnmasked(block.first + i, other.first + j, Lanes::Queries, reachAt(reaches, i));
         return select(unmasked, e.load(scores.numbers, scores.at(j, i), lanes),
                       e.number(-std::numeric_limits<double>::infinity()));
       };
@@ -199,6 +202,7 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
       loadQueries(douts, dout, block);
       transposePanel(e, douts, transposedSecond, 1.0);
       emitStatistics(block, lseHere, deltaHere);
+      Buffer reaches = reachesOf(block);
       clearPanel(e, dq);
       forUnmaskedKeys(block, [&](HeadBlock other) {
         loadKeys(keys, k, other);
@@ -206,9 +210,11 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
         emitPairMatmuls(keys, values, other.count);
         e.forEach(e.index(0), other.count, [&](Index j) {
           e.forLanes(extent, [&](Index i, unsigned lanes) {
-            emitPairs(first.at(j, i), isUnmasked(block.first + i, other.first + j, Lanes::Queries),
-                      isKept(block, i, other.first + j, Lanes::Queries), e.load(lseHere, i, lanes),
-                      e.load(deltaHere, i, lanes));
+            emitPairs(
+                first.at(j, i),
+                isUnmasked(block.first + i, other.first + j, Lanes::Queries, reachAt(reaches, i)),
+                isKept(block, i, other.first + j, Lanes::Queries), e.load(lseHere, i, lanes),
+                e.load(deltaHere, i, lanes));
           });
         });
         emitSum(dq, second, keys, block.count,
@@ -255,8 +261,10 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
         e.forEach(e.index(0), other.count, [&](Index i) {
           Num lseHere = e.load(lse, statistic(other, i)),
               deltaHere = e.load(delta, statistic(other, i));
+          Value reach = reachOfOne(other.batch, other.first + i);
           e.forLanes(extent, [&](Index j, unsigned) {
-            emitPairs(first.at(i, j), isUnmasked(other.first + i, block.first + j, Lanes::Keys),
+            emitPairs(first.at(i, j),
+                      isUnmasked(other.first + i, block.first + j, Lanes::Keys, reach),
                       isKept(other, i, block.first + j, Lanes::Keys), lseHere, deltaHere);
           });
         });

@@ -89,6 +89,10 @@ def main(folder, family, dtype, *flags):
         with open(ids + ".labels", "w") as file:
             print(*golden["labels"], file=file)
         data += ["--labels", ids + ".labels"]
+    if "segments" in golden:
+        with open(ids + ".segments", "w") as file:
+            print(*golden["segments"], file=file)
+        data += ["--segments", ids + ".segments"]
     chain.import_model(family + ".config.json", model, "--batch", "2", "--seq", "16", "--dtype", dtype, *importing)
     compared, bits, reports, plans = 0, None, [], ["--checkpoint-policy=none", "--checkpoint-budget=min"]
     for flag in plans:
