@@ -1,6 +1,7 @@
 //===- MemoryReport.cpp - The facts of a planned step ----------------------===//
 
 #include "llmmem/Analysis/MemoryReport.h"
+#include "StateCopies.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/ProblemExtraction.h"
 #include "llmmem/Dialect/FewerBits.h"
@@ -224,7 +225,8 @@ static void addHost(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t
     if (!llm::isHostCopy(&op))
       continue;
     bool isUp = isa<llm::CopyUpOp>(op);
-    Value source = llm::copiedFrom(op.getResult(0));
+    Value state = stateOf(&op);
+    Value source = state ? state : llm::copiedFrom(op.getResult(0));
     int64_t bytes = bytesOfType(source.getType());
     (isUp ? host.upBytes : host.downBytes) += bytes;
     host.copyNs += ns.lookup(&op);
@@ -314,7 +316,7 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
   }
   // Where all is kept this is that step; with overlap its plan's time is close, and this one is
   // exact.
-  if (report.withoutBudgetNs && report.policy == "none" && report.host.leaving.empty())
+  if (report.withoutBudgetNs && report.policy == "none" && report.host.arena == 0)
     report.withoutBudgetNs = report.plannedNs();
   return report;
 }
@@ -322,7 +324,7 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
 double MemoryReport::gapPercent() const {
   if (stepNs == 0)
     return 0.0;
-  if (!host.leaving.empty() && overlap.timeLowerBoundNs)
+  if (host.arena > 0 && overlap.timeLowerBoundNs)
     return 100.0 * static_cast<double>(plannedNs() - *overlap.timeLowerBoundNs) / stepNs;
   return 100.0 * static_cast<double>(stepNs + recomputeNs - costLowerBoundNs) / stepNs;
 }

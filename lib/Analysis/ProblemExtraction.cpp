@@ -2,6 +2,7 @@
 
 #include "llmmem/Analysis/ProblemExtraction.h"
 #include "OverwriteGuards.h"
+#include "StateCopies.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
@@ -171,9 +172,10 @@ LogicalResult Extraction::addOp(Operation &op) {
     return failure();
   planning::Op entry;
   entry.id = out.ops.size();
-  entry.cost = cost->ns;
+  entry.cost = stateOf(&op) ? 0 : cost->ns;
   entry.workspace = cost->workspace;
-  entry.recompute = isRecomputable(&op) && !meetsOtherStages(&op);
+  // What a copy reads on the host may be overwritten, which the problem of the device does not see.
+  entry.recompute = isRecomputable(&op) && !meetsOtherStages(&op) && !llm::isHostCopy(&op);
   entry.block = getBlock(&op);
   entry.phase = getPhase(&op);
   entry.microBatch = getMicroBatch(&op);

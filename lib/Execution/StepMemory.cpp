@@ -1,6 +1,7 @@
 //===- StepMemory.cpp - The buffers of a compiled step ---------------------===//
 
 #include "DeviceBuffers.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/CompiledStep.h"
 #include <sys/mman.h>
 
@@ -55,7 +56,7 @@ bool StepMemory::allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *
     }
     int64_t bytes = argument.shard.isHere() ? argument.bytes : 0;
     add(arguments, bytes);
-    resident += llvm::alignTo(bytes, 256);
+    (llm::isOnHost(argument.type) ? onHost : resident) += llvm::alignTo(bytes, 256);
   }
   for (const StepResult &result : step.results()) {
     results.push_back(result.donatedArgument.value_or(step.arguments().size() + ownResults.size()));

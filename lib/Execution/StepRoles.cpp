@@ -16,6 +16,7 @@ using llm::LlmDialect;
 static std::optional<unsigned> sourceArgument(Value value, function_ref<bool(unsigned)> accept) {
   if (!value)
     return std::nullopt;
+  value = llm::copiedFrom(value); // state may lie on the host
   if (auto argument = dyn_cast<BlockArgument>(value))
     return accept(argument.getArgNumber()) ? std::optional<unsigned>(argument.getArgNumber())
                                            : std::nullopt;

@@ -20,6 +20,10 @@ static bool isLeastBudget(const CheckpointPipelineOptions &options) {
   return options.budget == "min";
 }
 
+static bool usesHost(const CheckpointPipelineOptions &options) {
+  return !options.hostBudget.empty() || options.optimizerOn == StatePlace::Host;
+}
+
 static bool groupsLossHead(const CheckpointPipelineOptions &options) {
   return options.lossChunk != "apart";
 }
@@ -57,8 +61,10 @@ PlanCheckpointsOptions llmmem::planOptions(const CheckpointPipelineOptions &opti
                                                               : Epilogues::Separate;
   plan.overlap = options.overlap;
   plan.hostBudget = options.hostBudget;
-  plan.link = options.link;
-  plan.linkLatency = options.linkLatency;
+  if (!options.hostBudget.empty() || options.optimizerOn == StatePlace::Device) {
+    plan.link = options.link;
+    plan.linkLatency = options.linkLatency;
+  }
   plan.emitProblem = options.emitProblem;
   plan.emitPlan = options.emitPlan;
   plan.emitProof = options.emitProof;
@@ -199,24 +205,29 @@ static llvm::Error checkHost(const CheckpointPipelineOptions &options,
                                    llvm::toString(parseByteSize("").takeError()));
   if (options.linkLatency.hasValue() && options.linkLatency < 0)
     return llvm::createStringError(spell("link-latency") + ": expected a number of ns, 0 or more");
-  if (options.hostBudget.empty())
+  bool isOnHost = options.optimizerOn == StatePlace::Host;
+  if (!usesHost(options))
     return llvm::Error::success();
+  std::string asked = isOnHost ? spell("optimizer-on") + "=host" : spell("host-budget");
   if (options.mesh == kAutoMesh || stagesOf(options))
-    return llvm::createStringError(spell("host-budget") + " and " + spell("mesh") + "=" +
-                                   options.mesh +
+    return llvm::createStringError(asked + " and " + spell("mesh") + "=" + options.mesh +
                                    " do not go together yet: plan one stage, or leave it out");
   if (options.arenaBufferize)
     return llvm::createStringError(spell("arena-bufferize") +
-                                   " writes views of one arena; leave it or " +
-                                   spell("host-budget") + " out");
-  if (!options.link.empty())
-    return llvm::Error::success();
+                                   " writes views of one arena; leave it or " + asked + " out");
+  if (isOnHost && options.overlap)
+    return llvm::createStringError(asked + " and " + spell("overlap") +
+                                   " do not go together yet: take one of them");
+  if (Result<planning::HostLink> link = planning::parseHostLink(options.link.getValue());
+      !options.link.empty())
+    return link ? llvm::Error::success()
+                : llvm::createStringError(spell("link") + ": " + link.error());
   llvm::Expected<DeviceModel> device = loadDeviceModel(options.device);
   if (!device)
     return llvm::createStringError(spell("device") + ": " + llvm::toString(device.takeError()));
   if (device->linkTo(DeviceLink::To::Host))
     return llvm::Error::success();
-  return llvm::createStringError(spell("host-budget") + ": the table of '" + device->name +
+  return llvm::createStringError(asked + ": the table of '" + device->name +
                                  "' has no link to a host; say what it moves, as in " +
                                  spell("link") + "=25GB/s");
 }
@@ -328,6 +339,13 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   AdoptStepOptions adopt;
   adopt.loss = options.loss;
   onStep.addPass(createAdoptStep(adopt));
+  if (options.optimizerOn == StatePlace::Host) {
+    MoveStateToHostOptions move;
+    move.device = options.device;
+    move.link = options.link;
+    move.linkLatency = options.linkLatency;
+    onStep.addPass(createMoveStateToHost(move));
+  }
   if (groupsLossHead(options))
     onStep.addPass(createGroupLossHead());
   if (options.kernels == KernelGrouping::Grouped)
@@ -352,7 +370,7 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   onStep.addPass(createPlanArena(arena));
   if (options.overlap)
     onStep.addPass(createStartCollectives());
-  if (!options.hostBudget.empty())
+  if (usesHost(options))
     onStep.addPass(createStartHostCopies());
   onStep.addPass(createVerifyPlan());
 

@@ -1,7 +1,7 @@
 //===- HostCopies.cpp - What leaves for the host, asked and written ---------===//
 
 #include "HostCopies.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -9,31 +9,48 @@ using namespace llmmem;
 using llm::LlmDialect;
 using planning::OpIndex;
 
-/// Nothing where neither the request nor the device's table has a link to the host.
-static std::optional<planning::HostLink> linkOf(const CheckpointRequest &request,
-                                                const DeviceModel &device) {
+std::optional<planning::HostLink> llmmem::linkToHost(std::optional<planning::HostLink> given,
+                                                     std::optional<int64_t> latency,
+                                                     const DeviceModel &device) {
   constexpr int64_t nanoseconds = 1'000'000'000;
-  std::optional<planning::HostLink> link = request.link;
+  std::optional<planning::HostLink> link = given;
   if (const DeviceLink *own = device.linkTo(DeviceLink::To::Host); own && !link)
     link = planning::HostLink{nanoseconds * own->upBytesPerNs, nanoseconds * own->downBytesPerNs,
                               own->latencyNs};
-  if (link && request.linkLatency)
-    link->latency = *request.linkLatency;
+  if (link && latency)
+    link->latency = *latency;
   return link;
+}
+
+LogicalResult llmmem::emitNoLink(func::FuncOp step, const DeviceModel &device) {
+  return step.emitError()
+         << "has values on the host (--host-budget, --optimizer-on), and the table "
+            "of '"
+         << device.name << "' has no link there; say what it moves: --link=25GB/s";
+}
+
+int64_t llmmem::residentOnHost(func::FuncOp step) {
+  int64_t bytes = 0;
+  for (Type type : step.getArgumentTypes())
+    if (llm::isOnHost(type))
+      bytes += llvm::alignTo(bytesOfType(type), kArenaAlignment);
+  return bytes;
 }
 
 LogicalResult llmmem::addHostCopies(func::FuncOp step, const CheckpointRequest &request,
                                     const DeviceModel &device, planning::StepForms &forms) {
   if (!request.hostBudget)
     return success();
-  std::optional<planning::HostLink> link = linkOf(request, device);
+  std::optional<planning::HostLink> link = linkToHost(request.link, request.linkLatency, device);
   if (!link)
-    return step.emitError() << "has a budget of the host (--host-budget), and the table of '"
-                            << device.name
-                            << "' has no link there; say what it moves: --link=25GB/s";
+    return emitNoLink(step, device);
+  int64_t left = *request.hostBudget - residentOnHost(step);
+  if (left < 0)
+    return step.emitError() << "--host-budget: what lies on the host throughout, "
+                            << residentOnHost(step) << " bytes, exceeds the budget of "
+                            << *request.hostBudget << "; give more";
   for (planning::AlternativeProblem &form : forms.alternatives) {
-    Result<planning::Problem> copied =
-        planning::withHostCopies(form.problem, *request.hostBudget, *link);
+    Result<planning::Problem> copied = planning::withHostCopies(form.problem, left, *link);
     if (!copied)
       return step.emitError() << "--host-budget: " << copied.error();
     form.problem = std::move(*copied);

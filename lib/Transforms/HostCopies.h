@@ -16,10 +16,22 @@
 
 namespace llmmem {
 
+/// What copies to the host take: the link that is given, or that of the device's table, with this
+/// latency where there is one. Nothing where there is no link.
+std::optional<planning::HostLink> linkToHost(std::optional<planning::HostLink> given,
+                                             std::optional<int64_t> latency,
+                                             const DeviceModel &device);
+
+/// Says at `step` that no link leads to the host, and fails.
+llvm::LogicalResult emitNoLink(mlir::func::FuncOp step, const DeviceModel &device);
+
 /// Adds the copies to every form of the step, where the request has a budget of the host. Fails,
 /// after a diagnostic at `step`, where no link leads there or the budget holds no value.
 llvm::LogicalResult addHostCopies(mlir::func::FuncOp step, const CheckpointRequest &request,
                                   const DeviceModel &device, planning::StepForms &forms);
+
+/// Bytes that the arguments of `step` hold of the host's memory, each a multiple of the alignment.
+int64_t residentOnHost(mlir::func::FuncOp step);
 
 /// Writes `llm.copies` on `step`, and returns the plan's steps with the numbers of the schedule.
 /// `extracted` has the problem with the copies.

@@ -119,7 +119,8 @@ static std::string summaryOf(const CheckpointRequest &request, const ExtractedPr
 /// A budget below a megabyte is mostly a number whose unit was forgotten.
 static std::string hintFor(const CheckpointRequest &request) {
   constexpr int64_t kMegabyte = 1'000'000;
-  std::string more = "--explain lists what is held, and what would shrink it";
+  std::string more = request.hostBudget ? "without a host --explain" : "--explain";
+  more += " lists what is held, and what would shrink it";
   if (*request.budget >= kMegabyte)
     return more;
   std::string number = std::to_string(*request.budget);

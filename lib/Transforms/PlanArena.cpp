@@ -1,5 +1,6 @@
 //===- PlanArena.cpp - A place for every value -----------------------------===//
 
+#include "HostCopies.h"
 #include "StepPass.h"
 #include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -136,14 +137,6 @@ static LogicalResult checkBudget(func::FuncOp step, StringRef name, int64_t tota
   return step.emitError() << "needs " << formatByteSize(total)
                           << " of resident buffers and arena, more than the budget" << whose
                           << " of " << formatByteSize(budget.getInt());
-}
-
-static int64_t residentOnHost(func::FuncOp step) {
-  int64_t bytes = 0;
-  for (Type type : step.getArgumentTypes())
-    if (llm::isOnHost(type))
-      bytes += llvm::alignTo(bytesOfType(type), kArenaAlignment);
-  return bytes;
 }
 
 LogicalResult llmmem::planArena(func::FuncOp step, const StepStorage &storage,

@@ -10,7 +10,7 @@
 #include "llmmem/Analysis/MemoryReport.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
-#include "llmmem/Dialect/LlmDialect.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Planning/Bounds/Prove.h"
 #include "llmmem/Planning/Formats/Explain.h"
 #include "llmmem/Planning/Model/SavedValues.h"
@@ -178,8 +178,13 @@ static LogicalResult explainTo(CheckpointOutcome &outcome, func::FuncOp step,
   return success();
 }
 
-/// What `step` takes without a budget, by the report of that step: how far collectives run beside
-/// other ops is known when it is placed and they are started.
+/// Whether state that lies on the host comes and leaves, in every plan.
+static bool hasHostCopies(func::FuncOp step) {
+  return llvm::any_of(step.getBody().front(), [](Operation &op) { return llm::isHostCopy(&op); });
+}
+
+/// What `step` takes without a budget, by the report of that step: how far collectives or copies
+/// run beside other ops is known when it is placed and they are started.
 static FailureOr<int64_t> timeOfFreeStep(func::FuncOp step, const CheckpointRequest &request,
                                          const DeviceModel &device) {
   CheckpointRequest free;
@@ -193,7 +198,8 @@ static FailureOr<int64_t> timeOfFreeStep(func::FuncOp step, const CheckpointRequ
   if (failed(planCheckpoints(*copy, StepStorage(*copy), free, device, outcome)) ||
       failed(applyCheckpoints(*copy, StepStorage(*copy))) ||
       failed(planArena(*copy, StepStorage(*copy), device)) ||
-      failed(startCollectives(*copy, StepStorage(*copy))))
+      failed(hasHostCopies(*copy) ? startHostCopies(*copy, StepStorage(*copy))
+                                  : startCollectives(*copy, StepStorage(*copy))))
     return failure();
   StepStorage storage(*copy);
   FailureOr<MemoryReport> report =
@@ -228,7 +234,8 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
     return failure();
   warnOfNoEffect(step, request, *alternatives);
   planning::StepForms forms = formsOf(step, *alternatives, request.budget);
-  const std::optional<int64_t> freeCost = costWithoutBudget(forms); // nothing leaves then
+  const std::optional<int64_t> freeCost = // nothing leaves within the step then
+      hasHostCopies(step) ? std::nullopt : costWithoutBudget(forms);
   if (failed(addHostCopies(step, request, device, forms)))
     return failure();
   planning::PlanOptions options;

@@ -21,6 +21,7 @@ EXAMPLES
   llmmem-opt --checkpoint-budget=6GB model.mlir -o step.mlir    plan under six billion bytes
   llmmem-opt --checkpoint-policy=sqrt --memory-report model.mlir -o step.mlir
   llmmem-opt --checkpoint-budget=3GB --host-budget=8GB --link=25GB/s model.mlir -o step.mlir   values may leave
+  llmmem-opt --checkpoint-budget=24GB --optimizer-on=host model.mlir -o step.mlir   as ZeRO-Offload
   llmmem-opt --mesh=dp=4 --zero=3 --checkpoint-budget=2GB model.mlir -o step.mlir   of one of 4 ranks
   llmmem-opt --mesh=pp=2 --micro-batches=4 --checkpoint-budget=2GB model.mlir -o step.mlir   of both stages
   llmmem-opt --mesh=dp=2,tp=4 --sequence-parallel --checkpoint-budget=2GB model.mlir -o step.mlir
@@ -31,7 +32,7 @@ EXAMPLES
 POLICIES of --checkpoint-policy
 )" + planning::policyHelp() + R"(
 STAGES, passes that --checkpoint-budget runs in this order
-  parallelize (with --mesh), split-micro-batches (with --micro-batches), differentiate (with pp build-stages), group-loss-head, group-kernels, annotate-memory,
+  parallelize (with --mesh), split-micro-batches (with --micro-batches), differentiate (with pp build-stages), move-state-to-host (with --optimizer-on=host), group-loss-head, group-kernels, annotate-memory,
   plan-checkpoints, apply-checkpoints, plan-arena, start-collectives (with --overlap), start-host-copies (with --host-budget), verify-plan
   --help-hidden lists every pass and flag, those of MLIR and LLVM too.
 )" + exitCodeHelp("llmmem-opt");

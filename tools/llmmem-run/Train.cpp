@@ -189,6 +189,8 @@ Expected<json::Object> Training::describeMemory() {
     memory["device_measured"] = *bytes - CudaDevice::ncclBytes();
   } else {
     memory["arena_measured"] = run.memory().arena().measureHighWater();
+    if (int64_t host = run.memory().residentOnHost())
+      memory["host_resident_measured"] = host;
     if (int64_t host = step.compiled->hostArenaBytes()) {
       memory["host_arena"] = host;
       memory["host_arena_measured"] = run.memory().hostArena().measureHighWater();
@@ -284,7 +286,10 @@ Error Training::printMemory() {
     out << "host arena predicted " << host << " bytes, measured "
         << run.memory().hostArena().measureHighWater() << " ("
         << run.memory().hostArena().measureTouchedPages() << " in touched pages)\n";
-  printProcessMemory(resident + arena + host);
+  const int64_t residentOnHost = run.memory().residentOnHost();
+  if (residentOnHost > 0)
+    out << "resident on the host measured " << residentOnHost << " bytes\n";
+  printProcessMemory(resident + arena + residentOnHost + host);
   printRanks();
   return Error::success();
 }

@@ -7,8 +7,9 @@
 // the overwriting op reads, so that no order of the ops lets a read come too late. Resident buffers
 // begin on multiples of the arena's alignment, and what that adds to their sizes is one resident
 // value more, the last: a budget bounds what is allocated. No peak holds it (`residentPadding`
-// takes it out). The problem is the device's: a value in the host's memory has 0 bytes, and a copy
-// to or from there takes its turn with compute.
+// takes it out). The problem is the device's: a value in the host's memory has 0 bytes. A copy
+// within the step takes its turn with compute; one of state that lies on the host, which every plan
+// has, takes no time.
 //
 // Example: arguments of 1000 and 512 bytes are resident values of 1000 and 512, and "resident
 // padding" of 24.

@@ -202,6 +202,8 @@ public:
   llvm::ArrayRef<int64_t> callTimes() const { return times; }
   /// Bytes of the arguments' buffers, as allocated; without those of another.
   int64_t residentBytes() const { return resident; }
+  /// The same of those that lie in the host's memory.
+  int64_t residentOnHost() const { return onHost; }
 
 private:
   friend class CompiledStep;
@@ -229,7 +231,7 @@ private:
   StepCall stepCall, updateCall;
   ArenaMemory arenaMemory, hostMemory;
   std::vector<int64_t> times;
-  int64_t resident = 0;
+  int64_t resident = 0, onHost = 0;
 };
 
 } // namespace llmmem

@@ -2,9 +2,10 @@
 //
 // The whole way of the data as one pipeline: inline-calls, parallelize (where there is a mesh),
 // split-micro-batches, differentiate (where there is a @loss), describe-ops and adopt-step (of what
-// another compiler made), group-loss-head, group-kernels, reserve-library-workspace,
-// annotate-memory, plan-checkpoints, apply-checkpoints, plan-arena, start-collectives (where they
-// overlap), start-host-copies (where values leave for the host), verify-plan, report-memory.
+// another compiler made), move-state-to-host (where the optimizer's state lies there),
+// group-loss-head, group-kernels, reserve-library-workspace, annotate-memory, plan-checkpoints,
+// apply-checkpoints, plan-arena, start-collectives (where they overlap), start-host-copies (where
+// values lie on the host), verify-plan, report-memory.
 //
 // `CheckpointPipelineOptions` is the one place where an option of it has a name, a default, a
 // sentence and a check: the flags of llmmem-opt are made from it. Example:
@@ -25,6 +26,9 @@ namespace llmmem {
 
 /// Whether elementwise ops and row reductions share kernels.
 enum class KernelGrouping { Grouped, Apart };
+
+/// Where the optimizer's state lies between steps.
+enum class StatePlace { Device, Host };
 
 /// What makes the collectives of the step that is planned.
 enum class CollectiveSource { Mpi, Nccl };
@@ -157,13 +161,23 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       *this, "host-budget", llvm::cl::value_desc("bytes"),
       llvm::cl::desc("Values may leave for so much of the host's memory and come back, where that "
                      "is shorter than to run ops again: 64GB")};
+  Option<StatePlace> optimizerOn{
+      *this,
+      "optimizer-on",
+      llvm::cl::init(StatePlace::Device),
+      llvm::cl::value_desc("memory"),
+      llvm::cl::desc("Where the optimizer's state lies between steps: device, or host (each value "
+                     "comes for its update and leaves again, as in ZeRO-Offload)"),
+      llvm::cl::values(clEnumValN(StatePlace::Device, "device", ""),
+                       clEnumValN(StatePlace::Host, "host", ""))};
   Option<std::string> link{
       *this, "link", llvm::cl::value_desc("rate"),
-      llvm::cl::desc("With host-budget: what copies move, each way (25GB/s) or up and down "
+      llvm::cl::desc("With host-budget or optimizer-on=host: what copies move, each way (25GB/s) "
+                     "or up and down "
                      "(25GB/s,20GB/s); without, what the device's table says")};
   Option<int64_t> linkLatency{
       *this, "link-latency", llvm::cl::init(-1), llvm::cl::value_desc("ns"),
-      llvm::cl::desc("With host-budget: ns that each copy takes beside its bytes")};
+      llvm::cl::desc("With them: ns that each copy takes beside its bytes")};
   Option<bool> arenaBufferize{
       *this, "arena-bufferize",
       llvm::cl::desc(

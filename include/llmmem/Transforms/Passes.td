@@ -364,6 +364,40 @@ def ReserveLibraryWorkspace : StepPass<"reserve-library-workspace"> {
   ];
 }
 
+def MoveStateToHost : StepPass<"move-state-to-host"> {
+  let summary = "Lets the optimizer's state lie on the host between steps";
+  let description = [{
+    Each argument of role `optimizer_state` that is no scalar moves to the host's memory; a copy down stands before its first
+    reader, and a copy up into the argument behind its new value (`include/llmmem/Transforms/StateOnHost.h`).
+
+    *Requires*: a step that is not planned, whose state is donated to results. *Ensures*: the device holds state in its arena
+    alone, and copies have their ns in `llm.cost`.
+
+    ```mlir --move-state-to-host=link=25GB/s
+    func.func @step(%p: tensor<1024xf32> {llm.role = "param", llm.donated = 0 : i64}, %g: tensor<1024xf32>,
+        %m: tensor<1024xf32> {llm.role = "optimizer_state", llm.name = "p.momentum", llm.donated = 1 : i64},
+        %lr: tensor<f32>) -> (tensor<1024xf32>, tensor<1024xf32>) {
+      %p1, %m1 = llm.sgd %p, %g, %lr state(%m) {momentum = 0.9 : f64, weight_decay = 0.0 : f64, llm.phase = "update"}
+         : (tensor<1024xf32>, tensor<1024xf32>, tensor<f32>, tensor<1024xf32>) -> (tensor<1024xf32>, tensor<1024xf32>)
+      return %p1, %m1 : tensor<1024xf32>, tensor<1024xf32>
+    }
+    // becomes
+    func.func @step(..., %m: tensor<1024xf32, #llm.host> {...}, ...) -> (tensor<1024xf32>, tensor<1024xf32, #llm.host>) {
+      %down = llm.copy_down %m {llm.cost = #llm.cost<flops = 0, bytes = 4096, ns = 164, workspace = 0>, ...}
+      %p1, %m1 = llm.sgd %p, %g, %lr state(%down) ...
+      %up = llm.copy_up %m1 into(%m) ...
+      return %p1, %up
+    ```
+  }];
+  let options = [
+    DeviceOption,
+    Option<"link", "link", "std::string", "\"\"", "What copies to the host move, as 25GB/s; without, what the device's table says">,
+    Option<"linkLatency", "link-latency", "int64_t", "-1", "ns that each copy takes beside its bytes; -1: 0 beside a link, else what the table says">,
+  ];
+  let statistics = [Statistic<"numMoved", "moved", "Arguments that lie on the host">];
+  let dependentDialects = ["::llmmem::llm::LlmDialect"];
+}
+
 def InlineCalls : Pass<"inline-calls", "::mlir::ModuleOp"> {
   let summary = "Puts what the step calls in the place of its calls";
   let description = [{

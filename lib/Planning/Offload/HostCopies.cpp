@@ -53,7 +53,6 @@ public:
 private:
   bool mayLeave(ValueIndex value) const;
   void addCopies(Problem &result, ValueIndex value);
-  int64_t timeOf(int64_t bytes, int64_t rate) const;
 
   const Problem &problem;
   const Graph graph;
@@ -77,11 +76,9 @@ bool CopyAdder::mayLeave(ValueIndex value) const {
   return graph.isKept(value) && last + 1 < graph.numOps();
 }
 
-/// In ns, rounded up; the largest number where it is longer than that.
-int64_t CopyAdder::timeOf(int64_t bytes, int64_t rate) const {
+int64_t llmmem::planning::timeOfCopy(int64_t bytes, int64_t rate, int64_t latency) {
   constexpr __int128 nanoseconds = 1'000'000'000, most = std::numeric_limits<int64_t>::max();
-  const __int128 time =
-      (static_cast<__int128>(bytes) * nanoseconds + rate - 1) / rate + link.latency;
+  const __int128 time = (static_cast<__int128>(bytes) * nanoseconds + rate - 1) / rate + latency;
   return static_cast<int64_t>(std::min(time, most));
 }
 
@@ -110,8 +107,8 @@ void CopyAdder::addCopies(Problem &result, ValueIndex value) {
     op.name = resource == Resource::CopyUp ? "copy up" : "copy down";
     result.ops.push_back(std::move(op));
   };
-  add(Resource::CopyUp, value, host, timeOf(bytes, link.up));
-  add(Resource::CopyDown, host, value, timeOf(bytes, link.down));
+  add(Resource::CopyUp, value, host, timeOfCopy(bytes, link.up, link.latency));
+  add(Resource::CopyDown, host, value, timeOfCopy(bytes, link.down, link.latency));
 }
 
 llvm::Expected<Problem> CopyAdder::run() {

@@ -14,7 +14,7 @@
 // ALONE-NOT: llm.copies
 // ALONE: llm.schedule = array<i64: 0, 1, 2, 0, 3>
 // SMALL: error: --host-budget: the host's budget of 2047 bytes holds none of the values that may leave the device; the smallest has 2048 bytes, so give at least that
-// NO-LINK: error: has a budget of the host (--host-budget), and the table of 'cpu' has no link there; say what it moves: --link=25GB/s
+// NO-LINK: error: has values on the host (--host-budget, --optimizer-on), and the table of 'cpu' has no link there; say what it moves: --link=25GB/s
 
 // CHECK: llm.host_arena = 2048
 // CHECK: %[[A:.*]] = llm.gelu

@@ -31,6 +31,10 @@ struct HostLink {
   int64_t latency = 0;      // ns of each copy
 };
 
+/// ns of a copy of `bytes` at `rate` bytes per second, rounded up; the largest number where it is
+/// longer than that.
+int64_t timeOfCopy(int64_t bytes, int64_t rate, int64_t latency);
+
 /// Reads `25GB/s`, of each direction, or `25GB/s,20GB/s`, up and down; refuses 0.
 LLMMEM_EXPORT Result<HostLink> parseHostLink(std::string_view text);
 

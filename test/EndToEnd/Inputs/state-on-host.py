@@ -1,0 +1,55 @@
+"""Trains a small model whose optimizer state lies on the host between steps, and demands the bits of the run that has it on
+the device, the ledger of both memories, and what the run measures.
+
+  state-on-host.py folder text config.json [flags of llmmem-import]
+"""
+import os
+import sys
+
+import chain
+
+PRICES = ["--checkpoint-device=cpu", "--checkpoint-seconds=0.2"]
+HOST = ["--optimizer-on=host", "--link=20GB/s"]
+
+
+def main(folder, text, config, *flags):
+    os.makedirs(folder, exist_ok=True)
+    model = os.path.join(folder, "model.mlir")
+    data = ["--data", text, "--steps", "3", "--seed", "7", "--optimize=false"]
+    step = lambda name: os.path.join(folder, name + ".mlir")
+    chain.import_model(config, model, *flags)
+    report = chain.plan(model, step("device"), *PRICES, "--checkpoint-policy=none")
+    expected, state = chain.Training(step("device"), *data).bits(), report["resident"]["optimizer_state"]
+    least = chain.needed(chain.plan(model, step("least"), *PRICES, *HOST, "--checkpoint-budget=min"))
+    if not least < chain.needed(report) - state:
+        chain.stop("the state is no smaller part of what is needed")
+    plans = {"none": ["--checkpoint-policy=none"], "least": ["--checkpoint-budget=%d" % least],
+             "both": ["--checkpoint-budget=%d" % least, "--host-budget=16MB"]}
+    for name, asked in plans.items():
+        report = chain.plan(model, step(name), *PRICES, *HOST, *asked)
+        host = report["host"]
+        if report["resident"]["optimizer_state"] != 0 or host["resident"] != state:
+            chain.stop("%s: %d bytes of state, of which %d are on the host" % (name, state, host["resident"]))
+        if min(host["up_bytes"], host["down_bytes"]) < state:
+            chain.stop("%s: not all of the state comes and leaves" % name)
+        training = chain.Training(step(name), *data, "--poison")
+        for what, bits in training.bits().items():
+            if bits != expected[what]:
+                chain.stop("%s: %s differ from those with the state on the device" % (name, what))
+        for line in training.lines:
+            measured = (line["arena_measured"], line["host_resident_measured"], line.get("host_arena_measured", 0))
+            planned = (report["arena"], host["resident"] + host["resident_padding"], host["arena"])
+            if measured != planned:
+                chain.stop("%s: planned %s, measured %s" % (name, planned, measured))
+    if host["arena"] == 0:
+        chain.stop("no activation leaves beside the state")
+    # A step of micro-batches updates in a function of its own, on the same arguments.
+    parts = ["--micro-batches=2", "--checkpoint-policy=none"]
+    chain.plan(model, step("parts.device"), *PRICES, *parts)
+    chain.plan(model, step("parts"), *PRICES, *HOST, *parts)
+    if chain.Training(step("parts"), *data).bits() != chain.Training(step("parts.device"), *data).bits():
+        chain.stop("in micro-batches: other bits than with the state on the device")
+    print("%d runs have the bits of the one with its state on the device" % len(plans))
+
+
+main(*sys.argv[1:])
