@@ -50,8 +50,8 @@ uint8_t llmmem::roundToSmallFloat(mlir::Type element, double value) {
   const double size = std::min(std::abs(value), llm::largestPacked(element));
   int exponent = 0;
   std::frexp(size, &exponent);
-  // Numbers below the smallest normal one have its last place.
-  const int place = std::max(exponent - 1, 1 - bias);
+  // Numbers below the smallest normal one have its last place; of 0 `frexp` says no exponent.
+  const int place = size == 0 ? 1 - bias : std::max(exponent - 1, 1 - bias);
   const auto count = static_cast<int>(std::nearbyint(std::ldexp(size, significand - place)));
   const int bits = ((place + bias - 1) << significand) + count;
   return static_cast<uint8_t>(bits | (std::signbit(value) ? 0x80 : 0));

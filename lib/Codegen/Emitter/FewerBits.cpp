@@ -183,19 +183,26 @@ static Value nibbles(KernelEmitter &e, Buffer bytes, Index index, unsigned lanes
                                    order);
 }
 
+GroupScale llmmem::groupScale(KernelEmitter &e, const HeldBuffer &x, Index index) {
+  Index group = index / x.format.group;
+  GroupScale made{e.load(x.scales, group), std::nullopt};
+  if (x.format.hasZeros())
+    made.zero = zeroOf(e.builder(), e.location(), nibble(e, x.zeros, group));
+  return made;
+}
+
+Num llmmem::load(KernelEmitter &e, const HeldBuffer &x, Index index, unsigned lanes,
+                 const GroupScale &group) {
+  Value words = x.format.perByte() == 1 ? widen(e, e.loadRaw(x.payload, index, lanes))
+                : lanes == 1            ? nibble(e, x.payload, index)
+                                        : nibbles(e, x.payload, index, lanes);
+  return numbersOf(e.builder(), e.location(), words, x.format.element, group.zero) * group.scale;
+}
+
 Num llmmem::load(KernelEmitter &e, const HeldBuffer &x, Index index, unsigned lanes) {
   if (!x.isPacked())
     return e.load(x.payload, index, lanes);
-  const PackedFormat &format = x.format;
-  Index group = index / format.group;
-  Num scale = e.load(x.scales, group);
-  if (!format.hasZeros()) {
-    Value words = widen(e, e.loadRaw(x.payload, index, lanes));
-    return numbersOf(e.builder(), e.location(), words, format.element, std::nullopt) * scale;
-  }
-  Num zero = zeroOf(e.builder(), e.location(), nibble(e, x.zeros, group));
-  Value words = lanes == 1 ? nibble(e, x.payload, index) : nibbles(e, x.payload, index, lanes);
-  return numbersOf(e.builder(), e.location(), words, format.element, zero) * scale;
+  return load(e, x, index, lanes, groupScale(e, x, index));
 }
 
 Row llmmem::loadRow(KernelEmitter &e, const HeldBuffer &x, Index index, int64_t width) {

@@ -49,9 +49,20 @@ struct HeldBuffer {
 HeldBuffer heldOperand(KernelEmitter &e, mlir::OpOperand &held, mlir::MutableOperandRange scales,
                        mlir::MutableOperandRange zeros);
 
+/// What the elements of a group share.
+struct GroupScale {
+  Num scale;
+  std::optional<Num> zero;
+};
+/// That of the group that element `index` of a packed tensor is in.
+GroupScale groupScale(KernelEmitter &e, const HeldBuffer &x, Index index);
+
 /// Elements `index` to `index` + `lanes`, all of one group; of i4 one, or an even number of them
 /// from an even `index` on.
 Num load(KernelEmitter &e, const HeldBuffer &x, Index index, unsigned lanes = 1);
+/// The same of a packed tensor, with what their group shares.
+Num load(KernelEmitter &e, const HeldBuffer &x, Index index, unsigned lanes,
+         const GroupScale &group);
 /// `width` elements of one group; not of i4.
 Row loadRow(KernelEmitter &e, const HeldBuffer &x, Index index, int64_t width);
 

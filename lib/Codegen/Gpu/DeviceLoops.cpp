@@ -1,6 +1,7 @@
 //===- DeviceLoops.cpp - Loops of kernels on the threads of a GPU ---------===//
 
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -24,12 +25,14 @@ std::shared_ptr<KernelLoops> llmmem::makeDeviceLoops(Operation *op) {
   return std::make_shared<DeviceLoops>(op);
 }
 
-/// 16 bytes of the narrowest floating-point type among what `op` reads and writes.
+/// 16 bytes of the narrowest floating-point type among what `op` reads and writes, but for what is
+/// held in fewer bits, whose lanes are those of its scales.
 DeviceLoops::DeviceLoops(Operation *op) {
   unsigned narrowest = 64;
   for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
     for (Type type : types)
-      if (auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type)))
+      if (auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+          element && !llm::isPacked(element))
         narrowest = std::min(narrowest, element.getWidth());
   vectorLanes = 128 / narrowest;
 }

@@ -1,5 +1,6 @@
 //===- ProductKernels.cpp - Kernels that are matmuls ---------------------===//
 
+#include "Gpu/DeviceNarrowMatmul.h"
 #include "Gpu/LibraryKernels.h"
 #include "Gpu/MmaMatmul.h"
 #include "KernelModels.h"
@@ -65,9 +66,11 @@ void emitLibraryCall(Operation *op, KernelEmitter &e, const Matmul &p) {
   func::CallOp::create(builder, op->getLoc(), function, arguments);
 }
 
-/// By tensor cores where the factors are bf16.
+/// By tensor cores where the factors are bf16; few rows by a packed matrix as it lies.
 void emitGeneratedOnDevice(KernelEmitter &e, int64_t count, const Matmul &first,
                            function_ref<Matmul(Index)> make) {
+  if (count == 1 && isNarrowOnDevice(first))
+    return emitNarrowOnDevice(e, first);
   isMmaMatmul(first) ? emitMmaMatmuls(e, count, first, make)
                      : emitDeviceMatmuls(e, count, first, make);
 }

@@ -55,7 +55,7 @@ def main(folder, text, config, form, *flags):
     train("resumed", held, 1, path("first"))
     if tensors.read_bytes(path("resumed")) != saved:
         chain.stop("a run that goes on has other bits than an unbroken one")
-    print("%d adapters beside %s have the bits of those beside its elements, and go on" % (len(adapters), form))
+    print("%d tensors of adapters beside %s have the bits of those beside its elements, and go on" % (len(adapters), form))
 
 
 if __name__ == "__main__":

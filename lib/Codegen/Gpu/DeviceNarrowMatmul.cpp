@@ -1,0 +1,131 @@
+//===- DeviceNarrowMatmul.cpp - Few rows by a packed matrix ---------------===//
+//
+// A step of decoding has a row a sequence, and its time is that of reading the weights. So no
+// thread waits for a tile of B: each takes the sums of two neighbouring columns (B in rows), or of
+// one (B transposed: the column is a row in memory), and unpacks B in registers, each byte once.
+// The rows of A go through workgroup memory, some terms at a time; a block has the more columns the
+// more rows there are, so that A is a small part of what it reads. Each element of C is the chain
+// of fused multiply-adds that every generated matmul is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceNarrowMatmul.h"
+#include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+namespace {
+
+constexpr int64_t kMostRows = 8, kTerms = 32;
+
+class NarrowTile {
+public:
+  NarrowTile(KernelEmitter &e, const Matmul &matmul, Index block, Index thread)
+      : e(e), p(matmul), thread(thread),
+        strip(deviceLoops(e).workgroup(e, p.rows * kTerms, e.computeType())) {
+    // Threads behind the last column compute it, too, and store nothing.
+    column = (block * threads(p) + thread) * columnsOfThread(p);
+    own = minimum(column, e.index(p.columns - columnsOfThread(p)));
+  }
+
+  static int64_t columnsOfThread(const Matmul &p) { return p.b.transposed ? 1 : 2; }
+  static int64_t threads(const Matmul &p) { return p.rows <= 2 ? 64 : p.rows <= 4 ? 128 : 256; }
+
+  void emit() {
+    Row sums(p.rows, e.splat(0.0, columnsOfThread(p)));
+    sums = e.foldSteps(e.index(0), e.index(p.inner), kTerms, sums,
+                       [&](Index k, ArrayRef<Num> carried) {
+                         deviceLoops(e).barrier(e);
+                         loadStrip(k);
+                         deviceLoops(e).barrier(e);
+                         return p.b.transposed ? addTerms(k, carried) : addRows(k, carried);
+                       });
+    e.ifThen(less(column, e.index(p.columns)), [&] {
+      for (int64_t row = 0; row < p.rows; ++row)
+        store(row, sums[row]);
+    });
+  }
+
+private:
+  static Index beginOf(KernelEmitter &e, const Matrix &matrix) {
+    return matrix.begin ? *matrix.begin : e.index(0);
+  }
+
+  /// strip[row][d] = A[row][k + d], 0 behind the last term.
+  void loadStrip(Index k) {
+    e.forSteps(thread, e.index(p.rows * kTerms), threads(p), [&](Index number) {
+      Index row = number / kTerms, term = k + number % kTerms;
+      Index inside = minimum(term, e.index(p.inner - 1));
+      Num x = e.load(p.a.buffer, beginOf(e, p.a) + row * p.a.pitch + inside);
+      e.store(strip, number, select(less(term, e.index(p.inner)), x, e.number(0.0)));
+    });
+  }
+
+  /// B transposed: a step's terms are neighbours in memory, and of one group.
+  Row addTerms(Index k, ArrayRef<Num> carried) {
+    Index place = own * p.b.pitch + k;
+    GroupScale group = groupScale(e, p.b.held, place);
+    auto lanes = static_cast<int64_t>(e.lanes());
+    return e.foldSteps(e.index(0), e.index(kTerms), lanes, carried,
+                       [&](Index d, ArrayRef<Num> sums) {
+                         Num terms = load(e, p.b.held, place + d, lanes, group);
+                         Row next(sums);
+                         for (int64_t row = 0; row < p.rows; ++row) {
+                           Num x = e.load(strip, d + row * kTerms, lanes);
+                           for (int64_t lane = 0; lane < lanes; ++lane)
+                             next[row] = fma(laneOf(x, lane), laneOf(terms, lane), next[row]);
+                         }
+                         return next;
+                       });
+  }
+
+  /// B in rows: a term of two neighbouring columns at a time.
+  Row addRows(Index k, ArrayRef<Num> carried) {
+    return e.fold(e.index(0), e.index(kTerms), carried, [&](Index d, ArrayRef<Num> sums) {
+      Index term = minimum(k + d, e.index(p.inner - 1));
+      Num both = load(e, p.b.held, term * p.b.pitch + own, 2);
+      Row next;
+      for (int64_t row = 0; row < p.rows; ++row)
+        next.push_back(fma(e.load(strip, d + row * kTerms), both, sums[row]));
+      return next;
+    });
+  }
+
+  Num laneOf(Num x, int64_t lane) {
+    return {x.builder, vector::ExtractOp::create(*x.builder, e.location(), x.value, lane)};
+  }
+
+  void store(int64_t row, Num sum) {
+    auto place = [&](const Matrix &matrix) {
+      return beginOf(e, matrix) + row * matrix.pitch + column;
+    };
+    auto lanes = static_cast<unsigned>(columnsOfThread(p));
+    if (p.scale != 1.0)
+      sum = sum * p.scale;
+    if (p.initial.buffer)
+      sum = sum + e.load(p.initial.buffer, place(p.initial), lanes);
+    e.store(p.c.buffer, place(p.c), sum);
+  }
+
+  KernelEmitter &e;
+  const Matmul &p;
+  Index thread;
+  Buffer strip;
+  Index column, own;
+};
+
+} // namespace
+
+bool llmmem::isNarrowOnDevice(const Matmul &p) {
+  return p.b.isPacked() && p.rows <= kMostRows && p.terms == 1 && !p.a.transposed;
+}
+
+void llmmem::emitNarrowOnDevice(KernelEmitter &e, const Matmul &p) {
+  int64_t threads = NarrowTile::threads(p),
+          blocks = llvm::divideCeil(p.columns, threads * NarrowTile::columnsOfThread(p));
+  deviceLoops(e).launch(e, blocks, threads,
+                        [&](Index block, Index thread) { NarrowTile(e, p, block, thread).emit(); });
+}

@@ -1,0 +1,18 @@
+//===- DeviceNarrowMatmul.h - Few rows by a packed matrix -----------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_GPU_DEVICENARROWMATMUL_H
+#define LLMMEM_LIB_CODEGEN_GPU_DEVICENARROWMATMUL_H
+
+#include "Emitter/Matmuls.h"
+
+namespace llmmem {
+
+/// Whether B is held in fewer bits, and C has few enough rows to be sums of one thread a column.
+bool isNarrowOnDevice(const Matmul &matmul);
+
+/// The matmul in one launch, with the bits of `emitDeviceMatmuls`.
+void emitNarrowOnDevice(KernelEmitter &e, const Matmul &matmul);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_GPU_DEVICENARROWMATMUL_H
