@@ -2,9 +2,10 @@
 """Lowers planned steps for a GPU, without one, and prints what can be known: benchmarks/gpu_static.py --build build
 
 For GPT-2 124M and Llama-3-8B (32 layers): distinct kernels and launches; seconds for PTX and, where the CUDA toolkit is
-installed, for assembling it; registers, spills and 128-bit accesses; bytes moved against the least possible; and the host
-code executed against a driver that only writes down what it is asked, each address compared with the plan. Nothing here
-was measured on a GPU. Exits with 1 where a promise is broken.
+installed, for assembling it; registers, spills and 128-bit accesses; bytes moved against the least possible; conflicts of
+banks, and a model of the time of each kernel (roofline.py); and the host code executed against a driver that only writes
+down what it is asked, each address compared with the plan. Nothing here was measured on a GPU. Exits with 1 where a promise
+is broken.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 
+import roofline
 from promises import check, finish
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -26,7 +28,10 @@ import ptx
 STUDIED = [("GPT-2 124M, batch 8, sequence 1024", "gpt2", 8, 1024, ["--dropout=0"], "6GB"),
            ("Llama-3-8B, batch 1, sequence 8192", "llama-3-8b", 1, 8192, [], "150GB")]
 CHIPS = ["sm_80", "sm_90a"]
-MOST_SECONDS, MOST_ROW_REGISTERS, MOST_TRAFFIC = 60, 64, 1.05
+MOST_SECONDS, MOST_ROW_REGISTERS, MOST_TRAFFIC, MOST_CONFLICTS = 60, 64, 1.05, 2
+# Of mma.sync's rate on an H100, in the model: whole-tile products of at least so many multiply-adds, and attention.
+LEAST_OF_CEILING = [(re.compile(r"_(linear|linear_weight_grad)(_kernel|$)"), 0.45)]
+LARGE_PRODUCT = 2**32
 ROWS = re.compile(r"_(layer_norm|rms_norm|layer_norm_grad|rms_norm_grad|softmax|cross_entropy|rope)")
 # What reads some bytes several times: products and what follows them.
 AGAIN = re.compile(r"_(linear|matmul|attention|loss_head)")
@@ -62,6 +67,43 @@ def study_ptx(ptxas, name, text, chip):
     return rows, seconds
 
 
+def study_counts(opt, name, step, directory, kernels):
+    """Each launch of the step by kernel: its counts, and what the model makes of them on an H100."""
+    path = os.path.join(directory, "counts.json")
+    timed([opt, "--convert-step-to-kernels=target=gpu", "--gpu-kernel-outlining", "--expand-kernel-numbers=device=true",
+           "--canonicalize", "--cse", f"--report-kernel-counts=json={path}", step, "-o", "/dev/null"])
+    registers = {kernel["kernel"]: kernel["registers"] for kernel in kernels}
+    chip = roofline.CHIPS["h100"]
+    with open(path) as file:
+        launches = json.load(file)["launches"]
+    for launch in launches:
+        kernel = launch["kernel"]
+        seconds, cycles, resident = roofline.model(chip, launch, registers.get(kernel, 128))
+        share = roofline.share_of_ceiling(chip, launch, registers.get(kernel, 128))
+        launch |= {"seconds": seconds, "cycles": cycles, "resident": resident, "share": share}
+        check(launch["conflict"] <= MOST_CONFLICTS, f"{name}: {kernel} conflicts {launch['conflict']} ways")
+        for pattern, least in LEAST_OF_CEILING:
+            if pattern.search(kernel) and launch["mma"] * roofline.MMA >= LARGE_PRODUCT:
+                check(share >= least, f"{name}: {kernel} is modelled at {share:.0%} of mma.sync's rate")
+    return launches
+
+
+def print_counts(figures):
+    chip = roofline.CHIPS["h100"]
+    print(f"Modelled on {chip.name} (benchmarks/roofline.py; not measured), thousand cycles of a multiprocessor:\n\n"
+          "| kernel | calls | launches | conflict | barriers | resident | tensor | other | shared | L2 | DRAM | us | of mma.sync |\n"
+          "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    total = 0
+    for launch in figures["counts"]:
+        cycles = launch["cycles"]
+        parts = " | ".join(f"{cycles[part] / 1e3:.0f}" for part in ("tensor", "alu", "shared", "l2", "dram"))
+        share = f"{launch['share']:.0%}" if launch["mma"] else "-"
+        total += launch["calls"] * launch["launches"] * launch["seconds"]
+        print(f"| {launch['kernel']} | {launch['calls']} | {launch['launches']} | {launch['conflict']} | "
+              f"{launch['barriers']:.0f} | {launch['resident']} | {parts} | {launch['seconds'] * 1e6:.0f} | {share} |")
+    print(f"\nAll launches: {total * 1e3:.1f} ms modelled.\n")
+
+
 def run_on_fakes(tools, step, log, *flags):
     """Seconds to compile and capture the host code, the bytes that it takes, and what the check of all addresses says."""
     fake = os.path.join(tools, "lib", "libllmmem-fake-cuda.so")
@@ -93,6 +135,7 @@ def study(tools, ptxas, directory, name, config, batch, seq, flags, budget):
         for part in row["parts"]:
             if row["kernel"].endswith("_loss_head") and not part["multiplies"]:
                 check(part["ratio"] <= MOST_TRAFFIC, f"{name}: {part['kernel']} moves {part['ratio']:.3f} of the least")
+    figures["counts"] = study_counts(opt, name, step, directory, figures["chips"][CHIPS[-1]]["kernels"])
     figures |= run_on_fakes(tools, step, log, "--products=generated")
     timed([opt, f"--checkpoint-budget={budget}", "--products=library", model, "-o", step])
     library = os.path.join(tools, "lib", "libllmmem-fake-cublaslt.so")
@@ -134,6 +177,7 @@ def print_study(figures):
             for part in row["parts"]:
                 print_row(part, "&nbsp; " + part["kernel"], "", [kernel for kernel in last if kernel["kernel"] == part["kernel"]])
     print("\n`*`: data decides how often something runs; loops of unknown length count as one turn.\n")
+    print_counts(figures)
 
 
 def main():
@@ -145,6 +189,8 @@ def main():
     ptxas = arguments.ptxas or shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
     if not ptxas:
         print("no ptxas was found: kernels are not assembled\n")
+    for what, _, _, _, error in roofline.check_published():
+        check(abs(error) <= roofline.TOLERANCE, f"the model errs by {error:+.0%}: {what}")
     everything = []
     for name, config, batch, seq, flags, budget in STUDIED:
         with tempfile.TemporaryDirectory() as directory:

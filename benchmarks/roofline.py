@@ -15,7 +15,11 @@ threads, shared bytes, bytes of its buffers) and by the registers that ptxas giv
 `check_published()` holds it against kernels that others have measured, described by their tiles.
 """
 
+import argparse
+import json
 import math
+import re
+import sys
 
 WARP, MMA, SECTOR = 32, 16 * 8 * 16, 32
 SCHEDULERS = 4
@@ -67,13 +71,14 @@ def model(chip, launch, registers=128):
     share = turns / blocks
     resident = min(turns, resident_blocks(chip, launch["threads"], launch["shared_bytes"], registers))
     moved = launch["sectors"] * SECTOR
-    written = sum(site["sectors"] for site in launch["sites"] if site["memory"] == "global" and site["write"]) * SECTOR
+    # Parts of sectors meet in the second-level cache.
+    written = sum(site["fewest"] for site in launch["sites"] if site["memory"] == "global" and site["write"]) * SECTOR
     cycles = {
         "tensor": share * launch["mma"] * MMA / chip.mma_sync,
         "alu": share * (launch["instructions"] - launch["mma"]) / (chip.lanes / WARP),
         "issue": share * launch["instructions"] / SCHEDULERS,
         "shared": share * launch["passes"],
-        "l2": share * moved / chip.l2,
+        "l2": moved / chip.multiprocessors / chip.l2,
         "dram": min(launch["buffer_bytes"], moved) / chip.multiprocessors / chip.dram,
         "exposed": (turns * chip.latency + share * written / chip.dram) / resident if launch["mma"] else chip.latency,
     }
@@ -104,7 +109,7 @@ def product_launch(rows, columns, inner, tile, warp_tile, registers):
             "instructions": mma + blocks * (steps * (read + copied) / 512 + tile[0] * tile[1] / WARP * 2),
             "passes": blocks * steps * (read + copied) / 128, "sectors": blocks * (steps * copied + stored) / SECTOR,
             "buffer_bytes": 2 * (rows * inner + inner * columns + rows * columns),
-            "sites": [{"memory": "global", "write": True, "sectors": blocks * stored / SECTOR}]}, registers
+            "sites": [{"memory": "global", "write": True, "fewest": blocks * stored / SECTOR}]}, registers
 
 
 def attention_launch(batch_heads, sequence, size, queries, keys, warps, registers):
@@ -120,7 +125,7 @@ def attention_launch(batch_heads, sequence, size, queries, keys, warps, register
     return {"blocks": blocks, "threads": warps * WARP, "shared_bytes": (queries + 2 * keys) * size * 2, "mma": mma,
             "instructions": mma + scores * 7.5 / WARP + blocks * tiles * (read + copied) / 512,
             "passes": blocks * tiles * (read + copied) / 128, "sectors": (blocks * tiles * copied + 2 * out) / SECTOR,
-            "buffer_bytes": 4 * out, "sites": [{"memory": "global", "write": True, "sectors": out / SECTOR}]}, registers
+            "buffer_bytes": 4 * out, "sites": [{"memory": "global", "write": True, "fewest": out / SECTOR}]}, registers
 
 
 # (what, chip, launch, published FLOP/s, FLOP counted there)
@@ -146,12 +151,44 @@ def check_published():
     return rows
 
 
-def main():
+def print_published():
     print("| kernel | on | published TFLOP/s | modelled | error |\n|---|---|---:|---:|---:|")
     rows = check_published()
     for what, chip, published, modelled, error in rows:
         print(f"| {what} | {chip} | {published / 1e12:.1f} | {modelled / 1e12:.1f} | {error:+.1%} |")
-    return int(any(abs(row[-1]) > TOLERANCE for row in rows))
+    return any(abs(row[-1]) > TOLERANCE for row in rows)
+
+
+def print_launches(chip, launches, registers, least):
+    """The kernels with mma; whether one is below what `least` demands of it."""
+    failed = False
+    print(f"\nModelled on {chip.name}; not measured.\n\n| kernel | us | of mma.sync's rate |\n|---|---:|---:|")
+    for launch in launches:
+        if launch["mma"] == 0:
+            continue
+        share = share_of_ceiling(chip, launch, registers)
+        print(f"| {launch['kernel']} | {model(chip, launch, registers)[0] * 1e6:.0f} | {share:.0%} |")
+        for pattern, wanted in least:
+            if re.search(pattern, launch["kernel"]) and share < float(wanted):
+                print(f"{launch['kernel']}: {share:.1%}, expected at least {float(wanted):.0%}", file=sys.stderr)
+                failed = True
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("counts", nargs="?", help="what --report-kernel-counts=json= wrote")
+    parser.add_argument("--chip", choices=CHIPS, default="h100")
+    parser.add_argument("--registers", type=int, default=128, help="of each thread, if ptxas has not said (default: 128)")
+    parser.add_argument("--least", nargs=2, action="append", default=[], metavar=("PATTERN", "SHARE"),
+                        help="of mma.sync's rate, that kernels of such names must have")
+    arguments = parser.parse_args()
+    failed = print_published()
+    if arguments.counts:
+        with open(arguments.counts) as file:
+            launches = json.load(file)["launches"]
+        failed |= print_launches(CHIPS[arguments.chip], launches, arguments.registers, arguments.least)
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -81,15 +81,20 @@ struct ReportKernelCounts : public llmmem::impl::ReportKernelCountsBase<ReportKe
     return failure(walked.wasInterrupted());
   }
 
+  /// Names the worst op of each kernel that has one.
   LogicalResult refuseConflicts(ArrayRef<LaunchRow> rows) {
     LogicalResult result = success();
-    for (const LaunchRow &row : rows)
-      for (const AccessCounts &access : row.counts.accesses)
-        if (access.degree > mostConflicts)
-          result = access.op->emitOpError("needs ")
-                   << access.degree << " passes of shared memory for lanes that could go together, "
-                   << "in kernel '" << row.kernel << "'; expected at most " << mostConflicts
-                   << ": other places, a swizzle or padding";
+    for (const LaunchRow &row : rows) {
+      auto worst =
+          llvm::max_element(row.counts.accesses, [](const AccessCounts &a, const AccessCounts &b) {
+            return a.degree < b.degree;
+          });
+      if (worst != row.counts.accesses.end() && worst->degree > mostConflicts)
+        result = worst->op->emitOpError("needs ")
+                 << worst->degree << " passes of shared memory for lanes that could go together, "
+                 << "in kernel '" << row.kernel << "'; expected at most "
+                 << mostConflicts.getValue() << ": other places, a swizzle or padding";
+    }
     return result;
   }
 

@@ -1,9 +1,10 @@
-// The logits' product keeps within 128 registers what the softmax adds to it; rows, of an odd length too, move 128 bits.
+// The logits' product in tiles of 256 x 128, a block of which has a multiprocessor for itself, spills nothing of what the
+// softmax adds to it; rows, of an odd length too, move 128 bits.
 //
 // REQUIRES: ptxas
 // RUN: llmmem-opt --checkpoint-policy=none %s -o %t.mlir 2> %t.err
-// RUN: llmmem-opt --target=cuda --chip=sm_80 %t.mlir | %ptx table --ptxas ptxas_path --registers kernel_0_loss_head_kernel$ 128 --registers _0$ 64 --mma kernel_0_loss_head_kernel$ --vector kernel_0_loss_head_kernel_0$ | FileCheck %s
-// RUN: llmmem-opt --target=cuda --chip=sm_90a %t.mlir | %ptx table --ptxas ptxas_path --registers kernel_0_loss_head_kernel$ 128 --registers _0$ 64 --mma kernel_0_loss_head_kernel$ --vector kernel_0_loss_head_kernel_0$ | FileCheck %s
+// RUN: llmmem-opt --target=cuda --chip=sm_80 %t.mlir | %ptx table --ptxas ptxas_path --registers kernel_0_loss_head_kernel$ 255 --registers _0$ 64 --mma kernel_0_loss_head_kernel$ --vector kernel_0_loss_head_kernel_0$ | FileCheck %s
+// RUN: llmmem-opt --target=cuda --chip=sm_90a %t.mlir | %ptx table --ptxas ptxas_path --registers kernel_0_loss_head_kernel$ 255 --registers _0$ 64 --mma kernel_0_loss_head_kernel$ --vector kernel_0_loss_head_kernel_0$ | FileCheck %s
 //
 // CHECK: kernel {{ *}}registers {{ *}}spills {{ *}}local
 // CHECK: kernel_0_loss_head_kernel {{ *[0-9]+ +0 +0 }}
