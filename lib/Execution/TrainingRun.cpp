@@ -23,6 +23,7 @@ llvm::Expected<TrainingRun> TrainingRun::create(const CompiledStep &step, StepRo
   if (!buffers)
     return buffers.takeError();
   buffers->sampleParameters(seed);
+  buffers->initializeStates();
   return TrainingRun(std::move(*buffers), seed);
 }
 
@@ -153,6 +154,19 @@ std::optional<unsigned> TrainingRun::droppedChoices() const {
         result.type.getElementType().isInteger(32) && result.type.getNumElements() == 1)
       return number;
   return std::nullopt;
+}
+
+std::optional<LossScaleReport> TrainingRun::lossScale() const {
+  auto find = [&](llvm::StringRef name) -> std::optional<double> {
+    for (unsigned state : buffers.argumentRoles().states)
+      if (buffers.compiled().arguments()[state].name == name)
+        return readFloat(buffers.kindOf(state), buffers.stepMemory().bytes(state), 0);
+    return std::nullopt;
+  };
+  std::optional<double> scale = find("loss_scale"), updates = find("loss_scale.updates");
+  if (!scale || !updates)
+    return std::nullopt;
+  return LossScaleReport{*scale, done - static_cast<int64_t>(*updates)};
 }
 
 llvm::Expected<StepReport> TrainingRun::runStep(TokenFeed &feed, double learningRate) {

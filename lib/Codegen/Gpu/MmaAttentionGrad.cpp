@@ -55,7 +55,7 @@ public:
 
   ByQueries(KernelEmitter &e, MmaRows &rows, HeadBlock block)
       : e(e), rows(rows), blocks(rows.blocks), block(block),
-        memory(deviceLoops(e).workgroup(e, elements(blocks.size), e.builder().getBF16Type())),
+        memory(deviceLoops(e).workgroup(e, elements(blocks.size), halfTypeOf(e))),
         keys(memory, 0, kOtherRows, blocks.size),
         values(memory, keys.end(), kOtherRows, blocks.size),
         transposedKeys(memory, values.end(), blocks.size, kOtherRows) {}

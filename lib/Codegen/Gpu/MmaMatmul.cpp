@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace llmmem;
 
 bool llmmem::isMmaMatmul(const Matmul &matmul) {
-  return matmul.a.buffer.element.isBF16() && matmul.b.buffer.element.isBF16();
+  Type a = matmul.a.buffer.element;
+  return a == matmul.b.buffer.element && (a.isBF16() || a.isF16());
 }
 
 namespace {

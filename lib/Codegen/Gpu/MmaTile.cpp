@@ -6,20 +6,28 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace llmmem;
 
 MmaTile::MmaTile(KernelEmitter &e, int64_t rows, int64_t inner)
-    : MmaTile(deviceLoops(e).workgroup(e, sizeOf(rows, inner), e.builder().getBF16Type()), 0, rows,
-              inner) {}
+    : MmaTile(deviceLoops(e).workgroup(e, sizeOf(rows, inner), halfTypeOf(e)), 0, rows, inner) {}
+
+FloatType llmmem::halfTypeOf(KernelEmitter &e) {
+  auto isF16 = [](Type type) { return getElementTypeOrSelf(type).isF16(); };
+  Operation *op = e.operation();
+  if (llvm::any_of(op->getOperandTypes(), isF16) || llvm::any_of(op->getResultTypes(), isF16))
+    return e.builder().getF16Type();
+  return e.builder().getBF16Type();
+}
 
 //===----------------------------------------------------------------------===//
 // Fragments
 //===----------------------------------------------------------------------===//
 
-/// Two elements of bf16 as the i32 that mma.sync takes.
+/// Two elements of 16 bits as the i32 that mma.sync takes.
 static Value bitsOf(KernelEmitter &e, Value pair) {
   OpBuilder &b = e.builder();
   auto word = VectorType::get({1}, b.getI32Type());
@@ -47,7 +55,7 @@ FragmentB llmmem::loadFragmentB(KernelEmitter &e, const MmaTile &tile, Index col
 FragmentA llmmem::packFragment(KernelEmitter &e, const FragmentC &left, const FragmentC &right) {
   OpBuilder &b = e.builder();
   auto pairOf = [&](Num first, Num second) {
-    Type half = b.getBF16Type();
+    Type half = halfTypeOf(e);
     Value pair = vector::FromElementsOp::create(
         b, e.location(), VectorType::get({2}, half),
         ValueRange{convert(first, half).value, convert(second, half).value});
@@ -57,12 +65,17 @@ FragmentA llmmem::packFragment(KernelEmitter &e, const FragmentC &left, const Fr
            pairOf(right[2], right[3])}};
 }
 
-std::array<Num, 2> llmmem::unpackPart(KernelEmitter &e, Value part) {
+/// The two elements of one part of a fragment, in the type of 16 bits.
+static Value pairOfPart(KernelEmitter &e, Value part) {
   OpBuilder &b = e.builder();
   Value word =
       vector::FromElementsOp::create(b, e.location(), VectorType::get({1}, b.getI32Type()), part);
-  Value pair =
-      vector::BitCastOp::create(b, e.location(), VectorType::get({2}, b.getBF16Type()), word);
+  return vector::BitCastOp::create(b, e.location(), VectorType::get({2}, halfTypeOf(e)), word);
+}
+
+std::array<Num, 2> llmmem::unpackPart(KernelEmitter &e, Value part) {
+  OpBuilder &b = e.builder();
+  Value pair = pairOfPart(e, part);
   auto element = [&](int64_t number) {
     Value half = vector::ExtractOp::create(b, e.location(), pair, number);
     return convert({&b, half}, e.computeType());
@@ -75,17 +88,25 @@ FragmentC llmmem::zeroFragment(KernelEmitter &e) {
   return {zero, zero, zero, zero};
 }
 
+/// As nvvm.mma.sync takes them: bf16 as words, f16 as pairs.
+static SmallVector<Value> multiplicands(KernelEmitter &e, ArrayRef<Value> parts) {
+  if (!halfTypeOf(e).isF16())
+    return SmallVector<Value>(parts);
+  return llvm::map_to_vector(parts, [&](Value part) { return pairOfPart(e, part); });
+}
+
 FragmentC llmmem::multiply(KernelEmitter &e, const FragmentA &a, const FragmentB &b,
                            const FragmentC &c) {
   OpBuilder &builder = e.builder();
   SmallVector<Value> sums = llvm::map_to_vector(c, [](Num sum) { return sum.value; });
   auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
                                                SmallVector<Type>(4, builder.getF32Type()));
-  std::array<NVVM::MMATypes, 2> elements = {NVVM::MMATypes::bf16, NVVM::MMATypes::bf16};
+  NVVM::MMATypes half = halfTypeOf(e).isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  std::array<NVVM::MMATypes, 2> elements = {half, half};
   std::array<NVVM::MMALayout, 2> layouts = {NVVM::MMALayout::row, NVVM::MMALayout::col};
-  Value result = NVVM::MmaOp::create(builder, e.location(), type, a.parts, b.parts, sums,
-                                     {kMmaRows, kMmaColumns, kMmaInner}, std::nullopt, std::nullopt,
-                                     elements, layouts);
+  Value result = NVVM::MmaOp::create(
+      builder, e.location(), type, multiplicands(e, a.parts), multiplicands(e, b.parts), sums,
+      {kMmaRows, kMmaColumns, kMmaInner}, std::nullopt, std::nullopt, elements, layouts);
   FragmentC next;
   for (int64_t i = 0; i < 4; ++i)
     next[i] = {&builder, LLVM::ExtractValueOp::create(builder, e.location(), result, i)};
@@ -118,7 +139,7 @@ int64_t llmmem::knownDivisor(Value index) {
 static bool isWhole(Index index, int64_t lanes) { return knownDivisor(index.value) % lanes == 0; }
 
 static Value zeroElements(KernelEmitter &e, int64_t lanes) {
-  Type half = e.builder().getBF16Type();
+  Type half = halfTypeOf(e);
   Type type = lanes == 1 ? half : VectorType::get({lanes}, half);
   return arith::ConstantOp::create(e.builder(), e.location(), e.builder().getZeroAttr(type));
 }
