@@ -5,7 +5,8 @@
 
 NAME.config.json is a tiny model; NAME.safetensors holds `input_ids`, initial parameters (`param.`, f32), and in float64 the losses before
 each of three steps, the gradients of the first step (`grad.`) and all parameters behind the third (`after3.`). Models,
-parameters and ids are made as golden-families.py makes them. Optimizers are PyTorch's own, but for Lion, which it has not.
+parameters and ids are made as golden-families.py makes them. Those of float16 (SCALED) have no gradients, and the scales of the
+loss behind each step. Optimizers are PyTorch's own, but for Lion, which it has not.
 Where they ask for bfloat16 (Muon's iteration), that name means float64 here.
 """
 import importlib.util
@@ -47,6 +48,33 @@ def adamw(model, decay=DECAY):
 def sgd(model, **options):
     import torch
     return [torch.optim.SGD(decayed(model, DECAY), lr=RATE, **options)]
+
+
+def grouped(make):
+    """Tables decay by 0.5, the head by 0.25, norms by 0.125, biases not at all, and all else as usual."""
+    def make_optimizers(model):
+        def decay(name, parameter):
+            if name.endswith("bias"):
+                return 0.0
+            if parameter.ndim == 1:
+                return 0.125
+            if "embed" in name or ".wte." in name or ".wpe." in name:
+                return 0.5
+            return 0.25 if name.startswith("lm_head") else DECAY
+        return [make([{"params": [p], "weight_decay": decay(name, p)} for name, p in model.named_parameters()])]
+    return make_optimizers
+
+
+def packed(model, ids, segments):
+    """The logits of sequences that are packed into rows, each computed by itself."""
+    import torch
+    logits = torch.zeros(*ids.shape, model.config.vocab_size)
+    for row in range(ids.shape[0]):
+        for segment in segments[row].unique():
+            places = (segments[row] == segment).nonzero().flatten()
+            if segment >= 0:
+                logits[row, places] = model(input_ids=ids[row:row + 1, places], use_cache=False).logits[0]
+    return logits
 
 
 def lion(model):
@@ -126,7 +154,23 @@ TRAININGS = {
     "adafactor-clipped": (LLAMA, None, adafactor, CLIP, mean),
     "muon": (LLAMA, None, muon, CLIP, mean),
     "smoothed": (LLAMA, None, adamw, None, smoothed(0.1, 1e-2)),
+    "groups-adamw": (GPT2, None, grouped(lambda groups: __import__("torch").optim.AdamW(groups, lr=RATE)), None, mean),
+    "groups-sgd": (LLAMA, None, grouped(lambda groups: __import__("torch").optim.SGD(groups, lr=RATE, momentum=0.9)), None,
+                   mean),
+    "packed": ({**families.LLAMA, "sliding_window": 4, "model_type": "mistral"}, None, adamw, None, mean),
+    "packed-gpt2": (GPT2, None, adamw, None, mean),
 }
+# Parameters in float32 that autocast computes with in float16, a scale that the loss begins with, and steps until it grows. The
+# first overflows, so that its step is skipped.
+SCALED = {"scaled": (families.LLAMA, 2.0**17, 2), "scaled-once": (families.LLAMA, 2.0**16, 2000)}
+# Sequences in each row, by their lengths; what is left is padding.
+SEGMENTS = {"packed": [[5, 1, 7], [16]], "packed-gpt2": [[3, 13], [4, 4, 4, 2]]}
+
+
+def segments_of(name):
+    """A number for each token, -1 in padding."""
+    rows = [[number for number, length in enumerate(lengths) for _ in range(length)] for lengths in SEGMENTS[name]]
+    return [row + [-1] * (families.SEQ - len(row)) for row in rows]
 
 
 def public_name(name):
@@ -155,14 +199,20 @@ def write_training(name):
     numbers = (families.samples("input_ids", count) >> np.uint64(33)) % np.uint64(config["vocab_size"])
     ids = torch.from_numpy(numbers.astype(np.int64).reshape(families.BATCH, families.SEQ))
     tensors["input_ids"] = ids.numpy()
+    targets = ids[:, 1:]
+    if name in SEGMENTS:
+        segments = torch.tensor(segments_of(name))
+        tensors["segments"] = segments.numpy()
+        goes_on = (segments[:, 1:] == segments[:, :-1]) & (segments[:, 1:] >= 0)
+        targets = torch.where(goes_on, targets, -100)
     optimizers = make_optimizers(model)
     trained = {key: p for key, p in parameters.items() if p.requires_grad}
     losses = []
     for step in range(STEPS):
         model.zero_grad()
-        logits = model(input_ids=ids, use_cache=False).logits
+        logits = packed(model, ids, segments) if name in SEGMENTS else model(input_ids=ids, use_cache=False).logits
         assert logits.dtype == torch.float64
-        loss = make_loss(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+        loss = make_loss(logits[:, :-1].flatten(0, 1), targets.flatten())
         loss.backward()
         losses.append(loss.item())
         if step == 0:
@@ -181,6 +231,48 @@ def write_training(name):
     print(f"{name}: {sum(p.numel() for p in trained.values())} parameters trained, losses {losses}")
 
 
+def write_scaled(name):
+    """What torch.amp.GradScaler and autocast make of the CPU's own float16."""
+    import numpy as np
+    import torch
+    from safetensors.numpy import save_file
+    config, initial, interval = SCALED[name]
+    model = families.make_model(config).to(torch.float32)
+    tensors = {}
+    for key, parameter in model.named_parameters():
+        tensors["param." + key] = families.make_parameter(key, tuple(parameter.shape))
+        with torch.no_grad():
+            parameter.copy_(torch.from_numpy(tensors["param." + key]))
+    count = families.BATCH * families.SEQ
+    numbers = (families.samples("input_ids", count) >> np.uint64(33)) % np.uint64(config["vocab_size"])
+    ids = torch.from_numpy(numbers.astype(np.int64).reshape(families.BATCH, families.SEQ))
+    tensors["input_ids"] = ids.numpy()
+    optimizer, = adamw(model)
+    scaler = torch.amp.GradScaler("cpu", init_scale=initial, growth_interval=interval)
+    losses, scales = [], []
+    for _ in range(STEPS):
+        model.zero_grad()
+        with torch.autocast("cpu", dtype=torch.float16):
+            logits = model(input_ids=ids, use_cache=False).logits
+            assert logits.dtype == torch.float16
+            loss = mean(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+        scaler.step(optimizer)
+        scaler.update()
+        losses.append(loss.item())
+        scales.append(scaler.get_scale())
+    for key, parameter in model.named_parameters():
+        tensors["after3." + key] = parameter.detach().numpy().astype(np.float64)
+    tensors["losses"], tensors["loss_scales"] = np.array(losses), np.array(scales)
+    save_file(tensors, os.path.join(FOLDER, name + ".safetensors"))
+    with open(os.path.join(FOLDER, name + ".config.json"), "w") as file:
+        json.dump(config, file, indent=2)
+        file.write("\n")
+    print(f"{name}: losses {losses}, scales {scales}")
+
+
 def main():
     try:
         import peft
@@ -188,11 +280,14 @@ def main():
     except ImportError:
         families.run_in_environment()
     torch.set_num_threads(1)
+    os.makedirs(FOLDER, exist_ok=True)
+    names = sys.argv[1:] or [*SCALED, *TRAININGS]
+    for name in filter(SCALED.__contains__, names):
+        write_scaled(name)
     torch.float32 = torch.float = torch.bfloat16 = torch.float64
     torch.Tensor.float = torch.Tensor.double
     torch.set_default_dtype(torch.float64)
-    os.makedirs(FOLDER, exist_ok=True)
-    for name in sys.argv[1:] or TRAININGS:
+    for name in filter(TRAININGS.__contains__, names):
         write_training(name)
 
 

@@ -16,7 +16,7 @@ int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,
   int64_t rate = flopsPerNsF32;
   if (elementType && elementType.isF64())
     rate = flopsPerNsF64;
-  else if (elementType && elementType.isBF16())
+  else if (elementType && (elementType.isBF16() || elementType.isF16()))
     rate = flopsPerNsBF16;
   int64_t busy =
       std::max(flops / rate + (flops % rate != 0), bytes / bytesPerNs + (bytes % bytesPerNs != 0));

@@ -40,8 +40,11 @@ int64_t AttentionValuesTransposedOp::getFlops() {
   return 2 * elements(getProbabilities()) * (lastDim(getX()) / getHeads());
 }
 
-/// Libraries multiply in f32 or less.
-static bool isLibraryType(Value factor) { return !tensorType(factor).getElementType().isF64(); }
+/// What libraries multiply here: generated code multiplies f16.
+static bool isLibraryType(Value factor) {
+  Type element = tensorType(factor).getElementType();
+  return element.isF32() || element.isBF16();
+}
 
 /// No library here unpacks a weight.
 bool LinearOp::multipliesMatrices() { return isLibraryType(getX()) && !getScales(); }

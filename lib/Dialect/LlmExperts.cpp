@@ -289,7 +289,10 @@ int64_t GroupedLinearOp::getFlops() { return 2 * elements(getX()) * lastDim(getY
 int64_t GroupedWeightGradOp::getFlops() { return 2 * elements(getX()) * lastDim(getDy()); }
 
 /// Libraries multiply in f32 or less.
-static bool isLibraryType(Value factor) { return !tensorType(factor).getElementType().isF64(); }
+static bool isLibraryType(Value factor) {
+  Type element = tensorType(factor).getElementType();
+  return element.isF32() || element.isBF16();
+}
 bool GroupedLinearOp::multipliesMatrices() { return isLibraryType(getX()); }
 bool GroupedWeightGradOp::multipliesMatrices() { return isLibraryType(getX()); }
 int64_t GroupedLinearOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }

@@ -36,7 +36,8 @@ static bool isFillOf(Value value, double number) {
 
 /// Whether each number of type `from` is one of type `to`.
 static bool isWidening(Type from, Type to) {
-  return from.isBF16() ? to.isF32() || to.isF64() : from.isF32() && to.isF64();
+  bool isHalf = from.isBF16() || from.isF16();
+  return isHalf ? to.isF32() || to.isF64() : from.isF32() && to.isF64();
 }
 
 OpFoldResult CastOp::fold(FoldAdaptor) {

@@ -57,7 +57,8 @@ LogicalResult LossHeadOp::verify() {
       failed(expectSameElement(*this, {getX(), getWeight()})) ||
       failed(verifyWeightGradient(*this)) ||
       failed(expectShape(*this, "targets", getTargets(), leadingDims(getX()))) ||
-      failed(expectStatistic(*this, "loss", getLoss(), {}, getX())))
+      failed(expectStatistic(*this, "loss", getLoss(), {}, getX())) ||
+      (getDloss() && failed(expectStatistic(*this, "dloss", getDloss(), {}, getX()))))
     return failure();
   int64_t in = getWidth(), out = getColumns();
   SmallVector<int64_t> weight = getLayout() == WeightLayout::InOut ? SmallVector<int64_t>{in, out}
@@ -89,22 +90,28 @@ SmallVector<int64_t> LossHeadOp::getChunkCandidates() {
 //===----------------------------------------------------------------------===//
 
 bool LossHeadOp::splitsSum() {
-  return getDw() && tensorType(getX()).getElementType().isBF16() &&
+  return getDw() && tensorType(getX()).getElementTypeBitWidth() == 16 &&
          getNumRows() > static_cast<int64_t>(getGranule());
+}
+
+int64_t LossHeadOp::getAccumulatorBytes() {
+  if (!splitsSum())
+    return 0;
+  return getWidth() * getColumns() * (tensorType(getX()).getElementType().isBF16() ? 2 : 4);
 }
 
 static int64_t wideBytes(LossHeadOp op) {
   return tensorType(op.getX()).getElementType().isF64() ? 8 : 4;
 }
 
-/// What the meaning alone asks for: each token's loss, a chunk's logits, the lower halves of the
-/// accumulator, and of each token of a chunk the log-sum-exp of this rank and of all.
+/// What the meaning alone asks for: each token's loss, a chunk's logits, what of the accumulator
+/// does not lie in dw, and of each token of a chunk the log-sum-exp of this rank and of all.
 static int64_t leastWorkspaceBytes(LossHeadOp op) {
   int64_t element = tensorType(op.getX()).getElementTypeBitWidth() / 8, wide = wideBytes(op);
   int64_t rows = std::min(op.getChunkRows(), op.getNumRows());
-  int64_t halves = op.splitsSum() ? op.getWidth() * op.getColumns() * (wide - element) : 0;
   int64_t logSums = op.getVocabulary() ? (1 + op.getGroupSize()) * rows * wide : 0;
-  return op.getNumRows() * wide + rows * op.getColumns() * element + halves + logSums;
+  return op.getNumRows() * wide + rows * op.getColumns() * element + op.getAccumulatorBytes() +
+         logSums;
 }
 
 int64_t LossHeadOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }

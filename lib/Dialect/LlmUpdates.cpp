@@ -20,7 +20,7 @@ static int64_t elements(Value value) {
 TrainingAttr TrainingAttr::withResidentGradients() const {
   return get(getContext(), getOptimizer(), GradientLifetime::Resident, getBeta1(), getBeta2(),
              getEps(), getWeightDecay(), getClipNorm(), getMomentum(), getNesterov(),
-             getBeta2Decay(), getMaster(), getMoments());
+             getBeta2Decay(), getMaster(), getMoments(), getLossScaling());
 }
 
 double TrainingAttr::momentumOrNone() const {
@@ -34,7 +34,7 @@ double TrainingAttr::beta2DecayOrUsual() const {
 }
 
 bool TrainingAttr::hasMaster(Type element) const {
-  if (!element.isBF16())
+  if (!element.isBF16() && !element.isF16())
     return false;
   return getMaster() ? getMaster().getValue() : getOptimizer() != OptimizerKind::SGD;
 }
@@ -67,6 +67,11 @@ Operands AdafactorOp::getInPlaceOperands(unsigned result) {
 }
 Operands MuonOp::getInPlaceOperands(unsigned result) { return operandsOfUpdate(*this, result); }
 
+/// The scale and its counts go on where they were; the factor and the step are new.
+Operands AdjustLossScaleOp::getInPlaceOperands(unsigned result) {
+  return result >= 1 && result <= 3 ? Operands{result} : Operands();
+}
+
 //===----------------------------------------------------------------------===//
 // Whose update it is
 //===----------------------------------------------------------------------===//
@@ -97,6 +102,7 @@ Value MuonOp::getMasterCopy() { return masterCopy(*this); }
 // Price
 //===----------------------------------------------------------------------===//
 
+int64_t AdjustLossScaleOp::getFlops() { return 8; }
 // Chance is a block of Philox an element.
 int64_t AdamWOp::getFlops() {
   bool rounds = getFirstMoment().getType().getElementType().isBF16();

@@ -7,10 +7,15 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// A clip needs the norm of all gradients, and a norm is read for nothing else.
-static LogicalResult verifyClip(Operation *op, const llvm::APFloat &clipNorm, Value norm) {
+/// A clip needs the norm of all gradients, and a norm is read for nothing else; a factor has the
+/// clip in it.
+static LogicalResult verifyClip(Operation *op, const llvm::APFloat &clipNorm, Value norm,
+                                Value factor) {
   if (failed(expectAtLeast(op, "clip_norm", clipNorm, 0.0)))
     return failure();
+  if (norm && factor)
+    return op->emitOpError("has norm(...) and factor(...); llm.adjust_loss_scale clips by its own "
+                           "clip_norm, so leave the norm out");
   if (clipNorm.isZero() == static_cast<bool>(norm))
     return op->emitOpError("needs norm(...) exactly where clip_norm is positive");
   return success();
@@ -35,10 +40,24 @@ static LogicalResult expectMoment(Operation *op, llvm::StringRef name, Value mom
   return expectStatistic(op, name, moment, shape, param);
 }
 
+LogicalResult AdjustLossScaleOp::verify() {
+  if (failed(expectAtLeast(*this, "growth", getGrowth(), 1.0)) ||
+      failed(expectPositive(*this, "backoff", getBackoff())) ||
+      failed(expectAtLeast(*this, "clip_norm", getClipNorm(), 0.0)))
+    return failure();
+  if (getBackoff().convertToDouble() > 1.0)
+    return emitOpError() << "has a backoff of " << getBackoff().convertToDouble()
+                         << ", expected at most 1: a scale that overflowed must not grow";
+  if (static_cast<int64_t>(getInterval()) < 1)
+    return emitOpError() << "has an interval of " << static_cast<int64_t>(getInterval())
+                         << " steps, expected at least 1";
+  return success();
+}
+
 LogicalResult AdamWOp::verify() {
   ArrayRef<int64_t> shape = tensorType(getParam()).getShape();
   if (failed(verifyServer(*this, getServer())) ||
-      failed(verifyClip(*this, getClipNorm(), getNorm())) ||
+      failed(verifyClip(*this, getClipNorm(), getNorm(), getFactor())) ||
       failed(verifyBeta(*this, "beta1", getBeta1().convertToDouble())) ||
       failed(verifyBeta(*this, "beta2", getBeta2().convertToDouble())) ||
       failed(expectAtLeast(*this, "eps", getEps(), 0.0)) ||
@@ -58,7 +77,7 @@ LogicalResult AdamWOp::verify() {
 template <typename UpdateOp>
 static LogicalResult verifyUpdate(UpdateOp op) {
   if (failed(verifyServer(op, op.getServer())) ||
-      failed(verifyClip(op, op.getClipNorm(), op.getNorm())) ||
+      failed(verifyClip(op, op.getClipNorm(), op.getNorm(), op.getFactor())) ||
       failed(expectAtLeast(op, "weight_decay", op.getWeightDecay(), 0.0)))
     return failure();
   if (static_cast<bool>(op.getStep()) != UpdateOp::kNeedsStep)

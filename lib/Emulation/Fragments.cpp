@@ -6,7 +6,18 @@
 
 using namespace llmmem::emulation;
 
-static float widen(uint32_t word, int half) {
+static float widenF16(uint32_t bits) {
+  uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 0x1Fu, fraction = bits & 0x3FFu;
+  if (exponent == 0) // fraction 2^-24, which f32 holds as a normal number
+    return std::copysign(std::ldexp(static_cast<float>(fraction), -24), sign ? -1.0f : 1.0f);
+  // Infinities and NaN keep an exponent of ones; others gain the difference of the biases.
+  uint32_t wide = exponent == 0x1Fu ? 0xFFu : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+static float widen(const Fragments &lane, uint32_t word, int half) {
+  if (lane.isF16)
+    return widenF16(half ? word >> 16 : word & 0xFFFFu);
   return std::bit_cast<float>(half ? word & 0xFFFF0000u : word << 16);
 }
 
@@ -16,11 +27,11 @@ void llmmem::emulation::multiplyFragments(const std::array<Fragments *, 32> &lan
     for (int half = 0; half < 2; ++half) {
       for (int word = 0; word < 4; ++word) {
         Element at = elementOfA(lane, word, half);
-        a[at.row][at.column] = widen(lanes[lane]->a[word], half);
+        a[at.row][at.column] = widen(*lanes[lane], lanes[lane]->a[word], half);
       }
       for (int word = 0; word < 2; ++word) {
         Element at = elementOfB(lane, word, half);
-        b[at.row][at.column] = widen(lanes[lane]->b[word], half);
+        b[at.row][at.column] = widen(*lanes[lane], lanes[lane]->b[word], half);
       }
     }
   for (int lane = 0; lane < 32; ++lane)

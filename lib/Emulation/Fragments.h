@@ -1,8 +1,8 @@
 //===- Fragments.h - The mma op of a warp ---------------------------------===//
 //
-// mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32: D = A B + C, with A of 16 x 16, B of 16 x 8,
-// C and D of 16 x 8. Each of the 32 lanes holds a part, its fragment (PTX ISA, "Matrix Fragments
-// for mma.m16n8k16 with floating point type").
+// mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32, and f16 in the place of bf16: D = A B + C,
+// with A of 16 x 16, B of 16 x 8, C and D of 16 x 8. Each of the 32 lanes holds a part, its
+// fragment (PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type").
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +14,12 @@
 
 namespace llmmem::emulation {
 
-/// What one lane holds. A word has two bf16, with the lower column (A) or row (B) in its low half.
+/// What one lane holds. A word has two elements, with the lower column (A) or row (B) in its low
+/// half.
 struct Fragments {
   uint32_t a[4], b[2];
   float c[4];
+  uint32_t isF16 = 0; ///< else bf16
 };
 
 /// The position of an element in its matrix.

@@ -73,8 +73,14 @@ static Shard shardOf(func::FuncOp step, unsigned argument) {
 static StepArgument describeArgument(func::FuncOp step, unsigned number) {
   auto name = step.getArgAttrOfType<StringAttr>(number, LlmDialect::kName);
   auto type = cast<RankedTensorType>(step.getArgument(number).getType());
-  return {llm::readRole(step, number), name ? name.str() : "", type,
-          bytesOfType(type),           shardOf(step, number),  wholeOf(step, number)};
+  auto initial = step.getArgAttrOfType<FloatAttr>(number, LlmDialect::kInitial);
+  return {llm::readRole(step, number),
+          name ? name.str() : "",
+          type,
+          bytesOfType(type),
+          shardOf(step, number),
+          wholeOf(step, number),
+          initial ? initial.getValueAsDouble() : 0.0};
 }
 
 /// The stages of a pipeline, or the function alone.

@@ -153,6 +153,16 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
   parallelFor(static_cast<int64_t>(pieces.size()), samplePiece);
 }
 
+void ModelBuffers::initializeStates() {
+  for (unsigned state : roles.states) {
+    const StepArgument &argument = step->arguments()[state];
+    if (argument.initial == 0.0 || !argument.shard.isHere())
+      continue;
+    for (int64_t index = 0; index < argument.type.getNumElements(); ++index)
+      writeFloat(kindOf(state), memory.argument(state), index, argument.initial);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//

@@ -24,6 +24,7 @@ llvm::Expected<TrainingRun> TrainingRun::create(const CompiledStep &step, StepRo
   if (!buffers)
     return buffers.takeError();
   buffers->sampleParameters(seed);
+  buffers->initializeStates();
   return TrainingRun(std::move(*buffers), seed);
 }
 
@@ -162,6 +163,19 @@ std::optional<unsigned> TrainingRun::droppedChoices() const {
 /// Of the last function that ran on a GPU.
 int64_t TrainingRun::replayNs() const {
   return buffers.compiled().cuda() ? buffers.compiled().cuda()->replayNs() : 0;
+}
+
+std::optional<LossScaleReport> TrainingRun::lossScale() const {
+  auto find = [&](llvm::StringRef name) -> std::optional<double> {
+    for (unsigned state : buffers.argumentRoles().states)
+      if (buffers.compiled().arguments()[state].name == name)
+        return readFloat(buffers.kindOf(state), buffers.stepMemory().bytes(state), 0);
+    return std::nullopt;
+  };
+  std::optional<double> scale = find("loss_scale"), updates = find("loss_scale.updates");
+  if (!scale || !updates)
+    return std::nullopt;
+  return LossScaleReport{*scale, done - static_cast<int64_t>(*updates)};
 }
 
 llvm::Expected<StepReport> TrainingRun::runStep(TokenFeed &feed, double learningRate) {

@@ -12,6 +12,8 @@ llvm::StringRef llmmem::dtypeName(importer::ElementKind kind) {
   switch (kind) {
   case importer::ElementKind::BF16:
     return "bf16";
+  case importer::ElementKind::F16:
+    return "f16";
   case importer::ElementKind::F32:
     return "f32";
   case importer::ElementKind::F64:

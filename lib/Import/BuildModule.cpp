@@ -25,6 +25,8 @@ static FloatType elementTypeOf(OpBuilder &builder, ElementKind kind) {
   switch (kind) {
   case ElementKind::BF16:
     return builder.getBF16Type();
+  case ElementKind::F16:
+    return builder.getF16Type();
   case ElementKind::F32:
     return builder.getF32Type();
   case ElementKind::F64:
@@ -127,7 +129,25 @@ static SmallVector<Value> buildLoss(GraphBuilder &graph, const Model &model,
   return results;
 }
 
-static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions &training) {
+/// Null where the loss is not scaled. The options were checked before.
+static llm::LossScalingAttr lossScalingAttr(OpBuilder &builder, const TrainingOptions &training,
+                                            ElementKind dtype) {
+  std::string scale = training.lossScale.value_or(dtype == ElementKind::F16 ? "dynamic" : "none");
+  if (scale == "none")
+    return {};
+  auto number = [&](double value) { return builder.getF64FloatAttr(value); };
+  // Those of torch.amp.GradScaler.
+  if (scale == "dynamic")
+    return llm::LossScalingAttr::get(builder.getContext(), number(training.lossScaleInitial),
+                                     number(2.0), number(0.5), training.lossScaleInterval);
+  double constant = 1;
+  StringRef(scale).getAsDouble(constant);
+  return llm::LossScalingAttr::get(builder.getContext(), number(constant), number(1.0), number(1.0),
+                                   training.lossScaleInterval);
+}
+
+static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions &training,
+                                      ElementKind dtype) {
   auto number = [&](double value) { return builder.getF64FloatAttr(value); };
   const UsualTraining &usual = usualOf(training.optimizer);
   // What an optimizer has no use for, and what is 0 or false, is left out.
@@ -145,7 +165,8 @@ static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions 
       nesterov ? builder.getBoolAttr(true) : BoolAttr(),
       optional(training.beta2Decay, usual.beta2Decay),
       training.master ? builder.getBoolAttr(*training.master) : BoolAttr(),
-      training.bf16Moments ? TypeAttr::get(builder.getBF16Type()) : TypeAttr());
+      training.bf16Moments ? TypeAttr::get(builder.getBF16Type()) : TypeAttr(),
+      lossScalingAttr(builder, training, dtype));
 }
 
 static StringRef nameOf(Mode mode) {
@@ -203,7 +224,8 @@ importer::buildModule(MLIRContext &context, const Model &model, const ImportOpti
   OpBuilder builder(&context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, builder.getUnknownLoc());
   if (options.mode == Mode::Train)
-    (*module)->setAttr(llm::LlmDialect::kTraining, trainingAttr(builder, options.training));
+    (*module)->setAttr(llm::LlmDialect::kTraining,
+                       trainingAttr(builder, options.training, model.facts.dtype));
   builder.setInsertionPointToStart(module->getBody());
   func::FuncOp function = buildFunction(builder, model, *parameters, options);
   if (llvm::Error error = checkBytes(function, model.facts))

@@ -46,6 +46,22 @@ static llvm::Error checkFlagsOfOptimizer(const TrainingOptions &training) {
   return llvm::Error::success();
 }
 
+static llvm::Error checkLossScale(const TrainingOptions &training) {
+  double scale = 1;
+  const std::string given = training.lossScale.value_or("none");
+  StringRef text = given;
+  if (text != "none" && text != "dynamic" &&
+      (text.getAsDouble(scale) || !std::isfinite(scale) || !(scale > 0)))
+    return llvm::createStringError("--loss-scale is '" + text +
+                                   "', expected dynamic, none or a number above 0");
+  if (!(std::isfinite(training.lossScaleInitial) && training.lossScaleInitial > 0))
+    return refuse("--loss-scale-initial", training.lossScaleInitial, "a number above 0");
+  if (training.lossScaleInterval < 1)
+    return refuse("--loss-scale-interval", static_cast<double>(training.lossScaleInterval),
+                  "a number of steps from 1 up");
+  return llvm::Error::success();
+}
+
 static llvm::Error checkTraining(const TrainingOptions &training) {
   auto isNumber = [](double x) { return std::isfinite(x) && x >= 0; };
   for (auto [flag, part] : {std::pair("--beta1", training.beta1),
@@ -60,6 +76,8 @@ static llvm::Error checkTraining(const TrainingOptions &training) {
     return refuse("--weight-decay", *training.weightDecay, "a number from 0 up");
   if (!isNumber(training.clipNorm))
     return refuse("--clip-norm", training.clipNorm, "a number from 0 up (0 clips nothing)");
+  if (llvm::Error error = checkLossScale(training))
+    return error;
   if (training.beta2Decay && !(std::isfinite(*training.beta2Decay) && *training.beta2Decay < 0))
     return refuse("--beta2-decay", *training.beta2Decay, "a number below 0");
   if (!(training.labelSmoothing >= 0 && training.labelSmoothing < 1))
@@ -167,7 +185,7 @@ llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFact
   if (options.dropout && !(*options.dropout >= 0 && *options.dropout < 1))
     return refuse("--dropout", *options.dropout, "a probability p with 0 <= p < 1");
   if (options.paramDtype && *options.paramDtype != facts.dtype &&
-      (*options.paramDtype != ElementKind::F32 || facts.dtype != ElementKind::BF16))
+      (*options.paramDtype != ElementKind::F32 || facts.dtype == ElementKind::F64))
     return llvm::createStringError("--param-dtype differs from the type that is computed in; f32 "
                                    "beside --dtype bf16 or f16 is what may");
   if (llvm::Error error = checkPacked(options, facts))

@@ -3,6 +3,7 @@
 #include "llmmem/Import/Import.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
 using namespace llmmem;
@@ -29,12 +30,16 @@ static ElementKind readElementKind(ConfigReader &config, const ImportOptions &op
     return *options.dtype;
   StringRef key = config.has("dtype") ? "dtype" : "torch_dtype"; // the newer name first
   std::string text = config.optionalText(key).value_or("float32");
-  if (text != "bfloat16" && text != "float32" && text != "float64")
+  auto kind = llvm::StringSwitch<std::optional<ElementKind>>(text)
+                  .Case("bfloat16", ElementKind::BF16)
+                  .Case("float16", ElementKind::F16)
+                  .Case("float32", ElementKind::F32)
+                  .Case("float64", ElementKind::F64)
+                  .Default(std::nullopt);
+  if (!kind)
     config.fail("key '" + key + "' is \"" + text +
-                "\", expected one of bfloat16, float32, float64; --dtype overrides it");
-  return text == "bfloat16"  ? ElementKind::BF16
-         : text == "float64" ? ElementKind::F64
-                             : ElementKind::F32;
+                "\", expected one of bfloat16, float16, float32, float64; --dtype overrides it");
+  return kind.value_or(ElementKind::F32);
 }
 
 /// Keys that make another model of the same sizes, which an import without them would pass off as

@@ -9,8 +9,8 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 int64_t llm::logitsTiles(LossHeadOp head) {
-  bool isBf16 = head.getX().getType().getElementType().isBF16();
-  return isBf16 ? llvm::divideCeil(head.getColumns(), kLogitsTile) : 0;
+  bool isHalf = head.getX().getType().getElementTypeBitWidth() == 16;
+  return isHalf ? llvm::divideCeil(head.getColumns(), kLogitsTile) : 0;
 }
 
 LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
@@ -26,7 +26,7 @@ LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
   };
   parts.losses = take(head.getNumRows() * wide);
   if (head.splitsSum())
-    parts.lowerHalves = take(width * vocabulary * (wide - element));
+    parts.accumulator = take(head.getAccumulatorBytes());
   // Before all else whose size depends on the chunk: a library may choose its algorithm by
   // alignment.
   parts.logits = take(rows * vocabulary * element);

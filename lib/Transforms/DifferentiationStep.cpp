@@ -73,7 +73,7 @@ static LogicalResult checkResults(func::FuncOp loss) {
 
 static bool isTrainable(RankedTensorType type) {
   Type element = type.getElementType();
-  return element.isBF16() || element.isF32() || element.isF64();
+  return element.isBF16() || element.isF16() || element.isF32() || element.isF64();
 }
 
 /// Values that the loss is computed from.
@@ -100,7 +100,7 @@ static FailureOr<SmallVector<unsigned>> findParameters(func::FuncOp loss) {
     if (!isTrainable(cast<RankedTensorType>(argument.getType())))
       return emitError(argument.getLoc())
              << "parameter '" << getName(argument) << "' has type " << argument.getType()
-             << "; expected elements of bf16, f32 or f64";
+             << "; expected elements of bf16, f16, f32 or f64";
     if (needed.contains(argument))
       numbers.push_back(argument.getArgNumber());
     else
@@ -173,7 +173,9 @@ LogicalResult StepBuilder::buildBackward() {
         parameter.gradientArgument.getType() == parameter.argument.getType())
       gradients[read.back()] = parameter.gradientArgument;
   }
-  gradients[loss] = one;
+  // The gradient of the scaled loss is the scale.
+  const LossScale &scale = signature.inputs.lossScale;
+  gradients[loss] = scale ? Value(scale.scale) : one;
   if (failed(llmmem::buildGradients(builder, read, gradients)))
     return failure();
   for (auto [parameter, value] : llvm::zip_equal(signature.parameters, read)) {
@@ -197,6 +199,11 @@ void StepBuilder::eraseDeadOps() {
   for (Operation *op : llvm::reverse(ops))
     if (!gradientOps.contains(op) && op != firstBackward && isOpTriviallyDead(op))
       op->erase();
+  // Of a scaled loss the updates wait for its norm, so none looks for where the backward begins.
+  if (signature.inputs.lossScale && firstBackward->use_empty()) {
+    firstBackward->erase();
+    firstBackward = nullptr;
+  }
 }
 
 LogicalResult StepBuilder::buildGradients(ArrayRef<unsigned> parameterNumbers) {
@@ -261,12 +268,13 @@ FailureOr<func::FuncOp> llmmem::buildTrainingStep(func::FuncOp loss, llm::Traini
     if (Operation *other = SymbolTable::lookupSymbolIn(loss->getParentOp(), made))
       return other->emitError() << "stands where the training step of @" << loss.getName()
                                 << " is to be; remove one of the two";
-  if (training.getGradients() == llm::GradientLifetime::Transient &&
-      training.getClipNorm().getValueAsDouble() > 0.0 && !hasMicroBatches)
-    emitRemark(loss.getLoc(),
-               "a clip by the global norm keeps every gradient until the last one is there: "
-               "transient gradients "
-               "save nothing under clip_norm");
+  if (training.getGradients() == llm::GradientLifetime::Transient && !hasMicroBatches &&
+      waitsForNorm(training))
+    emitRemark(loss.getLoc())
+        << (training.getLossScaling() ? "a scale of the loss" : "a clip by the global norm")
+        << " keeps every gradient until the last one is there: transient gradients save nothing "
+           "under "
+        << (training.getLossScaling() ? "loss_scaling" : "clip_norm");
   auto step = cast<func::FuncOp>(loss->clone());
   step.setName(name);
   OpBuilder builder(loss);

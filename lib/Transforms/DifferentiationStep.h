@@ -36,9 +36,18 @@ struct TrainedParameter {
   unsigned bucket = 0;
 };
 
+/// The scale of a loss and what it follows; all null where the loss is not scaled.
+struct LossScale {
+  mlir::BlockArgument scale, good, updates; // as llm.adjust_loss_scale has them
+  mlir::Value newScale, newGood, newUpdates;
+
+  explicit operator bool() const { return static_cast<bool>(scale); }
+};
+
 /// Arguments that all updates read.
 struct UpdateInputs {
   mlir::BlockArgument learningRate, step;
+  LossScale lossScale;
   /// The axis whose ranks have other parameters, which the norm of all gradients is over too; null
   /// where there is none.
   mlir::ArrayAttr stages;
@@ -61,9 +70,10 @@ class StepSignature {
 public:
   StepSignature(mlir::func::FuncOp step, llm::TrainingAttr training);
 
-  /// Adds the learning rate, of the type of the loss, and the number of the step; then of each
-  /// parameter its state, and its gradient where gradients are resident.
-  /// `ofLoss` are the parameters as the loss reads them, which says whose optimizer they are.
+  /// Adds the learning rate, of the type of the loss, and the number of the step; where the loss is
+  /// scaled, its scale and two counts of steps; then of each parameter its state, and its gradient
+  /// where gradients are resident. `ofLoss` are the parameters as the loss reads them, which says
+  /// whose optimizer they are.
   void addArguments(llvm::ArrayRef<unsigned> parameterNumbers, mlir::RankedTensorType loss,
                     llvm::ArrayRef<mlir::BlockArgument> ofLoss);
   /// Returns the loss, if there is one, new parameters, states and gradients, which are donated
@@ -81,6 +91,7 @@ public:
 private:
   mlir::BlockArgument addArgument(mlir::Type type, const llvm::Twine &name, llm::Role role,
                                   ArgumentShard shard = {});
+  void addLossScale(mlir::RankedTensorType loss);
   void addResult(mlir::Value value, mlir::BlockArgument donated);
 
   mlir::OpBuilder builder;
@@ -142,11 +153,14 @@ mlir::Value takePart(mlir::OpBuilder &builder, const TrainedParameter &parameter
 /// `newArgument`, which is the part, or what this rank has, before.
 void giveUpdated(llvm::MutableArrayRef<TrainedParameter> parameters);
 
+/// Whether no update may stand before the norm of all gradients is known.
+bool waitsForNorm(llm::TrainingAttr training);
+
 /// Builds the update of each parameter in `block`, whose backward begins with `firstBackward`: at
 /// its end, or, where gradients are transient and nothing waits for their norm, as early as each
-/// can stand.
+/// can stand. Sets what is new of the scale of the loss.
 void buildUpdates(mlir::Block &block, mlir::Operation *firstBackward, llm::TrainingAttr training,
-                  const UpdateInputs &inputs, llvm::MutableArrayRef<TrainedParameter> parameters);
+                  UpdateInputs &inputs, llvm::MutableArrayRef<TrainedParameter> parameters);
 
 } // namespace llmmem
 

@@ -33,14 +33,22 @@ static FloatAttr decayOf(OpBuilder &builder, llm::TrainingAttr training,
   return decays ? training.getWeightDecay() : builder.getF64FloatAttr(0.0);
 }
 
+namespace {
+/// What all updates read that is computed from all gradients, and the step that they count.
+struct GradientScaling {
+  Value norm, factor, step;
+};
+} // namespace
+
 static void createUpdate(OpBuilder &builder, llm::TrainingAttr training, const UpdateInputs &inputs,
-                         TrainedParameter &parameter, Value norm) {
+                         TrainedParameter &parameter, const GradientScaling &scaling) {
   SmallVector<Value> states(parameter.states.begin(), parameter.states.end());
   UpdateOperands operands{takePart(builder, parameter),
                           parameter.updatingGradient,
                           inputs.learningRate,
-                          inputs.step,
-                          norm,
+                          scaling.step,
+                          scaling.norm,
+                          scaling.factor,
                           states,
                           decayOf(builder, training, parameter),
                           serverOf(parameter)};
@@ -83,6 +91,38 @@ static Value createGlobalNorm(OpBuilder &builder, const UpdateInputs &inputs,
   }
   Value norm = joinNorms(builder, inputs, norms);
   return inputs.stages ? combineNorms(builder, norm, inputs.stages) : norm;
+}
+
+bool llmmem::waitsForNorm(llm::TrainingAttr training) {
+  return training.getClipNorm().getValueAsDouble() > 0.0 || training.getLossScaling();
+}
+
+/// A step whose scaled gradients overflow is skipped, which their norm says; the clip is in the
+/// factor.
+static GradientScaling unscaleGradients(OpBuilder &builder, llm::TrainingAttr training,
+                                        LossScale &loss, Value norm) {
+  llm::LossScalingAttr scaling = training.getLossScaling();
+  auto op = llm::AdjustLossScaleOp::create(
+      builder, builder.getUnknownLoc(), norm.getType(), norm.getType(), norm.getType(),
+      norm.getType(), RankedTensorType::get({}, builder.getI32Type()), norm, loss.scale, loss.good,
+      loss.updates, scaling.getGrowth(), scaling.getBackoff(),
+      builder.getI64IntegerAttr(scaling.getInterval()), training.getClipNorm());
+  annotateUpdate(op, "loss_scale.update", nullptr);
+  loss.newScale = op.getNewScale();
+  loss.newGood = op.getNewGood();
+  loss.newUpdates = op.getNewUpdates();
+  return {/*norm=*/Value(), op.getFactor(), op.getStep()};
+}
+
+/// What waits for the last gradient.
+static GradientScaling scaleGradients(OpBuilder &builder, llm::TrainingAttr training,
+                                      UpdateInputs &inputs, ArrayRef<TrainedParameter> parameters) {
+  if (!waitsForNorm(training))
+    return {Value(), Value(), inputs.step};
+  Value norm = createGlobalNorm(builder, inputs, parameters);
+  if (inputs.lossScale)
+    return unscaleGradients(builder, training, inputs.lossScale, norm);
+  return {norm, Value(), inputs.step};
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,14 +178,12 @@ static Operation *findEarliestPlace(const TrainedParameter &parameter, const Las
 }
 
 void llmmem::buildUpdates(Block &block, Operation *firstBackward, llm::TrainingAttr training,
-                          const UpdateInputs &inputs,
-                          MutableArrayRef<TrainedParameter> parameters) {
+                          UpdateInputs &inputs, MutableArrayRef<TrainedParameter> parameters) {
   OpBuilder builder(block.getTerminator());
-  bool clips = training.getClipNorm().getValueAsDouble() > 0.0;
-  if (clips || training.getGradients() == llm::GradientLifetime::Resident) {
-    Value norm = clips ? createGlobalNorm(builder, inputs, parameters) : Value();
+  if (waitsForNorm(training) || training.getGradients() == llm::GradientLifetime::Resident) {
+    GradientScaling scaling = scaleGradients(builder, training, inputs, parameters);
     for (TrainedParameter &parameter : parameters)
-      createUpdate(builder, training, inputs, parameter, norm);
+      createUpdate(builder, training, inputs, parameter, scaling);
     giveUpdated(parameters);
     return;
   }
@@ -157,7 +195,7 @@ void llmmem::buildUpdates(Block &block, Operation *firstBackward, llm::TrainingA
   for (auto &[place, updated] : places) {
     builder.setInsertionPointAfter(place);
     for (TrainedParameter *parameter : updated)
-      createUpdate(builder, training, inputs, *parameter, /*norm=*/Value());
+      createUpdate(builder, training, inputs, *parameter, {Value(), Value(), inputs.step});
   }
   giveUpdated(parameters);
 }

@@ -117,6 +117,11 @@ static bool isFilledWithOne(Value value) {
   return fill && fill.getValue().isExactlyValue(1.0);
 }
 
+/// Whether it is 1, or the scale of a loss, which is there from the beginning.
+static bool isGradientOfLoss(Value value) {
+  return isFilledWithOne(value) || isa<BlockArgument>(value);
+}
+
 /// The gradient of the logits, where it is that of the loss itself and nobody else reads them.
 CrossEntropyGradOp LossOps::findGradient() const {
   SmallVector<Operation *> own(ofLse);
@@ -125,7 +130,7 @@ CrossEntropyGradOp LossOps::findGradient() const {
   if (!gradient || gradient.getLogits() != logits || gradient.getTargets() != targets ||
       gradient.getLabelSmoothingAttr() != labelSmoothing || gradient.getZLossAttr() != zLoss ||
       gradient.getIgnoreIndex() != ignoreIndex || gradient.getCount() != count ||
-      gradient.getVocabularyAttr() != vocabulary || !isFilledWithOne(gradient.getDloss()) ||
+      gradient.getVocabularyAttr() != vocabulary || !isGradientOfLoss(gradient.getDloss()) ||
       onlyOtherReader<CrossEntropyGradOp>(logits, own) != gradient)
     return nullptr;
   return gradient;
@@ -195,8 +200,10 @@ void LossHeadPattern::group(int64_t granule) {
   auto head = LossHeadOp::create(
       builder, builder.getFusedLoc({logits.getLoc(), loss.op->getLoc()}), loss.loss.getType(),
       dx.getY().getType(), dw ? dw.getDw().getType() : Type(), logits.getX(), logits.getWeight(),
-      loss.targets, dw ? dw.getInto() : Value(), loss.count, logits.getLayout(), tokens, granule,
-      loss.ignoreIndex, loss.vocabulary, loss.labelSmoothing.getValue(), loss.zLoss.getValue());
+      loss.targets, dw ? dw.getInto() : Value(), loss.count,
+      isFilledWithOne(dlogits.getDloss()) ? Value() : dlogits.getDloss(), logits.getLayout(),
+      tokens, granule, loss.ignoreIndex, loss.vocabulary, loss.labelSmoothing.getValue(),
+      loss.zLoss.getValue());
   for (StringRef name : {LlmDialect::kPhase, LlmDialect::kBlock, LlmDialect::kMicroBatch})
     if (Attribute attribute = dlogits->getAttr(name))
       head->setAttr(name, attribute);
@@ -222,7 +229,7 @@ void LossHeadPattern::group(int64_t granule) {
     if (Attribute phase = head->getAttr(LlmDialect::kPhase))
       reader->setAttr(LlmDialect::kPhase, phase);
   }
-  Operation *one = dlogits.getDloss().getDefiningOp();
+  Operation *one = dlogits.getDloss().getDefiningOp(); // null where it is a scale
   for (Operation *op : ArrayRef(grouped).drop_front())
     op->erase();
   dlogits->erase();
@@ -230,7 +237,7 @@ void LossHeadPattern::group(int64_t granule) {
   for (Operation *op : llvm::reverse(loss.ofLse))
     op->erase();
   logits->erase();
-  if (one->use_empty())
+  if (one && one->use_empty())
     one->erase();
 }
 

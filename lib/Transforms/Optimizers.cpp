@@ -22,6 +22,12 @@ static States withMaster(llm::TrainingAttr training, RankedTensorType param, Sta
   return states;
 }
 
+/// A factor has the clip in it.
+static FloatAttr clipOf(OpBuilder &builder, llm::TrainingAttr training,
+                        const UpdateOperands &operands) {
+  return operands.factor ? builder.getF64FloatAttr(0.0) : training.getClipNorm();
+}
+
 /// The types of an update's results.
 static SmallVector<Type> resultTypes(const UpdateOperands &operands) {
   SmallVector<Type> types = {operands.param.getType()};
@@ -41,9 +47,9 @@ struct AdamW final : Optimizer {
                           const UpdateOperands &u) const override {
     Value master = u.states.size() > 2 ? u.states[2] : Value();
     return llm::AdamWOp::create(builder, loc, resultTypes(u), u.param, u.gradient, u.states[0],
-                                u.states[1], u.learningRate, u.step, master, u.norm,
+                                u.states[1], u.learningRate, u.step, master, u.norm, u.factor,
                                 training.getBeta1(), training.getBeta2(), training.getEps(),
-                                u.weightDecay, training.getClipNorm(), u.server);
+                                u.weightDecay, clipOf(builder, training, u), u.server);
   }
 };
 
@@ -59,9 +65,9 @@ struct SGD final : Optimizer {
                           const UpdateOperands &u) const override {
     return llm::SGDOp::create(builder, loc, u.param.getType(), TypeRange(ValueRange(u.states)),
                               u.param, u.gradient, u.learningRate, /*step=*/Value(), u.states,
-                              u.norm, builder.getF64FloatAttr(training.momentumOrNone()),
+                              u.norm, u.factor, builder.getF64FloatAttr(training.momentumOrNone()),
                               training.usesNesterov() ? builder.getUnitAttr() : UnitAttr(),
-                              u.weightDecay, training.getClipNorm(), u.server);
+                              u.weightDecay, clipOf(builder, training, u), u.server);
   }
 };
 
@@ -75,8 +81,8 @@ struct Lion final : Optimizer {
                           const UpdateOperands &u) const override {
     return llm::LionOp::create(builder, loc, u.param.getType(), TypeRange(ValueRange(u.states)),
                                u.param, u.gradient, u.learningRate, /*step=*/Value(), u.states,
-                               u.norm, training.getBeta1(), training.getBeta2(), u.weightDecay,
-                               training.getClipNorm(), u.server);
+                               u.norm, u.factor, training.getBeta1(), training.getBeta2(),
+                               u.weightDecay, clipOf(builder, training, u), u.server);
   }
 };
 
@@ -95,9 +101,9 @@ struct Adafactor final : Optimizer {
                           const UpdateOperands &u) const override {
     return llm::AdafactorOp::create(
         builder, loc, u.param.getType(), TypeRange(ValueRange(u.states)), u.param, u.gradient,
-        u.learningRate, u.step, u.states, u.norm,
+        u.learningRate, u.step, u.states, u.norm, u.factor,
         builder.getF64FloatAttr(training.beta2DecayOrUsual()), training.getEps(), u.weightDecay,
-        training.getClipNorm(), u.server);
+        clipOf(builder, training, u), u.server);
   }
 
   bool needsWhole() const override { return true; }
@@ -113,9 +119,9 @@ struct Muon final : Optimizer {
                           const UpdateOperands &u) const override {
     return llm::MuonOp::create(builder, loc, u.param.getType(), TypeRange(ValueRange(u.states)),
                                u.param, u.gradient, u.learningRate, /*step=*/Value(), u.states,
-                               u.norm, builder.getF64FloatAttr(training.momentumOrNone()),
+                               u.norm, u.factor, builder.getF64FloatAttr(training.momentumOrNone()),
                                training.usesNesterov() ? builder.getUnitAttr() : UnitAttr(),
-                               u.weightDecay, training.getClipNorm(), u.server);
+                               u.weightDecay, clipOf(builder, training, u), u.server);
   }
 
   bool needsWhole() const override { return true; }

@@ -25,8 +25,9 @@ struct OptimizerState {
 /// What an update reads. `weightDecay` is 0 where the parameter does not decay; `step` is null in
 /// no training step.
 struct UpdateOperands {
-  mlir::Value param, gradient, learningRate, step, norm; // norm: null without a clip
-  llvm::ArrayRef<mlir::Value> states;                    // in the order of `statesOf`
+  mlir::Value param, gradient, learningRate, step;
+  mlir::Value norm, factor;           // null without a clip, and of a loss that is not scaled
+  llvm::ArrayRef<mlir::Value> states; // in the order of `statesOf`
   mlir::FloatAttr weightDecay;
   mlir::ArrayAttr server; // null where every rank updates
 };

@@ -50,6 +50,16 @@ static RankedTensorType wholeOf(BlockArgument parameter) {
   return cast<RankedTensorType>(whole ? whole.getValue() : parameter.getType());
 }
 
+/// Counts are numbers of the scale's type: checkpoints hold them as other states.
+void StepSignature::addLossScale(RankedTensorType loss) {
+  inputs.lossScale.scale = addArgument(loss, "loss_scale", llm::Role::OptimizerState);
+  NamedAttrList list(attributes.back());
+  list.set(LlmDialect::kInitial, training.getLossScaling().getInitial());
+  attributes.back() = list.getDictionary(builder.getContext());
+  inputs.lossScale.good = addArgument(loss, "loss_scale.good_steps", llm::Role::OptimizerState);
+  inputs.lossScale.updates = addArgument(loss, "loss_scale.updates", llm::Role::OptimizerState);
+}
+
 /// 16 bytes a parameter under AdamW with resident gradients: 2 + 2 + 3 * 4 in bf16, 4 * 4 in f32
 /// (Rajbhandari et al. 2020, section 3.1).
 void StepSignature::addArguments(ArrayRef<unsigned> parameterNumbers, RankedTensorType loss,
@@ -57,6 +67,8 @@ void StepSignature::addArguments(ArrayRef<unsigned> parameterNumbers, RankedTens
   inputs.learningRate = addArgument(loss, "learning_rate", llm::Role::Input);
   inputs.step =
       addArgument(RankedTensorType::get({}, builder.getI32Type()), "step", llm::Role::Input);
+  if (training.getLossScaling())
+    addLossScale(loss);
   for (auto [number, source] : llvm::zip_equal(parameterNumbers, ofLoss)) {
     TrainedParameter parameter;
     parameter.argument = body.getArgument(number);
@@ -104,6 +116,9 @@ void StepSignature::finish(Value loss, ValueRange others) {
     // What the loss does not depend on has no new states.
     for (auto [argument, updated] : llvm::zip(parameter.states, parameter.newStates))
       addResult(updated, argument);
+  addResult(inputs.lossScale.newScale, inputs.lossScale.scale);
+  addResult(inputs.lossScale.newGood, inputs.lossScale.good);
+  addResult(inputs.lossScale.newUpdates, inputs.lossScale.updates);
   for (TrainedParameter &parameter : parameters)
     if (parameter.gradient != parameter.gradientArgument)
       addResult(parameter.gradient, parameter.gradientArgument);
@@ -138,7 +153,11 @@ void StepSignature::takeArgumentsOf(const StepSignature &other) {
   auto own = [&](BlockArgument argument) {
     return argument ? body.getArgument(argument.getArgNumber()) : BlockArgument();
   };
-  inputs = {own(other.inputs.learningRate), own(other.inputs.step), other.inputs.stages};
+  const LossScale &scale = other.inputs.lossScale;
+  inputs.learningRate = own(other.inputs.learningRate);
+  inputs.step = own(other.inputs.step);
+  inputs.lossScale = {own(scale.scale), own(scale.good), own(scale.updates), {}, {}, {}};
+  inputs.stages = other.inputs.stages;
   for (const TrainedParameter &parameter : other.parameters) {
     TrainedParameter mine;
     mine.argument = own(parameter.argument);

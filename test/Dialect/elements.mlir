@@ -17,9 +17,9 @@ func.func @f(%x: tensor<?x8xf32>) {
 
 // -----
 
-func.func @f(%x: tensor<8xf16>) {
-  // expected-error @below {{operand #0 must be statically shaped tensor without empty dimensions of bfloat16 type or 32-bit float or 64-bit float values, but got 'tensor<8xf16>'}}
-  %0 = llm.add %x, %x : tensor<8xf16>
+func.func @f(%x: tensor<8xf8E5M2>) {
+  // expected-error @below {{operand #0 must be statically shaped tensor without empty dimensions of bfloat16 type or 16-bit float or 32-bit float or 64-bit float values, but got 'tensor<8xf8E5M2>'}}
+  %0 = llm.add %x, %x : tensor<8xf8E5M2>
   return
 }
 

@@ -47,3 +47,22 @@ func.func @sgd_2(%p: tensor<8xf64>, %g: tensor<8xf64>, %lr: tensor<f64>, %n: ten
     tensor<8xf64>, tensor<f64>, tensor<f64>) -> tensor<8xf64>
   return
 }
+
+// CHECK-LABEL: func.func @adjust_loss_scale(
+// CHECK: llm.adjust_loss_scale %arg0, %arg1, %arg2, %arg3 {backoff = 5.000000e-01 : f64, clip_norm = 1.000000e+00 : f64, growth = 2.000000e+00 : f64, interval = 2000 : i64}
+// CHECK-SAME: : (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<i32>)
+// CHECK: llm.sgd %arg4, %arg5, %arg1 factor(%{{.+}}) {weight_decay = 0.000000e+00 : f64}
+// CHECK: llm.adamw %{{.+}}, %arg5, %arg6, %arg6, %arg1, %{{.+}} factor(%{{.+}}) {beta1 = 9.000000e-01 : f64
+func.func @adjust_loss_scale(%norm: tensor<f32>, %scale: tensor<f32>, %good: tensor<f32>, %updates: tensor<f32>,
+  %p: tensor<8xf16>, %g: tensor<8xf16>, %m: tensor<8xf32>) {
+  %factor, %scale1, %good1, %updates1, %step = llm.adjust_loss_scale %norm, %scale, %good, %updates
+    {growth = 2.0 : f64, backoff = 0.5 : f64, interval = 2000 : i64, clip_norm = 1.0 : f64}
+    : (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<i32>)
+  %p1 = llm.sgd %p, %g, %scale factor(%factor) {weight_decay = 0.0 : f64}
+    : (tensor<8xf16>, tensor<8xf16>, tensor<f32>, tensor<f32>) -> tensor<8xf16>
+  %p2, %m2, %v2 = llm.adamw %p1, %g, %m, %m, %scale, %step factor(%factor)
+    {beta1 = 0.9 : f64, beta2 = 0.99 : f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64}
+    : (tensor<8xf16>, tensor<8xf16>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<i32>, tensor<f32>)
+    -> (tensor<8xf16>, tensor<8xf32>, tensor<8xf32>)
+  return
+}

@@ -49,6 +49,7 @@ cl::opt<double>
 cl::opt<ElementKind>
     dtype("dtype", cl::desc("Type of parameters and activations (default: the config's own):"),
           cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
+                     clEnumValN(ElementKind::F16, "f16", "float16"),
                      clEnumValN(ElementKind::F32, "f32", "float32")),
           cl::cat(category));
 cl::opt<std::string>

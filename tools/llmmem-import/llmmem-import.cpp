@@ -51,6 +51,7 @@ cl::opt<int64_t> layers("layers", cl::desc("Layers (default: the config's own)")
 Choice<ElementKind>
     dtype("dtype", cl::desc("Type of parameters and activations (default: the config's own):"),
           cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
+                     clEnumValN(ElementKind::F16, "f16", "float16, whose loss is scaled"),
                      clEnumValN(ElementKind::F32, "f32", "float32"),
                      clEnumValN(ElementKind::F64, "f64", "float64, for checks of gradients")),
           cl::cat(category));
@@ -58,7 +59,8 @@ Choice<ElementKind> paramDtype(
     "param-dtype",
     cl::desc("Type of parameters alone, rounded where they are read (default: that of --dtype):"),
     cl::values(clEnumValN(ElementKind::BF16, "bf16", "bfloat16"),
-               clEnumValN(ElementKind::F32, "f32", "float32, beside --dtype bf16"),
+               clEnumValN(ElementKind::F16, "f16", "float16"),
+               clEnumValN(ElementKind::F32, "f32", "float32, beside --dtype bf16 or f16"),
                clEnumValN(ElementKind::F64, "f64", "float64")),
     cl::cat(category));
 Choice<AttentionForm>
@@ -157,6 +159,20 @@ cl::opt<bool> nesterov("nesterov",
                        cl::cat(category));
 cl::opt<double> beta2Decay("beta2-decay", cl::desc("Of adafactor (default: -0.8)"),
                            cl::cat(category));
+cl::opt<std::string> lossScale(
+    "loss-scale",
+    cl::desc(
+        "What the loss is multiplied by before its gradients are made: a number, dynamic, or "
+        "none. Steps whose gradients overflow are skipped; a dynamic scale is then halved, and "
+        "doubled again later (default: dynamic beside f16, else none)"),
+    cl::value_desc("scale"), cl::cat(category));
+cl::opt<double> lossScaleInitial("loss-scale-initial",
+                                 cl::desc("What a dynamic one begins as (default: 65536)"),
+                                 cl::value_desc("X"), cl::init(65536), cl::cat(category));
+cl::opt<int64_t> lossScaleInterval(
+    "loss-scale-interval",
+    cl::desc("Steps in a row without overflow until a dynamic one is doubled (default: 2000)"),
+    cl::value_desc("N"), cl::init(2000), cl::cat(category));
 cl::opt<bool> master("master",
                      cl::desc("Keep an f32 copy of bf16 parameters, which is updated (default: "
                               "true; false for sgd)"),
@@ -277,6 +293,9 @@ ImportOptions readOptions() {
   options.training.eps = given<double>(eps);
   options.training.weightDecay = given<double>(weightDecay);
   options.training.clipNorm = clipNorm;
+  options.training.lossScale = given<std::string>(lossScale);
+  options.training.lossScaleInitial = lossScaleInitial;
+  options.training.lossScaleInterval = lossScaleInterval;
   options.training.momentum = given<double>(momentum);
   options.training.beta2Decay = given<double>(beta2Decay);
   options.training.nesterov = given<bool>(nesterov);
@@ -338,6 +357,9 @@ const cl::Option *findMisplacedFlag() {
                                   &optimizer,
                                   &gradients,
                                   &clipNorm,
+                                  &lossScale,
+                                  &lossScaleInitial,
+                                  &lossScaleInterval,
                                   &beta1,
                                   &beta2,
                                   &eps,

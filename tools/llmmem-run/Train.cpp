@@ -234,6 +234,10 @@ Error Training::printStep(const StepReport &report, double seconds) {
   (*line)["seconds"] = seconds;
   if (report.droppedChoices)
     (*line)["dropped_choices"] = *report.droppedChoices;
+  if (std::optional<LossScaleReport> scale = run.lossScale()) {
+    (*line)["loss_scale"] = scale->scale;
+    (*line)["skipped_steps"] = scale->skippedSteps;
+  }
   if (step.compiled->cuda() && step.compiled->profiledCalls().empty())
     (*line)["device_seconds"] = 1e-9 * static_cast<double>(report.deviceNs);
   if (options.digest) {
@@ -335,6 +339,9 @@ Error Training::printEnd() {
   if (!parameters)
     return parameters.takeError();
   out << "digest " << *parameters << "\n";
+  if (std::optional<LossScaleReport> scale = run.lossScale())
+    out << "loss scale " << format("%g", scale->scale) << ", " << scale->skippedSteps << " of "
+        << run.stepsDone() << " steps skipped\n";
   if (step.peak)
     out << "peak predicted " << *step.peak << " bytes\n";
   if (Error error = printMemory())

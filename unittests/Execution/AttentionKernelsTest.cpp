@@ -148,9 +148,10 @@ protected:
       return %out, %lse, %dq, %dk, %dv, %dz : $Q, $L, $Q, $K, $K, $H
     })",
             shape),
-        {dense.q, dense.k, dense.v, dense.dout, dense.out, dense.lse, seed, dense.sinks});
-    // Tensor cores take the probabilities in bf16 too: one rounding more.
-    bool roundsFactors = GetParam() == "bf16" && std::getenv("LLMMEM_TEST_EMULATE");
+        {dense.q, dense.k, dense.v, dense.dout, dense.out, dense.lse, seed, dense.sinks,
+         shape.positions()});
+    // Tensor cores take the probabilities in 16 bits too: one rounding more.
+    bool roundsFactors = toleranceOf(GetParam()) > 1e-4 && std::getenv("LLMMEM_TEST_EMULATE");
     expectNear(r[0], dense.out, (roundsFactors ? 2.0 : 1.0) * tolerance());
     expectNear(r[1], dense.lse, toleranceOf(wideElement()));
     // In bf16 delta is computed from a rounded `out`, as in the published algorithm.
@@ -262,5 +263,14 @@ TEST_P(AttentionKernels, RopeTurnsPartOfAHead) {
 }
 
 LLMMEM_ALL_ELEMENT_TYPES(AttentionKernels);
+
+/// By the kernels of bf16, with other roundings.
+class AttentionKernelsOfF16 : public AttentionKernels {};
+TEST_P(AttentionKernelsOfF16, Dropout) { check({.p = 0.4}); }
+TEST_P(AttentionKernelsOfF16, HeadsOf64) {
+  check({.batch = 1, .seq = 70, .heads = 2, .groups = 1, .size = 64, .window = 40});
+}
+INSTANTIATE_TEST_SUITE_P(Types, AttentionKernelsOfF16, ::testing::Values("f16"),
+                         [](const auto &info) { return info.param; });
 
 } // namespace

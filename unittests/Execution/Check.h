@@ -12,7 +12,7 @@ namespace llmmem::test {
 /// The error of one rounding to `element`, and of sums in its compute type, relative to the largest
 /// element.
 inline double toleranceOf(const std::string &element) {
-  return element == "f64" ? 1e-12 : element == "f32" ? 2e-6 : 4.1e-3;
+  return element == "f64" ? 1e-12 : element == "f32" ? 2e-6 : element == "f16" ? 5.2e-4 : 4.1e-3;
 }
 
 inline void expectNear(const Numbers &actual, const Numbers &expected, double tolerance) {

@@ -1,6 +1,7 @@
 //===- UpdateKernelsTest.cpp - Optimizer updates against plain C++ ---------===//
 
 #include "Check.h"
+#include <limits>
 
 using namespace llmmem::test;
 
@@ -206,6 +207,93 @@ TEST(UpdateKernelsOfBf16, MomentsAreRoundedByChance) {
   EXPECT_NEAR(first, 0.9 + 0.1 * 1.0078125, 2e-4);
   EXPECT_NEAR(second, 0.9 + 0.1 * 1.0078125 * 1.0078125, 2e-4);
   EXPECT_NE(r[1], r[2]);
+}
+
+/// What torch.amp.GradScaler does with a norm, a scale and counts: each line is one step.
+TEST_P(UpdateKernels, LossScaleFollowsTheNorm) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  struct Step {
+    double norm, scale, good, updates;            // before
+    double factor, newScale, newGood, newUpdates; // behind; a factor of 0 stands for NaN
+  };
+  const Step steps[] = {{1.0, 8.0, 0.0, 4.0, 0.125, 8.0, 1.0, 5.0},
+                        {1.0, 8.0, 2.0, 4.0, 0.125, 16.0, 0.0, 5.0},
+                        {48.0, 8.0, 0.0, 4.0, 0.0625, 8.0, 1.0, 5.0}, // clipped: 3 / 6
+                        {kInfinity, 8.0, 2.0, 4.0, 0.0, 4.0, 0.0, 4.0},
+                        {std::nan(""), 8.0, 1.0, 0.0, 0.0, 4.0, 0.0, 0.0}};
+  for (const Step &step : steps) {
+    std::vector<Numbers> r = runWide(
+        R"(func.func @step(%n: tensor<W>, %s: tensor<W>, %g: tensor<W>, %u: tensor<W>)
+        -> (tensor<W>, tensor<W>, tensor<W>, tensor<W>, tensor<i32>) {
+      %f, %s1, %g1, %u1, %t = llm.adjust_loss_scale %n, %s, %g, %u
+        {growth = 2.0 : f64, backoff = 0.5 : f64, interval = 3 : i64, clip_norm = 3.0 : f64}
+        : (tensor<W>, tensor<W>, tensor<W>, tensor<W>) -> (tensor<W>, tensor<W>, tensor<W>, tensor<W>, tensor<i32>)
+      return %f, %s1, %g1, %u1, %t : tensor<W>, tensor<W>, tensor<W>, tensor<W>, tensor<i32>
+    })",
+        {{step.norm}, {step.scale}, {step.good}, {step.updates}});
+    if (step.factor == 0.0)
+      EXPECT_TRUE(std::isnan(r[0][0]));
+    else
+      EXPECT_NEAR(r[0][0], step.factor, 1e-6);
+    EXPECT_EQ(r[1][0], step.newScale);
+    EXPECT_EQ(r[2][0], step.newGood);
+    EXPECT_EQ(r[3][0], step.newUpdates);
+    EXPECT_EQ(r[4][0], step.newUpdates);
+  }
+}
+
+/// By a NaN factor nothing changes, whatever the gradients are; by 1/4 they are those of a fourth.
+TEST_P(UpdateKernels, FactorScalesOrSkips) {
+  const std::string text =
+      R"(func.func @step(%p: tensor<21xT>, %g: tensor<21xT>, %m: tensor<21xW>, %v: tensor<21xW>,
+      %lr: tensor<W>, %t: tensor<i32>, %f: tensor<W>, %q: tensor<4x8xT>, %h: tensor<4x8xT>, %b: tensor<4x8xW>,
+      %r: tensor<4xW>, %c: tensor<8xW>) -> (tensor<21xT>, tensor<21xW>, tensor<21xW>, tensor<21xT>, tensor<21xW>,
+      tensor<21xT>, tensor<21xW>, tensor<4x8xT>, tensor<4xW>, tensor<8xW>, tensor<4x8xT>, tensor<4x8xW>) {
+    %0:3 = llm.adamw %p, %g, %m, %v, %lr, %t factor(%f)
+      {beta1 = 0.9 : f64, beta2 = 0.999 : f64, eps = 1.0e-8 : f64, weight_decay = 0.1 : f64}
+      : (tensor<21xT>, tensor<21xT>, tensor<21xW>, tensor<21xW>, tensor<W>, tensor<i32>, tensor<W>)
+      -> (tensor<21xT>, tensor<21xW>, tensor<21xW>)
+    %1:2 = llm.sgd %p, %g, %lr state(%m) factor(%f) {momentum = 0.75 : f64, weight_decay = 0.5 : f64}
+      : (tensor<21xT>, tensor<21xT>, tensor<W>, tensor<21xW>, tensor<W>) -> (tensor<21xT>, tensor<21xW>)
+    %2:2 = llm.lion %p, %g, %lr state(%m) factor(%f) {beta1 = 0.5 : f64, beta2 = 0.75 : f64, weight_decay = 0.5 : f64}
+      : (tensor<21xT>, tensor<21xT>, tensor<W>, tensor<21xW>, tensor<W>) -> (tensor<21xT>, tensor<21xW>)
+    %3:3 = llm.adafactor %q, %h, %lr step(%t) state(%r, %c) factor(%f)
+      {beta2_decay = -0.8 : f64, eps = 1.0e-7 : f64, weight_decay = 0.1 : f64}
+      : (tensor<4x8xT>, tensor<4x8xT>, tensor<W>, tensor<i32>, tensor<4xW>, tensor<8xW>, tensor<W>)
+      -> (tensor<4x8xT>, tensor<4xW>, tensor<8xW>)
+    %4:2 = llm.muon %q, %h, %lr state(%b) factor(%f) {momentum = 0.95 : f64, nesterov, weight_decay = 0.1 : f64}
+      : (tensor<4x8xT>, tensor<4x8xT>, tensor<W>, tensor<4x8xW>, tensor<W>) -> (tensor<4x8xT>, tensor<4x8xW>)
+    return %0#0, %0#1, %0#2, %1#0, %1#1, %2#0, %2#1, %3#0, %3#1, %3#2, %4#0, %4#1 : tensor<21xT>, tensor<21xW>,
+      tensor<21xW>, tensor<21xT>, tensor<21xW>, tensor<21xT>, tensor<21xW>, tensor<4x8xT>, tensor<4xW>, tensor<8xW>,
+      tensor<4x8xT>, tensor<4x8xW>
+  })";
+  Numbers rows(4, 0.5), columns(8, 0.25);
+  Numbers matrix = someNumbers(32, 6), ofMatrix = someNumbers(32, 7), average = someNumbers(32, 8);
+  auto runBy = [&](double factor, double times, double step) {
+    Numbers gradient = g, gradientOfMatrix = ofMatrix;
+    for (Numbers *numbers : {&gradient, &gradientOfMatrix})
+      for (double &x : *numbers)
+        x *= times;
+    return runWide(text, {p,
+                          gradient,
+                          m,
+                          v,
+                          {0.0078125},
+                          {step},
+                          {factor},
+                          matrix,
+                          gradientOfMatrix,
+                          average,
+                          rows,
+                          columns});
+  };
+  // A first step that is skipped has the number 0.
+  std::vector<Numbers> skipped = runBy(std::nan(""), std::numeric_limits<double>::infinity(), 0);
+  const Numbers *before[] = {&p, &m,      &v,    &p,       &m,      &p,
+                             &m, &matrix, &rows, &columns, &matrix, &average};
+  for (auto [after, old] : llvm::zip_equal(skipped, before))
+    EXPECT_EQ(after, *old);
+  EXPECT_EQ(runBy(0.25, 4.0, 3), runBy(1.0, 1.0, 3));
 }
 
 LLMMEM_ALL_ELEMENT_TYPES(UpdateKernels);

@@ -94,8 +94,8 @@ struct MeasuredTime {
 
 struct DeviceModel {
   std::string name;
-  std::string source; // where the numbers come from
-  int64_t flopsPerNsBF16 = 1;
+  std::string source;         // where the numbers come from
+  int64_t flopsPerNsBF16 = 1; // and f16, which tensor cores multiply as fast
   int64_t flopsPerNsF32 = 1;
   int64_t flopsPerNsF64 = 1;
   int64_t bytesPerNs = 1;

@@ -32,6 +32,19 @@ class Llm_Attr<string name, string mnemonicText> : AttrDef<LlmDialect, name> {
   let mnemonic = mnemonicText;
 }
 
+def Llm_LossScalingAttr : Llm_Attr<"LossScaling", "loss_scaling"> {
+  let summary = "By what a loss is multiplied before its gradients are made, and how that follows what overflows.";
+  let description = [{
+    As torch.amp.GradScaler: the scale begins as `initial`; a step whose gradients are not all finite changes no parameter and
+    multiplies the scale by `backoff`; `interval` steps with finite gradients in a row multiply it by `growth`. A scale that never
+    changes has 1 for both.
+
+    Example: `#llm.loss_scaling<initial = 65536.0 : f64, growth = 2.0 : f64, backoff = 0.5 : f64, interval = 2000>`.
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$initial, "::mlir::FloatAttr":$growth, "::mlir::FloatAttr":$backoff, "int64_t":$interval);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
   let summary = "How a forward function becomes a training step.";
   let description = [{
@@ -40,14 +53,15 @@ def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
     Example: `#llm.training<optimizer = adamw, gradients = resident, beta1 = 0.9 : f64, beta2 = 0.999 : f64,
     eps = 1.0e-8 : f64, weight_decay = 0.1 : f64, clip_norm = 0.0 : f64>`; a clip_norm of 0 clips nothing. What may
     follow: `momentum` and `nesterov` (of sgd and muon; 0 and false), `beta2_decay` (of adafactor; -0.8), `master`
-    (whether a bf16 parameter has an f32 copy; true, but for sgd), `moments` (the type of what the optimizer keeps:
-    bf16, rounded by chance so that small changes are not lost; else f32, or f64 beside f64).
+    (whether a bf16 or f16 parameter has an f32 copy; true, but for sgd), `moments` (the type of what the optimizer keeps:
+    bf16, rounded by chance so that small changes are not lost; else f32, or f64 beside f64), `loss_scaling` (none).
   }];
   let parameters = (ins EnumParameter<Llm_Optimizer>:$optimizer, EnumParameter<Llm_Gradients>:$gradients,
     "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2, "::mlir::FloatAttr":$eps, "::mlir::FloatAttr":$weight_decay, "::mlir::FloatAttr":$clip_norm,
     OptionalParameter<"::mlir::FloatAttr">:$momentum, OptionalParameter<"::mlir::BoolAttr">:$nesterov,
     OptionalParameter<"::mlir::FloatAttr">:$beta2_decay, OptionalParameter<"::mlir::BoolAttr">:$master,
-    OptionalParameter<"::mlir::TypeAttr">:$moments);
+    OptionalParameter<"::mlir::TypeAttr">:$moments,
+    OptionalParameter<"::llmmem::llm::LossScalingAttr">:$loss_scaling);
   let extraClassDeclaration = [{
     TrainingAttr withResidentGradients() const;
     /// What `momentum`, `nesterov` and `beta2_decay` are where they are left out, too.
@@ -167,8 +181,8 @@ def Llm_HostAttr : Llm_Attr<"Host", "host"> {
 def Llm_Axes : TypedArrayAttrBase<StrAttr, "axes of the mesh">;
 
 // Element types of activations, parameters and gradients.
-def Llm_Float : AnyTypeOf<[BF16, F32, F64]>;
-// Element types of statistics and losses: f32 beside bf16 and f32, f64 beside f64.
+def Llm_Float : AnyTypeOf<[BF16, F16, F32, F64]>;
+// Element types of statistics and losses: f64 beside f64, else f32.
 def Llm_Wide : AnyTypeOf<[F32, F64]>;
 
 // Numbers held in fewer bits than they are computed in, as products of an element and the scale of its group

@@ -15,14 +15,14 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
   let description = [{
     With logits = linear(x, weight): loss = mean over the targets that are not `ignore_index` of lse - logits[target],
     dx and dw its gradients, dw added to the accumulator `into`; with a `count`, that takes the place of
-    the number of such targets; `label_smoothing` and `z_loss` are those of llm.cross_entropy. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with a
-    dloss of 1, llm.linear_weight_grad and the linear of the other layout. Logits and their gradient are rounded to
+    the number of such targets; `label_smoothing` and `z_loss` are those of llm.cross_entropy. It is llm.linear, llm.cross_entropy, llm.cross_entropy_grad with
+    the `dloss` or, without one, a dloss of 1, llm.linear_weight_grad and the linear of the other layout. Logits and their gradient are rounded to
     x's element type, as those ops round them. Of a frozen weight there is no dw, and nothing is held for it.
 
     Tokens go through in chunks of `chunk`, whose logits are in the workspace. Matmuls and the sum of dw are computed one
     accumulation tile of `granule` tokens after another, whatever the chunk, and a chunk is whole accumulation tiles: so
-    equal operands give equal bits for every chunk. The accumulator of dw is f32 beside bf16: its upper halves stand in
-    dw, its lower ones in the workspace, until it is rounded at the end.
+    equal operands give equal bits for every chunk. The accumulator of dw is f32 beside bf16 and f16, until it is
+    rounded at the end: beside bf16 its upper halves stand in dw and its lower ones in the workspace, beside f16 all of it there.
 
     With a `vocabulary`, the weight has a rank's part of it, and the ranks of its axes tell each other, chunk by chunk, the
     log-sum-exp that each has of a token: one all_gather of a number a token. The loss is then that of the targets that this
@@ -35,12 +35,13 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
     ```
   }];
   let arguments = (ins Llm_Tensor:$x, Llm_Tensor:$weight, Llm_Ids:$targets, Optional<Llm_Tensor>:$into, Optional<Llm_Count>:$count,
-    Llm_WeightLayout:$layout, I64Attr:$chunk, DefaultValuedAttr<I64Attr, "512">:$granule,
+    Optional<Llm_Scalar>:$dloss, Llm_WeightLayout:$layout, I64Attr:$chunk, DefaultValuedAttr<I64Attr, "512">:$granule,
     DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Llm_VocabularyAttr>:$vocabulary,
     DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
   let results = (outs Llm_Scalar:$loss, Llm_Tensor:$dx, Optional<Llm_Tensor>:$dw);
   let assemblyFormat = [{
-    $x `,` $weight `,` $targets (`into` `(` $into^ `)`)? (`count` `(` $count^ `)`)? `layout` `(` $layout `)` attr-dict `:`
+    $x `,` $weight `,` $targets (`into` `(` $into^ `)`)? (`count` `(` $count^ `)`)?
+    (`dloss` `(` $dloss^ `)`)? `layout` `(` $layout `)` attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -52,6 +53,9 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
     int64_t getGroupSize();
     /// Whether there is a dw, and its sum takes more than one accumulation tile and its accumulator is wider than dw.
     bool splitsSum();
+    /// Bytes of that accumulator that do not lie in dw: the lower halves of f32 beside bf16, whose bits are the upper ones, and
+    /// all of it beside f16.
+    int64_t getAccumulatorBytes();
   }];
 }
 

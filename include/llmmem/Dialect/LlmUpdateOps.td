@@ -32,6 +32,36 @@ def Llm_GlobalNormOp : Llm_PureOp<"global_norm", [CostWithWorkspace]> {
   }];
 }
 
+def Llm_AdjustLossScaleOp : Llm_PureOp<"adjust_loss_scale", [Cost, BuffersInPlace,
+    AllTypesMatch<["norm", "scale", "good", "updates", "factor", "new_scale", "new_good", "new_updates"]>]> {
+  let summary = "What the gradients of a scaled loss are multiplied by, and the scale of the next step.";
+  let description = [{
+    The gradients of a loss that was multiplied by `scale` have the norm `norm`, which is finite exactly where all of them are: a
+    sum of squares of f16 cannot overflow f32. As torch.amp.GradScaler:
+
+      where it is finite   factor = c / scale, with c = min(1, clip_norm / (norm / scale + 1e-6)), or 1 for a clip_norm of 0;
+                           `updates` and `good` grow by 1; where `good` is then `interval`, it becomes 0 and the scale grows by the
+                           factor `growth`, if that is finite
+      elsewhere            factor = NaN, which updates take as a step to be skipped; `good` becomes 0, and the scale shrinks by
+                           the factor `backoff`
+
+    So `updates` counts the steps that were not skipped, and `step`, the same number, is what corrections of the bias count. Counts
+    are numbers of the type of the scale, so that files hold them as they hold other states; f32 counts to 2^24.
+
+    ```mlir
+    %factor, %scale1, %good1, %updates1, %step = llm.adjust_loss_scale %norm, %scale, %good, %updates
+        {backoff = 0.5 : f64, growth = 2.0 : f64, interval = 2000 : i64}
+       : (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
+      -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<i32>)
+    ```
+  }];
+  let arguments = (ins Llm_Scalar:$norm, Llm_Scalar:$scale, Llm_Scalar:$good, Llm_Scalar:$updates, F64Attr:$growth,
+    F64Attr:$backoff, I64Attr:$interval, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm);
+  let results = (outs Llm_Scalar:$factor, Llm_Scalar:$new_scale, Llm_Scalar:$new_good, Llm_Scalar:$new_updates, Llm_Count:$step);
+  let assemblyFormat = "$norm `,` $scale `,` $good `,` $updates attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, Updates, AttrSizedOperandSegments,
     AllTypesMatch<["param", "gradient", "new_param"]>,
     AllTypesMatch<["first_moment", "second_moment", "new_first_moment", "new_second_moment"]>]> {
@@ -41,7 +71,8 @@ def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, Updates, AttrSizedO
     p *= 1 - lr wd; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
     p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps).
     With a master copy, p is the master and the parameter is its rounding. With a norm, g is first scaled by
-    min(1, clip_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_.
+    min(1, clip_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_. With a factor (llm.adjust_loss_scale), g is first
+    multiplied by it; where it is NaN the step is skipped: every result is as its operand was.
 
     Moments in bf16 are rounded by chance where they are stored, up as likely as they are near to the number above, so that
     what a step adds is kept on average however small it is. Chance is word 0 for the first and word 1 for the second moment
@@ -57,29 +88,31 @@ def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, Updates, AttrSizedO
   }];
   let arguments = (ins Llm_Tensor:$param, Llm_Tensor:$gradient, Llm_Tensor:$first_moment,
     Llm_Tensor:$second_moment, Llm_Scalar:$learning_rate, TensorRankOf<[I32], [0]>:$step,
-    Optional<Llm_WideTensor>:$master, Optional<Llm_Scalar>:$norm,
+    Optional<Llm_WideTensor>:$master, Optional<Llm_Scalar>:$norm, Optional<Llm_Scalar>:$factor,
     F64Attr:$beta1, F64Attr:$beta2, F64Attr:$eps, F64Attr:$weight_decay, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm,
     OptionalAttr<Llm_Axes>:$server);
   let results = (outs Llm_Tensor:$new_param, Llm_Tensor:$new_first_moment, Llm_Tensor:$new_second_moment,
     Optional<Llm_WideTensor>:$new_master);
   let assemblyFormat = [{
     $param `,` $gradient `,` $first_moment `,` $second_moment `,` $learning_rate `,` $step
-    (`master` `(` $master^ `)`)? (`norm` `(` $norm^ `)`)? attr-dict `:` functional-type(operands, results)
+    (`master` `(` $master^ `)`)? (`norm` `(` $norm^ `)`)? (`factor` `(` $factor^ `)`)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
 
 // Operands that all but AdamW's update have, in this order: what the optimizer keeps, and last of that the master copy, if
-// there is one, is `state`.
+// there is one, is `state`. A norm or a factor scales g as in llm.adamw.
 class Llm_UpdateOp<string mnemonic, list<Trait> traits, dag attributes> : Llm_PureOp<mnemonic, !listconcat(
     [BuffersInPlace, Updates, AttrSizedOperandSegments, AllTypesMatch<["param", "gradient", "new_param"]>], traits)> {
   let arguments = !con((ins Llm_Tensor:$param, Llm_Tensor:$gradient, Llm_Scalar:$learning_rate,
-    Optional<Llm_Count>:$step, Variadic<Llm_Tensor>:$state, Optional<Llm_Scalar>:$norm), attributes,
+    Optional<Llm_Count>:$step, Variadic<Llm_Tensor>:$state, Optional<Llm_Scalar>:$norm,
+    Optional<Llm_Scalar>:$factor), attributes,
     (ins F64Attr:$weight_decay, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm, OptionalAttr<Llm_Axes>:$server));
   let results = (outs Llm_Tensor:$new_param, Variadic<Llm_Tensor>:$new_state);
   let assemblyFormat = [{
     $param `,` $gradient `,` $learning_rate (`step` `(` $step^ `)`)? (`state` `(` $state^ `)`)? (`norm` `(` $norm^ `)`)?
-    attr-dict `:` functional-type(operands, results)
+    (`factor` `(` $factor^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

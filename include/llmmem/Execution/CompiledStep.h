@@ -35,6 +35,7 @@ struct StepArgument {
   int64_t bytes = 0;
   Shard shard;
   mlir::RankedTensorType whole; // of all parts together, in the same order of elements
+  double initial = 0;           // of all elements of a state that no file gives
 };
 
 struct StepResult {

@@ -29,6 +29,9 @@ public:
   /// Samples parameters from `seed`: weights normal with standard deviation 0.02, scales of norms
   /// 1, biases and what ends an adapter 0.
   void sampleParameters(uint64_t seed);
+  /// States begin as the step says (`StepArgument::initial`); a step that says nothing of them
+  /// finds zeros.
+  void initializeStates();
   /// Loads parameters and their f32 masters; of a file without adapters, adapters stay as they are.
   /// Returns how many tensors of the file were used.
   llvm::Expected<int64_t> loadParameters(const SafeTensors &file);
@@ -53,6 +56,7 @@ public:
   const CompiledStep &compiled() const { return *step; }
   const StepRoles &argumentRoles() const { return roles; }
   StepMemory &stepMemory() { return memory; }
+  const StepMemory &stepMemory() const { return memory; }
 
 private:
   ModelBuffers(const CompiledStep &step, StepRoles roles, StepMemory memory)

@@ -23,6 +23,13 @@ struct StepReport {
   int64_t deviceNs = 0;
 };
 
+/// Of a run whose loss is scaled: what the next step multiplies it by, and how many steps of all
+/// have been skipped because their gradients overflowed.
+struct LossScaleReport {
+  double scale = 1.0;
+  int64_t skippedSteps = 0;
+};
+
 class TrainingRun {
 public:
   /// Parameters are sampled from `seed`, and dropout from it and the number of the step.
@@ -44,6 +51,8 @@ public:
   /// The next step reads its batch at its position in the text.
   llvm::Expected<StepReport> runStep(TokenFeed &feed, double learningRate);
 
+  /// None where the loss is not scaled.
+  std::optional<LossScaleReport> lossScale() const;
   /// Over all runs of a checkpoint.
   int64_t stepsDone() const { return done; }
   void setSeed(uint64_t value) { seed = value; }

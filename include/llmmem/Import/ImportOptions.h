@@ -12,7 +12,7 @@
 
 namespace llmmem::importer {
 
-enum class ElementKind { BF16, F32, F64 };
+enum class ElementKind { BF16, F16, F32, F64 };
 enum class AttentionForm { Flash, Unfused };
 enum class MaskForm { Seeded, Stored };
 enum class Mode { Train, Forward, Prefill, Decode };
@@ -31,6 +31,11 @@ struct TrainingOptions {
   // None: what is usual for the optimizer (`usualOf`).
   std::optional<double> beta1, beta2, eps, weightDecay;
   double clipNorm = 0; ///< 0 clips nothing
+  /// By what the loss is multiplied: a number, "dynamic", which follows what overflows, or "none".
+  /// Nothing given: "dynamic" beside f16, else "none".
+  std::optional<std::string> lossScale;
+  double lossScaleInitial = 65536;  ///< of a dynamic one (torch.amp.GradScaler's)
+  int64_t lossScaleInterval = 2000; ///< steps with finite gradients until it grows
   std::optional<double> momentum, beta2Decay;
   std::optional<bool> nesterov, master;
   bool bf16Moments = false;

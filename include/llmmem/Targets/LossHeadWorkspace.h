@@ -28,7 +28,7 @@ struct LossHeadWorkspace {
   int64_t ownLogSums = 0; // of this rank's part, for each token of a chunk
   int64_t logSums = 0;    // of all ranks' parts, those of a rank side by side
   // Where the accumulator of dw is wider than dw:
-  int64_t lowerHalves = 0; // of the accumulator; the upper halves stand in dw
+  int64_t accumulator = 0; // what of it does not stand in dw: lower halves, or all (`splitsSum`)
   // There, on a CPU:
   int64_t inputs = 0;   // one accumulation tile of x, widened
   int64_t gradient = 0; // some columns of one accumulation tile of the logits' gradient, widened

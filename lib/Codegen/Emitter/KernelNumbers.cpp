@@ -122,11 +122,12 @@ Num llmmem::convert(Num x, Type element) {
   OpBuilder &builder = *x.builder;
   Location loc = locationOf(x.value);
   Value value = x.value;
-  // The expansion of bf16 handles f32 only.
-  if (element.isF64() && from.isBF16())
+  // The expansion of bf16 and the instructions for f16 know f32 only.
+  auto isHalf = [](Type type) { return type.isBF16() || type.isF16(); };
+  if (element.isF64() && isHalf(from))
     value = arith::ExtFOp::create(builder, loc, withElement(value.getType(), builder.getF32Type()),
                                   value);
-  if (element.isBF16() && from.isF64())
+  if (isHalf(element) && from.isF64())
     value = roundToOdd(builder, loc, value);
   Type type = withElement(value.getType(), element);
   if (element.getIntOrFloatBitWidth() >

@@ -15,7 +15,7 @@ template <typename Op>
 static bool isWholeFragments(Op op) {
   ArrayRef<int64_t> shape = op.getQ().getType().getShape();
   int64_t size = shape[2] / static_cast<int64_t>(op.getHeads());
-  return op.getQ().getType().getElementType().isBF16() && size % kMmaInner == 0 && size <= 128;
+  return op.getQ().getType().getElementTypeBitWidth() == 16 && size % kMmaInner == 0 && size <= 128;
 }
 
 bool llmmem::isMmaAttention(AttentionOp op) { return isWholeFragments(op); }
@@ -41,7 +41,7 @@ public:
   Forward(KernelEmitter &e, MmaRows &rows, HeadBlock block, Buffer sinks)
       : e(e), rows(rows), blocks(rows.blocks), block(block), sinks(sinks),
         tileKeys(blocks.p > 0.0 ? 32 : 64),
-        memory(deviceLoops(e).workgroup(e, elements(), e.builder().getBF16Type())),
+        memory(deviceLoops(e).workgroup(e, elements(), halfTypeOf(e))),
         keys(memory, e.index(0), tileKeys, blocks.size),
         values(memory, e.index(keys.size()), tileKeys, blocks.size) {}
 

@@ -81,8 +81,7 @@ public:
 
   ByQueries(KernelEmitter &e, MmaRows &rows, HeadBlock block)
       : e(e), rows(rows), blocks(rows.blocks), block(block),
-        memory(deviceLoops(e).workgroup(e, MmaTile::sizeOf(kExtent, blocks.size),
-                                        e.builder().getBF16Type())),
+        memory(deviceLoops(e).workgroup(e, MmaTile::sizeOf(kExtent, blocks.size), halfTypeOf(e))),
         keys(memory, e.index(0), kOtherRows, blocks.size),
         values(memory, e.index(keys.size()), kOtherRows, blocks.size) {}
 

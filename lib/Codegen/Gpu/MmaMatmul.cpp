@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace llmmem;
 
 bool llmmem::isMmaMatmul(const Matmul &matmul) {
-  return matmul.a.buffer.element.isBF16() && matmul.b.buffer.element.isBF16();
+  Type a = matmul.a.buffer.element;
+  return a == matmul.b.buffer.element && (a.isBF16() || a.isF16());
 }
 
 namespace {
@@ -79,8 +80,7 @@ public:
         memory(sizes.isLarge
                    ? deviceLoops(e).dynamicWorkgroup(e, sizes.dynamicBytes())
                    : deviceLoops(e).workgroup(e, bytesOfMemory(), e.builder().getI8Type())),
-        stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2,
-                                     e.builder().getBF16Type())) {}
+        stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {}
 
   void emitTile() {
     Index warp = thread / kWarp;

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include <numeric>
 
 using namespace mlir;
@@ -14,6 +15,14 @@ using namespace llmmem;
 
 /// Elements of a chunk of 16 bytes, and the chunks that cover all banks.
 static constexpr int64_t kChunk = 8, kBankChunks = 8;
+
+FloatType llmmem::halfTypeOf(KernelEmitter &e) {
+  auto isF16 = [](Type type) { return getElementTypeOrSelf(type).isF16(); };
+  Operation *op = e.operation();
+  if (llvm::any_of(op->getOperandTypes(), isF16) || llvm::any_of(op->getResultTypes(), isF16))
+    return e.builder().getF16Type();
+  return e.builder().getBF16Type();
+}
 
 //===----------------------------------------------------------------------===//
 // Places
@@ -27,7 +36,7 @@ int64_t MmaTile::pitchOf(int64_t width) { return isSwizzled(width) ? width : wid
 
 MmaTile::MmaTile(KernelEmitter &e, int64_t rows, int64_t inner, Lines lines)
     : rows(rows), inner(inner), lines(lines) {
-  memory = deviceLoops(e).workgroup(e, size(), e.builder().getBF16Type());
+  memory = deviceLoops(e).workgroup(e, size(), halfTypeOf(e));
   begin = e.index(0);
 }
 
@@ -49,7 +58,7 @@ Index MmaTile::placeOf(Index line, Index column) const {
 // Fragments
 //===----------------------------------------------------------------------===//
 
-/// Two elements of bf16 as the i32 that mma.sync takes.
+/// Two elements of 16 bits as the i32 that mma.sync takes.
 static Value bitsOf(KernelEmitter &e, Value pair) {
   OpBuilder &b = e.builder();
   auto word = VectorType::get({1}, b.getI32Type());
@@ -67,7 +76,7 @@ static std::array<Value, 4> loadMatrices(KernelEmitter &e, const MmaTile &tile, 
   Index ofRow = rowFirst ? first : second, ofInner = rowFirst ? second : first;
   bool isTurned = tile.lines == MmaTile::Lines::Inner;
   (isTurned ? ofInner : ofRow) = (isTurned ? ofInner : ofRow) + inMatrix;
-  auto type = VectorType::get({4, 2}, b.getBF16Type());
+  auto type = VectorType::get({4, 2}, halfTypeOf(e));
   Value loaded = nvgpu::LdMatrixOp::create(b, e.location(), type, tile.memory.memref,
                                            tile.elementAt(row + ofRow, inner + ofInner).value,
                                            /*transpose=*/isTurned, /*numTiles=*/4);
@@ -91,7 +100,7 @@ std::array<FragmentB, 2> llmmem::loadFragmentsB(KernelEmitter &e, const MmaTile 
 FragmentA llmmem::packFragment(KernelEmitter &e, const FragmentC &left, const FragmentC &right) {
   OpBuilder &b = e.builder();
   auto pairOf = [&](Num first, Num second) {
-    Type half = b.getBF16Type();
+    Type half = halfTypeOf(e);
     Value pair = vector::FromElementsOp::create(
         b, e.location(), VectorType::get({2}, half),
         ValueRange{convert(first, half).value, convert(second, half).value});
@@ -101,12 +110,17 @@ FragmentA llmmem::packFragment(KernelEmitter &e, const FragmentC &left, const Fr
            pairOf(right[2], right[3])}};
 }
 
-std::array<Num, 2> llmmem::unpackPart(KernelEmitter &e, Value part) {
+/// The two elements of one part of a fragment, in the type of 16 bits.
+static Value pairOfPart(KernelEmitter &e, Value part) {
   OpBuilder &b = e.builder();
   Value word =
       vector::FromElementsOp::create(b, e.location(), VectorType::get({1}, b.getI32Type()), part);
-  Value pair =
-      vector::BitCastOp::create(b, e.location(), VectorType::get({2}, b.getBF16Type()), word);
+  return vector::BitCastOp::create(b, e.location(), VectorType::get({2}, halfTypeOf(e)), word);
+}
+
+std::array<Num, 2> llmmem::unpackPart(KernelEmitter &e, Value part) {
+  OpBuilder &b = e.builder();
+  Value pair = pairOfPart(e, part);
   auto element = [&](int64_t number) {
     Value half = vector::ExtractOp::create(b, e.location(), pair, number);
     return convert({&b, half}, e.computeType());
@@ -119,17 +133,25 @@ FragmentC llmmem::zeroFragment(KernelEmitter &e) {
   return {zero, zero, zero, zero};
 }
 
+/// As nvvm.mma.sync takes them: bf16 as words, f16 as pairs.
+static SmallVector<Value> multiplicands(KernelEmitter &e, ArrayRef<Value> parts) {
+  if (!halfTypeOf(e).isF16())
+    return SmallVector<Value>(parts);
+  return llvm::map_to_vector(parts, [&](Value part) { return pairOfPart(e, part); });
+}
+
 FragmentC llmmem::multiply(KernelEmitter &e, const FragmentA &a, const FragmentB &b,
                            const FragmentC &c) {
   OpBuilder &builder = e.builder();
   SmallVector<Value> sums = llvm::map_to_vector(c, [](Num sum) { return sum.value; });
   auto type = LLVM::LLVMStructType::getLiteral(builder.getContext(),
                                                SmallVector<Type>(4, builder.getF32Type()));
-  std::array<NVVM::MMATypes, 2> elements = {NVVM::MMATypes::bf16, NVVM::MMATypes::bf16};
+  NVVM::MMATypes half = halfTypeOf(e).isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  std::array<NVVM::MMATypes, 2> elements = {half, half};
   std::array<NVVM::MMALayout, 2> layouts = {NVVM::MMALayout::row, NVVM::MMALayout::col};
-  Value result = NVVM::MmaOp::create(builder, e.location(), type, a.parts, b.parts, sums,
-                                     {kMmaRows, kMmaColumns, kMmaInner}, std::nullopt, std::nullopt,
-                                     elements, layouts);
+  Value result = NVVM::MmaOp::create(
+      builder, e.location(), type, multiplicands(e, a.parts), multiplicands(e, b.parts), sums,
+      {kMmaRows, kMmaColumns, kMmaInner}, std::nullopt, std::nullopt, elements, layouts);
   FragmentC next;
   for (int64_t i = 0; i < 4; ++i)
     next[i] = {&builder, LLVM::ExtractValueOp::create(builder, e.location(), result, i)};
@@ -210,7 +232,7 @@ static void copyElement(KernelEmitter &e, const MmaTile &tile, const TileSource 
   OpBuilder &b = e.builder();
   Value inside = arith::AndIOp::create(b, e.location(), less(copy.line + line, copy.lineBound),
                                        less(copy.column + column, copy.columnBound));
-  auto branch = scf::IfOp::create(b, e.location(), b.getBF16Type(), inside,
+  auto branch = scf::IfOp::create(b, e.location(), halfTypeOf(e), inside,
                                   /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -218,7 +240,7 @@ static void copyElement(KernelEmitter &e, const MmaTile &tile, const TileSource 
     Index source = from.begin + (copy.line + line) * from.pitch + copy.column + column;
     scf::YieldOp::create(b, e.location(), e.loadRaw(from.buffer, source));
     b.setInsertionPointToStart(branch.elseBlock());
-    Value zero = arith::ConstantOp::create(b, e.location(), b.getZeroAttr(b.getBF16Type()));
+    Value zero = arith::ConstantOp::create(b, e.location(), b.getZeroAttr(halfTypeOf(e)));
     scf::YieldOp::create(b, e.location(), zero);
   }
   e.storeRaw(tile.memory, tile.placeOf(line, column), branch.getResult(0));

@@ -1,8 +1,8 @@
 //===- MmaTile.h - Tiles and fragments of tensor cores --------------------===//
 //
 // mma.sync m16n8k16: the 32 threads of a warp multiply a 16 x 16 tile of A by a 16 x 8 tile of B,
-// in bf16, and add to 16 x 8 sums in f32. Each thread holds parts of them. With g = lane / 4 and t
-// = lane % 4 (PTX ISA, "Matrix Fragments for mma.m16n8k16"):
+// in bf16 or f16, and add to 16 x 8 sums in f32. Each thread holds parts of them. With g = lane / 4
+// and t = lane % 4 (PTX ISA, "Matrix Fragments for mma.m16n8k16"):
 //
 //   A    parts 0..3: elements (g, 2t), (g+8, 2t), (g, 2t+8), (g+8, 2t+8) and their right neighbours
 //   B    parts 0..1: elements (2t, g), (2t+8, g) and their lower neighbours
@@ -26,8 +26,12 @@ namespace llmmem {
 
 constexpr int64_t kMmaRows = 16, kMmaColumns = 8, kMmaInner = 16;
 
+/// The type of 16 bits that the kernel's op has tensors of: f16, else bf16. No op has both in what
+/// it multiplies.
+mlir::FloatType halfTypeOf(KernelEmitter &e);
+
 struct FragmentA {
-  std::array<mlir::Value, 4> parts; // i32, two elements of bf16 each
+  std::array<mlir::Value, 4> parts; // i32, two elements of 16 bits each
 };
 struct FragmentB {
   std::array<mlir::Value, 2> parts;
@@ -43,8 +47,8 @@ struct MmaLane {
   }
 };
 
-/// bf16 in workgroup memory, from element `begin` on: `rows` rows of A, or columns of B, of `inner`
-/// elements.
+/// Elements of 16 bits in workgroup memory, from element `begin` on: `rows` rows of A, or columns
+/// of B, of `inner` elements.
 ///
 /// ldmatrix reads 16 bytes of each of 8 neighbouring lines at once, which must lie in different
 /// banks (32 of 4 bytes). Where the 16-byte chunks of a line are a power of two, from four on,
@@ -93,7 +97,7 @@ FragmentA loadFragmentA(KernelEmitter &e, const MmaTile &tile, Index row, Index 
 /// The same with tile rows as columns of B: the fragment at `column` and its right neighbour.
 std::array<FragmentB, 2> loadFragmentsB(KernelEmitter &e, const MmaTile &tile, Index column,
                                         Index inner, MmaLane lane);
-/// Accumulators of 16 x 16 as operand A of the next mma, rounded to bf16: the layouts of C and A
+/// Accumulators of 16 x 16 as operand A of the next mma, rounded to 16 bits: the layouts of C and A
 /// agree.
 FragmentA packFragment(KernelEmitter &e, const FragmentC &left, const FragmentC &right);
 /// The two elements of one part of a fragment, in f32.
@@ -102,8 +106,8 @@ FragmentC zeroFragment(KernelEmitter &e);
 /// a b + c.
 FragmentC multiply(KernelEmitter &e, const FragmentA &a, const FragmentB &b, const FragmentC &c);
 
-/// A part of a matrix of bf16 for `copyTile`: as many elements as the tile has, of which those from
-/// `rowBound` and `innerBound` on are 0. It begins inside of both bounds.
+/// A part of a matrix of 16 bits an element for `copyTile`: as many elements as the tile has, of
+/// which those from `rowBound` and `innerBound` on are 0. It begins inside of both bounds.
 struct TileSource {
   Buffer buffer;
   Index begin; // of the matrix in the buffer

@@ -35,10 +35,11 @@ private:
 
   Num rate() { return e.load(e.operand(op.getLearningRateMutable()), e.index(0)); }
   Num step();
-  Num clip() {
-    return clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble());
+  Num clip() { return gradientFactor(op, e); }
+  /// A moment behind a step whose gradients are multiplied by `clip`.
+  Num follow(Num old, Num now, Num weight, Num clip) {
+    return unlessSkipped(op, clip, old + weight * (now - old), old);
   }
-  Num follow(Num old, Num now, Num weight) { return old + weight * (now - old); }
   Num updateAt(Index row, Index column, unsigned lanes, Num clip, Num ofRow);
   Num rowFactor(Index row);
   void sumRows();
@@ -97,7 +98,7 @@ void AdafactorEmitter::followSecondMoment(Index row, Num clip, Num weight) {
   e.forLanes(columns, [&](Index j, unsigned lanes) {
     Num g = e.load(e.operand(1), row * columns + j, lanes) * clip;
     Num v = e.load(buffers.state(0), row * columns + j, lanes);
-    e.store(buffers.newState(0), row * columns + j, follow(v, g * g, weight));
+    e.store(buffers.newState(0), row * columns + j, follow(v, g * g, weight, clip));
   });
 }
 
@@ -120,7 +121,8 @@ void AdafactorEmitter::sumRows() {
       Num g = e.load(e.operand(1), row * columns + j, lanes) * scaling;
       return g * g;
     });
-    e.store(buffers.newState(0), row, follow(old, squares / static_cast<double>(columns), weight));
+    e.store(buffers.newState(0), row,
+            follow(old, squares / static_cast<double>(columns), weight, scaling));
   });
 }
 
@@ -139,7 +141,8 @@ void AdafactorEmitter::sumColumns() {
     };
     Num squares = e.fold(e.index(0), e.index(rows), e.splat(0.0, lanes), addSquare)[0];
     Num old = e.load(buffers.state(1), j, lanes);
-    e.store(buffers.newState(1), j, follow(old, squares / static_cast<double>(rows), factors[1]));
+    e.store(buffers.newState(1), j,
+            follow(old, squares / static_cast<double>(rows), factors[1], factors[0]));
   });
 }
 
@@ -152,7 +155,8 @@ void AdafactorEmitter::sumColumnsApart() {
       Num g = e.load(e.operand(1), row * columns + j) * scaling;
       return g * g;
     });
-    e.store(buffers.newState(1), j, follow(old, squares / static_cast<double>(rows), weight));
+    e.store(buffers.newState(1), j,
+            follow(old, squares / static_cast<double>(rows), weight, scaling));
   });
 }
 
@@ -219,8 +223,9 @@ void AdafactorEmitter::update() {
     Num kept = 1.0 - rate() * op.getWeightDecay().convertToDouble();
     e.forLanes(columns, [&](Index j, unsigned lanes) {
       Index at = row * columns + j;
-      Num p = e.load(buffers.source(), at, lanes) * kept;
-      buffers.storeParam(at, p - size * updateAt(row, j, lanes, scaling, ofRow));
+      Num p = e.load(buffers.source(), at, lanes);
+      Num updated = p * kept - size * updateAt(row, j, lanes, scaling, ofRow);
+      buffers.storeParam(at, unlessSkipped(op, scaling, updated, p));
     });
   });
 }

@@ -29,7 +29,8 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 /// An f32 accumulator whose upper halves are the bf16 elements of one buffer, and whose lower
-/// halves lie in another.
+/// halves lie in another. The bits of f16 are no half of those of f32: beside it, `lower` is the
+/// whole accumulator.
 struct SplitSum {
   KernelEmitter &e;
   Buffer upper, lower;
@@ -38,6 +39,7 @@ struct SplitSum {
   void store(Index index, unsigned lanes, Num x);
 
 private:
+  bool isWhole() const { return lower.element.isF32(); }
   Type integers(unsigned width, unsigned lanes) {
     Type type = IntegerType::get(e.builder().getContext(), width);
     return lanes == 1 ? type : VectorType::get({lanes}, type);
@@ -55,6 +57,8 @@ private:
 };
 
 Num SplitSum::load(Index index, unsigned lanes) {
+  if (isWhole())
+    return e.load(lower, index, lanes);
   OpBuilder &b = e.builder();
   Location loc = upper.memref.getLoc();
   Value high =
@@ -67,6 +71,8 @@ Num SplitSum::load(Index index, unsigned lanes) {
 }
 
 void SplitSum::store(Index index, unsigned lanes, Num x) {
+  if (isWhole())
+    return e.store(lower, index, x);
   OpBuilder &b = e.builder();
   Location loc = upper.memref.getLoc();
   Value bits = arith::BitcastOp::create(b, loc, integers(32, lanes), x.value);
@@ -97,11 +103,13 @@ public:
         terms(LossTerms::of(op, vocabulary)),
         targets(e, e.operand(2), vocabulary, op.getIgnoreIndex(), e.operand(op.getCountMutable()),
                 &ownTokens),
+        dloss(e.operand(op.getDlossMutable())),
         losses(e.workspace(parts.losses, tokens, e.computeType())),
         logits(e.workspace(parts.logits, chunk() * vocabulary, x.element)) {
     Type half = IntegerType::get(op.getContext(), 16);
     if (op.splitsSum())
-      lowerHalves = e.workspace(parts.lowerHalves, dw.size, half);
+      accumulator = e.workspace(parts.accumulator, dw.size,
+                                x.element.isBF16() ? half : Type(e.computeType()));
     if (ownTokens.isPart()) {
       ownLogSums = e.workspace(parts.ownLogSums, chunk(), e.computeType());
       logSums = e.workspace(parts.logSums, op.getGroupSize() * chunk(), e.computeType());
@@ -117,8 +125,10 @@ private:
   void emitChunks(function_ref<Num()> tokenWeight);
   void emitLogits(Index first, Rows part);
   TileSoftmax tileSoftmax(Index firstRow);
-  /// `tokenWeight` writes the weight of a token's loss.
+  /// `tokenWeight` writes what the gradient of a token's loss is multiplied by.
   void emitRows(Rows chunk, function_ref<Num()> tokenWeight);
+  /// What the gradient of a token's loss is multiplied by, of `count` tokens.
+  Num weightOf(Num count) { return (dloss ? e.load(dloss, e.index(0)) : e.number(1.0)) / count; }
   Num ownLogSum(Index row);
   void shareLogSums(Rows chunk, RowShape shape);
   Num logSumOfRanks(Index row, int64_t rows);
@@ -142,7 +152,7 @@ private:
   void emitLoss(Num count);
   void emitLossOnDevice();
   bool isForDevice() { return e.options().target == KernelTarget::Gpu; }
-  SplitSum splitSum() { return {e, dw, lowerHalves}; }
+  SplitSum splitSum() { return {e, dw, accumulator}; }
 
   LossHeadOp op;
   KernelEmitter &e;
@@ -153,9 +163,10 @@ private:
   VocabularyPart ownTokens;
   LossTerms terms;
   LossTargets targets;
-  /// `dw` only of a weight that is trained, `lowerHalves` only if its accumulator is split; the
+  Buffer dloss; // null where it is 1
+  /// `dw` only of a weight that is trained, `accumulator` only if its sum is split; the
   /// last two only if the vocabulary is.
-  Buffer losses, logits, lowerHalves, ownLogSums, logSums;
+  Buffer losses, logits, accumulator, ownLogSums, logSums;
   /// Whether the matmul of the logits also wrote `TileSoftmax`.
   bool haveTileSoftmax = false;
 };
@@ -177,11 +188,11 @@ void LossHeadEmitter::forPieces(int64_t count, int64_t piece, function_ref<void(
 void LossHeadEmitter::emit() {
   if (isForDevice()) {
     // Each block counts the targets itself, as no number may pass through the host.
-    emitChunks([&] { return e.number(1.0) / targets.count(); });
+    emitChunks([&] { return weightOf(targets.count()); });
     emitLossOnDevice();
     return;
   }
-  Num count = targets.count(), tokenWeight = e.number(1.0) / count;
+  Num count = targets.count(), tokenWeight = weightOf(count);
   emitChunks([&] { return tokenWeight; });
   emitLoss(count);
 }

@@ -65,12 +65,12 @@ void MuonEmitter::emit() {
 void MuonEmitter::followGradient() {
   double momentum = op.getMomentum().convertToDouble();
   e.forRows(rows, {.width = columns, .isAlone = true}, [&](Index row) {
-    Num clip = clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble());
+    Num clip = gradientFactor(op, e);
     e.forLanes(columns, [&](Index j, unsigned lanes) {
       Index at = row * columns + j;
       Num g = e.load(e.operand(1), at, lanes) * clip, old = e.load(buffers.state(0), at, lanes);
       Num m = old + (g - old) * (1.0 - momentum);
-      e.store(buffers.newState(0), at, m);
+      e.store(buffers.newState(0), at, unlessSkipped(op, clip, m, old));
       e.store(x, at, op.getNesterov() ? g + (m - g) * momentum : m);
     });
   });
@@ -144,11 +144,11 @@ void MuonEmitter::update() {
   double size = 0.2 * std::sqrt(static_cast<double>(op.getLonger()));
   auto common = [&]() -> Row {
     Num rate = e.load(e.operand(op.getLearningRateMutable()), e.index(0));
-    return {rate * size, 1.0 - rate * op.getWeightDecay().convertToDouble()};
+    return {rate * size, 1.0 - rate * op.getWeightDecay().convertToDouble(), gradientFactor(op, e)};
   };
   e.forLanesParallel(rows * columns, common, [&](Index i, unsigned lanes, ArrayRef<Num> f) {
-    Num p = e.load(buffers.source(), i, lanes) * f[1];
-    buffers.storeParam(i, p - f[0] * e.load(x, i, lanes));
+    Num p = e.load(buffers.source(), i, lanes);
+    buffers.storeParam(i, unlessSkipped(op, f[2], p * f[1] - f[0] * e.load(x, i, lanes), p));
   });
 }
 

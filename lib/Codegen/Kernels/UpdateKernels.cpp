@@ -7,16 +7,20 @@
 #include "llmmem/Codegen/Gpu/LaunchParts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <limits>
 
 using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-Num llmmem::clipFactor(KernelEmitter &e, Buffer norm, double clip) {
+Value llmmem::isOrdered(Num x) {
+  return arith::CmpFOp::create(*x.builder, x.value.getLoc(), arith::CmpFPredicate::ORD, x.value,
+                               x.value);
+}
+
+Num llmmem::clipFactor(KernelEmitter &e, Num norm, double clip) {
   Num one = e.number(1.0);
-  if (!norm)
-    return one;
-  Num factor = e.number(clip) / (e.load(norm, e.index(0)) + 1e-6);
+  Num factor = e.number(clip) / (norm + 1e-6);
   // Not minimum(): a NaN norm must reach the parameters, as it does in PyTorch.
   Value tooLarge = arith::CmpFOp::create(e.builder(), factor.value.getLoc(),
                                          arith::CmpFPredicate::OGT, factor.value, one.value);
@@ -131,6 +135,47 @@ struct GlobalNormKernel : KernelModel<GlobalNormKernel, GlobalNormOp> {
   }
 };
 
+/// torch.amp.GradScaler: what its `unscale_` multiplies by, and what its `update` makes of the
+/// scale.
+struct AdjustLossScaleKernel : KernelModel<AdjustLossScaleKernel, AdjustLossScaleOp> {
+  static void emit(AdjustLossScaleOp op, KernelEmitter &e) {
+    auto load = [&](unsigned operand) { return e.load(e.operand(operand), e.index(0)); };
+    Num norm = load(0), scale = load(1), good = load(2), updates = load(3);
+    if (e.options().target == KernelTarget::Gpu)
+      deviceLoops(e).barrier(e); // all threads have read what one overwrites
+    Value isFinite = isFiniteNumber(norm);
+    double clip = op.getClipNorm().convertToDouble();
+    Num factor = 1.0 / scale;
+    if (clip > 0.0)
+      factor = factor * clipFactor(e, norm / scale, clip);
+    Num none = e.number(std::numeric_limits<double>::quiet_NaN()), zero = e.number(0.0);
+    Num more = good + 1.0, grown = scale * op.getGrowth().convertToDouble();
+    Value isTime =
+        compare(arith::CmpFPredicate::OGE, more, e.number(static_cast<double>(op.getInterval())));
+    Num after = select(isTime, select(isFiniteNumber(grown), grown, scale), scale);
+    Num counted = select(isFinite, updates + 1.0, updates);
+    e.store(e.result(0), e.index(0), select(isFinite, factor, none));
+    e.store(e.result(1), e.index(0),
+            select(isFinite, after, scale * op.getBackoff().convertToDouble()));
+    e.store(e.result(2), e.index(0), select(isFinite, select(isTime, zero, more), zero));
+    e.store(e.result(3), e.index(0), counted);
+    OpBuilder &b = e.builder();
+    e.storeRaw(e.result(4), e.index(0),
+               arith::FPToSIOp::create(b, e.location(), b.getI32Type(), counted.value));
+  }
+
+  static void emitOnDevice(AdjustLossScaleOp op, KernelEmitter &e) {
+    deviceLoops(e).once(e, [&] { emit(op, e); });
+  }
+
+private:
+  static Value compare(arith::CmpFPredicate predicate, Num a, Num b) {
+    return arith::CmpFOp::create(*a.builder, a.value.getLoc(), predicate, a.value, b.value);
+  }
+  /// x - x is 0 of a finite number, else NaN.
+  static Value isFiniteNumber(Num x) { return isOrdered(x - x); }
+};
+
 /// 1 - beta^t in f64, as the reference computes it on the host.
 Num biasCorrection(KernelEmitter &e, double beta, Num step) {
   return 1.0 - power(step.like(beta), step);
@@ -187,7 +232,8 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
   enum Factor : unsigned { Decay, StepSize, Root, Clip };
 
   static SmallVector<MutableOperandRange> commonOperands(AdamWOp op) {
-    return {op.getLearningRateMutable(), op.getStepMutable(), op.getNormMutable()};
+    return {op.getLearningRateMutable(), op.getStepMutable(), op.getNormMutable(),
+            op.getFactorMutable()};
   }
 
   static Row factors(AdamWOp op, KernelEmitter &e) {
@@ -199,7 +245,7 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
     Num second = biasCorrection(e, op.getBeta2().convertToDouble(), step);
     return {convert(1.0 - rate * op.getWeightDecay().convertToDouble(), e.computeType()),
             convert(rate / first, e.computeType()), convert(sqrt(second), e.computeType()),
-            clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
+            gradientFactor(op, e)};
   }
 
   static void updateAt(AdamWOp op, KernelEmitter &e, Index i, unsigned lanes, ArrayRef<Num> f) {
@@ -207,14 +253,19 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
     Buffer master = e.operand(op.getMasterMutable()), source = master ? master : e.operand(0);
     double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
     Num g = e.load(gradient, i, lanes);
-    if (op.getNorm())
+    if (scalesGradient(op))
       g = g * f[Clip];
-    Num p = e.load(source, i, lanes) * f[Decay];
-    Num m = e.load(first, i, lanes) * beta1 + g * (1.0 - beta1);
-    Num v = e.load(second, i, lanes) * beta2 + g * g * (1.0 - beta2);
+    Num oldP = e.load(source, i, lanes), oldM = e.load(first, i, lanes),
+        oldV = e.load(second, i, lanes);
+    Num p = oldP * f[Decay];
+    Num m = oldM * beta1 + g * (1.0 - beta1);
+    Num v = oldV * beta2 + g * g * (1.0 - beta2);
     Num updated = p - f[StepSize] * m / (sqrt(v) / f[Root] + op.getEps().convertToDouble());
+    updated = unlessSkipped(op, f[Clip], updated, oldP);
     e.store(e.result(0), i, updated);
-    storeMoments(op, e, i, {g, p, m, v});
+    // An old moment is a number of its type already, so no chance changes it.
+    storeMoments(op, e, i,
+                 {g, p, unlessSkipped(op, f[Clip], m, oldM), unlessSkipped(op, f[Clip], v, oldV)});
     if (op.getNewMaster())
       e.store(e.result(3), i, updated);
   }
@@ -239,24 +290,24 @@ struct LionKernel : UpdateModel<LionKernel, LionOp> {
   enum Factor : unsigned { Rate, Decay, Clip };
 
   static SmallVector<MutableOperandRange> commonOperands(LionOp op) {
-    return {op.getLearningRateMutable(), op.getNormMutable()};
+    return {op.getLearningRateMutable(), op.getNormMutable(), op.getFactorMutable()};
   }
 
   static Row factors(LionOp op, KernelEmitter &e) {
     Num rate = e.load(e.operand(op.getLearningRateMutable()), e.index(0));
-    return {rate, 1.0 - rate * op.getWeightDecay().convertToDouble(),
-            clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
+    return {rate, 1.0 - rate * op.getWeightDecay().convertToDouble(), gradientFactor(op, e)};
   }
 
   static void updateAt(LionOp op, KernelEmitter &e, Index i, unsigned lanes, ArrayRef<Num> f) {
     StatesOfUpdate buffers(op, e);
     double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
     Num g = e.load(e.operand(1), i, lanes);
-    if (op.getNorm())
+    if (scalesGradient(op))
       g = g * f[Clip];
-    Num m = e.load(buffers.state(0), i, lanes), p = e.load(buffers.source(), i, lanes) * f[Decay];
-    buffers.storeParam(i, p - f[Rate] * signOf(m * beta1 + g * (1.0 - beta1)));
-    e.store(buffers.newState(0), i, m * beta2 + g * (1.0 - beta2));
+    Num m = e.load(buffers.state(0), i, lanes), p = e.load(buffers.source(), i, lanes);
+    Num updated = p * f[Decay] - f[Rate] * signOf(m * beta1 + g * (1.0 - beta1));
+    buffers.storeParam(i, unlessSkipped(op, f[Clip], updated, p));
+    e.store(buffers.newState(0), i, unlessSkipped(op, f[Clip], m * beta2 + g * (1.0 - beta2), m));
   }
 
   /// A zero has the sign 0, and a NaN stays one.
@@ -272,34 +323,34 @@ struct LionKernel : UpdateModel<LionKernel, LionOp> {
 
 struct SGDKernel : UpdateModel<SGDKernel, SGDOp> {
   static SmallVector<MutableOperandRange> commonOperands(SGDOp op) {
-    return {op.getLearningRateMutable(), op.getNormMutable()};
+    return {op.getLearningRateMutable(), op.getNormMutable(), op.getFactorMutable()};
   }
 
   static Row factors(SGDOp op, KernelEmitter &e) {
-    return {e.load(e.operand(op.getLearningRateMutable()), e.index(0)),
-            clipFactor(e, e.operand(op.getNormMutable()), op.getClipNorm().convertToDouble())};
+    return {e.load(e.operand(op.getLearningRateMutable()), e.index(0)), gradientFactor(op, e)};
   }
 
   static void updateAt(SGDOp op, KernelEmitter &e, Index i, unsigned lanes, ArrayRef<Num> f) {
     StatesOfUpdate buffers(op, e);
     Num p = e.load(buffers.source(), i, lanes), g = e.load(e.operand(1), i, lanes);
-    if (op.getNorm())
+    if (scalesGradient(op))
       g = g * f[1];
     g = g + p * op.getWeightDecay().convertToDouble();
     double momentum = op.getMomentum().convertToDouble();
     if (momentum > 0.0) {
-      Num average = e.load(buffers.state(0), i, lanes) * momentum + g;
-      e.store(buffers.newState(0), i, average);
+      Num old = e.load(buffers.state(0), i, lanes), average = old * momentum + g;
+      e.store(buffers.newState(0), i, unlessSkipped(op, f[1], average, old));
       g = op.getNesterov() ? g + average * momentum : average;
     }
-    buffers.storeParam(i, p - f[0] * g);
+    buffers.storeParam(i, unlessSkipped(op, f[1], p - f[0] * g, p));
   }
 };
 
 } // namespace
 
 void llmmem::attachUpdateKernels(MLIRContext *context) {
-  attachKernels<GlobalNormKernel, AdamWKernel, LionKernel, SGDKernel>(context);
+  attachKernels<GlobalNormKernel, AdjustLossScaleKernel, AdamWKernel, LionKernel, SGDKernel>(
+      context);
   attachAdafactorKernel(context);
   attachMuonKernel(context);
 }

@@ -7,8 +7,35 @@
 
 namespace llmmem {
 
-/// min(1, clip / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_; 1 without a norm.
-Num clipFactor(KernelEmitter &e, Buffer norm, double clip);
+/// Whether `x` is no NaN.
+mlir::Value isOrdered(Num x);
+
+/// min(1, clip / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_.
+Num clipFactor(KernelEmitter &e, Num norm, double clip);
+
+/// Whether an update multiplies its gradient by anything.
+template <typename UpdateOp>
+bool scalesGradient(UpdateOp op) {
+  return op.getNorm() || op.getFactor();
+}
+
+/// What an update multiplies its gradient by: its factor, or what clips by its norm, or 1.
+template <typename UpdateOp>
+Num gradientFactor(UpdateOp op, KernelEmitter &e) {
+  if (Buffer factor = e.operand(op.getFactorMutable()))
+    return e.load(factor, e.index(0));
+  Buffer norm = e.operand(op.getNormMutable());
+  if (!norm)
+    return e.number(1.0);
+  return clipFactor(e, e.load(norm, e.index(0)), op.getClipNorm().convertToDouble());
+}
+
+/// `updated`, or `old` where `factor` is that of a step to be skipped. Only an update with a factor
+/// may be skipped: a NaN that a norm brings must reach the parameters, as it does in PyTorch.
+template <typename UpdateOp>
+Num unlessSkipped(UpdateOp op, Num factor, Num updated, Num old) {
+  return op.getFactor() ? select(isOrdered(factor), updated, old) : updated;
+}
 
 /// The buffers of what an optimizer keeps, and of the parameter: its master copy is what is read,
 /// and both are written.

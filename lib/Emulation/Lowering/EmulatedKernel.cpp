@@ -396,9 +396,10 @@ LogicalResult KernelEmulation::rewriteTileAccess(Operation *op) {
     return success();
   }
   auto load = cast<nvgpu::LdMatrixOp>(op);
-  if (!load.getRes().getType().getElementType().isBF16())
-    return op->emitOpError("loads ") << load.getRes().getType().getElementType()
-                                     << ", which the emulator does not support; expected bf16";
+  if (Type element = load.getRes().getType().getElementType();
+      !element.isBF16() && !element.isF16())
+    return op->emitOpError("loads ")
+           << element << ", which the emulator does not support; expected bf16 or f16";
   rewriteLoadMatrix(load);
   return success();
 }
@@ -486,18 +487,22 @@ void KernelEmulation::rewriteShuffle(gpu::ShuffleOp shuffle) {
 
 LogicalResult KernelEmulation::rewriteMma(NVVM::MmaOp mma) {
   auto shape = mma.getShape();
-  bool isKnown = shape.getM() == 16 && shape.getN() == 8 && shape.getK() == 16 &&
-                 mma.getMultiplicandAPtxType() == NVVM::MMATypes::bf16 &&
-                 mma.getMultiplicandBPtxType() == NVVM::MMATypes::bf16 &&
+  auto element = mma.getMultiplicandAPtxType();
+  bool isHalf = element == NVVM::MMATypes::bf16 || element == NVVM::MMATypes::f16;
+  bool isKnown = shape.getM() == 16 && shape.getN() == 8 && shape.getK() == 16 && isHalf &&
+                 mma.getMultiplicandBPtxType() == element &&
                  llvm::all_of(mma.getOperandC().getTypes(), [](Type type) { return type.isF32(); });
   if (!isKnown)
     return mma.emitOpError("is an mma that the emulator does not support; expected m16n8k16 of "
-                           "bf16 in f32");
-  // 4 words of A, 2 of B, and 4 numbers of C that become D's.
-  Value fragments = entryWords(10);
+                           "bf16 or f16 in f32");
+  // 4 words of A, 2 of B, 4 numbers of C that become D's, and whether the words are of f16.
+  Value fragments = entryWords(11);
   auto place = [&](int32_t number) { return wordOfStack(fragments, number); };
   for (auto [number, operand] : llvm::enumerate(mma->getOperands()))
     LLVM::StoreOp::create(builder, loc, operand, place(number));
+  Value isF16 =
+      LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), element == NVVM::MMATypes::f16);
+  LLVM::StoreOp::create(builder, loc, isF16, place(10));
   callHook("llmmem_emulate_mma",
            {function.getArgument(0), integerConstant(sites.numberOf(mma)), fragments});
   Value result = LLVM::PoisonOp::create(builder, loc, mma.getType());

@@ -4,7 +4,7 @@ import math
 import struct
 
 # Element type by its name in the file: the code of Python's struct, and bytes.
-TYPES = {"F64": ("d", 8), "F32": ("f", 4), "BF16": ("H", 2), "I64": ("q", 8), "I32": ("i", 4)}
+TYPES = {"F64": ("d", 8), "F32": ("f", 4), "BF16": ("H", 2), "F16": ("e", 2), "I64": ("q", 8), "I32": ("i", 4)}
 
 
 def read(path):
