@@ -518,8 +518,8 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
   LogicalResult checkTarget(func::FuncOp step) {
     for (Operation &op : step.getBody().front())
       if (target == KernelTarget::Gpu && llm::isHostCopy(&op))
-        return op.emitOpError("is of a step that runs on a CPU; plan it without --host-budget for "
-                              "a GPU");
+        return op.emitOpError("is of a step that runs on a CPU; for a GPU plan it without "
+                              "--host-budget and --optimizer-on=host");
     if (target == KernelTarget::Cpu || !poison)
       return success();
     return step.emitError("cannot be converted with 'poison' for target=gpu, where the host does "

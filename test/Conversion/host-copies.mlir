@@ -3,7 +3,7 @@
 // RUN: llmmem-opt --convert-step-to-kernels=poison=true %s | FileCheck %s -enable-var-scope
 // RUN: not llmmem-opt --convert-step-to-kernels=target=gpu %s 2>&1 | FileCheck %s --check-prefix=GPU
 
-// GPU: error: 'llm.copy_up' op is of a step that runs on a CPU; plan it without --host-budget for a GPU
+// GPU: error: 'llm.copy_up' op is of a step that runs on a CPU; for a GPU plan it without --host-budget and --optimizer-on=host
 
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: %[[ARENA:[a-z0-9]+]]: memref<512xi8>, %{{.*}}: memref<64xf32>, %{{.*}}: memref<64xf32>, %[[HOST:[a-z0-9]+]]: memref<256xi8>)

@@ -355,6 +355,10 @@ static int runNothing(const CompiledStep &step) {
   int64_t resident = memory->residentBytes();
   outs() << "resident " << resident << " bytes, arena " << step.arenaBytes() << ", together "
          << resident + step.arenaBytes() << "\n";
+  int64_t onHost = memory->residentOnHost(), hostArena = step.hostArenaBytes();
+  if (onHost + hostArena > 0)
+    outs() << "on the host resident " << onHost << " bytes, arena " << hostArena << ", together "
+           << onHost + hostArena << "\n";
   if (std::optional<int64_t> bytes = process.peakBytes(); bytes && !step.cuda())
     outs() << "process memory for them " << *bytes << " bytes\n";
   outs() << "compiled " << step.numFunctions() << (step.cuda() ? " kernels" : " functions")

@@ -382,11 +382,11 @@ def MoveStateToHost : StepPass<"move-state-to-host"> {
       return %p1, %m1 : tensor<1024xf32>, tensor<1024xf32>
     }
     // becomes
-    func.func @step(..., %m: tensor<1024xf32, #llm.host> {...}, ...) -> (tensor<1024xf32>, tensor<1024xf32, #llm.host>) {
-      %down = llm.copy_down %m {llm.cost = #llm.cost<flops = 0, bytes = 4096, ns = 164, workspace = 0>, ...}
+    func.func @step(..., %m: tensor<1024xf32, #llm.host> ..., %lr: tensor<f32>) -> (tensor<1024xf32>, tensor<1024xf32, #llm.host>) {
+      %down = llm.copy_down %m {llm.cost = #llm.cost<flops = 0, bytes = 4096, ns = 164, workspace = 0>, ...
       %p1, %m1 = llm.sgd %p, %g, %lr state(%down) ...
       %up = llm.copy_up %m1 into(%m) ...
-      return %p1, %up
+      return %p1, %up : tensor<1024xf32>, tensor<1024xf32, #llm.host>
     ```
   }];
   let options = [
