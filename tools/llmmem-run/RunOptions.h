@@ -14,6 +14,9 @@ namespace llmmem {
 enum class Device { Cpu, Cuda, Emulate };
 
 struct RunOptions {
+  bool dryRun = false, describeDevice = false;
+  unsigned threads = 0;                      // 0: all cores
+  std::optional<int64_t> copyBytesPerSecond; // to and from the host; none: as fast as they can be
   Device device = Device::Cpu;
   std::string cudaDriver;
   /// On a GPU; `Best` is the library where it can be opened.

@@ -2,13 +2,13 @@
 saved, must be equal. Then demands the bits of the unplanned step of two budgets, and of a run that goes on from what was saved, weights in
 fewer bits among it.
 
-  packed_training.py folder text config.json format [flags of both imports]
+  fewer_bits_training.py folder text config.json format [flags of both imports]
 """
 import os
 import sys
 
 import chain
-import packed
+import fewer_bits
 import tensors
 
 
@@ -28,12 +28,12 @@ def main(folder, text, config, form, *flags):
         return [line for line in lines.splitlines() if line.startswith("step")]
 
     plain, held = step("plain"), step("packed", "--weights", form)
-    shapes, in_bits = packed.parameters(path("plain.model.mlir")), packed.parameters(path("packed.model.mlir"))
-    weights = packed.some_weights({name: shape for name, shape in shapes.items() if ".lora_" not in name})
-    elements = {name: packed.round_tensor(kind, int(group), numbers) if name + ".scales" in in_bits else numbers
+    shapes, in_bits = fewer_bits.parameters(path("plain.model.mlir")), fewer_bits.parameters(path("packed.model.mlir"))
+    weights = fewer_bits.some_weights({name: shape for name, shape in shapes.items() if ".lora_" not in name})
+    elements = {name: fewer_bits.round_tensor(kind, int(group), numbers) if name + ".scales" in in_bits else numbers
                 for name, numbers in weights.items()}
-    packed.write(path("weights"), weights, shapes)
-    packed.write(path("elements"), elements, shapes)
+    fewer_bits.write(path("weights"), weights, shapes)
+    fewer_bits.write(path("elements"), elements, shapes)
     expected, actual = train("of-elements", plain, 3, path("elements")), train("of-bits", held, 3, path("weights"))
     if actual != expected:
         chain.stop("losses %s, expected %s" % (actual, expected))

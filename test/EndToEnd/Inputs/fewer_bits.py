@@ -1,7 +1,7 @@
 """Generates with weights in fewer bits, which are rounded when they are loaded, and with the numbers that these stand for, computed
 here in Python's floats and loaded as f32: tokens and the bits of logits must be equal, token by token and with prompts in chunks.
 
-  packed.py folder config.json format [flags of both imports]
+  fewer_bits.py folder config.json format [flags of both imports]
 
 The weights are random; some groups are zeros, have one large number, or have numbers in the middle of two. Prints what was
 rounded, and how far logits are from those of the weights as they were.

@@ -1,0 +1,329 @@
+//===- RunFlags.cpp - The command line of a run -----------------------------===//
+
+#include "RunFlags.h"
+#include "llmmem/Planning/Offload/HostCopies.h"
+#include "llmmem/Runtime/Gemm.h"
+#include "llmmem/Support/ByteSize.h"
+#include "llmmem/Support/ExitCode.h"
+#include "llvm/Support/CommandLine.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace llmmem;
+
+static cl::OptionCategory category("Options of the run");
+
+static cl::list<std::string>
+    inputFiles(cl::Positional, cl::cat(category),
+               cl::desc("<planned step> (to generate, two: prefill and decode)"));
+static cl::opt<int64_t> steps("steps", cl::cat(category), cl::init(1),
+                              cl::desc("Steps to run (default 1)"));
+static cl::opt<uint64_t>
+    seed("seed", cl::cat(category), cl::init(0),
+         cl::desc("Seed of parameters and dropout (default: a checkpoint's, or 0)"));
+static cl::opt<std::string> dataFile("data", cl::cat(category), cl::value_desc("text"),
+                                     cl::desc("Train on the bytes of this file (- is stdin)"));
+static cl::opt<std::string>
+    tokensFile("tokens", cl::cat(category), cl::value_desc("ids"),
+               cl::desc("Train on token ids separated by white space (- is stdin); with --generate "
+                        "the ids of prompts: 1,2,3;4,5"));
+static cl::opt<std::string>
+    tokenizerFile("tokenizer", cl::cat(category), cl::value_desc("tokenizer.json"),
+                  cl::desc("Read --data and --prompt, and write text, by the tokenizer of a "
+                           "published model (default: a byte is a token)"));
+static cl::opt<std::string>
+    labelsFile("labels", cl::cat(category), cl::value_desc("ids"),
+               cl::desc("What to predict at the place of each id of --tokens or --data, -100 where "
+                        "there is no loss (default: the ids; masked models need it)"));
+static cl::opt<std::string> segmentsFile(
+    "segments", cl::cat(category), cl::value_desc("numbers"),
+    cl::desc("For each id the number of the sequence that it belongs to, below 0 for padding, of a "
+             "model that was imported with --packed (default: each row is one)"));
+static cl::opt<bool> shuffleRows(
+    "shuffle", cl::cat(category),
+    cl::desc(
+        "Rows begin at positions sampled from the seed and the step (default: one after another)"));
+static cl::opt<double> learningRate("lr", cl::cat(category), cl::init(1e-3),
+                                    cl::desc("Learning rate (default 1e-3)"));
+static cl::opt<int64_t>
+    warmupSteps("warmup-steps", cl::cat(category), cl::init(0),
+                cl::desc("The learning rate rises in a line until this step (default 0)"));
+static cl::opt<int64_t>
+    cosineSteps("cosine-steps", cl::cat(category), cl::init(0),
+                cl::desc("... and falls to a tenth at this step (default 0: it stays)"));
+static cl::opt<int64_t>
+    linearSteps("linear-steps", cl::cat(category), cl::init(0),
+                cl::desc("... or falls in a line to 0 at this step (default 0: it does not)"));
+static cl::opt<int64_t>
+    linearFrom("linear-from", cl::cat(category), cl::init(0),
+               cl::desc("The step that this line begins at (default: where it has risen)"));
+static cl::opt<bool> inverseRoot("inverse-root", cl::cat(category),
+                                 cl::desc("... or falls as 1 / sqrt(step) behind --warmup-steps"));
+static cl::opt<std::string>
+    loadFile("load", cl::cat(category), cl::value_desc("safetensors"),
+             cl::desc("Begin with these parameters; continue where a run saved them"));
+static cl::opt<std::string>
+    resumeFile("resume", cl::cat(category), cl::value_desc("safetensors"),
+               cl::desc("Continue a run where it saved; refuses a file of parameters alone"));
+static cl::opt<std::string>
+    saveFile("save", cl::cat(category), cl::value_desc("safetensors"),
+             cl::desc("Write parameters and optimizer state after the last step; a name that "
+                      "ends in .index.json writes several files and their index"));
+static cl::opt<std::string>
+    fileBytes("file-bytes", cl::cat(category), cl::value_desc("bytes"), cl::init("5GB"),
+              cl::desc("With --save of an index: the most bytes of each file (default 5GB); a "
+                       "larger tensor has a file to itself"));
+static cl::opt<int64_t>
+    saveEvery("save-every", cl::cat(category), cl::value_desc("steps"), cl::init(0),
+              cl::desc("With --save: write the file after every so many steps as well"));
+static cl::opt<std::string> gradientsFile("save-gradients", cl::cat(category),
+                                          cl::value_desc("safetensors"),
+                                          cl::desc("Write the gradients of the first step"));
+static cl::opt<bool> asJson("json", cl::cat(category),
+                            cl::desc("Print one line of JSON for each step"));
+static cl::opt<bool> noDigest(
+    "no-digest", cl::cat(category),
+    cl::desc("Leave the digest out of --json: it fetches all parameters from a GPU each step"));
+static cl::opt<bool> poison(
+    "poison", cl::cat(category),
+    cl::desc(
+        "Fill arena ranges with a pattern of NaNs when their values die; no result may change"));
+static cl::opt<bool>
+    optimize("optimize", cl::cat(category), cl::init(true),
+             cl::desc("Optimize generated code of the CPU (default); --optimize=false compiles "
+                      "sooner, runs slower and changes no bit"));
+static cl::opt<std::string> linkThrottle(
+    "link-throttle", cl::cat(category), cl::value_desc("rate"),
+    cl::desc("Copies to and from the host move at most so much, each way, as over a slow link "
+             "(1MB/s): it changes times alone"));
+static cl::opt<bool> profile("profile", cl::cat(category),
+                             cl::desc("Print the time of each kind of kernel, by phase"));
+static cl::opt<std::string> profileJson("profile-json", cl::cat(category), cl::value_desc("file"),
+                                        cl::desc("Write the time of each call as JSON"));
+static cl::opt<std::string> traceFile("trace", cl::cat(category), cl::value_desc("file"),
+                                      cl::desc("Write the last step as a Chrome trace"));
+static cl::opt<double> progressSeconds(
+    "progress-seconds", cl::cat(category), cl::init(5),
+    cl::desc("Seconds between progress lines where stderr is no terminal (default 5)"));
+static cl::opt<int64_t>
+    generateBytes("generate", cl::cat(category), cl::value_desc("bytes"), cl::init(0),
+                  cl::desc("Write this much text by a planned @forward with --load, or so many "
+                           "tokens of each prompt by steps with caches"));
+static cl::list<std::string>
+    prompts("prompt", cl::cat(category), cl::value_desc("text"),
+            cl::desc("What the text begins with (default: a line's end); of a step with caches "
+                     "once for each of its sequences"));
+static cl::opt<double>
+    temperature("temperature", cl::cat(category), cl::init(1.0),
+                cl::desc("Logits are divided by this; 0 takes the most likely byte (default 1)"));
+static cl::opt<int64_t> topK("top-k", cl::cat(category), cl::value_desc("K"), cl::init(0),
+                             cl::desc("Choose among the K most likely tokens (default 0: all)"));
+static cl::opt<double>
+    topP("top-p", cl::cat(category), cl::value_desc("P"), cl::init(1.0),
+         cl::desc("Choose among the most likely tokens of this probability together (default 1)"));
+static cl::list<int32_t> stop("stop", cl::cat(category), cl::CommaSeparated, cl::value_desc("ids"),
+                              cl::desc("Tokens that end a sequence, of a step with caches"));
+static cl::opt<std::string>
+    logitsFile("save-logits", cl::cat(category), cl::value_desc("safetensors"),
+               cl::desc("Write what each token was chosen by, of a step with caches"));
+enum class Gemm { Best, BuiltIn, OneDnn };
+static cl::opt<Gemm> gemm(
+    "gemm", cl::cat(category), cl::init(Gemm::Best),
+    cl::desc("What computes matmuls on the CPU (default: onednn where it was found):"),
+    cl::values(clEnumValN(Gemm::BuiltIn, "builtin",
+                          "generated code: equal bits for any number of threads"),
+               clEnumValN(Gemm::OneDnn, "onednn",
+                          "oneDNN for f32, and for bf16 where the processor has units for it")));
+static cl::opt<Device> device("device", cl::cat(category), cl::init(Device::Cpu),
+                              cl::desc("What runs the step (default: cpu):"),
+                              cl::values(clEnumValN(Device::Cpu, "cpu", "threads of the CPU"),
+                                         clEnumValN(Device::Cuda, "cuda", "an NVIDIA GPU"),
+                                         clEnumValN(Device::Emulate, "emulate",
+                                                    "the CPU in the place of a GPU, each access "
+                                                    "of its kernels checked")));
+static cl::opt<bool>
+    describeDevice("describe-device", cl::cat(category),
+                   cl::desc("Print what --device=cuda would run on as JSON, and run nothing"));
+static cl::opt<bool>
+    dryRun("dry-run", cl::cat(category),
+           cl::desc("Compile the step and reserve its memory without filling it, and run nothing"));
+static cl::opt<std::string>
+    cudaDriver("cuda-driver", cl::cat(category), cl::value_desc("library"),
+               cl::init("libcuda.so.1"),
+               cl::desc("The CUDA driver, as dlopen finds it (default libcuda.so.1)"));
+using Products = RunOptions::Products;
+static cl::opt<Products> products(
+    "products", cl::cat(category), cl::init(Products::Best),
+    cl::desc("What computes matmuls on a GPU (default: library where it can be opened; with "
+             "--device=emulate generated):"),
+    cl::values(clEnumValN(Products::Library, "library", "cuBLASLt, f32 and bf16"),
+               clEnumValN(Products::Generated, "generated", "kernels of llmmem")));
+static cl::opt<std::string>
+    cublasLt("cublas-lt", cl::cat(category), cl::value_desc("library"),
+             cl::desc("cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12)"));
+static cl::opt<std::string>
+    nccl("nccl", cl::cat(category), cl::value_desc("library"),
+         cl::desc("NCCL, as dlopen finds it, for collectives of GPUs (default libnccl.so.2); with "
+                  "--device=emulate one that takes addresses of the host"));
+static cl::opt<std::string> productAlgorithms(
+    "product-algorithms", cl::cat(category), cl::value_desc("file"),
+    cl::desc("Use the matmul algorithms of this JSON file; add missing ones to it"));
+static const std::string help = R"(
+EXAMPLES
+  llmmem-opt --checkpoint-budget=2GB model.mlir -o step.mlir
+  llmmem-run step.mlir --steps 20 --data book.txt
+  llmmem-run step.mlir --steps 20 --data book.txt --device=cuda
+  llmmem-run step.mlir --tokens ids.txt --load gpt2.safetensors --save trained.safetensors
+  llmmem-run forward.mlir --load trained.safetensors --generate 500 --prompt "Once upon"
+  llmmem-run prefill.mlir decode.mlir --load model.safetensors.index.json --generate 64 --tokens "1,2,3;4,5" --top-k 50
+  llmmem-run decode.mlir --load model.safetensors --tokenizer tokenizer.json --generate 64 --prompt "The sea"
+)" + exitCodeHelp("llmmem-run");
+static cl::extrahelp extraHelp(help);
+
+/// Bytes per second each way; none where copies are as fast as they can be.
+static Expected<std::optional<int64_t>> readThrottle() {
+  if (!linkThrottle.getNumOccurrences())
+    return std::nullopt;
+  Result<planning::HostLink> link = planning::parseHostLink(linkThrottle.getValue());
+  if (!link)
+    return createStringError("--link-throttle: " + link.error());
+  if (link->up != link->down)
+    return createStringError("--link-throttle: expected one rate for both ways, as in 1MB/s");
+  return link->up;
+}
+
+static Error checkFlags() {
+  if (saveEvery < 0 || (saveEvery > 0 && saveFile.empty()))
+    return createStringError("--save-every: expected a number of steps, 1 or more, and --save");
+  if (Error error = parseByteSize(fileBytes).takeError())
+    return createStringError("--file-bytes: " + toString(std::move(error)));
+  if (!resumeFile.empty() && !loadFile.empty())
+    return createStringError("expected --load or --resume, not both");
+  if (steps < 1)
+    return createStringError("--steps: expected a number of steps, 1 or more");
+  if (!(learningRate >= 0) || !std::isfinite(learningRate))
+    return createStringError("--lr: expected a number, 0 or more");
+  if (warmupSteps < 0)
+    return createStringError("--warmup-steps: expected a number of steps, 0 or more");
+  if (cosineSteps != 0 && cosineSteps <= warmupSteps)
+    return createStringError("--cosine-steps: expected a step after those of --warmup-steps");
+  if (linearSteps != 0 && linearSteps <= std::max<int64_t>(warmupSteps, linearFrom))
+    return createStringError("--linear-steps: expected a step after those of --warmup-steps and "
+                             "--linear-from");
+  if (linearFrom != 0 && (linearSteps == 0 || linearFrom < warmupSteps))
+    return createStringError("--linear-from: expected a step after those of --warmup-steps, and "
+                             "--linear-steps");
+  if ((cosineSteps != 0) + (linearSteps != 0) + inverseRoot > 1)
+    return createStringError("--cosine-steps, --linear-steps and --inverse-root: expected one of "
+                             "them");
+  if (!(progressSeconds >= 0))
+    return createStringError("--progress-seconds: expected a number of seconds, 0 or more");
+  if (generateBytes < 0)
+    return createStringError("--generate: expected a number of bytes, 1 or more");
+  if (is_contained(prompts, std::string()))
+    return createStringError("--prompt: expected at least one byte");
+  if (topK < 0)
+    return createStringError("--top-k: expected a number of tokens, 1 or more, or 0 for all");
+  if (!(topP > 0 && topP <= 1))
+    return createStringError("--top-p: expected a probability above 0, up to 1");
+  if (!tokenizerFile.empty() && tokensFile.getNumOccurrences())
+    return createStringError("expected --tokenizer or --tokens, not both: ids need no tokenizer");
+  if (!prompts.empty() && generateBytes > 0 && tokensFile.getNumOccurrences())
+    return createStringError("expected --prompt or --tokens, not both");
+  if (!(temperature >= 0) || !std::isfinite(temperature))
+    return createStringError("--temperature: expected a number, 0 or more");
+  if (gemm == Gemm::OneDnn && !llmmem_find_gemm_library())
+    return createStringError("--gemm=onednn: llmmem was built without oneDNN; there is: builtin");
+  if (Error error = readThrottle().takeError())
+    return error;
+  if (device != Device::Cpu && (poison || gemm == Gemm::OneDnn))
+    return createStringError("--poison and --gemm=onednn: only with --device=cpu");
+  if (device == Device::Emulate && (profile || !profileJson.empty() || !traceFile.empty()))
+    return createStringError("--profile, --profile-json and --trace: not with --device=emulate, "
+                             "whose time says nothing of a GPU's");
+  if (describeDevice && device != Device::Cuda)
+    return createStringError("--describe-device: only with --device=cuda");
+  if (device == Device::Cpu && products != Products::Best)
+    return createStringError("--products: only with --device=cuda or emulate; see --gemm");
+  if (device == Device::Cpu && !nccl.empty())
+    return createStringError("--nccl: only with --device=cuda or emulate; on CPUs ranks meet over "
+                             "MPI");
+  if (device != Device::Cuda && !productAlgorithms.empty())
+    return createStringError("--product-algorithms: only with --device=cuda");
+  if (products == Products::Generated && !productAlgorithms.empty())
+    return createStringError("--product-algorithms: only for matmuls of the library");
+  return Error::success();
+}
+
+template <typename T>
+static std::optional<T> given(const cl::opt<T> &option) {
+  return option.getNumOccurrences() ? std::optional<T>(option) : std::nullopt;
+}
+
+static RunOptions valuesOfFlags() {
+  RunOptions options;
+  options.dryRun = dryRun;
+  options.copyBytesPerSecond = cantFail(readThrottle()); // checked by checkFlags
+  options.describeDevice = describeDevice;
+  options.steps = steps;
+  options.seed = given(seed);
+  options.inputFiles = inputFiles;
+  if (options.inputFiles.empty())
+    options.inputFiles = {"-"};
+  options.inputFile = options.inputFiles.back();
+  options.dataFile = given(dataFile);
+  options.tokensFile = given(tokensFile);
+  options.tokenizerFile = tokenizerFile;
+  options.labelsFile = labelsFile;
+  options.segmentsFile = segmentsFile;
+  options.shuffle = shuffleRows;
+  options.learningRate = {learningRate, warmupSteps, cosineSteps,
+                          linearSteps,  linearFrom,  inverseRoot};
+  options.loadFile = loadFile;
+  options.resumeFile = resumeFile;
+  options.saveEvery = saveEvery;
+  options.saveFile = saveFile;
+  options.fileBytes = cantFail(parseByteSize(fileBytes)); // checked by checkFlags
+  options.gradientsFile = gradientsFile;
+  options.asJson = asJson;
+  options.digest = !noDigest;
+  options.poison = poison;
+  options.optimize = optimize;
+  options.device = device;
+  options.cudaDriver = cudaDriver;
+  options.products = products;
+  options.cublasLt = cublasLt;
+  options.nccl = nccl;
+  options.productAlgorithms = productAlgorithms;
+  bool isByOneDnn = device == Device::Cpu && gemm != Gemm::BuiltIn && llmmem_find_gemm_library();
+  // The emulator computes what a library is documented to compute.
+  bool isEmulated = device == Device::Emulate && products == Products::Library;
+  options.libraryMatmuls = isByOneDnn || isEmulated;
+  options.progressSeconds = progressSeconds;
+  options.profile = profile;
+  options.profileJson = profileJson;
+  options.trace = traceFile;
+  options.generate = generateBytes;
+  options.prompts = prompts;
+  if (options.prompts.empty())
+    options.prompts = {"\n"};
+  options.sampling = {temperature, topK, topP};
+  options.stop = stop;
+  options.logitsFile = logitsFile;
+  return options;
+}
+
+Expected<RunOptions> llmmem::readFlags(int argc, char **argv) {
+  // LLVM's library brings a --threads of its own, which nothing here reads.
+  if (cl::Option *other = cl::getRegisteredOptions().lookup("threads"))
+    other->removeArgument();
+  cl::opt<unsigned> threads("threads", cl::cat(category), cl::init(0),
+                            cl::desc("Threads of kernels and matmuls (default: all cores)"));
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "llmmem-run: runs a planned training step\n");
+  if (Error error = checkFlags())
+    return std::move(error);
+  RunOptions options = valuesOfFlags();
+  options.threads = threads;
+  return options;
+}

@@ -1,0 +1,17 @@
+//===- RunFlags.h - The command line of a run -------------------------------===//
+
+#ifndef LLMMEM_TOOLS_LLMMEM_RUN_RUNFLAGS_H
+#define LLMMEM_TOOLS_LLMMEM_RUN_RUNFLAGS_H
+
+#include "RunOptions.h"
+#include "llvm/Support/Error.h"
+
+namespace llmmem {
+
+/// Fails at flags that have no sense, or none beside each other, and says what to do. --help ends
+/// the process.
+llvm::Expected<RunOptions> readFlags(int argc, char **argv);
+
+} // namespace llmmem
+
+#endif // LLMMEM_TOOLS_LLMMEM_RUN_RUNFLAGS_H
