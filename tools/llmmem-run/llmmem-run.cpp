@@ -91,8 +91,7 @@ static cl::opt<bool>
                       "sooner, runs slower and changes no bit"));
 static cl::opt<std::string> linkThrottle(
     "link-throttle", cl::cat(category), cl::value_desc("rate"),
-    cl::desc("Copies to and from the host move at most so much, each way, as over a slow link "
-             "(1MB/s): it changes times alone"));
+    cl::desc("Copies to and from the host move at most so much each way (1MB/s), in more time"));
 static cl::opt<bool> profile("profile", cl::cat(category),
                              cl::desc("Print the time of each kind of kernel, by phase"));
 static cl::opt<std::string> profileJson("profile-json", cl::cat(category), cl::value_desc("file"),
@@ -231,10 +230,9 @@ static Error checkOptions() {
     return createStringError("--gemm=onednn: llmmem was built without oneDNN; there is: builtin");
   if (linkThrottle.getNumOccurrences()) {
     Result<planning::HostLink> link = planning::parseHostLink(linkThrottle.getValue());
-    if (!link)
-      return createStringError("--link-throttle: " + link.error());
-    if (link->up != link->down)
-      return createStringError("--link-throttle: expected one rate for both ways, as in 1MB/s");
+    if (!link || link->up != link->down)
+      return createStringError("--link-throttle: " +
+                               (link ? "expected one rate for both ways, 1MB/s" : link.error()));
     llmmem_throttle_copies(link->up);
   }
   if (device != Device::Cpu && (poison || gemm == Gemm::OneDnn))
@@ -333,10 +331,9 @@ static int runNothing(const CompiledStep &step) {
   int64_t resident = memory->residentBytes();
   outs() << "resident " << resident << " bytes, arena " << step.arenaBytes() << ", together "
          << resident + step.arenaBytes() << "\n";
-  int64_t onHost = memory->residentOnHost(), hostArena = step.hostArenaBytes();
-  if (onHost + hostArena > 0)
-    outs() << "on the host resident " << onHost << " bytes, arena " << hostArena << ", together "
-           << onHost + hostArena << "\n";
+  if (int64_t onHost = memory->residentOnHost(), hostArena = step.hostArenaBytes();
+      onHost + hostArena > 0)
+    outs() << "on the host resident " << onHost << " bytes, arena " << hostArena << "\n";
   if (std::optional<int64_t> bytes = process.peakBytes(); bytes && !step.cuda())
     outs() << "process memory for them " << *bytes << " bytes\n";
   outs() << "compiled " << step.numFunctions() << (step.cuda() ? " kernels" : " functions")
