@@ -42,9 +42,13 @@ static void printTypes(llvm::raw_ostream &os, TypeRange types) {
   }
 }
 
+/// Without what says which optional operands there are: their types do, and an op that gains one
+/// keeps the prices that were measured without.
 static void printAttributes(llvm::raw_ostream &os, DictionaryAttr attributes) {
-  if (attributes && !attributes.empty())
-    os << " " << attributes;
+  NamedAttrList printed(attributes);
+  printed.erase("operandSegmentSizes");
+  if (!printed.empty())
+    os << " " << printed.getDictionary(attributes.getContext());
 }
 
 //===----------------------------------------------------------------------===//
