@@ -66,3 +66,11 @@ std::string llmmem::hashesOf(const TensorEntry &tensor) {
     hashes += (hashes.empty() ? "" : " ") + text.take_front(own.size()).str();
   return hashes;
 }
+
+void llmmem::addHashes(llvm::ArrayRef<TensorEntry> tensors, Metadata &metadata) {
+  for (const TensorEntry &tensor : tensors) {
+    metadata[hashKeyOf(tensor.name)] = hashesOf(tensor);
+    if (!tensor.shard.areInOrder())
+      metadata[partsKeyOf(tensor.name)] = tensor.shard.toText();
+  }
+}

@@ -7,18 +7,11 @@
 
 using namespace llmmem;
 
-/// What `checkHashes` needs of each tensor.
-static void addHashes(llvm::ArrayRef<TensorEntry> tensors, Metadata &metadata) {
-  for (const TensorEntry &tensor : tensors) {
-    metadata[hashKeyOf(tensor.name)] = hashesOf(tensor);
-    if (!tensor.shard.areInOrder())
-      metadata[partsKeyOf(tensor.name)] = tensor.shard.toText();
-  }
-}
-
 llvm::Error llmmem::writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
                                      Metadata metadata, int64_t fileBytes) {
-  addHashes(tensors, metadata);
+  // An index's files are named after them.
+  if (isIndex(path) && !tensors.empty() && !metadata.count(hashKeyOf(tensors.front().name)))
+    addHashes(tensors, metadata);
   llvm::Expected<FileContents> contents = contentsOfAllRanks(tensors, metadata);
   if (!contents)
     return contents.takeError();

@@ -103,6 +103,7 @@ llvm::Error TrainingRun::save(llvm::StringRef path, int64_t fileBytes) {
   // Loaders of models require `format`; `pt` means row-major tensors as in PyTorch.
   Metadata metadata = {
       {"format", "pt"}, {kStep.str(), std::to_string(done)}, {kSeed.str(), std::to_string(seed)}};
+  addHashes(tensors, metadata);
   return writeSafeTensors(path, tensors, metadata, fileBytes);
 }
 

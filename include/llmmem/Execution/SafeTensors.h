@@ -65,6 +65,8 @@ std::string hashKeyOf(llvm::StringRef tensor);
 std::string partsKeyOf(llvm::StringRef tensor);
 /// All ranks that have a part call it.
 std::string hashesOf(const TensorEntry &tensor);
+/// Adds to `metadata` what `checkHashes` needs of each tensor. All ranks that have a part call it.
+void addHashes(llvm::ArrayRef<TensorEntry> tensors, Metadata &metadata);
 /// Fails if the bytes of a tensor of a file are not those that its metadata has the hashes of.
 /// Files of others have none.
 llvm::Error checkHashes(const TensorEntry &tensor, llvm::StringRef hashes, llvm::StringRef split);
@@ -73,7 +75,7 @@ llvm::Error checkHashes(const TensorEntry &tensor, llvm::StringRef hashes, llvm:
 inline constexpr int64_t kBytesOfFile = 5'000'000'000;
 
 /// Writes all tensors or nothing: into a temporary file that is then renamed to `path`. Does not
-/// copy the tensors; adds their hashes to the metadata. All ranks of the job call it with the same
+/// copy the tensors. All ranks of the job call it with the same
 /// tensors, of which each writes its parts to the one file; it fails on all of them if it fails on
 /// one. A `path` that ends in .json becomes the index of files beside it, of at most `fileBytes`
 /// bytes of tensors each, or of one larger tensor.
