@@ -56,7 +56,11 @@ static llvm::Error readHost(const PlanCheckpointsOptions &options,
     request.linkLatency = options.linkLatency;
   if (options.link.empty())
     return llvm::Error::success();
-  return take(link, toExpected(planning::parseHostLink(options.link)), request.link);
+  Result<planning::HostLink> parsed = planning::parseHostLink(options.link);
+  if (!parsed)
+    return llvm::createStringError(link + ": " + parsed.error());
+  request.link = *parsed;
+  return llvm::Error::success();
 }
 
 llvm::Expected<CheckpointRequest>
