@@ -20,8 +20,10 @@
 typedef uint64_t Wide __attribute__((vector_size(64)));
 static constexpr size_t kStreams = 8;
 
-__attribute__((target_clones("avx512f", "avx2", "default"))) static void
-readPart(const Wide *begin, const Wide *end, uint64_t *sum) {
+#ifdef __x86_64__
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+static void readPart(const Wide *begin, const Wide *end, uint64_t *sum) {
   size_t each = static_cast<size_t>(end - begin) / kStreams;
   Wide sums[kStreams] = {};
   for (size_t place = 0; place < each; ++place)
