@@ -75,10 +75,10 @@ llvm::Error checkHashes(const TensorEntry &tensor, llvm::StringRef hashes, llvm:
 inline constexpr int64_t kBytesOfFile = 5'000'000'000;
 
 /// Writes all tensors or nothing: into a temporary file that is then renamed to `path`. Does not
-/// copy the tensors. All ranks of the job call it with the same
-/// tensors, of which each writes its parts to the one file; it fails on all of them if it fails on
-/// one. A `path` that ends in .json becomes the index of files beside it, of at most `fileBytes`
-/// bytes of tensors each, or of one larger tensor.
+/// copy the tensors. All ranks of the job call it with the same tensors, of which each writes its
+/// parts to the one file; it fails on all of them if it fails on one. A `path` that ends
+/// in .json becomes the index of files beside it, of at most `fileBytes` bytes of tensors each, or
+/// of one larger tensor.
 llvm::Error writeSafeTensors(llvm::StringRef path, llvm::ArrayRef<TensorEntry> tensors,
                              Metadata metadata = {}, int64_t fileBytes = kBytesOfFile);
 

@@ -4,7 +4,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -34,21 +33,15 @@ FactorB FactorB::operator+(Index count) const {
 // Elements
 //===----------------------------------------------------------------------===//
 
-static Value widened(Writer &w, Value bytes) {
-  Type type = w.builder.getI32Type();
-  if (auto lanes = dyn_cast<VectorType>(bytes.getType()))
-    type = lanes.clone(type);
-  return arith::ExtUIOp::create(w.builder, w.loc(), type, bytes);
-}
-
 static Value loadAs(Writer &w, Pointer from, Index place, int64_t count, Type element) {
   Type type = count == 1 ? element : VectorType::get(count, element);
   return LLVM::LoadOp::create(w.builder, w.loc(), type, (from + place).address, /*alignment=*/1);
 }
 
 Value FactorB::loadWidened(Index place, int64_t count) const {
-  return widened(
-      *w, loadAs(*w, payload, (begin + place) / w->held.perByte(), count, w->builder.getI8Type()));
+  return wordsOfBytes(
+      w->builder, w->loc(),
+      loadAs(*w, payload, (begin + place) / w->held.perByte(), count, w->builder.getI8Type()));
 }
 
 Value FactorB::loadWords(Index place, int64_t count) const {
@@ -63,22 +56,11 @@ std::optional<Num> FactorB::zeroAt(Index place) const {
   if (!w->held.hasZeros())
     return std::nullopt;
   Index group = (begin + place) / w->held.group;
-  Value word = widened(*w, loadAs(*w, zeros, group / 2, 1, w->builder.getI8Type()));
+  Value word =
+      wordsOfBytes(w->builder, w->loc(), loadAs(*w, zeros, group / 2, 1, w->builder.getI8Type()));
   Value shift = arith::IndexCastOp::create(w->builder, w->loc(), w->builder.getI32Type(),
                                            (group % 2 * 4).value);
   return zeroOf(w->builder, w->loc(), arith::ShRUIOp::create(w->builder, w->loc(), word, shift));
-}
-
-/// Each byte holds two neighbours, the first in its lower bits.
-static Value separateNibbles(Writer &w, Value bytes) {
-  auto half = cast<VectorType>(bytes.getType()).getNumElements();
-  Value four = arith::ConstantOp::create(
-      w.builder, w.loc(), DenseElementsAttr::get(cast<VectorType>(bytes.getType()), int32_t(4)));
-  Value upper = arith::ShRUIOp::create(w.builder, w.loc(), bytes, four);
-  SmallVector<int64_t> order;
-  for (int64_t lane = 0; lane < 2 * half; ++lane)
-    order.push_back(lane % 2 * half + lane / 2);
-  return vector::ShuffleOp::create(w.builder, w.loc(), bytes, upper, order);
 }
 
 Num FactorB::load(Index place, int64_t lanes) const {
@@ -86,7 +68,7 @@ Num FactorB::load(Index place, int64_t lanes) const {
     return w->load(payload + place, lanes);
   Value words = loadWidened(place, lanes / w->held.perByte());
   if (w->held.perByte() == 2)
-    words = separateNibbles(*w, words);
+    words = separateNibbles(w->builder, w->loc(), words);
   return numbersOf(w->builder, w->loc(), words, w->held.element, zeroAt(place)) * scaleAt(place);
 }
 

@@ -105,6 +105,22 @@ Num llmmem::zeroOf(OpBuilder &builder, Location loc, Value words) {
   return ((Words{builder, loc, words} & 15) | kTwoTo23).asFloat();
 }
 
+Value llmmem::wordsOfBytes(OpBuilder &builder, Location loc, Value bytes) {
+  Type type = builder.getI32Type();
+  if (auto lanes = dyn_cast<VectorType>(bytes.getType()))
+    type = lanes.clone(type);
+  return arith::ExtUIOp::create(builder, loc, type, bytes);
+}
+
+Value llmmem::separateNibbles(OpBuilder &builder, Location loc, Value words) {
+  Words bits{builder, loc, words};
+  int64_t bytes = cast<VectorType>(words.getType()).getNumElements();
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < 2 * bytes; ++lane)
+    order.push_back(lane % 2 * bytes + lane / 2);
+  return vector::ShuffleOp::create(builder, loc, words, (bits >> 4).value, order);
+}
+
 //===----------------------------------------------------------------------===//
 // Rounding
 //===----------------------------------------------------------------------===//
@@ -154,10 +170,7 @@ HeldBuffer llmmem::heldOperand(KernelEmitter &e, OpOperand &held, MutableOperand
 }
 
 static Value widen(KernelEmitter &e, Value bytes) {
-  Type type = e.builder().getI32Type();
-  if (auto lanes = dyn_cast<VectorType>(bytes.getType()))
-    type = lanes.clone(type);
-  return arith::ExtUIOp::create(e.builder(), e.location(), type, bytes);
+  return wordsOfBytes(e.builder(), e.location(), bytes);
 }
 
 /// Number `index` of a buffer of i4 in the lowest bits of a word: the first of a byte are its lower
@@ -170,17 +183,11 @@ static Value nibble(KernelEmitter &e, Buffer bytes, Index index) {
 }
 
 static Value nibbles(KernelEmitter &e, Buffer bytes, Index index, unsigned lanes) {
-  unsigned half = lanes / 2;
-  Value pairs = e.loadRaw(bytes, index / 2, half);
-  if (half == 1)
+  Value pairs = e.loadRaw(bytes, index / 2, lanes / 2);
+  if (lanes == 2)
     pairs = vector::BroadcastOp::create(e.builder(), e.location(),
                                         VectorType::get({1}, e.builder().getI8Type()), pairs);
-  Words words{e.builder(), e.location(), widen(e, pairs)};
-  SmallVector<int64_t> order;
-  for (unsigned lane = 0; lane < lanes; ++lane)
-    order.push_back(lane % 2 * half + lane / 2);
-  return vector::ShuffleOp::create(e.builder(), e.location(), words.value, (words >> 4).value,
-                                   order);
+  return separateNibbles(e.builder(), e.location(), widen(e, pairs));
 }
 
 GroupScale llmmem::groupScale(KernelEmitter &e, const HeldBuffer &x, Index index) {

@@ -33,6 +33,12 @@ Num numbersOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value words, m
 /// What `numbersOf` subtracts for the zero point in the lowest bits of `words`.
 Num zeroOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value words);
 
+/// Bytes as words, the bits above them 0.
+mlir::Value wordsOfBytes(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value bytes);
+/// Of words that hold a byte each the two i4 of every one, as neighbours: the first of a byte are
+/// its lower bits. What lies above an i4 stays.
+mlir::Value separateNibbles(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value words);
+
 /// Numbers, of at most the largest of `element`, rounded to nearest even, as bytes. Not for i4.
 mlir::Value bytesOfNumbers(Num x, mlir::Type element);
 
