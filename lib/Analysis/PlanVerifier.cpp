@@ -224,6 +224,9 @@ void PlanVerifier::checkMemory(Operation &op) {
 }
 
 void PlanVerifier::checkOperands(Operation &op) {
+  // Behind a start whose bytes another one of its queue took over, its wait reads none of them.
+  if (isa<llm::WaitOp>(op))
+    return;
   for (Value operand : op.getOperands()) {
     Value storage = source[operand];
     if (BlockArgument home = homeOf.lookup(storage); home && newest.lookup(home) != storage)

@@ -297,9 +297,11 @@ static void sumReplicas(TrainedParameter &parameter) {
 }
 
 void llmmem::finishGradients(MutableArrayRef<TrainedParameter> parameters) {
-  for (TrainedParameter &parameter : parameters)
-    if (parameter.replicas)
-      sumReplicas(parameter);
+  // In this order the last of a bucket is the last in the program, too, also where all are
+  // arguments.
+  for (TrainedParameter *parameter : inOrderOfBackward(parameters))
+    if (parameter->replicas)
+      sumReplicas(*parameter);
   for (TrainedParameter &parameter : parameters)
     parameter.updatingGradient = parameter.gradient;
   sumBuckets(parameters, [](const TrainedParameter &parameter) {
