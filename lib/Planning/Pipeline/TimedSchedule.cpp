@@ -6,8 +6,7 @@
 using namespace llmmem::planning;
 
 TimedSchedule::TimedSchedule(const PipelineShape &shape)
-    : shape(shape), schedule(makeSchedule(shape)), meetings(shape.stages),
-      rendezvous(shape.stages) {
+    : shape(shape), schedule(makeSchedule(shape)), meetings(shape.stages) {
   const std::vector<std::vector<PipelineExchange>> exchanges = placeExchanges(shape, schedule);
   for (int64_t stage = 0; stage < shape.stages; ++stage)
     for (size_t number = 0; number < exchanges[stage].size(); ++number) {
@@ -15,23 +14,33 @@ TimedSchedule::TimedSchedule(const PipelineShape &shape)
       if (exchange.empty())
         continue;
       Meeting &meeting = meetings[stage].emplace_back();
-      Rendezvous &ends = rendezvous[stage].emplace_back();
       meeting.endOfTasks = number;
-      for (const PipelineMessage &message : exchange.sends) {
-        meeting.sent.push_back(message.writer.chunk);
-        ends.sends.push_back(message.to);
-      }
+      for (const PipelineMessage &message : exchange.sends)
+        meeting.sends.push_back(
+            {static_cast<int32_t>(message.writer.chunk), static_cast<int32_t>(message.to)});
       for (const PipelineMessage &message : exchange.receives)
-        ends.receives.push_back(message.from);
+        meeting.receives.push_back(static_cast<int32_t>(message.from));
     }
   addPeers();
+}
+
+std::vector<std::vector<Rendezvous>> TimedSchedule::rendezvous() const {
+  std::vector<std::vector<Rendezvous>> stages(shape.stages);
+  for (int64_t stage = 0; stage < shape.stages; ++stage)
+    for (const Meeting &meeting : meetings[stage]) {
+      Rendezvous &ends = stages[stage].emplace_back();
+      for (const Sent &sent : meeting.sends)
+        ends.sends.push_back(sent.to);
+      ends.receives.assign(meeting.receives.begin(), meeting.receives.end());
+    }
+  return stages;
 }
 
 void TimedSchedule::addPeers() {
   auto place = [](const MessageEnd &end) {
     return Peer{static_cast<int32_t>(end.stage), static_cast<int32_t>(end.op)};
   };
-  for (auto [send, receive] : matchMessages(rendezvous)) {
+  for (auto [send, receive] : matchMessages(rendezvous())) {
     meetings[send.stage][send.op].peers.push_back(place(receive));
     meetings[receive.stage][receive.op].peers.push_back(place(send));
   }
@@ -39,8 +48,8 @@ void TimedSchedule::addPeers() {
 
 int64_t TimedSchedule::sendingTime(const Peer &at, llvm::ArrayRef<ChunkCost> costs) const {
   int64_t ns = 0;
-  for (int64_t chunk : meetings[at.stage][at.meeting].sent)
-    ns += costs[chunk].message;
+  for (const Sent &sent : meetings[at.stage][at.meeting].sends)
+    ns += costs[sent.chunk].message;
   return ns;
 }
 
@@ -108,12 +117,12 @@ PipelineTime TimedSchedule::timeOfStarted(llvm::ArrayRef<ChunkCost> costs) const
       const Peer here{static_cast<int32_t>(stage), static_cast<int32_t>(number)};
       events[stage].push_back({Kind::Meeting, sendingTime(here, costs), /*isStarted=*/true});
       ++notAwaited;
-      if (rendezvous[stage][number].receives.empty())
+      if (meetings[stage][number].receives.empty())
         continue;
       for (; notAwaited > 0; --notAwaited)
         events[stage].push_back({Kind::Wait});
     }
     runTasks(schedule[stage].size());
   }
-  return modelTime(rendezvous, events);
+  return modelTime(rendezvous(), events);
 }

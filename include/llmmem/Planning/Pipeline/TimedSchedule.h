@@ -13,6 +13,7 @@
 #define LLMMEM_PLANNING_PIPELINE_TIMEDSCHEDULE_H
 
 #include "llmmem/Planning/Pipeline/PipelineExchanges.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace llmmem::planning {
 
@@ -31,19 +32,25 @@ private:
   struct Peer {
     int32_t stage, meeting;
   };
-  /// An exchange of a stage, the tasks before it, and the exchanges that it is done with.
+  struct Sent {
+    int32_t chunk; // that has written it
+    int32_t to;    // a stage
+  };
+  /// An exchange of a stage, the tasks before it, and the exchanges that it is done with. There is
+  /// one for each task of many schedules, so it allocates nothing for the usual few messages.
   struct Meeting {
     size_t endOfTasks;
-    std::vector<int64_t> sent; // chunks that have written what is sent
-    std::vector<Peer> peers;
+    llvm::SmallVector<Sent, 2> sends;
+    llvm::SmallVector<int32_t, 2> receives; // from stages
+    llvm::SmallVector<Peer, 2> peers;
   };
   int64_t sendingTime(const Peer &at, llvm::ArrayRef<ChunkCost> costs) const;
+  std::vector<std::vector<Rendezvous>> rendezvous() const;
   void addPeers();
 
   PipelineShape shape;
   std::vector<std::vector<PipelineTask>> schedule;
-  std::vector<std::vector<Meeting>> meetings;      // of each stage
-  std::vector<std::vector<Rendezvous>> rendezvous; // the same, as messages
+  std::vector<std::vector<Meeting>> meetings; // of each stage
 };
 
 } // namespace llmmem::planning
