@@ -5,7 +5,7 @@
   golden-families.py --count       prints the number of parameters of each model in examples/configs
 
 NAME.config.json is a config with published keys. NAME.safetensors holds `input_ids` (with `labels`, where tokens are predicted in
-their own places), initial parameters (`param.`, f32; among
+their own places; of images, `pixels` and `labels`), initial parameters (`param.`, f32; among
 them the biases that experts are chosen by, which have no gradient), the losses before each of three AdamW steps, and the gradients of the first step (`grad.`), in float64. Conventions are
 those of AdamW of PyTorch: lr 1e-3, betas 0.9 and 0.999, eps 1e-8, decay 0.1 on matrices alone; targets are the ids
 shifted by one in each row. Where a config asks for the routers' logits, the loss has their auxiliary one. The model is transformers' own code, all of it in float64: where it asks for float32
@@ -104,6 +104,11 @@ CONFIGS["gpt_oss"] = {
 CONFIGS["bert"] = {
     **COMMON, "model_type": "bert", "intermediate_size": 20, "hidden_act": "gelu", "type_vocab_size": 2,
     "layer_norm_eps": 1e-12, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "pad_token_id": 0}
+CONFIGS["vit"] = {
+    "model_type": "vit", "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 20,
+    "hidden_act": "gelu", "layer_norm_eps": 1e-12, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
+    "image_size": 12, "patch_size": 4, "num_channels": 3, "qkv_bias": True, "torch_dtype": "float32",
+    "id2label": {str(number): f"LABEL_{number}" for number in range(5)}}
 # Where the public files name a module in another way than the library does.
 PUBLIC_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}
 
@@ -111,6 +116,11 @@ PUBLIC_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}
 # What the public files call the matrices of an expert, where not gate_proj, up_proj and down_proj.
 EXPERT_NAMES = {"mixtral": ("w1", "w3", "w2")}
 MASKED = ("bert",)  # that predict tokens in their own places
+IMAGES = ("vit",)   # that sort images into classes
+# What the library calls the modules of a layer that public files call as the first library did.
+VIT_MODULES = {"vit.layers.": "vit.encoder.layer.", "attention.q_proj": "attention.attention.query",
+               "attention.k_proj": "attention.attention.key", "attention.v_proj": "attention.attention.value",
+               "attention.o_proj": "attention.output.dense", "mlp.fc1": "intermediate.dense", "mlp.fc2": "output.dense"}
 JOINED_EXPERTS = ("gpt_oss",)  # whose public files have all experts in one tensor too
 EXPERT_MODULES = {"mixtral": ("mlp.", "block_sparse_moe.")}
 
@@ -118,6 +128,9 @@ EXPERT_MODULES = {"mixtral": ("mlp.", "block_sparse_moe.")}
 def public_views(model_type, key, tensor):
     """The public names of a parameter of the library's, each with its part of `tensor`: the library has the matrices of all
     experts in one, and a gate's beside the other."""
+    if model_type in IMAGES:
+        for module, public in VIT_MODULES.items():
+            key = key.replace(module, public)
     if model_type in EXPERT_MODULES:
         key = key.replace(*EXPERT_MODULES[model_type])
     if model_type in JOINED_EXPERTS:
@@ -175,9 +188,13 @@ def routing_biases(model):
 
 def make_model(config):
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageClassification, AutoModelForMaskedLM
     keys = dict(config)
     auto = AutoModelForMaskedLM if config["model_type"] in MASKED else AutoModelForCausalLM
+    if config["model_type"] in IMAGES:
+        auto = AutoModelForImageClassification
+        if "id2label" in keys:
+            keys["id2label"] = {int(number): name for number, name in keys["id2label"].items()}
     model = auto.from_config(AutoConfig.for_model(keys.pop("model_type"), **keys),
                                              attn_implementation="eager", experts_implementation="eager")
     return model.to(torch.float64)
@@ -192,6 +209,37 @@ def make_labels(ids):
     return torch.from_numpy(labels.astype(np.int64).reshape(BATCH, SEQ))
 
 
+def make_images(config):
+    """Pixels from -1 to 1, exact in float32, and a class for each image."""
+    import numpy as np
+    import torch
+    shape = (BATCH, config["num_channels"], config["image_size"], config["image_size"])
+    pixels = ((samples("pixels", math.prod(shape)) >> np.uint64(48)).astype(np.int64) - 32768) / 32768.0
+    classes = (samples("labels", BATCH) >> np.uint64(33)) % np.uint64(len(config["id2label"]))
+    return torch.from_numpy(pixels.reshape(shape)), torch.from_numpy(classes.astype(np.int64))
+
+
+def make_batch(config):
+    """What the model is called with, what a file has of it, and the loss of its logits."""
+    import numpy as np
+    import torch
+    cross_entropy = torch.nn.functional.cross_entropy
+    if config["model_type"] in IMAGES:
+        pixels, classes = make_images(config)
+        kept = {"pixels": pixels.numpy().astype(np.float32), "labels": classes.numpy()}
+        return {"pixel_values": pixels}, kept, lambda logits: cross_entropy(logits, classes)
+    numbers = (samples("input_ids", BATCH * SEQ) >> np.uint64(33)) % np.uint64(config["vocab_size"])
+    if config["model_type"] not in MASKED:
+        ids = torch.from_numpy(numbers.astype(np.int64).reshape(BATCH, SEQ))
+        loss = lambda logits: cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+        return {"input_ids": ids}, {"input_ids": ids.numpy()}, loss
+    numbers = np.maximum(numbers, np.uint64(1))  # the library trains no row of padding, which is 0
+    ids = torch.from_numpy(numbers.astype(np.int64).reshape(BATCH, SEQ))
+    labels = make_labels(ids)
+    kept = {"input_ids": ids.numpy(), "labels": labels.numpy()}
+    return {"input_ids": ids}, kept, lambda logits: cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+
 def write_family(name):
     import numpy as np
     import torch
@@ -203,25 +251,18 @@ def write_family(name):
         for name_of_part, part in public_views(config["model_type"], key, parameter.data):
             tensors["param." + name_of_part] = make_parameter(name_of_part, tuple(part.shape))
             part.copy_(torch.from_numpy(tensors["param." + name_of_part]))
-    numbers = (samples("input_ids", BATCH * SEQ) >> np.uint64(33)) % np.uint64(config["vocab_size"])
-    if config["model_type"] in MASKED:
-        numbers = np.maximum(numbers, np.uint64(1))  # the library trains no row of padding, which is 0
-    ids = torch.from_numpy(numbers.astype(np.int64).reshape(BATCH, SEQ))
-    tensors["input_ids"] = ids.numpy()
-    logits_used, targets = slice(None, -1), ids[:, 1:]
-    if config["model_type"] in MASKED:
-        logits_used, targets = slice(None), make_labels(ids)
-        tensors["labels"] = targets.numpy()
+    inputs, kept, loss_of = make_batch(config)
+    tensors.update(kept)
     groups = [{"params": [p for p in model.parameters() if p.ndim >= 2], "weight_decay": 0.1},
               {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.999), eps=1e-8)
     losses = []
     for step in range(STEPS):
         optimizer.zero_grad()
-        output = model(input_ids=ids)
+        output = model(**inputs)
         logits = output.logits
         assert logits.dtype == torch.float64
-        loss = torch.nn.functional.cross_entropy(logits[:, logits_used].flatten(0, 1), targets.flatten())
+        loss = loss_of(logits)
         if config.get("output_router_logits"):
             loss = loss + config["router_aux_loss_coef"] * output.aux_loss
         loss.backward()

@@ -109,3 +109,18 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
   bool undoes = split && llvm::equal(getParts(), split.getParts());
   return undoes ? OpFoldResult(split.getX()) : OpFoldResult();
 }
+
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
+  bool keepsOrder = llvm::is_sorted(getOrder());
+  return !isFixed(*this) && keepsOrder ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor) {
+  bool takesAll = getX().getType() == getY().getType();
+  return !isFixed(*this) && takesAll ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+OpFoldResult PadOp::fold(FoldAdaptor) {
+  bool addsNothing = getX().getType() == getY().getType();
+  return !isFixed(*this) && addsNothing ? OpFoldResult(getX()) : OpFoldResult();
+}

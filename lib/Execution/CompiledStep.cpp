@@ -108,8 +108,10 @@ void CompiledStep::describe(func::FuncOp step) {
   }
   for (func::FuncOp stage : stagesOf(step))
     for (BlockArgument argument : stage.getArguments())
-      if (!idsOfStep && getName(argument) == "ids")
-        idsOfStep = describeArgument(stage, argument.getArgNumber());
+      for (auto [name, described] :
+           {std::pair("ids", &idsOfStep), std::pair("pixels", &pixelsOfStep)})
+        if (!*described && getName(argument) == name)
+          *described = describeArgument(stage, argument.getArgNumber());
   arena = step->getAttrOfType<IntegerAttr>(LlmDialect::kArena).getInt();
   if (auto host = step->getAttrOfType<IntegerAttr>(LlmDialect::kHostArena))
     hostArena = host.getInt();

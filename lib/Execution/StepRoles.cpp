@@ -44,15 +44,8 @@ public:
       if (llvm::Error error = classify(number))
         return std::move(error);
     findScales();
-    if (llvm::none_of(functionsOfStep(), readsIds))
-      return llvm::createStringError("'" + step.getName() +
-                                     "' has no input named 'ids' to feed tokens to");
-    // Of the stages of a pipeline the first looks them up, and the last has targets.
-    for (func::FuncOp function : functionsOfStep())
-      findVocabulary(function);
-    if (roles.vocabulary == 0)
-      return llvm::createStringError("'" + step.getName() +
-                                     "' has no table for 'ids': no llm.embedding reads them");
+    if (llvm::Error error = findData())
+      return std::move(error);
     // Of a step of micro-batches, @update has the updates, on the same arguments.
     for (func::FuncOp function : functionsWithUpdates())
       function.walk([&](UpdateOpInterface op) {
@@ -62,9 +55,50 @@ public:
   }
 
 private:
-  static bool readsIds(func::FuncOp function) {
+  static bool reads(func::FuncOp function, StringRef name) {
     return llvm::any_of(function.getArguments(),
-                        [](BlockArgument argument) { return getName(argument) == "ids"; });
+                        [&](BlockArgument argument) { return getName(argument) == name; });
+  }
+
+  /// Of the stages of a pipeline the first reads ids or images, and the last has what is predicted.
+  llvm::Error findData() {
+    auto anyReads = [&](StringRef name) {
+      return llvm::any_of(functionsOfStep(),
+                          [&](func::FuncOp function) { return reads(function, name); });
+    };
+    for (func::FuncOp function : functionsOfStep()) {
+      findVocabulary(function);
+      findClasses<llm::CrossEntropyOp>(function);
+      findClasses<llm::TargetLossOp>(function);
+    }
+    if (anyReads("pixels"))
+      return llvm::Error::success();
+    if (!anyReads("ids"))
+      return llvm::createStringError("'" + step.getName() +
+                                     "' has no input named 'ids' or 'pixels' to feed data to");
+    if (roles.vocabulary == 0)
+      return llvm::createStringError("'" + step.getName() +
+                                     "' has no table for 'ids': no llm.embedding reads them");
+    return llvm::Error::success();
+  }
+
+  /// Whether `value` is the input of this name, or the rows of it that a micro-batch reads.
+  static bool isInput(Value value, StringRef name) {
+    auto rows = value.getDefiningOp<llm::MicroBatchOp>();
+    auto argument = dyn_cast<BlockArgument>(rows ? rows.getX() : value);
+    return argument && getName(argument) == name;
+  }
+
+  template <typename LossOp>
+  void findClasses(func::FuncOp function) {
+    function.walk([&](LossOp op) {
+      if (!isInput(op.getTargets(), "labels"))
+        return;
+      roles.classes = op.getLogits().getType().getShape().back();
+      if constexpr (requires { op.getVocabulary(); })
+        if (std::optional<llm::VocabularyAttr> whole = op.getVocabulary())
+          roles.classes = whole->getSize();
+    });
   }
 
   SmallVector<func::FuncOp> functionsOfStep() {
@@ -79,9 +113,7 @@ private:
 
   void findVocabulary(func::FuncOp function) {
     function.walk([&](llm::EmbeddingOp op) {
-      auto rows = op.getIds().getDefiningOp<llm::MicroBatchOp>();
-      auto ids = dyn_cast<BlockArgument>(rows ? rows.getX() : op.getIds());
-      if (ids && getName(ids) == "ids")
+      if (isInput(op.getIds(), "ids"))
         roles.vocabulary = op.getVocabulary() ? op.getVocabulary()->getSize()
                                               : op.getTable().getType().getDimSize(0);
     });
@@ -118,6 +150,7 @@ private:
   llvm::Error classifyInput(unsigned number, StringRef name) {
     std::pair<StringRef, std::optional<unsigned> *> inputs[] = {
         {"ids", &roles.ids},
+        {"pixels", &roles.pixels},
         {"targets", &roles.targets},
         {"labels", &roles.labels},
         {"positions", &roles.positions},
@@ -135,7 +168,7 @@ private:
     return llvm::createStringError(
         "argument " + llvm::Twine(number) + " of '" + step.getName() + "' is an input named '" +
         name +
-        "'; known are ids, targets, labels, positions, learning_rate, step, "
+        "'; known are ids, pixels, targets, labels, positions, learning_rate, step, "
         "micro_batch, lengths, counts and pages");
   }
 

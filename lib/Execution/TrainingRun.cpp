@@ -131,15 +131,9 @@ bool TrainingRun::lossIsDouble() const {
   return buffers.compiled().results()[0].type.getElementType().isF64();
 }
 
-void TrainingRun::feedInputs(TokenFeed &feed, double learningRate) {
+void TrainingRun::feedInputs(StepFeed &feed, double learningRate) {
   const StepRoles &roles = buffers.argumentRoles();
-  feed.seek(done);
-  // A stage of a pipeline reads what its own ops need.
-  auto tokens = [&](std::optional<unsigned> argument) {
-    return argument ? buffers.integers(*argument) : llvm::MutableArrayRef<int32_t>();
-  };
-  feed.next(
-      {tokens(roles.ids), tokens(roles.targets), tokens(roles.labels), tokens(roles.positions)});
+  feed.fill(buffers, done);
   if (roles.learningRate)
     writeFloat(buffers.kindOf(*roles.learningRate), memory().argument(*roles.learningRate), 0,
                learningRate);
@@ -179,7 +173,7 @@ std::optional<LossScaleReport> TrainingRun::lossScale() const {
   return LossScaleReport{*scale, done - static_cast<int64_t>(*updates)};
 }
 
-llvm::Expected<StepReport> TrainingRun::runStep(TokenFeed &feed, double learningRate) {
+llvm::Expected<StepReport> TrainingRun::runStep(StepFeed &feed, double learningRate) {
   feedInputs(feed, learningRate);
   FloatKind kind = *floatKindOf(buffers.compiled().results()[0].type.getElementType());
   std::optional<unsigned> counter = droppedChoices();

@@ -51,18 +51,33 @@ static void addHeld(OpBuilder &builder, Type computed, const Parameter &paramete
     add(llm::kZerosSuffix, groups, element);
 }
 
+/// What a step reads of the data: images, or ids of tokens, and in training what is predicted of
+/// them.
+static std::vector<Argument> listData(OpBuilder &builder, const ModelFacts &facts, Type element,
+                                      const ImportOptions &options) {
+  Type i32 = builder.getI32Type();
+  auto data = RankedTensorType::get({options.batch, options.seq}, i32), predicted = data;
+  if (const std::optional<ImageShape> &image = facts.image) {
+    data = RankedTensorType::get({options.batch, image->channels, image->height, image->width},
+                                 llm::wideTypeFor(element));
+    predicted = RankedTensorType::get({options.batch}, i32);
+  }
+  std::vector<Argument> list = {{facts.image ? "pixels" : "ids", llm::Role::Input, data}};
+  bool inPlace = facts.predictsMasked || facts.image;
+  if (options.mode == Mode::Train)
+    list.push_back({inPlace ? "labels" : "targets", llm::Role::Input, predicted});
+  if (options.packed)
+    list.push_back({"positions", llm::Role::Input, data});
+  return list;
+}
+
 static std::vector<Argument> listArguments(OpBuilder &builder, const Model &model,
                                            ArrayRef<Parameter> parameters,
                                            const ImportOptions &options) {
   Type i32 = builder.getI32Type();
   Type element = elementTypeOf(builder, options.paramDtype.value_or(model.facts.dtype));
-  auto tokens = RankedTensorType::get({options.batch, options.seq}, i32);
-  std::vector<Argument> arguments = {{"ids", llm::Role::Input, tokens}};
-  if (options.mode == Mode::Train)
-    arguments.push_back(
-        {model.facts.predictsMasked ? "labels" : "targets", llm::Role::Input, tokens});
-  if (options.packed)
-    arguments.push_back({"positions", llm::Role::Input, tokens});
+  std::vector<Argument> arguments =
+      listData(builder, model.facts, elementTypeOf(builder, model.facts.dtype), options);
   if (options.keepsCaches())
     for (const CachedGraph::Input &input : CachedGraph::inputs(builder, options))
       arguments.push_back({input.name, llm::Role::Input, input.type});

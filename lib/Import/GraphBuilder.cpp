@@ -306,6 +306,56 @@ Value GraphBuilder::unfusedAttention(Value q, Value k, Value v, const AttentionS
 }
 
 //===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+Value GraphBuilder::view(StringRef name, Value x, ArrayRef<int64_t> shape) {
+  return create<llm::ReshapeOp>(name, RankedTensorType::get(shape, tensorType(x).getElementType()),
+                                x);
+}
+
+Value GraphBuilder::patches(StringRef name, Value pixels, int64_t size) {
+  ArrayRef<int64_t> image = tensorType(pixels).getShape();
+  int64_t batch = image[0], channels = image[1], down = image[2] / size, across = image[3] / size;
+  if (tensorType(pixels).getElementType() != elementType)
+    pixels = create<llm::CastOp>((name + ".rounded").str(), tensorType(pixels).clone(elementType),
+                                 pixels);
+  Value x = view((name + ".pixels").str(), pixels, {batch, channels, down, size, across, size});
+  auto cut = RankedTensorType::get({batch, down, across, channels, size, size}, elementType);
+  x = create<llm::TransposeOp>((name + ".cut").str(), cut, x,
+                               builder.getDenseI64ArrayAttr({0, 2, 4, 1, 3, 5}));
+  return view(name, x, {batch, down * across, channels * size * size});
+}
+
+void GraphBuilder::viewAsMatrix(StringRef name) {
+  Value &value = parameters[name];
+  RankedTensorType type = tensorType(value);
+  int64_t rows = type.getDimSize(0);
+  value = view((name + ".matrix").str(), value, {rows, type.getNumElements() / rows});
+}
+
+/// In a view whose last dimension is all rows.
+Value GraphBuilder::padRows(StringRef name, Value x, int64_t before, int64_t behind) {
+  ArrayRef<int64_t> shape = tensorType(x).getShape();
+  int64_t batch = shape[0], width = shape[2], rows = before + shape[1] + behind;
+  Value flat = view((name + ".flat").str(), x, {batch, shape[1] * width});
+  Value padded = create<llm::PadOp>((name + ".padded").str(), withWidth(flat, rows * width), flat,
+                                    builder.getI64IntegerAttr(before * width));
+  return view(name, padded, {batch, rows, width});
+}
+
+Value GraphBuilder::firstRow(StringRef name, Value x) {
+  ArrayRef<int64_t> shape = tensorType(x).getShape();
+  Value flat = view((name + ".flat").str(), x, {shape[0], shape[1] * shape[2]});
+  return create<llm::SliceOp>(name, withWidth(flat, shape[2]), flat, builder.getI64IntegerAttr(0));
+}
+
+Value GraphBuilder::addTable(StringRef name, Value x, Value table) {
+  Value rows = view((name + ".rows").str(), table, tensorType(table).getShape().drop_front());
+  return create<llm::AddPositionsOp>(name, x.getType(), x, rows, ArrayAttr());
+}
+
+//===----------------------------------------------------------------------===//
 // Mixtures of experts
 //===----------------------------------------------------------------------===//
 

@@ -161,23 +161,36 @@ static llvm::Error checkPacked(const ImportOptions &options, const ModelFacts &f
   if (options.attention == AttentionForm::Unfused)
     return llvm::createStringError("--packed keeps sequences apart in the fused form of attention "
                                    "alone; leave --attention=unfused out");
-  if (facts.predictsMasked)
+  if (facts.predictsMasked || facts.image)
     return llvm::createStringError(Twine(facts.file) +
                                    ": --packed is for models that predict the next token, whose "
                                    "queries attend to none behind them; leave it out");
   return llvm::Error::success();
 }
 
-llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFacts &facts) {
-  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
-  for (auto [flag, value] : {std::pair("--batch", options.batch), {"--seq", options.seq}})
-    if (value < 1 || value > kLargest)
-      return llvm::createStringError(Twine(flag) + " is " + Twine(value) +
-                                     ", expected an integer from 1 to " + Twine(kLargest));
+/// Of images --seq may stay 0: it is no one's choice.
+static llvm::Error checkSequence(const ImportOptions &options, const ModelFacts &facts) {
+  if (facts.image && !options.keepsCaches() && options.seq != 0 && options.seq != facts.maxSeq)
+    return llvm::createStringError(Twine(facts.file) + ": --seq is " + Twine(options.seq) +
+                                   ", but an image of 'image_size' has " + Twine(facts.maxSeq - 1) +
+                                   " patches of 'patch_size' and the class token; leave it out");
   if (options.seq > facts.maxSeq)
     return llvm::createStringError(Twine(facts.file) + ": --seq is " + Twine(options.seq) +
                                    ", but key '" + facts.maxSeqKey + "' allows " +
                                    Twine(facts.maxSeq));
+  return llvm::Error::success();
+}
+
+llvm::Error importer::checkOptions(const ImportOptions &options, const ModelFacts &facts) {
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+  const bool seqFollows = facts.image && options.seq == 0;
+  for (auto [flag, value] :
+       {std::pair("--batch", options.batch), {"--seq", seqFollows ? facts.maxSeq : options.seq}})
+    if (value < 1 || value > kLargest)
+      return llvm::createStringError(Twine(flag) + " is " + Twine(value) +
+                                     ", expected an integer from 1 to " + Twine(kLargest));
+  if (llvm::Error error = checkSequence(options, facts))
+    return error;
   if (facts.hasSinks && options.attention == AttentionForm::Unfused)
     return llvm::createStringError(Twine(facts.file) +
                                    ": this model's attention has sinks, which only the fused form "

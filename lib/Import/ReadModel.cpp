@@ -44,7 +44,7 @@ static ElementKind readElementKind(ConfigReader &config, const ImportOptions &op
 
 /// Keys that make another model of the same sizes, which an import without them would pass off as
 /// this one.
-static void checkMeaning(ConfigReader &config, bool predictsMasked) {
+static void checkMeaning(ConfigReader &config, const ModelFacts &facts) {
   if (const llvm::json::Object *quantized = config.optionalObject("quantization_config")) {
     std::optional<StringRef> method = quantized->getString("quant_method");
     config.fail("key 'quantization_config' says that the weights are quantized" +
@@ -55,14 +55,18 @@ static void checkMeaning(ConfigReader &config, bool predictsMasked) {
   std::vector<std::string> classes =
       config.optionalTexts("architectures").value_or(std::vector<std::string>());
   auto predictsTokens = [&](StringRef name) {
-    return predictsMasked ? name.ends_with("ForMaskedLM")
-                          : name.ends_with("ForCausalLM") || name.ends_with("LMHeadModel");
+    if (facts.image)
+      return name.ends_with("ForImageClassification");
+    return facts.predictsMasked ? name.ends_with("ForMaskedLM")
+                                : name.ends_with("ForCausalLM") || name.ends_with("LMHeadModel");
   };
+  StringRef expected =
+      facts.image            ? "the class of an image (its name ends in ForImageClassification)"
+      : facts.predictsMasked ? "masked tokens (its name ends in ForMaskedLM)"
+                             : "the next token (its name ends in ForCausalLM or LMHeadModel)";
   if (!classes.empty() && llvm::none_of(classes, predictsTokens))
     config.fail("key 'architectures' is " + llvm::join(classes, ", ") +
-                ", expected a class that predicts " +
-                (predictsMasked ? "masked tokens (its name ends in ForMaskedLM)"
-                                : "the next token (its name ends in ForCausalLM or LMHeadModel)"));
+                ", expected a class that predicts " + expected);
 }
 
 std::string importer::familyHelp() {
@@ -92,7 +96,7 @@ llvm::Expected<std::unique_ptr<Model>> importer::readModel(StringRef text, Strin
   std::unique_ptr<Model> model = (*family)->read(config, options);
   model->facts.dtype = readElementKind(config, options);
   model->facts.file = file.str();
-  checkMeaning(config, model->facts.predictsMasked);
+  checkMeaning(config, model->facts);
   model->facts.layers = options.layers.value_or(model->facts.layers);
   if (model->facts.layers < 1 || model->facts.layers > kMostLayers)
     config.fail("the model has " + Twine(model->facts.layers) + " layers, supported are 1 to " +

@@ -44,8 +44,8 @@ cl::opt<std::string> output("o", cl::desc("Where to write (default: -, stdout)")
                             cl::value_desc("file"), cl::init("-"), cl::cat(category));
 cl::opt<int64_t> batch("batch", cl::desc("Sequences in a step"), cl::value_desc("B"),
                        cl::cat(category));
-cl::opt<int64_t> seq("seq", cl::desc("Tokens in a sequence"), cl::value_desc("S"),
-                     cl::cat(category));
+cl::opt<int64_t> seq("seq", cl::desc("Tokens in a sequence; of images it follows from the config"),
+                     cl::value_desc("S"), cl::cat(category));
 cl::opt<int64_t> layers("layers", cl::desc("Layers (default: the config's own)"),
                         cl::value_desc("N"), cl::cat(category));
 Choice<ElementKind>
@@ -240,6 +240,8 @@ EXAMPLES:
     llmmem-import examples/configs/llama-3-8b.json --mode decode --batch 16 --context 8192 -o decode.mlir
   The same with weights of 4 bits and caches of 8:
     llmmem-import examples/configs/llama-3-8b.json --mode decode --batch 16 --context 8192 --weights int4:128 --kv-cache int8 -o decode.mlir
+  A training step of ViT-B/16, whose patches are its sequence:
+    llmmem-import examples/configs/vit-base-patch16-224.json --batch 64 --dtype bf16 -o vit.mlir
   How many parameters a model has:
     llmmem-import examples/configs/qwen2.5-7b.json --count-parameters
 
@@ -460,7 +462,10 @@ int run() {
   if (mode == Mode::Decode && (!batch.getNumOccurrences() || !context.getNumOccurrences()))
     return fail("--batch and --context are needed: llmmem-import config.json --mode decode --batch "
                 "16 --context 8192");
-  if (mode != Mode::Decode && (!batch.getNumOccurrences() || !seq.getNumOccurrences()))
+  if ((*model)->facts.image && !keepsCaches()) {
+    if (!batch.getNumOccurrences())
+      return fail("--batch is needed: llmmem-import config.json --batch 64");
+  } else if (mode != Mode::Decode && (!batch.getNumOccurrences() || !seq.getNumOccurrences()))
     return fail("--batch and --seq are needed: llmmem-import config.json --batch 8 --seq 1024");
   if (gradients == llm::GradientLifetime::Transient && clipNorm > 0)
     llvm::WithColor::warning(llvm::errs(), "llmmem-import")

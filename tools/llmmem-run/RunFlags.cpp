@@ -39,6 +39,10 @@ static cl::opt<std::string> segmentsFile(
     "segments", cl::cat(category), cl::value_desc("numbers"),
     cl::desc("For each id the number of the sequence that it belongs to, below 0 for padding, of a "
              "model that was imported with --packed (default: each row is one)"));
+static cl::opt<std::string> imagesFile(
+    "images", cl::cat(category), cl::value_desc("file.safetensors"),
+    cl::desc("Train on the images of this file, 'pixels' [images, channels, height, width] in "
+             "floats with 'labels' [images] (default, of a step of images: noise)"));
 static cl::opt<bool> shuffleRows(
     "shuffle", cl::cat(category),
     cl::desc(
@@ -275,6 +279,7 @@ static RunOptions valuesOfFlags() {
   options.tokensFile = given(tokensFile);
   options.tokenizerFile = tokenizerFile;
   options.labelsFile = labelsFile;
+  options.imagesFile = imagesFile;
   options.segmentsFile = segmentsFile;
   options.shuffle = shuffleRows;
   options.learningRate = {learningRate, warmupSteps, cosineSteps,

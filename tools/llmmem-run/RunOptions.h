@@ -33,6 +33,7 @@ struct RunOptions {
   std::string tokenizerFile; // empty: the bytes of a text are its tokens
   std::string labelsFile;    // empty: what is predicted are the ids themselves
   std::string segmentsFile;  // empty: each row is one sequence
+  std::string imagesFile;    // empty: sampled images
   bool shuffle = false;
   LearningRate learningRate;
   std::string loadFile, resumeFile, saveFile, gradientsFile;

@@ -4,6 +4,7 @@
 #include "Progress.h"
 #include "ReadTokenizer.h"
 #include "RunOptions.h"
+#include "llmmem/Execution/ImageFeed.h"
 #include "llmmem/Execution/ProcessMemory.h"
 #include "llmmem/Execution/RankJob.h"
 #include "llmmem/Runtime/Parallel.h"
@@ -28,7 +29,7 @@ static Expected<TokenFeed> feedOfTokens(const Tokenizer &tokenizer, StringRef fi
   return TokenFeed::fromIds(file, join(numbers, " "), shape);
 }
 
-static Expected<TokenFeed> openFeed(TokenFeed::Shape shape, const RunOptions &options) {
+static Expected<TokenFeed> openTokens(TokenFeed::Shape shape, const RunOptions &options) {
   if (options.dataFile.has_value() == options.tokensFile.has_value())
     return createStringError("expected either --data text.txt or --tokens ids.txt");
   std::string file = options.dataFile ? *options.dataFile : *options.tokensFile;
@@ -73,6 +74,41 @@ static Error readSegments(TokenFeed &feed, const PlannedFunction &step, const Ru
   return feed.readSegments(options.segmentsFile, (*text)->getBuffer());
 }
 
+static Expected<std::unique_ptr<StepFeed>> openImages(const PlannedFunction &step,
+                                                      const RunOptions &options) {
+  if (options.dataFile || options.tokensFile || !options.labelsFile.empty() ||
+      !options.segmentsFile.empty() || !options.tokenizerFile.empty())
+    return createStringError("the step reads images and no text; give --images file.safetensors, "
+                             "or nothing for noise");
+  ImageFeed::Shape shape = imageShapeOf(*step.compiled, step.roles);
+  if (options.imagesFile.empty())
+    return std::make_unique<ImageFeed>(ImageFeed::sampled(options.seed.value_or(0), shape));
+  Expected<SafeTensors> file = SafeTensors::read(options.imagesFile);
+  if (!file)
+    return file.takeError();
+  Expected<ImageFeed> feed =
+      ImageFeed::fromFile(options.imagesFile, std::move(*file), std::move(shape));
+  if (!feed)
+    return feed.takeError();
+  return std::make_unique<ImageFeed>(std::move(*feed));
+}
+
+static Expected<std::unique_ptr<StepFeed>> openFeed(const PlannedFunction &step,
+                                                    const RunOptions &options) {
+  if (step.compiled->pixels())
+    return openImages(step, options);
+  if (!options.imagesFile.empty())
+    return createStringError("--images: the step reads no images");
+  Expected<TokenFeed> feed = openTokens(feedShapeOf(*step.compiled, step.roles), options);
+  if (!feed)
+    return feed.takeError();
+  if (Error error = readLabels(*feed, step.roles, options))
+    return std::move(error);
+  if (Error error = readSegments(*feed, step, options))
+    return std::move(error);
+  return std::make_unique<TokenFeed>(std::move(*feed));
+}
+
 namespace {
 /// A run with its buffers and its reports.
 class Training {
@@ -83,7 +119,7 @@ public:
         step(step), options(options) {}
 
   Error load();
-  Error runSteps(TokenFeed &feed);
+  Error runSteps(StepFeed &feed);
   Error save();
   Error printEnd();
   Error writeProfile();
@@ -140,11 +176,10 @@ int Training::interruptOfAnyRank() {
   return static_cast<int>(*llvm::max_element(caught));
 }
 
-Error Training::runSteps(TokenFeed &feed) {
-  TokenFeed::Shape shape = feedShapeOf(*step.compiled, step.roles);
+Error Training::runSteps(StepFeed &feed) {
   int64_t first = run.stepsDone() + 1, last = run.stepsDone() + options.steps;
   Progress progress(errs(), errs().is_displayed() && RankJob::rank() == 0,
-                    {last, shape.size(), step.compiled->arenaBytes(), options.progressSeconds});
+                    {last, feed.size(), step.compiled->arenaBytes(), options.progressSeconds});
   processMemory.forgetPeak();
   for (int64_t number = first; number <= last && !interruptOfAnyRank(); ++number) {
     auto start = std::chrono::steady_clock::now();
@@ -435,13 +470,9 @@ Error Training::save() {
 }
 
 Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
-  Expected<TokenFeed> feed = openFeed(feedShapeOf(*step.compiled, step.roles), options);
+  Expected<std::unique_ptr<StepFeed>> feed = openFeed(step, options);
   if (!feed)
     return feed.takeError();
-  if (Error error = readLabels(*feed, step.roles, options))
-    return std::move(error);
-  if (Error error = readSegments(*feed, step, options))
-    return std::move(error);
   ProcessMemory memory = ProcessMemory::begin();
   Expected<TrainingRun> run =
       TrainingRun::create(*step.compiled, step.roles, options.seed.value_or(0));
@@ -451,9 +482,9 @@ Expected<int> llmmem::train(PlannedFunction &step, const RunOptions &options) {
   if (Error error = training.load())
     return std::move(error);
   if (options.shuffle)
-    feed->shuffle(training.seedOfSamples());
+    (*feed)->shuffle(training.seedOfSamples());
   catchInterrupts();
-  if (Error error = training.runSteps(*feed))
+  if (Error error = training.runSteps(**feed))
     return std::move(error);
   if (Error error = training.printEnd())
     return std::move(error);

@@ -484,6 +484,23 @@ TEST(RuleGradients, Concat) {
     })");
 }
 
+TEST(RuleGradients, Transpose) {
+  checkGradients(R"(
+    func.func @f(%x: tensor<2x3x4xf64>) -> tensor<4x2x3xf64> {
+      %y = llm.transpose %x {order = array<i64: 2, 0, 1>} : tensor<2x3x4xf64> -> tensor<4x2x3xf64>
+      return %y : tensor<4x2x3xf64>
+    })");
+}
+
+TEST(RuleGradients, SliceAndPad) {
+  checkGradients(R"(
+    func.func @f(%x: tensor<3x7xf64>) -> (tensor<3x4xf64>, tensor<3x9xf64>) {
+      %a = llm.slice %x {begin = 2 : i64} : tensor<3x7xf64> -> tensor<3x4xf64>
+      %b = llm.pad %x {begin = 1 : i64} : tensor<3x7xf64> -> tensor<3x9xf64>
+      return %a, %b : tensor<3x4xf64>, tensor<3x9xf64>
+    })");
+}
+
 TEST(RuleGradients, CrossEntropyWithIgnoredTargets) {
   checkGradients(R"(
     func.func @f(%x: tensor<2x3x5xf64>, %t: tensor<2x3xi32>) -> tensor<f64> {

@@ -269,6 +269,44 @@ TEST_P(RowKernels, SplitAndConcat) {
   EXPECT_EQ(r[1], turned);
 }
 
+/// Runs of 19 elements that move with their row, and elements that move by themselves.
+TEST_P(RowKernels, Transposes) {
+  std::vector<Numbers> r =
+      run(R"(func.func @step(%x: tensor<2x3x19xT>) -> (tensor<3x2x19xT>, tensor<19x2x3xT>) {
+    %a = llm.transpose %x {order = array<i64: 1, 0, 2>} : tensor<2x3x19xT> -> tensor<3x2x19xT>
+    %b = llm.transpose %x {order = array<i64: 2, 0, 1>} : tensor<2x3x19xT> -> tensor<19x2x3xT>
+    return %a, %b : tensor<3x2x19xT>, tensor<19x2x3xT>
+  })",
+          {x});
+  Numbers runs, elements;
+  for (int row : {0, 3, 1, 4, 2, 5})
+    for (int j = 0; j < kWidth; ++j)
+      runs.push_back(x[row * kWidth + j]);
+  for (int j = 0; j < kWidth; ++j)
+    for (int row = 0; row < kRows; ++row)
+      elements.push_back(x[row * kWidth + j]);
+  EXPECT_EQ(r[0], runs);
+  EXPECT_EQ(r[1], elements);
+}
+
+TEST_P(RowKernels, SliceAndPad) {
+  std::vector<Numbers> r =
+      run(R"(func.func @step(%x: tensor<2x3x19xT>) -> (tensor<2x3x4xT>, tensor<2x3x9xT>) {
+    %a = llm.slice %x {begin = 15 : i64} : tensor<2x3x19xT> -> tensor<2x3x4xT>
+    %b = llm.pad %a {begin = 2 : i64} : tensor<2x3x4xT> -> tensor<2x3x9xT>
+    return %a, %b : tensor<2x3x4xT>, tensor<2x3x9xT>
+  })",
+          {x});
+  Numbers end, padded(kRows * 9, 0.0);
+  for (int row = 0; row < kRows; ++row)
+    for (int j = 0; j < 4; ++j) {
+      end.push_back(x[row * kWidth + 15 + j]);
+      padded[row * 9 + 2 + j] = end.back();
+    }
+  EXPECT_EQ(r[0], end);
+  EXPECT_EQ(r[1], padded);
+}
+
 LLMMEM_ALL_ELEMENT_TYPES(RowKernels);
 
 /// With lse 0 and one row, the gradient of the logits is exp itself beside the target's.

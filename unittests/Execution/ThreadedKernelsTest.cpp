@@ -43,6 +43,9 @@ const Case kCases[] = {
     {"gelu", "%0 = llm.gelu %a : $A", "$A"},
     {"split", "%0, %1 = llm.split %a : ($A) -> ($K, $K)", "$K, $K", 2},
     {"concat", "%0 = llm.concat %k, %k : ($K, $K) -> $A", "$A"},
+    {"transpose", "%0 = llm.transpose %a {order = array<i64: 0, 2, 1>} : $A -> $F", "$F"},
+    {"slice", "%0 = llm.slice %a {begin = 102 : i64} : $A -> $K", "$K"},
+    {"pad", "%0 = llm.pad %k {begin = 102 : i64} : $K -> $A", "$A"},
     {"rope", "%0 = llm.rope %a {heads = 6 : i64, theta = 100.0 : f64} : $A", "$A"},
     {"global_norm", "%0 = llm.global_norm %a, %t : ($A, $T) -> $L", "$L"},
     {"attention",
@@ -69,6 +72,7 @@ std::string textOf(const Case &test) {
       {"$A", "tensor<2x150x204xT>"}, {"$W", "tensor<204xT>"},       {"$M", "tensor<2x150xW>"},
       {"$I", "tensor<2x150xi32>"},   {"$T", "tensor<700x204xT>"},   {"$K", "tensor<2x150x102xT>"},
       {"$S", "tensor<2x4x150xW>"},   {"$O", "tensor<2x150x700xT>"}, {"$L", "tensor<W>"},
+      {"$F", "tensor<2x204x150xT>"},
   };
   for (auto [name, type] : names)
     for (size_t at; (at = text.find(name)) != std::string::npos;)

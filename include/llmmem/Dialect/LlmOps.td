@@ -6,6 +6,7 @@
 include "llmmem/Dialect/LlmForwardOps.td"
 include "llmmem/Dialect/LlmBackwardOps.td"
 include "llmmem/Dialect/LlmExpertOps.td"
+include "llmmem/Dialect/LlmShapeOps.td"
 include "llmmem/Dialect/LlmLossOps.td"
 include "llmmem/Dialect/LlmUpdateOps.td"
 include "llmmem/Dialect/LlmCacheOps.td"

@@ -93,6 +93,8 @@ public:
   llvm::ArrayRef<StepArgument> arguments() const { return argumentInfo; }
   /// The token ids of a batch: the argument `ids`, of a stage that reads none that of another one.
   const std::optional<StepArgument> &ids() const { return idsOfStep; }
+  /// The images of a batch, `pixels`, in the same way.
+  const std::optional<StepArgument> &pixels() const { return pixelsOfStep; }
   llvm::ArrayRef<StepResult> results() const { return resultInfo; }
   /// Of the larger plan, where there is an update apart.
   int64_t arenaBytes() const { return arena; }
@@ -144,7 +146,7 @@ private:
   llvm::SmallVector<int64_t> meshSizes;
   std::vector<std::string> parametersOfStages;
   llvm::SmallVector<StepArgument, 0> argumentInfo;
-  std::optional<StepArgument> idsOfStep;
+  std::optional<StepArgument> idsOfStep, pixelsOfStep;
   llvm::SmallVector<StepResult> resultInfo;
   std::vector<KernelCall> calls;
   int64_t arena = 0, hostArena = 0;

@@ -28,9 +28,11 @@ struct StepRoles {
     }
   };
 
-  /// Targets are predicted from the ids before them, labels in their own place; positions are those
+  /// Targets are predicted from the ids before them, labels in their own place, or of a whole image
+  /// of `pixels`; positions are those
   /// in sequences that are packed into rows.
-  std::optional<unsigned> ids, targets, labels, positions, seed, learningRate, step, microBatch;
+  std::optional<unsigned> ids, pixels, targets, labels, positions, seed, learningRate, step,
+      microBatch;
   /// Of a step with caches: tokens in them, new ones, and the table of pages.
   std::optional<unsigned> lengths, counts, pages;
   llvm::SmallVector<Parameter> parameters;
@@ -39,8 +41,11 @@ struct StepRoles {
   llvm::SmallVector<unsigned> caches;
   /// Rows of the table that the ids are looked up in.
   int64_t vocabulary = 0;
+  /// Of a step of images: what a label may be.
+  int64_t classes = 0;
 
-  /// Fails if a step cannot be fed: it has no ids, in no stage of a pipeline, or an unknown input.
+  /// Fails if a step cannot be fed: it has neither ids nor pixels, in no stage of a pipeline, or an
+  /// unknown input.
   static llvm::Expected<StepRoles> find(mlir::func::FuncOp step);
 };
 

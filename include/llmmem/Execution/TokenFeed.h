@@ -3,6 +3,7 @@
 #ifndef LLMMEM_EXECUTION_TOKENFEED_H
 #define LLMMEM_EXECUTION_TOKENFEED_H
 
+#include "llmmem/Execution/StepFeed.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -13,7 +14,7 @@ namespace llmmem {
 
 /// Windows of token ids: one after another, starting again at the end, or each row from its own
 /// random position.
-class TokenFeed {
+class TokenFeed final : public StepFeed {
 public:
   struct Shape {
     int64_t batch = 1, seq = 1, vocabulary = 0; // `batch`: rows of all ranks
@@ -57,7 +58,9 @@ public:
   void seek(int64_t batches) { batch = batches; }
   /// From now on the rows of batch `n` begin at positions sampled uniformly from (`seed`, n).
   /// Neighbouring rows of a text are correlated, and a small batch of them gives a biased gradient.
-  void shuffle(uint64_t seed) { shuffleSeed = seed; }
+  void shuffle(uint64_t seed) override { shuffleSeed = seed; }
+  void fill(ModelBuffers &buffers, int64_t number) override;
+  int64_t size() const override { return shape.size(); }
 
 private:
   TokenFeed(std::vector<int32_t> ids, Shape shape) : all(std::move(ids)), shape(shape) {}

@@ -48,8 +48,8 @@ public:
   /// The accumulated gradients of the last step under their parameters' names.
   llvm::Error saveGradients(llvm::StringRef path);
 
-  /// The next step reads its batch at its position in the text.
-  llvm::Expected<StepReport> runStep(TokenFeed &feed, double learningRate);
+  /// The next step reads its batch at its position in the data.
+  llvm::Expected<StepReport> runStep(StepFeed &feed, double learningRate);
 
   /// None where the loss is not scaled.
   std::optional<LossScaleReport> lossScale() const;
@@ -66,7 +66,7 @@ private:
 
   llvm::Expected<int64_t> loadState(const SafeTensors &file);
   bool isMaster(unsigned state) const;
-  void feedInputs(TokenFeed &feed, double learningRate);
+  void feedInputs(StepFeed &feed, double learningRate);
   /// The number of the result that counts choices without a place.
   std::optional<unsigned> droppedChoices() const;
   int64_t replayNs() const;

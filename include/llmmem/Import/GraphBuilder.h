@@ -129,6 +129,20 @@ public:
   mlir::Value lastRows(llvm::StringRef name, mlir::Value x);
   mlir::Value crossEntropy(llvm::StringRef name, mlir::Value logits, mlir::Value targets);
 
+  // Images, and rows that stand for them.
+  /// Cuts [batch, channels, height, width] into squares: [batch, patches, channels * size * size],
+  /// a patch's elements in the order of a convolution's weight.
+  mlir::Value patches(llvm::StringRef name, mlir::Value pixels, int64_t size);
+  /// From now on the parameter is read as [first dimension, all others]: a convolution of patches
+  /// that do not overlap is a projection.
+  void viewAsMatrix(llvm::StringRef name);
+  /// Rows of zeros before and behind those of [batch, rows, width].
+  mlir::Value padRows(llvm::StringRef name, mlir::Value x, int64_t before, int64_t behind);
+  /// The first row of each of [batch, rows, width], as [batch, width].
+  mlir::Value firstRow(llvm::StringRef name, mlir::Value x);
+  /// Adds [1, rows, width] to each of [batch, rows, width].
+  mlir::Value addTable(llvm::StringRef name, mlir::Value x, mlir::Value table);
+
   // Mixtures of experts. Parameters of all experts are one, with a slice for each.
   /// The best experts of each token, by a projection of `x`.
   Routing route(mlir::Value x, llvm::StringRef module, const RouterShape &shape);
@@ -143,6 +157,10 @@ public:
   mlir::Value balanceLoss(llvm::StringRef name, double coefficient);
   /// Choices of all layers that found no place; null where each has one.
   mlir::Value countDropped(llvm::StringRef name);
+
+  /// In the type that is computed in: rounded to it where the parameter has more bits. Null where
+  /// there is none.
+  mlir::Value parameter(const llvm::Twine &name);
 
   mlir::MLIRContext *getContext() const { return builder.getContext(); }
 
@@ -162,9 +180,7 @@ private:
   mlir::Location locate(llvm::StringRef name) const;
   void annotate(mlir::Operation *op, llvm::StringRef name);
   bool hasParameter(const llvm::Twine &name) const { return parameters.contains(name.str()); }
-  /// In the type that is computed in: rounded to it where the parameter has more bits. Null where
-  /// there is none.
-  mlir::Value parameter(const llvm::Twine &name);
+  mlir::Value view(llvm::StringRef name, mlir::Value x, llvm::ArrayRef<int64_t> shape);
   /// Of a parameter in fewer bits; null where it has none.
   mlir::Value scalesOf(const llvm::Twine &name) const {
     return parameters.lookup((name + llm::kScalesSuffix).str());

@@ -45,6 +45,11 @@ inline Parameter tableOf(std::string name, int64_t rows, int64_t width,
   return table;
 }
 
+/// Of images that a step reads in the place of ids.
+struct ImageShape {
+  int64_t channels = 0, height = 0, width = 0;
+};
+
 /// What the shared code needs to know of any model.
 struct ModelFacts {
   std::string file; ///< the config's, for messages
@@ -56,6 +61,9 @@ struct ModelFacts {
   /// Tokens are predicted in their own place and not from those before them: who feeds the step
   /// says which (`labels`).
   bool predictsMasked = false;
+  /// Images are sorted into classes, a label for each; the rows of a sequence follow from the
+  /// config (`maxSeq`).
+  std::optional<ImageShape> image;
   bool hasSinks = false;  ///< attention's rows have a score that no value belongs to
   int64_t experts = 0;    ///< of a mixture
   double balanceLoss = 0; ///< the coefficient of what unequally chosen experts cost

@@ -21,6 +21,7 @@ void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
     attachMicroBatchKernels(context);
     attachRopeKernels(context);
     attachRowKernels(context);
+    attachShapeKernels(context);
     attachTableKernels(context);
     attachUpdateKernels(context);
   });

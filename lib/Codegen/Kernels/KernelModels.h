@@ -73,6 +73,7 @@ void attachMatmulKernels(mlir::MLIRContext *context);
 void attachMicroBatchKernels(mlir::MLIRContext *context);
 void attachRopeKernels(mlir::MLIRContext *context);
 void attachRowKernels(mlir::MLIRContext *context);
+void attachShapeKernels(mlir::MLIRContext *context);
 void attachTableKernels(mlir::MLIRContext *context);
 void attachAdafactorKernel(mlir::MLIRContext *context);
 void attachMuonKernel(mlir::MLIRContext *context);

@@ -2,7 +2,7 @@
 
   emulated.py budgets [--library] folder text tolerance config.json [flags of llmmem-import]
 
-`budgets`: how many. `--library`: planned for a library and its epilogues, whose products the emulator computes as they
+`text`: or what a golden family was computed of, NAME.safetensors. `budgets`: how many. `--library`: planned for a library and its epilogues, whose products the emulator computes as they
 are documented.
 `tolerance`: how far a loss, and an element of a gradient in parts of the largest one, may be from the CPU's. Prints a
 line for each run.

@@ -4,7 +4,7 @@
 
 With --budgets, N budgets from the least one up to the unplanned step's must have its bits as well, all by code that is not optimized.
 
-FAMILY.safetensors holds parameters, ids, losses, gradients, and perhaps parameters after three AdamW steps in float64;
+FAMILY.safetensors holds parameters, ids or images, losses, gradients, and perhaps parameters after three AdamW steps in float64;
 FAMILY.config.json is the model. Both runs must have the same bits. Prints the largest error of each kind, and last how
 many numbers were compared.
 """
@@ -13,6 +13,7 @@ import os
 import sys
 
 import chain
+import feed
 import tensors
 
 # Loss; gradients and parameters after three steps, relative to the largest element of their tensor. In float64 the
@@ -25,11 +26,6 @@ def left_out(kind, name, dtype):
     if kind == "after3." and dtype == "f32" and name.endswith("attn.c_attn.bias"):
         return range(32, 64)
     return ()
-
-
-def is_noise(kind, name):
-    """BERT's key bias shifts all scores of a row alike as well: what either computes of its gradient is rounding alone."""
-    return kind == "grad." and name.endswith("attention.self.key.bias")
 
 
 def compare(golden, training, dtype):
@@ -55,7 +51,7 @@ def compare(golden, training, dtype):
         if sorted(names) != sorted(ours):
             chain.stop("the tensors %s are not the golden ones" % sorted(ours))
         for name in names:
-            if is_noise(kind, name):
+            if kind == "grad." and tensors.is_rounding_alone(name):
                 error = max(map(abs, ours[name]))
             else:
                 error = tensors.relative_error(ours[name], golden[kind + name], left_out(kind, name, dtype))
@@ -83,20 +79,10 @@ def main(folder, family, dtype, *flags):
     if importing and importing[0].startswith("--budgets="):
         count = int(importing.pop(0).partition("=")[2])
     os.makedirs(folder, exist_ok=True)
-    model, ids = os.path.join(folder, "model.mlir"), os.path.join(folder, "ids")
+    model = os.path.join(folder, "model.mlir")
     golden = tensors.read(family + ".safetensors")
-    with open(ids, "w") as file:
-        print(*golden["input_ids"], file=file)
-    data = ["--tokens", ids]
-    if "labels" in golden:
-        with open(ids + ".labels", "w") as file:
-            print(*golden["labels"], file=file)
-        data += ["--labels", ids + ".labels"]
-    if "segments" in golden:
-        with open(ids + ".segments", "w") as file:
-            print(*golden["segments"], file=file)
-        data += ["--segments", ids + ".segments"]
-    chain.import_model(family + ".config.json", model, "--batch", "2", "--seq", "16", "--dtype", dtype, *importing)
+    data = feed.flags_of_golden(family + ".safetensors", golden, os.path.join(folder, "ids"))
+    chain.import_model(family + ".config.json", model, *feed.shape_of_golden(golden), "--dtype", dtype, *importing)
     compared, bits, reports, plans = 0, None, [], ["--checkpoint-policy=none", "--checkpoint-budget=min"]
     for flag in plans:
         step = os.path.join(folder, flag.rpartition("=")[2] + ".mlir")

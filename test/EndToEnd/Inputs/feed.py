@@ -1,0 +1,33 @@
+"""What a run reads: a text, or what a file of utils/golden-families.py was computed of."""
+import tensors
+
+GOLDEN_SHAPE = {"pixels": ["--batch", "2"], "input_ids": ["--batch", "2", "--seq", "16"]}
+
+
+def write_numbers(file, numbers):
+    with open(file, "w") as text:
+        print(*numbers, file=text)
+    return file
+
+
+def flags_of_golden(file, golden, prefix):
+    """The flags of llmmem-run for the tensors of a golden file; numbers go to files that begin with `prefix`."""
+    if "pixels" in golden:
+        return ["--images", file]
+    flags = ["--tokens", write_numbers(prefix, golden["input_ids"])]
+    for beside in ("labels", "segments"):
+        if beside in golden:
+            flags += ["--" + beside, write_numbers("%s.%s" % (prefix, beside), golden[beside])]
+    return flags
+
+
+def shape_of_golden(golden):
+    """The flags of llmmem-import for its batch."""
+    return GOLDEN_SHAPE["pixels" if "pixels" in golden else "input_ids"]
+
+
+def flags_of(file, prefix):
+    """The flags of llmmem-run for a text or a golden file."""
+    if file.endswith(".safetensors"):
+        return flags_of_golden(file, tensors.read(file), prefix)
+    return ["--data", file]
