@@ -116,7 +116,12 @@ static llvm::Error findLargestBatch(FitModel &model, FitAnswer &answer, int64_t 
   return llvm::Error::success();
 }
 
+/// An image's sequence is no one's choice.
 static llvm::Error findLongestSequence(FitModel &model, FitAnswer &answer, int64_t batch) {
+  if (model.facts().image) {
+    answer.longestSequence = answer.fits ? answer.request.seq : 0;
+    return llvm::Error::success();
+  }
   auto stepOf = [&](int64_t size) { return FitModel::Question{batch, size * kSequenceStep}; };
   LargestSearch search(model, stepOf, answer.card.budget(),
                        model.longestSequence() / kSequenceStep);
