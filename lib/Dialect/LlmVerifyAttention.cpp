@@ -47,6 +47,27 @@ struct Heads {
     return expectSameElement(op, {wide, narrow});
   }
 
+  /// As verifyPair, with as many rows of `narrow` as there are keys.
+  LogicalResult verifyAcross(StringRef wideName, Value wide, StringRef narrowName,
+                             Value narrow) const {
+    if (failed(verifyCounts()) || failed(expectHeads(wideName, wide, heads)) ||
+        failed(expectHeads(narrowName, narrow, kvHeads)) ||
+        failed(expectSameElement(op, {wide, narrow})))
+      return failure();
+    if (tensorType(wide).getDimSize(0) == tensorType(narrow).getDimSize(0) &&
+        lastDim(wide) / heads == lastDim(narrow) / kvHeads)
+      return success();
+    return disagree(wideName, wide, narrowName, narrow, "batch and head size");
+  }
+
+  InFlightDiagnostic disagree(StringRef wideName, Value wide, StringRef narrowName, Value narrow,
+                              StringRef what) const {
+    return op->emitOpError() << "'" << wideName << "' is [" << tensorType(wide).getShape()
+                             << "] with " << heads << " heads, '" << narrowName << "' is ["
+                             << tensorType(narrow).getShape() << "] with " << kvHeads << ": "
+                             << what << " must agree";
+  }
+
   /// Of whatever elements.
   LogicalResult verifyShapes(StringRef wideName, Value wide, StringRef narrowName,
                              Value narrow) const {
@@ -56,18 +77,17 @@ struct Heads {
     if (leadingDims(wide) == leadingDims(narrow) &&
         lastDim(wide) / heads == lastDim(narrow) / kvHeads)
       return success();
-    return op->emitOpError() << "'" << wideName << "' is [" << tensorType(wide).getShape()
-                             << "] with " << heads << " heads, '" << narrowName << "' is ["
-                             << tensorType(narrow).getShape() << "] with " << kvHeads
-                             << ": batch, seq and head size must agree";
+    return disagree(wideName, wide, narrowName, narrow, "batch, seq and head size");
   }
 
-  /// `scores` is [batch, heads, seq, seq] for an x of [batch, seq, ...].
-  LogicalResult verifyScores(StringRef name, Value scores, Value x) const {
-    ArrayRef<int64_t> shape = tensorType(x).getShape();
-    if (failed(expectSameElement(op, {scores, x})))
+  /// `scores` is [batch, heads, queries, keys] for queries of [batch, queries, ...] and keys of
+  /// [batch, keys, ...].
+  LogicalResult verifyScores(StringRef name, Value scores, Value queries, Value keys) const {
+    ArrayRef<int64_t> shape = tensorType(queries).getShape();
+    if (failed(expectSameElement(op, {scores, queries})))
       return failure();
-    return expectShape(op, name, scores, {shape[0], heads, shape[1], shape[1]});
+    return expectShape(op, name, scores,
+                       {shape[0], heads, shape[1], tensorType(keys).getDimSize(1)});
   }
 };
 
@@ -224,9 +244,10 @@ LogicalResult CachedAttentionOp::verify() {
 
 LogicalResult AttentionScoresOp::verify() {
   Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
-  if (failed(shapes.verifyPair("q", getQ(), "k", getK())) || failed(shapes.expectScale(getScale())))
+  if (failed(shapes.verifyAcross("q", getQ(), "k", getK())) ||
+      failed(shapes.expectScale(getScale())))
     return failure();
-  return shapes.verifyScores("scores", getScores(), getQ());
+  return shapes.verifyScores("scores", getScores(), getQ(), getK());
 }
 
 LogicalResult CausalMaskOp::verify() {
@@ -239,16 +260,16 @@ LogicalResult CausalMaskOp::verify() {
 
 LogicalResult AttentionValuesOp::verify() {
   Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
-  if (failed(shapes.verifyPair("out", getOut(), "values", getValues())) ||
+  if (failed(shapes.verifyAcross("out", getOut(), "values", getValues())) ||
       failed(shapes.expectScale(getScale())))
     return failure();
-  return shapes.verifyScores("probabilities", getProbabilities(), getOut());
+  return shapes.verifyScores("probabilities", getProbabilities(), getOut(), getValues());
 }
 
 LogicalResult AttentionValuesTransposedOp::verify() {
   Heads shapes{*this, static_cast<int64_t>(getHeads()), static_cast<int64_t>(getKvHeads())};
-  if (failed(shapes.verifyPair("x", getX(), "out", getOut())) ||
+  if (failed(shapes.verifyAcross("x", getX(), "out", getOut())) ||
       failed(shapes.expectScale(getScale())))
     return failure();
-  return shapes.verifyScores("probabilities", getProbabilities(), getX());
+  return shapes.verifyScores("probabilities", getProbabilities(), getX(), getOut());
 }

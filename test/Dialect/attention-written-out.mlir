@@ -113,7 +113,7 @@ func.func @f(%p: tensor<1x2x4x3xf32>, %v: tensor<1x4x4xf32>) {
 // -----
 
 func.func @f(%p: tensor<1x2x4x4xf32>, %v: tensor<1x4x8xf32>) {
-  // expected-error @below {{'out' is [1, 4, 8] with 2 heads, 'values' is [1, 4, 8] with 1: batch, seq and head size must agree}}
+  // expected-error @below {{'out' is [1, 4, 8] with 2 heads, 'values' is [1, 4, 8] with 1: batch and head size must agree}}
   %0 = llm.attention_values %p, %v {heads = 2 : i64, kv_heads = 1 : i64, scale = 0.5 : f64} : (tensor<1x2x4x4xf32>,
     tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
   return

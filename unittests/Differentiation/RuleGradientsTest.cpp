@@ -484,6 +484,37 @@ TEST(RuleGradients, Concat) {
     })");
 }
 
+TEST(RuleGradients, AttentionAcross) {
+  checkGradients(R"(
+    func.func @f(%q: tensor<2x3x8xf64>, %k: tensor<2x5x4xf64>, %v: tensor<2x5x4xf64>) -> tensor<2x3x8xf64> {
+      %s = llm.attention_scores %q, %k {heads = 4 : i64, kv_heads = 2 : i64, scale = 0.7 : f64}
+         : (tensor<2x3x8xf64>, tensor<2x5x4xf64>) -> tensor<2x4x3x5xf64>
+      %p = llm.softmax %s : tensor<2x4x3x5xf64>
+      %y = llm.attention_values %p, %v {heads = 4 : i64, kv_heads = 2 : i64, scale = 1.0 : f64}
+         : (tensor<2x4x3x5xf64>, tensor<2x5x4xf64>) -> tensor<2x3x8xf64>
+      return %y : tensor<2x3x8xf64>
+    })");
+}
+
+TEST(RuleGradients, RelativeBias) {
+  checkGradients(R"(
+    func.func @f(%s: tensor<2x3x5x7xf64>, %t: tensor<8x3xf64>) -> tensor<2x3x5x7xf64> {
+      %b = llm.relative_bias %t {queries = 5 : i64, keys = 7 : i64, max_distance = 6 : i64, bidirectional}
+         : tensor<8x3xf64> -> tensor<3x11xf64>
+      %y = llm.add_relative_bias %s, %b : tensor<2x3x5x7xf64>, tensor<3x11xf64>
+      return %y : tensor<2x3x5x7xf64>
+    })");
+}
+
+TEST(RuleGradients, RelativeBiasOfOneSide) {
+  checkGradients(R"(
+    func.func @f(%t: tensor<4x2xf64>) -> tensor<2x17xf64> {
+      %b = llm.relative_bias %t {queries = 9 : i64, keys = 9 : i64, max_distance = 6 : i64}
+         : tensor<4x2xf64> -> tensor<2x17xf64>
+      return %b : tensor<2x17xf64>
+    })");
+}
+
 TEST(RuleGradients, Transpose) {
   checkGradients(R"(
     func.func @f(%x: tensor<2x3x4xf64>) -> tensor<4x2x3xf64> {

@@ -128,35 +128,35 @@ TEST_P(ProductKernels, LinearWeightGradAddsToTheSumSoFar) {
 }
 
 TEST_P(ProductKernels, AttentionWrittenOut) {
-  constexpr int batch = 2, seq = 5, heads = 4, groups = 2, size = 3;
+  constexpr int batch = 2, seq = 5, keys = 7, heads = 4, groups = 2, size = 3;
   Numbers q = someNumbers(batch * seq * heads * size, 1),
-          k = someNumbers(batch * seq * groups * size, 2);
-  Numbers p = someNumbers(batch * heads * seq * seq, 3);
+          k = someNumbers(batch * keys * groups * size, 2);
+  Numbers p = someNumbers(batch * heads * seq * keys, 3);
   Numbers scores(p.size()), values(q.size()), transposed(k.size());
   auto wide = [&](int b, int i, int h, int d) { return ((b * seq + i) * heads + h) * size + d; };
   auto narrow = [&](int b, int j, int h, int d) {
-    return ((b * seq + j) * groups + h / 2) * size + d;
+    return ((b * keys + j) * groups + h / 2) * size + d;
   };
   for (int b = 0; b < batch; ++b)
     for (int h = 0; h < heads; ++h)
       for (int i = 0; i < seq; ++i)
-        for (int j = 0; j < seq; ++j)
+        for (int j = 0; j < keys; ++j)
           for (int d = 0; d < size; ++d) {
-            int s = ((b * heads + h) * seq + i) * seq + j;
+            int s = ((b * heads + h) * seq + i) * keys + j;
             scores[s] += 0.5 * q[wide(b, i, h, d)] * k[narrow(b, j, h, d)];
             values[wide(b, i, h, d)] += p[s] * k[narrow(b, j, h, d)];
             transposed[narrow(b, j, h, d)] += 2.0 * p[s] * q[wide(b, i, h, d)];
           }
   std::vector<Numbers> r =
-      run(R"(func.func @step(%q: tensor<2x5x12xT>, %k: tensor<2x5x6xT>, %p: tensor<2x4x5x5xT>)
-      -> (tensor<2x4x5x5xT>, tensor<2x5x12xT>, tensor<2x5x6xT>) {
+      run(R"(func.func @step(%q: tensor<2x5x12xT>, %k: tensor<2x7x6xT>, %p: tensor<2x4x5x7xT>)
+      -> (tensor<2x4x5x7xT>, tensor<2x5x12xT>, tensor<2x7x6xT>) {
     %0 = llm.attention_scores %q, %k {heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f64}
-      : (tensor<2x5x12xT>, tensor<2x5x6xT>) -> tensor<2x4x5x5xT>
+      : (tensor<2x5x12xT>, tensor<2x7x6xT>) -> tensor<2x4x5x7xT>
     %1 = llm.attention_values %p, %k {heads = 4 : i64, kv_heads = 2 : i64}
-      : (tensor<2x4x5x5xT>, tensor<2x5x6xT>) -> tensor<2x5x12xT>
+      : (tensor<2x4x5x7xT>, tensor<2x7x6xT>) -> tensor<2x5x12xT>
     %2 = llm.attention_values_transposed %p, %q {heads = 4 : i64, kv_heads = 2 : i64, scale = 2.0 : f64}
-      : (tensor<2x4x5x5xT>, tensor<2x5x12xT>) -> tensor<2x5x6xT>
-    return %0, %1, %2 : tensor<2x4x5x5xT>, tensor<2x5x12xT>, tensor<2x5x6xT>
+      : (tensor<2x4x5x7xT>, tensor<2x5x12xT>) -> tensor<2x7x6xT>
+    return %0, %1, %2 : tensor<2x4x5x7xT>, tensor<2x5x12xT>, tensor<2x7x6xT>
   })",
           {q, k, p});
   expectNear(r[0], scores, tolerance());

@@ -68,6 +68,21 @@ def Llm_EmbeddingOp : Llm_PureOp<"embedding",
   let hasVerifier = 1;
 }
 
+def Llm_ShiftTokensOp : Llm_PureOp<"shift_tokens", [Shardable, Cost, AllTypesMatch<["labels", "ids"]>]> {
+  let summary = "What a decoder reads to predict labels: each token behind the one before it.";
+  let description = [{
+    ids[b, 0] = start, ids[b, j] = labels[b, j - 1], or `padding` where that label is below 0 and stands for no loss.
+
+    ```mlir
+    %ids = llm.shift_tokens %labels {padding = 0 : i64, start = 0 : i64} : tensor<8x512xi32>
+    ```
+  }];
+  let arguments = (ins Llm_Ids:$labels, I64Attr:$start, I64Attr:$padding);
+  let results = (outs Llm_Ids:$ids);
+  let assemblyFormat = "$labels attr-dict `:` type($labels)";
+  let hasVerifier = 1;
+}
+
 def Llm_AddPositionsOp : Llm_PureOp<"add_positions",
     [ShardableWithChange, CostWithTraffic, Differentiable, BuffersInPlace, GroupElementwise, AllTypesMatch<["x", "y"]>]> {
   let summary = "Adds the row of a table that belongs to each position.";
@@ -199,7 +214,7 @@ def Llm_AttentionOp : Llm_PureOp<"attention", [ShardableWithChange, Cost, Differ
 def Llm_AttentionScoresOp : Llm_PureOp<"attention_scores", [ShardableWithChange, CostOfMatmul, Differentiable]> {
   let summary = "The matmul of queries and keys, per head.";
   let description = [{
-    s[b, h, i, j] = scale * sum_d q[b, i, h, d] k[b, j, h / (heads / kv_heads), d]. Keeps for the backward: q, k.
+    s[b, h, i, j] = scale * sum_d q[b, i, h, d] k[b, j, h / (heads / kv_heads), d]. There may be more keys than queries, or fewer. Keeps for the backward: q, k.
 
     ```mlir
     %s = llm.attention_scores %q, %k {heads = 12 : i64, kv_heads = 12 : i64, scale = 0.125 : f64}

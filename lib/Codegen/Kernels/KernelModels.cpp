@@ -19,6 +19,7 @@ void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
     attachLossKernels(context);
     attachMatmulKernels(context);
     attachMicroBatchKernels(context);
+    attachRelativeKernels(context);
     attachRopeKernels(context);
     attachRowKernels(context);
     attachShapeKernels(context);

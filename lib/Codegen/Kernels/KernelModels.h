@@ -71,6 +71,7 @@ void attachLossHeadKernel(mlir::MLIRContext *context);
 void attachLossKernels(mlir::MLIRContext *context);
 void attachMatmulKernels(mlir::MLIRContext *context);
 void attachMicroBatchKernels(mlir::MLIRContext *context);
+void attachRelativeKernels(mlir::MLIRContext *context);
 void attachRopeKernels(mlir::MLIRContext *context);
 void attachRowKernels(mlir::MLIRContext *context);
 void attachShapeKernels(mlir::MLIRContext *context);

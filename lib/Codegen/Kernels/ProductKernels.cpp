@@ -231,26 +231,29 @@ struct GroupedWeightGradKernel : KernelModel<GroupedWeightGradKernel, GroupedWei
 
 /// Places of one head's matrices, the same for all ops below.
 struct HeadLayout {
-  int64_t seq, heads, kvHeads, size;
+  int64_t queries, keys, heads, kvHeads, size;
 
   template <typename Op>
-  HeadLayout(Op op, Value wide)
-      : seq(cast<RankedTensorType>(wide.getType()).getShape()[1]), heads(op.getHeads()),
-        kvHeads(op.getKvHeads()), size(widthOf(wide) / heads) {}
+  HeadLayout(Op op, Value wide, Value narrow)
+      : queries(rowsOf(wide)), keys(rowsOf(narrow)), heads(op.getHeads()), kvHeads(op.getKvHeads()),
+        size(widthOf(wide) / heads) {}
+
+  /// Of [batch, seq, width].
+  static int64_t rowsOf(Value x) { return cast<RankedTensorType>(x.getType()).getDimSize(1); }
 
   int64_t group() const { return heads / kvHeads; }
-  /// Head `h` of [batch, seq, heads * size].
+  /// Head `h` of [batch, queries, heads * size].
   Matrix wide(Buffer x, Index b, Index h) const {
-    return {x, heads * size, false, b * (seq * heads * size) + h * size, size};
+    return {x, heads * size, false, b * (queries * heads * size) + h * size, size};
   }
-  /// Key/value head `g` of [batch, seq, kvHeads * size], which the query heads of its group share.
+  /// Key/value head `g` of [batch, keys, kvHeads * size], which the query heads of its group share.
   Matrix narrow(Buffer x, Index b, Index g) const {
-    return {x, kvHeads * size, false, b * (seq * kvHeads * size) + g * size,
+    return {x, kvHeads * size, false, b * (keys * kvHeads * size) + g * size,
             group() == 1 ? size : 0};
   }
-  /// Head `h` of [batch, heads, seq, seq].
+  /// Head `h` of [batch, heads, queries, keys].
   Matrix scores(Buffer x, Index b, Index h) const {
-    return {x, seq, false, (b * heads + h) * (seq * seq), seq * seq};
+    return {x, keys, false, (b * heads + h) * (queries * keys), queries * keys};
   }
 
   /// Writes a product for each query head, made of the batch, the key/value head and itself.
@@ -281,15 +284,15 @@ int64_t batchOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).
 
 struct AttentionScoresKernel : KernelModel<AttentionScoresKernel, AttentionScoresOp> {
   static void emit(AttentionScoresOp op, KernelEmitter &e) {
-    HeadLayout layout(op, op.getQ());
+    HeadLayout layout(op, op.getQ(), op.getK());
     auto make = [&](Index b, Index g, Index h) -> Matmul {
       Matrix keys = layout.narrow(e.operand(1), b, g);
       keys.transposed = true;
       return {.a = layout.wide(e.operand(0), b, h),
               .b = keys,
               .c = layout.scores(e.result(0), b, h),
-              .rows = layout.seq,
-              .columns = layout.seq,
+              .rows = layout.queries,
+              .columns = layout.keys,
               .inner = layout.size,
               .scale = op.getScale().convertToDouble()};
     };
@@ -299,14 +302,14 @@ struct AttentionScoresKernel : KernelModel<AttentionScoresKernel, AttentionScore
 
 struct AttentionValuesKernel : KernelModel<AttentionValuesKernel, AttentionValuesOp> {
   static void emit(AttentionValuesOp op, KernelEmitter &e) {
-    HeadLayout layout(op, op.getOut());
+    HeadLayout layout(op, op.getOut(), op.getValues());
     auto make = [&](Index b, Index g, Index h) -> Matmul {
       return {.a = layout.scores(e.operand(0), b, h),
               .b = layout.narrow(e.operand(1), b, g),
               .c = layout.wide(e.result(0), b, h),
-              .rows = layout.seq,
+              .rows = layout.queries,
               .columns = layout.size,
-              .inner = layout.seq,
+              .inner = layout.keys,
               .scale = op.getScale().convertToDouble()};
     };
     layout.emitForHeads(op, e, batchOf(op.getOut()), make);
@@ -316,7 +319,7 @@ struct AttentionValuesKernel : KernelModel<AttentionValuesKernel, AttentionValue
 struct AttentionValuesTransposedKernel
     : KernelModel<AttentionValuesTransposedKernel, AttentionValuesTransposedOp> {
   static void emit(AttentionValuesTransposedOp op, KernelEmitter &e) {
-    HeadLayout layout(op, op.getX());
+    HeadLayout layout(op, op.getX(), op.getOut());
     auto make = [&](Index number) -> Matmul {
       Index b = number / layout.kvHeads, g = number % layout.kvHeads, first = g * layout.group();
       Matrix transposed = layout.scores(e.operand(0), b, first);
@@ -325,12 +328,12 @@ struct AttentionValuesTransposedKernel
       return {.a = transposed,
               .b = layout.wide(e.operand(1), b, first),
               .c = layout.narrow(e.result(0), b, g),
-              .rows = layout.seq,
+              .rows = layout.keys,
               .columns = layout.size,
-              .inner = layout.seq,
+              .inner = layout.queries,
               .scale = op.getScale().convertToDouble(),
               .terms = layout.group(),
-              .stepA = layout.seq * layout.seq,
+              .stepA = layout.queries * layout.keys,
               .stepB = layout.size};
     };
     HeadLayout::emitBatches(op, e, batchOf(op.getX()) * layout.kvHeads, layout.kvHeads, make);
