@@ -109,12 +109,20 @@ CONFIGS["vit"] = {
     "hidden_act": "gelu", "layer_norm_eps": 1e-12, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
     "image_size": 12, "patch_size": 4, "num_channels": 3, "qkv_bias": True, "torch_dtype": "float32",
     "id2label": {str(number): f"LABEL_{number}" for number in range(5)}}
+T5 = {"model_type": "t5", "vocab_size": 61, "d_model": 16, "d_kv": 6, "d_ff": 20, "num_layers": 2, "num_heads": 2,
+      "relative_attention_num_buckets": 8, "relative_attention_max_distance": 11, "dropout_rate": 0.0,
+      "layer_norm_epsilon": 1e-6, "torch_dtype": "float32"}
+CONFIGS["t5"] = {**T5, "feed_forward_proj": "relu", "tie_word_embeddings": True}
+CONFIGS["t5-gated"] = {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_decoder_layers": 1,
+                       "pad_token_id": 3, "decoder_start_token_id": 5}
 # Where the public files name a module in another way than the library does.
 PUBLIC_NAMES = {"gpt_neox": {"lm_head.weight": "embed_out.weight"}}
 
 
 # What the public files call the matrices of an expert, where not gate_proj, up_proj and down_proj.
 EXPERT_NAMES = {"mixtral": ("w1", "w3", "w2")}
+ENCODED = ("t5",)   # that predict a sequence from another one
+DECODER_SEQ = 12
 MASKED = ("bert",)  # that predict tokens in their own places
 IMAGES = ("vit",)   # that sort images into classes
 # What the library calls the modules of a layer that public files call as the first library did.
@@ -188,16 +196,35 @@ def routing_biases(model):
 
 def make_model(config):
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageClassification, AutoModelForMaskedLM
+    from transformers import (AutoConfig, AutoModelForCausalLM, AutoModelForImageClassification, AutoModelForMaskedLM,
+                              AutoModelForSeq2SeqLM)
     keys = dict(config)
     auto = AutoModelForMaskedLM if config["model_type"] in MASKED else AutoModelForCausalLM
+    if config["model_type"] in ENCODED:
+        auto = AutoModelForSeq2SeqLM
     if config["model_type"] in IMAGES:
         auto = AutoModelForImageClassification
         if "id2label" in keys:
             keys["id2label"] = {int(number): name for number, name in keys["id2label"].items()}
     model = auto.from_config(AutoConfig.for_model(keys.pop("model_type"), **keys),
                                              attn_implementation="eager", experts_implementation="eager")
+    if config["model_type"] in ENCODED and not config.get("tie_word_embeddings", True):
+        # Newer libraries tie the head in memory whatever the config says; files have one of its own.
+        model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.shared.weight))
     return model.to(torch.float64)
+
+
+def make_sequences(config):
+    """What is predicted, the end of each row without a loss, and what the decoder reads."""
+    import numpy as np
+    import torch
+    numbers = (samples("labels", BATCH * DECODER_SEQ) >> np.uint64(33)) % np.uint64(config["vocab_size"])
+    labels = torch.from_numpy(numbers.astype(np.int64).reshape(BATCH, DECODER_SEQ))
+    labels[:, -2:] = -100
+    labels[0, 4] = -100
+    padding, start = config.get("pad_token_id", 0), config.get("decoder_start_token_id", 0)
+    read = torch.cat([torch.full((BATCH, 1), start), labels[:, :-1].masked_fill(labels[:, :-1] == -100, padding)], 1)
+    return labels, read
 
 
 def make_labels(ids):
@@ -229,6 +256,12 @@ def make_batch(config):
         kept = {"pixels": pixels.numpy().astype(np.float32), "labels": classes.numpy()}
         return {"pixel_values": pixels}, kept, lambda logits: cross_entropy(logits, classes)
     numbers = (samples("input_ids", BATCH * SEQ) >> np.uint64(33)) % np.uint64(config["vocab_size"])
+    if config["model_type"] in ENCODED:
+        ids = torch.from_numpy(numbers.astype(np.int64).reshape(BATCH, SEQ))
+        labels, read = make_sequences(config)
+        kept = {"input_ids": ids.numpy(), "labels": labels.numpy()}
+        loss = lambda logits: cross_entropy(logits.flatten(0, 1), labels.flatten())
+        return {"input_ids": ids, "decoder_input_ids": read}, kept, loss
     if config["model_type"] not in MASKED:
         ids = torch.from_numpy(numbers.astype(np.int64).reshape(BATCH, SEQ))
         loss = lambda logits: cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())

@@ -31,10 +31,18 @@ EXTRA = {
 }
 
 
+LAYERS = ("n_layer", "num_layers", "num_decoder_layers", "num_hidden_layers")
+
+
+def measures_decoder(config):
+    """Of an encoder and a decoder, whether the block is the decoder's: where a config has a number of its layers."""
+    return "num_decoder_layers" in config
+
+
 def configs():
     """Each family with three layers."""
     for name, config in {**families.CONFIGS, **EXTRA}.items():
-        config = {**config, "n_layer" if "n_layer" in config else "num_hidden_layers": 3}
+        config = {**config, **{key: 3 for key in LAYERS if key in config}}
         if "layer_types" in config:
             config["layer_types"] = [*config["layer_types"], config["layer_types"][0]]
         yield name, config
@@ -51,20 +59,22 @@ TORCH_RULES = (
     (r"^[-#] |^#(\.attention)?\.output add", "stream"),
     (r"rotary", "heads"),
     (r"(o_proj|down_proj|attention\.dense) (mm|addmm)", "branches"),
-    (r"^#\.(\w*attn|\w*attention)", "heads"),
-    (r"^#\.(mlp|intermediate)", "MLP"),
+    (r"^#\.layer\.\d add$", "stream"),
+    (r"^#\.(\w*attn|\w*attention)|Attention\b", "heads"),
+    (r"^#\.(mlp|intermediate)|DenseReluDense", "MLP"),
 )
 
 
-def torch_part(place, shape, seq):
+def torch_part(place, shape, lengths):
     part = next((part for rule, part in TORCH_RULES if re.search(rule, place)), None)
     if part == "norms" and shape[-1:] == (1,):
         return "statistics"
     if part != "heads" or len(shape) != 4:
         return part
-    if shape[2] == seq and shape[3] in (1, seq, seq + 1):  # with a sink's column, or the largest of each row
+    # With a sink's column, or the largest of each row.
+    if shape[2] in lengths and shape[3] in (1, *lengths, *(seq + 1 for seq in lengths)):
         return "squares"
-    return "output" if shape[1] == seq and place.endswith("clone") else part
+    return "output" if shape[1] in lengths and place.endswith("clone") else part
 
 
 class Places:
@@ -80,14 +90,16 @@ class Places:
         for tensor in tensors:
             self.kept.append(tensor)  # or another storage would begin where it was
             short = (self.stack or [""])[-1].replace(self.block + ".1", "#")
-            short = "-" if re.fullmatch(re.escape(self.block) + r"\.0(\.output)?", short) else short
+            short = "-" if re.fullmatch(re.escape(self.block) + r"\.0(\.output|\.layer\.\d)?", short) else short
             self.of.setdefault(tensor.untyped_storage().data_ptr(), (f"{short} {op}", tuple(tensor.shape)))
 
 
-def block_list(model):
+def block_list(model, config):
     import torch
-    return next(name for name, module in model.named_modules()
-                if isinstance(module, torch.nn.ModuleList) and len(module) == 3 and "expert" not in name)
+    lists = [name for name, module in model.named_modules()
+             if isinstance(module, torch.nn.ModuleList) and len(module) == 3 and "expert" not in name and
+             not re.search(r"block\.\d+\.layer$", name)]
+    return lists[-1 if measures_decoder(config) else 0]
 
 
 def torch_parts(config):
@@ -98,10 +110,11 @@ def torch_parts(config):
     model = families.make_model(config).float()
     inputs, _, _ = families.make_batch(config)
     inputs = {name: value.float() if value.is_floating_point() else value for name, value in inputs.items()}
-    block = block_list(model)
+    block = block_list(model, config)
     places, seen, parts = Places(model, block), set(), dict.fromkeys(PARTS, 0)
     seen.update(tensor.untyped_storage().data_ptr() for tensor in [*model.parameters(), *model.buffers()])
-    seq = inputs["input_ids"].shape[1] if "input_ids" in inputs else (config["image_size"] // config["patch_size"]) ** 2 + 1
+    lengths = [value.shape[1] for value in inputs.values() if value.ndim == 2]
+    lengths = lengths or [(config["image_size"] // config["patch_size"]) ** 2 + 1]
 
     class Watch(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -117,7 +130,7 @@ def torch_parts(config):
         seen.add(storage.data_ptr())
         if any(name == block + ".1" for name in places.stack):
             place, shape = places.of[storage.data_ptr()]
-            part = torch_part(place, shape, seq)
+            part = torch_part(place, shape, lengths)
             if part is None:
                 sys.exit(f"saved-bytes: no rule names '{place}', {list(shape)}, of {config['model_type']}")
             parts[part] += storage.nbytes()
@@ -137,9 +150,10 @@ LLMMEM_RULES = (
     (r"\.(rstd|mean|lse|post_norm)$", "statistics"),
     (r"residual$", "stream"),
     (r"norm$", "norms"),
-    (r"^attn\.out", "output"),
+    (r"^(attn|cross)\.out", "output"),
+    (r"^(attn|cross)\.(scores|biased|masked|probabilities)$", "squares"),
     (r"^(attn\.proj|mlp\.down)$", "branches"),
-    (r"^attn\.", "heads"),
+    (r"^(attn|cross)\.", "heads"),
     (r"^mlp\.", "MLP"),
 )
 
@@ -156,6 +170,8 @@ def saved_values(config):
         with open(file, "w") as text:
             json.dump(config, text)
         shape = ["--batch=2"] if "image_size" in config else ["--batch=2", "--seq=16"]
+        if config["model_type"] in families.ENCODED:
+            shape.append(f"--decoder-seq={families.DECODER_SEQ}")
         subprocess.run(["llmmem-import", file, *shape, "--dtype=f32", "-o", model], check=True)
         subprocess.run(["llmmem-opt", model, "--checkpoint-policy=none", "--memory-report-json=" + report, "-o", os.devnull],
                        check=True, stderr=subprocess.DEVNULL)
@@ -164,10 +180,12 @@ def saved_values(config):
 
 
 def llmmem_parts(config):
-    own = [value for value in saved_values(config) if value["block"] == 1]
+    # The decoder's blocks stand behind the three of the encoder.
+    number = 4 if measures_decoder(config) else 1
+    own = [value for value in saved_values(config) if value["block"] == number]
     mixes, parts = any("dispatch" in value["name"] for value in own), dict.fromkeys(PARTS, 0)
     for value in own:
-        part = llmmem_part(value["name"].removeprefix("h.1."), mixes)
+        part = llmmem_part(value["name"].removeprefix(f"h.{number}."), mixes)
         if part is None:
             sys.exit(f"saved-bytes: no rule names '{value['name']}' of {config['model_type']}")
         parts[part] += value["bytes"]

@@ -106,6 +106,7 @@ TokenFeed::Shape llmmem::feedShapeOf(const CompiledStep &step, const StepRoles &
   feed.batch = rows * shard.parts;
   feed.firstRow = rows * shard.position();
   feed.vocabulary = roles.vocabulary;
+  feed.labelSeq = roles.labelSeq;
   return feed;
 }
 

@@ -117,6 +117,11 @@ private:
         roles.vocabulary = op.getVocabulary() ? op.getVocabulary()->getSize()
                                               : op.getTable().getType().getDimSize(0);
     });
+    // What a decoder predicts is a sequence of its own.
+    function.walk([&](llm::ShiftTokensOp op) {
+      if (isInput(op.getLabels(), "labels"))
+        roles.labelSeq = op.getLabels().getType().getDimSize(1);
+    });
   }
 
   std::string text(unsigned number, StringRef attribute) {

@@ -98,7 +98,15 @@ llvm::Error TokenFeed::readLabels(llvm::StringRef file, llvm::StringRef text) {
   if (!read)
     return read.takeError();
   labels = std::move(*read);
-  return checkCount(file, "labels", labels.size(), all.size());
+  if (shape.labelSeq == 0)
+    return checkCount(file, "labels", labels.size(), all.size());
+  size_t rows = all.size() / shape.seq, expected = rows * shape.labelSeq;
+  if (all.size() % shape.seq == 0 && labels.size() == expected)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "'" + file + "' has " + llvm::Twine(labels.size()) + " labels for " +
+      llvm::Twine(all.size()) + " ids, expected rows of " + llvm::Twine(shape.labelSeq) +
+      " labels for whole rows of " + llvm::Twine(shape.seq) + " ids: " + llvm::Twine(expected));
 }
 
 llvm::Error TokenFeed::readSegments(llvm::StringRef file, llvm::StringRef text) {
@@ -114,6 +122,9 @@ llvm::Error TokenFeed::readSegments(llvm::StringRef file, llvm::StringRef text) 
 
 size_t TokenFeed::beginOfRow(int64_t row) const {
   uint64_t length = all.size(), number = batch * shape.batch + shape.firstRow + row;
+  if (shuffleSeed && shape.labelSeq > 0)
+    return sampleWord(streamOf(*shuffleSeed, "rows of the text"), number) % (length / shape.seq) *
+           shape.seq;
   if (shuffleSeed)
     return sampleWord(streamOf(*shuffleSeed, "places in the text"), number) %
            (length - shape.seq + 1);
@@ -123,6 +134,13 @@ size_t TokenFeed::beginOfRow(int64_t row) const {
 
 int32_t TokenFeed::at(const std::vector<int32_t> &file, size_t i) const {
   return file[(beginOfRow(i / shape.seq) + i % shape.seq) % file.size()];
+}
+
+int32_t TokenFeed::labelAt(size_t i) const {
+  if (shape.labelSeq == 0)
+    return at(labels.empty() ? all : labels, i);
+  size_t row = beginOfRow(i / shape.labelSeq) / shape.seq;
+  return labels[row * shape.labelSeq + i % shape.labelSeq];
 }
 
 bool TokenFeed::goesOn(size_t i) const {
@@ -141,7 +159,7 @@ void TokenFeed::next(const Batch &to) {
   for (size_t i = 0; i < to.targets.size(); ++i)
     to.targets[i] = goesOn(i) ? at(predicted, i + 1) : kNoLoss;
   for (size_t i = 0; i < to.labels.size(); ++i)
-    to.labels[i] = at(predicted, i);
+    to.labels[i] = labelAt(i);
   for (size_t i = 0; i < to.positions.size(); ++i)
     to.positions[i] = i > 0 && goesOn(i - 1) ? to.positions[i - 1] + 1 : 0;
   ++batch;

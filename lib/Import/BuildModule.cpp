@@ -63,7 +63,12 @@ static std::vector<Argument> listData(OpBuilder &builder, const ModelFacts &fact
     predicted = RankedTensorType::get({options.batch}, i32);
   }
   std::vector<Argument> list = {{facts.image ? "pixels" : "ids", llm::Role::Input, data}};
-  bool inPlace = facts.predictsMasked || facts.image;
+  if (facts.encodes)
+    predicted =
+        RankedTensorType::get({options.batch, options.decoderSeq.value_or(options.seq)}, i32);
+  bool inPlace = facts.predictsMasked || facts.image || facts.encodes;
+  if (facts.encodes && options.mode == Mode::Forward)
+    list.push_back({"decoder_ids", llm::Role::Input, predicted});
   if (options.mode == Mode::Train)
     list.push_back({inPlace ? "labels" : "targets", llm::Role::Input, predicted});
   if (options.packed)
@@ -211,6 +216,10 @@ static func::FuncOp buildFunction(OpBuilder &builder, const Model &model,
       graph.setSeed(value);
     else if (argument.name == "positions" && options.packed)
       graph.setPositions(value);
+    else if (argument.name == "labels")
+      graph.setLabels(value);
+    else if (argument.name == "decoder_ids")
+      graph.setDecoderIds(value);
   }
   CachedGraph caches(function, options);
   if (options.keepsCaches()) {

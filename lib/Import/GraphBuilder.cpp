@@ -88,6 +88,25 @@ Value GraphBuilder::addPositions(StringRef name, Value x, StringRef module) {
 }
 
 /// As the position of rows that are sequences of one.
+Value GraphBuilder::decoderIds(StringRef name, int64_t start, int64_t padding) {
+  if (ofDecoder)
+    return ofDecoder;
+  return create<llm::ShiftTokensOp>(name, labels.getType(), labels,
+                                    builder.getI64IntegerAttr(start),
+                                    builder.getI64IntegerAttr(padding));
+}
+
+Value GraphBuilder::relativeBias(StringRef name, StringRef module,
+                                 const llm::RelativePositions &positions) {
+  Value table = parameter(module + ".weight");
+  auto type =
+      RankedTensorType::get({tensorType(table).getDimSize(1), positions.distances()}, elementType);
+  return create<llm::RelativeBiasOp>(
+      name, type, table, builder.getI64IntegerAttr(positions.queries),
+      builder.getI64IntegerAttr(positions.keys), builder.getI64IntegerAttr(positions.maxDistance),
+      positions.bidirectional ? builder.getUnitAttr() : UnitAttr());
+}
+
 Value GraphBuilder::addFirstRow(StringRef name, Value x, StringRef module) {
   RankedTensorType type = tensorType(x);
   int64_t width = type.getShape().back();
@@ -166,10 +185,11 @@ Value GraphBuilder::silu(StringRef name, Value x, double alpha) {
   return create<llm::SiluOp>(name, x.getType(), x, builder.getF64FloatAttr(alpha));
 }
 
-Value GraphBuilder::clamp(StringRef name, Value x, std::optional<double> low, double high) {
+Value GraphBuilder::clamp(StringRef name, Value x, std::optional<double> low,
+                          std::optional<double> high) {
   return create<llm::ClampOp>(name, x.getType(), x,
                               low ? builder.getF64FloatAttr(*low) : FloatAttr(),
-                              builder.getF64FloatAttr(high));
+                              high ? builder.getF64FloatAttr(*high) : FloatAttr());
 }
 
 Value GraphBuilder::add(StringRef name, Value a, Value b) {
@@ -255,7 +275,8 @@ Value GraphBuilder::crossEntropy(StringRef name, Value logits, Value targets) {
 
 Value GraphBuilder::attention(Value q, Value k, Value v, const AttentionShape &shape) {
   inCoreAttention = true;
-  bool isFused = options.attention == AttentionForm::Flash;
+  bool isFused = options.attention == AttentionForm::Flash && !shape.bias &&
+                 tensorType(q).getDimSize(1) == tensorType(k).getDimSize(1);
   Value out = caches    ? cachedAttention(q, k, v, shape)
               : isFused ? fusedAttention(q, k, v, shape)
                         : unfusedAttention(q, k, v, shape);
@@ -288,20 +309,24 @@ Value GraphBuilder::fusedAttention(Value q, Value k, Value v, const AttentionSha
 
 Value GraphBuilder::unfusedAttention(Value q, Value k, Value v, const AttentionShape &shape) {
   ArrayRef<int64_t> dims = tensorType(q).getShape();
-  auto square = RankedTensorType::get({dims[0], shape.heads, dims[1], dims[1]}, elementType);
+  int64_t keys = tensorType(k).getDimSize(1);
+  auto scores = RankedTensorType::get({dims[0], shape.heads, dims[1], keys}, elementType);
   IntegerAttr heads = builder.getI64IntegerAttr(shape.heads);
   IntegerAttr kvHeads = builder.getI64IntegerAttr(shape.kvHeads);
   FloatAttr hidden = builder.getF64FloatAttr(-std::numeric_limits<double>::infinity());
 
+  auto name = [&](StringRef part) { return shape.name + part.str(); };
   Value x =
-      create<llm::AttentionScoresOp>("attn.scores", square, q, k, heads, kvHeads, scaleOf(shape));
+      create<llm::AttentionScoresOp>(name(".scores"), scores, q, k, heads, kvHeads, scaleOf(shape));
   if (shape.softcap)
-    x = softcap("attn.capped", x, *shape.softcap);
+    x = softcap(name(".capped"), x, *shape.softcap);
+  if (shape.bias)
+    x = create<llm::AddRelativeBiasOp>(name(".biased"), scores, x, shape.bias);
   if (!shape.bidirectional)
-    x = create<llm::CausalMaskOp>("attn.masked", square, x, hidden, windowOf(builder, shape));
-  x = create<llm::SoftmaxOp>("attn.probabilities", square, x);
-  x = dropout("attn.dropped", x, shape.dropout);
-  return create<llm::AttentionValuesOp>("attn.out", q.getType(), x, v, heads, kvHeads,
+    x = create<llm::CausalMaskOp>(name(".masked"), scores, x, hidden, windowOf(builder, shape));
+  x = create<llm::SoftmaxOp>(name(".probabilities"), scores, x);
+  x = dropout(name(".dropped"), x, shape.dropout);
+  return create<llm::AttentionValuesOp>(name(".out"), q.getType(), x, v, heads, kvHeads,
                                         builder.getF64FloatAttr(1.0));
 }
 

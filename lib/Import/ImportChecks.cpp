@@ -161,7 +161,7 @@ static llvm::Error checkPacked(const ImportOptions &options, const ModelFacts &f
   if (options.attention == AttentionForm::Unfused)
     return llvm::createStringError("--packed keeps sequences apart in the fused form of attention "
                                    "alone; leave --attention=unfused out");
-  if (facts.predictsMasked || facts.image)
+  if (facts.predictsMasked || facts.image || facts.encodes)
     return llvm::createStringError(Twine(facts.file) +
                                    ": --packed is for models that predict the next token, whose "
                                    "queries attend to none behind them; leave it out");
@@ -174,6 +174,13 @@ static llvm::Error checkSequence(const ImportOptions &options, const ModelFacts 
     return llvm::createStringError(Twine(facts.file) + ": --seq is " + Twine(options.seq) +
                                    ", but an image of 'image_size' has " + Twine(facts.maxSeq - 1) +
                                    " patches of 'patch_size' and the class token; leave it out");
+  if (options.decoderSeq && !facts.encodes)
+    return llvm::createStringError(Twine(facts.file) +
+                                   ": --decoder-seq is for models with an encoder and a decoder; "
+                                   "leave it out");
+  if (options.decoderSeq && (*options.decoderSeq < 1 || *options.decoderSeq > facts.maxSeq))
+    return llvm::createStringError("--decoder-seq is " + Twine(*options.decoderSeq) +
+                                   ", expected an integer from 1 to " + Twine(facts.maxSeq));
   if (options.seq > facts.maxSeq)
     return llvm::createStringError(Twine(facts.file) + ": --seq is " + Twine(options.seq) +
                                    ", but key '" + facts.maxSeqKey + "' allows " +

@@ -57,11 +57,14 @@ static void checkMeaning(ConfigReader &config, const ModelFacts &facts) {
   auto predictsTokens = [&](StringRef name) {
     if (facts.image)
       return name.ends_with("ForImageClassification");
+    if (facts.encodes)
+      return name.ends_with("ForConditionalGeneration") || name.ends_with("WithLMHeadModel");
     return facts.predictsMasked ? name.ends_with("ForMaskedLM")
                                 : name.ends_with("ForCausalLM") || name.ends_with("LMHeadModel");
   };
   StringRef expected =
       facts.image            ? "the class of an image (its name ends in ForImageClassification)"
+      : facts.encodes        ? "text from text (its name ends in ForConditionalGeneration)"
       : facts.predictsMasked ? "masked tokens (its name ends in ForMaskedLM)"
                              : "the next token (its name ends in ForCausalLM or LMHeadModel)";
   if (!classes.empty() && llvm::none_of(classes, predictsTokens))

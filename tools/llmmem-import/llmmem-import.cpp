@@ -46,6 +46,10 @@ cl::opt<int64_t> batch("batch", cl::desc("Sequences in a step"), cl::value_desc(
                        cl::cat(category));
 cl::opt<int64_t> seq("seq", cl::desc("Tokens in a sequence; of images it follows from the config"),
                      cl::value_desc("S"), cl::cat(category));
+cl::opt<int64_t>
+    decoderSeq("decoder-seq",
+               cl::desc("Tokens that a decoder behind an encoder predicts (default: --seq)"),
+               cl::value_desc("S"), cl::cat(category));
 cl::opt<int64_t> layers("layers", cl::desc("Layers (default: the config's own)"),
                         cl::value_desc("N"), cl::cat(category));
 Choice<ElementKind>
@@ -274,6 +278,7 @@ ImportOptions readOptions() {
   ImportOptions options;
   options.batch = batch;
   options.seq = seq;
+  options.decoderSeq = given<int64_t>(decoderSeq);
   options.dtype = given<ElementKind>(dtype);
   options.paramDtype = given<ElementKind>(paramDtype);
   options.attention = attention;

@@ -52,8 +52,9 @@ static Error readLabels(TokenFeed &feed, const StepRoles &roles, const RunOption
   if (options.labelsFile.empty()) {
     if (!roles.labels)
       return Error::success();
-    return createStringError("the step predicts masked tokens; give --labels ids.txt, with -100 "
-                             "where there is no loss");
+    return createStringError(
+        "the step predicts labels and not the next token; give --labels ids.txt, with -100 "
+        "where there is no loss");
   }
   Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(options.labelsFile);
   if (!text)

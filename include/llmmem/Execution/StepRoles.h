@@ -41,6 +41,9 @@ struct StepRoles {
   llvm::SmallVector<unsigned> caches;
   /// Rows of the table that the ids are looked up in.
   int64_t vocabulary = 0;
+  /// Of labels that a decoder behind an encoder predicts, in rows of their own: those of a row;
+  /// else 0.
+  int64_t labelSeq = 0;
   /// Of a step of images: what a label may be.
   int64_t classes = 0;
 

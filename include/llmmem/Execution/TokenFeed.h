@@ -19,6 +19,7 @@ public:
   struct Shape {
     int64_t batch = 1, seq = 1, vocabulary = 0; // `batch`: rows of all ranks
     int64_t firstRow = 0;                       // of the batch, that this rank reads
+    int64_t labelSeq = 0; // of a row, where labels are a sequence of their own; else 0
     int64_t size() const { return batch * seq; }
   };
 
@@ -31,7 +32,8 @@ public:
   static llvm::Expected<TokenFeed> fromIds(llvm::StringRef file, llvm::StringRef text, Shape shape);
 
   /// What is to be predicted at the place of each id, as ids separated by white space; -100 where
-  /// there is no loss. Fails at one that is neither, and where there are not as many as ids.
+  /// there is no loss. Fails at one that is neither, and where there are not as many as ids. Of a
+  /// shape with `labelSeq`, as many rows of so many labels as there are whole rows of ids.
   llvm::Error readLabels(llvm::StringRef file, llvm::StringRef text);
 
   /// For each id a number of the sequence that it belongs to, separated by white space: where the
@@ -47,7 +49,7 @@ public:
     /// The labels (the ids, where there are none) shifted by one within each row, the last of which
     /// is ignored (-100).
     llvm::MutableArrayRef<int32_t> targets;
-    /// The labels in the places of their ids.
+    /// The labels in the places of their ids, or in rows of their own.
     llvm::MutableArrayRef<int32_t> labels;
     /// Of each id in its sequence, from 0, which begins with its row or where the segment changes.
     llvm::MutableArrayRef<int32_t> positions = {};
@@ -71,6 +73,8 @@ private:
   bool goesOn(size_t i) const;
   /// What stands in `file` for a position of the current batch.
   int32_t at(const std::vector<int32_t> &file, size_t i) const;
+  /// The label of a position of the current batch's labels.
+  int32_t labelAt(size_t i) const;
 
   std::vector<int32_t> all, labels, segments;
   Shape shape;

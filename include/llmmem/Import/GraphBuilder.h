@@ -11,6 +11,7 @@
 
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/RelativePositions.h"
 #include "llmmem/Import/ImportOptions.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringMap.h"
@@ -28,6 +29,8 @@ struct AttentionShape {
   std::optional<double> softcap = std::nullopt; ///< of scores
   std::string sinks = {};                       ///< a parameter with a score for each head, or none
   bool bidirectional = false;                   ///< queries attend to later keys too
+  mlir::Value bias = {};                        ///< of each head and distance, added to scores
+  std::string name = "attn";                    ///< what its ops' names begin with
 };
 
 /// How heads are turned by their position: the first `elements` of each.
@@ -64,6 +67,9 @@ public:
 
   void addParameter(llvm::StringRef name, mlir::Value value) { parameters[name] = value; }
   void setSeed(mlir::Value value) { seed = value; }
+  /// What a decoder behind an encoder predicts, or, where it only runs, the ids that it reads.
+  void setLabels(mlir::Value value) { labels = value; }
+  void setDecoderIds(mlir::Value value) { ofDecoder = value; }
   /// Of each token in its own sequence, where rows have several packed into them.
   void setPositions(mlir::Value value) { positions = value; }
 
@@ -86,6 +92,12 @@ public:
   // Parameters are named without their `.weight` and `.bias`.
   mlir::Value embedding(llvm::StringRef name, mlir::Value ids, llvm::StringRef module);
   mlir::Value addPositions(llvm::StringRef name, mlir::Value x, llvm::StringRef module);
+  /// What a decoder reads: given, or the labels that it predicts behind the id `start`, with
+  /// `padding` in the place of those that have no loss.
+  mlir::Value decoderIds(llvm::StringRef name, int64_t start, int64_t padding);
+  /// The bias of each head and distance between `queries` and `keys`, by a table of buckets.
+  mlir::Value relativeBias(llvm::StringRef name, llvm::StringRef module,
+                           const llm::RelativePositions &positions);
   /// Adds the first row of a table to each row of `x`.
   mlir::Value addFirstRow(llvm::StringRef name, mlir::Value x, llvm::StringRef module);
   /// Adds a bias where the module has one, and what its adapter gives (`LoraOptions`).
@@ -102,7 +114,8 @@ public:
   mlir::Value gelu(llvm::StringRef name, mlir::Value x, bool exact = false);
   /// x times the logistic of alpha x.
   mlir::Value silu(llvm::StringRef name, mlir::Value x, double alpha = 1);
-  mlir::Value clamp(llvm::StringRef name, mlir::Value x, std::optional<double> low, double high);
+  mlir::Value clamp(llvm::StringRef name, mlir::Value x, std::optional<double> low,
+                    std::optional<double> high);
   mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
   mlir::Value mul(llvm::StringRef name, mlir::Value a, mlir::Value b);
   /// The factor is rounded to the element type, as the public computation has it.
@@ -122,7 +135,8 @@ public:
   mlir::Value padWidth(llvm::StringRef name, mlir::Value x, int64_t width);
   /// Side by side along the last dimension.
   mlir::Value concat(llvm::StringRef name, llvm::ArrayRef<mlir::Value> parts);
-  /// The core of attention, named `attn.out`, fused or written out as the options say.
+  /// The core of attention, named `attn.out`, fused or written out as the options say; written out
+  /// where it has a bias, or other rows of keys than of queries, which no fused one reads.
   mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v, const AttentionShape &shape);
   /// Of a step that takes several tokens of each sequence into caches, the last one's row; else
   /// `x`.
@@ -209,7 +223,8 @@ private:
   const ImportOptions &options;
   mlir::Type elementType;
   mlir::Value seed;
-  mlir::Value positions; // null where each row is one sequence and there are no caches
+  mlir::Value labels, ofDecoder; // of a decoder behind an encoder
+  mlir::Value positions;         // null where each row is one sequence and there are no caches
   CachedGraph *caches = nullptr;
   llvm::StringMap<mlir::Value> parameters;
   std::optional<int64_t> block;

@@ -69,6 +69,8 @@ struct ImportOptions {
   AttentionForm attention = AttentionForm::Flash;
   std::optional<double> dropout; ///< none: the config's own probabilities
   MaskForm masks = MaskForm::Seeded;
+  /// Tokens that a decoder behind an encoder predicts of each sequence; none: `seq`.
+  std::optional<int64_t> decoderSeq;
   std::optional<int64_t> layers; ///< none: the config's own
   Mode mode = Mode::Train;
   /// Of a step with caches (`keepsCaches`): the most tokens of a sequence. A step of

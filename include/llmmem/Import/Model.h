@@ -64,6 +64,8 @@ struct ModelFacts {
   /// Images are sorted into classes, a label for each; the rows of a sequence follow from the
   /// config (`maxSeq`).
   std::optional<ImageShape> image;
+  /// An encoder reads the ids, and a decoder predicts the labels, a sequence of their own.
+  bool encodes = false;
   bool hasSinks = false;  ///< attention's rows have a score that no value belongs to
   int64_t experts = 0;    ///< of a mixture
   double balanceLoss = 0; ///< the coefficient of what unequally chosen experts cost

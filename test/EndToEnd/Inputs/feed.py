@@ -23,7 +23,10 @@ def flags_of_golden(file, golden, prefix):
 
 def shape_of_golden(golden):
     """The flags of llmmem-import for its batch."""
-    return GOLDEN_SHAPE["pixels" if "pixels" in golden else "input_ids"]
+    if "pixels" in golden:
+        return GOLDEN_SHAPE["pixels"]
+    decoder = len(golden["labels"]) // 2 if len(golden.get("labels", ())) not in (0, len(golden["input_ids"])) else 0
+    return GOLDEN_SHAPE["input_ids"] + (["--decoder-seq", str(decoder)] if decoder else [])
 
 
 def flags_of(file, prefix):
