@@ -52,6 +52,9 @@ struct Matmul {
   int64_t batch = 1;
   /// Written beside C if `makesTileSoftmax`; such a matmul has no `initial`.
   std::optional<TileSoftmax> softmax = std::nullopt;
+  /// The rows for which tiles are chosen, where matmuls of several sizes must sum a `softmax` in
+  /// one order; 0: `rows`.
+  int64_t rowsOfTiles = 0;
 };
 
 /// Whether a library computes matmuls of `element`. Libraries and generated code round differently,

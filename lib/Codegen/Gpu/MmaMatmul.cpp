@@ -27,14 +27,16 @@ struct TileSizes {
   static constexpr int64_t kMostColumns = 128, kInner = 32, kWarps = 8, kThreads = kWarps * kWarp,
                            kStages = 3, kMultiprocessors = 132;
 
+  static int64_t rowsOf(const Matmul &p) { return p.rowsOfTiles ? p.rowsOfTiles : p.rows; }
+
   /// For `count` matmuls in one launch.
   TileSizes(const Matmul &p, int64_t count)
-      : rows(p.rows > 64 ? 128 : 64), columns(p.columns > 64 ? kMostColumns : 64),
+      : rows(rowsOf(p) > 64 ? 128 : 64), columns(p.columns > 64 ? kMostColumns : 64),
         innerSteps(llvm::divideCeil(p.inner, kInner)), linesA(linesOf(p.a.transposed)),
         linesB(linesOf(!p.b.transposed)) {
     constexpr int64_t kLargeRows = 256;
     isLarge = p.columns >= kMostColumns &&
-              count * (p.rows / kLargeRows) * (p.columns / kMostColumns) >= kMultiprocessors;
+              count * (rowsOf(p) / kLargeRows) * (p.columns / kMostColumns) >= kMultiprocessors;
     if (isLarge)
       rows = kLargeRows;
     warpColumns = isLarge ? 2 : 4;
@@ -183,23 +185,31 @@ private:
         }
   }
 
-  /// Stores two neighbours at once if the index of the first is even.
+  /// Stores two neighbours at once if the index of the first is even; the last of an odd row alone.
   void storePair(Num first, Num second, Index row, Index column) {
     Value inside = arith::AndIOp::create(e.builder(), e.location(), less(row, e.index(p.rows)),
                                          less(column, e.index(p.columns)));
-    bool isPair = p.columns % 2 == 0 && isEven(p.c) && (!p.initial.buffer || isEven(p.initial));
-    if (isPair) {
-      Value both = vector::FromElementsOp::create(e.builder(), e.location(),
-                                                  VectorType::get({2}, e.computeType()),
-                                                  ValueRange{first.value, second.value});
-      e.ifThen(inside, [&] { storeElements({&e.builder(), both}, row, column, 2); });
-      return;
-    }
+    bool isPair = isEven(p.c) && (!p.initial.buffer || isEven(p.initial));
+    auto storeBoth = [&] { storeTogether(first, second, row, column); };
     e.ifThen(inside, [&] {
+      if (isPair && p.columns % 2 == 0)
+        return storeBoth();
+      Value both = less(column + 1, e.index(p.columns));
+      if (isPair) {
+        e.ifThen(both, storeBoth);
+        return e.ifThen(equal(column, e.index(p.columns - 1)),
+                        [&] { storeElements(first, row, column, 1); });
+      }
       storeElements(first, row, column, 1);
-      e.ifThen(less(column + 1, e.index(p.columns)),
-               [&] { storeElements(second, row, column + 1, 1); });
+      e.ifThen(both, [&] { storeElements(second, row, column + 1, 1); });
     });
+  }
+
+  void storeTogether(Num first, Num second, Index row, Index column) {
+    Value both = vector::FromElementsOp::create(e.builder(), e.location(),
+                                                VectorType::get({2}, e.computeType()),
+                                                ValueRange{first.value, second.value});
+    storeElements({&e.builder(), both}, row, column, 2);
   }
 
   void storeElements(Num sum, Index row, Index column, unsigned lanes) {
