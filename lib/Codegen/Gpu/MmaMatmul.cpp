@@ -3,6 +3,7 @@
 #include "MmaMatmul.h"
 #include "MmaTile.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
+#include "llmmem/Targets/SplitSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -25,7 +26,7 @@ namespace {
 /// for all.
 struct TileSizes {
   static constexpr int64_t kMostColumns = 128, kInner = 32, kWarps = 8, kThreads = kWarps * kWarp,
-                           kStages = 3, kMultiprocessors = 132;
+                           kStages = 3;
 
   static int64_t rowsOf(const Matmul &p) { return p.rowsOfTiles ? p.rowsOfTiles : p.rows; }
 
@@ -35,8 +36,9 @@ struct TileSizes {
         innerSteps(llvm::divideCeil(p.inner, kInner)), linesA(linesOf(p.a.transposed)),
         linesB(linesOf(!p.b.transposed)) {
     constexpr int64_t kLargeRows = 256;
-    isLarge = p.columns >= kMostColumns &&
-              count * (rowsOf(p) / kLargeRows) * (p.columns / kMostColumns) >= kMultiprocessors;
+    isLarge =
+        p.columns >= kMostColumns &&
+        count * (rowsOf(p) / kLargeRows) * (p.columns / kMostColumns) >= llm::kMultiprocessors;
     if (isLarge)
       rows = kLargeRows;
     warpColumns = isLarge ? 2 : 4;
@@ -141,8 +143,13 @@ private:
 
   void copy(const MmaTile &tile, const Matrix &matrix, Index term, Index first, int64_t bound,
             Index inner) {
-    TileSource source{matrix.buffer, beginOf(matrix) + term, matrix.pitch,    first,
-                      inner,         e.index(bound),         e.index(p.inner)};
+    TileSource source{matrix.buffer,
+                      beginOf(matrix) + term,
+                      matrix.pitch,
+                      first,
+                      inner,
+                      e.index(bound),
+                      p.innerBound.value_or(e.index(p.inner))};
     copyTile(e, tile, source, thread, TileSizes::kThreads);
   }
 
@@ -294,7 +301,9 @@ private:
 
   Num scaled(Num sum) { return p.scale == 1.0 ? sum : sum * p.scale; }
 
-  Index beginOf(const Matrix &matrix) { return matrix.begin ? *matrix.begin : e.index(0); }
+  Index beginOf(const Matrix &matrix) {
+    return matrix.begin && knownDivisor(matrix.begin->value) != 0 ? *matrix.begin : e.index(0);
+  }
   Index placeIn(const Matrix &matrix, Index row, Index column) {
     return beginOf(matrix) + row * matrix.pitch + column;
   }
