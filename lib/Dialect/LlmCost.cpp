@@ -8,6 +8,7 @@
 
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/TargetInterface.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -55,7 +56,11 @@ bool AttentionValuesTransposedOp::multipliesMatrices() { return isLibraryType(ge
 int64_t LinearOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
 int64_t LinearOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
 int64_t LinearWeightGradOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
-int64_t LinearWeightGradOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
+int64_t LinearWeightGradOp::getWorkspaceBytes() {
+  const TargetInterface *targets = llm::getTargets(*this);
+  int64_t own = targets ? targets->getSumPartsBytes(*this) : 0;
+  return llvm::alignTo(own, 256) + getLibraryWorkspaceBytes();
+}
 int64_t AttentionScoresOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }
 int64_t AttentionScoresOp::getWorkspaceBytes() { return getLibraryWorkspaceBytes(); }
 int64_t AttentionValuesOp::getLibraryWorkspaceBytes() { return libraryWorkspaceBytes(*this); }

@@ -97,7 +97,9 @@ bool LossHeadOp::splitsSum() {
 int64_t LossHeadOp::getAccumulatorBytes() {
   if (!splitsSum())
     return 0;
-  return getWidth() * getColumns() * (tensorType(getX()).getElementType().isBF16() ? 2 : 4);
+  // A library adds to an f32 accumulator that lies in one piece.
+  bool isInHalves = tensorType(getX()).getElementType().isBF16() && !isForLibrary(*this);
+  return getWidth() * getColumns() * (isInHalves ? 2 : 4);
 }
 
 static int64_t wideBytes(LossHeadOp op) {

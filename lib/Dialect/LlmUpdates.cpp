@@ -2,6 +2,7 @@
 
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/MuonWorkspace.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -138,6 +139,6 @@ int64_t MuonOp::getFlops() {
 /// x before and after an iteration, a and what of it multiplies x, and the squares of each row.
 int64_t MuonOp::getWorkspaceBytes() {
   int64_t rows = getParam().getType().getShape()[0];
-  return (2 * elements(getParam()) + 2 * getShorter() * getShorter() + rows + 1) *
-         wideBytes(getParam());
+  int64_t before = 2 * muonPart(elements(getParam())) + 2 * muonPart(getShorter() * getShorter());
+  return (before + muonPart(rows) + 1) * wideBytes(getParam());
 }

@@ -13,6 +13,12 @@ int64_t llm::logitsTiles(LossHeadOp head) {
   return isHalf ? llvm::divideCeil(head.getColumns(), kLogitsTile) : 0;
 }
 
+int64_t llm::logitsPitch(LossHeadOp head) {
+  constexpr int64_t elements = 64; // two lines of a cache
+  bool isHalf = head.getX().getType().getElementTypeBitWidth() == 16;
+  return isHalf ? llvm::alignTo(head.getColumns(), elements) : head.getColumns();
+}
+
 LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
   constexpr int64_t line = 64, mostProduct = 1 << 20; // bytes of a cache line; elements
   int64_t element = head.getX().getType().getElementTypeBitWidth() / 8, wide = element == 8 ? 8 : 4;
@@ -29,7 +35,8 @@ LossHeadWorkspace llm::lossHeadWorkspace(LossHeadOp head) {
     parts.accumulator = take(head.getAccumulatorBytes());
   // Before all else whose size depends on the chunk: a library may choose its algorithm by
   // alignment.
-  parts.logits = take(rows * vocabulary * element);
+  parts.pitch = logitsPitch(head);
+  parts.logits = take(rows * parts.pitch * element);
   if (head.getVocabulary()) {
     parts.ownLogSums = take(rows * wide);
     parts.logSums = take(head.getGroupSize() * rows * wide);

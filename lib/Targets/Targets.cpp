@@ -4,6 +4,7 @@
 #include "llmmem/Dialect/TargetInterface.h"
 #include "llmmem/Targets/LibraryEpilogue.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
+#include "llmmem/Targets/SplitSums.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -25,6 +26,8 @@ public:
   int64_t getLossHeadWorkspaceBytes(LossHeadOp head) const override {
     return lossHeadWorkspace(head).end;
   }
+
+  int64_t getSumPartsBytes(LinearWeightGradOp op) const override { return sumPartsBytes(op); }
 };
 } // namespace
 

@@ -58,7 +58,15 @@ static bool isCheapThroughout(Operation *op) {
   return isCheapElementwise(op);
 }
 
+/// A sum of several parts, in bytes of the op's own, is finished by a kernel of its own.
+static bool isSplit(Operation *matmul) {
+  auto cost = dyn_cast<CostOpInterface>(matmul);
+  return cost && cost.getWorkspaceBytes() > libraryWorkspaceBytes(matmul);
+}
+
 static bool canFollow(Operation *matmul, Operation *reader, Epilogues epilogues) {
+  if (isSplit(matmul))
+    return false;
   Value made = matmul->getResult(0);
   bool isUnshared = llvm::all_of(made.getUsers(), [&](Operation *user) { return user == reader; });
   return standTogether(matmul, reader) && isElementOperand(made, reader) &&

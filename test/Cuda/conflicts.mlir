@@ -12,9 +12,9 @@
 // 64 bytes, and copies 256 + 128: 352 passes of 128 bytes a step of 16.
 // CHECK: kernel_0_linear_kernel {{ *}}1 {{ *}}132 {{ *}}202752 {{ *}}396 {{ *[0-9]+ *}}278784 {{ *}}278784 {{ *}}1{{ }}
 // CHECK: kernel_1_linear_kernel {{ *}}1 {{ *}}132 {{ *}}202752 {{ *}}396 {{ *[0-9]+ *}}278784 {{ *}}278784 {{ *}}1{{ }}
-// Tiles of 128 x 128.
-// CHECK: kernel_2_linear_weight_grad_kernel {{ *}}1 {{ *}}4 {{ *}}270336 {{ *}}1056 {{ *[0-9]+ *}}540672 {{ *}}540672 {{ *}}1{{ }}
-// CHECK: kernel_3_linear_weight_grad_kernel {{ *}}1 {{ *}}4 {{ *}}270336 {{ *}}1056 {{ *[0-9]+ *}}540672 {{ *}}540672 {{ *}}1{{ }}
+// Tiles of 128 x 128, 4 of them, whose sums over 8448 rows are 8 parts.
+// CHECK: kernel_2_linear_weight_grad_kernel {{ *}}1 {{ *}}32 {{ *}}270336 {{ *}}1056 {{ *[0-9]+ *}}540672 {{ *}}540672 {{ *}}1{{ }}
+// CHECK: kernel_3_linear_weight_grad_kernel {{ *}}1 {{ *}}32 {{ *}}270336 {{ *}}1056 {{ *[0-9]+ *}}540672 {{ *}}540672 {{ *}}1{{ }}
 // CHECK: kernel_4_attention_kernel {{ *}}1 {{ *}}4 {{ *}}6144 {{ *}}32 {{ *[0-9]+ *}}14848 {{ *}}14848 {{ *}}1{{ }}
 // CHECK: kernel_5_attention_grad_kernel {{ *}}1 {{ *}}8 {{ *}}7680 {{ *}}128 {{ *[0-9]+ *}}20992 {{ *}}20992 {{ *}}1{{ }}
 // CHECK: kernel_5_attention_grad_kernel_0 {{ *}}1 {{ *}}8 {{ *}}10240 {{ *}}160 {{ *[0-9]+ *}}34304 {{ *}}34304 {{ *}}1{{ }}

@@ -51,6 +51,35 @@ static std::vector<Numbers> plainProducts(int rows, int in, int out, const Numbe
   return {y, y, dw, dt};
 }
 
+/// Enough rows for several blocks to share a sum on a GPU (`sumPartsOf`): three parts of which the
+/// last is shorter, in sizes for copies of 16 bytes and in odd ones, with and without an
+/// accumulator.
+TEST_P(ProductKernels, PartsOfALongSumMeet) {
+  for (auto [rows, in, out] : {std::array{1700, 24, 40}, std::array{1541, 19, 37}}) {
+    Numbers x = someNumbers(rows * in, 1), dy = someNumbers(rows * out, 2),
+            sum = someNumbers(in * out, 3);
+    std::vector<Numbers> expected = plainProducts(rows, in, out, x, Numbers(in * out, 0.0), dy);
+    for (auto [all, more] : llvm::zip_equal(expected[2], sum))
+      all += more;
+    std::string text = R"(func.func @step(%x: tensor<RxIxT>, %d: tensor<RxOxT>, %s: tensor<IxOxT>)
+        -> (tensor<IxOxT>, tensor<OxIxT>) {
+      %0 = llm.linear_weight_grad %x, %d into(%s) layout(in_out) : (tensor<RxIxT>, tensor<RxOxT>, tensor<IxOxT>) -> tensor<IxOxT>
+      %1 = llm.linear_weight_grad %x, %d layout(out_in) : (tensor<RxIxT>, tensor<RxOxT>) -> tensor<OxIxT>
+      return %0, %1 : tensor<IxOxT>, tensor<OxIxT>
+    })";
+    for (auto [from, to] : {std::pair<std::string, int>("RxIx", in), {"RxOx", out}})
+      for (size_t at; (at = text.find(from)) != std::string::npos;)
+        text.replace(at, 4, std::to_string(rows) + "x" + std::to_string(to) + "x");
+    for (auto [from, to] :
+         {std::pair<std::string, std::array<int, 2>>("IxOx", {in, out}), {"OxIx", {out, in}}})
+      for (size_t at; (at = text.find(from)) != std::string::npos;)
+        text.replace(at, 4, std::to_string(to[0]) + "x" + std::to_string(to[1]) + "x");
+    std::vector<Numbers> found = run(text, {x, dy, sum});
+    expectNear(found[0], expected[2], tolerance());
+    expectNear(found[1], expected[3], tolerance());
+  }
+}
+
 /// Several tiles in both directions with a rest, and more steps along the inner dimension than a
 /// GPU has stages: with rows that begin at multiples of 16 bytes, and with others.
 class TiledProducts : public ProductKernels {

@@ -296,6 +296,36 @@ TEST_P(UpdateKernels, FactorScalesOrSkips) {
   EXPECT_EQ(runBy(0.25, 4.0, 3), runBy(1.0, 1.0, 3));
 }
 
+/// Of 3 x 9 elements no part of Muon's workspace but the first begins at a multiple of 16 bytes of
+/// itself; a step of the transposed matrix is transposed.
+TEST_P(UpdateKernels, MuonOfOddSizesIsThatOfTheTransposed) {
+  auto step = [&](int rows, const Numbers &param, const Numbers &gradient, const Numbers &average) {
+    std::string shape = std::to_string(rows) + "x" + std::to_string(27 / rows);
+    std::string p = "tensor<" + shape + "xT>", m = "tensor<" + shape + "xW>";
+    return runWide("func.func @step(%p: " + p + ", %g: " + p + ", %m: " + m +
+                       ", %lr: tensor<W>) -> (" + p + ", " + m +
+                       ") {\n  %0:2 = llm.muon %p, %g, %lr state(%m) {momentum = 0.95 : f64, "
+                       "nesterov, weight_decay = 0.1 : f64} : (" +
+                       p + ", " + p + ", tensor<W>, " + m + ") -> (" + p + ", " + m +
+                       ")\n  return %0#0, %0#1 : " + p + ", " + m + "\n}\n",
+                   {param, gradient, average, {0.0078125}});
+  };
+  auto transposed = [](const Numbers &x) {
+    Numbers t(27);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 9; ++j)
+        t[j * 3 + i] = x[i * 9 + j];
+    return t;
+  };
+  Numbers param = someNumbers(27, 6), gradient = someNumbers(27, 7), average = someNumbers(27, 8);
+  std::vector<Numbers> wide = step(3, param, gradient, average),
+                       tall = step(9, transposed(param), transposed(gradient), transposed(average));
+  for (int result : {0, 1}) {
+    EXPECT_NE(wide[result], result == 0 ? param : average);
+    expectNear(tall[result], transposed(wide[result]), tolerance());
+  }
+}
+
 LLMMEM_ALL_ELEMENT_TYPES(UpdateKernels);
 
 } // namespace

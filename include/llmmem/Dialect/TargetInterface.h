@@ -36,6 +36,9 @@ public:
 
   /// Scratch bytes of a loss head without a library's.
   virtual int64_t getLossHeadWorkspaceBytes(LossHeadOp head) const = 0;
+
+  /// Scratch bytes of a weight's gradient whose sum several blocks of a GPU share.
+  virtual int64_t getSumPartsBytes(LinearWeightGradOp op) const = 0;
 };
 
 /// What the targets of `op`'s context say; null where none are registered.

@@ -18,12 +18,18 @@ constexpr int64_t kLogitsTile = 128;
 /// Tiles of a row of logits, of which a GPU keeps what the softmax needs; 0 where x is not bf16.
 int64_t logitsTiles(LossHeadOp head);
 
+/// Elements from a row of logits to the next. Rows of 16 bits an element begin at lines of a cache,
+/// so that a GPU copies them 16 bytes at a time, whatever the vocabulary.
+/// Example: 50304 for the 50257 of GPT-2.
+int64_t logitsPitch(LossHeadOp head);
+
 /// Example: 8192 tokens in chunks of 512 on GPT-2 in bf16 are 32 KB of losses, 51.5 MB of logits,
 /// 8.6 MB of widened factors and matmuls on a CPU or 1.6 MB of tiles on a GPU, and 77.2 MB of lower
 /// halves.
 struct LossHeadWorkspace {
   int64_t losses = 0; // each token's loss, widened
   int64_t logits = 0; // of one chunk, then their gradient, in the tensors' element type
+  int64_t pitch = 0;  // elements from a row of logits to the next (`logitsPitch`)
   // Where ranks have parts of the vocabulary, widened:
   int64_t ownLogSums = 0; // of this rank's part, for each token of a chunk
   int64_t logSums = 0;    // of all ranks' parts, those of a rank side by side

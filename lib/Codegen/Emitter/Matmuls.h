@@ -52,6 +52,12 @@ struct Matmul {
   int64_t batch = 1;
   /// Written beside C if `makesTileSoftmax`; such a matmul has no `initial`.
   std::optional<TileSoftmax> softmax = std::nullopt;
+  /// The rows for which tiles are chosen, where matmuls of several sizes must sum a `softmax` in
+  /// one order; 0: `rows`.
+  int64_t rowsOfTiles = 0;
+  /// How many of the `inner` terms there are, on tensor cores: the last part of a split sum may
+  /// have fewer. None: all.
+  std::optional<Index> innerBound = std::nullopt;
 };
 
 /// Whether a library computes matmuls of `element`. Libraries and generated code round differently,

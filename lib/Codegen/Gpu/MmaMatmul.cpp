@@ -3,6 +3,7 @@
 #include "MmaMatmul.h"
 #include "MmaTile.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
+#include "llmmem/Targets/SplitSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -25,16 +26,19 @@ namespace {
 /// for all.
 struct TileSizes {
   static constexpr int64_t kMostColumns = 128, kInner = 32, kWarps = 8, kThreads = kWarps * kWarp,
-                           kStages = 3, kMultiprocessors = 132;
+                           kStages = 3;
+
+  static int64_t rowsOf(const Matmul &p) { return p.rowsOfTiles ? p.rowsOfTiles : p.rows; }
 
   /// For `count` matmuls in one launch.
   TileSizes(const Matmul &p, int64_t count)
-      : rows(p.rows > 64 ? 128 : 64), columns(p.columns > 64 ? kMostColumns : 64),
+      : rows(rowsOf(p) > 64 ? 128 : 64), columns(p.columns > 64 ? kMostColumns : 64),
         innerSteps(llvm::divideCeil(p.inner, kInner)), linesA(linesOf(p.a.transposed)),
         linesB(linesOf(!p.b.transposed)) {
     constexpr int64_t kLargeRows = 256;
-    isLarge = p.columns >= kMostColumns &&
-              count * (p.rows / kLargeRows) * (p.columns / kMostColumns) >= kMultiprocessors;
+    isLarge =
+        p.columns >= kMostColumns &&
+        count * (rowsOf(p) / kLargeRows) * (p.columns / kMostColumns) >= llm::kMultiprocessors;
     if (isLarge)
       rows = kLargeRows;
     warpColumns = isLarge ? 2 : 4;
@@ -139,8 +143,13 @@ private:
 
   void copy(const MmaTile &tile, const Matrix &matrix, Index term, Index first, int64_t bound,
             Index inner) {
-    TileSource source{matrix.buffer, beginOf(matrix) + term, matrix.pitch,    first,
-                      inner,         e.index(bound),         e.index(p.inner)};
+    TileSource source{matrix.buffer,
+                      beginOf(matrix) + term,
+                      matrix.pitch,
+                      first,
+                      inner,
+                      e.index(bound),
+                      p.innerBound.value_or(e.index(p.inner))};
     copyTile(e, tile, source, thread, TileSizes::kThreads);
   }
 
@@ -183,23 +192,31 @@ private:
         }
   }
 
-  /// Stores two neighbours at once if the index of the first is even.
+  /// Stores two neighbours at once if the index of the first is even; the last of an odd row alone.
   void storePair(Num first, Num second, Index row, Index column) {
     Value inside = arith::AndIOp::create(e.builder(), e.location(), less(row, e.index(p.rows)),
                                          less(column, e.index(p.columns)));
-    bool isPair = p.columns % 2 == 0 && isEven(p.c) && (!p.initial.buffer || isEven(p.initial));
-    if (isPair) {
-      Value both = vector::FromElementsOp::create(e.builder(), e.location(),
-                                                  VectorType::get({2}, e.computeType()),
-                                                  ValueRange{first.value, second.value});
-      e.ifThen(inside, [&] { storeElements({&e.builder(), both}, row, column, 2); });
-      return;
-    }
+    bool isPair = isEven(p.c) && (!p.initial.buffer || isEven(p.initial));
+    auto storeBoth = [&] { storeTogether(first, second, row, column); };
     e.ifThen(inside, [&] {
+      if (isPair && p.columns % 2 == 0)
+        return storeBoth();
+      Value both = less(column + 1, e.index(p.columns));
+      if (isPair) {
+        e.ifThen(both, storeBoth);
+        return e.ifThen(equal(column, e.index(p.columns - 1)),
+                        [&] { storeElements(first, row, column, 1); });
+      }
       storeElements(first, row, column, 1);
-      e.ifThen(less(column + 1, e.index(p.columns)),
-               [&] { storeElements(second, row, column + 1, 1); });
+      e.ifThen(both, [&] { storeElements(second, row, column + 1, 1); });
     });
+  }
+
+  void storeTogether(Num first, Num second, Index row, Index column) {
+    Value both = vector::FromElementsOp::create(e.builder(), e.location(),
+                                                VectorType::get({2}, e.computeType()),
+                                                ValueRange{first.value, second.value});
+    storeElements({&e.builder(), both}, row, column, 2);
   }
 
   void storeElements(Num sum, Index row, Index column, unsigned lanes) {
@@ -284,7 +301,9 @@ private:
 
   Num scaled(Num sum) { return p.scale == 1.0 ? sum : sum * p.scale; }
 
-  Index beginOf(const Matrix &matrix) { return matrix.begin ? *matrix.begin : e.index(0); }
+  Index beginOf(const Matrix &matrix) {
+    return matrix.begin && knownDivisor(matrix.begin->value) != 0 ? *matrix.begin : e.index(0);
+  }
   Index placeIn(const Matrix &matrix, Index row, Index column) {
     return beginOf(matrix) + row * matrix.pitch + column;
   }

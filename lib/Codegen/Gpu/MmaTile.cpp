@@ -171,8 +171,8 @@ int64_t llmmem::knownDivisor(Value index) {
   if (auto product = index.getDefiningOp<arith::MulIOp>()) {
     // Larger divisors add no information, and their product might overflow.
     constexpr int64_t kEnough = 1 << 12;
-    return std::gcd(knownDivisor(product.getLhs()), kEnough) *
-           std::gcd(knownDivisor(product.getRhs()), kEnough);
+    int64_t left = knownDivisor(product.getLhs()), right = knownDivisor(product.getRhs());
+    return left == 0 || right == 0 ? 0 : std::gcd(left, kEnough) * std::gcd(right, kEnough);
   }
   if (auto argument = dyn_cast<BlockArgument>(index))
     if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());

@@ -14,6 +14,7 @@
 #include "KernelModels.h"
 #include "LossRows.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,8 +30,8 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 /// An f32 accumulator whose upper halves are the bf16 elements of one buffer, and whose lower
-/// halves lie in another. The bits of f16 are no half of those of f32: beside it, `lower` is the
-/// whole accumulator.
+/// halves lie in another. The bits of f16 are no half of those of f32, and a library adds to whole
+/// numbers: there, `lower` is the whole accumulator.
 struct SplitSum {
   KernelEmitter &e;
   Buffer upper, lower;
@@ -105,11 +106,11 @@ public:
                 &ownTokens),
         dloss(e.operand(op.getDlossMutable())),
         losses(e.workspace(parts.losses, tokens, e.computeType())),
-        logits(e.workspace(parts.logits, chunk() * vocabulary, x.element)) {
+        logits(e.workspace(parts.logits, chunk() * parts.pitch, x.element)) {
     Type half = IntegerType::get(op.getContext(), 16);
     if (op.splitsSum())
-      accumulator = e.workspace(parts.accumulator, dw.size,
-                                x.element.isBF16() ? half : Type(e.computeType()));
+      accumulator =
+          e.workspace(parts.accumulator, dw.size, isInHalves() ? half : Type(e.computeType()));
     if (ownTokens.isPart()) {
       ownLogSums = e.workspace(parts.ownLogSums, chunk(), e.computeType());
       logSums = e.workspace(parts.logSums, op.getGroupSize() * chunk(), e.computeType());
@@ -121,6 +122,9 @@ public:
 private:
   int64_t chunk() { return std::min(op.getChunkRows(), tokens); }
   bool isOneGranule() { return tokens <= granule; }
+  /// Whether the accumulator's upper halves stand in dw.
+  bool isInHalves() { return x.element.isBF16() && !isForLibrary(op); }
+  bool multipliesChunks();
   void forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body);
   void emitChunks(function_ref<Num()> tokenWeight);
   void emitLogits(Index first, Rows part);
@@ -197,6 +201,13 @@ void LossHeadEmitter::emit() {
   emitLoss(count);
 }
 
+/// Generated code of a GPU computes an element in one order whatever the rows of a launch, which
+/// are then as many as there are: a granule's gradient of x has too few tiles for all
+/// multiprocessors. A library may choose by size.
+bool LossHeadEmitter::multipliesChunks() {
+  return isForDevice() && !isMultipliedByLibrary(e.options(), x.element);
+}
+
 void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
   if (dw && !isOneGranule())
     beginSum();
@@ -204,12 +215,15 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
     auto forGranules = [&](WorkOnGranule work) {
       forPieces(rows.count, granule, [&](Rows part) { (this->*work)(rows.begin, part); });
     };
-    forGranules(&LossHeadEmitter::emitLogits);
+    auto forRowsOfChunk = [&](WorkOnGranule work) {
+      multipliesChunks() ? (this->*work)(rows.begin, {e.index(0), rows.count}) : forGranules(work);
+    };
+    forRowsOfChunk(&LossHeadEmitter::emitLogits);
     emitRows(rows, tokenWeight);
     if (dw)
       forGranules(sumOfGranule());
     // Last, as dx may be in place of x.
-    forGranules(&LossHeadEmitter::emitInputGradient);
+    forRowsOfChunk(&LossHeadEmitter::emitInputGradient);
   });
   if (op.splitsSum())
     finishSum();
@@ -218,10 +232,11 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
 void LossHeadEmitter::emitLogits(Index first, Rows part) {
   Matmul matmul{.a = {x, width, false, (first + part.begin) * width},
                 .b = {weight, isOutIn ? width : vocabulary, isOutIn},
-                .c = {logits, vocabulary, false, part.begin * vocabulary},
+                .c = {logits, parts.pitch, false, part.begin * parts.pitch},
                 .rows = part.count,
                 .columns = vocabulary,
-                .inner = width};
+                .inner = width,
+                .rowsOfTiles = std::min(granule, tokens)};
   // Tiles know nothing of padding.
   haveTileSoftmax = makesTileSoftmax(e, matmul) && !ownTokens.isPadded();
   if (haveTileSoftmax)
@@ -240,7 +255,8 @@ void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> tokenWeight) {
   // The alignment of a row's vectors decides which elements a thread sums. It must not depend on
   // the chunk, which shifts the row by whole granules.
   bool isAlone = granule % static_cast<int64_t>(e.lanes()) == 0;
-  RowShape shape{.width = vocabulary, .isAlone = isAlone, .synchronizes = true};
+  RowShape shape{
+      .width = vocabulary, .pitch = parts.pitch, .isAlone = isAlone, .synchronizes = true};
   if (ownTokens.isPart())
     shareLogSums(rows, shape);
   e.forRows(rows.count, shape, [&](Index row) {
@@ -257,7 +273,7 @@ void LossHeadEmitter::emitRows(Rows rows, function_ref<Num()> tokenWeight) {
 Num LossHeadEmitter::ownLogSum(Index row) {
   if (haveTileSoftmax)
     return logSumExpOfTiles(e, tileSoftmax(e.index(0)), row);
-  return logSumExp(e, logits, row * vocabulary, vocabulary, &ownTokens);
+  return logSumExp(e, logits, row * parts.pitch, vocabulary, &ownTokens);
 }
 
 /// In the same order on all ranks, as all have the same chunks.
@@ -286,17 +302,17 @@ Num LossHeadEmitter::logSumOfRanks(Index row, int64_t rows) {
 
 /// Of the target 0 where another rank has it, and what the tokens of this one take.
 Num LossHeadEmitter::lossOf(Index token, Index row, Index column, Num logSum) {
-  Num hit = e.load(logits, row * vocabulary + ownTokens.nearest(column));
+  Num hit = e.load(logits, row * parts.pitch + ownTokens.nearest(column));
   Num loss = terms.ofTarget(logSum, hit);
   if (ownTokens.isPart())
     loss = select(ownTokens.has(column), loss, e.number(0.0));
   loss = terms.withShares(
-      loss, [&] { return sumOfLogits(e, logits, row * vocabulary, vocabulary, &ownTokens); });
+      loss, [&] { return sumOfLogits(e, logits, row * parts.pitch, vocabulary, &ownTokens); });
   return targets.ifCounted(token, loss);
 }
 
 void LossHeadEmitter::emitGradientRow(Index row, Index column, Num logSum, Num factor) {
-  Index begin = row * vocabulary;
+  Index begin = row * parts.pitch;
   if (ownTokens.isPart())
     emitLossGradientOfPart(e, ownTokens, logits, logits, begin, vocabulary, column, logSum, factor,
                            terms);
@@ -306,7 +322,7 @@ void LossHeadEmitter::emitGradientRow(Index row, Index column, Num logSum, Num f
 
 void LossHeadEmitter::emitInputGradient(Index first, Rows part) {
   emitMatmul(op, e,
-             {.a = {logits, vocabulary, false, part.begin * vocabulary},
+             {.a = {logits, parts.pitch, false, part.begin * parts.pitch},
               .b = {weight, isOutIn ? width : vocabulary, !isOutIn},
               .c = {dx, width, false, (first + part.begin) * width},
               .rows = part.count,
@@ -350,7 +366,7 @@ LossHeadEmitter::WorkOnGranule LossHeadEmitter::sumOfGranule() {
 /// A granule's contribution to dw, accumulated in dw.
 Matmul LossHeadEmitter::matmulOfGranule(Index first, Rows part) {
   Matrix inputs{x, width, false, (first + part.begin) * width};
-  Matrix gradient{logits, vocabulary, false, part.begin * vocabulary};
+  Matrix gradient{logits, parts.pitch, false, part.begin * parts.pitch};
   Matmul matmul{.a = isOutIn ? gradient : inputs,
                 .b = isOutIn ? inputs : gradient,
                 .c = {dw, isOutIn ? width : vocabulary},
@@ -380,11 +396,11 @@ void LossHeadEmitter::addToSplitSum(Index first, Rows part) {
 /// The rows of x and the columns of the logits' gradient whose matmul is a granule's contribution.
 std::pair<Matrix, Matrix> LossHeadEmitter::contributionOperands(Index first, Rows part,
                                                                 Rows columns) {
-  Index inputs = (first + part.begin) * width, gradient = part.begin * vocabulary + columns.begin;
+  Index inputs = (first + part.begin) * width, gradient = part.begin * parts.pitch + columns.begin;
   if (isMultipliedByLibrary(e.options(), x.element))
-    return {{x, width, false, inputs}, {logits, vocabulary, false, gradient}};
+    return {{x, width, false, inputs}, {logits, parts.pitch, false, gradient}};
   Buffer wide = e.workspace(parts.gradient, part.count * columns.count, e.computeType());
-  widen(logits, gradient, vocabulary, part.count, columns.count, wide);
+  widen(logits, gradient, parts.pitch, part.count, columns.count, wide);
   return {wideInputs(part), {wide, columns.count}};
 }
 
@@ -410,8 +426,13 @@ void LossHeadEmitter::addMatmulToAccumulator(Index first, Rows part, Rows column
 }
 
 /// On a GPU one launch a granule: tensor cores multiply bf16, and the thread that computes an
-/// element of the matmul adds it to the accumulator.
+/// element of the matmul adds it to the accumulator. A library adds to one that is whole.
 void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
+  Matmul matmul = matmulOfGranule(first, part);
+  matmul.c.buffer = matmul.initial.buffer = accumulator;
+  matmul.initial.pitch = matmul.c.pitch;
+  if (accumulator.element.isF32() && isLibraryMatmul(e, matmul))
+    return emitLibraryMatmul(e, matmul);
   BufferAccess adding;
   adding.store = [&](OpBuilder &builder, Index place, Value product) {
     auto vector = dyn_cast<VectorType>(product.getType());
@@ -419,8 +440,8 @@ void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
     splitSum().store(place, lanes, splitSum().load(place, lanes) + Num{&builder, product});
   };
   Buffer sum{Value(), dw.size, e.computeType(), &adding};
-  Matmul matmul = matmulOfGranule(first, part);
-  matmul.c = {sum, matmul.c.pitch};
+  matmul.c.buffer = sum;
+  matmul.initial = {};
   emitMatmul(op, e, matmul);
 }
 

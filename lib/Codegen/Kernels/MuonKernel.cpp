@@ -10,6 +10,7 @@
 #include "UpdateKernels.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/MuonWorkspace.h"
 #include <cmath>
 
 using namespace mlir;
@@ -31,11 +32,11 @@ public:
   void emit();
 
 private:
-  /// The next elements of the workspace.
+  /// The next elements of the workspace, whatever the sizes before at an address for vectors.
   Buffer take(int64_t size) {
     int64_t width = e.computeType().getWidth() / 8;
     Buffer buffer = e.workspace(taken * width, size, e.computeType());
-    taken += size;
+    taken += muonPart(size);
     return buffer;
   }
   bool isWide() const { return rows <= columns; }

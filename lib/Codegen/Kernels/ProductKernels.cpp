@@ -3,6 +3,7 @@
 #include "Gpu/DeviceNarrowMatmul.h"
 #include "Gpu/LibraryKernels.h"
 #include "Gpu/MmaMatmul.h"
+#include "Gpu/SplitMatmul.h"
 #include "KernelModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -156,6 +157,15 @@ struct LinearKernel : KernelModel<LinearKernel, LinearOp> {
 
 struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeightGradOp> {
   static void emit(LinearWeightGradOp op, KernelEmitter &e) { emitMatmul(op, e, matmulOf(op, e)); }
+
+  static void emitOnDevice(LinearWeightGradOp op, KernelEmitter &e) {
+    Matmul matmul = matmulOf(op, e);
+    SumParts parts = sumPartsOf(op);
+    if (parts.count == 1 || isLibraryMatmul(e, matmul))
+      return emitMatmul(op, e, matmul);
+    int64_t sums = parts.count * SumParts::distance(matmul.rows * matmul.columns);
+    emitSplitMatmul(e, matmul, parts, e.workspace(0, sums, e.computeType()));
+  }
 };
 
 //===----------------------------------------------------------------------===//

@@ -5,18 +5,18 @@
 // x is 8 x 4, w 16 x 4, logits 8 x 16, all bf16: 64, 128 and 256 bytes. One chunk: logits 64 + 128 + 256 bytes,
 // rows 3 * 256 + 32, dw 256 + 64 + 256 (the f32 sum, written once), dx 256 + 128 + 64; FLOPs 3 * 1024 + 8 * 128.
 // At one byte a ns and 10 ns a launch: 448 + 800 + 576 + 448 + 40.
-// Workspace: 64 of losses (32 used), 256 of logits, 64 and 256 of wide factors, 256 of products, 128 of lower halves.
+// Workspace: 64 of losses (32 used), 1024 of logits, whose rows of 16 lie 64 apart, 64 and 256 of wide factors, 256 of products, 128 of lower halves.
 // CHECK: chunk = 8 : i64, granule = 4 : i64, llm.bytes = array<i64: 4, 64, 128>
-// CHECK-SAME: llm.cost = #llm.cost<flops = 4096, bytes = 2272, ns = 2312, workspace = 1024>
+// CHECK-SAME: llm.cost = #llm.cost<flops = 4096, bytes = 2272, ns = 2312, workspace = 1792>
 //
 // Two chunks: the weight twice more (2 * 128), the sum read once and written once more (2 * 256), four launches more.
 // CHECK: chunk = 4 : i64
-// CHECK-SAME: llm.cost = #llm.cost<flops = 4096, bytes = 3040, ns = 3120, workspace = 896>
+// CHECK-SAME: llm.cost = #llm.cost<flops = 4096, bytes = 3040, ns = 3120, workspace = 1280>
 //
 // One granule: the sum of dw is dw itself (128). Workspace: no wide factors, so what a GPU keeps of a row's tile has
-// bytes of its own, 64 of largest logits (32 used) and 32 of powers, beside 64 of losses and 256 of logits.
+// bytes of its own, 64 of largest logits (32 used) and 32 of powers, beside 64 of losses and 1024 of logits.
 // CHECK: chunk = 8 : i64, llm.bytes
-// CHECK-SAME: llm.cost = #llm.cost<flops = 4096, bytes = 2144, ns = 2184, workspace = 416>
+// CHECK-SAME: llm.cost = #llm.cost<flops = 4096, bytes = 2144, ns = 2184, workspace = 1184>
 func.func @step(%x: tensor<8x4xbf16>, %w: tensor<16x4xbf16>, %t: tensor<8xi32>) {
   %0:3 = llm.loss_head %x, %w, %t layout(out_in) {chunk = 8 : i64, granule = 4 : i64}
     : (tensor<8x4xbf16>, tensor<16x4xbf16>, tensor<8xi32>) -> (tensor<f32>, tensor<8x4xbf16>, tensor<16x4xbf16>)

@@ -1,10 +1,10 @@
 // Of a frozen weight the head gives no gradient, and holds nothing for one, neither the lower halves of an accumulator nor
-// what is multiplied to be added there: 64 bytes of losses, 192 of logits, 128 of tiles.
+// what is multiplied to be added there: 64 bytes of losses, 2048 of logits, whose rows of 6 lie 64 apart, 128 of tiles.
 // RUN: llmmem-opt %s --group-loss-head=granule=4 --annotate-memory | FileCheck %s
 
 // CHECK-LABEL: func.func @step(
 // CHECK: %[[LOSS:.*]], %[[DX:.*]] = llm.loss_head %{{.*}}, %{{.*}}, %{{.*}} layout(out_in)
-// CHECK-SAME: workspace = 384>
+// CHECK-SAME: workspace = 2240>
 // CHECK-SAME: -> (tensor<f32>, tensor<2x8x4xbf16>)
 // CHECK-NEXT: return %[[LOSS]], %[[DX]]
 func.func @step(%x: tensor<2x8x4xbf16>, %w: tensor<6x4xbf16> {llm.frozen, llm.role = "param"}, %t: tensor<2x8xi32>)

@@ -1,0 +1,45 @@
+//===- SplitSums.h - Matmuls whose sum several blocks share ----------------===//
+//
+// A weight's gradient sums over all tokens, and a small weight has fewer tiles than a GPU has
+// multiprocessors. There the tokens are split: each part has its own blocks, which write their sums
+// in f32 to the workspace, and a second kernel adds the parts in their order (split-K with a fixed
+// reduction). How many parts there are, the shape alone says, so the bits hang neither on the plan
+// nor on the schedule.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_TARGETS_SPLITSUMS_H
+#define LLMMEM_TARGETS_SPLITSUMS_H
+
+#include "llmmem/Dialect/LlmOps.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace llmmem::llm {
+
+/// Those of an H100, for which tiles and parts are chosen.
+constexpr int64_t kMultiprocessors = 132;
+
+/// Equal parts of a sum's terms; the last may be shorter.
+struct SumParts {
+  int64_t count = 1;
+  int64_t terms = 0; // of each, a multiple of a step of tensor cores
+
+  /// Elements from a part's sums to the next part's: vectors may begin there. Example: 704 for 19 x
+  /// 37.
+  static int64_t distance(int64_t elements) { return llvm::alignTo(elements, 64); }
+};
+
+/// How a matmul of `rows` x `columns` sums over `inner` terms in the least modelled time. Example:
+/// 3 parts of 2752 terms for 768 x 768 over 8192 tokens, whose 36 tiles are then 108.
+SumParts sumPartsOf(int64_t rows, int64_t columns, int64_t inner);
+
+/// Those of a weight's gradient; one of what no tensor cores multiply, of what a library is to
+/// multiply, and of an op inside of a kernel for several.
+SumParts sumPartsOf(LinearWeightGradOp op);
+
+/// Bytes of the parts' sums; 0 for one part. Example: 3 * 768 * 768 * 4.
+int64_t sumPartsBytes(LinearWeightGradOp op);
+
+} // namespace llmmem::llm
+
+#endif // LLMMEM_TARGETS_SPLITSUMS_H
