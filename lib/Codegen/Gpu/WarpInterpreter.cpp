@@ -246,5 +246,8 @@ void WarpInterpreter::run(gpu::GPUFuncOp kernel, Triple id, int64_t warp) {
   lanes = threads == kLanes ? ~Lanes(0) : (Lanes(1) << threads) - 1;
   weight = 1;
   values.clear();
+  for (BlockArgument place : kernel.getArguments())
+    if (place.getType().isIndex())
+      values[place] = Numbers{};
   run(kernel.getBody().front());
 }

@@ -39,7 +39,8 @@ public:
   WarpInterpreter(Triple grid, Triple block, Visit visit)
       : grid(grid), block(block), visit(std::move(visit)) {}
 
-  /// Calls `visit` for each op that the warp runs, in order.
+  /// Calls `visit` for each op that the warp runs, in order. Places that a loop of the host
+  /// computes are those of its first turn, 0: others differ by whole rows.
   void run(mlir::gpu::GPUFuncOp kernel, Triple blockId, int64_t warp);
 
   /// The value in each active lane; nothing if it depends on data.
