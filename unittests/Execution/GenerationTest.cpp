@@ -3,7 +3,10 @@
 #include "llmmem/Execution/CachePages.h"
 #include "llmmem/Execution/ChooseToken.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <random>
 
 using namespace llmmem;
 
@@ -52,6 +55,42 @@ TEST(CachePages, PagesAreGivenAsSequencesGrow) {
   EXPECT_EQ(use.reserved, 6);
   EXPECT_EQ(use.used, 5);
   EXPECT_EQ(use.wasted, 1);
+}
+
+// Requests of very different lengths grow in turns. By itself: each wastes what its last page has
+// left, on average half of a page, where rows as long as the longest would waste half of all.
+TEST(CachePages, WastesWhatASimulationOfRequestsDoes) {
+  constexpr int64_t kPage = 16, kRequests = 512, kLongest = 2048;
+  std::mt19937 random(7);
+  std::vector<int64_t> lengths, tokens(kRequests, 0);
+  int64_t sum = 0, wasted = 0;
+  for (int64_t request = 0; request < kRequests; ++request) {
+    int64_t length = 1 + random() % kLongest;
+    lengths.push_back(length);
+    sum += length;
+    wasted += (kPage - length % kPage) % kPage;
+  }
+  CachePages pages((sum + wasted) / kPage, kPage, kRequests, kLongest / kPage);
+  std::vector<int64_t> growing(kRequests);
+  std::iota(growing.begin(), growing.end(), 0);
+  while (!growing.empty()) {
+    size_t turn = random() % growing.size();
+    int64_t request = growing[turn];
+    tokens[request] = std::min<int64_t>(tokens[request] + 1 + random() % 40, lengths[request]);
+    ASSERT_FALSE(pages.reach(request, tokens[request]));
+    if (tokens[request] == lengths[request])
+      growing.erase(growing.begin() + turn);
+  }
+  EXPECT_EQ(pages.use().used, sum);
+  EXPECT_EQ(pages.use().wasted, wasted);
+  EXPECT_EQ(pages.use().reserved, sum + wasted);
+  EXPECT_NEAR(static_cast<double>(wasted) / kRequests, (kPage - 1) / 2.0, 0.5);
+  // No page belongs to two.
+  std::vector<int32_t> given(pages.table().begin(), pages.table().end());
+  std::erase(given, -1);
+  std::sort(given.begin(), given.end());
+  EXPECT_EQ(std::unique(given.begin(), given.end()), given.end());
+  EXPECT_EQ(static_cast<int64_t>(given.size()) * kPage, sum + wasted);
 }
 
 TEST(CachePages, NoPageIsLeft) {
