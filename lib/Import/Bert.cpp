@@ -69,25 +69,14 @@ Bert::Bert(ConfigReader &config, const ImportOptions &options) {
 // Parameters
 //===----------------------------------------------------------------------===//
 
-static void addProjection(std::vector<Parameter> &list, const std::string &module, int64_t out,
-                          int64_t in) {
-  list.push_back({module + ".weight", {out, in}, llm::WeightLayout::OutIn});
-  list.push_back({module + ".bias", {out}});
-}
-
-static void addNorm(std::vector<Parameter> &list, const std::string &module, int64_t width) {
-  list.push_back({module + ".weight", {width}});
-  list.push_back({module + ".bias", {width}});
-}
-
 void Bert::addBlock(std::vector<Parameter> &list, const std::string &prefix) const {
   for (const char *module : {"query", "key", "value"})
     addProjection(list, prefix + "attention.self." + module, width, width);
   addProjection(list, prefix + "attention.output.dense", width, width);
-  addNorm(list, prefix + "attention.output.LayerNorm", width);
+  addLayerNorm(list, prefix + "attention.output.LayerNorm", width);
   addProjection(list, prefix + "intermediate.dense", inner, width);
   addProjection(list, prefix + "output.dense", width, inner);
-  addNorm(list, prefix + "output.LayerNorm", width);
+  addLayerNorm(list, prefix + "output.LayerNorm", width);
 }
 
 std::vector<Parameter> Bert::parameters() const {
@@ -95,12 +84,12 @@ std::vector<Parameter> Bert::parameters() const {
   list.push_back(tableOf("bert.embeddings.word_embeddings.weight", vocabulary, width));
   list.push_back(tableOf("bert.embeddings.position_embeddings.weight", facts.maxSeq, width));
   list.push_back(tableOf("bert.embeddings.token_type_embeddings.weight", types, width));
-  addNorm(list, "bert.embeddings.LayerNorm", width);
+  addLayerNorm(list, "bert.embeddings.LayerNorm", width);
   for (int64_t layer = 0; layer < facts.layers; ++layer)
     addBlock(list, blockPrefix(layer));
   list.push_back({"cls.predictions.bias", {vocabulary}});
   addProjection(list, "cls.predictions.transform.dense", width, width);
-  addNorm(list, "cls.predictions.transform.LayerNorm", width);
+  addLayerNorm(list, "cls.predictions.transform.LayerNorm", width);
   return list;
 }
 

@@ -124,11 +124,6 @@ T5::T5(ConfigReader &config, const ImportOptions &options) {
 // Parameters
 //===----------------------------------------------------------------------===//
 
-static void addProjection(std::vector<Parameter> &list, const std::string &module, int64_t out,
-                          int64_t in) {
-  list.push_back({module + ".weight", {out, in}, llm::WeightLayout::OutIn});
-}
-
 void T5::addStack(std::vector<Parameter> &list, const Stack &stack) const {
   auto addNorm = [&](const std::string &module) {
     list.push_back({module + "layer_norm.weight", {width}});
@@ -138,8 +133,8 @@ void T5::addStack(std::vector<Parameter> &list, const Stack &stack) const {
       std::string sublayer = stack.sublayer(layer, number);
       std::string module = sublayer + (number == 0 ? "SelfAttention." : "EncDecAttention.");
       for (const char *name : {"q", "k", "v"})
-        addProjection(list, module + name, heads * headSize, width);
-      addProjection(list, module + "o", width, heads * headSize);
+        addProjection(list, module + name, heads * headSize, width, /*hasBias=*/false);
+      addProjection(list, module + "o", width, heads * headSize, /*hasBias=*/false);
       if (layer == 0 && number == 0)
         list.push_back({module + "relative_attention_bias.weight", {buckets, heads}});
       addNorm(sublayer);
@@ -147,10 +142,10 @@ void T5::addStack(std::vector<Parameter> &list, const Stack &stack) const {
     std::string sublayer = stack.sublayer(layer, stack.feedForward());
     for (const char *name : {"wi_0", "wi_1"})
       if (isGated)
-        addProjection(list, sublayer + "DenseReluDense." + name, inner, width);
+        addProjection(list, sublayer + "DenseReluDense." + name, inner, width, /*hasBias=*/false);
     if (!isGated)
-      addProjection(list, sublayer + "DenseReluDense.wi", inner, width);
-    addProjection(list, sublayer + "DenseReluDense.wo", width, inner);
+      addProjection(list, sublayer + "DenseReluDense.wi", inner, width, /*hasBias=*/false);
+    addProjection(list, sublayer + "DenseReluDense.wo", width, inner, /*hasBias=*/false);
     addNorm(sublayer);
   }
   list.push_back({stack.module + ".final_layer_norm.weight", {width}});
@@ -162,7 +157,7 @@ std::vector<Parameter> T5::parameters() const {
   addStack(list, encoder);
   addStack(list, decoder);
   if (!isTied) {
-    addProjection(list, "lm_head", vocabulary, width);
+    addProjection(list, "lm_head", vocabulary, width, /*hasBias=*/false);
     list.back().head = true;
   }
   return list;

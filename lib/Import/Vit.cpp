@@ -104,26 +104,14 @@ Vit::Vit(ConfigReader &config, const ImportOptions &options) {
 // Parameters
 //===----------------------------------------------------------------------===//
 
-static void addProjection(std::vector<Parameter> &list, const std::string &module, int64_t out,
-                          int64_t in, bool hasBias = true) {
-  list.push_back({module + ".weight", {out, in}, llm::WeightLayout::OutIn});
-  if (hasBias)
-    list.push_back({module + ".bias", {out}});
-}
-
-static void addNorm(std::vector<Parameter> &list, const std::string &module, int64_t width) {
-  list.push_back({module + ".weight", {width}});
-  list.push_back({module + ".bias", {width}});
-}
-
 void Vit::addBlock(std::vector<Parameter> &list, const std::string &prefix) const {
   for (const char *module : {"query", "key", "value"})
     addProjection(list, prefix + "attention.attention." + module, width, width, qkvBias);
   addProjection(list, prefix + "attention.output.dense", width, width);
   addProjection(list, prefix + "intermediate.dense", inner, width);
   addProjection(list, prefix + "output.dense", width, inner);
-  addNorm(list, prefix + "layernorm_before", width);
-  addNorm(list, prefix + "layernorm_after", width);
+  addLayerNorm(list, prefix + "layernorm_before", width);
+  addLayerNorm(list, prefix + "layernorm_after", width);
 }
 
 std::vector<Parameter> Vit::parameters() const {
@@ -136,7 +124,7 @@ std::vector<Parameter> Vit::parameters() const {
   list.push_back({module + ".bias", {width}});
   for (int64_t layer = 0; layer < facts.layers; ++layer)
     addBlock(list, blockPrefix(layer));
-  addNorm(list, "vit.layernorm", width);
+  addLayerNorm(list, "vit.layernorm", width);
   addProjection(list, "classifier", classes, width);
   return list;
 }

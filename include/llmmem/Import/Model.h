@@ -50,6 +50,19 @@ struct ImageShape {
   int64_t channels = 0, height = 0, width = 0;
 };
 
+/// A projection's weight, [out, in], and the bias that it may have.
+inline void addProjection(std::vector<Parameter> &list, const std::string &module, int64_t out,
+                          int64_t in, bool hasBias = true) {
+  list.push_back({module + ".weight", {out, in}, llm::WeightLayout::OutIn});
+  if (hasBias)
+    list.push_back({module + ".bias", {out}});
+}
+
+inline void addLayerNorm(std::vector<Parameter> &list, const std::string &module, int64_t width) {
+  list.push_back({module + ".weight", {width}});
+  list.push_back({module + ".bias", {width}});
+}
+
 /// What the shared code needs to know of any model.
 struct ModelFacts {
   std::string file; ///< the config's, for messages
