@@ -164,7 +164,8 @@ static cl::opt<Products> products(
                clEnumValN(Products::Generated, "generated", "kernels of llmmem")));
 static cl::opt<std::string>
     cublasLt("cublas-lt", cl::cat(category), cl::value_desc("library"),
-             cl::desc("cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12)"));
+             cl::desc("cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12: in the "
+                      "folders of LLMMEM_CUDA_PATH, where dlopen looks, or beside python3)"));
 static cl::opt<std::string>
     nccl("nccl", cl::cat(category), cl::value_desc("library"),
          cl::desc("NCCL, as dlopen finds it, for collectives of GPUs (default libnccl.so.2); with "

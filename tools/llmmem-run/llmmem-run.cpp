@@ -5,6 +5,7 @@
 #include "llmmem/Analysis/PlanVerifier.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Execution/CudaLibraries.h"
 #include "llmmem/Execution/ProcessMemory.h"
 #include "llmmem/Execution/RankJob.h"
 #include "llmmem/Runtime/Gemm.h"
@@ -78,14 +79,16 @@ static Error openDevice(const RunOptions &options, CompiledStep::Options &compil
   compile.libraryMatmuls = false;
   if (options.products == RunOptions::Products::Generated)
     return Error::success();
-  std::vector<std::string> libraries = {"libcublasLt.so.13", "libcublasLt.so.12"};
-  if (!options.cublasLt.empty())
-    libraries = {options.cublasLt};
+  std::vector<std::string> libraries = {options.cublasLt};
+  if (options.cublasLt.empty())
+    libraries = findCudaLibraries({"libcublasLt.so.13", "libcublasLt.so.12"});
   if (Error error = compile.cuda->openProducts(libraries)) {
     if (options.products == RunOptions::Products::Library)
       return error;
-    errs() << "llmmem-run: note: computes matmuls by generated kernels: "
-           << toString(std::move(error)) << "\n";
+    errs() << "llmmem-run: warning: computes matmuls by generated kernels: "
+           << toString(std::move(error))
+           << "; install it (Python: nvidia-cublas), or name its folder in LLMMEM_CUDA_PATH or the "
+              "library by --cublas-lt; --products=generated asks for what is done now\n";
     return Error::success();
   }
   compile.libraryMatmuls = true;
@@ -140,7 +143,8 @@ static Error joinDeviceWithRanks(mlir::func::FuncOp function, const RunOptions &
   if (!mesh)
     return Error::success();
   bool isAlone = mesh.getNumRanks() == 1;
-  return device.joinRanks(options.nccl.empty() && !isAlone ? "libnccl.so.2" : options.nccl);
+  return device.joinRanks(options.nccl.empty() && !isAlone ? findCudaLibrary("libnccl.so.2")
+                                                           : options.nccl);
 }
 
 /// Of the steps of a pipeline that of this rank; else the step.
