@@ -13,7 +13,7 @@ using namespace llmmem;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
-static std::string join(llvm::StringRef folder, llvm::StringRef name) {
+static std::string inFolder(llvm::StringRef folder, llvm::StringRef name) {
   llvm::SmallString<256> joined(folder);
   path::append(joined, name);
   return joined.str().str();
@@ -32,11 +32,11 @@ static std::vector<std::string> foldersIn(const std::string &folder, llvm::Strin
 
 static std::vector<std::string> foldersOfUser() {
   std::vector<std::string> folders;
-  std::optional<std::string> paths = llvm::sys::Process::GetEnv("LLMMEM_CUDA_PATH");
-  for (llvm::StringRef folder : llvm::split(paths.value_or(""), ':'))
+  std::string paths = llvm::sys::Process::GetEnv("LLMMEM_CUDA_PATH").value_or("");
+  for (llvm::StringRef folder : llvm::split(paths, ':'))
     if (!folder.empty())
       for (llvm::StringRef part : {"", "lib64", "lib"})
-        folders.push_back(join(folder, part));
+        folders.push_back(inFolder(folder, part));
   return folders;
 }
 
@@ -47,10 +47,10 @@ static std::vector<std::string> foldersOfPython() {
   if (!python)
     return folders;
   std::string prefix = path::parent_path(path::parent_path(*python)).str();
-  for (const std::string &version : foldersIn(join(prefix, "lib"), "python"))
+  for (const std::string &version : foldersIn(inFolder(prefix, "lib"), "python"))
     for (llvm::StringRef packages : {"site-packages/nvidia", "dist-packages/nvidia"})
-      for (const std::string &package : foldersIn(join(version, packages), ""))
-        folders.push_back(join(package, "lib"));
+      for (const std::string &package : foldersIn(inFolder(version, packages), ""))
+        folders.push_back(inFolder(package, "lib"));
   return folders;
 }
 
@@ -59,7 +59,7 @@ std::vector<std::string> llmmem::findCudaLibraries(llvm::ArrayRef<llvm::StringRe
   auto addFiles = [&](const std::vector<std::string> &folders) {
     for (const std::string &folder : folders)
       for (llvm::StringRef name : names)
-        if (std::string file = join(folder, name); fs::exists(file))
+        if (std::string file = inFolder(folder, name); fs::exists(file))
           found.push_back(std::move(file));
   };
   addFiles(foldersOfUser());
