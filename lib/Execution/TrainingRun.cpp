@@ -37,7 +37,7 @@ llvm::Expected<int64_t> TrainingRun::load(const SafeTensors &file) {
   if (!parameters)
     return parameters.takeError();
   int64_t rest = static_cast<int64_t>(file.tensors().size()) - *parameters;
-  if (!isSavedRun(file))
+  if (!isSavedRun(file) || !hasState(file))
     return rest;
   llvm::Expected<int64_t> states = loadState(file);
   if (!states)
@@ -46,6 +46,22 @@ llvm::Expected<int64_t> TrainingRun::load(const SafeTensors &file) {
 }
 
 bool TrainingRun::isSavedRun(const SafeTensors &file) { return !file.metadata(kStep).empty(); }
+
+std::string TrainingRun::nameInFile(unsigned state) const {
+  return (kState + buffers.compiled().arguments()[state].name).str();
+}
+
+bool TrainingRun::hasState(const SafeTensors &file) const {
+  bool keepsNone = true;
+  for (unsigned state : buffers.argumentRoles().states) {
+    if (isMaster(state))
+      continue;
+    if (file.find(nameInFile(state)))
+      return true;
+    keepsNone = false;
+  }
+  return keepsNone;
+}
 
 /// Loads what continuing from a step needs beside the parameters. Returns the number of tensors
 /// taken.
@@ -60,7 +76,7 @@ llvm::Expected<int64_t> TrainingRun::loadState(const SafeTensors &file) {
   for (unsigned state : buffers.argumentRoles().states) {
     if (isMaster(state))
       continue;
-    std::string name = (kState + buffers.compiled().arguments()[state].name).str();
+    std::string name = nameInFile(state);
     const TensorEntry *tensor = file.find(name);
     if (!tensor)
       return llvm::createStringError("the file continues from step " + llvm::Twine(done) +

@@ -159,13 +159,22 @@ Error Training::load() {
     return createStringError("'" + path +
                              "' has no optimizer state and number of a step to continue from; "
                              "--load begins with its parameters");
+  bool isOther = TrainingRun::isSavedRun(*file) && !run.hasState(*file);
+  if (isResumed && isOther)
+    return createStringError("'" + path +
+                             "' was saved by another training, and has no optimizer state of what "
+                             "this step trains; --load begins with its parameters");
   Expected<int64_t> extra = run.load(*file);
   if (!extra)
     return createStringError("'" + path + "': " + toString(extra.takeError()));
   if (options.seed)
     run.setSeed(*options.seed);
+  if (isOther)
+    errs() << "llmmem-run: note: '" << path
+           << "' was saved by another training, whose state is left out: begins at step 1 with its "
+              "parameters\n";
   // What one stage of a pipeline does not have, another has.
-  if (*extra > 0 && step.compiled->parametersOfAllStages().empty())
+  if (*extra > 0 && !isOther && step.compiled->parametersOfAllStages().empty())
     errs() << "llmmem-run: note: " << *extra << " tensors of '" << path
            << "' belong to no parameter\n";
   return Error::success();

@@ -36,8 +36,11 @@ public:
   static llvm::Expected<TrainingRun> create(const CompiledStep &step, StepRoles roles,
                                             uint64_t seed);
 
-  /// Loads parameters from a file; if a run has saved it, the optimizer's state, the number of the
-  /// step and the seed as well. Returns the number of unused tensors in it.
+  /// Whether a run of this training has saved the file: there is state of what the step trains, or
+  /// the step keeps none. Else it was another one (all parameters before adapters were trained).
+  bool hasState(const SafeTensors &file) const;
+  /// Loads parameters from a file; if a run of this training has saved it, the optimizer's state,
+  /// the number of the step and the seed as well. Returns the number of unused tensors in it.
   llvm::Expected<int64_t> load(const SafeTensors &file);
   /// Whether a run has saved the file: it has what continuing from a step needs.
   static bool isSavedRun(const SafeTensors &file);
@@ -65,6 +68,7 @@ private:
   TrainingRun(ModelBuffers buffers, uint64_t seed) : buffers(std::move(buffers)), seed(seed) {}
 
   llvm::Expected<int64_t> loadState(const SafeTensors &file);
+  std::string nameInFile(unsigned state) const;
   bool isMaster(unsigned state) const;
   void feedInputs(StepFeed &feed, double learningRate);
   /// The number of the result that counts choices without a place.
