@@ -2,6 +2,7 @@
 
 #include "llmmem/Fit/FitInference.h"
 #include "LargestSearch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llmmem;
 
@@ -68,10 +69,39 @@ static llvm::Expected<Reservation> reserve(FitModel &model, const InferenceAnswe
   return reservation;
 }
 
-static std::vector<std::string> commandsFor(const FitModel &model, const InferenceAnswer &answer,
-                                            int64_t batch) {
+/// Chunks are multiples of this.
+static constexpr int64_t kChunkStep = 16;
+
+/// As few steps as the budget allows, and all of them as short as so few can be: a step computes
+/// its whole chunk, also where the prompt has ended.
+static llvm::Expected<std::optional<Prefill>>
+choosePrefill(FitModel &model, const InferenceAnswer &answer, int64_t batch) {
+  const int64_t context = answer.request.context;
+  auto stepOf = [&](int64_t size) {
+    return FitModel::Question{batch, context, std::nullopt, nullptr, size * kChunkStep};
+  };
+  llvm::Expected<int64_t> largest =
+      LargestSearch(model, stepOf, answer.card.budget(), context / kChunkStep).run();
+  if (!largest)
+    return largest.takeError();
+  if (*largest == 0)
+    return std::nullopt;
+  const int64_t steps = llvm::divideCeil(context, *largest * kChunkStep);
+  const int64_t even = llvm::divideCeil(llvm::divideCeil(context, steps), kChunkStep);
+  llvm::Expected<std::vector<FitPoint>> points = model.ask({stepOf(even), stepOf(*largest)});
+  if (!points)
+    return points.takeError();
+  const bool evenFits =
+      points->front().fits() && points->front().neededBytes <= answer.card.budget();
+  return Prefill{(evenFits ? even : *largest) * kChunkStep, steps,
+                 evenFits ? points->front() : points->back()};
+}
+
+/// That import and plan a step of inference, as `mode` and what it takes beside the batch say.
+static void addCommands(const FitModel &model, InferenceAnswer &answer, int64_t batch,
+                        const std::string &mode, const std::string &file) {
   const importer::ImportOptions &options = model.importOptions();
-  std::string import = "llmmem-import " + model.facts().file + " --mode decode --batch " +
+  std::string import = "llmmem-import " + model.facts().file + " --mode " + mode + " --batch " +
                        std::to_string(batch) + " --context " +
                        std::to_string(answer.request.context);
   if (options.dtype)
@@ -80,10 +110,24 @@ static std::vector<std::string> commandsFor(const FitModel &model, const Inferen
     import += " --weights " + options.weights->text();
   if (options.kvCache)
     import += (" --kv-cache " + importer::nameOf(*options.kvCache)).str();
-  return {import + " -o decode.mlir",
-          "llmmem-opt --checkpoint-budget=" + std::to_string(answer.card.budget()) +
-              (answer.card.hasRates ? " --checkpoint-device=" + answer.card.name : "") +
-              " decode.mlir -o step.mlir"};
+  answer.commands.push_back(import + " -o " + file + ".mlir");
+  answer.commands.push_back(
+      "llmmem-opt --checkpoint-budget=" + std::to_string(answer.card.budget()) +
+      (answer.card.hasRates ? " --checkpoint-device=" + answer.card.name : "") + " " + file +
+      ".mlir -o " + file + ".planned.mlir");
+}
+
+/// What a card that holds the batch does with it.
+static llvm::Error addSteps(FitModel &model, InferenceAnswer &answer, int64_t batch) {
+  llvm::Expected<std::optional<Prefill>> prefill = choosePrefill(model, answer, batch);
+  if (!prefill)
+    return prefill.takeError();
+  answer.prefill = *prefill;
+  if (answer.prefill)
+    addCommands(model, answer, batch, "prefill --seq " + std::to_string(answer.prefill->chunk),
+                "prefill");
+  addCommands(model, answer, batch, "decode", "decode");
+  return llvm::Error::success();
 }
 
 llvm::Expected<InferenceAnswer> llmmem::fitInference(FitModel &model, const Card &card,
@@ -114,6 +158,7 @@ llvm::Expected<InferenceAnswer> llmmem::fitInference(FitModel &model, const Card
     return answer;
   if (llvm::Error error = fillContexts(model, answer))
     return std::move(error);
-  answer.commands = commandsFor(model, answer, shown);
+  if (llvm::Error error = addSteps(model, answer, shown))
+    return std::move(error);
   return answer;
 }

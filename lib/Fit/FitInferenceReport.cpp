@@ -39,6 +39,16 @@ static llvm::json::Value toJson(const FitPoint &point, bool hasRates) {
   return object;
 }
 
+static llvm::json::Value toJson(const Prefill &prefill, bool hasRates) {
+  llvm::json::Object object{{"chunk", prefill.chunk},
+                            {"steps", prefill.steps},
+                            {"batch", prefill.point.batch},
+                            {"needed_bytes", prefill.point.neededBytes}};
+  if (hasRates)
+    object["time_ns"] = prefill.point.ns;
+  return object;
+}
+
 llvm::json::Value llmmem::toJson(const FitModel &model, const InferenceAnswer &answer) {
   const FitPoint &asked = answer.asked;
   const importer::ImportOptions &options = model.importOptions();
@@ -69,6 +79,8 @@ llvm::json::Value llmmem::toJson(const FitModel &model, const InferenceAnswer &a
       {"longest_context", answer.longestContext},
       {"contexts", std::move(contexts)},
       {"commands", llvm::json::Array(answer.commands)}};
+  if (answer.prefill)
+    object["prefill"] = ::toJson(*answer.prefill, answer.card.hasRates);
   if (const std::optional<Reservation> &it = answer.reservation)
     object["reservation"] = llvm::json::Object{
         {"share", *answer.request.utilization}, {"reserved_bytes", it->reservedBytes},
@@ -128,6 +140,23 @@ static void printContexts(const FitModel &model, const InferenceAnswer &answer,
   }
 }
 
+static void printPrefill(const FitModel &model, const InferenceAnswer &answer,
+                         llvm::raw_ostream &os) {
+  if (!answer.prefill) {
+    os << "\nprompts are read by steps of decoding, a token a step\n";
+    return;
+  }
+  const auto &[chunk, steps, point] = *answer.prefill;
+  os << formatv(
+      "\nprefill    {0} of up to {1} tokens are read by {2} steps of {3} tokens each: {4}",
+      point.batch == 1 ? "a prompt" : formatv("{0} prompts", point.batch).str(),
+      answer.request.context, steps, chunk, formatByteSize(point.neededBytes));
+  if (answer.card.hasRates)
+    os << formatv(", {0:f2} ms a step{1}", point.ns / 1e6,
+                  model.device().isMeasured() ? "" : " at least (datasheet)");
+  os << "\n";
+}
+
 /// Why the bytes that an engine shows as taken say little of the model.
 static void printReservation(const InferenceAnswer &answer, llvm::raw_ostream &os) {
   const Reservation &it = *answer.reservation;
@@ -155,6 +184,7 @@ void llmmem::printFit(const FitModel &model, const InferenceAnswer &answer, llvm
   if (!answer.fits)
     return;
   printContexts(model, answer, os);
+  printPrefill(model, answer, os);
   os << "\nweights, caches and activations of each are those of a plan\n";
   for (const std::string &command : answer.commands)
     os << "  " << command << "\n";

@@ -57,11 +57,12 @@ llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, in
   return step;
 }
 
-importer::ImportOptions FitModel::shapeOf(int64_t batch, int64_t seq) const {
+importer::ImportOptions FitModel::shapeOf(int64_t batch, int64_t seq, int64_t chunk) const {
   importer::ImportOptions shape = options;
   shape.batch = batch;
   if (shape.mode == importer::Mode::Decode) {
-    shape.seq = 1;
+    shape.mode = chunk ? importer::Mode::Prefill : importer::Mode::Decode;
+    shape.seq = std::max<int64_t>(chunk, 1);
     shape.context = seq;
   } else {
     shape.seq = seq;
@@ -70,7 +71,7 @@ importer::ImportOptions FitModel::shapeOf(int64_t batch, int64_t seq) const {
 }
 
 FitModel::Shape FitModel::shapeOf(const Question &question) const {
-  return {question.batch, question.seq,
+  return {question.batch, question.seq, question.chunk,
           question.measure ? question.measure->gradients : options.training.gradients};
 }
 
@@ -78,7 +79,7 @@ llvm::Expected<FitModel::Step> FitModel::stepOf(const Question &question) const 
   const Shape shape = shapeOf(question);
   if (auto it = known.find(shape); it != known.end())
     return it->second;
-  importer::ImportOptions options = shapeOf(question.batch, question.seq);
+  importer::ImportOptions options = shapeOf(question.batch, question.seq, question.chunk);
   options.training.gradients = std::get<llm::GradientLifetime>(shape);
   return build(options);
 }
@@ -131,7 +132,7 @@ llvm::Expected<std::vector<FitPoint>> FitModel::ask(llvm::ArrayRef<Question> que
 }
 
 FitModel::Question FitModel::questionOf(const Measure &measure, int64_t batch, int64_t seq) const {
-  auto it = known.find({batch, seq, measure.gradients});
+  auto it = known.find({batch, seq, 0, measure.gradients});
   const bool isWhole =
       it != known.end() && llvm::all_of(it->second.forms.alternatives, [](const auto &alternative) {
         return alternative.tilings.size() == 1;

@@ -34,7 +34,8 @@ cl::opt<int64_t>
         cl::cat(category));
 cl::opt<bool> inference("inference",
                         cl::desc("Ask what the card holds of a model that only runs: weights, "
-                                 "caches of --context tokens, activations of a step of decoding"),
+                                 "caches of --context tokens, activations of steps that read "
+                                 "prompts and decode"),
                         cl::cat(category));
 cl::opt<int64_t>
     context("context", cl::value_desc("C"),

@@ -36,6 +36,18 @@ struct Reservation {
   int64_t wastedBytes() const { return reservedBytes - usedBytes; }
 };
 
+/// Steps that read prompts, all sequences at once, before tokens are decoded. Each takes `chunk`
+/// tokens of each prompt: a longer chunk reads the weights less often, and its activations need
+/// more bytes, so what caches leave of the budget decides.
+///
+/// Example: caches and weights leave bytes for chunks of up to 5,904 tokens of a prompt of 8,192.
+/// It takes two steps, and both take 4,096.
+struct Prefill {
+  int64_t chunk = 0;
+  int64_t steps = 0; // for prompts of the whole context
+  FitPoint point;    // of a step
+};
+
 struct InferenceAnswer {
   Card card;
   InferenceRequest request;
@@ -45,11 +57,13 @@ struct InferenceAnswer {
   int64_t longestContext = 0;     // at batch 1, or the one asked for; 0: none
   std::vector<FitPoint> contexts; // of each the largest batch
   std::optional<Reservation> reservation;
-  std::vector<std::string> commands; // that plan the largest batch, or the one asked for
+  std::optional<Prefill>
+      prefill; // of the largest batch, or the one asked for; none: decoding reads
+  std::vector<std::string> commands; // that plan that batch
 };
 
-/// Answers with plans of @decode alone; the options of `model` have `Mode::Decode`. The error is
-/// that of a shape which the model does not have.
+/// Answers with plans of @decode and @prefill; the options of `model` have `Mode::Decode`. The
+/// error is that of a shape which the model does not have.
 llvm::Expected<InferenceAnswer> fitInference(FitModel &model, const Card &card,
                                              const InferenceRequest &request);
 

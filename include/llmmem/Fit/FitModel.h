@@ -41,8 +41,8 @@ struct Relief {
   int64_t ranks = 1; // that share parameters, state and gradients (ZeRO-3); each has the batch
 };
 
-/// A step at one shape. A step of training is asked for by batch and sequence; one of decoding
-/// takes a token of each sequence, and is asked for by batch and context.
+/// A step at one shape. A step of training is asked for by batch and sequence; one of inference, by
+/// batch and context: it decodes a token of each sequence, or reads a chunk of each prompt.
 class FitModel {
 public:
   /// Reads a config.json; `file` is for messages and commands. `options` say all but the shape.
@@ -56,6 +56,7 @@ public:
     int64_t batch = 0, seq = 0;
     std::optional<int64_t> budget = {}; // none: the fewest bytes
     const Measure *measure = nullptr;   // of the table, alone; none: all that changes no op
+    int64_t chunk = 0; // of inference: tokens of each prompt that the step reads; 0: it decodes
     auto operator<=>(const Question &) const = default;
   };
   /// The cheapest plan under a budget, in any form of the step.
@@ -78,8 +79,8 @@ public:
   double searchSeconds() const { return seconds; }
 
 private:
-  /// A step: its batch, its sequence, and what becomes of its gradients.
-  using Shape = std::tuple<int64_t, int64_t, llm::GradientLifetime>;
+  /// A step: its batch, its sequence, its chunk, and what becomes of its gradients.
+  using Shape = std::tuple<int64_t, int64_t, int64_t, llm::GradientLifetime>;
   Shape shapeOf(const Question &question) const;
 
   struct Step {
@@ -91,7 +92,7 @@ private:
     Step step;
   };
   llvm::Expected<Step> build(importer::ImportOptions shape, int64_t ranks = 1) const;
-  importer::ImportOptions shapeOf(int64_t batch, int64_t seq) const;
+  importer::ImportOptions shapeOf(int64_t batch, int64_t seq, int64_t chunk = 0) const;
   llvm::Expected<Step> stepOf(const Question &question) const;
   llvm::Expected<FitPoint> askOne(const Question &question);
   llvm::Error learn(llvm::ArrayRef<Question> questions);
