@@ -11,13 +11,27 @@
 using namespace llvm;
 using namespace llmmem;
 
+/// What rates of numbers in fewer bits are called; "" of other types.
+static StringRef heldName(mlir::Type element) {
+  if (element.isInteger(4) || element.isInteger(8))
+    return element.isInteger(4) ? "i4" : "i8";
+  return isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(element) ? "f8" : "";
+}
+
+int64_t DeviceModel::flopsPerNs(mlir::Type element) const {
+  if (!element)
+    return flopsPerNsF32;
+  if (element.isF64())
+    return flopsPerNsF64;
+  if (element.isBF16() || element.isF16())
+    return flopsPerNsBF16;
+  auto unpacked = flopsPerNsUnpacked.find(heldName(element));
+  return unpacked == flopsPerNsUnpacked.end() ? flopsPerNsF32 : unpacked->second;
+}
+
 int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,
                           StringRef kernel) const {
-  int64_t rate = flopsPerNsF32;
-  if (elementType && elementType.isF64())
-    rate = flopsPerNsF64;
-  else if (elementType && (elementType.isBF16() || elementType.isF16()))
-    rate = flopsPerNsBF16;
+  int64_t rate = flopsPerNs(elementType);
   int64_t busy =
       std::max(flops / rate + (flops % rate != 0), bytes / bytesPerNs + (bytes % bytesPerNs != 0));
   if (auto known = permilleOfKernels.find(kernel); known != permilleOfKernels.end()) {
@@ -98,6 +112,9 @@ static json::Array collectivesToJson(const DeviceModel &model) {
 }
 
 json::Value DeviceModel::toJson() const {
+  json::Object rates{{"bf16", flopsPerNsBF16}, {"f32", flopsPerNsF32}, {"f64", flopsPerNsF64}};
+  for (const auto &[held, rate] : flopsPerNsUnpacked)
+    rates[held] = rate;
   json::Object kernels, measured;
   for (const auto &[kind, permille] : permilleOfKernels)
     kernels[kind] = 1e-3 * static_cast<double>(permille);
@@ -111,20 +128,18 @@ json::Value DeviceModel::toJson() const {
                                 {"down_bytes_per_ns", link.downBytesPerNs},
                                 {"latency_ns", link.latencyNs},
                                 {"source", link.source}});
-  json::Object table{
-      {"name", name},
-      {"source", source},
-      {"flops_per_ns",
-       json::Object{{"bf16", flopsPerNsBF16}, {"f32", flopsPerNsF32}, {"f64", flopsPerNsF64}}},
-      {"bytes_per_ns", bytesPerNs},
-      {"launch_ns", launchNs},
-      {"basis", hasMeasuredRates ? "measured" : "datasheet"},
-      {"epilogues", fusesEpilogues ? "auto" : "separate"},
-      {"library_workspace_bytes", libraryWorkspace},
-      {"links", std::move(ways)},
-      {"collectives", collectivesToJson(*this)},
-      {"kernels", std::move(kernels)},
-      {"measured", std::move(measured)}};
+  json::Object table{{"name", name},
+                     {"source", source},
+                     {"flops_per_ns", std::move(rates)},
+                     {"bytes_per_ns", bytesPerNs},
+                     {"launch_ns", launchNs},
+                     {"basis", hasMeasuredRates ? "measured" : "datasheet"},
+                     {"epilogues", fusesEpilogues ? "auto" : "separate"},
+                     {"library_workspace_bytes", libraryWorkspace},
+                     {"links", std::move(ways)},
+                     {"collectives", collectivesToJson(*this)},
+                     {"kernels", std::move(kernels)},
+                     {"measured", std::move(measured)}};
   if (devicesPerNode > 0)
     table["devices_per_node"] = devicesPerNode;
   if (memoryBytes > 0) {
@@ -142,7 +157,7 @@ constexpr StringLiteral tableKeys =
 constexpr StringLiteral linkKeys =
     "name, to, up_bytes_per_ns, down_bytes_per_ns, latency_ns, source";
 constexpr StringLiteral collectiveKeys = "op, ranks, bytes, ns";
-constexpr StringLiteral rateKeys = "bf16, f32, f64";
+constexpr StringLiteral rateKeys = "bf16, f32, f64, i4, i8, f8";
 
 /// Reads one table; see the header for its form.
 class TableReader {
@@ -214,6 +229,8 @@ private:
                       : key == "f32" ? &model.flopsPerNsF32
                       : key == "f64" ? &model.flopsPerNsF64
                                      : nullptr;
+      if (key == "i4" || key == "i8" || key == "f8")
+        return reader.integer(model.flopsPerNsUnpacked[key], 1);
       ++rates;
       return rate ? reader.integer(*rate, 1) : reader.unknownKey(key, rateKeys);
     });

@@ -87,8 +87,13 @@ static std::string pricedKind(Operation *op, const DeviceModel &device) {
   return device.permilleOfKernels.contains(kind) || !matmul ? kind : kernelKind(matmul);
 }
 
-/// The element type of the work: a scalar, as a loss, says nothing of it.
+/// The element type of the work: what it unpacks, else that of its tensors; a scalar, as a loss,
+/// says nothing of it.
 static Type elementOfWork(Operation *op) {
+  Operation *matmul = matmulIn(op);
+  if (auto cost = dyn_cast<CostOpInterface>(matmul ? matmul : op))
+    if (Type unpacked = cost.getUnpackedType())
+      return unpacked;
   for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
     if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0)
       return tensor.getElementType();

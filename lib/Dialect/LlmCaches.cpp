@@ -84,6 +84,9 @@ int64_t AppendCacheOp::getBytesMoved() {
 
 // A plan is made before lengths are known: the caches are full.
 int64_t CachedAttentionOp::getFlops() { return 4 * elements(getQ()) * getReach(); }
+Type CachedAttentionOp::getUnpackedType() {
+  return getScales().empty() ? Type() : tensorType(getKeys()).getElementType();
+}
 int64_t CachedAttentionOp::getBytesMoved() {
   int64_t batch = tensorType(getQ()).getDimSize(0);
   int64_t row = bytes(getK()) / (batch * tensorType(getK()).getDimSize(1)), fresh = 0;

@@ -49,6 +49,9 @@ static bool isLibraryType(Value factor) {
 
 /// No library here unpacks a weight.
 bool LinearOp::multipliesMatrices() { return isLibraryType(getX()) && !getScales(); }
+Type LinearOp::getUnpackedType() {
+  return getScales() ? getWeight().getType().getElementType() : Type();
+}
 bool LinearWeightGradOp::multipliesMatrices() { return isLibraryType(getX()); }
 bool AttentionScoresOp::multipliesMatrices() { return isLibraryType(getQ()); }
 bool AttentionValuesOp::multipliesMatrices() { return isLibraryType(getProbabilities()); }

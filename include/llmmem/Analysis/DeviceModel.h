@@ -10,6 +10,9 @@
 //    "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 3350, "launch_ns": 2000}
 //
 // These may be left out:
+//   "i4": 300, "i8": 350, "f8": 340, in "flops_per_ns"
+//     products of weights and caches held in these types, which kernels unpack and multiply as f32s
+//     (docs/Design/FewerBits.md); without, the rate of f32
 //   "library_workspace_bytes": 33554432
 //     what the device's library of matmuls may have as scratch (`reserve-library-workspace`)
 //   "epilogues": "separate"
@@ -98,6 +101,7 @@ struct DeviceModel {
   int64_t flopsPerNsBF16 = 1; // and f16, which tensor cores multiply as fast
   int64_t flopsPerNsF32 = 1;
   int64_t flopsPerNsF64 = 1;
+  llvm::StringMap<int64_t> flopsPerNsUnpacked; // of numbers held as "i4", "i8" or "f8"
   int64_t bytesPerNs = 1;
   int64_t launchNs = 0;
   llvm::StringMap<int64_t> measuredNs; // of kernels by their keys
@@ -112,6 +116,8 @@ struct DeviceModel {
   /// Measured ns of collectives: by op and ranks, then by bytes of the whole value.
   std::map<std::pair<std::string, int64_t>, std::map<int64_t, int64_t>> collectivesNs;
 
+  /// The rate of products of elements of a type.
+  int64_t flopsPerNs(mlir::Type element) const;
   /// Modelled ns of `flops` on elements of `elementType` that move `bytes`, by a kernel of a kind;
   /// saturates at the largest int64.
   int64_t time(int64_t flops, int64_t bytes, mlir::Type elementType,

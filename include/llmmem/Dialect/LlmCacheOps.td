@@ -36,7 +36,7 @@ def Llm_PositionsOp : Llm_PureOp<"positions", [Cost]> {
   let hasVerifier = 1;
 }
 
-def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [CostWithTraffic, BuffersOnce, AttrSizedOperandSegments]> {
+def Llm_CachedAttentionOp : Llm_PureOp<"cached_attention", [CostOfUnpackingCaches, BuffersOnce, AttrSizedOperandSegments]> {
   let summary = "Attention of new tokens to those in the caches and to each other.";
   let description = [{
     out = softmax(q k^T * scale) v per head over the keys at positions j <= p that a query at position p attends to: those before

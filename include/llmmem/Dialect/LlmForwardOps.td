@@ -10,7 +10,7 @@ include "llmmem/Dialect/LlmOpBase.td"
 //===----------------------------------------------------------------------===//
 
 def Llm_LinearOp : Llm_PureOp<"linear",
-    [ShardableBySeparation, CostOfMatmul, Differentiable, GroupMatmul, AttrSizedOperandSegments]> {
+    [ShardableBySeparation, CostOfUnpackingMatmul, Differentiable, GroupMatmul, AttrSizedOperandSegments]> {
   let summary = "Multiplies the last dimension of x by a weight and adds a bias.";
   let description = [{
     y[..., o] = sum_i x[..., i] W[i, o] + b[o], with W stored as [in, out] or as [out, in].

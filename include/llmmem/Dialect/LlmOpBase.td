@@ -24,7 +24,10 @@ def Cost : DeclareOpInterfaceMethods<CostOpInterface>;
 def CostWithWorkspace : DeclareOpInterfaceMethods<CostOpInterface, ["getWorkspaceBytes"]>;
 def CostOfMatmul : DeclareOpInterfaceMethods<CostOpInterface, ["getLibraryWorkspaceBytes", "getWorkspaceBytes",
     "multipliesMatrices"]>;
+def CostOfUnpackingMatmul : DeclareOpInterfaceMethods<CostOpInterface, ["getLibraryWorkspaceBytes", "getWorkspaceBytes",
+    "multipliesMatrices", "getUnpackedType"]>;
 def CostWithTraffic : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved"]>;
+def CostOfUnpackingCaches : DeclareOpInterfaceMethods<CostOpInterface, ["getBytesMoved", "getUnpackedType"]>;
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def Random : DeclareOpInterfaceMethods<RandomOpInterface>;
 def Updates : DeclareOpInterfaceMethods<UpdateOpInterface>;

@@ -36,6 +36,11 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
         Whether it multiplies matrices that a matmul library may multiply in its place, with scratch bytes of its own.
       }],
       "bool", "multipliesMatrices", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        The type of the numbers in fewer bits that it unpacks while it multiplies them, whose products have a rate of their own in
+        device tables (`i4`, `i8`, `f8`); null where it multiplies numbers as they are computed with.
+      }],
+      "::mlir::Type", "getUnpackedType", (ins), "", [{ return {}; }]>,
   ];
 }
 
