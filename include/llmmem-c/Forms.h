@@ -45,6 +45,8 @@ typedef struct llmmem_form {
   const int32_t *tiled_ops;
   const int64_t *tiled_costs;      /* [num_tilings][num_tiled_ops], in place of op_costs */
   const int64_t *tiled_workspaces; /* [num_tilings][num_tiled_ops], in place of op_workspaces */
+  int64_t num_selected;            /* of the policy "selective" alone */
+  const int32_t *selected;         /* forward ops of `problem` whose results it recomputes */
 } llmmem_form;
 
 enum {

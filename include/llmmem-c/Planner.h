@@ -78,6 +78,9 @@ typedef struct llmmem_problem {
 
   int64_t num_keep;
   const int32_t *keep; /* values that are held at the end */
+
+  const int64_t *op_micro_batches; /* [num_ops] or NULL; -1: none; of several that one step runs one
+                                      after another, the one that the op is of */
 } llmmem_problem;
 
 /* LLMMEM_OK, or LLMMEM_INVALID with the place and the fix: an index that names no value, a read

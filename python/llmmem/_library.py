@@ -30,7 +30,8 @@ class Problem(SizedStructure):
         ("op_in_place_begin", POINTER(c_int64)), ("op_in_place", POINTER(c_int32)),
         ("op_recompute", POINTER(c_uint8)), ("op_blocks", POINTER(c_int64)), ("op_phases", POINTER(c_uint8)),
         ("op_names", POINTER(c_char_p)),
-        ("num_keep", c_int64), ("keep", POINTER(c_int32))]
+        ("num_keep", c_int64), ("keep", POINTER(c_int32)),
+        ("op_micro_batches", POINTER(c_int64))]
 
 
 class Offset(Structure):
@@ -56,7 +57,7 @@ class PlanOptions(SizedStructure):
 class Form(SizedStructure):
     _fields_ = [("size", c_size_t), ("problem", POINTER(Problem)), ("num_tilings", c_int64),
                 ("num_tiled_ops", c_int64), ("tiled_ops", POINTER(c_int32)), ("tiled_costs", POINTER(c_int64)),
-                ("tiled_workspaces", POINTER(c_int64))]
+                ("tiled_workspaces", POINTER(c_int64)), ("num_selected", c_int64), ("selected", POINTER(c_int32))]
 
 
 class Forms(SizedStructure):

@@ -55,12 +55,14 @@ class Form:
 
     tilings: cheapest and largest workspaces first, all of the same ops; at least one.
     values, ops, keep: what the step is made of in this form; without ops, what the problem itself says.
+    selected: numbers of the forward ops whose results the policy "selective" recomputes.
     """
 
     tilings: Sequence[Tiling] = (Tiling(),)
     values: Sequence[Value] = ()
     ops: Sequence[Op] = ()
     keep: Sequence[int] = ()
+    selected: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,8 @@ def _form_of(form: Mapping[str, Any], stated: Mapping[str, Any]) -> Form:
     values, ops, keep, number = _graph_of(form if "ops" in form else stated)
     tilings = [Tiling([(number[entry["op"]], entry.get("cost", 0), entry.get("workspace", 0)) for entry in tiling])
                for tiling in form["tilings"]]
-    return Form(tilings, values, ops, keep) if "ops" in form else Form(tilings)
+    selected = [number[op] for op in form.get("selected", ())]
+    return Form(tilings, values, ops, keep, selected) if "ops" in form else Form(tilings, selected=selected)
 
 
 def _graph_json(values: Sequence[Value], ops: Sequence[Op], keep: Sequence[int]) -> Dict[str, Any]:
@@ -183,6 +186,8 @@ def _form_json(form: Form) -> Dict[str, Any]:
                                          for op, cost, workspace in tiling.ops] for tiling in form.tilings]}
     if form.ops:
         data.update(_graph_json(form.values, form.ops, form.keep))
+    if form.selected:
+        data["selected"] = list(form.selected)
     return data
 
 

@@ -239,6 +239,7 @@ class _Arrays:
                   op_recompute=_numbers(c_uint8, [bool(op.recompute) for op in ops]),
                   op_blocks=_numbers(c_int64, [-1 if op.block is None else op.block for op in ops]),
                   op_phases=_numbers(c_uint8, [self._phase(number, op) for number, op in enumerate(ops)]),
+                  op_micro_batches=_numbers(c_int64, [-1 if op.micro_batch is None else op.micro_batch for op in ops]),
                   op_names=self._names([op.name for op in ops]), keep=_numbers(c_int32, list(problem.keep)))
         self._set_lists("op_reads", [list(op.reads) for op in ops])
         self._set_lists("op_writes", [list(op.writes) for op in ops])
@@ -289,8 +290,9 @@ class _FormArrays:
         rows = [{op: (cost, workspace) for op, cost, workspace in tiling.ops} for tiling in form.tilings]
         if any(sorted(row) != sorted(ops) or len(tiling.ops) != len(ops) for row, tiling in zip(rows, form.tilings)):
             raise ValueError(f"forms[{number}]: all tilings must name the same ops, each once")
-        made = c.Form(num_tilings=len(rows), num_tiled_ops=len(ops))
+        made = c.Form(num_tilings=len(rows), num_tiled_ops=len(ops), num_selected=len(form.selected))
         made.problem = ctypes.pointer(graph.problem)
+        made.selected = ctypes.cast(_numbers(c_int32, list(form.selected)), POINTER(c_int32))
         made.tiled_ops = ctypes.cast(_numbers(c_int32, ops), POINTER(c_int32))
         for name, part in (("tiled_costs", 0), ("tiled_workspaces", 1)):
             setattr(made, name, ctypes.cast(_numbers(c_int64, [row[op][part] for row in rows for op in ops]),

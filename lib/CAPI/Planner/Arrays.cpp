@@ -115,6 +115,10 @@ private:
       return fail("op_blocks[" + std::to_string(i) + "]: must be -1 or a number from 0 up");
     if (given.op_blocks && given.op_blocks[i] >= 0)
       op.block = given.op_blocks[i];
+    if (given.op_micro_batches && given.op_micro_batches[i] < -1)
+      return fail("op_micro_batches[" + std::to_string(i) + "]: must be -1 or a number from 0 up");
+    if (given.op_micro_batches && given.op_micro_batches[i] >= 0)
+      op.microBatch = given.op_micro_batches[i];
     if (!given.op_phases)
       return true;
     if (given.op_phases[i] > LLMMEM_UPDATE)

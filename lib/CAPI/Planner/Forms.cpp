@@ -34,6 +34,24 @@ static std::optional<std::string> wrongArrays(const llmmem_form &form) {
   return std::nullopt;
 }
 
+/// The ops that the policy `selective` recomputes, or what is wrong with them.
+static Result<std::vector<OpIndex>> takeSelected(const llmmem_form &form, size_t numOps) {
+  if (form.num_selected < 0 || form.num_selected >= kMost)
+    return Failure{"num_selected: is " + std::to_string(form.num_selected) +
+                   "; expected 0 to 2^31 - 2"};
+  if (form.num_selected > 0 && !form.selected)
+    return Failure{"selected: is NULL"};
+  std::vector<OpIndex> selected;
+  for (int64_t at = 0; at < form.num_selected; ++at) {
+    const int32_t op = form.selected[at];
+    if (op < 0 || static_cast<size_t>(op) >= numOps)
+      return Failure{"selected[" + std::to_string(at) + "]: is " + std::to_string(op) +
+                     "; expected the number of an op"};
+    selected.push_back(op);
+  }
+  return selected;
+}
+
 static Result<AlternativeProblem> takeForm(const llmmem_form *given) {
   Result<llmmem_form> form = take(given, "form");
   if (!form)
@@ -43,7 +61,10 @@ static Result<AlternativeProblem> takeForm(const llmmem_form *given) {
     return Failure{problem.error()};
   if (std::optional<std::string> wrong = wrongArrays(*form))
     return Failure{*wrong};
-  AlternativeProblem taken{std::move(*problem), {}, {}};
+  Result<std::vector<OpIndex>> selected = takeSelected(*form, problem->ops.size());
+  if (!selected)
+    return Failure{selected.error()};
+  AlternativeProblem taken{std::move(*problem), {}, std::move(*selected)};
   for (int64_t at = 0; form->num_tilings > 0 && at < form->num_tiled_ops; ++at)
     if (form->tiled_ops[at] < 0 || form->tiled_ops[at] >= (int64_t)taken.problem.ops.size())
       return Failure{"tiled_ops[" + std::to_string(at) + "]: is " +

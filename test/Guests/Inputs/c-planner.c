@@ -24,6 +24,7 @@ static int64_t bytes[] = {1000, 4000, 1000, 1000}, costs[] = {10, 30, 50}, begin
 static int32_t reads[] = {0, 1, 2, 1}, writes[] = {1, 2, 3}, keep[] = {3};
 static uint8_t phases[] = {LLMMEM_FORWARD, LLMMEM_FORWARD, LLMMEM_BACKWARD}, resident[4],
                recompute[] = {1, 1, 0};
+static int64_t micro_batches[] = {0, -1, 1}, wrong_micro_batches[] = {0, -2, 0};
 static const char *value_names[] = {"x", "wide", NULL, "dx"}, *op_names[] = {"up", NULL, "back"};
 
 static llmmem_problem step(void) {
@@ -64,6 +65,8 @@ static void wrong_problems(void) {
   REFUSED("num_values: is -1", problem.num_values = -1);
   REFUSED("num_ops: is 2147483647", problem.num_ops = INT32_MAX);
   REFUSED("num_keep: is -5", problem.num_keep = -5);
+  REFUSED("op_micro_batches[1]: must be -1 or a number from 0 up",
+          problem.op_micro_batches = wrong_micro_batches);
   REFUSED("value_bytes: is NULL", problem.value_bytes = NULL);
   REFUSED("op_reads_begin: is NULL", problem.op_reads_begin = NULL);
   REFUSED("op_reads: is NULL", problem.op_reads = NULL);
@@ -186,6 +189,11 @@ static void texts(void) {
   FAILS(LLMMEM_INVALID, "num_ops", llmmem_problem_json(&wrong, &text, error));
   WORKS(llmmem_problem_json(&problem, &text, error));
   CHECK(strstr(text, "\"format\": \"llmmem-problem\"") && strstr(text, "\"name\": \"wide\""));
+  CHECK(strstr(text, "micro_batch") == NULL);
+  llmmem_free_text(text);
+  problem.op_micro_batches = micro_batches;
+  WORKS(llmmem_problem_json(&problem, &text, error));
+  CHECK(strstr(text, "\"micro_batch\": 1") != NULL);
   llmmem_free_text(text);
   const llmmem_plan *plan = NULL;
   WORKS(llmmem_make_plan(&problem, NULL, &plan, error));
@@ -258,6 +266,10 @@ static void wrong_forms(void) {
   int64_t dear[] = {35, 30}, growing[] = {8, 3000}, four[] = {1, 1, 1, 1};
   FORMS_REFUSED("forms[0]: tiled_ops[0]: is 3; expected the number of an op",
                 form.tiled_ops = three);
+  FORMS_REFUSED("forms[0]: num_selected: is -1", form.num_selected = -1);
+  FORMS_REFUSED("forms[0]: selected: is NULL", form.num_selected = 1);
+  FORMS_REFUSED("forms[0]: selected[0]: is 3; expected the number of an op", form.num_selected = 1;
+                form.selected = three);
   FORMS_REFUSED("forms[0]: tilings must come with the cheapest first", form.tiled_costs = dear);
   FORMS_REFUSED("forms[0]: tilings must come with the largest workspaces first",
                 form.tiled_workspaces = growing);
@@ -312,6 +324,33 @@ static void forms(void) {
       llmmem_free_text(proof);
       llmmem_free_plan(plan);
     }
+}
+
+/* The ops that the policy "selective" recomputes: `up` runs again, for 10 more. */
+static void selected_ops(void) {
+  int32_t up[] = {0};
+  llmmem_problem problem = step();
+  llmmem_form form = LLMMEM_INIT(llmmem_form);
+  form.problem = &problem;
+  const llmmem_form *list[] = {&form};
+  llmmem_forms all = LLMMEM_INIT(llmmem_forms);
+  all.num_forms = 1;
+  all.forms = list;
+  llmmem_plan_options options = LLMMEM_INIT(llmmem_plan_options);
+  options.policy = "selective";
+  for (int64_t count = 0; count <= 1; ++count) {
+    form.num_selected = count;
+    form.selected = up;
+    const llmmem_plan *plan = NULL;
+    llmmem_form_number chosen;
+    WORKS(llmmem_make_plan_of_forms(&all, &options, &plan, &chosen, NULL, error));
+    CHECK(plan->num_steps == 3 + count && plan->cost == 90 + 10 * count);
+    llmmem_free_plan(plan);
+  }
+  char *text = NULL;
+  WORKS(llmmem_forms_json(&all, &text, error));
+  CHECK(strstr(text, "\"selected\": [0]") != NULL);
+  llmmem_free_text(text);
 }
 
 static void proofs(void) {
@@ -493,6 +532,7 @@ int main(void) {
   proofs();
   wrong_forms();
   forms();
+  selected_ops();
   checking();
   packing();
   threads();

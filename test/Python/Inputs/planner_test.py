@@ -75,6 +75,22 @@ class Forms(unittest.TestCase):
         self.assertEqual(problem.in_form(llmmem.FormNumber(0, 1)).ops[0].workspace, 1000)
         self.assertEqual(problem.in_form(None).ops, problem.ops)
 
+    def test_the_policy_selective_recomputes_what_a_form_selects(self):
+        data = {"format": "llmmem-problem", "version": 1,
+                "values": [{"id": number, "bytes": size} for number, size in enumerate((1000, 4000, 1000, 1000))],
+                "ops": [{"id": 0, "cost": 10, "reads": [0], "writes": [1], "phase": "forward", "micro_batch": 0},
+                        {"id": 1, "cost": 30, "reads": [1], "writes": [2], "phase": "forward", "micro_batch": 0},
+                        {"id": 2, "cost": 50, "reads": [2, 1], "writes": [3], "phase": "backward", "micro_batch": 0}],
+                "keep": [3], "forms": [{"tilings": [[]], "selected": [0]}]}
+        problem = Problem.from_json(data)
+        self.assertEqual([list(form.selected) for form in problem.forms], [[0]])
+        self.assertEqual(Problem.from_json(problem.to_json()), problem)
+        theirs = json.loads(subprocess.run(["llmmem-plan", "-", "--policy=selective"], input=json.dumps(data),
+                                           check=True, capture_output=True, text=True).stdout)
+        ours = llmmem.plan(problem, policy="selective")
+        self.assertEqual([list(ours.steps), ours.cost], [theirs["steps"], theirs["cost"]])
+        self.assertEqual(ours.cost, 100)
+
     def test_wrong_forms_are_named(self):
         problem = Problem.from_json(FORMS)
         stated, other = problem.forms
