@@ -40,8 +40,13 @@ bool TrainingAttr::hasMaster(Type element) const {
   return getMaster() ? getMaster().getValue() : getOptimizer() != OptimizerKind::SGD;
 }
 
-Type TrainingAttr::momentsOf(Type element) const {
-  return getMoments() && !element.isF64() ? getMoments().getValue() : Type(wideTypeFor(element));
+RankedTensorType TrainingAttr::momentOf(RankedTensorType param) const {
+  Type element = param.getElementType(), held = wideTypeFor(element);
+  if (getMoments() && !element.isF64())
+    held = getMoments().getValue();
+  if (held.isInteger(8) && param.getNumElements() < AdamWOp::kFewestInBlocks)
+    held = wideTypeFor(element);
+  return param.clone(held);
 }
 
 //===----------------------------------------------------------------------===//
@@ -59,6 +64,8 @@ Operands AdamWOp::getInPlaceOperands(unsigned result) {
   constexpr unsigned updated[] = {0, 2, 3}; // parameter, first moment, second moment
   if (result < 3)
     return {updated[result]};
+  if (unsigned number = result - 3; number < getScales().size())
+    return {getScalesMutable()[number].getOperandNumber()};
   return {getMasterMutable()[0].getOperandNumber()};
 }
 Operands SGDOp::getInPlaceOperands(unsigned result) { return operandsOfUpdate(*this, result); }
@@ -104,11 +111,19 @@ Value MuonOp::getMasterCopy() { return masterCopy(*this); }
 //===----------------------------------------------------------------------===//
 
 int64_t AdjustLossScaleOp::getFlops() { return 8; }
-// Chance is a block of Philox an element.
+// Chance is a block of Philox an element. A moment by blocks is read twice, the first time for the
+// largest of its block, and its new number is looked for in the map.
 int64_t AdamWOp::getFlops() {
-  bool rounds = getFirstMoment().getType().getElementType().isBF16();
-  return (rounds ? 14 + 90 : 14) * elements(getParam());
+  constexpr int64_t kUpdate = 14, kChance = 90, kReadOfMap = 25, kSearchOfMap = 35;
+  int64_t each = kUpdate;
+  if (getFirstMoment().getType().getElementType().isBF16())
+    each += kChance;
+  if (hasBlocks())
+    each += 2 * (2 * kReadOfMap + kSearchOfMap + 4);
+  return each * elements(getParam());
 }
+/// What all blocks share, which on a GPU one thread computes: four factors.
+int64_t AdamWOp::getWorkspaceBytes() { return hasBlocks() ? 4 * sizeof(float) : 0; }
 int64_t SGDOp::getFlops() { return (getMomentum().isZero() ? 3 : 7) * elements(getParam()); }
 int64_t LionOp::getFlops() { return 10 * elements(getParam()); }
 // The squares of g and of p, those of u, and the update; v twice.

@@ -32,10 +32,11 @@ static LogicalResult verifyServer(Operation *op, std::optional<ArrayAttr> server
   return server ? expectAxes(op, *server) : success();
 }
 
-/// In f32, or f64 beside f64; or in bf16, where nothing is f64.
+/// In f32, or f64 beside f64; or in bf16 or i8, where nothing is f64.
 static LogicalResult expectMoment(Operation *op, llvm::StringRef name, Value moment,
                                   ArrayRef<int64_t> shape, Value param) {
-  if (tensorType(moment).getElementType().isBF16() && !tensorType(param).getElementType().isF64())
+  Type element = tensorType(moment).getElementType();
+  if ((element.isBF16() || element.isInteger(8)) && !tensorType(param).getElementType().isF64())
     return expectShape(op, name, moment, shape);
   return expectStatistic(op, name, moment, shape, param);
 }
@@ -54,6 +55,31 @@ LogicalResult AdjustLossScaleOp::verify() {
   return success();
 }
 
+/// Moments in i8, and they alone, have scales: two, of f32, a number for each block.
+static LogicalResult verifyBlocks(AdamWOp op) {
+  bool isInBlocks = tensorType(op.getFirstMoment()).getElementType().isInteger(8);
+  if (op.getScales().size() != (isInBlocks ? 2 : 0))
+    return op.emitOpError() << "has " << op.getScales().size() << " scales, expected "
+                            << (isInBlocks ? "those of both moments, which are i8"
+                                           : "none beside moments that are not i8");
+  int64_t blocks = AdamWOp::getNumBlocks(tensorType(op.getParam()).getNumElements());
+  for (Value scales : op.getScales())
+    if (failed(expectStatistic(op, "scales", scales, {blocks}, op.getParam())))
+      return failure();
+  return success();
+}
+
+/// Behind the moments' results stand those of the scales, then that of the master copy.
+static LogicalResult verifyOthers(AdamWOp op) {
+  SmallVector<Type> expected(op.getScales().getTypes());
+  if (op.getMaster())
+    expected.push_back(op.getMaster().getType());
+  if (llvm::equal(op.getNewOthers().getTypes(), expected))
+    return success();
+  return op.emitOpError("needs results for its scales and for its master copy, in this order and "
+                        "of their types, and none without them");
+}
+
 LogicalResult AdamWOp::verify() {
   ArrayRef<int64_t> shape = tensorType(getParam()).getShape();
   if (failed(verifyServer(*this, getServer())) ||
@@ -61,15 +87,10 @@ LogicalResult AdamWOp::verify() {
       failed(verifyBeta(*this, "beta1", getBeta1().convertToDouble())) ||
       failed(verifyBeta(*this, "beta2", getBeta2().convertToDouble())) ||
       failed(expectAtLeast(*this, "eps", getEps(), 0.0)) ||
-      failed(expectMoment(*this, "first_moment", getFirstMoment(), shape, getParam())))
+      failed(expectMoment(*this, "first_moment", getFirstMoment(), shape, getParam())) ||
+      failed(verifyBlocks(*this)) || failed(verifyOthers(*this)))
     return failure();
-  if (static_cast<bool>(getMaster()) != static_cast<bool>(getNewMaster()))
-    return emitOpError("needs a result for its master copy, and none without one");
-  if (!getMaster())
-    return success();
-  if (failed(expectStatistic(*this, "master", getMaster(), shape, getParam())))
-    return failure();
-  return expectStatistic(*this, "new_master", getNewMaster(), shape, getParam());
+  return getMaster() ? expectStatistic(*this, "master", getMaster(), shape, getParam()) : success();
 }
 
 /// The states that the optimizer keeps and perhaps a master copy, each with its result; a step

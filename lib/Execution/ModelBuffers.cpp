@@ -31,8 +31,12 @@ llvm::Error ModelBuffers::checkFloats(const CompiledStep &step, const StepRoles 
     } else if (!isFloat(parameter.argument))
       return llvm::createStringError("parameter '" + parameter.name +
                                      "' has elements that are not floats");
+  // Moments by blocks are bytes, which a kernel alone reads.
+  auto isByBlocks = [&](unsigned argument) {
+    return step.arguments()[argument].type.getElementType().isInteger(8);
+  };
   for (unsigned state : roles.states)
-    if (!isFloat(state))
+    if (!isFloat(state) && !isByBlocks(state))
       return llvm::createStringError("state '" + step.arguments()[state].name +
                                      "' has elements that are not floats");
   return llvm::Error::success();
@@ -299,6 +303,8 @@ llvm::Expected<int64_t> ModelBuffers::loadHeld(const StepRoles::Parameter &param
 }
 
 llvm::Error ModelBuffers::loadArgument(unsigned argument, const TensorEntry &tensor) {
+  if (llm::isPacked(step->arguments()[argument].type.getElementType()))
+    return loadStored(argument, tensor);
   return loadElements(argument, tensor, step->arguments()[argument].whole.getShape(), /*begin=*/0);
 }
 

@@ -166,6 +166,14 @@ static llm::LossScalingAttr lossScalingAttr(OpBuilder &builder, const TrainingOp
                                    training.lossScaleInterval);
 }
 
+/// Null where it is as wide as the numbers of an update.
+static TypeAttr typeOfState(OpBuilder &builder, StateType state) {
+  if (state == StateType::Wide)
+    return {};
+  return TypeAttr::get(state == StateType::BF16 ? Type(builder.getBF16Type())
+                                                : builder.getI8Type());
+}
+
 static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions &training,
                                       ElementKind dtype) {
   auto number = [&](double value) { return builder.getF64FloatAttr(value); };
@@ -185,8 +193,7 @@ static llm::TrainingAttr trainingAttr(OpBuilder &builder, const TrainingOptions 
       nesterov ? builder.getBoolAttr(true) : BoolAttr(),
       optional(training.beta2Decay, usual.beta2Decay),
       training.master ? builder.getBoolAttr(*training.master) : BoolAttr(),
-      training.bf16Moments ? TypeAttr::get(builder.getBF16Type()) : TypeAttr(),
-      lossScalingAttr(builder, training, dtype));
+      typeOfState(builder, training.state), lossScalingAttr(builder, training, dtype));
 }
 
 static StringRef nameOf(Mode mode) {

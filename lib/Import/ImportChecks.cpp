@@ -33,7 +33,7 @@ static llvm::Error checkFlagsOfOptimizer(const TrainingOptions &training) {
       {"--momentum", training.momentum.has_value(), usual.momentum.has_value(), "sgd and muon"},
       {"--nesterov", training.nesterov.has_value(), usual.nesterov.has_value(), "sgd and muon"},
       {"--beta2-decay", training.beta2Decay.has_value(), usual.beta2Decay.has_value(), "adafactor"},
-      {"--moments", training.bf16Moments, isAdamW, "adamw"}};
+      {"--optimizer-state", training.state != StateType::Wide, isAdamW, "adamw"}};
   for (auto [flag, isGiven, isKnown, of] : flags)
     if (isGiven && !isKnown)
       return llvm::createStringError(flag + " is of the optimizers " + of + ", not of " +

@@ -11,8 +11,9 @@ using namespace llmmem;
 using llm::LlmDialect;
 using States = SmallVector<OptimizerState>;
 
-static RankedTensorType momentOf(llm::TrainingAttr training, RankedTensorType param) {
-  return param.clone(training.momentsOf(param.getElementType()));
+/// Whether its elements share scales, block by block.
+static bool isInBlocks(const OptimizerState &state) {
+  return state.type.getElementType().isInteger(8);
 }
 
 /// What the optimizer keeps, and behind it the master copy where there is one.
@@ -39,16 +40,25 @@ namespace {
 
 struct AdamW final : Optimizer {
   States statesOf(llm::TrainingAttr training, RankedTensorType param) const override {
-    RankedTensorType moment = momentOf(training, param);
-    return withMaster(training, param, {{"first_moment", moment}, {"second_moment", moment}});
+    RankedTensorType moment = training.momentOf(param);
+    States states = {{"first_moment", moment}, {"second_moment", moment}};
+    if (isInBlocks(states[0])) {
+      RankedTensorType scales =
+          RankedTensorType::get({llm::AdamWOp::getNumBlocks(param.getNumElements())},
+                                llm::wideTypeFor(param.getElementType()));
+      states.append({{"first_moment.scales", scales}, {"second_moment.scales", scales}});
+    }
+    return withMaster(training, param, states);
   }
 
   Operation *createUpdate(OpBuilder &builder, Location loc, llm::TrainingAttr training,
                           const UpdateOperands &u) const override {
-    Value master = u.states.size() > 2 ? u.states[2] : Value();
+    bool hasScales = cast<RankedTensorType>(u.states[0].getType()).getElementType().isInteger(8);
+    ArrayRef<Value> others = u.states.drop_front(2), scales = others.take_front(hasScales ? 2 : 0);
+    Value master = others.size() > scales.size() ? others.back() : Value();
     return llm::AdamWOp::create(builder, loc, resultTypes(u), u.param, u.gradient, u.states[0],
                                 u.states[1], u.learningRate, u.step, master, u.norm, u.factor,
-                                training.getBeta1(), training.getBeta2(), training.getEps(),
+                                scales, training.getBeta1(), training.getBeta2(), training.getEps(),
                                 u.weightDecay, clipOf(builder, training, u), u.server);
   }
 };
@@ -178,7 +188,16 @@ LogicalResult llmmem::checkOptimizers(func::FuncOp loss, llm::TrainingAttr train
     auto sharing = loss.getArgAttrOfType<llm::DataParallelAttr>(number, LlmDialect::kDataParallel);
     bool isPart = loss.getArgAttr(number, LlmDialect::kSharding) ||
                   (sharing && (sharing.getZero() > 0 || sharing.getServer()));
-    if (isPart && optimizerOf(training, parameter).needsWhole())
+    if (!isPart)
+      continue;
+    const Optimizer &optimizer = optimizerOf(training, parameter);
+    if (llvm::any_of(optimizer.statesOf(training, cast<RankedTensorType>(parameter.getType())),
+                     isInBlocks))
+      return emitError(parameter.getLoc())
+             << "parameter '" << getName(parameter) << "' is split over ranks, and the blocks of "
+             << "its optimizer's state in 8 bits are those of the whole; share the batch alone "
+                "(--mesh=dp=... with --zero=0), or import with --optimizer-state f32 or bf16";
+    if (optimizer.needsWhole())
       return emitError(parameter.getLoc())
              << "parameter '" << getName(parameter) << "' is split over ranks, and "
              << llm::stringifyOptimizerKind(training.getOptimizer())

@@ -66,3 +66,13 @@ func.func @adjust_loss_scale(%norm: tensor<f32>, %scale: tensor<f32>, %good: ten
     -> (tensor<8xf16>, tensor<8xf32>, tensor<8xf32>)
   return
 }
+
+// CHECK-LABEL: func.func @adamw_by_blocks(
+// CHECK: llm.adamw %arg0, %arg0, %arg1, %arg1, %arg2, %arg3 master(%arg0) scales(%arg4, %arg4) {beta1 = 9.000000e-01 : f64, beta2 = 0.98999999999999999 : f64, eps = 1.000000e-08 : f64, weight_decay = 0.000000e+00 : f64}
+// CHECK-SAME: -> (tensor<300xf32>, tensor<300xi8>, tensor<300xi8>, tensor<2xf32>, tensor<2xf32>, tensor<300xf32>)
+func.func @adamw_by_blocks(%p: tensor<300xf32>, %m: tensor<300xi8>, %lr: tensor<f32>, %step: tensor<i32>, %a: tensor<2xf32>) -> tensor<2xf32> {
+  %0:6 = llm.adamw %p, %p, %m, %m, %lr, %step master(%p) scales(%a, %a) {beta1 = 0.9 : f64, beta2 = 0.99 : f64, eps = 1.0e-8 : f64,
+    weight_decay = 0.0 : f64} : (tensor<300xf32>, tensor<300xf32>, tensor<300xi8>, tensor<300xi8>, tensor<f32>,
+    tensor<i32>, tensor<300xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<300xf32>, tensor<300xi8>, tensor<300xi8>, tensor<2xf32>, tensor<2xf32>, tensor<300xf32>)
+  return %0#4 : tensor<2xf32>
+}

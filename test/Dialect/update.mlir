@@ -91,7 +91,7 @@ func.func @f(%p: tensor<8xf64>, %g: tensor<8xf64>, %m: tensor<8xf32>, %v: tensor
 
 func.func @f(%p: tensor<8xf32>, %g: tensor<8xf32>, %m: tensor<8xf32>, %v: tensor<8xf32>, %lr: tensor<f32>, %step:
   tensor<i32>, %w: tensor<8xf32>) {
-  // expected-error @below {{needs a result for its master copy, and none without one}}
+  // expected-error @below {{needs results for its scales and for its master copy, in this order and of their types, and none without them}}
   %0:3 = llm.adamw %p, %g, %m, %v, %lr, %step master(%w) {beta1 = 0.9 : f64, beta2 = 0.99 : f64, eps = 1.0e-8 : f64,
     weight_decay = 0.1 : f64} : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<i32>,
     tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
@@ -102,7 +102,7 @@ func.func @f(%p: tensor<8xf32>, %g: tensor<8xf32>, %m: tensor<8xf32>, %v: tensor
 
 func.func @f(%p: tensor<8xf32>, %g: tensor<8xf32>, %m: tensor<8xf32>, %v: tensor<8xf32>, %lr: tensor<f32>, %step:
   tensor<i32>) {
-  // expected-error @below {{needs a result for its master copy, and none without one}}
+  // expected-error @below {{needs results for its scales and for its master copy, in this order and of their types, and none without them}}
   %0:4 = llm.adamw %p, %g, %m, %v, %lr, %step {beta1 = 0.9 : f64, beta2 = 0.99 : f64, eps = 1.0e-8 : f64,
     weight_decay = 0.1 : f64} : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<i32>)
     -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
@@ -124,7 +124,7 @@ func.func @f(%p: tensor<8xbf16>, %g: tensor<8xbf16>, %m: tensor<8xf32>, %v: tens
 
 func.func @f(%p: tensor<8xbf16>, %g: tensor<8xbf16>, %m: tensor<8xf32>, %v: tensor<8xf32>, %lr: tensor<f32>, %step:
   tensor<i32>, %w: tensor<8xf32>) {
-  // expected-error @below {{'new_master' has shape [4], expected [8]}}
+  // expected-error @below {{needs results for its scales and for its master copy, in this order and of their types, and none without them}}
   %0:4 = llm.adamw %p, %g, %m, %v, %lr, %step master(%w) {beta1 = 0.9 : f64, beta2 = 0.99 : f64, eps = 1.0e-8 : f64,
     weight_decay = 0.1 : f64} : (tensor<8xbf16>, tensor<8xbf16>, tensor<8xf32>, tensor<8xf32>, tensor<f32>,
     tensor<i32>, tensor<8xf32>) -> (tensor<8xbf16>, tensor<8xf32>, tensor<8xf32>, tensor<4xf32>)
@@ -173,5 +173,45 @@ func.func @f(%p: tensor<8xf32>, %g: tensor<4xf32>, %lr: tensor<f32>) {
 func.func @f(%g: tensor<8xf32>) {
   // expected-error @below {{result #0 must be 0D tensor of}}
   %0 = llm.global_norm %g : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<300xf32>, %m: tensor<300xi8>, %lr: tensor<f32>, %step: tensor<i32>) {
+  // expected-error @below {{has 0 scales, expected those of both moments, which are i8}}
+  %0:3 = llm.adamw %p, %p, %m, %m, %lr, %step {beta1 = 0.9 : f64, beta2 = 0.99 : f64, eps = 1.0e-8 : f64,
+    weight_decay = 0.1 : f64} : (tensor<300xf32>, tensor<300xf32>, tensor<300xi8>, tensor<300xi8>, tensor<f32>,
+    tensor<i32>) -> (tensor<300xf32>, tensor<300xi8>, tensor<300xi8>)
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<300xf32>, %m: tensor<300xf32>, %lr: tensor<f32>, %step: tensor<i32>, %a: tensor<2xf32>) {
+  // expected-error @below {{has 2 scales, expected none beside moments that are not i8}}
+  %0:5 = llm.adamw %p, %p, %m, %m, %lr, %step scales(%a, %a) {beta1 = 0.9 : f64, beta2 = 0.99 : f64, eps = 1.0e-8 : f64,
+    weight_decay = 0.1 : f64} : (tensor<300xf32>, tensor<300xf32>, tensor<300xf32>, tensor<300xf32>, tensor<f32>,
+    tensor<i32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<300xf32>, tensor<300xf32>, tensor<300xf32>, tensor<2xf32>, tensor<2xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<300xf32>, %m: tensor<300xi8>, %lr: tensor<f32>, %step: tensor<i32>, %a: tensor<1xf32>) {
+  // expected-error @below {{'scales' has shape [1], expected [2]}}
+  %0:5 = llm.adamw %p, %p, %m, %m, %lr, %step scales(%a, %a) {beta1 = 0.9 : f64, beta2 = 0.99 : f64, eps = 1.0e-8 : f64,
+    weight_decay = 0.1 : f64} : (tensor<300xf32>, tensor<300xf32>, tensor<300xi8>, tensor<300xi8>, tensor<f32>,
+    tensor<i32>, tensor<1xf32>, tensor<1xf32>) -> (tensor<300xf32>, tensor<300xi8>, tensor<300xi8>, tensor<1xf32>, tensor<1xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<300xf64>, %m: tensor<300xi8>, %lr: tensor<f64>, %step: tensor<i32>, %a: tensor<2xf64>) {
+  // expected-error @below {{'first_moment' has element type 'i8', expected 'f64'}}
+  %0:5 = llm.adamw %p, %p, %m, %m, %lr, %step scales(%a, %a) {beta1 = 0.9 : f64, beta2 = 0.99 : f64, eps = 1.0e-8 : f64,
+    weight_decay = 0.1 : f64} : (tensor<300xf64>, tensor<300xf64>, tensor<300xi8>, tensor<300xi8>, tensor<f64>,
+    tensor<i32>, tensor<2xf64>, tensor<2xf64>) -> (tensor<300xf64>, tensor<300xi8>, tensor<300xi8>, tensor<2xf64>, tensor<2xf64>)
   return
 }

@@ -181,12 +181,14 @@ cl::opt<bool> master("master",
                      cl::desc("Keep an f32 copy of bf16 parameters, which is updated (default: "
                               "true; false for sgd)"),
                      cl::cat(category));
-enum class Moments { Wide, BF16 };
-Choice<Moments>
-    moments("moments", cl::desc("Type of AdamW's moments (default: f32):"),
-            cl::values(clEnumValN(Moments::Wide, "f32", "f64 beside f64"),
-                       clEnumValN(Moments::BF16, "bf16", "rounded by chance, half the bytes")),
-            cl::init(Moments::Wide), cl::cat(category));
+Choice<StateType> optimizerState(
+    "optimizer-state", cl::desc("Type of AdamW's moments (default: f32):"),
+    cl::values(clEnumValN(StateType::Wide, "f32", "f64 beside f64"),
+               clEnumValN(StateType::BF16, "bf16", "rounded by chance, half the bytes"),
+               clEnumValN(StateType::Int8, "int8",
+                          "blocks of 256 with a scale, a quarter of the bytes; parameters of fewer "
+                          "than 4096 elements keep f32")),
+    cl::init(StateType::Wide), cl::cat(category));
 cl::opt<bool> packed("packed",
                      cl::desc("Rows have several sequences packed into them, or padding, which "
                               "llmmem-run --segments keeps apart"),
@@ -307,7 +309,7 @@ ImportOptions readOptions() {
   options.training.beta2Decay = given<double>(beta2Decay);
   options.training.nesterov = given<bool>(nesterov);
   options.training.master = given<bool>(master);
-  options.training.bf16Moments = moments == Moments::BF16;
+  options.training.state = optimizerState;
   options.training.labelSmoothing = labelSmoothing;
   options.training.zLoss = zLoss;
   options.freeze = freeze;
@@ -377,7 +379,7 @@ const cl::Option *findMisplacedFlag() {
                                   &nesterov,
                                   &beta2Decay,
                                   &master,
-                                  &moments,
+                                  &optimizerState,
                                   &labelSmoothing,
                                   &zLoss,
                                   &balanceLoss,

@@ -54,7 +54,8 @@ def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
     eps = 1.0e-8 : f64, weight_decay = 0.1 : f64, clip_norm = 0.0 : f64>`; a clip_norm of 0 clips nothing. What may
     follow: `momentum` and `nesterov` (of sgd and muon; 0 and false), `beta2_decay` (of adafactor; -0.8), `master`
     (whether a bf16 or f16 parameter has an f32 copy; true, but for sgd), `moments` (the type of what the optimizer keeps:
-    bf16, rounded by chance so that small changes are not lost; else f32, or f64 beside f64), `loss_scaling` (none).
+    bf16, rounded by chance so that small changes are not lost; i8, by blocks, of parameters of 4096 elements or more; else
+    f32, or f64 beside f64), `loss_scaling` (none).
   }];
   let parameters = (ins EnumParameter<Llm_Optimizer>:$optimizer, EnumParameter<Llm_Gradients>:$gradients,
     "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2, "::mlir::FloatAttr":$eps, "::mlir::FloatAttr":$weight_decay, "::mlir::FloatAttr":$clip_norm,
@@ -70,8 +71,8 @@ def Llm_TrainingAttr : Llm_Attr<"Training", "training"> {
     double beta2DecayOrUsual() const;
     /// Whether a parameter of such elements has a copy in f32.
     bool hasMaster(::mlir::Type element) const;
-    /// The type of what the optimizer keeps of such elements.
-    ::mlir::Type momentsOf(::mlir::Type element) const;
+    /// The type of a moment of such a parameter.
+    ::mlir::RankedTensorType momentOf(::mlir::RankedTensorType param) const;
   }];
   let assemblyFormat = "`<` struct(params) `>`";
 }
@@ -204,6 +205,7 @@ def Llm_ZeroPoints : Llm_TensorOf<Llm_I4>;
 // What may be held in fewer bits: weights, tables, and the rows of caches.
 def Llm_HeldTensor : Llm_TensorOf<AnyTypeOf<[Llm_Float, Llm_Packed]>>;
 def Llm_WideTensor : Llm_TensorOf<Llm_Wide>;
+def Llm_Moment : Llm_TensorOf<AnyTypeOf<[Llm_Float, I8]>>; // in i8 by blocks, with scales beside it
 def Llm_Ids : Llm_TensorOf<I32>;
 def Llm_Mask : Llm_TensorOf<I8>;
 def Llm_Seed : Llm_TensorOf<I32>; // tensor<2xi32>: the key of Philox4x32-10

@@ -62,7 +62,7 @@ def Llm_AdjustLossScaleOp : Llm_PureOp<"adjust_loss_scale", [Cost, BuffersInPlac
   let hasVerifier = 1;
 }
 
-def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, Updates, AttrSizedOperandSegments,
+def Llm_AdamWOp : Llm_PureOp<"adamw", [CostWithWorkspace, BuffersInPlace, Updates, AttrSizedOperandSegments,
     AllTypesMatch<["param", "gradient", "new_param"]>,
     AllTypesMatch<["first_moment", "second_moment", "new_first_moment", "new_second_moment"]>]> {
   let summary = "AdamW with decoupled weight decay, as PyTorch's.";
@@ -79,6 +79,18 @@ def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, Updates, AttrSizedO
     of the Philox block under the key (step, 0) whose counter is the bits of g, p, m and v in f32: values alone decide, so
     ranks that update parts round as one that updates the whole.
 
+    Moments in i8 are numbers of a dynamic map (Dettmers et al. 2022), each times the scale of its block of 256 neighbours in
+    row-major order, of which the last may be shorter: `scales` are those of the first and of the second moment. A new scale is the
+    largest magnitude of its block, and a new number that of the map which is nearest to the moment divided by it
+    (docs/Design/FewerBits.md). The parameter is updated by the moments before they are rounded.
+
+    ```mlir
+    %p2, %m2, %v2, %a2, %b2 = llm.adamw %q, %h, %m8, %v8, %lr, %step scales(%a, %b)
+        {beta1 = 0.9 : f64, beta2 = 0.999 : f64, eps = 1.0e-8 : f64, weight_decay = 0.1 : f64}
+       : (tensor<64x768xf32>, tensor<64x768xf32>, tensor<64x768xi8>, tensor<64x768xi8>, tensor<f32>, tensor<i32>,
+          tensor<192xf32>, tensor<192xf32>) -> (tensor<64x768xf32>, tensor<64x768xi8>, tensor<64x768xi8>, tensor<192xf32>, tensor<192xf32>)
+    ```
+
     ```mlir
     %p1, %m1, %v1, %w1 = llm.adamw %p, %g, %m, %v, %lr, %step master(%w)
         {beta1 = 0.9 : f64, beta2 = 0.999 : f64, eps = 1.0e-8 : f64, weight_decay = 0.1 : f64}
@@ -86,19 +98,27 @@ def Llm_AdamWOp : Llm_PureOp<"adamw", [Cost, BuffersInPlace, Updates, AttrSizedO
           tensor<768xf32>) -> (tensor<768xbf16>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>)
     ```
   }];
-  let arguments = (ins Llm_Tensor:$param, Llm_Tensor:$gradient, Llm_Tensor:$first_moment,
-    Llm_Tensor:$second_moment, Llm_Scalar:$learning_rate, TensorRankOf<[I32], [0]>:$step,
+  let arguments = (ins Llm_Tensor:$param, Llm_Tensor:$gradient, Llm_Moment:$first_moment,
+    Llm_Moment:$second_moment, Llm_Scalar:$learning_rate, TensorRankOf<[I32], [0]>:$step,
     Optional<Llm_WideTensor>:$master, Optional<Llm_Scalar>:$norm, Optional<Llm_Scalar>:$factor,
-    F64Attr:$beta1, F64Attr:$beta2, F64Attr:$eps, F64Attr:$weight_decay, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm,
+    Variadic<Llm_WideTensor>:$scales, F64Attr:$beta1, F64Attr:$beta2, F64Attr:$eps, F64Attr:$weight_decay, DefaultValuedAttr<F64Attr, "0.0">:$clip_norm,
     OptionalAttr<Llm_Axes>:$server);
-  let results = (outs Llm_Tensor:$new_param, Llm_Tensor:$new_first_moment, Llm_Tensor:$new_second_moment,
-    Optional<Llm_WideTensor>:$new_master);
+  // Behind the moments their scales, then the master copy.
+  let results = (outs Llm_Tensor:$new_param, Llm_Moment:$new_first_moment, Llm_Moment:$new_second_moment,
+    Variadic<Llm_WideTensor>:$new_others);
   let assemblyFormat = [{
     $param `,` $gradient `,` $first_moment `,` $second_moment `,` $learning_rate `,` $step
-    (`master` `(` $master^ `)`)? (`norm` `(` $norm^ `)`)? (`factor` `(` $factor^ `)`)? attr-dict `:`
-    functional-type(operands, results)
+    (`master` `(` $master^ `)`)? (`norm` `(` $norm^ `)`)? (`factor` `(` $factor^ `)`)?
+    (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Neighbours that share a scale where moments are held in 8 bits, and the fewest elements of a parameter whose moments
+    /// `differentiate` holds so: small ones (norms, biases) would save nothing.
+    static constexpr int64_t kBlock = 256, kFewestInBlocks = 4096;
+    static int64_t getNumBlocks(int64_t elements) { return (elements + kBlock - 1) / kBlock; }
+    bool hasBlocks() { return !getScales().empty(); }
+  }];
 }
 
 // Operands that all but AdamW's update have, in this order: what the optimizer keeps, and last of that the master copy, if

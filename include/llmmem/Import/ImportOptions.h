@@ -24,6 +24,9 @@ struct DecayGroup {
   double decay = 0;
 };
 
+/// What AdamW holds its moments in: f32 (f64 beside f64), bf16, or 8 bits by blocks.
+enum class StateType { Wide, BF16, Int8 };
+
 /// How the parameters are updated; becomes the module's `llm.training`.
 struct TrainingOptions {
   llm::OptimizerKind optimizer = llm::OptimizerKind::AdamW;
@@ -38,7 +41,7 @@ struct TrainingOptions {
   int64_t lossScaleInterval = 2000; ///< steps with finite gradients until it grows
   std::optional<double> momentum, beta2Decay;
   std::optional<bool> nesterov, master;
-  bool bf16Moments = false;
+  StateType state = StateType::Wide;
   double labelSmoothing = 0, zLoss = 0; ///< of the loss (`llm.cross_entropy`)
   /// In the place of `weightDecay` and of its rule; of several that name a parameter the last.
   std::vector<DecayGroup> decayGroups;

@@ -105,6 +105,12 @@ Num llmmem::zeroOf(OpBuilder &builder, Location loc, Value words) {
   return ((Words{builder, loc, words} & 15) | kTwoTo23).asFloat();
 }
 
+Num llmmem::integersAsNumbers(OpBuilder &builder, Location loc, Value words) {
+  return (Words{builder, loc, words} | kTwoTo23).asFloat() - static_cast<double>(1 << 23);
+}
+
+Num llmmem::significandOf(Num x) { return ((Words::of(x) & 0x7FFFFF) | 0x3F800000).asFloat(); }
+
 Value llmmem::wordsOfBytes(OpBuilder &builder, Location loc, Value bytes) {
   Type type = builder.getI32Type();
   if (auto lanes = dyn_cast<VectorType>(bytes.getType()))
@@ -146,12 +152,18 @@ static Words smallFloatsOf(Num x, SmallFloat format) {
   return sign | bits.with(chosen);
 }
 
-Value llmmem::bytesOfNumbers(Num x, Type element) {
-  Words bits = element.isInteger(8) ? integersOf(x) : smallFloatsOf(x, SmallFloat(element));
-  Type type = x.builder->getI8Type();
-  if (auto lanes = dyn_cast<VectorType>(x.type()))
+static Value lowestBytes(Words words) {
+  Type type = words.builder.getI8Type();
+  if (auto lanes = dyn_cast<VectorType>(words.value.getType()))
     type = lanes.clone(type);
-  return arith::TruncIOp::create(bits.builder, bits.loc, type, bits.value);
+  return arith::TruncIOp::create(words.builder, words.loc, type, words.value);
+}
+
+Value llmmem::bytesOfIntegers(Num x) { return lowestBytes(integersOf(x)); }
+
+Value llmmem::bytesOfNumbers(Num x, Type element) {
+  return element.isInteger(8) ? bytesOfIntegers(x)
+                              : lowestBytes(smallFloatsOf(x, SmallFloat(element)));
 }
 
 //===----------------------------------------------------------------------===//

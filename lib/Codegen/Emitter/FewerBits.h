@@ -39,6 +39,13 @@ mlir::Value wordsOfBytes(mlir::OpBuilder &builder, mlir::Location loc, mlir::Val
 /// its lower bits. What lies above an i4 stays.
 mlir::Value separateNibbles(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value words);
 
+/// Words below 2^23 as f32.
+Num integersAsNumbers(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value words);
+/// The lowest bytes of numbers, which are rounded to integers, to nearest and ties to even.
+mlir::Value bytesOfIntegers(Num x);
+/// What lies in [1, 2) and, times a power of two, is `x`, a normal number above 0.
+Num significandOf(Num x);
+
 /// Numbers, of at most the largest of `element`, rounded to nearest even, as bytes. Not for i4.
 mlir::Value bytesOfNumbers(Num x, mlir::Type element);
 

@@ -77,6 +77,7 @@ void attachRowKernels(mlir::MLIRContext *context);
 void attachShapeKernels(mlir::MLIRContext *context);
 void attachTableKernels(mlir::MLIRContext *context);
 void attachAdafactorKernel(mlir::MLIRContext *context);
+void attachAdamWKernel(mlir::MLIRContext *context);
 void attachMuonKernel(mlir::MLIRContext *context);
 void attachUpdateKernels(mlir::MLIRContext *context);
 void attachVocabularyKernels(mlir::MLIRContext *context);

@@ -1,9 +1,8 @@
 //===- UpdateKernels.cpp - Kernels of the optimizer -----------------------===//
 
 #include "UpdateKernels.h"
-#include "Emitter/Ranks.h"
-#include "Emitter/RoundByChance.h"
 #include "KernelModels.h"
+#include "UpdateModel.h"
 #include "llmmem/Codegen/Gpu/LaunchParts.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -176,116 +175,6 @@ private:
   static Value isFiniteNumber(Num x) { return isOrdered(x - x); }
 };
 
-/// 1 - beta^t in f64, as the reference computes it on the host.
-Num biasCorrection(KernelEmitter &e, double beta, Num step) {
-  return 1.0 - power(step.like(beta), step);
-}
-
-/// An update is elementwise, with some common values: `Model` has `static Row factors(ConcreteOp,
-/// KernelEmitter &)`, which reads none but `commonOperands(op)`, and `static void
-/// updateAt(ConcreteOp, KernelEmitter &, Index, unsigned lanes, ArrayRef<Num>)`.
-template <typename Model, typename ConcreteOp>
-struct UpdateModel : BaseModel<Model, ConcreteOp> {
-  LogicalResult emitKernel(Operation *op, KernelEmitter &e) const {
-    auto update = cast<ConcreteOp>(op);
-    auto emit = [&] {
-      e.forLanesParallel(
-          e.operand(0).size, [&] { return Model::factors(update, e); },
-          [&](Index i, unsigned lanes, ArrayRef<Num> f) {
-            Model::updateAt(update, e, i, lanes, f);
-          });
-    };
-    if (!update.getServer()) {
-      emit();
-      return success();
-    }
-    if (e.options().target == KernelTarget::Gpu)
-      return op->emitOpError("of a server has no kernel on a GPU yet; lower the step for a CPU");
-    Index position = positionInGroup(e, *update.getServer());
-    e.ifThen(equal(position, e.index(0)), emit);
-    return success();
-  }
-
-  std::optional<SmallVector<unsigned>> getOperandsInCommon(Operation *op) const {
-    // In a shared launch all ranks would update.
-    if (cast<ConcreteOp>(op).getServer())
-      return std::nullopt;
-    SmallVector<unsigned> numbers;
-    for (MutableOperandRange range : Model::commonOperands(cast<ConcreteOp>(op)))
-      for (OpOperand &operand : range)
-        numbers.push_back(operand.getOperandNumber());
-    return numbers;
-  }
-
-  LogicalResult emitSharedLaunch(Operation *op, KernelEmitter &e, ArrayRef<OpBuffers> ops) const {
-    auto update = cast<ConcreteOp>(op);
-    forLanesOfOps(
-        e, ops, [&] { return Model::factors(update, e); },
-        [&](KernelEmitter &own, Index i, unsigned lanes, ArrayRef<Num> f) {
-          Model::updateAt(update, own, i, lanes, f);
-        });
-    return success();
-  }
-};
-
-struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
-  enum Factor : unsigned { Decay, StepSize, Root, Clip };
-
-  static SmallVector<MutableOperandRange> commonOperands(AdamWOp op) {
-    return {op.getLearningRateMutable(), op.getStepMutable(), op.getNormMutable(),
-            op.getFactorMutable()};
-  }
-
-  static Row factors(AdamWOp op, KernelEmitter &e) {
-    Type precise = e.builder().getF64Type();
-    Num rate = convert(e.load(e.operand(op.getLearningRateMutable()), e.index(0)), precise);
-    Num step =
-        convert(e.toNumber(e.loadIndex(e.operand(op.getStepMutable()), e.index(0))), precise);
-    Num first = biasCorrection(e, op.getBeta1().convertToDouble(), step);
-    Num second = biasCorrection(e, op.getBeta2().convertToDouble(), step);
-    return {convert(1.0 - rate * op.getWeightDecay().convertToDouble(), e.computeType()),
-            convert(rate / first, e.computeType()), convert(sqrt(second), e.computeType()),
-            gradientFactor(op, e)};
-  }
-
-  static void updateAt(AdamWOp op, KernelEmitter &e, Index i, unsigned lanes, ArrayRef<Num> f) {
-    Buffer gradient = e.operand(1), first = e.operand(2), second = e.operand(3);
-    Buffer master = e.operand(op.getMasterMutable()), source = master ? master : e.operand(0);
-    double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
-    Num g = e.load(gradient, i, lanes);
-    if (scalesGradient(op))
-      g = g * f[Clip];
-    Num oldP = e.load(source, i, lanes), oldM = e.load(first, i, lanes),
-        oldV = e.load(second, i, lanes);
-    Num p = oldP * f[Decay];
-    Num m = oldM * beta1 + g * (1.0 - beta1);
-    Num v = oldV * beta2 + g * g * (1.0 - beta2);
-    Num updated = p - f[StepSize] * m / (sqrt(v) / f[Root] + op.getEps().convertToDouble());
-    updated = unlessSkipped(op, f[Clip], updated, oldP);
-    e.store(e.result(0), i, updated);
-    // An old moment is a number of its type already, so no chance changes it.
-    storeMoments(op, e, i,
-                 {g, p, unlessSkipped(op, f[Clip], m, oldM), unlessSkipped(op, f[Clip], v, oldV)});
-    if (op.getNewMaster())
-      e.store(e.result(3), i, updated);
-  }
-
-  /// The last two of the values are the moments.
-  static void storeMoments(AdamWOp op, KernelEmitter &e, Index i, std::array<Num, 4> values) {
-    bool byChance = op.getFirstMoment().getType().getElementType().isBF16();
-    std::array<Value, 2> chance;
-    if (byChance)
-      chance = chanceOf(e, values, e.loadIndex(e.operand(op.getStepMutable()), e.index(0)));
-    for (unsigned moment : {0u, 1u}) {
-      Buffer buffer = e.result(1 + moment);
-      if (byChance)
-        storeByChance(e, buffer, i, values[2 + moment], chance[moment]);
-      else
-        e.store(buffer, i, values[2 + moment]);
-    }
-  }
-};
-
 struct LionKernel : UpdateModel<LionKernel, LionOp> {
   enum Factor : unsigned { Rate, Decay, Clip };
 
@@ -349,8 +238,8 @@ struct SGDKernel : UpdateModel<SGDKernel, SGDOp> {
 } // namespace
 
 void llmmem::attachUpdateKernels(MLIRContext *context) {
-  attachKernels<GlobalNormKernel, AdjustLossScaleKernel, AdamWKernel, LionKernel, SGDKernel>(
-      context);
+  attachKernels<GlobalNormKernel, AdjustLossScaleKernel, LionKernel, SGDKernel>(context);
+  attachAdamWKernel(context);
   attachAdafactorKernel(context);
   attachMuonKernel(context);
 }
