@@ -1,6 +1,7 @@
 //===- ConvertLaunchesToRuntime.cpp - Launches become calls of the runtime --===//
 
 #include "Profile.h"
+#include "llmmem/Conversion/HostCopyCalls.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Runtime/CudaProducts.h"
@@ -230,20 +231,28 @@ struct ConvertLaunchesToRuntime
     return success();
   }
 
-  /// Every function with a body may launch, directly or through a call; the runtime defines the
-  /// function of marks.
+  /// The runtime defines the function of marks, and those of copies to and from the host.
+  static bool takesRun(func::FuncOp function) {
+    return !function.isExternal() || function.getName() == llmmem::kMarkFunction ||
+           isDeviceHostCopy(function.getName());
+  }
+
+  /// Every function with a body may launch, directly or through a call.
   void handRunToFunctions(Type run) {
     SmallVector<func::CallOp> calls;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal())
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function.isExternal()) {
         (void)function.insertArgument(0, run, {}, function.getLoc());
-    auto mark = getOperation().lookupSymbol<func::FuncOp>(llmmem::kMarkFunction);
-    if (mark)
-      mark.setType(FunctionType::get(&getContext(), {run, mark.getArgumentTypes()[0]}, {}));
+      } else if (takesRun(function)) {
+        SmallVector<Type> types = {run};
+        llvm::append_range(types, function.getArgumentTypes());
+        function.setType(FunctionType::get(&getContext(), types, {}));
+      }
+    }
     getOperation().walk([&](func::CallOp call) { calls.push_back(call); });
     for (func::CallOp call : calls) {
       auto callee = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
-      if (!callee || (callee.isExternal() && callee != mark))
+      if (!callee || !takesRun(callee))
         continue;
       Value first = call->getParentOfType<func::FuncOp>().getArgument(0);
       call->insertOperands(0, first);

@@ -138,7 +138,8 @@ public:
     return kernels[key] = kernel;
   }
 
-  bool isForDevice() const { return options.target == KernelTarget::Gpu; }
+  KernelTarget target() const { return options.target; }
+  bool isForDevice() const { return target() == KernelTarget::Gpu; }
 
   size_t size() const { return kernels.size(); }
 
@@ -275,7 +276,10 @@ private:
     Value from = bufferAt(loc, places.placeOf(operand), operand.getType());
     Value to = bufferAt(loc, places.placeOf(op.getResult(0)), op.getResultTypes()[0]);
     emitTimeOfCall(loc, 0);
-    finishCall(op, emitHostCopy(builder, op, from, to));
+    func::CallOp call = emitHostCopy(builder, op, from, to, kernels.target());
+    finishCall(op, call);
+    if (kernels.isForDevice())
+      describeBuffers(call, {numbers.of(operand), numbers.of(op.getResult(0))}, /*writes=*/{1});
     if (llm::isStarted(&op))
       startedOf(op).push_back(&op);
   }
@@ -344,7 +348,7 @@ private:
           "run verify-plan");
     flights.pop_front();
     emitTimeOfCall(wait.getLoc(), 0);
-    finishCall(*wait, llm::isHostCopy(&start) ? emitHostCopyWait(builder, start)
+    finishCall(*wait, llm::isHostCopy(&start) ? emitHostCopyWait(builder, start, kernels.target())
                                               : func::CallOp::create(builder, wait.getLoc(),
                                                                      waitFunction(), ValueRange()));
     return success();
@@ -516,10 +520,6 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
   }
 
   LogicalResult checkTarget(func::FuncOp step) {
-    for (Operation &op : step.getBody().front())
-      if (target == KernelTarget::Gpu && llm::isHostCopy(&op))
-        return op.emitOpError("is of a step that runs on a CPU; for a GPU plan it without "
-                              "--host-budget and --optimizer-on=host");
     if (target == KernelTarget::Cpu || !poison)
       return success();
     return step.emitError("cannot be converted with 'poison' for target=gpu, where the host does "

@@ -1,6 +1,7 @@
 //===- HostCopies.cpp - Calls that copy to and from the host --------------===//
 
 #include "HostCopies.h"
+#include "llmmem/Conversion/HostCopyCalls.h"
 #include "llmmem/Runtime/HostCopies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -28,26 +29,34 @@ static Value number(OpBuilder &builder, Location loc, int64_t value) {
 
 static Value addressOf(OpBuilder &builder, Location loc, Value buffer) {
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
-  Value integer = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), address);
+  return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), address);
+}
+
+static Value pointerTo(OpBuilder &builder, Location loc, Value buffer) {
   return LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-                                  integer);
+                                  addressOf(builder, loc, buffer));
 }
 
 static int64_t directionOf(Operation &copy) {
   return isa<llm::CopyUpOp>(copy) ? LLMMEM_COPY_UP : LLMMEM_COPY_DOWN;
 }
 
-func::CallOp llmmem::emitHostCopy(OpBuilder &builder, Operation &copy, Value from, Value to) {
+func::CallOp llmmem::emitHostCopy(OpBuilder &builder, Operation &copy, Value from, Value to,
+                                  KernelTarget target) {
   Location loc = copy.getLoc();
-  SmallVector<Value> operands = {addressOf(builder, loc, to), addressOf(builder, loc, from),
+  bool onDevice = target == KernelTarget::Gpu, isStarted = llm::isStarted(&copy);
+  auto *address = onDevice ? addressOf : pointerTo;
+  SmallVector<Value> operands = {address(builder, loc, to), address(builder, loc, from),
                                  number(builder, loc, bytesOfType(copy.getResultTypes()[0]))};
-  if (!llm::isStarted(&copy))
-    return callRuntime(builder, loc, "llmmem_copy", operands);
-  operands.push_back(number(builder, loc, directionOf(copy)));
-  return callRuntime(builder, loc, "llmmem_copy_start", operands);
+  if (onDevice || isStarted)
+    operands.push_back(number(builder, loc, directionOf(copy)));
+  if (onDevice)
+    return callRuntime(builder, loc, isStarted ? kDeviceHostCopyStart : kDeviceHostCopy, operands);
+  return callRuntime(builder, loc, isStarted ? "llmmem_copy_start" : "llmmem_copy", operands);
 }
 
-func::CallOp llmmem::emitHostCopyWait(OpBuilder &builder, Operation &copy) {
-  return callRuntime(builder, copy.getLoc(), "llmmem_copy_wait",
+func::CallOp llmmem::emitHostCopyWait(OpBuilder &builder, Operation &copy, KernelTarget target) {
+  return callRuntime(builder, copy.getLoc(),
+                     target == KernelTarget::Gpu ? kDeviceHostCopyWait : "llmmem_copy_wait",
                      number(builder, copy.getLoc(), directionOf(copy)));
 }

@@ -3,18 +3,21 @@
 #ifndef LLMMEM_LIB_CONVERSION_HOSTCOPIES_H
 #define LLMMEM_LIB_CONVERSION_HOSTCOPIES_H
 
+#include "llmmem/Codegen/Emitter/KernelOptions.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace llmmem {
 
-/// Emits the call for `copy`, an llm.copy_up or llm.copy_down, from the buffer `from` to `to`
-/// (include/llmmem/Runtime/HostCopies.h): of the whole copy, or of its start.
+/// Emits the call for `copy`, an llm.copy_up or llm.copy_down, from the buffer `from` to `to`: of
+/// the whole copy, or of its start (include/llmmem/Runtime/HostCopies.h; of a GPU
+/// include/llmmem/Conversion/HostCopyCalls.h).
 mlir::func::CallOp emitHostCopy(mlir::OpBuilder &builder, mlir::Operation &copy, mlir::Value from,
-                                mlir::Value to);
+                                mlir::Value to, KernelTarget target);
 
 /// Emits the call that waits for the first started copy of a direction.
-mlir::func::CallOp emitHostCopyWait(mlir::OpBuilder &builder, mlir::Operation &copy);
+mlir::func::CallOp emitHostCopyWait(mlir::OpBuilder &builder, mlir::Operation &copy,
+                                    KernelTarget target);
 
 } // namespace llmmem
 

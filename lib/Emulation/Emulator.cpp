@@ -36,6 +36,8 @@ void Emulator::State::addBuffer(char *begin, int64_t bytes, Contents contents) {
 void Emulator::State::beginStep() {
   found.reset();
   call = -1;
+  for (std::deque<HostCopy> &direction : flights)
+    direction.clear();
   for (const std::unique_ptr<Buffer> &buffer : buffers)
     buffer->beginStep();
 }
@@ -118,6 +120,12 @@ bool Emulator::State::bind(const Launch &launch, const uint64_t *words) {
     if (!bindArgument(number, reinterpret_cast<char *>(words[number]), kernel->bufferBytes[number]))
       return false;
     takeCallRecord(number, launch);
+    const Argument &argument = arguments[number];
+    std::string why = meetsFlight(argument.begin, argument.bytes, argument.writable);
+    if (!why.empty()) {
+      fail(nullptr, {}, "gets argument " + std::to_string(number) + ", " + why);
+      return false;
+    }
   }
   watch();
   recordBegins();

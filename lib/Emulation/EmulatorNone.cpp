@@ -19,6 +19,8 @@ const Fault *Emulator::fault() const { return nullptr; }
 void llmmem_emulate_call(void *, int64_t) {}
 void llmmem_emulate_launch(void *, int64_t, KernelFunction, const uint64_t *, const int64_t *) {}
 void llmmem_emulate_runtime_access(void *, int64_t, int64_t, int64_t) {}
+void llmmem_emulate_host_copy(void *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) {}
+void llmmem_emulate_host_copy_wait(void *, int64_t) {}
 void llmmem_emulate_access(Thread *, int64_t, int64_t, int64_t) {}
 void llmmem_emulate_barrier(Thread *, int64_t) {}
 void llmmem_emulate_warp_barrier(Thread *, int64_t, int32_t) {}

@@ -21,6 +21,18 @@ void llmmem_emulate_runtime_access(void *emulator, int64_t address, int64_t byte
                                                              bytes, parameter);
 }
 
+void llmmem_emulate_host_copy(void *emulator, int64_t call, int64_t to, int64_t from, int64_t bytes,
+                              int64_t direction, int64_t isStarted) {
+  Emulator::State &state = static_cast<Emulator *>(emulator)->state();
+  state.announce(call);
+  state.copyHost({reinterpret_cast<char *>(to), reinterpret_cast<const char *>(from), bytes, call},
+                 direction, isStarted != 0);
+}
+
+void llmmem_emulate_host_copy_wait(void *emulator, int64_t direction) {
+  static_cast<Emulator *>(emulator)->state().waitForHostCopy(direction);
+}
+
 void llmmem_emulate_access(Thread *thread, int64_t site, int64_t base, int64_t offset) {
   Emulator::State &emulator = *thread->emulator;
   if (!emulator.mayAccess(*thread, site, base, offset, emulator.site(site).bytes))

@@ -6,6 +6,7 @@
 #include "AsyncCopies.h"
 #include "Block.h"
 #include "Buffers.h"
+#include "HostCopy.h"
 #include <unordered_map>
 
 namespace llmmem::emulation {
@@ -23,6 +24,10 @@ public:
 
   /// A call of the runtime: all bytes are read, or all written.
   void accessByRuntime(char *begin, int64_t bytes, int64_t parameter);
+
+  /// A copy between the memories of device and host, which may be in flight from here on.
+  void copyHost(HostCopy copy, int64_t direction, bool isStarted);
+  void waitForHostCopy(int64_t direction);
 
   /// Whether the thread may access the bytes; otherwise records a fault, and the thread must halt.
   bool mayAccess(const Thread &thread, int64_t number, int64_t base, int64_t offset, int64_t bytes);
@@ -51,6 +56,7 @@ public:
 
 private:
   bool checkShape();
+  std::string meetsFlight(const char *begin, int64_t bytes, bool writes) const;
   bool bind(const Launch &launch, const uint64_t *words);
   Buffer *bufferOf(const char *begin, int64_t bytes);
   bool bindArgument(size_t number, char *begin, int64_t bytes);
@@ -79,6 +85,7 @@ private:
   std::vector<std::unique_ptr<Buffer>> buffers; // by address
   int64_t call = -1;
   std::optional<Fault> found;
+  std::array<std::deque<HostCopy>, 2> flights; // started and not waited for, by direction
 
   // The current launch.
   int64_t launchNumber = 0;

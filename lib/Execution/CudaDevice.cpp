@@ -127,6 +127,12 @@ llvm::Expected<int64_t> CudaDevice::measuredBytes() {
   return bytes;
 }
 
+llvm::Error CudaDevice::pin(void *begin, int64_t bytes) {
+  return outcome(llmmem_cuda_pin(run, begin, bytes));
+}
+
+void CudaDevice::unpin(void *begin) { llmmem_cuda_unpin(run, begin); }
+
 llvm::Error CudaDevice::upload(uint64_t to, const void *from, int64_t bytes) {
   return outcome(llmmem_cuda_upload(run, to, from, bytes));
 }

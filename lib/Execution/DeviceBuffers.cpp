@@ -2,15 +2,46 @@
 
 #include "DeviceBuffers.h"
 #include "llvm/Support/MathExtras.h"
+#include <cstring>
 
 using namespace llmmem;
+
+DeviceBuffers::~DeviceBuffers() {
+  for (void *begin : pinned)
+    device->unpin(begin);
+}
+
+void DeviceBuffers::addOnHost(void *mirror, int64_t bytes) {
+  buffers.push_back({mirror, bytes, /*offset=*/0, /*onHost=*/true});
+}
+
+uint64_t DeviceBuffers::addressOf(unsigned number) const {
+  const DeviceBuffer &buffer = buffers[number];
+  return buffer.onHost ? reinterpret_cast<uint64_t>(buffer.mirror)
+                       : device->resident() + buffer.offset;
+}
+
+llvm::Error DeviceBuffers::pin(void *begin, int64_t bytes) {
+  if (llvm::Error error = device->pin(begin, bytes))
+    return error;
+  pinned.push_back(begin);
+  return llvm::Error::success();
+}
 
 void DeviceBuffers::add(void *mirror, int64_t bytes) {
   buffers.push_back({mirror, bytes, resident});
   resident += static_cast<int64_t>(llvm::alignTo(bytes, 256));
 }
 
-llvm::Error DeviceBuffers::reserve(int64_t arena) { return device->reserve(resident, arena); }
+llvm::Error DeviceBuffers::reserve(int64_t arena) {
+  if (llvm::Error error = device->reserve(resident, arena))
+    return error;
+  for (const DeviceBuffer &buffer : buffers)
+    if (buffer.onHost && buffer.bytes > 0)
+      if (llvm::Error error = pin(buffer.mirror, buffer.bytes))
+        return error;
+  return llvm::Error::success();
+}
 
 void DeviceBuffers::fetch(unsigned number) {
   DeviceBuffer &buffer = buffers[number];
@@ -21,6 +52,10 @@ void DeviceBuffers::fetch(unsigned number) {
 }
 
 void DeviceBuffers::clear(unsigned number) {
+  if (buffers[number].onHost) {
+    std::memset(buffers[number].mirror, 0, buffers[number].bytes);
+    return;
+  }
   llvm::consumeError(device->clear(addressOf(number), buffers[number].bytes));
   buffers[number].newer = Newer::Device;
 }
@@ -38,5 +73,6 @@ llvm::Error DeviceBuffers::beginStep() {
 
 void DeviceBuffers::endStep() {
   for (DeviceBuffer &buffer : buffers)
-    buffer.newer = Newer::Device;
+    if (!buffer.onHost)
+      buffer.newer = Newer::Device;
 }

@@ -2,7 +2,8 @@
 //
 // The host has a mirror of each argument, whose pages are not committed until it writes them. What
 // it has written is copied to the device before the next step, and what a step has written is
-// copied back when it is read.
+// copied back when it is read. An argument that lies on the host has its bytes in the mirror alone,
+// which the step's copies read and write.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,18 +18,27 @@ namespace llmmem {
 class DeviceBuffers {
 public:
   explicit DeviceBuffers(std::shared_ptr<CudaDevice> device) : device(std::move(device)) {}
+  /// The pinned bytes must still be there.
+  ~DeviceBuffers();
 
   /// A buffer whose mirror has `bytes` zeros; buffers are numbered from 0. Before `reserve`.
   void add(void *mirror, int64_t bytes);
+  /// The same of one that lies on the host, on pages of its own.
+  void addOnHost(void *mirror, int64_t bytes);
+  /// Lets the step's copies access these bytes, on pages of their own.
+  llvm::Error pin(void *begin, int64_t bytes);
   /// Fails if they and the arena do not fit the device.
   llvm::Error reserve(int64_t arena);
 
   int64_t residentBytes() const { return resident; }
-  uint64_t addressOf(unsigned number) const { return device->resident() + buffers[number].offset; }
+  uint64_t addressOf(unsigned number) const;
   CudaDevice &cuda() const { return *device; }
 
   /// The mirror has new bytes, all of them.
-  void markWritten(unsigned number) { buffers[number].newer = Newer::Mirror; }
+  void markWritten(unsigned number) {
+    if (!buffers[number].onHost)
+      buffers[number].newer = Newer::Mirror;
+  }
   /// Copies the buffer to the mirror if the device's is newer. `CudaDevice::check` reports
   /// failures.
   void fetch(unsigned number);
@@ -44,11 +54,13 @@ private:
   struct DeviceBuffer {
     void *mirror;
     int64_t bytes, offset;
+    bool onHost = false;
     Newer newer = Newer::Neither;
   };
 
   std::shared_ptr<CudaDevice> device;
   llvm::SmallVector<DeviceBuffer> buffers;
+  llvm::SmallVector<void *> pinned;
   int64_t resident = 0;
 };
 

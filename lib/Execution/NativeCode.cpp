@@ -32,6 +32,9 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_cuda_mark", &llmmem_cuda_mark);
   add("llmmem_cuda_multiply", &llmmem_cuda_multiply);
   add("llmmem_cuda_copy", &llmmem_cuda_copy);
+  add("llmmem_cuda_host_copy", &llmmem_cuda_host_copy);
+  add("llmmem_cuda_host_copy_start", &llmmem_cuda_host_copy_start);
+  add("llmmem_cuda_host_copy_wait", &llmmem_cuda_host_copy_wait);
   add("llmmem_group_position", &llmmem_group_position);
   add("llmmem_all_gather", &llmmem_all_gather);
   add("llmmem_all_reduce", &llmmem_all_reduce);
@@ -55,6 +58,8 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_emulate_call", &llmmem_emulate_call);
   add("llmmem_emulate_launch", &llmmem_emulate_launch);
   add("llmmem_emulate_runtime_access", &llmmem_emulate_runtime_access);
+  add("llmmem_emulate_host_copy", &llmmem_emulate_host_copy);
+  add("llmmem_emulate_host_copy_wait", &llmmem_emulate_host_copy_wait);
   add("llmmem_emulate_access", &llmmem_emulate_access);
   add("llmmem_emulate_barrier", &llmmem_emulate_barrier);
   add("llmmem_emulate_warp_barrier", &llmmem_emulate_warp_barrier);

@@ -25,10 +25,10 @@ void StepMemory::Release::operator()(void *bytes) const {
 
 /// Fresh pages of the system are zero without being touched. The heap might hand out used ones, and
 /// fill them.
-void *StepMemory::allocateZeroed(int64_t bytes) {
+void *StepMemory::allocateZeroed(int64_t bytes, bool wholePages) {
   constexpr size_t kAlignment = 256, kMapped = 1 << 16;
   size_t size = std::max<int64_t>(bytes, 1);
-  if (size >= kMapped) {
+  if (wholePages || size >= kMapped) {
     void *pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
       return nullptr;
@@ -43,11 +43,11 @@ void *StepMemory::allocateZeroed(int64_t bytes) {
 
 bool StepMemory::allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *> shared) {
   bool complete = true;
-  auto add = [&](llvm::SmallVector<void *> &list, int64_t bytes) {
-    list.push_back(allocateZeroed(bytes));
+  auto add = [&](llvm::SmallVector<void *> &list, int64_t bytes, bool liesOnHost = false) {
+    list.push_back(allocateZeroed(bytes, /*wholePages=*/onDevice && liesOnHost));
     complete &= list.back() != nullptr;
     if (onDevice)
-      onDevice->add(list.back(), bytes);
+      liesOnHost ? onDevice->addOnHost(list.back(), bytes) : onDevice->add(list.back(), bytes);
   };
   for (auto [number, argument] : llvm::enumerate(step.arguments())) {
     if (!shared.empty() && shared[number]) {
@@ -55,8 +55,9 @@ bool StepMemory::allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *
       continue;
     }
     int64_t bytes = argument.shard.isHere() ? argument.bytes : 0;
-    add(arguments, bytes);
-    (llm::isOnHost(argument.type) ? onHost : resident) += llvm::alignTo(bytes, 256);
+    const bool liesOnHost = llm::isOnHost(argument.type);
+    add(arguments, bytes, liesOnHost);
+    (liesOnHost ? onHost : resident) += llvm::alignTo(bytes, 256);
   }
   for (const StepResult &result : step.results()) {
     results.push_back(result.donatedArgument.value_or(step.arguments().size() + ownResults.size()));
@@ -67,20 +68,21 @@ bool StepMemory::allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *
 }
 
 llvm::Error StepMemory::allocateArenas(const CompiledStep &step) {
+  llvm::Expected<ArenaMemory> host = ArenaMemory::allocate(step.hostArenaBytes());
+  if (!host)
+    return host.takeError();
+  hostMemory = std::move(*host);
   if (onDevice) {
     if (llvm::Error error = onDevice->reserve(step.arenaBytes()))
       return error;
     resident = onDevice->residentBytes();
-    return llvm::Error::success();
+    return step.hostArenaBytes() > 0 ? onDevice->pin(hostMemory.base(), step.hostArenaBytes())
+                                     : llvm::Error::success();
   }
   llvm::Expected<ArenaMemory> arena = ArenaMemory::allocate(step.arenaBytes());
   if (!arena)
     return arena.takeError();
   arenaMemory = std::move(*arena);
-  llvm::Expected<ArenaMemory> host = ArenaMemory::allocate(step.hostArenaBytes());
-  if (!host)
-    return host.takeError();
-  hostMemory = std::move(*host);
   return llvm::Error::success();
 }
 
@@ -96,6 +98,8 @@ StepCall StepMemory::callOf(const CompiledStep &function, size_t firstCall, size
     call.addresses = {nullptr, asPointer(onDevice->cuda().arena())};
     for (unsigned number = 0; number < arguments.size() + own; ++number)
       call.addresses.push_back(asPointer(onDevice->addressOf(number)));
+    if (function.takesHostArena)
+      call.addresses.push_back(hostMemory.base());
   } else {
     call.addresses = {arenaMemory.base()};
     llvm::append_range(call.addresses, arguments);
@@ -121,6 +125,8 @@ void StepMemory::addEmulator(const CompiledStep &function, StepCall &call) {
                            Contents::None);
   for (auto [buffer, argument] : llvm::zip_equal(arguments, function.arguments()))
     call.emulator->addBuffer(buffer, argument.bytes, Contents::Given);
+  if (function.takesHostArena)
+    call.emulator->addBuffer(hostMemory.base(), function.hostArenaBytes(), Contents::None);
   size_t next = 0;
   for (const StepResult &result : function.results())
     if (!result.donatedArgument)

@@ -96,7 +96,8 @@ void llmmem_cuda_close(llmmem_cuda *run) {
     driver->memory_free(run->resident);
   llmmem_products_close(run->products);
   llmmem_cuda_close_marks(run);
-  llmmem_cuda_close_link(run);
+  llmmem_cuda_close_links(run);
+  llmmem_cuda_unpin_all(run);
   for (size_t k = 0; k < run->module_count; ++k)
     driver->module_unload(run->modules[k]);
   if (run->stream)
@@ -358,6 +359,7 @@ void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context)
   if (run->failed || !run->products)
     return;
   run->is_choosing = 1;
+  llmmem_cuda_forget_copies(run);
   step(context);
   run->is_choosing = 0;
 }
@@ -370,6 +372,7 @@ int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *con
   if (check(run, run->driver.capture_begin(run->stream, CU_STREAM_CAPTURE_MODE_RELAXED),
             "capturing the step"))
     return 1;
+  llmmem_cuda_forget_copies(run);
   step(context);
   /* Ended after failures too: a stream in capture mode can do nothing else. */
   Program *program = &run->programs[run->program];

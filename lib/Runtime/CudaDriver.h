@@ -55,6 +55,8 @@ enum {
   FUNCTION(memory_info, cuMemGetInfo_v2, (size_t *free, size_t *total))                            \
   FUNCTION(memory_alloc, cuMemAlloc_v2, (CUdeviceptr * address, size_t bytes))                     \
   FUNCTION(memory_free, cuMemFree_v2, (CUdeviceptr address))                                       \
+  FUNCTION(host_pin, cuMemHostRegister_v2, (void *begin, size_t bytes, unsigned flags))            \
+  FUNCTION(host_unpin, cuMemHostUnregister, (void *begin))                                         \
   FUNCTION(upload, cuMemcpyHtoDAsync_v2,                                                           \
            (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                      \
   FUNCTION(download, cuMemcpyDtoHAsync_v2,                                                         \

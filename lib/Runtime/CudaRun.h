@@ -22,6 +22,15 @@ typedef struct {
   int64_t shared_bytes; /* that it may be launched with */
 } Kernel;
 
+/* A stream beside the step's, for calls that are started: of ranks (communication), and of copies
+ * to the host and from it. */
+typedef struct {
+  CUstream stream;                    /* null without starts */
+  CUevent forked, ended[MOST_STARTS]; /* where the step stood at the last start; ends of starts */
+  int64_t started, waited;            /* copies of this run */
+} Link;
+enum { LINK_OF_RANKS, LINK_UP, LINK_DOWN, LINKS };
+
 /* A function of the step: its kernels and modules are those from its first ones to the next
  * program's, and its graph is what was captured. */
 typedef struct {
@@ -34,15 +43,16 @@ struct llmmem_cuda {
   CudaDriver driver;
   CUdevice device;
   CUcontext context;
-  CUstream stream; /* the step's; while a started call is launched, the second one */
+  CUstream stream; /* the step's; while a started call is launched, that of its link */
   CUmodule *modules;
   Kernel *kernels;
   size_t module_count, kernel_count;
-  CUstream link;                      /* of what is started; null without starts */
-  CUevent forked, ended[MOST_STARTS]; /* where the step stood at the last start; ends of starts */
-  int on_link, is_marked;             /* whether a run with marks goes on */
-  CUevent *link_marks;                /* before and after each start of such a run */
-  size_t link_mark_count, starts;     /* events that there are; starts of this run */
+  Link links[LINKS];
+  int on_link, is_marked;         /* whether a run with marks goes on */
+  CUevent *link_marks;            /* before and after each start of such a run */
+  size_t link_mark_count, starts; /* events that there are; starts of this run */
+  void **pinned;                  /* begins of the host's memory that copies may access */
+  size_t pinned_count;
   CUevent *marks;
   size_t mark_count;
   CUdeviceptr resident, arena;
@@ -79,14 +89,17 @@ static inline int check(llmmem_cuda *run, CUresult result, const char *what) {
   return fail(run, what, why);
 }
 
-/* Of CudaLink.c: the second stream. Between a fork and its end, what is launched runs on it, behind
- * all that was launched before the fork. A join lets what is launched behind it wait for the end of
- * the start of that number. */
-int llmmem_cuda_open_link(llmmem_cuda *run);
-void llmmem_cuda_fork(llmmem_cuda *run);
-void llmmem_cuda_end_fork(llmmem_cuda *run, int64_t number);
-void llmmem_cuda_join(llmmem_cuda *run, int64_t number);
-void llmmem_cuda_close_link(llmmem_cuda *run);
+/* Of CudaLink.c: the streams beside the step's. Between a fork and its end, what is launched runs
+ * on the link, behind all that was launched before the fork. A join lets what is launched behind it
+ * wait for the end of the start of that number. */
+int llmmem_cuda_open_link(llmmem_cuda *run, int link);
+void llmmem_cuda_fork(llmmem_cuda *run, int link);
+void llmmem_cuda_end_fork(llmmem_cuda *run, int link, int64_t number);
+void llmmem_cuda_join(llmmem_cuda *run, int link, int64_t number);
+void llmmem_cuda_close_links(llmmem_cuda *run);
+/* Of CudaHost.c: before what `step` launches again; and at the end of a run. */
+void llmmem_cuda_forget_copies(llmmem_cuda *run);
+void llmmem_cuda_unpin_all(llmmem_cuda *run);
 /* `count` events, created once, as creating one takes longer than recording it. */
 int llmmem_cuda_make_marks(llmmem_cuda *run, CUevent **marks, size_t *made, size_t count);
 

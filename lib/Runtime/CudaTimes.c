@@ -79,6 +79,7 @@ int llmmem_cuda_run_marked(llmmem_cuda *run, void (*step)(void *context), void *
     return 1;
   run->is_marked = 1;
   run->starts = 0;
+  llmmem_cuda_forget_copies(run);
   step(context);
   run->is_marked = 0;
   return run->failed || check(run, run->driver.stream_wait(run->stream), "running the step") ||

@@ -52,7 +52,7 @@ static bool is_recorded(const DeviceRanks *self) {
 
 static void wait_for_all_started(DeviceRanks *self) {
   if (self->run && self->started > self->waited && !self->run->on_link)
-    llmmem_cuda_join(self->run, self->started - 1);
+    llmmem_cuda_join(self->run, LINK_OF_RANKS, self->started - 1);
 }
 
 static DeviceCall begin_call(DeviceRanks *self, const char *name, int64_t count, int64_t element,
@@ -284,10 +284,10 @@ void llmmem_device_exchange_end(DeviceRanks *self, int64_t axes) {
 
 void llmmem_device_start(DeviceRanks *self, llmmem_iterations run, void *context) {
   if (self->run)
-    llmmem_cuda_fork(self->run);
+    llmmem_cuda_fork(self->run, LINK_OF_RANKS);
   run(context, 0, 1);
   if (self->run)
-    llmmem_cuda_end_fork(self->run, self->started);
+    llmmem_cuda_end_fork(self->run, LINK_OF_RANKS, self->started);
   ++self->started;
 }
 
@@ -299,7 +299,7 @@ void llmmem_device_wait(DeviceRanks *self) {
     exit(1);
   }
   if (self->run)
-    llmmem_cuda_join(self->run, self->waited);
+    llmmem_cuda_join(self->run, LINK_OF_RANKS, self->waited);
   ++self->waited;
 }
 
@@ -415,7 +415,7 @@ int llmmem_ranks_use_device(llmmem_cuda *run, const char *library, char *message
     llmmem_nccl_open(&self->nccl, library, &version, own, sizeof own);
   else if (llmmem_ranks() > 1)
     snprintf(own, sizeof own, "several ranks need NCCL");
-  if (!own[0] && run && llmmem_cuda_open_link(run))
+  if (!own[0] && run && llmmem_cuda_open_link(run, LINK_OF_RANKS))
     snprintf(own, sizeof own, "%s", llmmem_cuda_message(run));
   if (agree(own, message, size) ||
       (library && (compare_versions(version, message, size) || open_world(self, message, size) ||

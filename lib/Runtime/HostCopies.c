@@ -72,8 +72,10 @@ static CallQueue *queue_of(int64_t direction) {
   CallQueue **queues = has_key ? pthread_getspecific(key) : NULL;
   if (has_key && !queues) {
     queues = calloc(kDirections, sizeof *queues);
-    if (!queues || pthread_setspecific(key, queues) != 0)
+    if (!queues || pthread_setspecific(key, queues) != 0) {
+      free(queues);
       return NULL;
+    }
   }
   if (queues && !queues[direction])
     queues[direction] = llmmem_open_calls(begin_nothing, NULL);

@@ -1,9 +1,14 @@
 // Copies are calls of the runtime, between the two arenas: the device's first, the host's behind arguments and results. What is
 // started has its bytes until the wait: the pattern of dead bytes comes to %a and to the host's value behind their waits.
 // RUN: llmmem-opt --convert-step-to-kernels=poison=true %s | FileCheck %s -enable-var-scope
-// RUN: not llmmem-opt --convert-step-to-kernels=target=gpu %s 2>&1 | FileCheck %s --check-prefix=GPU
-
-// GPU: error: 'llm.copy_up' op is of a step that runs on a CPU; for a GPU plan it without --host-budget and --optimizer-on=host
+//
+// For a GPU they are calls of its runtime, which say what they read and write and in which direction.
+// RUN: llmmem-opt --convert-step-to-kernels=target=gpu %s | FileCheck %s --check-prefix=GPU
+// GPU: call @llmmem_cuda_host_copy_start(%{{.*}}, %{{.*}}, %c256_i64{{.*}}, %c0_i64{{.*}}) {llm.values = array<i64: [[A:[0-9]+]], [[UP:[0-9]+]]>, llm.writes = array<i64: 1>} : (i64, i64, i64, i64) -> ()
+// GPU: call @llmmem_cuda_host_copy_wait(%c0_i64{{.*}}) : (i64) -> ()
+// GPU: call @llmmem_cuda_host_copy_start(%{{.*}}, %{{.*}}, %{{.*}}, %c1_i64{{.*}}) {llm.values = array<i64: [[UP]], [[DOWN:[0-9]+]]>
+// GPU: call @llmmem_cuda_host_copy_wait(%c1_i64{{.*}})
+// GPU: call @llmmem_cuda_host_copy(%{{.*}}, %{{.*}}, %{{.*}}, %c0_i64{{.*}}) {llm.values = array<i64: [[DOWN]], {{[0-9]+}}>
 
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: %[[ARENA:[a-z0-9]+]]: memref<512xi8>, %{{.*}}: memref<64xf32>, %{{.*}}: memref<64xf32>, %[[HOST:[a-z0-9]+]]: memref<256xi8>)

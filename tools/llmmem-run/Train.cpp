@@ -135,6 +135,7 @@ private:
   Error printMemory();
   void printRanks();
   void printDevicesOfRanks(int64_t predicted, int64_t measured);
+  void printHostMemory();
   void printProcessMemory(int64_t predicted);
 
   /// What one person reads comes from one rank.
@@ -234,12 +235,12 @@ Expected<json::Object> Training::describeMemory() {
     memory["device_measured"] = *bytes - CudaDevice::ncclBytes();
   } else {
     memory["arena_measured"] = run.memory().arena().measureHighWater();
-    if (int64_t host = run.memory().residentOnHost())
-      memory["host_resident_measured"] = host;
-    if (int64_t host = step.compiled->hostArenaBytes()) {
-      memory["host_arena"] = host;
-      memory["host_arena_measured"] = run.memory().hostArena().measureHighWater();
-    }
+  }
+  if (int64_t host = run.memory().residentOnHost())
+    memory["host_resident_measured"] = host;
+  if (int64_t host = step.compiled->hostArenaBytes()) {
+    memory["host_arena"] = host;
+    memory["host_arena_measured"] = run.memory().hostArena().measureHighWater();
   }
   if (step.peak)
     memory["peak"] = *step.peak;
@@ -313,6 +314,15 @@ void Training::printProcessMemory(int64_t predicted) {
         << (step.compiled->hostArenaBytes() > 0 ? "s" : "") << ") " << predicted << "\n";
 }
 
+void Training::printHostMemory() {
+  if (const int64_t host = step.compiled->hostArenaBytes())
+    out << "host arena predicted " << host << " bytes, measured "
+        << run.memory().hostArena().measureHighWater() << " ("
+        << run.memory().hostArena().measureTouchedPages() << " in touched pages)\n";
+  if (const int64_t resident = run.memory().residentOnHost())
+    out << "resident on the host measured " << resident << " bytes\n";
+}
+
 Error Training::printMemory() {
   int64_t resident = run.memory().residentBytes(), arena = step.compiled->arenaBytes();
   if (const std::shared_ptr<CudaDevice> &device = step.compiled->cuda()) {
@@ -322,6 +332,7 @@ Error Training::printMemory() {
     int64_t measured = *bytes - CudaDevice::ncclBytes();
     out << "device memory predicted " << resident + arena << " bytes (resident " << resident
         << ", arena " << arena << "), measured " << measured << "\n";
+    printHostMemory();
     printDevicesOfRanks(resident + arena, measured);
     return Error::success();
   }
@@ -330,15 +341,9 @@ Error Training::printMemory() {
       << run.memory().arena().measureTouchedPages() << " in touched pages)\n"
       << "resident measured " << resident << " bytes, with the arena " << resident + touched
       << "\n";
-  const int64_t host = step.compiled->hostArenaBytes();
-  if (host > 0)
-    out << "host arena predicted " << host << " bytes, measured "
-        << run.memory().hostArena().measureHighWater() << " ("
-        << run.memory().hostArena().measureTouchedPages() << " in touched pages)\n";
-  const int64_t residentOnHost = run.memory().residentOnHost();
-  if (residentOnHost > 0)
-    out << "resident on the host measured " << residentOnHost << " bytes\n";
-  printProcessMemory(resident + arena + residentOnHost + host);
+  printHostMemory();
+  printProcessMemory(resident + arena + run.memory().residentOnHost() +
+                     step.compiled->hostArenaBytes());
   printRanks();
   return Error::success();
 }

@@ -5,6 +5,11 @@
 |* down. What a library of this process puts into a graph (FakeDriver.h) is run. Any number it gives
 back says nothing of a GPU.
 |*
+|* Streams know what they have waited for. In a capture a copy to or from the host fails, and the
+|* launch of a kernel, where it meets a copy of another stream that no event orders before it: of a
+|* launch that is an argument that lies where a copy writes. A capture fails that ends before its
+|* stream has waited for all others.
+|*
 |*   LLMMEM_FAKE_CUDA_LOG=file        one line a call; A0+256 is byte 256 of the first allocation
 |*   LLMMEM_FAKE_CUDA_FAIL=name:n     the n-th call of `name` (from 1) fails
 |*   LLMMEM_FAKE_CUDA_FREE=bytes      free memory at first (default 1 TiB)
@@ -72,6 +77,36 @@ typedef struct CUgraph_st {
   } runs[MOST];
 } Graph;
 static Graph *capturing; /* null: none */
+
+/* Memory of the host that the device may copy. */
+static Allocation pins[MOST];
+static int pin_count;
+
+static int is_pinned(const char *begin, size_t bytes) {
+  for (int k = 0; k < pin_count; ++k)
+    if (begin >= pins[k].begin && begin + bytes <= pins[k].begin + pins[k].bytes)
+      return 1;
+  return 0;
+}
+
+/* What stream s has waited for: of the work that stream t was given in this capture the first
+ * seen[t]. Its own work is all of it. */
+enum { MOST_STREAMS = 16 };
+typedef struct {
+  int seen[MOST_STREAMS];
+} Clock;
+typedef struct CUstream_st {
+  int number; /* from 0 */
+  Clock clock;
+} Stream;
+static Stream *known_streams[MOST_STREAMS];
+
+/* The copies to and from the host of this capture, and when their stream was given them. */
+static struct {
+  Move move;
+  int stream, time;
+} flights[MOST];
+static int flight_count;
 
 /*===----------------------------------------------------------------------===*\
 |* The log
@@ -293,20 +328,23 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   return 1;
 }
 
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
-  FAIL_IF_ASKED(cuMemcpyHtoDAsync_v2);
-  char text[64];
-  note("upload %s %zu bytes", place(to, text, sizeof text), bytes);
-  memcpy((void *)(uintptr_t)to, from, bytes);
+CUresult cuMemHostRegister_v2(void *begin, size_t bytes, unsigned flags) {
+  FAIL_IF_ASKED(cuMemHostRegister_v2);
+  if (bytes == 0 || pin_count == MOST || is_pinned(begin, 1))
+    return 1; /* CUDA_ERROR_INVALID_VALUE */
+  note("pin %zu bytes", bytes);
+  pins[pin_count++] = (Allocation){begin, bytes, 0};
   return 0;
 }
 
-CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
-  FAIL_IF_ASKED(cuMemcpyDtoHAsync_v2);
-  char text[64];
-  note("download %s %zu bytes", place(from, text, sizeof text), bytes);
-  memcpy(to, (void *)(uintptr_t)from, bytes);
-  return 0;
+CUresult cuMemHostUnregister(void *begin) {
+  for (int k = 0; k < pin_count; ++k)
+    if (pins[k].begin == begin) {
+      pins[k] = pins[--pin_count];
+      note("unpin");
+      return 0;
+    }
+  return 713; /* CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED */
 }
 
 /* Whole pages become zero by being released: a fake 80 GB stay uncommitted. */
@@ -320,6 +358,47 @@ static void fill(char *to, unsigned char byte, size_t count) {
   }
   memset(to, 0, (size_t)(first - to));
   memset(last, 0, (size_t)(to + count - last));
+}
+
+/* The stream is given some work. */
+static int pass_time(Stream *stream) {
+  return capturing ? ++stream->clock.seen[stream->number] : 0;
+}
+
+/* Whether a copy that no event orders before now writes these bytes, or reads them while they are
+ * written. */
+static int meets_flight(const char *begin, size_t bytes, int writes, const Stream *stream) {
+  for (int k = 0; k < flight_count; ++k) {
+    const Move *copy = &flights[k].move;
+    if (stream->clock.seen[flights[k].stream] >= flights[k].time)
+      continue;
+    int is_target = begin < copy->to + copy->bytes && copy->to < begin + bytes;
+    int is_source = begin < copy->from + copy->bytes && copy->from < begin + bytes;
+    if (is_target || (writes && is_source)) {
+      note("race: a copy on stream %d is not waited for", flights[k].stream);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* 1 where it races with another one. */
+static int order_copy(const Move *copy, Stream *stream) {
+  if (flight_count == MOST || meets_flight(copy->from, copy->bytes, 0, stream) ||
+      meets_flight(copy->to, copy->bytes, 1, stream))
+    return 1;
+  flights[flight_count].move = *copy;
+  flights[flight_count].stream = stream->number;
+  flights[flight_count++].time = pass_time(stream);
+  return 0;
+}
+
+/* Whether all that other streams were given is before what the stream is given next. */
+static int has_joined(const Stream *stream) {
+  for (int k = 0; k < streams; ++k)
+    if (known_streams[k] && known_streams[k]->clock.seen[k] > stream->clock.seen[k])
+      return 0;
+  return 1;
 }
 
 /* A copy or a fill, now or in each replay. */
@@ -339,6 +418,32 @@ static CUresult move_or_capture(Move what) {
   Move *kept = &capturing->runs[capturing->run_count % MOST].move;
   *kept = what;
   return llmmem_fake_cuda_node(move, kept);
+}
+
+/* What a graph copies to or from lies in pinned memory: an allocation here is that of the device.
+ */
+static CUresult move_between(const char *what, CUdeviceptr device, Move copy, void *host,
+                             CUstream stream) {
+  char text[64];
+  note("%s%s %s %zu bytes%s", capturing ? "node " : "", what, place(device, text, sizeof text),
+       copy.bytes, llmmem_fake_cuda_stream(stream));
+  if (!capturing)
+    return move_or_capture(copy);
+  if (!is_pinned(host, copy.bytes))
+    return 906; /* CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: from pageable memory it synchronizes */
+  return order_copy(&copy, stream) ? 700 : move_or_capture(copy);
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+  FAIL_IF_ASKED(cuMemcpyHtoDAsync_v2);
+  return move_between("upload", to, (Move){(char *)(uintptr_t)to, from, 0, bytes}, (void *)from,
+                      stream);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  FAIL_IF_ASKED(cuMemcpyDtoHAsync_v2);
+  return move_between("download", from, (Move){to, (const char *)(uintptr_t)from, 0, bytes}, to,
+                      stream);
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
@@ -457,6 +562,14 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   fprintf(file, ")%s\n", llmmem_fake_cuda_stream(stream));
   if (capturing)
     ++capturing->nodes;
+  for (int k = 0; capturing && k < function->count; ++k)
+    if (function->widths[k] == 8) {
+      uint64_t value;
+      memcpy(&value, arguments[k], sizeof value);
+      if (meets_flight((const char *)(uintptr_t)value, 1, 0, stream))
+        return 700; /* CUDA_ERROR_ILLEGAL_ADDRESS */
+    }
+  pass_time(stream);
   llmmem_fake_cuda_take_time(function->name);
   return 0;
 }
@@ -465,18 +578,18 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 |* Streams and graphs
 \*===----------------------------------------------------------------------===*/
 
-typedef struct CUstream_st {
-  int number; /* from 0 */
-} Stream;
-
 CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   FAIL_IF_ASKED(cuStreamCreate);
+  if (streams == MOST_STREAMS)
+    return CUDA_ERROR_OUT_OF_MEMORY;
   *stream = calloc(1, sizeof **stream);
-  (*stream)->number = streams++;
+  (*stream)->number = streams;
+  known_streams[streams++] = *stream;
   return 0;
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
+  known_streams[stream->number] = NULL;
   free(stream);
   --streams;
   return 0;
@@ -500,6 +613,10 @@ CUresult cuStreamSynchronize(CUstream stream) {
 CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
   FAIL_IF_ASKED(cuStreamBeginCapture_v2);
   note("capture %d begins", ++capture_number);
+  for (int k = 0; k < streams; ++k)
+    if (known_streams[k])
+      known_streams[k]->clock = (Clock){0};
+  flight_count = 0;
   capturing = calloc(1, sizeof *capturing);
   return capturing ? 0 : 2; /* CUDA_ERROR_OUT_OF_MEMORY */
 }
@@ -508,6 +625,10 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   Graph *captured = capturing;
   capturing = NULL;
   FAIL_IF_ASKED(cuStreamEndCapture);
+  if (!has_joined(stream)) {
+    free(captured);
+    return 904; /* CUDA_ERROR_STREAM_CAPTURE_UNJOINED */
+  }
   note("capture ends with %d nodes", captured->nodes);
   ++graphs;
   *graph = captured;
@@ -551,6 +672,7 @@ typedef struct CUevent_st {
   int64_t ns;
   int recorded, number, has_time;
   int in_capture; /* the number of the one that it was recorded in; 0: none */
+  Clock clock;    /* what is before it */
 } Event;
 
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
@@ -577,6 +699,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
     note("%srecord event %d%s", capturing ? "node " : "", event->number,
          llmmem_fake_cuda_stream(stream));
   event->in_capture = capturing ? capture_number : 0;
+  event->clock = stream->clock;
   event->ns = clock_ns;
   event->recorded = 1;
   return 0;
@@ -586,6 +709,9 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   FAIL_IF_ASKED(cuStreamWaitEvent);
   if (capturing && (!event->recorded || event->in_capture != capture_number))
     return 907; /* CUDA_ERROR_STREAM_CAPTURE_ISOLATION */
+  for (int k = 0; k < MOST_STREAMS; ++k)
+    if (stream->clock.seen[k] < event->clock.seen[k])
+      stream->clock.seen[k] = event->clock.seen[k];
   note("%swait for event %d%s", capturing ? "node " : "", event->number,
        llmmem_fake_cuda_stream(stream));
   return 0;

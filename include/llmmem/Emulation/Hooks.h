@@ -40,6 +40,13 @@ void llmmem_emulate_call(void *emulator, int64_t call);
 void llmmem_emulate_runtime_access(void *emulator, int64_t address, int64_t bytes,
                                    int64_t parameter);
 
+/// A copy to the host (`direction` 0) or from it (1) of the values that call `call` names, in this
+/// order: the one that is read and the one that is written. With `isStarted` it runs until the wait
+/// for the first copy of its direction that nothing has waited for.
+void llmmem_emulate_host_copy(void *emulator, int64_t call, int64_t to, int64_t from, int64_t bytes,
+                              int64_t direction, int64_t isStarted);
+void llmmem_emulate_host_copy_wait(void *emulator, int64_t direction);
+
 /// `shape`: three sizes of the grid, three of the block, and the bytes of dynamic shared memory.
 void llmmem_emulate_launch(void *emulator, int64_t launch, llmmem::emulation::KernelFunction kernel,
                            const uint64_t *arguments, const int64_t *shape);

@@ -215,7 +215,7 @@ private:
     void operator()(void *bytes) const;
   };
   StepMemory();
-  void *allocateZeroed(int64_t bytes);
+  void *allocateZeroed(int64_t bytes, bool wholePages = false);
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step,
                                              llvm::ArrayRef<void *> shared);
   bool allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *> shared);
@@ -229,10 +229,11 @@ private:
   llvm::SmallVector<void *> arguments, ownResults;
   /// Numbers of buffers: arguments, then the results that are not donated.
   llvm::SmallVector<unsigned> results;
+  ArenaMemory arenaMemory, hostMemory;
+  /// Behind what it has pinned, which must outlive it.
   std::unique_ptr<DeviceBuffers> onDevice;
   /// The step, and the update behind its micro-batches.
   StepCall stepCall, updateCall;
-  ArenaMemory arenaMemory, hostMemory;
   std::vector<int64_t> times;
   int64_t resident = 0, onHost = 0;
 };

@@ -100,6 +100,11 @@ public:
   /// The decrease of the device's free bytes since it was opened.
   llvm::Expected<int64_t> measuredBytes();
 
+  /// Lets the step's copies read and write bytes of the host's memory, whose pages hold nothing
+  /// else that is pinned.
+  llvm::Error pin(void *begin, int64_t bytes);
+  void unpin(void *begin);
+
   llvm::Error upload(uint64_t to, const void *from, int64_t bytes);
   llvm::Error download(void *to, uint64_t from, int64_t bytes);
   llvm::Error clear(uint64_t to, int64_t bytes);

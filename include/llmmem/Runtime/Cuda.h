@@ -86,6 +86,11 @@ int llmmem_cuda_upload(llmmem_cuda *run, uint64_t to, const void *from, int64_t 
 int llmmem_cuda_download(llmmem_cuda *run, void *to, uint64_t from, int64_t bytes);
 int llmmem_cuda_fill(llmmem_cuda *run, uint64_t to, int byte, int64_t bytes);
 
+/* Lets copies of the step read and write `bytes` bytes of the host's memory, whose pages hold
+ * nothing else that is pinned and stay until they are unpinned, or the run is closed. */
+int llmmem_cuda_pin(llmmem_cuda *run, void *begin, int64_t bytes);
+int llmmem_cuda_unpin(llmmem_cuda *run, void *begin);
+
 /* Chooses the algorithms of all matmuls of `step(context)`, as a capture and a marked run do first:
  * inside a capture the library must not allocate or synchronize. Chosen algorithms are kept. */
 void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context);
@@ -114,6 +119,17 @@ void llmmem_cuda_multiply(llmmem_cuda *run, const llmmem_product *product);
 /* Marks the position before call `number` of a profiled step, or behind the last. */
 void llmmem_cuda_mark(llmmem_cuda *run, int64_t number);
 void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes);
+
+/* Copies between the device and pinned memory of the host, to the host with direction
+ * LLMMEM_COPY_UP and from it with LLMMEM_COPY_DOWN (HostCopies.h). The first runs in the order of
+ * what is launched. A start runs beside it, on a stream of its direction, behind all that was
+ * launched before; what is launched behind a wait runs behind the first copy of the direction that
+ * nothing has waited for. */
+void llmmem_cuda_host_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes,
+                           int64_t direction);
+void llmmem_cuda_host_copy_start(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes,
+                                 int64_t direction);
+void llmmem_cuda_host_copy_wait(llmmem_cuda *run, int64_t direction);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedKernel.h"
+#include "llmmem/Conversion/HostCopyCalls.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Emulation/Lowering/Passes.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
@@ -26,7 +27,8 @@ using namespace llmmem;
 static bool callsRuntime(ModuleOp module, func::CallOp call) {
   auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
   return callee && callee.isExternal() && !callee.getName().starts_with("llmmem_emulate_") &&
-         llvm::any_of(call.getOperandTypes(), llvm::IsaPred<LLVM::LLVMPointerType>);
+         (isDeviceHostCopy(callee.getName()) ||
+          llvm::any_of(call.getOperandTypes(), llvm::IsaPred<LLVM::LLVMPointerType>));
 }
 
 namespace {
@@ -82,6 +84,7 @@ private:
   LogicalResult convertLaunch(gpu::LaunchFuncOp launch);
   LogicalResult convertCall(func::CallOp call);
   void announceAccesses(func::CallOp call);
+  void convertHostCopy(func::CallOp call);
   int64_t recordCall(func::CallOp call);
   int64_t parameterOf(Value operand, func::FuncOp host) const;
   LogicalResult packArgument(gpu::LaunchFuncOp launch, Value operand, Value place);
@@ -162,7 +165,28 @@ void HostEmulation::announceAccesses(func::CallOp call) {
   }
 }
 
+/// A copy between device and host, its start, or its wait: the emulator does it.
+void HostEmulation::convertHostCopy(func::CallOp call) {
+  SmallVector<Value> operands = {emulator(call)};
+  StringRef name = "llmmem_emulate_host_copy_wait";
+  if (call.getCallee() != kDeviceHostCopyWait) {
+    name = "llmmem_emulate_host_copy";
+    operands.push_back(integerConstant(recordCall(call)));
+  }
+  llvm::append_range(operands, call.getOperands());
+  if (call.getCallee() != kDeviceHostCopyWait)
+    operands.push_back(integerConstant(call.getCallee() == kDeviceHostCopyStart));
+  SmallVector<Type> types(operands.size(), integer);
+  types.front() = pointer;
+  func::CallOp::create(builder, loc, emulationHook(module, name, types), operands);
+  call->erase();
+}
+
 LogicalResult HostEmulation::convertCall(func::CallOp call) {
+  if (isDeviceHostCopy(call.getCallee())) {
+    convertHostCopy(call);
+    return success();
+  }
   if (callsRuntime(module, call))
     announceAccesses(call);
   auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());

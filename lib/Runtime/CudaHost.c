@@ -1,0 +1,85 @@
+/*===- CudaHost.c - The host's memory, and copies to it and from it ---------===*/
+
+#include "CudaRun.h"
+#include "llmmem/Runtime/HostCopies.h"
+#include <stdlib.h>
+
+static const char WHAT[] = "copying between the device and the host";
+
+/*===----------------------------------------------------------------------===*\
+|* Memory
+\*===----------------------------------------------------------------------===*/
+
+int llmmem_cuda_pin(llmmem_cuda *run, void *begin, int64_t bytes) {
+  if (run->failed)
+    return 1;
+  void **larger = realloc(run->pinned, (run->pinned_count + 1) * sizeof *larger);
+  if (!larger)
+    return fail(run, "pinning memory of the host", "not enough memory on the host");
+  run->pinned = larger;
+  if (check(run, run->driver.host_pin(begin, (size_t)bytes, 0), "pinning memory of the host"))
+    return 1;
+  larger[run->pinned_count++] = begin;
+  return 0;
+}
+
+/* After a failure too: the memory may be given back next. */
+int llmmem_cuda_unpin(llmmem_cuda *run, void *begin) {
+  for (size_t k = 0; k < run->pinned_count; ++k)
+    if (run->pinned[k] == begin) {
+      run->pinned[k] = run->pinned[--run->pinned_count];
+      return run->driver.host_unpin(begin) != 0;
+    }
+  return 1;
+}
+
+void llmmem_cuda_unpin_all(llmmem_cuda *run) {
+  while (run->pinned_count > 0)
+    llmmem_cuda_unpin(run, run->pinned[0]);
+  free(run->pinned);
+  run->pinned = NULL;
+}
+
+/*===----------------------------------------------------------------------===*\
+|* Copies
+\*===----------------------------------------------------------------------===*/
+
+void llmmem_cuda_host_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes,
+                           int64_t direction) {
+  if (run->failed || run->is_choosing)
+    return;
+  CUresult result =
+      direction == LLMMEM_COPY_UP
+          ? run->driver.download((void *)(uintptr_t)to, from, (size_t)bytes, run->stream)
+          : run->driver.upload(to, (const void *)(uintptr_t)from, (size_t)bytes, run->stream);
+  check(run, result, WHAT);
+}
+
+static int link_of(int64_t direction) { return direction == LLMMEM_COPY_UP ? LINK_UP : LINK_DOWN; }
+
+void llmmem_cuda_host_copy_start(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t bytes,
+                                 int64_t direction) {
+  int number = link_of(direction);
+  Link *link = &run->links[number];
+  if (run->failed || (!link->stream && llmmem_cuda_open_link(run, number)))
+    return;
+  llmmem_cuda_fork(run, number);
+  llmmem_cuda_host_copy(run, to, from, bytes, direction);
+  llmmem_cuda_end_fork(run, number, link->started++);
+}
+
+void llmmem_cuda_host_copy_wait(llmmem_cuda *run, int64_t direction) {
+  int number = link_of(direction);
+  Link *link = &run->links[number];
+  if (run->failed)
+    return;
+  if (link->waited == link->started)
+    fail(run, WHAT, "waits for a copy that nobody started");
+  else
+    llmmem_cuda_join(run, number, link->waited++);
+}
+
+void llmmem_cuda_forget_copies(llmmem_cuda *run) {
+  for (int number = LINK_UP; number <= LINK_DOWN; ++number)
+    run->links[number].started = run->links[number].waited = 0;
+}

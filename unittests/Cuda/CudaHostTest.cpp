@@ -1,0 +1,148 @@
+//===- CudaHostTest.cpp - Copies to the host and from it on a GPU ----------===//
+//
+// Against a driver that logs its calls, copies when a graph is replayed, and refuses what races.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llmmem/Runtime/Cuda.h"
+#include "llmmem/Runtime/HostCopies.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "gtest/gtest.h"
+#include <cstdlib>
+#include <sys/mman.h>
+
+namespace {
+
+constexpr const char *kKernel = R"(
+.visible .entry read(.param .u64 .ptr .align 1 read_param_0) { ret; }
+)";
+constexpr int64_t kBytes = 256, kPage = 4096;
+
+/// A device with an argument of `kBytes` at `argument`, an arena at `arena`, and a pinned page.
+class CudaHost : public testing::Test {
+protected:
+  void SetUp() override {
+    unsetenv("LLMMEM_FAKE_CUDA_LOG");
+    unsetenv("LLMMEM_FAKE_CUDA_FAIL");
+    char message[1024] = "";
+    run = llmmem_cuda_open(LLMMEM_FAKE_CUDA, 0, message, sizeof message);
+    ASSERT_TRUE(run) << message;
+    page = static_cast<char *>(
+        mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_FALSE(llmmem_cuda_load(run, kKernel) || llmmem_cuda_add_kernel(run, 0, "read") ||
+                 llmmem_cuda_reserve(run, kBytes, 2 * kBytes) || llmmem_cuda_pin(run, page, kPage))
+        << llmmem_cuda_message(run);
+    argument = llmmem_cuda_resident(run);
+    arena = llmmem_cuda_arena(run);
+    host = reinterpret_cast<uint64_t>(page);
+  }
+  void TearDown() override {
+    llmmem_cuda_close(run);
+    munmap(page, kPage);
+  }
+
+  void up(uint64_t to, uint64_t from) {
+    llmmem_cuda_host_copy_start(run, to, from, kBytes, LLMMEM_COPY_UP);
+  }
+  void down(uint64_t to, uint64_t from) {
+    llmmem_cuda_host_copy_start(run, to, from, kBytes, LLMMEM_COPY_DOWN);
+  }
+  void wait(int64_t direction) { llmmem_cuda_host_copy_wait(run, direction); }
+  void launch(uint64_t buffer) { llmmem_cuda_launch(run, 0, 1, 1, 1, 32, 1, 1, 0, &buffer, 1); }
+
+  /// What fails while the step is captured; empty: nothing.
+  std::string capture(llvm::function_ref<void()> step) {
+    llmmem_cuda_capture(
+        run, [](void *opaque) { (*static_cast<llvm::function_ref<void()> *>(opaque))(); }, &step);
+    return llmmem_cuda_message(run);
+  }
+
+  llmmem_cuda *run = nullptr;
+  char *page = nullptr;
+  uint64_t argument = 0, arena = 0, host = 0;
+};
+
+TEST_F(CudaHost, CopiesInEachReplay) {
+  std::string why = capture([&] {
+    up(host, argument);
+    wait(LLMMEM_COPY_UP);
+    down(arena + kBytes, host);
+    launch(arena);
+    wait(LLMMEM_COPY_DOWN);
+    launch(arena + kBytes);
+  });
+  EXPECT_EQ(why, "");
+  for (char byte : {'a', 'b'}) {
+    std::string given(kBytes, byte), found(kBytes, ' ');
+    ASSERT_FALSE(llmmem_cuda_upload(run, argument, given.data(), kBytes) ||
+                 llmmem_cuda_replay(run) ||
+                 llmmem_cuda_download(run, found.data(), arena + kBytes, kBytes));
+    EXPECT_EQ(found, given);
+    EXPECT_EQ(std::string(page, kBytes), given);
+  }
+}
+
+TEST_F(CudaHost, CopiesInOrderWithoutAStream) {
+  EXPECT_EQ(capture([&] {
+              llmmem_cuda_host_copy(run, host, argument, kBytes, LLMMEM_COPY_UP);
+              llmmem_cuda_host_copy(run, arena, host, kBytes, LLMMEM_COPY_DOWN);
+              launch(arena);
+            }),
+            "");
+}
+
+TEST_F(CudaHost, RefusesAReadBeforeTheCopyIsBack) {
+  EXPECT_TRUE(llvm::StringRef(capture([&] {
+                down(arena, host);
+                launch(arena);
+                wait(LLMMEM_COPY_DOWN);
+              })).starts_with("read: "));
+}
+
+TEST_F(CudaHost, RefusesAReuseBeforeTheCopyHasLeft) {
+  EXPECT_TRUE(llvm::StringRef(capture([&] {
+                up(host, arena);
+                down(arena, host + kBytes);
+                wait(LLMMEM_COPY_UP);
+                wait(LLMMEM_COPY_DOWN);
+              })).starts_with("copying between the device and the host: "));
+}
+
+TEST_F(CudaHost, RefusesAWaitForTheWrongDirection) {
+  EXPECT_TRUE(llvm::StringRef(capture([&] {
+                down(arena, host);
+                up(host + kBytes, argument);
+                wait(LLMMEM_COPY_UP);
+                launch(arena);
+                wait(LLMMEM_COPY_DOWN);
+              })).starts_with("read: "));
+}
+
+TEST_F(CudaHost, RefusesAStepThatEndsBeforeItsCopies) {
+  EXPECT_TRUE(
+      llvm::StringRef(capture([&] { up(host, argument); })).starts_with("capturing the step: "));
+}
+
+TEST_F(CudaHost, RefusesMemoryThatIsNotPinned) {
+  llmmem_cuda_unpin(run, page);
+  EXPECT_TRUE(llvm::StringRef(capture([&] {
+                up(host, argument);
+                wait(LLMMEM_COPY_UP);
+              })).starts_with("copying between the device and the host: "));
+}
+
+TEST_F(CudaHost, RefusesAWaitForNothing) {
+  EXPECT_EQ(capture([&] { wait(LLMMEM_COPY_UP); }),
+            "copying between the device and the host: waits for a copy that nobody started");
+}
+
+TEST_F(CudaHost, TellsThatMemoryCannotBePinned) {
+  setenv("LLMMEM_FAKE_CUDA_FAIL", "cuMemHostRegister_v2:1", 1);
+  char other[1];
+  EXPECT_TRUE(llmmem_cuda_pin(run, other, 1));
+  EXPECT_TRUE(
+      llvm::StringRef(llmmem_cuda_message(run)).starts_with("pinning memory of the host: "));
+}
+
+} // namespace
