@@ -1,7 +1,7 @@
 //===- ConvertLaunchesToRuntime.cpp - Launches become calls of the runtime --===//
 
 #include "Profile.h"
-#include "llmmem/Conversion/HostCopyCalls.h"
+#include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Runtime/CudaProducts.h"

@@ -1,7 +1,7 @@
 //===- HostCopies.cpp - Calls that copy to and from the host --------------===//
 
 #include "HostCopies.h"
-#include "llmmem/Conversion/HostCopyCalls.h"
+#include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Runtime/HostCopies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -11,7 +11,7 @@ namespace llmmem {
 
 /// Emits the call for `copy`, an llm.copy_up or llm.copy_down, from the buffer `from` to `to`: of
 /// the whole copy, or of its start (include/llmmem/Runtime/HostCopies.h; of a GPU
-/// include/llmmem/Conversion/HostCopyCalls.h).
+/// include/llmmem/Codegen/Gpu/HostCopyCalls.h).
 mlir::func::CallOp emitHostCopy(mlir::OpBuilder &builder, mlir::Operation &copy, mlir::Value from,
                                 mlir::Value to, KernelTarget target);
 

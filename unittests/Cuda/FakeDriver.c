@@ -27,6 +27,7 @@ back says nothing of a GPU.
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "FakeDriver.h"
 #include "CudaDriver.h"
+#include "FakeOrder.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,24 +90,9 @@ static int is_pinned(const char *begin, size_t bytes) {
   return 0;
 }
 
-/* What stream s has waited for: of the work that stream t was given in this capture the first
- * seen[t]. Its own work is all of it. */
-enum { MOST_STREAMS = 16 };
-typedef struct {
-  int seen[MOST_STREAMS];
-} Clock;
 typedef struct CUstream_st {
   int number; /* from 0 */
-  Clock clock;
 } Stream;
-static Stream *known_streams[MOST_STREAMS];
-
-/* The copies to and from the host of this capture, and when their stream was given them. */
-static struct {
-  Move move;
-  int stream, time;
-} flights[MOST];
-static int flight_count;
 
 /*===----------------------------------------------------------------------===*\
 |* The log
@@ -205,70 +191,6 @@ CUresult cuInit(unsigned flags) {
   return 0;
 }
 
-CUresult cuDriverGetVersion(int *version) {
-  FAIL_IF_ASKED(cuDriverGetVersion);
-  *version = 12000;
-  return 0;
-}
-
-CUresult cuGetErrorName(CUresult error, const char **name) {
-  *name = error == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : error == 218 ? "CUDA_ERROR_INVALID_PTX"
-                         : "CUDA_ERROR_UNKNOWN";
-  return 0;
-}
-
-CUresult cuGetErrorString(CUresult error, const char **text) {
-  *text = error == 2     ? "out of memory"
-          : error == 218 ? "a PTX JIT compilation failed"
-                         : "unknown error";
-  return 0;
-}
-
-CUresult cuDeviceGet(CUdevice *device, int ordinal) {
-  FAIL_IF_ASKED(cuDeviceGet);
-  *device = ordinal;
-  return 0;
-}
-
-CUresult cuDeviceGetCount(int *count) {
-  FAIL_IF_ASKED(cuDeviceGetCount);
-  const char *text = getenv("LLMMEM_FAKE_CUDA_DEVICES");
-  *count = text ? (int)strtol(text, NULL, 10) : 1;
-  return 0;
-}
-
-CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
-  FAIL_IF_ASKED(cuDeviceGetName);
-  snprintf(name, (size_t)size, "no GPU, a fake driver");
-  return 0;
-}
-
-CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
-  FAIL_IF_ASKED(cuDeviceGetAttribute);
-  const char *text = getenv("LLMMEM_FAKE_CUDA_CAPABILITY");
-  int capability = text ? (int)strtol(text, NULL, 10) : 90;
-  switch (attribute) {
-  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-    *value = capability / 10;
-    return 0;
-  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-    *value = capability % 10;
-    return 0;
-  case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-    *value = 1000;
-    return 0;
-  case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
-    *value = 2000;
-    return 0;
-  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-    *value = 1;
-    return 0;
-  default:
-    return 1; /* CUDA_ERROR_INVALID_VALUE */
-  }
-}
-
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
   FAIL_IF_ASKED(cuDevicePrimaryCtxRetain);
   *context = (CUcontext)&contexts;
@@ -278,11 +200,6 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   --contexts;
-  return 0;
-}
-
-CUresult cuCtxSetCurrent(CUcontext context) {
-  FAIL_IF_ASKED(cuCtxSetCurrent);
   return 0;
 }
 
@@ -360,47 +277,6 @@ static void fill(char *to, unsigned char byte, size_t count) {
   memset(last, 0, (size_t)(to + count - last));
 }
 
-/* The stream is given some work. */
-static int pass_time(Stream *stream) {
-  return capturing ? ++stream->clock.seen[stream->number] : 0;
-}
-
-/* Whether a copy that no event orders before now writes these bytes, or reads them while they are
- * written. */
-static int meets_flight(const char *begin, size_t bytes, int writes, const Stream *stream) {
-  for (int k = 0; k < flight_count; ++k) {
-    const Move *copy = &flights[k].move;
-    if (stream->clock.seen[flights[k].stream] >= flights[k].time)
-      continue;
-    int is_target = begin < copy->to + copy->bytes && copy->to < begin + bytes;
-    int is_source = begin < copy->from + copy->bytes && copy->from < begin + bytes;
-    if (is_target || (writes && is_source)) {
-      note("race: a copy on stream %d is not waited for", flights[k].stream);
-      return 1;
-    }
-  }
-  return 0;
-}
-
-/* 1 where it races with another one. */
-static int order_copy(const Move *copy, Stream *stream) {
-  if (flight_count == MOST || meets_flight(copy->from, copy->bytes, 0, stream) ||
-      meets_flight(copy->to, copy->bytes, 1, stream))
-    return 1;
-  flights[flight_count].move = *copy;
-  flights[flight_count].stream = stream->number;
-  flights[flight_count++].time = pass_time(stream);
-  return 0;
-}
-
-/* Whether all that other streams were given is before what the stream is given next. */
-static int has_joined(const Stream *stream) {
-  for (int k = 0; k < streams; ++k)
-    if (known_streams[k] && known_streams[k]->clock.seen[k] > stream->clock.seen[k])
-      return 0;
-  return 1;
-}
-
 /* A copy or a fill, now or in each replay. */
 static void move(void *context) {
   const Move *what = context;
@@ -431,7 +307,9 @@ static CUresult move_between(const char *what, CUdeviceptr device, Move copy, vo
     return move_or_capture(copy);
   if (!is_pinned(host, copy.bytes))
     return 906; /* CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: from pageable memory it synchronizes */
-  return order_copy(&copy, stream) ? 700 : move_or_capture(copy);
+  if (llmmem_fake_order_copy(copy.to, copy.from, copy.bytes, stream->number))
+    return 700; /* CUDA_ERROR_ILLEGAL_ADDRESS */
+  return move_or_capture(copy);
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
@@ -566,10 +444,11 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     if (function->widths[k] == 8) {
       uint64_t value;
       memcpy(&value, arguments[k], sizeof value);
-      if (meets_flight((const char *)(uintptr_t)value, 1, 0, stream))
+      if (llmmem_fake_order_meets((const char *)(uintptr_t)value, 1, 0, stream->number))
         return 700; /* CUDA_ERROR_ILLEGAL_ADDRESS */
     }
-  pass_time(stream);
+  if (capturing)
+    llmmem_fake_order_work(stream->number);
   llmmem_fake_cuda_take_time(function->name);
   return 0;
 }
@@ -580,16 +459,14 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   FAIL_IF_ASKED(cuStreamCreate);
-  if (streams == MOST_STREAMS)
+  if (streams == MOST_FAKE_STREAMS)
     return CUDA_ERROR_OUT_OF_MEMORY;
   *stream = calloc(1, sizeof **stream);
-  (*stream)->number = streams;
-  known_streams[streams++] = *stream;
+  (*stream)->number = streams++;
   return 0;
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
-  known_streams[stream->number] = NULL;
   free(stream);
   --streams;
   return 0;
@@ -613,10 +490,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
 CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
   FAIL_IF_ASKED(cuStreamBeginCapture_v2);
   note("capture %d begins", ++capture_number);
-  for (int k = 0; k < streams; ++k)
-    if (known_streams[k])
-      known_streams[k]->clock = (Clock){0};
-  flight_count = 0;
+  llmmem_fake_order_begin();
   capturing = calloc(1, sizeof *capturing);
   return capturing ? 0 : 2; /* CUDA_ERROR_OUT_OF_MEMORY */
 }
@@ -625,7 +499,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   Graph *captured = capturing;
   capturing = NULL;
   FAIL_IF_ASKED(cuStreamEndCapture);
-  if (!has_joined(stream)) {
+  if (!llmmem_fake_order_has_joined(stream->number)) {
     free(captured);
     return 904; /* CUDA_ERROR_STREAM_CAPTURE_UNJOINED */
   }
@@ -671,8 +545,8 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
 typedef struct CUevent_st {
   int64_t ns;
   int recorded, number, has_time;
-  int in_capture; /* the number of the one that it was recorded in; 0: none */
-  Clock clock;    /* what is before it */
+  int in_capture;  /* the number of the one that it was recorded in; 0: none */
+  FakeClock clock; /* what is before it */
 } Event;
 
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
@@ -699,7 +573,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
     note("%srecord event %d%s", capturing ? "node " : "", event->number,
          llmmem_fake_cuda_stream(stream));
   event->in_capture = capturing ? capture_number : 0;
-  event->clock = stream->clock;
+  event->clock = llmmem_fake_order_now(stream->number);
   event->ns = clock_ns;
   event->recorded = 1;
   return 0;
@@ -709,9 +583,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   FAIL_IF_ASKED(cuStreamWaitEvent);
   if (capturing && (!event->recorded || event->in_capture != capture_number))
     return 907; /* CUDA_ERROR_STREAM_CAPTURE_ISOLATION */
-  for (int k = 0; k < MOST_STREAMS; ++k)
-    if (stream->clock.seen[k] < event->clock.seen[k])
-      stream->clock.seen[k] = event->clock.seen[k];
+  llmmem_fake_order_wait(stream->number, &event->clock);
   note("%swait for event %d%s", capturing ? "node " : "", event->number,
        llmmem_fake_cuda_stream(stream));
   return 0;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedKernel.h"
-#include "llmmem/Conversion/HostCopyCalls.h"
+#include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Emulation/Lowering/Passes.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LLMMEM_CONVERSION_HOSTCOPYCALLS_H
-#define LLMMEM_CONVERSION_HOSTCOPYCALLS_H
+#ifndef LLMMEM_CODEGEN_GPU_HOSTCOPYCALLS_H
+#define LLMMEM_CODEGEN_GPU_HOSTCOPYCALLS_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -24,4 +24,4 @@ inline bool isDeviceHostCopy(llvm::StringRef function) {
 
 } // namespace llmmem
 
-#endif // LLMMEM_CONVERSION_HOSTCOPYCALLS_H
+#endif // LLMMEM_CODEGEN_GPU_HOSTCOPYCALLS_H
