@@ -156,6 +156,16 @@ LogicalResult Extraction::addConstant(Operation &op) {
   return success();
 }
 
+/// What a copy reads on the host may be overwritten, which the problem of the device does not see.
+/// A parameter is overwritten by its update alone, behind which nothing that reads it runs again
+/// (`guardUpdates`).
+static bool isRepeatable(Operation &op) {
+  if (!llm::isHostCopy(&op))
+    return true;
+  auto argument = isa<llm::CopyDownOp>(op) ? dyn_cast<BlockArgument>(op.getOperand(0)) : nullptr;
+  return argument && getRole(argument) == llm::Role::Param;
+}
+
 LogicalResult Extraction::addOp(Operation &op) {
   if (isResidentOp(&op))
     return addConstant(op);
@@ -174,8 +184,7 @@ LogicalResult Extraction::addOp(Operation &op) {
   entry.id = out.ops.size();
   entry.cost = stateOf(&op) ? 0 : cost->ns;
   entry.workspace = cost->workspace;
-  // What a copy reads on the host may be overwritten, which the problem of the device does not see.
-  entry.recompute = isRecomputable(&op) && !meetsOtherStages(&op) && !llm::isHostCopy(&op);
+  entry.recompute = isRecomputable(&op) && !meetsOtherStages(&op) && isRepeatable(op);
   entry.block = getBlock(&op);
   entry.phase = getPhase(&op);
   entry.microBatch = getMicroBatch(&op);
@@ -255,24 +264,28 @@ void Extraction::guardUpdates() {
   for (OpIndex index = 0; index < count; ++index) {
     if (phaseIs(index, planning::Phase::Backward))
       waitedFor.push_back(index);
-    if (!phaseIs(index, planning::Phase::Update) || !overwrites(index))
+    if (!phaseIs(index, planning::Phase::Update))
       continue;
-    for (OpIndex before : waitedFor)
-      orderAfter(index, before);
-    waitedFor.assign(1, index);
-    hasUpdates = true;
+    // The update itself may overwrite nothing: of what lies on the host its copy does.
     readsTransient |= llvm::any_of(out.problem.ops[index].reads, [&](ValueIndex read) {
       Operation *writer = out.values[read] ? out.values[read].getDefiningOp() : nullptr;
       return writer && out.problem.values[read].bytes > 0 &&
              getPhase(writer) == planning::Phase::Backward;
     });
+    if (!overwrites(index))
+      continue;
+    for (OpIndex before : waitedFor)
+      orderAfter(index, before);
+    waitedFor.assign(1, index);
+    hasUpdates = true;
   }
   for (OpIndex index = 0; index < count; ++index) {
     planning::Op &op = out.problem.ops[index];
     // What is returned would be made anew last, behind every update.
     bool isReturned = llvm::any_of(
         op.writes, [&](ValueIndex value) { return llvm::is_contained(out.problem.keep, value); });
-    if ((hasUpdates && isReturned) || (readsTransient && op.phase == planning::Phase::Backward))
+    if ((hasUpdates && isReturned) ||
+        (hasUpdates && readsTransient && op.phase == planning::Phase::Backward))
       op.recompute = false;
   }
 }

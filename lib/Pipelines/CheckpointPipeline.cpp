@@ -20,8 +20,13 @@ static bool isLeastBudget(const CheckpointPipelineOptions &options) {
   return options.budget == "min";
 }
 
+/// Whether something lies on the host between steps.
+static bool livesOnHost(const CheckpointPipelineOptions &options) {
+  return options.optimizerOn == StatePlace::Host || options.parametersOn == StatePlace::Host;
+}
+
 static bool usesHost(const CheckpointPipelineOptions &options) {
-  return !options.hostBudget.empty() || options.optimizerOn == StatePlace::Host;
+  return !options.hostBudget.empty() || livesOnHost(options);
 }
 
 static bool groupsLossHead(const CheckpointPipelineOptions &options) {
@@ -61,7 +66,7 @@ PlanCheckpointsOptions llmmem::planOptions(const CheckpointPipelineOptions &opti
                                                               : Epilogues::Separate;
   plan.overlap = options.overlap;
   plan.hostBudget = options.hostBudget;
-  if (!options.hostBudget.empty() || options.optimizerOn == StatePlace::Device) {
+  if (!options.hostBudget.empty() || !livesOnHost(options)) {
     plan.link = options.link;
     plan.linkLatency = options.linkLatency;
   }
@@ -205,10 +210,12 @@ static llvm::Error checkHost(const CheckpointPipelineOptions &options,
                                    llvm::toString(parseByteSize("").takeError()));
   if (options.linkLatency.hasValue() && options.linkLatency < 0)
     return llvm::createStringError(spell("link-latency") + ": expected a number of ns, 0 or more");
-  bool isOnHost = options.optimizerOn == StatePlace::Host;
+  bool isOnHost = livesOnHost(options);
   if (!usesHost(options))
     return llvm::Error::success();
-  std::string asked = isOnHost ? spell("optimizer-on") + "=host" : spell("host-budget");
+  std::string asked = options.optimizerOn == StatePlace::Host    ? spell("optimizer-on") + "=host"
+                      : options.parametersOn == StatePlace::Host ? spell("parameters-on") + "=host"
+                                                                 : spell("host-budget");
   if (options.mesh == kAutoMesh || stagesOf(options))
     return llvm::createStringError(asked + " and " + spell("mesh") + "=" + options.mesh +
                                    " do not go together yet: plan one stage, or leave it out");
@@ -339,8 +346,10 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   AdoptStepOptions adopt;
   adopt.loss = options.loss;
   onStep.addPass(createAdoptStep(adopt));
-  if (options.optimizerOn == StatePlace::Host) {
+  if (livesOnHost(options)) {
     MoveStateToHostOptions move;
+    move.optimizer = options.optimizerOn == StatePlace::Host;
+    move.parameters = options.parametersOn == StatePlace::Host;
     move.device = options.device;
     move.link = options.link;
     move.linkLatency = options.linkLatency;

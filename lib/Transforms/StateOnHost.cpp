@@ -19,44 +19,83 @@ using namespace llmmem;
 using llm::LlmDialect;
 
 namespace {
+/// Ops that read an argument, all from one copy of it.
+using Visit = SmallVector<Operation *, 4>;
+
 class StateMover {
 public:
-  StateMover(func::FuncOp step, const planning::HostLink &link)
-      : step(step), body(step.getBody().front()), link(link), builder(step.getContext()) {}
+  StateMover(func::FuncOp step, const planning::HostLink &link, HostRoles roles)
+      : step(step), body(step.getBody().front()), link(link), roles(roles),
+        builder(step.getContext()) {}
 
   FailureOr<int64_t> run() {
-    SmallVector<BlockArgument> states;
-    for (BlockArgument argument : body.getArguments()) {
-      auto type = dyn_cast<RankedTensorType>(argument.getType());
-      if (getRole(argument) == llm::Role::OptimizerState && type && type.getRank() > 0)
-        states.push_back(argument);
-    }
-    findReaders(states);
-    for (BlockArgument state : states)
-      if (failed(move(state, cast<RankedTensorType>(state.getType()))))
+    SmallVector<BlockArgument> moved;
+    for (BlockArgument argument : body.getArguments())
+      if (isMoved(argument))
+        moved.push_back(argument);
+    findReaders(moved);
+    for (BlockArgument argument : moved)
+      if (failed(move(argument, cast<RankedTensorType>(argument.getType()))))
         return failure();
     step.setFunctionType(
         builder.getFunctionType(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
-    return states.size();
+    return moved.size();
   }
 
 private:
-  Operation *firstReader(BlockArgument state) {
-    Operation *first = nullptr;
-    for (Operation *user : state.getUsers())
-      if (user != body.getTerminator() && (!first || user->isBeforeInBlock(first)))
-        first = user;
-    return first;
+  /// Of parameters, those whose copies take longer for their bytes than for being copies.
+  bool isMoved(BlockArgument argument) const {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || type.getRank() == 0)
+      return false;
+    std::optional<llm::Role> role = getRole(argument);
+    if (role == llm::Role::OptimizerState)
+      return roles.optimizerState;
+    return role == llm::Role::Param && roles.parameters &&
+           planning::timeOfCopy(bytesOfType(type), link.down, /*latency=*/0) >= link.latency;
   }
 
-  /// The updates, in the order of the text.
-  void findReaders(ArrayRef<BlockArgument> states) {
-    llvm::SmallPtrSet<Operation *, 16> first;
-    for (BlockArgument state : states)
-      if (Operation *reader = firstReader(state))
-        first.insert(reader);
+  /// In the order of the text.
+  SmallVector<Operation *> readersOf(BlockArgument argument) {
+    llvm::SmallSetVector<Operation *, 4> found;
+    for (Operation *user : argument.getUsers())
+      if (user != body.getTerminator())
+        found.insert(user);
+    SmallVector<Operation *> readers = found.takeVector();
+    llvm::sort(readers, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    return readers;
+  }
+
+  /// State comes once, for its update. A parameter comes for each op, but once for neighbours of
+  /// one phase among those that read what lies on the host.
+  SmallVector<Visit> visitsOf(BlockArgument argument) {
+    SmallVector<Visit> visits;
+    bool isState = getRole(argument) == llm::Role::OptimizerState;
+    auto joinsLast = [&](Operation *reader) {
+      Operation *last = visits.empty() ? nullptr : visits.back().back();
+      return last && (isState ||
+                      (comesBefore.lookup(reader) == last && getPhase(reader) == getPhase(last)));
+    };
+    for (Operation *reader : readersOf(argument)) {
+      if (!joinsLast(reader))
+        visits.emplace_back();
+      visits.back().push_back(reader);
+    }
+    return visits;
+  }
+
+  /// What reads something that moves, in the order of the text; of state its update alone.
+  void findReaders(ArrayRef<BlockArgument> moved) {
+    llvm::SmallPtrSet<Operation *, 16> reading;
+    for (BlockArgument argument : moved) {
+      SmallVector<Operation *> readers = readersOf(argument);
+      if (getRole(argument) == llm::Role::OptimizerState && !readers.empty())
+        readers.truncate(1);
+      reading.insert_range(readers);
+    }
+    Operation *last = nullptr;
     for (Operation &op : body)
-      if (first.contains(&op))
+      if (reading.contains(&op))
         comesBefore[&op] = std::exchange(last, &op);
   }
 
@@ -72,29 +111,29 @@ private:
       argument.setType(onHost);
       return success();
     }
-    if (!returned)
+    if (!returned && getRole(argument) == llm::Role::OptimizerState)
       return step.emitError() << "argument " << argument.getArgNumber()
                               << " is state that no result replaces, which cannot lie on the host; "
                                  "differentiate the model anew";
-    bringDown(argument, type);
+    for (const Visit &visit : visitsOf(argument))
+      bringDown(argument, type, visit);
     argument.setType(onHost);
-    takeUp(argument, onHost, *returned);
+    if (returned)
+      takeUp(argument, onHost, *returned);
     return success();
   }
 
-  /// In front of the update before the first that reads it, so that the bytes of both are apart and
-  /// one comes while the other is updated.
-  void bringDown(BlockArgument argument, RankedTensorType type) {
-    Operation *first = firstReader(argument);
-    if (!first)
-      return;
-    Operation *before = comesBefore.lookup(first);
-    builder.setInsertionPoint(before ? before : first);
+  /// In front of the reader before the first of the visit, so that the bytes of both are apart and
+  /// one comes while the other is read. No copy of the backward stands in the forward.
+  void bringDown(BlockArgument argument, RankedTensorType type, const Visit &visit) {
+    Operation *first = visit.front(), *before = comesBefore.lookup(first);
+    bool isOfOnePhase = before && getPhase(before) == getPhase(first);
+    builder.setInsertionPoint(isOfOnePhase ? before : first);
     auto down = llm::CopyDownOp::create(builder, first->getLoc(), type, argument);
-    describe(down, argument, planning::timeOfCopy(bytesOfType(type), link.down, link.latency));
-    argument.replaceUsesWithIf(down.getY(), [&](OpOperand &use) {
-      return use.getOwner() != down && use.getOwner() != body.getTerminator();
-    });
+    describe(down, argument, *first,
+             planning::timeOfCopy(bytesOfType(type), link.down, link.latency));
+    argument.replaceUsesWithIf(
+        down.getY(), [&](OpOperand &use) { return llvm::is_contained(visit, use.getOwner()); });
   }
 
   /// Behind the op that makes the new value. State that nothing changes stays where it is.
@@ -104,31 +143,39 @@ private:
       return;
     builder.setInsertionPointAfter(writer);
     auto up = llm::CopyUpOp::create(builder, writer->getLoc(), onHost, returned.get(), argument);
-    describe(up, argument, planning::timeOfCopy(bytesOfType(onHost), link.up, link.latency));
+    describe(up, argument, *writer,
+             planning::timeOfCopy(bytesOfType(onHost), link.up, link.latency));
     returned.set(up.getHost());
   }
 
-  void describe(Operation *copy, BlockArgument argument, int64_t ns) {
+  void describe(Operation *copy, BlockArgument argument, Operation &user, int64_t ns) {
     copy->setAttr(LlmDialect::kName, builder.getStringAttr(getName(argument)));
     copy->setAttr(LlmDialect::kCost,
                   llm::CostAttr::get(builder.getContext(), /*flops=*/0,
                                      bytesOfType(argument.getType()), ns, /*workspace=*/0));
-    llm::writePhase(copy, llm::Phase::Update);
+    if (getRole(argument) == llm::Role::OptimizerState) {
+      llm::writePhase(copy, llm::Phase::Update);
+      return;
+    }
+    for (StringRef shared : {LlmDialect::kPhase, LlmDialect::kBlock})
+      if (Attribute known = user.getAttr(shared))
+        copy->setAttr(shared, known);
   }
 
   func::FuncOp step;
   Block &body;
   const planning::HostLink link;
+  const HostRoles roles;
   OpBuilder builder;
-  llvm::DenseMap<Operation *, Operation *> comesBefore; // updates; null before the first
-  Operation *last = nullptr;
+  llvm::DenseMap<Operation *, Operation *> comesBefore; // readers; null before the first
 };
 } // namespace
 
-FailureOr<int64_t> llmmem::moveStateToHost(func::FuncOp step, const planning::HostLink &link) {
+FailureOr<int64_t> llmmem::moveStateToHost(func::FuncOp step, const planning::HostLink &link,
+                                           HostRoles roles) {
   if (step->hasAttr(LlmDialect::kArena))
     return step.emitError("is planned already; move its state before it is planned");
-  return StateMover(step, link).run();
+  return StateMover(step, link, roles).run();
 }
 
 namespace {
@@ -151,7 +198,7 @@ struct MoveStateToHostPass : StepPass<llmmem::impl::MoveStateToHostBase<MoveStat
     std::optional<planning::HostLink> way = linkToHost(given, latency, *table);
     if (!way)
       return emitNoLink(step, *table);
-    FailureOr<int64_t> moved = moveStateToHost(step, *way);
+    FailureOr<int64_t> moved = moveStateToHost(step, *way, {optimizer, parameters});
     numMoved = moved.value_or(0);
     return moved;
   }

@@ -170,9 +170,20 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
                      "comes for its update and leaves again, as in ZeRO-Offload)"),
       llvm::cl::values(clEnumValN(StatePlace::Device, "device", ""),
                        clEnumValN(StatePlace::Host, "host", ""))};
+  Option<StatePlace> parametersOn{
+      *this,
+      "parameters-on",
+      llvm::cl::init(StatePlace::Device),
+      llvm::cl::value_desc("memory"),
+      llvm::cl::desc(
+          "Where parameters lie: device, or host (each comes for the ops that read it, and "
+          "its new value leaves, as in ZeRO-Infinity; small ones stay)"),
+      llvm::cl::values(clEnumValN(StatePlace::Device, "device", ""),
+                       clEnumValN(StatePlace::Host, "host", ""))};
   Option<std::string> link{
       *this, "link", llvm::cl::value_desc("rate"),
-      llvm::cl::desc("With host-budget or optimizer-on=host: what copies move, each way (25GB/s) "
+      llvm::cl::desc("With host-budget, optimizer-on=host or parameters-on=host: what copies move, "
+                     "each way (25GB/s) "
                      "or up and down "
                      "(25GB/s,20GB/s); without, what the device's table says")};
   Option<int64_t> linkLatency{

@@ -365,10 +365,11 @@ def ReserveLibraryWorkspace : StepPass<"reserve-library-workspace"> {
 }
 
 def MoveStateToHost : StepPass<"move-state-to-host"> {
-  let summary = "Lets the optimizer's state lie on the host between steps";
+  let summary = "Lets the optimizer's state, or parameters, lie on the host between steps";
   let description = [{
     Each argument of role `optimizer_state` that is no scalar moves to the host's memory; a copy down stands before its first
-    reader, and a copy up into the argument behind its new value (`include/llmmem/Transforms/StateOnHost.h`).
+    reader, and a copy up into the argument behind its new value (`include/llmmem/Transforms/StateOnHost.h`). With `parameters`,
+    those of role `param` move too, but for small ones, and come for each op that reads them.
 
     *Requires*: a step that is not planned, whose state is donated to results. *Ensures*: the device holds state in its arena
     alone, and copies have their ns in `llm.cost`.
@@ -393,6 +394,8 @@ def MoveStateToHost : StepPass<"move-state-to-host"> {
     DeviceOption,
     Option<"link", "link", "std::string", "\"\"", "What copies to the host move, as 25GB/s; without, what the device's table says">,
     Option<"linkLatency", "link-latency", "int64_t", "-1", "ns that each copy takes beside its bytes; -1: 0 beside a link, else what the table says">,
+    Option<"optimizer", "optimizer", "bool", "true", "Whether the optimizer's state moves">,
+    Option<"parameters", "parameters", "bool", "false", "Whether parameters move">,
   ];
   let statistics = [Statistic<"numMoved", "moved", "Arguments that lie on the host">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];

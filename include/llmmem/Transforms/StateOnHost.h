@@ -1,4 +1,4 @@
-//===- StateOnHost.h - Optimizer state that lives on the host ---------------===//
+//===- StateOnHost.h - State and parameters that live on the host -----------===//
 //
 // Between steps the state of the optimizer lies in the host's memory (Ren et al. 2021,
 // ZeRO-Offload; Rajbhandari et al. 2021, ZeRO-Infinity); each value of it comes to the device for
@@ -7,6 +7,10 @@
 //
 // Example: a parameter of 768 x 768 in bf16 has 7,077,888 bytes of f32 moments and master copy.
 // They are no longer resident, and the arena holds them while the parameter is updated.
+//
+// Parameters may lie there as well, as in ZeRO-Infinity: one comes for each op that reads it and is
+// then dropped, as the host has it, and its new value leaves. Those that take longer to send for
+// than to be sent (bytes / bandwidth below the latency of the link) stay on the device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +22,17 @@
 
 namespace llmmem {
 
-/// Moves each argument of role `optimizer_state` that is no scalar to the host, with a copy down
-/// before the update in front of its first reader, and a copy up into the argument behind its new
-/// value. Returns how many there are. `step` is not planned.
-llvm::FailureOr<int64_t> moveStateToHost(mlir::func::FuncOp step, const planning::HostLink &link);
+/// Which arguments move.
+struct HostRoles {
+  bool optimizerState = true, parameters = false;
+};
+
+/// Moves each argument of these roles that is no scalar to the host, with a copy down before the
+/// reader in front of its own (of a parameter one for each reader, but for neighbours once), and a
+/// copy up into the argument behind its new value. Returns how many there are. `step` is not
+/// planned.
+llvm::FailureOr<int64_t> moveStateToHost(mlir::func::FuncOp step, const planning::HostLink &link,
+                                         HostRoles roles = {});
 
 } // namespace llmmem
 
