@@ -124,6 +124,20 @@ static void addSaved(MemoryReport &report) {
   }
 }
 
+static void addPacked(const StepLiveness &liveness, MemoryReport &report) {
+  for (Operation *op : liveness.ops) {
+    auto pack = dyn_cast<llm::PackOp>(op);
+    bool isSaved = pack && !pack->hasAttr(LlmDialect::kInstance) &&
+                   llvm::any_of(pack.getPacked().getUsers(), llvm::IsaPred<llm::UnpackOp>);
+    if (!isSaved)
+      continue;
+    ++report.packed.values;
+    report.packed.bytes += bytesOfType(pack.getX().getType());
+    report.packed.bytesWithScales +=
+        bytesOfType(pack.getPacked().getType()) + bytesOfType(pack.getScales().getType());
+  }
+}
+
 static void addChunks(const StepLiveness &liveness, MemoryReport &report) {
   for (Operation *op : liveness.ops)
     if (auto chunked = dyn_cast<ChunkedOpInterface>(op))
@@ -291,6 +305,7 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
   report.saved = findSavedValues(step, storage);
   addSaved(report);
   addPeak(step, liveness, report);
+  addPacked(liveness, report);
   addChunks(liveness, report);
   addEpilogues(step, report);
   addMesh(step, report);

@@ -187,6 +187,9 @@ llvm::json::Value MemoryReport::toJson() const {
       {"arena", arena},
       {"fragmentation", fragmentation},
       {"saved", savedToJson(*this)},
+      {"packed", llvm::json::Object{{"values", packed.values},
+                                    {"bytes", packed.bytes},
+                                    {"packed_bytes", packed.bytesWithScales}}},
       {"chunks", std::move(chunkList)},
       {"device", llvm::json::Object{{"name", device},
                                     {"source", deviceSource},
@@ -344,6 +347,10 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
   for (const ChunkEntry &chunk : chunks)
     os << formatv("chunks         {0}: {1} of {2} tokens at a time\n", chunk.name, chunk.rows,
                   chunk.of);
+  if (packed.values > 0)
+    os << formatv("packed         {0} saved values of {1} in 8 bits, {2} with scales\n",
+                  packed.values, formatByteSize(packed.bytes),
+                  formatByteSize(packed.bytesWithScales));
   printEpilogues(*this, os);
   os << formatv("device         {0} ({1})", device, deviceSource);
   if (measuredOps > 0)

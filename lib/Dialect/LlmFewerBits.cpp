@@ -92,14 +92,19 @@ LogicalResult llm::expectHeld(Operation *op, StringRef name, Value held, Value s
   return zeros ? expectShape(op, "zeros", zeros, tensorType(scales).getShape()) : success();
 }
 
-LogicalResult PackOp::verify() {
-  Type element = tensorType(getX()).getElementType();
-  if (tensorType(getPacked()).getElementType().isInteger(4))
-    return emitOpError("makes no i4, which has zero points; expected i8, f8E4M3FN or f8E5M2");
-  if (failed(expectShape(*this, "packed", getPacked(), tensorType(getX()).getShape())))
+/// Of what packs rows, and of what unpacks them.
+template <typename RowsOp>
+static LogicalResult verifyRows(RowsOp op) {
+  if (tensorType(op.getPacked()).getElementType().isInteger(4))
+    return op.emitOpError("has i4, which has zero points; expected i8, f8E4M3FN or f8E5M2");
+  if (failed(expectShape(op, "packed", op.getPacked(), tensorType(op.getX()).getShape())))
     return failure();
-  return expectHeld(*this, "packed", getPacked(), getScales(), /*zeros=*/Value(), element, 1);
+  return expectHeld(op, "packed", op.getPacked(), op.getScales(), /*zeros=*/Value(),
+                    tensorType(op.getX()).getElementType(), 1);
 }
+
+LogicalResult PackOp::verify() { return verifyRows(*this); }
+LogicalResult UnpackOp::verify() { return verifyRows(*this); }
 
 //===----------------------------------------------------------------------===//
 // Costs
@@ -107,3 +112,4 @@ LogicalResult PackOp::verify() {
 
 // The largest of each group, a division and a rounding.
 int64_t PackOp::getFlops() { return 3 * tensorType(getX()).getNumElements(); }
+int64_t UnpackOp::getFlops() { return 2 * tensorType(getX()).getNumElements(); }

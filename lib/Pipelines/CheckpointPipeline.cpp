@@ -64,6 +64,7 @@ PlanCheckpointsOptions llmmem::planOptions(const CheckpointPipelineOptions &opti
   // A matmul with its epilogue is a group like any other.
   plan.epilogues = options.kernels == KernelGrouping::Grouped ? options.epilogues.getValue()
                                                               : Epilogues::Separate;
+  plan.savedBits = options.savedBits;
   plan.overlap = options.overlap;
   plan.hostBudget = options.hostBudget;
   if (!options.hostBudget.empty() || !livesOnHost(options)) {

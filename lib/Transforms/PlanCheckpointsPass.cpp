@@ -46,6 +46,9 @@ static llvm::Error readHost(const PlanCheckpointsOptions &options,
   }
   if (llvm::Error error = take(budget, parseByteSize(options.hostBudget), request.hostBudget))
     return error;
+  if (options.savedBits != 0)
+    return llvm::createStringError(budget + " and " + spell("saved-bits") +
+                                   " do not go together yet: take one of them");
   if (options.overlap)
     return llvm::createStringError(budget + " and " + spell("overlap") +
                                    " do not go together yet: take one of them");
@@ -83,6 +86,10 @@ llmmem::readCheckpointRequest(const PlanCheckpointsOptions &options,
     return llvm::createStringError(spell("seconds") + ": expected a number of seconds, 0 or more");
   request.seconds = options.seconds;
   request.epilogues = options.epilogues;
+  if (options.savedBits != 0 && options.savedBits != 8)
+    return llvm::createStringError(spell("saved-bits") + " is " + llvm::Twine(options.savedBits) +
+                                   ", expected 8; leave it out to keep all bits");
+  request.packsSaved = options.savedBits == 8;
   request.overlap = options.overlap;
   if (llvm::Error error = readHost(options, spell, request))
     return error;
@@ -145,9 +152,9 @@ struct PlanCheckpointsPass : StepPass<llmmem::impl::PlanCheckpointsBase<PlanChec
   }
 
   PlanCheckpointsOptions texts(std::string budgetOfStage) const {
-    return {policy,      budgetOfStage, device,     seconds, chunk,
-            epilogues,   overlap,       hostBudget, link,    linkLatency,
-            emitProblem, emitPlan,      emitProof,  explain, failureReport};
+    return {policy,    budgetOfStage, device,     seconds,      chunk,       epilogues,
+            savedBits, overlap,       hostBudget, link,         linkLatency, emitProblem,
+            emitPlan,  emitProof,     explain,    failureReport};
   }
 
   void countDecisions(func::FuncOp step) {

@@ -1,10 +1,11 @@
-//===- StepAlternatives.cpp - The step with each choice of epilogues -----------===//
+//===- StepAlternatives.cpp - The step with each choice of other ops -----------===//
 
 #include "llmmem/Transforms/StepAlternatives.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Transforms/AnnotateMemory.h"
+#include "llmmem/Transforms/PackSaved.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -41,27 +42,44 @@ static SmallVector<Epilogues> choicesOf(const CheckpointRequest &request,
   return {Epilogues::Separate, Epilogues::Unshared, Epilogues::Fused};
 }
 
+/// Epilogues, and quarters of the saved values that are packed: with the most epilogues there may
+/// be, which is the cheapest step.
+static SmallVector<std::pair<Epilogues, int64_t>> allChoices(const CheckpointRequest &request,
+                                                             const DeviceModel &device) {
+  SmallVector<std::pair<Epilogues, int64_t>> choices;
+  for (Epilogues epilogues : choicesOf(request, device))
+    choices.push_back({epilogues, 0});
+  const Epilogues most = choices.back().first;
+  for (int64_t quarters = 1; request.packsSaved && quarters <= kPackedQuarters; ++quarters)
+    choices.push_back({most, quarters});
+  return choices;
+}
+
 FailureOr<std::vector<StepAlternative>>
 llmmem::makeStepAlternatives(func::FuncOp step, const StepStorage &storage,
                              const CheckpointRequest &request, const DeviceModel &device) {
   std::vector<StepAlternative> alternatives;
-  // Each choice fuses what the one before fuses, and perhaps more.
-  std::optional<int64_t> fusedBefore;
-  for (Epilogues epilogues : choicesOf(request, device)) {
+  // Each choice fuses what the one before fuses, and perhaps more; so for packing.
+  std::optional<std::pair<int64_t, int64_t>> changedBefore;
+  for (auto [epilogues, quarters] : allChoices(request, device)) {
     StepAlternative alternative;
     alternative.epilogues = epilogues;
+    alternative.packedQuarters = quarters;
     alternative.step = step;
-    int64_t fused = 0;
-    if (epilogues != Epilogues::Separate) {
+    std::pair<int64_t, int64_t> changed = {0, 0};
+    if (epilogues != Epilogues::Separate || quarters > 0) {
       alternative.copy = step.clone();
       alternative.step = *alternative.copy;
-      fused = fuseEpilogues(alternative.step, epilogues);
+      // Packed first, so that no epilogue hides a value.
+      changed.second = packSavedValues(alternative.step, quarters);
+      if (epilogues != Epilogues::Separate)
+        changed.first = fuseEpilogues(alternative.step, epilogues);
       if (isAnnotated(step) && failed(annotateMemory(alternative.step, device)))
         return failure();
     }
-    if (fusedBefore && *fusedBefore == fused)
+    if (changedBefore == changed)
       continue;
-    fusedBefore = fused;
+    changedBefore = changed;
     alternative.storage = alternative.copy ? StepStorage(alternative.step) : storage;
     if (!alternative.storage.isValid() || failed(extractAlternative(alternative, request, device)))
       return failure();
@@ -87,7 +105,10 @@ planning::StepForms llmmem::formsOf(func::FuncOp step, ArrayRef<StepAlternative>
 
 void llmmem::recordOutcomes(ArrayRef<StepAlternative> alternatives, StepAlternative &chosen,
                             ArrayRef<planning::AlternativeOutcome> outcomes) {
-  if (alternatives.size() < 2)
+  // Packed values are in the report by themselves.
+  bool hasPacked =
+      llvm::any_of(alternatives, [](const StepAlternative &it) { return it.packedQuarters > 0; });
+  if (alternatives.size() < 2 || hasPacked)
     return;
   Builder builder(chosen.step.getContext());
   SmallVector<Attribute> entries;

@@ -82,7 +82,7 @@ func.func @f(%i: tensor<2x3xi32>, %t: tensor<8x96xi8>, %s: tensor<8x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<2x8xf32>) {
-  // expected-error @below {{makes no i4, which has zero points; expected i8, f8E4M3FN or f8E5M2}}
+  // expected-error @below {{has i4, which has zero points; expected i8, f8E4M3FN or f8E5M2}}
   %0, %1 = llm.pack %x : tensor<2x8xf32> -> tensor<2x8xi4>, tensor<2x2xf32>
   return
 }
@@ -92,6 +92,22 @@ func.func @f(%x: tensor<2x8xf32>) {
 func.func @f(%x: tensor<2x8xf32>) {
   // expected-error @below {{'packed' has rows of 8 elements in 3 groups, expected groups of equal size}}
   %0, %1 = llm.pack %x : tensor<2x8xf32> -> tensor<2x8xi8>, tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<2x8xi8>, %s: tensor<2x2xbf16>) {
+  // expected-error @below {{'scales' of 'packed' are 'bf16', expected 'f32'}}
+  %0 = llm.unpack %p, %s : tensor<2x8xi8>, tensor<2x2xbf16> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<2x8xi8>, %s: tensor<2x2xf32>) {
+  // expected-error @below {{'packed' has shape [2, 8], expected [2, 4]}}
+  %0 = llm.unpack %p, %s : tensor<2x8xi8>, tensor<2x2xf32> -> tensor<2x4xf32>
   return
 }
 

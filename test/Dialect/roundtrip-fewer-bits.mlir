@@ -28,3 +28,10 @@ func.func @caches(%q: tensor<2x1x8xf32>, %x: tensor<2x1x8xf32>, %c: tensor<2x6x8
       -> (tensor<2x6x8xf8E4M3FN>, tensor<2x6x8xf8E4M3FN>)
   return %0, %1, %2 : tensor<2x1x8xf32>, tensor<2x6x8xf8E4M3FN>, tensor<2x6x8xf8E4M3FN>
 }
+
+// CHECK-LABEL: func.func @rows
+func.func @rows(%p: tensor<2x8xi8>, %s: tensor<2x2xbf16>) -> tensor<2x8xbf16> {
+  // CHECK: llm.unpack %{{.*}}, %{{.*}} : tensor<2x8xi8>, tensor<2x2xbf16> -> tensor<2x8xbf16>
+  %x = llm.unpack %p, %s : tensor<2x8xi8>, tensor<2x2xbf16> -> tensor<2x8xbf16>
+  return %x : tensor<2x8xbf16>
+}

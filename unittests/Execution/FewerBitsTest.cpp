@@ -193,6 +193,19 @@ TEST_P(PackKernels, RoundsToNearestEven) {
   EXPECT_EQ(r[0], numbers);
 }
 
+TEST_P(PackKernels, UnpacksWhatNumbersStandFor) {
+  constexpr int64_t group = 40, size = 6 * group; // no whole vectors
+  Held rows = someHeld(held(), computed(), size, group);
+  std::string X = tensor({2, size / 2}, computed()), P = tensor({2, size / 2}, held()),
+              S = tensor({2, 3}, computed());
+  Numbers found = runStep("func.func @step(%p: " + P + ", %s: " + S + ") -> " + X +
+                              " {\n %x = llm.unpack %p, %s : " + P + ", " + S + " -> " + X +
+                              "\n return %x : " + X + " }",
+                          {rows.numbers, rows.scales})[0];
+  for (int64_t i = 0; i < size; ++i)
+    EXPECT_EQ(found[i], rounded(computed(), rows.elements[i])) << "element " << i;
+}
+
 /// @step of attention of two tokens, behind 70 in caches, by rows of one type.
 std::string attentionStep(const std::string &rows, const std::string &computed, bool hasScales) {
   std::string q = tensor({1, 2, 96}, computed), k = tensor({1, 2, 48}, rows),

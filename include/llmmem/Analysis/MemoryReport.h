@@ -105,6 +105,12 @@ struct HostEntry {
   int64_t neededBytes() const { return residentBytes + residentPadding + arena; }
 };
 
+/// Saved values that are held in fewer bits (`llm.pack` for the backward).
+struct PackedValues {
+  int64_t values = 0;
+  int64_t bytes = 0, bytesWithScales = 0; // as they are, and packed
+};
+
 struct MemoryReport {
   std::string policy;
   std::optional<int64_t> budget;
@@ -125,6 +131,7 @@ struct MemoryReport {
   double fragmentation = 0;
   std::vector<SavedValue> saved;
   int64_t savedBytes = 0;                   // kept ones
+  PackedValues packed;                       // each once
   std::vector<int64_t> savedByBlock;        // kept ones, by block
   std::string device, deviceSource;         // the table of prices, and where they come from
   int64_t measuredOps = 0, modelledOps = 0; // of the program, by how they were priced

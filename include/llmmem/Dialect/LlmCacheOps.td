@@ -117,6 +117,21 @@ def Llm_PackOp : Llm_PureOp<"pack", [Cost]> {
   let hasVerifier = 1;
 }
 
+def Llm_UnpackOp : Llm_PureOp<"unpack", [Cost]> {
+  let summary = "Rows that were rounded to fewer bits, as numbers again.";
+  let description = [{
+    x = packed * scale of its group, in f32, rounded to the type of x: what `llm.pack` rounded.
+
+    ```mlir
+    %x = llm.unpack %packed, %scales : tensor<8x1024x768xi8>, tensor<8x1024x3xbf16> -> tensor<8x1024x768xbf16>
+    ```
+  }];
+  let arguments = (ins Llm_PackedTensor:$packed, Llm_Tensor:$scales);
+  let results = (outs Llm_Tensor:$x);
+  let assemblyFormat = "$packed `,` $scales attr-dict `:` type($packed) `,` type($scales) `->` type($x)";
+  let hasVerifier = 1;
+}
+
 def Llm_LastRowsOp : Llm_PureOp<"last_rows", [CostWithTraffic]> {
   let summary = "Takes the row of each sequence's last token.";
   let description = [{

@@ -157,6 +157,10 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       *this, "overlap",
       llvm::cl::desc("Run collectives beside compute: each starts as early and is waited for as "
                      "late as the plan allows")};
+  Option<int64_t> savedBits{
+      *this, "saved-bits", llvm::cl::init(0), llvm::cl::value_desc("8"),
+      llvm::cl::desc("Saved values may be held in 8 bits, where that is cheaper than to run ops "
+                     "again; changes gradients")};
   Option<std::string> hostBudget{
       *this, "host-budget", llvm::cl::value_desc("bytes"),
       llvm::cl::desc("Values may leave for so much of the host's memory and come back, where that "

@@ -590,6 +590,7 @@ def PlanCheckpoints : StepPass<"plan-checkpoints"> {
     Option<"seconds", "seconds", "double", "10", "Bound on the planner's search">,
     Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows at a time of ops that work in chunks: auto, whole, or so many">,
     EpiloguesOption<"epilogues", "::llmmem::Epilogues::Auto", "true">,
+    Option<"savedBits", "saved-bits", "int64_t", "0", "8: saved values may be held in so many bits, which changes gradients; 0: they keep theirs">,
     Option<"overlap", "overlap", "bool", "false", "Plan collectives beside compute, on a resource of time of their own">,
     Option<"hostBudget", "host-budget", "std::string", "\"\"", "Values may leave for so much of the host's memory and come back">,
     Option<"link", "link", "std::string", "\"\"", "What copies to the host move, each way (25GB/s) or up and down (25GB/s,20GB/s); without, what the device's table says">,

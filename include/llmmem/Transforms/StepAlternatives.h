@@ -1,4 +1,4 @@
-//===- StepAlternatives.h - The step with each choice of epilogues -------------===//
+//===- StepAlternatives.h - The step with each choice of other ops -------------===//
 
 #ifndef LLMMEM_TRANSFORMS_STEPALTERNATIVES_H
 #define LLMMEM_TRANSFORMS_STEPALTERNATIVES_H
@@ -9,9 +9,11 @@
 
 namespace llmmem {
 
-/// The step with one choice of epilogues, and what the planner is asked about it.
+/// The step with one choice of epilogues and of packed values, and what the planner is asked about
+/// it.
 struct StepAlternative {
   Epilogues epilogues;
+  int64_t packedQuarters = 0;
   mlir::OwningOpRef<mlir::func::FuncOp> copy; // null where it is the step itself
   mlir::func::FuncOp step;
   StepStorage storage;
@@ -20,7 +22,9 @@ struct StepAlternative {
 };
 
 /// The alternatives that `request` and the device's table leave open, each different from those
-/// before it: separate first. Fails, after a located diagnostic, where the step cannot be planned.
+/// before it: separate first. Where saved values may be packed (PackSaved.h), steps with
+/// some of them packed stand behind those without. Fails, after a located diagnostic, where the
+/// step cannot be planned.
 llvm::FailureOr<std::vector<StepAlternative>> makeStepAlternatives(mlir::func::FuncOp step,
                                                                    const StepStorage &storage,
                                                                    const CheckpointRequest &request,
@@ -28,7 +32,7 @@ llvm::FailureOr<std::vector<StepAlternative>> makeStepAlternatives(mlir::func::F
 
 /// What the planner is asked about all of them. Epilogues of a library round in other places than
 /// the ops apart: where one multiplies, the choice must not hang on the budget. Elsewhere all
-/// alternatives have the same bits.
+/// alternatives have the same bits, but for those of packed values.
 planning::StepForms formsOf(mlir::func::FuncOp step, llvm::ArrayRef<StepAlternative> alternatives,
                             std::optional<int64_t> budget);
 

@@ -91,6 +91,21 @@ struct PackKernel : KernelModel<PackKernel, PackOp> {
   }
 };
 
+struct UnpackKernel : KernelModel<UnpackKernel, UnpackOp> {
+  static void emit(UnpackOp op, KernelEmitter &e) {
+    int64_t group = groupSizeOf(op.getPacked(), op.getScales());
+    HeldBuffer rows{
+        e.operand(0), e.operand(1), {}, {op.getPacked().getType().getElementType(), group}};
+    e.forRows(rows.scales.size, {group}, [&](Index number) {
+      GroupScale scale{e.load(rows.scales, number), std::nullopt};
+      e.forLanes(group, [&](Index i, unsigned lanes) {
+        Index place = number * group + i;
+        e.store(e.result(0), place, load(e, rows, place, lanes, scale));
+      });
+    });
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // New rows of caches
 //===----------------------------------------------------------------------===//
@@ -186,5 +201,6 @@ struct AppendCacheKernel : KernelModel<AppendCacheKernel, AppendCacheOp> {
 } // namespace
 
 void llmmem::attachCacheKernels(MLIRContext *context) {
-  attachKernels<PositionsKernel, LastRowsKernel, AppendCacheKernel, PackKernel>(context);
+  attachKernels<PositionsKernel, LastRowsKernel, AppendCacheKernel, PackKernel, UnpackKernel>(
+      context);
 }
