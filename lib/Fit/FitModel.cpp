@@ -2,6 +2,7 @@
 
 #include "llmmem/Fit/FitModel.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Strategies/RankProgram.h"
 #include "llmmem/Targets/Targets.h"
@@ -29,9 +30,19 @@ llvm::Expected<FitModel> FitModel::read(llvm::StringRef text, llvm::StringRef fi
   return std::move(result);
 }
 
+/// That of the card's table; of a card that is bytes alone any, as it moves no byte of the device.
+planning::HostLink FitModel::linkToHost() const {
+  constexpr int64_t nanoseconds = 1'000'000'000;
+  const DeviceLink *own = table.linkTo(DeviceLink::To::Host);
+  if (!own)
+    return {25 * nanoseconds, 25 * nanoseconds, 0};
+  return {nanoseconds * own->upBytesPerNs, nanoseconds * own->downBytesPerNs, own->latencyNs};
+}
+
 /// The step as the pipeline of llmmem-opt plans it with its defaults: on one device, or that of
 /// each of several ranks which share the batch.
-llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, int64_t ranks) const {
+llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, int64_t ranks,
+                                               bool onHost) const {
   DialectRegistry registry;
   registerTargets(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -40,6 +51,8 @@ llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, in
     return module.takeError();
   DiagnosticText diagnostics(&context);
   StepSettings settings;
+  if (onHost)
+    settings.host = linkToHost();
   RankShape rank;
   rank.dp = ranks;
   rank.zeroStage = ranks > 1 ? 3 : 0;
@@ -51,9 +64,12 @@ llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, in
   if (failed(alternatives))
     return diagnostics.toError();
   Step step{llmmem::formsOf(program->step, *alternatives, std::nullopt)};
-  for (BlockArgument argument : program->step.getArguments())
+  for (BlockArgument argument : program->step.getArguments()) {
     if (getRole(argument) == llm::Role::KvCache)
       step.cacheBytes += bytesOfType(argument.getType());
+    if (llm::isOnHost(argument.getType()))
+      step.hostBytes += bytesOfType(argument.getType());
+  }
   return step;
 }
 
@@ -199,12 +215,14 @@ llvm::Expected<FitPoint> FitModel::with(const Relief &relief, int64_t batch, int
   importer::ImportOptions shape = shapeOf(batch * relief.ranks, seq);
   shape.training.gradients = relief.gradients;
   shape.training.optimizer = relief.optimizer;
-  llvm::Expected<Step> step = build(shape, relief.ranks);
+  shape.training.state = relief.state;
+  llvm::Expected<Step> step = build(shape, relief.ranks, relief.onHost);
   if (!step)
     return step.takeError();
   step->forms.setBudget(budget);
   FitPoint point = pointOf(step->forms, planning::PolicyKind::Budget);
   point.batch = shape.batch;
   point.seq = seq;
+  point.hostBytes = step->hostBytes;
   return point;
 }

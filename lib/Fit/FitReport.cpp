@@ -65,7 +65,8 @@ llvm::json::Value llmmem::toJson(const FitModel &model, const FitAnswer &answer)
                                          {"batch", it.point.batch},
                                          {"fits", it.point.fits()},
                                          {"resident_bytes", it.point.residentBytes},
-                                         {"needed_bytes", it.point.neededBytes}});
+                                         {"needed_bytes", it.point.neededBytes},
+                                         {"host_bytes", it.point.hostBytes}});
   return llvm::json::Object{
       {"format", "llmmem-fit"},
       {"version", 1},
@@ -164,6 +165,8 @@ void FitPrinter::printReliefs() {
       os << formatv("{0} resident{1}", formatByteSize(it.point.residentBytes),
                     it.point.residentBytes > answer.card.budget() ? "" : ", no plan found");
     os << (it.relief.ranks > 1 ? " on each" : "");
+    if (it.point.hostBytes > 0)
+      os << formatv(", with {0} on the host", formatByteSize(it.point.hostBytes));
   }
   os << "\n";
 }

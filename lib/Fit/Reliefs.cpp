@@ -16,7 +16,20 @@ static std::vector<Relief> oneRankReliefs() {
       {"llmmem-import --optimizer sgd", GradientLifetime::Resident, OptimizerKind::SGD},
       {"llmmem-import --gradients transient --optimizer sgd", GradientLifetime::Transient,
        OptimizerKind::SGD},
+      {"llmmem-import --optimizer-state int8", GradientLifetime::Resident, OptimizerKind::AdamW,
+       importer::StateType::Int8},
   };
+}
+
+/// The device holds activations alone. Without a table the tools must be told of a link.
+static Relief allOnHost(const DeviceModel &device) {
+  const llvm::StringRef link = device.linkTo(DeviceLink::To::Host) ? "" : " --link=25GB/s";
+  return {.flags = "llmmem-import --gradients transient, llmmem-opt --optimizer-on=host "
+                   "--parameters-on=host" +
+                   link.str(),
+          .gradients = GradientLifetime::Transient,
+          .optimizer = OptimizerKind::AdamW,
+          .onHost = true};
 }
 
 static llvm::Expected<ReliefOutcome> outcomeOf(const FitModel &model, const FitAnswer &answer,
@@ -31,8 +44,10 @@ static llvm::Expected<ReliefOutcome> outcomeOf(const FitModel &model, const FitA
 static llvm::Expected<ReliefOutcome> onRanks(const FitModel &model, const FitAnswer &answer,
                                              int64_t ranks) {
   return outcomeOf(model, answer,
-                   {llvm::formatv("llmmem-opt --mesh=dp={0} --zero=3", ranks).str(),
-                    GradientLifetime::Resident, OptimizerKind::AdamW, ranks});
+                   {.flags = llvm::formatv("llmmem-opt --mesh=dp={0} --zero=3", ranks).str(),
+                    .gradients = GradientLifetime::Resident,
+                    .optimizer = OptimizerKind::AdamW,
+                    .ranks = ranks});
 }
 
 /// The fewest ranks, of the powers of two, of which a plan was found.
@@ -60,5 +75,11 @@ llvm::Error llmmem::findReliefs(const FitModel &model, FitAnswer &answer) {
       return outcome.takeError();
     answer.reliefs.push_back(std::move(*outcome));
   }
-  return addRanks(model, answer);
+  if (llvm::Error error = addRanks(model, answer))
+    return error;
+  llvm::Expected<ReliefOutcome> onHost = outcomeOf(model, answer, allOnHost(model.device()));
+  if (!onHost)
+    return onHost.takeError();
+  answer.reliefs.push_back(std::move(*onHost));
+  return llvm::Error::success();
 }

@@ -8,6 +8,7 @@
 #include "llmmem/Transforms/Parallelize.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/ReserveLibraryWorkspace.h"
+#include "llmmem/Transforms/StateOnHost.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -74,6 +75,9 @@ FailureOr<RankProgram> llmmem::buildRankProgram(ModuleOp model, const RankShape 
   for (func::FuncOp function : {program.step, program.update}) {
     if (!function)
       continue;
+    if (settings.host && failed(moveStateToHost(function, *settings.host,
+                                                {.optimizerState = true, .parameters = true})))
+      return failure();
     if (settings.groupsLossHead)
       groupLossHeads(function, GroupLossHeadOptions().granule);
     if (settings.groupsKernels)

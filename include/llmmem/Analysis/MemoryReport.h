@@ -131,7 +131,7 @@ struct MemoryReport {
   double fragmentation = 0;
   std::vector<SavedValue> saved;
   int64_t savedBytes = 0;                   // kept ones
-  PackedValues packed;                       // each once
+  PackedValues packed;                      // each once
   std::vector<int64_t> savedByBlock;        // kept ones, by block
   std::string device, deviceSource;         // the table of prices, and where they come from
   int64_t measuredOps = 0, modelledOps = 0; // of the program, by how they were priced

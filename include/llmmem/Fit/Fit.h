@@ -64,8 +64,8 @@ inline constexpr int64_t kSequenceStep = 128;
 /// Answers with plans alone. The error is that of a shape which the model does not have.
 llvm::Expected<FitAnswer> fit(FitModel &model, const Card &card, const FitRequest &request);
 
-/// Plans the step with less state, with gradients that end at their update, and on as many ranks as
-/// it takes, into `answer.reliefs`.
+/// Plans the step with less state, with gradients that end at their update, on as many ranks as it
+/// takes, and with what lies on the device throughout on the host, into `answer.reliefs`.
 llvm::Error findReliefs(const FitModel &model, FitAnswer &answer);
 
 /// `bf16`, as flags have it.

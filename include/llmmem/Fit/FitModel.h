@@ -6,6 +6,7 @@
 #include "llmmem/Analysis/DeviceModel.h"
 #include "llmmem/Import/Import.h"
 #include "llmmem/Planning/Alternatives/AlternativeProblems.h"
+#include "llmmem/Planning/Offload/HostCopies.h"
 #include <map>
 
 namespace llmmem {
@@ -16,6 +17,7 @@ struct FitPoint {
   planning::Status status = planning::Status::Unknown;
   int64_t residentBytes = 0;
   int64_t cacheBytes = 0;      // of them, of keys and values
+  int64_t hostBytes = 0;       // of what lies on the host throughout
   int64_t neededBytes = 0;     // resident bytes and arena; 0 without a plan
   int64_t ns = 0;              // modelled, of a step; 0 without a plan
   int64_t withoutBudgetNs = 0; // the same with all kept
@@ -38,7 +40,9 @@ struct Relief {
   std::string flags; // of the tools, as they are written
   llm::GradientLifetime gradients;
   llm::OptimizerKind optimizer;
-  int64_t ranks = 1; // that share parameters, state and gradients (ZeRO-3); each has the batch
+  importer::StateType state = importer::StateType::Wide;
+  int64_t ranks = 1;   // that share parameters, state and gradients (ZeRO-3); each has the batch
+  bool onHost = false; // state and parameters
 };
 
 /// A step at one shape. A step of training is asked for by batch and sequence; one of inference, by
@@ -85,13 +89,15 @@ private:
 
   struct Step {
     planning::StepForms forms;
-    int64_t cacheBytes = 0;
+    int64_t cacheBytes = 0, hostBytes = 0;
   };
   struct Answer {
     FitPoint point;
     Step step;
   };
-  llvm::Expected<Step> build(importer::ImportOptions shape, int64_t ranks = 1) const;
+  llvm::Expected<Step> build(importer::ImportOptions shape, int64_t ranks = 1,
+                             bool onHost = false) const;
+  planning::HostLink linkToHost() const;
   importer::ImportOptions shapeOf(int64_t batch, int64_t seq, int64_t chunk = 0) const;
   llvm::Expected<Step> stepOf(const Question &question) const;
   llvm::Expected<FitPoint> askOne(const Question &question);

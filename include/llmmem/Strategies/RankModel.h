@@ -17,6 +17,7 @@
 #ifndef LLMMEM_STRATEGIES_RANKMODEL_H
 #define LLMMEM_STRATEGIES_RANKMODEL_H
 
+#include "llmmem/Planning/Offload/HostCopies.h"
 #include "llmmem/Planning/Schedulers/RepeatedBlocks.h"
 #include "llmmem/Strategies/Layouts.h"
 #include "llmmem/Strategies/Strategy.h"
@@ -46,7 +47,9 @@ struct StepSettings {
   bool groupsKernels = true;
   bool usesLibrary = false;
   std::vector<LayoutGroup> groups; // that a shape may leave whole
-  int64_t bucketBytes = 0;         // of gradients that share a collective (Parallelize.h)
+  /// What copies to the host move, where state and parameters lie there (StateOnHost.h).
+  std::optional<planning::HostLink> host;
+  int64_t bucketBytes = 0; // of gradients that share a collective (Parallelize.h)
 };
 
 /// Modelled ns of one run of each op of a part, and the part's bytes. Where collectives run beside

@@ -9,8 +9,8 @@ import sys
 
 def flags_of(relief, tool):
     """Those of one of the tools."""
-    name, *flags = relief["flags"].split()
-    return flags if name == tool else []
+    calls = [call.split() for call in relief["flags"].split(", ")]
+    return [flag for name, *flags in calls for flag in flags if name == tool]
 
 
 def main():
