@@ -5,13 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int must_fail(const char *name) {
-  static int calls;
-  return llmmem_fake_cuda_must_fail("LLMMEM_FAKE_CUDA_FAIL", name, &calls);
-}
-
 #define FAIL_IF_ASKED(name)                                                                        \
-  if (must_fail(#name))                                                                            \
+  if (llmmem_fake_cuda_fails(#name))                                                               \
   return 999
 
 CUresult cuDriverGetVersion(int *version) {

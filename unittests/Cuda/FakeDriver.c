@@ -128,13 +128,13 @@ void llmmem_fake_cuda_note(const char *format, ...) {
   va_end(arguments);
 }
 
-static int must_fail(const char *name) {
+int llmmem_fake_cuda_fails(const char *name) {
   static int calls;
   return llmmem_fake_cuda_must_fail("LLMMEM_FAKE_CUDA_FAIL", name, &calls);
 }
 
 #define FAIL_IF_ASKED(name)                                                                        \
-  if (must_fail(#name))                                                                            \
+  if (llmmem_fake_cuda_fails(#name))                                                               \
   return 999
 
 /* A1+256, or 0x1234 for what lies in no allocation. */
@@ -346,7 +346,7 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t count, CUstr
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, int *options,
                             void **values) {
-  if (must_fail("cuModuleLoadDataEx")) {
+  if (llmmem_fake_cuda_fails("cuModuleLoadDataEx")) {
     for (unsigned k = 0; k < count; ++k)
       if (options[k] == CU_JIT_ERROR_LOG_BUFFER)
         strcpy(values[k], "ptxas application ptx input, line 1; fatal : the log of the assembler");

@@ -11,6 +11,8 @@ void llmmem_fake_cuda_note(const char *format, ...);
 /* Whether a call of `name` is the one that the environment asks to fail: NAME:2 in `variable` is
  * the second of NAME. `calls` counts those. */
 int llmmem_fake_cuda_must_fail(const char *variable, const char *name, int *calls);
+/* The same of the driver's own calls, whose variable is LLMMEM_FAKE_CUDA_FAIL. */
+int llmmem_fake_cuda_fails(const char *name);
 /* A1+256, or 0x1234 for what lies in no allocation. */
 const char *llmmem_fake_cuda_place(uint64_t address, char *text, size_t size);
 /* " on stream 1"; empty for the first stream that was made. */

@@ -71,3 +71,20 @@ def remove(*paths):
     for path in paths:
         if os.path.exists(path):
             os.remove(path)
+
+
+def check_bits(name, training, expected, others):
+    """Stops where a run has other bits than `others`, whose bits are `expected`."""
+    for what, bits in training.bits().items():
+        if bits != expected[what]:
+            stop("%s: %s differ from %s" % (name, what, others))
+
+
+def check_both_memories(name, training, report):
+    """Stops where a run measures other bytes than its report says, in the device's arena or on the host."""
+    host = report["host"]
+    planned = (report["arena"], host["resident"] + host["resident_padding"], host["arena"])
+    for line in training.lines:
+        measured = (line["arena_measured"], line["host_resident_measured"], line.get("host_arena_measured", 0))
+        if measured != planned:
+            stop("%s: planned %s, measured %s" % (name, planned, measured))

@@ -35,14 +35,8 @@ def main(folder, text, config, *flags):
                 name, report["resident"]["param"], host["resident"], moved))
         downs[name] = host["down_bytes"]
         training = chain.Training(step(name), *data, "--poison")
-        for what, bits in training.bits().items():
-            if bits != expected[what]:
-                chain.stop("%s: %s differ from those with the parameters on the device" % (name, what))
-        for line in training.lines:
-            measured = (line["arena_measured"], line["host_resident_measured"], line.get("host_arena_measured", 0))
-            planned = (report["arena"], host["resident"] + host["resident_padding"], host["arena"])
-            if measured != planned:
-                chain.stop("%s: planned %s, measured %s" % (name, planned, measured))
+        chain.check_bits(name, training, expected, "those with the parameters on the device")
+        chain.check_both_memories(name, training, report)
     # A parameter is read by the forward and the backward, and comes again for an op that runs again.
     if downs["parameters"] < 2 * resident["param"] - 1 and "--lora-rank" not in flags:
         chain.stop("parameters come for %d bytes only" % downs["parameters"])

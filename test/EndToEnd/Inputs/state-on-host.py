@@ -33,14 +33,8 @@ def main(folder, text, config, *flags):
         if min(host["up_bytes"], host["down_bytes"]) < state:
             chain.stop("%s: not all of the state comes and leaves" % name)
         training = chain.Training(step(name), *data, "--poison")
-        for what, bits in training.bits().items():
-            if bits != expected[what]:
-                chain.stop("%s: %s differ from those with the state on the device" % (name, what))
-        for line in training.lines:
-            measured = (line["arena_measured"], line["host_resident_measured"], line.get("host_arena_measured", 0))
-            planned = (report["arena"], host["resident"] + host["resident_padding"], host["arena"])
-            if measured != planned:
-                chain.stop("%s: planned %s, measured %s" % (name, planned, measured))
+        chain.check_bits(name, training, expected, "those with the state on the device")
+        chain.check_both_memories(name, training, report)
     if host["arena"] == 0:
         chain.stop("no activation leaves beside the state")
     # A step of micro-batches updates in a function of its own, on the same arguments.
