@@ -7,6 +7,7 @@
 
 #include "ProblemBuilder.h"
 #include "ShuffledProblem.h"
+#include "Structure/CanonicalProblem.h"
 #include "Structure/StepChain.h"
 #include "llmmem/Planning/Model/FoundStructure.h"
 #include "llmmem/Planning/Model/Verify.h"
@@ -69,6 +70,60 @@ TEST(Structure, TheOrderDependsOnTheGraphAlone) {
     if (!first)
       first = costs;
     EXPECT_EQ(costs, *first) << test::nameOf(order);
+  }
+}
+
+/// The JSON of the canonical problem, ids and names left out.
+std::string canonicalText(const Problem &problem) {
+  const Graph graph(problem);
+  Problem canonical = makeCanonical(graph).problem;
+  for (size_t value = 0; value < canonical.values.size(); ++value) {
+    canonical.values[value].id = static_cast<int64_t>(value);
+    canonical.values[value].name.clear();
+  }
+  for (size_t op = 0; op < canonical.ops.size(); ++op)
+    canonical.ops[op].id = static_cast<int64_t>(op);
+  return toJson(canonical);
+}
+
+TEST(Structure, CanonicalProblemsAreEqualInAnyOrder) {
+  for (bool transient : {false, true})
+    for (int64_t keyValueHeads : {4, 16}) {
+      test::TransformerShape shape = smallStep(6, transient);
+      shape.keyValueHeads = keyValueHeads;
+      const Problem labelled = test::makeTransformer(shape);
+      const std::string text = canonicalText(labelled);
+      for (test::GivenOrder order : test::allGivenOrders)
+        for (uint64_t seed : {1, 2})
+          EXPECT_TRUE(canonicalText(test::shuffle(labelled, order, seed)) == text)
+              << test::nameOf(order) << " " << keyValueHeads << " " << transient;
+    }
+}
+
+TEST(Structure, PlansOfCanonicalProblemsArePlansOfTheOthers) {
+  const Problem labelled = test::makeTransformer(smallStep(4, true));
+  Problem problem = test::shuffle(labelled, test::GivenOrder::Random, 3);
+  const Graph graph(problem);
+  CanonicalProblem canonical = makeCanonical(graph);
+  const Plan free = plan(canonical.problem, {});
+  canonical.problem.budget = problem.budget =
+      canonical.problem.residentBytes() + free.arena * 3 / 4;
+  Plan restored = plan(canonical.problem, {});
+  ASSERT_EQ(restored.status, Status::Feasible);
+  ASSERT_GT(restored.cost, restored.baseCost);
+  canonical.restoreNumbers(restored);
+  EXPECT_TRUE(verify(problem, restored).empty());
+}
+
+TEST(Structure, TheLeastNeedIsOfTheGraphAlone) {
+  const Problem labelled = test::makeTransformer(smallStep(6, true));
+  PlanOptions options;
+  options.policy.kind = PolicyKind::LeastPeak;
+  const Plan told = plan(labelled, options);
+  for (test::GivenOrder order : test::allGivenOrders) {
+    const Plan found = plan(test::shuffle(labelled, order, 9), options);
+    EXPECT_EQ(found.arena, told.arena) << test::nameOf(order);
+    EXPECT_EQ(found.cost, told.cost) << test::nameOf(order);
   }
 }
 

@@ -258,6 +258,23 @@ std::vector<Candidate> BudgetSearch::recreated(const Candidate &start, int64_t c
   return found;
 }
 
+std::vector<Candidate> BudgetSearch::lowered(const Candidate &start, int64_t capacity,
+                                             int64_t rounds) {
+  lastSpent = 0;
+  std::vector<Candidate> found;
+  if (isAnnealed())
+    return found;
+  announce("the least memory, below " + formatByteSize(capacity));
+  const int64_t mostWork = std::min(work / 40, rounds * graph.numOps());
+  int64_t left = mostWork;
+  for (std::vector<OpIndex> &steps :
+       recreateLower(graph, start.steps, capacity, evictionDepth(), left))
+    found.push_back(measured(std::move(steps)));
+  llvm::stable_sort(found, isCheaper);
+  lastSpent = mostWork - left;
+  return found;
+}
+
 /// How many ancestors in a row may run again for one value. In a chain the path back to a held
 /// value leads through whole blocks, and the least memory needs it; in other graphs long paths
 /// never helped.
@@ -346,9 +363,13 @@ void BudgetSearch::addEveryLevel() {
 /// Lowers the least peak found by eviction, in small steps, until eviction fails.
 void BudgetSearch::descend() {
   constexpr size_t mostSteps = 8000; // each attempt computes a profile
-  std::vector<OpIndex> steps = llvm::min_element(lean, isLeaner)->steps;
-  if (steps.size() > mostSteps)
+  const Candidate *start = nullptr;
+  for (const Candidate &candidate : lean)
+    if (candidate.steps.size() <= mostSteps && (!start || isLeaner(candidate, *start)))
+      start = &candidate;
+  if (!start)
     return;
+  std::vector<OpIndex> steps = start->steps;
   constexpr int64_t descents = 100;
   int64_t peak = profile(graph, steps).peak;
   int64_t width = std::max<int64_t>(1, (peak - graph.residentBytes()) / descents);

@@ -47,6 +47,8 @@ public:
   /// Schedules within `capacity` that are cheaper than `start`, which fits it; cheapest first.
   /// `rounds`: how often the search may visit every op.
   std::vector<Candidate> recreated(const Candidate &start, int64_t capacity, int64_t rounds);
+  /// A few schedules within `capacity` made of `start`, which needs more; `rounds` as above.
+  std::vector<Candidate> lowered(const Candidate &start, int64_t capacity, int64_t rounds);
   /// Whether the graph is searched by annealing because it has no chain structure.
   bool isAnnealed() const { return chain.isGuess && graph.numOps() <= mostAnnealedOps; }
   /// Steps visited for the last answer of `under`, `annealed` or `withHeadroom`: a function of its

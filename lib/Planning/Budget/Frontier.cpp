@@ -28,6 +28,12 @@ Frontier::Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork)
     : graph(graph), search(search), packWork(packWork), padding(graph.topPadding()),
       unit(commonUnit(graph)) {}
 
+Frontier Frontier::ofCanonical(const Graph &graph, BudgetSearch &search, int64_t packWork) {
+  Frontier frontier(graph, search, packWork);
+  frontier.isCanonical = true;
+  return frontier;
+}
+
 /// The schedules of both orders, cheapest first.
 std::vector<Candidate> Frontier::under(int64_t capacity, bool deeply, int64_t &work) {
   if (!hasDeferred) {
@@ -74,9 +80,6 @@ Frontier::Placed Frontier::place(const Candidate &candidate, int64_t budget, int
 
 /// Steps visited in the time of one step of the packing heuristics.
 static constexpr int64_t workOfStep = 24;
-
-/// Steps visited in the time of one unit of the packing search, which ends where the plan fits.
-static constexpr int64_t workOfUnit = 4;
 
 /// Edges that ejection chains visit in the time of one visited step.
 static constexpr int64_t ejectionsOfStep = 40;
@@ -176,6 +179,9 @@ const Frontier::Sample *Frontier::coarseSample(size_t number) {
 bool Frontier::isBeatenByLeanest(const Sample &sample) {
   if (search.isAnnealed() || sample.plan->cost - graph.baseCost() < graph.baseCost() / 2)
     return false;
+  if (const Placed &least = canonicalLeast();
+      least && least->cost < sample.plan->cost && need(least) <= need(sample.plan))
+    return true;
   return llvm::any_of(search.leanest(), [&](const Candidate &candidate) {
     return candidate.cost < sample.plan->cost && candidate.peak <= need(sample.plan);
   });
@@ -364,6 +370,8 @@ Frontier::Placed Frontier::bisect(int64_t index, Sample below, Sample above, boo
     return above.index - below.index <= std::max<int64_t>(1, below.index / divisor);
   };
   below.work = above.work = before;
+  if (index == below.index) // every middle is above it
+    return below.plan;
   while (!isNarrow() && below.plan->cost - above.plan->cost > tolerance &&
          std::max(below.work, above.work) <= mostWork) {
     int64_t middle = below.index + (above.index - below.index) / 2;
@@ -371,85 +379,6 @@ Frontier::Placed Frontier::bisect(int64_t index, Sample below, Sample above, boo
     (index < middle ? above : below) = std::move(sample);
   }
   return below.plan;
-}
-
-/// Descends from the schedule of the least peak by lowering the budget a little, until several such
-/// steps fail.
-Frontier::Placed Frontier::findLeast() {
-  search.announce("the least memory");
-  const std::vector<Candidate> &lean = search.leanest();
-  size_t number = 0;
-  while (coarseSample(number + 1))
-    ++number;
-  const Sample &top = *coarseSample(number);
-  auto isAdmitted = [&](const Candidate &candidate) { return candidate.cost >= top.plan->cost; };
-  Placed best = top.plan;
-  constexpr int mostPlaced = 4;
-  int placed = 0;
-  for (const Candidate &candidate : lean) {
-    if (placed == mostPlaced || candidate.peak > need(best) + padding)
-      break;
-    if (!isAdmitted(candidate))
-      continue;
-    ++placed;
-    Placed plan = place(candidate, graph.residentBytes(), packWork);
-    if (std::pair(need(plan), plan->cost) < std::pair(need(best), best->cost))
-      best = std::move(plan);
-  }
-  constexpr int32_t mostOps = 4000; // beyond, a search at the least bytes takes seconds
-  if (graph.numOps() > mostOps)
-    return best;
-  int64_t left = search.workInAll() / 4;
-  auto lower = [&](int64_t budget) {
-    int64_t spent = 0;
-    std::vector<Candidate> candidates = under(capacityOf(budget), /*deeply=*/true, spent);
-    left -= spent;
-    for (const Candidate &candidate : candidates) {
-      if (!isAdmitted(candidate))
-        continue;
-      Placed plan = place(candidate, budget, packWork);
-      left -= search.isAnnealed() ? workOfUnit * packWork : 0;
-      if (std::pair(need(plan), plan->cost) >= std::pair(need(best), best->cost))
-        continue;
-      best = std::move(plan);
-      return true;
-    }
-    return false;
-  };
-  constexpr int mostRounds = 40, coarsest = 4, finest = 12;
-  int rounds = 0;
-  for (int fineness = coarsest; fineness <= finest; fineness += 2)
-    while (rounds++ < mostRounds && left > 0) {
-      int64_t less = std::max<int64_t>((need(best) - graph.residentBytes()) >> fineness, 1);
-      if (need(best) - less < graph.residentBytes() || !lower(need(best) - less))
-        break;
-    }
-  lower(need(best)); // the same need at a lower cost
-  // Full at many steps, as schedules of the least peak are, they do not all pack that tightly.
-  constexpr size_t mostPacked = 6;
-  const int64_t least = need(best);
-  const std::vector<Candidate> recreated =
-      search.recreated({best->steps, best->cost, best->peak}, capacityOf(least), /*rounds=*/600);
-  for (const Candidate &cheaper : llvm::ArrayRef(recreated).take_front(mostPacked)) {
-    Placed plan = isAdmitted(cheaper) ? place(cheaper, least, packWork) : nullptr;
-    if (plan && need(plan) <= least) {
-      best = std::move(plan);
-      break;
-    }
-  }
-  workOfSamples += search.workInAll() / 4 - left;
-  // Packing stopped where the budget was met. With nothing to meet, the padding moves to the top.
-  if (best->arena > best->peak - graph.residentBytes())
-    if (Placed plan = place({best->steps}, graph.residentBytes(), packWork);
-        need(plan) < need(best))
-      best = std::move(plan);
-  return best;
-}
-
-Frontier::Placed Frontier::least() {
-  if (!leastPlan)
-    leastPlan = findLeast();
-  return leastPlan;
 }
 
 std::shared_ptr<const Plan> Frontier::at(int64_t budget) {

@@ -31,6 +31,8 @@ class Frontier {
 public:
   /// `packWork` bounds the search for offsets of each plan (Placement.h).
   Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork);
+  /// The same where the problem is numbered canonically already (Structure/CanonicalProblem.h).
+  static Frontier ofCanonical(const Graph &graph, BudgetSearch &search, int64_t packWork);
 
   /// The placed plan for `budget`, nullptr where even the least need does not fit.
   std::shared_ptr<const Plan> at(int64_t budget);
@@ -67,7 +69,10 @@ private:
   Sample nextSample(const Sample &above, int64_t work);
   Sample nextSampleByAnnealing(const Sample &above);
   Sample solveByAnnealing(int64_t index, const Sample &below, const Sample &above);
+  class Descent;
   Placed findLeast();
+  const Placed &canonicalLeast();
+  const Sample &lowestSample();
   Placed bisect(int64_t index, Sample below, Sample above, bool deeply);
 
   int64_t need(const Placed &plan) const { return graph.residentBytes() + plan->arena; }
@@ -76,15 +81,19 @@ private:
   int64_t indexAbove(int64_t budget) const { return indexBelow(budget + unit - 1); }
   int64_t capacityOf(int64_t budget) const { return budget + padding; }
 
+  /// Steps visited in the time of one unit of the packing search, which ends where the plan fits.
+  static constexpr int64_t workOfUnit = 4;
+
   const Graph &graph;
   BudgetSearch &search;
   std::unique_ptr<BudgetSearch>
       deferred; // the same with the weight gradient of the peak step deferred
   bool hasDeferred = false;
+  bool isCanonical = false, hasCanonicalLeast = false;
   int64_t packWork;
   int64_t padding;  // of the topmost buffer, which an arena does not hold
   int64_t unit = 1; // divides all sizes: budgets between two multiples are equal
-  Placed givenPlan, freePlan, flatPlan, leastPlan;
+  Placed givenPlan, freePlan, flatPlan, leastPlan, canonicalPlan;
   std::deque<Sample> samples; // the coarse ones, highest budget first
   bool isLastSample = false;
   int64_t workOfFree = 0;

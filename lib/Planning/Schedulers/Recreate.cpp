@@ -11,40 +11,61 @@ using namespace llmmem::planning;
 /// profile.
 static constexpr int64_t passes = 9;
 
+/// What may be held while repeats are removed, in thousandths of the capacity for what is not
+/// resident: from a few bytes, which change a few repeats, to so many that nearly all are chosen
+/// anew.
+static constexpr int64_t ruins[] = {2,   4,   8,   12,  16,  23,  32,   46,   64,   90,
+                                    128, 180, 250, 350, 500, 700, 1000, 1500, 2000, 3000};
+
+/// `steps` without the repeats that `thousandths` more than `capacity` makes needless, evicted
+/// until they fit it. Nothing where they do not.
+static std::optional<std::vector<OpIndex>> recreateOnce(const Graph &graph,
+                                                        std::vector<OpIndex> steps,
+                                                        int64_t capacity, int64_t thousandths,
+                                                        int deepest, int64_t &work) {
+  graph.poll();
+  const int64_t arena = std::min(capacity - graph.residentBytes(), INT64_MAX / 16);
+  keepWhatFits(graph, steps, capacity + arena / 1000 * thousandths);
+  work -= passes * static_cast<int64_t>(steps.size());
+  if (!evictUntilFits(graph, steps, capacity, deepest, work))
+    return std::nullopt;
+  keepWhatFits(graph, steps, capacity);
+  return steps;
+}
+
 std::vector<std::vector<OpIndex>> llmmem::planning::recreate(const Graph &graph,
                                                              std::vector<OpIndex> steps,
                                                              int64_t capacity, int deepest,
                                                              int64_t &work) {
   std::vector<std::vector<OpIndex>> found;
   int64_t cost = profile(graph, steps).cost;
-  auto attempt = [&](int64_t ruined) {
-    std::vector<OpIndex> other = steps;
-    keepWhatFits(graph, other, ruined);
-    work -= passes * static_cast<int64_t>(steps.size());
-    if (!evictUntilFits(graph, other, capacity, deepest, work))
-      return false;
-    keepWhatFits(graph, other, capacity);
-    const Profile usage = profile(graph, other);
-    if (usage.cost >= cost)
-      return false;
-    steps = other;
-    found.push_back(std::move(other));
-    cost = usage.cost;
-    return true;
-  };
-  // Of the capacity for what is not resident: from a few bytes, which change a few repeats, to so
-  // many that nearly all are chosen anew.
-  const int64_t arena = std::min(capacity - graph.residentBytes(), INT64_MAX / 16);
-  constexpr int64_t thousandths[] = {2,   4,   8,   12,  16,  23,  32,   46,   64,   90,
-                                     128, 180, 250, 350, 500, 700, 1000, 1500, 2000, 3000};
   for (bool progressed = true; progressed && work > 0;) {
     progressed = false;
-    for (int64_t part : thousandths) {
+    for (int64_t thousandths : ruins) {
       if (work <= 0)
         return found;
-      graph.poll();
-      progressed |= attempt(capacity + arena / 1000 * part);
+      auto other = recreateOnce(graph, steps, capacity, thousandths, deepest, work);
+      if (!other || profile(graph, *other).cost >= cost)
+        continue;
+      steps = *other;
+      cost = profile(graph, steps).cost;
+      found.push_back(std::move(*other));
+      progressed = true;
     }
+  }
+  return found;
+}
+
+std::vector<std::vector<OpIndex>>
+llmmem::planning::recreateLower(const Graph &graph, llvm::ArrayRef<OpIndex> steps, int64_t capacity,
+                                int deepest, int64_t &work) {
+  constexpr size_t enough = 4; // not all of them pack as tightly
+  std::vector<std::vector<OpIndex>> found;
+  for (int64_t thousandths : ruins) {
+    if (work <= 0 || found.size() == enough)
+      break;
+    if (auto other = recreateOnce(graph, steps.vec(), capacity, thousandths, deepest, work))
+      found.push_back(std::move(*other));
   }
   return found;
 }

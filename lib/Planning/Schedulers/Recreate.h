@@ -20,6 +20,10 @@ namespace llmmem::planning {
 std::vector<std::vector<OpIndex>> recreate(const Graph &graph, std::vector<OpIndex> steps,
                                            int64_t capacity, int deepest, int64_t &work);
 
+/// A few schedules that fit `capacity`, made in the same way of one that needs more.
+std::vector<std::vector<OpIndex>> recreateLower(const Graph &graph, llvm::ArrayRef<OpIndex> steps,
+                                                int64_t capacity, int deepest, int64_t &work);
+
 } // namespace llmmem::planning
 
 #endif // LLMMEM_LIB_PLANNING_SCHEDULERS_RECREATE_H

@@ -1,6 +1,7 @@
 //===- StepChain.cpp - The chain of a training step without labels -----------------===//
 
 #include "StepChain.h"
+#include "CanonicalProblem.h"
 #include "Colours.h"
 #include "StageOrder.h"
 #include "StepOrder.h"
@@ -33,6 +34,21 @@ std::optional<Chain> llmmem::planning::findStepChain(const Graph &graph) {
   return chain;
 }
 
+/// The same from canonical numbers, so that ties do not hang on those given.
+static std::optional<Chain> findCanonicalChain(const Graph &graph) {
+  const CanonicalProblem canonical = makeCanonical(graph);
+  std::optional<Chain> chain = findStepChain(Graph(canonical.problem, graph.cancellation()));
+  if (!chain)
+    return std::nullopt;
+  std::vector<int32_t> stageOf(graph.numOps());
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    stageOf[canonical.opOf[op]] = chain->stageOf[op];
+  chain->stageOf = std::move(stageOf);
+  for (OpIndex &op : chain->order)
+    op = canonical.opOf[op];
+  return chain;
+}
+
 /// What is needed with nothing held but the inputs of the stages, and with nothing recomputed.
 static std::pair<int64_t, int64_t> needOf(const Graph &graph, const Chain &chain) {
   Retention retention(graph);
@@ -53,9 +69,14 @@ Chain llmmem::planning::chooseChain(const Graph &graph) {
   if (llvm::any_of(graph.problem().ops,
                    [](const Op &op) { return op.block || op.phase != Phase::None; }))
     return given;
-  std::optional<Chain> found = findStepChain(graph);
+  std::optional<Chain> found = findCanonicalChain(graph);
   // A chain of unequal stages is found as well from an order that runs it, and no better.
-  if (!found || !found->hasRepeats || needOf(graph, given) <= needOf(graph, *found))
+  if (!found || !found->hasRepeats)
     return given;
-  return std::move(*found);
+  const auto [flatOfGiven, freeOfGiven] = needOf(graph, given);
+  const auto [flatOfFound, freeOfFound] = needOf(graph, *found);
+  // Options and tables of equal stages are worth more than a percent of the bytes.
+  const int64_t worthOfRepeats = given.hasRepeats ? 0 : flatOfFound / 64;
+  const bool isKept = flatOfGiven <= flatOfFound - worthOfRepeats && freeOfGiven <= freeOfFound;
+  return isKept ? given : std::move(*found);
 }

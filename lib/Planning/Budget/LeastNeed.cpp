@@ -1,0 +1,201 @@
+//===- LeastNeed.cpp - The least bytes that a plan was found for ------------------===//
+
+#include "Frontier.h"
+#include "Structure/CanonicalProblem.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+/// Beyond, a search of all kinds at the least bytes takes seconds.
+static constexpr int32_t mostOpsOfSearch = 4000;
+
+/// A descent ends where 1/4096 less of the arena is not found.
+static constexpr int finestStep = 12;
+
+/// From the schedule of the least peak down, by budgets that are a little lower each.
+class Frontier::Descent {
+public:
+  Descent(Frontier &frontier, Placed best, int64_t leastCost)
+      : frontier(frontier), best(std::move(best)), leastCost(leastCost) {}
+  void placeLeanest(llvm::ArrayRef<Candidate> lean);
+  void lower() { descend(&Descent::lowerBest); }
+  void search();
+  void recreate();
+  void tighten();
+  Placed found() { return best; }
+  int64_t work() const { return spent; }
+
+private:
+  bool isAdmitted(const Candidate &candidate) const { return candidate.cost >= leastCost; }
+  bool takeFirst(llvm::ArrayRef<Candidate> candidates, int64_t budget, int64_t ejections);
+  bool lowerBest(int64_t budget);
+  bool searchAnew(int64_t budget);
+  void descend(bool (Descent::*lower)(int64_t budget));
+  Candidate bestCandidate() const { return {best->steps, best->cost, best->peak}; }
+  int64_t need() const { return frontier.need(best); }
+  bool isBetter(const Placed &plan) const {
+    return std::pair(frontier.need(plan), plan->cost) < std::pair(need(), best->cost);
+  }
+
+  Frontier &frontier;
+  Placed best;
+  int64_t leastCost; // what the coarse samples cost at more bytes
+  int64_t left = 0, spent = 0;
+};
+
+void Frontier::Descent::placeLeanest(llvm::ArrayRef<Candidate> lean) {
+  constexpr int mostPlaced = 4;
+  int placed = 0;
+  for (const Candidate &candidate : lean) {
+    if (placed == mostPlaced || candidate.peak > need() + frontier.padding)
+      break;
+    if (!isAdmitted(candidate))
+      continue;
+    ++placed;
+    Placed plan = frontier.place(candidate, frontier.graph.residentBytes(), frontier.packWork);
+    if (isBetter(plan))
+      best = std::move(plan);
+  }
+}
+
+bool Frontier::Descent::takeFirst(llvm::ArrayRef<Candidate> candidates, int64_t budget,
+                                  int64_t ejections) {
+  for (const Candidate &candidate : candidates) {
+    if (!isAdmitted(candidate))
+      continue;
+    Placed plan = frontier.place(candidate, budget, frontier.packWork, ejections);
+    left -= frontier.search.isAnnealed() ? workOfUnit * frontier.packWork : 0;
+    if (!isBetter(plan))
+      continue;
+    best = std::move(plan);
+    return true;
+  }
+  return false;
+}
+
+/// Schedules this full pack within a percent or two of their peak at once, and by ejection chains
+/// mostly at it.
+bool Frontier::Descent::lowerBest(int64_t budget) {
+  const std::vector<Candidate> candidates =
+      frontier.search.lowered(bestCandidate(), frontier.capacityOf(budget), /*rounds=*/250);
+  left -= frontier.search.workOfLast();
+  return takeFirst(candidates, budget, frontier.mostEjections() / 2);
+}
+
+bool Frontier::Descent::searchAnew(int64_t budget) {
+  int64_t work = 0;
+  const std::vector<Candidate> candidates =
+      frontier.under(frontier.capacityOf(budget), /*deeply=*/true, work);
+  left -= work;
+  return takeFirst(candidates, budget, /*ejections=*/0);
+}
+
+/// Steps of 1/16 to 1/4096 of the arena, until all have failed.
+void Frontier::Descent::descend(bool (Descent::*lower)(int64_t budget)) {
+  constexpr int mostRounds = 40, coarsest = 4;
+  const int64_t resident = frontier.graph.residentBytes();
+  left = frontier.search.workInAll() / 4;
+  const int64_t before = left;
+  int rounds = 0;
+  for (int fineness = coarsest; fineness <= finestStep; fineness += 2)
+    while (rounds++ < mostRounds && left > 0) {
+      const int64_t less = std::max<int64_t>((need() - resident) >> fineness, 1);
+      if (need() - less < resident || !(this->*lower)(need() - less))
+        break;
+    }
+  spent += before - left;
+}
+
+void Frontier::Descent::search() {
+  descend(&Descent::searchAnew);
+  left = 0;
+  searchAnew(need()); // the same need at a lower cost
+  spent -= left;
+}
+
+/// The same need at a lower cost. Full at many steps, as schedules of the least peak are, not all
+/// of them pack that tightly.
+void Frontier::Descent::recreate() {
+  constexpr size_t mostPacked = 6;
+  const int64_t least = need();
+  const std::vector<Candidate> cheaper =
+      frontier.search.recreated(bestCandidate(), frontier.capacityOf(least), /*rounds=*/600);
+  for (const Candidate &candidate : llvm::ArrayRef(cheaper).take_front(mostPacked)) {
+    Placed plan =
+        isAdmitted(candidate) ? frontier.place(candidate, least, frontier.packWork) : nullptr;
+    if (plan && frontier.need(plan) <= least) {
+      best = std::move(plan);
+      return;
+    }
+  }
+}
+
+/// Packing stopped where the budget was met. With nothing to meet, the padding moves to the top.
+void Frontier::Descent::tighten() {
+  const int64_t resident = frontier.graph.residentBytes();
+  if (best->arena <= best->peak - resident)
+    return;
+  if (Placed plan = frontier.place({best->steps}, resident, frontier.packWork);
+      frontier.need(plan) < need())
+    best = std::move(plan);
+}
+
+Frontier::Placed Frontier::findLeast() {
+  search.announce("the least memory");
+  const Placed &top = lowestSample().plan;
+  Descent descent(*this, top, top->cost);
+  descent.placeLeanest(search.leanest());
+  descent.lower();
+  if (graph.numOps() <= mostOpsOfSearch)
+    descent.search();
+  descent.recreate();
+  descent.tighten();
+  workOfSamples += descent.work();
+  return descent.found();
+}
+
+/// The least need of a problem that is numbered canonically; null where no blocks repeat in it.
+static std::shared_ptr<Plan> leastOf(const CanonicalProblem &canonical, Cancellation *cancellation,
+                                     int64_t work, int64_t packWork) {
+  const Graph graph(canonical.problem, cancellation);
+  BudgetSearch search(graph, work);
+  if (!search.mainChain().hasRepeats)
+    return nullptr;
+  auto plan = std::make_shared<Plan>(*Frontier::ofCanonical(graph, search, packWork).least());
+  canonical.restoreNumbers(*plan);
+  return plan;
+}
+
+/// The least need of the problem with canonical numbers and without labels: where half of the step
+/// runs again, searches from two orders or numberings end at different schedules, and this one ends
+/// at the same however the problem is handed over.
+const Frontier::Placed &Frontier::canonicalLeast() {
+  const bool isSearched = !isCanonical && !search.isAnnealed() && !search.microBatches();
+  if (isSearched && !hasCanonicalLeast)
+    canonicalPlan =
+        leastOf(makeCanonical(graph), graph.cancellation(), search.workInAll(), packWork);
+  hasCanonicalLeast = true;
+  return canonicalPlan;
+}
+
+const Frontier::Sample &Frontier::lowestSample() {
+  size_t number = 0;
+  while (coarseSample(number + 1))
+    ++number;
+  return *coarseSample(number);
+}
+
+Frontier::Placed Frontier::least() {
+  if (leastPlan)
+    return leastPlan;
+  const Placed &canonical = canonicalLeast();
+  const bool isAdmitted = canonical && canonical->cost >= lowestSample().plan->cost;
+  // The chain that was found is the canonical one, and the search from it would be the same.
+  const bool isFound = search.mainChain().hasRepeats;
+  leastPlan = isAdmitted && isFound ? canonical : findLeast();
+  // A need that is lower by less than the search can tell apart is not worth a plan that hangs on
+  // the numbering.
+  if (isAdmitted && need(canonical) - need(leastPlan) <= leastPlan->arena >> finestStep)
+    leastPlan = canonical;
+  return leastPlan;
+}
