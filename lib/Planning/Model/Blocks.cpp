@@ -49,6 +49,11 @@ private:
     std::vector<int32_t> values;
   };
   Crossing crossing() const;
+  struct Blocks {
+    int32_t first, count;
+  };
+  Blocks blocksOf(const TandemRepeat &repeat, int32_t shift) const;
+  Blocks bestRotation(const TandemRepeat &repeat) const;
   uint64_t shapeOf(int32_t index) const;
   bool areAlike(int32_t first, int32_t second, int32_t length) const;
   int32_t stageServedBy(int32_t index) const;
@@ -288,6 +293,39 @@ TandemRepeat llmmem::planning::findTandemRepeat(llvm::ArrayRef<uint64_t> signatu
   return best;
 }
 
+/// The blocks of a repeat that begin `shift` after its start. The first block's operands may come
+/// from elsewhere, which leaves it outside of the repeat; so do operands from far away in the last
+/// one.
+ChainFinder::Blocks ChainFinder::blocksOf(const TandemRepeat &repeat, int32_t shift) const {
+  const int32_t period = repeat.period;
+  int32_t first = repeat.start + shift, last = repeat.start + period * repeat.count;
+  while (first - period >= 0 &&
+         (first - period >= repeat.start - period / 2 || areAlike(first - period, first, period)))
+    first -= period;
+  while (last + period <= chain.cut && areAlike(last - period, last, period))
+    last += period;
+  if (int32_t rest = (last - first) % period)
+    if (int32_t end = last - rest; end + period <= chain.cut && areAlike(end - period, end, period))
+      last = end + period;
+  return {first, (last - first) / period};
+}
+
+/// Any rotation of a repeat is a repeat: begin at the position that the fewest bytes cross, which
+/// is the block's input. The residual crosses between attention and feed-forward too, where blocks
+/// leave halves of blocks at both ends; so of equal positions the one that gives the most blocks.
+ChainFinder::Blocks ChainFinder::bestRotation(const TandemRepeat &repeat) const {
+  const std::vector<int64_t> bytes = crossing().bytes;
+  const int32_t middle = repeat.start + repeat.period * ((repeat.count - 1) / 2);
+  const int64_t fewest =
+      *std::min_element(bytes.begin() + middle, bytes.begin() + middle + repeat.period);
+  Blocks best{0, 0};
+  for (int32_t shift = 0; shift < repeat.period; ++shift)
+    if (bytes[middle + shift] == fewest)
+      if (const Blocks blocks = blocksOf(repeat, shift); blocks.count > best.count)
+        best = blocks;
+  return best;
+}
+
 bool ChainFinder::stagesFromRepeats() {
   std::vector<uint64_t> shapes(chain.cut);
   for (int32_t index = 0; index < chain.cut; ++index)
@@ -296,35 +334,15 @@ bool ChainFinder::stagesFromRepeats() {
   if (repeat.count < 2 || int64_t(repeat.count) * repeat.period * 2 < chain.cut)
     return false;
   chain.hasRepeats = true;
-  // Any rotation of a repeat is a repeat: begin at the position that the fewest bytes cross, which
-  // is the block's input.
-  std::vector<int64_t> bytes = crossing().bytes;
-  int32_t last = repeat.start + repeat.period * repeat.count;
-  int32_t middle = repeat.start + repeat.period * ((repeat.count - 1) / 2);
-  int32_t shift = 0;
-  for (int32_t candidate = 1; candidate < repeat.period; ++candidate)
-    if (bytes[middle + candidate] < bytes[middle + shift])
-      shift = candidate;
+  const Blocks blocks = bestRotation(repeat);
   std::vector<int32_t> starts;
   llvm::SmallVector<bool, 64> isBlock;
-  int32_t first = repeat.start + shift;
-  // The first block's operands may come from elsewhere, which leaves it outside of the repeat; so
-  // do operands from far away in the last one.
-  while (first - repeat.period >= 0 && (first - repeat.period >= repeat.start - repeat.period / 2 ||
-                                        areAlike(first - repeat.period, first, repeat.period)))
-    first -= repeat.period;
-  while (last + repeat.period <= chain.cut && areAlike(last - repeat.period, last, repeat.period))
-    last += repeat.period;
-  if (int32_t rest = (last - first) % repeat.period)
-    if (int32_t end = last - rest;
-        end + repeat.period <= chain.cut && areAlike(end - repeat.period, end, repeat.period))
-      last = end + repeat.period;
-  if (first > 0) {
+  if (blocks.first > 0) {
     starts.push_back(0);
     isBlock.push_back(false);
   }
-  int32_t at = first;
-  for (; at + repeat.period <= last; at += repeat.period) {
+  int32_t at = blocks.first;
+  for (int32_t block = 0; block < blocks.count; ++block, at += repeat.period) {
     starts.push_back(at);
     isBlock.push_back(true);
   }

@@ -57,6 +57,7 @@ private:
     values.push_back(value);
   }
   std::vector<ValueIndex> numbersRead(OpIndex op) const;
+  std::vector<std::vector<ValueIndex>> numbersBeyond(ValueIndex value) const;
   std::vector<ValueIndex> orderResults(OpIndex op) const;
   void takeLevel(llvm::MutableArrayRef<OpIndex> level);
 
@@ -74,19 +75,34 @@ std::vector<ValueIndex> Numberer::numbersRead(OpIndex op) const {
   return numbers;
 }
 
+/// The numbers given so far that the readers of a value read, then those that their readers do, and
+/// so on: the gradients of two alike products meet these products' weights a few ops on.
+std::vector<std::vector<ValueIndex>> Numberer::numbersBeyond(ValueIndex value) const {
+  constexpr int levels = 4;
+  std::vector<std::vector<ValueIndex>> beyond;
+  std::vector<ValueIndex> reached = {value};
+  for (int level = 0; level < levels; ++level) {
+    std::vector<ValueIndex> next;
+    std::vector<ValueIndex> &numbers = beyond.emplace_back();
+    for (ValueIndex each : reached)
+      for (OpIndex reader : graph.readers(each)) {
+        llvm::append_range(numbers, numbersRead(reader));
+        llvm::append_range(next, graph.op(reader).writes);
+      }
+    llvm::sort(numbers);
+    llvm::sort(next);
+    next.erase(std::unique(next.begin(), next.end()), next.end());
+    reached = std::move(next);
+  }
+  return beyond;
+}
+
 /// Of the alike results of an op, the first is the one that is read beside what came first.
 std::vector<ValueIndex> Numberer::orderResults(OpIndex op) const {
-  auto readBeside = [&](ValueIndex value) {
-    std::vector<std::vector<ValueIndex>> beside;
-    for (OpIndex reader : graph.readers(value))
-      beside.push_back(numbersRead(reader));
-    llvm::sort(beside);
-    return beside;
-  };
   std::vector<ValueIndex> results = graph.op(op).writes;
   llvm::stable_sort(results, [&](ValueIndex a, ValueIndex b) {
     const int64_t bytesOfA = graph.bytes(a), bytesOfB = graph.bytes(b);
-    return bytesOfA != bytesOfB ? bytesOfA < bytesOfB : readBeside(a) < readBeside(b);
+    return bytesOfA != bytesOfB ? bytesOfA < bytesOfB : numbersBeyond(a) < numbersBeyond(b);
   });
   return results;
 }

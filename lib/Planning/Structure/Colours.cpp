@@ -1,7 +1,7 @@
 //===- Colours.cpp - Equal ops have equal colours ------------------------------===//
 
 #include "Colours.h"
-#include <algorithm>
+#include "llvm/ADT/STLExtras.h"
 
 using namespace llmmem::planning;
 
@@ -32,6 +32,12 @@ static uint64_t colourOf(const Graph &graph, const Op &op) {
   return mix(mix(colour, reads), writes);
 }
 
+/// 0 where an op may not write its results into the bytes of a value that it reads. Of two alike
+/// operands of a sum it may be one alone that gives its bytes.
+static uint64_t bytesTaken(const Op &op, ValueIndex read) {
+  return llvm::count_if(op.inPlace, [&](const InPlace &pair) { return pair.read == read; });
+}
+
 std::vector<uint64_t> llmmem::planning::findColours(const Graph &graph, int rounds) {
   std::vector<uint64_t> colours(graph.numOps()), values(graph.numValues()), next(graph.numOps());
   for (OpIndex op = 0; op < graph.numOps(); ++op)
@@ -41,15 +47,15 @@ std::vector<uint64_t> llmmem::planning::findColours(const Graph &graph, int roun
     for (ValueIndex value = 0; value < graph.numValues(); ++value) {
       uint64_t readers = 0;
       for (OpIndex reader : graph.readers(value))
-        readers += mix(1, colours[reader]);
+        readers += mix(1 + bytesTaken(graph.op(reader), value), colours[reader]);
       values[value] = mix(readers, graph.writer(value) < 0 ? 0 : colours[graph.writer(value)]);
     }
     for (OpIndex op = 0; op < graph.numOps(); ++op) {
       uint64_t reads = 0, writes = 0;
       for (ValueIndex value : graph.op(op).reads)
-        reads += mix(2, values[value]);
+        reads += mix(2 + bytesTaken(graph.op(op), value), values[value]);
       for (ValueIndex value : graph.op(op).writes)
-        writes += mix(3, values[value]);
+        writes += mix(1, values[value]);
       next[op] = mix(mix(colours[op], reads), writes);
     }
     colours.swap(next);
