@@ -74,6 +74,7 @@ public:
 
   /// Called with the name of the search, about once a second of modelled work.
   void reportTo(std::function<void(llvm::StringRef)> listener) { progress = std::move(listener); }
+  const std::function<void(llvm::StringRef)> &listener() const { return progress; }
   /// Reports the beginning of a stage of the search.
   void announce(const llvm::Twine &stage) const {
     graph.poll();

@@ -1,6 +1,6 @@
 //===- Frontier.cpp - One plan per budget, with monotone costs --------------------===//
 
-#include "Frontier.h"
+#include "CanonicalFrontier.h"
 #include "llmmem/Planning/Allocation/Placement.h"
 #include "llmmem/Support/ByteSize.h"
 #include <algorithm>
@@ -27,6 +27,10 @@ static int64_t commonUnit(const Graph &graph) {
 Frontier::Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork)
     : graph(graph), search(search), packWork(packWork), padding(graph.topPadding()),
       unit(commonUnit(graph)) {}
+
+Frontier::Frontier(Frontier &&other) = default;
+
+Frontier::~Frontier() = default;
 
 Frontier Frontier::ofCanonical(const Graph &graph, BudgetSearch &search, int64_t packWork) {
   Frontier frontier(graph, search, packWork);
@@ -382,6 +386,8 @@ Frontier::Placed Frontier::bisect(int64_t index, Sample below, Sample above, boo
 }
 
 std::shared_ptr<const Plan> Frontier::at(int64_t budget) {
+  if (isOfGraph())
+    return budget >= need(given()) ? given() : canonicalFrontier()->at(budget);
   for (Placed (Frontier::*candidate)() : {&Frontier::given, &Frontier::free})
     if (Placed plan = (this->*candidate)(); budget >= need(plan))
       return plan;

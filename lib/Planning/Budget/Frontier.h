@@ -27,12 +27,16 @@
 
 namespace llmmem::planning {
 
+class CanonicalFrontier;
+
 class Frontier {
 public:
   /// `packWork` bounds the search for offsets of each plan (Placement.h).
   Frontier(const Graph &graph, BudgetSearch &search, int64_t packWork);
   /// The same where the problem is numbered canonically already (Structure/CanonicalProblem.h).
   static Frontier ofCanonical(const Graph &graph, BudgetSearch &search, int64_t packWork);
+  Frontier(Frontier &&other);
+  ~Frontier();
 
   /// The placed plan for `budget`, nullptr where even the least need does not fit.
   std::shared_ptr<const Plan> at(int64_t budget);
@@ -71,7 +75,12 @@ private:
   Sample solveByAnnealing(int64_t index, const Sample &below, const Sample &above);
   class Descent;
   Placed findLeast();
+  CanonicalFrontier *canonicalFrontier();
   const Placed &canonicalLeast();
+  /// Whether the chain hangs on the graph alone, so that plans are those of the canonical problem.
+  bool isOfGraph() const {
+    return !isCanonical && !search.microBatches() && search.mainChain().isOfGraph;
+  }
   const Sample &lowestSample();
   Placed bisect(int64_t index, Sample below, Sample above, bool deeply);
 
@@ -90,6 +99,7 @@ private:
       deferred; // the same with the weight gradient of the peak step deferred
   bool hasDeferred = false;
   bool isCanonical = false, hasCanonicalLeast = false;
+  std::unique_ptr<CanonicalFrontier> canonical;
   int64_t packWork;
   int64_t padding;  // of the topmost buffer, which an arena does not hold
   int64_t unit = 1; // divides all sizes: budgets between two multiples are equal

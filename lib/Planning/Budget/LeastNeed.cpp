@@ -1,7 +1,6 @@
 //===- LeastNeed.cpp - The least bytes that a plan was found for ------------------===//
 
-#include "Frontier.h"
-#include "Structure/CanonicalProblem.h"
+#include "CanonicalFrontier.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -154,26 +153,20 @@ Frontier::Placed Frontier::findLeast() {
   return descent.found();
 }
 
-/// The least need of a problem that is numbered canonically; null where no blocks repeat in it.
-static std::shared_ptr<Plan> leastOf(const CanonicalProblem &canonical, Cancellation *cancellation,
-                                     int64_t work, int64_t packWork) {
-  const Graph graph(canonical.problem, cancellation);
-  BudgetSearch search(graph, work);
-  if (!search.mainChain().hasRepeats)
-    return nullptr;
-  auto plan = std::make_shared<Plan>(*Frontier::ofCanonical(graph, search, packWork).least());
-  canonical.restoreNumbers(*plan);
-  return plan;
+/// Null where the problem is numbered canonically already, or not searched as one chain.
+CanonicalFrontier *Frontier::canonicalFrontier() {
+  if (!canonical && !isCanonical && !search.isAnnealed() && !search.microBatches())
+    canonical = std::make_unique<CanonicalFrontier>(graph, search, packWork);
+  return canonical.get();
 }
 
-/// The least need of the problem with canonical numbers and without labels: where half of the step
-/// runs again, searches from two orders or numberings end at different schedules, and this one ends
-/// at the same however the problem is handed over.
+/// The least need of the problem with canonical numbers and without labels, null where no blocks
+/// repeat in it: where half of the step runs again, searches from two orders or numberings end at
+/// different schedules.
 const Frontier::Placed &Frontier::canonicalLeast() {
-  const bool isSearched = !isCanonical && !search.isAnnealed() && !search.microBatches();
-  if (isSearched && !hasCanonicalLeast)
-    canonicalPlan =
-        leastOf(makeCanonical(graph), graph.cancellation(), search.workInAll(), packWork);
+  if (!hasCanonicalLeast)
+    if (CanonicalFrontier *other = canonicalFrontier(); other && other->hasRepeats())
+      canonicalPlan = other->least();
   hasCanonicalLeast = true;
   return canonicalPlan;
 }
@@ -188,14 +181,14 @@ const Frontier::Sample &Frontier::lowestSample() {
 Frontier::Placed Frontier::least() {
   if (leastPlan)
     return leastPlan;
-  const Placed &canonical = canonicalLeast();
-  const bool isAdmitted = canonical && canonical->cost >= lowestSample().plan->cost;
-  // The chain that was found is the canonical one, and the search from it would be the same.
-  const bool isFound = search.mainChain().hasRepeats;
-  leastPlan = isAdmitted && isFound ? canonical : findLeast();
+  if (isOfGraph())
+    return leastPlan = canonicalLeast();
+  leastPlan = findLeast();
   // A need that is lower by less than the search can tell apart is not worth a plan that hangs on
   // the numbering.
-  if (isAdmitted && need(canonical) - need(leastPlan) <= leastPlan->arena >> finestStep)
-    leastPlan = canonical;
+  const Placed &other = canonicalLeast();
+  if (other && other->cost >= lowestSample().plan->cost &&
+      need(other) - need(leastPlan) <= leastPlan->arena >> finestStep)
+    leastPlan = other;
   return leastPlan;
 }

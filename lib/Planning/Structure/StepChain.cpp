@@ -46,6 +46,7 @@ static std::optional<Chain> findCanonicalChain(const Graph &graph) {
   chain->stageOf = std::move(stageOf);
   for (OpIndex &op : chain->order)
     op = canonical.opOf[op];
+  chain->isOfGraph = true;
   return chain;
 }
 

@@ -25,6 +25,7 @@ struct Chain {
   std::vector<int32_t> stageOf; // per op; -1 after the cut
   std::vector<bool> isBlock;    // per stage: a repeated block, not the ops around the blocks
   bool hasRepeats = false;      // the blocks are repeats of equal ops
+  bool isOfGraph = false;       // found from the graph alone, not from labels or the given order
   bool isGuess = false;         // no label, repeat or single crossing value marks where stages end
   std::vector<int32_t> segmentOf; // per position in `order`, never decreasing
 

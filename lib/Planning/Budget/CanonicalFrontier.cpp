@@ -1,0 +1,21 @@
+//===- CanonicalFrontier.cpp - Plans that do not hang on how a step is handed over -===//
+
+#include "CanonicalFrontier.h"
+
+using namespace llmmem::planning;
+
+CanonicalFrontier::CanonicalFrontier(const Graph &original, const BudgetSearch &outer,
+                                     int64_t packWork)
+    : canonical(makeCanonical(original)), graph(canonical.problem, original.cancellation()),
+      search(graph, outer.workInAll()), frontier(Frontier::ofCanonical(graph, search, packWork)) {
+  search.reportTo(outer.listener());
+}
+
+std::shared_ptr<const Plan>
+CanonicalFrontier::restored(const std::shared_ptr<const Plan> &plan) const {
+  if (!plan)
+    return nullptr;
+  auto other = std::make_shared<Plan>(*plan);
+  canonical.restoreNumbers(*other);
+  return other;
+}

@@ -1,0 +1,42 @@
+//===- CanonicalFrontier.h - Plans that do not hang on how a step is handed over ---===//
+//
+// The frontier of the problem with canonical numbers and without labels
+// (Structure/CanonicalProblem.h), whose plans are given the problem's own numbers again. Searches
+// from two orders or numberings end at different schedules; this one ends at the same.
+//
+// Example: twelve blocks without labels, in the order of a model or breadth first: the same plan,
+// step by step, at every budget.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_PLANNING_BUDGET_CANONICALFRONTIER_H
+#define LLMMEM_LIB_PLANNING_BUDGET_CANONICALFRONTIER_H
+
+#include "Frontier.h"
+#include "Structure/CanonicalProblem.h"
+
+namespace llmmem::planning {
+
+class CanonicalFrontier {
+public:
+  /// With the work and the listener of `search`; `packWork` as for Frontier.
+  CanonicalFrontier(const Graph &graph, const BudgetSearch &search, int64_t packWork);
+
+  /// Whether equal blocks repeat in the chain that was found.
+  bool hasRepeats() const { return search.mainChain().hasRepeats; }
+  /// Both as of Frontier, in the numbers of the problem.
+  std::shared_ptr<const Plan> at(int64_t budget) { return restored(frontier.at(budget)); }
+  std::shared_ptr<const Plan> least() { return restored(frontier.least()); }
+
+private:
+  std::shared_ptr<const Plan> restored(const std::shared_ptr<const Plan> &plan) const;
+
+  CanonicalProblem canonical;
+  Graph graph;
+  BudgetSearch search;
+  Frontier frontier;
+};
+
+} // namespace llmmem::planning
+
+#endif // LLMMEM_LIB_PLANNING_BUDGET_CANONICALFRONTIER_H
