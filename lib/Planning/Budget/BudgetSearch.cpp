@@ -41,7 +41,10 @@ static bool anyFits(llvm::ArrayRef<Candidate> found, int64_t capacity) {
 }
 
 BudgetSearch::BudgetSearch(const Graph &graph, int64_t work)
-    : graph(graph), chain(chooseChain(graph)), work(work),
+    : BudgetSearch(graph, chooseChain(graph), work) {}
+
+BudgetSearch::BudgetSearch(const Graph &graph, Chain known, int64_t work)
+    : graph(graph), chain(std::move(known)), work(work),
       givenCandidate(measured(givenOrder(graph))), chainCandidate(measured(chain.order)) {}
 
 BudgetSearch::BudgetSearch(const Graph &graph, std::vector<OpIndex> order, int64_t work)

@@ -29,6 +29,8 @@ class BudgetSearch {
 public:
   /// `work` bounds the search of orders and of graphs that are not chains (steps visited).
   BudgetSearch(const Graph &graph, int64_t work);
+  /// The same by a chain that is known.
+  BudgetSearch(const Graph &graph, Chain chain, int64_t work);
   /// The same from another order, which it takes as it is.
   BudgetSearch(const Graph &graph, std::vector<OpIndex> order, int64_t work);
   virtual ~BudgetSearch();

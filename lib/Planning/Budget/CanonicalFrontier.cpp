@@ -1,13 +1,21 @@
 //===- CanonicalFrontier.cpp - Plans that do not hang on how a step is handed over -===//
 
 #include "CanonicalFrontier.h"
+#include "Structure/StepChain.h"
 
 using namespace llmmem::planning;
+
+/// What was found, whatever the canonical order happens to need, since that is nobody's order.
+static Chain chainOf(const Graph &graph) {
+  std::optional<Chain> found = findStepChain(graph);
+  return found && found->hasRepeats ? std::move(*found) : findChain(graph, givenOrder(graph));
+}
 
 CanonicalFrontier::CanonicalFrontier(const Graph &original, const BudgetSearch &outer,
                                      int64_t packWork)
     : canonical(makeCanonical(original)), graph(canonical.problem, original.cancellation()),
-      search(graph, outer.workInAll()), frontier(Frontier::ofCanonical(graph, search, packWork)) {
+      search(graph, chainOf(graph), outer.workInAll()),
+      frontier(Frontier::ofCanonical(graph, search, packWork)) {
   search.reportTo(outer.listener());
 }
 
