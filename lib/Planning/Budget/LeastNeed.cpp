@@ -62,7 +62,9 @@ bool Frontier::Descent::takeFirst(llvm::ArrayRef<Candidate> candidates, int64_t 
   for (const Candidate &candidate : candidates) {
     if (!isAdmitted(candidate))
       continue;
-    Placed plan = frontier.place(candidate, budget, frontier.packWork, ejections);
+    // What the packing search finds within ejections' reach, it finds early.
+    const int64_t work = ejections > 0 ? frontier.packWork / 16 : frontier.packWork;
+    Placed plan = frontier.place(candidate, budget, work, ejections);
     left -= frontier.search.isAnnealed() ? workOfUnit * frontier.packWork : 0;
     if (!isBetter(plan))
       continue;
