@@ -56,9 +56,10 @@ std::vector<std::vector<OpIndex>> llmmem::planning::recreate(const Graph &graph,
   return found;
 }
 
-std::vector<std::vector<OpIndex>>
-llmmem::planning::recreateLower(const Graph &graph, llvm::ArrayRef<OpIndex> steps, int64_t capacity,
-                                int deepest, int64_t &work) {
+std::vector<std::vector<OpIndex>> llmmem::planning::recreateLower(const Graph &graph,
+                                                                  llvm::ArrayRef<OpIndex> steps,
+                                                                  int64_t capacity, int deepest,
+                                                                  int64_t &work) {
   constexpr size_t enough = 4; // not all of them pack as tightly
   std::vector<std::vector<OpIndex>> found;
   for (int64_t thousandths : ruins) {
