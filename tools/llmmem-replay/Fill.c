@@ -95,6 +95,10 @@ static void fill(const Buffer *buffer, uint64_t seed, int64_t first, int64_t cou
   llmmem_parallel_for((count + PIECE - 1) / PIECE, fill_pieces, &filling);
 }
 
+void fill_all(const Buffer *buffer, uint64_t seed, int64_t count, void *to) {
+  fill(buffer, seed, 0, count, to);
+}
+
 static int is_made_at_first(const Buffer *buffer) {
   return buffer->make == MAKE_NORMAL || (buffer->make == MAKE_NUMBER && buffer->value != 0);
 }

@@ -20,6 +20,9 @@ int tokens_read(Tokens *tokens, const char *path, int is_text, int64_t vocabular
 /* Elements `first` to `first + count` of what `buffer` holds at first, as bytes. */
 void fill_elements(const Buffer *buffer, uint64_t seed, int64_t first, int64_t count, void *to);
 
+/* The first `count` of them, by all threads. */
+void fill_all(const Buffer *buffer, uint64_t seed, int64_t count, void *to);
+
 /* Of step `number`, counted from 0. */
 typedef struct {
   const Tokens *tokens;

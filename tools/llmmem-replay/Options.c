@@ -30,6 +30,10 @@ static const char help[] =
     "  --dry-run             Load the kernels, reserve memory and capture the step, and run "
     "nothing\n"
     "  --check               Check that the bundle is whole, without a device\n"
+    "  --probe-products      Compute each form of product of the step by itself, twice, on random\n"
+    "                        numbers, and print errors against float64 and times, a line of JSON "
+    "each\n"
+    "  --probe-copies        Print GB/s of copies on the device, to it and from it\n"
     "  --describe-device     Print what a step would run on as JSON\n\n"
     "EXIT CODES\n"
     "  0    all steps ran\n"
@@ -57,11 +61,15 @@ static int read_switch(Options *options, const char *flag) {
   const struct {
     const char *name;
     int *value, set;
-  } known[] = {
-      {"--json", &options->as_json, 1},    {"--no-digest", &options->digest, 0},
-      {"--profile", &options->profile, 1}, {"--dry-run", &options->dry_run, 1},
-      {"--check", &options->check, 1},     {"--describe-device", &options->describe_device, 1},
-      {"--help", &options->help, 1}};
+  } known[] = {{"--json", &options->as_json, 1},
+               {"--no-digest", &options->digest, 0},
+               {"--profile", &options->profile, 1},
+               {"--dry-run", &options->dry_run, 1},
+               {"--check", &options->check, 1},
+               {"--describe-device", &options->describe_device, 1},
+               {"--probe-products", &options->probe_products, 1},
+               {"--probe-copies", &options->probe_copies, 1},
+               {"--help", &options->help, 1}};
   for (size_t k = 0; k < sizeof known / sizeof *known; ++k)
     if (strcmp(flag, known[k].name) == 0) {
       *known[k].value = known[k].set;
@@ -145,11 +153,12 @@ static int read_flag(Reader *reader, int argc, char **argv, int *at) {
 
 static int check(Reader *reader) {
   Options *options = reader->options;
-  if (options->help || options->describe_device)
+  if (options->help || options->describe_device || options->probe_copies)
     return 0;
   if (!options->bundle)
     return fail(reader, "usage", "expected a bundle: llmmem-replay step.json --data text.txt");
-  if (!options->check && !options->dry_run && (options->data != NULL) == (options->tokens != NULL))
+  if (!options->check && !options->dry_run && !options->probe_products &&
+      (options->data != NULL) == (options->tokens != NULL))
     return fail(reader, "usage", "expected either --data text.txt or --tokens ids.txt");
   return 0;
 }

@@ -16,6 +16,7 @@ typedef struct {
   uint64_t seed;
   double rate;
   int as_json, digest, dry_run, check, describe_device, profile, help;
+  int probe_products, probe_copies;
   int profiles; /* whether calls are timed, for either flag */
 } Options;
 

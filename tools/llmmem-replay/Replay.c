@@ -42,18 +42,24 @@ static int load(Replay *replay) {
   return 0;
 }
 
-/* Pages of their own, as pinning takes whole ones. */
-static void *allocate_pinned(Replay *replay, int64_t bytes) {
+void *allocate_pages(int64_t bytes) {
   void *pages =
       mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) {
+  return pages == MAP_FAILED ? NULL : pages;
+}
+
+void free_pages(void *pages, int64_t bytes) { munmap(pages, (size_t)bytes); }
+
+static void *allocate_pinned(Replay *replay, int64_t bytes) {
+  void *pages = allocate_pages(bytes);
+  if (!pages) {
     snprintf(replay->message, sizeof replay->message,
              "not enough memory for %lld bytes on the host", (long long)bytes);
     return NULL;
   }
   if (llmmem_cuda_pin(replay->run, pages, bytes) == 0)
     return pages;
-  munmap(pages, (size_t)bytes);
+  free_pages(pages, bytes);
   fail_with_run(replay);
   return NULL;
 }
@@ -93,7 +99,7 @@ static void free_pinned(Replay *replay, void *pages, int64_t bytes) {
   if (!pages)
     return;
   llmmem_cuda_unpin(replay->run, pages);
-  munmap(pages, (size_t)bytes);
+  free_pages(pages, bytes);
 }
 
 void replay_close(Replay *replay) {
@@ -131,55 +137,66 @@ static void launch(const Replay *replay, const Call *call) {
                      (int64_t)call->count);
 }
 
-static void multiply(const Replay *replay, const Call *call, int64_t number) {
-  const Form *form = &replay->program->forms[call->number];
+llmmem_product replay_product(const Replay *replay, const Call *call, int64_t number) {
+  const Form *form = &bundle_program(replay->bundle, "library")->forms[call->number];
   uint64_t places[7];
   for (size_t k = 0; k < 7; ++k)
     places[k] = replay_word(replay, call->words[k]);
-  llmmem_product product = {.form = form->form,
-                            .a = places[0],
-                            .b = places[1],
-                            .initial = places[2],
-                            .c = places[3],
-                            .bias = places[4],
-                            .aux = places[5],
-                            .workspace = places[6],
-                            .alpha = form->alpha,
-                            .number = number};
+  return (llmmem_product){.form = form->form,
+                          .a = places[0],
+                          .b = places[1],
+                          .initial = places[2],
+                          .c = places[3],
+                          .bias = places[4],
+                          .aux = places[5],
+                          .workspace = places[6],
+                          .alpha = form->alpha,
+                          .number = number};
+}
+
+static void multiply(const Replay *replay, const Call *call, int64_t number) {
+  llmmem_product product = replay_product(replay, call, number);
   llmmem_cuda_multiply(replay->run, &product);
+}
+
+static void copy(const Replay *replay, const Call *call) {
+  uint64_t to = replay_word(replay, call->words[0]), from = replay_word(replay, call->words[1]);
+  if (call->kind == CALL_COPY)
+    llmmem_cuda_copy(replay->run, to, from, call->bytes);
+  else if (call->kind == CALL_HOST_COPY)
+    llmmem_cuda_host_copy(replay->run, to, from, call->bytes, call->number);
+  else
+    llmmem_cuda_host_copy_start(replay->run, to, from, call->bytes, call->number);
+}
+
+void replay_call(const Replay *replay, size_t number) {
+  const Call *call = &replay->program->calls[number];
+  switch (call->kind) {
+  case CALL_LAUNCH:
+    launch(replay, call);
+    break;
+  case CALL_MULTIPLY:
+    multiply(replay, call, (int64_t)number);
+    break;
+  case CALL_COPY:
+  case CALL_HOST_COPY:
+  case CALL_START_HOST_COPY:
+    copy(replay, call);
+    break;
+  case CALL_WAIT_FOR_HOST_COPY:
+    llmmem_cuda_host_copy_wait(replay->run, call->number);
+    break;
+  case CALL_MARK:
+    if (replay->takes_marks)
+      llmmem_cuda_mark(replay->run, call->number);
+    break;
+  }
 }
 
 void replay_calls(void *context) {
   const Replay *replay = context;
-  for (size_t k = 0; k < replay->program->call_count; ++k) {
-    const Call *call = &replay->program->calls[k];
-    uint64_t to = call->count == 2 ? replay_word(replay, call->words[0]) : 0,
-             from = call->count == 2 ? replay_word(replay, call->words[1]) : 0;
-    switch (call->kind) {
-    case CALL_LAUNCH:
-      launch(replay, call);
-      break;
-    case CALL_MULTIPLY:
-      multiply(replay, call, (int64_t)k);
-      break;
-    case CALL_COPY:
-      llmmem_cuda_copy(replay->run, to, from, call->bytes);
-      break;
-    case CALL_HOST_COPY:
-      llmmem_cuda_host_copy(replay->run, to, from, call->bytes, call->number);
-      break;
-    case CALL_START_HOST_COPY:
-      llmmem_cuda_host_copy_start(replay->run, to, from, call->bytes, call->number);
-      break;
-    case CALL_WAIT_FOR_HOST_COPY:
-      llmmem_cuda_host_copy_wait(replay->run, call->number);
-      break;
-    case CALL_MARK:
-      if (replay->takes_marks)
-        llmmem_cuda_mark(replay->run, call->number);
-      break;
-    }
-  }
+  for (size_t k = 0; k < replay->program->call_count; ++k)
+    replay_call(replay, k);
 }
 
 /*===----------------------------------------------------------------------===*\

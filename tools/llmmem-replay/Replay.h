@@ -28,6 +28,15 @@ void replay_close(Replay *replay);
 /* Makes all calls once; `context` is the Replay. */
 void replay_calls(void *context);
 
+/* Makes one of them. */
+void replay_call(const Replay *replay, size_t number);
+/* What a call of the library asks, here. */
+llmmem_product replay_product(const Replay *replay, const Call *call, int64_t number);
+
+/* Zeros on pages of their own, as pinning takes whole ones; null if there is no memory. */
+void *allocate_pages(int64_t bytes);
+void free_pages(void *pages, int64_t bytes);
+
 /* The address of a byte of a buffer, or the number. */
 uint64_t replay_word(const Replay *replay, Word word);
 

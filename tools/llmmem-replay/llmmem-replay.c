@@ -4,6 +4,7 @@
 #include "Fill.h"
 #include "Libraries.h"
 #include "Options.h"
+#include "Probe.h"
 #include "Replay.h"
 #include "Report.h"
 #include "llmmem/Runtime/Runtime.h"
@@ -123,6 +124,17 @@ static int describe_device(const Options *options) {
            llmmem_cuda_capability(run), facts.cuda_version, facts.clock_khz, facts.memory_clock_khz,
            facts.multiprocessors, (long long)facts.free_bytes, (long long)facts.total_bytes);
   }
+  llmmem_cuda_close(run);
+  return failed ? EXIT_NO_DEVICE : EXIT_DONE;
+}
+
+static int measure_copies(const Options *options) {
+  llmmem_cuda *run = open_device(options);
+  if (!run)
+    return EXIT_NO_DEVICE;
+  int failed = probe_copies(run);
+  if (failed)
+    fail(0, "%s", llmmem_cuda_message(run));
   llmmem_cuda_close(run);
   return failed ? EXIT_NO_DEVICE : EXIT_DONE;
 }
@@ -311,6 +323,8 @@ static int run_program(Session *session, const Program *program, const Tokens *t
                 session->replay.message);
   session->replay.takes_marks = options->profiles;
   session->profile.program = program;
+  if (options->probe_products)
+    return probe_products(&session->replay) ? fail_with_run(session) : EXIT_DONE;
   if (!options->profiles)
     llmmem_cuda_capture(run, replay_calls, &session->replay);
   else
@@ -349,16 +363,20 @@ static int run_session(Session *session, const Tokens *tokens, Products products
 static int run_bundle(const Options *options, const Bundle *bundle) {
   Tokens tokens = {NULL, 0};
   char message[4096];
-  if (!options->dry_run &&
-      tokens_read(&tokens, options->data ? options->data : options->tokens, options->data != NULL,
-                  bundle->vocabulary, message, sizeof message))
+  int is_fed = !options->dry_run && !options->probe_products;
+  if (options->probe_products && !bundle_program(bundle, "library"))
+    return fail(EXIT_BAD_INPUT,
+                "--probe-products: '%s' has no program for a library, which names the products",
+                bundle->path);
+  if (is_fed && tokens_read(&tokens, options->data ? options->data : options->tokens,
+                            options->data != NULL, bundle->vocabulary, message, sizeof message))
     return fail(EXIT_BAD_INPUT, "%s", message);
   int64_t needed = 0;
   for (size_t k = 0; k < bundle->buffer_count; ++k)
     if (bundle->buffers[k].make == MAKE_IDS)
       needed = bundle->buffers[k].elements;
   int code;
-  if (!options->dry_run && (int64_t)tokens.count < needed) {
+  if (is_fed && (int64_t)tokens.count < needed) {
     code = fail(EXIT_BAD_INPUT, "'%s' has %zu ids; one batch needs %lld",
                 options->data ? options->data : options->tokens, tokens.count, (long long)needed);
   } else {
@@ -392,6 +410,8 @@ int main(int argc, char **argv) {
   }
   if (options.describe_device)
     return describe_device(&options);
+  if (options.probe_copies)
+    return measure_copies(&options);
   Bundle *bundle = bundle_read(options.bundle, message, sizeof message);
   if (!bundle)
     return fail(EXIT_BAD_INPUT, "%s", message);
