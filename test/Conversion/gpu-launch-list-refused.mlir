@@ -59,6 +59,22 @@ module attributes {gpu.container_module} {
 
 // -----
 
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @double(%x: memref<4xf32>) kernel { gpu.return }
+  }
+  memref.global "private" constant @table : memref<4xf32> = dense<1.0>
+  func.func @step(%x: memref<64xf32>) {
+    %table = memref.get_global @table : memref<4xf32>
+    %c1 = arith.constant 1 : index
+    // expected-error @below {{it hands over what is not known}}
+    gpu.launch_func @kernels::@double blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%table : memref<4xf32>)
+    return
+  }
+}
+
+// -----
+
 // expected-error @below {{has no function 'step' whose launches to list}}
 module {
 }

@@ -5,7 +5,9 @@ module attributes {gpu.container_module} {
     gpu.func @double(%x: memref<64xf32>) kernel { gpu.return }
     gpu.func @scale(%x: memref<128xbf16>, %by: f32, %count: i32, %from: index) kernel { gpu.return }
   }
+  memref.global "private" constant @table : memref<4xf32> = dense<1.0>
   func.func private @kernel_0(%x: memref<64xf32>) {
+    %unused = memref.get_global @table : memref<4xf32>
     %c1 = arith.constant 1 : index
     %c64 = arith.constant 64 : index
     gpu.launch_func @kernels::@double blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%x : memref<64xf32>)
