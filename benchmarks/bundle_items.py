@@ -10,6 +10,8 @@ import sys
 import time
 
 STEPS, ROUNDS, NO_DEVICE = 20, 3, 3
+# One item must not take the time of all.
+MOST_SECONDS, MOST_TORCH_SECONDS = 240, 120
 # Code, the graph and the driver's own come on top of what the plan counts.
 LEFT_FREE = 1 << 30
 TORCH_MODES = ["eager", "compiled", "checkpointed"]
@@ -49,15 +51,17 @@ class Machine:
     def left(self):
         return self.end - time.monotonic()
 
-    def run(self, command, least=2):
-        """What the command has written to stdout. One that would not end in time is ended, and runs again another time."""
-        if self.left() < least:
+    def run(self, command, least=2, most=MOST_SECONDS):
+        """What the command has written to stdout. One that would not end in time is ended, and runs again another time; one that
+        takes more than `most` seconds has failed, and leaves time to the others."""
+        left = self.left()
+        if left < least:
             raise OutOfTime()
         try:
             done = subprocess.run(list(map(str, command)), text=True, capture_output=True, env=self.environment,
-                                  timeout=self.left())
+                                  timeout=min(left, most))
         except subprocess.TimeoutExpired:
-            raise OutOfTime() from None
+            raise (OutOfTime() if left < most else Failed(f"it takes more than {most} seconds")) from None
         except OSError as error:
             raise Failed(str(error)) from None
         if done.returncode:
@@ -102,13 +106,18 @@ def probe(machine, entry, products):
     return {"rows": [json.loads(line) for line in lines]}
 
 
+def products_of(entry):
+    """A plan for a library takes its products where it is found, else generated ones, and says which it was."""
+    return [] if entry["products"] == "library" else ["--products=generated"]
+
+
 def fits(entry, device):
     return entry["needed"] + LEFT_FREE <= device["free_bytes"]
 
 
 def train(machine, entry, steps=STEPS, digest=True):
     """Steps: losses, the digest of all parameters at the end, times and bytes."""
-    flags = ["--json", machine.data(), f"--steps={steps}", f"--products={entry['products']}"]
+    flags = ["--json", machine.data(), f"--steps={steps}", *products_of(entry)]
     lines = [json.loads(line) for line in
              machine.replay(machine.step(entry), *flags, *([] if digest else ["--no-digest"]), least=20).splitlines()]
     times = [line["device_seconds"] for line in lines[1:]] or [lines[0]["device_seconds"]]
@@ -119,7 +128,7 @@ def train(machine, entry, steps=STEPS, digest=True):
 
 def profile(machine, entry, path):
     """Time by kind of kernel, of events between the calls of a step."""
-    machine.replay(machine.step(entry), "--json", "--no-digest", machine.data(), "--steps=4", f"--products={entry['products']}",
+    machine.replay(machine.step(entry), "--json", "--no-digest", machine.data(), "--steps=4", *products_of(entry),
                    f"--profile-json={path}", least=20)
     with open(path) as file:
         calls = json.load(file)["calls"]
@@ -137,7 +146,7 @@ def torch_step(machine, entry, mode):
     command = [machine.python, os.path.join(machine.folder, "torch_step.py"), "--config", os.path.join(machine.folder, entry["config"]),
                "--batch", entry["batch"], "--seq", entry["seq"], "--mode", mode, "--steps", 10, "--device", "cuda"]
     command += ["--layers", entry["layers"]] if entry["layers"] else []
-    return json.loads(machine.run(command, least=60).splitlines()[-1])
+    return json.loads(machine.run(command, least=60, most=MOST_TORCH_SECONDS).splitlines()[-1])
 
 
 def worth(entries):

@@ -197,35 +197,55 @@ static void next_tokens(const Tokens *tokens, const Buffer *buffer, int64_t numb
 |* Before a step
 \*===----------------------------------------------------------------------===*/
 
-static int upload_tokens(llmmem_cuda *run, const Buffer *buffer, const StepInputs *inputs,
-                         uint64_t to) {
+/* Where a buffer lies. */
+typedef struct {
+  llmmem_cuda *run;
+  uint64_t address; /* on the device */
+  void *host;       /* null: on the device */
+} Target;
+
+static int write_bytes(const Target *target, const void *bytes, int64_t count) {
+  if (!target->host)
+    return llmmem_cuda_upload(target->run, target->address, bytes, count);
+  memcpy(target->host, bytes, (size_t)count);
+  return 0;
+}
+
+static int write_tokens(const Buffer *buffer, const StepInputs *inputs, const Target *target) {
   int32_t *ids = malloc((size_t)buffer->bytes + 1);
   if (!ids)
     return 1;
   next_tokens(inputs->tokens, buffer, inputs->number, ids);
-  int failed = llmmem_cuda_upload(run, to, ids, buffer->bytes);
+  int failed = write_bytes(target, ids, buffer->bytes);
   free(ids);
   return failed;
 }
 
-static int upload_input(llmmem_cuda *run, const Buffer *buffer, const StepInputs *inputs,
-                        uint64_t to) {
+static int write_word(const Buffer *buffer, double value, const Target *target) {
   uint64_t word = 0;
+  write_number(buffer->type, &word, 0, value);
+  return write_bytes(target, &word, buffer->bytes);
+}
+
+static int write_input(const Buffer *buffer, const StepInputs *inputs, const Target *target) {
   switch (buffer->make) {
   case MAKE_IDS:
   case MAKE_TARGETS:
-    return upload_tokens(run, buffer, inputs, to);
+    return write_tokens(buffer, inputs, target);
   case MAKE_RATE:
-    write_number(buffer->type, &word, 0, inputs->rate);
-    return llmmem_cuda_upload(run, to, &word, buffer->bytes);
+    return write_word(buffer, inputs->rate, target);
   case MAKE_STEP:
-    write_number(buffer->type, &word, 0, (double)(inputs->number + 1));
-    return llmmem_cuda_upload(run, to, &word, buffer->bytes);
-  case MAKE_SEED:
-    word = llmmem_sample_word(llmmem_sample_stream(inputs->seed), (uint64_t)inputs->number);
-    return llmmem_cuda_upload(run, to, &word, buffer->bytes);
+    return write_word(buffer, (double)(inputs->number + 1), target);
+  case MAKE_SEED: {
+    uint64_t word =
+        llmmem_sample_word(llmmem_sample_stream(inputs->seed), (uint64_t)inputs->number);
+    return write_bytes(target, &word, buffer->bytes);
+  }
   case MAKE_CLEARED:
-    return llmmem_cuda_fill(run, to, 0, buffer->bytes);
+    if (!target->host)
+      return llmmem_cuda_fill(target->run, target->address, 0, buffer->bytes);
+    memset(target->host, 0, (size_t)buffer->bytes);
+    return 0;
   case MAKE_NUMBER:
   case MAKE_NORMAL:
   case MAKE_RESULT:
@@ -235,10 +255,13 @@ static int upload_input(llmmem_cuda *run, const Buffer *buffer, const StepInputs
   return 0;
 }
 
-int fill_before_step(llmmem_cuda *run, const Bundle *bundle, const StepInputs *inputs) {
-  for (size_t k = 0; k < bundle->buffer_count; ++k)
-    if (upload_input(run, &bundle->buffers[k], inputs,
-                     llmmem_cuda_resident(run) + (uint64_t)bundle->buffers[k].offset))
+int fill_before_step(llmmem_cuda *run, const Bundle *bundle, const StepInputs *inputs,
+                     void *const *host) {
+  for (size_t k = 0; k < bundle->buffer_count; ++k) {
+    const Buffer *buffer = &bundle->buffers[k];
+    Target target = {run, llmmem_cuda_resident(run) + (uint64_t)buffer->offset, host[k]};
+    if (write_input(buffer, inputs, &target))
       return 1;
+  }
   return 0;
 }

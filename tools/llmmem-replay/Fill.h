@@ -34,7 +34,8 @@ typedef struct {
 /* Both return 0, or 1 and then llmmem_cuda_message says why. `host` has the address of each buffer
  * that lies on the host. */
 int fill_at_first(llmmem_cuda *run, const Bundle *bundle, uint64_t seed, void *const *host);
-int fill_before_step(llmmem_cuda *run, const Bundle *bundle, const StepInputs *inputs);
+int fill_before_step(llmmem_cuda *run, const Bundle *bundle, const StepInputs *inputs,
+                     void *const *host);
 
 /* The loss in the bytes of its buffer. */
 double read_number(ElementType type, const void *bytes);

@@ -218,7 +218,7 @@ static int run_step(Session *session, const Tokens *tokens, int64_t number) {
   StepInputs inputs = {tokens, options->seed, options->rate, number};
   int64_t begin = llmmem_clock();
   double loss = 0;
-  if (fill_before_step(run, session->bundle, &inputs) ||
+  if (fill_before_step(run, session->bundle, &inputs, session->replay.host) ||
       (options->profiles ? run_marked(session) : llmmem_cuda_replay(run)) ||
       read_loss(session, &loss))
     return 1;
