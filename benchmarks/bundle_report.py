@@ -26,19 +26,25 @@ def report_facts(facts, lines):
                                         for key, value in facts["copies"].items()) + ".\n")
 
 
+def name_of_form(row):
+    if "head" in row:
+        return f"{row['kind']} {row['batch']} x {row['seq']}, {row['heads']} heads of {row['head']}, {row['kv_heads']} of keys"
+    return f"{row['kind']} {row['batch']} x {row['rows']} x {row['inner']} x {row['columns']} {row['transposed']} {row['epilogue']}"
+
+
 def report_products(items, lines, broken):
     keys = [key for key in items if key.startswith("products ")]
     if not keys:
         return
-    lines.append("## Products\n\nEach form by itself, twice on the same random numbers: whether the bits are equal, and the worst of 256 "
-                 "elements'\nerrors against float64, in parts of what one rounding and a sum in f32 explain (above 1 is wrong).\n")
+    lines.append("## Products and attention\n\nEach form by itself, twice on the same random numbers: whether the bits are equal, and the worst of 256 "
+                 "elements'\n(of attention 64 queries' and 64 keys') errors against float64, in parts of what rounding explains (above 1 is wrong).\n")
     for key in keys:
         if "why" in items[key]:
             lines.append(f"{key}: {items[key]['why']}\n")
             continue
         rows = []
         for row in items[key]["rows"]:
-            name = f"{row['kind']} {row['batch']} x {row['rows']} x {row['inner']} x {row['columns']} {row['transposed']} {row['epilogue']}"
+            name = name_of_form(row)
             if "why" in row:
                 rows.append([name, "-", "-", "-", row["why"]])
                 broken.append(f"{key}: {row['why']}")

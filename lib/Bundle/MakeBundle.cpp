@@ -5,6 +5,7 @@
 #include "llmmem/Conversion/LaunchList.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Execution/StepRoles.h"
+#include "llmmem/Interfaces/KernelKind.h"
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -68,7 +69,7 @@ public:
     json::Array words{"multiply", known->second};
     for (const std::optional<LaunchWord> &place :
          {call.a, call.b, call.initial, call.c, call.bias, call.aux, call.workspace})
-      words.push_back(place ? wordOf(*place) : json::Value(nullptr));
+      words.push_back(wordOrNull(place));
     calls.push_back(std::move(words));
   }
 
@@ -87,6 +88,10 @@ public:
     case HostCall::Kind::WaitForHostCopy:
       calls.push_back(json::Array{"wait_for_host_copy", call.direction});
     }
+  }
+
+  json::Value wordOrNull(const std::optional<LaunchWord> &word) {
+    return word ? wordOf(*word) : json::Value(nullptr);
   }
 
   void operator()(const Mark &mark) { calls.push_back(json::Array{"mark", mark.number}); }
@@ -121,8 +126,8 @@ static json::Value valueOf(Attribute attribute) {
   return cast<IntegerAttr>(attribute).getInt();
 }
 
-/// What a profile says of the calls of the lowered step.
-static json::Array timedCallsOf(func::FuncOp lowered) {
+/// What a profile says of the calls of the lowered step, and what they are given.
+static json::Array timedCallsOf(func::FuncOp lowered, const LaunchList &list, CallWriter &writer) {
   json::Array timed;
   lowered.walk([&](func::CallOp call) {
     auto record = call->getAttrOfType<DictionaryAttr>(LlmDialect::kProfile);
@@ -131,9 +136,44 @@ static json::Array timedCallsOf(func::FuncOp lowered) {
     json::Object object;
     for (NamedAttribute member : record)
       object[member.getName().getValue()] = valueOf(member.getValue());
+    json::Array places;
+    for (const std::optional<LaunchWord> &word : list.profiled[timed.size()])
+      places.push_back(writer.wordOrNull(word));
+    object["places"] = std::move(places);
     timed.push_back(std::move(object));
   });
   return timed;
+}
+
+/// The shape of an attention that the runner computes in float64; nothing for one with more to it.
+template <typename AttentionOp>
+static std::optional<json::Object> shapeOf(AttentionOp op) {
+  auto q = cast<RankedTensorType>(op.getQ().getType());
+  if (op.getP().convertToDouble() > 0 || op.getSoftcap() || op.getBidirectional() ||
+      op.getPositions() || op.getSharding() || q.getRank() != 3)
+    return std::nullopt;
+  return json::Object{{"batch", q.getDimSize(0)},
+                      {"seq", q.getDimSize(1)},
+                      {"heads", op.getHeads()},
+                      {"kv_heads", op.getKvHeads()},
+                      {"head", q.getDimSize(2) / op.getHeads()},
+                      {"scale", op.getScale().convertToDouble()},
+                      {"window", op.getWindow().value_or(0)}};
+}
+
+/// By the keys that a profile says.
+static llvm::StringMap<json::Object> attentionsOf(func::FuncOp step) {
+  llvm::StringMap<json::Object> shapes;
+  step.walk([&](Operation *op) {
+    std::optional<json::Object> shape;
+    if (auto forward = dyn_cast<llm::AttentionOp>(op); forward && !forward.getSinks())
+      shape = shapeOf(forward);
+    else if (auto gradient = dyn_cast<llm::AttentionGradOp>(op))
+      shape = shapeOf(gradient);
+    if (shape)
+      shapes.try_emplace(kernelKey(op), std::move(*shape));
+  });
+  return shapes;
 }
 
 namespace {
@@ -198,6 +238,8 @@ private:
     for (auto function : llvm::make_early_inc_range(clone->getOps<func::FuncOp>()))
       if (function.getName() != options.function)
         function.erase();
+    llvm::StringMap<json::Object> attentions =
+        attentionsOf(module.lookupSymbol<func::FuncOp>(options.function));
     bool hasHostArena =
         clone->lookupSymbol<func::FuncOp>(options.function)->hasAttr(LlmDialect::kHostArena);
     ConvertStepToKernelsOptions conversion;
@@ -217,7 +259,11 @@ private:
     CallWriter writer(lowered.getNumArguments(), hasHostArena);
     for (const auto &call : list->calls)
       std::visit(writer, call);
-    json::Array timed = timedCallsOf(lowered);
+    json::Array timed = timedCallsOf(lowered, *list, writer);
+    for (json::Value &call : timed)
+      if (auto shape = attentions.find(*call.getAsObject()->getString("key"));
+          shape != attentions.end())
+        (*call.getAsObject())["attention"] = json::Object(shape->second);
     json::Object program{{"products", products == MatmulSource::Library ? "library" : "generated"}};
     if (failed(addKernels(*clone, *list, program)))
       return failure();

@@ -150,6 +150,9 @@ private:
   }
 
   LogicalResult run(func::CallOp call, Frame &frame) {
+    if (call->hasAttr(llm::LlmDialect::kProfile))
+      list.profiled.push_back(llvm::map_to_vector(
+          call.getOperands(), [&](Value operand) { return frame.wordOf(operand); }));
     auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
     if (!callee || callee.isExternal())
       return callRuntime(call, frame);

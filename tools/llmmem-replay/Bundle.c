@@ -250,10 +250,27 @@ static Form read_form(const Json *json) {
 }
 
 static Timed read_timed(const Json *json) {
-  return (Timed){json_text(json, "kind", ""),     json_text(json, "name", ""),
-                 json_text(json, "phase", ""),    json_text(json, "key", ""),
-                 json_integer(json, "block", -1), json_integer(json, "flops", 0),
-                 json_integer(json, "bytes", 0),  json_integer(json, "recomputed", 0) != 0};
+  return (Timed){.kind = json_text(json, "kind", ""),
+                 .name = json_text(json, "name", ""),
+                 .phase = json_text(json, "phase", ""),
+                 .key = json_text(json, "key", ""),
+                 .block = json_integer(json, "block", -1),
+                 .flops = json_integer(json, "flops", 0),
+                 .bytes = json_integer(json, "bytes", 0),
+                 .recomputed = json_integer(json, "recomputed", 0) != 0,
+                 .attention = json_find(json, "attention")};
+}
+
+static int read_places(const Bundle *bundle, const Json *json, Timed *timed, Failure *failure) {
+  JsonItems places = json_items(json_find(json, "places"));
+  timed->places = allocate(failure, places.count, sizeof *timed->places);
+  if (!timed->places)
+    return 1;
+  for (; timed->place_count < places.count; ++timed->place_count)
+    if (read_word(bundle, &places.items[timed->place_count], &timed->places[timed->place_count],
+                  failure))
+      return 1;
+  return 0;
 }
 
 static int read_kernels(Program *program, const Json *json, Failure *failure) {
@@ -288,8 +305,12 @@ static int read_program(const Bundle *bundle, const Json *json, Program *program
     return 1;
   for (; program->form_count < forms.count; ++program->form_count)
     program->forms[program->form_count] = read_form(&forms.items[program->form_count]);
-  for (; program->timed_count < timed.count; ++program->timed_count)
-    program->timed[program->timed_count] = read_timed(&timed.items[program->timed_count]);
+  for (; program->timed_count < timed.count; ++program->timed_count) {
+    Timed *next = &program->timed[program->timed_count];
+    *next = read_timed(&timed.items[program->timed_count]);
+    if (read_places(bundle, &timed.items[program->timed_count], next, failure))
+      return 1;
+  }
   if (calls.count == 0)
     return fail(failure, "the program with products '%s' has no calls", program->products);
   for (; program->call_count < calls.count; ++program->call_count)
@@ -487,6 +508,8 @@ void bundle_close(Bundle *bundle) {
     Program *program = &bundle->programs[p];
     for (size_t k = 0; program->calls && k < program->call_count + 1; ++k)
       free(program->calls[k].words);
+    for (size_t k = 0; program->timed && k < program->timed_count + 1; ++k)
+      free(program->timed[k].places);
     free(program->calls);
     free(program->kernels);
     free(program->forms);

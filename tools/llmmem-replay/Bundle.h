@@ -87,6 +87,9 @@ typedef struct {
   const char *kind, *name, *phase, *key;
   int64_t block, flops, bytes;
   int recomputed;
+  Word *places; /* its operands, then its results, then its workspace */
+  size_t place_count;
+  const Json *attention; /* its shape; null for what is none */
 } Timed;
 
 typedef struct {

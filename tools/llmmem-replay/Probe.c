@@ -188,8 +188,7 @@ static int is_refused(Probe *probe) {
 |* All products
 \*===----------------------------------------------------------------------===*/
 
-/* Where the calls of op `timed` begin, and how many there are. */
-static size_t calls_of(const Program *program, int64_t timed, size_t *count) {
+size_t timed_calls(const Program *program, int64_t timed, size_t *count) {
   size_t first = 0;
   while (first < program->call_count &&
          !(program->calls[first].kind == CALL_MARK && program->calls[first].number == timed))
@@ -227,12 +226,12 @@ int probe_products(Replay *replay) {
                    .first_call = k,
                    .calls = 1,
                    .timed = timed};
-    size_t count, first = calls_of(library, timed, &count);
+    size_t count, first = timed_calls(library, timed, &count);
     /* Another program's calls of the op compute the same only where it is this product alone. */
     if (!by_library && count_products(library, first, count) != 1)
       continue;
     if (!by_library)
-      probe.first_call = calls_of(replay->program, timed, &probe.calls);
+      probe.first_call = timed_calls(replay->program, timed, &probe.calls);
     seen[call->number] = 1;
     if (!by_library || !is_refused(&probe))
       failed = probe_calls(&probe);

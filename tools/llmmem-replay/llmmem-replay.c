@@ -312,6 +312,13 @@ static int report_nothing(const Session *session) {
   return EXIT_DONE;
 }
 
+static int probe_all(Session *session) {
+  int is_generated = strcmp(session->replay.program->products, "generated") == 0;
+  if (probe_products(&session->replay) || (is_generated && probe_attention(&session->replay)))
+    return fail_with_run(session);
+  return EXIT_DONE;
+}
+
 /* With `products` chosen. -1 where one of the library's products fails before anything has run, and
  * generated kernels may run in its place. */
 static int run_program(Session *session, const Program *program, const Tokens *tokens,
@@ -324,7 +331,7 @@ static int run_program(Session *session, const Program *program, const Tokens *t
   session->replay.takes_marks = options->profiles;
   session->profile.program = program;
   if (options->probe_products)
-    return probe_products(&session->replay) ? fail_with_run(session) : EXIT_DONE;
+    return probe_all(session);
   if (!options->profiles)
     llmmem_cuda_capture(run, replay_calls, &session->replay);
   else

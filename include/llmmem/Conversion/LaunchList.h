@@ -63,6 +63,9 @@ struct LaunchList {
   /// Module and name, by the numbers that launches name them with: in the order of first launches.
   std::vector<std::pair<std::string, std::string>> kernels;
   std::vector<std::variant<Launch, LibraryCall, HostCall, Mark>> calls;
+  /// Of each call with a profile, in order: what its host function is given; of an op its operands,
+  /// its results, its workspace if there is one.
+  std::vector<llvm::SmallVector<std::optional<LaunchWord>>> profiled;
 };
 
 /// All that `step` asks, loops unrolled, in order. *Requires* outlined kernels (gpu.launch_func)
