@@ -52,8 +52,8 @@ class Machine:
         return self.end - time.monotonic()
 
     def run(self, command, least=2, most=MOST_SECONDS):
-        """What the command has written to stdout. One that would not end in time is ended, and runs again another time; one that
-        takes more than `most` seconds has failed, and leaves time to the others."""
+        """What the command has written to stdout. One that would not end in time is ended, and runs again another time; one
+        that takes more than `most` seconds has failed, and leaves time to the others."""
         left = self.left()
         if left < least:
             raise OutOfTime()
@@ -122,19 +122,21 @@ def train(machine, entry, steps=STEPS, digest=True):
              machine.replay(machine.step(entry), *flags, *([] if digest else ["--no-digest"]), least=20).splitlines()]
     times = [line["device_seconds"] for line in lines[1:]] or [lines[0]["device_seconds"]]
     return {"losses": [line["loss"] for line in lines], "digest": lines[-1].get("digest"), "by": lines[-1]["products"],
-            "device_seconds": statistics.median(times), "seconds": statistics.median(line["seconds"] for line in lines[1:] or lines),
-            "bytes": lines[-1]["device_measured"]}
+            "device_seconds": statistics.median(times),
+            "seconds": statistics.median(line["seconds"] for line in lines[1:] or lines), "bytes": lines[-1]["device_measured"]}
 
 
-def profile(machine, entry, path):
+def profile(machine, entry):
     """Time by kind of kernel, of events between the calls of a step."""
+    path = os.path.join(machine.out, entry["name"] + ".profile.json")
     machine.replay(machine.step(entry), "--json", "--no-digest", machine.data(), "--steps=4", *products_of(entry),
                    f"--profile-json={path}", least=20)
     with open(path) as file:
         calls = json.load(file)["calls"]
     kinds = {}
     for call in calls:
-        row = kinds.setdefault(("again " if call["recomputed"] else "") + call["kind"], {"calls": 0, "ns": 0, "flops": 0, "bytes": 0})
+        kind = ("again " if call["recomputed"] else "") + call["kind"]
+        row = kinds.setdefault(kind, {"calls": 0, "ns": 0, "flops": 0, "bytes": 0})
         row["calls"] += 1
         for key in ("ns", "flops", "bytes"):
             row[key] += call[key]
@@ -143,8 +145,9 @@ def profile(machine, entry, path):
 
 def torch_step(machine, entry, mode):
     """The same step in PyTorch."""
-    command = [machine.python, os.path.join(machine.folder, "torch_step.py"), "--config", os.path.join(machine.folder, entry["config"]),
-               "--batch", entry["batch"], "--seq", entry["seq"], "--mode", mode, "--steps", 10, "--device", "cuda"]
+    script, config = (os.path.join(machine.folder, name) for name in ("torch_step.py", entry["config"]))
+    command = [machine.python, script, "--config", config, "--batch", entry["batch"], "--seq",
+               entry["seq"], "--mode", mode, "--steps", 10, "--device", "cuda"]
     command += ["--layers", entry["layers"]] if entry["layers"] else []
     return json.loads(machine.run(command, least=60, most=MOST_TORCH_SECONDS).splitlines()[-1])
 
@@ -166,16 +169,19 @@ def worth(entries):
     for model in models[:1]:
         add_probes(add, model)
     for entry in (entry for entry in entries if entry.get("expected")):
-        add(f"check {entry['name']}", lambda machine, entry=entry: train(machine, entry, steps=len(entry["expected"]), digest=False))
+        add(f"check {entry['name']}",
+            lambda machine, entry=entry: train(machine, entry, steps=len(entry["expected"]), digest=False))
     for model in models:
         for entry in sorted(model, key=lambda entry: entry["products"] != "library"):
-            add(f"run {entry['name']}", lambda machine, entry=entry, digest=model is models[0]: train(machine, entry, digest=digest))
+            add(f"run {entry['name']}",
+                lambda machine, entry=entry, digest=model is models[0]: train(machine, entry, digest=digest))
         for mode in TORCH_MODES:
-            add(f"torch {model[0]['model']} {mode}", lambda machine, entry=model[0], mode=mode: torch_step(machine, entry, mode))
+            add(f"torch {model[0]['model']} {mode}",
+                lambda machine, entry=model[0], mode=mode: torch_step(machine, entry, mode))
         for products in ("library", "generated"):
             if whole(model, products):
                 add(f"profile {whole(model, products)['name']}",
-                    lambda machine, entry=whole(model, products): profile(machine, entry, os.path.join(machine.out, entry["name"] + ".profile.json")))
+                    lambda machine, entry=whole(model, products): profile(machine, entry))
     for model in models[1:]:
         add_probes(add, model)
     for number in range(2, ROUNDS + 1):

@@ -29,14 +29,16 @@ def report_facts(facts, lines):
 def name_of_form(row):
     if "head" in row:
         return f"{row['kind']} {row['batch']} x {row['seq']}, {row['heads']} heads of {row['head']}, {row['kv_heads']} of keys"
-    return f"{row['kind']} {row['batch']} x {row['rows']} x {row['inner']} x {row['columns']} {row['transposed']} {row['epilogue']}"
+    sizes = " x ".join(str(row[key]) for key in ("batch", "rows", "inner", "columns"))
+    return f"{row['kind']} {sizes} {row['transposed']} {row['epilogue']}"
 
 
 def report_products(items, lines, broken):
     keys = [key for key in items if key.startswith("products ")]
     if not keys:
         return
-    lines.append("## Products and attention\n\nEach form by itself, twice on the same random numbers: whether the bits are equal, and the worst of 256 "
+    lines.append("## Products and attention\n\nEach form by itself, twice on the same random numbers: whether the bits are equal, "
+                 "and the worst of 256 "
                  "elements'\n(of attention 64 queries' and 64 keys') errors against float64, in parts of what rounding explains (above 1 is wrong).\n")
     for key in keys:
         if "why" in items[key]:

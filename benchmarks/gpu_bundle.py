@@ -58,8 +58,8 @@ def measure(machine, results, items):
             continue
         entry = bundle_items.entry_of(key, entries)
         if entry and not bundle_items.fits(entry, known["facts"]["device"]):
-            results.keep(key, {"why": f"needs {entry['needed']} bytes and a GiB, of which {known['facts']['device']['free_bytes']} are free",
-                               "fits": False})
+            free = known["facts"]["device"]["free_bytes"]
+            results.keep(key, {"why": f"needs {entry['needed']} bytes and a GiB, of which {free} are free", "fits": False})
             continue
         begin = time.monotonic()
         try:

@@ -23,9 +23,9 @@ GPT2 = ["none", "80", "60", "40", "20", "min"]
 LLAMA = [(32, "138GB"), (14, "72GB")]
 # What the device's losses are compared with: steps of small models with real heads and vocabularies, by the CPU in f32. The
 # name of a config, or a config; batch, sequence, layers.
-HEADS_OF_128 = {"model_type": "llama", "hidden_act": "silu", "hidden_size": 512, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2,
-                "intermediate_size": 1376, "vocab_size": 4099, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5,
-                "rope_theta": 10000.0, "tie_word_embeddings": False}
+HEADS_OF_128 = {"model_type": "llama", "hidden_act": "silu", "hidden_size": 512, "num_attention_heads": 4,
+                "num_key_value_heads": 2, "num_hidden_layers": 2, "intermediate_size": 1376, "vocab_size": 4099,
+                "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": False}
 EXPECTED, EXPECTED_STEPS = [("gpt2", 1, 1024, 2), ("heads-of-128", 1, 1024, 2)], 4
 SCRIPTS = ["benchmarks/gpu_bundle.py", "benchmarks/bundle_items.py", "benchmarks/bundle_report.py", "benchmarks/torch_step.py"]
 # A library rounds after what it computes beside a product: budgets are compared bit for bit where they choose alike.
@@ -89,7 +89,8 @@ def flag_of(bench, plan):
 def pack(bench, plan, folder, flags):
     """Writes one step; its entry of the bundle's list, or None where no plan keeps so few bytes."""
     try:
-        step, report = bench.plan(plan.model, f"{plan.label}.{plan.products}", "h100", flag_of(bench, plan), *PLANNING[plan.products])
+        step, report = bench.plan(plan.model, f"{plan.label}.{plan.products}", "h100", flag_of(bench, plan),
+                                  *PLANNING[plan.products])
     except NoPlan:
         print(f"{plan.name}: no plan keeps so few bytes", file=sys.stderr)
         return None
