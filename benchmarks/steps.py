@@ -66,12 +66,13 @@ class Bench:
     """The tools of a build and the device that runs steps. A step lies in `folder` and is planned once, as long as planner,
     flags and prices stay. Plans may be made by several threads."""
 
-    def __init__(self, build, folder, device, run_flags=(), opt_flags=()):
+    def __init__(self, build, folder, device, run_flags=(), opt_flags=(), import_flags=()):
         self.tools, self.folder, self.device = os.path.join(os.path.abspath(build), "bin"), folder, device
         # A library rounds other than generated kernels with epilogues: budgets that choose others would change bits.
         chosen = device != "cuda" or any(flag.startswith("--products") for flag in run_flags)
         own = ["--device=" + device] + ([] if chosen else products_flags("generated"))
         self.run_flags, self.opt_flags = own + list(run_flags), list(opt_flags)
+        self.import_flags = list(import_flags)
         self.imported, self.importing = set(), threading.Lock()
         os.makedirs(folder, exist_ok=True)
 
@@ -94,7 +95,7 @@ class Bench:
         with self.importing:
             if path not in self.imported:
                 self.run("llmmem-import", model.config, "--batch", model.batch, "--seq", model.seq, "--dtype", model.dtype,
-                         "--dropout", 0, *layers, "-o", path)
+                         "--dropout", 0, *layers, *self.import_flags, "-o", path)
                 self.imported.add(path)
         return path
 

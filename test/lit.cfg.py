@@ -73,6 +73,13 @@ if subprocess.run([config.cc, "-fsanitize=address", "-x", "c", "-", "-o", os.dev
                   capture_output=True).returncode == 0:
     config.available_features.add("asan")
 
+# A root folder of one's own, for what must run where nothing else is; %{chroot} runs a command in it.
+for words in ("chroot", "unshare --user --map-root-user chroot"):
+    if subprocess.run([*words.split(), "/", "true"], capture_output=True).returncode == 0:
+        config.available_features.add("chroot")
+        config.substitutions.append((r"%\{chroot\}", words))
+        break
+
 # Python packages; tests that need one say REQUIRES: with its name and are counted as skipped without it.
 for package in ("numpy", "scikit_build_core"):
     if importlib.util.find_spec(package):

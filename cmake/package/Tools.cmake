@@ -2,7 +2,7 @@
 # from its own place: the transports of ranks in ../lib/llmmem (lib/Runtime/Ranks.c), whatever CMAKE_INSTALL_LIBDIR is.
 set(tools llmmem-plan)
 if(LLMMEM_ENABLE_MLIR)
-  list(APPEND tools llmmem-commbench llmmem-emulate llmmem-fit llmmem-import llmmem-lsp-server llmmem-opt llmmem-run)
+  list(APPEND tools llmmem-bundle llmmem-commbench llmmem-emulate llmmem-fit llmmem-import llmmem-lsp-server llmmem-opt llmmem-replay llmmem-run)
 endif()
 # The MLIR of the machine, where it was found.
 set_target_properties(${tools} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)

@@ -1,5 +1,6 @@
 //===- ConvertLaunchesToRuntime.cpp - Launches become calls of the runtime --===//
 
+#include "LibraryCalls.h"
 #include "Profile.h"
 #include "llmmem/Codegen/Gpu/HostCopyCalls.h"
 #include "llmmem/Conversion/Passes.h"
@@ -15,9 +16,6 @@ namespace llmmem {
 
 using namespace mlir;
 using namespace llmmem;
-
-static_assert(static_cast<int64_t>(llm::ProductEpilogue::SumA) == LLMMEM_EPILOGUE_BGRAD_A &&
-              static_cast<int64_t>(llm::ProductEpilogue::GeluGrad) == LLMMEM_EPILOGUE_DGELU);
 
 namespace {
 /// Writes the calls of include/llmmem/Runtime/Cuda.h.
@@ -82,28 +80,6 @@ public:
   }
 
 private:
-  static llmmem_product constantsOf(llm::LibraryProductOp op) {
-    auto form = [](llm::MatrixAttr matrix, Value buffer) -> llmmem_matrix_form {
-      bool isHalf = cast<MemRefType>(buffer.getType()).getElementType().isBF16();
-      return {isHalf ? LLMMEM_PRODUCT_BF16 : LLMMEM_PRODUCT_F32, matrix.getPitch(),
-              matrix.getTransposed(), matrix.getStride(), matrix.getAlignment()};
-    };
-    llmmem_product product = {};
-    product.form.rows = op.getRows(), product.form.columns = op.getColumns();
-    product.form.inner = op.getInner(), product.form.batch = op.getBatch();
-    product.form.a = form(op.getA(), op.getABuffer());
-    product.form.b = form(op.getB(), op.getBBuffer());
-    product.form.c = form(op.getC(), op.getCBuffer());
-    if (op.getInitialBuffer())
-      product.form.initial = form(*op.getInitial(), op.getInitialBuffer());
-    product.form.epilogue = static_cast<int64_t>(op.getEpilogue());
-    product.form.aux_pitch = op.getAux() ? op.getC().getPitch() : 0;
-    if (op.getWorkspace())
-      product.form.workspace_bytes = cast<MemRefType>(op.getWorkspace().getType()).getNumElements();
-    product.alpha = op.getScale().convertToDouble();
-    return product;
-  }
-
   /// Of element `begin` of a buffer.
   Value addressOf(Value buffer, Value begin) {
     Value address = asWord(buffer);

@@ -118,6 +118,15 @@ TokenFeed::Shape llmmem::feedShapeOf(const CompiledStep &step, const StepRoles &
 // Sampling
 //===----------------------------------------------------------------------===//
 
+InitialSample llmmem::initialSampleOf(llvm::StringRef name, mlir::RankedTensorType type) {
+  // An adapter begins without an effect (Hu et al. 2021, section 4.1).
+  if (name.ends_with(".lora_B.weight"))
+    return {};
+  if (type.getRank() >= 2)
+    return {0.02, /*isNormal=*/true};
+  return {type.getRank() == 1 && name.ends_with("weight") ? 1.0 : 0.0};
+}
+
 void ModelBuffers::sampleParameters(uint64_t seed) {
   for (const StepRoles::Parameter &parameter : roles.parameters)
     sample(parameter, streamOf(seed, parameter.name));
@@ -127,11 +136,7 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
   if (parameter.scales)
     return samplePacked(parameter, stream);
   const StepArgument &argument = step->arguments()[parameter.argument];
-  mlir::RankedTensorType type = argument.type;
-  bool isWeight = type.getRank() >= 2;
-  bool isNormScale = type.getRank() == 1 && llvm::StringRef(parameter.name).ends_with("weight");
-  // An adapter begins without an effect (Hu et al. 2021, section 4.1).
-  bool isZero = llvm::StringRef(parameter.name).ends_with(".lora_B.weight");
+  const InitialSample initial = initialSampleOf(parameter.name, argument.type);
   constexpr int64_t kPiece = 1 << 14;
   llvm::SmallVector<std::pair<FloatKind, char *>, 2> copies = {
       {kindOf(parameter.argument), static_cast<char *>(memory.argument(parameter.argument))}};
@@ -149,9 +154,8 @@ void ModelBuffers::sample(const StepRoles::Parameter &parameter, uint64_t stream
     // Rounded to f32 first, so that runs in bf16 and in f32 begin with the same parameters.
     float values[kPiece];
     for (int64_t index = 0; index < count; ++index)
-      values[index] = isZero     ? 0.0f
-                      : isWeight ? static_cast<float>(0.02 * sampleNormal(stream, first + index))
-                                 : (isNormScale ? 1.0f : 0.0f);
+      values[index] = static_cast<float>(
+          initial.isNormal ? initial.value * sampleNormal(stream, first + index) : initial.value);
     for (auto [kind, bytes] : copies)
       convertFloats(FloatKind::F32, values, kind, bytes + begin * bytesOf(kind), count);
   };

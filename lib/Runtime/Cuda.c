@@ -80,16 +80,21 @@ llmmem_cuda *llmmem_cuda_open(const char *library, int64_t device, char *message
 }
 
 /* Errors of these calls are ignored: the driver reports earlier failures again. */
+static void forget_graph(llmmem_cuda *run, Program *program) {
+  if (program->executable)
+    run->driver.graph_exec_destroy(program->executable);
+  if (program->graph)
+    run->driver.graph_destroy(program->graph);
+  program->executable = NULL;
+  program->graph = NULL;
+}
+
 void llmmem_cuda_close(llmmem_cuda *run) {
   if (!run)
     return;
   CudaDriver *driver = &run->driver;
-  for (size_t k = 0; k < run->program_count; ++k) {
-    if (run->programs[k].executable)
-      driver->graph_exec_destroy(run->programs[k].executable);
-    if (run->programs[k].graph)
-      driver->graph_destroy(run->programs[k].graph);
-  }
+  for (size_t k = 0; k < run->program_count; ++k)
+    forget_graph(run, &run->programs[k]);
   if (run->arena)
     driver->memory_free(run->arena);
   if (run->resident)
@@ -368,6 +373,7 @@ int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *con
   llmmem_cuda_choose_algorithms(run, step, context);
   if (run->failed)
     return 1;
+  forget_graph(run, &run->programs[run->program]);
   /* Relaxed, as the driver may load a kernel at its first launch. */
   if (check(run, run->driver.capture_begin(run->stream, CU_STREAM_CAPTURE_MODE_RELAXED),
             "capturing the step"))

@@ -30,6 +30,13 @@ static constexpr ExitCodeEntry table[] = {
      "Ctrl-C: the running step was finished, and saved where --save is given (a second Ctrl-C "
      "ends\n"
      "at once); 143 is the same for SIGTERM"},
+    {"llmmem-bundle", ExitSuccess, "the bundle is written, with an image of each kernel"},
+    {"llmmem-bundle", ExitBadInput, badInput},
+    {"llmmem-replay", ExitSuccess, "all steps ran"},
+    {"llmmem-replay", ExitBadInput, badInput},
+    {"llmmem-replay", ExitNoDevice,
+     "no driver or no device was found, or it has too little free memory;\n"
+     "--products=library: no cuBLASLt was found"},
     {"llmmem-commbench", ExitSuccess, "the table is written"},
     {"llmmem-commbench", ExitBadInput, badInput},
     {"llmmem-emulate", ExitSuccess, "the function ran, and each access of its kernels was right"},

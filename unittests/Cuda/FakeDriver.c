@@ -15,6 +15,7 @@ back says nothing of a GPU.
 |*   LLMMEM_FAKE_CUDA_FREE=bytes      free memory at first (default 1 TiB)
 |*   LLMMEM_FAKE_CUDA_DEVICES=4       devices (default 1)
 |*   LLMMEM_FAKE_CUDA_CAPABILITY=80   ten times the compute capability (default 90)
+|*   LLMMEM_FAKE_CUDA_CONTENTS=1      copies to and from the host say a hash of their bytes
 |*   LLMMEM_FAKE_CUDA_NS=linear=7000,gelu=300   what events say that kernels with this in their name
 |*                                    take; the first that fits (default 1000)
 |*
@@ -301,8 +302,9 @@ static CUresult move_or_capture(Move what) {
 static CUresult move_between(const char *what, CUdeviceptr device, Move copy, void *host,
                              CUstream stream) {
   char text[64];
-  note("%s%s %s %zu bytes%s", capturing ? "node " : "", what, place(device, text, sizeof text),
-       copy.bytes, llmmem_fake_cuda_stream(stream));
+  note("%s%s %s %zu bytes%s%s", capturing ? "node " : "", what, place(device, text, sizeof text),
+       copy.bytes, llmmem_fake_cuda_stream(stream),
+       llmmem_fake_cuda_contents(copy.from, copy.bytes));
   if (!capturing)
     return move_or_capture(copy);
   if (!is_pinned(host, copy.bytes))

@@ -17,6 +17,8 @@ int llmmem_fake_cuda_fails(const char *name);
 const char *llmmem_fake_cuda_place(uint64_t address, char *text, size_t size);
 /* " on stream 1"; empty for the first stream that was made. */
 const char *llmmem_fake_cuda_stream(void *stream);
+/* " contents " and a hash, where LLMMEM_FAKE_CUDA_CONTENTS asks for it; else empty. */
+const char *llmmem_fake_cuda_contents(const void *bytes, size_t size);
 /* Whether work now becomes a node of a graph, */
 int llmmem_fake_cuda_is_capturing(void);
 /* which every replay runs. 1 where the graph is full. */

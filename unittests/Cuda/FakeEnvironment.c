@@ -21,6 +21,18 @@ int64_t llmmem_fake_cuda_ns(const char *kernel) {
   return 1000;
 }
 
+/* FNV-1a of 64 bits. */
+const char *llmmem_fake_cuda_contents(const void *bytes, size_t size) {
+  static char text[64];
+  uint64_t hash = 0xcbf29ce484222325;
+  if (!getenv("LLMMEM_FAKE_CUDA_CONTENTS"))
+    return "";
+  for (size_t k = 0; k < size; ++k)
+    hash = (hash ^ ((const unsigned char *)bytes)[k]) * 0x100000001b3;
+  snprintf(text, sizeof text, " contents %016llx", (unsigned long long)hash);
+  return text;
+}
+
 int llmmem_fake_cuda_must_fail(const char *variable, const char *name, int *calls) {
   const char *wanted = getenv(variable);
   size_t length = strlen(name);

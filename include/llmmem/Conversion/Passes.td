@@ -373,4 +373,41 @@ def ReportKernelTraffic : Pass<"report-kernel-traffic", "::mlir::ModuleOp"> {
   ];
 }
 
+def ReportLaunches : Pass<"report-launches", "::mlir::ModuleOp"> {
+  let summary = "Prints all that the host code of a step asks of a GPU, in order";
+  let description = [{
+    *Requires*: outlined kernels, or their PTX, and a step that calls host functions (docs/Design/Gpu.md). Changes
+    nothing. *Fails* where something depends on what is not known before the step runs.
+
+    Loops of the host are unrolled. `1+256` is byte 256 of the step's argument 1, counted from 0; a number without `+` is
+    handed over as it is (include/llmmem/Conversion/LaunchList.h). `llmmem-bundle` writes the same as JSON.
+
+    ```mlir
+    module attributes {gpu.container_module} {
+      gpu.module @kernels {
+        gpu.func @double(%x: memref<64xf32>) kernel { gpu.return }
+      }
+      func.func private @kernel_0(%x: memref<64xf32>) {
+        %c1 = arith.constant 1 : index
+        %c64 = arith.constant 64 : index
+        gpu.launch_func @kernels::@double blocks in (%c1, %c1, %c1) threads in (%c64, %c1, %c1) args(%x : memref<64xf32>)
+        return
+      }
+      func.func @step(%arena: memref<512xi8>) {
+        %c256 = arith.constant 256 : index
+        %v = memref.view %arena[%c256][] : memref<512xi8> to memref<64xf32>
+        call @kernel_0(%v) : (memref<64xf32>) -> ()
+        return
+      }
+    }
+
+    // prints
+    // launch double grid 1 1 1 block 64 1 1 shared 0 (0+256)
+    ```
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"step\"", "The function whose launches to print">,
+  ];
+}
+
 #endif // LLMMEM_CONVERSION_PASSES

@@ -17,6 +17,16 @@
 
 namespace llmmem {
 
+/// How a parameter begins that no file gives: each element `value`, or `value` times a number of
+/// the normal distribution.
+struct InitialSample {
+  double value = 0;
+  bool isNormal = false;
+};
+/// Weights are normal with standard deviation 0.02, scales of norms 1, biases and what ends an
+/// adapter 0.
+InitialSample initialSampleOf(llvm::StringRef name, mlir::RankedTensorType type);
+
 class ModelBuffers {
 public:
   /// Fails if a parameter or a state is no tensor of floats, or there is not enough memory.
@@ -26,8 +36,7 @@ public:
   static llvm::Expected<ModelBuffers> allocateBeside(const ModelBuffers &other,
                                                      const CompiledStep &step, StepRoles roles);
 
-  /// Samples parameters from `seed`: weights normal with standard deviation 0.02, scales of norms
-  /// 1, biases and what ends an adapter 0.
+  /// Samples parameters from `seed`, as `initialSampleOf` says.
   void sampleParameters(uint64_t seed);
   /// States begin as the step says (`StepArgument::initial`); a step that says nothing of them
   /// finds zeros.

@@ -96,7 +96,8 @@ int llmmem_cuda_unpin(llmmem_cuda *run, void *begin);
 void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context);
 
 /* Records what `step(context)` launches, and runs nothing. With a library the step is called twice:
- * the first time to choose algorithms, without its launches. */
+ * the first time to choose algorithms, without its launches. What the program has captured before
+ * is given back. */
 int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context);
 /* Runs what was captured, to its end. */
 int llmmem_cuda_replay(llmmem_cuda *run);

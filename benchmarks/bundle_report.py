@@ -1,0 +1,180 @@
+"""The report of gpu_bundle.py and its promises, from kept results alone."""
+import statistics
+
+# A loss in bf16 beside one in f32: four steps of a layer of GPT-2 124M by the CPU are 0.2 % apart at most.
+MOST_BYTES_ERROR, WORST_PRODUCT, MOST_LOSS_ERROR = 0.01, 1.0, 0.01
+# Dense bf16 of the datasheets, in FLOPs a second.
+PEAKS = {"H100": 989.4e12, "H200": 989.4e12, "A100": 312e12}
+
+
+def table(lines, head, rows):
+    lines.append("| " + " | ".join(head) + " |")
+    lines.append("| --- |" + " ---: |" * (len(head) - 1))
+    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows] + [""]
+
+
+def report_facts(facts, lines):
+    device = facts["device"]
+    lines.append(f"# {device['name']}\n\nMeasured by `gpu_bundle.py` on {facts['date']}.")
+    lines.append(f"Compute capability {device['capability'] / 10:.1f}, driver for CUDA {device['cuda'] // 1000}."
+                 f"{device['cuda'] % 1000 // 10}, {device['multiprocessors']} multiprocessors, {device['free_bytes']} of "
+                 f"{device['total_bytes']} bytes free, clocks of at most {device['clock_khz'] / 1000:.0f} MHz.")
+    said = facts["nvidia_smi"]
+    lines.append((", ".join(f"{key} {value}" for key, value in said.items()) if said else "nvidia-smi says nothing") +
+                 f"; Python {facts['python']}, PyTorch {facts['torch'] or 'is not there'}.")
+    lines.append("Copies: " + ", ".join(f"{key.replace('_gb_per_s', '').replace('_', ' ')} {value:.0f} GB/s"
+                                        for key, value in facts["copies"].items()) + ".\n")
+
+
+def name_of_form(row):
+    if "head" in row:
+        return f"{row['kind']} {row['batch']} x {row['seq']}, {row['heads']} heads of {row['head']}, {row['kv_heads']} of keys"
+    sizes = " x ".join(str(row[key]) for key in ("batch", "rows", "inner", "columns"))
+    return f"{row['kind']} {sizes} {row['transposed']} {row['epilogue']}"
+
+
+def report_products(items, lines, broken):
+    keys = [key for key in items if key.startswith("products ")]
+    if not keys:
+        return
+    lines.append("## Products and attention\n\nEach form by itself, twice on the same random numbers: whether the bits are equal, "
+                 "and the worst of 256 "
+                 "elements'\n(of attention 64 queries' and 64 keys') errors against float64, in parts of what rounding explains (above 1 is wrong).\n")
+    for key in keys:
+        if "why" in items[key]:
+            lines.append(f"{key}: {items[key]['why']}\n")
+            continue
+        rows = []
+        for row in items[key]["rows"]:
+            name = name_of_form(row)
+            if "why" in row:
+                rows.append([name, "-", "-", "-", row["why"]])
+                broken.append(f"{key}: {row['why']}")
+                continue
+            error = row["worst_error"]
+            rows.append([name, "yes" if row["equal_bits"] else "no", "not a number" if error is None else f"{error:.2g}",
+                         f"{1e-3 * row['ns']:.1f}", f"{row['tflops']:.1f}"])
+            if not row["equal_bits"]:
+                broken.append(f"{key}: {name} has other bits the second time")
+            if error is None or error > WORST_PRODUCT:
+                broken.append(f"{key}: {name} errs by {error} of what rounding explains")
+        lines.append(f"### {key}\n")
+        table(lines, ["product", "equal bits", "worst error", "us", "TFLOP/s"], rows)
+
+
+def report_expected(bundle, items, lines, broken):
+    rows = []
+    for entry in bundle["steps"]:
+        run = items.get(f"check {entry['name']}")
+        if run and "why" in run:
+            rows.append([entry["name"], run["why"], "-", "-"])
+            broken.append(f"{entry['name']}: {run['why']}")
+        elif run:
+            # A loss that is no number is written as none.
+            near = all(loss is not None and abs(loss - expected) <= MOST_LOSS_ERROR * abs(expected)
+                       for loss, expected in zip(run["losses"], entry["expected"]))
+            rows.append([entry["name"], run["by"], " ".join(f"{expected:.4f}" for expected in entry["expected"]),
+                         " ".join("-" if loss is None else f"{loss:.4f}" for loss in run["losses"])])
+            if not near:
+                broken.append(f"{entry['name']}: losses {run['losses']}, the CPU's in f32 {entry['expected']}")
+    if rows:
+        lines.append("## Losses beside the CPU's\n\nbf16 on the device, f32 on the CPU: within "
+                     f"{100 * MOST_LOSS_ERROR:.0f} %.\n")
+        table(lines, ["step", "products", "the CPU's", "the device's"], rows)
+
+
+def check_bits(model, runs, broken):
+    """Whether all budgets of one who multiplies give the bits of the first."""
+    for products in ("library", "generated"):
+        same = [(entry, run) for entry, run in runs if entry["products"] == products]
+        if len(same) < 2:
+            continue
+        (whole, first), *others = same
+        for entry, run in others:
+            if run["losses"] != first["losses"] or run["digest"] != first["digest"]:
+                broken.append(f"{model}, {products}: {entry['label']} has other bits than {whole['label']}")
+
+
+def times_of(entry, items):
+    rounds = [items[key] for key in items if key.split()[-1] == entry["name"] and key.split()[0] in ("run", "round")]
+    return [one["device_seconds"] for one in rounds if "device_seconds" in one]
+
+
+def cells_of(entry, run, items, peak, broken):
+    seconds = statistics.median(times_of(entry, items))
+    error = run["bytes"] / entry["needed"] - 1
+    if abs(error) > MOST_BYTES_ERROR:
+        broken.append(f"{entry['name']}: {entry['needed']} bytes predicted, {run['bytes']} measured")
+    share = f"{100 * entry['flops'] / seconds / peak:.1f}" if peak and seconds else "-"
+    predicted = 1e-6 * entry["predicted_ns"]
+    first, last = ("-" if loss is None else f"{loss:.5f}" for loss in (run["losses"][0], run["losses"][-1]))
+    return [entry["label"], run["by"], first, last,
+            f"{entry['tokens'] / seconds:.0f}" if seconds else "-", share, f"{predicted:.3f}", f"{1e3 * seconds:.3f}",
+            entry["recomputed"], entry["needed"], run["bytes"], f"{100 * error:+.2f}"]
+
+
+def report_torch(model, entry, items, peak, rows, notes):
+    for mode in ("eager", "compiled", "checkpointed"):
+        row = items.get(f"torch {model} {mode}")
+        if row and "why" in row:
+            notes.append(f"PyTorch {mode}: {row['why']}")
+        elif row:
+            seconds = statistics.median(row["seconds"])
+            share = f"{100 * entry['flops'] / seconds / peak:.1f}" if peak else "-"
+            rows.append([f"PyTorch {mode}", row["torch"], "-", "-", f"{entry['tokens'] / seconds:.0f}", share, "-",
+                         f"{1e3 * seconds:.3f}", "-", "-", row["bytes"], "-"])
+
+
+def report_steps(bundle, items, peak, lines, broken):
+    models = list(dict.fromkeys(entry["model"] for entry in bundle["steps"] if not entry.get("expected")))
+    lines.append("## Steps\n\nTimes are the device's, of a replay between two events, the median of steps after the first; share is that of "
+                 "the\ndatasheet's dense bf16, model FLOPs as Chowdhery et al. 2022 count them. Bytes are those that the device has less.\n")
+    for model in models:
+        entries = [entry for entry in bundle["steps"] if entry["model"] == model]
+        known = [(entry, items[f"run {entry['name']}"]) for entry in entries if f"run {entry['name']}" in items]
+        runs = [(entry, run) for entry, run in known if "why" not in run]
+        rows, notes = [cells_of(entry, run, items, peak, broken) for entry, run in runs], []
+        for entry, run in known:
+            if "why" in run:
+                notes.append(f"{entry['label']}, {entry['products']}: {run['why']}")
+                if run.get("fits", True):
+                    broken.append(f"{entry['name']}: {run['why']}")
+        check_bits(model, runs, broken)
+        report_torch(model, entries[0], items, peak, rows, notes)
+        if not rows and not notes:
+            continue
+        lines.append(f"### {entries[0]['title']}, batch {entries[0]['batch']}, sequence {entries[0]['seq']}\n")
+        table(lines, ["plan", "products", "first loss", "last loss", "tokens/s", "% of peak", "ms predicted", "ms", "recomputed ops",
+                      "bytes predicted", "bytes", "deviation %"], rows)
+        lines += [f"- {note}" for note in notes] + ([""] if notes else [])
+
+
+def report_profiles(items, lines):
+    for key in (key for key in items if key.startswith("profile ")):
+        lines.append(f"## {key[0].upper() + key[1:]}\n")
+        if "why" in items[key]:
+            lines.append(items[key]["why"] + "\n")
+            continue
+        all_ns = items[key]["ns"] or 1
+        rows = sorted(items[key]["kinds"].items(), key=lambda pair: -pair[1]["ns"])
+        table(lines, ["kernels", "calls", "ms", "share %", "TFLOP/s", "GB/s"],
+              [[kind, row["calls"], f"{1e-6 * row['ns']:.3f}", f"{100 * row['ns'] / all_ns:.1f}",
+                f"{1e-3 * row['flops'] / (row['ns'] or 1):.1f}", f"{row['bytes'] / (row['ns'] or 1):.0f}"] for kind, row in rows])
+
+
+def report(bundle, items, left):
+    """(text, broken promises)."""
+    lines, broken = [], []
+    if "device" not in items.get("facts", {}):
+        return f"Nothing is known yet. Not run: {', '.join(left)}.\n", broken
+    report_facts(items["facts"], lines)
+    name = items["facts"]["device"]["name"]
+    peak = next((value for key, value in PEAKS.items() if key in name), None)
+    report_products(items, lines, broken)
+    report_expected(bundle, items, lines, broken)
+    report_steps(bundle, items, peak, lines, broken)
+    report_profiles(items, lines)
+    lines.append("## Promises\n\n" + ("".join(f"- broken: {promise}\n" for promise in broken) or "All that were checked hold.\n"))
+    if left:
+        lines.append("Not run yet: " + ", ".join(left) + ".\n")
+    return "\n".join(lines), broken

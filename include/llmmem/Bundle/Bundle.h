@@ -1,0 +1,50 @@
+//===- Bundle.h - A step that runs where there is no compiler ---*- C++ -*-===//
+//
+// All that a planned step needs on a machine with a GPU alone, as data: machine code of its
+// kernels, every call in order, and how its buffers are filled. llmmem-replay, plain C, runs it
+// (docs/Design/Gpu.md, "A bundle").
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_BUNDLE_BUNDLE_H
+#define LLMMEM_BUNDLE_BUNDLE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+namespace llmmem {
+
+struct BundleOptions {
+  std::string function = "step";
+  /// What the kernels run on; the machine takes the latest that it can.
+  std::vector<std::string> chips = {"sm_80", "sm_90a"};
+  /// The CUDA toolkit's assembler. Empty: kernels stay PTX, which the driver compiles.
+  std::string ptxas;
+  /// Beside the program of generated kernels, one whose matmuls a library computes.
+  bool withLibrary = true;
+  /// Where images of kernels are written, each under the hash of its PTX: bundles that share the
+  /// folder share kernels. Must exist.
+  std::string kernels;
+};
+
+/// The bundle of a planned step of one rank. *Requires* a plan that `verifyPlan` accepts. Fails
+/// after a located diagnostic for what a bundle cannot hold: several ranks, stages or
+/// micro-batches, inputs other than tokens and what they are followed by, and elements in fewer
+/// bits.
+mlir::FailureOr<llvm::json::Object> makeBundle(mlir::ModuleOp module, const BundleOptions &options);
+
+/// The buffers of a planned step, in the order of its addresses behind the arena: arguments, then
+/// results of their own. `{"name", "role", "type", "elements", "columns", "make": {"kind", ...}}`.
+mlir::FailureOr<llvm::json::Array> describeBuffers(mlir::func::FuncOp step);
+
+/// Assembles `ptx` into the file NAME.CHIP.cubin of the folder, or writes it as NAME.CHIP.ptx where
+/// there is no assembler; NAME is the hash of the text. Does nothing where the file is there.
+/// Returns `{"chip", "file", "bytes", "hash"}`.
+llvm::Expected<llvm::json::Object> writeImage(llvm::StringRef ptx, llvm::StringRef chip,
+                                              const BundleOptions &options);
+
+} // namespace llmmem
+
+#endif // LLMMEM_BUNDLE_BUNDLE_H

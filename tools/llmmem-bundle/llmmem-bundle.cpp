@@ -1,0 +1,154 @@
+//===- llmmem-bundle.cpp - Write a planned step for a machine with a GPU alone ===//
+
+#include "llmmem/Analysis/PlanVerifier.h"
+#include "llmmem/Analysis/Step.h"
+#include "llmmem/Bundle/Bundle.h"
+#include "llmmem/Execution/CompiledStep.h"
+#include "llmmem/Support/ExitCode.h"
+#include "llmmem/Support/JsonTree.h"
+#include "llmmem/Support/TextFile.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace llvm;
+using namespace llmmem;
+
+static cl::OptionCategory category("Options of the bundle");
+static cl::opt<std::string> inputFile(cl::Positional, cl::cat(category), cl::Required,
+                                      cl::desc("<planned step>"));
+static cl::opt<std::string> outputFile("o", cl::cat(category), cl::Required,
+                                       cl::value_desc("file.json"),
+                                       cl::desc("Where the bundle is written"));
+static cl::opt<std::string>
+    kernels("kernels", cl::cat(category), cl::value_desc("folder"),
+            cl::desc("Where images of kernels are written, beside the bundle; several bundles may "
+                     "share it (default: kernels)"),
+            cl::init("kernels"));
+static cl::list<std::string> chips("chips", cl::cat(category), cl::CommaSeparated,
+                                   cl::value_desc("chips"),
+                                   cl::desc("What the kernels run on (default: sm_80,sm_90a)"));
+static cl::opt<std::string> ptxas(
+    "ptxas", cl::cat(category), cl::value_desc("program"),
+    cl::desc("The CUDA toolkit's assembler; none: kernels stay PTX, which the driver compiles "
+             "(default: where PATH, CUDA_HOME or /usr/local/cuda has it, else none)"));
+static cl::opt<std::string>
+    reportFile("report", cl::cat(category), cl::value_desc("file.json"),
+               cl::desc("What --memory-report-json of llmmem-opt has written: bytes and times that "
+                        "the plan predicts"));
+enum class Products { Both, Generated };
+static cl::opt<Products> products(
+    "products", cl::cat(category), cl::init(Products::Both),
+    cl::desc("What computes matmuls (default: both, and the machine takes the library's where it "
+             "finds one):"),
+    cl::values(clEnumValN(Products::Both, "both", "a program with cuBLASLt, and one without"),
+               clEnumValN(Products::Generated, "generated", "kernels of llmmem alone")));
+static const std::string help = R"(
+EXAMPLE
+  llmmem-opt --checkpoint-budget=6GB --memory-report-json=report.json model.mlir -o step.mlir
+  llmmem-bundle step.mlir --report=report.json -o bundle/step.json
+  llmmem-replay bundle/step.json --data book.txt --steps 20      on a machine with a GPU
+)" + exitCodeHelp("llmmem-bundle");
+static cl::extrahelp extraHelp(help);
+
+static int fail(const Twine &message) {
+  errs() << "llmmem-bundle: " << message << "\n";
+  return ExitBadInput;
+}
+
+static std::string findPtxas() {
+  if (ptxas == "none")
+    return "";
+  if (!ptxas.empty())
+    return ptxas;
+  std::string home = sys::Process::GetEnv("CUDA_HOME").value_or("/usr/local/cuda") + "/bin";
+  if (ErrorOr<std::string> found = sys::findProgramByName("ptxas"))
+    return *found;
+  ErrorOr<std::string> found = sys::findProgramByName("ptxas", {home});
+  return found ? *found : "";
+}
+
+/// What a run is compared with; a report's lists of tensors stay behind.
+static Expected<json::Object> readPrediction() {
+  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(reportFile);
+  if (!text)
+    return text.takeError();
+  Expected<json::Value> value = parseJsonTree((*text)->getBuffer());
+  if (!value)
+    return value.takeError();
+  const json::Object *report = value->getAsObject();
+  if (!report || report->getString("format") != "llmmem-memory-report")
+    return createStringError("'" + reportFile + "' is no llmmem-memory-report");
+  json::Object predicted;
+  for (StringRef key : {"policy", "budget", "parameters", "resident", "resident_padding", "arena",
+                        "fragmentation", "step", "recompute", "certificate", "device"})
+    if (const json::Value *member = report->get(key))
+      predicted[key] = *member;
+  if (const json::Object *saved = report->getObject("saved"))
+    predicted["saved"] = json::Object{{"bytes", saved->getInteger("bytes").value_or(0)}};
+  if (const json::Object *peak = report->getObject("peak"))
+    predicted["peak"] = peak->getInteger("bytes").value_or(0);
+  return predicted;
+}
+
+static int writeBundle(mlir::ModuleOp module) {
+  mlir::func::FuncOp step = findStep(module);
+  if (!step)
+    return fail("'" + inputFile + "' has no function @step");
+  if (failed(verifyPlan(step)))
+    return ExitBadInput;
+  BundleOptions options;
+  options.function = step.getName().str();
+  if (!chips.empty())
+    options.chips = chips;
+  options.ptxas = findPtxas();
+  options.withLibrary = products == Products::Both;
+  SmallString<128> folder(sys::path::parent_path(outputFile));
+  sys::path::append(folder, kernels);
+  options.kernels = folder.str().str();
+  if (std::error_code error =
+          sys::fs::create_directories(folder, /*IgnoreExisting=*/true, sys::fs::perms::all_all))
+    return fail("'" + folder + "' cannot be made: " + error.message());
+  mlir::FailureOr<json::Object> bundle = makeBundle(module, options);
+  if (failed(bundle))
+    return ExitBadInput;
+  (*bundle)["kernels"] = kernels.getValue();
+  if (!reportFile.empty()) {
+    Expected<json::Object> predicted = readPrediction();
+    if (!predicted)
+      return fail("--report: " + toString(predicted.takeError()));
+    (*bundle)["predicted"] = std::move(*predicted);
+  }
+  if (Error error =
+          writeTextFile(outputFile, formatv("{0}\n", json::Value(std::move(*bundle))).str()))
+    return fail(toString(std::move(error)));
+  return ExitSuccess;
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv, "llmmem-bundle: writes a planned step for a machine without a compiler\n");
+  mlir::DialectRegistry registry;
+  registerExecution(registry);
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  Expected<std::unique_ptr<MemoryBuffer>> text = readTextFile(inputFile);
+  if (!text)
+    return fail(toString(text.takeError()));
+  SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*text), SMLoc());
+  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  if (!module)
+    return fail("'" + inputFile + "' is no program that can be read");
+  return writeBundle(*module);
+}

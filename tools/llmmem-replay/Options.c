@@ -1,0 +1,184 @@
+/*===- Options.c - The command line of llmmem-replay ------------------------===*/
+
+#include "Options.h"
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "llmmem-replay: runs a planned step that llmmem-bundle has written\n\n"
+    "USAGE: llmmem-replay [options] <bundle.json>\n\n"
+    "OPTIONS\n"
+    "  --steps=N             Steps to run (default 1)\n"
+    "  --data=text           Train on the bytes of this file\n"
+    "  --tokens=ids          Train on token ids separated by white space\n"
+    "  --seed=N              Seed of parameters and dropout (default 0)\n"
+    "  --lr=X                Learning rate (default 1e-3)\n"
+    "  --products=P          What computes matmuls: library (cuBLASLt) or generated (default:\n"
+    "                        library where it can be opened and computes all of them)\n"
+    "  --cublas-lt=library   cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12: "
+    "in\n"
+    "                        the folders of LLMMEM_CUDA_PATH, where dlopen looks, or beside "
+    "python3)\n"
+    "  --cuda-driver=library The CUDA driver, as dlopen finds it (default libcuda.so.1)\n"
+    "  --json                Print one line of JSON for each step\n"
+    "  --no-digest           Leave the digest out of --json: it fetches all parameters each step\n"
+    "  --profile             Print the time of each kind of kernel, by phase\n"
+    "  --profile-json=file   Write the time of each call as JSON\n"
+    "  --dry-run             Load the kernels, reserve memory and capture the step, and run "
+    "nothing\n"
+    "  --check               Check that the bundle is whole, without a device\n"
+    "  --probe-products      Compute each form of product of the step by itself, twice, on random\n"
+    "                        numbers, and print errors against float64 and times, a line of JSON "
+    "each\n"
+    "  --probe-copies        Print GB/s of copies on the device, to it and from it\n"
+    "  --describe-device     Print what a step would run on as JSON\n\n"
+    "EXIT CODES\n"
+    "  0    all steps ran\n"
+    "  1    bad input: the message says what was expected\n"
+    "  3    no driver or no device was found, or it has too little free memory;\n"
+    "       --products=library: no cuBLASLt was found\n"
+    "  130  Ctrl-C: the running step was finished (a second Ctrl-C ends at once); 143 is the same\n"
+    "       for SIGTERM\n";
+
+void options_print_help(void) { fputs(help, stdout); }
+
+typedef struct {
+  Options *options;
+  char *message;
+  size_t size;
+} Reader;
+
+static int fail(Reader *reader, const char *flag, const char *what) {
+  snprintf(reader->message, reader->size, "%s: %s", flag, what);
+  return 1;
+}
+
+/* Flags without a value. Whether the argument is one. */
+static int read_switch(Options *options, const char *flag) {
+  const struct {
+    const char *name;
+    int *value, set;
+  } known[] = {{"--json", &options->as_json, 1},
+               {"--no-digest", &options->digest, 0},
+               {"--profile", &options->profile, 1},
+               {"--dry-run", &options->dry_run, 1},
+               {"--check", &options->check, 1},
+               {"--describe-device", &options->describe_device, 1},
+               {"--probe-products", &options->probe_products, 1},
+               {"--probe-copies", &options->probe_copies, 1},
+               {"--help", &options->help, 1}};
+  for (size_t k = 0; k < sizeof known / sizeof *known; ++k)
+    if (strcmp(flag, known[k].name) == 0) {
+      *known[k].value = known[k].set;
+      return 1;
+    }
+  return 0;
+}
+
+static int read_products(Reader *reader, const char *value) {
+  Options *options = reader->options;
+  options->products = strcmp(value, "library") == 0     ? PRODUCTS_LIBRARY
+                      : strcmp(value, "generated") == 0 ? PRODUCTS_GENERATED
+                                                        : PRODUCTS_BEST;
+  return options->products == PRODUCTS_BEST
+             ? fail(reader, "--products", "expected library or generated")
+             : 0;
+}
+
+static int read_number(Reader *reader, const char *name, const char *value) {
+  Options *options = reader->options;
+  char *end = NULL;
+  errno = 0;
+  if (strcmp(name, "steps") == 0) {
+    options->steps = strtoll(value, &end, 10);
+    return *end || end == value || errno || options->steps < 1
+               ? fail(reader, "--steps", "expected a number of steps, 1 or more")
+               : 0;
+  }
+  if (strcmp(name, "seed") == 0) {
+    options->seed = strtoull(value, &end, 10);
+    return *end || end == value || errno || *value == '-'
+               ? fail(reader, "--seed", "expected a number, 0 or more")
+               : 0;
+  }
+  options->rate = strtod(value, &end);
+  return *end || end == value || !isfinite(options->rate) || options->rate < 0
+             ? fail(reader, "--lr", "expected a number, 0 or more")
+             : 0;
+}
+
+static int read_value(Reader *reader, const char *name, const char *value) {
+  Options *options = reader->options;
+  const struct {
+    const char *name, **text;
+  } texts[] = {{"data", &options->data},
+               {"tokens", &options->tokens},
+               {"cuda-driver", &options->driver},
+               {"cublas-lt", &options->cublas_lt},
+               {"profile-json", &options->profile_json}};
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k)
+    if (strcmp(name, texts[k].name) == 0) {
+      *texts[k].text = value;
+      return 0;
+    }
+  return strcmp(name, "products") == 0 ? read_products(reader, value)
+                                       : read_number(reader, name, value);
+}
+
+static int takes_value(const char *name) {
+  static const char *const names[] = {"data",      "tokens",       "cuda-driver",
+                                      "cublas-lt", "profile-json", "products",
+                                      "steps",     "seed",         "lr"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
+    if (strcmp(name, names[k]) == 0)
+      return 1;
+  return 0;
+}
+
+/* --name=value, or --name and then the value. */
+static int read_flag(Reader *reader, int argc, char **argv, int *at) {
+  char name[64];
+  const char *flag = argv[*at], *sign = strchr(flag, '=');
+  size_t length = sign ? (size_t)(sign - flag) : strlen(flag);
+  snprintf(name, sizeof name, "%.*s", (int)(length < 2 ? 0 : length - 2), flag + 2);
+  if (!takes_value(name))
+    return fail(reader, flag, "there is no such flag; see --help");
+  if (!sign && *at + 1 == argc)
+    return fail(reader, flag, "expected a value");
+  return read_value(reader, name, sign ? sign + 1 : argv[++*at]);
+}
+
+static int check(Reader *reader) {
+  Options *options = reader->options;
+  if (options->help || options->describe_device || options->probe_copies)
+    return 0;
+  if (!options->bundle)
+    return fail(reader, "usage", "expected a bundle: llmmem-replay step.json --data text.txt");
+  if (!options->check && !options->dry_run && !options->probe_products &&
+      (options->data != NULL) == (options->tokens != NULL))
+    return fail(reader, "usage", "expected either --data text.txt or --tokens ids.txt");
+  return 0;
+}
+
+int options_read(Options *options, int argc, char **argv, char *message, size_t size) {
+  memset(options, 0, sizeof *options);
+  options->driver = "libcuda.so.1";
+  options->steps = 1;
+  options->rate = 1e-3;
+  options->digest = 1;
+  Reader reader = {options, message, size};
+  for (int k = 1; k < argc; ++k) {
+    if (strncmp(argv[k], "--", 2) != 0) {
+      if (options->bundle)
+        return fail(&reader, argv[k], "expected one bundle");
+      options->bundle = argv[k];
+    } else if (!read_switch(options, argv[k]) && read_flag(&reader, argc, argv, &k)) {
+      return 1;
+    }
+  }
+  options->profiles = options->profile || options->profile_json != NULL;
+  return check(&reader);
+}

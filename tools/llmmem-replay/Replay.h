@@ -1,0 +1,46 @@
+/*===- Replay.h - A bundle on a GPU -----------------------------------------===*/
+
+#ifndef LLMMEM_TOOLS_LLMMEM_REPLAY_REPLAY_H
+#define LLMMEM_TOOLS_LLMMEM_REPLAY_REPLAY_H
+
+#include "Bundle.h"
+#include "llmmem/Runtime/Cuda.h"
+
+typedef struct {
+  const Bundle *bundle;
+  const Program *program;
+  llmmem_cuda *run;
+  void **host; /* of each buffer, its memory where it lies on the host */
+  void *host_arena;
+  int takes_marks; /* whether calls are timed */
+  char message[4096];
+} Replay;
+
+typedef enum { REPLAY_DONE, REPLAY_BAD, REPLAY_NO_MEMORY } ReplayOutcome;
+
+/* Loads the program's kernels onto the device of `run`, and reserves the step's memory. The reason
+ * of a failure is in `message`; closed either way. */
+ReplayOutcome replay_open(Replay *replay, const Bundle *bundle, const Program *program,
+                          llmmem_cuda *run);
+/* Gives back what is not the run's. */
+void replay_close(Replay *replay);
+
+/* Makes all calls once; `context` is the Replay. */
+void replay_calls(void *context);
+
+/* Makes one of them. */
+void replay_call(const Replay *replay, size_t number);
+/* What a call of the library asks, here. */
+llmmem_product replay_product(const Replay *replay, const Call *call, int64_t number);
+
+/* Zeros on pages of their own, as pinning takes whole ones; null if there is no memory. */
+void *allocate_pages(int64_t bytes);
+void free_pages(void *pages, int64_t bytes);
+
+/* The address of a byte of a buffer, or the number. */
+uint64_t replay_word(const Replay *replay, Word word);
+
+/* The hash of all parameters as they are now. */
+int replay_digest(Replay *replay, uint64_t *digest);
+
+#endif /* LLMMEM_TOOLS_LLMMEM_REPLAY_REPLAY_H */
