@@ -41,6 +41,12 @@ int64_t DeviceModel::time(int64_t flops, int64_t bytes, mlir::Type elementType,
   return busy > INT64_MAX - launchNs ? INT64_MAX : busy + launchNs;
 }
 
+std::optional<int64_t> DeviceModel::hostTime(int64_t bytes) const {
+  if (hostBytesPerNs == 0)
+    return std::nullopt;
+  return bytes / hostBytesPerNs + (bytes % hostBytesPerNs != 0);
+}
+
 const DeviceLink *DeviceModel::linkTo(DeviceLink::To to) const {
   auto link = llvm::find_if(links, [&](const DeviceLink &way) { return way.to == to; });
   return link == links.end() ? nullptr : &*link;
@@ -140,6 +146,8 @@ json::Value DeviceModel::toJson() const {
                      {"collectives", collectivesToJson(*this)},
                      {"kernels", std::move(kernels)},
                      {"measured", std::move(measured)}};
+  if (hostBytesPerNs > 0)
+    table["host"] = json::Object{{"bytes_per_ns", hostBytesPerNs}, {"source", hostSource}};
   if (devicesPerNode > 0)
     table["devices_per_node"] = devicesPerNode;
   if (memoryBytes > 0) {
@@ -152,10 +160,12 @@ json::Value DeviceModel::toJson() const {
 namespace {
 constexpr StringLiteral tableKeys =
     "name, source, basis, memory_bytes, reserve_bytes, flops_per_ns, bytes_per_ns, launch_ns, "
-    "library_workspace_bytes, epilogues, links, pcie, devices_per_node, collectives, kernels, "
+    "library_workspace_bytes, epilogues, links, pcie, host, devices_per_node, collectives, "
+    "kernels, "
     "measured";
 constexpr StringLiteral linkKeys =
     "name, to, up_bytes_per_ns, down_bytes_per_ns, latency_ns, source";
+constexpr StringLiteral hostKeys = "bytes_per_ns, source";
 constexpr StringLiteral collectiveKeys = "op, ranks, bytes, ns";
 constexpr StringLiteral rateKeys = "bf16, f32, f64, i4, i8, f8";
 
@@ -199,6 +209,8 @@ private:
         return reader.array([&] { return readLink(); });
       if (key == "pcie")
         return readSlot();
+      if (key == "host")
+        return readHost();
       if (key == "devices_per_node")
         return reader.integer(model.devicesPerNode);
       if (key == "collectives")
@@ -281,6 +293,15 @@ private:
     slot.to = DeviceLink::To::Host;
     slot.latencyNs = 10000;
     return addLink(std::move(slot));
+  }
+
+  bool readHost() {
+    bool read = reader.object([&](StringRef key) {
+      if (key == "bytes_per_ns")
+        return reader.integer(model.hostBytesPerNs, 1);
+      return key == "source" ? reader.string(model.hostSource) : reader.unknownKey(key, hostKeys);
+    });
+    return read && (model.hostBytesPerNs > 0 || reader.fail("a host must have 'bytes_per_ns'"));
   }
 
   bool addLink(DeviceLink link) {

@@ -1,9 +1,9 @@
 //===- MemoryReport.cpp - The facts of a planned step ----------------------===//
 
 #include "llmmem/Analysis/MemoryReport.h"
-#include "StateCopies.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Analysis/ProblemExtraction.h"
+#include "llmmem/Analysis/StateCopies.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -202,8 +202,9 @@ static void addMesh(func::FuncOp step, MemoryReport &report) {
 }
 
 /// When the step ends, as its ops stand: started collectives run one after another beside the
-/// others, each from its start on, and so do copies in each direction; a wait ends with what it
-/// waits for. What sends without being started first waits for those that are.
+/// others, each from its start on, and so do copies in each direction and updates on the host; a
+/// wait ends with what it waits for. What sends without being started first waits for those that
+/// are.
 static void addOverlap(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t> &ns,
                        MemoryReport &report) {
   int64_t now = 0, sum = 0;
@@ -238,8 +239,13 @@ static void addHost(func::FuncOp step, const llvm::DenseMap<Operation *, int64_t
   host.arena = getInteger(step, LlmDialect::kHostArena, 0);
   llvm::MapVector<Value, LeavingEntry> leaving;
   for (Operation &op : step.getBody().front().without_terminator()) {
+    if (llm::runsOnHost(&op)) {
+      ++host.updates;
+      host.updateNs += ns.lookup(&op);
+    }
     if (!llm::isHostCopy(&op))
       continue;
+    host.leavesWithin |= !isOnHostInEveryPlan(&op);
     bool isUp = isa<llm::CopyUpOp>(op);
     Value state = stateOf(&op);
     Value source = state ? state : llm::copiedFrom(op.getResult(0));
@@ -274,7 +280,11 @@ static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
     }
     addTransfer(op, *cost, report);
     if (llm::isHostCopy(op))
-      continue; // no work of the step: addHost
+      continue;                // no work of the step: addHost
+    if (llm::runsOnHost(op)) { // work, and no time of the device
+      report.stepFlops += cost->flops;
+      continue;
+    }
     if (!op->hasAttr(LlmDialect::kCloneOf)) {
       report.stepFlops += cost->flops;
       report.stepNs += cost->ns;
@@ -333,7 +343,7 @@ FailureOr<MemoryReport> MemoryReport::compute(func::FuncOp step, const StepStora
   }
   // Where all is kept this is that step; with overlap its plan's time is close, and this one is
   // exact.
-  if (report.withoutBudgetNs && report.policy == "none" && report.host.arena == 0)
+  if (report.withoutBudgetNs && report.policy == "none" && !report.host.leavesWithin)
     report.withoutBudgetNs = report.plannedNs();
   return report;
 }

@@ -101,6 +101,8 @@ static llvm::json::Value hostToJson(const HostEntry &host) {
                             {"up_bytes", host.upBytes},
                             {"down_bytes", host.downBytes},
                             {"copies_ns", host.copyNs},
+                            {"updates", host.updates},
+                            {"updates_ns", host.updateNs},
                             {"leaving", std::move(leaving)}};
 }
 
@@ -330,6 +332,9 @@ static void printHost(const MemoryReport &report, llvm::raw_ostream &os) {
       "of copies modelled\n",
       host.leaving.size(), formatByteSize(host.upBytes), host.upBytes,
       formatByteSize(host.downBytes), host.downBytes, host.copyNs / 1e6);
+  if (host.updates > 0)
+    os << formatv("updates        {0} on the host, {1:f3} ms modelled\n", host.updates,
+                  host.updateNs / 1e6);
 }
 
 void MemoryReport::printSummary(llvm::raw_ostream &os) const {
@@ -377,7 +382,9 @@ void MemoryReport::printSummary(llvm::raw_ostream &os) const {
         overlap.timeLowerBoundNs
             ? formatv(", {0:f3} ms proved necessary", *overlap.timeLowerBoundNs / 1e6).str()
             : "",
-        host.leaving.empty() ? "collectives" : "copies");
+        host.leaving.empty() ? "collectives"
+        : host.updates > 0   ? "copies and updates"
+                             : "copies");
   if (serverBytes > 0)
     os << formatv(
         "server         needs {0} ({1} bytes), each other rank {2} ({3} bytes): optimizer "

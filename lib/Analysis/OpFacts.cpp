@@ -2,6 +2,7 @@
 
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/KernelKind.h"
@@ -239,6 +240,17 @@ static LogicalResult setTimeOfWork(Operation *op, const std::optional<TransferCo
   return success();
 }
 
+/// Time of an op that runs on the host.
+static LogicalResult setTimeOnHost(Operation *op, const DeviceModel &device, OpCost &cost) {
+  std::optional<int64_t> ns = device.hostTime(cost.bytesMoved);
+  if (!ns)
+    return op->emitError() << "runs on the host, and the table of '" << device.name
+                           << "' does not say what that moves; give it one: \"host\": "
+                              "{\"bytes_per_ns\": 50}";
+  cost.ns = *ns;
+  return success();
+}
+
 /// What `llm.cost` says of an op that does not price itself. Its time is taken as it is written; 0
 /// leaves it to the table of the device.
 static FailureOr<OpCost> writtenCost(Operation *op, const DeviceModel &device) {
@@ -286,8 +298,9 @@ FailureOr<OpCost> llmmem::getCost(Operation *op, const DeviceModel &device) {
     return cost;
   std::optional<TransferCost> transfer = interface.getTransfer();
   bool isCollective = transfer && !transfer->betweenKernels;
-  LogicalResult priced = isCollective ? setTimeOfCollective(op, *transfer, device, cost)
-                                      : setTimeOfWork(op, transfer, device, cost);
+  LogicalResult priced = llm::runsOnHost(op) ? setTimeOnHost(op, device, cost)
+                         : isCollective      ? setTimeOfCollective(op, *transfer, device, cost)
+                                             : setTimeOfWork(op, transfer, device, cost);
   if (failed(priced))
     return failure();
   return cost;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanClaims.h"
-#include "StateCopies.h"
+#include "llmmem/Analysis/StateCopies.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -216,7 +216,7 @@ void ClaimVerifier::sumCosts() {
     checkCost(op);
     if (auto claimed = op.getAttrOfType<llm::CostAttr>(LlmDialect::kCost)) {
       isPriced |= !llm::isHostCopy(&op); // those are priced by who plans them
-      sum += stateOf(&op) ? 0 : std::max<int64_t>(claimed.getNs(), 0);
+      sum += isOnHostInEveryPlan(&op) ? 0 : std::max<int64_t>(claimed.getNs(), 0);
     } else if (!unpriced && isa<CostOpInterface>(op)) {
       unpriced = &op;
     }

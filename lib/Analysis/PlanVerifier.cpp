@@ -211,9 +211,10 @@ void PlanVerifier::findLastReads() {
 // The walk
 //===----------------------------------------------------------------------===//
 
-/// What touches the host's memory: copies, their waits and the function's end.
+/// What touches the host's memory: copies, their waits, ops that run there (of which their verifier
+/// knows that they touch nothing else) and the function's end.
 void PlanVerifier::checkMemory(Operation &op) {
-  if (llm::isHostCopy(&op) || isa<llm::WaitOp>(op))
+  if (llm::isHostCopy(&op) || llm::runsOnHost(&op) || isa<llm::WaitOp>(op))
     return;
   for (Type type : llvm::concat<const Type>(op.getOperandTypes(), op.getResultTypes()))
     if (llm::isOnHost(type)) {

@@ -2,8 +2,8 @@
 
 #include "llmmem/Analysis/ProblemExtraction.h"
 #include "OverwriteGuards.h"
-#include "StateCopies.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Analysis/StateCopies.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
@@ -38,6 +38,7 @@ private:
   void addOrderTokens();
   void orderEffects();
   void orderExchanges();
+  void orderOnHost();
   void guardUpdates();
   void guardStated();
   void addKeeps();
@@ -160,6 +161,8 @@ LogicalResult Extraction::addConstant(Operation &op) {
 /// A parameter is overwritten by its update alone, behind which nothing that reads it runs again
 /// (`guardUpdates`).
 static bool isRepeatable(Operation &op) {
+  if (llm::runsOnHost(&op))
+    return false;
   if (!llm::isHostCopy(&op))
     return true;
   auto argument = isa<llm::CopyDownOp>(op) ? dyn_cast<BlockArgument>(op.getOperand(0)) : nullptr;
@@ -182,7 +185,7 @@ LogicalResult Extraction::addOp(Operation &op) {
     return failure();
   planning::Op entry;
   entry.id = out.ops.size();
-  entry.cost = stateOf(&op) ? 0 : cost->ns;
+  entry.cost = isOnHostInEveryPlan(&op) ? 0 : cost->ns;
   entry.workspace = cost->workspace;
   entry.recompute = isRecomputable(&op) && !meetsOtherStages(&op) && isRepeatable(op);
   entry.block = getBlock(&op);
@@ -344,6 +347,26 @@ void Extraction::orderExchanges() {
   }
 }
 
+/// What an update on the host reads and writes there lies in the host's arena, whose bytes are
+/// given before any plan is made (Transforms/HostCopies.h). So what touches them keeps its order.
+void Extraction::orderOnHost() {
+  auto touchesArena = [&](Operation *op) {
+    auto isHeld = [&](Value value) {
+      return llm::isOnHost(value.getType()) && !storage.getArgument(value);
+    };
+    return isOnHostInEveryPlan(op) &&
+           (llvm::any_of(op->getOperands(), isHeld) || llvm::any_of(op->getResults(), isHeld));
+  };
+  std::optional<OpIndex> last;
+  for (OpIndex index = 0; index < static_cast<OpIndex>(out.ops.size()); ++index) {
+    if (!touchesArena(out.ops[index]))
+      continue;
+    if (last)
+      orderAfter(index, *last);
+    last = index;
+  }
+}
+
 void Extraction::addKeeps() {
   llvm::SmallSetVector<ValueIndex, 8> keeps;
   for (Value operand : body.getTerminator()->getOperands())
@@ -376,6 +399,7 @@ LogicalResult Extraction::run(ExtractedProblem &result) {
   addOrderTokens();
   orderEffects();
   orderExchanges();
+  orderOnHost();
   guardUpdates();
   addPadding();
   if (std::optional<std::string> error = planning::validateProblem(out.problem))

@@ -26,12 +26,15 @@ using namespace llmmem;
 // l40s) it is what programs see there, as users report it, rounded down. The reserve is assumed: a
 // CUDA context, its modules and a library of matmuls take a few hundred megabytes. Apple's GPUs
 // share the memory of the machine; a quarter of it is left to the system, as macOS does, and f64 is
-// emulated.
+// emulated. What a host moves for updates that run there is assumed, and on the safe side: half of
+// what the memory of the usual server or desktop could, by channels and clock, in equal shares for
+// its devices.
 static constexpr StringLiteral tables[] = {
     R"({"name": "h100", "source": "NVIDIA H100 SXM datasheet, not measured",
         "memory_bytes": 80000000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 3350, "launch_ns": 2000,
         "library_workspace_bytes": 33554432, "pcie": 5,
+        "host": {"bytes_per_ns": 38, "source": "assumed: half of 16 channels of DDR5-4800, shared by 8 devices"},
         "links": [
           {"name": "nvlink", "to": "device", "up_bytes_per_ns": 450, "down_bytes_per_ns": 450, "latency_ns": 2000,
            "source": "datasheet: 900 GB/s both ways; latency assumed"}]})",
@@ -39,6 +42,7 @@ static constexpr StringLiteral tables[] = {
         "memory_bytes": 141000000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 989000, "f32": 67000, "f64": 34000}, "bytes_per_ns": 4800, "launch_ns": 2000,
         "library_workspace_bytes": 33554432, "pcie": 5,
+        "host": {"bytes_per_ns": 38, "source": "assumed: half of 16 channels of DDR5-4800, shared by 8 devices"},
         "links": [
           {"name": "nvlink", "to": "device", "up_bytes_per_ns": 450, "down_bytes_per_ns": 450, "latency_ns": 2000,
            "source": "datasheet: 900 GB/s both ways; latency assumed"}]})",
@@ -46,11 +50,13 @@ static constexpr StringLiteral tables[] = {
         "memory_bytes": 80000000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 312000, "f32": 19500, "f64": 9700}, "bytes_per_ns": 2039, "launch_ns": 2000,
         "library_workspace_bytes": 4194304, "pcie": 4,
+        "host": {"bytes_per_ns": 25, "source": "assumed: half of 16 channels of DDR4-3200, shared by 8 devices"},
         "links": [
           {"name": "nvlink", "to": "device", "up_bytes_per_ns": 300, "down_bytes_per_ns": 300, "latency_ns": 2000,
            "source": "datasheet: 600 GB/s both ways; latency assumed"}]})",
     R"({"name": "cpu", "source": "measured from profiles on two cores of an AMD EPYC with AVX-512", "basis": "measured",
         "flops_per_ns": {"bf16": 313, "f32": 388, "f64": 134}, "bytes_per_ns": 57, "launch_ns": 1000,
+        "host": {"bytes_per_ns": 57, "source": "the same memory"},
         "links": [
           {"name": "shared memory", "to": "device", "up_bytes_per_ns": 13, "down_bytes_per_ns": 13, "latency_ns": 900,
            "source": "measured between two processes: MPI_Sendrecv of OpenMPI, 2 MiB in 156 us, 512 bytes in 0.9 us"}],
@@ -59,37 +65,45 @@ static constexpr StringLiteral tables[] = {
         "memory_bytes": 180000000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 2250000, "f32": 80000, "f64": 40000}, "bytes_per_ns": 7700, "launch_ns": 2000,
         "library_workspace_bytes": 33554432, "pcie": 5,
+        "host": {"bytes_per_ns": 38, "source": "assumed: half of 16 channels of DDR5-4800, shared by 8 devices"},
         "links": [
           {"name": "nvlink", "to": "device", "up_bytes_per_ns": 900, "down_bytes_per_ns": 900, "latency_ns": 2000,
            "source": "datasheet: 1800 GB/s both ways; latency assumed"}]})",
     R"({"name": "rtx4090", "source": "NVIDIA Ada GPU architecture paper: bf16 summed in f32, not measured",
         "memory_bytes": 24000000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 165200, "f32": 82600, "f64": 1290}, "bytes_per_ns": 1008, "launch_ns": 2000,
-        "library_workspace_bytes": 4194304, "pcie": 4})",
+        "library_workspace_bytes": 4194304, "pcie": 4,
+        "host": {"bytes_per_ns": 25, "source": "assumed: half of two channels of DDR4-3200"}})",
     R"({"name": "rtx3090", "source": "NVIDIA GA102 architecture paper: bf16 summed in f32, not measured",
         "memory_bytes": 24000000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 71000, "f32": 35600, "f64": 556}, "bytes_per_ns": 936, "launch_ns": 2000,
-        "library_workspace_bytes": 4194304, "pcie": 4})",
+        "library_workspace_bytes": 4194304, "pcie": 4,
+        "host": {"bytes_per_ns": 25, "source": "assumed: half of two channels of DDR4-3200"}})",
     R"({"name": "l4", "source": "NVIDIA L4 datasheet: half of the bf16 rate with sparsity, not measured",
         "memory_bytes": 23600000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 121000, "f32": 30300, "f64": 473}, "bytes_per_ns": 300, "launch_ns": 2000,
-        "library_workspace_bytes": 4194304, "pcie": 4})",
+        "library_workspace_bytes": 4194304, "pcie": 4,
+        "host": {"bytes_per_ns": 25, "source": "assumed: half of two channels of DDR4-3200"}})",
     R"({"name": "l40s", "source": "NVIDIA L40S datasheet: half of the bf16 rate with sparsity, not measured",
         "memory_bytes": 47600000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 362050, "f32": 91600, "f64": 1431}, "bytes_per_ns": 864, "launch_ns": 2000,
-        "library_workspace_bytes": 4194304, "pcie": 4})",
+        "library_workspace_bytes": 4194304, "pcie": 4,
+        "host": {"bytes_per_ns": 25, "source": "assumed: half of two channels of DDR4-3200"}})",
     R"({"name": "a6000", "source": "NVIDIA RTX A6000 datasheet and GA102 architecture paper: half of the bf16 rate with sparsity, not measured",
         "memory_bytes": 48000000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 154800, "f32": 38700, "f64": 604}, "bytes_per_ns": 768, "launch_ns": 2000,
-        "library_workspace_bytes": 4194304, "pcie": 4})",
+        "library_workspace_bytes": 4194304, "pcie": 4,
+        "host": {"bytes_per_ns": 25, "source": "assumed: half of two channels of DDR4-3200"}})",
     R"({"name": "a10g", "source": "counted from 80 multiprocessors at 1.71 GHz, not measured",
         "memory_bytes": 23600000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 70000, "f32": 35000, "f64": 547}, "bytes_per_ns": 600, "launch_ns": 2000,
-        "library_workspace_bytes": 4194304, "pcie": 4})",
+        "library_workspace_bytes": 4194304, "pcie": 4,
+        "host": {"bytes_per_ns": 25, "source": "assumed: half of two channels of DDR4-3200"}})",
     R"({"name": "mi300x", "source": "AMD Instinct MI300X datasheet, not measured",
         "memory_bytes": 192000000000, "reserve_bytes": 1000000000,
         "flops_per_ns": {"bf16": 1307400, "f32": 163400, "f64": 81700}, "bytes_per_ns": 5300, "launch_ns": 2000,
         "library_workspace_bytes": 33554432, "pcie": 5,
+        "host": {"bytes_per_ns": 38, "source": "assumed: half of 16 channels of DDR5-4800, shared by 8 devices"},
         "links": [
           {"name": "infinity fabric", "to": "device", "up_bytes_per_ns": 448, "down_bytes_per_ns": 448, "latency_ns": 2000,
            "source": "datasheet: seven links of 128 GB/s both ways, all used at once; latency assumed"}]})",

@@ -198,6 +198,9 @@ public:
     if (kernels.isForDevice())
       shared = findSharedLaunches(step, places);
     for (Operation &op : step.getBody().front().without_terminator()) {
+      if (llm::runsOnHost(&op) && kernels.isForDevice())
+        return op.emitOpError("runs on the host, which a step for a GPU cannot yet; plan it "
+                              "without --update-on=host");
       auto run = shared.find(&op);
       if (auto wait = dyn_cast<llm::WaitOp>(op); wait && failed(emitWait(wait)))
         return failure();
@@ -328,12 +331,14 @@ private:
     return success();
   }
 
-  /// What is emitted until `beside` ends runs on the thread of communication: the call of a started
-  /// collective, and the clock around it.
+  /// What is emitted until `beside` ends runs on the thread of communication, or on that of updates
+  /// on the host: the call of what is started, and the clock around it.
   void beginStart(Operation &op, std::optional<OpBuilder::InsertionGuard> &beside) {
     auto loop = scf::ForallOp::create(builder, op.getLoc(), {builder.getIndexAttr(1)},
                                       /*outputs=*/ValueRange(), /*mapping=*/std::nullopt);
     loop->setAttr(llm::LlmDialect::kStarted, builder.getUnitAttr());
+    if (llm::runsOnHost(&op))
+      loop->setAttr(llm::LlmDialect::kOnHost, builder.getUnitAttr());
     beside.emplace(builder);
     builder.setInsertionPointToStart(loop.getBody());
     startedOf(op).push_back(&op);
@@ -348,16 +353,19 @@ private:
           "run verify-plan");
     flights.pop_front();
     emitTimeOfCall(wait.getLoc(), 0);
-    finishCall(*wait, llm::isHostCopy(&start) ? emitHostCopyWait(builder, start, kernels.target())
-                                              : func::CallOp::create(builder, wait.getLoc(),
-                                                                     waitFunction(), ValueRange()));
+    finishCall(*wait,
+               llm::isHostCopy(&start)
+                   ? emitHostCopyWait(builder, start, kernels.target())
+                   : func::CallOp::create(builder, wait.getLoc(),
+                                          waitFunction(llm::runsOnHost(&start)), ValueRange()));
     return success();
   }
 
-  /// The declaration of the runtime's function (include/llmmem/Runtime/Started.h).
-  func::FuncOp waitFunction() {
+  /// The declaration of the runtime's function (include/llmmem/Runtime/Started.h, of an update on
+  /// the host include/llmmem/Runtime/HostCopies.h).
+  func::FuncOp waitFunction(bool ofUpdate) {
     auto module = step->getParentOfType<ModuleOp>();
-    constexpr StringLiteral name = "llmmem_wait";
+    StringRef name = ofUpdate ? "llmmem_update_wait" : "llmmem_wait";
     if (auto known = module.lookupSymbol<func::FuncOp>(name))
       return known;
     OpBuilder top = OpBuilder::atBlockBegin(module.getBody());

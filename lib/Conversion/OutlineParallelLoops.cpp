@@ -1,6 +1,7 @@
 //===- OutlineParallelLoops.cpp - Parallel loops become functions of iterations -===//
 //
-// A loop with `llm.started`, of one iteration, runs beside what follows it (Runtime/Started.h).
+// A loop with `llm.started`, of one iteration, runs beside what follows it (Runtime/Started.h, with
+// `llm.on_host` Runtime/HostCopies.h).
 // Values that a loop uses from outside are passed in one struct on the stack of the kernel.
 // Constants and tables are cloned into the function, so that they stay constants.
 //
@@ -139,7 +140,9 @@ private:
     // Every field is an address or a number of 64 bits.
     Value bytes =
         LLVM::ConstantOp::create(builder, loc, integer, 8 * static_cast<int64_t>(captured.size()));
-    func::CallOp::create(builder, loc, hook("llmmem_start", {pointer, pointer, integer}),
+    bool isOnHost = loop->hasAttr(llmmem::llm::LlmDialect::kOnHost);
+    StringRef starts = isOnHost ? "llmmem_update_start" : "llmmem_start";
+    func::CallOp::create(builder, loc, hook(starts, {pointer, pointer, integer}),
                          ValueRange{iterations, packed, bytes});
   }
 

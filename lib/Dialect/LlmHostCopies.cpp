@@ -13,9 +13,15 @@ bool llm::isOnHost(Type type) {
 
 bool llm::isHostCopy(Operation *op) { return isa<CopyUpOp, CopyDownOp>(op); }
 
+bool llm::runsOnHost(Operation *op) {
+  return op->hasTrait<InOneMemory>() && op->getNumResults() > 0 &&
+         isOnHost(op->getResultTypes().front());
+}
+
 StartQueue llm::queueOf(Operation *op) {
   return isa<CopyUpOp>(op)     ? StartQueue::Up
          : isa<CopyDownOp>(op) ? StartQueue::Down
+         : runsOnHost(op)      ? StartQueue::Host
                                : StartQueue::Network;
 }
 
@@ -44,6 +50,26 @@ LogicalResult llm::verifyOnDevice(Operation *op) {
   return success();
 }
 
+LogicalResult llm::verifyInOneMemory(Operation *op) {
+  if (llvm::none_of(op->getOperandTypes(), isOnHost) &&
+      llvm::none_of(op->getResultTypes(), isOnHost)) {
+    if (isStarted(op))
+      return op->emitOpError("is started on the device, whose ops run one after another; expected "
+                             "all of its operands and results in the host's memory");
+    return success();
+  }
+  for (auto [number, type] : llvm::enumerate(op->getOperandTypes()))
+    if (!isOnHost(type))
+      return op->emitOpError() << "runs on the host and reads operand " << number << ", " << type
+                               << " on the device; expected the result of an 'llm.copy_up' of it";
+  for (auto [number, type] : llvm::enumerate(op->getResultTypes()))
+    if (!isOnHost(type))
+      return op->emitOpError() << "runs on the host and writes result " << number << ", " << type
+                               << " on the device; expected a result with #llm.host, and an "
+                                  "'llm.copy_down' of it";
+  return success();
+}
+
 /// Both have one shape and one type of elements, and this one is on the device.
 static LogicalResult verifyCopy(Operation *op, Value onDevice, Value onHost) {
   auto device = cast<RankedTensorType>(onDevice.getType());
@@ -57,19 +83,37 @@ static LogicalResult verifyCopy(Operation *op, Value onDevice, Value onHost) {
                            << ", expected one shape and one type of elements";
 }
 
+static LogicalResult verifyDestination(Operation *op, Value destination, Value result) {
+  if (!destination || destination.getType() == result.getType())
+    return success();
+  return op->emitOpError() << "has a destination of type " << destination.getType() << ", expected "
+                           << result.getType();
+}
+
 LogicalResult CopyUpOp::verify() {
-  if (getDestination() && getDestination().getType() != getHost().getType())
-    return emitOpError() << "has a destination of type " << getDestination().getType()
-                         << ", expected " << getHost().getType();
+  if (failed(verifyDestination(*this, getDestination(), getHost())))
+    return failure();
   return verifyCopy(*this, getX(), getHost());
 }
 
-LogicalResult CopyDownOp::verify() { return verifyCopy(*this, getY(), getHost()); }
+LogicalResult CopyDownOp::verify() {
+  if (failed(verifyDestination(*this, getDestination(), getY())))
+    return failure();
+  return verifyCopy(*this, getY(), getHost());
+}
 
 //===----------------------------------------------------------------------===//
 // Bytes
 //===----------------------------------------------------------------------===//
 
+static SmallVector<unsigned> destinationOperand(Value destination) {
+  return destination ? SmallVector<unsigned>{1} : SmallVector<unsigned>{};
+}
+
 SmallVector<unsigned> CopyUpOp::getInPlaceOperands(unsigned) {
-  return getDestination() ? SmallVector<unsigned>{1} : SmallVector<unsigned>{};
+  return destinationOperand(getDestination());
+}
+
+SmallVector<unsigned> CopyDownOp::getInPlaceOperands(unsigned) {
+  return destinationOperand(getDestination());
 }

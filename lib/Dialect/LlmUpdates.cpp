@@ -122,8 +122,11 @@ int64_t AdamWOp::getFlops() {
     each += 2 * (2 * kReadOfMap + kSearchOfMap + 4);
   return each * elements(getParam());
 }
-/// What all blocks share, which on a GPU one thread computes: four factors.
-int64_t AdamWOp::getWorkspaceBytes() { return hasBlocks() ? 4 * sizeof(float) : 0; }
+/// What all blocks share, which on a GPU one thread computes: four factors. On the host they are in
+/// registers.
+int64_t AdamWOp::getWorkspaceBytes() {
+  return hasBlocks() && !runsOnHost(*this) ? 4 * sizeof(float) : 0;
+}
 int64_t SGDOp::getFlops() { return (getMomentum().isZero() ? 3 : 7) * elements(getParam()); }
 int64_t LionOp::getFlops() { return 10 * elements(getParam()); }
 // The squares of g and of p, those of u, and the update; v twice.

@@ -52,6 +52,8 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_copy", &llmmem_copy);
   add("llmmem_copy_start", &llmmem_copy_start);
   add("llmmem_copy_wait", &llmmem_copy_wait);
+  add("llmmem_update_start", &llmmem_update_start);
+  add("llmmem_update_wait", &llmmem_update_wait);
   add("llmmem_fill_dead", &llmmem_fill_dead);
   add("llmmem_copy_rows", &llmmem_copy_rows);
   add("llmmem_clock", &llmmem_clock);

@@ -34,6 +34,28 @@ static std::optional<unsigned> sourceArgument(Value value, function_ref<bool(uns
   return std::nullopt;
 }
 
+/// The argument that `value`, the new parameter of an update on the host, replaces as it is,
+/// perhaps behind waits and copies; none of other values.
+static std::optional<unsigned> replacedArgument(Value value) {
+  if (!llm::runsOnHost(value.getDefiningOp()))
+    return std::nullopt;
+  SmallVector<Value> reached = {value};
+  for (size_t next = 0; next < reached.size(); ++next)
+    for (OpOperand &use : reached[next].getUses()) {
+      Operation *user = use.getOwner();
+      bool passesOn = isa<llm::WaitOp>(user) || llm::isHostCopy(user);
+      if (passesOn && use.getOperandNumber() < user->getNumResults()) // not a destination
+        reached.push_back(user->getResult(use.getOperandNumber()));
+      auto returned = dyn_cast<func::ReturnOp>(user);
+      auto step = returned ? returned->getParentOfType<func::FuncOp>() : func::FuncOp();
+      for (unsigned number = 0; step && number < step.getNumArguments(); ++number)
+        if (auto donated = step.getArgAttrOfType<IntegerAttr>(number, LlmDialect::kDonated);
+            donated && donated.getInt() == use.getOperandNumber())
+          return number;
+    }
+  return std::nullopt;
+}
+
 namespace {
 class RoleFinder {
 public:
@@ -49,7 +71,8 @@ public:
     // Of a step of micro-batches, @update has the updates, on the same arguments.
     for (func::FuncOp function : functionsWithUpdates())
       function.walk([&](UpdateOpInterface op) {
-        connect(op.getUpdatedParam(), op.getUpdatingGradient(), op.getMasterCopy());
+        connect(op.getUpdatedParam(), op.getUpdatingGradient(), op.getMasterCopy(),
+                replacedArgument(op->getResult(0)));
       });
     return roles;
   }
@@ -195,11 +218,12 @@ private:
     });
   }
 
-  /// One update: which master and which gradient belong to a parameter.
-  void connect(Value param, Value gradient, Value master) {
+  /// One update: which master and which gradient belong to a parameter. An update on the host may
+  /// not read its parameter, which then is the one that it replaces.
+  void connect(Value param, Value gradient, Value master, std::optional<unsigned> replaced) {
     auto isAny = [](unsigned) { return true; };
     auto isGradient = [&](unsigned number) { return llvm::is_contained(roles.gradients, number); };
-    std::optional<unsigned> argument = sourceArgument(param, isAny);
+    std::optional<unsigned> argument = replaced ? replaced : sourceArgument(param, isAny);
     for (StepRoles::Parameter &known : roles.parameters) {
       if (argument != known.argument)
         continue;

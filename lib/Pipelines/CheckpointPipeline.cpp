@@ -203,6 +203,23 @@ static llvm::Error checkDataParallel(const CheckpointPipelineOptions &options,
   return llvm::Error::success();
 }
 
+/// What updates on the host need: state there, and the rate of the host.
+static llvm::Error checkUpdates(const CheckpointPipelineOptions &options,
+                                llvm::function_ref<std::string(llvm::StringRef)> spell) {
+  std::string asked = spell("update-on") + "=host";
+  if (options.optimizerOn != StatePlace::Host)
+    return llvm::createStringError(asked + ": an update runs where its state lies; give " +
+                                   spell("optimizer-on") + "=host with it");
+  llvm::Expected<DeviceModel> device = loadDeviceModel(options.device);
+  if (!device)
+    return llvm::createStringError(spell("device") + ": " + llvm::toString(device.takeError()));
+  if (device->hostTime(0))
+    return llvm::Error::success();
+  return llvm::createStringError(asked + ": the table of '" + device->name +
+                                 "' does not say what its host moves; give it \"host\": "
+                                 "{\"bytes_per_ns\": 50}");
+}
+
 /// What a budget of the host goes with; its text is checked with the request's.
 static llvm::Error checkHost(const CheckpointPipelineOptions &options,
                              llvm::function_ref<std::string(llvm::StringRef)> spell) {
@@ -212,6 +229,9 @@ static llvm::Error checkHost(const CheckpointPipelineOptions &options,
   if (options.linkLatency.hasValue() && options.linkLatency < 0)
     return llvm::createStringError(spell("link-latency") + ": expected a number of ns, 0 or more");
   bool isOnHost = livesOnHost(options);
+  if (options.updateOn == StatePlace::Host)
+    if (llvm::Error error = checkUpdates(options, spell))
+      return error;
   if (!usesHost(options))
     return llvm::Error::success();
   std::string asked = options.optimizerOn == StatePlace::Host    ? spell("optimizer-on") + "=host"
@@ -351,6 +371,7 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     MoveStateToHostOptions move;
     move.optimizer = options.optimizerOn == StatePlace::Host;
     move.parameters = options.parametersOn == StatePlace::Host;
+    move.updates = options.updateOn == StatePlace::Host;
     move.device = options.device;
     move.link = options.link;
     move.linkLatency = options.linkLatency;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { kDirections = 2 };
+enum { kUpdates = LLMMEM_COPY_DOWN + 1, kQueues };
 
 static _Atomic int64_t throttle; /* bytes per second; 0: none */
 
@@ -49,37 +49,46 @@ static void run_copy(void *context, int64_t begin, int64_t end) {
 }
 
 /*===----------------------------------------------------------------------===*/
-/* The copying threads                                                        */
+/* The threads of copies and updates                                          */
 /*===----------------------------------------------------------------------===*/
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; /* of each thread's queues, by direction */
+static pthread_key_t key; /* of each thread's queues: by direction, and that of updates */
 static bool has_key;
 
 static void close_queues(void *queues) {
-  for (int direction = 0; direction < kDirections; ++direction)
-    llmmem_close_calls(((CallQueue **)queues)[direction]);
+  for (int number = 0; number < kQueues; ++number)
+    llmmem_close_calls(((CallQueue **)queues)[number]);
   free(queues);
 }
 
 static void make_key(void) { has_key = pthread_key_create(&key, close_queues) == 0; }
 
-static void begin_nothing(void *context) { (void)context; }
+/* Loops of updates have as many threads as those of the step. */
+static void begin(void *threads) { llmmem_set_threads((int)(intptr_t)threads); }
 
 /* This thread's; null where the system gives none. */
-static CallQueue *queue_of(int64_t direction) {
+static CallQueue *queue_of(int64_t number) {
   pthread_once(&once, make_key);
   CallQueue **queues = has_key ? pthread_getspecific(key) : NULL;
   if (has_key && !queues) {
-    queues = calloc(kDirections, sizeof *queues);
+    queues = calloc(kQueues, sizeof *queues);
     if (!queues || pthread_setspecific(key, queues) != 0) {
       free(queues);
       return NULL;
     }
   }
-  if (queues && !queues[direction])
-    queues[direction] = llmmem_open_calls(begin_nothing, NULL);
-  return queues ? queues[direction] : NULL;
+  if (queues && !queues[number])
+    queues[number] = llmmem_open_calls(begin, (void *)(intptr_t)llmmem_threads());
+  return queues ? queues[number] : NULL;
+}
+
+static void wait_for_first(int64_t number, const char *what) {
+  CallQueue *queue = queue_of(number);
+  if (!queue || llmmem_wait_for_call(queue))
+    return;
+  fprintf(stderr, "llmmem: waits for %s that nobody started\n", what);
+  exit(1);
 }
 
 void llmmem_copy_start(void *to, const void *from, int64_t bytes, int64_t direction) {
@@ -91,10 +100,25 @@ void llmmem_copy_start(void *to, const void *from, int64_t bytes, int64_t direct
     llmmem_copy(to, from, bytes);
 }
 
-void llmmem_copy_wait(int64_t direction) {
-  CallQueue *queue = queue_of(direction);
-  if (!queue || llmmem_wait_for_call(queue))
+void llmmem_copy_wait(int64_t direction) { wait_for_first(direction, "a copy"); }
+
+/*===----------------------------------------------------------------------===*/
+/* Updates                                                                    */
+/*===----------------------------------------------------------------------===*/
+
+void llmmem_update_start(llmmem_iterations run, const void *context, int64_t bytes) {
+  if (bytes > LLMMEM_MOST_CONTEXT) {
+    fprintf(stderr, "llmmem: an update has more arguments than the runtime keeps\n");
+    exit(1);
+  }
+  CallQueue *queue = queue_of(kUpdates);
+  if (queue) {
+    llmmem_start_call(queue, run, context, bytes);
     return;
-  fprintf(stderr, "llmmem: waits for a copy that nobody started\n");
-  exit(1);
+  }
+  char now[LLMMEM_MOST_CONTEXT];
+  memcpy(now, context, (size_t)bytes);
+  run(now, 0, 1);
 }
+
+void llmmem_update_wait(void) { wait_for_first(kUpdates, "an update"); }

@@ -1,6 +1,7 @@
 //===- HostCopies.cpp - What leaves for the host, asked and written ---------===//
 
 #include "HostCopies.h"
+#include "HostArena.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/Builders.h"
 
@@ -38,17 +39,28 @@ int64_t llmmem::residentOnHost(func::FuncOp step) {
 }
 
 LogicalResult llmmem::addHostCopies(func::FuncOp step, const CheckpointRequest &request,
-                                    const DeviceModel &device, planning::StepForms &forms) {
+                                    const DeviceModel &device,
+                                    ArrayRef<StepAlternative> alternatives,
+                                    planning::StepForms &forms) {
   if (!request.hostBudget)
     return success();
   std::optional<planning::HostLink> link = linkToHost(request.link, request.linkLatency, device);
   if (!link)
     return emitNoLink(step, device);
-  int64_t left = *request.hostBudget - residentOnHost(step);
-  if (left < 0)
-    return step.emitError() << "--host-budget: what lies on the host throughout, "
-                            << residentOnHost(step) << " bytes, exceeds the budget of "
-                            << *request.hostBudget << "; give more";
+  int64_t ofUpdates = 0;
+  for (const StepAlternative &it : alternatives)
+    ofUpdates = std::max(ofUpdates, placeForUpdates(it.extracted, it.storage).bytes);
+  int64_t left = *request.hostBudget - residentOnHost(step) - ofUpdates;
+  if (left < 0) {
+    InFlightDiagnostic error = step.emitError();
+    error << "--host-budget: what lies on the host throughout, " << residentOnHost(step)
+          << " bytes, ";
+    if (ofUpdates > 0)
+      error << "and what its updates hold there, " << ofUpdates << ", together exceed";
+    else
+      error << "exceeds";
+    return error << " the budget of " << *request.hostBudget << "; give more";
+  }
   for (planning::AlternativeProblem &form : forms.alternatives) {
     Result<planning::Problem> copied = planning::withHostCopies(form.problem, left, *link);
     if (!copied)

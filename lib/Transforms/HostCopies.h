@@ -26,9 +26,12 @@ std::optional<planning::HostLink> linkToHost(std::optional<planning::HostLink> g
 llvm::LogicalResult emitNoLink(mlir::func::FuncOp step, const DeviceModel &device);
 
 /// Adds the copies to every form of the step, where the request has a budget of the host. Fails,
-/// after a diagnostic at `step`, where no link leads there or the budget holds no value.
+/// after a diagnostic at `step`, where no link leads there or the budget holds no value beside what
+/// updates on the host hold (HostArena.h).
 llvm::LogicalResult addHostCopies(mlir::func::FuncOp step, const CheckpointRequest &request,
-                                  const DeviceModel &device, planning::StepForms &forms);
+                                  const DeviceModel &device,
+                                  llvm::ArrayRef<StepAlternative> alternatives,
+                                  planning::StepForms &forms);
 
 /// Bytes that the arguments of `step` hold of the host's memory, each a multiple of the alignment.
 int64_t residentOnHost(mlir::func::FuncOp step);

@@ -1,16 +1,15 @@
 //===- PlanArena.cpp - A place for every value -----------------------------===//
 
+#include "HostArena.h"
 #include "HostCopies.h"
 #include "StepPass.h"
 #include "llmmem/Analysis/StepLiveness.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
-#include "llmmem/Planning/Allocation/Placement.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llmmem/Transforms/Arena.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
-#include <numeric>
 
 namespace llmmem {
 #define GEN_PASS_DEF_PLANARENA
@@ -34,8 +33,10 @@ struct ArenaBytes {
 
 /// Takes over the places that the planner found with the schedule, where the ops still stand as it
 /// says. Nothing where there are none.
+/// The plan knows nothing of what updates hold in the host's arena, in front of what leaves.
 static std::optional<ArenaOffsets> takePlacement(func::FuncOp step, const StepStorage &storage,
-                                                 const ExtractedProblem &extracted) {
+                                                 const ExtractedProblem &extracted,
+                                                 const HostArena &host) {
   auto placement = step->getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kPlacement);
   if (!placement)
     return std::nullopt;
@@ -54,49 +55,24 @@ static std::optional<ArenaOffsets> takePlacement(func::FuncOp step, const StepSt
     if (extracted.problem.ops[index].workspace > 0)
       offsets.workspaces[op] = next();
   }
+  for (auto &[value, offset] : offsets.values)
+    if (auto known = host.offsets.find(value); known != host.offsets.end())
+      offset = known->second;
+    else if (llm::isOnHost(value.getType()))
+      offset += host.bytes;
   return left.empty() ? std::optional(offsets) : std::nullopt;
 }
 
-/// The same ops, and the bytes of the host's memory in the place of the device's.
-static planning::Problem hostProblemOf(const ExtractedProblem &extracted,
-                                       const StepStorage &storage) {
-  planning::Problem problem = extracted.problem;
-  problem.budget.reset();
-  for (auto [value, of] : llvm::zip_equal(problem.values, extracted.values)) {
-    auto result = dyn_cast_or_null<OpResult>(of);
-    bool inArena = result && llm::isOnHost(result.getType()) && storage.hasOwnBytes(result);
-    value.bytes = inArena ? bytesOfType(result.getType()) : 0;
-    value.resident = false;
-  }
-  for (planning::Op &op : problem.ops)
-    op.workspace = 0;
-  return problem;
-}
-
-/// Packs the ops in the order in which they stand: nothing is left to decide but the offsets.
-static planning::Plan packInOrder(const planning::Problem &problem) {
-  planning::Plan plan;
-  plan.steps.resize(problem.ops.size());
-  std::iota(plan.steps.begin(), plan.steps.end(), 0);
-  planning::PackOptions options;
-  options.alignment = problem.alignment;
-  if (problem.budget)
-    options.capacity = *problem.budget - problem.residentBytes();
-  options.work = planning::packWork(problem.budget ? 10.0 : 0.02);
-  planning::placeSteps(problem, plan, options);
-  return plan;
-}
-
-static ArenaOffsets packInOrder(const ExtractedProblem &extracted, const StepStorage &storage) {
+static ArenaOffsets placeInOrder(const ExtractedProblem &extracted, const StepStorage &storage,
+                                 HostArena &host) {
   planning::Plan plan = packInOrder(extracted.problem);
-  planning::Plan onHost = packInOrder(hostProblemOf(extracted, storage));
   ArenaOffsets offsets;
   for (const planning::InstanceOffset &entry : plan.offsets)
     if (Value value = extracted.values[entry.value])
       offsets.values[value] = entry.offset;
-  for (const planning::InstanceOffset &entry : onHost.offsets)
-    if (Value value = extracted.values[entry.value]; value && llm::isOnHost(value.getType()))
-      offsets.values[value] = entry.offset;
+  placeLeaving(extracted, storage, host);
+  for (auto [value, offset] : host.offsets)
+    offsets.values[value] = offset;
   for (const planning::WorkspaceOffset &entry : plan.workspaces)
     offsets.workspaces[extracted.ops[plan.steps[entry.step]]] = entry.offset;
   return offsets;
@@ -147,9 +123,10 @@ LogicalResult llmmem::planArena(func::FuncOp step, const StepStorage &storage,
   auto budget = step->getAttrOfType<IntegerAttr>(LlmDialect::kBudget);
   if (budget)
     extracted->problem.budget = budget.getInt();
-  std::optional<ArenaOffsets> offsets = takePlacement(step, storage, *extracted);
+  HostArena host = placeForUpdates(*extracted, storage);
+  std::optional<ArenaOffsets> offsets = takePlacement(step, storage, *extracted, host);
   ArenaBytes arenas = writeOffsets(step, storage, *extracted,
-                                   offsets ? *offsets : packInOrder(*extracted, storage));
+                                   offsets ? *offsets : placeInOrder(*extracted, storage, host));
   if (failed(checkBudget(step, LlmDialect::kBudget,
                          extracted->problem.residentBytes() + arenas.device, "")) ||
       failed(checkBudget(step, LlmDialect::kHostBudget, residentOnHost(step) + arenas.host,

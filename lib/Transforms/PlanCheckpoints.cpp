@@ -236,7 +236,7 @@ LogicalResult llmmem::planCheckpoints(func::FuncOp step, const StepStorage &stor
   planning::StepForms forms = formsOf(step, *alternatives, request.budget);
   const std::optional<int64_t> freeCost = // nothing leaves within the step then
       hasHostCopies(step) ? std::nullopt : costWithoutBudget(forms);
-  if (failed(addHostCopies(step, request, device, forms)))
+  if (failed(addHostCopies(step, request, device, *alternatives, forms)))
     return failure();
   planning::PlanOptions options;
   options.policy = request.policy;

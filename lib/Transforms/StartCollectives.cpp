@@ -227,7 +227,8 @@ FailureOr<int64_t> llmmem::startCollectives(func::FuncOp step, const StepStorage
 }
 
 FailureOr<int64_t> llmmem::startHostCopies(func::FuncOp step, const StepStorage &storage) {
-  return start(step, storage, llm::isHostCopy);
+  return start(step, storage,
+               [](Operation *op) { return llm::isHostCopy(op) || llm::runsOnHost(op); });
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include "llmmem/Transforms/StateOnHost.h"
 #include "HostCopies.h"
 #include "StepPass.h"
+#include "UpdatesOnHost.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -29,13 +30,18 @@ public:
         builder(step.getContext()) {}
 
   FailureOr<int64_t> run() {
+    if (roles.updates && failed(moveUpdatesToHost(step, link, [&](BlockArgument argument) {
+          return isMoved(argument);
+        })))
+      return failure();
     SmallVector<BlockArgument> moved;
     for (BlockArgument argument : body.getArguments())
       if (isMoved(argument))
         moved.push_back(argument);
     findReaders(moved);
     for (BlockArgument argument : moved)
-      if (failed(move(argument, cast<RankedTensorType>(argument.getType()))))
+      if (!llm::isOnHost(argument.getType()) && // state of updates that run there
+          failed(move(argument, cast<RankedTensorType>(argument.getType()))))
         return failure();
     step.setFunctionType(
         builder.getFunctionType(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
@@ -59,7 +65,7 @@ private:
   SmallVector<Operation *> readersOf(BlockArgument argument) {
     llvm::SmallSetVector<Operation *, 4> found;
     for (Operation *user : argument.getUsers())
-      if (user != body.getTerminator())
+      if (user != body.getTerminator() && !llm::runsOnHost(user))
         found.insert(user);
     SmallVector<Operation *> readers = found.takeVector();
     llvm::sort(readers, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
@@ -129,7 +135,8 @@ private:
     Operation *first = visit.front(), *before = comesBefore.lookup(first);
     bool isOfOnePhase = before && getPhase(before) == getPhase(first);
     builder.setInsertionPoint(isOfOnePhase ? before : first);
-    auto down = llm::CopyDownOp::create(builder, first->getLoc(), type, argument);
+    auto down = llm::CopyDownOp::create(builder, first->getLoc(), type, argument,
+                                        /*destination=*/Value());
     describe(down, argument, *first,
              planning::timeOfCopy(bytesOfType(type), link.down, link.latency));
     argument.replaceUsesWithIf(
@@ -139,7 +146,7 @@ private:
   /// Behind the op that makes the new value. State that nothing changes stays where it is.
   void takeUp(BlockArgument argument, Type onHost, OpOperand &returned) {
     Operation *writer = returned.get().getDefiningOp();
-    if (!writer)
+    if (!writer || llm::isOnHost(returned.get().getType())) // an update there has made it
       return;
     builder.setInsertionPointAfter(writer);
     auto up = llm::CopyUpOp::create(builder, writer->getLoc(), onHost, returned.get(), argument);
@@ -149,10 +156,7 @@ private:
   }
 
   void describe(Operation *copy, BlockArgument argument, Operation &user, int64_t ns) {
-    copy->setAttr(LlmDialect::kName, builder.getStringAttr(getName(argument)));
-    copy->setAttr(LlmDialect::kCost,
-                  llm::CostAttr::get(builder.getContext(), /*flops=*/0,
-                                     bytesOfType(argument.getType()), ns, /*workspace=*/0));
+    describeHostCopy(copy, getName(argument), ns);
     if (getRole(argument) == llm::Role::OptimizerState) {
       llm::writePhase(copy, llm::Phase::Update);
       return;
@@ -198,7 +202,7 @@ struct MoveStateToHostPass : StepPass<llmmem::impl::MoveStateToHostBase<MoveStat
     std::optional<planning::HostLink> way = linkToHost(given, latency, *table);
     if (!way)
       return emitNoLink(step, *table);
-    FailureOr<int64_t> moved = moveStateToHost(step, *way, {optimizer, parameters});
+    FailureOr<int64_t> moved = moveStateToHost(step, *way, {optimizer, parameters, updates});
     numMoved = moved.value_or(0);
     return moved;
   }

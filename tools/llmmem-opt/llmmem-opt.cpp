@@ -21,7 +21,7 @@ EXAMPLES
   llmmem-opt --checkpoint-budget=6GB model.mlir -o step.mlir    plan under six billion bytes
   llmmem-opt --checkpoint-policy=sqrt --memory-report model.mlir -o step.mlir
   llmmem-opt --checkpoint-budget=3GB --host-budget=8GB --link=25GB/s model.mlir -o step.mlir   values may leave
-  llmmem-opt --checkpoint-budget=24GB --optimizer-on=host model.mlir -o step.mlir   as ZeRO-Offload
+  llmmem-opt --checkpoint-budget=24GB --optimizer-on=host --update-on=host model.mlir -o step.mlir   as ZeRO-Offload
   llmmem-opt --checkpoint-budget=24GB --optimizer-on=host --parameters-on=host model.mlir -o step.mlir   as ZeRO-Infinity
   llmmem-opt --mesh=dp=4 --zero=3 --checkpoint-budget=2GB model.mlir -o step.mlir   of one of 4 ranks
   llmmem-opt --mesh=pp=2 --micro-batches=4 --checkpoint-budget=2GB model.mlir -o step.mlir   of both stages

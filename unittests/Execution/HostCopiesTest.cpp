@@ -2,6 +2,8 @@
 
 #include "llmmem/Runtime/HostCopies.h"
 #include "gtest/gtest.h"
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <numeric>
 #include <thread>
@@ -70,6 +72,44 @@ TEST(HostCopies, OfOtherThreadsAreTheirOwn) {
   }).join();
   llmmem_copy_wait(LLMMEM_COPY_UP);
   EXPECT_EQ(mine, from);
+}
+
+struct Update {
+  std::atomic<bool> isStarted = false;
+  int number = 0;
+  bool ranBeside = false;
+};
+
+/// Waits until its starter goes on, or for two seconds.
+void addOne(void *context, int64_t, int64_t) {
+  Update &update = **static_cast<Update **>(context);
+  for (int k = 0; k < 200 && !update.isStarted; ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  update.ranBeside = update.isStarted;
+  ++update.number;
+}
+
+// The thread of updates has its own copy of what it is told.
+TEST(HostUpdates, RunBesideTheirStep) {
+  std::array<Update, 3> updates;
+  for (Update &update : updates) {
+    Update *told = &update;
+    llmmem_update_start(addOne, static_cast<const void *>(&told), sizeof told);
+    told = nullptr;
+  }
+  for (Update &update : updates)
+    update.isStarted = true;
+  for (Update &update : updates) {
+    llmmem_update_wait();
+    EXPECT_TRUE(update.ranBeside);
+    EXPECT_EQ(update.number, 1);
+  }
+}
+
+TEST(HostUpdatesDeathTest, AWaitForNothingEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(llmmem_update_wait(), testing::ExitedWithCode(1),
+              "waits for an update that nobody started");
 }
 
 TEST(HostCopiesDeathTest, AWaitForNothingEndsTheProcess) {

@@ -287,7 +287,7 @@ TEST(OffloadTest, ChainsBeatTheBestRecomputation) {
   ASSERT_EQ(best, 45000);
   Problem problem = test::makeRotorProblem(chain);
   problem.budget = problem.residentBytes() + capacity;
-  for (auto [perForward, most] : {std::pair(int64_t(4), int64_t(43000)), {1, 36000}}) {
+  for (auto [perForward, most] : {std::pair(int64_t(4), int64_t(43000)), {2, 40000}, {1, 36000}}) {
     const int64_t rate = layer * 1'000'000 / perForward; // bytes per second
     const Result<Problem> copied = withHostCopies(problem, 12 * layer, {rate, rate});
     ASSERT_TRUE(copied) << copied.error();

@@ -34,6 +34,9 @@
 //     (up) and back to it (down), and what each transfer takes beside its bytes
 //   "pcie": 4
 //     the generation of a slot of 16 lanes: a link to the host, and one to other devices where there is no better
+//   "host": {"bytes_per_ns": 38, "source": "half of 16 channels of DDR5-4800 for 8 devices"}
+//     what one device's share of the host's memory moves, which prices updates that run there: they do less than a
+//     FLOP for each byte, so the memory holds up every host
 //   "devices_per_node": 8, and a link "to": "node"
 //     devices beyond a node are reached over that link, whose bandwidth is of a whole node and shared
 //     by its devices. Without, all devices are in one node
@@ -112,6 +115,8 @@ struct DeviceModel {
   int64_t libraryWorkspace = 0;               // bytes
   llvm::StringMap<int64_t> permilleOfKernels; // of the roofline, where a kind's kernels were timed
   std::vector<DeviceLink> links;
+  int64_t hostBytesPerNs = 0; // of what runs on the host; 0: not known
+  std::string hostSource;
   int64_t devicesPerNode = 0; // 0: all devices are in one node
   /// Measured ns of collectives: by op and ranks, then by bytes of the whole value.
   std::map<std::pair<std::string, int64_t>, std::map<int64_t, int64_t>> collectivesNs;
@@ -122,6 +127,9 @@ struct DeviceModel {
   /// saturates at the largest int64.
   int64_t time(int64_t flops, int64_t bytes, mlir::Type elementType,
                llvm::StringRef kernel = "") const;
+  /// Modelled ns of an update on the host that moves `bytes`; none where the table does not say
+  /// what the host moves.
+  std::optional<int64_t> hostTime(int64_t bytes) const;
   /// Modelled ns of `bytes` in `messages` one after another to other devices, with a launch; none
   /// where the table has no link to other devices. Saturates.
   std::optional<int64_t> transferTime(int64_t messages, int64_t bytes, GroupPlace place = {}) const;

@@ -100,6 +100,8 @@ struct HostEntry {
   std::vector<LeavingEntry> leaving;  // in the order in which they first leave
   int64_t upBytes = 0, downBytes = 0; // of all copies
   int64_t copyNs = 0;                 // that they take, modelled
+  int64_t updates = 0, updateNs = 0;  // that run there, and what they take, modelled
+  bool leavesWithin = false;          // whether a value leaves and comes back within the step
 
   bool isUsed() const { return budget || residentBytes > 0 || !leaving.empty(); }
   int64_t neededBytes() const { return residentBytes + residentPadding + arena; }

@@ -14,10 +14,11 @@
 //   [clobber]      nothing reads an argument's bytes after they were overwritten
 //   [overlap]      no two values that are held together share a byte, but for an in-place result and the
 //                  operand that it may take over and that nobody reads later
-//   [flight]       between the start of a collective or copy and its wait nothing but what is started and runs
-//                  behind it writes bytes that it reads, writes or takes as workspace; waits of collectives, of
-//                  copies up and of copies down each stand in the order of the starts
-//   [host]         nothing but copies, their waits and the end touches values of the host's memory
+//   [flight]       between the start of a collective, copy or update on the host and its wait nothing but what is
+//                  started and runs behind it writes bytes that it reads, writes or takes as workspace; waits of
+//                  collectives, of copies up, of copies down and of updates each stand in the order of the starts
+//   [host]         nothing but copies, waits, the end and updates that touch no value of the device touches values
+//                  of the host's memory
 //   [clone]        a clone does what its original does, on runs of the same operands
 //   [peak]         `llm.peak` is the largest sum of live bytes, `llm.arena` the end of the highest buffer
 //                  (`llm.host_arena` that of the host's)

@@ -230,6 +230,9 @@ def Llm_PeakAnnotation : Llm_Annotation<"Peak", "peak", Llm_IsNumber, Llm_OnFunc
 def Llm_StartedAnnotation : Llm_Annotation<"Started", "started", Llm_IsStart, Llm_OnOp,
     "runs beside the ops behind it, until the `llm.wait` for it; on a loop that is lowered, the same">;
 
+def Llm_OnHostAnnotation : Llm_Annotation<"OnHost", "on_host", Llm_IsFlag, Llm_OnOp,
+    "on a loop that is lowered and started: what runs on the host, by its thread">;
+
 // What lowered steps say to later passes, to profiles and to the emulator (docs/Design/Gpu.md).
 def Llm_ProfileAnnotation : Llm_Annotation<"Profile", "profile", Llm_IsDictionary, Llm_OnOp,
     "on a call: the kernel, name, phase, block, FLOPs and bytes that a profile prints">;
@@ -260,7 +263,7 @@ defvar Llm_Annotations = [
   Llm_ChunkAnnotation, Llm_ScheduleAnnotation, Llm_CopiesAnnotation, Llm_PlacementAnnotation, Llm_CertificateAnnotation,
   Llm_EpiloguesAnnotation, Llm_LibraryWorkspaceAnnotation, Llm_IdAnnotation, Llm_CloneOfAnnotation,
   Llm_InstanceAnnotation, Llm_OffsetsAnnotation, Llm_WorkspaceAnnotation, Llm_ArenaAnnotation, Llm_HostArenaAnnotation,
-  Llm_PeakAnnotation, Llm_StartedAnnotation, Llm_ProfileAnnotation, Llm_ValuesAnnotation, Llm_WritesAnnotation,
+  Llm_PeakAnnotation, Llm_StartedAnnotation, Llm_OnHostAnnotation, Llm_ProfileAnnotation, Llm_ValuesAnnotation, Llm_WritesAnnotation,
   Llm_RegistersAnnotation, Llm_ExpectedIterationsAnnotation, Llm_KernelsAnnotation,
   Llm_LibraryCallsAnnotation, Llm_EmulationAnnotation];
 

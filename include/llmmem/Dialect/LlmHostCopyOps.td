@@ -1,10 +1,11 @@
 //===- LlmHostCopyOps.td - Values that leave for the host -------*- tablegen -*-===//
 //
-// A value of the host's memory has `#llm.host` in its type, so that no kernel can read it: only these copies, their waits
-// and the function's `return` take such values. docs/Design/SeveralMemories.md says who decides which values leave.
+// A value of the host's memory has `#llm.host` in its type, so that no kernel of the device can read it: only these copies,
+// their waits, ops that run on the host (trait InOneMemory) and the function's `return` take such values.
+// docs/Design/SeveralMemories.md says who decides which values leave.
 //
 // A copy with `llm.started` runs beside what follows it, until the llm.wait that reads its result. Copies up run one after
-// another in the order of the text, copies down do, and both run beside each other and beside collectives.
+// another in the order of the text, copies down do, ops of the host do, and all of these run beside each other and beside collectives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,12 @@ include "llmmem/Dialect/LlmCollectiveOps.td"
 def Llm_IsOnHost : CPred<"::llmmem::llm::isOnHost($_self)">;
 def Llm_OnHostTensor : RankedTensorOf<[AnyFloat, AnyInteger], [HasStaticShapePred, HasNoEmptyDimension, Llm_IsOnHost],
     "statically shaped tensor with #llm.host, without empty dimensions">;
+
+// Verifies that all operands and results lie in one memory, which is where the op runs. On the host it may carry
+// `llm.started`.
+def Llm_InOneMemory : NativeOpTrait<"InOneMemory"> {
+  let cppNamespace = "::llmmem::llm";
+}
 
 class Llm_HostCopyOp<string mnemonic, list<Trait> traits>
     : Op<LlmDialect, mnemonic, !listconcat(Llm_PureTraits, [Llm_Startable], traits)> {
@@ -40,10 +47,11 @@ def Llm_CopyUpOp : Llm_HostCopyOp<"copy_up", [BuffersInPlace]> {
   let assemblyFormat = "$x (`into` `(` $destination^ `)`)? attr-dict `:` functional-type(operands, results)";
 }
 
-def Llm_CopyDownOp : Llm_HostCopyOp<"copy_down", [Buffers]> {
+def Llm_CopyDownOp : Llm_HostCopyOp<"copy_down", [BuffersInPlace]> {
   let summary = "Copies a value from the host to the device.";
   let description = [{
-    y = host, bit for bit, in the device's memory.
+    y = host, bit for bit, in the device's memory. With a destination, whose elements are not read, the result may take over
+    its bytes: a parameter whose new value the host made.
 
     ```mlir
     func.func @pass(%x: tensor<8x1024xbf16>, %z: tensor<8x1024xbf16>) -> (tensor<8x1024xbf16>, tensor<8x1024xbf16>) {
@@ -55,9 +63,9 @@ def Llm_CopyDownOp : Llm_HostCopyOp<"copy_down", [Buffers]> {
     }
     ```
   }];
-  let arguments = (ins Llm_OnHostTensor:$host);
+  let arguments = (ins Llm_OnHostTensor:$host, Optional<Llm_AnyTensor>:$destination);
   let results = (outs Llm_AnyTensor:$y);
-  let assemblyFormat = "$host attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$host (`into` `(` $destination^ `)`)? attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // LLMMEM_DIALECT_LLMHOSTCOPYOPS

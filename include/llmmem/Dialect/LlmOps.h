@@ -44,10 +44,11 @@ bool isStartable(mlir::Operation *op);
 bool isStarted(mlir::Operation *op);
 
 /// What is started runs one after another within a queue, and beside what is in the others.
-enum class StartQueue { Network, Up, Down };
-inline constexpr size_t kStartQueues = 3;
+enum class StartQueue { Network, Up, Down, Host };
+inline constexpr size_t kStartQueues = 4;
 
-/// The queue of a Startable op: that of collectives, or of copies in one direction.
+/// The queue of a Startable op: that of collectives, of copies in one direction, or of what runs on
+/// the host.
 StartQueue queueOf(mlir::Operation *op);
 
 /// Whether a value of this type lies in the host's memory.
@@ -55,6 +56,9 @@ bool isOnHost(mlir::Type type);
 
 /// Whether `op` copies between the device and the host.
 bool isHostCopy(mlir::Operation *op);
+
+/// Whether `op` runs on the host, as an update whose operands and results lie there does.
+bool runsOnHost(mlir::Operation *op);
 
 /// The value whose bits `value` has, through any number of copies between the device and the host
 /// and their waits; itself where no copy made it.
@@ -67,6 +71,15 @@ llvm::LogicalResult verifyOnDevice(mlir::Operation *op);
 template <typename ConcreteOp>
 struct OnDevice : mlir::OpTrait::TraitBase<ConcreteOp, OnDevice> {
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyOnDevice(op); }
+};
+
+/// The verifier of ops that run on the device or on the host.
+llvm::LogicalResult verifyInOneMemory(mlir::Operation *op);
+
+/// A trait of ops that run where all of their operands and results lie.
+template <typename ConcreteOp>
+struct InOneMemory : mlir::OpTrait::TraitBase<ConcreteOp, InOneMemory> {
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyInOneMemory(op); }
 };
 
 /// The verifier of Startable ops.

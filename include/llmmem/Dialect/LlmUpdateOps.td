@@ -3,12 +3,17 @@
 // Every result takes over the bytes of the operand that it updates. With `server`, axes of the mesh, position 0 of their group
 // alone updates; elsewhere the parameter stays as it is and the state is not there (docs/Design/Ranks.md).
 //
+// Elementwise updates run on the device or, where all that they read and write is in `#llm.host`, on the host
+// (docs/Design/SeveralMemories.md, "Updates on the host").
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_DIALECT_LLMUPDATEOPS
 #define LLMMEM_DIALECT_LLMUPDATEOPS
 
-include "llmmem/Dialect/LlmOpBase.td"
+include "llmmem/Dialect/LlmHostCopyOps.td"
+
+defvar Llm_EitherMemoryTraits = [Llm_InOneMemory, Llm_Startable];
 
 def Llm_GlobalNormOp : Llm_PureOp<"global_norm", [CostWithWorkspace]> {
   let summary = "The Euclidean norm of all gradients taken together.";
@@ -62,15 +67,16 @@ def Llm_AdjustLossScaleOp : Llm_PureOp<"adjust_loss_scale", [Cost, BuffersInPlac
   let hasVerifier = 1;
 }
 
-def Llm_AdamWOp : Llm_PureOp<"adamw", [CostWithWorkspace, BuffersInPlace, Updates, AttrSizedOperandSegments,
-    AllTypesMatch<["param", "gradient", "new_param"]>,
-    AllTypesMatch<["first_moment", "second_moment", "new_first_moment", "new_second_moment"]>]> {
+def Llm_AdamWOp : Op<LlmDialect, "adamw", !listconcat(Llm_EitherMemoryTraits, Llm_PureTraits, [CostWithWorkspace,
+    BuffersInPlace, Updates, AttrSizedOperandSegments, AllTypesMatch<["param", "gradient", "new_param"]>,
+    AllTypesMatch<["first_moment", "second_moment", "new_first_moment", "new_second_moment"]>])> {
   let summary = "AdamW with decoupled weight decay, as PyTorch's.";
   let description = [{
     In the order of torch.optim.AdamW (Loshchilov & Hutter 2019), t = step counted from 1:
     p *= 1 - lr wd; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
     p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps).
-    With a master copy, p is the master and the parameter is its rounding. With a norm, g is first scaled by
+    With a master copy, p is the master and the parameter, which is not read, is its rounding: on the host the gradient may
+    stand in the place of one that lies on the device. With a norm, g is first scaled by
     min(1, clip_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_. With a factor (llm.adjust_loss_scale), g is first
     multiplied by it; where it is NaN the step is skipped: every result is as its operand was.
 
@@ -123,8 +129,9 @@ def Llm_AdamWOp : Llm_PureOp<"adamw", [CostWithWorkspace, BuffersInPlace, Update
 
 // Operands that all but AdamW's update have, in this order: what the optimizer keeps, and last of that the master copy, if
 // there is one, is `state`. A norm or a factor scales g as in llm.adamw.
-class Llm_UpdateOp<string mnemonic, list<Trait> traits, dag attributes> : Llm_PureOp<mnemonic, !listconcat(
-    [BuffersInPlace, Updates, AttrSizedOperandSegments, AllTypesMatch<["param", "gradient", "new_param"]>], traits)> {
+class Llm_UpdateOp<string mnemonic, list<Trait> memory, list<Trait> traits, dag attributes> : Op<LlmDialect, mnemonic,
+    !listconcat(memory, Llm_PureTraits, [BuffersInPlace, Updates, AttrSizedOperandSegments,
+    AllTypesMatch<["param", "gradient", "new_param"]>], traits)> {
   let arguments = !con((ins Llm_Tensor:$param, Llm_Tensor:$gradient, Llm_Scalar:$learning_rate,
     Optional<Llm_Count>:$step, Variadic<Llm_Tensor>:$state, Optional<Llm_Scalar>:$norm,
     Optional<Llm_Scalar>:$factor), attributes,
@@ -137,7 +144,7 @@ class Llm_UpdateOp<string mnemonic, list<Trait> traits, dag attributes> : Llm_Pu
   let hasVerifier = 1;
 }
 
-def Llm_SGDOp : Llm_UpdateOp<"sgd", [Cost], (ins DefaultValuedAttr<F64Attr, "0.0">:$momentum, UnitAttr:$nesterov)> {
+def Llm_SGDOp : Llm_UpdateOp<"sgd", Llm_EitherMemoryTraits, [Cost], (ins DefaultValuedAttr<F64Attr, "0.0">:$momentum, UnitAttr:$nesterov)> {
   let summary = "Gradient descent, with momentum or without.";
   let description = [{
     g += wd p; without momentum p -= lr g, rounded once. With momentum, as torch.optim.SGD: b = momentum b + g, and
@@ -156,7 +163,7 @@ def Llm_SGDOp : Llm_UpdateOp<"sgd", [Cost], (ins DefaultValuedAttr<F64Attr, "0.0
   }];
 }
 
-def Llm_LionOp : Llm_UpdateOp<"lion", [Cost], (ins F64Attr:$beta1, F64Attr:$beta2)> {
+def Llm_LionOp : Llm_UpdateOp<"lion", Llm_EitherMemoryTraits, [Cost], (ins F64Attr:$beta1, F64Attr:$beta2)> {
   let summary = "Lion: the sign of an average of gradients (Chen et al. 2023).";
   let description = [{
     In the order of algorithm 2 of the paper: p *= 1 - lr wd; p -= lr sign(b1 m + (1 - b1) g); m = b2 m + (1 - b2) g. The state is
@@ -173,7 +180,7 @@ def Llm_LionOp : Llm_UpdateOp<"lion", [Cost], (ins F64Attr:$beta1, F64Attr:$beta
   }];
 }
 
-def Llm_AdafactorOp : Llm_UpdateOp<"adafactor", [CostWithWorkspace], (ins F64Attr:$beta2_decay, F64Attr:$eps)> {
+def Llm_AdafactorOp : Llm_UpdateOp<"adafactor", [Llm_OnDevice], [CostWithWorkspace], (ins F64Attr:$beta2_decay, F64Attr:$eps)> {
   let summary = "Adafactor: the second moment of a matrix by its rows and columns (Shazeer & Stern 2018).";
   let description = [{
     As torch.optim.Adafactor with d = 1 and eps2 = 1e-3, t = step counted from 1, w = t^beta2_decay, rms(x) = sqrt(mean(x^2)):
@@ -201,7 +208,7 @@ def Llm_AdafactorOp : Llm_UpdateOp<"adafactor", [CostWithWorkspace], (ins F64Att
   }];
 }
 
-def Llm_MuonOp : Llm_UpdateOp<"muon", [CostWithWorkspace], (ins F64Attr:$momentum, UnitAttr:$nesterov)> {
+def Llm_MuonOp : Llm_UpdateOp<"muon", [Llm_OnDevice], [CostWithWorkspace], (ins F64Attr:$momentum, UnitAttr:$nesterov)> {
   let summary = "Muon: an average of gradients with its singular values moved towards 1 (Jordan et al. 2024).";
   let description = [{
     As torch.optim.Muon with adjust_lr_fn "match_rms_adamw", on matrices alone: m += (1 - momentum) (g - m); u = m, or with

@@ -27,7 +27,7 @@ namespace llmmem {
 /// Whether elementwise ops and row reductions share kernels.
 enum class KernelGrouping { Grouped, Apart };
 
-/// Where the optimizer's state lies between steps.
+/// Where the optimizer's state or parameters lie between steps, or where updates run.
 enum class StatePlace { Device, Host };
 
 /// What makes the collectives of the step that is planned.
@@ -182,6 +182,16 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       llvm::cl::desc(
           "Where parameters lie: device, or host (each comes for the ops that read it, and "
           "its new value leaves, as in ZeRO-Infinity; small ones stay)"),
+      llvm::cl::values(clEnumValN(StatePlace::Device, "device", ""),
+                       clEnumValN(StatePlace::Host, "host", ""))};
+  Option<StatePlace> updateOn{
+      *this,
+      "update-on",
+      llvm::cl::init(StatePlace::Device),
+      llvm::cl::value_desc("memory"),
+      llvm::cl::desc("With optimizer-on=host: where updates run: device, or host (gradients go up "
+                     "and new parameters come down, as in ZeRO-Offload; on a CPU, not yet on a "
+                     "GPU)"),
       llvm::cl::values(clEnumValN(StatePlace::Device, "device", ""),
                        clEnumValN(StatePlace::Host, "host", ""))};
   Option<std::string> link{

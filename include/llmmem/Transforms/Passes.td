@@ -369,7 +369,8 @@ def MoveStateToHost : StepPass<"move-state-to-host"> {
   let description = [{
     Each argument of role `optimizer_state` that is no scalar moves to the host's memory; a copy down stands before its first
     reader, and a copy up into the argument behind its new value (`include/llmmem/Transforms/StateOnHost.h`). With `parameters`,
-    those of role `param` move too, but for small ones, and come for each op that reads them.
+    those of role `param` move too, but for small ones, and come for each op that reads them. With `updates`, elementwise updates run
+    on the host: their gradients go up and new parameters come down, and state stays.
 
     *Requires*: a step that is not planned, whose state is donated to results. *Ensures*: the device holds state in its arena
     alone, and copies have their ns in `llm.cost`.
@@ -396,6 +397,7 @@ def MoveStateToHost : StepPass<"move-state-to-host"> {
     Option<"linkLatency", "link-latency", "int64_t", "-1", "ns that each copy takes beside its bytes; -1: 0 beside a link, else what the table says">,
     Option<"optimizer", "optimizer", "bool", "true", "Whether the optimizer's state moves">,
     Option<"parameters", "parameters", "bool", "false", "Whether parameters move">,
+    Option<"updates", "updates", "bool", "false", "Whether updates run on the host, beside their state">,
   ];
   let statistics = [Statistic<"numMoved", "moved", "Arguments that lie on the host">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
@@ -730,7 +732,7 @@ def StartHostCopies : StepPass<"start-host-copies"> {
     %z = llm.mul %g, %back {llm.offsets = array<i64: 0>} : tensor<64xf32>
     ```
   }];
-  let statistics = [Statistic<"numStarts", "starts", "Copies that run beside other ops">];
+  let statistics = [Statistic<"numStarts", "starts", "Copies and updates that run beside other ops">];
   let dependentDialects = ["::llmmem::llm::LlmDialect"];
 }
 

@@ -15,9 +15,10 @@
 // and before the step ends. Started collectives wait for none: all of them run one after another,
 // in the order of the text, and so do their waits.
 //
-// `startHostCopies` does the same with copies to and from the host. Copies up are a queue of their
-// own, and so are copies down: within a queue one runs after another, while a copy that reads what
-// one of the other queue gives, or writes bytes that it uses, stands behind its wait.
+// `startHostCopies` does the same with copies to and from the host and with updates that run there.
+// Copies up are a queue of their own, and so are copies down and updates: within a queue one runs
+// after another, while a copy that reads what one of the other queue gives, or writes bytes that it
+// uses, stands behind its wait.
 //
 // Example, with %f, %g and %h in other bytes than %x and %sum:
 //
@@ -44,7 +45,7 @@ namespace llmmem {
 /// diagnostic, where the step has no offsets, or has starts already.
 llvm::FailureOr<int64_t> startCollectives(mlir::func::FuncOp step, const StepStorage &storage);
 
-/// Starts the copies between the device and the host, as above.
+/// Starts the copies between the device and the host, and updates on it, as above.
 llvm::FailureOr<int64_t> startHostCopies(mlir::func::FuncOp step, const StepStorage &storage);
 
 } // namespace llmmem

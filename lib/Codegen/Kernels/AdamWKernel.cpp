@@ -137,7 +137,7 @@ struct AdamWKernel : UpdateModel<AdamWKernel, AdamWOp> {
   static void emitBlocks(AdamWOp op, KernelEmitter &e) {
     Row common;
     bool onDevice = e.options().target == KernelTarget::Gpu;
-    Buffer factorsOfAll = e.workspace(0, 4, e.computeType());
+    Buffer factorsOfAll = onDevice ? e.workspace(0, 4, e.computeType()) : Buffer();
     if (onDevice)
       // A power in f64 costs more than a block does, so it is not taken once a block.
       deviceLoops(e).once(e, [&] {

@@ -14,7 +14,7 @@ static constexpr size_t mostPlaced = 8;
 CopySearch::CopySearch(const Problem &problem, const OffloadShape &shape, const Graph &device,
                        int64_t work, int64_t packWork)
     : problem(problem), shape(shape), device(device), arenas(problem), workLeft(work),
-      packWork(packWork) {}
+      exchangeWork(work / 2), packWork(packWork) {}
 
 /// Rounded sizes count the padding of the topmost buffer, which no arena holds.
 Capacities CopySearch::capacities() const {
@@ -181,7 +181,7 @@ std::optional<Plan> CopySearch::repaired(Candidate candidate) {
   return std::nullopt;
 }
 
-std::optional<Plan> CopySearch::shortest() {
+std::optional<Plan> CopySearch::shortest(bool exchanges) {
   const Capacities within = capacities();
   while (keepMore())
     continue;
@@ -189,6 +189,8 @@ std::optional<Plan> CopySearch::shortest() {
   for (Candidate &start : starts)
     while (descend(start, within))
       keep(start);
+  if (exchanges)
+    exchangeAll();
   std::optional<Plan> found;
   for (const Candidate &candidate : std::vector<Candidate>(best)) {
     if (found && candidate.order.time >= found->time->time)

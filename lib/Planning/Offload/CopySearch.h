@@ -2,7 +2,8 @@
 //
 // Takes schedules of the device and answers with the shortest plan that fits both memories. How
 // values are chosen to be absent, how many bytes are spared for copies in flight and how early
-// copies start is searched.
+// copies start is searched. So is, at last, which values are computed again instead of copied, and
+// the other way round: schedules of the device know nothing of the link.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +30,9 @@ public:
   /// plan; nothing where there is no schedule.
   std::optional<Plan> leastNeed() const;
 
-  /// The shortest plan within the budgets; nothing where none was found.
-  std::optional<Plan> shortest();
+  /// The shortest plan within the budgets; nothing where none was found. With `exchanges` other
+  /// values may be computed again than in the schedules that were added.
+  std::optional<Plan> shortest(bool exchanges);
 
   /// The time of the shortest found so far, before placement; the largest number where there is
   /// none.
@@ -50,6 +52,10 @@ private:
   void tryAll(const Values &values, const Capacities &within);
   void tryOne(const Values &values, const std::vector<int32_t> &gaps, const Capacities &within);
   bool keepMore();
+  std::optional<Candidate> shortestOf(std::vector<OpIndex> steps);
+  bool runAgain(Candidate &candidate);
+  bool copyInstead(Candidate &candidate);
+  void exchangeAll();
   std::optional<Candidate> ordered(const Values &values, std::vector<int32_t> gaps,
                                    const CopyLimits &limits);
   void keep(Candidate candidate);
@@ -62,7 +68,7 @@ private:
   const Graph &device;
   const BothArenas arenas;
   int64_t workLeft;
-  const int64_t packWork;
+  const int64_t exchangeWork, packWork;
   std::vector<Values> schedules;
   std::vector<Candidate> best; // shortest first
 };

@@ -278,7 +278,7 @@ Plan OffloadSearch::run() {
     return planLeastNeed();
   addSchedules();
   announce("copies to the host");
-  std::optional<Plan> found = copies.shortest();
+  std::optional<Plan> found = copies.shortest(!isFixedPolicy());
   const bool hostHolds = problem.residentBytes(1) <= problem.budgetOf(1).value_or(INT64_MAX);
   if (alone.status == Status::Feasible && hostHolds && (!found || found->time->time > alone.cost))
     found = withoutCopies();

@@ -1,0 +1,52 @@
+//===- StateCopies.h - What touches the host in every plan ------------------===//
+
+#ifndef LLMMEM_ANALYSIS_STATECOPIES_H
+#define LLMMEM_ANALYSIS_STATECOPIES_H
+
+#include "llmmem/Dialect/LlmOps.h"
+
+namespace llmmem {
+
+/// The argument in the host's memory that `copy` brings to the device, or takes a new value to;
+/// null for all other copies.
+inline mlir::BlockArgument stateOf(mlir::Operation *copy) {
+  mlir::Value host;
+  if (auto up = mlir::dyn_cast<llm::CopyUpOp>(copy))
+    host = up.getDestination();
+  else if (auto down = mlir::dyn_cast<llm::CopyDownOp>(copy))
+    host = down.getHost();
+  return mlir::dyn_cast_or_null<mlir::BlockArgument>(host);
+}
+
+/// Whether what runs on the host reads `copied`, the result of a copy up, or of its wait.
+inline bool isReadOnHost(mlir::Value copied) {
+  return llvm::any_of(copied.getUsers(), [](mlir::Operation *user) {
+    return llm::runsOnHost(user) ||
+           (mlir::isa<llm::WaitOp>(user) && isReadOnHost(user->getResult(0)));
+  });
+}
+
+/// Whether what runs on the host made `value`, which may be the result of its wait.
+inline bool isMadeOnHost(mlir::Value value) {
+  mlir::Operation *writer = value.getDefiningOp();
+  if (auto wait = mlir::dyn_cast_or_null<llm::WaitOp>(writer))
+    writer = wait.getStart();
+  return writer && llm::runsOnHost(writer);
+}
+
+/// Whether `op` touches the host in every plan: it runs there, copies for what does, or copies what
+/// lies there throughout. A copy of what leaves within the step is a plan's own. What is of every
+/// plan has no time in any plan's cost, since it runs beside its ops; the report has it
+/// (MemoryReport, `overlap`).
+inline bool isOnHostInEveryPlan(mlir::Operation *op) {
+  if (llm::runsOnHost(op) || stateOf(op))
+    return true;
+  if (auto up = mlir::dyn_cast<llm::CopyUpOp>(op))
+    return isReadOnHost(up.getHost());
+  auto down = mlir::dyn_cast<llm::CopyDownOp>(op);
+  return down && isMadeOnHost(down.getHost());
+}
+
+} // namespace llmmem
+
+#endif // LLMMEM_ANALYSIS_STATECOPIES_H

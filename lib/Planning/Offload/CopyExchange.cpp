@@ -1,0 +1,166 @@
+//===- CopyExchange.cpp - Copies against repeats ----------------------------------===//
+//
+// Schedules of the device recompute what is cheapest without a link: often all that some stretch of
+// layers saved, where a link would rather take every other layer of all of them. So from the best
+// plan, and from the schedule that recomputes nothing, one value after another is computed again
+// instead of copied, or copied instead, as long as that is shorter.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CopySearch.h"
+#include "llmmem/Planning/Model/Schedule.h"
+#include <algorithm>
+
+using namespace llmmem::planning;
+
+namespace {
+/// What has to run again in front of the end of a gap for its value to be there.
+class Repeats {
+public:
+  Repeats(const Graph &device, const std::vector<OpIndex> &steps, int32_t back)
+      : device(device), steps(steps), back(back) {}
+
+  /// The writer alone, which has its operands held until then, or with the writers of those that
+  /// are not held anyway. Nothing where an op runs once.
+  std::optional<std::vector<OpIndex>> of(ValueIndex value, bool withOperands) {
+    deep = withOperands;
+    if (!add(value))
+      return std::nullopt;
+    return ops;
+  }
+
+private:
+  static constexpr size_t mostOps = 8;
+
+  bool add(ValueIndex value) {
+    const OpIndex writer = device.writer(value);
+    if (writer < 0 || !device.op(writer).recompute || ops.size() >= mostOps)
+      return false;
+    if (llvm::is_contained(ops, writer))
+      return true;
+    if (deep)
+      for (ValueIndex operand : device.op(writer).reads)
+        if (device.writer(operand) >= 0 && !isHeld(operand) && !add(operand))
+          return false;
+    ops.push_back(writer);
+    return true;
+  }
+
+  /// Whether its instance at `back` is read from there on.
+  bool isHeld(ValueIndex value) const {
+    for (auto step = static_cast<size_t>(back); step < steps.size(); ++step) {
+      if (llvm::is_contained(device.op(steps[step]).reads, value))
+        return true;
+      if (steps[step] == device.writer(value))
+        return false;
+    }
+    return device.isKept(value);
+  }
+
+  const Graph &device;
+  const std::vector<OpIndex> &steps;
+  const int32_t back;
+  bool deep = false;
+  std::vector<OpIndex> ops;
+};
+} // namespace
+
+/// The shortest with these steps, of several spares for copies in flight.
+std::optional<CopySearch::Candidate> CopySearch::shortestOf(std::vector<OpIndex> steps) {
+  dropUselessRepeats(device, steps);
+  workLeft -= static_cast<int64_t>(steps.size());
+  auto values = std::make_shared<AbsentValues>(shape, problem, device, std::move(steps));
+  const Capacities within = capacities();
+  std::optional<Candidate> best;
+  for (GapChoice first : allGapChoices) {
+    int64_t largest = 0;
+    for (int64_t spared : {0, 1, 2, 4}) {
+      std::optional<std::vector<int32_t>> gaps =
+          values->choose({within.device - spared * largest, within.host}, first);
+      if (!gaps)
+        break;
+      for (int64_t ahead : {int64_t(0), INT64_MAX / 4})
+        if (std::optional<Candidate> found = ordered(values, *gaps, {within.device, ahead}))
+          if (!best || found->order.time < best->order.time)
+            best = std::move(found);
+      for (int32_t gap : *gaps)
+        largest = std::max(largest, values->gaps()[gap].bytes);
+      if (largest == 0)
+        return best; // nothing has to leave
+    }
+  }
+  return best;
+}
+
+/// Computes the value of one gap again, that first whose copies take the longest.
+bool CopySearch::runAgain(Candidate &candidate) {
+  const AbsentValues &values = *candidate.values;
+  const std::vector<OpIndex> &steps = values.steps();
+  std::vector<std::pair<int64_t, int32_t>> ranked;
+  for (int32_t gap : candidate.gaps) {
+    const HostCopy &copy = shape.copies[values.gaps()[gap].copy];
+    if (values.gaps()[gap].back < static_cast<int32_t>(steps.size()))
+      ranked.push_back({-problem.ops[copy.up].cost - problem.ops[copy.down].cost, gap});
+  }
+  llvm::sort(ranked);
+  for (auto [rank, number] : ranked) {
+    const Gap &gap = values.gaps()[number];
+    std::vector<OpIndex> triedBefore;
+    for (bool withOperands : {false, true}) {
+      if (workLeft <= 0)
+        return false;
+      std::optional<std::vector<OpIndex>> again =
+          Repeats(device, steps, gap.back).of(shape.copies[gap.copy].value, withOperands);
+      if (!again || *again == triedBefore)
+        break;
+      triedBefore = *again;
+      std::vector<OpIndex> longer = steps;
+      longer.insert(longer.begin() + gap.back, again->begin(), again->end());
+      std::optional<Candidate> other = shortestOf(std::move(longer));
+      if (!other || other->order.time >= candidate.order.time)
+        continue;
+      candidate = std::move(*other);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Leaves out one repeat, the most expensive first, so that what it would write is held or copied.
+bool CopySearch::copyInstead(Candidate &candidate) {
+  const std::vector<OpIndex> &steps = candidate.values->steps();
+  std::vector<bool> ran(device.numOps(), false);
+  std::vector<std::pair<int64_t, int64_t>> repeats;
+  for (size_t step = 0; step < steps.size(); ++step) {
+    if (ran[steps[step]])
+      repeats.push_back({-device.op(steps[step]).cost, static_cast<int64_t>(step)});
+    ran[steps[step]] = true;
+  }
+  llvm::sort(repeats);
+  for (auto [cost, step] : repeats) {
+    if (workLeft <= 0)
+      return false;
+    std::vector<OpIndex> shorter = steps;
+    shorter.erase(shorter.begin() + step);
+    std::optional<Candidate> other = shortestOf(std::move(shorter));
+    if (!other || other->order.time >= candidate.order.time)
+      continue;
+    candidate = std::move(*other);
+    return true;
+  }
+  return false;
+}
+
+void CopySearch::exchangeAll() {
+  workLeft = exchangeWork;
+  std::vector<Candidate> starts;
+  if (!best.empty())
+    starts.push_back(best[0]);
+  if (std::optional<Candidate> once = shortestOf(givenOrder(device)))
+    starts.push_back(std::move(*once));
+  for (Candidate &start : starts) {
+    while (runAgain(start) || copyInstead(start) || descend(start, capacities()))
+      continue;
+    keep(start);
+  }
+}

@@ -1,0 +1,43 @@
+//===- HostArena.h - Places in the host's arena -----------------------------===//
+//
+// The host's arena begins with what updates on the host read and write there: gradients that came
+// up, and new parameters. What touches them keeps its order in every plan, so their bytes are known
+// before the step is planned. Behind them lies what leaves within the step, as the plan says.
+//
+// An update and the copies around it keep their bytes for two more of these ops, so that those need
+// not wait for it.
+//
+// Example: gradients of 1,024 and 512 bytes that are up together, the first of which its new
+// parameter takes over, have 1,536 bytes; a value that leaves at offset 0 of the plan's own stands
+// at 1,536.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_TRANSFORMS_HOSTARENA_H
+#define LLMMEM_LIB_TRANSFORMS_HOSTARENA_H
+
+#include "llmmem/Analysis/ProblemExtraction.h"
+#include "llmmem/Planning/Allocation/Placement.h"
+
+namespace llmmem {
+
+/// Packs ops in the order in which they stand: nothing is left to decide but the offsets. `spans`
+/// are those of planning::placeSteps.
+planning::Plan packInOrder(const planning::Problem &problem,
+                           llvm::ArrayRef<planning::StepSpan> spans = {});
+
+struct HostArena {
+  llvm::DenseMap<mlir::Value, int64_t> offsets;
+  int64_t bytes = 0; // a multiple of the alignment
+};
+
+/// Where what updates read and write in the host's arena lies.
+HostArena placeForUpdates(const ExtractedProblem &extracted, const StepStorage &storage);
+
+/// Offsets of what leaves within the step, by the order in which the ops stand, behind `updates`.
+void placeLeaving(const ExtractedProblem &extracted, const StepStorage &storage,
+                  HostArena &updates);
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_TRANSFORMS_HOSTARENA_H

@@ -1,0 +1,32 @@
+// An update on the host runs the kernel that it has on the device, on the thread of updates where it is started, between bytes of the host alone. A
+// step for a GPU cannot have it.
+// RUN: llmmem-opt --convert-step-to-kernels=poison=true %s | FileCheck %s -enable-var-scope
+// RUN: llmmem-opt --convert-step-to-kernels --outline-parallel-loops %s | FileCheck %s --check-prefix=CALLS
+// RUN: not llmmem-opt --convert-step-to-kernels=target=gpu %s 2>&1 | FileCheck %s --check-prefix=GPU
+// GPU: host-updates.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 'llm.sgd' op runs on the host, which a step for a GPU cannot yet; plan it without --update-on=host
+
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: memref<1xi8>, %[[P:[a-z0-9]+]]: memref<64xf32>, %{{.*}}: memref<64xf32>, %[[LR:[a-z0-9]+]]: memref<1xf32>, %[[HOST:[a-z0-9]+]]: memref<512xi8>)
+func.func @step(%p: tensor<64xf32> {llm.donated = 0 : i64}, %x: tensor<64xf32>, %lr: tensor<f32, #llm.host>) -> tensor<64xf32> attributes {llm.arena = 0 : i64, llm.host_arena = 512 : i64} {
+  // CHECK: %[[G:.*]] = memref.view %[[HOST]][%c0{{.*}}][]
+  %g = llm.copy_up %x {llm.offsets = array<i64: 0>} : (tensor<64xf32>) -> tensor<64xf32, #llm.host>
+  // CHECK: %[[Q:.*]] = memref.view %[[HOST]][%c256{{.*}}][]
+  %q = llm.copy_up %p {llm.offsets = array<i64: 256>} : (tensor<64xf32>) -> tensor<64xf32, #llm.host>
+  // CHECK: scf.forall (%{{.*}}) in (1) {
+  // CHECK-NEXT: call @kernel_0_sgd(%[[Q]], %[[G]], %[[LR]], %[[Q]])
+  // CHECK-NEXT: } {llm.on_host, llm.started}
+  // CHECK-NOT: @llmmem_fill_dead
+  %new = llm.sgd %q, %g, %lr {llm.offsets = array<i64: 256>, llm.started, weight_decay = 0.0 : f64} : (tensor<64xf32, #llm.host>, tensor<64xf32, #llm.host>, tensor<f32, #llm.host>) -> tensor<64xf32, #llm.host>
+  // The gradient dies behind the wait.
+  // CHECK: call @llmmem_update_wait()
+  // CHECK: call @llmmem_fill_dead
+  %there = llm.wait %new {llm.offsets = array<i64: 256>} : tensor<64xf32, #llm.host>
+  // CHECK: memref.extract_aligned_pointer_as_index %[[P]]
+  // CHECK: call @llmmem_copy(
+  %p1 = llm.copy_down %there into(%p) {llm.offsets = array<i64: -1>} : (tensor<64xf32, #llm.host>, tensor<64xf32>) -> tensor<64xf32>
+  return %p1 : tensor<64xf32>
+}
+
+// CALLS: func.func @step
+// CALLS: call @llmmem_update_start(%{{.*}}, %{{.*}}, %{{.*}})
+// CALLS: call @llmmem_update_wait()
