@@ -79,6 +79,14 @@ llmmem_cuda *llmmem_cuda_open(const char *library, int64_t device, char *message
   return run;
 }
 
+static void release_reserved(llmmem_cuda *run) {
+  if (run->arena)
+    run->driver.memory_free(run->arena);
+  if (run->resident)
+    run->driver.memory_free(run->resident);
+  run->arena = run->resident = 0;
+}
+
 /* Errors of these calls are ignored: the driver reports earlier failures again. */
 void llmmem_cuda_close(llmmem_cuda *run) {
   if (!run)
@@ -90,10 +98,7 @@ void llmmem_cuda_close(llmmem_cuda *run) {
     if (run->programs[k].graph)
       driver->graph_destroy(run->programs[k].graph);
   }
-  if (run->arena)
-    driver->memory_free(run->arena);
-  if (run->resident)
-    driver->memory_free(run->resident);
+  release_reserved(run);
   llmmem_products_close(run->products);
   llmmem_cuda_close_marks(run);
   llmmem_cuda_close_links(run);
@@ -234,6 +239,7 @@ static int allocate(llmmem_cuda *run, CUdeviceptr *address, int64_t bytes, const
 int llmmem_cuda_reserve(llmmem_cuda *run, int64_t resident, int64_t arena) {
   if (run->failed)
     return 1;
+  release_reserved(run);
   size_t available, total;
   if (check(run, run->driver.memory_info(&available, &total),
             "asking for the device's free memory"))
