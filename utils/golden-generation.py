@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what transformers generates with tiny models of five families, greedily and in float64.
+"""Writes what transformers generates with tiny models of eight kinds, greedily and in float64.
 
   golden-generation.py [NAME...]     writes test/EndToEnd/Inputs/generation/NAME.*, by default of all
 
@@ -36,6 +36,9 @@ CONFIGS = {
               "rope_theta": 100.0, "use_sliding_window": False},
     "mistral": {**families.GATED, "model_type": "mistral", "rope_theta": 100.0, "sliding_window": 5},
     "gemma2": families.CONFIGS["gemma2"],
+    "deepseek_v2": families.CONFIGS["deepseek_v2"],
+    "deepseek_v2-lite": families.CONFIGS["deepseek_v2-lite"],
+    "deepseek_v3": families.CONFIGS["deepseek_v3"],
 }
 
 
@@ -46,10 +49,12 @@ def write_model(name):
     config = CONFIGS[name]
     model = families.make_model(config).eval()
     tensors = {}
-    for key, parameter in model.named_parameters():
-        # Of twice the size, so that the most likely tokens differ.
-        tensors[key] = families.make_parameter(key, tuple(parameter.shape)) * np.float32(2 if parameter.ndim == 2 else 1)
-        parameter.data.copy_(torch.from_numpy(tensors[key]))
+    for key, parameter in [*model.named_parameters(), *families.routing_biases(model)]:
+        for name_of_part, part in families.public_views(config["model_type"], key, parameter.data):
+            # Of twice the size, so that the most likely tokens differ.
+            values = families.make_parameter(name_of_part, tuple(part.shape)) * np.float32(2 if part.ndim == 2 else 1)
+            tensors[name_of_part] = values
+            part.copy_(torch.from_numpy(values))
     for number, prompt in enumerate(PROMPTS):
         ids, past, chosen, rows = torch.tensor([prompt]), None, [], []
         for _ in range(TOKENS):

@@ -33,14 +33,18 @@ LogicalResult llm::expectCaches(Operation *op, Value keys, Value values, Value k
   if (tensorType(k).getRank() != 3 || tensorType(keys).getRank() != 3)
     return op->emitOpError("needs 'k' as [batch, seq, width], and 'keys' as [batch, rows, width] "
                            "or [pages, page, width]");
-  int64_t batch = tensorType(k).getDimSize(0);
   if (failed(expectSameElement(op, {keys, values, k, v})) ||
       failed(expectShape(op, "v", v, tensorType(k).getShape())) ||
       failed(expectShape(op, "values", values, tensorType(keys).getShape())) ||
       failed(expectShape(op, "positions", positions, leadingDims(k))))
     return failure();
-  ArrayRef<int64_t> shape = tensorType(keys).getShape();
-  if (failed(expectShape(op, "keys", keys, {table ? shape[0] : batch, shape[1], lastDim(k)})))
+  return expectCache(op, "keys", keys, k, table);
+}
+
+LogicalResult llm::expectCache(Operation *op, StringRef name, Value cache, Value row, Value table) {
+  int64_t batch = tensorType(row).getDimSize(0);
+  ArrayRef<int64_t> shape = tensorType(cache).getShape();
+  if (failed(expectShape(op, name, cache, {table ? shape[0] : batch, shape[1], lastDim(row)})))
     return failure();
   if (!table || (tensorType(table).getRank() == 2 && tensorType(table).getDimSize(0) == batch))
     return success();

@@ -70,6 +70,10 @@ llvm::LogicalResult expectAxes(mlir::Operation *op, mlir::ArrayAttr axes);
 llvm::LogicalResult expectCaches(mlir::Operation *op, mlir::Value keys, mlir::Value values,
                                  mlir::Value k, mlir::Value v, mlir::Value positions,
                                  mlir::Value table);
+/// `cache` has rows like those of `row`, [batch, seq, width]: [batch, rows, width], or with a table
+/// [pages, page, width] and [batch, pages of a sequence]. Both have rank 3.
+llvm::LogicalResult expectCache(mlir::Operation *op, llvm::StringRef name, mlir::Value cache,
+                                mlir::Value row, mlir::Value table);
 /// Nothing to say where there is none. `count` rows or columns are a rank's, of all ranks together
 /// at least as many as the vocabulary has tokens.
 llvm::LogicalResult expectVocabulary(mlir::Operation *op, std::optional<VocabularyAttr> vocabulary,

@@ -328,17 +328,20 @@ LogicalResult CompiledStep::emulate(StepCall &call) const {
 }
 
 LogicalResult CompiledStep::prepare(StepMemory &memory) const {
-  if (failed(outcome(capture(memory.stepCall))))
+  if (failed(outcome(capture(memory, memory.stepCall))))
     return failure();
-  return updating ? updating->outcome(updating->capture(memory.updateCall)) : success();
+  return updating ? updating->outcome(updating->capture(memory, memory.updateCall)) : success();
 }
 
-llvm::Error CompiledStep::capture(StepCall &call) const {
+llvm::Error CompiledStep::capture(const StepMemory &memory, StepCall &call) const {
   if (!device)
     return llvm::Error::success();
   if (llvm::Error error = device->choose(functionOnDevice))
     return error;
-  if (call.captured || !call.times.empty())
+  if (call.captured)
+    return llvm::Error::success();
+  memory.locateOnDevice(*this, call);
+  if (!call.times.empty())
     return llvm::Error::success();
   call.captured = true;
   return device->capture([&](llmmem_cuda *run) { launch(run, call); });
@@ -375,7 +378,7 @@ llvm::Error CompiledStep::runMarked(StepCall &call) const {
 llvm::Error CompiledStep::replay(StepMemory &memory, StepCall &call) const {
   if (llvm::Error error = memory.onDevice->beginStep())
     return error;
-  if (llvm::Error error = capture(call))
+  if (llvm::Error error = capture(memory, call))
     return error;
   if (llvm::Error error = call.times.empty() ? device->replay() : runMarked(call))
     return error;

@@ -1,4 +1,4 @@
-//===- CudaDevice.cpp - A GPU with one step on it --------------------------===//
+//===- CudaDevice.cpp - A GPU with steps that share its memory -------------===//
 
 #include "llmmem/Execution/CudaDevice.h"
 #include "llmmem/Runtime/DeviceRanks.h"

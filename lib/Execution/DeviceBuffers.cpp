@@ -1,4 +1,4 @@
-//===- DeviceBuffers.cpp - The buffers of a step on a GPU ------------------===//
+//===- DeviceBuffers.cpp - The buffers of steps on a GPU -------------------===//
 
 #include "DeviceBuffers.h"
 #include "llvm/Support/MathExtras.h"
@@ -11,8 +11,9 @@ DeviceBuffers::~DeviceBuffers() {
     device->unpin(begin);
 }
 
-void DeviceBuffers::addOnHost(void *mirror, int64_t bytes) {
+unsigned DeviceBuffers::addOnHost(void *mirror, int64_t bytes) {
   buffers.push_back({mirror, bytes, /*offset=*/0, /*onHost=*/true});
+  return buffers.size() - 1;
 }
 
 uint64_t DeviceBuffers::addressOf(unsigned number) const {
@@ -28,18 +29,24 @@ llvm::Error DeviceBuffers::pin(void *begin, int64_t bytes) {
   return llvm::Error::success();
 }
 
-void DeviceBuffers::add(void *mirror, int64_t bytes) {
+unsigned DeviceBuffers::add(void *mirror, int64_t bytes) {
   buffers.push_back({mirror, bytes, resident});
   resident += static_cast<int64_t>(llvm::alignTo(bytes, 256));
+  return buffers.size() - 1;
 }
 
 llvm::Error DeviceBuffers::reserve(int64_t arena) {
-  if (llvm::Error error = device->reserve(resident, arena))
+  if (hasRun)
+    return llvm::createStringError("a step has run on the device's buffers, whose addresses stay");
+  largestArena = std::max(largestArena, arena);
+  if (llvm::Error error = device->reserve(resident, largestArena))
     return error;
-  for (const DeviceBuffer &buffer : buffers)
-    if (buffer.onHost && buffer.bytes > 0)
+  for (DeviceBuffer &buffer : buffers)
+    if (buffer.onHost && buffer.bytes > 0 && !buffer.isPinned) {
       if (llvm::Error error = pin(buffer.mirror, buffer.bytes))
         return error;
+      buffer.isPinned = true;
+    }
   return llvm::Error::success();
 }
 
@@ -61,6 +68,7 @@ void DeviceBuffers::clear(unsigned number) {
 }
 
 llvm::Error DeviceBuffers::beginStep() {
+  hasRun = true;
   for (auto [number, buffer] : llvm::enumerate(buffers)) {
     if (buffer.newer != Newer::Mirror)
       continue;

@@ -1,9 +1,10 @@
-//===- DeviceBuffers.h - The buffers of a step on a GPU --------------------===//
+//===- DeviceBuffers.h - The buffers of steps on a GPU ---------------------===//
 //
 // The host has a mirror of each argument, whose pages are not committed until it writes them. What
 // it has written is copied to the device before the next step, and what a step has written is
 // copied back when it is read. An argument that lies on the host has its bytes in the mirror alone,
-// which the step's copies read and write.
+// which the step's copies read and write. Steps that share buffers have all of theirs here, and one
+// arena, which is the largest that one of them needs: they run one after another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +22,14 @@ public:
   /// The pinned bytes must still be there.
   ~DeviceBuffers();
 
-  /// A buffer whose mirror has `bytes` zeros; buffers are numbered from 0. Before `reserve`.
-  void add(void *mirror, int64_t bytes);
+  /// A buffer whose mirror has `bytes` zeros; returns its number, from 0 on. Before `reserve`.
+  unsigned add(void *mirror, int64_t bytes);
   /// The same of one that lies on the host, on pages of its own.
-  void addOnHost(void *mirror, int64_t bytes);
+  unsigned addOnHost(void *mirror, int64_t bytes);
   /// Lets the step's copies access these bytes, on pages of their own.
   llvm::Error pin(void *begin, int64_t bytes);
-  /// Fails if they and the arena do not fit the device.
+  /// Fails if they and the arena do not fit the device. Once more when buffers of another step were
+  /// added, before the first step: addresses change, and the larger arena stays.
   llvm::Error reserve(int64_t arena);
 
   int64_t residentBytes() const { return resident; }
@@ -54,14 +56,15 @@ private:
   struct DeviceBuffer {
     void *mirror;
     int64_t bytes, offset;
-    bool onHost = false;
+    bool onHost = false, isPinned = false;
     Newer newer = Newer::Neither;
   };
 
   std::shared_ptr<CudaDevice> device;
   llvm::SmallVector<DeviceBuffer> buffers;
   llvm::SmallVector<void *> pinned;
-  int64_t resident = 0;
+  int64_t resident = 0, largestArena = 0;
+  bool hasRun = false;
 };
 
 } // namespace llmmem

@@ -41,17 +41,20 @@ void *StepMemory::allocateZeroed(int64_t bytes, bool wholePages) {
   return first ? std::align(kAlignment, size, first, room) : nullptr;
 }
 
-bool StepMemory::allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *> shared) {
+bool StepMemory::allocateBuffers(const CompiledStep &step, const Shared &shared) {
   bool complete = true;
   auto add = [&](llvm::SmallVector<void *> &list, int64_t bytes, bool liesOnHost = false) {
     list.push_back(allocateZeroed(bytes, /*wholePages=*/onDevice && liesOnHost));
     complete &= list.back() != nullptr;
     if (onDevice)
-      liesOnHost ? onDevice->addOnHost(list.back(), bytes) : onDevice->add(list.back(), bytes);
+      numbersOnDevice.push_back(liesOnHost ? onDevice->addOnHost(list.back(), bytes)
+                                           : onDevice->add(list.back(), bytes));
   };
   for (auto [number, argument] : llvm::enumerate(step.arguments())) {
-    if (!shared.empty() && shared[number]) {
-      arguments.push_back(shared[number]);
+    if (std::optional<unsigned> known = shared.find(number)) {
+      arguments.push_back(shared.other->arguments[*known]);
+      if (onDevice)
+        numbersOnDevice.push_back(shared.other->numbersOnDevice[*known]);
       continue;
     }
     int64_t bytes = argument.shard.isHere() ? argument.bytes : 0;
@@ -75,7 +78,6 @@ llvm::Error StepMemory::allocateArenas(const CompiledStep &step) {
   if (onDevice) {
     if (llvm::Error error = onDevice->reserve(step.arenaBytes()))
       return error;
-    resident = onDevice->residentBytes();
     return step.hostArenaBytes() > 0 ? onDevice->pin(hostMemory.base(), step.hostArenaBytes())
                                      : llvm::Error::success();
   }
@@ -93,11 +95,8 @@ StepCall StepMemory::callOf(const CompiledStep &function, size_t firstCall, size
   size_t own = llvm::count_if(function.results(),
                               [](const StepResult &result) { return !result.donatedArgument; });
   if (onDevice) {
-    auto asPointer = [](uint64_t address) { return reinterpret_cast<void *>(address); };
-    // The run is the first argument, known when the function is captured.
-    call.addresses = {nullptr, asPointer(onDevice->cuda().arena())};
-    for (unsigned number = 0; number < arguments.size() + own; ++number)
-      call.addresses.push_back(asPointer(onDevice->addressOf(number)));
+    // The run, the arena and buffers, known when the function is captured.
+    call.addresses.resize(2 + arguments.size() + own);
     if (function.takesHostArena)
       call.addresses.push_back(hostMemory.base());
   } else {
@@ -115,6 +114,15 @@ StepCall StepMemory::callOf(const CompiledStep &function, size_t firstCall, size
   for (void *&address : call.addresses)
     call.packed.push_back(static_cast<void *>(&address));
   return call;
+}
+
+void StepMemory::locateOnDevice(const CompiledStep &function, StepCall &call) const {
+  auto asPointer = [](uint64_t address) { return reinterpret_cast<void *>(address); };
+  size_t count = call.addresses.size() - 2 - (function.takesHostArena ? 1 : 0);
+  call.addresses[1] = asPointer(onDevice->cuda().arena());
+  for (auto [number, onDevices] :
+       llvm::enumerate(llvm::ArrayRef(numbersOnDevice).take_front(count)))
+    call.addresses[2 + number] = asPointer(onDevice->addressOf(onDevices));
 }
 
 /// Adds the buffers of the function to the emulator, which is its last argument.
@@ -140,22 +148,39 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step) {
 
 llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step, const StepMemory &other,
                                                 llvm::ArrayRef<std::optional<unsigned>> shared) {
-  if (step.cuda())
-    return llvm::createStringError("on a GPU two steps cannot share buffers");
-  llvm::SmallVector<void *> buffers;
-  for (std::optional<unsigned> number : shared)
-    buffers.push_back(number ? other.arguments[*number] : nullptr);
-  return allocate(step, buffers);
+  return allocate(step, Shared{&other, shared});
 }
 
-llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step,
-                                                llvm::ArrayRef<void *> shared) {
+/// What is pinned must be there as long as `other` is: so it is that one's, or of both.
+llvm::Error StepMemory::placeOnDevice(const CompiledStep &step, const Shared &shared) {
+  if (!shared.other) {
+    onDevice = std::make_shared<DeviceBuffers>(step.cuda());
+    return llvm::Error::success();
+  }
+  onDevice = shared.other->onDevice;
+  if (!onDevice || &onDevice->cuda() != step.cuda().get())
+    return llvm::createStringError("steps share buffers on one GPU, which both are compiled for");
+  bool isPinned = step.hostArenaBytes() > 0;
+  for (auto [number, argument] : llvm::enumerate(step.arguments()))
+    isPinned |= llm::isOnHost(argument.type) && !shared.find(number);
+  if (isPinned)
+    return llvm::createStringError("on a GPU the step that shares another's buffers has no bytes "
+                                   "of its own on the host: plan it without --host-budget, or run "
+                                   "the other step alone");
+  return llvm::Error::success();
+}
+
+llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step, const Shared &shared) {
   StepMemory memory;
   if (step.cuda())
-    memory.onDevice = std::make_unique<DeviceBuffers>(step.cuda());
+    if (llvm::Error error = memory.placeOnDevice(step, shared))
+      return std::move(error);
+  int64_t before = memory.onDevice ? memory.onDevice->residentBytes() : 0;
   if (!memory.allocateBuffers(step, shared))
     return llvm::createStringError("not enough memory for %lld bytes of parameters and inputs",
                                    static_cast<long long>(memory.resident));
+  if (memory.onDevice)
+    memory.resident = memory.onDevice->residentBytes() - before;
   if (llvm::Error error = memory.allocateArenas(step))
     return std::move(error);
   memory.times.resize(2 * step.calls.size());
@@ -173,13 +198,13 @@ llvm::Expected<StepMemory> StepMemory::allocate(const CompiledStep &step,
 
 void *StepMemory::argument(unsigned number) {
   if (onDevice)
-    onDevice->markWritten(number);
+    onDevice->markWritten(numbersOnDevice[number]);
   return arguments[number];
 }
 
 const void *StepMemory::bytes(unsigned number) const {
   if (onDevice)
-    onDevice->fetch(number);
+    onDevice->fetch(numbersOnDevice[number]);
   return number < arguments.size() ? arguments[number] : ownResults[number - arguments.size()];
 }
 
@@ -187,7 +212,7 @@ const void *StepMemory::result(unsigned number) const { return bytes(results[num
 
 void StepMemory::clear(unsigned number, int64_t bytes) {
   if (onDevice)
-    onDevice->clear(number);
+    onDevice->clear(numbersOnDevice[number]);
   else
     std::memset(arguments[number], 0, bytes);
 }

@@ -102,6 +102,34 @@ void GraphBuilder::appendRows(StringRef name, ArrayRef<Value> held, ArrayRef<Val
   caches->setUpdated(held[1], append.getNewValues());
 }
 
+/// There are no windows of latent rows, so the cache is as long as the context.
+Value GraphBuilder::latentAttention(Value q, Value row, int64_t rank, const AttentionShape &shape) {
+  inCoreAttention = true;
+  SmallVector<Value, 2> scales;
+  if (options.kvCache) {
+    scales = {packHeads("attn.kv.row", row, 1)};
+    scales.push_back(
+        caches->addCache(fullName("attn.cache.latents.scales"), scales[0], *options.context));
+  }
+  Value rows = caches->addCache(fullName("attn.cache.latents"), row, *options.context);
+  auto attention = create<llm::LatentAttentionOp>(
+      "attn.out", withWidth(q, shape.heads * rank), q, row, rows, caches->positions,
+      caches->input("pages"), scales, builder.getI64IntegerAttr(shape.heads),
+      builder.getI64IntegerAttr(rank), scaleOf(shape));
+  inCoreAttention = false;
+  appendRow("attn.cache", rows, row);
+  if (options.kvCache)
+    appendRow("attn.cache.scales", scales[1], scales[0]);
+  return attention.getOut();
+}
+
+/// Puts new rows behind those of their cache.
+void GraphBuilder::appendRow(StringRef name, Value held, Value row) {
+  auto append = create<llm::AppendRowsOp>(name, held.getType(), held, row, caches->positions,
+                                          caches->input("pages"));
+  caches->setUpdated(held, append.getNewRows());
+}
+
 /// Rounds the heads of `x` to what caches hold; returns their scales.
 Value GraphBuilder::packHeads(StringRef name, Value &x, int64_t heads) {
   RankedTensorType type = tensorType(x);

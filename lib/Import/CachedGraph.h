@@ -3,7 +3,7 @@
 // A graph of `Mode::Prefill` or `Mode::Decode` has arguments beside those of a forward: how many
 // tokens each sequence has in its caches, how many are new (where a step takes several), a table of
 // pages (where there are pages), and behind the parameters a cache of keys and one of values for
-// each layer, each donated to a result:
+// each layer (of latent rows one, `attn.cache.latents`), each donated to a result:
 //
 //   func.func @decode(%ids: [B, 1], %lengths: [B], parameters..., %h.0.attn.cache.keys: [B, C, W],
 //                     %h.0.attn.cache.values, ...) -> (logits, caches...)

@@ -44,9 +44,15 @@ private:
   Value normalizeHeads(const BlockGraph &block, StringRef name, Value x, const std::string &module,
                        int64_t heads) const;
   SmallVector<Value> buildQueriesKeysValues(const BlockGraph &block, Value x) const;
-  Value buildLatentQueries(const BlockGraph &block, Value x, const LatentParts &latent) const;
+  RotaryShape rotaryOfLatent(const GraphBuilder &graph) const;
+  SmallVector<Value> buildLatentQueries(const BlockGraph &block, Value x,
+                                        const LatentParts &latent) const;
+  SmallVector<Value> buildLatentRow(const BlockGraph &block, Value x,
+                                    const LatentParts &latent) const;
   SmallVector<Value> buildLatentKeysValues(const BlockGraph &block, Value x,
                                            const LatentParts &latent) const;
+  Value buildCachedLatentAttention(const BlockGraph &block, Value x,
+                                   const LatentParts &latent) const;
   Value buildLatentAttention(const BlockGraph &block, Value x, const LatentParts &latent) const;
   Value buildHeads(const BlockGraph &block, Value x) const;
   SmallVector<Value> splitFused(const BlockGraph &block, Value fused) const;
@@ -75,10 +81,6 @@ Decoder::Decoder(DecoderParts all)
   facts.layers = parts.layers;
   facts.maxSeq = parts.maxSeq;
   facts.maxSeqKey = parts.maxSeqKey;
-  if (attention.latent)
-    facts.whyNoCaches =
-        "attention is latent (key 'kv_lora_rank'), and there are no caches of latent "
-        "rows yet";
   if (!attention.sinks.empty())
     facts.whyNoCaches = "attention has sinks, which attention over caches does not read yet";
   for (int64_t layer = 0; layer < parts.layers; ++layer)
@@ -265,9 +267,14 @@ static llm::RopeScalingAttr scalingAttr(MLIRContext *context, const Rotary &rota
       builder.getF64FloatAttr(rotary.scaling->magnitude));
 }
 
-/// [..., heads, plain + turning] with the second part turned, as rows again.
-Value Decoder::buildLatentQueries(const BlockGraph &block, Value x,
-                                  const LatentParts &latent) const {
+RotaryShape Decoder::rotaryOfLatent(const GraphBuilder &graph) const {
+  return {attention.rotary.theta, attention.latent->turning,
+          scalingAttr(graph.getContext(), attention.rotary), attention.rotary.interleaved};
+}
+
+/// [..., heads, plain] and [..., heads, turning], the second turned.
+SmallVector<Value> Decoder::buildLatentQueries(const BlockGraph &block, Value x,
+                                               const LatentParts &latent) const {
   GraphBuilder &graph = block.graph;
   Value q;
   if (latent.queryRank) {
@@ -280,39 +287,66 @@ Value Decoder::buildLatentQueries(const BlockGraph &block, Value x,
   q = graph.separateHeads("attn.q.heads", q, attention.heads);
   SmallVector<Value> parts = graph.split("attn.q.split", q, {latent.plain, latent.turning});
   Value turned = graph.joinHeads("attn.q.turning", parts[1]);
-  turned =
-      graph.rope("attn.q.rope", turned, attention.heads,
-                 {attention.rotary.theta, latent.turning,
-                  scalingAttr(graph.getContext(), attention.rotary), attention.rotary.interleaved});
-  turned = graph.separateHeads("attn.q.turned", turned, attention.heads);
-  return graph.joinHeads("attn.q.row", graph.concat("attn.q.both", {parts[0], turned}));
+  turned = graph.rope("attn.q.rope", turned, attention.heads, rotaryOfLatent(graph));
+  return {parts[0], graph.separateHeads("attn.q.turned", turned, attention.heads)};
+}
+
+/// The latent that keys and values are made of, [..., rank], and the key of all heads that is to
+/// turn.
+SmallVector<Value> Decoder::buildLatentRow(const BlockGraph &block, Value x,
+                                           const LatentParts &latent) const {
+  GraphBuilder &graph = block.graph;
+  Value down = block.project("attn.kv.down", x, latent.down);
+  SmallVector<Value> narrow = graph.split("attn.kv.split", down, {latent.rank, latent.turning});
+  Value row = graph.rmsNorm("attn.kv.norm", narrow[0], block.prefix + latent.norm, latent.eps);
+  return {row, narrow[1]};
 }
 
 /// Keys and values as rows of all heads; values as wide as keys, with zeros.
 SmallVector<Value> Decoder::buildLatentKeysValues(const BlockGraph &block, Value x,
                                                   const LatentParts &latent) const {
   GraphBuilder &graph = block.graph;
-  Value down = block.project("attn.kv.down", x, latent.down);
-  SmallVector<Value> narrow = graph.split("attn.kv.split", down, {latent.rank, latent.turning});
-  Value row = graph.rmsNorm("attn.kv.norm", narrow[0], block.prefix + latent.norm, latent.eps);
-  Value both = graph.separateHeads("attn.kv.heads", block.project("attn.kv", row, latent.up),
+  SmallVector<Value> narrow = buildLatentRow(block, x, latent);
+  Value both = graph.separateHeads("attn.kv.heads", block.project("attn.kv", narrow[0], latent.up),
                                    attention.heads);
   SmallVector<Value> apart = graph.split("attn.kv.apart", both, {latent.plain, latent.value});
-  Value turned =
-      graph.rope("attn.k.rope", narrow[1], 1,
-                 {attention.rotary.theta, latent.turning,
-                  scalingAttr(graph.getContext(), attention.rotary), attention.rotary.interleaved});
+  Value turned = graph.rope("attn.k.rope", narrow[1], 1, rotaryOfLatent(graph));
   turned = graph.repeatHeads("attn.k.turned", turned, attention.heads);
   Value keys = graph.concat("attn.k.both", {apart[0], turned});
   Value values = graph.padWidth("attn.v.padded", apart[1], latent.plain + latent.turning);
   return {graph.joinHeads("attn.k.row", keys), graph.joinHeads("attn.v.row", values)};
 }
 
+/// Over a cache of latents. Rows `plain` of a head's weight make its key of a latent, and those
+/// behind them its value: queries go through the first before, what heads give through the others
+/// behind.
+Value Decoder::buildCachedLatentAttention(const BlockGraph &block, Value x,
+                                          const LatentParts &latent) const {
+  GraphBuilder &graph = block.graph;
+  SmallVector<Value> q = buildLatentQueries(block, x, latent);
+  SmallVector<Value> narrow = buildLatentRow(block, x, latent);
+  Value turned = graph.rope("attn.k.rope", narrow[1], 1, rotaryOfLatent(graph));
+  Value row = graph.concat("attn.kv.row", {narrow[0], turned});
+  std::string up = block.prefix + latent.up.module + ".weight";
+  Value latents = graph.headLinear("attn.q.latent", graph.joinHeads("attn.q.plain", q[0]), up,
+                                   {attention.heads, 0, latent.rank, llm::WeightLayout::InOut});
+  latents = graph.separateHeads("attn.q.latents", latents, attention.heads);
+  Value queries = graph.joinHeads("attn.q.row", graph.concat("attn.q.both", {latents, q[1]}));
+  Value y = graph.latentAttention(
+      queries, row, latent.rank,
+      {.heads = attention.heads, .headSize = attention.headSize, .scale = attention.scale});
+  return graph.headLinear("attn.out.values", y, up,
+                          {attention.heads, latent.plain, latent.value, llm::WeightLayout::OutIn});
+}
+
 /// Attention's kernels have heads of one size, so values get zeros, which are cut off again.
 Value Decoder::buildLatentAttention(const BlockGraph &block, Value x,
                                     const LatentParts &latent) const {
   GraphBuilder &graph = block.graph;
-  Value q = buildLatentQueries(block, x, latent);
+  if (graph.keepsCaches())
+    return buildCachedLatentAttention(block, x, latent);
+  Value q = graph.joinHeads("attn.q.row",
+                            graph.concat("attn.q.both", buildLatentQueries(block, x, latent)));
   SmallVector<Value> kv = buildLatentKeysValues(block, x, latent);
   Value y = graph.attention(q, kv[0], kv[1],
                             {.heads = attention.heads,

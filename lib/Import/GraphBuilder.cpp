@@ -137,6 +137,12 @@ Value GraphBuilder::linearBy(StringRef name, Value x, const Twine &weight, const
                                zerosOf(weight), layout);
 }
 
+Value GraphBuilder::headLinear(StringRef name, Value x, const Twine &weight,
+                               const HeadProduct &product) {
+  return create<llm::HeadLinearOp>(name, withWidth(x, product.heads * product.out), x,
+                                   parameter(weight), product.layout, product.heads, product.first);
+}
+
 Value GraphBuilder::layerNorm(StringRef name, Value x, StringRef module, double eps) {
   Value weight = parameter(module + ".weight"), bias = parameter(module + ".bias");
   auto op = create<llm::LayerNormOp>(name, x.getType(), rowStatistic(x), rowStatistic(x), x, weight,

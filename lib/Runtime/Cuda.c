@@ -79,7 +79,15 @@ llmmem_cuda *llmmem_cuda_open(const char *library, int64_t device, char *message
   return run;
 }
 
-/* Errors of these calls are ignored: the driver reports earlier failures again. */
+/* Errors of the calls that give back are ignored: the driver reports earlier failures again. */
+static void release_reserved(llmmem_cuda *run) {
+  if (run->arena)
+    run->driver.memory_free(run->arena);
+  if (run->resident)
+    run->driver.memory_free(run->resident);
+  run->arena = run->resident = 0;
+}
+
 static void forget_graph(llmmem_cuda *run, Program *program) {
   if (program->executable)
     run->driver.graph_exec_destroy(program->executable);
@@ -95,10 +103,7 @@ void llmmem_cuda_close(llmmem_cuda *run) {
   CudaDriver *driver = &run->driver;
   for (size_t k = 0; k < run->program_count; ++k)
     forget_graph(run, &run->programs[k]);
-  if (run->arena)
-    driver->memory_free(run->arena);
-  if (run->resident)
-    driver->memory_free(run->resident);
+  release_reserved(run);
   llmmem_products_close(run->products);
   llmmem_cuda_close_marks(run);
   llmmem_cuda_close_links(run);
@@ -239,6 +244,7 @@ static int allocate(llmmem_cuda *run, CUdeviceptr *address, int64_t bytes, const
 int llmmem_cuda_reserve(llmmem_cuda *run, int64_t resident, int64_t arena) {
   if (run->failed)
     return 1;
+  release_reserved(run);
   size_t available, total;
   if (check(run, run->driver.memory_info(&available, &total),
             "asking for the device's free memory"))

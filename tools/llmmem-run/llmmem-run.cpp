@@ -266,17 +266,19 @@ static int runCached(ArrayRef<std::unique_ptr<InputFile>> files, const RunOption
     return fail("'" + options.inputFile +
                 "' is a step with caches, which is not trained; say how "
                 "many tokens it is to write: --generate 32");
-  if (files.size() > 1 && options.device == Device::Cuda)
-    return fail("--device=cuda has the buffers of one step; give the one of decoding alone, which "
-                "reads prompts too");
   std::vector<PlannedFunction> steps;
+  std::optional<CompiledStep::Options> onDevice; // of all steps
   for (const std::unique_ptr<InputFile> &file : files) {
     if (!verifyPlans(*file->module))
       return ExitBadInput;
     CompiledStep::Options compileOptions = compileOptionsOf(file->function, options);
-    if (options.device == Device::Cuda)
-      if (Error error = openDevice(options, compileOptions))
+    if (options.device == Device::Cuda && !onDevice)
+      if (Error error = openDevice(options, onDevice.emplace()))
         return failWith(std::move(error));
+    if (onDevice) {
+      compileOptions.cuda = onDevice->cuda;
+      compileOptions.libraryMatmuls = onDevice->libraryMatmuls;
+    }
     Expected<PlannedFunction> planned = compile(*file->module, file->function, compileOptions);
     if (!planned)
       return fail(toString(planned.takeError()));

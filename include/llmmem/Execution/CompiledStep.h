@@ -67,7 +67,7 @@ public:
     /// Compile for this processor (LLVM's name) instead of this machine's, which must have all of
     /// its instructions. Does not change the bits of generated code's results.
     std::string processor;
-    /// Run on this GPU, which then holds only this step's kernels. The host only launches.
+    /// Run on this GPU, perhaps beside a step that shares buffers. The host only launches.
     std::shared_ptr<CudaDevice> cuda;
     /// Run GPU kernels on the CPU, with each access checked: slow, and a wrong access fails the
     /// run.
@@ -137,7 +137,7 @@ private:
   mlir::LogicalResult runFunction(StepMemory &memory, StepCall &call) const;
   mlir::LogicalResult emulate(StepCall &call) const;
   mlir::LogicalResult outcome(llvm::Error error) const;
-  llvm::Error capture(StepCall &call) const;
+  llvm::Error capture(const StepMemory &memory, StepCall &call) const;
   llvm::Error replay(StepMemory &memory, StepCall &call) const;
   llvm::Error runMarked(StepCall &call) const;
   void launch(llmmem_cuda *run, StepCall &call) const;
@@ -179,8 +179,10 @@ struct StepCall {
 class StepMemory {
 public:
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step);
-  /// Argument i has the buffer of argument `shared[i]` of `other`, where that says one: of the same
-  /// type, and not on a GPU. `other` must outlive this object.
+  /// Argument i has the buffer of argument `shared[i]` of `other`, where that says one, of the same
+  /// type. `other` must outlive this object. On a GPU, which both steps have been compiled for, the
+  /// two have one arena, too, and none has run; where `step` has bytes of its own on the host, it
+  /// fails.
   static llvm::Expected<StepMemory> allocate(const CompiledStep &step, const StepMemory &other,
                                              llvm::ArrayRef<std::optional<unsigned>> shared);
   StepMemory(StepMemory &&);
@@ -210,19 +212,31 @@ public:
 
 private:
   friend class CompiledStep;
+  /// Buffers of another step, by the arguments that have them.
+  struct Shared {
+    const StepMemory *other = nullptr;
+    llvm::ArrayRef<std::optional<unsigned>> arguments = {};
+
+    std::optional<unsigned> find(size_t argument) const {
+      return other ? arguments[argument] : std::nullopt;
+    }
+  };
   struct Release {
     size_t mapped = 0; // bytes from the system; none where the heap gave them
     void operator()(void *bytes) const;
   };
   StepMemory();
   void *allocateZeroed(int64_t bytes, bool wholePages = false);
-  static llvm::Expected<StepMemory> allocate(const CompiledStep &step,
-                                             llvm::ArrayRef<void *> shared);
-  bool allocateBuffers(const CompiledStep &step, llvm::ArrayRef<void *> shared);
+  static llvm::Expected<StepMemory> allocate(const CompiledStep &step, const Shared &shared);
+  bool allocateBuffers(const CompiledStep &step, const Shared &shared);
+  /// Of a step on a GPU, perhaps among the buffers of another.
+  llvm::Error placeOnDevice(const CompiledStep &step, const Shared &shared);
   llvm::Error allocateArenas(const CompiledStep &step);
   /// A call of a function of the step, whose profiled calls are `calls` of the step's.
   StepCall callOf(const CompiledStep &function, size_t firstCall, size_t calls);
   void addEmulator(const CompiledStep &function, StepCall &call);
+  /// Of a call on a GPU, the addresses of its buffers, once no other step will be added.
+  void locateOnDevice(const CompiledStep &function, StepCall &call) const;
 
   std::vector<std::unique_ptr<void, Release>> blocks;
   /// In blocks of their own; null where there was no memory.
@@ -230,8 +244,10 @@ private:
   /// Numbers of buffers: arguments, then the results that are not donated.
   llvm::SmallVector<unsigned> results;
   ArenaMemory arenaMemory, hostMemory;
-  /// Behind what it has pinned, which must outlive it.
-  std::unique_ptr<DeviceBuffers> onDevice;
+  /// Behind what it has pinned, which must outlive it. Shared with steps that pin nothing of their
+  /// own.
+  std::shared_ptr<DeviceBuffers> onDevice;
+  llvm::SmallVector<unsigned> numbersOnDevice; ///< of each buffer
   /// The step, and the update behind its micro-batches.
   StepCall stepCall, updateCall;
   std::vector<int64_t> times;

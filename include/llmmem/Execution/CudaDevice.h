@@ -1,4 +1,4 @@
-//===- CudaDevice.h - A GPU with one step on it ----------------------------===//
+//===- CudaDevice.h - A GPU with steps that share its memory ---------------===//
 //
 //   Expected<std::shared_ptr<CudaDevice>> device = CudaDevice::open("libcuda.so.1");
 //   ... CompiledStep::compile(module, {.device = *device}) loads the step's kernels ...

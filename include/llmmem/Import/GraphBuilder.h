@@ -41,6 +41,14 @@ struct RotaryShape {
   bool interleaved = false; ///< pairs are neighbours
 };
 
+/// Heads side by side, each with rows `first` and on of its own part of a weight.
+struct HeadProduct {
+  int64_t heads = 0;
+  int64_t first = 0;
+  int64_t out = 0; ///< elements of a head behind the product
+  llm::WeightLayout layout = llm::WeightLayout::OutIn;
+};
+
 /// How a router chooses.
 struct RouterShape {
   int64_t chosen = 0;
@@ -106,6 +114,9 @@ public:
   /// By whole names of parameters; adds a bias where there is one of that name.
   mlir::Value linearBy(llvm::StringRef name, mlir::Value x, const llvm::Twine &weight,
                        const llvm::Twine &bias, llm::WeightLayout layout);
+  /// Each head of the rows of `x` by its own part of the parameter `weight`.
+  mlir::Value headLinear(llvm::StringRef name, mlir::Value x, const llvm::Twine &weight,
+                         const HeadProduct &product);
   mlir::Value layerNorm(llvm::StringRef name, mlir::Value x, llvm::StringRef module, double eps);
   /// The weight counts from `offset`.
   mlir::Value rmsNorm(llvm::StringRef name, mlir::Value x, llvm::StringRef module, double eps,
@@ -138,6 +149,12 @@ public:
   /// The core of attention, named `attn.out`, fused or written out as the options say; written out
   /// where it has a bias, or other rows of keys than of queries, which no fused one reads.
   mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v, const AttentionShape &shape);
+  /// Whether attention reads and fills caches.
+  bool keepsCaches() const { return caches != nullptr; }
+  /// Of a step with caches: attention named `attn.out` of [batch, seq, heads * width] queries to
+  /// latent rows of `width` elements, of which the first `rank` are the values of all heads.
+  mlir::Value latentAttention(mlir::Value q, mlir::Value row, int64_t rank,
+                              const AttentionShape &shape);
   /// Of a step that takes several tokens of each sequence into caches, the last one's row; else
   /// `x`.
   mlir::Value lastRows(llvm::StringRef name, mlir::Value x);
@@ -216,6 +233,7 @@ private:
                               const AttentionShape &shape);
   void appendRows(llvm::StringRef name, llvm::ArrayRef<mlir::Value> held,
                   llvm::ArrayRef<mlir::Value> rows, bool isRing);
+  void appendRow(llvm::StringRef name, mlir::Value held, mlir::Value row);
   mlir::Value packHeads(llvm::StringRef name, mlir::Value &x, int64_t heads);
   mlir::FloatAttr scaleOf(const AttentionShape &shape);
 

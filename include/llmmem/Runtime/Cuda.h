@@ -72,7 +72,7 @@ int64_t llmmem_cuda_failed_product(const llmmem_cuda *run);
 
 /* Allocates, and fills with zeros, the bytes of arguments and results and those of the arena. Both
  * begin at multiples of 256. Refuses before anything is allocated where they exceed what is free.
- */
+ * Once more: instead of what was reserved before, whose contents and addresses are gone. */
 int llmmem_cuda_reserve(llmmem_cuda *run, int64_t resident, int64_t arena);
 /* Addresses on the device. */
 uint64_t llmmem_cuda_resident(const llmmem_cuda *run);

@@ -7,29 +7,48 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
-/// Number `number` of k, v, keys and values, with its scales, one for each head of a row.
-static HeldBuffer heldRows(CachedAttentionOp op, KernelEmitter &e, unsigned number) {
-  OpOperand &rows = op->getOpOperand(1 + number);
-  MutableOperandRange scales = op.getScalesMutable();
+/// An operand, with number `ofScales` of the op's scales where it has any.
+static HeldBuffer heldRows(KernelEmitter &e, OpOperand &rows, MutableOperandRange scales,
+                           unsigned ofScales) {
   if (scales.empty())
     return {e.operand(rows)};
   Type element = cast<RankedTensorType>(rows.get().getType()).getElementType();
   return {e.operand(rows),
-          e.operand(scales[number]),
+          e.operand(scales[ofScales]),
           Buffer(),
-          {element, groupSizeOf(rows.get(), scales[number].get())}};
+          {element, groupSizeOf(rows.get(), scales[ofScales].get())}};
 }
 
 CachedKeys::CachedKeys(CachedAttentionOp op, KernelEmitter &e)
     : e(e), batch(op.getQ().getType().getDimSize(0)), seq(op.getQ().getType().getDimSize(1)),
       heads(op.getHeads()), kvHeads(op.getKvHeads()),
-      size(op.getQ().getType().getDimSize(2) / heads), scale(op.getScale().convertToDouble()),
+      size(op.getQ().getType().getDimSize(2) / heads), valueSize(size),
+      scale(op.getScale().convertToDouble()),
       cap(op.getSoftcap() ? op.getSoftcap()->convertToDouble() : 0.0), q(e.operand(0)),
       positions(e.operand(5)), table(e.operand(op.getTableMutable())), out(e.result(0)),
-      k(heldRows(op, e, 0)), v(heldRows(op, e, 1)), keys(heldRows(op, e, 2)),
-      values(heldRows(op, e, 3)), tile(std::min(kMostHeads, heads / kvHeads)),
-      rows(op.getKeys().getType().getDimSize(1)), capacity(op.getCapacity()), reach(op.getReach()),
+      k(heldRows(e, op.getKMutable(), op.getScalesMutable(), 0)),
+      v(heldRows(e, op.getVMutable(), op.getScalesMutable(), 1)),
+      keys(heldRows(e, op.getKeysMutable(), op.getScalesMutable(), 2)),
+      values(heldRows(e, op.getValuesMutable(), op.getScalesMutable(), 3)), reach(op.getReach()),
+      rows(op.getKeys().getType().getDimSize(1)), capacity(op.getCapacity()),
       isRing(op.getWindow().has_value()) {
+  divideHeads();
+}
+
+CachedKeys::CachedKeys(LatentAttentionOp op, KernelEmitter &e)
+    : e(e), batch(op.getQ().getType().getDimSize(0)), seq(op.getQ().getType().getDimSize(1)),
+      heads(op.getHeads()), kvHeads(1), size(op.getRow().getType().getDimSize(2)),
+      valueSize(op.getRank()), scale(op.getScale().convertToDouble()), cap(0.0), q(e.operand(0)),
+      positions(e.operand(3)), table(e.operand(op.getTableMutable())), out(e.result(0)),
+      k(heldRows(e, op.getRowMutable(), op.getScalesMutable(), 0)), v(k),
+      keys(heldRows(e, op.getRowsMutable(), op.getScalesMutable(), 1)), values(keys),
+      reach(op.getCapacity()), rows(op.getRows().getType().getDimSize(1)), capacity(reach),
+      isRing(false) {
+  divideHeads();
+}
+
+void CachedKeys::divideHeads() {
+  tile = std::min(kMostHeads, heads / kvHeads);
   while (heads / kvHeads % tile != 0)
     --tile;
   tiles = heads / kvHeads / tile;

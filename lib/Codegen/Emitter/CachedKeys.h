@@ -1,8 +1,10 @@
 //===- CachedKeys.h - The keys that a new token attends to ----------------===//
 //
-// What the kernels of llm.cached_attention on a CPU and on a GPU have in common: which iteration
-// takes which query heads, which positions they attend to, and where the keys and values of these
-// lie. Example: 8 query heads on 2 key/value heads are 2 iterations a token, each of 4 heads.
+// What the kernels of llm.cached_attention and llm.latent_attention on a CPU and on a GPU have in
+// common: which iteration takes which query heads, which positions they attend to, and where the
+// keys and values of these lie. Example: 8 query heads on 2 key/value heads are 2 iterations a
+// token, each of 4 heads. A latent row is the key of all heads, and its first elements are their
+// value: values lie where keys lie, and are shorter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +33,7 @@ struct KeyBlock {
 class CachedKeys {
 public:
   CachedKeys(llm::CachedAttentionOp op, KernelEmitter &e);
+  CachedKeys(llm::LatentAttentionOp op, KernelEmitter &e);
 
   /// Query heads of an iteration, of which a kernel unrolls its loops.
   static constexpr int64_t kMostHeads = 8;
@@ -45,10 +48,9 @@ public:
   /// Where the key and the value at position `j` begin: in the caches, and in `k` and `v`.
   Index cachedPlace(const CachedQuery &query, Index j);
   Index freshPlace(const CachedQuery &query, Index j);
-  /// Where head `h` of the iteration begins in `q` and in the result.
-  Index headPlace(const CachedQuery &query, Index h) {
-    return (query.token * heads + query.firstHead + h) * size;
-  }
+  /// Where head `h` of the iteration begins in `q`, and in the result.
+  Index headPlace(const CachedQuery &query, Index h) { return headOf(query, h) * size; }
+  Index outPlace(const CachedQuery &query, Index h) { return headOf(query, h) * valueSize; }
 
   Num capped(Num score) { return cap > 0.0 ? softcap(score, cap) : score; }
   /// Below every score; not minus infinity, as the first rescaling factor would be NaN.
@@ -56,16 +58,23 @@ public:
 
   static constexpr int64_t kBlock = llm::CachedAttentionOp::kBlock;
   KernelEmitter &e;
-  const int64_t batch, seq, heads, kvHeads, size;
+  const int64_t batch, seq, heads, kvHeads;
+  const int64_t size, valueSize; ///< of a head's key, and of its value
   const double scale, cap;
   Buffer q, positions, table, out;
   HeldBuffer k, v, keys, values;
   /// Query heads of an iteration, and iterations of a key/value head.
   int64_t tile, tiles;
+  int64_t reach; ///< the most keys that a query attends to
 
 private:
-  /// Rows of a cache or of a page, what a sequence can have in all, and the keys of a query.
-  int64_t rows, capacity, reach;
+  Index headOf(const CachedQuery &query, Index h) {
+    return query.token * heads + query.firstHead + h;
+  }
+  void divideHeads();
+
+  /// Rows of a cache or of a page, and what a sequence can have in all.
+  int64_t rows, capacity;
   bool isRing;
 };
 

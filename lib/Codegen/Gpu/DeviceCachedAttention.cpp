@@ -27,19 +27,20 @@ constexpr int64_t kWarps = kThreads / kWarp;
 
 class Emission : public CachedKeys {
 public:
-  Emission(CachedAttentionOp op, KernelEmitter &e, Index number, Index thread)
-      : CachedKeys(op, e), device(deviceLoops(e)), query(queryAt(number)), thread(thread),
-        lanes(std::gcd<int64_t>(e.lanes(), size)), vectors(size / lanes), parts(partsOf(vectors)),
-        expectedBlocks(static_cast<double>(op.getReach()) / kBlock) {
+  Emission(const CachedKeys &keys, Index number, Index thread)
+      : CachedKeys(keys), device(deviceLoops(e)), query(queryAt(number)), thread(thread),
+        lanes(std::gcd(std::gcd<int64_t>(e.lanes(), size), valueSize)), vectors(valueSize / lanes),
+        parts(partsOf(vectors)), expectedBlocks(static_cast<double>(reach) / kBlock) {
     queries = shared(tile * size), weights = shared(tile * kBlock);
     maxima = shared(tile * kWarps), powers = shared(tile * kWarps);
     if (parts > 1)
-      partSums = shared(parts * tile * size);
+      partSums = shared(parts * tile * valueSize);
   }
 
   void emit() {
-    e.forSteps(thread, e.index(tile * vectors), kThreads, [&](Index item) {
-      Index h = item / vectors, column = item % vectors * lanes;
+    int64_t ofQuery = size / lanes;
+    e.forSteps(thread, e.index(tile * ofQuery), kThreads, [&](Index item) {
+      Index h = item / ofQuery, column = item % ofQuery * lanes;
       e.store(queries, h * size + column, e.load(q, headPlace(query, h) + column, lanes) * scale);
     });
     device.barrier(e);
@@ -192,7 +193,7 @@ private:
     for (int64_t number = 0; number < numColumns(); ++number)
       e.ifThen(ownsColumn(number), [&] {
         for (int64_t h = 0; h < tile; ++h)
-          e.store(out, headPlace(query, e.index(h)) + column(number),
+          e.store(out, outPlace(query, e.index(h)) + column(number),
                   sums[h * numColumns() + number] * inverse(totals[h]));
       });
   }
@@ -200,19 +201,19 @@ private:
   void emitEndOfParts(ArrayRef<Num> totals, ArrayRef<Num> sums) {
     e.ifThen(ownsColumn(0), [&] {
       for (int64_t h = 0; h < tile; ++h)
-        e.store(partSums, (part() * tile + h) * size + column(0), sums[h]);
+        e.store(partSums, (part() * tile + h) * valueSize + column(0), sums[h]);
     });
     device.barrier(e);
     e.ifThen(less(thread, e.index(vectors)), [&] {
       for (int64_t h = 0; h < tile; ++h)
-        e.store(out, headPlace(query, e.index(h)) + column(0),
+        e.store(out, outPlace(query, e.index(h)) + column(0),
                 sumOfParts(h, 0, parts) * inverse(totals[h]));
     });
   }
 
   Num sumOfParts(int64_t h, int64_t first, int64_t count) {
     if (count == 1)
-      return e.load(partSums, column(0) + (first * tile + h) * size, lanes);
+      return e.load(partSums, column(0) + (first * tile + h) * valueSize, lanes);
     return sumOfParts(h, first, count / 2) + sumOfParts(h, first + count / 2, count / 2);
   }
 
@@ -229,8 +230,7 @@ private:
 
 } // namespace
 
-void llmmem::emitDeviceCachedAttention(CachedAttentionOp op, KernelEmitter &e) {
-  int64_t queries = CachedKeys(op, e).numQueries();
-  deviceLoops(e).launch(e, queries, kThreads,
-                        [&](Index block, Index thread) { Emission(op, e, block, thread).emit(); });
+void llmmem::emitDeviceCachedAttention(KernelEmitter &e, function_ref<CachedKeys()> make) {
+  deviceLoops(e).launch(e, make().numQueries(), kThreads,
+                        [&](Index block, Index thread) { Emission(make(), block, thread).emit(); });
 }

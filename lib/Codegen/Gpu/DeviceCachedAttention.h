@@ -3,12 +3,12 @@
 #ifndef LLMMEM_LIB_CODEGEN_GPU_DEVICECACHEDATTENTION_H
 #define LLMMEM_LIB_CODEGEN_GPU_DEVICECACHEDATTENTION_H
 
-#include "llmmem/Codegen/Emitter/KernelEmitter.h"
-#include "llmmem/Dialect/LlmOps.h"
+#include "Emitter/CachedKeys.h"
 
 namespace llmmem {
 
-void emitDeviceCachedAttention(llm::CachedAttentionOp op, KernelEmitter &e);
+/// The kernel of attention to what `make` gives, which is called outside and inside of the launch.
+void emitDeviceCachedAttention(KernelEmitter &e, llvm::function_ref<CachedKeys()> make);
 
 } // namespace llmmem
 

@@ -110,97 +110,109 @@ struct UnpackKernel : KernelModel<UnpackKernel, UnpackOp> {
 // New rows of caches
 //===----------------------------------------------------------------------===//
 
-struct AppendCacheKernel : KernelModel<AppendCacheKernel, AppendCacheOp> {
-  struct Emission {
-    AppendCacheOp op;
-    KernelEmitter &e;
-    int64_t batch, seq, width, rows, ofSequence, pages;
-    Buffer positions = e.operand(4), table = e.operand(op.getTableMutable());
+/// Caches, which are the op's first operands, and the new rows of each, which follow.
+struct NewRows {
+  KernelEmitter &e;
+  unsigned caches;
+  int64_t batch, seq, width, rows, ofSequence, pages;
+  bool ring;
+  Buffer positions, table;
 
-    Emission(AppendCacheOp op, KernelEmitter &e)
-        : op(op), e(e), batch(op.getK().getType().getDimSize(0)),
-          seq(op.getK().getType().getDimSize(1)), width(op.getK().getType().getDimSize(2)),
-          rows(op.getKeys().getType().getDimSize(1)),
-          ofSequence(op.getTable() ? widthOf(op.getTable()) : 1),
-          pages(op.getKeys().getType().getDimSize(0)) {}
+  NewRows(AppendCacheOp op, KernelEmitter &e)
+      : NewRows(e, 2, op.getKeys(), op.getK(), op.getTable(), op.getRing()) {
+    table = e.operand(op.getTableMutable());
+  }
+  NewRows(AppendRowsOp op, KernelEmitter &e)
+      : NewRows(e, 1, op.getRows(), op.getRow(), op.getTable(), /*ring=*/false) {
+    table = e.operand(op.getTableMutable());
+  }
 
-    void emitRow(Index token) {
-      Index position = e.loadIndex(positions, token), b = token / seq;
-      Index slot = op.getRing() ? position % capacity() : position;
-      e.ifThen(isStored(token, position), [&] {
-        if (!table)
-          return copy(token, b * rows + slot);
-        Index page = e.loadIndex(table, b * ofSequence + slot / rows);
-        e.ifThen(both(e, isPosition(e, page), less(page, e.index(pages))),
-                 [&] { copy(token, page * rows + slot % rows); });
-      });
-    }
+  void emitRow(Index token) {
+    Index position = e.loadIndex(positions, token), b = token / seq;
+    Index slot = ring ? position % capacity() : position;
+    e.ifThen(isStored(token, position), [&] {
+      if (!table)
+        return copy(token, b * rows + slot);
+      Index page = e.loadIndex(table, b * ofSequence + slot / rows);
+      e.ifThen(both(e, isPosition(e, page), less(page, e.index(pages))),
+               [&] { copy(token, page * rows + slot % rows); });
+    });
+  }
 
-    /// Copies the caches where the results are not in their place. A plan has them there, so on a
-    /// GPU few threads see to it.
-    void emitCopies() {
-      for (unsigned number : {0, 1}) {
-        Buffer cache = e.operand(number), result = e.result(number);
-        if (e.options().target == KernelTarget::Cpu)
-          e.ifThen(e.lieApart(cache, result), [&] {
-            e.forLanesParallel(cache.size, [&](Index i, unsigned lanes) {
-              e.storeRaw(result, i, e.loadRaw(cache, i, lanes));
-            });
-          });
-        else
-          copyOnDevice(cache, result);
-      }
-    }
-
-  private:
-    int64_t capacity() const { return rows * ofSequence; }
-
-    Value isStored(Index token, Index position) {
-      Value stored = isPosition(e, position);
-      if (!op.getRing())
-        return both(e, stored, less(position, e.index(capacity())));
-      if (seq <= capacity())
-        return stored;
-      // A token that comes with it takes its place.
-      Index s = token % seq, later = minimum(s + capacity(), e.index(seq - 1)) - s;
-      Value isLast = less(e.index(seq - 1), s + capacity());
-      Value isFree = less(e.loadIndex(positions, token + later), e.index(0));
-      return both(e, stored, arith::OrIOp::create(e.builder(), e.location(), isLast, isFree));
-    }
-
-    void copy(Index token, Index row) {
-      for (unsigned number : {0, 1})
-        copyRow(e, e.operand(2 + number), token * width, e.result(number), row * width, width);
-    }
-
-    void copyOnDevice(Buffer cache, Buffer result) {
-      constexpr int64_t kMostBlocks = 512;
-      auto lanes = static_cast<unsigned>(std::gcd<int64_t>(e.lanes(), cache.size));
-      int64_t vectors = cache.size / lanes;
-      int64_t blocks = std::min<int64_t>(kMostBlocks, llvm::divideCeil(vectors, kBlockThreads));
-      deviceLoops(e).launch(e, blocks, kBlockThreads, [&](Index block, Index thread) {
+  /// Copies the caches where the results are not in their place. A plan has them there, so on a
+  /// GPU few threads see to it.
+  void emitCopies() {
+    for (unsigned number = 0; number < caches; ++number) {
+      Buffer cache = e.operand(number), result = e.result(number);
+      if (e.options().target == KernelTarget::Cpu)
         e.ifThen(e.lieApart(cache, result), [&] {
-          expectIterations(e.builder().getInsertionBlock()->getParentOp(), 0);
-          e.forSteps(block * kBlockThreads + thread, e.index(vectors), blocks * kBlockThreads,
-                     [&](Index vector) {
-                       e.storeRaw(result, vector * lanes, e.loadRaw(cache, vector * lanes, lanes));
-                     });
+          e.forLanesParallel(cache.size, [&](Index i, unsigned lanes) {
+            e.storeRaw(result, i, e.loadRaw(cache, i, lanes));
+          });
         });
-      });
+      else
+        copyOnDevice(cache, result);
     }
-  };
+  }
 
-  static void emit(AppendCacheOp op, KernelEmitter &e) {
-    Emission emission(op, e);
-    emission.emitCopies();
-    e.forRows(emission.batch * emission.seq, {emission.width},
-              [&](Index token) { emission.emitRow(token); });
+private:
+  NewRows(KernelEmitter &e, unsigned caches, Value cache, Value row, Value table, bool ring)
+      : e(e), caches(caches), batch(shapeOf(row)[0]), seq(shapeOf(row)[1]), width(shapeOf(row)[2]),
+        rows(shapeOf(cache)[1]), ofSequence(table ? widthOf(table) : 1), pages(shapeOf(cache)[0]),
+        ring(ring), positions(e.operand(2 * caches)) {}
+
+  static ArrayRef<int64_t> shapeOf(Value tensor) {
+    return cast<RankedTensorType>(tensor.getType()).getShape();
+  }
+  int64_t capacity() const { return rows * ofSequence; }
+
+  Value isStored(Index token, Index position) {
+    Value stored = isPosition(e, position);
+    if (!ring)
+      return both(e, stored, less(position, e.index(capacity())));
+    if (seq <= capacity())
+      return stored;
+    // A token that comes with it takes its place.
+    Index s = token % seq, later = minimum(s + capacity(), e.index(seq - 1)) - s;
+    Value isLast = less(e.index(seq - 1), s + capacity());
+    Value isFree = less(e.loadIndex(positions, token + later), e.index(0));
+    return both(e, stored, arith::OrIOp::create(e.builder(), e.location(), isLast, isFree));
+  }
+
+  void copy(Index token, Index row) {
+    for (unsigned number = 0; number < caches; ++number)
+      copyRow(e, e.operand(caches + number), token * width, e.result(number), row * width, width);
+  }
+
+  void copyOnDevice(Buffer cache, Buffer result) {
+    constexpr int64_t kMostBlocks = 512;
+    auto lanes = static_cast<unsigned>(std::gcd<int64_t>(e.lanes(), cache.size));
+    int64_t vectors = cache.size / lanes;
+    int64_t blocks = std::min<int64_t>(kMostBlocks, llvm::divideCeil(vectors, kBlockThreads));
+    deviceLoops(e).launch(e, blocks, kBlockThreads, [&](Index block, Index thread) {
+      e.ifThen(e.lieApart(cache, result), [&] {
+        expectIterations(e.builder().getInsertionBlock()->getParentOp(), 0);
+        e.forSteps(block * kBlockThreads + thread, e.index(vectors), blocks * kBlockThreads,
+                   [&](Index vector) {
+                     e.storeRaw(result, vector * lanes, e.loadRaw(cache, vector * lanes, lanes));
+                   });
+      });
+    });
+  }
+};
+
+template <typename AppendLike>
+struct AppendKernel : KernelModel<AppendKernel<AppendLike>, AppendLike> {
+  static void emit(AppendLike op, KernelEmitter &e) {
+    NewRows added(op, e);
+    added.emitCopies();
+    e.forRows(added.batch * added.seq, {added.width}, [&](Index token) { added.emitRow(token); });
   }
 };
 
 } // namespace
 
 void llmmem::attachCacheKernels(MLIRContext *context) {
-  attachKernels<PositionsKernel, LastRowsKernel, AppendCacheKernel, PackKernel, UnpackKernel>(
-      context);
+  attachKernels<PositionsKernel, LastRowsKernel, AppendKernel<AppendCacheOp>,
+                AppendKernel<AppendRowsOp>, PackKernel, UnpackKernel>(context);
 }

@@ -2,8 +2,9 @@
 //
 // An iteration takes the query heads of one token that share a key/value head, and goes through
 // their keys in blocks, with a running maximum, a running sum and rescaled sums as in
-// AttentionKernels.cpp. The blocks begin at multiples of their length, wherever the cache ends and
-// the new keys begin, so a token's bits do not depend on how many tokens came with it.
+// AttentionKernels.cpp. Latent rows are keys and values in one. The blocks begin at multiples of
+// their length, wherever the cache ends and the new keys begin, so a token's bits do not depend on
+// how many tokens came with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +19,15 @@ using namespace llmmem::llm;
 
 namespace {
 
-struct CachedAttentionKernel : KernelModel<CachedAttentionKernel, CachedAttentionOp> {
+template <typename AttentionLike>
+struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
   struct Emission : CachedKeys {
     using CachedKeys::CachedKeys;
     Buffer queries, sums, scores, largest, total; // of each head
 
     void emitQuery(Index number) {
       CachedQuery query = queryAt(number);
-      queries = e.scratch(tile * size), sums = e.scratch(tile * size);
+      queries = e.scratch(tile * size), sums = e.scratch(tile * valueSize);
       scores = e.scratch(tile * kBlock);
       largest = e.scratch(tile), total = e.scratch(tile);
       e.forEach(tile, [&](Index h) { begin(query, h); });
@@ -43,7 +45,9 @@ struct CachedAttentionKernel : KernelModel<CachedAttentionKernel, CachedAttentio
     void begin(const CachedQuery &query, Index h) {
       e.forLanes(size, [&](Index i, unsigned lanes) {
         e.store(queries, h * size + i, e.load(q, headPlace(query, h) + i, lanes) * scale);
-        e.store(sums, h * size + i, e.splat(0.0, lanes));
+      });
+      e.forLanes(valueSize, [&](Index i, unsigned lanes) {
+        e.store(sums, h * valueSize + i, e.splat(0.0, lanes));
       });
       e.store(largest, h, lowest());
       e.store(total, h, e.number(0.0));
@@ -83,12 +87,12 @@ struct CachedAttentionKernel : KernelModel<CachedAttentionKernel, CachedAttentio
     }
 
     void emitSums(const CachedQuery &query, KeyBlock part, Index h, Num factor) {
-      Row row = e.loadRow(sums, h * size, size);
+      Row row = e.loadRow(sums, h * valueSize, valueSize);
       for (Num &x : row)
         x = x * factor;
       auto add = [&](const HeldBuffer &from, Index j, Index place, ArrayRef<Num> carried) {
         Num weight = e.load(scores, h * kBlock + (j - part.start));
-        Row terms = loadRow(e, from, place, size), next;
+        Row terms = loadRow(e, from, place, valueSize), next;
         for (auto [term, sum] : llvm::zip_equal(terms, carried))
           next.push_back(weight * term + sum);
         return next;
@@ -99,24 +103,24 @@ struct CachedAttentionKernel : KernelModel<CachedAttentionKernel, CachedAttentio
       row = e.fold(part.fresh, part.end, row, [&](Index j, ArrayRef<Num> carried) {
         return add(v, j, freshPlace(query, j), carried);
       });
-      e.storeRow(sums, h * size, row);
+      e.storeRow(sums, h * valueSize, row);
     }
 
     /// The largest power is 1, so a total below it is that of no key.
     void end(const CachedQuery &query, Index h) {
       Num factor = 1.0 / maximum(e.load(total, h), e.number(1.0));
-      Row row = e.loadRow(sums, h * size, size);
+      Row row = e.loadRow(sums, h * valueSize, valueSize);
       for (Num &x : row)
         x = x * factor;
-      e.storeRow(out, headPlace(query, h), row);
+      e.storeRow(out, outPlace(query, h), row);
     }
   };
 
-  static void emitOnDevice(CachedAttentionOp op, KernelEmitter &e) {
-    emitDeviceCachedAttention(op, e);
+  static void emitOnDevice(AttentionLike op, KernelEmitter &e) {
+    emitDeviceCachedAttention(e, [&] { return CachedKeys(op, e); });
   }
 
-  static void emit(CachedAttentionOp op, KernelEmitter &e) {
+  static void emit(AttentionLike op, KernelEmitter &e) {
     Emission emission(op, e);
     e.forEachParallel(emission.numQueries(), [&](Index number) { emission.emitQuery(number); });
   }
@@ -125,5 +129,5 @@ struct CachedAttentionKernel : KernelModel<CachedAttentionKernel, CachedAttentio
 } // namespace
 
 void llmmem::attachCachedAttentionKernel(MLIRContext *context) {
-  attachKernels<CachedAttentionKernel>(context);
+  attachKernels<CachedKernel<CachedAttentionOp>, CachedKernel<LatentAttentionOp>>(context);
 }

@@ -172,8 +172,8 @@ struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeight
 // Groups with a weight each
 //===----------------------------------------------------------------------===//
 
-/// Group `number` of [groups, ..., pitch], of which a group has `elements`; without a number all of
-/// them, one behind the other.
+/// Group `number` of those that lie `elements` apart, with rows `pitch` apart; without a number all
+/// of them.
 Matrix groupOf(Buffer x, int64_t pitch, int64_t elements, std::optional<Index> number) {
   Matrix matrix{x, pitch};
   matrix.stride = elements;
@@ -231,6 +231,27 @@ struct GroupedWeightGradKernel : KernelModel<GroupedWeightGradKernel, GroupedWei
                      .inner = rows};
       product.a.transposed = true;
       return product;
+    });
+  }
+};
+
+/// Heads side by side in rows, each by its own rows of one weight.
+struct HeadLinearKernel : KernelModel<HeadLinearKernel, HeadLinearOp> {
+  static void emit(HeadLinearOp op, KernelEmitter &e) {
+    int64_t heads = op.getHeads(), in = widthOf(op.getX()) / heads,
+            out = widthOf(op.getY()) / heads;
+    int64_t columns = widthOf(op.getWeight()), ofHead = e.operand(1).size / heads;
+    int64_t first = static_cast<int64_t>(op.getFirst()) * columns;
+    emitGroups(op, e, heads, [&](std::optional<Index> number) -> Matmul {
+      Matrix weight = groupOf(e.operand(1), columns, ofHead, number);
+      weight.begin = number ? *weight.begin + first : e.index(first);
+      weight.transposed = op.getLayout() == WeightLayout::OutIn;
+      return {.a = groupOf(e.operand(0), heads * in, in, number),
+              .b = weight,
+              .c = groupOf(e.result(0), heads * out, out, number),
+              .rows = e.operand(0).size / heads / in,
+              .columns = out,
+              .inner = in};
     });
   }
 };
@@ -354,6 +375,6 @@ struct AttentionValuesTransposedKernel
 
 void llmmem::attachMatmulKernels(MLIRContext *context) {
   attachKernels<LinearKernel, LinearWeightGradKernel, GroupedLinearKernel, GroupedWeightGradKernel,
-                AttentionScoresKernel, AttentionValuesKernel, AttentionValuesTransposedKernel>(
-      context);
+                HeadLinearKernel, AttentionScoresKernel, AttentionValuesKernel,
+                AttentionValuesTransposedKernel>(context);
 }
