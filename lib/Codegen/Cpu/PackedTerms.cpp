@@ -57,7 +57,8 @@ static uint32_t powerOf(int64_t place) { return static_cast<uint32_t>(127 + 23 -
 
 static uint32_t maskOf(int64_t place) { return powerOf(place) | (15u << (4 * place)); }
 
-NibbleNumbers::NibbleNumbers(Writer &w) : w(w), table(w.panel(kOfHalf * 16)) {
+NibbleNumbers::NibbleNumbers(Writer &w)
+    : w(w), table(w.panel(kOfHalf * 16)), masks(w.panel(kOfHalf / 2 * w.sizes.lanes)) {
   for (int64_t place = 0; place < kOfHalf; ++place) {
     SmallVector<float> numbers;
     for (int64_t zero = 0; zero < 16; ++zero)
@@ -66,6 +67,14 @@ NibbleNumbers::NibbleNumbers(Writer &w) : w(w), table(w.panel(kOfHalf * 16)) {
     Value row = arith::ConstantOp::create(w.builder, w.loc(),
                                           DenseElementsAttr::get(type, ArrayRef<float>(numbers)));
     w.store(table + w.constant(16 * place), {&w.builder, row});
+  }
+  for (int64_t place = 0; place < kOfHalf; place += 2) {
+    SmallVector<int32_t> mask(w.sizes.lanes / 2, static_cast<int32_t>(maskOf(place)));
+    mask.append(w.sizes.lanes / 2, static_cast<int32_t>(maskOf(place + 1)));
+    auto type = VectorType::get(w.sizes.lanes, w.builder.getI32Type());
+    Value known = arith::ConstantOp::create(w.builder, w.loc(),
+                                            DenseElementsAttr::get(type, ArrayRef<int32_t>(mask)));
+    LLVM::StoreOp::create(w.builder, w.loc(), known, maskAt(place).address, /*alignment=*/64);
   }
   // LLVM must not know the exponents: it would take them and the number by an `and` each, and join
   // these.
@@ -98,14 +107,18 @@ Num NibbleNumbers::numberOf(Value words, int64_t place) {
   return asNumbers(withConstant<arith::AndIOp>(w, words, maskOf(place)));
 }
 
-Num NibbleNumbers::pairOf(Value words, int64_t place) {
-  Value both = joined(w, words, words);
-  SmallVector<int32_t> masks(w.sizes.lanes / 2, static_cast<int32_t>(maskOf(place)));
-  masks.append(w.sizes.lanes / 2, static_cast<int32_t>(maskOf(place + 1)));
-  Value mask = arith::ConstantOp::create(
-      w.builder, w.loc(),
-      DenseElementsAttr::get(cast<VectorType>(both.getType()), ArrayRef<int32_t>(masks)));
-  return asNumbers(arith::AndIOp::create(w.builder, w.loc(), both, mask));
+Pointer NibbleNumbers::maskAt(int64_t place) {
+  return masks + w.constant(place / 2 * w.sizes.lanes);
+}
+
+Value NibbleNumbers::maskOfPair(int64_t place) {
+  return LLVM::LoadOp::create(w.builder, w.loc(),
+                              VectorType::get(w.sizes.lanes, w.builder.getI32Type()),
+                              maskAt(place).address, /*alignment=*/64, /*isVolatile=*/true);
+}
+
+Num NibbleNumbers::pairOf(Value words, Value mask) {
+  return asNumbers(arith::AndIOp::create(w.builder, w.loc(), joined(w, words, words), mask));
 }
 
 Num NibbleNumbers::zeroOf(Value words, int64_t place) {
@@ -171,10 +184,11 @@ void PackedRows::unpackNibbles(const FactorB &row, int64_t first, int64_t count,
         nibbles->withExponents(arith::ExtUIOp::create(w.builder, w.loc(), type, halves)));
   }
   for (int64_t half : {0, 1}) {
+    Value mask = nibbles->maskOfPair(2 * half);
     Num zeros = nibbles->pairOfZero(zero, 2 * half);
     for (auto [pair, word] : llvm::enumerate(words))
       take(first + 2 * static_cast<int64_t>(pair) + half,
-           (nibbles->pairOf(word, 2 * half) - zeros) * scale);
+           (nibbles->pairOf(word, mask) - zeros) * scale);
   }
 }
 

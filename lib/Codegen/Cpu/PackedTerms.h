@@ -34,8 +34,11 @@ public:
   mlir::Value withExponents(mlir::Value words);
   /// Number `place` of words with exponents, plus its power of two.
   Num numberOf(mlir::Value words, int64_t place);
-  /// Numbers `place` of half a vector of words, and behind them numbers `place + 1`.
-  Num pairOf(mlir::Value words, int64_t place);
+  /// By the mask of `place`: numbers `place` of half a vector of words, and behind them numbers
+  /// `place + 1`. A mask is read where it is needed, as to keep all of them would take registers
+  /// from the sums.
+  mlir::Value maskOfPair(int64_t place);
+  Num pairOf(mlir::Value words, mlir::Value mask);
 
   /// What is subtracted from these: of zero points in the lowest bits of words, and of one.
   Num zeroOf(mlir::Value words, int64_t place);
@@ -43,9 +46,11 @@ public:
 
 private:
   Num asNumbers(mlir::Value words);
+  Pointer maskAt(int64_t place);
 
   Writer &w;
   Pointer table; // [places][16], of zero points
+  Pointer masks; // [pairs][lanes]
   mlir::Value exponents;
 };
 
