@@ -180,7 +180,7 @@ private:
     SmallVector<Num> factors, next(carried);
     for (int64_t i = 0; i < rows; ++i)
       factors.push_back(factor(i, k));
-    packedRows.unpack(row, count, [&](int64_t v, Num x) {
+    packedRows->unpack(row, count, [&](int64_t v, Num x) {
       for (int64_t i = 0; i < rows; ++i)
         next[i * count + v] = fma(factors[i], x, next[i * count + v]);
     });
@@ -250,21 +250,21 @@ private:
       PackedColumns::Places places{b + ((j + v * w.sizes.lanes) * bPitch + k), {}, bPitch};
       for (int64_t lane = 0; lane < w.sizes.lanes; ++lane)
         places.rows.push_back(rowOf(lane, some));
-      packed.read(v, places);
-      groups.push_back(packed.groupsOf(places));
+      packed->read(v, places);
+      groups.push_back(packed->groupsOf(places));
     }
-    int64_t terms = packed.termsOfWord();
+    int64_t terms = packed->termsOfWord();
     return carry(w.constant(depth / terms), 1, sums, [&](Index word, ArrayRef<Num> carried) {
       SmallVector<Num> next(carried);
       int64_t width = count * w.sizes.lanes, share = width * terms / depth;
       prefetchColumns(j, k + 2 * depth, depth, word * share, share, width);
       SmallVector<PackedColumns::Word> words;
       for (int64_t v = 0; v < count; ++v)
-        words.push_back(packed.wordOf(v, word));
+        words.push_back(packed->wordOf(v, word));
       for (int64_t term = 0; term < terms; ++term) {
         SmallVector<Num> row;
         for (int64_t v = 0; v < count; ++v)
-          row.push_back(packed.termOf(words[v], term, groups[v]));
+          row.push_back(packed->termOf(words[v], term, groups[v]));
         next = addTerm(word * terms + term, row, next);
       }
       return next;
@@ -367,8 +367,8 @@ private:
   void store(Index j, int64_t count, std::optional<Index> some, ArrayRef<Num> sums) {
     for (int64_t i = 0; i < rows; ++i) {
       SmallVector<Num> ofRow(sums.slice(i * count, count));
-      if (!transposed)
-        ofRow = packedRows.inOrder(ofRow);
+      if (packedRows)
+        ofRow = packedRows->inOrder(ofRow);
       for (int64_t v = 0; v < count; ++v) {
         Index column = j + v * w.sizes.lanes;
         Pointer from = initial + (initialPitch * i + column), to = c + (cPitch * i + column);
@@ -389,10 +389,13 @@ private:
   Index aPitch = w.index(1), bPitch = w.index(3), initialPitch = w.index(5), cPitch = w.index(7);
   Index columns = w.index(8), inner = w.index(9);
   Num scale{&w.builder, w.function.getArgument(10)};
-  PackedRows packedRows{w};
-  PackedColumns packed{w, vectors};
+  /// Of a packed B, by its layout.
+  std::optional<PackedRows> packedRows =
+      w.held && !transposed ? std::optional<PackedRows>(std::in_place, w) : std::nullopt;
+  std::optional<PackedColumns> packed =
+      w.held && transposed ? std::optional<PackedColumns>(std::in_place, w, vectors) : std::nullopt;
   /// Terms of a step.
-  int64_t depth = transposed && w.held ? packed.termsOfStep() : w.sizes.lanes;
+  int64_t depth = packed ? packed->termsOfStep() : w.sizes.lanes;
   Pointer factors = w.panel(kMostRows * depth), line = w.panel(w.sizes.lanes);
   Pointer kept = w.panel(transposed ? 1 : rows * pitchOfSums()); // sums [rows][columns]
 };
