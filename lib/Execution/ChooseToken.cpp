@@ -1,6 +1,7 @@
 //===- ChooseToken.cpp - A token from its logits ----------------------------===//
 
 #include "llmmem/Execution/ChooseToken.h"
+#include "llmmem/Runtime/Parallel.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <numeric>
@@ -24,16 +25,37 @@ static std::vector<int32_t> candidates(llvm::ArrayRef<double> logits, const Samp
   return ids;
 }
 
+/// Calls `body` with 0 to count - 1, on the threads that run steps.
+static void forParts(int64_t count, llvm::function_ref<void(int64_t)> body) {
+  constexpr int64_t kPart = 2048; // some 10 us
+  struct Parts {
+    int64_t count;
+    llvm::function_ref<void(int64_t)> body;
+  } parts{count, body};
+  llmmem_parallel_for((count + kPart - 1) / kPart,
+                      [](void *context, int64_t begin, int64_t end) {
+                        auto *parts = static_cast<Parts *>(context);
+                        for (int64_t number = begin * kPart;
+                             number < std::min(end * kPart, parts->count); ++number)
+                          parts->body(number);
+                      },
+                      &parts);
+}
+
 int32_t llmmem::chooseToken(llvm::ArrayRef<double> logits, const Sampling &sampling,
                             double uniform) {
   double highest = *llvm::max_element(logits);
   if (sampling.temperature == 0.0)
     return static_cast<int32_t>(llvm::find(logits, highest) - logits.begin());
   std::vector<int32_t> ids = candidates(logits, sampling);
-  std::vector<double> sums;
+  std::vector<double> sums(ids.size());
+  // Powers take longer than all else that follows a step, so threads share them.
+  forParts(static_cast<int64_t>(ids.size()), [&](int64_t number) {
+    sums[number] = std::exp((logits[ids[number]] - highest) / sampling.temperature);
+  });
   double sum = 0.0;
-  for (int32_t id : ids)
-    sums.push_back(sum += std::exp((logits[id] - highest) / sampling.temperature));
+  for (double &power : sums)
+    power = sum += power;
   if (sampling.topP < 1.0) {
     size_t kept = llvm::lower_bound(sums, sampling.topP * sum) - sums.begin() + 1;
     sums.resize(std::min(kept, sums.size()));

@@ -26,13 +26,17 @@ void StepMemory::Release::operator()(void *bytes) const {
 /// Fresh pages of the system are zero without being touched. The heap might hand out used ones, and
 /// fill them.
 void *StepMemory::allocateZeroed(int64_t bytes, bool wholePages) {
-  constexpr size_t kAlignment = 256, kMapped = 1 << 16;
+  constexpr size_t kAlignment = 256, kMapped = 1 << 16, kHugePage = 2 << 20;
   size_t size = std::max<int64_t>(bytes, 1);
   if (wholePages || size >= kMapped) {
     void *pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
       return nullptr;
     blocks.emplace_back(pages, Release{size});
+    // Where the system has huge pages: a step reads each weight once, and walks a table for each
+    // page.
+    if (size >= kHugePage)
+      madvise(pages, size, MADV_HUGEPAGE);
     return pages;
   }
   size_t room = size + kAlignment - 1;

@@ -103,6 +103,17 @@ void llmmem::convertFloats(FloatKind fromKind, const void *from, FloatKind toKin
       writeAs(to, index, static_cast<uint32_t>(readAs<uint16_t>(from, index)) << 16);
     return;
   }
+  // Logits, of each token: through APFloat, a vocabulary in bf16 takes milliseconds.
+  if (toKind == FloatKind::F64 && (fromKind == FloatKind::F32 || fromKind == FloatKind::BF16)) {
+    for (int64_t index = 0; index < count; ++index) {
+      float number =
+          fromKind == FloatKind::F32
+              ? readAs<float>(from, index)
+              : llvm::bit_cast<float>(static_cast<uint32_t>(readAs<uint16_t>(from, index)) << 16);
+      writeAs(to, index, static_cast<double>(number));
+    }
+    return;
+  }
   for (int64_t index = 0; index < count; ++index)
     writeFloat(toKind, to, index, readFloat(fromKind, from, index));
 }

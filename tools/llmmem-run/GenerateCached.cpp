@@ -2,6 +2,7 @@
 
 #include "Interrupt.h"
 #include "ReadTokenizer.h"
+#include "WriteProfile.h"
 #include "llmmem/Execution/CachedGeneration.h"
 #include "llmmem/Execution/CounterSamples.h"
 #include "llvm/ADT/StringExtras.h"
@@ -77,7 +78,8 @@ public:
   Writer(CachedGeneration &run, const RunOptions &options,
          const std::optional<Tokenizer> &tokenizer, std::vector<CachedGeneration::Tokens> prompts)
       : run(run), options(options), tokenizer(tokenizer), prompts(std::move(prompts)),
-        written(this->prompts.size()), ends(this->prompts.size()) {}
+        written(this->prompts.size()), ends(this->prompts.size()),
+        profile(run.model().compiled().profiledCalls()) {}
 
   Error write() {
     Clock::time_point begin = Clock::now();
@@ -93,15 +95,20 @@ public:
       if (Error error = run.feed(chosen))
         return error;
       ++steps;
+      if (isProfiled())
+        profile.add(run.model().stepMemory().callTimes());
     }
     tokenSeconds = secondsSince(begin);
     print();
     printSpeed();
+    if (Error error = isProfiled() ? writeProfile() : Error::success())
+      return error;
     return options.logitsFile.empty() ? Error::success() : saveLogits();
   }
 
 private:
   bool isText() const { return !options.tokensFile; }
+  bool isProfiled() const { return !run.model().compiled().profiledCalls().empty(); }
   /// Ids beyond the bytes, or beyond the tokenizer's, are never chosen of a text.
   ArrayRef<double> choices(size_t sequence) {
     ArrayRef<double> logits = run.logits(static_cast<int64_t>(sequence));
@@ -187,6 +194,12 @@ private:
            << " hold a token and " << use.wasted << " are given to sequences and hold none\n";
   }
 
+  Error writeProfile() {
+    if (options.profile)
+      profile.print(errs());
+    return writeProfileFiles(profile, profile.toJson(), options);
+  }
+
   /// `logits.I`: those that each token of sequence I was chosen by.
   Error saveLogits() {
     std::vector<std::vector<double>> all(rows.size());
@@ -214,6 +227,7 @@ private:
   std::vector<std::vector<std::vector<double>>> rows{prompts.size()};
   double promptSeconds = 0, tokenSeconds = 0;
   int64_t steps = 0;
+  StepProfile profile; // of the steps that follow the prompts
 };
 
 Error fillParameters(CachedGeneration &run, const RunOptions &options) {

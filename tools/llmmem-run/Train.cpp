@@ -3,7 +3,7 @@
 #include "Interrupt.h"
 #include "Progress.h"
 #include "ReadTokenizer.h"
-#include "RunOptions.h"
+#include "WriteProfile.h"
 #include "llmmem/Execution/ImageFeed.h"
 #include "llmmem/Execution/ProcessMemory.h"
 #include "llmmem/Execution/RankJob.h"
@@ -468,14 +468,7 @@ Error Training::writeProfile() {
   }
   if (!ranks.empty())
     (*calls.getAsObject())["ranks"] = std::move(ofRanks);
-  auto write = [](StringRef file, const json::Value &value) -> Error {
-    if (file.empty())
-      return Error::success();
-    return writeTextFile(file, formatv("{0:2}\n", value).str());
-  };
-  if (Error error = write(options.profileJson, calls))
-    return error;
-  return write(options.trace, profile.toTrace());
+  return writeProfileFiles(profile, calls, options);
 }
 
 Error Training::save() {

@@ -113,8 +113,10 @@ TEST_P(PackedKernels, ProductsHaveTheBitsOfTheirElements) {
   expectBits(1, 64, 37, 32, false);
   expectBits(5, 256, 18, 128, false);
   expectBits(9, 192, 18, 96, false);
+  expectBits(1, 384, 70, 64, false);
   expectBits(1, 35, 256, 128, true);
   expectBits(8, 11, 224, 32, true);
+  expectBits(3, 20, 416, 32, true);
   expectBits(9, 11, 96, 96, true);
 }
 

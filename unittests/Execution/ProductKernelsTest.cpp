@@ -294,7 +294,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ProductBits,
                                            Shape{9, 17, 49}, Shape{129, 193, 241},
                                            Shape{200, 30, 300}, Shape{40, 500, 60},
                                            Shape{1, 50, 300}, Shape{3, 33, 150}, Shape{5, 19, 70},
-                                           Shape{8, 64, 131}),
+                                           Shape{8, 64, 131}, Shape{1, 70, 700}, Shape{2, 9, 600}),
                          [](const auto &info) {
                            return std::to_string(info.param.rows) + "x" +
                                   std::to_string(info.param.inner) + "x" +

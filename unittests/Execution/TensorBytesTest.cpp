@@ -1,9 +1,12 @@
 //===- TensorBytesTest.cpp - Floats of one kind as floats of another -------===//
 
 #include "llmmem/Execution/TensorBytes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 using namespace llmmem;
@@ -34,6 +37,24 @@ TEST(TensorBytes, ConvertsF32ToBF16AsTheSlowWayDoes) {
   convertFloats(FloatKind::BF16, fast.data(), FloatKind::F32, back.data(), count);
   for (int64_t index = 0; index < count; ++index)
     EXPECT_EQ(back[index], readFloat(FloatKind::BF16, fast.data(), index));
+}
+
+TEST(TensorBytes, WidensToF64AsTheSlowWayDoes) {
+  std::vector<uint16_t> every(1 << 16), narrow;
+  std::iota(every.begin(), every.end(), 0);
+  llvm::copy_if(every, std::back_inserter(narrow),
+                [](uint16_t bits) { return !std::isnan(readFloat(FloatKind::BF16, &bits, 0)); });
+  std::vector<float> floats(narrow.size());
+  convertFloats(FloatKind::BF16, narrow.data(), FloatKind::F32, floats.data(), narrow.size());
+  for (auto [kind, from] : {std::pair<FloatKind, const void *>(FloatKind::BF16, narrow.data()),
+                            std::pair<FloatKind, const void *>(FloatKind::F32, floats.data())}) {
+    std::vector<double> wide(narrow.size());
+    convertFloats(kind, from, FloatKind::F64, wide.data(), wide.size());
+    for (size_t index = 0; index < wide.size(); ++index)
+      ASSERT_EQ(llvm::bit_cast<uint64_t>(wide[index]),
+                llvm::bit_cast<uint64_t>(readFloat(kind, from, index)))
+          << index;
+  }
 }
 
 TEST(TensorBytes, NanStaysNan) {

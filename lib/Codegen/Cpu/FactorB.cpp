@@ -38,38 +38,44 @@ static Value loadAs(Writer &w, Pointer from, Index place, int64_t count, Type el
   return LLVM::LoadOp::create(w.builder, w.loc(), type, (from + place).address, /*alignment=*/1);
 }
 
-Value FactorB::loadWidened(Index place, int64_t count) const {
-  return wordsOfBytes(
-      w->builder, w->loc(),
-      loadAs(*w, payload, (begin + place) / w->held.perByte(), count, w->builder.getI8Type()));
+Value FactorB::loadStored(Index byte, int64_t count, Type integer) const {
+  return loadAs(*w, payload + begin / w->held.perByte(), byte, count, integer);
 }
 
-Value FactorB::loadWords(Index place, int64_t count) const {
-  return loadAs(*w, payload, (begin + place) / w->held.perByte(), count, w->builder.getI32Type());
-}
+Index FactorB::groupOf(Index place) const { return (begin + place) / w->held.group; }
 
-Num FactorB::scaleAt(Index place) const {
-  return w->load(scales + (begin + place) / w->held.group, 1);
-}
+Num FactorB::scaleOf(Index group) const { return w->load(scales + group, 1); }
 
-std::optional<Num> FactorB::zeroAt(Index place) const {
-  if (!w->held.hasZeros())
-    return std::nullopt;
-  Index group = (begin + place) / w->held.group;
+Value FactorB::zeroBitsOf(Index group) const {
   Value word =
       wordsOfBytes(w->builder, w->loc(), loadAs(*w, zeros, group / 2, 1, w->builder.getI8Type()));
   Value shift = arith::IndexCastOp::create(w->builder, w->loc(), w->builder.getI32Type(),
                                            (group % 2 * 4).value);
-  return zeroOf(w->builder, w->loc(), arith::ShRUIOp::create(w->builder, w->loc(), word, shift));
+  return arith::ShRUIOp::create(w->builder, w->loc(), word, shift);
+}
+
+std::optional<Num> FactorB::zeroOfGroup(Index group) const {
+  if (!w->held.hasZeros())
+    return std::nullopt;
+  return zeroOf(w->builder, w->loc(), zeroBitsOf(group));
+}
+
+void FactorB::prefetch(Index place) const {
+  w->prefetch(payload + (w->held ? (begin + place) / w->held.perByte() : place));
 }
 
 Num FactorB::load(Index place, int64_t lanes) const {
   if (!w->held)
     return w->load(payload + place, lanes);
-  Value words = loadWidened(place, lanes / w->held.perByte());
-  if (w->held.perByte() == 2)
+  int64_t perByte = w->held.perByte();
+  Value bytes =
+      loadAs(*w, payload, (begin + place) / perByte, lanes / perByte, w->builder.getI8Type());
+  Value words = wordsOfBytes(w->builder, w->loc(), bytes);
+  Index group = groupOf(place);
+  if (perByte == 2)
     words = separateNibbles(w->builder, w->loc(), words);
-  return numbersOf(w->builder, w->loc(), words, w->held.element, zeroAt(place)) * scaleAt(place);
+  return numbersOf(w->builder, w->loc(), words, w->held.element, zeroOfGroup(group)) *
+         scaleOf(group);
 }
 
 Num FactorB::loadFirst(Index place, Index count) const {

@@ -29,12 +29,16 @@ public:
   /// are all lanes, or none where the count is not above 0.
   Num loadFirst(Index place, Index count) const;
 
-  /// Stored numbers from number `place` on: `count` bytes, each widened to i32, or `count` words.
-  mlir::Value loadWidened(Index place, int64_t count) const;
-  mlir::Value loadWords(Index place, int64_t count) const;
-  /// The scale of the group that `place` is in, and what `numbersOf` takes for its zero point.
-  Num scaleAt(Index place) const;
-  std::optional<Num> zeroAt(Index place) const;
+  /// Stored numbers from byte `byte` behind B's first element on, as `count` integers of the type.
+  mlir::Value loadStored(Index byte, int64_t count, mlir::Type integer) const;
+  /// The number of the group that `place` is in; its scale, and its zero point in the lowest bits
+  /// of a word.
+  Index groupOf(Index place) const;
+  Num scaleOf(Index group) const;
+  mlir::Value zeroBitsOf(Index group) const;
+
+  /// Asks for the cache line of element `place`, which may lie beyond B.
+  void prefetch(Index place) const;
 
   /// For calls of functions that take B: its pointer, and what stands behind all other arguments.
   mlir::Value pointer() const;
@@ -42,6 +46,9 @@ public:
   static llvm::SmallVector<mlir::Type> restTypes(mlir::MLIRContext *context);
 
 private:
+  /// What `numbersOf` takes for the zero point of a group.
+  std::optional<Num> zeroOfGroup(Index group) const;
+
   Writer *w;
   Pointer payload, scales, zeros;
   Index begin;

@@ -64,6 +64,11 @@ void Writer::storeFirst(Pointer to, Index count, Num x) {
                               bytesOf(to.element));
 }
 
+void Writer::prefetch(Pointer from) {
+  // To be read, into all caches, as data.
+  LLVM::Prefetch::create(builder, loc(), from.address, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+}
+
 Num Writer::spread(Num x) {
   auto type = VectorType::get(sizes.lanes, x.type());
   return {&builder, vector::BroadcastOp::create(builder, loc(), type, x.value)};

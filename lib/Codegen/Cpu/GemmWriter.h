@@ -64,6 +64,8 @@ public:
   /// The first `count` lanes; the others are 0 and their memory is not touched.
   Num loadFirst(Pointer from, Index count);
   void storeFirst(Pointer to, Index count, Num x);
+  /// Asks for the cache line that holds an address, which need not be in any buffer.
+  void prefetch(Pointer from);
   /// The number in every lane.
   Num spread(Num x);
   Num zeros();

@@ -20,42 +20,118 @@ constexpr int64_t kMostRows = Sizes::kTileRows;
 class NarrowWriter {
 public:
   NarrowWriter(Writer &w, int64_t rows, bool transposed, bool initial)
-      : w(w), rows(rows), vectors(transposed ? (rows <= 4 ? 2 : 1) : vectorsOfRow(rows, w.held)),
+      : w(w), rows(rows),
+        vectors(transposed ? (w.held && rows <= 4 ? 2 : 1) : vectorsOfRow(rows, w.held)),
         transposed(transposed), hasInitial(initial) {}
 
-  /// B in rows: as many vectors of accumulators as registers take.
+  /// B in rows: as many vectors of accumulators as registers take. Of one row, those of AVX2 take
+  /// them, too, and what is unpacked.
   static int64_t vectorsOfRow(int64_t rows, const PackedFormat &held) {
-    return llvm::alignDown(std::min<int64_t>(8, 24 / rows), vectorsTogether(held));
+    return llvm::alignDown(rows == 1 ? 4 : std::min<int64_t>(8, 24 / rows),
+                           PackedRows::vectorsTogether(held));
   }
+  /// B in rows: columns of a strip. Wide ones are read faster, as more of a row lies together, but
+  /// each thread needs some. The sums of all rows stay in the first cache, whole parts of them.
+  static int64_t columnsOfStrip(const Matmul &p, int64_t lanes) {
+    int64_t part = vectorsOfRow(p.rows, p.b.held.format) * lanes;
+    int64_t wanted = std::max<int64_t>(llvm::divideCeil(p.columns, 8), 192);
+    return std::min<int64_t>(llvm::alignTo(wanted, part), mostColumns(p.rows, part));
+  }
+  static int64_t mostColumns(int64_t rows, int64_t part) {
+    return std::max<int64_t>(part, llvm::alignDown(kMostSums / rows, part));
+  }
+  static constexpr int64_t kMostSums = 1024;
 
-  void write() {
-    int64_t group = vectors * w.sizes.lanes, fewest = transposed ? 1 : vectorsTogether(w.held);
+  void write() { transposed ? writeColumns() : writeRows(); }
+
+private:
+  using Part = function_ref<void(Index j, int64_t count, std::optional<Index> some)>;
+  /// All columns: `count` vectors of them from `j` on; of the last one only the first `some` where
+  /// given.
+  void forParts(Part part) {
+    int64_t group = vectors * w.sizes.lanes,
+            fewest = transposed ? 1 : PackedRows::vectorsTogether(w.held);
     Index rest = columns % group, whole = columns - rest;
-    w.forEach(w.constant(0), whole, group, [&](Index j) { multiply(j, vectors, std::nullopt); });
+    w.forEach(w.constant(0), whole, group, [&](Index j) { part(j, vectors, std::nullopt); });
     // What is left, vector by vector.
     int64_t step = fewest * w.sizes.lanes;
     Index vectorsOfRest = whole + rest / step * step, last = columns - vectorsOfRest;
-    w.forEach(whole, vectorsOfRest, step, [&](Index j) { multiply(j, fewest, std::nullopt); });
+    w.forEach(whole, vectorsOfRest, step, [&](Index j) { part(j, fewest, std::nullopt); });
     if (transposed || !w.held) // rows of groups are whole vectors
-      w.ifThen(less(w.constant(0), last), [&] { multiply(vectorsOfRest, 1, last); });
+      w.ifThen(less(w.constant(0), last), [&] { part(vectorsOfRest, 1, last); });
   }
 
-private:
-  /// `count` vectors of columns from `j` on; of the last one only the first `some` where given.
-  void multiply(Index j, int64_t count, std::optional<Index> some) {
-    Index rest = inner % depth, whole = inner - rest;
-    SmallVector<Num> sums(rows * count, w.zeros());
-    sums = carry(whole, depth, sums, [&](Index k, ArrayRef<Num> carried) {
-      loadFactors(k, std::nullopt);
-      if (transposed)
-        return w.held ? addPackedColumns(j, k, count, some, carried)
-                      : addSquares(j, k, count, some, carried);
-      return addRows(j, k, w.constant(depth), count, some, carried);
+  //===--------------------------------------------------------------------===//
+  // B in rows
+  //===--------------------------------------------------------------------===//
+
+  /// Some rows of B at a time, each from its begin to its end: what lies together is read together.
+  /// The sums stay in the first cache meanwhile.
+  void writeRows() {
+    forParts([&](Index j, int64_t count, std::optional<Index>) {
+      keepSums(j, SmallVector<Num>(rows * count, w.zeros()));
     });
-    // Groups that lie along the sums divide them.
-    if (!transposed || !w.held)
-      sums = addRest(j, whole, rest, count, some, sums);
-    store(j, count, some, sums);
+    Index rest = inner % depth, whole = inner - rest;
+    w.forEach(w.constant(0), whole, depth, [&](Index k) {
+      loadFactors(k, std::nullopt);
+      addRowsToAll(k, w.constant(depth));
+    });
+    w.ifThen(less(w.constant(0), rest), [&] {
+      loadFactors(whole, rest);
+      addRowsToAll(whole, rest);
+    });
+    forParts([&](Index j, int64_t count, std::optional<Index> some) {
+      store(j, count, some, keptSums(j, count));
+    });
+  }
+
+  void addRowsToAll(Index k, Index terms) {
+    forParts([&](Index j, int64_t count, std::optional<Index> some) {
+      Index ahead = distanceAhead(j, k, count);
+      keepSums(j, addRows(j, k, ahead, terms, count, some, keptSums(j, count)));
+    });
+  }
+
+  int64_t pitchOfSums() { return mostColumns(rows, vectors * w.sizes.lanes); }
+  Pointer sumsAt(int64_t row, Index j, int64_t vector) {
+    return kept + (j + (row * pitchOfSums() + vector * w.sizes.lanes));
+  }
+  SmallVector<Num> keptSums(Index j, int64_t count) {
+    SmallVector<Num> sums;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t v = 0; v < count; ++v)
+        sums.push_back(w.load(sumsAt(row, j, v), w.sizes.lanes, true));
+    return sums;
+  }
+  void keepSums(Index j, ArrayRef<Num> sums) {
+    auto count = static_cast<int64_t>(sums.size()) / rows;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t v = 0; v < count; ++v)
+        w.store(sumsAt(row, j, v), sums[row * count + v], true);
+  }
+
+  /// From what is read now to what is read a little later: the same rows further on, or the next
+  /// rows, or those of the columns behind these. Rows lie a pitch apart, which processors do not
+  /// foresee.
+  Index distanceAhead(Index j, Index k, int64_t count) {
+    // Some KiB of all rows; fewer bits take longer.
+    int64_t further = (bits() < 32 ? 2 : 1) * count * w.sizes.lanes;
+    Index next = bPitch * depth - columns, behind = w.constant(0) - k * bPitch;
+    return either(less(j + further, columns), w.constant(0),
+                  either(less(k + depth, inner), next, behind)) +
+           further;
+  }
+
+  int64_t bits() { return w.held ? w.held.bits() : w.element.getIntOrFloatBitWidth(); }
+  Index either(Value condition, Index a, Index b) {
+    return {&w.builder, arith::SelectOp::create(w.builder, w.loc(), condition, a.value, b.value)};
+  }
+
+  /// Asks for `count` elements of B.
+  void prefetch(FactorB from, int64_t count) {
+    int64_t line = 512 / bits();
+    for (int64_t first = 0; first < count; first += line)
+      from.prefetch(w.constant(first));
   }
 
   using Step = function_ref<SmallVector<Num>(Index, ArrayRef<Num>)>;
@@ -100,13 +176,25 @@ private:
     return next;
   }
 
+  SmallVector<Num> addPackedRow(Index k, const FactorB &row, int64_t count, ArrayRef<Num> carried) {
+    SmallVector<Num> factors, next(carried);
+    for (int64_t i = 0; i < rows; ++i)
+      factors.push_back(factor(i, k));
+    packedRows->unpack(row, count, [&](int64_t v, Num x) {
+      for (int64_t i = 0; i < rows; ++i)
+        next[i * count + v] = fma(factors[i], x, next[i * count + v]);
+    });
+    return next;
+  }
+
   /// `terms` rows of B, from row `k` on.
-  SmallVector<Num> addRows(Index j, Index k, Index terms, int64_t count, std::optional<Index> some,
-                           ArrayRef<Num> sums) {
+  SmallVector<Num> addRows(Index j, Index k, Index ahead, Index terms, int64_t count,
+                           std::optional<Index> some, ArrayRef<Num> sums) {
     return carry(terms, 1, sums, [&](Index t, ArrayRef<Num> carried) {
       FactorB line = b + ((k + t) * bPitch + j);
+      prefetch(line + ahead, count * w.sizes.lanes);
       if (w.held)
-        return addTerm(t, unpackRow(w, line, count), carried);
+        return addPackedRow(t, line, count, carried);
       SmallVector<Num> row;
       for (int64_t v = 0; v < count; ++v)
         row.push_back(some ? line.loadFirst(w.constant(0), *some)
@@ -119,13 +207,39 @@ private:
   // B transposed
   //===--------------------------------------------------------------------===//
 
-  /// Where the row of B in memory begins that is column `j + lane` of the matmul; a row beyond the
-  /// last one is the last.
-  Index rowAt(Index j, int64_t lane, std::optional<Index> some) {
+  void writeColumns() {
+    Index rest = inner % depth, whole = inner - rest;
+    forParts([&](Index j, int64_t count, std::optional<Index> some) {
+      SmallVector<Num> sums(rows * count, w.zeros());
+      sums = carry(whole, depth, sums, [&](Index k, ArrayRef<Num> carried) {
+        loadFactors(k, std::nullopt);
+        return w.held ? addPackedColumns(j, k, count, some, carried)
+                      : addSquares(j, k, count, some, carried);
+      });
+      // Groups that lie along the sums divide them.
+      if (!w.held)
+        sums = addRest(j, whole, rest, count, some, sums);
+      store(j, count, some, sums);
+    });
+  }
+
+  /// Asks for `terms` of `count` columns, the first of them `first` behind `j`: from `k` on, or
+  /// where B ends, from the begin of the columns `width` behind these.
+  void prefetchColumns(Index j, Index k, int64_t terms, Index first, int64_t count, int64_t width) {
+    Index place = either(less(k, inner), k, bPitch * width + k - inner);
+    for (int64_t column = 0; column < count; ++column)
+      prefetch(b + ((j + first + column) * bPitch + place), terms);
+  }
+
+  /// The number of a row of B in memory, which is column `lane` of those from `j` on; a row beyond
+  /// the last one is the last.
+  Index rowOf(int64_t lane, std::optional<Index> some) {
     Index number = w.constant(lane);
-    if (some)
-      number = minimum(number, *some - 1);
-    return (j + number) * bPitch;
+    return some ? minimum(number, *some - 1) : number;
+  }
+  /// Where that row begins.
+  Index rowAt(Index j, int64_t lane, std::optional<Index> some) {
+    return (j + rowOf(lane, some)) * bPitch;
   }
 
   /// The terms of a step, from words that are unpacked one after the other.
@@ -133,19 +247,24 @@ private:
                                     ArrayRef<Num> sums) {
     SmallVector<PackedColumns::Groups> groups;
     for (int64_t v = 0; v < count; ++v) {
-      SmallVector<Index> places;
+      PackedColumns::Places places{b + ((j + v * w.sizes.lanes) * bPitch + k), {}, bPitch};
       for (int64_t lane = 0; lane < w.sizes.lanes; ++lane)
-        places.push_back(rowAt(j + v * w.sizes.lanes, lane, some) + k);
-      packed.read(v, places, b);
-      groups.push_back(packed.groupsOf(places, b));
+        places.rows.push_back(rowOf(lane, some));
+      packed->read(v, places);
+      groups.push_back(packed->groupsOf(places));
     }
-    int64_t terms = packed.termsOfWord();
+    int64_t terms = packed->termsOfWord();
     return carry(w.constant(depth / terms), 1, sums, [&](Index word, ArrayRef<Num> carried) {
       SmallVector<Num> next(carried);
+      int64_t width = count * w.sizes.lanes, share = width * terms / depth;
+      prefetchColumns(j, k + 2 * depth, depth, word * share, share, width);
+      SmallVector<PackedColumns::Word> words;
+      for (int64_t v = 0; v < count; ++v)
+        words.push_back(packed->wordOf(v, word));
       for (int64_t term = 0; term < terms; ++term) {
         SmallVector<Num> row;
         for (int64_t v = 0; v < count; ++v)
-          row.push_back(packed.termOf(v, word, term, groups[v]));
+          row.push_back(packed->termOf(words[v], term, groups[v]));
         next = addTerm(word * terms + term, row, next);
       }
       return next;
@@ -154,7 +273,11 @@ private:
 
   SmallVector<Num> addSquares(Index j, Index k, int64_t count, std::optional<Index> some,
                               ArrayRef<Num> carried) {
-    int64_t lanes = w.sizes.lanes;
+    int64_t lanes = w.sizes.lanes, width = count * lanes;
+    // Some steps read 256 bytes of each column; each asks for as many of a share of the columns.
+    int64_t steps = 2048 / (depth * bits()), block = steps * depth, share = width / steps;
+    Index number = k / depth % steps;
+    prefetchColumns(j, k - number * depth + block, block, number * share, share, width);
     SmallVector<SmallVector<Num>> squares;
     for (int64_t v = 0; v < count; ++v)
       squares.push_back(square(j + v * lanes, k, some));
@@ -228,8 +351,6 @@ private:
   SmallVector<Num> addRest(Index j, Index whole, Index rest, int64_t count,
                            std::optional<Index> some, ArrayRef<Num> sums) {
     w.ifThen(less(w.constant(0), rest), [&] { loadFactors(whole, rest); });
-    if (!transposed)
-      return addRows(j, whole, rest, count, some, sums);
     int64_t lanes = w.sizes.lanes;
     return carry(rest, 1, sums, [&](Index t, ArrayRef<Num> carried) {
       SmallVector<Num> row;
@@ -246,8 +367,8 @@ private:
   void store(Index j, int64_t count, std::optional<Index> some, ArrayRef<Num> sums) {
     for (int64_t i = 0; i < rows; ++i) {
       SmallVector<Num> ofRow(sums.slice(i * count, count));
-      if (!transposed)
-        ofRow = inOrder(w, ofRow);
+      if (packedRows)
+        ofRow = packedRows->inOrder(ofRow);
       for (int64_t v = 0; v < count; ++v) {
         Index column = j + v * w.sizes.lanes;
         Pointer from = initial + (initialPitch * i + column), to = c + (cPitch * i + column);
@@ -268,10 +389,15 @@ private:
   Index aPitch = w.index(1), bPitch = w.index(3), initialPitch = w.index(5), cPitch = w.index(7);
   Index columns = w.index(8), inner = w.index(9);
   Num scale{&w.builder, w.function.getArgument(10)};
-  PackedColumns packed{w, vectors};
+  /// Of a packed B, by its layout.
+  std::optional<PackedRows> packedRows =
+      w.held && !transposed ? std::optional<PackedRows>(std::in_place, w) : std::nullopt;
+  std::optional<PackedColumns> packed =
+      w.held && transposed ? std::optional<PackedColumns>(std::in_place, w, vectors) : std::nullopt;
   /// Terms of a step.
-  int64_t depth = transposed && w.held ? packed.termsOfStep() : w.sizes.lanes;
+  int64_t depth = packed ? packed->termsOfStep() : w.sizes.lanes;
   Pointer factors = w.panel(kMostRows * depth), line = w.panel(w.sizes.lanes);
+  Pointer kept = w.panel(transposed ? 1 : rows * pitchOfSums()); // sums [rows][columns]
 };
 
 } // namespace
@@ -294,7 +420,7 @@ bool llmmem::isNarrowMatmul(const Matmul &p) {
 }
 
 int64_t llmmem::narrowStrip(KernelEmitter &e, const Matmul &p) {
-  return (p.b.transposed ? 4 : NarrowWriter::vectorsOfRow(p.rows, p.b.held.format)) * e.lanes();
+  return p.b.transposed ? 4 * e.lanes() : NarrowWriter::columnsOfStrip(p, e.lanes());
 }
 
 void llmmem::emitNarrowStrip(Operation *op, KernelEmitter &e, const Matmul &p, Index column,

@@ -6,6 +6,10 @@
 // chain of fused multiply-adds that `emitGeneratedMatmul` promises, so the bits are those of the
 // packed form.
 //
+// Such a matmul is as fast as memory is read, so what is read together is chosen first: sixteen
+// rows of B, each from its begin to its end in a strip, while sums stay in the first cache; or as
+// many rows as a vector has lanes, of each some cache lines. These are asked for ahead.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LLMMEM_LIB_CODEGEN_CPU_NARROWMATMUL_H

@@ -10,51 +10,198 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::gemm;
 
+template <typename Op>
+static Value withConstant(Writer &w, Value words, uint32_t number) {
+  auto type = cast<VectorType>(words.getType());
+  Value same = arith::ConstantOp::create(
+      w.builder, w.loc(), DenseElementsAttr::get(type, static_cast<int32_t>(number)));
+  return Op::create(w.builder, w.loc(), words, same);
+}
+
 static Value shiftedDown(Writer &w, Value words, int64_t bits) {
-  if (bits == 0)
-    return words;
-  Value count = arith::ConstantOp::create(
-      w.builder, w.loc(),
-      DenseElementsAttr::get(cast<VectorType>(words.getType()), static_cast<int32_t>(bits)));
-  return arith::ShRUIOp::create(w.builder, w.loc(), words, count);
+  return bits == 0 ? words : withConstant<arith::ShRUIOp>(w, words, bits);
+}
+
+static Value shiftedUp(Writer &w, Value words, int64_t bits) {
+  return bits == 0 ? words : withConstant<arith::ShLIOp>(w, words, bits);
+}
+
+static Num numbersOfIntegers(Writer &w, Value integers) {
+  auto type = cast<VectorType>(integers.getType());
+  return {&w.builder,
+          arith::SIToFPOp::create(w.builder, w.loc(), type.clone(w.accumulatorType), integers)};
+}
+
+/// One vector behind the other.
+static Value joined(Writer &w, Value lower, Value upper) {
+  int64_t lanes = cast<VectorType>(lower.getType()).getNumElements();
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
+  return vector::ShuffleOp::create(w.builder, w.loc(), lower, upper, order);
+}
+
+/// Of i8 and f8.
+static Num numbersOfBytes(Writer &w, Value bytes) {
+  auto words = cast<VectorType>(bytes.getType()).clone(w.builder.getI32Type());
+  if (w.held.element.isInteger(8))
+    return numbersOfIntegers(w, arith::ExtSIOp::create(w.builder, w.loc(), words, bytes));
+  return numbersOf(w.builder, w.loc(), wordsOfBytes(w.builder, w.loc(), bytes), w.held.element,
+                   std::nullopt);
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers of four bits
+//===----------------------------------------------------------------------===//
+
+/// The bits of 2^(23 - 4 place): an integer that is moved up as far is added to it.
+static uint32_t powerOf(int64_t place) { return static_cast<uint32_t>(127 + 23 - 4 * place) << 23; }
+
+static uint32_t maskOf(int64_t place) { return powerOf(place) | (15u << (4 * place)); }
+
+NibbleNumbers::NibbleNumbers(Writer &w)
+    : w(w), table(w.panel(kOfHalf * 16)), masks(w.panel(kOfHalf / 2 * w.sizes.lanes)) {
+  for (int64_t place = 0; place < kOfHalf; ++place) {
+    SmallVector<float> numbers;
+    for (int64_t zero = 0; zero < 16; ++zero)
+      numbers.push_back(static_cast<float>((1 << (23 - 4 * place)) + zero));
+    auto type = VectorType::get(16, w.accumulatorType);
+    Value row = arith::ConstantOp::create(w.builder, w.loc(),
+                                          DenseElementsAttr::get(type, ArrayRef<float>(numbers)));
+    w.store(table + w.constant(16 * place), {&w.builder, row});
+  }
+  for (int64_t place = 0; place < kOfHalf; place += 2) {
+    SmallVector<int32_t> mask(w.sizes.lanes / 2, static_cast<int32_t>(maskOf(place)));
+    mask.append(w.sizes.lanes / 2, static_cast<int32_t>(maskOf(place + 1)));
+    auto type = VectorType::get(w.sizes.lanes, w.builder.getI32Type());
+    Value known = arith::ConstantOp::create(w.builder, w.loc(),
+                                            DenseElementsAttr::get(type, ArrayRef<int32_t>(mask)));
+    LLVM::StoreOp::create(w.builder, w.loc(), known, maskAt(place).address, /*alignment=*/64);
+  }
+  // LLVM must not know the exponents: it would take them and the number by an `and` each, and join
+  // these.
+  auto words = VectorType::get(w.sizes.lanes, w.builder.getI32Type());
+  Value known =
+      arith::ConstantOp::create(w.builder, w.loc(), DenseElementsAttr::get(words, 0x4F000000));
+  Pointer hidden = w.panel(w.sizes.lanes);
+  LLVM::StoreOp::create(w.builder, w.loc(), known, hidden.address, /*alignment=*/64,
+                        /*isVolatile=*/true);
+  exponents = LLVM::LoadOp::create(w.builder, w.loc(), words, hidden.address, /*alignment=*/64,
+                                   /*isVolatile=*/true);
+}
+
+Value NibbleNumbers::withExponents(Value words) {
+  int64_t lanes = cast<VectorType>(words.getType()).getNumElements();
+  Value own = exponents;
+  if (lanes < w.sizes.lanes)
+    own = vector::ShuffleOp::create(w.builder, w.loc(), own, own,
+                                    llvm::to_vector(llvm::seq<int64_t>(0, lanes)));
+  return arith::OrIOp::create(w.builder, w.loc(), words, own);
+}
+
+Num NibbleNumbers::asNumbers(Value words) {
+  auto type = cast<VectorType>(words.getType());
+  return {&w.builder,
+          arith::BitcastOp::create(w.builder, w.loc(), type.clone(w.accumulatorType), words)};
+}
+
+Num NibbleNumbers::numberOf(Value words, int64_t place) {
+  return asNumbers(withConstant<arith::AndIOp>(w, words, maskOf(place)));
+}
+
+Pointer NibbleNumbers::maskAt(int64_t place) {
+  return masks + w.constant(place / 2 * w.sizes.lanes);
+}
+
+Value NibbleNumbers::maskOfPair(int64_t place) {
+  return LLVM::LoadOp::create(w.builder, w.loc(),
+                              VectorType::get(w.sizes.lanes, w.builder.getI32Type()),
+                              maskAt(place).address, /*alignment=*/64, /*isVolatile=*/true);
+}
+
+Num NibbleNumbers::pairOf(Value words, Value mask) {
+  return asNumbers(arith::AndIOp::create(w.builder, w.loc(), joined(w, words, words), mask));
+}
+
+Num NibbleNumbers::zeroOf(Value words, int64_t place) {
+  Value number = withConstant<arith::AndIOp>(w, words, 15);
+  return asNumbers(withConstant<arith::OrIOp>(w, shiftedUp(w, number, 4 * place), powerOf(place)));
+}
+
+Num NibbleNumbers::pairOfZero(Value word, int64_t place) {
+  Value fifteen = arith::ConstantOp::create(w.builder, w.loc(), w.builder.getI32IntegerAttr(15));
+  Index number{&w.builder, arith::IndexCastUIOp::create(
+                               w.builder, w.loc(), w.builder.getIndexType(),
+                               arith::AndIOp::create(w.builder, w.loc(), word, fifteen))};
+  auto half = VectorType::get(w.sizes.lanes / 2, w.accumulatorType);
+  auto spread = [&](int64_t of) -> Value {
+    Num zero = w.load(table + (number + 16 * of), 1);
+    return vector::BroadcastOp::create(w.builder, w.loc(), half, zero.value);
+  };
+  return {&w.builder, joined(w, spread(place), spread(place + 1))};
 }
 
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//
 
-int64_t gemm::vectorsTogether(const PackedFormat &format) { return format ? format.perByte() : 1; }
-
-SmallVector<Num> gemm::unpackRow(Writer &w, const FactorB &row, int64_t count) {
-  int64_t lanes = w.sizes.lanes, together = vectorsTogether(w.held);
-  // All columns of a part are of one group.
-  int64_t part = std::gcd(w.held.group, count * lanes);
-  SmallVector<Num> vectors;
-  for (int64_t first = 0; first < count * lanes; first += part) {
-    Num scale = row.scaleAt(w.constant(first));
-    std::optional<Num> zero = row.zeroAt(w.constant(first));
-    for (int64_t column = first; column < first + part; column += together * lanes) {
-      Value words = row.loadWidened(w.constant(column), lanes);
-      for (int64_t number = 0; number < together; ++number)
-        vectors.push_back(numbersOf(w.builder, w.loc(),
-                                    shiftedDown(w, words, number * w.held.bits()), w.held.element,
-                                    zero) *
-                          scale);
-    }
-  }
-  return vectors;
+PackedRows::PackedRows(Writer &w) : w(w) {
+  if (w.held.hasZeros())
+    nibbles.emplace(w);
 }
 
-SmallVector<Num> gemm::inOrder(Writer &w, ArrayRef<Num> row) {
-  if (vectorsTogether(w.held) == 1)
-    return SmallVector<Num>(row);
+int64_t PackedRows::vectorsTogether(const PackedFormat &format) {
+  return format ? format.perByte() : 1;
+}
+
+void PackedRows::unpack(const FactorB &row, int64_t count, Take take) {
   int64_t lanes = w.sizes.lanes;
+  // All columns of a part are of one group.
+  int64_t part = std::gcd(w.held.group, count * lanes) / lanes;
+  for (int64_t first = 0; first < count; first += part) {
+    if (nibbles) {
+      unpackNibbles(row, first, part, take);
+      continue;
+    }
+    Num scale = row.scaleOf(row.groupOf(w.constant(first * lanes)));
+    for (int64_t number = first; number < first + part; ++number) {
+      Value bytes = row.loadStored(w.constant(number * lanes), lanes, w.builder.getI8Type());
+      take(number, numbersOfBytes(w, bytes) * scale);
+    }
+  }
+}
+
+void PackedRows::unpackNibbles(const FactorB &row, int64_t first, int64_t count, Take take) {
+  int64_t lanes = w.sizes.lanes;
+  FactorB begin = row + w.constant(first * lanes);
+  Index group = begin.groupOf(w.constant(0));
+  Num scale = begin.scaleOf(group);
+  Value zero = begin.zeroBitsOf(group);
+  auto type = VectorType::get(lanes / 2, w.builder.getI32Type());
+  SmallVector<Value> words;
+  for (int64_t pair = 0; pair < count; pair += 2) {
+    Value halves =
+        begin.loadStored(w.constant(pair * lanes / 2), lanes / 2, w.builder.getIntegerType(16));
+    words.push_back(
+        nibbles->withExponents(arith::ExtUIOp::create(w.builder, w.loc(), type, halves)));
+  }
+  for (int64_t half : {0, 1}) {
+    Value mask = nibbles->maskOfPair(2 * half);
+    Num zeros = nibbles->pairOfZero(zero, 2 * half);
+    for (auto [pair, word] : llvm::enumerate(words))
+      take(first + 2 * static_cast<int64_t>(pair) + half,
+           (nibbles->pairOf(word, mask) - zeros) * scale);
+  }
+}
+
+SmallVector<Num> PackedRows::inOrder(ArrayRef<Num> row) {
+  if (!nibbles)
+    return SmallVector<Num>(row);
+  int64_t lanes = w.sizes.lanes, words = lanes / 2;
   SmallVector<Num> ordered;
   for (size_t pair = 0; pair < row.size(); pair += 2)
-    for (int64_t half : {0, 1}) {
+    for (int64_t first : {int64_t(0), lanes}) {
       SmallVector<int64_t> order;
-      for (int64_t lane = half * lanes; lane < (half + 1) * lanes; ++lane)
-        order.push_back(lane % 2 * lanes + lane / 2);
+      for (int64_t column = first; column < first + lanes; ++column)
+        order.push_back(column % NibbleNumbers::kOfHalf * words + column / NibbleNumbers::kOfHalf);
       ordered.push_back({&w.builder, vector::ShuffleOp::create(w.builder, w.loc(), row[pair].value,
                                                                row[pair + 1].value, order)});
     }
@@ -73,57 +220,76 @@ static int64_t wordsOfStep(const Writer &w) {
 
 PackedColumns::PackedColumns(Writer &w, int64_t vectors)
     : w(w), words(w.held ? wordsOfStep(w) : 0),
-      panel(w.panel(std::max<int64_t>(1, vectors * words * w.sizes.lanes))) {}
+      panel(w.panel(std::max<int64_t>(1, vectors * words * w.sizes.lanes))) {
+  if (w.held.hasZeros())
+    nibbles.emplace(w);
+}
 
 Pointer PackedColumns::wordAt(int64_t number, Index word) {
   return panel + (word + number * words) * w.sizes.lanes;
 }
 
-/// One vector behind the other.
-static Num joined(Writer &w, ArrayRef<Num> parts) {
-  if (parts.size() == 1)
-    return parts.front();
-  size_t half = parts.size() / 2;
-  Num lower = joined(w, parts.take_front(half)), upper = joined(w, parts.drop_front(half));
-  int64_t lanes = cast<VectorType>(lower.type()).getNumElements();
-  auto order = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
-  return {&w.builder,
-          vector::ShuffleOp::create(w.builder, w.loc(), lower.value, upper.value, order)};
+void PackedColumns::read(int64_t number, const Places &places) {
+  // A square of eight vectors fits in the registers of AVX2.
+  int64_t side = std::min<int64_t>(words, 8);
+  Index pitch = places.pitch / w.held.perByte();
+  for (int64_t word = 0; word < words; word += side)
+    for (int64_t column = 0; column < w.sizes.lanes; column += side) {
+      SmallVector<Num> square;
+      for (Index row : ArrayRef(places.rows).slice(column, side))
+        square.push_back({&w.builder, places.first.loadStored(row * pitch + 4 * word, side,
+                                                              w.builder.getI32Type())});
+      transpose(w, square);
+      for (auto [term, part] : llvm::enumerate(square))
+        LLVM::StoreOp::create(
+            w.builder, w.loc(), part.value,
+            (wordAt(number, w.constant(word + static_cast<int64_t>(term))) + w.constant(column))
+                .address,
+            /*alignment=*/4 * side);
+    }
 }
 
-void PackedColumns::read(int64_t number, ArrayRef<Index> columns, const FactorB &b) {
-  SmallVector<SmallVector<Num>> squares;
-  for (size_t first = 0; first < columns.size(); first += words) {
-    SmallVector<Num> square;
-    for (Index place : columns.slice(first, words))
-      square.push_back({&w.builder, b.loadWords(place, words)});
-    transpose(w, square);
-    squares.push_back(std::move(square));
-  }
-  for (int64_t word = 0; word < words; ++word) {
-    auto parts = llvm::map_to_vector(squares, [&](const SmallVector<Num> &x) { return x[word]; });
-    LLVM::StoreOp::create(w.builder, w.loc(), joined(w, parts).value,
-                          wordAt(number, w.constant(word)).address, /*alignment=*/64);
-  }
-}
-
-PackedColumns::Groups PackedColumns::groupsOf(ArrayRef<Index> columns, const FactorB &b) {
-  auto each = [&](function_ref<Num(Index)> numberAt) -> Num {
-    auto numbers = llvm::map_to_vector(columns, [&](Index x) { return numberAt(x).value; });
-    auto type = VectorType::get(columns.size(), w.accumulatorType);
-    return {&w.builder, vector::FromElementsOp::create(w.builder, w.loc(), type, numbers)};
+PackedColumns::Groups PackedColumns::groupsOf(const Places &places) {
+  Index first = places.first.groupOf(w.constant(0)), pitch = places.pitch / w.held.group;
+  auto each = [&](Type element, function_ref<Value(Index group)> valueOf) -> Value {
+    auto values =
+        llvm::map_to_vector(places.rows, [&](Index row) { return valueOf(first + row * pitch); });
+    return vector::FromElementsOp::create(w.builder, w.loc(),
+                                          VectorType::get(values.size(), element), values);
   };
-  Groups groups{each([&](Index place) { return b.scaleAt(place); }), std::nullopt};
-  if (w.held.hasZeros())
-    groups.zero = each([&](Index place) { return *b.zeroAt(place); });
+  Value scales =
+      each(w.accumulatorType, [&](Index group) { return places.first.scaleOf(group).value; });
+  Groups groups{{&w.builder, scales}, {}};
+  if (!nibbles)
+    return groups;
+  Value zeros =
+      each(w.builder.getI32Type(), [&](Index group) { return places.first.zeroBitsOf(group); });
+  for (int64_t place = 0; place < NibbleNumbers::kOfHalf; ++place)
+    groups.zeros.push_back(nibbles->zeroOf(zeros, place));
   return groups;
 }
 
-Num PackedColumns::termOf(int64_t number, Index word, int64_t term, const Groups &groups) {
+PackedColumns::Word PackedColumns::wordOf(int64_t number, Index word) {
   auto type = VectorType::get(w.sizes.lanes, w.builder.getI32Type());
   Value bits = LLVM::LoadOp::create(w.builder, w.loc(), type, wordAt(number, word).address,
                                     /*alignment=*/64);
-  return numbersOf(w.builder, w.loc(), shiftedDown(w, bits, term * w.held.bits()), w.held.element,
-                   groups.zero) *
+  if (!nibbles)
+    return {bits};
+  return {nibbles->withExponents(withConstant<arith::AndIOp>(w, bits, 0xFFFF)),
+          nibbles->withExponents(shiftedDown(w, bits, 16))};
+}
+
+Num PackedColumns::termOf(const Word &word, int64_t term, const Groups &groups) {
+  if (nibbles) {
+    int64_t place = term % NibbleNumbers::kOfHalf;
+    return (nibbles->numberOf(word[term / NibbleNumbers::kOfHalf], place) - groups.zeros[place]) *
+           groups.scale;
+  }
+  if (w.held.element.isInteger(8)) {
+    Value highest = shiftedUp(w, word[0], 24 - 8 * term);
+    return numbersOfIntegers(w, withConstant<arith::ShRSIOp>(w, highest, 24)) * groups.scale;
+  }
+  return numbersOf(w.builder, w.loc(), shiftedDown(w, word[0], term * w.held.bits()),
+                   w.held.element, std::nullopt) *
          groups.scale;
 }

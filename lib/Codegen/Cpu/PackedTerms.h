@@ -13,14 +13,68 @@
 
 namespace llmmem::gemm {
 
-/// Vectors that are unpacked together: of i4 two, as bytes hold two neighbours.
-int64_t vectorsTogether(const PackedFormat &format);
+/// Four i4 in the lower half of a word become numbers where they lie, each by one `and`:
+///
+///   a word with exponents   0x4F00 d c b a
+///   its number 0            0x4B00 0 0 0 a   2^23 + a
+///   its number 1            0x4900 0 0 b 0   2^19 + b
+///   its numbers 2 and 3                      2^15 + c, 2^11 + d
+///
+/// as the bits of 0x4F00 contain those of the four exponents. An element is then exact less the
+/// same power of two plus its zero point.
+class NibbleNumbers {
+public:
+  static constexpr int64_t kOfHalf = 4;
 
-/// `count` vectors of a row of B that is not transposed, from a multiple of their elements on. Of
-/// i4 the first of two vectors has the columns with even numbers, the second those with odd ones.
-llvm::SmallVector<Num> unpackRow(Writer &w, const FactorB &row, int64_t count);
-/// The vectors of such a row with columns in order again.
-llvm::SmallVector<Num> inOrder(Writer &w, llvm::ArrayRef<Num> row);
+  /// At the begin of a function: what it needs lies on the stack.
+  explicit NibbleNumbers(Writer &w);
+
+  /// Words (as many as a vector has lanes, or half as many) whose upper halves are 0, with
+  /// exponents there.
+  mlir::Value withExponents(mlir::Value words);
+  /// Number `place` of words with exponents, plus its power of two.
+  Num numberOf(mlir::Value words, int64_t place);
+  /// By the mask of `place`: numbers `place` of half a vector of words, and behind them numbers
+  /// `place + 1`. A mask is read where it is needed, as to keep all of them would take registers
+  /// from the sums.
+  mlir::Value maskOfPair(int64_t place);
+  Num pairOf(mlir::Value words, mlir::Value mask);
+
+  /// What is subtracted from these: of zero points in the lowest bits of words, and of one.
+  Num zeroOf(mlir::Value words, int64_t place);
+  Num pairOfZero(mlir::Value word, int64_t place);
+
+private:
+  Num asNumbers(mlir::Value words);
+  Pointer maskAt(int64_t place);
+
+  Writer &w;
+  Pointer table; // [places][16], of zero points
+  Pointer masks; // [pairs][lanes]
+  mlir::Value exponents;
+};
+
+/// Rows of a B that is not transposed.
+class PackedRows {
+public:
+  explicit PackedRows(Writer &w);
+
+  /// Vectors that are unpacked together: of i4 two.
+  static int64_t vectorsTogether(const PackedFormat &format);
+  /// Gives `count` vectors of a row, from a multiple of their elements on, with their numbers, one
+  /// after the other: to have all of them at a time would take registers from the sums. Of i4, two
+  /// vectors have their columns in the order of `inOrder`.
+  using Take = llvm::function_ref<void(int64_t number, Num vector)>;
+  void unpack(const FactorB &row, int64_t count, Take take);
+  /// The vectors of such a row with columns in order again.
+  llvm::SmallVector<Num> inOrder(llvm::ArrayRef<Num> row);
+
+private:
+  void unpackNibbles(const FactorB &row, int64_t first, int64_t count, Take take);
+
+  Writer &w;
+  std::optional<NibbleNumbers> nibbles;
+};
 
 /// Reads terms of as many columns of B as a vector has lanes, where B is transposed: each column is
 /// a row in memory. Words (i32) of several terms are transposed, as if they were numbers, and
@@ -33,21 +87,31 @@ public:
   int64_t termsOfStep() const { return words * termsOfWord(); }
   int64_t termsOfWord() const { return 32 / w.held.bits(); }
 
-  /// Reads the step's terms of vector `number`, whose columns begin at the places of `columns`.
-  void read(int64_t number, llvm::ArrayRef<Index> columns, const FactorB &b);
+  /// Where as many columns as a vector has lanes begin: each `rows` pitches, whole groups, behind
+  /// the first.
+  struct Places {
+    FactorB first;
+    llvm::SmallVector<Index> rows;
+    Index pitch;
+  };
+  /// Reads the step's terms of vector `number`.
+  void read(int64_t number, const Places &places);
   /// Scales and zero points of what was read, of each column one.
   struct Groups {
     Num scale;
-    std::optional<Num> zero;
+    llvm::SmallVector<Num, NibbleNumbers::kOfHalf> zeros; // for each place in half a word
   };
-  Groups groupsOf(llvm::ArrayRef<Index> columns, const FactorB &b);
-  /// Term `term` of word `word` of a vector that was read.
-  Num termOf(int64_t number, Index word, int64_t term, const Groups &groups);
+  Groups groupsOf(const Places &places);
+  /// Word `word` of a vector that was read; of i4 its two halves with exponents.
+  using Word = llvm::SmallVector<mlir::Value, 2>;
+  Word wordOf(int64_t number, Index word);
+  Num termOf(const Word &word, int64_t term, const Groups &groups);
 
 private:
   Pointer wordAt(int64_t number, Index word);
 
   Writer &w;
+  std::optional<NibbleNumbers> nibbles;
   int64_t words; // of a row in a step
   Pointer panel; // [vectors][words][lanes]
 };

@@ -22,7 +22,7 @@ struct PackedFormat {
   int64_t bits() const { return element.getIntOrFloatBitWidth(); }
   /// Stored numbers of a byte.
   int64_t perByte() const { return 8 / bits(); }
-  bool hasZeros() const { return element.isInteger(4); }
+  bool hasZeros() const { return group > 0 && element.isInteger(4); }
   explicit operator bool() const { return group > 0; }
 };
 
