@@ -32,6 +32,13 @@ private:
   void descend(bool (Descent::*lower)(int64_t budget));
   Candidate bestCandidate() const { return {best->steps, best->cost, best->peak}; }
   int64_t need() const { return frontier.need(best); }
+  /// Placing so many steps takes a second or two.
+  bool isWorthPlacing(const Candidate &candidate) const {
+    constexpr size_t manySteps = 20000;
+    return candidate.steps.size() <= manySteps ||
+           need() - candidate.peak > best->arena >> finestStep ||
+           best->cost - candidate.cost > frontier.graph.baseCost() >> finestStep;
+  }
   bool isBetter(const Placed &plan) const {
     return std::pair(frontier.need(plan), plan->cost) < std::pair(need(), best->cost);
   }
@@ -48,7 +55,7 @@ void Frontier::Descent::placeLeanest(llvm::ArrayRef<Candidate> lean) {
   for (const Candidate &candidate : lean) {
     if (placed == mostPlaced || candidate.peak > need() + frontier.padding)
       break;
-    if (!isAdmitted(candidate))
+    if (!isAdmitted(candidate) || !isWorthPlacing(candidate))
       continue;
     ++placed;
     Placed plan = frontier.place(candidate, frontier.graph.residentBytes(), frontier.packWork);
@@ -122,9 +129,10 @@ void Frontier::Descent::recreate() {
   const std::vector<Candidate> cheaper =
       frontier.search.recreated(bestCandidate(), frontier.capacityOf(least), /*rounds=*/600);
   for (const Candidate &candidate : llvm::ArrayRef(cheaper).take_front(mostPacked)) {
-    Placed plan =
-        isAdmitted(candidate) ? frontier.place(candidate, least, frontier.packWork) : nullptr;
-    if (plan && frontier.need(plan) <= least) {
+    if (!isAdmitted(candidate) || !isWorthPlacing(candidate))
+      continue;
+    Placed plan = frontier.place(candidate, least, frontier.packWork);
+    if (frontier.need(plan) <= least) {
       best = std::move(plan);
       return;
     }
