@@ -193,12 +193,14 @@ Frontier::Placed Frontier::least() {
     return leastPlan;
   if (isOfGraph())
     return leastPlan = canonicalLeast();
+  const Placed &other = canonicalLeast();
+  const bool isAdmitted = other && other->cost >= lowestSample().plan->cost;
+  if (isAdmitted && graph.numOps() > mostOpsOfSearch) // a second search takes as long again
+    return leastPlan = other;
   leastPlan = findLeast();
   // A need that is lower by less than the search can tell apart is not worth a plan that hangs on
   // the numbering.
-  const Placed &other = canonicalLeast();
-  if (other && other->cost >= lowestSample().plan->cost &&
-      need(other) - need(leastPlan) <= leastPlan->arena >> finestStep)
+  if (isAdmitted && need(other) - need(leastPlan) <= leastPlan->arena >> finestStep)
     leastPlan = other;
   return leastPlan;
 }
