@@ -183,7 +183,7 @@ const Frontier::Sample *Frontier::coarseSample(size_t number) {
 bool Frontier::isBeatenByLeanest(const Sample &sample) {
   if (search.isAnnealed() || sample.plan->cost - graph.baseCost() < graph.baseCost() / 2)
     return false;
-  if (const Placed &least = canonicalLeast();
+  if (const Placed least = canonicalLeast();
       least && least->cost < sample.plan->cost && need(least) <= need(sample.plan))
     return true;
   return llvm::any_of(search.leanest(), [&](const Candidate &candidate) {

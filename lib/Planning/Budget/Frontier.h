@@ -76,7 +76,7 @@ private:
   class Descent;
   Placed findLeast();
   CanonicalFrontier *canonicalFrontier();
-  const Placed &canonicalLeast();
+  Placed canonicalLeast();
   /// Whether the chain hangs on the graph alone, so that plans are those of the canonical problem.
   bool isOfGraph() const {
     return !isCanonical && !search.microBatches() && search.mainChain().isOfGraph;
@@ -98,12 +98,12 @@ private:
   std::unique_ptr<BudgetSearch>
       deferred; // the same with the weight gradient of the peak step deferred
   bool hasDeferred = false;
-  bool isCanonical = false, hasCanonicalLeast = false;
+  bool isCanonical = false;
   std::unique_ptr<CanonicalFrontier> canonical;
   int64_t packWork;
   int64_t padding;  // of the topmost buffer, which an arena does not hold
   int64_t unit = 1; // divides all sizes: budgets between two multiples are equal
-  Placed givenPlan, freePlan, flatPlan, leastPlan, canonicalPlan;
+  Placed givenPlan, freePlan, flatPlan, leastPlan;
   std::deque<Sample> samples; // the coarse ones, highest budget first
   bool isLastSample = false;
   int64_t workOfFree = 0;

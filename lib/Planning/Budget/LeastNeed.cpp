@@ -72,7 +72,7 @@ bool Frontier::Descent::takeFirst(llvm::ArrayRef<Candidate> candidates, int64_t 
     // What the packing search finds within ejections' reach, it finds early.
     const int64_t work = ejections > 0 ? frontier.packWork / 16 : frontier.packWork;
     Placed plan = frontier.place(candidate, budget, work, ejections);
-    left -= frontier.search.isAnnealed() ? workOfUnit * frontier.packWork : 0;
+    left -= frontier.search.isAnnealed() ? workOfUnit * work : 0;
     if (!isBetter(plan))
       continue;
     best = std::move(plan);
@@ -173,12 +173,9 @@ CanonicalFrontier *Frontier::canonicalFrontier() {
 /// The least need of the problem with canonical numbers and without labels, null where no blocks
 /// repeat in it: where half of the step runs again, searches from two orders or numberings end at
 /// different schedules.
-const Frontier::Placed &Frontier::canonicalLeast() {
-  if (!hasCanonicalLeast)
-    if (CanonicalFrontier *other = canonicalFrontier(); other && other->hasRepeats())
-      canonicalPlan = other->least();
-  hasCanonicalLeast = true;
-  return canonicalPlan;
+Frontier::Placed Frontier::canonicalLeast() {
+  CanonicalFrontier *other = canonicalFrontier();
+  return other && other->hasRepeats() ? other->least() : nullptr;
 }
 
 const Frontier::Sample &Frontier::lowestSample() {
@@ -193,7 +190,7 @@ Frontier::Placed Frontier::least() {
     return leastPlan;
   if (isOfGraph())
     return leastPlan = canonicalLeast();
-  const Placed &other = canonicalLeast();
+  const Placed other = canonicalLeast();
   const bool isAdmitted = other && other->cost >= lowestSample().plan->cost;
   if (isAdmitted && graph.numOps() > mostOpsOfSearch) // a second search takes as long again
     return leastPlan = other;
