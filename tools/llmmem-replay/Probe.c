@@ -18,9 +18,8 @@ typedef struct {
   const Call *product;      /* of the program with a library: it names the operands */
   size_t first_call, calls; /* of the program that runs */
   int64_t timed;            /* the op that it is part of */
-  int repeats;
-  void *kept[OPERANDS];    /* before it runs */
-  int64_t bytes[OPERANDS]; /* 0: there is none */
+  void *kept[OPERANDS];     /* before it runs */
+  int64_t bytes[OPERANDS];  /* 0: there is none */
 } Probe;
 
 /*===----------------------------------------------------------------------===*\
@@ -106,16 +105,8 @@ static void close_probe(Probe *probe) {
 |* One product
 \*===----------------------------------------------------------------------===*/
 
-static void run_calls(void *context) {
-  const Probe *probe = context;
-  for (int repeat = 0; repeat < probe->repeats; ++repeat)
-    for (size_t k = 0; k < probe->calls; ++k)
-      replay_call(probe->replay, probe->first_call + k);
-}
-
-static int capture_calls(Probe *probe, int repeats) {
-  probe->repeats = repeats;
-  return llmmem_cuda_capture(probe->replay->run, run_calls, probe);
+static int capture_calls(const Probe *probe, int repeats) {
+  return replay_capture(probe->replay, probe->first_call, probe->calls, repeats);
 }
 
 static int compute_twice(Probe *probe, void *first, void *second) {

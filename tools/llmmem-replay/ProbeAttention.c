@@ -16,7 +16,7 @@ typedef struct {
   const Timed *timed;
   AttentionShape shape;
   size_t first_call, calls;
-  int repeats, inputs, tensors; /* forward: q, k, v of q, k, v, out, lse */
+  int inputs, tensors; /* forward: q, k, v of q, k, v, out, lse */
 } Probe;
 
 static int64_t bytes_of(const AttentionShape *shape, int tensor) {
@@ -27,16 +27,8 @@ static int64_t bytes_of(const AttentionShape *shape, int tensor) {
   return rows * (is_narrow ? shape->kv_heads : shape->heads) * shape->head * width;
 }
 
-static void run_calls(void *context) {
-  const Probe *probe = context;
-  for (int repeat = 0; repeat < probe->repeats; ++repeat)
-    for (size_t k = 0; k < probe->calls; ++k)
-      replay_call(probe->replay, probe->first_call + k);
-}
-
-static int run(Probe *probe, int repeats) {
-  probe->repeats = repeats;
-  return llmmem_cuda_capture(probe->replay->run, run_calls, probe) ||
+static int run(const Probe *probe, int repeats) {
+  return replay_capture(probe->replay, probe->first_call, probe->calls, repeats) ||
          llmmem_cuda_replay(probe->replay->run);
 }
 
@@ -119,7 +111,6 @@ static int find(const Replay *replay, int (*is_it)(const Timed *timed), int inpu
         window,
         json_number(timed->attention, "scale", 1),
         strstr(timed->key, "xf32") && !strstr(timed->key, "xbf16") ? TYPE_F32 : TYPE_BF16};
-    probe->repeats = 0;
     probe->inputs = inputs;
     probe->tensors = tensors;
     probe->first_call = timed_calls(program, (int64_t)k, &probe->calls);

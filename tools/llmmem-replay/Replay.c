@@ -199,6 +199,24 @@ void replay_calls(void *context) {
     replay_call(replay, k);
 }
 
+typedef struct {
+  const Replay *replay;
+  size_t first, count;
+  int repeats;
+} CallRange;
+
+static void repeat_calls(void *context) {
+  const CallRange *range = context;
+  for (int repeat = 0; repeat < range->repeats; ++repeat)
+    for (size_t k = 0; k < range->count; ++k)
+      replay_call(range->replay, range->first + k);
+}
+
+int replay_capture(const Replay *replay, size_t first, size_t count, int repeats) {
+  CallRange range = {replay, first, count, repeats};
+  return llmmem_cuda_capture(replay->run, repeat_calls, &range);
+}
+
 /*===----------------------------------------------------------------------===*\
 |* The digest
 \*===----------------------------------------------------------------------===*/

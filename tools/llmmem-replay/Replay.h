@@ -28,6 +28,9 @@ void replay_close(Replay *replay);
 /* Makes all calls once; `context` is the Replay. */
 void replay_calls(void *context);
 
+/* Records `count` of them from `first` on, so many times, and runs nothing. */
+int replay_capture(const Replay *replay, size_t first, size_t count, int repeats);
+
 /* Makes one of them. */
 void replay_call(const Replay *replay, size_t number);
 /* What a call of the library asks, here. */
