@@ -44,6 +44,20 @@ TEST(Structure, TheBlocksAreFoundInAnyOrder) {
     }
 }
 
+/// Where q, k and v are alike, blocks of the canonical problem list their operands in unlike
+/// orders.
+TEST(Structure, OperandsMayBeListedInAnyOrder) {
+  test::TransformerShape shape = smallStep(12, false);
+  shape.fusedAttention = false;
+  shape.keyValueHeads = shape.heads;
+  const Problem labelled = test::makeTransformer(shape);
+  const CanonicalProblem canonical = makeCanonical(Graph(labelled));
+  const std::optional<Chain> chain = findStepChain(Graph(canonical.problem));
+  ASSERT_TRUE(chain);
+  EXPECT_EQ(chain->numBlocks(), 12);
+  EXPECT_EQ(chain->numStages, 14);
+}
+
 TEST(Structure, IsToldForPeople) {
   const Problem labelled = test::makeTransformer(smallStep(5, true));
   Problem other = test::shuffle(labelled, test::allGivenOrders[3], 1);

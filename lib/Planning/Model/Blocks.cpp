@@ -190,17 +190,21 @@ bool ChainFinder::stagesFromLabels() {
 }
 
 /// A hash of what equal ops of two blocks have in common: cost, sizes, and how far back the
-/// operands are written. Names are left out (they carry layer numbers); operands from far away are
-/// shared ones (masks, tables).
+/// operands are written, in whatever order they are listed. Names are left out (they carry layer
+/// numbers); operands from far away are shared ones (masks, tables).
 uint64_t ChainFinder::shapeOf(int32_t index) const {
   constexpr int32_t farAway = 200;
   const Op &op = opAt(index);
-  llvm::hash_code hash = llvm::hash_combine(op.cost, op.workspace, op.recompute, op.reads.size());
+  llvm::SmallVector<std::pair<int64_t, int32_t>, 8> operands;
   for (ValueIndex value : op.reads) {
     OpIndex writer = graph.writer(value);
     int32_t distance = writer < 0 ? 0 : std::min(index - position[writer], farAway);
-    hash = llvm::hash_combine(hash, graph.problem().values[value].bytes, distance);
+    operands.push_back({graph.problem().values[value].bytes, distance});
   }
+  llvm::sort(operands);
+  llvm::hash_code hash = llvm::hash_combine(op.cost, op.workspace, op.recompute, op.reads.size());
+  for (auto [bytes, distance] : operands)
+    hash = llvm::hash_combine(hash, bytes, distance);
   for (ValueIndex value : op.writes)
     hash = llvm::hash_combine(hash, graph.problem().values[value].bytes);
   return hash;
