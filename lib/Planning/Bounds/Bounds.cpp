@@ -13,6 +13,8 @@ struct CutRelaxation::Impl {
 
   CutChoice choose(int64_t price, int64_t costFactor, int64_t &value);
   int64_t proved(int64_t value, int64_t price, int64_t capacity) const;
+  /// Whether everything may be held, so that no price proves anything.
+  bool fitsUnchanged(int64_t capacity) const { return network.neededBytes() <= capacity; }
 
   const Graph &graph;
   OpIndex cut;
@@ -57,7 +59,7 @@ int64_t CutRelaxation::bestPrice() const { return impl->bestPrice; }
 
 int64_t CutRelaxation::boundAtPrice(int64_t budget, int64_t price) {
   int64_t capacity = budget - bytesBeside();
-  if (price < 0 || capacity < 0)
+  if (price < 0 || capacity < 0 || impl->fitsUnchanged(capacity))
     return 0;
   int64_t value = 0;
   choose(price, value);
@@ -98,6 +100,8 @@ static int64_t crossingPrice(const CutChoice &more, const CutChoice &less, int64
 std::optional<int64_t> CutRelaxation::costLowerBound(int64_t budget,
                                                      std::vector<CutChoice> *choices) {
   int64_t capacity = budget - bytesBeside();
+  if (impl->fitsUnchanged(capacity))
+    return 0;
   CutChoice less = chooseFewestBytes();
   if (less.bytes > capacity)
     return std::nullopt;

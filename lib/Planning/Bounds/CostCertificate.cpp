@@ -109,6 +109,7 @@ void CostCertifier::findPrices() {
     if (prices.size() == mostPrices)
       break;
   }
+  llvm::sort(prices); // a flow at one price is the start of that at a higher one
 }
 
 /// A price that is good for one cut is good for most. Ranks all moments by the bounds at these
@@ -168,14 +169,15 @@ void CostCertifier::raiseInPairs() {
     if (-alone->first > -ranked[0].first / 2)
       continue;
     ++leaves;
+    const int64_t middle = prices[prices.size() / 2]; // ranks partners as well as all prices do
     std::vector<std::pair<int64_t, OpIndex>> partners;
     for (auto [extra, other] : llvm::ArrayRef(ranked).take_front(mostPartners))
       if (other != leaf)
-        partners.push_back({-pairBound(leaf, other, prices), other});
+        partners.push_back({-pairBound(leaf, other, middle), other});
     llvm::sort(partners);
     partners.resize(std::min(partners.size(), mostRefined));
-    for (auto [proved, other] : partners)
-      raise(std::max(-proved, pairBound(leaf, other)),
+    for (auto [rank, other] : partners)
+      raise(std::max(pairBound(leaf, other, prices), pairBound(leaf, other)),
             {BoundBasis::Kind::TwoOrders, {leaf, other}, {prices.begin(), prices.end()}},
             "two cuts in time at ops " + name(leaf) + " and " + name(other));
   }

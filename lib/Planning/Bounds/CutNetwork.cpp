@@ -23,8 +23,13 @@ CutNetwork::CutNetwork(const Graph &graph, llvm::ArrayRef<OpIndex> moments, size
   // is built first.
   for (size_t index = numPriced; index-- > 0;)
     addLevel(index, moments.drop_front(index));
-  flow = MaxFlow(numNodes);
-  addArcs();
+}
+
+int64_t CutNetwork::neededBytes() const {
+  int64_t bytes = 0;
+  for (ValueIndex value : llvm::ArrayRef(levels[0].values).take_front(levels[0].numNeeded))
+    bytes += graph.bytes(value);
+  return bytes;
 }
 
 /// Whether keeping the value adds bytes: it is written before the moment and is neither resident
@@ -113,6 +118,7 @@ void CutNetwork::forEachArc(llvm::function_ref<void(const Arc &)> visit) const {
 }
 
 void CutNetwork::addArcs() {
+  flow = MaxFlow(numNodes);
   forEachArc([&](const Arc &arc) {
     const bool hasCapacity = arc.kind == Arc::Held || arc.kind == Arc::Repeated;
     const int32_t number = flow.addArc(arc.from, arc.to, hasCapacity ? 0 : MaxFlow::infinite);
@@ -134,6 +140,10 @@ void CutNetwork::forEachFlow(llvm::function_ref<void(const Arc &, int64_t)> visi
 
 int64_t CutNetwork::solve(llvm::ArrayRef<int64_t> prices, int64_t costFactor) {
   graph.poll();
+  if (!hasArcs) {
+    hasArcs = true;
+    addArcs();
+  }
   for (PricedArc arc : pricedArcs) {
     // Never above the product: a capacity that is too low weakens the bound but keeps it valid.
     __int128 product = static_cast<__int128>(prices[arc.level]) * arc.bytes;

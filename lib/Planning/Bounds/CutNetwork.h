@@ -43,6 +43,10 @@ public:
   /// prices[k].
   int64_t solve(llvm::ArrayRef<int64_t> prices, int64_t costFactor);
 
+  /// What is held at the first moment where nothing runs again, beside its op's own operands and
+  /// results.
+  int64_t neededBytes() const;
+
   /// After `solve`: what is held at a moment beside its op's own operands and results.
   std::vector<ValueIndex> held(size_t moment) const;
   /// After `solve`, per op: runs again after the first moment.
@@ -90,6 +94,7 @@ private:
   std::vector<PricedArc> pricedArcs;
   std::vector<CostArc> costArcs;
   int32_t numNodes = 2; // source 0, sink 1
+  bool hasArcs = false; // from the first `solve` on
   MaxFlow flow;
 };
 

@@ -6,6 +6,7 @@
 using namespace llmmem::planning;
 
 int32_t MaxFlow::addArc(int32_t from, int32_t to, int64_t capacity) {
+  fits = false;
   int32_t index = static_cast<int32_t>(arcs.size());
   arcs.push_back({to, firstArc[from]});
   capacities.push_back(capacity);
@@ -72,14 +73,18 @@ int64_t MaxFlow::augment(int32_t source, int32_t sink) {
 }
 
 int64_t MaxFlow::solve(int32_t source, int32_t sink) {
-  residual = capacities;
+  if (!fits) {
+    residual = capacities;
+    flow = 0;
+  }
   level.assign(firstArc.size(), -1);
-  int64_t total = 0;
   while (findLevels(source, sink)) {
     currentArc = firstArc;
-    total += augment(source, sink);
-    if (total >= infinite)
+    flow += augment(source, sink);
+    fits = flow < infinite;
+    if (!fits)
       return infinite;
   }
-  return total;
+  fits = true;
+  return flow;
 }

@@ -1,7 +1,8 @@
 //===- MaxFlow.h - Minimum cut on a sparse graph ------------------------------===//
 //
-// Dinic's algorithm on integer capacities. Capacities may be changed between runs; `solve` starts
-// from zero flow.
+// Dinic's algorithm on integer capacities. Capacities may be changed between runs: where the last
+// flow still fits, as where none has shrunk, `solve` goes on from it, else it starts from zero. The
+// value and the cut nearest to the source are the same either way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,13 @@ public:
 
   /// Returns the arc's number, for `setCapacity`.
   int32_t addArc(int32_t from, int32_t to, int64_t capacity);
-  void setCapacity(int32_t arc, int64_t capacity) { capacities[arc] = capacity; }
+  void setCapacity(int32_t arc, int64_t capacity) {
+    if (fits) {
+      residual[arc] += capacity - capacities[arc];
+      fits = residual[arc] >= 0;
+    }
+    capacities[arc] = capacity;
+  }
 
   /// The value of the minimum cut between `source` and `sink`, at most `infinite`.
   int64_t solve(int32_t source, int32_t sink);
@@ -40,6 +47,8 @@ private:
 
   std::vector<Arc> arcs; // arc i and its reverse i ^ 1
   std::vector<int64_t> capacities, residual;
+  bool fits = false; // the flow of `residual`, of value `flow`, is within the capacities
+  int64_t flow = 0;
   std::vector<int32_t> firstArc, level, currentArc, queue, path;
 };
 

@@ -1,51 +1,66 @@
 //===- Editor.cpp - Remove repeats from a schedule ----------------------------===//
 
 #include "Editor.h"
+#include "llvm/ADT/bit.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
 
-MaxTree::MaxTree(llvm::ArrayRef<int64_t> values) : size(std::max<int32_t>(1, values.size())) {
-  top.assign(4 * static_cast<size_t>(size), 0);
-  pending.assign(4 * static_cast<size_t>(size), 0);
-  auto build = [&](auto &&self, int32_t node, int32_t low, int32_t high) -> void {
-    if (low == high) {
-      top[node] = values.empty() ? 0 : values[low];
-      return;
-    }
-    int32_t middle = (low + high) / 2;
-    self(self, 2 * node, low, middle);
-    self(self, 2 * node + 1, middle + 1, high);
-    top[node] = std::max(top[2 * node], top[2 * node + 1]);
-  };
-  build(build, 1, 0, size - 1);
+/// Below every value, and far from overflow.
+static constexpr int64_t lowest = INT64_MIN / 2;
+
+MaxTree::MaxTree(llvm::ArrayRef<int64_t> values)
+    : size(static_cast<int32_t>(values.size())),
+      leaves(static_cast<int32_t>(llvm::bit_ceil(std::max<size_t>(1, values.size())))),
+      nodes(2 * static_cast<size_t>(leaves), Node{lowest, 0}) {
+  for (int32_t index = 0; index < size; ++index)
+    nodes[leaves + index].top = values[index];
+  for (int32_t node = leaves - 1; node > 0; --node)
+    update(node);
 }
 
-void MaxTree::add(int32_t node, int32_t low, int32_t high, int32_t from, int32_t to,
-                  int64_t amount) {
-  if (from <= low && high <= to) {
-    top[node] += amount;
-    pending[node] += amount;
+/// From the leaves upwards: between both ends, each node whose parent reaches beyond them takes the
+/// amount; then the parents of the ends take their new maxima.
+void MaxTree::add(int32_t from, int32_t to, int64_t amount) {
+  int32_t low = leaves + std::max(from, 0), high = leaves + std::min(to, size - 1);
+  if (low > high)
     return;
+  auto take = [&](int32_t node) {
+    nodes[node].top += amount;
+    nodes[node].pending += amount;
+  };
+  take(low);
+  if (low != high)
+    take(high);
+  while (low >> 1 != high >> 1) {
+    if ((low & 1) == 0)
+      take(low + 1);
+    if ((high & 1) == 1)
+      take(high - 1);
+    update(low >>= 1);
+    update(high >>= 1);
   }
-  int32_t middle = (low + high) / 2;
-  if (from <= middle)
-    add(2 * node, low, middle, from, to, amount);
-  if (to > middle)
-    add(2 * node + 1, middle + 1, high, from, to, amount);
-  top[node] = std::max(top[2 * node], top[2 * node + 1]) + pending[node];
+  while ((low >>= 1) > 0)
+    update(low);
 }
 
-int64_t MaxTree::max(int32_t node, int32_t low, int32_t high, int32_t from, int32_t to) const {
-  if (from <= low && high <= to)
-    return top[node];
-  int32_t middle = (low + high) / 2;
-  int64_t best = INT64_MIN / 2;
-  if (from <= middle)
-    best = std::max(best, max(2 * node, low, middle, from, to));
-  if (to > middle)
-    best = std::max(best, max(2 * node + 1, middle + 1, high, from, to));
-  return best + pending[node];
+int64_t MaxTree::max(int32_t from, int32_t to) const {
+  int32_t low = leaves + std::max(from, 0), high = leaves + std::min(to, size - 1);
+  if (low > high)
+    return lowest;
+  int64_t best = nodes[low].top, bestHigh = nodes[high].top;
+  while (low >> 1 != high >> 1) {
+    if ((low & 1) == 0)
+      best = std::max(best, nodes[low + 1].top);
+    if ((high & 1) == 1)
+      bestHigh = std::max(bestHigh, nodes[high - 1].top);
+    best += nodes[low >>= 1].pending;
+    bestHigh += nodes[high >>= 1].pending;
+  }
+  best = std::max(best, bestHigh);
+  while ((low >>= 1) > 0)
+    best += nodes[low].pending;
+  return best;
 }
 
 Editor::Editor(const Graph &graph, std::vector<OpIndex> list)

@@ -20,19 +20,22 @@ namespace llmmem::planning {
 class MaxTree {
 public:
   explicit MaxTree(llvm::ArrayRef<int64_t> values);
-  void add(int32_t from, int32_t to, int64_t amount) { // inclusive; empty where from > to
-    if (from <= to)
-      add(1, 0, size - 1, from, to, amount);
-  }
-  int64_t max(int32_t from, int32_t to) const {
-    return from <= to ? max(1, 0, size - 1, from, to) : INT64_MIN / 2;
-  }
+  /// Both ends count; nothing where from > to.
+  void add(int32_t from, int32_t to, int64_t amount);
+  /// Far below all values where from > to.
+  int64_t max(int32_t from, int32_t to) const;
 
 private:
-  void add(int32_t node, int32_t low, int32_t high, int32_t from, int32_t to, int64_t amount);
-  int64_t max(int32_t node, int32_t low, int32_t high, int32_t from, int32_t to) const;
-  int32_t size;
-  std::vector<int64_t> top, pending;
+  struct Node {
+    int64_t top;     // the maximum below it, `pending` included
+    int64_t pending; // added to all below it
+  };
+  void update(int32_t node) {
+    nodes[node].top = std::max(nodes[2 * node].top, nodes[2 * node + 1].top) + nodes[node].pending;
+  }
+
+  int32_t size, leaves;    // leaves: a power of two
+  std::vector<Node> nodes; // the children of n are 2n and 2n + 1
 };
 
 class Editor {
