@@ -90,6 +90,7 @@ public:
 private:
   void visit(Operation &op, const WarpInterpreter &at);
   void visitAccess(Operation &op, const KernelAccess &access, const WarpInterpreter &at);
+  void visitWgmma(NVVM::WgmmaMmaAsyncOp op, const WarpInterpreter &at);
   std::optional<WarpAddresses> addressesOf(const KernelAccess &access,
                                            const WarpInterpreter &at) const;
   bool isShared(Value memref);
@@ -168,6 +169,53 @@ void LaunchCounter::visitAccess(Operation &op, const KernelAccess &access,
   }
 }
 
+/// What wgmma reads of one operand. Shared memory gives it eight chunks of 16 bytes at a time,
+/// those of eight neighbouring lines: with another layout than the descriptor's swizzle they would
+/// lie in the same banks.
+SharedPasses llmmem::passesOfOperand(MatrixDescriptor descriptor, int64_t rows, bool isTurned) {
+  constexpr int64_t lines = 8, chunk = 8, inner = 16;
+  int64_t groups = isTurned ? inner : rows, chunks = isTurned ? rows : inner;
+  SharedPasses all;
+  for (int64_t group = 0; group < groups; group += lines)
+    for (int64_t first = 0; first < chunks; first += chunk) {
+      WarpAddresses addresses;
+      for (int64_t line = 0; line < lines; ++line) {
+        int64_t row = isTurned ? first : group + line, place = isTurned ? group + line : first;
+        addresses[line] = descriptor.byteOf(descriptor.start(), row, place, isTurned);
+      }
+      SharedPasses passes = sharedPasses(addresses, kWidest);
+      all.all += passes.all;
+      all.fewest += passes.fewest;
+      all.degree = std::max(all.degree, passes.degree);
+    }
+  return all;
+}
+
+/// Each of the four warps counts a quarter of what their wgmma reads.
+void LaunchCounter::visitWgmma(NVVM::WgmmaMmaAsyncOp op, const WarpInterpreter &at) {
+  constexpr int64_t warps = 4, columnsOfMma = 8;
+  double times = weight * at.times();
+  int64_t rows = op.getShape().getM(), columns = op.getShape().getN();
+  counts.wgmmas += times * static_cast<double>(columns) / columnsOfMma;
+  AccessCounts &site = accesses[{op, false}];
+  site.op = op;
+  site.isShared = true;
+  site.requests += times;
+  auto read = [&](Value bits, int64_t count, bool isTurned) {
+    WarpInterpreter::Known known = at.lookup(bits);
+    counts.isEstimate |= !known;
+    int64_t least = count * op.getShape().getK() * 2 / kPassBytes;
+    SharedPasses passes = {least, least, 1};
+    if (known)
+      passes = passesOfOperand(MatrixDescriptor((*known)[0]), count, isTurned);
+    site.units += times * static_cast<double>(passes.all) / warps;
+    site.fewest += times * static_cast<double>(passes.fewest) / warps;
+    site.degree = std::max(site.degree, passes.degree);
+  };
+  read(op.getDescriptorA(), rows, op.getLayoutA() == NVVM::MMALayout::col);
+  read(op.getDescriptorB(), columns, op.getLayoutB() == NVVM::MMALayout::row);
+}
+
 static int64_t elementsOf(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector ? vector.getNumElements() : 1;
@@ -191,10 +239,12 @@ void LaunchCounter::visit(Operation &op, const WarpInterpreter &at) {
   }
   if (isa<NVVM::MmaOp>(op))
     counts.mmas += times;
+  if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
+    visitWgmma(product, at);
   if (isa<gpu::BarrierOp>(op) && weight > 0)
     counts.barriers +=
         times / llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes);
-  if (isa<NVVM::MmaOp, gpu::ShuffleOp, gpu::BarrierOp>(op))
+  if (isa<NVVM::MmaOp, NVVM::WgmmaMmaAsyncOp, gpu::ShuffleOp, gpu::BarrierOp>(op))
     instructions = 1;
   counts.instructions += times * static_cast<double>(instructions);
 }
