@@ -13,8 +13,8 @@ threads, shared bytes, bytes of its buffers) and by the registers that ptxas giv
 
     cycles = max(tensor + alu, shared, l2, dram) + exposed
 
-wgmma runs beside other instructions of its warps, so for it `tensor + alu` is more than a kernel takes. With one block on a
-multiprocessor nothing hides the instructions of its end, so nothing is taken off.
+wgmma runs beside the instructions of the loop that starts it, so of these the larger part counts, and all others add. A
+block that computes several tiles stores after each; the busiest one has all of its last tile.
 
 `check_published()` holds it against kernels that others have measured, described by their tiles.
 """
@@ -89,10 +89,16 @@ def model(chip, launch, registers=128):
     written = sum(site["fewest"] for site in launch["sites"] if site["memory"] == "global" and site["write"]) * SECTOR
     wgmma = launch.get("wgmma", 0)
     multiplies = launch["mma"] + wgmma > 0
-    stores = chip.l2 if written / turns <= chip.l2_bytes / 2 else chip.dram
+    tiles = tiles_of_block(launch)
+    if tiles > 1:
+        busiest = math.ceil(tiles) / tiles
+        share, moved = share * busiest, moved * busiest
+    stores = chip.l2 if written / turns / math.ceil(tiles) <= chip.l2_bytes / 2 else chip.dram
+    lanes, beside = chip.lanes / WARP, launch.get("beside_wgmma", 0)
+    by_wgmma = max(wgmma * MMA / chip.wgmma, beside / lanes) if wgmma else 0
     cycles = {
-        "tensor": share * (launch["mma"] * MMA / chip.mma_sync + (wgmma * MMA / chip.wgmma if wgmma else 0)),
-        "alu": share * (launch["instructions"] - launch["mma"]) / (chip.lanes / WARP),
+        "tensor": share * (launch["mma"] * MMA / chip.mma_sync + by_wgmma),
+        "alu": share * (launch["instructions"] - launch["mma"] - beside) / lanes,
         "issue": share * launch["instructions"] / SCHEDULERS,
         "shared": share * launch["passes"],
         "l2": moved / chip.multiprocessors / chip.l2,
@@ -101,6 +107,14 @@ def model(chip, launch, registers=128):
     }
     together = max(cycles["tensor"] + cycles["alu"], cycles["issue"], cycles["shared"], cycles["l2"], cycles["dram"])
     return (together + cycles["exposed"]) / chip.clock, cycles, resident
+
+
+def tiles_of_block(launch):
+    """How many tiles of wgmma a block computes on the average: how often each of its warps runs a store."""
+    stores = [site["requests"] for site in launch["sites"] if site["memory"] == "global" and site["write"] and "requests" in site]
+    if not launch.get("wgmma") or not stores:
+        return 1
+    return max(1, round(max(stores) / (launch["blocks"] * launch["threads"] / WARP), 6))
 
 
 def rate(chip, launch, registers=128):
@@ -139,6 +153,7 @@ def wgmma_launch(rows, columns, inner, tile, sharing, registers):
     return {"blocks": blocks, "threads": (warpgroups + 1) * 4 * WARP, "shared_bytes": 4 * 4 * copied, "mma": 0,
             "wgmma": blocks * steps * tile[0] * tile[1] * 16 / MMA,
             "instructions": blocks * (steps * warpgroups * 4 + tile[0] * tile[1] / WARP * 2),
+            "beside_wgmma": blocks * steps * warpgroups * 4,
             "passes": blocks * steps * (read + copied) / 128, "sectors": blocks * (steps * fetched + stored) / SECTOR,
             "buffer_bytes": 2 * (rows * inner + inner * columns + rows * columns),
             "sites": [{"memory": "global", "write": True, "fewest": blocks * stored / SECTOR}]}, registers

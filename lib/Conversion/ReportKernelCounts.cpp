@@ -145,6 +145,7 @@ struct ReportKernelCounts : public llmmem::impl::ReportKernelCountsBase<ReportKe
                               {"wgmma", counts.wgmmas},
                               {"barriers", counts.barriers},
                               {"instructions", counts.instructions},
+                              {"beside_wgmma", counts.besideWgmma},
                               {"passes", counts.sharedUnits()},
                               {"fewest_passes", counts.fewestSharedUnits()},
                               {"conflict", counts.degree()},

@@ -19,6 +19,14 @@ std::string SharedOperand::problem() const {
   return "";
 }
 
+/// a b + c, rounded once. A product of two numbers of 16 bits has at most 22 significant ones, so
+/// it is exact in f32 where it is a normal number, and a call of the library for processors without
+/// an instruction is not needed.
+static float multiplyAdd(float a, float b, float c) {
+  float product = a * b;
+  return std::isnormal(product) ? product + c : std::fma(a, b, c);
+}
+
 void llmmem::emulation::addProducts(const std::vector<float *> &sums, int columns,
                                     const std::vector<float> &a, const std::vector<float> &b) {
   for (int thread = 0; thread < kWarpgroup; ++thread)
@@ -26,7 +34,7 @@ void llmmem::emulation::addProducts(const std::vector<float *> &sums, int column
       Element at = elementOfSum(thread, number);
       float sum = sums[thread][number];
       for (int k = 0; k < kWgmmaInner; ++k)
-        sum = std::fma(a[at.row * kWgmmaInner + k], b[at.column * kWgmmaInner + k], sum);
+        sum = multiplyAdd(a[at.row * kWgmmaInner + k], b[at.column * kWgmmaInner + k], sum);
       sums[thread][number] = sum;
     }
 }

@@ -15,28 +15,60 @@ Index MmaSums::placeIn(const Matrix &matrix, Index row, Index column) {
   return beginOf(e, matrix) + row * matrix.pitch + column;
 }
 
-bool MmaSums::isEven(const Matrix &matrix) {
-  return matrix.pitch % 2 == 0 && knownDivisor(beginOf(e, matrix).value) % 2 == 0;
+/// Whether all rows of the matrix begin at multiples of `number` elements.
+bool MmaSums::areMultiples(const Matrix &matrix, int64_t number) const {
+  return matrix.pitch % number == 0 && knownDivisor(beginOf(e, matrix).value) % number == 0;
 }
 
 //===----------------------------------------------------------------------===//
 // C
 //===----------------------------------------------------------------------===//
 
+bool MmaSums::mayStoreFour() const {
+  return shape.storesFour && areWhole && shape.columnParts % 2 == 0 && areMultiples(p.c, 4) &&
+         (!p.initial.buffer || areMultiples(p.initial, 4));
+}
+
 void MmaSums::store(ArrayRef<Num> sums) {
   Index row = at.row + at.warpRow, column = at.column + at.warpColumn;
+  bool byFour = mayStoreFour();
   for (int64_t i = 0; i < shape.rowParts; ++i)
-    for (int64_t j = 0; j < shape.columnParts; ++j)
+    for (int64_t j = 0; j < shape.columnParts; j += byFour ? 2 : 1)
       for (int64_t half : {0, 1})
-        storePair(sumAt(sums, i, j, 2 * half), sumAt(sums, i, j, 2 * half + 1),
-                  row + i * shape.rowDistance + lane.group + 8 * half,
-                  column + j * kMmaColumns + lane.pair * 2);
+        if (byFour)
+          storeFour(sums, i, j, half);
+        else
+          storePair(sumAt(sums, i, j, 2 * half), sumAt(sums, i, j, 2 * half + 1),
+                    row + i * shape.rowDistance + lane.group + 8 * half,
+                    column + j * kMmaColumns + lane.pair * 2);
+}
+
+/// Of fragments j and j + 1, each thread has a pair. An even one gets its odd neighbour's of j, and
+/// gives it that of j + 1.
+void MmaSums::storeFour(ArrayRef<Num> sums, int64_t i, int64_t j, int64_t half) {
+  Index odd = lane.pair % 2;
+  Value isOdd = equal(odd, e.index(1));
+  Num own[2], other[2];
+  for (int64_t k : {0, 1}) {
+    const Num &first = sumAt(sums, i, j, 2 * half + k),
+              &second = sumAt(sums, i, j + 1, 2 * half + k);
+    own[k] = select(isOdd, second, first);
+    other[k] = deviceLoops(e).exchange(e, select(isOdd, first, second), 1);
+  }
+  std::array<Num, 4> four;
+  for (int64_t k : {0, 1}) {
+    four[k] = select(isOdd, other[k], own[k]);
+    four[2 + k] = select(isOdd, own[k], other[k]);
+  }
+  storeTogether(four, at.row + at.warpRow + i * shape.rowDistance + lane.group + 8 * half,
+                at.column + at.warpColumn + j * kMmaColumns + odd * kMmaColumns +
+                    lane.pair / 2 * 4);
 }
 
 /// Stores two neighbours at once if the index of the first is even; the last of an odd row alone.
 void MmaSums::storePair(Num first, Num second, Index row, Index column) {
-  bool isPair = isEven(p.c) && (!p.initial.buffer || isEven(p.initial));
-  auto storeBoth = [&] { storeTogether(first, second, row, column); };
+  bool isPair = areMultiples(p.c, 2) && (!p.initial.buffer || areMultiples(p.initial, 2));
+  auto storeBoth = [&] { storeTogether({first, second}, row, column); };
   if (areWhole && isPair)
     return storeBoth();
   Value inside = arith::AndIOp::create(e.builder(), e.location(), less(row, e.index(p.rows)),
@@ -55,11 +87,12 @@ void MmaSums::storePair(Num first, Num second, Index row, Index column) {
   });
 }
 
-void MmaSums::storeTogether(Num first, Num second, Index row, Index column) {
-  Value both = vector::FromElementsOp::create(e.builder(), e.location(),
-                                              VectorType::get({2}, e.computeType()),
-                                              ValueRange{first.value, second.value});
-  storeElements({&e.builder(), both}, row, column, 2);
+void MmaSums::storeTogether(ArrayRef<Num> neighbours, Index row, Index column) {
+  auto count = static_cast<int64_t>(neighbours.size());
+  SmallVector<Value> values = llvm::map_to_vector(neighbours, [](Num x) { return x.value; });
+  Value all = vector::FromElementsOp::create(e.builder(), e.location(),
+                                             VectorType::get({count}, e.computeType()), values);
+  storeElements({&e.builder(), all}, row, column, static_cast<unsigned>(count));
 }
 
 void MmaSums::storeElements(Num sum, Index row, Index column, unsigned lanes) {

@@ -15,8 +15,13 @@ namespace llmmem {
 
 /// What the warps of a block hold of a tile. A warp has `rowParts` times 16 rows, `rowDistance`
 /// apart, and `columnParts` times 8 columns; `warpColumns` warps have the same rows.
+///
+/// A fragment's row of 8 elements is half of a sector of 32 bytes. Where `storesFour`, neighbouring
+/// threads exchange halves of two fragments, so that four of them store 16 neighbouring elements at
+/// once, in whole sectors; this needs registers.
 struct WarpSums {
   int64_t rowParts, columnParts, rowDistance = kMmaRows, warpColumns;
+  bool storesFour = false;
 };
 
 /// Where a tile and one of its warps begin.
@@ -54,15 +59,17 @@ private:
   const Num &sumAt(llvm::ArrayRef<Num> sums, int64_t i, int64_t j, int64_t number) const {
     return sums[(i * shape.columnParts + j) * 4 + number];
   }
+  bool mayStoreFour() const;
+  void storeFour(llvm::ArrayRef<Num> sums, int64_t i, int64_t j, int64_t half);
   void storePair(Num first, Num second, Index row, Index column);
-  void storeTogether(Num first, Num second, Index row, Index column);
+  void storeTogether(llvm::ArrayRef<Num> neighbours, Index row, Index column);
   void storeElements(Num sum, Index row, Index column, unsigned lanes);
   RowSoftmax softmaxOfWarp(llvm::ArrayRef<Num> sums, int64_t i, int64_t half);
   RowSoftmax softmaxOfWarps(Buffer maxima, Buffer powers, Index row);
   void storeRowSoftmax(RowSoftmax softmax, Buffer maxima, Buffer powers, Index place);
   Num scaled(Num sum) { return p.scale == 1.0 ? sum : sum * p.scale; }
   Index placeIn(const Matrix &matrix, Index row, Index column);
-  bool isEven(const Matrix &matrix);
+  bool areMultiples(const Matrix &matrix, int64_t number) const;
 
   KernelEmitter &e;
   const Matmul &p;

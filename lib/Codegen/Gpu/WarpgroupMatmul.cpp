@@ -34,19 +34,29 @@ struct WarpgroupTiles {
     choose(p, count);
     rowParts = rows / kWarpgroups / kWgmmaRows;
     tileColumns = llvm::divideCeil(p.columns, columns);
-    blocks = llvm::divideCeil(p.rows, rows) * tileColumns;
+    tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
+    tiles = count * tilesOfOne;
+    blocks = std::min(tiles, llm::kMultiprocessors);
+    bytesOfSoftmax = p.softmax ? MmaSums::bytesOfSoftmax(warpSums(), rows) : 0;
   }
 
   int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + columns); }
   int64_t bytesOfStages() const { return kStages * sizeOfStage() * 2; }
+  /// What a launch asks for: the stages, and behind them the partial results of the softmax, as
+  /// copies for the next tile are under way.
+  int64_t bytes() const { return bytesOfStages() + bytesOfSoftmax; }
   WarpSums warpSums() const {
     return {.rowParts = rowParts,
             .columnParts = columns / kMmaColumns,
             .rowDistance = kWgmmaRows,
-            .warpColumns = 1};
+            .warpColumns = 1,
+            .storesFour = true};
   }
 
-  int64_t rows = 0, columns = 0, rowParts, tileColumns, blocks;
+  int64_t rows = 0, columns = 0, rowParts, tileColumns;
+  /// Of one matmul; of all; and blocks that share them: block b has tiles b, b + `blocks`, ...
+  int64_t tilesOfOne, tiles, blocks;
+  int64_t bytesOfSoftmax;
   int64_t innerSteps; // of one term
   MmaTile::Lines linesA, linesB;
 
@@ -93,45 +103,71 @@ private:
 
 class WarpgroupEmitter {
 public:
-  WarpgroupEmitter(KernelEmitter &e, const Matmul &p, const WarpgroupTiles &sizes, Index block,
-                   Index thread)
-      : e(e), p(p), sizes(sizes), block(block), thread(thread),
-        row(block / sizes.tileColumns * sizes.rows),
-        column(block % sizes.tileColumns * sizes.columns),
-        memory(deviceLoops(e).dynamicWorkgroup(e, sizes.bytesOfStages())),
+  using Make = function_ref<Matmul(Index)>;
+
+  WarpgroupEmitter(KernelEmitter &e, const Matmul &first, Make make, const WarpgroupTiles &sizes,
+                   Index block, Index thread)
+      : e(e), make(make), sizes(sizes), block(block), thread(thread),
+        steps(first.terms * sizes.innerSteps),
+        memory(deviceLoops(e).dynamicWorkgroup(e, sizes.bytes())),
         stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {}
 
-  void emitTile() {
-    Index ofWarpgroup = thread / kWarpgroup * (sizes.rowParts * kWgmmaRows);
-    Row sums = emitSteps(ofWarpgroup);
-    Index ofWarp = thread / kWarp % (kWarpgroup / kWarp) * kMmaRows;
-    MmaSums stored(e, p, sizes.warpSums(), sizes.rows, sizes.columns,
-                   {thread, row, column, ofWarpgroup + ofWarp, e.index(0)});
-    stored.store(sums);
-    if (p.softmax)
-      stored.storeSoftmax(sums, memory, block % sizes.tileColumns);
+  void emit() {
+    for (int64_t step = 0; step < kAhead; ++step) {
+      copyStep(block, e.index(step));
+      commitCopies(e);
+    }
+    if (sizes.tiles == sizes.blocks)
+      return emitTile(block);
+    e.forSteps(block, e.index(sizes.tiles), sizes.blocks, [&](Index tile) { emitTile(tile); });
   }
 
 private:
-  /// Step s multiplies stage s % kStages, while wgmma still works on step s - 1. Its barrier says
-  /// two things: what all threads have copied for the step is there, and all warpgroups have waited
-  /// for step s - 2, into whose stage the copies for step s + kStages - 2 go.
-  Row emitSteps(Index ofWarpgroup) {
-    constexpr int64_t ahead = WarpgroupTiles::kStages - 2;
-    int64_t steps = p.terms * sizes.innerSteps;
-    for (int64_t step = 0; step < ahead; ++step) {
-      if (step < steps)
-        copyStep(e.index(step));
-      commitCopies(e);
-    }
+  static constexpr int64_t kAhead = WarpgroupTiles::kStages - 2;
+
+  /// A tile of C: its matmul, and where it begins.
+  struct Place {
+    Matmul matmul;
+    Index row, column, ofRow;
+  };
+  Place placeOf(Index tile) {
+    bool isOne = sizes.tiles == sizes.tilesOfOne;
+    Index ofMatmul = isOne ? tile : tile % sizes.tilesOfOne;
+    return {make(isOne ? e.index(0) : tile / sizes.tilesOfOne),
+            ofMatmul / sizes.tileColumns * sizes.rows, ofMatmul % sizes.tileColumns * sizes.columns,
+            ofMatmul % sizes.tileColumns};
+  }
+
+  void emitTile(Index tile) {
+    Index ofWarpgroup = thread / kWarpgroup * (sizes.rowParts * kWgmmaRows);
+    Row sums = emitSteps(tile, ofWarpgroup);
+    Place at = placeOf(tile);
+    Index ofWarp = thread / kWarp % (kWarpgroup / kWarp) * kMmaRows;
+    MmaSums stored(e, at.matmul, sizes.warpSums(), sizes.rows, sizes.columns,
+                   {thread, at.row, at.column, ofWarpgroup + ofWarp, e.index(0)});
+    stored.store(sums);
+    if (at.matmul.softmax)
+      stored.storeSoftmax(sums,
+                          deviceLoops(e).partOf(e, memory, sizes.bytesOfStages(),
+                                                sizes.bytesOfSoftmax, e.builder().getI8Type()),
+                          at.ofRow);
+  }
+
+  /// The block's step s, counted over all its tiles, multiplies stage s % kStages, while wgmma
+  /// still works on step s - 1. Its barrier says two things: what all threads have copied for the
+  /// step is there, and all warpgroups have waited for step s - 2, into whose stage the copies for
+  /// step s + kAhead go. At the end of a tile these are the next one's first, so that its data come
+  /// while sums are stored.
+  Row emitSteps(Index tile, Index ofWarpgroup) {
     Row zeros;
     for (int64_t part = 0; part < sizes.rowParts; ++part)
       zeros.push_back({&e.builder(), zeroSums(e, sizes.columns)});
+    Index before = sizes.tiles == sizes.blocks ? e.index(0) : tile / sizes.blocks * steps;
     Row sums = e.fold(e.index(0), e.index(steps), zeros, [&](Index step, ArrayRef<Num> sums) {
-      waitForCopies(e, ahead - 1);
+      waitForCopies(e, kAhead - 1);
       barrierBeforeWgmma(e, WarpgroupTiles::kRegisters);
-      Row next = startStep(step, ofWarpgroup, sums);
-      e.ifThen(less(step + ahead, e.index(steps)), [&] { copyStep(step + ahead); });
+      Row next = startStep(before + step, ofWarpgroup, sums);
+      copyStep(tile, step + kAhead, before);
       // Also where there was nothing left to copy: the wait counts groups.
       commitCopies(e);
       waitForWgmma(e, 1);
@@ -163,16 +199,25 @@ private:
     return {stages, stageOf(step) + WarpgroupTile::sizeOf(sizes.rows), sizes.columns, sizes.linesB};
   }
 
-  void copyStep(Index step) {
-    bool isOneTerm = p.terms == 1;
-    Index term = isOneTerm ? e.index(0) : step / sizes.innerSteps,
-          inner = (isOneTerm ? step : step % sizes.innerSteps) * WarpgroupTiles::kInner;
-    copy(tileOfA(step), p.a, term * p.stepA, row, p.rows, inner);
-    copy(tileOfB(step), p.b, term * p.stepB, column, p.columns, inner);
+  /// Copies for step `step` from the begin of `tile` on, which may be one of the block's next tile;
+  /// nothing behind its last one. The tile begins with the block's step `before`.
+  void copyStep(Index tile, Index step, std::optional<Index> before = std::nullopt) {
+    bool isLast = sizes.tiles == sizes.blocks;
+    Index of = isLast ? tile : tile + step / steps * sizes.blocks,
+          own = isLast ? step : step % steps, stage = before ? *before + step : step;
+    Value exists = isLast ? less(step, e.index(steps)) : less(of, e.index(sizes.tiles));
+    e.ifThen(exists, [&] {
+      Place at = placeOf(of);
+      const Matmul &p = at.matmul;
+      Index term = p.terms == 1 ? e.index(0) : own / sizes.innerSteps,
+            inner = (p.terms == 1 ? own : own % sizes.innerSteps) * WarpgroupTiles::kInner;
+      copy(tileOfA(stage), p, p.a, term * p.stepA, at.row, p.rows, inner);
+      copy(tileOfB(stage), p, p.b, term * p.stepB, at.column, p.columns, inner);
+    });
   }
 
-  void copy(const WarpgroupTile &tile, const Matrix &matrix, Index term, Index first, int64_t bound,
-            Index inner) {
+  void copy(const WarpgroupTile &tile, const Matmul &p, const Matrix &matrix, Index term,
+            Index first, int64_t bound, Index inner) {
     for (const auto &[ofPart, part] : tile.parts()) {
       TileSource source{matrix.buffer,
                         beginOf(e, matrix) + term,
@@ -186,10 +231,10 @@ private:
   }
 
   KernelEmitter &e;
-  const Matmul &p;
-  WarpgroupTiles sizes;
+  Make make;
+  const WarpgroupTiles &sizes;
   Index block, thread;
-  Index row, column; // of C, where the tile begins
+  int64_t steps; // of a tile
   Buffer memory, stages;
 };
 
@@ -199,9 +244,7 @@ void llmmem::emitWarpgroupMatmuls(KernelEmitter &e, int64_t count, const Matmul 
                                   function_ref<Matmul(Index)> make) {
   WarpgroupTiles sizes(first, count);
   auto emitBlock = [&](Index block, Index thread) {
-    Matmul matmul = make(block / sizes.blocks);
-    WarpgroupEmitter(e, matmul, sizes, block % sizes.blocks, thread).emitTile();
+    WarpgroupEmitter(e, first, make, sizes, block, thread).emit();
   };
-  deviceLoops(e).launch(e, count * sizes.blocks, WarpgroupTiles::kThreads, emitBlock,
-                        sizes.bytesOfStages());
+  deviceLoops(e).launch(e, sizes.blocks, WarpgroupTiles::kThreads, emitBlock, sizes.bytes());
 }

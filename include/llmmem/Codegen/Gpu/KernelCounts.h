@@ -67,6 +67,8 @@ struct KernelCounts {
   /// Instructions that compute and move data, a vector's element each, mma included. Indices are
   /// left out, as most of their arithmetic moves out of loops.
   double instructions = 0;
+  /// Those of loops that start wgmma, which runs beside them.
+  double besideWgmma = 0;
   /// Whether data decides how often some op runs (as in KernelTraffic.h).
   bool isEstimate = false;
 
