@@ -46,7 +46,7 @@ bool Emulator::State::mayReadTile(const Thread *group, int64_t number,
                " has written with no fence.proxy.async behind");
       return false;
     }
-    for (int warp = 0; warp < AsyncMultiplies::kWarps; ++warp)
+    for (int64_t warp = 0; warp < AsyncMultiplies::kWarps; ++warp)
       if (!mayAccessShared(group[warp * kWarp], number, chunk * bytes, bytes))
         return false;
   }
