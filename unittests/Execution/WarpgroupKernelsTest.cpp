@@ -63,7 +63,7 @@ TEST_P(WarpgroupKernels, OddRows) {
 }
 
 /// Whole tiles, whose sums neighbouring threads exchange, and others, each with an epilogue.
-TEST_P(WarpgroupKernels, Epilogues) {
+TEST_P(WarpgroupLayouts, Epilogues) {
   for (const char *rows : {"128", "70"}) {
     std::string text =
         R"(func.func @step(%x: tensor<Rx72xT>, %w: tensor<72x128xT>, %b: tensor<128xT>, %r: tensor<Rx128xT>)
