@@ -50,6 +50,7 @@ def kernels(ptxas, chip, text):
     outcome = assemble(ptxas, chip, text)
     if outcome.returncode:
         sys.exit(f"ptxas refuses the kernels for {chip}:\n{outcome.stderr}")
+    serialized = re.findall(r"wgmma.mma_async instructions are serialized.*?function '(\S+?)'", outcome.stderr)
     properties = {name: (int(frame), int(stores) + int(loads))
                   for name, frame, stores, loads in PROPERTIES.findall(outcome.stderr)}
     used = {}
@@ -60,13 +61,16 @@ def kernels(ptxas, chip, text):
         moved = widths(body)
         yield {"kernel": name, "registers": used[name][0], "spills": properties[name][1],
                "local": properties[name][0], "shared": used[name][1], "accesses": len(moved),
-               "vector": sum(width >= 16 for width in moved), "depot": "__local_depot" in body, "body": body}
+               "vector": sum(width >= 16 for width in moved), "depot": "__local_depot" in body,
+               "serialized": name in serialized, "body": body}
 
 
 def broken(row, limits):
     """What a kernel must not do."""
     if row["spills"] or row["local"] or row["depot"]:
         yield "has memory of its own: its values do not fit the registers"
+    if row["serialized"]:
+        yield "waits for each wgmma: ptxas found its sums touched on the way"
     for pattern, registers in limits.registers:
         if re.search(pattern, row["kernel"]) and row["registers"] > int(registers):
             yield f"takes more than {registers} registers"
@@ -76,6 +80,9 @@ def broken(row, limits):
     for pattern in limits.mma:
         if re.search(pattern, row["kernel"]) and "mma.sync" not in row["body"]:
             yield "has no mma.sync"
+    for pattern in limits.wgmma:
+        if re.search(pattern, row["kernel"]) and "wgmma.mma_async" not in row["body"]:
+            yield "has no wgmma"
 
 
 def print_table(rows):
@@ -112,6 +119,7 @@ def main():
     parser.add_argument("--vector", action="append", default=[], metavar="PATTERN",
                         help="kernels that must move 128 bits at a time")
     parser.add_argument("--mma", action="append", default=[], metavar="PATTERN", help="kernels that must use mma.sync")
+    parser.add_argument("--wgmma", action="append", default=[], metavar="PATTERN", help="kernels that must use wgmma")
     arguments = parser.parse_intermixed_args()
     text = sys.stdin.read() if arguments.module == "-" else open(arguments.module).read()
     found = list(modules(text))

@@ -196,10 +196,16 @@ public:
     for (MatmulSource products : {MatmulSource::Generated, MatmulSource::Library}) {
       if (products == MatmulSource::Library && !options.withLibrary)
         continue;
-      FailureOr<json::Object> program = makeProgram(products);
-      if (failed(program))
-        return failure();
-      programs.push_back(std::move(*program));
+      // Kernels with wgmma have other launches, and images for their chips alone.
+      for (TensorCores tensorCores : {TensorCores::Warp, TensorCores::Warpgroup}) {
+        auto ofChip = [&](const std::string &chip) { return tensorCoresOf(chip) == tensorCores; };
+        if (llvm::none_of(options.chips, ofChip))
+          continue;
+        FailureOr<json::Object> program = makeProgram(products, tensorCores);
+        if (failed(program))
+          return failure();
+        programs.push_back(std::move(*program));
+      }
     }
     auto hostArena = step->getAttrOfType<IntegerAttr>(LlmDialect::kHostArena);
     return json::Object{{"format", "llmmem-bundle"},
@@ -233,7 +239,7 @@ private:
   /// The first result has the first buffer behind the arguments.
   static int64_t lossOf(func::FuncOp step) { return step.getNumArguments(); }
 
-  FailureOr<json::Object> makeProgram(MatmulSource products) {
+  FailureOr<json::Object> makeProgram(MatmulSource products, TensorCores tensorCores) {
     OwningOpRef<ModuleOp> clone = module.clone();
     for (auto function : llvm::make_early_inc_range(clone->getOps<func::FuncOp>()))
       if (function.getName() != options.function)
@@ -245,6 +251,7 @@ private:
     ConvertStepToKernelsOptions conversion;
     conversion.function = options.function;
     conversion.products = products;
+    conversion.tensorCores = tensorCores;
     conversion.profile = true;
     conversion.target = KernelTarget::Gpu;
     PassManager manager(module.getContext());
@@ -265,7 +272,7 @@ private:
           shape != attentions.end())
         (*call.getAsObject())["attention"] = json::Object(shape->second);
     json::Object program{{"products", products == MatmulSource::Library ? "library" : "generated"}};
-    if (failed(addKernels(*clone, *list, program)))
+    if (failed(addKernels(*clone, *list, tensorCores, program)))
       return failure();
     program["forms"] = std::move(writer.forms);
     program["timed"] = std::move(timed);
@@ -273,12 +280,15 @@ private:
     return program;
   }
 
-  /// Kernels, and an image of each of their modules for each chip.
-  LogicalResult addKernels(ModuleOp outlined, const LaunchList &list, json::Object &program) {
+  /// Kernels, and an image of each of their modules for each chip that the program is for.
+  LogicalResult addKernels(ModuleOp outlined, const LaunchList &list, TensorCores tensorCores,
+                           json::Object &program) {
     llvm::MapVector<StringRef, json::Array> images;
     for (const auto &[name, kernel] : list.kernels)
       images.insert({name, {}});
     for (const std::string &chip : options.chips) {
+      if (tensorCoresOf(chip) != tensorCores)
+        continue;
       OwningOpRef<ModuleOp> clone = outlined.clone();
       PassManager manager(module.getContext());
       buildGpuKernelsToNVVMPipeline(manager, chip);

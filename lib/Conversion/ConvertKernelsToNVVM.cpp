@@ -179,11 +179,14 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
   }
 
   /// Accesses of shared memory have 128 bits whatever its elements are; by default it would be
-  /// aligned to an element.
+  /// aligned to an element. The swizzle of tiles that wgmma reads is one of addresses, which
+  /// repeats after 1024 bytes.
   void alignSharedMemory() {
+    auto isWgmma = [](NVVM::WgmmaMmaAsyncOp) { return WalkResult::interrupt(); };
+    uint64_t alignment = getOperation().walk(isWgmma).wasInterrupted() ? 1024 : 16;
     for (auto global : getOperation().getOps<LLVM::GlobalOp>())
       if (global.getAddrSpace() == static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared))
-        global.setAlignment(std::max<uint64_t>(global.getAlignment().value_or(0), 16));
+        global.setAlignment(std::max<uint64_t>(global.getAlignment().value_or(0), alignment));
   }
 
   /// Without a bound on the blocks of a multiprocessor the assembler spills registers to fit one
@@ -206,8 +209,11 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
   }
 
   static bool multiplies(LLVM::LLVMFuncOp kernel) {
-    auto product = [](NVVM::MmaOp) { return WalkResult::interrupt(); };
-    return kernel.walk(product).wasInterrupted();
+    return kernel
+        .walk([](Operation *op) {
+          return WalkResult(failure(isa<NVVM::MmaOp, NVVM::WgmmaMmaAsyncOp>(op)));
+        })
+        .wasInterrupted();
   }
 
   /// The registers that emission asked for, by kernel.

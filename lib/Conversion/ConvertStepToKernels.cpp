@@ -483,8 +483,10 @@ struct ConvertStepToKernels : public llmmem::impl::ConvertStepToKernelsBase<Conv
     FailureOr<StepPlaces> places = StepPlaces::read(step);
     if (failed(places))
       return signalPassFailure();
-    Kernels kernels(getOperation(),
-                    {.products = products, .bf16ByLibrary = bf16ByLibrary, .target = target});
+    Kernels kernels(getOperation(), {.products = products,
+                                     .bf16ByLibrary = bf16ByLibrary,
+                                     .target = target,
+                                     .tensorCores = tensorCores});
     StepBuilder builder(step, *places, kernels, profile);
     if (failed(builder.build(poison)))
       return signalPassFailure();

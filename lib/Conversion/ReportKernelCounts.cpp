@@ -108,7 +108,7 @@ struct ReportKernelCounts : public llmmem::impl::ReportKernelCountsBase<ReportKe
     for (const LaunchRow &row : rows) {
       const KernelCounts &counts = row.counts;
       llvm::errs() << llvm::formatv(
-          form, row.kernel, row.shape.times, row.shape.blocks(), whole(counts.mmas),
+          form, row.kernel, row.shape.times, row.shape.blocks(), whole(counts.mmas + counts.wgmmas),
           whole(counts.barriers), whole(counts.instructions), whole(counts.sharedUnits()),
           whole(counts.fewestSharedUnits()), counts.degree(), whole(counts.sectors()),
           whole(counts.fewestSectors()), counts.isEstimate ? " (data decides)" : "");
@@ -142,8 +142,10 @@ struct ReportKernelCounts : public llmmem::impl::ReportKernelCountsBase<ReportKe
                               {"shared_bytes", row.sharedBytes},
                               {"buffer_bytes", row.bufferBytes},
                               {"mma", counts.mmas},
+                              {"wgmma", counts.wgmmas},
                               {"barriers", counts.barriers},
                               {"instructions", counts.instructions},
+                              {"beside_wgmma", counts.besideWgmma},
                               {"passes", counts.sharedUnits()},
                               {"fewest_passes", counts.fewestSharedUnits()},
                               {"conflict", counts.degree()},

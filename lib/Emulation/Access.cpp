@@ -41,7 +41,7 @@ bool Emulator::State::mayAccess(const Thread &thread, int64_t number, int64_t ba
              nameOf(site) + ": the address is not a multiple of " + std::to_string(site.alignment));
     return false;
   }
-  return isShared ? mayAccessShared(thread, number, first)
+  return isShared ? mayAccessShared(thread, number, first, site.bytes)
                   : mayAccessArgument(thread, number, arguments[accessed], first, bytes);
 }
 
@@ -76,23 +76,41 @@ bool Emulator::State::isInside(const Thread &thread, int64_t number, int64_t fir
   return false;
 }
 
-bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int64_t first) {
+/// What wgmma still reads may not be written, and what it is to read must be fenced.
+bool Emulator::State::mayWriteTile(const Thread &thread, int64_t number, int64_t first,
+                                   int64_t bytes) {
+  if (int64_t reader = multiplies.readerOf(first, bytes); reader >= 0) {
+    fail(&thread, number,
+         "writes byte " + std::to_string(first) +
+             " of shared memory, which wgmma may still read: its threads have not all waited for "
+             "its group",
+         reader, "the wgmma");
+    return false;
+  }
+  multiplies.write(thread.number, first, bytes);
+  return true;
+}
+
+bool Emulator::State::mayAccessShared(const Thread &thread, int64_t number, int64_t first,
+                                      int64_t bytes) {
   const Site &site = program.sites[number];
   // Shared memory is undefined when a block begins.
   Now sinceBlock = {now.block, now.block, now.epoch};
   AccessHistory::Race race;
   bool isWrite = site.kind == Site::Kind::Write;
-  if (int64_t byte = asyncCopies.firstUnfinished(first, site.bytes); byte >= 0)
+  if (int64_t byte = asyncCopies.firstUnfinished(first, bytes); byte >= 0)
     return reportUnfinishedCopy(thread, number, byte);
   if (!isWrite)
-    if (int64_t byte = sharedHistory.firstUnwritten(first, site.bytes, now.block); byte >= 0) {
+    if (int64_t byte = sharedHistory.firstUnwritten(first, bytes, now.block); byte >= 0) {
       fail(&thread, number,
            "reads byte " + std::to_string(byte) +
                " of shared memory, which this block has not written");
       return false;
     }
-  bool ordered = isWrite ? sharedHistory.write(first, site.bytes, thread.record, sinceBlock, race)
-                         : sharedHistory.read(first, site.bytes, thread.record, sinceBlock, race);
+  if (isWrite && kernel->hasWgmma && !mayWriteTile(thread, number, first, bytes))
+    return false;
+  bool ordered = isWrite ? sharedHistory.write(first, bytes, thread.record, sinceBlock, race)
+                         : sharedHistory.read(first, bytes, thread.record, sinceBlock, race);
   return ordered || reportRace(thread, number, race, race.byte);
 }
 
@@ -181,6 +199,8 @@ void Emulator::State::finishCopies(const Thread &thread, int64_t groups) {
   AccessHistory::Race none;
   asyncCopies.finish(thread.number, groups, [&](const AsyncCopies::Copy &copy) {
     sharedHistory.write(copy.first, copy.bytes, thread.record, sinceBlock, none);
+    if (kernel->hasWgmma)
+      multiplies.write(thread.number, copy.first, copy.bytes);
   });
 }
 

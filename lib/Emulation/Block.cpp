@@ -20,6 +20,13 @@ bool Block::run(std::vector<Thread> &all) {
     for (size_t first = 0; first < all.size(); first += kWarp)
       if (!runWarp(first))
         return false;
+    bool proceeds = false;
+    for (size_t first = 0; first < all.size(); first += kWarpgroup)
+      proceeds |= synchronizeWarpgroup(first);
+    if (emulator.fault())
+      return false;
+    if (proceeds)
+      continue;
     if (std::all_of(all.begin(), all.end(),
                     [](const Thread &thread) { return thread.status == Thread::Status::Ended; }))
       return true;
@@ -83,6 +90,22 @@ bool Block::synchronizeWarp(Thread *warp, size_t size) {
   return true;
 }
 
+/// Lets the threads of a warpgroup continue if all of them have arrived at one wgmma.
+bool Block::synchronizeWarpgroup(size_t first) {
+  if (first + kWarpgroup > threads->size())
+    return false;
+  Thread *group = threads->data() + first;
+  for (int lane = 0; lane < kWarpgroup; ++lane)
+    if (group[lane].status != Thread::Status::Waits || group[lane].lanes != kWarpgroup ||
+        group[lane].site != group->site)
+      return false;
+  if (!emulator.multiply(group, group->site))
+    return false;
+  for (int lane = 0; lane < kWarpgroup; ++lane)
+    group[lane].status = Thread::Status::Ready;
+  return true;
+}
+
 bool Block::synchronizeBlock() {
   for (Thread &thread : *threads) {
     bool inWarp = thread.status == Thread::Status::Waits && thread.lanes > 0;
@@ -111,9 +134,10 @@ bool Block::synchronizeBlock() {
 
 /// Reports why the lanes that `waiting` waits for do not arrive.
 void Block::reportMissing(const Thread &waiting) {
-  size_t first = waiting.number - waiting.lane();
-  std::string wants =
-      "waits for lanes 0 to " + std::to_string(waiting.lanes - 1) + " of its warp, ";
+  bool isOfWarp = waiting.lanes <= kWarp;
+  size_t first = waiting.number - waiting.number % (isOfWarp ? kWarp : kWarpgroup);
+  std::string wants = "waits for lanes 0 to " + std::to_string(waiting.lanes - 1) +
+                      (isOfWarp ? " of its warp, " : " of its warpgroup, ");
   for (size_t number = first; number < first + waiting.lanes; ++number) {
     if (number >= threads->size()) {
       emulator.fail(&waiting, waiting.site,
@@ -125,10 +149,10 @@ void Block::reportMissing(const Thread &waiting) {
         thread.lanes == waiting.lanes)
       continue;
     auto [where, site] = whereabouts(thread);
+    std::string lane = std::to_string(number - first);
     emulator.fail(&waiting, waiting.site,
-                  wants + "but lane " + std::to_string(thread.lane()) + " does not arrive: it " +
-                      where,
-                  site, "where lane " + std::to_string(thread.lane()) + " waits");
+                  wants + "but lane " + lane + " does not arrive: it " + where, site,
+                  "where lane " + lane + " waits");
     return;
   }
 }

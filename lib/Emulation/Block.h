@@ -6,6 +6,7 @@
 #include "AccessHistory.h"
 #include "Fiber.h"
 #include "Fragments.h"
+#include "Wgmma.h"
 #include "llmmem/Emulation/Emulator.h"
 #include "llmmem/Emulation/Hooks.h"
 
@@ -23,7 +24,8 @@ struct Thread : ThreadWords {
   uint32_t number = 0; // in its block
   Status status = Status::Ended;
 
-  // Where it waits for other threads, how many lanes of its warp must arrive (0: the whole block),
+  // Where it waits for other threads, how many lanes of its warp, or all of its warpgroup, must
+  // arrive (0: the whole block),
   // and the values that they exchange.
   int64_t site = 0;
   int32_t lanes = 0;
@@ -32,6 +34,8 @@ struct Thread : ThreadWords {
   Fragments *fragments = nullptr;
   const char *row = nullptr; // of ldmatrix: what the lane names, and its words of the matrices
   uint32_t *words = nullptr;
+  float *sums = nullptr; // of wgmma
+  std::array<uint64_t, 2> descriptors = {0, 0};
 
   int lane() const { return number % kWarp; }
   Triple threadIds() const { return {thread[0], thread[1], thread[2]}; }
@@ -58,6 +62,7 @@ private:
   void proceed(Thread &thread);
   bool runWarp(size_t first);
   bool synchronizeWarp(Thread *warp, size_t size);
+  bool synchronizeWarpgroup(size_t first);
   bool synchronizeBlock();
   void reportMissing(const Thread &waiting);
   std::pair<std::string, std::optional<int64_t>> whereabouts(const Thread &thread) const;

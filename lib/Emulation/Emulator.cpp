@@ -245,6 +245,7 @@ bool Emulator::State::allocateShared() {
   shared = static_cast<char *>(std::aligned_alloc(alignment, sharedCapacity));
   sharedHistory = AccessHistory(sharedCapacity);
   asyncCopies = AsyncCopies(sharedCapacity);
+  multiplies = AsyncMultiplies(sharedCapacity);
   if (!shared)
     fail(nullptr, {}, "no memory for the shared memory of a block");
   return shared;
@@ -299,6 +300,8 @@ void Emulator::State::beginBlock(int64_t number) {
   blockTimes.push_back(now.block);
   std::fill(warpBarriers.begin(), warpBarriers.end(), 0);
   asyncCopies.forget();
+  if (kernel->hasWgmma)
+    multiplies.forget(threads.size());
   for (size_t index = 0; index < threads.size(); ++index) {
     Thread &thread = threads[index];
     thread.number = index;

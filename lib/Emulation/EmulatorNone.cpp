@@ -29,4 +29,10 @@ void llmmem_emulate_load_matrix(Thread *, int64_t, int64_t, int64_t, uint32_t *)
 void llmmem_emulate_copy(Thread *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) {}
 void llmmem_emulate_commit_copies(Thread *) {}
 void llmmem_emulate_wait_for_copies(Thread *, int64_t) {}
+void llmmem_emulate_wgmma(Thread *, int64_t, float *, uint64_t, uint64_t) {}
+void llmmem_emulate_take_sums(Thread *, int64_t) {}
+void llmmem_emulate_fence_sums(Thread *) {}
+void llmmem_emulate_commit_wgmma(Thread *) {}
+void llmmem_emulate_wait_for_wgmma(Thread *, int64_t) {}
+void llmmem_emulate_fence_proxy(Thread *) {}
 void llmmem_emulate_mma(Thread *, int64_t, void *) {}

@@ -15,10 +15,12 @@ static float widenF16(uint32_t bits) {
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
+float llmmem::emulation::widenHalf(uint16_t bits, bool isF16) {
+  return isF16 ? widenF16(bits) : std::bit_cast<float>(uint32_t(bits) << 16);
+}
+
 static float widen(const Fragments &lane, uint32_t word, int half) {
-  if (lane.isF16)
-    return widenF16(half ? word >> 16 : word & 0xFFFFu);
-  return std::bit_cast<float>(half ? word & 0xFFFF0000u : word << 16);
+  return widenHalf(static_cast<uint16_t>(half ? word >> 16 : word), lane.isF16);
 }
 
 void llmmem::emulation::multiplyFragments(const std::array<Fragments *, 32> &lanes) {

@@ -38,6 +38,9 @@ constexpr Element elementOfC(int lane, int number) {
   return {lane / 4 + (number / 2) * 8, lane % 4 * 2 + number % 2};
 }
 
+/// The number that 16 bits are, of f16 or else of bf16.
+float widenHalf(uint16_t bits, bool isF16);
+
 /// Replaces each C by D. An element is one chain of fused multiply-adds over the 16 terms in order,
 /// from C on; the order of the hardware is not documented, so its result may differ in the last
 /// bits.

@@ -87,6 +87,35 @@ void llmmem_emulate_wait_for_copies(Thread *thread, int64_t groups) {
   thread->emulator->finishCopies(*thread, groups);
 }
 
+void llmmem_emulate_wgmma(Thread *thread, int64_t site, float *sums, uint64_t a, uint64_t b) {
+  if (!thread->emulator->mayMultiply(*thread, site))
+    thread->halt();
+  thread->sums = sums;
+  thread->descriptors = {a, b};
+  thread->wait(site, kWarpgroup);
+}
+
+void llmmem_emulate_take_sums(Thread *thread, int64_t site) {
+  if (!thread->emulator->mayTakeSums(*thread, site))
+    thread->halt();
+}
+
+void llmmem_emulate_fence_sums(Thread *thread) {
+  thread->emulator->asyncMultiplies().fenceSums(thread->number);
+}
+
+void llmmem_emulate_commit_wgmma(Thread *thread) {
+  thread->emulator->asyncMultiplies().commit(thread->number);
+}
+
+void llmmem_emulate_wait_for_wgmma(Thread *thread, int64_t groups) {
+  thread->emulator->finishMultiplies(*thread, groups);
+}
+
+void llmmem_emulate_fence_proxy(Thread *thread) {
+  thread->emulator->asyncMultiplies().fenceProxy(thread->number);
+}
+
 void llmmem_emulate_mma(Thread *thread, int64_t site, void *fragments) {
   thread->fragments = static_cast<Fragments *>(fragments);
   thread->wait(site, kWarp);

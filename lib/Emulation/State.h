@@ -4,6 +4,7 @@
 #define LLMMEM_LIB_EMULATION_STATE_H
 
 #include "AsyncCopies.h"
+#include "AsyncMultiplies.h"
 #include "Block.h"
 #include "Buffers.h"
 #include "HostCopy.h"
@@ -39,6 +40,13 @@ public:
   /// The thread's copies in all but its newest `groups` groups have written what they write.
   void finishCopies(const Thread &thread, int64_t groups);
   AsyncCopies &copies() { return asyncCopies; }
+  /// wgmma: whether the thread may start one, what the warpgroup of `group` multiplies when all its
+  /// threads have, and whether the thread may take its sums. A thread's wgmma end where it waits.
+  bool mayMultiply(const Thread &thread, int64_t number);
+  bool multiply(Thread *group, int64_t number);
+  bool mayTakeSums(const Thread &thread, int64_t number);
+  void finishMultiplies(const Thread &thread, int64_t groups);
+  AsyncMultiplies &asyncMultiplies() { return multiplies; }
   bool maySynchronize(const Thread &thread, int64_t number, int32_t mask);
   bool mayShuffle(const Thread &thread, int64_t number, int32_t width);
 
@@ -73,7 +81,9 @@ private:
   bool isInside(const Thread &thread, int64_t number, int64_t first, int64_t limit, int64_t offset,
                 int64_t bytes);
   bool mayReadTable(const Thread &thread, int64_t number, int64_t offset);
-  bool mayAccessShared(const Thread &thread, int64_t number, int64_t first);
+  bool mayAccessShared(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
+  bool mayReadTile(const Thread *group, int64_t number, const AsyncMultiplies::Chunks &chunks);
+  bool mayWriteTile(const Thread &thread, int64_t number, int64_t first, int64_t bytes);
   bool mayAccessArgument(const Thread &thread, int64_t number, Argument &argument, int64_t first,
                          int64_t bytes);
   bool reportUnfinishedCopy(const Thread &thread, int64_t number, int64_t byte);
@@ -111,6 +121,7 @@ private:
   int64_t sharedBytes = 0, sharedCapacity = 0;
   AccessHistory sharedHistory;
   AsyncCopies asyncCopies;
+  AsyncMultiplies multiplies;
 
   FiberStacks stacks;
   std::vector<std::unique_ptr<Fiber>> fibers;

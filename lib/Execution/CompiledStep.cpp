@@ -172,6 +172,8 @@ static FailureOr<LoweredStep> lower(ModuleOp module, const CompiledStep::Options
   conversion.bf16ByLibrary = library && library->bf16;
   bool isForGpu = options.cuda || options.emulate;
   conversion.target = isForGpu ? KernelTarget::Gpu : KernelTarget::Cpu;
+  conversion.tensorCores = options.tensorCores.value_or(
+      options.cuda ? tensorCoresOf(options.cuda->chip()) : TensorCores::Warp);
   manager.addPass(createConvertStepToKernels(conversion));
   if (failed(manager.run(lowered)))
     return failure();

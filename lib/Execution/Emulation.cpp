@@ -30,7 +30,10 @@ void Emulation::readSite(DictionaryAttr facts) {
                   .Case("shuffle", Site::Kind::Shuffle)
                   .Case("mma", Site::Kind::Mma)
                   .Case("commit_copies", Site::Kind::CommitCopies)
-                  .Case("wait_for_copies", Site::Kind::WaitForCopies);
+                  .Case("wait_for_copies", Site::Kind::WaitForCopies)
+                  .Case("wgmma", Site::Kind::Wgmma)
+                  .Case("take_sums", Site::Kind::TakeSums)
+                  .Case("other_of_wgmma", Site::Kind::OtherOfWgmma);
   if (site.kind == Site::Kind::Read || site.kind == Site::Kind::Write) {
     site.buffer = static_cast<int32_t>(numberIn(facts, "buffer"));
     site.bytes = numberIn(facts, "bytes");
@@ -40,6 +43,13 @@ void Emulation::readSite(DictionaryAttr facts) {
   if (facts.contains("matrices")) {
     site.matrices = static_cast<int32_t>(numberIn(facts, "matrices"));
     site.transposed = facts.getAs<BoolAttr>("transposed").getValue();
+  }
+  if (facts.contains("sums"))
+    site.sums = static_cast<int32_t>(numberIn(facts, "sums"));
+  if (site.kind == Site::Kind::Wgmma) {
+    site.columns = static_cast<int32_t>(numberIn(facts, "columns"));
+    site.turned = {facts.contains("turned_a"), facts.contains("turned_b")};
+    site.isF16 = facts.contains("is_f16");
   }
   if (site.kind == Site::Kind::Shuffle)
     site.shuffle = llvm::StringSwitch<Site::Shuffle>(facts.getAs<StringAttr>("mode"))
@@ -55,7 +65,7 @@ void Emulation::readSite(DictionaryAttr facts) {
 void Emulation::readKernel(DictionaryAttr facts) {
   described.kernels.push_back({facts.getAs<StringAttr>("name").str(),
                                numbersIn(facts, "buffer_bytes"), numberIn(facts, "shared_bytes"),
-                               facts.contains("synchronizes")});
+                               facts.contains("synchronizes"), facts.contains("has_wgmma")});
 }
 
 void Emulation::readLaunch(DictionaryAttr facts) {

@@ -64,6 +64,8 @@ void llmmem::buildGpuKernelsToNVVMPipeline(OpPassManager &manager, StringRef chi
   kernels.addPass(createReconcileUnrealizedCastsPass());
   kernels.addPass(createCanonicalizerPass(keepBlocksApart()));
   kernels.addPass(createCSEPass());
+  // wgmma, which has no intrinsic, becomes PTX.
+  kernels.addPass(createConvertNVVMToLLVMPass());
   TranslateKernelsToPTXOptions translation;
   translation.chip = chip.str();
   manager.addPass(createTranslateKernelsToPTX(translation));

@@ -4,7 +4,7 @@
 // REQUIRES: ptxas
 // RUN: llmmem-opt --checkpoint-policy=none %s -o %t.mlir 2> %t.err
 // RUN: llmmem-opt --target=cuda --chip=sm_80 %t.mlir | %ptx table --ptxas ptxas_path --registers kernel_0_loss_head_kernel$ 255 --registers _0$ 64 --mma kernel_0_loss_head_kernel$ --vector kernel_0_loss_head_kernel_0$ | FileCheck %s
-// RUN: llmmem-opt --target=cuda --chip=sm_90a %t.mlir | %ptx table --ptxas ptxas_path --registers kernel_0_loss_head_kernel$ 255 --registers _0$ 64 --mma kernel_0_loss_head_kernel$ --vector kernel_0_loss_head_kernel_0$ | FileCheck %s
+// RUN: llmmem-opt --target=cuda --chip=sm_90a %t.mlir | %ptx table --ptxas ptxas_path --registers kernel_0_loss_head_kernel$ 255 --registers _0$ 64 --wgmma kernel_0_loss_head_kernel$ --vector kernel_0_loss_head_kernel_0$ | FileCheck %s
 //
 // CHECK: kernel {{ *}}registers {{ *}}spills {{ *}}local
 // CHECK: kernel_0_loss_head_kernel {{ *[0-9]+ +0 +0 }}

@@ -69,6 +69,7 @@ bool Flags::wantsPlan() const {
 ConvertStepToKernelsOptions Flags::conversion() const {
   ConvertStepToKernelsOptions options;
   options.products = pipeline.products;
+  options.tensorCores = tensorCoresOf(chip());
   return options;
 }
 

@@ -322,20 +322,14 @@ static int read_program(const Bundle *bundle, const Json *json, Program *program
 
 static int read_programs(Bundle *bundle, Failure *failure) {
   JsonItems programs = json_items(json_find(bundle->json, "programs"));
-  if (programs.count < 1 || programs.count > 2)
-    return fail(failure, "it has %zu programs, expected one or two", programs.count);
+  size_t most = sizeof bundle->programs / sizeof *bundle->programs;
+  if (programs.count < 1 || programs.count > most)
+    return fail(failure, "it has %zu programs, expected 1 to %zu", programs.count, most);
   for (; bundle->program_count < programs.count; ++bundle->program_count)
     if (read_program(bundle, &programs.items[bundle->program_count],
                      &bundle->programs[bundle->program_count], failure))
       return 1;
   return 0;
-}
-
-const Program *bundle_program(const Bundle *bundle, const char *products) {
-  for (size_t k = 0; k < bundle->program_count; ++k)
-    if (strcmp(bundle->programs[k].products, products) == 0)
-      return &bundle->programs[k];
-  return NULL;
 }
 
 /*===----------------------------------------------------------------------===*\
@@ -358,8 +352,8 @@ static int runs_on(const Image *image, int capability) {
   return chip <= capability && (is_ptx || chip / 10 == capability / 10);
 }
 
-const Image *bundle_image(const Bundle *bundle, const Program *program, size_t module,
-                          int capability, Image *found, char *message, size_t size) {
+/* The number of the latest chip for which the module has an image that runs; 0: none. */
+static int latest_image(const Program *program, size_t module, int capability, Image *found) {
   JsonItems images = json_items(json_find(&program->modules.items[module], "images"));
   int best = 0;
   for (size_t k = 0; k < images.count; ++k) {
@@ -370,7 +364,29 @@ const Image *bundle_image(const Bundle *bundle, const Program *program, size_t m
       *found = image;
     }
   }
-  if (best > 0)
+  return best;
+}
+
+const Program *bundle_program(const Bundle *bundle, const char *products, int capability) {
+  const Program *best = NULL;
+  int latest = -1;
+  for (size_t k = 0; k < bundle->program_count; ++k) {
+    const Program *program = &bundle->programs[k];
+    if (strcmp(program->products, products) != 0)
+      continue;
+    Image image;
+    int chip = program->modules.count > 0 ? latest_image(program, 0, capability, &image) : 0;
+    if (chip > latest) {
+      latest = chip;
+      best = program;
+    }
+  }
+  return best;
+}
+
+const Image *bundle_image(const Bundle *bundle, const Program *program, size_t module,
+                          int capability, Image *found, char *message, size_t size) {
+  if (latest_image(program, module, capability, found) > 0)
     return found;
   snprintf(message, size,
            "'%s' has no kernels for a device of compute capability %d.%d: pack it with another "

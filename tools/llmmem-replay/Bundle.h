@@ -109,7 +109,7 @@ typedef struct {
   Buffer *buffers;
   size_t buffer_count;
   int64_t loss; /* the number of its buffer */
-  Program programs[2];
+  Program programs[4];
   size_t program_count;
   const Json *predicted; /* of the memory report; null: there is none */
 } Bundle;
@@ -117,9 +117,10 @@ typedef struct {
 /* Null where `path` is no bundle of this version, or not whole, with the reason in `message`. */
 Bundle *bundle_read(const char *path, char *message, size_t size);
 void bundle_close(Bundle *bundle);
-/* Null where there is none for these products. */
-const Program *bundle_program(const Bundle *bundle, const char *products);
-/* What a device of this capability (90 is 9.0) runs of a module; null, with the reason in
+/* The program for these products with the latest kernels that a device of this capability (90 is
+ * 9.0) runs; where it runs none, any one of them. Null where there is none for these products. */
+const Program *bundle_program(const Bundle *bundle, const char *products, int capability);
+/* What a device of this capability runs of a module; null, with the reason in
  * `message`. */
 const Image *bundle_image(const Bundle *bundle, const Program *program, size_t module,
                           int capability, Image *found, char *message, size_t size);

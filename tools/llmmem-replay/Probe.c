@@ -199,7 +199,8 @@ static size_t count_products(const Program *program, size_t first, size_t count)
 }
 
 int probe_products(Replay *replay) {
-  const Program *library = bundle_program(replay->bundle, "library");
+  const Program *library =
+      bundle_program(replay->bundle, "library", llmmem_cuda_capability(replay->run));
   int by_library = replay->program == library;
   int64_t timed = -1;
   char *seen = calloc(library->form_count + 1, 1);

@@ -138,7 +138,9 @@ static void launch(const Replay *replay, const Call *call) {
 }
 
 llmmem_product replay_product(const Replay *replay, const Call *call, int64_t number) {
-  const Form *form = &bundle_program(replay->bundle, "library")->forms[call->number];
+  const Program *library =
+      bundle_program(replay->bundle, "library", llmmem_cuda_capability(replay->run));
+  const Form *form = &library->forms[call->number];
   uint64_t places[7];
   for (size_t k = 0; k < 7; ++k)
     places[k] = replay_word(replay, call->words[k]);

@@ -82,8 +82,9 @@ static int open_library(void *context, const char *name) {
 static const Program *choose_program(const Bundle *bundle, const Options *options, llmmem_cuda *run,
                                      int *code) {
   static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
-  const Program *generated = bundle_program(bundle, "generated"),
-                *library = bundle_program(bundle, "library");
+  int capability = llmmem_cuda_capability(run);
+  const Program *generated = bundle_program(bundle, "generated", capability),
+                *library = bundle_program(bundle, "library", capability);
   *code = EXIT_BAD_INPUT;
   if (options->products == PRODUCTS_LIBRARY && !library)
     fail(0, "'%s' has no program for a library's products: pack it with --products=both",
@@ -338,7 +339,7 @@ static int run_program(Session *session, const Program *program, const Tokens *t
     llmmem_cuda_choose_algorithms(run, replay_calls, &session->replay);
   if (*llmmem_cuda_message(run)) {
     int may_generate = llmmem_cuda_failed_product(run) >= 0 && options->products == PRODUCTS_BEST &&
-                       bundle_program(session->bundle, "generated");
+                       bundle_program(session->bundle, "generated", llmmem_cuda_capability(run));
     if (!may_generate)
       return fail_with_run(session);
     fprintf(stderr, "llmmem-replay: warning: computes matmuls by generated kernels: %s\n",
@@ -371,7 +372,7 @@ static int run_bundle(const Options *options, const Bundle *bundle) {
   Tokens tokens = {NULL, 0};
   char message[4096];
   int is_fed = !options->dry_run && !options->probe_products;
-  if (options->probe_products && !bundle_program(bundle, "library"))
+  if (options->probe_products && !bundle_program(bundle, "library", 0))
     return fail(EXIT_BAD_INPUT,
                 "--probe-products: '%s' has no program for a library, which names the products",
                 bundle->path);

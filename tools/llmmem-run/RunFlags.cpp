@@ -162,6 +162,12 @@ static cl::opt<Products> products(
              "--device=emulate generated):"),
     cl::values(clEnumValN(Products::Library, "library", "cuBLASLt, f32 and bf16"),
                clEnumValN(Products::Generated, "generated", "kernels of llmmem")));
+static cl::opt<TensorCores> tensorCores(
+    "tensor-cores", cl::cat(category), cl::init(TensorCores::Warp),
+    cl::desc("How kernels of llmmem multiply bf16 and f16 on a GPU (default: warpgroup on sm_90a; "
+             "with --device=emulate warp):"),
+    cl::values(clEnumValN(TensorCores::Warp, "warp", "mma.sync, of sm_80 and later"),
+               clEnumValN(TensorCores::Warpgroup, "warpgroup", "wgmma, of sm_90a alone")));
 static cl::opt<std::string>
     cublasLt("cublas-lt", cl::cat(category), cl::value_desc("library"),
              cl::desc("cuBLASLt, as dlopen finds it (default libcublasLt.so.13, else .12: in the "
@@ -250,6 +256,8 @@ static Error checkFlags() {
     return createStringError("--describe-device: only with --device=cuda");
   if (device == Device::Cpu && products != Products::Best)
     return createStringError("--products: only with --device=cuda or emulate; see --gemm");
+  if (device == Device::Cpu && tensorCores.getNumOccurrences())
+    return createStringError("--tensor-cores: only with --device=cuda or emulate");
   if (device == Device::Cpu && !nccl.empty())
     return createStringError("--nccl: only with --device=cuda or emulate; on CPUs ranks meet over "
                              "MPI");
@@ -298,6 +306,8 @@ static RunOptions valuesOfFlags() {
   options.device = device;
   options.cudaDriver = cudaDriver;
   options.products = products;
+  if (tensorCores.getNumOccurrences())
+    options.tensorCores = tensorCores;
   options.cublasLt = cublasLt;
   options.nccl = nccl;
   options.productAlgorithms = productAlgorithms;

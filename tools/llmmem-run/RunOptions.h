@@ -39,6 +39,8 @@ struct RunOptions {
   std::string loadFile, resumeFile, saveFile, gradientsFile;
   int64_t saveEvery = 0;            // steps; 0: after the last alone
   int64_t fileBytes = kBytesOfFile; // of a checkpoint in several
+  /// Nothing: as suits the device.
+  std::optional<TensorCores> tensorCores;
   bool asJson = false, digest = true, poison = false, optimize = true, libraryMatmuls = false;
   double progressSeconds = 5;
   bool profile = false;

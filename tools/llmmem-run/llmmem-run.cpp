@@ -196,6 +196,7 @@ static CompiledStep::Options compileOptionsOf(mlir::func::FuncOp function,
       options.profile || !options.profileJson.empty() || !options.trace.empty();
   compileOptions.libraryMatmuls = options.libraryMatmuls;
   compileOptions.emulate = options.device == Device::Emulate;
+  compileOptions.tensorCores = options.tensorCores;
   return compileOptions;
 }
 

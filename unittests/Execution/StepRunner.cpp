@@ -124,13 +124,15 @@ static CompiledText compileText(const std::string &text, bool plan,
 /// longer than any run.
 static const CompiledStep *compileOnce(const std::string &text, bool plan,
                                        const CompiledStep::Options &options) {
-  using Key = std::tuple<std::string, bool, std::string, bool, bool, bool>;
+  using Key =
+      std::tuple<std::string, bool, std::string, bool, bool, bool, std::optional<TensorCores>>;
   constexpr size_t most = 100; // a test's; all of a program's would be much memory
   static auto *known = new std::map<Key, CompiledText>;
   if (known->size() >= most)
     known->clear();
-  auto [entry, isNew] = known->try_emplace({text, plan, options.processor, options.emulate,
-                                            options.libraryMatmuls, options.fillDeadBytes});
+  auto [entry, isNew] =
+      known->try_emplace({text, plan, options.processor, options.emulate, options.libraryMatmuls,
+                          options.fillDeadBytes, options.tensorCores});
   if (isNew)
     entry->second = compileText(text, plan, options);
   return entry->second.step.get();
@@ -145,6 +147,10 @@ std::vector<Numbers> test::runStep(const std::string &text, const std::vector<Nu
   compile.libraryMatmuls = options.libraryMatmuls;
   compile.fillDeadBytes =
       options.fillDeadBytes && !compile.emulate; // the emulator knows whose bytes are dead
+  const char *cores = std::getenv("LLMMEM_TEST_TENSOR_CORES");
+  bool isByWarpgroup = cores && cores == std::string("warpgroup");
+  compile.tensorCores =
+      options.tensorCores.value_or(isByWarpgroup ? TensorCores::Warpgroup : TensorCores::Warp);
   const CompiledStep *step = compileOnce(text, options.plan, compile);
   if (!step)
     return {};

@@ -26,12 +26,14 @@ struct RunOptions {
   /// Compiled for another processor than this one, where it is named.
   std::string processor = "";
   /// GPU kernels, with each access checked. If LLMMEM_TEST_EMULATE is set, all steps run so, except
-  /// those that test threads.
+  /// those that test threads; by wgmma if LLMMEM_TEST_TENSOR_CORES is "warpgroup".
   bool emulate = false;
   /// Matmuls by the library that llmmem was built with, or the emulator's; only if there is one.
   bool libraryMatmuls = false;
   /// Runs once on each of these numbers of threads, and expects equal results of all.
   std::vector<int> threads = {};
+  /// With `emulate`; nothing: what LLMMEM_TEST_TENSOR_CORES says.
+  std::optional<TensorCores> tensorCores = std::nullopt;
 };
 
 /// The results of `@step` in `text` on these arguments, bit for bit as doubles. Fails the test

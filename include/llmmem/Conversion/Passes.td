@@ -59,6 +59,11 @@ def ConvertStepToKernels : Pass<"convert-step-to-kernels", "::mlir::ModuleOp"> {
       ::llvm::cl::values(clEnumValN(::llmmem::KernelTarget::Cpu, "cpu", "threads of a CPU"),
                          clEnumValN(::llmmem::KernelTarget::Gpu, "gpu", "launches of blocks of threads on a GPU"))
     }]>,
+    Option<"tensorCores", "tensor-cores", "::llmmem::TensorCores", "::llmmem::TensorCores::Warp",
+           "How generated kernels of a GPU multiply matrices of bf16 and f16", [{
+      ::llvm::cl::values(clEnumValN(::llmmem::TensorCores::Warp, "warp", "mma.sync, of sm_80 and later"),
+                         clEnumValN(::llmmem::TensorCores::Warpgroup, "warpgroup", "wgmma where tiles fit, of sm_90a alone"))
+    }]>,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",
@@ -287,7 +292,7 @@ def ReportKernelCounts : Pass<"report-kernel-counts", "::mlir::ModuleOp"> {
     Counted statically from the index arithmetic of all warps of four blocks that stand for all
     (include/llmmem/Codegen/Gpu/KernelCounts.h), for all launches of a kernel in one call of its host function:
 
-    - `mma`: mma.sync ops of warps; `barriers`: of blocks; `instructions`: of warps, without index arithmetic;
+    - `mma`: mma.sync ops of warps, and wgmma in as many (the JSON has them apart); `barriers`: of blocks; `instructions`: of warps, without index arithmetic;
     - `passes`: cycles of shared memory (128 bytes each), and the fewest that the same accesses could take;
     - `conflict`: the most passes that one op needs for lanes that could go together; 1 is none;
     - `sectors`: 32 bytes each of global memory that warps ask for, and the fewest that could hold the bytes.

@@ -74,6 +74,19 @@ void llmmem_emulate_commit_copies(llmmem::emulation::Thread *thread);
 /// Until at most `groups` of the thread's groups are not complete, the newest ones.
 void llmmem_emulate_wait_for_copies(llmmem::emulation::Thread *thread, int64_t groups);
 
+/// wgmma: adds to the thread's `sums`, as many as half the site's columns, which nobody may touch
+/// until the thread has waited for the group that it is committed in. `a` and `b` are descriptors.
+void llmmem_emulate_wgmma(llmmem::emulation::Thread *thread, int64_t site, float *sums, uint64_t a,
+                          uint64_t b);
+/// The thread touches the sums of the site.
+void llmmem_emulate_take_sums(llmmem::emulation::Thread *thread, int64_t site);
+void llmmem_emulate_fence_sums(llmmem::emulation::Thread *thread);
+void llmmem_emulate_commit_wgmma(llmmem::emulation::Thread *thread);
+/// Until at most `groups` of the thread's groups are not complete, the newest ones.
+void llmmem_emulate_wait_for_wgmma(llmmem::emulation::Thread *thread, int64_t groups);
+/// What the thread has written to shared memory may be read by wgmma.
+void llmmem_emulate_fence_proxy(llmmem::emulation::Thread *thread);
+
 /// `fragments`: 4 words of A, 2 of B, 4 numbers of C, which become D's.
 void llmmem_emulate_mma(llmmem::emulation::Thread *thread, int64_t site, void *fragments);
 

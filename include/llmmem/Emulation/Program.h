@@ -8,6 +8,7 @@
 #ifndef LLMMEM_EMULATION_PROGRAM_H
 #define LLMMEM_EMULATION_PROGRAM_H
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,7 +22,19 @@ constexpr int32_t kSharedMemory = -1, kConstantTable = -2, kChosenArgument = -3;
 
 /// An op of a kernel that reads or writes memory, or synchronizes threads.
 struct Site {
-  enum class Kind { Read, Write, Barrier, WarpBarrier, Shuffle, Mma, CommitCopies, WaitForCopies };
+  enum class Kind {
+    Read,
+    Write,
+    Barrier,
+    WarpBarrier,
+    Shuffle,
+    Mma,
+    CommitCopies,
+    WaitForCopies,
+    Wgmma,
+    TakeSums, // of wgmma, out of the struct that holds them
+    OtherOfWgmma
+  };
   enum class Shuffle { Xor, Down, Up, Idx };
 
   Kind kind = Kind::Read;
@@ -34,6 +47,11 @@ struct Site {
   int32_t matrices = 0;
   bool transposed = false;
   Shuffle shuffle = Shuffle::Xor;
+  // wgmma and the taking of its sums: the number of the sums in the kernel. wgmma: columns of B,
+  // whether lines of A and of B in shared memory are inner places, and whether elements are f16.
+  int32_t sums = -1, columns = 0;
+  std::array<bool, 2> turned = {false, false};
+  bool isF16 = false;
 };
 
 struct Kernel {
@@ -44,6 +62,8 @@ struct Kernel {
   int64_t sharedBytes = 0;
   /// Whether it synchronizes threads anywhere. Otherwise they run one after another.
   bool synchronizes = false;
+  /// Whether wgmma reads its shared memory.
+  bool hasWgmma = false;
 };
 
 /// A launch inside a host function: for each argument of the kernel, the parameter of the host

@@ -11,6 +11,7 @@
 #ifndef LLMMEM_EXECUTION_COMPILEDSTEP_H
 #define LLMMEM_EXECUTION_COMPILEDSTEP_H
 
+#include "llmmem/Codegen/Emitter/KernelOptions.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Execution/ArenaMemory.h"
 #include "llmmem/Execution/CudaDevice.h"
@@ -72,6 +73,9 @@ public:
     /// Run GPU kernels on the CPU, with each access checked: slow, and a wrong access fails the
     /// run.
     bool emulate = false;
+    /// How generated kernels of a GPU multiply; nothing: as suits `cuda`, and by mma.sync with
+    /// `emulate`.
+    std::optional<TensorCores> tensorCores;
     /// Off: code of the CPU is compiled in a fraction of the time, runs slower and has the same
     /// bits.
     bool optimize = true;

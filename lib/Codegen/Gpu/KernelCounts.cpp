@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
@@ -90,6 +91,9 @@ public:
 private:
   void visit(Operation &op, const WarpInterpreter &at);
   void visitAccess(Operation &op, const KernelAccess &access, const WarpInterpreter &at);
+  void visitWgmma(NVVM::WgmmaMmaAsyncOp op, const WarpInterpreter &at);
+  bool isBesideWgmma(Operation &op);
+  int64_t blocksWithMostTurns(int64_t blocks);
   std::optional<WarpAddresses> addressesOf(const KernelAccess &access,
                                            const WarpInterpreter &at) const;
   bool isShared(Value memref);
@@ -101,6 +105,8 @@ private:
   KernelCounts counts;
   /// Reads and writes.
   llvm::MapVector<std::pair<Operation *, unsigned>, AccessCounts> accesses;
+  /// Whether a block starts wgmma, or lies inside of one that does.
+  llvm::DenseMap<Block *, bool> startsWgmma;
 };
 } // namespace
 
@@ -168,6 +174,67 @@ void LaunchCounter::visitAccess(Operation &op, const KernelAccess &access,
   }
 }
 
+/// What wgmma reads of one operand. Shared memory gives it eight chunks of 16 bytes at a time,
+/// those of eight neighbouring lines: with another layout than the descriptor's swizzle they would
+/// lie in the same banks.
+SharedPasses llmmem::passesOfOperand(MatrixDescriptor descriptor, int64_t rows, bool isTurned) {
+  constexpr int64_t lines = 8, chunk = 8, inner = 16;
+  int64_t groups = isTurned ? inner : rows, chunks = isTurned ? rows : inner;
+  SharedPasses all;
+  for (int64_t group = 0; group < groups; group += lines)
+    for (int64_t first = 0; first < chunks; first += chunk) {
+      WarpAddresses addresses;
+      for (int64_t line = 0; line < lines; ++line) {
+        int64_t row = isTurned ? first : group + line, place = isTurned ? group + line : first;
+        addresses[line] = descriptor.byteOf(descriptor.start(), row, place, isTurned);
+      }
+      SharedPasses passes = sharedPasses(addresses, kWidest);
+      all.all += passes.all;
+      all.fewest += passes.fewest;
+      all.degree = std::max(all.degree, passes.degree);
+    }
+  return all;
+}
+
+bool LaunchCounter::isBesideWgmma(Operation &op) {
+  Block *code = op.getBlock();
+  if (!isa<LoopLikeOpInterface, scf::IfOp>(code->getParentOp()))
+    return false;
+  auto [known, isNew] = startsWgmma.try_emplace(code, false);
+  if (isNew) {
+    bool starts = llvm::any_of(*code, llvm::IsaPred<NVVM::WgmmaMmaAsyncOp>) ||
+                  isBesideWgmma(*code->getParentOp());
+    startsWgmma[code] = starts;
+    return starts;
+  }
+  return known->second;
+}
+
+/// Each of the four warps counts a quarter of what their wgmma reads.
+void LaunchCounter::visitWgmma(NVVM::WgmmaMmaAsyncOp op, const WarpInterpreter &at) {
+  constexpr int64_t warps = 4, columnsOfMma = 8;
+  double times = weight * at.times();
+  int64_t rows = op.getShape().getM(), columns = op.getShape().getN();
+  counts.wgmmas += times * static_cast<double>(columns) / columnsOfMma;
+  AccessCounts &site = accesses[{op, false}];
+  site.op = op;
+  site.isShared = true;
+  site.requests += times;
+  auto read = [&](Value bits, int64_t count, bool isTurned) {
+    WarpInterpreter::Known known = at.lookup(bits);
+    counts.isEstimate |= !known;
+    int64_t least = count * op.getShape().getK() * 2 / kPassBytes;
+    SharedPasses passes = {least, least, 1};
+    if (known)
+      passes = passesOfOperand(MatrixDescriptor((*known)[0]), count, isTurned);
+    site.units += times * static_cast<double>(passes.all) / warps;
+    site.fewest += times * static_cast<double>(passes.fewest) / warps;
+    site.degree = std::max(site.degree, passes.degree);
+  };
+  read(op.getDescriptorA(), rows, op.getLayoutA() == NVVM::MMALayout::col);
+  read(op.getDescriptorB(), columns, op.getLayoutB() == NVVM::MMALayout::row);
+}
+
 static int64_t elementsOf(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector ? vector.getNumElements() : 1;
@@ -191,29 +258,55 @@ void LaunchCounter::visit(Operation &op, const WarpInterpreter &at) {
   }
   if (isa<NVVM::MmaOp>(op))
     counts.mmas += times;
+  if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
+    visitWgmma(product, at);
   if (isa<gpu::BarrierOp>(op) && weight > 0)
     counts.barriers +=
         times / llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes);
-  if (isa<NVVM::MmaOp, gpu::ShuffleOp, gpu::BarrierOp>(op))
+  if (isa<NVVM::MmaOp, NVVM::WgmmaMmaAsyncOp, gpu::ShuffleOp, gpu::BarrierOp>(op))
     instructions = 1;
   counts.instructions += times * static_cast<double>(instructions);
+  if (instructions > 0 && isBesideWgmma(op))
+    counts.besideWgmma += times * static_cast<double>(instructions);
+}
+
+/// Where a loop takes every `blocks`-th turn, from the block's own on (of tiles of C, say), the
+/// first blocks take one turn more than the others: how many; all if there is no such loop.
+int64_t LaunchCounter::blocksWithMostTurns(int64_t blocks) {
+  int64_t most = blocks;
+  kernel.walk([&](scf::ForOp loop) {
+    std::optional<int64_t> step = getConstantIntValue(loop.getStep()),
+                           end = getConstantIntValue(loop.getUpperBound());
+    if (step == blocks && end && loop.getLowerBound().getDefiningOp<gpu::BlockIdOp>())
+      most = *end % blocks == 0 ? blocks : *end % blocks;
+  });
+  return most;
 }
 
 KernelCounts LaunchCounter::count() {
-  // Evenly spread, so that what changes linearly with the number of the block (the keys that causal
-  // attention reads) is counted right.
-  constexpr int64_t kMostBlocks = 4;
-  int64_t blocks = grid[0] * grid[1] * grid[2], samples = std::min(blocks, kMostBlocks);
+  int64_t blocks = grid[0] * grid[1] * grid[2], most = blocksWithMostTurns(blocks);
   int64_t warps = llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes);
   WarpInterpreter interpreter(grid, block,
                               [&](Operation &op, const WarpInterpreter &at) { visit(op, at); });
-  weight = static_cast<double>(blocks) / static_cast<double>(samples);
-  for (int64_t sample = 0; sample < samples; ++sample) {
-    int64_t number = samples == 1 ? 0 : sample * (blocks - 1) / (samples - 1);
-    WarpInterpreter::Triple id = {number % grid[0], number / grid[0] % grid[1],
-                                  number / grid[0] / grid[1]};
-    for (int64_t warp = 0; warp < warps; ++warp)
-      interpreter.run(kernel, id, warp);
+  auto follow = [&](int64_t first, int64_t count, int64_t mostSamples) {
+    int64_t samples = std::min(count, mostSamples);
+    weight = static_cast<double>(count) / static_cast<double>(samples);
+    for (int64_t sample = 0; sample < samples; ++sample) {
+      int64_t number = first + (samples == 1 ? 0 : sample * (count - 1) / (samples - 1));
+      WarpInterpreter::Triple id = {number % grid[0], number / grid[0] % grid[1],
+                                    number / grid[0] / grid[1]};
+      for (int64_t warp = 0; warp < warps; ++warp)
+        interpreter.run(kernel, id, warp);
+    }
+  };
+  // Evenly spread, so that what changes linearly with the number of the block (the keys that causal
+  // attention reads) is counted right.
+  constexpr int64_t kMostBlocks = 4;
+  if (most < blocks) {
+    follow(0, most, kMostBlocks / 2);
+    follow(most, blocks - most, kMostBlocks / 2);
+  } else {
+    follow(0, blocks, kMostBlocks);
   }
   counts.isEstimate |= interpreter.dependsOnData();
   for (auto &[key, access] : accesses)

@@ -1,11 +1,10 @@
 //===- MmaMatmul.cpp - Matmuls of bf16 on tensor cores --------------------===//
 
 #include "MmaMatmul.h"
-#include "MmaTile.h"
+#include "MmaSums.h"
+#include "WarpgroupMatmul.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
 #include "llmmem/Targets/SplitSums.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -66,6 +65,9 @@ struct TileSizes {
   int64_t sizeOfA() const { return sizeOf(rows, linesA); }
   int64_t sizeOfStage() const { return sizeOfA() + sizeOf(columns, linesB); }
   int64_t bytesOfStages() const { return kStages * sizeOfStage() * 2; }
+  WarpSums warpSums() const {
+    return {.rowParts = rowParts, .columnParts = columnParts, .warpColumns = warpColumns};
+  }
   /// What a launch asks for beyond workgroup attributions, which have 48 KiB at most.
   int64_t dynamicBytes() const { return isLarge ? bytesOfStages() : 0; }
 
@@ -91,9 +93,11 @@ public:
     Index warpRow = warp / sizes.warpColumns * (sizes.rowParts * kMmaRows),
           warpColumn = warp % sizes.warpColumns * (sizes.columnParts * kMmaColumns);
     Row sums = emitSteps(warpRow, warpColumn);
-    storeSums(sums, row + warpRow, column + warpColumn);
+    MmaSums stored(e, p, sizes.warpSums(), sizes.rows, sizes.columns,
+                   {thread, row, column, warpRow, warpColumn});
+    stored.store(sums);
     if (p.softmax)
-      storeSoftmax(sums, warpRow, column + warpColumn);
+      stored.storeSoftmax(sums, memory, block % sizes.tileColumns);
   }
 
 private:
@@ -144,7 +148,7 @@ private:
   void copy(const MmaTile &tile, const Matrix &matrix, Index term, Index first, int64_t bound,
             Index inner) {
     TileSource source{matrix.buffer,
-                      beginOf(matrix) + term,
+                      beginOf(e, matrix) + term,
                       matrix.pitch,
                       first,
                       inner,
@@ -155,9 +159,9 @@ private:
 
   /// The tiles, and after them, in the same bytes, the partial results of the softmax.
   int64_t bytesOfMemory() const {
-    return std::max(sizes.bytesOfStages(), p.softmax ? 2 * softmaxSlots() * 4 : 0);
+    return std::max(sizes.bytesOfStages(),
+                    p.softmax ? MmaSums::bytesOfSoftmax(sizes.warpSums(), sizes.rows) : 0);
   }
-  int64_t softmaxSlots() const { return sizes.warpColumns * sizes.rows; }
 
   Row addMatmul(const MmaTile &a, const MmaTile &b, Index row, Index column, ArrayRef<Num> sums) {
     Row next(sums);
@@ -178,139 +182,6 @@ private:
     return next;
   }
 
-  //===--------------------------------------------------------------------===//
-  // C
-  //===--------------------------------------------------------------------===//
-
-  void storeSums(ArrayRef<Num> sums, Index row, Index column) {
-    for (int64_t i = 0; i < sizes.rowParts; ++i)
-      for (int64_t j = 0; j < sizes.columnParts; ++j)
-        for (int64_t half : {0, 1}) {
-          const Num *pair = &sums[(i * sizes.columnParts + j) * 4 + 2 * half];
-          storePair(pair[0], pair[1], row + i * kMmaRows + lane.group + 8 * half,
-                    column + j * kMmaColumns + lane.pair * 2);
-        }
-  }
-
-  /// Stores two neighbours at once if the index of the first is even; the last of an odd row alone.
-  void storePair(Num first, Num second, Index row, Index column) {
-    Value inside = arith::AndIOp::create(e.builder(), e.location(), less(row, e.index(p.rows)),
-                                         less(column, e.index(p.columns)));
-    bool isPair = isEven(p.c) && (!p.initial.buffer || isEven(p.initial));
-    auto storeBoth = [&] { storeTogether(first, second, row, column); };
-    e.ifThen(inside, [&] {
-      if (isPair && p.columns % 2 == 0)
-        return storeBoth();
-      Value both = less(column + 1, e.index(p.columns));
-      if (isPair) {
-        e.ifThen(both, storeBoth);
-        return e.ifThen(equal(column, e.index(p.columns - 1)),
-                        [&] { storeElements(first, row, column, 1); });
-      }
-      storeElements(first, row, column, 1);
-      e.ifThen(both, [&] { storeElements(second, row, column + 1, 1); });
-    });
-  }
-
-  void storeTogether(Num first, Num second, Index row, Index column) {
-    Value both = vector::FromElementsOp::create(e.builder(), e.location(),
-                                                VectorType::get({2}, e.computeType()),
-                                                ValueRange{first.value, second.value});
-    storeElements({&e.builder(), both}, row, column, 2);
-  }
-
-  void storeElements(Num sum, Index row, Index column, unsigned lanes) {
-    Num x = scaled(sum);
-    if (p.initial.buffer)
-      x = x + e.load(p.initial.buffer, placeIn(p.initial, row, column), lanes);
-    e.store(p.c.buffer, placeIn(p.c, row, column), x);
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Softmax of the tile's rows
-  //===--------------------------------------------------------------------===//
-
-  struct RowSoftmax {
-    Num largest, powers;
-  };
-
-  /// Four threads hold a row of a warp's fragments, four warps a row of the tile: their partial
-  /// results are combined through workgroup memory, by one thread a row.
-  void storeSoftmax(ArrayRef<Num> sums, Index warpRow, Index column) {
-    int64_t warps = sizes.warpColumns;
-    Buffer maxima = deviceLoops(e).partOf(e, memory, 0, softmaxSlots(), e.computeType()),
-           powers = deviceLoops(e).partOf(e, memory, softmaxSlots() * 4, softmaxSlots(),
-                                          e.computeType());
-    deviceLoops(e).barrier(e); // the tiles have been read
-    Index ofWarps = thread / kWarp % warps * sizes.rows + warpRow + lane.group;
-    for (int64_t i = 0; i < sizes.rowParts; ++i)
-      for (int64_t half : {0, 1}) {
-        RowSoftmax ofWarp = softmaxOfWarp(sums, i, half, column + lane.pair * 2);
-        e.ifThen(equal(lane.pair, e.index(0)), [&] {
-          storeRowSoftmax(ofWarp, maxima, powers, ofWarps + i * kMmaRows + 8 * half);
-        });
-      }
-    deviceLoops(e).barrier(e);
-    Index own = row + thread;
-    Value inside = arith::AndIOp::create(
-        e.builder(), e.location(), less(thread, e.index(sizes.rows)), less(own, e.index(p.rows)));
-    e.ifThen(inside, [&] {
-      Index place = p.softmax->begin + own * p.softmax->tiles + block % sizes.tileColumns;
-      storeRowSoftmax(softmaxOfWarps(maxima, powers, thread), p.softmax->maxima, p.softmax->powers,
-                      place);
-    });
-  }
-
-  /// The softmax of one row of a warp's fragments, which the four threads of a quad hold, with
-  /// columns from `column` on and elements as they are stored.
-  RowSoftmax softmaxOfWarp(ArrayRef<Num> sums, int64_t i, int64_t half, Index column) {
-    Num lowest = e.number(std::numeric_limits<float>::lowest());
-    SmallVector<Num> stored;
-    SmallVector<Value> inside;
-    for (int64_t j = 0; j < sizes.columnParts; ++j)
-      for (int64_t k : {0, 1}) {
-        Num sum = sums[(i * sizes.columnParts + j) * 4 + 2 * half + k];
-        Num x = convert(convert(scaled(sum), p.c.buffer.element), e.computeType());
-        inside.push_back(less(column + j * kMmaColumns + k, e.index(p.columns)));
-        stored.push_back(select(inside.back(), x, lowest));
-      }
-    Num largest = lowest, powers = e.number(0.0);
-    for (Num x : stored)
-      largest = maximum(largest, x);
-    largest = deviceLoops(e).acrossLanes(e, largest, 4, [](Num a, Num b) { return maximum(a, b); });
-    for (auto [x, isInside] : llvm::zip(stored, inside))
-      powers = powers + select(isInside, exp(x - largest), e.number(0.0));
-    return {largest, deviceLoops(e).acrossLanes(e, powers, 4, [](Num a, Num b) { return a + b; })};
-  }
-
-  RowSoftmax softmaxOfWarps(Buffer maxima, Buffer powers, Index row) {
-    Num largest = e.load(maxima, row), sum = e.number(0.0);
-    for (int64_t across = 1; across < sizes.warpColumns; ++across)
-      largest = maximum(largest, e.load(maxima, row + across * sizes.rows));
-    for (int64_t across = 0; across < sizes.warpColumns; ++across) {
-      Index place = row + across * sizes.rows;
-      sum = sum + e.load(powers, place) * exp(e.load(maxima, place) - largest);
-    }
-    return {largest, sum};
-  }
-
-  void storeRowSoftmax(RowSoftmax softmax, Buffer maxima, Buffer powers, Index place) {
-    e.store(maxima, place, softmax.largest);
-    e.store(powers, place, softmax.powers);
-  }
-
-  Num scaled(Num sum) { return p.scale == 1.0 ? sum : sum * p.scale; }
-
-  Index beginOf(const Matrix &matrix) {
-    return matrix.begin && knownDivisor(matrix.begin->value) != 0 ? *matrix.begin : e.index(0);
-  }
-  Index placeIn(const Matrix &matrix, Index row, Index column) {
-    return beginOf(matrix) + row * matrix.pitch + column;
-  }
-  bool isEven(const Matrix &matrix) {
-    return matrix.pitch % 2 == 0 && knownDivisor(beginOf(matrix).value) % 2 == 0;
-  }
-
   KernelEmitter &e;
   const Matmul &p;
   TileSizes sizes;
@@ -324,6 +195,8 @@ private:
 
 void llmmem::emitMmaMatmuls(KernelEmitter &e, int64_t count, const Matmul &first,
                             function_ref<Matmul(Index)> make) {
+  if (isWarpgroupMatmul(e.options(), first))
+    return emitWarpgroupMatmuls(e, count, first, make);
   TileSizes sizes(first, count);
   auto emitBlock = [&](Index block, Index thread) {
     Matmul matmul = make(block / sizes.blocks);

@@ -2,6 +2,7 @@
 
 #include "WarpInterpreter.h"
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -84,6 +85,11 @@ Known WarpInterpreter::evaluate(Operation &op) const {
       .Case([&](gpu::BlockIdOp id) -> Known { return splat(along(id.getDimension(), blockId)); })
       .Case([&](gpu::BlockDimOp size) -> Known { return splat(along(size.getDimension(), block)); })
       .Case([&](gpu::GridDimOp size) -> Known { return splat(along(size.getDimension(), grid)); })
+      .Case([&](memref::ExtractAlignedPointerAsIndexOp pointer) -> Known {
+        // Memory begins at multiples of all that matters; a part of it does not.
+        auto view = pointer.getSource().getDefiningOp<memref::ViewOp>();
+        return view ? lookup(view.getByteShift()) : splat(0);
+      })
       .Case([&](InferIntRangeInterface inferable) { return inferFrom(inferable); })
       .Default([](Operation *) { return std::nullopt; });
 }

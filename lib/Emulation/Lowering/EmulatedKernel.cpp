@@ -98,6 +98,7 @@ private:
   Value linearThread();
   void rewriteShuffle(gpu::ShuffleOp shuffle);
   LogicalResult rewriteMma(NVVM::MmaOp mma);
+  void rewriteWgmma(NVVM::WgmmaMmaAsyncOp product);
   LogicalResult moveTable(memref::GetGlobalOp use);
 
   gpu::GPUFuncOp kernel;
@@ -128,6 +129,8 @@ void KernelEmulation::addKernel(StringRef name) {
   facts.set("shared_bytes", builder.getI64IntegerAttr(sharedBytes));
   if (sites.synchronize())
     facts.set("synchronizes", builder.getUnitAttr());
+  if (sites.haveWgmma())
+    facts.set("has_wgmma", builder.getUnitAttr());
   records.kernels.push_back(facts.getDictionary(kernel.getContext()));
 }
 
@@ -332,6 +335,35 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
         return success();
       })
       .Case([&](NVVM::MmaOp mma) { return rewriteMma(mma); })
+      .Case([&](NVVM::WgmmaMmaAsyncOp product) {
+        rewriteWgmma(product);
+        return success();
+      })
+      .Case([&](NVVM::WgmmaFenceAlignedOp) {
+        callHook("llmmem_emulate_fence_sums", {thread});
+        return erase();
+      })
+      .Case([&](NVVM::WgmmaGroupSyncAlignedOp) {
+        callHook("llmmem_emulate_commit_wgmma", {thread});
+        return erase();
+      })
+      .Case([&](NVVM::WgmmaWaitGroupSyncOp wait) {
+        callHook("llmmem_emulate_wait_for_wgmma",
+                 {thread, integerConstant(static_cast<int64_t>(wait.getGroup()))});
+        return erase();
+      })
+      .Case([&](NVVM::FenceProxyOp fence) -> LogicalResult {
+        if (fence.getKind() != NVVM::ProxyKind::async_shared)
+          return fence.emitOpError("is a fence that the emulator does not support; expected "
+                                   "#nvvm.proxy_kind<async.shared>");
+        callHook("llmmem_emulate_fence_proxy", {thread});
+        return erase();
+      })
+      .Case([&](LLVM::ExtractValueOp) {
+        if (int64_t number = sites.numberOf(op, /*otherwise=*/-1); number >= 0)
+          callHook("llmmem_emulate_take_sums", {thread, integerConstant(number)});
+        return success();
+      })
       .Case([&](NVVM::CpAsyncCommitGroupOp) {
         callHook("llmmem_emulate_commit_copies", {thread});
         return erase();
@@ -513,6 +545,28 @@ LogicalResult KernelEmulation::rewriteMma(NVVM::MmaOp mma) {
   mma.getResult().replaceAllUsesWith(result);
   mma.erase();
   return success();
+}
+
+/// The hook adds to the thread's sums on the stack.
+void KernelEmulation::rewriteWgmma(NVVM::WgmmaMmaAsyncOp product) {
+  auto type = cast<LLVM::LLVMStructType>(product.getResults().getType());
+  auto shape = product.getShape();
+  Value sums = entryWords(shape.getN() / 2);
+  auto place = [&](int32_t number) { return wordOfStack(sums, number); };
+  for (int32_t number = 0; number < shape.getN() / 2; ++number) {
+    Value sum = LLVM::ExtractValueOp::create(builder, loc, product.getInouts(), number);
+    LLVM::StoreOp::create(builder, loc, sum, place(number));
+  }
+  callHook("llmmem_emulate_wgmma",
+           {function.getArgument(0), integerConstant(sites.numberOf(product)), sums,
+            product.getDescriptorA(), product.getDescriptorB()});
+  Value result = LLVM::PoisonOp::create(builder, loc, type);
+  for (int32_t number = 0; number < shape.getN() / 2; ++number) {
+    Value sum = LLVM::LoadOp::create(builder, loc, builder.getF32Type(), place(number));
+    result = LLVM::InsertValueOp::create(builder, loc, result, sum, ArrayRef<int64_t>{number});
+  }
+  product.getResults().replaceAllUsesWith(result);
+  product.erase();
 }
 
 /// Moves a table from the gpu.module to the module, where the kernel's function is.

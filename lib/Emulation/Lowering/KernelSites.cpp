@@ -6,6 +6,8 @@
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -24,6 +26,8 @@ static std::optional<StringRef> synchronizationKind(Operation *op) {
       .Case([](NVVM::MmaOp) { return StringRef("mma"); })
       .Case([](NVVM::CpAsyncCommitGroupOp) { return StringRef("commit_copies"); })
       .Case([](NVVM::CpAsyncWaitGroupOp) { return StringRef("wait_for_copies"); })
+      .Case<NVVM::FenceProxyOp, NVVM::WgmmaFenceAlignedOp, NVVM::WgmmaGroupSyncAlignedOp,
+            NVVM::WgmmaWaitGroupSyncOp>([](Operation *) { return StringRef("other_of_wgmma"); })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -96,7 +100,82 @@ void KernelSites::addSynchronization(Operation *op, StringRef kind) {
   record(op, std::move(site));
 }
 
+/// Sums are one value after another: what wgmma gives, what a loop carries, a struct with one
+/// number replaced. Constants that sums begin as do not connect them.
+void KernelSites::numberSums() {
+  auto connect = [&](Value one, Value other) {
+    auto isStruct = [](Value value) { return isa<LLVM::LLVMStructType>(value.getType()); };
+    if (isStruct(one) && !matchPattern(one, m_Constant()) && !matchPattern(other, m_Constant()) &&
+        !one.getDefiningOp<LLVM::ZeroOp>() && !other.getDefiningOp<LLVM::ZeroOp>() &&
+        !other.getDefiningOp<LLVM::PoisonOp>())
+      sums.unionSets(one.getAsOpaquePointer(), other.getAsOpaquePointer());
+  };
+  kernel.walk([&](Operation *op) {
+    if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
+      connect(product.getResults(), product.getInouts());
+    if (auto insert = dyn_cast<LLVM::InsertValueOp>(op))
+      connect(insert.getRes(), insert.getContainer());
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(op); loop && loop.getLoopResults())
+      for (auto [carried, initial, yielded, result] :
+           llvm::zip(loop.getRegionIterArgs(), loop.getInits(), loop.getYieldedValues(),
+                     *loop.getLoopResults())) {
+        connect(carried, initial);
+        connect(carried, yielded);
+        connect(carried, result);
+      }
+  });
+  kernel.walk([&](NVVM::WgmmaMmaAsyncOp product) {
+    const void *leader = sums.getOrInsertLeaderValue(product.getResults().getAsOpaquePointer());
+    sumNumbers.try_emplace(leader, sumNumbers.size());
+  });
+}
+
+/// -1: wgmma does not add to it.
+int64_t KernelSites::numberOfSums(Value value) const {
+  auto leader = sums.findLeader(value.getAsOpaquePointer());
+  auto known = leader == sums.member_end() ? sumNumbers.end() : sumNumbers.find(*leader);
+  return known == sumNumbers.end() ? -1 : known->second;
+}
+
+LogicalResult KernelSites::addWgmma(NVVM::WgmmaMmaAsyncOp op) {
+  auto type = cast<LLVM::LLVMStructType>(op.getResults().getType());
+  auto shape = op.getShape();
+  bool isHalf = op.getTypeA() == NVVM::WGMMATypes::bf16 || op.getTypeA() == NVVM::WGMMATypes::f16;
+  bool isKnown =
+      isHalf && op.getTypeB() == op.getTypeA() && op.getTypeD() == NVVM::WGMMATypes::f32 &&
+      shape.getM() == 64 && shape.getK() == 16 &&
+      static_cast<int64_t>(type.getBody().size()) == shape.getN() / 2 &&
+      op.getScaleD() == NVVM::WGMMAScaleOut::one && op.getScaleA() == NVVM::WGMMAScaleIn::one &&
+      op.getScaleB() == NVVM::WGMMAScaleIn::one;
+  if (!isKnown)
+    return op.emitOpError("is a wgmma that the emulator does not support; expected m64nNk16 of "
+                          "bf16 or f16 that adds to N / 2 numbers of f32, without signs");
+  NamedAttrList site;
+  site.set("kind", builder.getStringAttr("wgmma"));
+  site.set("buffer", builder.getI64IntegerAttr(kSharedMemory));
+  site.set("sums", builder.getI64IntegerAttr(numberOfSums(op.getResults())));
+  site.set("columns", builder.getI64IntegerAttr(op.getShape().getN()));
+  if (op.getLayoutA() == NVVM::MMALayout::col)
+    site.set("turned_a", builder.getUnitAttr());
+  if (op.getLayoutB() == NVVM::MMALayout::row)
+    site.set("turned_b", builder.getUnitAttr());
+  if (op.getTypeA() == NVVM::WGMMATypes::f16)
+    site.set("is_f16", builder.getUnitAttr());
+  synchronizes = true;
+  record(op, std::move(site));
+  return success();
+}
+
 LogicalResult KernelSites::add(Operation *op) {
+  if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
+    return addWgmma(product);
+  if (auto taken = dyn_cast<LLVM::ExtractValueOp>(op))
+    if (int64_t number = numberOfSums(taken.getContainer()); number >= 0) {
+      NamedAttrList site;
+      site.set("kind", builder.getStringAttr("take_sums"));
+      site.set("sums", builder.getI64IntegerAttr(number));
+      record(op, std::move(site));
+    }
   for (const KernelAccess &access : kernelAccessesOf(op))
     if (failed(addAccess(op, access)))
       return failure();

@@ -11,7 +11,9 @@
 
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/AsmState.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 namespace llmmem {
 
@@ -20,7 +22,9 @@ namespace llmmem {
 class KernelSites {
 public:
   KernelSites(mlir::gpu::GPUFuncOp kernel, llvm::SmallVector<mlir::Attribute> &records)
-      : kernel(kernel), records(records), builder(kernel.getContext()), names(kernel) {}
+      : kernel(kernel), records(records), builder(kernel.getContext()), names(kernel) {
+    numberSums();
+  }
 
   /// Adds `op` if it is a site. Fails after a located diagnostic if the buffer of an access cannot
   /// be found.
@@ -28,13 +32,23 @@ public:
 
   /// The number of an op's site; the first of a copy's two, of which the second is its write.
   int64_t numberOf(mlir::Operation *op) const { return numbers.lookup(op); }
+  /// The same for an op that may be no site.
+  int64_t numberOf(mlir::Operation *op, int64_t otherwise) const {
+    auto known = numbers.find(op);
+    return known == numbers.end() ? otherwise : known->second;
+  }
   /// Whether one of the sites synchronizes threads.
   bool synchronize() const { return synchronizes; }
+  /// Whether one of the sites is a wgmma.
+  bool haveWgmma() const { return !sumNumbers.empty(); }
 
 private:
   llvm::LogicalResult addAccess(mlir::Operation *op, const KernelAccess &access);
   void addSynchronization(mlir::Operation *op, llvm::StringRef kind);
   mlir::FailureOr<int64_t> bufferOf(mlir::Operation *op, mlir::Value memref);
+  llvm::LogicalResult addWgmma(mlir::NVVM::WgmmaMmaAsyncOp op);
+  void numberSums();
+  int64_t numberOfSums(mlir::Value value) const;
   void record(mlir::Operation *op, mlir::NamedAttrList site);
 
   mlir::gpu::GPUFuncOp kernel;
@@ -42,6 +56,9 @@ private:
   mlir::Builder builder;
   mlir::AsmState names;
   llvm::DenseMap<mlir::Operation *, int64_t> numbers;
+  /// Values that are the same sums of wgmma, and the number of each such set by its leader.
+  llvm::EquivalenceClasses<const void *> sums;
+  llvm::DenseMap<const void *, int64_t> sumNumbers;
   bool synchronizes = false;
 };
 

@@ -3,6 +3,8 @@
 #ifndef LLMMEM_CODEGEN_EMITTER_KERNELOPTIONS_H
 #define LLMMEM_CODEGEN_EMITTER_KERNELOPTIONS_H
 
+#include <string_view>
+
 namespace llmmem {
 
 enum class KernelTarget { Cpu, Gpu };
@@ -11,11 +13,21 @@ enum class KernelTarget { Cpu, Gpu };
 /// and perhaps bf16; on a GPU cuBLASLt.
 enum class MatmulSource { Generated, Library };
 
+/// By which instructions a GPU multiplies 16-bit matrices: mma.sync of a warp, which sm_80 and all
+/// later ones have, or wgmma of four warps, which sm_90a alone has.
+enum class TensorCores { Warp, Warpgroup };
+
+/// What generated kernels of a chip use: wgmma where there is one.
+inline TensorCores tensorCoresOf(std::string_view chip) {
+  return chip == "sm_90a" ? TensorCores::Warpgroup : TensorCores::Warp;
+}
+
 struct KernelOptions {
   MatmulSource products = MatmulSource::Generated;
   /// Whether a CPU's library computes bf16 matmuls: where the processor has units for it.
   bool bf16ByLibrary = false;
   KernelTarget target = KernelTarget::Cpu;
+  TensorCores tensorCores = TensorCores::Warp;
 };
 
 } // namespace llmmem

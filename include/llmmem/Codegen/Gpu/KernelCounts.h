@@ -13,6 +13,7 @@
 #ifndef LLMMEM_CODEGEN_GPU_KERNELCOUNTS_H
 #define LLMMEM_CODEGEN_GPU_KERNELCOUNTS_H
 
+#include "llmmem/Support/MatrixDescriptor.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include <array>
 #include <vector>
@@ -34,6 +35,10 @@ struct SharedPasses {
   int64_t degree = 0;
 };
 SharedPasses sharedPasses(const WarpAddresses &addresses, int64_t bytes);
+
+/// Passes in which shared memory gives wgmma `rows` rows of A, or columns of B, and 16 inner
+/// places.
+SharedPasses passesOfOperand(MatrixDescriptor descriptor, int64_t rows, bool isTurned);
 
 /// The same for global memory, in sectors of 32 bytes: how many are touched, and the fewest that
 /// could hold the bytes.
@@ -57,9 +62,13 @@ struct AccessCounts {
 struct KernelCounts {
   std::vector<AccessCounts> accesses;
   double mmas = 0, barriers = 0; // barriers: of all blocks
+  /// What wgmma multiplies, in as many mma of 16 x 8 x 16.
+  double wgmmas = 0;
   /// Instructions that compute and move data, a vector's element each, mma included. Indices are
   /// left out, as most of their arithmetic moves out of loops.
   double instructions = 0;
+  /// Those of loops that start wgmma, which runs beside them.
+  double besideWgmma = 0;
   /// Whether data decides how often some op runs (as in KernelTraffic.h).
   bool isEstimate = false;
 

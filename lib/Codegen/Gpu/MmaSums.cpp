@@ -1,0 +1,172 @@
+//===- MmaSums.cpp - The sums of a tile, from registers to memory ---------===//
+
+#include "MmaSums.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+Index llmmem::beginOf(KernelEmitter &e, const Matrix &matrix) {
+  return matrix.begin && knownDivisor(matrix.begin->value) != 0 ? *matrix.begin : e.index(0);
+}
+
+Index MmaSums::placeIn(const Matrix &matrix, Index row, Index column) {
+  return beginOf(e, matrix) + row * matrix.pitch + column;
+}
+
+/// Whether all rows of the matrix begin at multiples of `number` elements.
+bool MmaSums::areMultiples(const Matrix &matrix, int64_t number) const {
+  return matrix.pitch % number == 0 && knownDivisor(beginOf(e, matrix).value) % number == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// C
+//===----------------------------------------------------------------------===//
+
+bool MmaSums::mayStoreFour() const {
+  return shape.storesFour && areWhole && shape.columnParts % 2 == 0 && areMultiples(p.c, 4) &&
+         (!p.initial.buffer || areMultiples(p.initial, 4));
+}
+
+void MmaSums::store(ArrayRef<Num> sums) {
+  Index row = at.row + at.warpRow, column = at.column + at.warpColumn;
+  bool byFour = mayStoreFour();
+  for (int64_t i = 0; i < shape.rowParts; ++i)
+    for (int64_t j = 0; j < shape.columnParts; j += byFour ? 2 : 1)
+      for (int64_t half : {0, 1})
+        if (byFour)
+          storeFour(sums, i, j, half);
+        else
+          storePair(sumAt(sums, i, j, 2 * half), sumAt(sums, i, j, 2 * half + 1),
+                    row + i * shape.rowDistance + lane.group + 8 * half,
+                    column + j * kMmaColumns + lane.pair * 2);
+}
+
+/// Of fragments j and j + 1, each thread has a pair. An even one gets its odd neighbour's of j, and
+/// gives it that of j + 1.
+void MmaSums::storeFour(ArrayRef<Num> sums, int64_t i, int64_t j, int64_t half) {
+  Index odd = lane.pair % 2;
+  Value isOdd = equal(odd, e.index(1));
+  Num own[2], other[2];
+  for (int64_t k : {0, 1}) {
+    const Num &first = sumAt(sums, i, j, 2 * half + k),
+              &second = sumAt(sums, i, j + 1, 2 * half + k);
+    own[k] = select(isOdd, second, first);
+    other[k] = deviceLoops(e).exchange(e, select(isOdd, first, second), 1);
+  }
+  std::array<Num, 4> four;
+  for (int64_t k : {0, 1}) {
+    four[k] = select(isOdd, other[k], own[k]);
+    four[2 + k] = select(isOdd, own[k], other[k]);
+  }
+  storeTogether(four, at.row + at.warpRow + i * shape.rowDistance + lane.group + 8 * half,
+                at.column + at.warpColumn + j * kMmaColumns + odd * kMmaColumns +
+                    lane.pair / 2 * 4);
+}
+
+/// Stores two neighbours at once if the index of the first is even; the last of an odd row alone.
+void MmaSums::storePair(Num first, Num second, Index row, Index column) {
+  bool isPair = areMultiples(p.c, 2) && (!p.initial.buffer || areMultiples(p.initial, 2));
+  auto storeBoth = [&] { storeTogether({first, second}, row, column); };
+  if (areWhole && isPair)
+    return storeBoth();
+  Value inside = arith::AndIOp::create(e.builder(), e.location(), less(row, e.index(p.rows)),
+                                       less(column, e.index(p.columns)));
+  e.ifThen(inside, [&] {
+    if (isPair && p.columns % 2 == 0)
+      return storeBoth();
+    Value both = less(column + 1, e.index(p.columns));
+    if (isPair) {
+      e.ifThen(both, storeBoth);
+      return e.ifThen(equal(column, e.index(p.columns - 1)),
+                      [&] { storeElements(first, row, column, 1); });
+    }
+    storeElements(first, row, column, 1);
+    e.ifThen(both, [&] { storeElements(second, row, column + 1, 1); });
+  });
+}
+
+void MmaSums::storeTogether(ArrayRef<Num> neighbours, Index row, Index column) {
+  auto count = static_cast<int64_t>(neighbours.size());
+  SmallVector<Value> values = llvm::map_to_vector(neighbours, [](Num x) { return x.value; });
+  Value all = vector::FromElementsOp::create(e.builder(), e.location(),
+                                             VectorType::get({count}, e.computeType()), values);
+  storeElements({&e.builder(), all}, row, column, static_cast<unsigned>(count));
+}
+
+void MmaSums::storeElements(Num sum, Index row, Index column, unsigned lanes) {
+  Num x = scaled(sum);
+  if (p.initial.buffer)
+    x = x + e.load(p.initial.buffer, placeIn(p.initial, row, column), lanes);
+  e.store(p.c.buffer, placeIn(p.c, row, column), x);
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax of the tile's rows
+//===----------------------------------------------------------------------===//
+
+/// Four threads hold a row of a warp's fragments, `warpColumns` warps a row of the tile: their
+/// partial results are combined through workgroup memory, by one thread a row.
+void MmaSums::storeSoftmax(ArrayRef<Num> sums, Buffer memory, Index tile) {
+  int64_t warps = shape.warpColumns, slots = warps * rows;
+  Buffer maxima = deviceLoops(e).partOf(e, memory, 0, slots, e.computeType()),
+         powers = deviceLoops(e).partOf(e, memory, slots * 4, slots, e.computeType());
+  deviceLoops(e).barrier(e); // the tiles have been read
+  Index ofWarps = at.thread / kWarp % warps * rows + at.warpRow + lane.group;
+  for (int64_t i = 0; i < shape.rowParts; ++i)
+    for (int64_t half : {0, 1}) {
+      RowSoftmax ofWarp = softmaxOfWarp(sums, i, half);
+      e.ifThen(equal(lane.pair, e.index(0)), [&] {
+        storeRowSoftmax(ofWarp, maxima, powers, ofWarps + i * shape.rowDistance + 8 * half);
+      });
+    }
+  deviceLoops(e).barrier(e);
+  Index own = at.row + at.thread;
+  Value inside = arith::AndIOp::create(e.builder(), e.location(), less(at.thread, e.index(rows)),
+                                       less(own, e.index(p.rows)));
+  e.ifThen(inside, [&] {
+    Index place = p.softmax->begin + own * p.softmax->tiles + tile;
+    storeRowSoftmax(softmaxOfWarps(maxima, powers, at.thread), p.softmax->maxima, p.softmax->powers,
+                    place);
+  });
+}
+
+/// The softmax of one row of a warp's fragments, which the four threads of a quad hold, with
+/// elements as they are stored.
+MmaSums::RowSoftmax MmaSums::softmaxOfWarp(ArrayRef<Num> sums, int64_t i, int64_t half) {
+  Index column = at.column + at.warpColumn + lane.pair * 2;
+  Num lowest = e.number(std::numeric_limits<float>::lowest());
+  SmallVector<Num> stored;
+  SmallVector<Value> inside;
+  for (int64_t j = 0; j < shape.columnParts; ++j)
+    for (int64_t k : {0, 1}) {
+      Num x = convert(convert(scaled(sumAt(sums, i, j, 2 * half + k)), p.c.buffer.element),
+                      e.computeType());
+      inside.push_back(less(column + j * kMmaColumns + k, e.index(p.columns)));
+      stored.push_back(select(inside.back(), x, lowest));
+    }
+  Num largest = lowest, powers = e.number(0.0);
+  for (Num x : stored)
+    largest = maximum(largest, x);
+  largest = deviceLoops(e).acrossLanes(e, largest, 4, [](Num a, Num b) { return maximum(a, b); });
+  for (auto [x, isInside] : llvm::zip(stored, inside))
+    powers = powers + select(isInside, exp(x - largest), e.number(0.0));
+  return {largest, deviceLoops(e).acrossLanes(e, powers, 4, [](Num a, Num b) { return a + b; })};
+}
+
+MmaSums::RowSoftmax MmaSums::softmaxOfWarps(Buffer maxima, Buffer powers, Index row) {
+  Num largest = e.load(maxima, row), sum = e.number(0.0);
+  for (int64_t across = 1; across < shape.warpColumns; ++across)
+    largest = maximum(largest, e.load(maxima, row + across * rows));
+  for (int64_t across = 0; across < shape.warpColumns; ++across) {
+    Index place = row + across * rows;
+    sum = sum + e.load(powers, place) * exp(e.load(maxima, place) - largest);
+  }
+  return {largest, sum};
+}
+
+void MmaSums::storeRowSoftmax(RowSoftmax softmax, Buffer maxima, Buffer powers, Index place) {
+  e.store(maxima, place, softmax.largest);
+  e.store(powers, place, softmax.powers);
+}

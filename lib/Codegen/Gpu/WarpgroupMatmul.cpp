@@ -1,0 +1,250 @@
+//===- WarpgroupMatmul.cpp - Matmuls by wgmma -----------------------------===//
+
+#include "WarpgroupMatmul.h"
+#include "MmaSums.h"
+#include "WarpgroupTile.h"
+#include "llmmem/Targets/LossHeadWorkspace.h"
+#include "llmmem/Targets/SplitSums.h"
+
+using namespace mlir;
+using namespace llmmem;
+
+bool llmmem::isWarpgroupMatmul(const KernelOptions &options, const Matmul &matmul) {
+  return options.tensorCores == TensorCores::Warpgroup && matmul.rows > kWgmmaRows &&
+         matmul.columns >= kSwizzledLine;
+}
+
+namespace {
+
+/// Two warpgroups compute a tile of C, each the upper or the lower half of its rows, `rowParts`
+/// times 64.
+///
+/// A multiprocessor has room for one block: its sums have up to 192 registers of each thread, and
+/// its stages up to 224 KiB. So large tiles read the second-level cache least, and a tile is chosen
+/// by a model of the busiest multiprocessor's time.
+struct WarpgroupTiles {
+  static constexpr int64_t kWarpgroups = 2, kThreads = kWarpgroups * kWarpgroup, kStages = 4,
+                           kInner = kSwizzledLine;
+  static constexpr int32_t kRegisters = 255;
+
+  /// For `count` matmuls in one launch.
+  WarpgroupTiles(const Matmul &p, int64_t count) : linesA(linesOf(p.a.transposed)) {
+    linesB = linesOf(!p.b.transposed);
+    innerSteps = llvm::divideCeil(p.inner, kInner);
+    choose(p, count);
+    rowParts = rows / kWarpgroups / kWgmmaRows;
+    tileColumns = llvm::divideCeil(p.columns, columns);
+    tilesOfOne = llvm::divideCeil(p.rows, rows) * tileColumns;
+    tiles = count * tilesOfOne;
+    blocks = std::min(tiles, llm::kMultiprocessors);
+    bytesOfSoftmax = p.softmax ? MmaSums::bytesOfSoftmax(warpSums(), rows) : 0;
+  }
+
+  int64_t sizeOfStage() const { return WarpgroupTile::sizeOf(rows + columns); }
+  int64_t bytesOfStages() const { return kStages * sizeOfStage() * 2; }
+  /// What a launch asks for: the stages, and behind them the partial results of the softmax, as
+  /// copies for the next tile are under way.
+  int64_t bytes() const { return bytesOfStages() + bytesOfSoftmax; }
+  WarpSums warpSums() const {
+    return {.rowParts = rowParts,
+            .columnParts = columns / kMmaColumns,
+            .rowDistance = kWgmmaRows,
+            .warpColumns = 1,
+            .storesFour = true};
+  }
+
+  int64_t rows = 0, columns = 0, rowParts, tileColumns;
+  /// Of one matmul; of all; and blocks that share them: block b has tiles b, b + `blocks`, ...
+  int64_t tilesOfOne, tiles, blocks;
+  int64_t bytesOfSoftmax;
+  int64_t innerSteps; // of one term
+  MmaTile::Lines linesA, linesB;
+
+private:
+  /// Tiles have rows of A and columns of B, in lines as they lie in memory.
+  static MmaTile::Lines linesOf(bool isTurned) {
+    return isTurned ? MmaTile::Lines::Inner : MmaTile::Lines::Rows;
+  }
+
+  void choose(const Matmul &p, int64_t count) {
+    constexpr std::pair<int64_t, int64_t> sizes[] = {{256, 192}, {128, 256}, {256, 128}, {128, 192},
+                                                     {128, 128}, {256, 64},  {128, 64}};
+    double least = std::numeric_limits<double>::infinity();
+    for (auto [ofRows, ofColumns] : sizes) {
+      // The softmax is summed tile by tile, for which the plan has memory.
+      if (p.softmax && ofColumns != (p.columns > 64 ? llm::kLogitsTile : 64))
+        continue;
+      double time = modelledCycles(p, count, ofRows, ofColumns);
+      if (time < least) {
+        least = time;
+        rows = ofRows;
+        columns = ofColumns;
+      }
+    }
+  }
+
+  /// Cycles of the busiest multiprocessor of an H100 (benchmarks/roofline.py has the figures and
+  /// where they are from): a step is bound by the tensor cores, by what shared memory reads for
+  /// them and is written, or by the second-level cache; a tile begins with a copy's latency and
+  /// ends with stores.
+  double modelledCycles(const Matmul &p, int64_t count, int64_t ofRows, int64_t ofColumns) const {
+    constexpr double multiplyAdds = 1704, sharedBytes = 128, cacheBytes = 33.5, latency = 1000;
+    int64_t tiles =
+        count * llvm::divideCeil(p.rows, ofRows) * llvm::divideCeil(p.columns, ofColumns);
+    auto turns = static_cast<double>(llvm::divideCeil(tiles, llm::kMultiprocessors));
+    auto steps = static_cast<double>(p.terms * innerSteps), r = static_cast<double>(ofRows),
+         c = static_cast<double>(ofColumns);
+    double copied = (r + c) * kInner * 2, read = r / kWgmmaRows * (kWgmmaRows + c) * kInner * 2;
+    double step = std::max(
+        {r * c * kInner / multiplyAdds, (copied + read) / sharedBytes, copied / cacheBytes});
+    return turns * (steps * step + latency + r * c * 2 / cacheBytes);
+  }
+};
+
+class WarpgroupEmitter {
+public:
+  using Make = function_ref<Matmul(Index)>;
+
+  WarpgroupEmitter(KernelEmitter &e, const Matmul &first, Make make, const WarpgroupTiles &sizes,
+                   Index block, Index thread)
+      : e(e), make(make), sizes(sizes), block(block), thread(thread),
+        steps(first.terms * sizes.innerSteps),
+        memory(deviceLoops(e).dynamicWorkgroup(e, sizes.bytes())),
+        stages(deviceLoops(e).partOf(e, memory, 0, sizes.bytesOfStages() / 2, halfTypeOf(e))) {}
+
+  void emit() {
+    for (int64_t step = 0; step < kAhead; ++step) {
+      copyStep(block, e.index(step));
+      commitCopies(e);
+    }
+    if (sizes.tiles == sizes.blocks)
+      return emitTile(block);
+    e.forSteps(block, e.index(sizes.tiles), sizes.blocks, [&](Index tile) { emitTile(tile); });
+  }
+
+private:
+  static constexpr int64_t kAhead = WarpgroupTiles::kStages - 2;
+
+  /// A tile of C: its matmul, and where it begins.
+  struct Place {
+    Matmul matmul;
+    Index row, column, ofRow;
+  };
+  Place placeOf(Index tile) {
+    bool isOne = sizes.tiles == sizes.tilesOfOne;
+    Index ofMatmul = isOne ? tile : tile % sizes.tilesOfOne;
+    return {make(isOne ? e.index(0) : tile / sizes.tilesOfOne),
+            ofMatmul / sizes.tileColumns * sizes.rows, ofMatmul % sizes.tileColumns * sizes.columns,
+            ofMatmul % sizes.tileColumns};
+  }
+
+  void emitTile(Index tile) {
+    Index ofWarpgroup = thread / kWarpgroup * (sizes.rowParts * kWgmmaRows);
+    Row sums = emitSteps(tile, ofWarpgroup);
+    Place at = placeOf(tile);
+    Index ofWarp = thread / kWarp % (kWarpgroup / kWarp) * kMmaRows;
+    MmaSums stored(e, at.matmul, sizes.warpSums(), sizes.rows, sizes.columns,
+                   {thread, at.row, at.column, ofWarpgroup + ofWarp, e.index(0)});
+    stored.store(sums);
+    if (at.matmul.softmax)
+      stored.storeSoftmax(sums,
+                          deviceLoops(e).partOf(e, memory, sizes.bytesOfStages(),
+                                                sizes.bytesOfSoftmax, e.builder().getI8Type()),
+                          at.ofRow);
+  }
+
+  /// The block's step s, counted over all its tiles, multiplies stage s % kStages, while wgmma
+  /// still works on step s - 1. Its barrier says two things: what all threads have copied for the
+  /// step is there, and all warpgroups have waited for step s - 2, into whose stage the copies for
+  /// step s + kAhead go. At the end of a tile these are the next one's first, so that its data come
+  /// while sums are stored.
+  Row emitSteps(Index tile, Index ofWarpgroup) {
+    Row zeros;
+    for (int64_t part = 0; part < sizes.rowParts; ++part)
+      zeros.push_back({&e.builder(), zeroSums(e, sizes.columns)});
+    Index before = sizes.tiles == sizes.blocks ? e.index(0) : tile / sizes.blocks * steps;
+    Row sums = e.fold(e.index(0), e.index(steps), zeros, [&](Index step, ArrayRef<Num> sums) {
+      waitForCopies(e, kAhead - 1);
+      barrierBeforeWgmma(e, WarpgroupTiles::kRegisters);
+      Row next = startStep(before + step, ofWarpgroup, sums);
+      copyStep(tile, step + kAhead, before);
+      // Also where there was nothing left to copy: the wait counts groups.
+      commitCopies(e);
+      waitForWgmma(e, 1);
+      return next;
+    });
+    waitForWgmma(e, 0);
+    Row all;
+    for (Num part : sums)
+      llvm::append_range(all, takeSums(e, part.value));
+    return all;
+  }
+
+  Row startStep(Index step, Index ofWarpgroup, ArrayRef<Num> sums) {
+    WarpgroupTile a = tileOfA(step), b = tileOfB(step);
+    Value ofA = a.descriptor(e, ofWarpgroup), ofB = b.descriptor(e, e.index(0));
+    Row next(sums);
+    fenceSums(e);
+    for (int64_t inner = 0; inner < WarpgroupTiles::kInner; inner += kMmaInner)
+      for (int64_t part = 0; part < sizes.rowParts; ++part)
+        next[part].value = startWgmma(e, a, a.advance(e, ofA, part * kWgmmaRows, inner), b,
+                                      b.advance(e, ofB, 0, inner), next[part].value);
+    commitWgmma(e);
+    return next;
+  }
+
+  Index stageOf(Index step) { return step % WarpgroupTiles::kStages * sizes.sizeOfStage(); }
+  WarpgroupTile tileOfA(Index step) { return {stages, stageOf(step), sizes.rows, sizes.linesA}; }
+  WarpgroupTile tileOfB(Index step) {
+    return {stages, stageOf(step) + WarpgroupTile::sizeOf(sizes.rows), sizes.columns, sizes.linesB};
+  }
+
+  /// Copies for step `step` from the begin of `tile` on, which may be one of the block's next tile;
+  /// nothing behind its last one. The tile begins with the block's step `before`.
+  void copyStep(Index tile, Index step, std::optional<Index> before = std::nullopt) {
+    bool isLast = sizes.tiles == sizes.blocks;
+    Index of = isLast ? tile : tile + step / steps * sizes.blocks,
+          own = isLast ? step : step % steps, stage = before ? *before + step : step;
+    Value exists = isLast ? less(step, e.index(steps)) : less(of, e.index(sizes.tiles));
+    e.ifThen(exists, [&] {
+      Place at = placeOf(of);
+      const Matmul &p = at.matmul;
+      Index term = p.terms == 1 ? e.index(0) : own / sizes.innerSteps,
+            inner = (p.terms == 1 ? own : own % sizes.innerSteps) * WarpgroupTiles::kInner;
+      copy(tileOfA(stage), p, p.a, term * p.stepA, at.row, p.rows, inner);
+      copy(tileOfB(stage), p, p.b, term * p.stepB, at.column, p.columns, inner);
+    });
+  }
+
+  void copy(const WarpgroupTile &tile, const Matmul &p, const Matrix &matrix, Index term,
+            Index first, int64_t bound, Index inner) {
+    for (const auto &[ofPart, part] : tile.parts()) {
+      TileSource source{matrix.buffer,
+                        beginOf(e, matrix) + term,
+                        matrix.pitch,
+                        first + ofPart,
+                        inner,
+                        e.index(bound),
+                        p.innerBound.value_or(e.index(p.inner))};
+      copyTile(e, part, source, thread, WarpgroupTiles::kThreads);
+    }
+  }
+
+  KernelEmitter &e;
+  Make make;
+  const WarpgroupTiles &sizes;
+  Index block, thread;
+  int64_t steps; // of a tile
+  Buffer memory, stages;
+};
+
+} // namespace
+
+void llmmem::emitWarpgroupMatmuls(KernelEmitter &e, int64_t count, const Matmul &first,
+                                  function_ref<Matmul(Index)> make) {
+  WarpgroupTiles sizes(first, count);
+  auto emitBlock = [&](Index block, Index thread) {
+    WarpgroupEmitter(e, first, make, sizes, block, thread).emit();
+  };
+  deviceLoops(e).launch(e, sizes.blocks, WarpgroupTiles::kThreads, emitBlock, sizes.bytes());
+}

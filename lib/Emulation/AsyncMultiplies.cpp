@@ -1,0 +1,119 @@
+//===- AsyncMultiplies.cpp - Whether a warpgroup may multiply now -----------===//
+
+#include "AsyncMultiplies.h"
+#include "State.h"
+#include <cstring>
+
+using namespace llmmem::emulation;
+
+//===----------------------------------------------------------------------===//
+// Its begin
+//===----------------------------------------------------------------------===//
+
+/// The chunks that hold `rows` rows of an operand.
+static AsyncMultiplies::Chunks chunksOf(const SharedOperand &operand, int64_t rows) {
+  AsyncMultiplies::Chunks chunks;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t inner = 0; inner < kWgmmaInner; ++inner)
+      chunks.push_back(
+          static_cast<int32_t>(operand.byteOf(row, inner) / AsyncMultiplies::kChunkBytes));
+  std::sort(chunks.begin(), chunks.end());
+  chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
+  return chunks;
+}
+
+bool Emulator::State::mayMultiply(const Thread &thread, int64_t number) {
+  if (multiplies.isFenced(thread.number))
+    return true;
+  fail(
+      &thread, number,
+      "adds to sums that the thread has touched since its last wgmma.fence, or that no wgmma.fence "
+      "stands before");
+  return false;
+}
+
+/// Whether the warps of `group` may read the operand's chunks. After it, they have begun to.
+bool Emulator::State::mayReadTile(const Thread *group, int64_t number,
+                                  const AsyncMultiplies::Chunks &chunks) {
+  constexpr int64_t bytes = AsyncMultiplies::kChunkBytes;
+  for (int32_t chunk : chunks) {
+    if (!isInside(*group, number, chunk * bytes, sharedBytes, chunk * bytes, bytes))
+      return false;
+    if (int64_t writer = multiplies.unfencedWriterOf(chunk); writer >= 0) {
+      fail(group, number,
+           "reads byte " + std::to_string(chunk * bytes) + " of shared memory, which thread " +
+               textOf(threads[writer].threadIds()) +
+               " has written with no fence.proxy.async behind");
+      return false;
+    }
+    for (int64_t warp = 0; warp < AsyncMultiplies::kWarps; ++warp)
+      if (!mayAccessShared(group[warp * kWarp], number, chunk * bytes, bytes))
+        return false;
+  }
+  return true;
+}
+
+static std::vector<float> elementsOf(const SharedOperand &operand, int64_t rows, const char *shared,
+                                     bool isF16) {
+  std::vector<float> elements;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t inner = 0; inner < kWgmmaInner; ++inner) {
+      uint16_t bits;
+      std::memcpy(&bits, shared + operand.byteOf(row, inner), sizeof bits);
+      elements.push_back(widenHalf(bits, isF16));
+    }
+  return elements;
+}
+
+/// All threads of a warpgroup have arrived.
+bool Emulator::State::multiply(Thread *group, int64_t number) {
+  const Site &site = program.sites[number];
+  std::vector<float *> sums;
+  for (int lane = 0; lane < kWarpgroup; ++lane) {
+    if (group[lane].descriptors != group->descriptors) {
+      fail(&group[lane], number, "has other descriptors than the first thread of its warpgroup");
+      return false;
+    }
+    sums.push_back(group[lane].sums);
+  }
+  auto begin = reinterpret_cast<uint64_t>(shared);
+  SharedOperand a(group->descriptors[0], begin, site.turned[0]),
+      b(group->descriptors[1], begin, site.turned[1]);
+  for (const auto &[operand, name] : {std::pair(&a, "A"), std::pair(&b, "B")})
+    if (std::string problem = operand->problem(); !problem.empty()) {
+      fail(group, number, std::string("reads ") + name + ", which " + problem);
+      return false;
+    }
+  AsyncMultiplies::Chunks chunks = chunksOf(a, kWgmmaRows), ofB = chunksOf(b, site.columns);
+  if (!mayReadTile(group, number, chunks) || !mayReadTile(group, number, ofB))
+    return false;
+  addProducts(sums, site.columns, elementsOf(a, kWgmmaRows, shared, site.isF16),
+              elementsOf(b, site.columns, shared, site.isF16));
+  chunks.insert(chunks.end(), ofB.begin(), ofB.end());
+  multiplies.start(group->number, kWarp, number, site.sums, std::move(chunks));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Its end
+//===----------------------------------------------------------------------===//
+
+void Emulator::State::finishMultiplies(const Thread &thread, int64_t groups) {
+  // No write since they began, or it would have been a fault.
+  constexpr int64_t bytes = AsyncMultiplies::kChunkBytes;
+  Now sinceBlock = {now.block, now.block, now.epoch};
+  AccessHistory::Race none;
+  multiplies.finish(thread.number, groups, [&](int32_t chunk) {
+    sharedHistory.read(chunk * bytes, bytes, thread.record, sinceBlock, none);
+  });
+}
+
+bool Emulator::State::mayTakeSums(const Thread &thread, int64_t number) {
+  int64_t adds = multiplies.takeSums(thread.number, program.sites[number].sums);
+  if (adds < 0)
+    return true;
+  fail(&thread, number,
+       "takes sums to which wgmma may still add: the thread has not waited for its group", adds,
+       "the wgmma");
+  return false;
+}

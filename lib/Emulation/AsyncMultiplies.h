@@ -1,0 +1,171 @@
+//===- AsyncMultiplies.h - wgmma that may not have ended --------------------===//
+//
+// wgmma reads its tiles and adds to its sums at some time between its issue and the end of a wait
+// of the thread for the group that it was committed in (PTX ISA, "Asynchronous Warpgroup Level
+// Matrix Instructions"). Until then
+//
+//   - nobody may write to the tiles: each of the four warps reads them until it has waited itself;
+//   - a thread may not touch its sums.
+//
+// What a thread has touched of its sums must be ordered before wgmma by wgmma.fence. wgmma reads by
+// the async proxy: what a thread has written to shared memory otherwise, cp.async included, must be
+// followed by a fence.proxy.async of that thread.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_EMULATION_ASYNCMULTIPLIES_H
+#define LLMMEM_LIB_EMULATION_ASYNCMULTIPLIES_H
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace llmmem::emulation {
+
+/// Of one block. Shared memory is read in chunks of 16 bytes.
+class AsyncMultiplies {
+public:
+  static constexpr int64_t kChunkBytes = 16, kWarps = 4;
+  using Chunks = std::vector<int32_t>;
+
+  explicit AsyncMultiplies(int64_t sharedBytes = 0)
+      : readers(sharedBytes / kChunkBytes + 1), sites(readers.size()), writers(sharedBytes) {}
+
+  /// For the next block, of so many threads. What no one waited for ends with its block.
+  void forget(size_t numThreads) {
+    if (threads.empty())
+      threads.resize(numThreads);
+    if (!used)
+      return;
+    threads.assign(numThreads, {});
+    std::fill(readers.begin(), readers.end(), 0);
+    std::fill(writers.begin(), writers.end(), 0);
+    used = false;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Sums
+  //===--------------------------------------------------------------------===//
+
+  /// Whether the thread has touched no sums since its last wgmma.fence, of which there was one.
+  bool isFenced(int64_t thread) const { return threads[thread].fenced; }
+  void fenceSums(int64_t thread) {
+    used = true;
+    threads[thread].fenced = true;
+  }
+  /// The thread touches its sums `number`. The site of a wgmma that may still add to them; -1:
+  /// none.
+  int64_t takeSums(int64_t thread, int64_t number) {
+    OfThread &own = threads[thread];
+    own.fenced = false;
+    for (const std::vector<Multiply> &group : own.groups)
+      for (const Multiply &multiply : group)
+        if (multiply.sums == number)
+          return multiply.site;
+    for (const Multiply &multiply : own.pending)
+      if (multiply.sums == number)
+        return multiply.site;
+    return -1;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Tiles
+  //===--------------------------------------------------------------------===//
+
+  /// The four warps from thread `first` on start to read `chunks`, in the op of `site`, and to add
+  /// to their sums `sums`.
+  void start(int64_t first, int64_t warpSize, int64_t site, int64_t sums, Chunks chunks) {
+    used = true;
+    for (int32_t chunk : chunks) {
+      readers[chunk] += kWarps;
+      sites[chunk] = site;
+    }
+    auto shared = std::make_shared<const Chunks>(std::move(chunks));
+    for (int64_t lane = 0; lane < kWarps * warpSize; ++lane)
+      threads[first + lane].pending.push_back({shared, site, sums, lane % warpSize == 0});
+  }
+
+  /// The thread's wgmma since its last commit become a group, even if there are none.
+  void commit(int64_t thread) {
+    OfThread &own = threads[thread];
+    own.groups.push_back(std::move(own.pending));
+    own.pending.clear();
+  }
+
+  /// All but the newest `groups` groups of the thread end. `read` is called for each chunk that its
+  /// warp has read, if it is the first of its warp.
+  template <typename Function>
+  void finish(int64_t thread, int64_t groups, Function read) {
+    std::vector<std::vector<Multiply>> &all = threads[thread].groups;
+    int64_t finished = std::max<int64_t>(0, static_cast<int64_t>(all.size()) - groups);
+    for (int64_t number = 0; number < finished; ++number)
+      for (const Multiply &multiply : all[number])
+        for (int32_t chunk : *multiply.chunks) {
+          if (!multiply.isFirstLane)
+            break;
+          --readers[chunk];
+          read(chunk);
+        }
+    all.erase(all.begin(), all.begin() + finished);
+  }
+
+  /// The site of a wgmma that may still read one of these bytes; -1: none.
+  int64_t readerOf(int64_t first, int64_t bytes) const {
+    for (int64_t chunk = first / kChunkBytes; chunk * kChunkBytes < first + bytes; ++chunk)
+      if (readers[chunk] > 0)
+        return sites[chunk];
+    return -1;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Proxies
+  //===--------------------------------------------------------------------===//
+
+  /// The thread has written these bytes by the generic proxy.
+  void write(int64_t thread, int64_t first, int64_t bytes) {
+    used = true;
+    std::fill_n(writers.begin() + first, bytes, static_cast<uint16_t>(thread + 1));
+    threads[thread].written.push_back({first, bytes});
+  }
+  void fenceProxy(int64_t thread) {
+    for (auto [first, bytes] : threads[thread].written)
+      for (int64_t byte = first; byte < first + bytes; ++byte)
+        if (writers[byte] == thread + 1)
+          writers[byte] = 0;
+    threads[thread].written.clear();
+  }
+  /// The thread that has written to this chunk and not made it visible to wgmma; -1: none.
+  int64_t unfencedWriterOf(int32_t chunk) const {
+    for (int64_t byte = chunk * kChunkBytes; byte < (chunk + 1) * kChunkBytes; ++byte)
+      if (writers[byte] > 0)
+        return writers[byte] - 1;
+    return -1;
+  }
+
+private:
+  struct Multiply {
+    std::shared_ptr<const Chunks> chunks;
+    int64_t site, sums;
+    bool isFirstLane; // of its warp
+  };
+  struct Range {
+    int64_t first, bytes;
+  };
+  struct OfThread {
+    std::vector<Multiply> pending;
+    std::vector<std::vector<Multiply>> groups; // oldest first
+    bool fenced = false;
+    std::vector<Range> written;
+  };
+
+  std::vector<int32_t> readers;  // warps that may still read, by chunk
+  std::vector<int64_t> sites;    // by chunk: the last wgmma that reads it
+  std::vector<uint16_t> writers; // by byte: 1 + the thread that has not fenced its write
+  std::vector<OfThread> threads;
+  bool used = false;
+};
+
+} // namespace llmmem::emulation
+
+#endif // LLMMEM_LIB_EMULATION_ASYNCMULTIPLIES_H

@@ -1,0 +1,105 @@
+//===- WarpgroupKernelsTest.cpp - wgmma against mma.sync -------------------===//
+//
+// An element's sum has one order, in steps of 16 terms, whatever the instructions; so on the
+// emulator, where both are chains of fused multiply-adds, the bits must be equal.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "llmmem/Emulation/Emulator.h"
+
+using namespace llmmem::test;
+using llmmem::TensorCores;
+
+namespace {
+
+class WarpgroupKernels : public KernelTest {
+protected:
+  void SetUp() override {
+    if (!llmmem::emulation::isEmulatorBuilt())
+      GTEST_SKIP() << "built without the emulator";
+  }
+
+  /// Runs `text` by wgmma and by mma.sync, and expects equal bits.
+  void expectSameBits(const std::string &text, const std::vector<Numbers> &arguments) {
+    std::vector<Numbers> found =
+        run(text, arguments, {.emulate = true, .tensorCores = TensorCores::Warpgroup});
+    std::vector<Numbers> expected =
+        run(text, arguments, {.emulate = true, .tensorCores = TensorCores::Warp});
+    ASSERT_FALSE(found.empty());
+    EXPECT_TRUE(found == expected);
+  }
+};
+
+class WarpgroupLayouts : public WarpgroupKernels {};
+
+/// Rows that begin at multiples of 16 bytes, several tiles of both matrices with a rest, more steps
+/// than there are stages, and a bias, a scale and a sum so far.
+TEST_P(WarpgroupLayouts, AllLayouts) {
+  expectSameBits(
+      R"(func.func @step(%x: tensor<136x264xT>, %w: tensor<264x72xT>, %t: tensor<72x264xT>, %b: tensor<72xT>,
+                         %d: tensor<136x72xT>, %s: tensor<264x72xT>)
+      -> (tensor<136x72xT>, tensor<136x72xT>, tensor<264x72xT>, tensor<72x264xT>) {
+    %0 = llm.linear %x, %w bias(%b) layout(in_out) : (tensor<136x264xT>, tensor<264x72xT>, tensor<72xT>) -> tensor<136x72xT>
+    %1 = llm.linear %x, %t layout(out_in) : (tensor<136x264xT>, tensor<72x264xT>) -> tensor<136x72xT>
+    %2 = llm.linear_weight_grad %x, %d into(%s) layout(in_out)
+      : (tensor<136x264xT>, tensor<136x72xT>, tensor<264x72xT>) -> tensor<264x72xT>
+    %3 = llm.linear_weight_grad %x, %d layout(out_in) : (tensor<136x264xT>, tensor<136x72xT>) -> tensor<72x264xT>
+    return %0, %1, %2, %3 : tensor<136x72xT>, tensor<136x72xT>, tensor<264x72xT>, tensor<72x264xT>
+  })",
+      {someNumbers(136 * 264, 1), someNumbers(264 * 72, 2), someNumbers(72 * 264, 3),
+       someNumbers(72, 4), someNumbers(136 * 72, 5), someNumbers(264 * 72, 6)});
+}
+
+/// What is copied element by element.
+TEST_P(WarpgroupKernels, OddRows) {
+  expectSameBits(
+      R"(func.func @step(%x: tensor<67x131xT>, %w: tensor<131x67xT>, %t: tensor<67x131xT>) -> (tensor<67x67xT>, tensor<67x67xT>) {
+    %0 = llm.linear %x, %w layout(in_out) : (tensor<67x131xT>, tensor<131x67xT>) -> tensor<67x67xT>
+    %1 = llm.linear %x, %t layout(out_in) : (tensor<67x131xT>, tensor<67x131xT>) -> tensor<67x67xT>
+    return %0, %1 : tensor<67x67xT>, tensor<67x67xT>
+  })",
+      {someNumbers(67 * 131, 1), someNumbers(131 * 67, 2), someNumbers(67 * 131, 3)});
+}
+
+/// Whole tiles, whose sums neighbouring threads exchange, and others, each with an epilogue.
+TEST_P(WarpgroupLayouts, Epilogues) {
+  for (const char *rows : {"128", "70"}) {
+    std::string text =
+        R"(func.func @step(%x: tensor<Rx72xT>, %w: tensor<72x128xT>, %b: tensor<128xT>, %r: tensor<Rx128xT>)
+        -> (tensor<Rx128xT>, tensor<Rx128xT>) {
+      %p, %y = llm.kernel(%i = %x, %m = %w, %c = %b, %v = %r)
+          : (tensor<Rx72xT>, tensor<72x128xT>, tensor<128xT>, tensor<Rx128xT>) -> (tensor<Rx128xT>, tensor<Rx128xT>) {
+        %0 = llm.linear %i, %m bias(%c) layout(in_out) : (tensor<Rx72xT>, tensor<72x128xT>, tensor<128xT>) -> tensor<Rx128xT>
+        %1 = llm.gelu %0 : tensor<Rx128xT>
+        %2 = llm.add %1, %v : tensor<Rx128xT>
+        llm.yield %0, %2 : tensor<Rx128xT>, tensor<Rx128xT>
+      }
+      return %p, %y : tensor<Rx128xT>, tensor<Rx128xT>
+    })";
+    for (size_t at; (at = text.find("<Rx")) != std::string::npos;)
+      text.replace(at + 1, 1, rows);
+    int64_t count = std::stoi(rows);
+    expectSameBits(text, {someNumbers(count * 72, 1), someNumbers(72 * 128, 2), someNumbers(128, 3),
+                          someNumbers(count * 128, 4)});
+  }
+}
+
+/// More tiles than an H100 has multiprocessors: a block has several, of one step each, so that
+/// copies run two tiles ahead.
+TEST_P(WarpgroupLayouts, SeveralTilesOfABlock) {
+  expectSameBits(
+      R"(func.func @step(%q: tensor<35x72x64xT>, %k: tensor<35x72x64xT>) -> tensor<35x4x72x72xT> {
+    %0 = llm.attention_scores %q, %k {heads = 4 : i64, kv_heads = 4 : i64, scale = 0.5 : f64}
+      : (tensor<35x72x64xT>, tensor<35x72x64xT>) -> tensor<35x4x72x72xT>
+    return %0 : tensor<35x4x72x72xT>
+  })",
+      {someNumbers(35 * 72 * 64, 1), someNumbers(35 * 72 * 64, 2)});
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, WarpgroupKernels, ::testing::Values("bf16", "f16"),
+                         [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Types, WarpgroupLayouts, ::testing::Values("bf16"),
+                         [](const auto &info) { return info.param; });
+
+} // namespace
