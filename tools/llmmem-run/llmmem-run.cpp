@@ -92,10 +92,9 @@ static Error openDevice(const RunOptions &options, CompiledStep::Options &compil
     return Error::success();
   }
   compile.libraryMatmuls = true;
-  compile.cuda->keepAlgorithms(options.productAlgorithms);
-  if (options.productAlgorithms.empty() || !sys::fs::exists(options.productAlgorithms))
-    return Error::success();
-  return compile.cuda->loadAlgorithms(options.productAlgorithms);
+  return options.productAlgorithms.empty()
+             ? Error::success()
+             : compile.cuda->keepAlgorithms(options.productAlgorithms);
 }
 
 static std::string nameOfProducts(const CompiledStep::Options &compile) {
