@@ -15,7 +15,7 @@ WIDTH = {"f32": 4, "bf16": 2, "i32": 4}
 def main():
     folder, step, scripts, runner = sys.argv[1:]
     os.makedirs(os.path.join(folder, "steps"))
-    for name in ("gpu_bundle.py", "bundle_items.py", "bundle_report.py"):
+    for name in ("gpu_bundle.py", "bundle_items.py", "bundle_report.py", "bundle_kernels.py", "op_reference.py"):
         shutil.copy(os.path.join(scripts, name), folder)
     shutil.copy(runner, os.path.join(folder, "llmmem-replay"))
     shutil.copy(os.path.join(scripts, "torch_step.py"), os.path.join(folder, "text.txt"))
