@@ -92,6 +92,12 @@ def share_of_ceiling(chip, launch, registers=128):
     return 2 * launch["mma"] * MMA / seconds / chip.ceiling()
 
 
+def share_of_dram(chip, launch, registers=128):
+    """Of the time of moving each buffer that is accessed once, at the rate that copies reach."""
+    seconds, _, _ = model(chip, launch, registers)
+    return launch["buffer_bytes"] / (chip.dram * chip.multiprocessors * chip.clock) / seconds
+
+
 #
 # Published kernels
 #
@@ -159,19 +165,20 @@ def print_published():
     return any(abs(row[-1]) > TOLERANCE for row in rows)
 
 
-def print_launches(chip, launches, registers, least):
-    """The kernels with mma; whether one is below what `least` demands of it."""
+def print_launches(chip, launches, registers, least, least_dram):
+    """Kernels by what bounds them; whether one is below what is demanded of it."""
     failed = False
-    print(f"\nModelled on {chip.name}; not measured.\n\n| kernel | us | of mma.sync's rate |\n|---|---:|---:|")
+    print(f"\nModelled on {chip.name}; not measured.\n\n| kernel | us | of mma.sync's rate | of DRAM's |\n|---|---:|---:|---:|")
     for launch in launches:
-        if launch["mma"] == 0:
-            continue
-        share = share_of_ceiling(chip, launch, registers)
-        print(f"| {launch['kernel']} | {model(chip, launch, registers)[0] * 1e6:.0f} | {share:.0%} |")
-        for pattern, wanted in least:
-            if re.search(pattern, launch["kernel"]) and share < float(wanted):
-                print(f"{launch['kernel']}: {share:.1%}, expected at least {float(wanted):.0%}", file=sys.stderr)
-                failed = True
+        share = share_of_ceiling(chip, launch, registers) if launch["mma"] else None
+        moved = share_of_dram(chip, launch, registers)
+        print(f"| {launch['kernel']} | {model(chip, launch, registers)[0] * 1e6:.0f} | "
+              f"{'-' if share is None else format(share, '.0%')} | {moved:.0%} |")
+        for found, demands in ((share, least), (moved, least_dram)):
+            for pattern, wanted in demands:
+                if found is not None and re.search(pattern, launch["kernel"]) and found < float(wanted):
+                    print(f"{launch['kernel']}: {found:.1%}, expected at least {float(wanted):.0%}", file=sys.stderr)
+                    failed = True
     return failed
 
 
@@ -182,12 +189,14 @@ def main():
     parser.add_argument("--registers", type=int, default=128, help="of each thread, if ptxas has not said (default: 128)")
     parser.add_argument("--least", nargs=2, action="append", default=[], metavar=("PATTERN", "SHARE"),
                         help="of mma.sync's rate, that kernels of such names must have")
+    parser.add_argument("--least-dram", nargs=2, action="append", default=[], metavar=("PATTERN", "SHARE"),
+                        help="the same of the rate at which copies move each buffer once")
     arguments = parser.parse_args()
     failed = print_published()
     if arguments.counts:
         with open(arguments.counts) as file:
             launches = json.load(file)["launches"]
-        failed |= print_launches(CHIPS[arguments.chip], launches, arguments.registers, arguments.least)
+        failed |= print_launches(CHIPS[arguments.chip], launches, arguments.registers, arguments.least, arguments.least_dram)
     return int(failed)
 
 
