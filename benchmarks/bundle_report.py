@@ -123,9 +123,31 @@ def report_torch(model, entry, items, peak, rows, notes):
             notes.append(f"PyTorch {mode}: {row['why']}")
         elif row:
             seconds = statistics.median(row["seconds"])
-            share = f"{100 * entry['flops'] / seconds / peak:.1f}" if peak else "-"
-            rows.append([f"PyTorch {mode}", row["torch"], "-", "-", f"{entry['tokens'] / seconds:.0f}", share, "-",
+            is_whole = row["layers"] == row["of"]
+            share = f"{100 * entry['flops'] / seconds / peak:.1f}" if peak and is_whole else "-"
+            what = f"PyTorch {mode}" + ("" if is_whole else f", {row['layers']} of {row['of']} layers")
+            rows.append([what, row["torch"], "-", "-", f"{entry['tokens'] / seconds:.0f}", share, "-",
                          f"{1e3 * seconds:.3f}", "-", "-", row["bytes"], "-", "-", "-"])
+
+
+def report_headline(bundle, items, lines):
+    """What the day is for: a step that fits no other way, beside what PyTorch's checkpointing fits."""
+    entries = [entry for entry in bundle["steps"] if entry.get("headline")]
+    known = [(entry, statistics.median(times_of(entry, items))) for entry in entries if times_of(entry, items)]
+    if not known:
+        return
+    entry, seconds = min(known, key=lambda pair: pair[1])
+    memory = items[f"run {entry['name']}"]["memory"]
+    lines.append(f"**{entry['title']}**, batch {entry['batch']}, sequence {entry['seq']}, AdamW with f32 masters, planned under "
+                 f"{entry['label']}: {entry['tokens'] / seconds:.0f} tokens/s in {memory['reserved']} bytes ({entry['products']} products).")
+    for mode in ("checkpointed", "both"):
+        row = items.get(f"torch {entry['model']} {mode}")
+        if row and "why" in row:
+            lines.append(f"PyTorch {mode}: {row['why']}.")
+        elif row:
+            lines.append(f"PyTorch {mode}: {entry['tokens'] / statistics.median(row['seconds']):.0f} tokens/s with {row['layers']} of "
+                         f"{row['of']} layers in {row['bytes']} bytes.")
+    lines.append("")
 
 
 def report_steps(bundle, items, peak, lines, broken):
@@ -233,6 +255,7 @@ def report(bundle, items, left):
     report_facts(items["facts"], lines)
     name = items["facts"]["device"]["name"]
     peak = next((value for key, value in PEAKS.items() if key in name), None)
+    report_headline(bundle, items, lines)
     report_products(items, lines, broken)
     report_kernels(items, lines, broken)
     report_expected(bundle, items, lines, broken)

@@ -82,6 +82,8 @@ def parse():
     parser.add_argument("--out", required=True, help="where the report and the results are written")
     parser.add_argument("--python", default=sys.executable, help="a Python that may import torch")
     parser.add_argument("--tools", default="", help="where ncu and compute-sanitizer are looked for first")
+    parser.add_argument("--torch-device", default="cuda", choices=["cuda", "cpu"],
+                        help="where PyTorch runs (default: cuda; cpu tries the scripts without a GPU)")
     parser.add_argument("--only", type=lambda text: tuple(text.split()), default=("",),
                         help="items whose names begin with one of these words, and the facts")
     parser.add_argument("--run-flag", action="append", default=[], help="another flag of llmmem-replay")
@@ -100,7 +102,7 @@ def main():
     if bundle.get("format") != "llmmem-gpu-bundle" or bundle.get("version") != 1:
         sys.exit(f"gpu_bundle: '{path}' is no llmmem-gpu-bundle of version 1: pack it anew")
     os.makedirs(arguments.out, exist_ok=True)
-    machine = Machine(arguments.bundle, arguments.run_flag, arguments.python, end, arguments.out, arguments.tools)
+    machine = Machine(arguments.bundle, arguments.run_flag, arguments.python, end, arguments.out, arguments.tools, arguments.torch_device)
     results = Results(arguments.out, bundle)
     try:
         left = measure(machine, results, [("facts", bundle_items.facts)])

@@ -34,9 +34,11 @@ PLANNING = {"library": products_flags("library") + ["--epilogues=fused"], "gener
 
 
 class Plan:
-    """A step of the bundle: a model under a budget, planned for who multiplies. `expected`: with losses of the CPU."""
+    """A step of the bundle: a model under a budget, planned for who multiplies. `expected`: with losses of the CPU;
+    `headline`: what the report begins with."""
 
-    def __init__(self, title, model, label, products, flags=(), expected=False):
+    def __init__(self, title, model, label, products, flags=(), expected=False, headline=False):
+        self.headline = headline
         self.title, self.model, self.label, self.products, self.flags = title, model, label, products, list(flags)
         self.name, self.expected = f"{model.slug}.{label}.{products}", expected
 
@@ -49,7 +51,7 @@ def plans_of(text, products):
         batch, seq = int(numbers[0]), int(numbers[1])
     if config == "llama-3-8b" and not numbers:
         return [Plan(f"{title}, {layers} layers", Model(config, batch, seq, layers), budget, which,
-                     [f"--checkpoint-budget={budget}"]) for layers, budget in LLAMA for which in products]
+                     [f"--checkpoint-budget={budget}"], headline=(layers, budget) == LLAMA[0]) for layers, budget in LLAMA for which in products]
     model = Model(config, batch, seq, int(numbers[2]) if len(numbers) > 2 else None)
     return [Plan(title, model, label, which) for which in products for label in GPT2]
 
@@ -106,7 +108,7 @@ def pack(bench, plan, folder, flags):
             "products": plan.products, "needed": needed(report), "saved": report["saved"]["bytes"],
             "predicted_ns": report["step"]["time_ns"] + report["recompute"]["time_ns"], "recomputed": report["recompute"]["ops"],
             "tokens": model.batch * model.seq, "flops": flops_of(model), "batch": model.batch, "seq": model.seq,
-            "expected": expected_losses(bench, model) if plan.expected else None, "layers": model.layers,
+            "expected": expected_losses(bench, model) if plan.expected else None, "layers": model.layers, "headline": plan.headline,
             "config": os.path.join("configs", os.path.basename(model.config))}
 
 

@@ -123,25 +123,33 @@ def saved_bytes(run, model, ids, targets):
 
 
 class Masters:
-    """AdamW on f32 copies of bf16 parameters, which are their roundings."""
+    """AdamW on f32 copies of bf16 parameters, which are their roundings. Gradients become f32 a group at a time: those of all
+    would take as much as the masters."""
+
+    MOST_ELEMENTS = 1 << 29
 
     def __init__(self, parameters, **flags):
-        self.parameters = list(parameters)
-        self.masters = [parameter.detach().float() for parameter in self.parameters]
-        self.optimizer = torch.optim.AdamW(self.masters, **flags)
+        self.groups = [[]]
+        for parameter in parameters:
+            if sum(one.numel() for one in self.groups[-1]) + parameter.numel() > self.MOST_ELEMENTS and self.groups[-1]:
+                self.groups.append([])
+            self.groups[-1].append(parameter)
+        self.masters = [[one.detach().float() for one in group] for group in self.groups]
+        self.optimizers = [torch.optim.AdamW(group, **flags) for group in self.masters]
 
     def zero_grad(self):
-        for parameter in self.parameters:
+        for parameter in (one for group in self.groups for one in group):
             parameter.grad = None
 
     @torch.no_grad()
     def step(self):
-        for master, parameter in zip(self.masters, self.parameters):
-            master.grad, parameter.grad = parameter.grad.float(), None
-        self.optimizer.step()
-        torch._foreach_copy_(self.parameters, self.masters)
-        for master in self.masters:
-            master.grad = None
+        for group, masters, optimizer in zip(self.groups, self.masters, self.optimizers):
+            for master, parameter in zip(masters, group):
+                master.grad, parameter.grad = parameter.grad.float(), None
+            optimizer.step()
+            torch._foreach_copy_(group, masters)
+            for master in masters:
+                master.grad = None
 
 
 def parse():
