@@ -1,9 +1,11 @@
 """What gpu_bundle.py measures, an item at a time. Standard library alone: it runs where nothing of ours is installed."""
+import csv
 import glob
 import importlib.util
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -14,7 +16,14 @@ STEPS, ROUNDS, NO_DEVICE = 20, 3, 3
 MOST_SECONDS, MOST_TORCH_SECONDS = 240, 120
 # Code, the graph and the driver's own come on top of what the plan counts.
 LEFT_FREE = 1 << 30
-TORCH_MODES = ["eager", "compiled", "checkpointed"]
+TORCH_MODES = ["eager", "compiled", "checkpointed", "both"]
+# NVIDIA's profiler and sanitizer, where the toolkit is or is not on the PATH.
+TOOLS = ["/usr/local/cuda*/bin", "/opt/nvidia/nsight-compute/*", "/usr/local/cuda*/compute-sanitizer"]
+SANITIZERS = ["memcheck", "racecheck"]
+DEAREST, METRICS = 5, ["gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+                       "dram__throughput.avg.pct_of_peak_sustained_elapsed", "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+                       "sm__warps_active.avg.pct_of_peak_sustained_active", "launch__registers_per_thread",
+                       "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"]
 
 
 class OutOfTime(Exception):
@@ -44,8 +53,9 @@ def environment():
 class Machine:
     """The bundle's programs, as long as there is time."""
 
-    def __init__(self, folder, flags, python, end):
-        self.folder, self.flags, self.python, self.end = folder, flags, python, end
+    def __init__(self, folder, flags, python, end, out, tools, torch_device):
+        self.folder, self.flags, self.python, self.end, self.out, self.tools = folder, flags, python, end, out, tools
+        self.torch_device = torch_device
         self.environment = environment()
 
     def left(self):
@@ -65,18 +75,33 @@ class Machine:
         except OSError as error:
             raise Failed(str(error)) from None
         if done.returncode:
-            why = (done.stderr.strip() or "it ended without a word").splitlines()
-            raise Failed(f"exit code {done.returncode}: {why[-1][:400]}")
+            said = [line for line in done.stdout.splitlines() if "ERROR" in line]
+            why = said or (done.stderr.strip() or "it ended without a word").splitlines()
+            raise Failed(f"exit code {done.returncode}: {why[0 if said else -1][:400]}")
         return done.stdout
 
+    def replay_command(self, *flags):
+        """All runs compute a form of product by one algorithm, which the first of them has timed."""
+        kept = "--product-algorithms=" + os.path.join(self.out, "algorithms")
+        return [os.path.join(self.folder, "llmmem-replay"), kept, *self.flags, *flags]
+
     def replay(self, *flags, **how):
-        return self.run([os.path.join(self.folder, "llmmem-replay"), *self.flags, *flags], **how)
+        return self.run(self.replay_command(*flags), **how)
 
     def step(self, entry):
         return os.path.join(self.folder, entry["file"])
 
     def data(self):
         return "--data=" + os.path.join(self.folder, "text.txt")
+
+
+def find_tool(machine, name):
+    """A tool of the CUDA toolkit; Failed where it is not there."""
+    elsewhere = (path for place in TOOLS for path in sorted(glob.glob(os.path.join(place, name))))
+    found = shutil.which(name, path=machine.tools) or shutil.which(name) or next(elsewhere, None)
+    if not found:
+        raise Failed(f"{name} is not there")
+    return found
 
 
 def first_line(command):
@@ -123,7 +148,84 @@ def train(machine, entry, steps=STEPS, digest=True):
     times = [line["device_seconds"] for line in lines[1:]] or [lines[0]["device_seconds"]]
     return {"losses": [line["loss"] for line in lines], "digest": lines[-1].get("digest"), "by": lines[-1]["products"],
             "device_seconds": statistics.median(times),
-            "seconds": statistics.median(line["seconds"] for line in lines[1:] or lines), "bytes": lines[-1]["device_measured"]}
+            "seconds": statistics.median(line["seconds"] for line in lines[1:] or lines), "bytes": lines[-1]["device_measured"],
+            "memory": lines[-1]["memory"]}
+
+
+def kernels(machine, entry):
+    """Every distinct op but products by a library and attention by itself, against float64 by PyTorch."""
+    driver = next((flag.split("=", 1)[1] for flag in machine.flags if flag.startswith("--cuda-driver=")), "libcuda.so.1")
+    seconds = min(machine.left(), MOST_SECONDS) - 20
+    if seconds < 10:
+        raise OutOfTime()
+    lines = machine.run([machine.python, os.path.join(machine.folder, "bundle_kernels.py"), machine.step(entry), "--driver", driver,
+                         "--device", machine.torch_device, f"--seconds={seconds:.0f}"], least=30).splitlines()
+    return {"rows": [json.loads(line) for line in lines]}
+
+
+def sanitize(machine, entry, tool):
+    """Whether compute-sanitizer finds a fault in the generated kernels of a small step."""
+    run = machine.replay_command(machine.step(entry), "--products=generated", machine.data(), "--steps=1", "--json", "--no-digest")
+    said = machine.run([find_tool(machine, "compute-sanitizer"), "--tool", tool, "--error-exitcode", 9, *run], least=30)
+    summary = [line for line in said.splitlines() if "ERROR SUMMARY" in line]
+    if not summary:
+        raise Failed("compute-sanitizer has not said what it found")
+    return {"summary": summary[-1].strip("= ")}
+
+
+def kernels_of(machine, entry, keys):
+    """The names of the kernels that ops of these keys launch, by generated kernels."""
+    with open(machine.step(entry)) as file:
+        program = next(one for one in json.load(file)["programs"] if one["products"] == "generated")
+    names, op = {}, None
+    for call in program["calls"]:
+        if call[0] == "mark":
+            op = program["timed"][call[1]]["key"] if call[1] < len(program["timed"]) else None
+        elif call[0] == "launch" and op in keys:
+            names.setdefault(program["kernels"][call[1]]["name"])
+    return list(names)
+
+
+def dearest(machine, entry):
+    """What NVIDIA's profiler says of the kernels of the ops that take most of a step."""
+    path = os.path.join(machine.out, entry["name"] + ".generated.profile.json")
+    run = [machine.step(entry), "--products=generated", "--json", "--no-digest", machine.data(), f"--profile-json={path}"]
+    machine.replay(*run, "--steps=3", least=30)
+    by_key = {}
+    with open(path) as file:
+        for call in json.load(file)["calls"]:
+            by_key[call["key"]] = by_key.get(call["key"], 0) + call["ns"]
+    keys = sorted((key for key in by_key if key), key=lambda key: -by_key[key])[:DEAREST]
+    names = kernels_of(machine, entry, keys)
+    # One launch of each: others are of the same shape.
+    command = [find_tool(machine, "ncu"), "--csv", "--page", "raw", "--kernel-name-base", "function", "--kernel-name",
+               "regex:^(" + "|".join(names) + ")$", "--launch-count", 3 * len(names), "--metrics", ",".join(METRICS)]
+    return {"rows": rows_of_ncu(machine.run([*command, *machine.replay_command(*run, "--steps=1")], least=60))}
+
+
+def rows_of_ncu(text):
+    """The first launch of each kernel, from the profiler's CSV: a line of names, one of units, one a launch."""
+    # The program's own lines stand before it.
+    lines = list(csv.reader(text.splitlines()))
+    head = next((number for number, line in enumerate(lines) if "Kernel Name" in line), len(lines))
+    if head + 2 >= len(lines):
+        raise Failed("ncu has said nothing of these kernels")
+    rows = {}
+    for line in lines[head + 2:]:
+        named = dict(zip(lines[head], line))
+        rows.setdefault(named["Kernel Name"], {metric: named.get(metric) for metric in METRICS})
+    return rows
+
+
+def prices(machine, entry):
+    """The time of each op in a replayed graph of it alone, which calibrate takes (--calls)."""
+    path = os.path.join(machine.out, entry["name"] + ".prices.json")
+    line = machine.replay(machine.step(entry), "--json", "--no-digest", machine.data(), "--steps=3", *products_of(entry),
+                          f"--prices-json={path}", least=20).splitlines()[-1]
+    with open(path) as file:
+        calls = json.load(file)["calls"]
+    return {"file": os.path.basename(path), "ops": len(calls), "ns": sum(call["ns"] for call in calls),
+            "step_ns": round(1e9 * json.loads(line)["device_seconds"])}
 
 
 def profile(machine, entry):
@@ -144,12 +246,22 @@ def profile(machine, entry):
 
 
 def torch_step(machine, entry, mode):
-    """The same step in PyTorch."""
+    """The same step in PyTorch; where that runs out of memory, the same of fewer layers."""
     script, config = (os.path.join(machine.folder, name) for name in ("torch_step.py", entry["config"]))
-    command = [machine.python, script, "--config", config, "--batch", entry["batch"], "--seq",
-               entry["seq"], "--mode", mode, "--steps", 10, "--device", "cuda"]
-    command += ["--layers", entry["layers"]] if entry["layers"] else []
-    return json.loads(machine.run(command, least=60, most=MOST_TORCH_SECONDS).splitlines()[-1])
+    command = [machine.python, script, "--config", config, "--batch", entry["batch"], "--seq", entry["seq"], "--mode", mode,
+               "--steps", 10, "--device", machine.torch_device, "--precision", "masters"]
+    with open(config) as file:
+        facts = json.load(file)
+    layers = entry["layers"] or facts.get("n_layer") or facts["num_hidden_layers"]
+    # Each in a process of its own, as one that ran out of memory leaves it in pieces.
+    for fewer in (layers, layers * 7 // 8, layers * 3 // 4, layers // 2):
+        try:
+            said = machine.run([*command, "--layers", fewer], least=60, most=MOST_TORCH_SECONDS)
+            return {**json.loads(said.splitlines()[-1]), "layers": fewer, "of": layers}
+        except Failed as why:
+            if "out of memory" not in str(why) or fewer == layers // 2:
+                raise
+    return None
 
 
 def worth(entries):
@@ -168,13 +280,17 @@ def worth(entries):
 
     for model in models[:1]:
         add_probes(add, model)
-    for entry in (entry for entry in entries if entry.get("expected")):
+        add_kernels(add, model)
+    small = [entry for entry in entries if entry.get("expected")]
+    for entry in small:
         add(f"check {entry['name']}",
             lambda machine, entry=entry: train(machine, entry, steps=len(entry["expected"]), digest=False))
+    # Every model's before what they are compared with: one that no one else's step fits is what the day is for.
     for model in models:
         for entry in sorted(model, key=lambda entry: entry["products"] != "library"):
             add(f"run {entry['name']}",
                 lambda machine, entry=entry, digest=model is models[0]: train(machine, entry, digest=digest))
+    for model in models:
         for mode in TORCH_MODES:
             add(f"torch {model[0]['model']} {mode}",
                 lambda machine, entry=model[0], mode=mode: torch_step(machine, entry, mode))
@@ -182,12 +298,27 @@ def worth(entries):
             if whole(model, products):
                 add(f"profile {whole(model, products)['name']}",
                     lambda machine, entry=whole(model, products): profile(machine, entry))
+                add(f"prices {whole(model, products)['name']}",
+                    lambda machine, entry=whole(model, products): prices(machine, entry))
+        if whole(model, "generated"):
+            add(f"ncu {whole(model, 'generated')['name']}",
+                lambda machine, entry=whole(model, "generated"): dearest(machine, entry))
     for model in models[1:]:
         add_probes(add, model)
+        add_kernels(add, model)
+    for tool in SANITIZERS:
+        for entry in (entry for entry in small if entry["products"] == "generated"):
+            add(f"{tool} {entry['name']}", lambda machine, entry=entry, tool=tool: sanitize(machine, entry, tool))
     for number in range(2, ROUNDS + 1):
         for entry in (entry for model in models for entry in model):
             add(f"round {number} {entry['name']}", lambda machine, entry=entry: train(machine, entry, digest=False))
     return items
+
+
+def add_kernels(add, model):
+    entry = next((entry for entry in model if entry["products"] == "generated"), None)
+    if entry:
+        add(f"kernels {entry['name']}", lambda machine: kernels(machine, entry))
 
 
 def add_probes(add, model):

@@ -22,7 +22,7 @@ import gpu_numerics
 import gpu_report
 import gpu_table
 from promises import finish
-from steps import ROOT, Bench, Model, products_flags, read_json, write_json
+from steps import ROOT, Bench, Model, products_flags, read_json, run_flags, write_json
 
 PARTS = ["numerics", "calibrate", "table"]
 
@@ -125,7 +125,6 @@ def parse():
     parser.add_argument("--opt-flag", action="append", default=[], help="another flag of llmmem-opt, for every plan")
     arguments = parser.parse_args()
     if arguments.products:
-        arguments.run_flag += products_flags(arguments.products)
         arguments.opt_flag += products_flags(arguments.products)
     return arguments
 
@@ -138,6 +137,8 @@ def main():
     state = arguments.state or os.path.join(arguments.build, "gpu", slug)
     is_fake = "fake driver" in facts["name"]
     folder = state if is_fake else arguments.out
+    os.makedirs(state, exist_ok=True)
+    arguments.run_flag += run_flags(arguments.products, state) if arguments.products else []
     bench = Bench(arguments.build, os.path.join(state, "steps"), "cuda", arguments.run_flag, arguments.opt_flag)
     results, parts = Results(os.path.join(state, "results.json")), arguments.only or PARTS
     arguments.name, free = slug, facts["free_bytes"]

@@ -78,9 +78,12 @@ def parse():
     here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bundle", default=here, help="what gpu_pack.py has written (default: where this script lies)")
-    parser.add_argument("--minutes", type=float, required=True, help="the most that this call takes")
+    parser.add_argument("--minutes", type=float, default=8, help="the most that this call takes (default: 8)")
     parser.add_argument("--out", required=True, help="where the report and the results are written")
     parser.add_argument("--python", default=sys.executable, help="a Python that may import torch")
+    parser.add_argument("--tools", default="", help="where ncu and compute-sanitizer are looked for first")
+    parser.add_argument("--torch-device", default="cuda", choices=["cuda", "cpu"],
+                        help="where PyTorch runs (default: cuda; cpu tries the scripts without a GPU)")
     parser.add_argument("--only", type=lambda text: tuple(text.split()), default=("",),
                         help="items whose names begin with one of these words, and the facts")
     parser.add_argument("--run-flag", action="append", default=[], help="another flag of llmmem-replay")
@@ -99,8 +102,7 @@ def main():
     if bundle.get("format") != "llmmem-gpu-bundle" or bundle.get("version") != 1:
         sys.exit(f"gpu_bundle: '{path}' is no llmmem-gpu-bundle of version 1: pack it anew")
     os.makedirs(arguments.out, exist_ok=True)
-    machine = Machine(arguments.bundle, arguments.run_flag, arguments.python, end)
-    machine.out = arguments.out
+    machine = Machine(arguments.bundle, arguments.run_flag, arguments.python, end, arguments.out, arguments.tools, arguments.torch_device)
     results = Results(arguments.out, bundle)
     try:
         left = measure(machine, results, [("facts", bundle_items.facts)])

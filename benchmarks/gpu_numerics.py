@@ -4,7 +4,7 @@ import os
 import sys
 
 from promises import check
-from steps import ROOT, TEXT, products_flags, workers
+from steps import ROOT, TEXT, products_flags, run_flags, workers
 
 sys.path.append(os.path.join(ROOT, "test", "EndToEnd", "Inputs"))
 import on_device
@@ -23,7 +23,7 @@ NO_LIBRARY = "found no cuBLASLt"
 def compare(bench, products, name, config, seq, dtype, dropout):
     """What was found, or why not."""
     print(f"numerics of {name}", flush=True)
-    flags = [flag for flag in bench.run_flags if not flag.startswith("--products")] + products_flags(products)
+    flags = [flag for flag in bench.run_flags if not flag.startswith("--product")] + run_flags(products, bench.folder)
     folder = bench.place("numerics", name.replace(" ", "-").replace(",", ""))
     path = os.path.join(ROOT, "examples", "configs", config + ".json")
     try:

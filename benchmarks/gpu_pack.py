@@ -27,15 +27,18 @@ HEADS_OF_128 = {"model_type": "llama", "hidden_act": "silu", "hidden_size": 512,
                 "num_key_value_heads": 2, "num_hidden_layers": 2, "intermediate_size": 1376, "vocab_size": 4099,
                 "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": False}
 EXPECTED, EXPECTED_STEPS = [("gpt2", 1, 1024, 2), ("heads-of-128", 1, 1024, 2)], 4
-SCRIPTS = ["benchmarks/gpu_bundle.py", "benchmarks/bundle_items.py", "benchmarks/bundle_report.py", "benchmarks/torch_step.py"]
+SCRIPTS = ["benchmarks/gpu_bundle.py", "benchmarks/bundle_items.py", "benchmarks/bundle_report.py", "benchmarks/torch_step.py",
+           "benchmarks/bundle_kernels.py", "benchmarks/op_reference.py"]
 # A library rounds after what it computes beside a product: budgets are compared bit for bit where they choose alike.
 PLANNING = {"library": products_flags("library") + ["--epilogues=fused"], "generated": products_flags("generated")}
 
 
 class Plan:
-    """A step of the bundle: a model under a budget, planned for who multiplies. `expected`: with losses of the CPU."""
+    """A step of the bundle: a model under a budget, planned for who multiplies. `expected`: with losses of the CPU;
+    `headline`: what the report begins with."""
 
-    def __init__(self, title, model, label, products, flags=(), expected=False):
+    def __init__(self, title, model, label, products, flags=(), expected=False, headline=False):
+        self.headline = headline
         self.title, self.model, self.label, self.products, self.flags = title, model, label, products, list(flags)
         self.name, self.expected = f"{model.slug}.{label}.{products}", expected
 
@@ -48,7 +51,7 @@ def plans_of(text, products):
         batch, seq = int(numbers[0]), int(numbers[1])
     if config == "llama-3-8b" and not numbers:
         return [Plan(f"{title}, {layers} layers", Model(config, batch, seq, layers), budget, which,
-                     [f"--checkpoint-budget={budget}"]) for layers, budget in LLAMA for which in products]
+                     [f"--checkpoint-budget={budget}"], headline=(layers, budget) == LLAMA[0]) for layers, budget in LLAMA for which in products]
     model = Model(config, batch, seq, int(numbers[2]) if len(numbers) > 2 else None)
     return [Plan(title, model, label, which) for which in products for label in GPT2]
 
@@ -105,7 +108,7 @@ def pack(bench, plan, folder, flags):
             "products": plan.products, "needed": needed(report), "saved": report["saved"]["bytes"],
             "predicted_ns": report["step"]["time_ns"] + report["recompute"]["time_ns"], "recomputed": report["recompute"]["ops"],
             "tokens": model.batch * model.seq, "flops": flops_of(model), "batch": model.batch, "seq": model.seq,
-            "expected": expected_losses(bench, model) if plan.expected else None, "layers": model.layers,
+            "expected": expected_losses(bench, model) if plan.expected else None, "layers": model.layers, "headline": plan.headline,
             "config": os.path.join("configs", os.path.basename(model.config))}
 
 

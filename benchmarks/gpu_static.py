@@ -29,8 +29,16 @@ STUDIED = [("GPT-2 124M, batch 8, sequence 1024", "gpt2", 8, 1024, ["--dropout=0
            ("Llama-3-8B, batch 1, sequence 8192", "llama-3-8b", 1, 8192, [], "150GB")]
 CHIPS = ["sm_80", "sm_90a"]
 MOST_SECONDS, MOST_ROW_REGISTERS, MOST_TRAFFIC, MOST_CONFLICTS = 60, 64, 1.05, 2
-# Of the peak of an H100, in the model: all products, those of weights with few tiles too (docs/Design/Gpu.md).
+# Of the peak of an H100, in the model: all products by wgmma, those of weights with few tiles too (docs/Design/Gpu.md).
 LEAST_OF_PEAK = 0.40
+# Of mma.sync's rate on an H100, in the model: all products, as sums of weights with few tiles are split.
+LEAST_OF_CEILING = 0.45
+# Of heads of 128 over 8192 tokens, as Llama-3-8B has: the softmax of smaller heads bounds more of it.
+LEAST_OF_ATTENTION, LEAST_OF_ITS_GRADIENT, LONG = 0.45, 0.35, "Llama"
+# Of what copies reach, of kernels that move so many bytes: shorter ones are latency.
+LEAST_OF_DRAM, MOVED_BYTES = 0.85, 24 << 20
+# What does not: exact sums of few columns by few blocks, and rows that the data choose.
+BELOW_DRAM = re.compile(r"_(sum_rows|embedding)")
 PRODUCTS = re.compile(r"_(linear|linear_weight_grad)(_kernel|$)")
 ROWS = re.compile(r"_(layer_norm|rms_norm|layer_norm_grad|rms_norm_grad|softmax|cross_entropy|rope)")
 # What reads some bytes several times: products and what follows them.
@@ -82,17 +90,44 @@ def study_counts(opt, name, step, directory, kernels):
         reached = roofline.rate(chip, launch, registers.get(kernel, 128))
         launch |= {"seconds": seconds, "cycles": cycles, "resident": resident, "share": reached / chip.peak_rate()}
         check(launch["conflict"] <= MOST_CONFLICTS, f"{name}: {kernel} conflicts {launch['conflict']} ways")
-        if PRODUCTS.search(kernel) and launch["mma"] + launch["wgmma"]:
+        least = (LEAST_OF_CEILING if PRODUCTS.search(kernel) else 0 if LONG not in name else
+                 LEAST_OF_ITS_GRADIENT if "_attention_grad" in kernel else LEAST_OF_ATTENTION if "_attention" in kernel else 0)
+        if launch["wgmma"]:
             share = launch["share"]
             check(share >= LEAST_OF_PEAK, f"{name}: {kernel} is modelled at {share:.0%} of the peak")
+        elif launch["mma"]:
+            share = reached / chip.ceiling()
+            check(share >= least, f"{name}: {kernel} is modelled at {share:.0%} of mma.sync's rate")
+        moved = roofline.share_of_dram(chip, launch, registers.get(kernel, 64))
+        launch["of_dram"] = moved
+        if not AGAIN.search(kernel) and not BELOW_DRAM.search(kernel) and launch["buffer_bytes"] >= MOVED_BYTES:
+            check(moved >= LEAST_OF_DRAM, f"{name}: {kernel} is modelled at {moved:.0%} of what copies reach")
     return launches
+
+
+def kind_of(launch):
+    kernel = launch["kernel"]
+    return ("products" if PRODUCTS.search(kernel) or "_linear+" in kernel or "_linear_" in kernel else
+            "attention" if "_attention" in kernel else "loss head" if "_loss_head" in kernel else
+            "updates" if "_adamw" in kernel else "rest")
+
+
+def print_kinds(launches):
+    """Modelled ms of a step by kind of kernel."""
+    kinds = {}
+    for launch in launches:
+        ms = 1e3 * launch["calls"] * launch["launches"] * launch["seconds"]
+        kinds[kind_of(launch)] = kinds.get(kind_of(launch), 0) + ms
+    print("\n| kind | ms |\n|---|---:|")
+    for kind, ms in sorted(kinds.items(), key=lambda pair: -pair[1]):
+        print(f"| {kind} | {ms:.1f} |")
 
 
 def print_counts(figures):
     chip = roofline.CHIPS["h100"]
     print(f"Modelled on {chip.name} (benchmarks/roofline.py; not measured), thousand cycles of a multiprocessor:\n\n"
-          "| kernel | calls | launches | conflict | barriers | resident | tensor | other | shared | L2 | DRAM | us | of the peak |\n"
-          "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+          "| kernel | calls | launches | conflict | barriers | resident | tensor | other | shared | L2 | DRAM | us | of the peak | of DRAM |\n"
+          "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     total = 0
     for launch in figures["counts"]:
         cycles = launch["cycles"]
@@ -100,7 +135,8 @@ def print_counts(figures):
         share = f"{launch['share']:.0%}" if launch["mma"] + launch["wgmma"] else "-"
         total += launch["calls"] * launch["launches"] * launch["seconds"]
         print(f"| {launch['kernel']} | {launch['calls']} | {launch['launches']} | {launch['conflict']} | "
-              f"{launch['barriers']:.0f} | {launch['resident']} | {parts} | {launch['seconds'] * 1e6:.0f} | {share} |")
+              f"{launch['barriers']:.0f} | {launch['resident']} | {parts} | {launch['seconds'] * 1e6:.0f} | {share} | {launch['of_dram']:.0%} |")
+    print_kinds(figures["counts"])
     print(f"\nAll launches: {total * 1e3:.1f} ms modelled.\n")
 
 
@@ -184,6 +220,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build", help="the build folder (default: build)")
     parser.add_argument("--ptxas", help="the assembler (default: that on the PATH, or of /usr/local/cuda)")
+    parser.add_argument("--model", default="", help="gpt2 or llama-3-8b alone")
     parser.add_argument("--json", metavar="FILE", help="write every figure for programs")
     arguments = parser.parse_args()
     ptxas = arguments.ptxas or shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
@@ -192,7 +229,7 @@ def main():
     for what, _, _, _, error in roofline.check_published():
         check(abs(error) <= roofline.TOLERANCE, f"the model errs by {error:+.0%}: {what}")
     everything = []
-    for name, config, batch, seq, flags, budget in STUDIED:
+    for name, config, batch, seq, flags, budget in filter(lambda one: arguments.model in ("", one[1]), STUDIED):
         with tempfile.TemporaryDirectory() as directory:
             everything.append(study(os.path.abspath(arguments.build), ptxas, directory, name, config, batch, seq, flags, budget))
         print_study(everything[-1])

@@ -123,6 +123,12 @@ def rate(chip, launch, registers=128):
     return 2 * (launch["mma"] + launch.get("wgmma", 0)) * MMA / seconds
 
 
+def share_of_dram(chip, launch, registers=128):
+    """Of the time of moving each buffer that is accessed once, at the rate that copies reach."""
+    seconds, _, _ = model(chip, launch, registers)
+    return launch["buffer_bytes"] / (chip.dram * chip.multiprocessors * chip.clock) / seconds
+
+
 #
 # Published kernels
 #
@@ -213,17 +219,19 @@ def print_published():
 
 
 def print_launches(chip, launches, registers, least):
-    """The kernels with mma; whether one is below what `least` demands of it."""
+    """Kernels by what bounds them; whether one is below what is demanded of it."""
     failed = False
-    print(f"\nModelled on {chip.name}; not measured.\n\n| kernel | us | of mma.sync's rate | of the peak |\n|---|---:|---:|---:|")
+    print(f"\nModelled on {chip.name}; not measured.\n\n| kernel | us | of mma.sync's rate | of the peak | of DRAM's |\n"
+          "|---|---:|---:|---:|---:|")
     for launch in launches:
-        if launch["mma"] + launch.get("wgmma", 0) == 0:
-            continue
-        reached = rate(chip, launch, registers)
-        shares = {"mma": reached / chip.ceiling(), "peak": reached / chip.peak_rate()}
-        print(f"| {launch['kernel']} | {model(chip, launch, registers)[0] * 1e6:.0f} | {shares['mma']:.0%} | {shares['peak']:.0%} |")
+        shares = {"dram": share_of_dram(chip, launch, registers)}
+        if launch["mma"] + launch.get("wgmma", 0):
+            reached = rate(chip, launch, registers)
+            shares |= {"mma": reached / chip.ceiling(), "peak": reached / chip.peak_rate()}
+        columns = " | ".join(format(shares[of], ".0%") if of in shares else "-" for of in ("mma", "peak", "dram"))
+        print(f"| {launch['kernel']} | {model(chip, launch, registers)[0] * 1e6:.0f} | {columns} |")
         for of, pattern, wanted in least:
-            if re.search(pattern, launch["kernel"]) and shares[of] < float(wanted):
+            if of in shares and re.search(pattern, launch["kernel"]) and shares[of] < float(wanted):
                 print(f"{launch['kernel']}: {shares[of]:.1%}, expected at least {float(wanted):.0%}", file=sys.stderr)
                 failed = True
     return failed
@@ -238,12 +246,15 @@ def main():
                         help="of mma.sync's rate, that kernels of such names must have")
     parser.add_argument("--least-of-peak", nargs=2, action="append", default=[], metavar=("PATTERN", "SHARE"),
                         help="the same of the datasheet's rate")
+    parser.add_argument("--least-dram", nargs=2, action="append", default=[], metavar=("PATTERN", "SHARE"),
+                        help="the same of the rate at which copies move each buffer once")
     arguments = parser.parse_args()
     failed = print_published()
     if arguments.counts:
         with open(arguments.counts) as file:
             launches = json.load(file)["launches"]
-        least = [("mma", *pair) for pair in arguments.least] + [("peak", *pair) for pair in arguments.least_of_peak]
+        least = [(of, *pair) for of, pairs in (("mma", arguments.least), ("peak", arguments.least_of_peak), ("dram", arguments.least_dram))
+                 for pair in pairs]
         failed |= print_launches(CHIPS[arguments.chip], launches, arguments.registers, least)
     return int(failed)
 

@@ -44,6 +44,12 @@ def products_flags(products):
     return ["--products=" + products]
 
 
+def run_flags(products, folder):
+    """For llmmem-run: who multiplies; a library by the algorithms that are kept in the folder, once timed for all plans."""
+    kept = ["--product-algorithms=" + os.path.join(folder, "algorithms")] if products == "library" else []
+    return products_flags(products) + kept
+
+
 class Model:
     """CONFIG[:BATCH[:SEQ[:LAYERS]]], a name under examples/configs or a file; `layers` None is the config's own."""
 

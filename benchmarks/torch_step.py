@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Times AdamW steps of GPT-2 or Llama in PyTorch, for cpu_step.py and gpu.py: prints one line of JSON.
 
-  torch_step.py --config gpt2.json --batch 4 --seq 64 --mode eager|compiled|checkpointed [--device cpu|cuda] [--layers 2]
+  torch_step.py --config gpt2.json --batch 4 --seq 64 --mode eager|compiled|checkpointed|both [--device cpu|cuda] [--layers 2]
 
-On a CPU all is f32; on a GPU parameters are f32 and the step runs under autocast to bf16, as people train there.
+On a CPU all is f32; on a GPU parameters are f32 and the step runs under autocast to bf16, as people train there. With
+--precision=masters parameters and gradients are bf16, and AdamW works on f32 masters and moments, as llmmem's steps do.
 `seconds` are of every step after the first two; `saved` counts the bytes that the backward keeps, parameters left out;
 `bytes` is the most that PyTorch has allocated on a GPU.
 """
@@ -121,13 +122,44 @@ def saved_bytes(run, model, ids, targets):
     return sum(storages.values())
 
 
+class Masters:
+    """AdamW on f32 copies of bf16 parameters, which are their roundings. Gradients become f32 a group at a time: those of all
+    would take as much as the masters."""
+
+    MOST_ELEMENTS = 1 << 29
+
+    def __init__(self, parameters, **flags):
+        self.groups = [[]]
+        for parameter in parameters:
+            if sum(one.numel() for one in self.groups[-1]) + parameter.numel() > self.MOST_ELEMENTS and self.groups[-1]:
+                self.groups.append([])
+            self.groups[-1].append(parameter)
+        self.masters = [[one.detach().float() for one in group] for group in self.groups]
+        self.optimizers = [torch.optim.AdamW(group, **flags) for group in self.masters]
+
+    def zero_grad(self):
+        for parameter in (one for group in self.groups for one in group):
+            parameter.grad = None
+
+    @torch.no_grad()
+    def step(self):
+        for group, masters, optimizer in zip(self.groups, self.masters, self.optimizers):
+            for master, parameter in zip(masters, group):
+                master.grad, parameter.grad = parameter.grad.float(), None
+            optimizer.step()
+            torch._foreach_copy_(group, masters)
+            for master in masters:
+                master.grad = None
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", required=True)
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--seq", type=int, required=True)
-    parser.add_argument("--mode", choices=["eager", "compiled", "checkpointed"], required=True)
+    parser.add_argument("--mode", choices=["eager", "compiled", "checkpointed", "both"], required=True)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--precision", choices=["autocast", "masters"], default="autocast")
     parser.add_argument("--layers", type=int)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=5)
@@ -156,17 +188,19 @@ def main():
         config = json.load(file)
     with torch.device(arguments.device):
         family = Gpt2 if config["model_type"] == "gpt2" else Llama
-        model = family(config, arguments.layers, arguments.mode == "checkpointed")
+        model = family(config, arguments.layers, arguments.mode in ("checkpointed", "both"))
         shape = (arguments.batch, arguments.seq)
         ids, targets = (torch.randint(0, config["vocab_size"], shape) for _ in range(2))
-    compiled = torch.compile(model) if arguments.mode == "compiled" else model
+    has_masters, is_compiled = arguments.precision == "masters", arguments.mode in ("compiled", "both")
+    model = model.bfloat16() if has_masters else model
+    compiled = torch.compile(model) if is_compiled else model
 
     def run(*inputs):
-        with torch.autocast(arguments.device, dtype=torch.bfloat16, enabled=on_gpu):
+        with torch.autocast(arguments.device, dtype=torch.bfloat16, enabled=on_gpu and not has_masters):
             return compiled(*inputs)
 
-    saved = saved_bytes(run, model, ids, targets) if arguments.mode != "compiled" else None
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    saved = saved_bytes(run, model, ids, targets) if not is_compiled else None
+    optimizer = (Masters if has_masters else torch.optim.AdamW)(model.parameters(), lr=1e-4, fused=True)
     seconds = time_steps(run, optimizer, ids, targets, arguments.steps, torch.cuda.synchronize if on_gpu else lambda: None)
     print(json.dumps({"torch": torch.__version__, "seconds": seconds, "saved": saved,
                       "bytes": torch.cuda.max_memory_allocated() if on_gpu else None}))

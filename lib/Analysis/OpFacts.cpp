@@ -3,6 +3,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/TargetInterface.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Interfaces/KernelKind.h"
@@ -127,7 +128,11 @@ static int64_t modelledNs(Operation *op, const DeviceModel &device) {
     return modelledNs(loop, device);
   Type element = elementOfWork(op);
   int64_t sum = 0;
-  for (KernelCost kernel : cast<CostOpInterface>(op).getKernelCosts()) {
+  SmallVector<KernelCost> kernels = cast<CostOpInterface>(op).getKernelCosts();
+  if (const llm::TargetInterface *targets = llm::getTargets(op))
+    if (std::optional<KernelCost> adding = targets->getSumPartsKernel(op))
+      kernels.push_back(*adding);
+  for (KernelCost kernel : kernels) {
     int64_t ns = device.time(kernel.flops, kernel.bytesMoved, element, pricedKind(op, device));
     sum = ns > INT64_MAX - sum ? INT64_MAX : sum + ns;
   }

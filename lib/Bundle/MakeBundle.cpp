@@ -126,6 +126,16 @@ static json::Value valueOf(Attribute attribute) {
   return cast<IntegerAttr>(attribute).getInt();
 }
 
+/// Of each buffer its bytes; 0 of what is none.
+static json::Array bytesOf(OperandRange buffers) {
+  json::Array bytes;
+  for (Type type : buffers.getTypes()) {
+    auto buffer = dyn_cast<MemRefType>(type);
+    bytes.push_back(buffer ? buffer.getNumElements() * buffer.getElementTypeBitWidth() / 8 : 0);
+  }
+  return bytes;
+}
+
 /// What a profile says of the calls of the lowered step, and what they are given.
 static json::Array timedCallsOf(func::FuncOp lowered, const LaunchList &list, CallWriter &writer) {
   json::Array timed;
@@ -140,6 +150,7 @@ static json::Array timedCallsOf(func::FuncOp lowered, const LaunchList &list, Ca
     for (const std::optional<LaunchWord> &word : list.profiled[timed.size()])
       places.push_back(writer.wordOrNull(word));
     object["places"] = std::move(places);
+    object["place_bytes"] = bytesOf(call.getOperands());
     timed.push_back(std::move(object));
   });
   return timed;
@@ -174,6 +185,31 @@ static llvm::StringMap<json::Object> attentionsOf(func::FuncOp step) {
       shapes.try_emplace(kernelKey(op), std::move(*shape));
   });
   return shapes;
+}
+
+/// Which of the values that the key of a kernel numbers its results are.
+static json::Array yieldsOf(llm::KernelOp kernel) {
+  llvm::DenseMap<Value, int64_t> numbers;
+  Block &body = kernel.getBody().front();
+  for (Value argument : body.getArguments())
+    numbers.try_emplace(argument, numbers.size());
+  for (Operation &op : body)
+    for (Value result : op.getResults())
+      numbers.try_emplace(result, numbers.size());
+  return json::Array(llvm::map_range(body.getTerminator()->getOperands(),
+                                     [&](Value value) { return numbers.lookup(value); }));
+}
+
+/// By the keys that a profile says. Kernels of one key that differ in this have none.
+static llvm::StringMap<json::Value> yieldsOfKernels(func::FuncOp step) {
+  llvm::StringMap<json::Value> yields;
+  step.walk([&](llm::KernelOp kernel) {
+    json::Value own = yieldsOf(kernel);
+    auto [known, isNew] = yields.try_emplace(kernelKey(kernel), own);
+    if (!isNew && known->second != own)
+      known->second = nullptr;
+  });
+  return yields;
 }
 
 namespace {
@@ -244,8 +280,9 @@ private:
     for (auto function : llvm::make_early_inc_range(clone->getOps<func::FuncOp>()))
       if (function.getName() != options.function)
         function.erase();
-    llvm::StringMap<json::Object> attentions =
-        attentionsOf(module.lookupSymbol<func::FuncOp>(options.function));
+    auto step = module.lookupSymbol<func::FuncOp>(options.function);
+    llvm::StringMap<json::Object> attentions = attentionsOf(step);
+    llvm::StringMap<json::Value> yields = yieldsOfKernels(step);
     bool hasHostArena =
         clone->lookupSymbol<func::FuncOp>(options.function)->hasAttr(LlmDialect::kHostArena);
     ConvertStepToKernelsOptions conversion;
@@ -267,10 +304,14 @@ private:
     for (const auto &call : list->calls)
       std::visit(writer, call);
     json::Array timed = timedCallsOf(lowered, *list, writer);
-    for (json::Value &call : timed)
-      if (auto shape = attentions.find(*call.getAsObject()->getString("key"));
-          shape != attentions.end())
-        (*call.getAsObject())["attention"] = json::Object(shape->second);
+    for (json::Value &value : timed) {
+      json::Object &call = *value.getAsObject();
+      StringRef key = *call.getString("key");
+      if (auto shape = attentions.find(key); shape != attentions.end())
+        call["attention"] = json::Object(shape->second);
+      if (auto yield = yields.find(key); yield != yields.end())
+        call["yields"] = yield->second;
+    }
     json::Object program{{"products", products == MatmulSource::Library ? "library" : "generated"}};
     if (failed(addKernels(*clone, *list, tensorCores, program)))
       return failure();

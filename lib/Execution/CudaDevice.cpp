@@ -82,6 +82,21 @@ std::string CudaDevice::products() const {
   return llvm::formatv("cuBLASLt {0}.{1}.{2}", version / 10000, version / 100 % 100, version % 100);
 }
 
+CudaDevice::AlgorithmCounts CudaDevice::countAlgorithms() const {
+  AlgorithmCounts counts;
+  const llmmem_products *products = llmmem_cuda_products(run);
+  for (size_t k = 0; products && k < llmmem_products_count(products); ++k)
+    ++(llmmem_products_algorithm(products, k)->is_given ? counts.given : counts.chosen);
+  return counts;
+}
+
+llvm::Error CudaDevice::keepAlgorithms(const std::string &folder) {
+  char message[1024];
+  if (llmmem_cuda_keep_algorithms(run, folder.c_str(), message, sizeof message))
+    return llvm::createStringError(message);
+  return llvm::Error::success();
+}
+
 std::optional<int64_t> CudaDevice::failedProduct() const {
   int64_t number = llmmem_cuda_failed_product(run);
   return number < 0 ? std::nullopt : std::optional(number);
@@ -158,21 +173,7 @@ static void launch(void *opaque) {
   launching->step(launching->run);
 }
 
-/// Saves chosen algorithms for the next run even if this one fails.
-llvm::Error CudaDevice::chooseAlgorithms(llvm::function_ref<void(llmmem_cuda *run)> step) {
-  if (algorithms.empty() || products().empty())
-    return llvm::Error::success();
-  size_t before = countAlgorithms().asked;
-  Launching launching = {step, run};
-  llmmem_cuda_choose_algorithms(run, launch, &launching);
-  if (llvm::Error error = check())
-    return error;
-  return countAlgorithms().asked > before ? saveAlgorithms() : llvm::Error::success();
-}
-
 llvm::Error CudaDevice::capture(llvm::function_ref<void(llmmem_cuda *run)> step) {
-  if (llvm::Error error = chooseAlgorithms(step))
-    return error;
   Launching launching = {step, run};
   return outcome(llmmem_cuda_capture(run, launch, &launching));
 }
@@ -183,8 +184,6 @@ int64_t CudaDevice::replayNs() const { return llmmem_cuda_replay_ns(run); }
 
 llvm::Error CudaDevice::runMarked(llvm::function_ref<void(llmmem_cuda *run)> step,
                                   llvm::MutableArrayRef<int64_t> ns) {
-  if (llvm::Error error = chooseAlgorithms(step))
-    return error;
   Launching launching = {step, run};
   return outcome(llmmem_cuda_run_marked(run, launch, &launching, ns.data(), ns.size()));
 }

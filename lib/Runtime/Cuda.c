@@ -2,6 +2,7 @@
 
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include "CudaRun.h"
+#include "llmmem/Runtime/ProductStore.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,7 @@ void llmmem_cuda_close(llmmem_cuda *run) {
   llmmem_cuda_driver_close(driver);
   for (size_t k = 0; k < run->kernel_count; ++k)
     free(run->kernels[k].name);
+  free(run->store);
   free(run->programs);
   free(run->kernels);
   free(run->modules);
@@ -311,11 +313,65 @@ int llmmem_cuda_open_products(llmmem_cuda *run, const char *library, char *messa
 llmmem_products *llmmem_cuda_products(const llmmem_cuda *run) { return run->products; }
 int64_t llmmem_cuda_failed_product(const llmmem_cuda *run) { return run->failed_product; }
 
+int llmmem_cuda_keep_algorithms(llmmem_cuda *run, const char *folder, char *message, size_t size) {
+  char path[4096];
+  if (llmmem_product_store_path(folder, run->device_name, llmmem_products_version(run->products),
+                                path, sizeof path, message, size) ||
+      llmmem_product_store_read(path, run->device_name, run->products, message, size))
+    return 1;
+  free(run->store);
+  run->store = strdup(path);
+  if (!run->store)
+    snprintf(message, size, "not enough memory on the host");
+  return !run->store;
+}
+
+/* Until it is closed, no other run of this machine chooses: the first choice of a form is that of
+ * all. -1 after a failure. */
+static int open_store(llmmem_cuda *run) {
+  char why[1024];
+  int lock = llmmem_product_store_lock(run->store, why, sizeof why);
+  if (lock >= 0 &&
+      llmmem_product_store_read(run->store, run->device_name, run->products, why, sizeof why) == 0)
+    return lock;
+  fail(run, "reading the algorithms of matmuls", why);
+  if (lock >= 0)
+    llmmem_product_store_unlock(lock);
+  return -1;
+}
+
+/* After a failure of the run too: what was timed is not lost. */
+static void close_store(llmmem_cuda *run, int lock, size_t before) {
+  char why[1024];
+  if (llmmem_products_count(run->products) > before &&
+      llmmem_product_store_write(run->store, run->device_name, run->products, why, sizeof why))
+    fail(run, "writing the algorithms of matmuls", why);
+  llmmem_product_store_unlock(lock);
+}
+
+static int choose(llmmem_cuda *run, const llmmem_product *product) {
+  int is_new = run->store && !llmmem_products_find(run->products, &product->form);
+  if (is_new && llmmem_cuda_tune(run, product))
+    return 1;
+  return llmmem_products_choose(run->products, product);
+}
+
+int llmmem_cuda_choose_algorithm(llmmem_cuda *run, const llmmem_product *product) {
+  int lock = run->failed || !run->store ? -1 : open_store(run);
+  if (run->failed)
+    return 1;
+  size_t before = llmmem_products_count(run->products);
+  int failed = choose(run, product);
+  if (lock >= 0)
+    close_store(run, lock, before);
+  return failed || run->failed;
+}
+
 void llmmem_cuda_multiply(llmmem_cuda *run, const llmmem_product *product) {
   if (run->failed)
     return;
   int failed = !run->products ||
-               (run->is_choosing ? llmmem_products_choose(run->products, product)
+               (run->is_choosing ? choose(run, product)
                                  : llmmem_products_multiply(run->products, product, run->stream));
   if (!failed)
     return;
@@ -369,10 +425,16 @@ void llmmem_cuda_copy(llmmem_cuda *run, uint64_t to, uint64_t from, int64_t byte
 void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context) {
   if (run->failed || !run->products)
     return;
+  int lock = run->store ? open_store(run) : -1;
+  if (run->failed)
+    return;
+  size_t before = llmmem_products_count(run->products);
   run->is_choosing = 1;
   llmmem_cuda_forget_copies(run);
   step(context);
   run->is_choosing = 0;
+  if (lock >= 0)
+    close_store(run, lock, before);
 }
 
 int llmmem_cuda_capture(llmmem_cuda *run, void (*step)(void *context), void *context) {

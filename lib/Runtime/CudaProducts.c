@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_ANSWERS = 16 /* of the heuristic to one question */ };
+
 struct llmmem_products {
   CublasLt lt;
   LtHandle handle;
@@ -206,11 +208,16 @@ const llmmem_product_algorithm *llmmem_products_algorithm(const llmmem_products 
   return &products->table[number];
 }
 
-static llmmem_product_algorithm *find(llmmem_products *products, const llmmem_product_form *form) {
+const llmmem_product_algorithm *llmmem_products_find(const llmmem_products *products,
+                                                     const llmmem_product_form *form) {
   for (size_t k = 0; k < products->count; ++k)
     if (memcmp(&products->table[k].form, form, sizeof *form) == 0)
       return &products->table[k];
   return NULL;
+}
+
+static llmmem_product_algorithm *find(llmmem_products *products, const llmmem_product_form *form) {
+  return (llmmem_product_algorithm *)llmmem_products_find(products, form);
 }
 
 static llmmem_product_algorithm *add(llmmem_products *products, const llmmem_product_form *form) {
@@ -227,24 +234,23 @@ static llmmem_product_algorithm *add(llmmem_products *products, const llmmem_pro
   return entry;
 }
 
-int llmmem_products_give(llmmem_products *products, const llmmem_product_form *form,
-                         const uint64_t data[8]) {
-  llmmem_product_algorithm *entry = find(products, form);
+int llmmem_products_give(llmmem_products *products, const llmmem_product_algorithm *algorithm) {
+  llmmem_product_algorithm *entry = find(products, &algorithm->form);
   if (!entry)
-    entry = add(products, form);
+    entry = add(products, &algorithm->form);
   if (!entry)
     return 1;
-  memcpy(entry->data, data, sizeof entry->data);
-  entry->is_given = 1;
+  *entry = *algorithm;
+  entry->may_split = 1;
   entry->is_checked = 0;
   return 0;
 }
 
+/* `schemes`: a mask of those that an algorithm may have. */
 static int set_preferences(llmmem_products *products, const llmmem_product_form *form,
-                           LtPreference preference) {
+                           LtPreference preference, uint32_t schemes) {
   CublasLt *lt = &products->lt;
   uint64_t workspace = (uint64_t)form->workspace_bytes;
-  uint32_t none = LT_REDUCTION_NONE; /* a mask that allows no other scheme */
   const struct {
     int attribute;
     uint32_t bytes;
@@ -255,32 +261,35 @@ static int set_preferences(llmmem_products *products, const llmmem_product_form 
   int status =
       lt->preference_set(preference, LT_PREF_WORKSPACE_BYTES, &workspace, sizeof workspace);
   if (status == LT_SUCCESS)
-    status = lt->preference_set(preference, LT_PREF_REDUCTION_MASK, &none, sizeof none);
+    status = lt->preference_set(preference, LT_PREF_REDUCTION_MASK, &schemes, sizeof schemes);
   for (size_t k = 0; k < 4 && status == LT_SUCCESS; ++k)
     status = lt->preference_set(preference, alignments[k].attribute, &alignments[k].bytes,
                                 sizeof alignments[k].bytes);
   return check(products, form, status, "saying what an algorithm may use");
 }
 
-/* Asks the library's heuristic for its first algorithm for the form. */
+/* Asks the library's heuristic for its first `most` algorithms for the form; `*found` of them there
+ * are, one at least. */
 static int ask(llmmem_products *products, const llmmem_product_form *form,
-               const Descriptors *descriptors, LtHeuristic *answer) {
+               const Descriptors *descriptors, uint32_t schemes, int most, LtHeuristic *answers,
+               int *found) {
   LtPreference preference = NULL;
+  *found = 0;
   if (check(products, form, products->lt.preference_create(&preference), "asking for an algorithm"))
     return 1;
-  int found = 0, failed = set_preferences(products, form, preference);
+  int failed = set_preferences(products, form, preference, schemes);
   if (!failed) {
     int status = products->lt.heuristic(products->handle, descriptors->operation, descriptors->a,
                                         descriptors->b, descriptors->c, descriptors->d, preference,
-                                        1, answer, &found);
-    if (status == LT_NOT_SUPPORTED || (status == LT_SUCCESS && found == 0))
+                                        most, answers, found);
+    if (status == LT_NOT_SUPPORTED || (status == LT_SUCCESS && *found == 0))
       failed = fail(products, form, "there is no algorithm for it; %s",
                     form->epilogue > LLMMEM_EPILOGUE_BIAS
                         ? "plan with --epilogues=separate, or run with --products=generated"
                         : "--products=generated multiplies by kernels of llmmem");
     else
       failed = check(products, form, status, "asking for an algorithm") ||
-               check(products, form, answer->state, "asking for an algorithm");
+               check(products, form, answers->state, "asking for an algorithm");
   }
   products->lt.preference_destroy(preference);
   return failed;
@@ -313,7 +322,8 @@ static int verify(llmmem_products *products, llmmem_product_algorithm *entry,
                                        &written),
             "asking for an algorithm's reduction scheme"))
     return 1;
-  if (reduction != LT_REDUCTION_NONE)
+  if (reduction != LT_REDUCTION_NONE &&
+      !(entry->may_split && reduction == LT_REDUCTION_COMPUTE_TYPE))
     return fail(
         products, &entry->form,
         "its algorithm reduces partial sums by scheme %u; expected %u, which adds in one order",
@@ -328,8 +338,9 @@ static int choose(llmmem_products *products, const llmmem_product_form *form,
   llmmem_product_algorithm *entry = find(products, form);
   if (!entry) {
     LtHeuristic answer;
+    int found;
     memset(&answer, 0, sizeof answer);
-    if (ask(products, form, descriptors, &answer))
+    if (ask(products, form, descriptors, LT_REDUCTION_NONE, 1, &answer, &found))
       return 1;
     entry = add(products, form);
     if (!entry)
@@ -382,6 +393,39 @@ static llmmem_product with_common_places(const llmmem_product *product) {
   return common;
 }
 
+static int64_t list_candidates(llmmem_products *products, const llmmem_product_form *form,
+                               const Descriptors *descriptors, llmmem_product_algorithm *found,
+                               int64_t most) {
+  LtHeuristic answers[MOST_ANSWERS];
+  int count, wanted = most < MOST_ANSWERS ? (int)most : MOST_ANSWERS;
+  int64_t usable = 0;
+  memset(answers, 0, sizeof answers);
+  if (ask(products, form, descriptors, LT_REDUCTION_NONE | LT_REDUCTION_COMPUTE_TYPE, wanted,
+          answers, &count))
+    return 0;
+  for (int k = 0; k < count; ++k) {
+    llmmem_product_algorithm *candidate = &found[usable];
+    memset(candidate, 0, sizeof *candidate);
+    candidate->form = *form;
+    candidate->may_split = 1;
+    memcpy(candidate->data, &answers[k].algorithm, sizeof candidate->data);
+    usable += answers[k].state == LT_SUCCESS && verify(products, candidate, descriptors) == 0;
+  }
+  return usable;
+}
+
+int64_t llmmem_products_candidates(llmmem_products *products, const llmmem_product *product,
+                                   llmmem_product_algorithm *found, int64_t most) {
+  Descriptors descriptors;
+  llmmem_product common = with_common_places(product);
+  if (check_product(products, product) || check_aux(products, product) ||
+      open_descriptors(products, &common, &descriptors))
+    return 0;
+  int64_t count = list_candidates(products, &product->form, &descriptors, found, most);
+  close_descriptors(products, &descriptors);
+  return count;
+}
+
 int llmmem_products_choose(llmmem_products *products, const llmmem_product *product) {
   llmmem_product_algorithm *known = find(products, &product->form);
   if (check_product(products, product) || check_aux(products, product))
@@ -401,12 +445,9 @@ int llmmem_products_choose(llmmem_products *products, const llmmem_product *prod
 |* Multiplying
 \*===----------------------------------------------------------------------===*/
 
-int llmmem_products_multiply(llmmem_products *products, const llmmem_product *product,
-                             void *stream) {
+int llmmem_products_try(llmmem_products *products, const llmmem_product *product,
+                        const llmmem_product_algorithm *entry, void *stream) {
   const llmmem_product_form *form = &product->form;
-  const llmmem_product_algorithm *entry = find(products, form);
-  if (!entry || !entry->is_checked)
-    return fail(products, form, "no algorithm was chosen for it");
   Descriptors descriptors;
   if (check_product(products, product) || open_descriptors(products, product, &descriptors))
     return 1;
@@ -422,4 +463,12 @@ int llmmem_products_multiply(llmmem_products *products, const llmmem_product *pr
       &algorithm, (void *)(uintptr_t)product->workspace, (size_t)form->workspace_bytes, stream);
   close_descriptors(products, &descriptors);
   return check(products, form, status, "the call");
+}
+
+int llmmem_products_multiply(llmmem_products *products, const llmmem_product *product,
+                             void *stream) {
+  const llmmem_product_algorithm *entry = find(products, &product->form);
+  if (!entry || !entry->is_checked)
+    return fail(products, &product->form, "no algorithm was chosen for it");
+  return llmmem_products_try(products, product, entry, stream);
 }

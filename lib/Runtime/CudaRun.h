@@ -63,6 +63,7 @@ struct llmmem_cuda {
   int64_t replay_ns;
   llmmem_products *products;
   int64_t failed_product;
+  char *store;     /* the file that keeps algorithms; null: none does */
   int is_choosing; /* choosing algorithms, without launches */
   int capability, failed;
   char device_name[128], message[4096];
@@ -105,5 +106,10 @@ int llmmem_cuda_make_marks(llmmem_cuda *run, CUevent **marks, size_t *made, size
 
 /* Of CudaTimes.c. */
 void llmmem_cuda_close_marks(llmmem_cuda *run);
+
+/* Of CudaTuning.c: the fastest algorithm of a product whose form has none yet. Its times are of
+ * random numbers in memory that holds no value between steps. Where there is too little of that,
+ * and where no candidate runs, nothing is chosen. 1 after a failure of the driver. */
+int llmmem_cuda_tune(llmmem_cuda *run, const llmmem_product *product);
 
 #endif /* LLMMEM_LIB_RUNTIME_CUDARUN_H */

@@ -28,6 +28,16 @@ public:
   }
 
   int64_t getSumPartsBytes(LinearWeightGradOp op) const override { return sumPartsBytes(op); }
+
+  /// Reads the parts, and what they are added to.
+  std::optional<KernelCost> getSumPartsKernel(Operation *op) const override {
+    auto gradient = dyn_cast<LinearWeightGradOp>(op);
+    int64_t parts = gradient ? sumPartsBytes(gradient) : 0;
+    if (parts == 0)
+      return std::nullopt;
+    int64_t ends = bytesOfType(gradient.getDw().getType()) * (gradient.getInto() ? 2 : 1);
+    return KernelCost{parts / 4, parts + ends};
+  }
 };
 } // namespace
 

@@ -4,6 +4,7 @@
 #include "StepPass.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Targets/LossHeadGranule.h"
 #include "llmmem/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
@@ -19,6 +20,12 @@ using namespace llmmem;
 /// Of what the op holds anyway: more would drown a small model in scratch bytes.
 static constexpr int64_t kShare = 4;
 
+/// A library multiplies a granule at a time, whatever the chunk, so its size decides how many tiles
+/// there are.
+static void chooseGranule(llm::LossHeadOp head) {
+  head.setGranule(llm::lossHeadGranule(head.getNumRows(), head.getWidth(), head.getColumns()));
+}
+
 unsigned llmmem::reserveLibraryWorkspace(func::FuncOp step, const DeviceModel &device) {
   unsigned count = 0;
   Builder builder(step.getContext());
@@ -31,6 +38,8 @@ unsigned llmmem::reserveLibraryWorkspace(func::FuncOp step, const DeviceModel &d
     if (bytes == 0)
       continue;
     op.setAttr(llm::LlmDialect::kLibraryWorkspace, builder.getI64IntegerAttr(bytes));
+    if (auto head = dyn_cast<llm::LossHeadOp>(op))
+      chooseGranule(head);
     ++count;
   }
   return count;

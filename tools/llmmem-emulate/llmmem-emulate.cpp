@@ -6,10 +6,13 @@
 #include "llmmem/Support/ExitCode.h"
 #include "llmmem/Support/TextFile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -24,6 +27,9 @@ static cl::opt<std::string> functionName("function", cl::cat(category), cl::init
 static cl::opt<int64_t> printed("print", cl::cat(category), cl::init(16),
                                 cl::value_desc("elements"),
                                 cl::desc("Elements to print of each buffer (default 16)"));
+static cl::opt<std::string> folder("buffers", cl::cat(category), cl::value_desc("folder"),
+                                   cl::desc("Buffer i holds the bytes of FOLDER/i at first, and is "
+                                            "written back there instead of printed"));
 static const std::string help = R"(
 The module has the form of docs/Design/Gpu.md: gpu.modules, and host functions with gpu.launch_func. Element i of a
 buffer holds i modulo 128 at first. A first argument of bytes (memref<Nxi8>) is the arena, which holds nothing.
@@ -48,6 +54,9 @@ public:
   /// A pointer to each argument, as the packed entry expects; the emulator is the last.
   std::vector<void *> pack(emulation::Emulator &emulator);
   void print() const;
+  /// From the files of `folder`, and back.
+  Error read(StringRef folder);
+  Error write(StringRef folder) const;
 
 private:
   struct Buffer {
@@ -59,6 +68,7 @@ private:
   };
 
   void fill(Buffer &buffer);
+  static Error readFrom(StringRef path, Buffer &buffer);
   double element(const Buffer &buffer, int64_t index) const;
 
   std::vector<Buffer> buffers;
@@ -98,6 +108,33 @@ FailureOr<Buffers> Buffers::of(mlir::func::FuncOp function) {
     all.fill(all.buffers.back());
   }
   return all;
+}
+
+Error Buffers::readFrom(StringRef path, Buffer &buffer) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> file =
+      MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return createStringError("'" + path + "' cannot be read: " + file.getError().message());
+  if (static_cast<int64_t>((*file)->getBufferSize()) != buffer.size())
+    return createStringError(formatv("'{0}' has {1} bytes; its buffer has {2}", path,
+                                     (*file)->getBufferSize(), buffer.size()));
+  std::memcpy(buffer.bytes.get(), (*file)->getBufferStart(), buffer.size());
+  return Error::success();
+}
+
+Error Buffers::read(StringRef folder) {
+  for (auto [number, buffer] : enumerate(buffers))
+    if (Error error = readFrom(formatv("{0}/{1}", folder, number).str(), buffer))
+      return error;
+  return Error::success();
+}
+
+Error Buffers::write(StringRef folder) const {
+  for (auto [number, buffer] : enumerate(buffers))
+    if (Error error = writeTextFile(formatv("{0}/{1}", folder, number).str(),
+                                    StringRef(buffer.bytes.get(), buffer.size())))
+      return error;
+  return Error::success();
 }
 
 void Buffers::give(emulation::Emulator &emulator) {
@@ -144,10 +181,36 @@ void Buffers::print() const {
   }
 }
 
+/// Erases what `function` does not reach: a module has the kernels of a whole step, and compiling
+/// them takes longer than running one.
+static void eraseOthers(mlir::ModuleOp module, mlir::func::FuncOp function) {
+  llvm::StringSet<> launched, called = {function.getName()};
+  SmallVector<mlir::func::FuncOp> reached = {function};
+  while (!reached.empty()) {
+    mlir::func::FuncOp next = reached.pop_back_val();
+    next.walk([&](mlir::gpu::LaunchFuncOp launch) {
+      launched.insert(launch.getKernelName().getValue());
+    });
+    next.walk([&](mlir::func::CallOp call) {
+      auto callee = module.lookupSymbol<mlir::func::FuncOp>(call.getCallee());
+      if (callee && called.insert(callee.getName()).second)
+        reached.push_back(callee);
+    });
+  }
+  for (auto other : llvm::make_early_inc_range(module.getOps<mlir::func::FuncOp>()))
+    if (!called.contains(other.getName()))
+      other.erase();
+  for (auto kernels : module.getOps<mlir::gpu::GPUModuleOp>())
+    for (auto kernel : llvm::make_early_inc_range(kernels.getOps<mlir::gpu::GPUFuncOp>()))
+      if (!launched.contains(kernel.getName()))
+        kernel.erase();
+}
+
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
   FailureOr<Buffers> buffers = Buffers::of(function);
   if (failed(buffers))
     return ExitBadInput;
+  eraseOthers(module, function);
   mlir::PassManager lowering(module.getContext());
   buildEmulatedKernelsPipeline(lowering);
   buildKernelsToLLVMPipeline(lowering);
@@ -159,6 +222,9 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
   if (!code)
     return fail(toString(code.takeError()));
   emulation::Emulator emulator(emulation.program());
+  if (!folder.empty())
+    if (Error error = buffers->read(folder))
+      return fail(toString(std::move(error)));
   buffers->give(emulator);
   emulator.beginStep();
   code->entry(buffers->pack(emulator).data());
@@ -166,7 +232,10 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function) {
     emulation.report(*fault);
     return ExitBadInput;
   }
-  buffers->print();
+  if (folder.empty())
+    buffers->print();
+  else if (Error error = buffers->write(folder))
+    return fail(toString(std::move(error)));
   return ExitSuccess;
 }
 

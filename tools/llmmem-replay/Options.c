@@ -22,11 +22,17 @@ static const char help[] =
     "in\n"
     "                        the folders of LLMMEM_CUDA_PATH, where dlopen looks, or beside "
     "python3)\n"
+    "  --product-algorithms=folder\n"
+    "                        Time the library's algorithms for each form of matmul once, and keep "
+    "the\n"
+    "                        fastest in this folder, for all runs on this device and version of "
+    "it\n"
     "  --cuda-driver=library The CUDA driver, as dlopen finds it (default libcuda.so.1)\n"
     "  --json                Print one line of JSON for each step\n"
     "  --no-digest           Leave the digest out of --json: it fetches all parameters each step\n"
     "  --profile             Print the time of each kind of kernel, by phase\n"
     "  --profile-json=file   Write the time of each call as JSON\n"
+    "  --prices-json=file    Write the same, each measured in a replayed graph of the call alone\n"
     "  --dry-run             Load the kernels, reserve memory and capture the step, and run "
     "nothing\n"
     "  --check               Check that the bundle is whole, without a device\n"
@@ -118,6 +124,8 @@ static int read_value(Reader *reader, const char *name, const char *value) {
                {"tokens", &options->tokens},
                {"cuda-driver", &options->driver},
                {"cublas-lt", &options->cublas_lt},
+               {"product-algorithms", &options->algorithms},
+               {"prices-json", &options->prices_json},
                {"profile-json", &options->profile_json}};
   for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k)
     if (strcmp(name, texts[k].name) == 0) {
@@ -129,9 +137,10 @@ static int read_value(Reader *reader, const char *name, const char *value) {
 }
 
 static int takes_value(const char *name) {
-  static const char *const names[] = {"data",      "tokens",       "cuda-driver",
-                                      "cublas-lt", "profile-json", "products",
-                                      "steps",     "seed",         "lr"};
+  static const char *const names[] = {
+      "data",         "tokens",      "cuda-driver", "cublas-lt",
+      "profile-json", "prices-json", "products",    "product-algorithms",
+      "steps",        "seed",        "lr"};
   for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
     if (strcmp(name, names[k]) == 0)
       return 1;

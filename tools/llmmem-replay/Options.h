@@ -10,7 +10,7 @@
 typedef enum { PRODUCTS_BEST, PRODUCTS_LIBRARY, PRODUCTS_GENERATED } Products;
 
 typedef struct {
-  const char *bundle, *data, *tokens, *driver, *cublas_lt, *profile_json;
+  const char *bundle, *data, *tokens, *driver, *cublas_lt, *profile_json, *algorithms, *prices_json;
   Products products;
   int64_t steps;
   uint64_t seed;

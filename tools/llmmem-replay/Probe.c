@@ -166,7 +166,7 @@ static int probe_calls(Probe *probe) {
 static int is_refused(Probe *probe) {
   llmmem_products *products = llmmem_cuda_products(probe->replay->run);
   llmmem_product product = replay_product(probe->replay, probe->product, 0);
-  if (llmmem_products_choose(products, &product) == 0)
+  if (llmmem_cuda_choose_algorithm(probe->replay->run, &product) == 0)
     return 0;
   print_form(probe);
   fputs(",\"why\":", stdout);

@@ -86,12 +86,16 @@ ReplayOutcome replay_open(Replay *replay, const Bundle *bundle, const Program *p
   replay->bundle = bundle;
   replay->program = program;
   replay->run = run;
+  replay->context_bytes = llmmem_cuda_measured_bytes(run);
   if (load(replay))
     return REPLAY_BAD;
+  int64_t loaded = llmmem_cuda_measured_bytes(run);
+  replay->code_bytes = loaded - replay->context_bytes;
   if (llmmem_cuda_reserve(run, bundle->resident, bundle->arena)) {
     fail_with_run(replay);
     return REPLAY_NO_MEMORY;
   }
+  replay->reserved_bytes = llmmem_cuda_measured_bytes(run) - loaded;
   return allocate_on_host(replay) ? REPLAY_NO_MEMORY : REPLAY_DONE;
 }
 

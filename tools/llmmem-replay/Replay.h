@@ -13,6 +13,8 @@ typedef struct {
   void **host; /* of each buffer, its memory where it lies on the host */
   void *host_arena;
   int takes_marks; /* whether calls are timed */
+  /* What the device has less: since it was opened, by the kernels' code, by what was reserved. */
+  int64_t context_bytes, code_bytes, reserved_bytes;
   char message[4096];
 } Replay;
 

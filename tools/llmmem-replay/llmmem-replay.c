@@ -4,6 +4,7 @@
 #include "Fill.h"
 #include "Libraries.h"
 #include "Options.h"
+#include "Prices.h"
 #include "Probe.h"
 #include "Replay.h"
 #include "Report.h"
@@ -92,8 +93,14 @@ static const Program *choose_program(const Bundle *bundle, const Options *option
   if (options->products == PRODUCTS_GENERATED || !library)
     return options->products == PRODUCTS_LIBRARY ? NULL : generated;
   Opening opening = {run, ""};
+  char message[1024];
   int failed = options->cublas_lt ? open_library(&opening, options->cublas_lt)
                                   : find_library(names, 2, open_library, &opening);
+  if (!failed && options->algorithms &&
+      llmmem_cuda_keep_algorithms(run, options->algorithms, message, sizeof message)) {
+    fail(0, "%s", message);
+    return NULL;
+  }
   if (!failed)
     return library;
   *code = EXIT_NO_DEVICE;
@@ -205,10 +212,16 @@ static int print_step(Session *session, int64_t number, double loss, double seco
     printf(",\"device_seconds\":%.9g", 1e-9 * (double)llmmem_cuda_replay_ns(run));
   if (session->options->digest)
     printf(",\"digest\":\"%016llx\"", (unsigned long long)digest);
+  int64_t measured = llmmem_cuda_measured_bytes(run);
+  const Replay *replay = &session->replay;
+  printf(",\"arena\":%lld,\"resident_measured\":%lld,\"device_measured\":%lld,\"products\":\"%s\"",
+         (long long)session->bundle->arena, (long long)session->bundle->resident,
+         (long long)measured, name_of_products(session, text, sizeof text));
   printf(
-      ",\"arena\":%lld,\"resident_measured\":%lld,\"device_measured\":%lld,\"products\":\"%s\"}\n",
-      (long long)session->bundle->arena, (long long)session->bundle->resident,
-      (long long)llmmem_cuda_measured_bytes(run), name_of_products(session, text, sizeof text));
+      ",\"memory\":{\"reserved\":%lld,\"library\":%lld,\"code\":%lld,\"graph\":%lld}}\n",
+      (long long)replay->reserved_bytes, (long long)replay->context_bytes,
+      (long long)replay->code_bytes,
+      (long long)(measured - replay->reserved_bytes - replay->context_bytes - replay->code_bytes));
   fflush(stdout);
   return 0;
 }
@@ -285,6 +298,19 @@ static int fail_with_run(Session *session) {
   return fail(EXIT_BAD_INPUT, "%s", *why ? why : "not enough memory on the host");
 }
 
+static int write_prices(Session *session) {
+  Profile prices = {.program = session->replay.program};
+  const char *path = session->options->prices_json;
+  session->replay.takes_marks = 0;
+  int code = EXIT_DONE;
+  if (prices_measure(&session->replay, &prices))
+    code = fail_with_run(session);
+  else if (profile_write(&prices, path))
+    code = fail(EXIT_BAD_INPUT, "'%s' cannot be written: %s", path, strerror(errno));
+  profile_close(&prices);
+  return code;
+}
+
 static int run_steps(Session *session, const Tokens *tokens) {
   const Options *options = session->options;
   session->seconds = calloc((size_t)options->steps, sizeof *session->seconds);
@@ -298,6 +324,8 @@ static int run_steps(Session *session, const Tokens *tokens) {
   if (print_end(session))
     return fail_with_run(session);
   int code = options->profiles ? write_profile(session) : EXIT_DONE;
+  if (code == EXIT_DONE && options->prices_json && !caught)
+    code = write_prices(session);
   if (caught) {
     fputs("llmmem-replay: interrupted; nothing is saved\n", stderr);
     return EXIT_SIGNAL + caught;

@@ -177,8 +177,9 @@ static cl::opt<std::string>
          cl::desc("NCCL, as dlopen finds it, for collectives of GPUs (default libnccl.so.2); with "
                   "--device=emulate one that takes addresses of the host"));
 static cl::opt<std::string> productAlgorithms(
-    "product-algorithms", cl::cat(category), cl::value_desc("file"),
-    cl::desc("Use the matmul algorithms of this JSON file; add missing ones to it"));
+    "product-algorithms", cl::cat(category), cl::value_desc("folder"),
+    cl::desc("Time the library's algorithms for each form of matmul once, and keep the fastest in "
+             "this folder, for all runs on this device and version of the library"));
 static const std::string help = R"(
 EXAMPLES
   llmmem-opt --checkpoint-budget=2GB model.mlir -o step.mlir

@@ -299,12 +299,12 @@ Error Training::printStep(const StepReport &report, double seconds) {
   return Error::success();
 }
 
-/// ", 5 algorithms asked for", if the library computes matmuls.
+/// ", 5 algorithms chosen", if the library computes matmuls.
 static std::string describeAlgorithms(const CudaDevice &device) {
   if (device.products().empty())
     return "";
   CudaDevice::AlgorithmCounts counts = device.countAlgorithms();
-  return formatv(", {0} algorithms asked for, {1} of a file", counts.asked, counts.given);
+  return formatv(", {0} algorithms chosen, {1} of a file", counts.chosen, counts.given);
 }
 
 void Training::printProcessMemory(int64_t predicted) {

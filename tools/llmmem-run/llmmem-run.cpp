@@ -92,10 +92,9 @@ static Error openDevice(const RunOptions &options, CompiledStep::Options &compil
     return Error::success();
   }
   compile.libraryMatmuls = true;
-  compile.cuda->keepAlgorithms(options.productAlgorithms);
-  if (options.productAlgorithms.empty() || !sys::fs::exists(options.productAlgorithms))
-    return Error::success();
-  return compile.cuda->loadAlgorithms(options.productAlgorithms);
+  return options.productAlgorithms.empty()
+             ? Error::success()
+             : compile.cuda->keepAlgorithms(options.productAlgorithms);
 }
 
 static std::string nameOfProducts(const CompiledStep::Options &compile) {
@@ -219,6 +218,50 @@ static Expected<PlannedFunction> compile(mlir::ModuleOp module, mlir::func::Func
   return std::move(planned);
 }
 
+/// Why the library cannot compute a matmul of the step; empty where it can, and where something
+/// else fails, which is said where the step's memory is allocated to run it.
+static std::string findMissingProduct(mlir::MLIRContext *context, const CompiledStep &step,
+                                      const CudaDevice &device) {
+  std::string why;
+  mlir::ScopedDiagnosticHandler handler(context, [&](mlir::Diagnostic &diagnostic) {
+    why = diagnostic.str();
+    return mlir::success();
+  });
+  Expected<StepMemory> memory = StepMemory::allocate(step);
+  if (!memory) {
+    consumeError(memory.takeError());
+    return "";
+  }
+  bool isMissing = failed(step.prepare(*memory)) && device.failedProduct();
+  return isMissing ? why : "";
+}
+
+/// Compiles the step again, for generated kernels, where the library was not insisted on and has no
+/// algorithm for one of its matmuls: before anything has run.
+static Error fallBack(mlir::ModuleOp module, mlir::func::FuncOp function, const RunOptions &options,
+                      CompiledStep::Options &compileOptions, PlannedFunction &planned) {
+  bool mayFallBack = compileOptions.cuda && compileOptions.libraryMatmuls &&
+                     options.products == RunOptions::Products::Best &&
+                     planned.compiled->mesh().empty();
+  std::string why =
+      mayFallBack ? findMissingProduct(module.getContext(), *planned.compiled, *compileOptions.cuda)
+                  : "";
+  if (why.empty())
+    return Error::success();
+  errs() << "llmmem-run: warning: computes matmuls by generated kernels: " << why << "\n";
+  planned.compiled.reset();
+  compileOptions.cuda.reset();
+  RunOptions generated = options;
+  generated.products = RunOptions::Products::Generated;
+  if (Error error = openDevice(generated, compileOptions))
+    return error;
+  Expected<PlannedFunction> again = compile(module, function, compileOptions);
+  if (!again)
+    return again.takeError();
+  planned = std::move(*again);
+  return Error::success();
+}
+
 static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
                        const RunOptions &options) {
   if (!verifyPlans(module))
@@ -245,6 +288,8 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
   Expected<PlannedFunction> planned = compile(module, function, compileOptions);
   if (!planned)
     return fail(toString(planned.takeError()));
+  if (Error error = fallBack(module, function, options, compileOptions, *planned))
+    return failWith(std::move(error));
   planned->transportBytes = *transportBytes;
   if (options.generate > 0) {
     if (options.loadFile.empty())

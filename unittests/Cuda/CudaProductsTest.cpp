@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <unistd.h>
@@ -382,9 +383,71 @@ TEST_F(CudaProducts, UseTheAlgorithmsThatTheyAreGiven) {
   run = llmmem_cuda_open(LLMMEM_FAKE_CUDA, 0, message, sizeof message);
   ASSERT_EQ(llmmem_cuda_reserve(run, 1 << 16, 1 << 16), 0);
   ASSERT_EQ(open(message, sizeof message), 0);
-  ASSERT_EQ(llmmem_products_give(llmmem_cuda_products(run), &known.form, known.data), 0);
+  ASSERT_EQ(llmmem_products_give(llmmem_cuda_products(run), &known), 0);
   setenv("LLMMEM_FAKE_CUBLASLT_NONE", "1", 1); // so asking fails
   EXPECT_EQ(multiply(linear(run, false)), "");
+}
+
+//===----------------------------------------------------------------------===//
+// Algorithms that are timed and kept
+//===----------------------------------------------------------------------===//
+
+class KeptAlgorithms : public CudaProducts {
+protected:
+  void SetUp() override {
+    setenv("LLMMEM_FAKE_CUBLASLT_SCHEMES", "0,2", 1);
+    setenv("LLMMEM_FAKE_CUDA_NS", "cublasLtMatmul.1=10", 1);
+    CudaProducts::SetUp();
+    char message[256];
+    ASSERT_EQ(llmmem_cuda_keep_algorithms(run, folder.c_str(), message, sizeof message), 0)
+        << message;
+  }
+  void TearDown() override {
+    CudaProducts::TearDown();
+    for (const char *name : {"LLMMEM_FAKE_CUBLASLT_SCHEMES", "LLMMEM_FAKE_CUDA_NS",
+                             "LLMMEM_FAKE_CUBLASLT_REDUCTION", "LLMMEM_FAKE_CUDA_FREE"})
+      unsetenv(name);
+    std::filesystem::remove_all(folder);
+  }
+
+  /// What the form's algorithm took where it was chosen; -1 if it has none.
+  int64_t chosenNs() {
+    llmmem_product product = linear(run, false);
+    const llmmem_product_algorithm *found =
+        llmmem_products_find(llmmem_cuda_products(run), &product.form);
+    return found ? found->ns : -1;
+  }
+
+  std::string folder = testing::TempDir() + "algorithms-" + std::to_string(getpid());
+};
+
+TEST_F(KeptAlgorithms, TakeTheFastest) {
+  EXPECT_EQ(multiply(linear(run, false)), "");
+  EXPECT_EQ(chosenNs(), 10);
+}
+
+TEST_F(KeptAlgorithms, AreTimedInMemoryOfTheirOwnWhereTheArenaIsTooSmall) {
+  ASSERT_EQ(llmmem_cuda_reserve(run, 1 << 16, 256), 0);
+  llmmem_product product = linear(run, false);
+  product.a = product.c = product.workspace = llmmem_cuda_resident(run);
+  EXPECT_EQ(llmmem_cuda_choose_algorithm(run, &product), 0) << llmmem_cuda_message(run);
+  EXPECT_EQ(chosenNs(), 10);
+  EXPECT_EQ(llmmem_cuda_measured_bytes(run), (1 << 16) + 256) << "it is given back";
+}
+
+TEST_F(KeptAlgorithms, AreTheHeuristicsWhereNoMemoryIsLeft) {
+  ASSERT_EQ(llmmem_cuda_reserve(run, 1 << 16, 256), 0);
+  setenv("LLMMEM_FAKE_CUDA_FREE", std::to_string((1 << 16) + 512).c_str(), 1);
+  llmmem_product product = linear(run, false);
+  product.a = product.c = product.workspace = llmmem_cuda_resident(run);
+  EXPECT_EQ(llmmem_cuda_choose_algorithm(run, &product), 0) << llmmem_cuda_message(run);
+  EXPECT_EQ(chosenNs(), 0);
+}
+
+TEST_F(KeptAlgorithms, AddUpInOneOrder) {
+  unsetenv("LLMMEM_FAKE_CUBLASLT_SCHEMES");
+  setenv("LLMMEM_FAKE_CUBLASLT_REDUCTION", "1", 1); // in place, by whoever comes first
+  EXPECT_NE(multiply(linear(run, false)).find("by scheme 1"), std::string::npos);
 }
 
 TEST_F(CudaProducts, RefuseAlgorithmsOfOthers) {
@@ -392,7 +455,9 @@ TEST_F(CudaProducts, RefuseAlgorithmsOfOthers) {
   llmmem_product_algorithm known = *llmmem_products_algorithm(llmmem_cuda_products(run), 0);
   llmmem_product other = linear(run, false);
   other.form.inner = 32;
-  ASSERT_EQ(llmmem_products_give(llmmem_cuda_products(run), &other.form, known.data), 0);
+  known.form = other.form;
+  known.is_given = 1;
+  ASSERT_EQ(llmmem_products_give(llmmem_cuda_products(run), &known), 0);
   EXPECT_EQ(multiply(other),
             "cuBLASLt: multiplying 128 x 32 bf16 by 32 x 96 bf16 to bf16, bias, with 4096 bytes of "
             "workspace: its algorithm does not run here: CUBLAS_STATUS_INVALID_VALUE (status 7); "

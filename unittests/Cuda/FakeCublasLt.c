@@ -8,11 +8,16 @@
 |*
 |*   LLMMEM_FAKE_CUBLASLT_FAIL=name:n      the n-th call of `name` (from 1) fails
 |*   LLMMEM_FAKE_CUBLASLT_NONE=1           has no algorithm for anything; gelu: for no gelu
-|*   LLMMEM_FAKE_CUBLASLT_REDUCTION=2      the scheme of its algorithms (default: none, 0)
+|*   LLMMEM_FAKE_CUBLASLT_REDUCTION=2      the scheme of its algorithms (default: none, 0), whatever
+|*                                         was asked for
+|*   LLMMEM_FAKE_CUBLASLT_SCHEMES=0,2,0    it has so many algorithms, of these schemes; those are
+|*                                         answers that the question allows
+|*   LLMMEM_FAKE_CUBLASLT_CHANGES=1        the algorithm of this number gives other bits each time
 |*   LLMMEM_FAKE_CUBLASLT_WORKSPACE=bytes  what its algorithms need (default: all they may have)
 |*   LLMMEM_FAKE_CUBLASLT_VERSION=130100
 |*
-|* Calls are lines in the driver's log.
+|* Calls are lines in the driver's log. Algorithm 1 takes the time of `cublasLtMatmul.1` in
+|* LLMMEM_FAKE_CUDA_NS.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -46,6 +51,7 @@ typedef struct {
   uint64_t workspace;
   uint32_t magic, reduction, alignments[4];
   int64_t m, n, k;
+  uint32_t number;
 } Algorithm;
 
 _Static_assert(sizeof(Algorithm) <= sizeof(LtAlgorithm), "an algorithm has 64 bytes");
@@ -209,6 +215,7 @@ typedef struct {
   char *d_bytes;
   float alpha, beta;
   int64_t m, n, k;
+  uint32_t algorithm;
 } Product;
 
 /* Whether the sizes of the matrices match. */
@@ -320,6 +327,13 @@ static void store_sums(const Product *p) {
   }
 }
 
+/* Whether this run of the algorithm gives other bits than the one before. */
+static int changes(uint32_t algorithm) {
+  static int runs;
+  const char *changing = getenv("LLMMEM_FAKE_CUBLASLT_CHANGES");
+  return changing && strtoul(changing, NULL, 10) == algorithm && ++runs % 2 == 0;
+}
+
 static void run(void *context) {
   const Product *p = context;
   for (int64_t batch = 0; batch < p->d.batch; ++batch)
@@ -328,12 +342,31 @@ static void run(void *context) {
         store(p->d_bytes, p->d.type, batch * p->d.stride + i + j * p->d.ld,
               finish(p, product_at(p, i, j, batch), i, j));
   store_sums(p);
+  if (changes(p->algorithm))
+    p->d_bytes[0] ^= 1;
 }
 
 static int has_none(const Product *product) {
   const char *none = getenv("LLMMEM_FAKE_CUBLASLT_NONE");
   int is_gelu = product->operation.epilogue & (LT_EPILOGUE_GELU_BIAS & ~LT_EPILOGUE_BIAS);
   return none && (is_gelu || strcmp(none, "gelu") != 0);
+}
+
+/* Writes one algorithm. Returns 1. */
+static int answer(const Product *product, const Preference *asked, uint32_t number_of_it,
+                  uint32_t scheme, LtHeuristic *result) {
+  Algorithm algorithm = {.workspace = number("LLMMEM_FAKE_CUBLASLT_WORKSPACE", asked->workspace),
+                         .magic = MAGIC,
+                         .reduction = scheme,
+                         .m = product->m,
+                         .n = product->n,
+                         .k = product->k,
+                         .number = number_of_it};
+  memcpy(algorithm.alignments, asked->alignments, sizeof algorithm.alignments);
+  memset(result, 0, sizeof *result);
+  memcpy(&result->algorithm, &algorithm, sizeof algorithm);
+  result->workspace_bytes = algorithm.workspace;
+  return 1;
 }
 
 int cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtOperation operation, LtLayout a, LtLayout b,
@@ -353,17 +386,17 @@ int cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtOperation operation, LtLay
       (unsigned long long)asked->workspace);
   if (status != LT_SUCCESS || has_none(&product))
     return status;
-  Algorithm algorithm = {.workspace = number("LLMMEM_FAKE_CUBLASLT_WORKSPACE", asked->workspace),
-                         .magic = MAGIC,
-                         .reduction = (uint32_t)number("LLMMEM_FAKE_CUBLASLT_REDUCTION", 0),
-                         .m = product.m,
-                         .n = product.n,
-                         .k = product.k};
-  memcpy(algorithm.alignments, asked->alignments, sizeof algorithm.alignments);
-  memset(results, 0, sizeof *results);
-  memcpy(&results->algorithm, &algorithm, sizeof algorithm);
-  results->workspace_bytes = algorithm.workspace;
-  *found = 1;
+  const char *scheme = getenv("LLMMEM_FAKE_CUBLASLT_SCHEMES");
+  if (!scheme)
+    *found = answer(&product, asked, 0, (uint32_t)number("LLMMEM_FAKE_CUBLASLT_REDUCTION", 0),
+                    &results[0]);
+  for (uint32_t k = 0; scheme && *scheme && *found < wanted; ++k) {
+    char *end;
+    uint32_t its_scheme = (uint32_t)strtoul(scheme, &end, 10);
+    if ((its_scheme & ~asked->reduction) == 0)
+      *found += answer(&product, asked, k, its_scheme, &results[*found]);
+    scheme = *end ? end + 1 : end;
+  }
   return LT_SUCCESS;
 }
 
@@ -398,7 +431,9 @@ int cublasLtMatmulAlgoConfigGetAttribute(const LtAlgorithm *opaque, int attribut
 }
 
 static void note_product(const Product *p, const void *workspace, size_t workspace_bytes) {
-  char places[7][64];
+  char places[7][64], name_of_algorithm[32] = "";
+  if (p->algorithm)
+    snprintf(name_of_algorithm, sizeof name_of_algorithm, " by algorithm %u", p->algorithm);
   uint64_t addresses[] = {(uintptr_t)p->a_bytes, (uintptr_t)p->b_bytes, (uintptr_t)p->c_bytes,
                           (uintptr_t)p->d_bytes, p->operation.bias,     p->operation.aux,
                           (uintptr_t)workspace};
@@ -406,13 +441,13 @@ static void note_product(const Product *p, const void *workspace, size_t workspa
     llmmem_fake_cuda_place(addresses[k], places[k], sizeof places[k]);
   llmmem_fake_cuda_note(
       "%smultiply %lld x %lld x %lld batch %d ops %s%s ld %lld %lld %lld %lld types %d %d %d "
-      "alpha %g beta %g epilogue %u (%s, %s, %s, %s) bias %s aux %s workspace %s of %zu",
+      "alpha %g beta %g epilogue %u (%s, %s, %s, %s) bias %s aux %s workspace %s of %zu%s",
       llmmem_fake_cuda_is_capturing() ? "node " : "", (long long)p->m, (long long)p->n,
       (long long)p->k, p->d.batch, p->operation.of_a == LT_OP_T ? "T" : "N",
       p->operation.of_b == LT_OP_T ? "T" : "N", (long long)p->a.ld, (long long)p->b.ld,
       (long long)p->c.ld, (long long)p->d.ld, p->a.type, p->b.type, p->d.type, (double)p->alpha,
       (double)p->beta, p->operation.epilogue, places[0], places[1], places[2], places[3], places[4],
-      places[5], places[6], workspace_bytes);
+      places[5], places[6], workspace_bytes, name_of_algorithm);
 }
 
 static int is_aligned(const void *address, uint32_t alignment) {
@@ -439,8 +474,11 @@ int cublasLtMatmul(LtHandle handle, LtOperation operation, const void *alpha, co
   product.a_bytes = a, product.b_bytes = b, product.c_bytes = c, product.d_bytes = d;
   memcpy(&product.alpha, alpha, sizeof product.alpha);
   memcpy(&product.beta, beta, sizeof product.beta);
+  product.algorithm = algorithm.number;
   note_product(&product, workspace, workspace_bytes);
-  llmmem_fake_cuda_take_time("cublasLtMatmul");
+  char name[64];
+  snprintf(name, sizeof name, "cublasLtMatmul.%u", algorithm.number);
+  llmmem_fake_cuda_take_time(name);
   /* An algorithm may write anywhere in its workspace. */
   if (!llmmem_fake_cuda_is_capturing()) {
     run(&product);

@@ -201,6 +201,9 @@ TEST_P(AttentionKernels, HeadsOf64) {
 TEST_P(AttentionKernels, HeadsOf64WithDropout) {
   check({.batch = 2, .seq = 70, .heads = 2, .groups = 1, .size = 64, .p = 0.25});
 }
+TEST_P(AttentionKernels, HeadsOf96) {
+  check({.batch = 1, .seq = 80, .heads = 2, .groups = 1, .size = 96});
+}
 TEST_P(AttentionKernels, HeadsOf128) {
   check({.batch = 1, .seq = 101, .heads = 2, .groups = 1, .size = 128});
 }

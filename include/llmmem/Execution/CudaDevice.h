@@ -60,16 +60,14 @@ public:
   llvm::Error openProducts(llvm::ArrayRef<std::string> libraries);
   /// "cuBLASLt 13.1.0"; empty if it was not opened.
   std::string products() const;
-  /// How many forms of matmuls have an algorithm so far: from a file, or asked for.
+  /// How many forms of matmuls have an algorithm so far: from a file, or chosen by this run.
   struct AlgorithmCounts {
-    size_t given = 0, asked = 0;
+    size_t given = 0, chosen = 0;
   };
   AlgorithmCounts countAlgorithms() const;
-  /// Uses the algorithms of a JSON file that another run has saved, for the same version of the
-  /// library and a device of the same name.
-  llvm::Error loadAlgorithms(llvm::StringRef file);
-  /// Writes algorithms that are asked for to `file`, before the first of them is used.
-  void keepAlgorithms(std::string file) { algorithms = std::move(file); }
+  /// Has algorithms timed once for this device and version of the library, and kept in a file of
+  /// `folder` (llmmem/Runtime/ProductStore.h), which is made where it is missing.
+  llvm::Error keepAlgorithms(const std::string &folder);
   /// The number of the matmul that failed.
   std::optional<int64_t> failedProduct() const;
 
@@ -126,13 +124,9 @@ public:
 private:
   explicit CudaDevice(llmmem_cuda *run) : run(run) {}
   llvm::Error outcome(int failed) const;
-  llvm::Error chooseAlgorithms(llvm::function_ref<void(llmmem_cuda *run)> step);
-  llvm::Error saveAlgorithms() const;
 
   llmmem_cuda *run;
   int64_t functions = 0;
-  /// The file that keeps algorithms; empty if there is none.
-  std::string algorithms;
 };
 
 } // namespace llmmem

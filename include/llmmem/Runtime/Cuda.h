@@ -67,6 +67,11 @@ int llmmem_cuda_add_kernel(llmmem_cuda *run, size_t module, const char *name);
 int llmmem_cuda_open_products(llmmem_cuda *run, const char *library, char *message, size_t size);
 /* Null if they were not opened. */
 llmmem_products *llmmem_cuda_products(const llmmem_cuda *run);
+/* Has algorithms timed and kept in a file of `folder`, one for each device and version of the
+ * library (ProductStore.h): a form that is there is computed by what is there, of others the
+ * fastest candidate is taken and written there. So all plans of a machine compute a form alike. 1,
+ * with the reason in `message`, for a file that is not whole. */
+int llmmem_cuda_keep_algorithms(llmmem_cuda *run, const char *folder, char *message, size_t size);
 /* The number of the matmul that failed; -1 if none has. */
 int64_t llmmem_cuda_failed_product(const llmmem_cuda *run);
 
@@ -94,6 +99,9 @@ int llmmem_cuda_unpin(llmmem_cuda *run, void *begin);
 /* Chooses the algorithms of all matmuls of `step(context)`, as a capture and a marked run do first:
  * inside a capture the library must not allocate or synchronize. Chosen algorithms are kept. */
 void llmmem_cuda_choose_algorithms(llmmem_cuda *run, void (*step)(void *context), void *context);
+/* The same of one matmul. 1 where there is none for it, which llmmem_products_message explains: the
+ * run goes on; or after a failure of the run. */
+int llmmem_cuda_choose_algorithm(llmmem_cuda *run, const llmmem_product *product);
 
 /* Records what `step(context)` launches, and runs nothing. With a library the step is called twice:
  * the first time to choose algorithms, without its launches. What the program has captured before

@@ -13,10 +13,10 @@
 |*   llmmem_products_multiply(products, &product, stream);   may be captured
 |*   llmmem_products_close(products);
 |*
-|* An algorithm is chosen once for each form (sizes, types, layouts, epilogue, workspace) among
-|* those without a reduction across blocks (LT_REDUCTION_NONE), so that equal operands give equal
-|* bits, and every matmul of that form uses it. The table can be read and filled, so that another
-|* process uses the same ones.
+|* An algorithm is chosen once for each form (sizes, types, layouts, epilogue, workspace), so that
+|* equal operands give equal bits, and every matmul of that form uses it: the first answer of the
+|* library's heuristic that adds up in no other block (LT_REDUCTION_NONE), or one that was given.
+|* The table can be read and filled, so that another process uses the same ones.
 |*
 |* Functions return 0, or 1 and then llmmem_products_message says why.
 |*
@@ -99,16 +99,30 @@ typedef struct {
   llmmem_product_form form;
   uint64_t data[8];        /* opaque, the same for the same version and device */
   int64_t workspace_bytes; /* that it needs, at most the form's */
-  int64_t is_given;        /* by llmmem_products_give */
+  int64_t ns;              /* that it took where it was chosen; 0: it was not timed */
+  int64_t is_given;        /* by a file of another run */
+  int64_t may_split;       /* whether it may add parts of a sum, in one order */
   int64_t is_checked;      /* whether it runs on this device */
 } llmmem_product_algorithm;
 
 size_t llmmem_products_count(const llmmem_products *products);
 const llmmem_product_algorithm *llmmem_products_algorithm(const llmmem_products *products,
                                                           size_t number);
-/* Matmuls of this form use this algorithm; it is checked at the first of them. */
-int llmmem_products_give(llmmem_products *products, const llmmem_product_form *form,
-                         const uint64_t data[8]);
+/* Null if the form has none yet. */
+const llmmem_product_algorithm *llmmem_products_find(const llmmem_products *products,
+                                                     const llmmem_product_form *form);
+/* Matmuls of its form use this algorithm; it is checked at the first of them. */
+int llmmem_products_give(llmmem_products *products, const llmmem_product_algorithm *algorithm);
+
+/* Algorithms that may be given for the form, in the order of the library's heuristic, at most
+ * `most`: those that run here in the form's workspace and add up in one order. That is without
+ * parts of a sum (LT_REDUCTION_NONE), or with parts in f32 in the workspace, which a second kernel
+ * adds (LT_REDUCTION_COMPUTE_TYPE). How many there are; 0 if the library has none. */
+int64_t llmmem_products_candidates(llmmem_products *products, const llmmem_product *product,
+                                   llmmem_product_algorithm *found, int64_t most);
+/* Computes the matmul by this algorithm of its form, whichever is chosen. */
+int llmmem_products_try(llmmem_products *products, const llmmem_product *product,
+                        const llmmem_product_algorithm *algorithm, void *stream);
 
 #ifdef __cplusplus
 }

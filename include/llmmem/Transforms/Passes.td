@@ -339,7 +339,8 @@ def ReserveLibraryWorkspace : StepPass<"reserve-library-workspace"> {
     Writes `llm.library_workspace` on each op of the step that multiplies matrices: the bytes of the device table
     (`library_workspace_bytes`), but no more than a quarter of the op's operands and results, in multiples of 256. So a
     peak where a matmul runs grows by a quarter of what that matmul holds at most. From there on these bytes are part of
-    the op's workspace: planned, verified, and handed to the library. A table without the entry gives nothing.
+    the op's workspace: planned, verified, and handed to the library. A table without the entry gives nothing. A loss head gets
+    the granule that suits a library as well, by its shape alone (`Targets/LossHeadGranule.h`).
 
     With `sums`, sums over ranks are left to a library as well (NCCL), which has memory of its own: they get 0 bytes, and
     their workspace has no longer what MPI's sums need.

@@ -13,6 +13,9 @@ namespace llmmem {
 ///
 /// Example, h100 (32 MiB): 8192 x 4096 by 4096 x 4096 in bf16 holds 168 MB and gets 33,554,432
 /// bytes; 128 x 64 by 64 x 96 holds 53,248 and gets 13,312.
+///
+/// A loss head among them gets the granule that suits a library (Targets/LossHeadGranule.h), before
+/// its chunk is planned.
 unsigned reserveLibraryWorkspace(mlir::func::FuncOp step, const DeviceModel &device);
 
 /// Leaves the sums over ranks of `step` to a library that has memory of its own (NCCL): writes

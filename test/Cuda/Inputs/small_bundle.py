@@ -14,8 +14,11 @@ WIDTH = {"f32": 4, "bf16": 2, "i32": 4}
 
 def main():
     folder, step, scripts, runner = sys.argv[1:]
-    os.makedirs(os.path.join(folder, "steps"))
-    for name in ("gpu_bundle.py", "bundle_items.py", "bundle_report.py"):
+    for part in ("steps", "configs"):
+        os.makedirs(os.path.join(folder, part))
+    with open(os.path.join(folder, "configs", "small.json"), "w") as file:
+        json.dump({"n_layer": 8}, file)
+    for name in ("gpu_bundle.py", "bundle_items.py", "bundle_report.py", "bundle_kernels.py", "op_reference.py"):
         shutil.copy(os.path.join(scripts, name), folder)
     shutil.copy(runner, os.path.join(folder, "llmmem-replay"))
     shutil.copy(os.path.join(scripts, "torch_step.py"), os.path.join(folder, "text.txt"))
@@ -30,7 +33,7 @@ def main():
             json.dump(bundle, file)
         entries.append({"name": f"small.{label}", "expected": [0.0, 0.0] if label == "check" else None, "file": f"steps/{label}.json", "title": "Small", "model": "small", "label": label,
                         "products": "generated", "needed": needed, "saved": 0, "predicted_ns": 5000, "recomputed": 0, "tokens": 16,
-                        "flops": 1000, "batch": 2, "seq": 8, "layers": None, "config": "configs/small.json"})
+                        "flops": 1000, "batch": 2, "seq": 8, "layers": None, "headline": label == "none", "config": "configs/small.json"})
     with open(os.path.join(folder, "bundle.json"), "w") as file:
         json.dump({"format": "llmmem-gpu-bundle", "version": 1, "revision": "0", "steps": entries}, file)
 

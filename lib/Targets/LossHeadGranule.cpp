@@ -1,0 +1,40 @@
+//===- LossHeadGranule.cpp - Tokens that a loss head sums as one unit ------===//
+
+#include "llmmem/Targets/LossHeadGranule.h"
+#include "llmmem/Targets/SplitSums.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+using namespace llmmem;
+using namespace llmmem::llm;
+
+/// Steps of 128 x 128 x 32 multiply-adds that the busiest multiprocessor makes of a matmul.
+static int64_t productSteps(int64_t rows, int64_t columns, int64_t inner) {
+  constexpr int64_t tile = 128, step = 32;
+  int64_t tiles = llvm::divideCeil(rows, tile) * llvm::divideCeil(columns, tile);
+  return llvm::divideCeil(tiles, kMultiprocessors) * llvm::divideCeil(inner, step);
+}
+
+/// Of all tokens: logits, gradient of x, and that of the weight, which memory may bound. In the
+/// time of a step DRAM moves a MiB (3350 bytes a ns, some 310 ns a step; see SplitSums.cpp).
+static int64_t modelledSteps(int64_t granule, int64_t tokens, int64_t width, int64_t vocabulary) {
+  constexpr int64_t bytesOfStep = 1 << 20, bytesOfSum = 8; // an f32 read and written
+  int64_t sum = llvm::divideCeil(vocabulary * width * bytesOfSum, bytesOfStep);
+  int64_t ofGranule = productSteps(granule, vocabulary, width) +
+                      productSteps(granule, width, vocabulary) +
+                      std::max(productSteps(vocabulary, width, granule), sum);
+  return llvm::divideCeil(tokens, granule) * ofGranule;
+}
+
+int64_t llm::lossHeadGranule(int64_t tokens, int64_t width, int64_t vocabulary) {
+  int64_t granule = kLossHeadGranule, least = modelledSteps(granule, tokens, width, vocabulary);
+  while (2 * granule <= tokens) {
+    int64_t steps = modelledSteps(2 * granule, tokens, width, vocabulary);
+    // More bytes must be worth a twentieth of the time.
+    if (20 * steps > 19 * least)
+      break;
+    granule *= 2;
+    least = steps;
+  }
+  return granule;
+}
