@@ -105,6 +105,10 @@ public:
   /// (a, pitch, b, pitch, initial, pitch, c, pitch, columns, inner, scale): `rows` rows of some
   /// columns of C, by B as it lies (NarrowMatmul.h).
   mlir::func::FuncOp narrow(int64_t rows, bool transposedB, bool initial);
+  /// (a, b, pitch, initial, c, columns): one row of at most `strip` columns of C, by a packed B
+  /// whose factors are rounded in groups of `group` (RoundedMatmul.h).
+  mlir::func::FuncOp rounded(int64_t inner, int64_t strip, int64_t group, bool transposedB,
+                             bool initial);
 
   const Sizes sizes;
 
