@@ -82,8 +82,8 @@ public:
   Sizes sizes;
 };
 
-/// Rows become columns: in each of log2(lanes) rounds, pairs of vectors exchange every other group
-/// of 1, 2, 4, ... lanes.
+/// Rows become columns: squares inside of 128 bits by interleaving pairs of vectors, then pairs
+/// exchange every other group of these, of twice as many, ...
 void transpose(Writer &w, llvm::SmallVectorImpl<Num> &square);
 
 /// The functions of one element type, made in the module when first asked for. Where B is `held` in
