@@ -68,7 +68,7 @@ class Generation:
 
     def print(self):
         bound = self.speed * 1e9 / self.bytes
-        print(f"{self.form:19}{self.bytes / 1e6:10.1f} MB{self.speed:8.2f} GB/s{bound:10.1f}{self.fastest:10.1f}{self.fastest / bound:8.0%}")
+        print(f"{self.form:22}{self.bytes / 1e6:10.1f} MB{self.speed:8.2f} GB/s{bound:10.1f}{self.fastest:10.1f}{self.fastest / bound:8.0%}")
 
 
 def time_torch(arguments, dtype):
@@ -94,12 +94,12 @@ def main():
         for _ in range(arguments.rounds):
             for generation in generations:
                 generation.round()
-        print(f"{'type':19}{'bytes a token':>13}{'read at':>13}{'bound':>10}{'tokens/s':>10}{'share':>8}")
+        print(f"{'type':22}{'bytes a token':>13}{'read at':>13}{'bound':>10}{'tokens/s':>10}{'share':>8}")
         for generation in generations:
             generation.print()
     for dtype in ("float32", "bfloat16") if arguments.python else ():
         fastest = max(time_torch(arguments, dtype) for _ in range(arguments.rounds))
-        print(f"PyTorch {dtype:40}{fastest:20.1f}")
+        print(f"PyTorch {dtype:43}{fastest:20.1f}")
 
 
 if __name__ == "__main__":
