@@ -4,8 +4,9 @@
   generation.py [--build build] [--config gpt2] [--context 1024] [--tokens 64] [--rounds 3] [--threads N] [--python PATH] [types]
 
 A token reads each weight once, and the caches of the tokens before it. The bound is those bytes over the speed at which the same
-threads read a buffer of as many (`ninja read-speed`). Types are dtypes with perhaps weights behind a slash: f32, bf16, bf16/int8:128,
-bf16/int4:128. Weights are random, which changes no time. With --python, an interpreter that has torch and transformers, the same model runs
+threads read a buffer of as many (`ninja read-speed`). Types are dtypes with perhaps weights behind a slash, and behind another one what
+activations are rounded to: f32, bf16, bf16/int8:128, bf16/int4:128/int8. Tokens are the most likely ones, as in PyTorch's rounds. Weights
+are random, which changes no time. With --python, an interpreter that has torch and transformers, the same model runs
 there in f32 and bf16. Every round runs each once; figures are those of the fastest round.
 """
 
@@ -18,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TYPES = ["f32", "bf16", "f32/int8:128", "f32/int4:128", "bf16/int8:128", "bf16/int4:128"]
+TYPES = ["f32", "bf16", "f32/int8:128", "f32/int4:128", "f32/int8:128/int8", "f32/int4:128/int8"]
 TORCH = """
 import json, sys, time, torch, transformers
 config = transformers.AutoConfig.from_pretrained(sys.argv[1])
@@ -46,11 +47,11 @@ class Generation:
     def __init__(self, arguments, folder, form):
         self.arguments, self.form, self.fastest = arguments, form, 0.0
         self.tools = os.path.join(arguments.build, "bin")
-        dtype, _, weights = form.partition("/")
+        dtype, weights, activations = (form.split("/") + ["", ""])[:3]
         stem = os.path.join(folder, re.sub(r"\W", "-", form))
         self.step = stem + ".step.mlir"
         run(os.path.join(self.tools, "llmmem-import"), arguments.config, "--mode", "decode", "--batch", 1, "--context", arguments.context,
-            "--dtype", dtype, *(["--weights", weights] if weights else []), "-o", stem + ".mlir")
+            "--dtype", dtype, *(["--weights", weights] if weights else []), *(["--activations", activations] if activations else []), "-o", stem + ".mlir")
         run(os.path.join(self.tools, "llmmem-opt"), "--checkpoint-policy=none", "--checkpoint-device=cpu", stem + ".mlir",
             f"--memory-report-json={stem}.json", "-o", self.step)
         with open(stem + ".json") as file:
@@ -61,13 +62,13 @@ class Generation:
         self.speed = float(run(os.path.join(self.tools, "read-speed"), self.bytes, arguments.threads).stdout)
 
     def round(self):
-        printed = run(os.path.join(self.tools, "llmmem-run"), self.step, "--generate", self.arguments.tokens, "--tokens", "1,2,3",
+        printed = run(os.path.join(self.tools, "llmmem-run"), self.step, "--generate", self.arguments.tokens, "--tokens", "1,2,3", "--temperature", 0,
                       "--threads", self.arguments.threads).stderr
         self.fastest = max(self.fastest, float(re.search(r"([0-9.]+) tokens/s", printed).group(1)))
 
     def print(self):
         bound = self.speed * 1e9 / self.bytes
-        print(f"{self.form:15}{self.bytes / 1e6:10.1f} MB{self.speed:8.2f} GB/s{bound:10.1f}{self.fastest:10.1f}{self.fastest / bound:8.0%}")
+        print(f"{self.form:22}{self.bytes / 1e6:10.1f} MB{self.speed:8.2f} GB/s{bound:10.1f}{self.fastest:10.1f}{self.fastest / bound:8.0%}")
 
 
 def time_torch(arguments, dtype):
@@ -93,12 +94,12 @@ def main():
         for _ in range(arguments.rounds):
             for generation in generations:
                 generation.round()
-        print(f"{'type':15}{'bytes a token':>13}{'read at':>13}{'bound':>10}{'tokens/s':>10}{'share':>8}")
+        print(f"{'type':22}{'bytes a token':>13}{'read at':>13}{'bound':>10}{'tokens/s':>10}{'share':>8}")
         for generation in generations:
             generation.print()
     for dtype in ("float32", "bfloat16") if arguments.python else ():
         fastest = max(time_torch(arguments, dtype) for _ in range(arguments.rounds))
-        print(f"PyTorch {dtype:36}{fastest:20.1f}")
+        print(f"PyTorch {dtype:43}{fastest:20.1f}")
 
 
 if __name__ == "__main__":

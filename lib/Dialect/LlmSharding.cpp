@@ -296,7 +296,8 @@ bool LinearOp::separate(OpBuilder &builder, ArrayRef<Sharding> operands) {
   if (!getBias() || operands[0].dimensions.back().isWhole())
     return false;
   auto sum = LinearOp::create(builder, getLoc(), getY().getType(), getX(), getWeight(),
-                              /*bias=*/Value(), getScales(), getZeros(), getLayout());
+                              /*bias=*/Value(), getScales(), getZeros(), getLayout(),
+                              getActivationGroupAttr());
   auto y = AddBiasOp::create(builder, getLoc(), getY().getType(), sum, getBias());
   annotateAs(*this, sum, ".product");
   annotateAs(*this, y, "");

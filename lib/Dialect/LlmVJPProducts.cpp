@@ -36,6 +36,9 @@ LogicalResult LinearOp::buildVJP(OpBuilder &builder, Gradients resultGradients, 
                                  OperandGradients &operandGradients) {
   Value dy = resultGradients[0];
   operandGradients.assign(active.size(), Value());
+  if (getActivationGroup())
+    return emitOpError("rounds its activations, which has no gradient; leave 'activation_group' "
+                       "(--activations) out of what is trained");
   if (getScales() && failed(expectFrozen(*this, "weight", {getWeight(), getScales()}, active)))
     return failure();
   if (active[1])
@@ -48,7 +51,8 @@ LogicalResult LinearOp::buildVJP(OpBuilder &builder, Gradients resultGradients, 
   if (active[0])
     operandGradients[0] =
         LinearOp::create(builder, getLoc(), getX().getType(), dy, getWeight(), /*bias=*/Value(),
-                         getScales(), getZeros(), transposed(getLayout()));
+                         getScales(), getZeros(), transposed(getLayout()),
+                         /*activation_group=*/IntegerAttr());
   return success();
 }
 

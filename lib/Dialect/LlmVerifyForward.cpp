@@ -121,6 +121,28 @@ LogicalResult llm::expectInto(Operation *op, Value into, Value result) {
 // Matmuls and tables
 //===----------------------------------------------------------------------===//
 
+/// Of a product whose activations are rounded, as well.
+static LogicalResult expectActivationGroups(LinearOp op) {
+  std::optional<int64_t> group = op.getActivationGroup();
+  if (!group)
+    return success();
+  Type element = tensorType(op.getWeight()).getElementType();
+  if (!op.getScales() || !element.isInteger())
+    return op.emitOpError() << "rounds its activations beside a weight of " << element
+                            << "; expected i4 or i8, or no 'activation_group'";
+  if (*group < kActivationStep || *group > kMostActivations || *group % kActivationStep != 0)
+    return op.emitOpError() << "has 'activation_group' " << *group << ", expected a multiple of "
+                            << kActivationStep << " up to " << kMostActivations;
+  bool isInOut = op.getLayout() == WeightLayout::InOut;
+  int64_t divided = isInOut ? lastDim(op.getX()) : groupSizeOf(op.getWeight(), op.getScales());
+  if (divided % *group == 0)
+    return success();
+  return op.emitOpError() << "has 'activation_group' " << *group << ", which does not divide the "
+                          << divided
+                          << (isInOut ? " elements of a row of 'x'"
+                                      : " elements of a group of 'weight'");
+}
+
 LogicalResult LinearOp::verify() {
   if (failed(expectRank(*this, "x", getX(), 1)) || failed(expectRank(*this, "y", getY(), 1)) ||
       failed(expectSameElement(*this, {getX(), getBias(), getY()})))
@@ -136,7 +158,8 @@ LogicalResult LinearOp::verify() {
     return failure();
   SmallVector<int64_t> result(leadingDims(getX()));
   result.push_back(out);
-  return expectShape(*this, "y", getY(), result);
+  return failed(expectActivationGroups(*this)) ? failure()
+                                               : expectShape(*this, "y", getY(), result);
 }
 
 LogicalResult EmbeddingOp::verify() {

@@ -133,8 +133,12 @@ Value GraphBuilder::linearBy(StringRef name, Value x, const Twine &weight, const
                              llm::WeightLayout layout) {
   Value matrix = parameter(weight), added = parameter(bias);
   int64_t out = tensorType(matrix).getDimSize(layout == llm::WeightLayout::InOut ? 1 : 0);
-  return create<llm::LinearOp>(name, withWidth(x, out), x, matrix, added, scalesOf(weight),
-                               zerosOf(weight), layout);
+  Value scales = scalesOf(weight);
+  IntegerAttr rounded = scales && options.activationGroup
+                            ? builder.getI64IntegerAttr(*options.activationGroup)
+                            : IntegerAttr();
+  return create<llm::LinearOp>(name, withWidth(x, out), x, matrix, added, scales, zerosOf(weight),
+                               layout, rounded);
 }
 
 Value GraphBuilder::headLinear(StringRef name, Value x, const Twine &weight,

@@ -45,6 +45,32 @@ static llvm::Error checkWeights(ArrayRef<Parameter> parameters, const ImportOpti
   return llvm::Error::success();
 }
 
+/// Groups lie along a product's sum: rows of a weight [in, out], groups of one [out, in].
+static llvm::Error checkActivations(ArrayRef<Parameter> parameters, const ImportOptions &options) {
+  const bool isOfIntegers = options.weights && (options.weights->kind == HeldKind::Int4 ||
+                                                options.weights->kind == HeldKind::Int8);
+  if (!isOfIntegers || !options.keepsCaches())
+    return llvm::createStringError("--activations rounds what multiplies integers, and has no "
+                                   "gradient; add --weights int4 or int8, and --mode prefill or "
+                                   "--mode decode");
+  for (const Parameter &parameter : parameters) {
+    if (!isHeldInFewerBits(parameter, options))
+      continue;
+    const bool isInOut = parameter.layout == llm::WeightLayout::InOut;
+    int64_t divided = isInOut ? parameter.shape.front() : options.weights->group;
+    std::string what =
+        isInOut
+            ? ("the " + Twine(divided) + " terms of a sum of '" + parameter.name + "'").str()
+            : ("groups of " + Twine(divided) + " of '" + parameter.name + "' (--weights)").str();
+    if (divided % *options.activationGroup != 0)
+      return llvm::createStringError("--activations has groups of " +
+                                     Twine(*options.activationGroup) + ", which do not divide " +
+                                     what + "; expected a divisor that is a multiple of " +
+                                     Twine(llm::kActivationStep) + ", or leave --activations out");
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error importer::checkHeld(ArrayRef<Parameter> parameters, const ImportOptions &options,
                                 const ModelFacts &facts) {
   if ((options.weights || options.kvCache) && facts.dtype == ElementKind::F64)
@@ -53,5 +79,8 @@ llvm::Error importer::checkHeld(ArrayRef<Parameter> parameters, const ImportOpti
   if (options.kvCache && !options.keepsCaches())
     return llvm::createStringError("--kv-cache is of steps with caches; add --mode prefill or "
                                    "--mode decode");
-  return options.weights ? checkWeights(parameters, options, facts) : llvm::Error::success();
+  if (options.weights)
+    if (llvm::Error error = checkWeights(parameters, options, facts))
+      return error;
+  return options.activationGroup ? checkActivations(parameters, options) : llvm::Error::success();
 }

@@ -73,3 +73,15 @@ llvm::Expected<HeldKind> importer::readCacheFormat(StringRef text) {
   return llvm::createStringError("--kv-cache is '" + text +
                                  "', expected int8, f8 (f8e4m3) or f8e5m2");
 }
+
+llvm::Expected<int64_t> importer::readActivationGroup(StringRef text) {
+  auto [kindText, groupText] = text.split(':');
+  int64_t group = llm::kActivationStep;
+  bool isGroup = !text.contains(':') || !groupText.getAsInteger(10, group);
+  if (kindText == nameOf(HeldKind::Int8) && isGroup && group > 0 &&
+      group <= llm::kMostActivations && group % llm::kActivationStep == 0)
+    return group;
+  return llvm::createStringError(
+      "--activations is '" + text + "', expected int8, and perhaps a group, a multiple of " +
+      Twine(llm::kActivationStep) + " up to " + Twine(llm::kMostActivations) + ": int8:128");
+}

@@ -13,6 +13,14 @@ func.func @products(%x: tensor<2x64xbf16>, %w: tensor<8x64xi4>, %b: tensor<8xbf1
   return %0, %1 : tensor<2x8xbf16>, tensor<2x3x64xbf16>
 }
 
+// CHECK-LABEL: func.func @rounded
+func.func @rounded(%x: tensor<2x64xf32>, %w: tensor<64x32xi8>, %s: tensor<64x1xf32>) -> tensor<2x32xf32> {
+  // CHECK: llm.linear %{{.*}}, %{{.*}} scales(%{{.*}}) layout(in_out) {activation_group = 64 : i64} : (tensor<2x64xf32>, tensor<64x32xi8>, tensor<64x1xf32>) -> tensor<2x32xf32>
+  %0 = llm.linear %x, %w scales(%s) layout(in_out) {activation_group = 64 : i64}
+    : (tensor<2x64xf32>, tensor<64x32xi8>, tensor<64x1xf32>) -> tensor<2x32xf32>
+  return %0 : tensor<2x32xf32>
+}
+
 // CHECK-LABEL: func.func @caches
 func.func @caches(%q: tensor<2x1x8xf32>, %x: tensor<2x1x8xf32>, %c: tensor<2x6x8xf8E4M3FN>, %t: tensor<2x6x2xf32>,
                   %p: tensor<2x1xi32>) -> (tensor<2x1x8xf32>, tensor<2x6x8xf8E4M3FN>, tensor<2x6x8xf8E4M3FN>) {

@@ -110,6 +110,12 @@ cl::opt<std::string> weights(
     cl::desc("Hold what is not trained of projections and tables in fewer bits: int8:G, int4:G, "
              "f8e4m3:G or f8e5m2:G, with a scale for each G neighbours of a row (default G: 128)"),
     cl::value_desc("type:G"), cl::cat(category));
+cl::opt<std::string> activations(
+    "activations",
+    cl::desc("Of prefill and decode, beside --weights int4 or int8: round what multiplies these to "
+             "int8:G, with a scale for each G neighbours (default G: 64), so that a CPU multiplies "
+             "integers"),
+    cl::value_desc("int8:G"), cl::cat(category));
 cl::opt<std::string> kvCache("kv-cache",
                              cl::desc("Of prefill and decode: hold caches in int8, f8 (f8e4m3) or "
                                       "f8e5m2, with a scale for each head of a row"),
@@ -266,6 +272,12 @@ llvm::Error readHeldFormats(ImportOptions &options) {
     if (!format)
       return format.takeError();
     options.weights = *format;
+  }
+  if (activations.getNumOccurrences()) {
+    llvm::Expected<int64_t> group = readActivationGroup(activations);
+    if (!group)
+      return group.takeError();
+    options.activationGroup = *group;
   }
   if (kvCache.getNumOccurrences()) {
     llvm::Expected<HeldKind> kind = readCacheFormat(kvCache);

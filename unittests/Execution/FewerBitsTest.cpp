@@ -148,6 +148,103 @@ INSTANTIATE_TEST_SUITE_P(Types, PackedKernels,
                          nameOf);
 
 //===----------------------------------------------------------------------===//
+// Products of rounded activations
+//===----------------------------------------------------------------------===//
+
+class RoundedActivations : public PackedKernels {
+protected:
+  /// A product of `rows` rows, as llm.linear's description says, in f32; and in f64 from the same
+  /// integers.
+  struct Product {
+    Numbers bits, exact;
+  };
+  struct Sizes {
+    int64_t rows, in, out, group, activations;
+    bool isInOut;
+  };
+
+  static Product multiply(const Sizes &of, const Numbers &x, const Held &weight, const Numbers &b,
+                          const std::string &computed) {
+    Product made;
+    for (int64_t row = 0; row < of.rows; ++row)
+      for (int64_t o = 0; o < of.out; ++o) {
+        float sum = 0;
+        double exact = 0;
+        for (int64_t first = 0; first < of.in; first += of.activations)
+          addGroup(of, x.data() + row * of.in, weight, o, first, sum, exact);
+        made.bits.push_back(rounded(computed, static_cast<float>(sum + b[o])));
+        made.exact.push_back(exact + b[o]);
+      }
+    return made;
+  }
+
+  static void addGroup(const Sizes &of, const double *x, const Held &weight, int64_t o,
+                       int64_t first, float &sum, double &exact) {
+    std::vector<float> factors;
+    float largest = 0;
+    auto place = [&](int64_t i) { return of.isInOut ? i * of.out + o : o * of.in + i; };
+    for (int64_t i = first; i < first + of.activations; ++i) {
+      double scale = of.isInOut ? weight.scales[place(i) / of.group] : 1;
+      factors.push_back(static_cast<float>(x[i] * scale));
+      largest = std::max(largest, std::abs(factors.back()));
+    }
+    float step = largest / 127;
+    int64_t integer = 0;
+    for (int64_t i = first; i < first + of.activations; ++i) {
+      float quotient = step == 0 ? 0 : factors[i - first] / step;
+      double zero = weight.zeros.empty() ? 0 : weight.zeros[place(i) / of.group];
+      integer += static_cast<int64_t>(std::nearbyint(std::clamp(quotient, -127.0f, 127.0f)) *
+                                      (weight.numbers[place(i)] - zero));
+    }
+    float scale = of.isInOut ? 1 : static_cast<float>(weight.scales[place(first) / of.group]);
+    sum = std::fma(static_cast<float>(integer), step * scale, sum);
+    exact += static_cast<double>(integer) * step * scale;
+  }
+
+  void expectProduct(const Sizes &of) const {
+    Held weight = someHeld(held(), computed(), of.in * of.out, of.group);
+    Numbers x = someNumbers(of.rows * of.in, 1), b = someNumbers(of.out, 2);
+    std::fill(x.begin(), x.begin() + of.activations, 0.0); // a group of zeros
+    for (double &number : x)
+      number = rounded(computed(), number);
+    for (double &number : b)
+      number = rounded(computed(), number);
+    std::string X = tensor({of.rows, of.in}, computed()), B = tensor({of.out}, computed()),
+                Y = tensor({of.rows, of.out}, computed());
+    auto [arguments, types] =
+        heldArguments(of.isInOut ? of.in : of.out, of.isInOut ? of.out : of.in, of.group, ", " + B);
+    std::string text = "func.func @step(%x: " + X + ", %b: " + B + arguments + ") -> " + Y +
+                       " {\n %y = llm.linear %x, %w bias(%b) scales(%s)" + zeros() + " layout(" +
+                       (of.isInOut ? "in_out" : "out_in") +
+                       ") {activation_group = " + std::to_string(of.activations) + " : i64} : (" +
+                       X + types + ") -> " + Y + "\n return %y : " + Y + " }";
+    Numbers found = runStep(text, withHeld({x, b}, weight), {.threads = {1, 2}})[0];
+    Product expected = multiply(of, x, weight, b, computed());
+    SCOPED_TRACE(testing::Message() << of.rows << " x " << of.in << " x " << of.out);
+    EXPECT_EQ(found, expected.bits);
+    expectNear(found, expected.exact, toleranceOf(computed()));
+  }
+};
+
+TEST_P(RoundedActivations, ProductsAreThoseOfTheIntegers) {
+  expectProduct(
+      {.rows = 1, .in = 256, .out = 37, .group = 128, .activations = 64, .isInOut = false});
+  expectProduct(
+      {.rows = 35, .in = 128, .out = 24, .group = 128, .activations = 128, .isInOut = false});
+  expectProduct(
+      {.rows = 1, .in = 512, .out = 130, .group = 256, .activations = 256, .isInOut = false});
+  expectProduct(
+      {.rows = 1, .in = 192, .out = 640, .group = 128, .activations = 64, .isInOut = true});
+  expectProduct(
+      {.rows = 3, .in = 256, .out = 288, .group = 32, .activations = 256, .isInOut = true});
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, RoundedActivations,
+                         ::testing::Values(Formats("i4", "f32"), Formats("i4", "bf16"),
+                                           Formats("i8", "f32"), Formats("i8", "bf16")),
+                         nameOf);
+
+//===----------------------------------------------------------------------===//
 // llm.pack
 //===----------------------------------------------------------------------===//
 

@@ -39,6 +39,10 @@ int64_t groupSizeOf(mlir::Value held, mlir::Value scales);
 /// Groups of weights and tables are a multiple of this, so that whole vectors share a scale.
 inline constexpr int64_t kGroupStep = 32;
 
+/// Groups of activations that are rounded to 8 bits: a multiple of this, so that whole vectors of
+/// i4 share a scale, and at most so many, so that sums of their products are exact in 16 bits.
+inline constexpr int64_t kActivationStep = 64, kMostActivations = 256;
+
 /// `held` is a tensor of `computed`, without scales; or of fewer bits, then with scales of
 /// `computed`, a column for each group of a multiple of `step` elements, and, for i4 alone, with
 /// zero points.

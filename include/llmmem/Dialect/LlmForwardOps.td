@@ -20,19 +20,29 @@ def Llm_LinearOp : Llm_PureOp<"linear",
     layout: a row of 768 elements with 6 scales has groups of 128. An element is the stored number times its scale, rounded to f32;
     of i4, the stored number less the group's zero point, times its scale. So the bits of y are those of a product by such f32s.
 
+    With `activation_group` = G, the weight is of i4 or i8 and what multiplies its numbers is rounded to 8 bits, so that products are
+    of integers. A factor is x[i] where groups lie along the sum (out_in), and x[i] times the group's scale, rounded to f32, where they
+    lie along the outputs (in_out). G neighbours along i are rounded as `llm.pack` rounds a group to i8: s = max |factor| / 127 and
+    r[i] = factor[i] / s, to nearest and ties to even. The sum of r[i] (number less zero point) of the group is an integer, exact; times s
+    (out_in: times s times the scale, rounded to f32) it is added by a fused multiply-add in f32, group after group from i = 0 up. Such a product is
+    computed on a CPU alone and has no gradient.
+
     ```mlir
     %y = llm.linear %x, %w bias(%b) layout(in_out)
        : (tensor<8x1024x768xbf16>, tensor<768x3072xbf16>, tensor<3072xbf16>) -> tensor<8x1024x3072xbf16>
     %z = llm.linear %x, %q scales(%s) zeros(%zero) layout(out_in)
        : (tensor<8x1024x768xbf16>, tensor<3072x768xi4>, tensor<3072x6xbf16>, tensor<3072x6xi4>) -> tensor<8x1024x3072xbf16>
+    %u = llm.linear %x, %q scales(%s) zeros(%zero) layout(out_in) {activation_group = 64 : i64}
+       : (tensor<8x1024x768xbf16>, tensor<3072x768xi4>, tensor<3072x6xbf16>, tensor<3072x6xi4>) -> tensor<8x1024x3072xbf16>
     ```
   }];
   let arguments = (ins Llm_Tensor:$x, Llm_HeldTensor:$weight, Optional<Llm_Tensor>:$bias, Optional<Llm_Tensor>:$scales,
-    Optional<Llm_ZeroPoints>:$zeros, Llm_WeightLayout:$layout);
+    Optional<Llm_ZeroPoints>:$zeros, Llm_WeightLayout:$layout, OptionalAttr<I64Attr>:$activation_group);
   let results = (outs Llm_Tensor:$y);
   let builders = [OpBuilder<(ins "::mlir::Type":$y, "::mlir::Value":$x, "::mlir::Value":$weight, "::mlir::Value":$bias,
     "::llmmem::llm::WeightLayout":$layout), [{
-      build($_builder, $_state, y, x, weight, bias, /*scales=*/::mlir::Value(), /*zeros=*/::mlir::Value(), layout);
+      build($_builder, $_state, y, x, weight, bias, /*scales=*/::mlir::Value(), /*zeros=*/::mlir::Value(), layout,
+            /*activation_group=*/::mlir::IntegerAttr());
     }]>];
   let assemblyFormat = [{
     $x `,` $weight (`bias` `(` $bias^ `)`)? (`scales` `(` $scales^ `)`)? (`zeros` `(` $zeros^ `)`)?

@@ -3,6 +3,7 @@
 //   --weights int4:128    i4 with scales and zero points, in groups of 128 neighbours of a row
 //   --weights int8        i8 with scales, in groups of 128
 //   --kv-cache f8         f8E4M3FN with a scale for each head of a row
+//   --activations int8    what multiplies weights of i4 or i8, rounded to i8 in groups of 64
 //
 // docs/Design/FewerBits.md says what each holds.
 //
@@ -36,6 +37,8 @@ struct HeldFormat {
 llvm::Expected<HeldFormat> readWeightFormat(llvm::StringRef text);
 /// Reads the value of --kv-cache: a type of 8 bits.
 llvm::Expected<HeldKind> readCacheFormat(llvm::StringRef text);
+/// Reads the value of --activations, int8 or int8:G: elements that share a scale.
+llvm::Expected<int64_t> readActivationGroup(llvm::StringRef text);
 
 } // namespace llmmem::importer
 

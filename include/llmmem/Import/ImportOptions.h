@@ -95,6 +95,9 @@ struct ImportOptions {
   /// parameters and activations.
   std::optional<HeldFormat> weights;
   std::optional<HeldKind> kvCache;
+  /// Of products by weights in fewer bits: what multiplies them is rounded to 8 bits, in groups of
+  /// so many. None: it is not rounded.
+  std::optional<int64_t> activationGroup;
   /// Rows have several sequences packed into them, which an input `positions` keeps apart.
   bool packed = false;
   /// Of parameters, where activations have fewer bits: f32 beside bf16 or f16. None: as

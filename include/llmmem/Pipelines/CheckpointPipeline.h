@@ -30,6 +30,12 @@ enum class KernelGrouping { Grouped, Apart };
 /// Where the optimizer's state or parameters lie between steps, or where updates run.
 enum class StatePlace { Device, Host };
 
+/// What options of the type take.
+inline llvm::cl::ValuesClass statePlaces() {
+  return llvm::cl::values(clEnumValN(StatePlace::Device, "device", ""),
+                          clEnumValN(StatePlace::Host, "host", ""));
+}
+
 /// What makes the collectives of the step that is planned.
 enum class CollectiveSource { Mpi, Nccl };
 
@@ -172,8 +178,7 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       llvm::cl::value_desc("memory"),
       llvm::cl::desc("Where the optimizer's state lies between steps: device, or host (each value "
                      "comes for its update and leaves again, as in ZeRO-Offload)"),
-      llvm::cl::values(clEnumValN(StatePlace::Device, "device", ""),
-                       clEnumValN(StatePlace::Host, "host", ""))};
+      statePlaces()};
   Option<StatePlace> parametersOn{
       *this,
       "parameters-on",
@@ -182,8 +187,7 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       llvm::cl::desc(
           "Where parameters lie: device, or host (each comes for the ops that read it, and "
           "its new value leaves, as in ZeRO-Infinity; small ones stay)"),
-      llvm::cl::values(clEnumValN(StatePlace::Device, "device", ""),
-                       clEnumValN(StatePlace::Host, "host", ""))};
+      statePlaces()};
   Option<StatePlace> updateOn{
       *this,
       "update-on",
@@ -192,8 +196,7 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
       llvm::cl::desc("With optimizer-on=host: where updates run: device, or host (gradients go up "
                      "and new parameters come down, as in ZeRO-Offload; on a CPU, not yet on a "
                      "GPU)"),
-      llvm::cl::values(clEnumValN(StatePlace::Device, "device", ""),
-                       clEnumValN(StatePlace::Host, "host", ""))};
+      statePlaces()};
   Option<std::string> link{
       *this, "link", llvm::cl::value_desc("rate"),
       llvm::cl::desc("With host-budget, optimizer-on=host or parameters-on=host: what copies move, "

@@ -46,9 +46,12 @@ Index FactorB::groupOf(Index place) const { return (begin + place) / w->held.gro
 
 Num FactorB::scaleOf(Index group) const { return w->load(scales + group, 1); }
 
+Value FactorB::zeroByteOf(Index group) const {
+  return loadAs(*w, zeros, group / 2, 1, w->builder.getI8Type());
+}
+
 Value FactorB::zeroBitsOf(Index group) const {
-  Value word =
-      wordsOfBytes(w->builder, w->loc(), loadAs(*w, zeros, group / 2, 1, w->builder.getI8Type()));
+  Value word = wordsOfBytes(w->builder, w->loc(), zeroByteOf(group));
   Value shift = arith::IndexCastOp::create(w->builder, w->loc(), w->builder.getI32Type(),
                                            (group % 2 * 4).value);
   return arith::ShRUIOp::create(w->builder, w->loc(), word, shift);

@@ -36,6 +36,8 @@ public:
   Index groupOf(Index place) const;
   Num scaleOf(Index group) const;
   mlir::Value zeroBitsOf(Index group) const;
+  /// The byte that holds it: in the upper half where the number is odd.
+  mlir::Value zeroByteOf(Index group) const;
 
   /// Asks for the cache line of element `place`, which may lie beyond B.
   void prefetch(Index place) const;

@@ -2,6 +2,7 @@
 
 #include "FactorB.h"
 #include "NarrowMatmul.h"
+#include "RoundedMatmul.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -203,7 +204,27 @@ static void emitNarrowMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
   });
 }
 
+/// Some rows of a strip of columns at a time, which they read from a near cache.
+static void emitRoundedMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
+  constexpr int64_t kMostRows = 32;
+  int64_t width = std::min(roundedStrip(p), p.columns), height = std::min(p.rows, kMostRows);
+  int64_t down = llvm::divideCeil(p.rows, height), across = llvm::divideCeil(p.columns, width);
+  e.forEachParallel(down * across, [&](Index iteration) {
+    Index i = iteration % down * height, j = iteration / down * width;
+    Index rows = minimum(e.index(height), e.index(p.rows) - i),
+          columns = minimum(e.index(width), e.index(p.columns) - j);
+    BlockTarget target(e, p, height, width);
+    e.forEach(e.index(0), rows, [&](Index row) {
+      Index to = target.isStaged() ? row * width : (i + row) * p.c.pitch + j;
+      emitRoundedRow(op, e, p, i + row, j, columns, target.matrix(), to);
+    });
+    target.handOn(i, j, rows, columns);
+  });
+}
+
 void llmmem::emitGeneratedMatmul(Operation *op, KernelEmitter &e, const Matmul &p) {
+  if (p.activationGroup)
+    return emitRoundedMatmul(op, e, p);
   if (isNarrowMatmul(p))
     return emitNarrowMatmul(op, e, p);
   Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element,

@@ -7,6 +7,7 @@
 
 #include "FactorB.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -61,9 +62,40 @@ static void copyStrips(Writer &w, Pointer panel, const FactorB &b, Index pitch, 
   });
 }
 
+/// Runs of neighbours of two vectors are interleaved inside of each 128 bits, from element `first`
+/// of these on: one instruction of x86.
+static Num interleave(Writer &w, Num x, Num y, int64_t side, int64_t run, int64_t first) {
+  int64_t lanes = cast<VectorType>(x.type()).getNumElements();
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    int64_t inside = lane % side;
+    order.push_back(lane - inside + first + inside / (2 * run) * run + inside % run +
+                    (inside & run ? lanes : 0));
+  }
+  return {&w.builder, vector::ShuffleOp::create(w.builder, w.loc(), x.value, y.value, order)};
+}
+
+/// Transposes the small squares of 128 bits of each `side` vectors.
+static void transposeInside(Writer &w, SmallVectorImpl<Num> &square, int64_t side) {
+  for (int64_t run = 1; run < side; run *= 2) {
+    SmallVector<Num> next(square.size());
+    for (int64_t i = 0; i < static_cast<int64_t>(square.size()); ++i) {
+      if (i & run)
+        continue;
+      int64_t to = (i & ~(2 * run - 1)) + 2 * (i & (run - 1));
+      next[to] = interleave(w, square[i], square[i + run], side, run, 0);
+      next[to + 1] = interleave(w, square[i], square[i + run], side, run, side / 2);
+    }
+    llvm::copy(next, square.begin());
+  }
+}
+
 void gemm::transpose(Writer &w, SmallVectorImpl<Num> &square) {
   int64_t lanes = square.size();
-  for (int64_t group = 1; group < lanes; group *= 2) {
+  int64_t bits = getElementTypeOrSelf(square.front().type()).getIntOrFloatBitWidth();
+  int64_t side = std::min<int64_t>(128 / bits, lanes);
+  transposeInside(w, square, side);
+  for (int64_t group = side; group < lanes; group *= 2) {
     SmallVector<int64_t> even, odd;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       even.push_back(lane & group ? lanes + lane - group : lane);

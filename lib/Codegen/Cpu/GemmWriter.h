@@ -82,8 +82,8 @@ public:
   Sizes sizes;
 };
 
-/// Rows become columns: in each of log2(lanes) rounds, pairs of vectors exchange every other group
-/// of 1, 2, 4, ... lanes.
+/// Rows become columns: squares inside of 128 bits by interleaving pairs of vectors, then pairs
+/// exchange every other group of these, of twice as many, ...
 void transpose(Writer &w, llvm::SmallVectorImpl<Num> &square);
 
 /// The functions of one element type, made in the module when first asked for. Where B is `held` in
@@ -105,6 +105,10 @@ public:
   /// (a, pitch, b, pitch, initial, pitch, c, pitch, columns, inner, scale): `rows` rows of some
   /// columns of C, by B as it lies (NarrowMatmul.h).
   mlir::func::FuncOp narrow(int64_t rows, bool transposedB, bool initial);
+  /// (a, b, pitch, initial, c, columns): one row of at most `strip` columns of C, by a packed B
+  /// whose factors are rounded in groups of `group` (RoundedMatmul.h).
+  mlir::func::FuncOp rounded(int64_t inner, int64_t strip, int64_t group, bool transposedB,
+                             bool initial);
 
   const Sizes sizes;
 

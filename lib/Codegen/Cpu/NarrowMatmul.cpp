@@ -42,7 +42,7 @@ public:
   }
   static constexpr int64_t kMostSums = 1024;
 
-  void write() { transposed ? writeColumns() : writeRows(); }
+  void write() { !transposed ? writeRows() : w.held ? writeColumns() : writeStreams(); }
 
 private:
   using Part = function_ref<void(Index j, int64_t count, std::optional<Index> some)>;
@@ -176,6 +176,10 @@ private:
     return next;
   }
 
+  SmallVector<Num> addTerm(Index k, Num column, ArrayRef<Num> carried) {
+    return addTerm(k, ArrayRef<Num>(column), carried);
+  }
+
   SmallVector<Num> addPackedRow(Index k, const FactorB &row, int64_t count, ArrayRef<Num> carried) {
     SmallVector<Num> factors, next(carried);
     for (int64_t i = 0; i < rows; ++i)
@@ -207,18 +211,14 @@ private:
   // B transposed
   //===--------------------------------------------------------------------===//
 
+  /// Groups lie along the sums and divide them.
   void writeColumns() {
-    Index rest = inner % depth, whole = inner - rest;
     forParts([&](Index j, int64_t count, std::optional<Index> some) {
       SmallVector<Num> sums(rows * count, w.zeros());
-      sums = carry(whole, depth, sums, [&](Index k, ArrayRef<Num> carried) {
+      sums = carry(inner, depth, sums, [&](Index k, ArrayRef<Num> carried) {
         loadFactors(k, std::nullopt);
-        return w.held ? addPackedColumns(j, k, count, some, carried)
-                      : addSquares(j, k, count, some, carried);
+        return addPackedColumns(j, k, count, some, carried);
       });
-      // Groups that lie along the sums divide them.
-      if (!w.held)
-        sums = addRest(j, whole, rest, count, some, sums);
       store(j, count, some, sums);
     });
   }
@@ -271,42 +271,57 @@ private:
     });
   }
 
-  SmallVector<Num> addSquares(Index j, Index k, int64_t count, std::optional<Index> some,
-                              ArrayRef<Num> carried) {
-    int64_t lanes = w.sizes.lanes, width = count * lanes;
-    // Some steps read 256 bytes of each column; each asks for as many of a share of the columns.
-    int64_t steps = 2048 / (depth * bits()), block = steps * depth, share = width / steps;
-    Index number = k / depth % steps;
-    prefetchColumns(j, k - number * depth + block, block, number * share, share, width);
-    SmallVector<SmallVector<Num>> squares;
-    for (int64_t v = 0; v < count; ++v)
-      squares.push_back(square(j + v * lanes, k, some));
-    SmallVector<Num> sums(carried);
-    for (int64_t t = 0; t < lanes; ++t) {
-      SmallVector<Num> row;
-      for (int64_t v = 0; v < count; ++v)
-        row.push_back(squares[v][t]);
-      sums = addTerm(w.constant(t), row, sums);
-    }
-    return sums;
+  //===--------------------------------------------------------------------===//
+  // B transposed, not packed
+  //===--------------------------------------------------------------------===//
+
+  /// As many columns as a vector has lanes: each so many rows of memory behind the first.
+  using Rows = ArrayRef<Index>;
+
+  /// Columns that are far from each other are multiplied together, then their neighbours: so memory
+  /// is read in long streams, which processors foresee. What instructions ask for is bound by the
+  /// few lines that a core's first cache waits for.
+  void writeStreams() {
+    int64_t lanes = w.sizes.lanes;
+    Index apart = columns / lanes, behind = apart * lanes, left = columns - behind;
+    auto lanesOf = llvm::seq<int64_t>(0, lanes);
+    auto inStreams = llvm::map_to_vector(lanesOf, [&](int64_t lane) { return apart * lane; });
+    w.forEach(w.constant(0), apart, 1, [&](Index j) { writePart(j, inStreams); });
+    // Beyond the last column is the last.
+    auto last = llvm::map_to_vector(
+        lanesOf, [&](int64_t lane) { return minimum(w.constant(lane), left - 1); });
+    w.ifThen(less(w.constant(0), left), [&] { writePart(behind, last); });
   }
 
-  /// Terms k to k + lanes of the columns from `j` on: a vector for each term.
-  SmallVector<Num> square(Index j, Index k, std::optional<Index> some) {
+  void writePart(Index j, Rows rowsOfB) {
+    Index rest = inner % depth, whole = inner - rest;
+    SmallVector<Num> sums(rows, w.zeros());
+    sums = carry(whole, depth, sums, [&](Index k, ArrayRef<Num> carried) {
+      loadFactors(k, std::nullopt);
+      SmallVector<Num> next(carried);
+      for (auto [term, column] : llvm::enumerate(square(j, k, rowsOfB)))
+        next = addTerm(w.constant(static_cast<int64_t>(term)), column, next);
+      return next;
+    });
+    storeColumns(j, rowsOfB, addRest(j, whole, rest, rowsOfB, sums));
+  }
+
+  /// Terms k to k + lanes of columns: a vector for each term.
+  SmallVector<Num> square(Index j, Index k, Rows rowsOfB) {
     int64_t lanes = w.sizes.lanes;
     SmallVector<Num> vectors;
+    auto at = [&](Index row) { return (j + row) * bPitch + k; };
     if (!w.element.isBF16()) {
-      for (int64_t lane = 0; lane < lanes; ++lane)
-        vectors.push_back(b.load(rowAt(j, lane, some) + k, lanes));
+      for (Index row : rowsOfB)
+        vectors.push_back(b.load(at(row), lanes));
       transpose(w, vectors);
       return vectors;
     }
     // Pairs of neighbours move as one number, so half as many vectors are transposed.
     auto pairs = VectorType::get(lanes / 2, w.builder.getI32Type());
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      vectors.push_back(
-          {&w.builder, LLVM::LoadOp::create(w.builder, w.loc(), pairs,
-                                            (b + (rowAt(j, lane, some) + k)).pointer(), 2)});
+    for (Index row : rowsOfB)
+      vectors.push_back({&w.builder, LLVM::LoadOp::create(w.builder, w.loc(), pairs,
+                                                          (b + at(row)).pointer(), 2)});
     return widenPairs(transposePairs(vectors));
   }
 
@@ -343,26 +358,33 @@ private:
     return numbers;
   }
 
-  //===--------------------------------------------------------------------===//
-  // The rest of the sums, and C
-  //===--------------------------------------------------------------------===//
-
   /// The last `rest` terms, fewer than a vector has lanes.
-  SmallVector<Num> addRest(Index j, Index whole, Index rest, int64_t count,
-                           std::optional<Index> some, ArrayRef<Num> sums) {
+  SmallVector<Num> addRest(Index j, Index whole, Index rest, Rows rowsOfB, ArrayRef<Num> sums) {
     w.ifThen(less(w.constant(0), rest), [&] { loadFactors(whole, rest); });
-    int64_t lanes = w.sizes.lanes;
     return carry(rest, 1, sums, [&](Index t, ArrayRef<Num> carried) {
-      SmallVector<Num> row;
-      for (int64_t v = 0; v < count; ++v) {
-        for (int64_t lane = 0; lane < lanes; ++lane)
-          w.store(line + w.constant(lane),
-                  b.load(rowAt(j + v * lanes, lane, some) + (whole + t), 1));
-        row.push_back(w.load(line, lanes, true));
-      }
-      return addTerm(t, row, carried);
+      for (auto [lane, row] : llvm::enumerate(rowsOfB))
+        w.store(line + w.constant(static_cast<int64_t>(lane)),
+                b.load((j + row) * bPitch + (whole + t), 1));
+      return addTerm(t, w.load(line, w.sizes.lanes, true), carried);
     });
   }
+
+  void storeColumns(Index j, Rows rowsOfB, ArrayRef<Num> sums) {
+    for (int64_t i = 0; i < rows; ++i) {
+      w.store(line, sums[i] * scale, true);
+      for (auto [lane, row] : llvm::enumerate(rowsOfB)) {
+        Index column = j + row;
+        Num sum = w.load(line + w.constant(static_cast<int64_t>(lane)), 1);
+        if (hasInitial)
+          sum = sum + w.load(initial + (initialPitch * i + column), 1);
+        w.store(c + (cPitch * i + column), sum);
+      }
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // C
+  //===--------------------------------------------------------------------===//
 
   void store(Index j, int64_t count, std::optional<Index> some, ArrayRef<Num> sums) {
     for (int64_t i = 0; i < rows; ++i) {
@@ -420,7 +442,14 @@ bool llmmem::isNarrowMatmul(const Matmul &p) {
 }
 
 int64_t llmmem::narrowStrip(KernelEmitter &e, const Matmul &p) {
-  return p.b.transposed ? 4 * e.lanes() : NarrowWriter::columnsOfStrip(p, e.lanes());
+  if (!p.b.transposed)
+    return NarrowWriter::columnsOfStrip(p, e.lanes());
+  if (p.b.isPacked())
+    return 4 * e.lanes();
+  // Streams of many rows, and strips for many threads. An odd number of rows apart, streams do not
+  // meet in one set of the first cache where a row is a multiple of some lines.
+  int64_t apart = std::clamp<int64_t>(llvm::divideCeil(p.columns, 16 * e.lanes()), 4, 64) | 1;
+  return apart * e.lanes();
 }
 
 void llmmem::emitNarrowStrip(Operation *op, KernelEmitter &e, const Matmul &p, Index column,

@@ -55,6 +55,9 @@ struct Matmul {
   /// The rows for which tiles are chosen, where matmuls of several sizes must sum a `softmax` in
   /// one order; 0: `rows`.
   int64_t rowsOfTiles = 0;
+  /// Of a packed B of integers: what multiplies its numbers is rounded to i8 in groups of so many
+  /// terms, as llm.linear's `activation_group` says. None: it is not rounded.
+  std::optional<int64_t> activationGroup = std::nullopt;
   /// How many of the `inner` terms there are, on tensor cores: the last part of a split sum may
   /// have fewer. None: all.
   std::optional<Index> innerBound = std::nullopt;

@@ -130,7 +130,8 @@ Matmul llmmem::matmulOf(LinearOp op, KernelEmitter &e) {
           .c = {e.result(0), out},
           .rows = e.result(0).size / out,
           .columns = out,
-          .inner = in};
+          .inner = in,
+          .activationGroup = op.getActivationGroup()};
 }
 
 Matmul llmmem::matmulOf(LinearWeightGradOp op, KernelEmitter &e) {
@@ -151,8 +152,15 @@ Matmul llmmem::matmulOf(LinearWeightGradOp op, KernelEmitter &e) {
 
 namespace {
 
-struct LinearKernel : KernelModel<LinearKernel, LinearOp> {
-  static void emit(LinearOp op, KernelEmitter &e) { emitMatmul(op, e, matmulOf(op, e)); }
+struct LinearKernel : BaseModel<LinearKernel, LinearOp> {
+  LogicalResult emitKernel(Operation *op, KernelEmitter &e) const {
+    auto linear = cast<LinearOp>(op);
+    if (linear.getActivationGroup() && e.options().target == KernelTarget::Gpu)
+      return op->emitOpError("rounds its activations ('activation_group'), which no kernel of a "
+                             "GPU does; import the model without --activations");
+    emitMatmul(op, e, matmulOf(linear, e));
+    return success();
+  }
 };
 
 struct LinearWeightGradKernel : KernelModel<LinearWeightGradKernel, LinearWeightGradOp> {

@@ -88,3 +88,12 @@ def check_both_memories(name, training, report):
         measured = (line["arena_measured"], line["host_resident_measured"], line.get("host_arena_measured", 0))
         if measured != planned:
             stop("%s: planned %s, measured %s" % (name, planned, measured))
+
+
+def check_micro_batches(model, step, prices, host, data, others):
+    """Stops where a step of micro-batches, whose update is a function of its own on the same arguments, has other bits with the
+    flags `host` of llmmem-opt than without, which `others` names."""
+    parts = ["--micro-batches=2", "--checkpoint-policy=none"]
+    plan(model, step + ".device", *prices, *parts)
+    plan(model, step, *prices, *host, *parts)
+    check_bits("in micro-batches", Training(step, *data), Training(step + ".device", *data).bits(), others)

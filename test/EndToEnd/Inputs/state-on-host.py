@@ -37,12 +37,7 @@ def main(folder, text, config, *flags):
         chain.check_both_memories(name, training, report)
     if host["arena"] == 0:
         chain.stop("no activation leaves beside the state")
-    # A step of micro-batches updates in a function of its own, on the same arguments.
-    parts = ["--micro-batches=2", "--checkpoint-policy=none"]
-    chain.plan(model, step("parts.device"), *PRICES, *parts)
-    chain.plan(model, step("parts"), *PRICES, *HOST, *parts)
-    if chain.Training(step("parts"), *data).bits() != chain.Training(step("parts.device"), *data).bits():
-        chain.stop("in micro-batches: other bits than with the state on the device")
+    chain.check_micro_batches(model, step("parts"), PRICES, HOST, data, "those with the state on the device")
     print("%d runs have the bits of the one with its state on the device" % len(plans))
 
 

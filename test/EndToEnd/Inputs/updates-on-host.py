@@ -48,12 +48,7 @@ def main(folder, text, config, *flags):
         chain.check_both_memories(name, training, report)
     if "f32" in flags:
         return print("the run in f32 has the bits of the one with its updates on the device")
-    # A step of micro-batches updates in a function of its own, on the same arguments.
-    parts = ["--micro-batches=2", "--checkpoint-policy=none"]
-    chain.plan(model, step("parts.device"), *PRICES, *parts)
-    chain.plan(model, step("parts"), *PRICES, *HOST, *parts)
-    if chain.Training(step("parts"), *data).bits() != chain.Training(step("parts.device"), *data).bits():
-        chain.stop("in micro-batches: other bits than with updates on the device")
+    chain.check_micro_batches(model, step("parts"), PRICES, HOST, data, "those with updates on the device")
     print("%d runs have the bits of the one with its updates on the device" % len(plans))
 
 

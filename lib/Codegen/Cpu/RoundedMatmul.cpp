@@ -1,0 +1,572 @@
+//===- RoundedMatmul.cpp - Products of rounded activations -----------------===//
+//
+// i4 are multiplied in 16 bits: a word of 16 bits holds four of them, and sums of up to 16 products
+// of at most 15 * 127 are exact there. i8 are multiplied in 32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RoundedMatmul.h"
+#include "FactorB.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::gemm;
+
+namespace {
+
+/// i4 in a word of 16 bits, and products whose sum such a word holds.
+constexpr int64_t kOfWord = 4, kExactTerms = 16;
+/// Columns of an [out, in] weight that are multiplied together.
+constexpr int64_t kRows = 8;
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+/// An integer, or a vector of them.
+struct Integers {
+  Writer *w;
+  Value value;
+
+  template <typename Op>
+  Integers with(Value other) const {
+    return {w, Op::create(w->builder, w->loc(), value, other)};
+  }
+  Value like(int64_t number) const {
+    Type type = value.getType();
+    TypedAttr one = w->builder.getIntegerAttr(getElementTypeOrSelf(type), number);
+    if (auto vector = dyn_cast<VectorType>(type))
+      one = DenseElementsAttr::get(vector, cast<IntegerAttr>(one).getValue());
+    return arith::ConstantOp::create(w->builder, w->loc(), one);
+  }
+  Integers operator+(Integers other) const { return with<arith::AddIOp>(other.value); }
+  Integers operator-(Integers other) const { return with<arith::SubIOp>(other.value); }
+  Integers operator*(Integers other) const { return with<arith::MulIOp>(other.value); }
+  Integers operator&(int64_t bits) const { return with<arith::AndIOp>(like(bits)); }
+  Integers up(int64_t bits) const { return with<arith::ShLIOp>(like(bits)); }
+  Integers down(int64_t bits) const { return bits ? with<arith::ShRUIOp>(like(bits)) : *this; }
+  Integers downSigned(int64_t bits) const { return with<arith::ShRSIOp>(like(bits)); }
+
+  Integers asWords() const { // of 32 bits, with their signs
+    auto type = cast<VectorType>(value.getType());
+    Type words = type.clone(w->builder.getI32Type());
+    return {w, arith::ExtSIOp::create(w->builder, w->loc(), words, value)};
+  }
+  Num asNumbers() const {
+    auto type = cast<VectorType>(value.getType());
+    Type numbers = type.clone(w->accumulatorType);
+    return {&w->builder, arith::SIToFPOp::create(w->builder, w->loc(), numbers, value)};
+  }
+};
+
+Integers bitsOf(Writer &w, Value value, VectorType type) {
+  return {&w, vector::BitCastOp::create(w.builder, w.loc(), type, value)};
+}
+
+Integers zeros(Writer &w, VectorType type) {
+  return {&w, arith::ConstantOp::create(w.builder, w.loc(), w.builder.getZeroAttr(type))};
+}
+
+Integers chosenLanes(Integers a, Integers b, ArrayRef<int64_t> order) {
+  return {a.w, vector::ShuffleOp::create(a.w->builder, a.w->loc(), a.value, b.value, order)};
+}
+
+Value spread(Writer &w, Value one, int64_t lanes) {
+  return vector::BroadcastOp::create(w.builder, w.loc(), VectorType::get(lanes, one.getType()),
+                                     one);
+}
+
+/// Sums of the lanes of eight vectors of eight lanes, in their order.
+Integers sumsOfLanes(ArrayRef<Integers> eight) {
+  SmallVector<Integers> left(eight);
+  for (int64_t run = 1; run < kRows; run *= 2) {
+    SmallVector<int64_t> even, odd;
+    for (int64_t lane = 0; lane < kRows; ++lane) {
+      int64_t of = lane / (2 * run) * 2 * run + lane % run, second = lane / run % 2 * kRows;
+      even.push_back(of + second);
+      odd.push_back(of + run + second);
+    }
+    SmallVector<Integers> next;
+    for (size_t i = 0; i < left.size(); i += 2)
+      next.push_back(chosenLanes(left[i], left[i + 1], even) +
+                     chosenLanes(left[i], left[i + 1], odd));
+    left = next;
+  }
+  return left.front();
+}
+
+//===----------------------------------------------------------------------===//
+// One row of C
+//===----------------------------------------------------------------------===//
+
+/// What a function is written for.
+struct RowForm {
+  int64_t inner, strip, group; // terms, columns at most, and activations that share a scale
+  bool transposed, initial;
+};
+
+/// Writes gemm_TYPE_by_FORMAT_rounded_...(a, b, pitch, initial, c, columns).
+class RoundedWriter {
+public:
+  RoundedWriter(Writer &w, const RowForm &form) : w(w), form(form) {}
+
+  void write() { form.transposed ? writeColumns() : writeRows(); }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Rounded activations
+  //===--------------------------------------------------------------------===//
+
+  int64_t groups() const { return form.inner / form.group; }
+  int64_t vectorsOfGroup() const { return form.group / w.sizes.lanes; }
+  bool isNibbles() const { return w.held.hasZeros(); }
+
+  using Factors = function_ref<Num(int64_t vector)>;
+  /// The factors of a group as integers, a vector after the other; their scale is stored.
+  SmallVector<Integers> round(Factors factors, Pointer scaleTo) {
+    // Without signs, numbers are in the order of their bits, and NaN is above all.
+    Integers most = zeros(w, VectorType::get(w.sizes.lanes, i32()));
+    for (int64_t v = 0; v < vectorsOfGroup(); ++v)
+      most = most.with<arith::MaxSIOp>((wordsOf(factors(v)) & 0x7FFFFFFF).value);
+    Value largest =
+        vector::ReductionOp::create(w.builder, w.loc(), vector::CombiningKind::MAXSI, most.value);
+    Value number = arith::BitcastOp::create(w.builder, w.loc(), w.accumulatorType, largest);
+    Num scale = Num{&w.builder, number} / 127.0, each = w.spread(scale);
+    w.store(scaleTo, scale);
+    SmallVector<Integers> rounded;
+    for (int64_t v = 0; v < vectorsOfGroup(); ++v)
+      rounded.push_back(nearest(factors(v) / each));
+    return rounded;
+  }
+  /// To nearest and ties to even: adding a number whose last place is 1 rounds. A scale that is no
+  /// normal number may be too small for the largest factor.
+  Integers nearest(Num x) {
+    Integers sum = wordsOf(x + static_cast<double>(3 << 22));
+    sum = sum - Integers{&w, sum.like(0x4B400000)};
+    return sum.with<arith::MinSIOp>(sum.like(127)).with<arith::MaxSIOp>(sum.like(-127));
+  }
+  Integers wordsOf(Num x) {
+    auto type = cast<VectorType>(x.type());
+    return {&w, arith::BitcastOp::create(w.builder, w.loc(), type.clone(i32()), x.value)};
+  }
+
+  void storeIntegers(Pointer to, Integers x) {
+    LLVM::StoreOp::create(w.builder, w.loc(), x.value, to.address, /*alignment=*/4);
+  }
+  Integers loadIntegers(Pointer from, Type type) {
+    return {&w, LLVM::LoadOp::create(w.builder, w.loc(), type, from.address, /*alignment=*/4)};
+  }
+  Type i32() { return w.builder.getI32Type(); }
+  Type i16() { return w.builder.getIntegerType(16); }
+
+  using Body = function_ref<SmallVector<Value>(Index, ValueRange carried)>;
+  ValueRange carry(Index upper, ValueRange initial, Body body) {
+    auto loop = scf::ForOp::create(w.builder, w.loc(), w.constant(0).value, upper.value,
+                                   w.constant(1).value, initial);
+    OpBuilder::InsertionGuard guard(w.builder);
+    w.builder.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> next = body({&w.builder, loop.getInductionVar()}, loop.getRegionIterArgs());
+    scf::YieldOp::create(w.builder, w.loc(), next);
+    return loop.getResults();
+  }
+  SmallVector<Integers> integers(ValueRange values) {
+    return llvm::map_to_vector(values, [&](Value x) { return Integers{&w, x}; });
+  }
+  SmallVector<Value> valuesOf(ArrayRef<Integers> all) {
+    return llvm::map_to_vector(all, [](Integers x) { return x.value; });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // B in rows: groups of B lie along the columns
+  //===--------------------------------------------------------------------===//
+
+  /// Columns that are summed together, in four vectors: all of one group.
+  int64_t part() const { return w.held.group % 64 == 0 ? 64 : 32; }
+  int64_t partLanes() const { return part() / 4; }
+
+  void writeRows() {
+    Index held = columns / w.held.group;
+    w.forEach(w.constant(0), held, 1, [&](Index number) { roundForGroup(number); });
+    w.forEach(w.constant(0), columns, w.sizes.lanes,
+              [&](Index j) { w.store(sums + j, w.zeros(), true); });
+    w.forEach(w.constant(0), w.constant(form.inner), form.group, [&](Index block) {
+      forVectors([&](Index at, Index) { storeIntegers(exact + at, zeros(w, partWords())); });
+      w.forEach(block, block + form.group, kExactTerms, [&](Index k) {
+        Index ahead = distanceAhead(k);
+        w.forEach(w.constant(0), columns, part(), [&](Index j) { addTerms(k, j, ahead); });
+      });
+      forVectors([&](Index at, Index number) { addExact(block / form.group, at, number); });
+    });
+    w.forEach(w.constant(0), columns, part(), [&](Index j) { storePart(j); });
+  }
+
+  /// Of the `number`-th group of columns: activations times its scales are rounded.
+  void roundForGroup(Index number) {
+    Index first = b.groupOf(w.constant(0)) + number, pitch = bPitch / w.held.group;
+    w.forEach(w.constant(0), w.constant(form.inner), 1, [&](Index k) {
+      Index group = first + k * pitch;
+      w.store(factors + k, w.load(a + k, 1) * b.scaleOf(group));
+      if (isNibbles())
+        storeIntegers(zeroPoints + k, Integers{&w, b.zeroBitsOf(group)} & 15);
+    });
+    w.forEach(w.constant(0), w.constant(groups()), 1, [&](Index block) {
+      int64_t lanes = w.sizes.lanes;
+      Index k = block * form.group, place = number * form.inner + k;
+      auto all = round([&](int64_t v) { return w.load(factors + (k + v * lanes), lanes, true); },
+                       scales + (number * groups() + block));
+      for (auto [v, x] : llvm::enumerate(all)) {
+        int64_t term = static_cast<int64_t>(v) * lanes;
+        if (isNibbles())
+          storeOffset(k + term, place + term, x);
+        // i4 are multiplied two in a word of 32 bits.
+        storeIntegers(rounded + (place + term), isNibbles() ? twice(x) : x);
+      }
+    });
+  }
+
+  /// In both halves of a word.
+  Integers twice(Integers x) { return (x & 0xFFFF) * Integers{&w, x.like(0x10001)}; }
+
+  /// What zero points take from a sum of `kExactTerms` products, a vector of them, where it begins.
+  void storeOffset(Index k, Index place, Integers x) {
+    Integers taken = x * loadIntegers(zeroPoints + k, x.value.getType());
+    Value sum =
+        vector::ReductionOp::create(w.builder, w.loc(), vector::CombiningKind::ADD, taken.value);
+    Integers none{&w,
+                  arith::ConstantOp::create(w.builder, w.loc(), w.builder.getI32IntegerAttr(0))};
+    storeIntegers(offsets + place / kExactTerms, twice(none - Integers{&w, sum}));
+  }
+
+  /// Vectors of sums: where they begin, and the number of their group of columns.
+  void forVectors(function_ref<void(Index at, Index number)> body) {
+    w.forEach(w.constant(0), columns, partLanes(), [&](Index at) { body(at, at / w.held.group); });
+  }
+  VectorType partWords() { return VectorType::get(partLanes(), i32()); }
+
+  /// Exact sums of a group of terms, times its scale.
+  void addExact(Index block, Index at, Index number) {
+    Num scale = w.load(scales + (number * groups() + block), 1);
+    Num each{&w.builder, spread(w, scale.value, partLanes())};
+    Num x = loadIntegers(exact + at, partWords()).asNumbers();
+    w.store(sums + at, fma(x, each, w.load(sums + at, partLanes())));
+  }
+
+  /// `kExactTerms` terms from `k` on: few rows of B are read together, as those of many would take
+  /// each other's places in the first cache.
+  void addTerms(Index k, Index j, Index ahead) {
+    Index place = j / w.held.group * form.inner + k;
+    auto added = isNibbles() ? sumNibbles(k, j, place, ahead) : sumBytes(k, j, place, ahead);
+    for (auto [v, x] : llvm::enumerate(added)) {
+      Pointer at = exact + (j + static_cast<int64_t>(v) * partLanes());
+      storeIntegers(at, loadIntegers(at, partWords()) + x);
+    }
+  }
+
+  SmallVector<Integers> sumBytes(Index k, Index j, Index place, Index ahead) {
+    SmallVector<Value> none(4, zeros(w, partWords()).value);
+    ValueRange sums = carry(w.constant(kExactTerms), none, [&](Index t, ValueRange carried) {
+      FactorB line = b + ((k + t) * bPitch + j);
+      line.prefetch(ahead);
+      Value x = loadIntegers(rounded + (place + t), i32()).value;
+      Integers factor{&w, spread(w, x, partLanes())};
+      SmallVector<Integers> next = integers(carried);
+      for (int64_t v = 0; v < 4; ++v) {
+        Index byte = w.constant(v * partLanes());
+        Integers numbers{&w, line.loadStored(byte, partLanes(), w.builder.getI8Type())};
+        next[v] = next[v] + numbers.asWords() * factor;
+      }
+      return valuesOf(next);
+    });
+    return integers(sums);
+  }
+
+  /// Column 4 i + p is lane i of vector p.
+  SmallVector<Integers> sumNibbles(Index k, Index j, Index place, Index ahead) {
+    auto halves = VectorType::get(partLanes(), i16());
+    auto spreadHalves = [&](Pointer from) {
+      Value both = spread(w, loadIntegers(from, i32()).value, partLanes() / 2);
+      return bitsOf(w, both, halves);
+    };
+    SmallVector<Value> initial(kOfWord, spreadHalves(offsets + place / kExactTerms).value);
+    ValueRange sums = carry(w.constant(kExactTerms), initial, [&](Index t, ValueRange carried) {
+      FactorB line = b + ((k + t) * bPitch + j);
+      line.prefetch(ahead);
+      Integers numbers{&w, line.loadStored(w.constant(0), partLanes(), i16())};
+      Integers factor = spreadHalves(rounded + (place + t));
+      SmallVector<Integers> next = integers(carried);
+      for (int64_t p = 0; p < kOfWord; ++p)
+        next[p] = next[p] + nibble(numbers, p) * factor;
+      return valuesOf(next);
+    });
+    return llvm::map_to_vector(integers(sums), [](Integers x) { return x.asWords(); });
+  }
+
+  Integers nibble(Integers words, int64_t place) {
+    Integers lowest = words.down(4 * place);
+    return place + 1 == kOfWord ? lowest : lowest & 15;
+  }
+
+  /// To the rows that are read some KiB later, or behind the last one those of the next columns.
+  Index distanceAhead(Index k) {
+    int64_t bytes = kExactTerms * form.strip * w.held.bits() / 8;
+    int64_t terms = kExactTerms * std::clamp<int64_t>(8192 / bytes, 1, 4);
+    Value isInside = less(k + terms, w.constant(form.inner));
+    Index below = bPitch * terms, behind = bPitch * (terms - form.inner) + columns;
+    return {&w.builder,
+            arith::SelectOp::create(w.builder, w.loc(), isInside, below.value, behind.value)};
+  }
+
+  void storePart(Index j) {
+    SmallVector<Num> all;
+    for (int64_t v = 0; v < 4; ++v)
+      all.push_back(w.load(sums + (j + v * partLanes()), partLanes()));
+    if (isNibbles())
+      return storeSums(j, inOrder(all));
+    for (auto [v, x] : llvm::enumerate(all))
+      storeSums(j + static_cast<int64_t>(v) * partLanes(), x);
+  }
+
+  Num inOrder(ArrayRef<Num> places) {
+    auto interleave = [&](Num x, Num y) {
+      int64_t lanes = cast<VectorType>(x.type()).getNumElements();
+      SmallVector<int64_t> order;
+      for (int64_t lane = 0; lane < 2 * lanes; ++lane)
+        order.push_back(lane % 2 * lanes + lane / 2);
+      return Num{&w.builder,
+                 vector::ShuffleOp::create(w.builder, w.loc(), x.value, y.value, order)};
+    };
+    return interleave(interleave(places[0], places[2]), interleave(places[1], places[3]));
+  }
+
+  void storeSums(Index j, Num sum) {
+    int64_t lanes = cast<VectorType>(sum.type()).getNumElements();
+    w.store(c + j, form.initial ? sum + w.load(initial + j, lanes) : sum);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // B transposed: groups of B lie along the terms
+  //===--------------------------------------------------------------------===//
+
+  void writeColumns() {
+    w.forEach(w.constant(0), w.constant(groups()), 1, [&](Index block) { roundBlock(block); });
+    // Eight columns that are far from each other, then their neighbours: so memory is read in eight
+    // long streams, which processors foresee.
+    Index apart = columns / kRows, rest = columns % kRows, whole = columns - rest;
+    auto inStreams = llvm::map_to_vector(llvm::seq<int64_t>(0, kRows),
+                                         [&](int64_t stream) { return apart * stream; });
+    w.forEach(w.constant(0), apart, 1,
+              [&](Index j) { storeColumns(j, inStreams, sumColumns(j, inStreams)); });
+    // Beyond the last column is the last.
+    auto last = llvm::map_to_vector(llvm::seq<int64_t>(0, kRows), [&](int64_t column) {
+      return minimum(w.constant(column), rest - 1);
+    });
+    w.ifThen(less(w.constant(0), rest),
+             [&] { storeColumns(whole, last, sumColumns(whole, last)); });
+  }
+
+  void storeColumns(Index j, ArrayRef<Index> places, Num all) {
+    w.store(sums, all);
+    for (auto [column, place] : llvm::enumerate(places)) {
+      Index at = j + place;
+      Num sum = w.load(sums + w.constant(static_cast<int64_t>(column)), 1);
+      w.store(c + at, form.initial ? sum + w.load(initial + at, 1) : sum);
+    }
+  }
+
+  void roundBlock(Index block) {
+    int64_t lanes = w.sizes.lanes;
+    Index k = block * form.group;
+    auto all = round([&](int64_t v) { return w.load(a + (k + v * lanes), lanes); }, scales + block);
+    if (!isNibbles()) {
+      for (auto [v, x] : llvm::enumerate(all))
+        storeIntegers(rounded + (k + static_cast<int64_t>(v) * lanes), x);
+      return;
+    }
+    Integers sum = all.front();
+    for (Integers x : ArrayRef(all).drop_front())
+      sum = sum + x;
+    Value total =
+        vector::ReductionOp::create(w.builder, w.loc(), vector::CombiningKind::ADD, sum.value);
+    storeIntegers(offsets + block, {&w, total});
+    storeByPlaces(k, all);
+  }
+
+  /// Terms 4 i + p of 64 neighbours are lane i of vector p, in 16 bits.
+  void storeByPlaces(Index k, ArrayRef<Integers> all) {
+    int64_t lanes = w.sizes.lanes;
+    SmallVector<Integers> halves;
+    for (Integers x : all)
+      halves.push_back({&w, arith::TruncIOp::create(w.builder, w.loc(),
+                                                    VectorType::get(lanes, i16()), x.value)});
+    auto both = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
+    for (size_t v = 0; v < halves.size(); v += kOfWord) {
+      Integers lower = chosenLanes(halves[v], halves[v + 1], both),
+               upper = chosenLanes(halves[v + 2], halves[v + 3], both);
+      for (int64_t p = 0; p < kOfWord; ++p) {
+        SmallVector<int64_t> order;
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          order.push_back(kOfWord * lane + p);
+        int64_t place = (static_cast<int64_t>(v) + p) * lanes / 2; // two in a word of 32 bits
+        storeIntegers(rounded + (k / 2 + place), chosenLanes(lower, upper, order));
+      }
+    }
+  }
+
+  /// Of columns that lie `rows` rows of memory behind `j`.
+  Num sumColumns(Index j, ArrayRef<Index> rows) {
+    Value none = arith::ConstantOp::create(
+        w.builder, w.loc(), w.builder.getZeroAttr(VectorType::get(kRows, w.accumulatorType)));
+    ValueRange sum =
+        carry(w.constant(form.inner / w.held.group), none, [&](Index number, ValueRange carried) {
+          return SmallVector<Value>{addHeldGroup(j, rows, number, {&w.builder, carried[0]}).value};
+        });
+    return {&w.builder, sum[0]};
+  }
+
+  /// The terms of one group of B, which have one scale and zero point a column.
+  Num addHeldGroup(Index j, ArrayRef<Index> rows, Index number, Num sum) {
+    Index begin = number * w.held.group;
+    SmallVector<FactorB> lines;
+    SmallVector<Value> scalesOfRows, bytesOfRows, shifts;
+    for (Index row : rows) {
+      lines.push_back(b + ((j + row) * bPitch + begin));
+      Index group = lines.back().groupOf(w.constant(0));
+      scalesOfRows.push_back(b.scaleOf(group).value);
+      if (isNibbles()) {
+        bytesOfRows.push_back(b.zeroByteOf(group));
+        shifts.push_back(
+            arith::IndexCastOp::create(w.builder, w.loc(), i32(), (group % 2 * 4).value));
+      }
+    }
+    Value zeros;
+    if (isNibbles()) {
+      Integers words{&w, wordsOfBytes(w.builder, w.loc(), vectorOf(bytesOfRows))};
+      zeros = (words.with<arith::ShRUIOp>(vectorOf(shifts)) & 15).value;
+    }
+    Num scale{&w.builder, vectorOf(scalesOfRows)};
+    ValueRange result = carry(
+        w.constant(w.held.group / form.group), sum.value, [&](Index step, ValueRange carried) {
+          Index k = step * form.group, block = (begin + k) / form.group;
+          Integers exact = sumBlock(lines, k, begin + k);
+          if (isNibbles()) {
+            Value total = loadIntegers(offsets + block, i32()).value;
+            Integers each{&w, spread(w, total, kRows)};
+            exact = exact - Integers{&w, zeros} * each;
+          }
+          Num step32{&w.builder, spread(w, w.load(scales + block, 1).value, kRows)};
+          Num next = fma(exact.asNumbers(), step32 * scale, {&w.builder, carried[0]});
+          return SmallVector<Value>{next.value};
+        });
+    return {&w.builder, result[0]};
+  }
+
+  Value vectorOf(ArrayRef<Value> elements) {
+    auto type = VectorType::get(static_cast<int64_t>(elements.size()), elements[0].getType());
+    return vector::FromElementsOp::create(w.builder, w.loc(), type, elements);
+  }
+
+  /// Sums of products of a group of activations, of each column one; `k` counts from the lines,
+  /// `at` from the first term.
+  Integers sumBlock(ArrayRef<FactorB> lines, Index k, Index at) {
+    SmallVector<Integers> eight;
+    for (const FactorB &line : lines) {
+      eight.push_back(isNibbles() ? sumOfNibbles(line, k, at) : sumOfBytes(line, k, at));
+    }
+    return sumsOfLanes(eight);
+  }
+
+  Integers sumOfBytes(const FactorB &line, Index k, Index at) {
+    int64_t lanes = w.sizes.lanes;
+    Integers sum = zeros(w, VectorType::get(lanes, i32()));
+    for (int64_t v = 0; v < vectorsOfGroup(); ++v) {
+      Integers numbers{&w, line.loadStored(k + v * lanes, lanes, w.builder.getI8Type())};
+      sum = sum + numbers.asWords() *
+                      loadIntegers(rounded + (at + v * lanes), VectorType::get(lanes, i32()));
+    }
+    auto lower = llvm::to_vector(llvm::seq<int64_t>(0, kRows)),
+         upper = llvm::to_vector(llvm::seq<int64_t>(kRows, 2 * kRows));
+    return chosenLanes(sum, sum, lower) + chosenLanes(sum, sum, upper);
+  }
+
+  /// Lanes add four products of 64 terms each, so those of a group are exact.
+  Integers sumOfNibbles(const FactorB &line, Index k, Index at) {
+    int64_t lanes = w.sizes.lanes;
+    auto halves = VectorType::get(lanes, i16());
+    Integers sum = zeros(w, halves);
+    for (int64_t first = 0; first < form.group; first += kOfWord * lanes) {
+      Integers numbers{&w, line.loadStored((k + first) / 2, lanes, i16())};
+      for (int64_t p = 0; p < kOfWord; ++p)
+        sum = sum + nibble(numbers, p) *
+                        loadIntegers(rounded + ((at + first) / 2 + p * lanes / 2), halves);
+    }
+    Integers pairs = bitsOf(w, sum.value, VectorType::get(lanes / 2, i32()));
+    return pairs.up(16).downSigned(16) + pairs.downSigned(16);
+  }
+
+  Writer &w;
+  RowForm form;
+  Pointer a = w.pointer(0, w.element), initial = w.pointer(3, w.element),
+          c = w.pointer(4, w.element);
+  FactorB b{w, 1};
+  Index bPitch = w.index(2), columns = w.index(5);
+  /// Groups of columns that have rounded activations of their own.
+  int64_t ofColumns = form.transposed ? 1 : form.strip / w.held.group;
+  Pointer factors = w.panel(form.transposed ? 1 : form.inner),
+          zeroPoints = w.panel(form.transposed || !isNibbles() ? 1 : form.inner);
+  Pointer rounded = w.panel(ofColumns * form.inner), scales = w.panel(ofColumns * groups());
+  /// Of i4: what zero points take, of `kExactTerms` terms each, or sums of rounded activations.
+  Pointer offsets = w.panel(ofColumns * form.inner / kExactTerms);
+  Pointer sums = w.panel(form.transposed ? kRows : form.strip),
+          exact = w.panel(form.transposed ? 1 : form.strip);
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Functions and their calls
+//===----------------------------------------------------------------------===//
+
+func::FuncOp Functions::rounded(int64_t inner, int64_t strip, int64_t group, bool transposedB,
+                                bool initial) {
+  SmallVector<Type> types = {pointer, pointer, index, pointer, pointer, index};
+  std::string name = ("rounded_" + Twine(transposedB ? "t" : "n") + Twine(group) + "_" +
+                      Twine(inner) + "x" + Twine(strip) + (initial ? "_initial" : ""))
+                         .str();
+  RowForm form{inner, strip, group, transposedB, initial};
+  return defineWithB(name, types, [&](Writer &w) { RoundedWriter(w, form).write(); });
+}
+
+/// Some for each of many threads, wide enough to be read in order, and to round activations seldom.
+int64_t llmmem::roundedStrip(const Matmul &p) {
+  if (p.b.transposed) {
+    // An odd number of rows between streams, as for other products of few rows.
+    return (std::clamp<int64_t>(llvm::divideCeil(p.columns, 8 * kRows), 16, 128) | 1) * kRows;
+  }
+  int64_t groups = p.columns / p.b.held.format.group, most = std::max<int64_t>(1, groups / 4);
+  while (groups % most != 0)
+    --most;
+  return most * p.b.held.format.group;
+}
+
+void llmmem::emitRoundedRow(Operation *op, KernelEmitter &e, const Matmul &p, Index row,
+                            Index column, Index columns, const Matrix &target, Index to) {
+  Functions functions(op->getParentOfType<ModuleOp>(), op->getLoc(), p.c.buffer.element,
+                      p.b.held.format);
+  func::FuncOp function = functions.rounded(p.inner, roundedStrip(p), *p.activationGroup,
+                                            p.b.transposed, static_cast<bool>(p.initial.buffer));
+  auto from = [&](const Matrix &matrix, Index offset) {
+    Pointer base{&e.builder(), addressOf(op, e, matrix), matrix.buffer.element};
+    return matrix.buffer ? (base + offset).address : base.address;
+  };
+  Index first = p.b.transposed ? column * p.b.pitch : column;
+  SmallVector<Value> arguments = {
+      from(p.a, row * p.a.pitch), addressOfB(op, e, p.b, first),
+      e.index(p.b.pitch).value,   from(p.initial, row * p.initial.pitch + column),
+      from(target, to),           columns.value};
+  llvm::append_range(arguments, restOfB(op, e, p.b, first));
+  func::CallOp::create(e.builder(), op->getLoc(), function, arguments);
+}
