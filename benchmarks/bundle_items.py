@@ -176,13 +176,14 @@ def sanitize(machine, entry, tool):
 def kernels_of(machine, entry, keys):
     """The names of the kernels that ops of these keys launch, by generated kernels."""
     with open(machine.step(entry)) as file:
-        program = next(one for one in json.load(file)["programs"] if one["products"] == "generated")
+        programs = [one for one in json.load(file)["programs"] if one["products"] == "generated"]
     names, op = {}, None
-    for call in program["calls"]:
-        if call[0] == "mark":
-            op = program["timed"][call[1]]["key"] if call[1] < len(program["timed"]) else None
-        elif call[0] == "launch" and op in keys:
-            names.setdefault(program["kernels"][call[1]]["name"])
+    for program in programs:  # of each chip; the profiler takes those that it meets
+        for call in program["calls"]:
+            if call[0] == "mark":
+                op = program["timed"][call[1]]["key"] if call[1] < len(program["timed"]) else None
+            elif call[0] == "launch" and op in keys:
+                names.setdefault(program["kernels"][call[1]]["name"])
     return list(names)
 
 

@@ -140,8 +140,8 @@ class Memory:
 class Driver:
     """The CUDA driver, in the context that PyTorch uses."""
 
-    def __init__(self, library, folder, program, arrays):
-        self.cuda, self.folder, self.program, self.arrays = ctypes.CDLL(library), folder, program, arrays
+    def __init__(self, library, folder, programs, arrays):
+        self.cuda, self.folder, self.arrays = ctypes.CDLL(library), folder, arrays
         if not arrays.is_torch:
             raise Failed("kernels of a GPU work on the memory of PyTorch, which is not there")
         self.images, self.functions = {}, {}
@@ -152,6 +152,8 @@ class Driver:
         major = ctypes.c_int()
         self.check(self.cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, 0), "asking for the capability")
         self.chip = "sm_90a" if major.value == 9 else "sm_80"
+        self.program = next((one for one in programs if any(image["chip"] == self.chip for image in one["modules"][0]["images"])),
+                            programs[0])
 
     def check(self, status, what):
         if status:
@@ -329,15 +331,15 @@ def main():
     begin = time.monotonic()
     with open(arguments.step) as file:
         bundle = json.load(file)
-    program = next(one for one in bundle["programs"] if one["products"] == "generated")
+    programs = [one for one in bundle["programs"] if one["products"] == "generated"]
     try:
         arrays = choose_arrays(arguments)
         folder = os.path.join(os.path.dirname(os.path.abspath(arguments.step)), bundle["kernels"])
-        runner = (Emulated(arguments.emulate, arguments.emulator, program, arrays) if arguments.emulate else
-                  Driver(arguments.driver, folder, program, arrays))
+        runner = (Emulated(arguments.emulate, arguments.emulator, programs[0], arrays) if arguments.emulate else
+                  Driver(arguments.driver, folder, programs, arrays))
     except (Failed, OSError, RuntimeError) as why:
         sys.exit(f"bundle_kernels: {str(why).splitlines()[0]}")
-    for timed, calls in distinct(program):
+    for timed, calls in distinct(runner.program):
         if not timed["kind"].startswith(arguments.only):
             continue
         line = {"kind": timed["kind"], "key": timed["key"]}

@@ -34,9 +34,7 @@ public:
 
   /// For the next block, of so many threads. What no one waited for ends with its block.
   void forget(size_t numThreads) {
-    if (threads.empty())
-      threads.resize(numThreads);
-    if (!used)
+    if (!used && threads.size() == numThreads)
       return;
     threads.assign(numThreads, {});
     std::fill(readers.begin(), readers.end(), 0);
@@ -88,6 +86,7 @@ public:
 
   /// The thread's wgmma since its last commit become a group, even if there are none.
   void commit(int64_t thread) {
+    used = true;
     OfThread &own = threads[thread];
     own.groups.push_back(std::move(own.pending));
     own.pending.clear();

@@ -300,8 +300,7 @@ void Emulator::State::beginBlock(int64_t number) {
   blockTimes.push_back(now.block);
   std::fill(warpBarriers.begin(), warpBarriers.end(), 0);
   asyncCopies.forget();
-  if (kernel->hasWgmma)
-    multiplies.forget(threads.size());
+  multiplies.forget(threads.size()); // a kernel without wgmma may still fence and wait for it
   for (size_t index = 0; index < threads.size(); ++index) {
     Thread &thread = threads[index];
     thread.number = index;

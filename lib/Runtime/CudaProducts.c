@@ -336,7 +336,8 @@ static int verify(llmmem_products *products, llmmem_product_algorithm *entry,
 static int choose(llmmem_products *products, const llmmem_product_form *form,
                   const Descriptors *descriptors) {
   llmmem_product_algorithm *entry = find(products, form);
-  if (!entry) {
+  int is_new = !entry;
+  if (is_new) {
     LtHeuristic answer;
     int found;
     memset(&answer, 0, sizeof answer);
@@ -347,7 +348,10 @@ static int choose(llmmem_products *products, const llmmem_product_form *form,
       return 1;
     memcpy(entry->data, &answer.algorithm, sizeof entry->data);
   }
-  return entry->is_checked ? 0 : verify(products, entry, descriptors);
+  if (entry->is_checked || !verify(products, entry, descriptors))
+    return 0;
+  products->count -= is_new; /* the last one; what was refused is not kept for later runs */
+  return 1;
 }
 
 static int check_product(llmmem_products *products, const llmmem_product *product) {

@@ -216,9 +216,11 @@ int llmmem_product_store_write(const char *path, const char *device,
   fprintf(file, "end %zu\n", count);
   int failed = ferror(file);
   failed |= fclose(file) != 0;
-  if (failed || rename(beside, path))
-    return fail(message, size, "'%s' cannot be written: %s", path, strerror(errno));
-  return 0;
+  if (!failed && rename(beside, path) == 0)
+    return 0;
+  int why = errno;
+  remove(beside);
+  return fail(message, size, "'%s' cannot be written: %s", path, strerror(why));
 }
 
 /*===----------------------------------------------------------------------===*\

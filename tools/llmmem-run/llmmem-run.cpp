@@ -76,6 +76,11 @@ static Error openDevice(const RunOptions &options, CompiledStep::Options &compil
   if (!opened)
     return opened.takeError();
   compile.cuda = std::move(*opened);
+  if (compile.tensorCores == TensorCores::Warpgroup &&
+      tensorCoresOf(compile.cuda->chip()) != TensorCores::Warpgroup)
+    return createStringError("--tensor-cores=warpgroup: wgmma is of sm_90a alone, and this device "
+                             "runs " +
+                             compile.cuda->chip() + "; leave the flag out");
   compile.libraryMatmuls = false;
   if (options.products == RunOptions::Products::Generated)
     return Error::success();

@@ -448,6 +448,7 @@ TEST_F(KeptAlgorithms, AddUpInOneOrder) {
   unsetenv("LLMMEM_FAKE_CUBLASLT_SCHEMES");
   setenv("LLMMEM_FAKE_CUBLASLT_REDUCTION", "1", 1); // in place, by whoever comes first
   EXPECT_NE(multiply(linear(run, false)).find("by scheme 1"), std::string::npos);
+  EXPECT_EQ(llmmem_products_count(llmmem_cuda_products(run)), 0u) << "a refused one is kept";
 }
 
 TEST_F(CudaProducts, RefuseAlgorithmsOfOthers) {

@@ -110,6 +110,31 @@ TEST(ProofTest, searchesAreRepeated) {
   EXPECT_GT(infeasible, 0);
 }
 
+/// Longer searches are not repeated, and a claim that hangs on one says so.
+TEST(ProofTest, searchesOfMoreThan24OpsAreNotRepeated) {
+  for (int64_t ops : {24, 25}) {
+    test::ProblemBuilder build;
+    ValueIndex last = build.value(1);
+    for (int64_t op = 0; op < ops; ++op) {
+      const ValueIndex next = build.value(1);
+      build.op({last}, {next}, 1);
+      last = next;
+    }
+    build.problem.keep.push_back(last);
+    build.problem.budget = 2;
+    for (Kind kind : {Kind::EverySchedule, Kind::EveryPlacement}) {
+      const ClaimCheck it =
+          checkOf("cost", build.problem, claimCost(build.problem, {kind, {}, {}}, 1));
+      if (ops == 24) { // a plan that recomputes nothing is found
+        EXPECT_EQ(wordOf(it.verdict), "refused") << it.message;
+        continue;
+      }
+      EXPECT_EQ(wordOf(it.verdict), "not checked") << it.message;
+      EXPECT_NE(it.message.find("is repeated up to 24 ops"), std::string::npos) << it.message;
+    }
+  }
+}
+
 /// Whatever the planner says of small problems is checked, also after a way through JSON.
 TEST(ProofTest, plansOfSmallProblemsAreChecked) {
   const int32_t problems = test::fromEnvironment("LLMMEM_PROOF_PROBLEMS", 60);

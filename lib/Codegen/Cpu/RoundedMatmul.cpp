@@ -457,8 +457,8 @@ private:
             Integers each{&w, spread(w, total, kRows)};
             exact = exact - Integers{&w, zeros} * each;
           }
-          Num step32{&w.builder, spread(w, w.load(scales + block, 1).value, kRows)};
-          Num next = fma(exact.asNumbers(), step32 * scale, {&w.builder, carried[0]});
+          Num scaleOfStep{&w.builder, spread(w, w.load(scales + block, 1).value, kRows)};
+          Num next = fma(exact.asNumbers(), scaleOfStep * scale, {&w.builder, carried[0]});
           return SmallVector<Value>{next.value};
         });
     return {&w.builder, result[0]};
@@ -546,7 +546,9 @@ int64_t llmmem::roundedStrip(const Matmul &p) {
     // An odd number of rows between streams, as for other products of few rows.
     return (std::clamp<int64_t>(llvm::divideCeil(p.columns, 8 * kRows), 16, 128) | 1) * kRows;
   }
-  int64_t groups = p.columns / p.b.held.format.group, most = std::max<int64_t>(1, groups / 4);
+  constexpr int64_t mostOfStack = 1 << 16; // numbers of a thread's rounded panel, a strip by `inner`
+  int64_t groups = p.columns / p.b.held.format.group;
+  int64_t most = std::clamp<int64_t>(groups / 4, 1, std::max<int64_t>(1, mostOfStack / p.inner));
   while (groups % most != 0)
     --most;
   return most * p.b.held.format.group;

@@ -55,6 +55,9 @@ struct Matmul {
   /// The rows for which tiles are chosen, where matmuls of several sizes must sum a `softmax` in
   /// one order; 0: `rows`.
   int64_t rowsOfTiles = 0;
+  /// The rows for which instructions are chosen, where matmuls of several sizes, the last one as
+  /// short as may be, must give the bits of one; 0: `rows`.
+  int64_t rowsOfInstructions = 0;
   /// Of a packed B of integers: what multiplies its numbers is rounded to i8 in groups of so many
   /// terms, as llm.linear's `activation_group` says. None: it is not rounded.
   std::optional<int64_t> activationGroup = std::nullopt;

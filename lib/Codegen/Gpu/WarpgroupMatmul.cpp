@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace llmmem;
 
 bool llmmem::isWarpgroupMatmul(const KernelOptions &options, const Matmul &matmul) {
-  return options.tensorCores == TensorCores::Warpgroup && matmul.rows > kWgmmaRows &&
+  const int64_t rows = matmul.rowsOfInstructions ? matmul.rowsOfInstructions : matmul.rows;
+  return options.tensorCores == TensorCores::Warpgroup && rows > kWgmmaRows &&
          matmul.columns >= kSwizzledLine;
 }
 

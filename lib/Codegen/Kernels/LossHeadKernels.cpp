@@ -236,7 +236,8 @@ void LossHeadEmitter::emitLogits(Index first, Rows part) {
                 .rows = part.count,
                 .columns = vocabulary,
                 .inner = width,
-                .rowsOfTiles = std::min(granule, tokens)};
+                .rowsOfTiles = std::min(granule, tokens),
+                .rowsOfInstructions = std::min(granule, tokens)};
   // Tiles know nothing of padding.
   haveTileSoftmax = makesTileSoftmax(e, matmul) && !ownTokens.isPadded();
   if (haveTileSoftmax)
@@ -327,7 +328,8 @@ void LossHeadEmitter::emitInputGradient(Index first, Rows part) {
               .c = {dx, width, false, (first + part.begin) * width},
               .rows = part.count,
               .columns = width,
-              .inner = vocabulary});
+              .inner = vocabulary,
+              .rowsOfInstructions = std::min(granule, tokens)});
 }
 
 void LossHeadEmitter::emitLoss(Num count) {

@@ -5,6 +5,7 @@
 #include "llmmem-c/Forms.h"
 #include <math.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,26 @@ static void newer_programs(void) {
   FAILS(LLMMEM_INVALID, "problem: asks for what llmmem 0.1.0 does not know",
         llmmem_check_problem(&newer.known, error));
   CHECK(strcmp(llmmem_version(), "0.1.0") == 0);
+}
+
+/* One that was built against an older header has fewer fields, and what it lacks is the default. */
+static void older_programs(void) {
+  llmmem_problem problem = step();
+  llmmem_plan_options options = LLMMEM_INIT(llmmem_plan_options);
+  options.size = offsetof(llmmem_plan_options, user);
+  options.policy = "none";
+  options.progress = (void (*)(void *, const char *))1; /* never read, let alone called */
+  const llmmem_plan *plan = NULL;
+  WORKS(llmmem_make_plan(&problem, &options, &plan, error));
+  CHECK(plan->cost == plan->base_cost);
+  llmmem_free_plan(plan);
+  struct {
+    llmmem_plan_options known;
+    int64_t unknown;
+  } newer = {LLMMEM_INIT(llmmem_plan_options), 1};
+  newer.known.size = sizeof(newer);
+  FAILS(LLMMEM_INVALID, "options: asks for what llmmem 0.1.0 does not know",
+        llmmem_make_plan(&problem, &newer.known, &plan, error));
 }
 
 static int activities;
@@ -279,6 +300,10 @@ static void wrong_forms(void) {
   other.budget = 7000;
   llmmem_form more = tilings_of(&other);
   FORMS_REFUSED("forms[1]: problem: its budget is not that of forms[0]", list[1] = &more;
+                forms.num_forms = 2);
+  other = step();
+  other.alignment = 64;
+  FORMS_REFUSED("forms[1]: problem: its alignment is not that of forms[0]", list[1] = &more;
                 forms.num_forms = 2);
 }
 
@@ -527,6 +552,7 @@ int main(void) {
   sizes();
   wrong_problems();
   newer_programs();
+  older_programs();
   planning();
   texts();
   proofs();
