@@ -227,6 +227,8 @@ int probe_products(Replay *replay) {
     seen[call->number] = 1;
     if (!by_library || !is_refused(&probe))
       failed = probe_calls(&probe);
+    /* A file of algorithms that cannot be locked or written is no product's refusal. */
+    failed = failed || *llmmem_cuda_message(replay->run);
     close_probe(&probe);
   }
   free(seen);
