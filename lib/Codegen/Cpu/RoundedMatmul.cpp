@@ -546,7 +546,8 @@ int64_t llmmem::roundedStrip(const Matmul &p) {
     // An odd number of rows between streams, as for other products of few rows.
     return (std::clamp<int64_t>(llvm::divideCeil(p.columns, 8 * kRows), 16, 128) | 1) * kRows;
   }
-  constexpr int64_t mostOfStack = 1 << 16; // numbers of a thread's rounded panel, a strip by `inner`
+  constexpr int64_t mostOfStack = 1
+                                  << 16; // numbers of a thread's rounded panel, a strip by `inner`
   int64_t groups = p.columns / p.b.held.format.group;
   int64_t most = std::clamp<int64_t>(groups / 4, 1, std::max<int64_t>(1, mostOfStack / p.inner));
   while (groups % most != 0)
