@@ -8,12 +8,14 @@
   flags in a library  cl::opt outside tools/
   planner on MLIR     an include of MLIR under Planning/
   left open           a note to self in lib/, include/ or tools/
+  not annotated       a function of python/llmmem with an argument or a result that has no type
   structure           folders in circles, private includes, unlisted links (structure.py)
   not formatted       a file that clang-format of LLVM 22 would write in another way
 
   lint.py [ROOT]      ROOT: a git checkout, by default the one that this script stands in
 """
 
+import ast
 import os
 import re
 import shutil
@@ -75,6 +77,21 @@ def lint_source(name, text):
         yield f"{name}: a note to self"
 
 
+def lint_annotations(name, text):
+    for function in ast.walk(ast.parse(text, name)):
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        given = function.args
+        positional = given.posonlyargs + given.args
+        if positional and positional[0].arg in ("self", "cls"):
+            positional = positional[1:]
+        several = [argument for argument in (given.vararg, given.kwarg) if argument]
+        bare = [argument.arg for argument in positional + given.kwonlyargs + several if not argument.annotation]
+        bare += [] if function.returns else ["its result"]
+        if bare:
+            yield f"{name}:{function.lineno}: not annotated: {function.name}: {', '.join(bare)}"
+
+
 def lint_format(root, names):
     """Other versions of clang-format break lines in other places: only this one counts."""
     tool = shutil.which("clang-format-22")
@@ -101,6 +118,9 @@ def main():
     for name in tracked(root, "*.cpp", "*.h", "*.c"):
         with open(os.path.join(root, name), errors="replace") as handle:
             findings += lint_source(name, handle.read())
+    for name in tracked(root, "python/llmmem/*.py"):
+        with open(os.path.join(root, name), encoding="utf-8") as handle:
+            findings += lint_annotations(name, handle.read())
     findings += lint_structure(root)
     findings += lint_format(root, tracked(root, "*.cpp", "*.h", "*.c"))
     for finding in findings:

@@ -1,7 +1,6 @@
 """A loss whose gradient keeps a budget."""
 
 import functools
-import warnings
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
@@ -11,12 +10,9 @@ import llmmem
 
 from .._planner import _budget as check_budget
 from .._errors import BudgetError
+from ._cpu import warn_of_cpu
 from ._errors import UnsupportedLossError
 from ._program import Loss, evaluate, evaluate_in_segments, kept_values, read_program
-
-# XLA:CPU drops optimization barriers before it merges equal expressions; then each value that should be made again is the
-# one that was made first, and is held. The compiler option that keeps them, for jax.jit(..., compiler_options=...).
-CPU_OPTIONS = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,8 @@ class _Checkpointed:
         joint = jax.make_jaxpr(jax.value_and_grad(with_tree, argnums=self.argnums))(*arguments)
         report = self._make_report(read_program(joint, self.other_bytes))
         self.reports.append(report)
-        _warn_of_cpu(report)
+        if report.overhead > 0:
+            warn_of_cpu("checkpoint")
         return traced, report.names
 
     def _make_report(self, program: Any) -> Report:
@@ -101,12 +98,6 @@ class _Checkpointed:
         names = tuple(sorted(program.name_of[value] for value in kept if value in program.name_of))
         return Report(None if self.budget == "min" else self.budget, plan.peak, plan.peak_lower_bound,
                       cost / max(1, plan.base_cost), names, len(program.name_of), plan.seconds, problem, plan)
-
-
-def _warn_of_cpu(report: Report) -> None:
-    if report.overhead > 0 and jax.default_backend() == "cpu":
-        warnings.warn("llmmem.jax.checkpoint: XLA:CPU drops the barriers that keep recomputation apart, so that it saves "
-                      f"nothing there; compile with jax.jit(..., compiler_options={CPU_OPTIONS!r})", stacklevel=4)
 
 
 def checkpoint(loss: Callable[..., Any], budget: Union[int, str], *, argnums: Union[int, Sequence[int]] = 0,

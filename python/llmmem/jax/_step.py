@@ -16,6 +16,7 @@ from jax.extend.mlir import serialize_portable_artifact
 
 from .._planner import _budget as check_budget
 from .._errors import BudgetError
+from ._cpu import warn_of_cpu
 from ._errors import UnsupportedLossError
 
 
@@ -85,12 +86,15 @@ class _PlannedStep:
         leaves, tree = jax.tree.flatten(arguments)
         key = (tree, tuple((jax.numpy.shape(leaf), jax.numpy.result_type(leaf)) for leaf in leaves))
         if key not in self._planned:
-            self._planned[key] = self.export(*arguments).call
+            self._planned[key] = self._plan(arguments).call
         return self._planned[key](*arguments)
 
     def export(self, *arguments: Any) -> jax.export.Exported:
         """The planned step as jax.export has it: `call` runs it, also inside of jax.jit, whose donate_argnums must be those of
         `plan`."""
+        return self._plan(arguments)
+
+    def _plan(self, arguments: Sequence[Any]) -> jax.export.Exported:
         jitted = jax.jit(self.step, donate_argnums=self.donate_argnums, keep_unused=True)
         exported = jax.export.export(jitted)(*arguments)
         module = jitted.lower(*arguments).compiler_ir("stablehlo")
@@ -98,6 +102,8 @@ class _PlannedStep:
         planned, facts = _plan_text(text, self.budget, self.options)
         needed = sum(facts["resident"].values()) + facts["resident_padding"] + facts["arena"]
         self.reports.append(StepReport(needed, facts))
+        if facts["recompute"]["ops"]:
+            warn_of_cpu("plan")
         version = re.search(rb"StableHLO_v(\d+\.\d+\.\d+)", exported.mlir_module_serialized[:64])
         if not version:
             raise RuntimeError("llmmem.jax.plan: the exported step is of an unknown version of StableHLO")
@@ -115,7 +121,7 @@ def plan(step: Callable[..., Any], budget: Union[int, str], *, donate_argnums: U
 
     Returns a function of the same arguments; call it inside of jax.jit with the same donate_argnums. Its `reports` has one
     StepReport for each signature. Values are those of the step: the program is the same StableHLO, with ops in the planned order and
-    runs again behind optimization barriers. XLA orders and fuses anew (`checkpoint` says what it does to barriers on a CPU).
+    runs again behind optimization barriers. XLA orders and fuses anew; that XLA:CPU drops the barriers, a warning says.
     Raises BudgetError where no plan fits, UnsupportedLossError where an op cannot be planned.
     """
     return _PlannedStep(step, budget, donate_argnums, options)

@@ -51,7 +51,8 @@ class _FusedPeak(CustomSchedulerPass):
             buffer.mpi_buffer.size_free = hint(whole.get_numel()) * whole.get_dtype().itemsize
         _, timeline = memory.estimate_peak_memory(nodes, freeable, outputs)
         live = max((size + self._workspace(node) for size, node in zip(timeline, nodes)), default=0)
-        if partition.reports:
+        # A graph without a backward has no plan: the last report is of another graph.
+        if partition.reports and not V.graph.is_inference:
             partition.add_compiled_peak(live, bool(V.graph.is_backward))
             excess = partition.reports[-1].compiled_peak - partition.budget if isinstance(partition.budget, int) else 0
             if excess > 0:

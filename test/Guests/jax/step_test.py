@@ -3,6 +3,7 @@
 import os
 import sys
 import unittest
+import warnings
 from typing import Any, Tuple
 
 import jax
@@ -43,6 +44,9 @@ def bytes_by_xla(step: Any, arguments: Any, options: Any = None) -> int:
 
 @unittest.skipUnless(os.path.exists(TOOL), f"there is no {TOOL}; build llmmem, or name llmmem-opt in LLMMEM_OPT")
 class StepTest(unittest.TestCase):
+    def setUp(self) -> None:
+        warnings.simplefilter("ignore")
+
     def test_budgets(self) -> None:
         step, weights, x = make_step()
         copy = lambda tree: jax.tree.map(jnp.array, tree)  # noqa: E731: donated arguments are gone after a call
@@ -68,6 +72,19 @@ class StepTest(unittest.TestCase):
                       f"+{report.facts['recompute']['percent_time']:.1f}% of modelled time")
                 self.assertLess(measured, last)
                 last = measured
+
+    def test_says_what_the_cpu_drops(self) -> None:
+        """Where something is made again, and there alone; of the line that calls the step."""
+        step, weights, x = make_step(layers=4, rows=512)
+        for budget, is_made_again in (("min", True), ("1TB", False)):
+            planned = llmmem.jax.plan(step, budget)
+            for call in (planned, llmmem.jax.plan(step, budget).export):
+                with self.subTest(budget=budget, call=call), warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    call(weights, x)
+                    said = [warning for warning in caught if "cse_barrier_expander" in str(warning.message)]
+                    self.assertEqual([warning.filename for warning in said], [__file__] if is_made_again else [])
+            self.assertEqual(planned.reports[0].facts["recompute"]["ops"] > 0, is_made_again)
 
     def test_too_little(self) -> None:
         step, weights, x = make_step(layers=2, rows=64)

@@ -1,9 +1,9 @@
-"""Beside PyTorch's own means on the same model: at the peak that theirs is measured to have, ours fits and recomputes no
+"""Beside PyTorch's own means on the same models: at the peak that theirs is measured to have, ours fits and recomputes no
 more FLOPs. Their ratio is no peak: a smaller one can need more."""
 
 import time
 import unittest
-from typing import Any, List, Tuple
+from typing import Any, Callable, List, Tuple
 
 import torch
 from torch import fx
@@ -12,7 +12,7 @@ from torch._functorch import config, partitioners
 
 import llmmem.torch
 from llmmem.torch._costs import count_flops
-from models import gpt, run_step
+from models import gpt, llama, run_step
 
 RATIOS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -36,38 +36,49 @@ class Theirs:
 
 class CompareTest(unittest.TestCase):
     def setUp(self) -> None:
-        torch.manual_seed(0)
-        self.model, self.ids = gpt(layers=4), torch.randint(0, 256, (4, 64))
-        self.peaks: List[Tuple[float, int]] = []
+        self.ids = torch.randint(0, 256, (4, 64), generator=torch.Generator().manual_seed(0))
 
-    def theirs(self, name: str, model: torch.nn.Module, function: Any) -> None:
-        """One line of the table, and the assertion."""
+    def make(self, model: Callable[..., Any], **options: Any) -> torch.nn.Module:
+        torch.manual_seed(0)
+        return model(layers=4, **options)
+
+    def theirs(self, name: str, theirs: torch.nn.Module, function: Any, ours: torch.nn.Module) -> int:
+        """One line of the table, and the assertions. Gives the peak of `theirs`; `ours` is the same model, planned by llmmem."""
         partition = Theirs(function)
-        step = run_step(model, aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=partition), self.ids, self.ids)
+        step = run_step(theirs, aot_autograd(fw_compiler=llmmem.torch.run_in_order, partition_fn=partition), self.ids, self.ids)
         backend = llmmem.torch.backend(step.peak, device=ARITHMETIC)
-        ours = run_step(self.model, backend, self.ids, self.ids)
+        planned = run_step(ours, backend, self.ids, self.ids)
         report = backend.reports[0]
         again = partition.flops - report.flops
         print(f"{name}: peak {step.peak}, FLOPs +{again / report.flops:.1%}, partitioned in {partition.seconds:.2f} s; "
-              f"llmmem: peak {ours.peak}, FLOPs +{report.recomputed_flops / report.flops:.1%}, read in "
+              f"llmmem: peak {planned.peak}, FLOPs +{report.recomputed_flops / report.flops:.1%}, read in "
               f"{report.seconds_read:.2f} s, planned in {report.seconds_planned:.2f} s, written in "
               f"{report.seconds_written:.2f} s")
-        self.assertLessEqual(ours.peak, step.peak)
+        self.assertLessEqual(planned.peak, step.peak)
         self.assertLessEqual(report.recomputed_flops, again)
-        self.peaks.append((name, step.peak))
+        return step.peak
+
+    def ratios(self, model: Callable[..., Any]) -> List[int]:
+        """The peaks of theirs, from the smallest ratio."""
+        peaks = []
+        for ratio in RATIOS:
+            with self.subTest(model=model.__name__, ratio=ratio), config.patch(activation_memory_budget=ratio):
+                made = self.make(model)
+                peaks.append(self.theirs(f"{model.__name__}, activation_memory_budget {ratio}", made,
+                                         partitioners.min_cut_rematerialization_partition, made))
+        return peaks
 
     def test_ratios_and_the_trap(self) -> None:
-        for ratio in RATIOS:
-            with self.subTest(ratio=ratio), config.patch(activation_memory_budget=ratio):
-                self.theirs(f"activation_memory_budget {ratio}", self.model, partitioners.min_cut_rematerialization_partition)
-        peaks = [peak for _, peak in self.peaks]
-        self.assertTrue(any(small > large for index, small in enumerate(peaks) for large in peaks[index + 1:]),
-                        f"a smaller ratio never needed more: {peaks}")
+        for model in (gpt, llama):
+            peaks = self.ratios(model)
+            self.assertTrue(any(small > large for index, small in enumerate(peaks) for large in peaks[index + 1:]),
+                            f"{model.__name__}: a smaller ratio never needed more: {peaks}")
 
     def test_checkpoint_around_each_block(self) -> None:
-        torch.manual_seed(0)
-        model = gpt(layers=4, checkpoint=True)
-        self.theirs("checkpoint around each block", model, partitioners.default_partition)
+        for model in (gpt, llama):
+            with self.subTest(model=model.__name__):
+                self.theirs(f"{model.__name__}, checkpoint around each block", self.make(model, checkpoint=True),
+                            partitioners.default_partition, self.make(model))
 
 
 if __name__ == "__main__":
