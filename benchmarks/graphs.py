@@ -5,9 +5,13 @@ FOLDER holds .mlir and .mlir.gz files, a row each. Each is planned without a bud
 found), for the least bytes, under these as a budget, and under three budgets between the two. Bytes are resident buffers and arena:
 what a budget bounds. The columns of budgets have what is recomputed in percent of the step's modelled time and, in brackets, how far
 the plan may be above the cheapest one, as proved. `s` are the seconds of one processor that the slowest of these plans took, reading
-the graph included. A refused graph has what the tool says. `--budget` plans each graph that it lies within under one more budget.
+the graph and making the proof included. A refused graph has what the tool says. `--budget` plans each graph between whose least and
+free bytes it lies under one more budget.
 
-Exit code 1 where a plan is above its budget, none is found at the least budget or above, or one took more than `--most-seconds`.
+Each plan comes with its proof, which llmmem-plan --check follows; the claims are counted behind the table.
+
+Exit code 1 where a plan is above its budget, none is found at the least budget or above, a claim is refused, or a plan took more
+than `--most-seconds`.
 
 Elided constants (dense_resource<__elided__>, dense<...>) have a type and no values; planning reads the type alone, and parsing
 gets zeros, always the same. Functions on numbers and pointers that are declared alone, as clocks are, do nothing.
@@ -52,16 +56,40 @@ def processor_seconds():
     return used.ru_utime + used.ru_stime
 
 
+class Claims:
+    """What plans claim, followed by a process that has their proofs and no solver."""
+
+    def __init__(self):
+        self.plans = self.checked = self.unchecked = 0
+        self.planning = self.seconds = self.longest = 0.0
+
+    def check(self, what, command):
+        begin = processor_seconds()
+        done = subprocess.run(command, capture_output=True, text=True)
+        seconds = processor_seconds() - begin
+        self.plans += 1
+        self.checked += done.stdout.count(": checked:")
+        self.unchecked += done.stdout.count(": not checked:")
+        self.seconds += seconds
+        self.longest = max(self.longest, seconds)
+        check(done.returncode == 0, f"{what}: {done.stdout}{done.stderr}")
+
+    def __str__(self):
+        return (f"Proofs: {self.checked} claims of {self.plans} plans checked, {self.unchecked} not checked; a check takes at most "
+                f"{self.longest:.2f} processor seconds, all together {self.seconds:.2f} beside {self.planning:.1f} to plan")
+
+
 class Planner:
     """One graph and the plans made of it."""
 
-    def __init__(self, options, path, folder):
+    def __init__(self, options, path, folder, claims):
         self.name = re.sub(r"\.mlir(\.gz)?$", "", os.path.relpath(path, options.folder))
-        self.graph, self.report, self.problem = (os.path.join(folder, name) for name in ("graph.mlir", "report.json", "problem.json"))
+        self.graph, self.report, self.problem, self.made, self.proof = (
+            os.path.join(folder, name) for name in ("graph.mlir", "report.json", "problem.json", "plan.json", "proof.json"))
         with open(self.graph, "w") as file:
             file.write(read_graph(path))
         self.tools, self.limit, self.most_seconds = options.tools, options.limit, options.most_seconds
-        self.entry, self.seconds, self.structure = [], 0, ""
+        self.entry, self.seconds, self.structure, self.claims = [], 0, "", claims
 
     def choose_largest(self):
         """Of several functions the one of the most lines."""
@@ -77,21 +105,25 @@ class Planner:
 
     def plan(self, how):
         """The report or None, what the tool says first, and the seconds."""
-        if os.path.exists(self.report):
-            os.remove(self.report)
+        for path in (self.report, self.problem, self.made, self.proof):
+            if os.path.exists(path):
+                os.remove(path)
         begin = processor_seconds()
         try:
             done = subprocess.run([os.path.join(self.tools, "llmmem-opt"), "--allow-unregistered-dialect", "--unpriced=by-bytes", *self.entry,
                                    how, self.graph, "-o", "/dev/null", "--memory-report-json=" + self.report,
-                                   "--emit-problem=" + self.problem], capture_output=True, text=True, timeout=self.limit)
+                                   "--emit-problem=" + self.problem, "--emit-plan=" + self.made, "--emit-proof=" + self.proof],
+                                  capture_output=True, text=True, timeout=self.limit)
         except subprocess.TimeoutExpired:
             check(False, f"{self.name}, {how}: no answer in {self.limit} s")
             return None, f"no answer in {self.limit} s", self.limit
         seconds = processor_seconds() - begin
         self.seconds = max(self.seconds, seconds)
+        self.claims.planning += seconds
         check(seconds <= self.most_seconds, f"{self.name}, {how}: planned in {seconds:.1f} processor "
               f"seconds, at most {self.most_seconds:g} are allowed")
         if done.returncode == 0:
+            self.claims.check(f"{self.name}, {how}", [os.path.join(self.tools, "llmmem-plan"), "--check", self.problem, self.made, self.proof])
             with open(self.report) as file:
                 return json.load(file), "", seconds
         said = re.search(r"error: (.*)", done.stderr)
@@ -156,15 +188,15 @@ def line_of(planner, budget):
 def plan_all(options, folder):
     """How many graphs were planned, of how many, and the lines behind the table."""
     planned = graphs = 0
-    lines = []
+    lines, claims = [], Claims()
     for path in find_graphs(options.folder, options.only):
-        planner = Planner(options, path, folder)
+        planner = Planner(options, path, folder, claims)
         needs = row_of(planner)
         graphs += 1
         planned += needs is not None
         if options.budget and needs and needs[0] <= options.budget <= needs[1]:
             lines += line_of(planner, options.budget)
-    return planned, graphs, lines
+    return planned, graphs, [*lines, str(claims)]
 
 
 def bytes_of(text):
