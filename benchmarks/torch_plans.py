@@ -98,8 +98,8 @@ class Proofs:
         self.plans, self.verdicts, self.longest, self.seconds = 0, collections.Counter(), 0.0, 0.0
 
     def check(self, problem, planned, budget):
-        """Seconds of the processor that the search took. The partition takes the plan within its budget or, where an arena
-        alone stands in the way, another; plans are equal for equal arguments."""
+        """Seconds of the processor that a search for this plan takes. The partition takes the plan within its budget or, where
+        an arena alone stands in the way, another; plans are equal for equal arguments."""
         watch = Stopwatch()
         for given in (budget, None, "min"):
             made = llmmem.plan(problem, given, proof=True)
@@ -166,8 +166,9 @@ class Compare:
         search = self.proofs.check(report.problem, report.plan, peak)
         print(f"{self.name} ratio {ratio}: PyTorch {peak / 1e9:.3f} GB +{overhead:.2%}, partitioned in {theirs}; llmmem "
               f"{report.peak / 1e9:.3f} GB +{report.overhead:.2%}, bound +{report.cost_lower_bound / report.base_cost - 1:.2%}"
-              f", gap {report.gap:.2%}, partitioned in {watch}, {watch.processor / theirs.processor:.2f} of PyTorch's; searched, and "
-              f"proved, in {search:.2f} of the processor", flush=True)
+              f", gap {report.gap:.2%}, partitioned in {watch}, of which {report.seconds_written:.2f} s write modules, "
+              f"{watch.processor / theirs.processor:.2f} of PyTorch's; one search, "
+              f"with its proof, takes {search:.2f} of the processor", flush=True)
 
 
 def main():
