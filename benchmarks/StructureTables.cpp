@@ -7,8 +7,10 @@
 // the orders that strangers write (Planning/ShuffledProblem.h). Both at six
 // budgets between the least need and what nothing recomputed needs, `f` of the way, both of the
 // labelled problem. Prints what the unlabelled plan costs more, in percent of the step: 0.1 is the
-// promise. Ends with exit code 1 where it is broken or a plan does not verify. Seconds are the
-// processor's.
+// promise, and that a plan takes less than 10 seconds, of the processor as all seconds here. Ends
+// with exit code 1 where a promise is broken or a plan does not verify. The last line has the
+// largest gap to the proved bound of all plans at f > 0, labelled or not; at the least need bounds
+// are weak.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,24 +64,37 @@ static test::TransformerShape randomShape(int64_t blocks, uint32_t seed) {
   return shape;
 }
 
-namespace {
-/// The worst of all comparisons.
-struct Worst {
-  double excess = -100, seconds = 0;
-  int plans = 0, broken = 0;
-};
-} // namespace
-
 static double percent(int64_t cost, const Plan &plan) {
   return 100.0 * double(cost) / double(std::max<int64_t>(plan.baseCost, 1));
 }
+
+namespace {
+/// The worst of all comparisons.
+struct Worst {
+  double excess = -100, seconds = 0, gap = 0;
+  int plans = 0, broken = 0, slow = 0;
+
+  /// Of every plan, labelled ones included.
+  void addSeconds(const Plan &plan) {
+    constexpr double promised = 10;
+    seconds = std::max(seconds, plan.seconds);
+    slow += plan.seconds >= promised;
+  }
+
+  void addGap(const Plan &plan, size_t budgetIndex) {
+    if (budgetIndex > 0 && plan.status == Status::Feasible)
+      gap = std::max(gap, percent(plan.cost - plan.costLowerBound, plan));
+  }
+};
+} // namespace
 
 static void compare(Problem &problem, llvm::ArrayRef<int64_t> budgets,
                     llvm::ArrayRef<Plan> labelled, Worst &worst) {
   for (size_t index = 0; index < budgets.size(); ++index) {
     Plan made = planFor(problem, PolicyKind::Budget, budgets[index]);
     ++worst.plans;
-    worst.seconds = std::max(worst.seconds, made.seconds);
+    worst.addSeconds(made);
+    worst.addGap(made, index);
     if (made.status != Status::Feasible) {
       ++worst.broken;
       outs() << format("       none %5.1f", made.seconds);
@@ -98,8 +113,11 @@ static void compare(Problem &problem, llvm::ArrayRef<int64_t> budgets,
 static void compareOrders(Problem problem, uint32_t seed, Worst &worst) {
   auto need = [&](const Plan &plan) { return problem.residentBytes() + plan.arena; };
   Plan least = planFor(problem, PolicyKind::LeastPeak, std::nullopt);
+  Plan free = planFor(problem, PolicyKind::Budget, std::nullopt);
+  worst.addSeconds(least);
+  worst.addSeconds(free);
   const int64_t low = need(least);
-  const int64_t high = need(planFor(problem, PolicyKind::Budget, std::nullopt));
+  const int64_t high = need(free);
   outs() << format("; least %.3f of free, %.1f s\n    labelled: percent recomputed",
                    double(low) / double(high), least.seconds);
   std::vector<int64_t> budgets;
@@ -107,6 +125,8 @@ static void compareOrders(Problem problem, uint32_t seed, Worst &worst) {
   for (double f : {0.0, 0.05, 0.25, 0.5, 0.75, 1.0}) {
     budgets.push_back(low + int64_t(f * double(high - low)));
     plans.push_back(planFor(problem, PolicyKind::Budget, budgets.back()));
+    worst.addSeconds(plans.back());
+    worst.addGap(plans.back(), plans.size() - 1);
     outs() << format("   %8.3f %5.1f", percent(plans.back().cost - plans.back().baseCost, least),
                      plans.back().seconds);
     outs().flush();
@@ -164,6 +184,8 @@ int main(int count, char **arguments) {
       compareRandomStep(blocks, seed + static_cast<uint32_t>(blocks), worst);
   }
   outs() << worst.plans << " plans, " << worst.broken << " not within 0.1 percent, the worst "
-         << format("%.3f percent above, the slowest %.1f s\n", worst.excess, worst.seconds);
-  return worst.broken == 0 ? 0 : 1;
+         << format("%.3f percent above; largest gap at f > 0 %.3f percent; %d not within 10 s, the "
+                   "slowest %.1f s\n",
+                   worst.excess, worst.gap, worst.slow, worst.seconds);
+  return worst.broken == 0 && worst.slow == 0 ? 0 : 1;
 }

@@ -6,9 +6,12 @@
 For each ratio, and for everything kept: the peak and the cost of PyTorch's forward and backward under our rules (liveness
 of kernels run one by one, the table `h100`), then our plan at that peak: peak, cost, proved bound, gap. GPT-2 124M has
 batch 8 and 1,024 tokens, Llama-3-8B has batch 1 and 8,192, both bf16 with flash attention and without an optimizer.
-Needs PyTorch and LLMMEM_LIBRARY, as test/Guests/torch does.
+Seconds are the clock's and the processor's, of which other load makes fewer more; PyTorch's partition and ours, each
+from the joint graph to written modules. Each plan is made again with its proof, which is checked; the last line counts claims, and the exit
+code is 1 where one is refused. Needs PyTorch and LLMMEM_LIBRARY, as test/Guests/torch does.
 """
 
+import collections
 import os
 import sys
 import time
@@ -21,6 +24,7 @@ from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config, partitioners
 
+import llmmem
 import llmmem.torch
 import models
 from llmmem.torch._costs import DEVICES, price
@@ -73,9 +77,59 @@ def measure(module, resident):
     return peak, kernels
 
 
+class Stopwatch:
+    """Seconds of the clock and of this process's threads, since it was made."""
+
+    def __init__(self):
+        self.wall, self.processor = time.perf_counter(), time.process_time()
+
+    def stop(self):
+        self.wall, self.processor = time.perf_counter() - self.wall, time.process_time() - self.processor
+        return self
+
+    def __str__(self):
+        return f"{self.wall:.2f} s ({self.processor:.2f} of the processor)"
+
+
+class Proofs:
+    """What our plans claim, checked by code that shares nothing with the planner."""
+
+    def __init__(self):
+        self.plans, self.verdicts, self.longest, self.seconds = 0, collections.Counter(), 0.0, 0.0
+
+    def check(self, problem, planned, budget):
+        """Seconds of the processor that a search for this plan takes. The partition takes the plan within its budget or, where
+        an arena alone stands in the way, another; plans are equal for equal arguments."""
+        watch = Stopwatch()
+        for given in (budget, None, "min"):
+            made = llmmem.plan(problem, given, proof=True)
+            if (made.steps, made.cost_lower_bound) == (planned.steps, planned.cost_lower_bound):
+                watch.stop()
+                self.check_plan(problem, made, given)
+                return watch.processor
+        raise SystemExit(f"torch_plans.py: the plan under {budget} is not made again")
+
+    def check_plan(self, problem, made, budget):
+        watch = Stopwatch()
+        claims = llmmem.check(problem, made, budget=None if budget == "min" else budget)
+        seconds = watch.stop().processor
+        self.plans += 1
+        self.longest, self.seconds = max(self.longest, seconds), self.seconds + seconds
+        for claim in claims:
+            self.verdicts[claim.verdict] += 1
+            if claim.verdict != "checked":
+                print(f"{claim.claim}: {claim.verdict}: {claim.message}", flush=True)
+
+    def finish(self):
+        print(f"Proofs: {self.verdicts['checked']} claims of {self.plans} plans checked, {self.verdicts['not checked']} not checked, "
+              f"{self.verdicts['refused']} refused; a check takes at most {self.longest:.2f} processor seconds, all together "
+              f"{self.seconds:.2f}")
+        return 1 if self.verdicts["refused"] else 0
+
+
 class Compare:
     def __init__(self, name, ratios):
-        self.name, self.ratios = name, ratios
+        self.name, self.ratios, self.proofs = name, ratios, Proofs()
 
     def __call__(self, module, inputs, *, num_fwd_outputs, **options):
         program = read(module, num_fwd_outputs)
@@ -88,30 +142,33 @@ class Compare:
         held = sum({key: size for node in results for key, size in keys_of(node).items()}.values())
         for ratio in [None, *self.ratios]:
             theirs = fx.GraphModule(module, copy_graph(module.graph))
-            start = time.perf_counter()
+            watch = Stopwatch()
             if ratio is None:
                 modules = partitioners.default_partition(theirs, inputs, num_fwd_outputs=num_fwd_outputs, **options)
             else:
                 with config.patch(activation_memory_budget=ratio):
                     modules = partitioners.min_cut_rematerialization_partition(
                         theirs, inputs, num_fwd_outputs=num_fwd_outputs, **options)
-            seconds = time.perf_counter() - start
+            watch.stop()
             parts = [measure(part, primals) for part in modules]
             # The caller holds the results and the tangents through the backward, in their plans as in ours.
             peak = sum(primals.values()) + max(parts[0][0], parts[1][0] + held)
             cost = sum(entry.nanoseconds for _, kernels in parts for entry in price(kernels, device, False, False))
-            self.line("kept" if ratio is None else ratio, peak, cost / base - 1, seconds, module, inputs, num_fwd_outputs)
-        raise SystemExit(0)
+            self.line("kept" if ratio is None else ratio, peak, cost / base - 1, watch, module, inputs, num_fwd_outputs)
+        raise SystemExit(self.proofs.finish())
 
-    def line(self, ratio, peak, overhead, seconds, module, inputs, num_fwd_outputs):
+    def line(self, ratio, peak, overhead, theirs, module, inputs, num_fwd_outputs):
         partition = Partition(peak, device="h100")
+        watch = Stopwatch()
         partition(module, inputs, num_fwd_outputs=num_fwd_outputs)
+        watch.stop()
         report = partition.reports[0]
-        ours = report.seconds_read + report.seconds_priced + report.seconds_planned
-        print(f"{self.name} ratio {ratio}: PyTorch {peak / 1e9:.3f} GB +{overhead:.2%}, partitioned in {seconds:.2f} s; llmmem "
+        search = self.proofs.check(report.problem, report.plan, peak)
+        print(f"{self.name} ratio {ratio}: PyTorch {peak / 1e9:.3f} GB +{overhead:.2%}, partitioned in {theirs}; llmmem "
               f"{report.peak / 1e9:.3f} GB +{report.overhead:.2%}, bound +{report.cost_lower_bound / report.base_cost - 1:.2%}"
-              f", gap {report.gap:.2%}, read, priced and planned in {ours:.2f} s (search {report.seconds_planned:.2f}), "
-              f"written in {report.seconds_written:.2f}", flush=True)
+              f", gap {report.gap:.2%}, partitioned in {watch}, of which {report.seconds_written:.2f} s write modules, "
+              f"{watch.processor / theirs.processor:.2f} of PyTorch's; one search, "
+              f"with its proof, takes {search:.2f} of the processor", flush=True)
 
 
 def main():
