@@ -5,7 +5,6 @@
 #include "llmmem-c/Forms.h"
 #include <math.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,17 +126,9 @@ static void newer_programs(void) {
   CHECK(strcmp(llmmem_version(), "0.1.0") == 0);
 }
 
-/* One that was built against an older header has fewer fields, and what it lacks is the default. */
-static void older_programs(void) {
+static void newer_options(void) {
   llmmem_problem problem = step();
-  llmmem_plan_options options = LLMMEM_INIT(llmmem_plan_options);
-  options.size = offsetof(llmmem_plan_options, user);
-  options.policy = "none";
-  options.progress = (void (*)(void *, const char *))1; /* never read, let alone called */
   const llmmem_plan *plan = NULL;
-  WORKS(llmmem_make_plan(&problem, &options, &plan, error));
-  CHECK(plan->cost == plan->base_cost);
-  llmmem_free_plan(plan);
   struct {
     llmmem_plan_options known;
     int64_t unknown;
@@ -552,7 +543,7 @@ int main(void) {
   sizes();
   wrong_problems();
   newer_programs();
-  older_programs();
+  newer_options();
   planning();
   texts();
   proofs();
