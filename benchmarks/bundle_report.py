@@ -178,15 +178,25 @@ def report_steps(bundle, items, peak, lines, broken):
         lines += [f"- {note}" for note in notes] + ([""] if notes else [])
 
 
-def report_kernels(items, lines, broken):
-    for key in (key for key in items if key.startswith("kernels ")):
-        lines.append(f"## {key[0].upper() + key[1:]}\n")
+def sections(items, lines, kind, title):
+    """Begins a section for each item of a kind, and gives those that ran; why another did not stands in its section."""
+    for key in (key for key in items if key.startswith(kind + " ")):
+        lines.append(f"## {title(key)}\n")
         if "why" in items[key]:
             lines.append(items[key]["why"] + "\n")
-            continue
+        else:
+            yield key, items[key]
+
+
+def capitalized(key):
+    return key[0].upper() + key[1:]
+
+
+def report_kernels(items, lines, broken):
+    for key, item in sections(items, lines, "kernels", capitalized):
         lines.append("Each op by itself on poisoned results, twice, against float64 by PyTorch; errors in parts of what rounding explains.\n")
         rows = []
-        for row in items[key]["rows"]:
+        for row in item["rows"]:
             if "why" in row:
                 rows.append([row["key"], "-", row["why"]])
                 continue
@@ -196,7 +206,7 @@ def report_kernels(items, lines, broken):
                 broken.append(f"{key}: {row['key']} has other bits the second time")
             if error is None or error > WORST_PRODUCT:
                 broken.append(f"{key}: {row['key']} errs by {error} of what rounding explains")
-        if all("why" in row for row in items[key]["rows"]):
+        if all("why" in row for row in item["rows"]):
             broken.append(f"{key}: no op was compared")
         table(lines, ["op", "equal bits", "worst error"], rows)
 
@@ -215,14 +225,10 @@ def report_sanitizer(items, lines, broken):
 
 
 def report_dearest(items, lines):
-    for key in (key for key in items if key.startswith("ncu ")):
-        lines.append(f"## The dearest kernels, by {key}\n")
-        if "why" in items[key]:
-            lines.append(items[key]["why"] + "\n")
-            continue
-        metrics = list(next(iter(items[key]["rows"].values())))
+    for _, item in sections(items, lines, "ncu", lambda key: f"The dearest kernels, by {key}"):
+        metrics = list(next(iter(item["rows"].values())))
         table(lines, ["kernel"] + metrics, [[name] + [row[metric] or "-" for metric in metrics]
-                                            for name, row in items[key]["rows"].items()])
+                                            for name, row in item["rows"].items()])
 
 
 def report_prices(items, lines):
@@ -238,13 +244,9 @@ def report_prices(items, lines):
 
 
 def report_profiles(items, lines):
-    for key in (key for key in items if key.startswith("profile ")):
-        lines.append(f"## {key[0].upper() + key[1:]}\n")
-        if "why" in items[key]:
-            lines.append(items[key]["why"] + "\n")
-            continue
-        all_ns = items[key]["ns"] or 1
-        rows = sorted(items[key]["kinds"].items(), key=lambda pair: -pair[1]["ns"])
+    for _, item in sections(items, lines, "profile", capitalized):
+        all_ns = item["ns"] or 1
+        rows = sorted(item["kinds"].items(), key=lambda pair: -pair[1]["ns"])
         table(lines, ["kernels", "calls", "ms", "share %", "TFLOP/s", "GB/s"],
               [[kind, row["calls"], f"{1e-6 * row['ns']:.3f}", f"{100 * row['ns'] / all_ns:.1f}",
                 f"{1e-3 * row['flops'] / (row['ns'] or 1):.1f}", f"{row['bytes'] / (row['ns'] or 1):.0f}"] for kind, row in rows])
