@@ -8,6 +8,7 @@
 #include "ProblemBuilder.h"
 #include "ShuffledProblem.h"
 #include "Structure/CanonicalProblem.h"
+#include "Structure/PeakMoves.h"
 #include "Structure/StepChain.h"
 #include "llmmem/Planning/Model/FoundStructure.h"
 #include "llmmem/Planning/Model/Verify.h"
@@ -139,6 +140,24 @@ TEST(Structure, TheLeastNeedIsOfTheGraphAlone) {
     EXPECT_EQ(found.arena, told.arena) << test::nameOf(order);
     EXPECT_EQ(found.cost, told.cost) << test::nameOf(order);
   }
+}
+
+TEST(Structure, AnOpMovesAcrossTheFullestStep) {
+  test::ProblemBuilder builder;
+  const ValueIndex gradient = builder.value(4), mean = builder.value(4), square = builder.value(4),
+                   weight = builder.value(1);
+  builder.op({}, {gradient}, 1);
+  builder.op({gradient}, {mean}, 1);
+  builder.op({gradient}, {square}, 1);
+  builder.op({mean, square}, {weight}, 1);
+  builder.problem.ops[1].inPlace = {{mean, gradient}};
+  const Graph graph(builder.problem);
+  const std::vector<OpIndex> order = givenOrder(graph);
+  EXPECT_EQ(profile(graph, order).peak, 12);
+  const std::vector<std::vector<OpIndex>> moved = moveAcross(graph, order, /*full=*/2);
+  ASSERT_EQ(moved.size(), 1u);
+  EXPECT_EQ(moved[0], (std::vector<OpIndex>{0, 2, 1, 3}));
+  EXPECT_EQ(profile(graph, moved[0]).peak, 9);
 }
 
 TEST(Structure, WhatSavesNothingHasNoChain) {

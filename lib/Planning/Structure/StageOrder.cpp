@@ -1,9 +1,11 @@
 //===- StageOrder.cpp - Better orders within the stages of a chain ------------------===//
 
 #include "StageOrder.h"
+#include "PeakMoves.h"
 #include "llvm/ADT/DenseMap.h"
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <tuple>
 
 using namespace llmmem::planning;
@@ -30,21 +32,34 @@ using Score = std::tuple<int64_t, int64_t, int64_t>;
 /// One stage and its backward: ops 0 to numForward - 1 are the forward.
 class Stage {
 public:
-  Stage(const Graph &graph, const Part &whole, const Part &backward, int32_t numForward);
+  Stage(Part whole, Part backward, int32_t numForward, Cancellation *cancellation);
 
-  /// Moves ops, those of the forward too where it `isFree`, until nothing improves or `work` (ops
-  /// visited) is spent. Returns the order.
-  std::vector<OpIndex> improve(bool isFree, int64_t &work);
+  /// Moves ops of the backward across its fullest steps until nothing improves or `work` (ops
+  /// visited) is spent.
+  void lowerPeaks(int64_t &work);
+  /// Moves ops, those of the forward too where it `isFree`, until the same.
+  void improve(bool isFree, int64_t &work);
+  /// The ops of the forward, then those of the backward.
+  std::vector<OpIndex> order() const;
 
 private:
   using Order = std::vector<OpIndex>;
+  /// Both with the fullest step, a position in `backward`.
+  struct Usage {
+    Profile lean, full;
+    int32_t fullestOfLean;
+  };
+  Usage measure(int64_t &work);
   Score score(int64_t &work);
+  Order aloneOrder() const;
+  bool moveAcrossFullest(Score &best, int64_t &work);
   std::vector<OpIndex> recomputing() const;
   void want(OpIndex op, std::vector<bool> &isThere, Order &wanted) const;
   bool dependsOn(OpIndex later, OpIndex earlier) const;
   bool moveBest(Order &list, int32_t from, Score &best, int64_t &work);
 
-  const Graph graph, held; // the whole stage; its backward alone
+  const Part whole, alone; // with the backward alone
+  const Graph graph, held; // of these two
   int32_t numForward;
   Order forward, backward;
   std::vector<int32_t> place; // per op of the forward: position in `forward`
@@ -97,10 +112,10 @@ std::vector<int64_t> Part::describe() const {
   return text;
 }
 
-Stage::Stage(const Graph &whole, const Part &all, const Part &backwardAlone, int32_t numForward)
-    : graph(all.makeGraph(whole.cancellation())),
-      held(backwardAlone.makeGraph(whole.cancellation())), numForward(numForward),
-      place(numForward) {
+Stage::Stage(Part wholeStage, Part backwardAlone, int32_t numForward, Cancellation *cancellation)
+    : whole(std::move(wholeStage)), alone(std::move(backwardAlone)),
+      graph(whole.makeGraph(cancellation)), held(alone.makeGraph(cancellation)),
+      numForward(numForward), place(numForward) {
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     (op < numForward ? forward : backward).push_back(op);
 }
@@ -130,20 +145,62 @@ std::vector<OpIndex> Stage::recomputing() const {
   return steps;
 }
 
-Score Stage::score(int64_t &work) {
+/// The backward in the numbers of `held`.
+Stage::Order Stage::aloneOrder() const {
+  Order alone;
+  for (OpIndex op : backward)
+    alone.push_back(op - numForward);
+  return alone;
+}
+
+Stage::Usage Stage::measure(int64_t &work) {
   graph.poll();
   work -= graph.numOps() + held.numOps();
   for (int32_t index = 0; index < numForward; ++index)
     place[forward[index]] = index;
-  Order alone;
-  for (OpIndex op : backward)
-    alone.push_back(op - numForward);
-  const Profile lean = profile(graph, recomputing()), full = profile(held, alone);
+  const Order steps = recomputing();
+  Usage usage{profile(graph, steps), profile(held, aloneOrder()), 0};
+  // What is recomputed belongs to the op that it is recomputed for.
+  usage.fullestOfLean = static_cast<int32_t>(
+      std::count_if(steps.begin(), steps.begin() + std::max(usage.lean.peakStep, 0),
+                    [&](OpIndex op) { return op >= numForward; }));
+  return usage;
+}
+
+Score Stage::score(int64_t &work) {
+  const Usage usage = measure(work);
   int64_t sum = 0;
-  for (const Profile *usage : {&lean, &full})
-    for (int64_t bytes : usage->bytes)
+  for (const Profile *each : {&usage.lean, &usage.full})
+    for (int64_t bytes : each->bytes)
       sum += bytes / 64; // of thousands of steps with terabytes each
-  return {lean.peak, full.peak, sum};
+  return {usage.lean.peak, usage.full.peak, sum};
+}
+
+/// The move that frees most and improves the order at all.
+bool Stage::moveAcrossFullest(Score &best, int64_t &work) {
+  const Usage usage = measure(work);
+  for (int32_t fullest : {usage.fullestOfLean, usage.full.peakStep}) {
+    if (fullest < 0)
+      continue;
+    for (const Order &alone : moveAcross(held, aloneOrder(), fullest)) {
+      const Order before = backward;
+      llvm::transform(alone, backward.begin(), [&](OpIndex op) { return op + numForward; });
+      if (Score now = score(work); now < best) {
+        best = now;
+        return true;
+      }
+      backward = before;
+      if (work <= 0)
+        return false;
+    }
+  }
+  return false;
+}
+
+void Stage::lowerPeaks(int64_t &work) {
+  Score best = score(work);
+  while (work > 0 && moveAcrossFullest(best, work)) {
+  }
 }
 
 bool Stage::dependsOn(OpIndex later, OpIndex earlier) const {
@@ -175,7 +232,7 @@ bool Stage::moveBest(Order &list, int32_t from, Score &best, int64_t &work) {
   return target != from;
 }
 
-std::vector<OpIndex> Stage::improve(bool isFree, int64_t &work) {
+void Stage::improve(bool isFree, int64_t &work) {
   Score best = score(work);
   for (bool isImproved = true; isImproved && work > 0;) {
     isImproved = false;
@@ -186,55 +243,121 @@ std::vector<OpIndex> Stage::improve(bool isFree, int64_t &work) {
         isImproved |= moveBest(*list, index, best, work);
     }
   }
-  Order order = forward;
-  llvm::append_range(order, backward);
-  return order;
 }
 
-void llmmem::planning::improveStages(const Graph &graph, Chain &chain) {
-  std::vector<int32_t> position(graph.numOps());
-  std::vector<std::vector<int32_t>> forward(chain.numStages), backward(chain.numStages);
-  // Ops that run once stand between others that are moved without regard to them.
-  std::vector<bool> hasFixed(chain.numStages, false);
+std::vector<OpIndex> Stage::order() const {
+  Order all = forward;
+  llvm::append_range(all, backward);
+  return all;
+}
+
+namespace {
+/// The stages of a chain, equal ones once.
+class StageImprover {
+public:
+  StageImprover(const Graph &graph, Chain &chain);
+  void run();
+
+private:
+  /// Positions of one stage in the chain's order, and what orders them.
+  struct Places {
+    std::vector<int32_t> forward, backward;
+    bool hasFixed = false; // an op that runs once stands in the forward
+    Stage *solver = nullptr;
+
+    std::vector<int32_t> all() const {
+      std::vector<int32_t> places = forward;
+      llvm::append_range(places, backward);
+      return places;
+    }
+  };
+  void findSolver(int32_t stage);
+  std::vector<OpIndex> opsAt(llvm::ArrayRef<int32_t> places) const;
+
+  const Graph &graph;
+  Chain &chain;
+  std::vector<int32_t> position; // per op
+  std::vector<Places> stages;
+  std::map<std::vector<int64_t>, size_t> known; // by description: an index of `solvers`
+  struct Solver {
+    std::unique_ptr<Stage> stage;
+    bool isFree;
+  };
+  std::vector<Solver> solvers;
+};
+} // namespace
+
+StageImprover::StageImprover(const Graph &graph, Chain &chain)
+    : graph(graph), chain(chain), position(graph.numOps()), stages(chain.numStages) {
   for (int32_t index = 0; index < graph.numOps(); ++index) {
     const OpIndex op = chain.order[index];
     position[op] = index;
     const int32_t stage = chain.stageOf[op], segment = chain.segmentOf[index];
+    // Ops that run once stand between others that are moved without regard to them.
     if (stage >= 0 && !graph.op(op).recompute)
-      hasFixed[stage] = true;
+      stages[stage].hasFixed = true;
     else if (stage >= 0)
-      forward[stage].push_back(index);
-    else if (stage < 0 && segment >= 1 && segment <= chain.numStages)
-      backward[chain.numStages - segment].push_back(index);
+      stages[stage].forward.push_back(index);
+    else if (segment >= 1 && segment <= chain.numStages)
+      stages[chain.numStages - segment].backward.push_back(index);
   }
-  int64_t work = 5000000; // ops visited, a fraction of a second
-  std::map<std::vector<int64_t>, std::vector<OpIndex>> solved;
-  for (int32_t stage = chain.numStages - 1; stage >= 0; --stage) {
-    if (backward[stage].empty())
+}
+
+std::vector<OpIndex> StageImprover::opsAt(llvm::ArrayRef<int32_t> places) const {
+  std::vector<OpIndex> ops;
+  for (int32_t index : places)
+    ops.push_back(chain.order[index]);
+  return ops;
+}
+
+void StageImprover::findSolver(int32_t stage) {
+  Places &places = stages[stage];
+  if (places.backward.empty())
+    return;
+  const int32_t last = places.backward.back();
+  auto outlives = [&](ValueIndex value) {
+    const OpIndex writer = graph.writer(value);
+    if (writer >= 0 && chain.stageOf[writer] == stage && graph.op(writer).recompute)
+      return false; // recomputed for this segment alone
+    return graph.isKept(value) || llvm::any_of(graph.readers(value), [&](OpIndex reader) {
+             return position[reader] > last;
+           });
+  };
+  const int32_t numForward = static_cast<int32_t>(places.forward.size());
+  const std::vector<OpIndex> ops = opsAt(places.all());
+  Part whole(graph, ops, outlives);
+  std::vector<int64_t> key = whole.describe();
+  key.insert(key.end(), {numForward, places.hasFixed});
+  auto [it, isNew] = known.try_emplace(std::move(key), solvers.size());
+  if (isNew) {
+    Part alone(graph, llvm::ArrayRef<OpIndex>(ops).drop_front(numForward), outlives);
+    solvers.push_back({std::make_unique<Stage>(std::move(whole), std::move(alone), numForward,
+                                               graph.cancellation()),
+                       !places.hasFixed});
+  }
+  places.solver = solvers[it->second].stage.get();
+}
+
+void StageImprover::run() {
+  for (int32_t stage = chain.numStages - 1; stage >= 0; --stage)
+    findSolver(stage);
+  // Ops visited, each a fraction of a second.
+  int64_t work = 5000000, workOfPeaks = 5000000;
+  for (Solver &solver : solvers) {
+    solver.stage->improve(solver.isFree, work);
+    if (work <= 0) // what was not tried may be what holds the peak
+      solver.stage->lowerPeaks(workOfPeaks);
+  }
+  for (const Places &places : stages) {
+    if (!places.solver)
       continue;
-    std::vector<int32_t> places = forward[stage];
-    llvm::append_range(places, backward[stage]);
-    std::vector<OpIndex> ops;
-    for (int32_t index : places)
-      ops.push_back(chain.order[index]);
-    const int32_t last = places.back();
-    auto outlives = [&](ValueIndex value) {
-      const OpIndex writer = graph.writer(value);
-      if (writer >= 0 && chain.stageOf[writer] == stage && graph.op(writer).recompute)
-        return false; // recomputed for this segment alone
-      return graph.isKept(value) || llvm::any_of(graph.readers(value), [&](OpIndex reader) {
-               return position[reader] > last;
-             });
-    };
-    const int32_t numForward = static_cast<int32_t>(forward[stage].size());
-    const Part whole(graph, ops, outlives),
-        alone(graph, llvm::ArrayRef<OpIndex>(ops).drop_front(numForward), outlives);
-    std::vector<int64_t> key = whole.describe();
-    key.insert(key.end(), {numForward, hasFixed[stage]});
-    auto [it, isNew] = solved.try_emplace(std::move(key));
-    if (isNew)
-      it->second = Stage(graph, whole, alone, numForward).improve(!hasFixed[stage], work);
-    for (size_t index = 0; index < places.size(); ++index)
-      chain.order[places[index]] = ops[it->second[index]];
+    const std::vector<int32_t> all = places.all();
+    const std::vector<OpIndex> ops = opsAt(all), order = places.solver->order();
+    for (size_t index = 0; index < all.size(); ++index)
+      chain.order[all[index]] = ops[order[index]];
   }
+}
+
+void llmmem::planning::improveStages(const Graph &graph, Chain &chain) {
+  StageImprover(graph, chain).run();
 }
