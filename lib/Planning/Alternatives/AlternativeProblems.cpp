@@ -134,23 +134,35 @@ static bool isBetter(const Plan &plan, const Plan &other, bool wantsLeast) {
   return wantsLeast || !fits ? plan.arena < other.arena : plan.duration() < other.duration();
 }
 
-AlternativePlan llmmem::planning::planForms(const StepForms &forms, const PlanOptions &options) {
-  AlternativePlan best = planAlternatives(forms.alternatives, forms.choice, options);
-  Plan &trusting = best.chosen.plan;
-  bool wantsLeast = options.policy.kind == PolicyKind::LeastPeak;
-  bool isClose = trusting.status == Status::Feasible &&
-                 trusting.cost - trusting.costLowerBound <= trusting.baseCost / 100;
-  if (!forms.guessedPhases || trusting.status == Status::Infeasible ||
-      (!wantsLeast && options.policy.kind != PolicyKind::Budget) || (isClose && !wantsLeast))
-    return best;
-  std::vector<AlternativeProblem> unlabelled = forms.alternatives;
+static std::vector<AlternativeProblem>
+withoutPhases(llvm::ArrayRef<AlternativeProblem> alternatives) {
+  std::vector<AlternativeProblem> unlabelled = alternatives.vec();
   for (AlternativeProblem &alternative : unlabelled)
     for (Op &op : alternative.problem.ops)
       op.phase = Phase::None;
-  AlternativePlan other = planAlternatives(unlabelled, forms.choice, options);
-  other.chosen.plan.seconds += trusting.seconds;
-  trusting.seconds = other.chosen.plan.seconds;
-  return isBetter(other.chosen.plan, trusting, wantsLeast) ? other : best;
+  return unlabelled;
+}
+
+/// Whether a plan that takes guessed phases for facts cannot be worth its time.
+static bool isEnough(const Plan &plan, bool wantsLeast) {
+  const bool isClose = plan.cost - plan.costLowerBound <= plan.baseCost / 100;
+  return plan.status == Status::Infeasible ||
+         (plan.status == Status::Feasible && isClose && !wantsLeast);
+}
+
+AlternativePlan llmmem::planning::planForms(const StepForms &forms, const PlanOptions &options) {
+  const bool wantsLeast = options.policy.kind == PolicyKind::LeastPeak;
+  if (!forms.guessedPhases || (!wantsLeast && options.policy.kind != PolicyKind::Budget))
+    return planAlternatives(forms.alternatives, forms.choice, options);
+  AlternativePlan best = planAlternatives(withoutPhases(forms.alternatives), forms.choice, options);
+  if (isEnough(best.chosen.plan, wantsLeast))
+    return best;
+  AlternativePlan trusting = planAlternatives(forms.alternatives, forms.choice, options);
+  const double seconds = best.chosen.plan.seconds + trusting.chosen.plan.seconds;
+  if (isBetter(trusting.chosen.plan, best.chosen.plan, wantsLeast))
+    best = std::move(trusting);
+  best.chosen.plan.seconds = seconds;
+  return best;
 }
 
 std::optional<int64_t> llmmem::planning::costWithoutBudget(const StepForms &forms) {

@@ -46,8 +46,9 @@ struct AlternativePlan {
 AlternativePlan planAlternatives(llvm::ArrayRef<AlternativeProblem> alternatives,
                                  AlternativeChoice choice, const PlanOptions &options);
 
-/// The same of all forms of a step. Where phases are guessed and the plan that trusts them is not
-/// close to its bound, the structure that the planner finds alone is tried too.
+/// The same of all forms of a step. Where phases are guessed, the structure that the planner finds
+/// alone comes first, and plans that trust the guess are tried where that is not close to its
+/// bound.
 AlternativePlan planForms(const StepForms &forms, const PlanOptions &options);
 
 /// What the step costs without a budget: every op once, in the form that is cheapest then. What
