@@ -4,6 +4,7 @@
 #include "Alternatives/CandidateSearch.h"
 #include "Overlap/OverlapSearch.h"
 #include "llmmem/Planning/Alternatives/PlanForms.h"
+#include "llmmem/Planning/Model/FoundStructure.h"
 #include "llmmem/Planning/Model/Graph.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -143,19 +144,25 @@ withoutPhases(llvm::ArrayRef<AlternativeProblem> alternatives) {
   return unlabelled;
 }
 
-/// Whether a plan that takes guessed phases for facts cannot be worth its time.
-static bool isEnough(const Plan &plan, bool wantsLeast) {
+/// Whether a plan that takes guessed phases for facts is not worth its time.
+static bool isEnough(const AlternativePlan &made, llvm::ArrayRef<AlternativeProblem> unlabelled,
+                     bool wantsLeast) {
+  const Plan &plan = made.chosen.plan;
   const bool isClose = plan.cost - plan.costLowerBound <= plan.baseCost / 100;
-  return plan.status == Status::Infeasible ||
-         (plan.status == Status::Feasible && isClose && !wantsLeast);
+  if (plan.status == Status::Infeasible ||
+      (plan.status == Status::Feasible && isClose && !wantsLeast))
+    return true;
+  // Where blocks repeat they say more than a guess: no plan of a JAX step became cheaper by it.
+  return findStructure(unlabelled[made.alternative].problem).repeats;
 }
 
 AlternativePlan llmmem::planning::planForms(const StepForms &forms, const PlanOptions &options) {
   const bool wantsLeast = options.policy.kind == PolicyKind::LeastPeak;
   if (!forms.guessedPhases || (!wantsLeast && options.policy.kind != PolicyKind::Budget))
     return planAlternatives(forms.alternatives, forms.choice, options);
-  AlternativePlan best = planAlternatives(withoutPhases(forms.alternatives), forms.choice, options);
-  if (isEnough(best.chosen.plan, wantsLeast))
+  const std::vector<AlternativeProblem> unlabelled = withoutPhases(forms.alternatives);
+  AlternativePlan best = planAlternatives(unlabelled, forms.choice, options);
+  if (isEnough(best, unlabelled, wantsLeast))
     return best;
   AlternativePlan trusting = planAlternatives(forms.alternatives, forms.choice, options);
   const double seconds = best.chosen.plan.seconds + trusting.chosen.plan.seconds;

@@ -47,8 +47,8 @@ AlternativePlan planAlternatives(llvm::ArrayRef<AlternativeProblem> alternatives
                                  AlternativeChoice choice, const PlanOptions &options);
 
 /// The same of all forms of a step. Where phases are guessed, the structure that the planner finds
-/// alone comes first, and plans that trust the guess are tried where that is not close to its
-/// bound.
+/// alone comes first. Plans that trust the guess are tried where it has no equal blocks and its
+/// plan is not close to the bound.
 AlternativePlan planForms(const StepForms &forms, const PlanOptions &options);
 
 /// What the step costs without a budget: every op once, in the form that is cheapest then. What
