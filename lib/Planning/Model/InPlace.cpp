@@ -55,8 +55,11 @@ llvm::SmallVector<InPlace, 4> chooseInPlace(const Problem &problem, const Op &op
     if (bytes > 0 && bytes <= read.bytes && !read.resident && dies(pair.read))
       allowed.push_back(pair);
   }
-  if (allowed.size() <= 1)
+  // One result takes the first operand that it may. Called for every step of every schedule tried.
+  if (llvm::all_of(allowed, [&](const InPlace &pair) { return pair.write == allowed[0].write; })) {
+    allowed.truncate(std::min<size_t>(allowed.size(), 1));
     return allowed;
+  }
 
   std::vector<ValueIndex> results;
   for (const InPlace &pair : allowed)
