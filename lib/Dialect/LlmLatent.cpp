@@ -3,6 +3,7 @@
 #include "LlmVerify.h"
 #include "llmmem/Dialect/FewerBits.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
+#include "llmmem/Dialect/TargetInterface.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
@@ -152,6 +153,10 @@ int64_t LatentAttentionOp::getBytesMoved() {
          batch * getCapacity() * (fresh / tokens);
 }
 bool LatentAttentionOp::isRecomputable() { return false; }
+int64_t LatentAttentionOp::getWorkspaceBytes() {
+  const TargetInterface *targets = llm::getTargets(*this);
+  return targets ? targets->getLatentPartsBytes(*this) : 0;
+}
 
 int64_t AppendRowsOp::getFlops() { return 0; }
 int64_t AppendRowsOp::getBytesMoved() { return 2 * bytes(getRow()) + bytes(getPositions()); }

@@ -2,6 +2,7 @@
 
 #include "llmmem/Targets/Targets.h"
 #include "llmmem/Dialect/TargetInterface.h"
+#include "llmmem/Targets/LatentParts.h"
 #include "llmmem/Targets/LibraryEpilogue.h"
 #include "llmmem/Targets/LossHeadWorkspace.h"
 #include "llmmem/Targets/SplitSums.h"
@@ -29,14 +30,29 @@ public:
 
   int64_t getSumPartsBytes(LinearWeightGradOp op) const override { return sumPartsBytes(op); }
 
+  int64_t getLatentPartsBytes(LatentAttentionOp op) const override { return latentPartsBytes(op); }
+
   /// Reads the parts, and what they are added to.
   std::optional<KernelCost> getSumPartsKernel(Operation *op) const override {
+    if (auto attention = dyn_cast<LatentAttentionOp>(op))
+      return addedLatentParts(attention);
     auto gradient = dyn_cast<LinearWeightGradOp>(op);
     int64_t parts = gradient ? sumPartsBytes(gradient) : 0;
     if (parts == 0)
       return std::nullopt;
     int64_t ends = bytesOfType(gradient.getDw().getType()) * (gradient.getInto() ? 2 : 1);
     return KernelCost{parts / 4, parts + ends};
+  }
+
+private:
+  /// An element is a factor times one of a part, and a sum.
+  static std::optional<KernelCost> addedLatentParts(LatentAttentionOp op) {
+    int64_t ofLaunch = latentPartsBytes(op);
+    if (ofLaunch == 0)
+      return std::nullopt;
+    int64_t launches = op.getPositions().getType().getNumElements() / latentPartsOf(op)->tokens;
+    int64_t parts = ofLaunch * launches;
+    return KernelCost{parts / 2, parts + bytesOfType(op.getOut().getType())};
   }
 };
 } // namespace

@@ -243,6 +243,106 @@ TEST_P(LatentKernels, AppendToPages) {
   EXPECT_EQ(r[0], (Numbers{2, 0, 0, 3, 0, 1}));
 }
 
+//===----------------------------------------------------------------------===//
+// Attention by tensor cores
+//===----------------------------------------------------------------------===//
+
+/// Rows and values of whole fragments, which tensor cores multiply where elements have 16 bits.
+class LatentFragments : public KernelTest {
+protected:
+  /// Token `position` with the new rows before it, and alone: equal bits, whatever the batch.
+  void expectEqualBits(int rows, int position) {
+    Cache alone{1, 1, rows, 2, 48, 32}, together{1, 3, rows, 2, 48, 32};
+    Tensors t = someTensors(together, {position - 2.0, position - 1.0, 1.0 * position});
+    Numbers last = run(attentionStep(together), t.all())[0];
+    Tensors one = someTensors(alone, {1.0 * position});
+    one.rows = t.rows;
+    std::copy(t.row.begin(), t.row.begin() + 96, one.rows.begin() + (position - 2) * 48);
+    one.q.assign(t.q.end() - 96, t.q.end());
+    one.row.assign(t.row.end() - 48, t.row.end());
+    EXPECT_EQ(run(attentionStep(alone), one.all())[0], Numbers(last.end() - 64, last.end()));
+  }
+};
+
+TEST_P(LatentFragments, HeadsInGroups) {
+  // 70 heads are two groups of 35, three strips of 16 each; values of 48 elements are as many as
+  // two warps have, and 80 elements of a row no power of two.
+  Cache c{2, 2, 80, 70, 80, 48};
+  Tensors t = someTensors(c, {70, 71, 3, -1});
+  expectNear(run(attentionStep(c), t.all())[0], attention(c, t), tolerance());
+}
+
+TEST_P(LatentFragments, GroupsOfUnequalHeads) {
+  // 129 heads: three groups, of 43, as 64 are the most; lines of a power of two are swizzled.
+  Cache c{1, 1, 40, 129, 64, 16};
+  Tensors t = someTensors(c, {37});
+  expectNear(run(attentionStep(c), t.all())[0], attention(c, t), tolerance());
+}
+
+TEST_P(LatentFragments, LastGroupIsSmaller) {
+  // 65 heads: 33 and 32.
+  Cache c{1, 1, 40, 65, 32, 32};
+  Tensors t = someTensors(c, {33});
+  expectNear(run(attentionStep(c), t.all())[0], attention(c, t), tolerance());
+}
+
+TEST_P(LatentFragments, Pages) {
+  Cache c{2, 1, 16, 5, 48, 32, {{5, 0, 3}, {2, -1, -1}}};
+  Tensors t = someTensors(c, {40, 2}, 6);
+  expectNear(run(attentionStep(c, 6), t.all())[0], attention(c, t), tolerance());
+}
+
+TEST_P(LatentFragments, PartsOfACache) {
+  // Parts of 1024 positions: the first sequence has rows in two of three, the second in one, the
+  // third none.
+  Cache c{3, 1, 2100, 3, 32, 16};
+  Tensors t = someTensors(c, {1100, 40, -1});
+  expectNear(run(attentionStep(c), t.all())[0], attention(c, t), tolerance());
+}
+
+TEST_P(LatentFragments, PartsOfManyTokensInSeveralLaunches) {
+  // 200 tokens of three parts are more than a launch takes; three of them have positions.
+  Cache c{1, 200, 2100, 2, 32, 16};
+  Numbers positions(200, -1);
+  positions[0] = 1022, positions[1] = 1023, positions[2] = 1024;
+  Tensors t = someTensors(c, positions);
+  expectNear(run(attentionStep(c), t.all())[0], attention(c, t), tolerance());
+}
+
+TEST_P(LatentFragments, BitsDoNotDependOnTheDivisionIntoSteps) { expectEqualBits(80, 65); }
+TEST_P(LatentFragments, BitsOfPartsDoNotDependOnTheDivisionIntoSteps) {
+  expectEqualBits(1100, 1025);
+}
+
+TEST_P(LatentFragments, BitsDoNotDependOnTheLengthOfACache) {
+  // 90 tokens in a cache of one part, and in one of two.
+  Cache shorter{1, 1, 100, 2, 48, 32}, longer{1, 1, 1100, 2, 48, 32};
+  Tensors t = someTensors(longer, {90});
+  Numbers bits = run(attentionStep(longer), t.all())[0];
+  t.rows.resize(100 * 48);
+  EXPECT_EQ(run(attentionStep(shorter), t.all())[0], bits);
+}
+
+TEST_P(LatentFragments, RowsOfBytes) {
+  // A scale each row, of the 70 cached ones and of the two new ones.
+  Cache c{1, 2, 80, 20, 48, 32};
+  Tensors t = someTensors(c, {70, 71});
+  std::vector<Numbers> held = {t.q, t.row, t.rows, t.positions, {0.25, 0.5}, Numbers(80)};
+  for (int i = 0; i < 80; ++i)
+    held[5][i] = 1.0 / (1 << i % 4);
+  for (int part : {1, 2}) {
+    Numbers &elements = part == 1 ? t.row : t.rows;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      held[part][i] = std::round(5 * elements[i]);
+      elements[i] = held[part][i] * held[3 + part][i / 48];
+    }
+  }
+  expectNear(run(attentionStep(c, 0, "i8"), held)[0], attention(c, t), tolerance());
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, LatentFragments, ::testing::Values("f32", "bf16", "f16"),
+                         [](const auto &info) { return info.param; });
+
 // f64 is compared with transformers (test/EndToEnd/GenerateDeepseek*.test).
 INSTANTIATE_TEST_SUITE_P(Types, LatentKernels, ::testing::Values("f32", "bf16"),
                          [](const auto &info) { return info.param; });

@@ -15,6 +15,7 @@ include "llmmem/Dialect/LlmOpBase.td"
 
 def CostOfPartOfWeight : DeclareOpInterfaceMethods<CostOpInterface, ["getLibraryWorkspaceBytes", "getWorkspaceBytes",
     "multipliesMatrices", "getBytesMoved"]>;
+def CostOfLatentAttention : DeclareOpInterfaceMethods<CostOpInterface, ["getWorkspaceBytes", "getBytesMoved", "getUnpackedType"]>;
 
 def Llm_HeadLinearOp : Llm_PureOp<"head_linear", [CostOfPartOfWeight]> {
   let summary = "Multiplies each head of a row by the head's own part of a weight.";
@@ -34,7 +35,7 @@ def Llm_HeadLinearOp : Llm_PureOp<"head_linear", [CostOfPartOfWeight]> {
   let hasVerifier = 1;
 }
 
-def Llm_LatentAttentionOp : Llm_PureOp<"latent_attention", [CostOfUnpackingCaches, BuffersOnce, AttrSizedOperandSegments]> {
+def Llm_LatentAttentionOp : Llm_PureOp<"latent_attention", [CostOfLatentAttention, BuffersOnce, AttrSizedOperandSegments]> {
   let summary = "Attention of new tokens to latent rows in a cache and to each other's.";
   let description = [{
     out = softmax(q r^T * scale) v per head, where all heads read the same rows r and v is the first `rank` elements of r. Which

@@ -40,6 +40,9 @@ public:
   /// Scratch bytes of a weight's gradient whose sum several blocks of a GPU share.
   virtual int64_t getSumPartsBytes(LinearWeightGradOp op) const = 0;
 
+  /// The same of latent rows that several blocks share.
+  virtual int64_t getLatentPartsBytes(LatentAttentionOp op) const = 0;
+
   /// The kernel that adds the parts of such a sum, behind what CostOpInterface counts; none where
   /// one block makes the whole sum.
   virtual std::optional<KernelCost> getSumPartsKernel(mlir::Operation *op) const = 0;

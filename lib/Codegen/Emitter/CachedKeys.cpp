@@ -55,17 +55,16 @@ void CachedKeys::divideHeads() {
 }
 
 CachedQuery CachedKeys::queryAt(Index number) {
-  Index token = number / (kvHeads * tiles), b = token / seq;
   Index kvHead = number / tiles % kvHeads;
+  Index firstHead = kvHead * (heads / kvHeads) + number % tiles * tile;
+  return queryOf(number / (kvHeads * tiles), kvHead, firstHead);
+}
+
+CachedQuery CachedKeys::queryOf(Index token, Index kvHead, Index firstHead) {
+  Index b = token / seq;
   Index position = e.loadIndex(positions, token), first = e.loadIndex(positions, b * seq);
   Index end = position + 1; // 0 where there is no position
-  return {b,
-          token,
-          kvHead,
-          kvHead * (heads / kvHeads) + number % tiles * tile,
-          maximum(end - reach, e.index(0)),
-          end,
-          first};
+  return {b, token, kvHead, firstHead, maximum(end - reach, e.index(0)), end, first};
 }
 
 KeyBlock CachedKeys::blockAt(const CachedQuery &query, Index number) {

@@ -40,6 +40,7 @@ public:
 
   int64_t numQueries() const { return batch * seq * kvHeads * tiles; }
   CachedQuery queryAt(Index number);
+  CachedQuery queryOf(Index token, Index kvHead, Index firstHead);
   /// The numbers of the blocks that hold its keys.
   Index firstBlock(const CachedQuery &query) { return query.begin / kBlock; }
   Index endOfBlocks(const CachedQuery &query) { return ceilDiv(query.end, e.index(kBlock)); }

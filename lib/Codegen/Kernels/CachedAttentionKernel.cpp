@@ -10,6 +10,7 @@
 
 #include "Emitter/CachedKeys.h"
 #include "Gpu/DeviceCachedAttention.h"
+#include "Gpu/MmaLatentAttention.h"
 #include "KernelModels.h"
 #include <limits>
 
@@ -117,6 +118,9 @@ struct CachedKernel : KernelModel<CachedKernel<AttentionLike>, AttentionLike> {
   };
 
   static void emitOnDevice(AttentionLike op, KernelEmitter &e) {
+    if constexpr (std::is_same_v<AttentionLike, LatentAttentionOp>)
+      if (std::optional<LatentParts> parts = latentPartsOf(op))
+        return emitMmaLatentAttention(op, e, *parts);
     emitDeviceCachedAttention(e, [&] { return CachedKeys(op, e); });
   }
 

@@ -1,0 +1,50 @@
+//===- LatentParts.h - Latent rows that several blocks of threads share ----===//
+//
+// A step of decoding has few tokens, and tensor cores take many heads of a token at once, so that a
+// latent row is read once for all of them: a GPU would have few blocks of threads. So each part of
+// a cache has blocks of its own, which write their sums in f32 to the workspace, and a second
+// kernel adds the parts in their order. Parts begin at multiples of a number of positions that
+// hangs on the heads alone: never on the batch, on how long a step or a cache is, nor on the plan,
+// so equal tokens have equal bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_TARGETS_LATENTPARTS_H
+#define LLMMEM_TARGETS_LATENTPARTS_H
+
+#include "llmmem/Dialect/LlmOps.h"
+
+namespace llmmem::llm {
+
+/// How tensor cores divide a latent attention into blocks of threads.
+struct LatentParts {
+  int64_t heads;     // of a block
+  int64_t groups;    // of heads
+  int64_t positions; // of a part, a multiple of a tile of keys
+  int64_t count;     // parts of a full cache
+  int64_t tokens;    // of one launch, a divisor of all
+
+  /// Heads of a block, as tensor cores multiply them.
+  int64_t rows() const { return llvm::alignTo(heads, 16); }
+  /// Elements of a token's sums, of all parts, and of the maxima and totals behind them.
+  int64_t sumsOfToken(int64_t rank) const { return count * groups * heads * rank; }
+  int64_t statisticsOfToken() const { return count * groups * heads * 2; }
+};
+
+/// Workgroup memory of a block, in bytes: queries, two tiles of keys, the scores, and the scales of
+/// the keys' rows where these are held in fewer bits.
+int64_t latentBlockBytes(int64_t rows, int64_t width);
+/// Keys of a tile.
+constexpr int64_t kLatentTile = 32;
+
+/// None where tensor cores do not multiply it: elements of other than 16 bits, rows in 4 bits, and
+/// rows or values that are no whole fragments.
+std::optional<LatentParts> latentPartsOf(LatentAttentionOp op);
+
+/// Bytes of the parts' sums; 0 for one part. Example: 4 parts of 16 tokens with 128 heads of 512
+/// elements, 4 * 16 * 128 * (512 + 2) * 4.
+int64_t latentPartsBytes(LatentAttentionOp op);
+
+} // namespace llmmem::llm
+
+#endif // LLMMEM_TARGETS_LATENTPARTS_H
