@@ -30,6 +30,21 @@ static char *print(MlirModule module) {
   return text;
 }
 
+/* A newer program has a larger outcome. What it leaves zero changes nothing. */
+static void newer_programs(MlirModule module) {
+  struct {
+    llmmem_checkpoint_outcome known;
+    int64_t unknown;
+  } newer = {LLMMEM_INIT(llmmem_checkpoint_outcome), 1};
+  newer.known.size = sizeof(newer);
+  FAILS(LLMMEM_INVALID, "outcome: asks for what llmmem",
+        llmmem_checkpoint_module(module, "budget=4", &newer.known, error));
+  newer.unknown = 0;
+  FAILS(LLMMEM_NO_PLAN, "no plan exists",
+        llmmem_checkpoint_module(module, "budget=4", &newer.known, error));
+  CHECK(newer.known.least_peak > 0 && newer.unknown == 0);
+}
+
 int main(int argc, char **argv) {
   CHECK(argc == 2);
   MlirContext context = mlirContextCreate();
@@ -66,6 +81,11 @@ int main(int argc, char **argv) {
         llmmem_checkpoint_module(module, "budget=4", &outcome, error));
   CHECK(outcome.least_budget >= outcome.least_peak && outcome.least_peak > 0);
   CHECK(outcome.peak_lower_bound > 0 && outcome.peak_lower_bound <= outcome.least_peak);
+  FAILS(LLMMEM_NO_PLAN, "error: no plan exists under a budget of 4 B",
+        llmmem_checkpoint_module(module, "budget=4", NULL, error));
+  newer_programs(module);
+  FAILS(LLMMEM_INVALID,
+        "error:", llmmem_checkpoint_module(module, "entry=nowhere", &outcome, error));
   FAILS(LLMMEM_INVALID, "error:",
         llmmem_run_passes(module,
                           "builtin.module(func.func(apply-checkpoints),differentiate,"
@@ -84,7 +104,9 @@ int main(int argc, char **argv) {
   CHECK(mlirOperationVerify(mlirModuleGetOperation(module)));
   char *text = print(module);
   printf("%s\n", text);
+  fprintf(stderr, "%d checks\n", checks);
   free(text);
+  llmmem_free_text(NULL);
   mlirModuleDestroy(module);
   mlirContextDestroy(context);
   return 0;
