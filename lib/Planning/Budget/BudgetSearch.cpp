@@ -286,26 +286,55 @@ int BudgetSearch::evictionDepth() const {
   return chain.isGuess ? shallow : deep;
 }
 
+/// The schedule that eviction from an order is at when it gets to `capacity`. Rungs lie at fixed
+/// capacities, so that the result at one budget does not depend on another.
+const std::vector<OpIndex> &BudgetSearch::rungAbove(EvictionLadder &ladder, int64_t capacity) {
+  const int64_t resident = graph.residentBytes();
+  size_t rung = 0;
+  for (int64_t limit = ladder.peak;;) {
+    limit = resident + (limit - resident) / 8 * 7;
+    if (limit < capacity || limit == resident)
+      return ladder.rungs[rung];
+    if (++rung < ladder.rungs.size())
+      continue;
+    std::vector<OpIndex> steps = ladder.rungs.back();
+    if (ladder.left <= 0 || !evictUntilFits(graph, steps, limit, evictionDepth(), ladder.left)) {
+      ladder.left = 0;
+      return ladder.rungs.back();
+    }
+    ladder.rungs.push_back(std::move(steps));
+  }
+}
+
+/// From the four orders; what does not fit is left out.
+void BudgetSearch::makeLadders() {
+  std::vector<const Candidate *> starts{&chainCandidate};
+  if (givenCandidate.peak < chainCandidate.peak)
+    starts.push_back(&givenCandidate);
+  if (ordered().peak < givenCandidate.peak)
+    starts.push_back(&ordered());
+  if (annealedOrder().peak < ordered().peak)
+    starts.push_back(&annealedOrder());
+  for (const Candidate *start : starts)
+    ladders.push_back({start->peak, work / 8, {start->steps}});
+}
+
 /// For graphs that are not chains, and for chains small enough that another search costs little.
 void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
   constexpr int32_t cheapSize = 1200;
   if (graph.numOps() > cheapSize && anyFits(found, capacity))
     return;
-  std::vector<std::vector<OpIndex>> starts{chainCandidate.steps};
-  if (givenCandidate.peak < chainCandidate.peak)
-    starts.push_back(givenCandidate.steps);
-  if (ordered().peak < givenCandidate.peak)
-    starts.push_back(ordered().steps);
-  if (annealedOrder().peak < ordered().peak)
-    starts.push_back(annealedOrder().steps);
-  for (std::vector<OpIndex> &start : starts) {
+  if (ladders.empty())
+    makeLadders();
+  for (EvictionLadder &ladder : ladders) {
     announce("eviction under " + formatByteSize(capacity));
+    std::vector<OpIndex> steps = rungAbove(ladder, capacity);
     int64_t left = work / 8;
-    bool fits = evictUntilFits(graph, start, capacity, evictionDepth(), left);
+    bool fits = evictUntilFits(graph, steps, capacity, evictionDepth(), left);
     spent += work / 8 - left;
     report("eviction", capacity);
     if (fits)
-      found.push_back(improved(std::move(start), capacity));
+      found.push_back(improved(std::move(steps), capacity));
   }
 }
 

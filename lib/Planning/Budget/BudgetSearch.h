@@ -102,6 +102,14 @@ private:
   void addFlat(int64_t capacity, Candidates &found);
   void addNested(int64_t capacity, Candidates &found);
   void addEvicted(int64_t capacity, Candidates &found);
+  /// Eviction from one order, to lower and lower capacities.
+  struct EvictionLadder {
+    int64_t peak; // of the order
+    int64_t left; // work for rungs
+    std::vector<std::vector<OpIndex>> rungs;
+  };
+  const std::vector<OpIndex> &rungAbove(EvictionLadder &ladder, int64_t capacity);
+  void makeLadders();
   /// Proved: no plan within `capacity` costs less.
   int64_t costBound(int64_t capacity);
   /// Whether the cheapest of `found` that fits, or `known`, costs little more than the bound.
@@ -123,6 +131,7 @@ private:
   std::pair<int64_t, int64_t> lastBound{-1, 0}; // capacity and its bound
   std::vector<int64_t> tableCapacities;         // increasing
   std::vector<std::unique_ptr<NestedProgram>> tables;
+  std::vector<EvictionLadder> ladders;
   Candidates lean;
   std::function<void(llvm::StringRef)> progress;
   int64_t unreported = 0; // steps visited since the last report
