@@ -331,6 +331,11 @@ void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
     std::vector<OpIndex> steps = rungAbove(ladder, capacity);
     int64_t left = work / 8;
     bool fits = evictUntilFits(graph, steps, capacity, evictionDepth(), left);
+    // What was evicted for a rung may be in the way.
+    if (!fits && ladder.rungs.size() > 1) {
+      steps = ladder.rungs.front();
+      fits = evictUntilFits(graph, steps, capacity, evictionDepth(), left);
+    }
     spent += work / 8 - left;
     report("eviction", capacity);
     if (fits)
