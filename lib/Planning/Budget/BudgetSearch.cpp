@@ -319,27 +319,30 @@ void BudgetSearch::makeLadders() {
     ladders.push_back({start->peak, work / 8, {start->steps}});
 }
 
+bool BudgetSearch::addEvictedFrom(std::vector<OpIndex> steps, int64_t capacity, Candidates &found) {
+  announce("eviction under " + formatByteSize(capacity));
+  int64_t left = work / 8;
+  const bool fits = evictUntilFits(graph, steps, capacity, evictionDepth(), left);
+  spent += work / 8 - left;
+  report("eviction", capacity);
+  if (fits)
+    found.push_back(improved(std::move(steps), capacity));
+  return fits;
+}
+
 /// For graphs that are not chains, and for chains small enough that another search costs little.
 void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
-  constexpr int32_t cheapSize = 1200;
+  constexpr int32_t cheapSize = 1200, smallSize = 300;
   if (graph.numOps() > cheapSize && anyFits(found, capacity))
     return;
   if (ladders.empty())
     makeLadders();
   for (EvictionLadder &ladder : ladders) {
-    announce("eviction under " + formatByteSize(capacity));
-    std::vector<OpIndex> steps = rungAbove(ladder, capacity);
-    int64_t left = work / 8;
-    bool fits = evictUntilFits(graph, steps, capacity, evictionDepth(), left);
-    // What was evicted for a rung may be in the way.
-    if (!fits && ladder.rungs.size() > 1) {
-      steps = ladder.rungs.front();
-      fits = evictUntilFits(graph, steps, capacity, evictionDepth(), left);
-    }
-    spent += work / 8 - left;
-    report("eviction", capacity);
-    if (fits)
-      found.push_back(improved(std::move(steps), capacity));
+    const std::vector<OpIndex> &rung = rungAbove(ladder, capacity);
+    const bool fits = addEvictedFrom(rung, capacity, found);
+    // What was evicted for a rung may be in the way, and few ops take little time.
+    if (&rung != &ladder.rungs.front() && (!fits || graph.numOps() <= smallSize))
+      addEvictedFrom(ladder.rungs.front(), capacity, found);
   }
 }
 

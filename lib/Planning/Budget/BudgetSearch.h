@@ -110,6 +110,7 @@ private:
   };
   const std::vector<OpIndex> &rungAbove(EvictionLadder &ladder, int64_t capacity);
   void makeLadders();
+  bool addEvictedFrom(std::vector<OpIndex> steps, int64_t capacity, Candidates &found);
   /// Proved: no plan within `capacity` costs less.
   int64_t costBound(int64_t capacity);
   /// Whether the cheapest of `found` that fits, or `known`, costs little more than the bound.
