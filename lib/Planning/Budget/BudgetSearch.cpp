@@ -28,6 +28,9 @@ static constexpr int32_t nestedLevels = 160;
 /// are all equal.
 static constexpr int32_t mostNestedStages = 1200;
 
+/// Up to so many ops, searching in more ways than one takes little time.
+static constexpr int32_t smallSize = 300;
+
 static bool isCheaper(const Candidate &a, const Candidate &b) {
   return std::tie(a.cost, a.peak) < std::tie(b.cost, b.peak);
 }
@@ -153,7 +156,7 @@ void BudgetSearch::addNested(int64_t capacity, Candidates &found) {
     return;
   NestedProgram &nested = table(tableFor(capacity));
   // A small problem's levels take little time, and one far below may give a better schedule.
-  constexpr int32_t above = 2, smallSize = 300;
+  constexpr int32_t above = 2;
   const int32_t mostTries = graph.numOps() <= smallSize ? nested.numLevels() : 20;
   const int32_t mostFitting = graph.numOps() <= smallSize ? 40 : 3;
   int32_t fitting = 0;
@@ -306,7 +309,7 @@ const std::vector<OpIndex> &BudgetSearch::rungAbove(EvictionLadder &ladder, int6
   }
 }
 
-/// From the four orders; what does not fit is left out.
+/// From each order that holds less than those before it.
 void BudgetSearch::makeLadders() {
   std::vector<const Candidate *> starts{&chainCandidate};
   if (givenCandidate.peak < chainCandidate.peak)
@@ -332,7 +335,7 @@ bool BudgetSearch::addEvictedFrom(std::vector<OpIndex> steps, int64_t capacity, 
 
 /// For graphs that are not chains, and for chains small enough that another search costs little.
 void BudgetSearch::addEvicted(int64_t capacity, Candidates &found) {
-  constexpr int32_t cheapSize = 1200, smallSize = 300;
+  constexpr int32_t cheapSize = 1200;
   if (graph.numOps() > cheapSize && anyFits(found, capacity))
     return;
   if (ladders.empty())

@@ -5,7 +5,6 @@
 #include "llvm/ADT/DenseMap.h"
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <tuple>
 
 using namespace llmmem::planning;
@@ -32,7 +31,7 @@ using Score = std::tuple<int64_t, int64_t, int64_t>;
 /// One stage and its backward: ops 0 to numForward - 1 are the forward.
 class Stage {
 public:
-  Stage(Part whole, Part backward, int32_t numForward, Cancellation *cancellation);
+  Stage(const Graph &graph, const Part &whole, const Part &backward, int32_t numForward);
 
   /// Moves ops of the backward across its fullest steps until nothing improves or `work` (ops
   /// visited) is spent.
@@ -58,8 +57,7 @@ private:
   bool dependsOn(OpIndex later, OpIndex earlier) const;
   bool moveBest(Order &list, int32_t from, Score &best, int64_t &work);
 
-  const Part whole, alone; // with the backward alone
-  const Graph graph, held; // of these two
+  const Graph graph, held; // the whole stage; its backward alone
   int32_t numForward;
   Order forward, backward;
   std::vector<int32_t> place; // per op of the forward: position in `forward`
@@ -112,10 +110,10 @@ std::vector<int64_t> Part::describe() const {
   return text;
 }
 
-Stage::Stage(Part wholeStage, Part backwardAlone, int32_t numForward, Cancellation *cancellation)
-    : whole(std::move(wholeStage)), alone(std::move(backwardAlone)),
-      graph(whole.makeGraph(cancellation)), held(alone.makeGraph(cancellation)),
-      numForward(numForward), place(numForward) {
+Stage::Stage(const Graph &whole, const Part &all, const Part &backwardAlone, int32_t numForward)
+    : graph(all.makeGraph(whole.cancellation())),
+      held(backwardAlone.makeGraph(whole.cancellation())), numForward(numForward),
+      place(numForward) {
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     (op < numForward ? forward : backward).push_back(op);
 }
@@ -251,113 +249,55 @@ std::vector<OpIndex> Stage::order() const {
   return all;
 }
 
-namespace {
-/// The stages of a chain, equal ones once.
-class StageImprover {
-public:
-  StageImprover(const Graph &graph, Chain &chain);
-  void run();
-
-private:
-  /// Positions of one stage in the chain's order, and what orders them.
-  struct Places {
-    std::vector<int32_t> forward, backward;
-    bool hasFixed = false; // an op that runs once stands in the forward
-    Stage *solver = nullptr;
-
-    std::vector<int32_t> all() const {
-      std::vector<int32_t> places = forward;
-      llvm::append_range(places, backward);
-      return places;
-    }
-  };
-  void findSolver(int32_t stage);
-  std::vector<OpIndex> opsAt(llvm::ArrayRef<int32_t> places) const;
-
-  const Graph &graph;
-  Chain &chain;
-  std::vector<int32_t> position; // per op
-  std::vector<Places> stages;
-  std::map<std::vector<int64_t>, size_t> known; // by description: an index of `solvers`
-  struct Solver {
-    std::unique_ptr<Stage> stage;
-    bool isFree;
-  };
-  std::vector<Solver> solvers;
-};
-} // namespace
-
-StageImprover::StageImprover(const Graph &graph, Chain &chain)
-    : graph(graph), chain(chain), position(graph.numOps()), stages(chain.numStages) {
+void llmmem::planning::improveStages(const Graph &graph, Chain &chain) {
+  std::vector<int32_t> position(graph.numOps());
+  std::vector<std::vector<int32_t>> forward(chain.numStages), backward(chain.numStages);
+  // Ops that run once stand between others that are moved without regard to them.
+  std::vector<bool> hasFixed(chain.numStages, false);
   for (int32_t index = 0; index < graph.numOps(); ++index) {
     const OpIndex op = chain.order[index];
     position[op] = index;
     const int32_t stage = chain.stageOf[op], segment = chain.segmentOf[index];
-    // Ops that run once stand between others that are moved without regard to them.
     if (stage >= 0 && !graph.op(op).recompute)
-      stages[stage].hasFixed = true;
+      hasFixed[stage] = true;
     else if (stage >= 0)
-      stages[stage].forward.push_back(index);
-    else if (segment >= 1 && segment <= chain.numStages)
-      stages[chain.numStages - segment].backward.push_back(index);
+      forward[stage].push_back(index);
+    else if (stage < 0 && segment >= 1 && segment <= chain.numStages)
+      backward[chain.numStages - segment].push_back(index);
   }
-}
-
-std::vector<OpIndex> StageImprover::opsAt(llvm::ArrayRef<int32_t> places) const {
-  std::vector<OpIndex> ops;
-  for (int32_t index : places)
-    ops.push_back(chain.order[index]);
-  return ops;
-}
-
-void StageImprover::findSolver(int32_t stage) {
-  Places &places = stages[stage];
-  if (places.backward.empty())
-    return;
-  const int32_t last = places.backward.back();
-  auto outlives = [&](ValueIndex value) {
-    const OpIndex writer = graph.writer(value);
-    if (writer >= 0 && chain.stageOf[writer] == stage && graph.op(writer).recompute)
-      return false; // recomputed for this segment alone
-    return graph.isKept(value) || llvm::any_of(graph.readers(value), [&](OpIndex reader) {
-             return position[reader] > last;
-           });
-  };
-  const int32_t numForward = static_cast<int32_t>(places.forward.size());
-  const std::vector<OpIndex> ops = opsAt(places.all());
-  Part whole(graph, ops, outlives);
-  std::vector<int64_t> key = whole.describe();
-  key.insert(key.end(), {numForward, places.hasFixed});
-  auto [it, isNew] = known.try_emplace(std::move(key), solvers.size());
-  if (isNew) {
-    Part alone(graph, llvm::ArrayRef<OpIndex>(ops).drop_front(numForward), outlives);
-    solvers.push_back({std::make_unique<Stage>(std::move(whole), std::move(alone), numForward,
-                                               graph.cancellation()),
-                       !places.hasFixed});
-  }
-  places.solver = solvers[it->second].stage.get();
-}
-
-void StageImprover::run() {
-  for (int32_t stage = chain.numStages - 1; stage >= 0; --stage)
-    findSolver(stage);
-  // Ops visited, each a fraction of a second.
-  int64_t work = 5000000, workOfPeaks = 5000000;
-  for (Solver &solver : solvers) {
-    solver.stage->improve(solver.isFree, work);
-    if (work <= 0) // what was not tried may be what holds the peak
-      solver.stage->lowerPeaks(workOfPeaks);
-  }
-  for (const Places &places : stages) {
-    if (!places.solver)
+  int64_t work = 5000000, workOfPeaks = 5000000; // ops visited, each a fraction of a second
+  std::map<std::vector<int64_t>, std::vector<OpIndex>> solved;
+  for (int32_t stage = chain.numStages - 1; stage >= 0; --stage) {
+    if (backward[stage].empty())
       continue;
-    const std::vector<int32_t> all = places.all();
-    const std::vector<OpIndex> ops = opsAt(all), order = places.solver->order();
-    for (size_t index = 0; index < all.size(); ++index)
-      chain.order[all[index]] = ops[order[index]];
+    std::vector<int32_t> places = forward[stage];
+    llvm::append_range(places, backward[stage]);
+    std::vector<OpIndex> ops;
+    for (int32_t index : places)
+      ops.push_back(chain.order[index]);
+    const int32_t last = places.back();
+    auto outlives = [&](ValueIndex value) {
+      const OpIndex writer = graph.writer(value);
+      if (writer >= 0 && chain.stageOf[writer] == stage && graph.op(writer).recompute)
+        return false; // recomputed for this segment alone
+      return graph.isKept(value) || llvm::any_of(graph.readers(value), [&](OpIndex reader) {
+               return position[reader] > last;
+             });
+    };
+    const int32_t numForward = static_cast<int32_t>(forward[stage].size());
+    const Part whole(graph, ops, outlives),
+        alone(graph, llvm::ArrayRef<OpIndex>(ops).drop_front(numForward), outlives);
+    std::vector<int64_t> key = whole.describe();
+    key.insert(key.end(), {numForward, hasFixed[stage]});
+    auto [it, isNew] = solved.try_emplace(std::move(key));
+    if (isNew) {
+      Stage solver(graph, whole, alone, numForward);
+      solver.improve(!hasFixed[stage], work);
+      if (work <= 0) // what was not tried may be what holds the peak
+        solver.lowerPeaks(workOfPeaks);
+      it->second = solver.order();
+    }
+    for (size_t index = 0; index < places.size(); ++index)
+      chain.order[places[index]] = ops[it->second[index]];
   }
-}
-
-void llmmem::planning::improveStages(const Graph &graph, Chain &chain) {
-  StageImprover(graph, chain).run();
 }

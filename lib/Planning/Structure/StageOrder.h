@@ -9,6 +9,9 @@
 //  2. the peak of the backward with the whole stage held,
 //  3. the bytes held by both, summed over their steps.
 //
+// Where the work ends before nothing improves, ops of the backward move across its fullest steps
+// instead (PeakMoves.h): only that lowers a peak.
+//
 // Equal stages are solved once and get equal orders. Ops stay in their stage and segment.
 //
 // Each try costs O(n) for a stage of n ops, and a pass over them has O(n^2) tries; all tries
