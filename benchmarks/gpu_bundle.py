@@ -84,8 +84,8 @@ def parse():
     parser.add_argument("--tools", default="", help="where ncu and compute-sanitizer are looked for first")
     parser.add_argument("--torch-device", default="cuda", choices=["cuda", "cpu"],
                         help="where PyTorch runs (default: cuda; cpu tries the scripts without a GPU)")
-    parser.add_argument("--only", type=lambda text: tuple(text.split()), default=("",),
-                        help="items whose names begin with one of these words, and the facts")
+    parser.add_argument("--only", type=lambda text: tuple(text.split(",")), default=("",),
+                        help="items whose names begin with one of these, as 'run gpt2,profile', and the facts")
     parser.add_argument("--run-flag", action="append", default=[], help="another flag of llmmem-replay")
     return parser.parse_args()
 
