@@ -1,6 +1,7 @@
 //===- ConvertKernelsToNVVM.cpp - Outlined kernels become NVVM -------------===//
 
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "llmmem/Codegen/Gpu/RegisterWgmma.h"
 #include "llmmem/Conversion/Passes.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -114,6 +115,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
       return signalPassFailure();
     splitDescriptors();
     alignSharedMemory();
+    lowerRegisterWgmma();
     sayHowManyBlocks();
   }
 
@@ -187,6 +189,14 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
     for (auto global : getOperation().getOps<LLVM::GlobalOp>())
       if (global.getAddrSpace() == static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared))
         global.setAlignment(std::max<uint64_t>(global.getAlignment().value_or(0), alignment));
+  }
+
+  void lowerRegisterWgmma() {
+    OpBuilder builder(&getContext());
+    getOperation().walk([&](LLVM::CallIntrinsicOp call) {
+      if (std::optional<llmmem::RegisterWgmma> product = llmmem::RegisterWgmma::match(call))
+        product->lower(builder);
+    });
   }
 
   /// Without a bound on the blocks of a multiprocessor the assembler spills registers to fit one

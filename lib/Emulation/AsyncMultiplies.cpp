@@ -65,6 +65,20 @@ static std::vector<float> elementsOf(const SharedOperand &operand, int64_t rows,
   return elements;
 }
 
+/// A in rows of 16 inner places, from the words of the threads: each warp has a fragment of 16
+/// rows.
+static std::vector<float> elementsOfRegisters(const Thread *group, bool isF16) {
+  std::vector<float> elements(kWgmmaRows * kWgmmaInner);
+  for (int thread = 0; thread < kWarpgroup; ++thread)
+    for (int word = 0; word < 4; ++word)
+      for (int half : {0, 1}) {
+        Element at = elementOfA(thread % 32, word, half);
+        auto bits = static_cast<uint16_t>(group[thread].wordsOfA[word] >> 16 * half);
+        elements[(thread / 32 * 16 + at.row) * kWgmmaInner + at.column] = widenHalf(bits, isF16);
+      }
+  return elements;
+}
+
 /// All threads of a warpgroup have arrived.
 bool Emulator::State::multiply(Thread *group, int64_t number) {
   const Site &site = program.sites[number];
@@ -75,19 +89,26 @@ bool Emulator::State::multiply(Thread *group, int64_t number) {
       return false;
     }
     sums.push_back(group[lane].sums);
+    if (site.clears)
+      std::fill_n(group[lane].sums, site.columns / 2, 0.0f);
   }
   auto begin = reinterpret_cast<uint64_t>(shared);
   SharedOperand a(group->descriptors[0], begin, site.turned[0]),
       b(group->descriptors[1], begin, site.turned[1]);
   for (const auto &[operand, name] : {std::pair(&a, "A"), std::pair(&b, "B")})
-    if (std::string problem = operand->problem(); !problem.empty()) {
+    if (std::string problem = site.hasRegistersOfA && operand == &a ? "" : operand->problem();
+        !problem.empty()) {
       fail(group, number, std::string("reads ") + name + ", which " + problem);
       return false;
     }
-  AsyncMultiplies::Chunks chunks = chunksOf(a, kWgmmaRows), ofB = chunksOf(b, site.columns);
+  AsyncMultiplies::Chunks chunks, ofB = chunksOf(b, site.columns);
+  if (!site.hasRegistersOfA)
+    chunks = chunksOf(a, kWgmmaRows);
   if (!mayReadTile(group, number, chunks) || !mayReadTile(group, number, ofB))
     return false;
-  addProducts(sums, site.columns, elementsOf(a, kWgmmaRows, shared, site.isF16),
+  addProducts(sums, site.columns,
+              site.hasRegistersOfA ? elementsOfRegisters(group, site.isF16)
+                                   : elementsOf(a, kWgmmaRows, shared, site.isF16),
               elementsOf(b, site.columns, shared, site.isF16));
   chunks.insert(chunks.end(), ofB.begin(), ofB.end());
   multiplies.start(group->number, kWarp, number, site.sums, std::move(chunks));

@@ -35,6 +35,7 @@ struct Thread : ThreadWords {
   const char *row = nullptr; // of ldmatrix: what the lane names, and its words of the matrices
   uint32_t *words = nullptr;
   float *sums = nullptr; // of wgmma
+  const uint32_t *wordsOfA = nullptr;
   std::array<uint64_t, 2> descriptors = {0, 0};
 
   int lane() const { return number % kWarp; }

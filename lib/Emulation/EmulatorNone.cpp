@@ -30,6 +30,7 @@ void llmmem_emulate_copy(Thread *, int64_t, int64_t, int64_t, int64_t, int64_t, 
 void llmmem_emulate_commit_copies(Thread *) {}
 void llmmem_emulate_wait_for_copies(Thread *, int64_t) {}
 void llmmem_emulate_wgmma(Thread *, int64_t, float *, uint64_t, uint64_t) {}
+void llmmem_emulate_register_wgmma(Thread *, int64_t, float *, const uint32_t *, uint64_t) {}
 void llmmem_emulate_take_sums(Thread *, int64_t) {}
 void llmmem_emulate_fence_sums(Thread *) {}
 void llmmem_emulate_commit_wgmma(Thread *) {}

@@ -95,6 +95,16 @@ void llmmem_emulate_wgmma(Thread *thread, int64_t site, float *sums, uint64_t a,
   thread->wait(site, kWarpgroup);
 }
 
+void llmmem_emulate_register_wgmma(Thread *thread, int64_t site, float *sums, const uint32_t *a,
+                                   uint64_t b) {
+  if (!thread->emulator->mayMultiply(*thread, site))
+    thread->halt();
+  thread->sums = sums;
+  thread->wordsOfA = a;
+  thread->descriptors = {0, b};
+  thread->wait(site, kWarpgroup);
+}
+
 void llmmem_emulate_take_sums(Thread *thread, int64_t site) {
   if (!thread->emulator->mayTakeSums(*thread, site))
     thread->halt();

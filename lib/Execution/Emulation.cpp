@@ -50,6 +50,8 @@ void Emulation::readSite(DictionaryAttr facts) {
     site.columns = static_cast<int32_t>(numberIn(facts, "columns"));
     site.turned = {facts.contains("turned_a"), facts.contains("turned_b")};
     site.isF16 = facts.contains("is_f16");
+    site.clears = facts.contains("clears");
+    site.hasRegistersOfA = facts.contains("registers_of_a");
   }
   if (site.kind == Site::Kind::Shuffle)
     site.shuffle = llvm::StringSwitch<Site::Shuffle>(facts.getAs<StringAttr>("mode"))

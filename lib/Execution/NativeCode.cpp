@@ -72,6 +72,7 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
   add("llmmem_emulate_commit_copies", &llmmem_emulate_commit_copies);
   add("llmmem_emulate_wait_for_copies", &llmmem_emulate_wait_for_copies);
   add("llmmem_emulate_wgmma", &llmmem_emulate_wgmma);
+  add("llmmem_emulate_register_wgmma", &llmmem_emulate_register_wgmma);
   add("llmmem_emulate_take_sums", &llmmem_emulate_take_sums);
   add("llmmem_emulate_fence_sums", &llmmem_emulate_fence_sums);
   add("llmmem_emulate_commit_wgmma", &llmmem_emulate_commit_wgmma);

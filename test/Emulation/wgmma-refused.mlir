@@ -1,4 +1,4 @@
-// wgmma that does not add to its sums.
+// wgmma that subtracts from its sums.
 //
 // RUN: llmmem-opt --emulate-gpu-kernels --verify-diagnostics %s
 
@@ -9,7 +9,7 @@ module attributes {gpu.container_module} {
       %zeros = llvm.mlir.zero : !llvm.struct<(f32, f32, f32, f32)>
       nvvm.wgmma.fence.aligned
       // expected-error @+1 {{'nvvm.wgmma.mma_async' op is a wgmma that the emulator does not support; expected m64nNk16 of bf16 or f16 that adds to N / 2 numbers of f32, without signs}}
-      %sums = nvvm.wgmma.mma_async %d, %d, %zeros, <m = 64, n = 8, k = 16>, D[<f32>, <zero>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+      %sums = nvvm.wgmma.mma_async %d, %d, %zeros, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <neg>, <row>], B[<bf16>, <one>, <col>]
         : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
       gpu.return
     }

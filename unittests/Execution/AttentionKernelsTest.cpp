@@ -221,6 +221,24 @@ TEST_P(AttentionKernels, Packed) { check({.p = 0.25, .lengths = {3, 1, 2, 1}}); 
 TEST_P(AttentionKernels, PackedHeadsOf64) {
   check({.batch = 2, .seq = 70, .heads = 2, .groups = 1, .size = 64, .lengths = {20, 44, 6}});
 }
+// Sequences of whole blocks of 128, which wgmma multiplies: several blocks and tiles, groups,
+// windows that end inside of tiles, and all that changes scores or masks.
+TEST_P(AttentionKernels, BlocksOfWarpgroups) {
+  check({.batch = 2, .seq = 256, .heads = 2, .groups = 1, .size = 64});
+}
+TEST_P(AttentionKernels, BlocksOfWarpgroupsWithHeadsOf128) {
+  check({.batch = 1, .seq = 256, .heads = 2, .groups = 1, .size = 128, .window = 150});
+}
+TEST_P(AttentionKernels, BlocksOfWarpgroupsWithSinksAndCap) {
+  check(
+      {.batch = 1, .seq = 128, .heads = 2, .groups = 2, .size = 64, .cap = 0.5, .hasSinks = true});
+}
+TEST_P(AttentionKernels, BlocksOfWarpgroupsInBothDirections) {
+  check({.batch = 1, .seq = 256, .heads = 2, .groups = 1, .size = 64, .bidirectional = true});
+}
+TEST_P(AttentionKernels, BlocksOfWarpgroupsOfPackedRows) {
+  check({.batch = 2, .seq = 128, .heads = 2, .groups = 1, .size = 64, .lengths = {20, 100, 8}});
+}
 TEST_P(AttentionKernels, OnePosition) { check({.batch = 3, .seq = 1, .heads = 2, .groups = 2}); }
 
 TEST_P(AttentionKernels, RopeTurnsAndTurnsBack) {
@@ -272,6 +290,9 @@ class AttentionKernelsOfF16 : public AttentionKernels {};
 TEST_P(AttentionKernelsOfF16, Dropout) { check({.p = 0.4}); }
 TEST_P(AttentionKernelsOfF16, HeadsOf64) {
   check({.batch = 1, .seq = 70, .heads = 2, .groups = 1, .size = 64, .window = 40});
+}
+TEST_P(AttentionKernelsOfF16, BlocksOfWarpgroups) {
+  check({.batch = 1, .seq = 256, .heads = 2, .groups = 1, .size = 64, .window = 100});
 }
 INSTANTIATE_TEST_SUITE_P(Types, AttentionKernelsOfF16, ::testing::Values("f16"),
                          [](const auto &info) { return info.param; });

@@ -78,6 +78,9 @@ void llmmem_emulate_wait_for_copies(llmmem::emulation::Thread *thread, int64_t g
 /// until the thread has waited for the group that it is committed in. `a` and `b` are descriptors.
 void llmmem_emulate_wgmma(llmmem::emulation::Thread *thread, int64_t site, float *sums, uint64_t a,
                           uint64_t b);
+/// The same with the thread's four words of A in `a`.
+void llmmem_emulate_register_wgmma(llmmem::emulation::Thread *thread, int64_t site, float *sums,
+                                   const uint32_t *a, uint64_t b);
 /// The thread touches the sums of the site.
 void llmmem_emulate_take_sums(llmmem::emulation::Thread *thread, int64_t site);
 void llmmem_emulate_fence_sums(llmmem::emulation::Thread *thread);

@@ -48,10 +48,11 @@ struct Site {
   bool transposed = false;
   Shuffle shuffle = Shuffle::Xor;
   // wgmma and the taking of its sums: the number of the sums in the kernel. wgmma: columns of B,
-  // whether lines of A and of B in shared memory are inner places, and whether elements are f16.
+  // whether lines of A and of B in shared memory are inner places, whether elements are f16,
+  // whether A is in registers, and whether sums begin as 0.
   int32_t sums = -1, columns = 0;
   std::array<bool, 2> turned = {false, false};
-  bool isF16 = false;
+  bool isF16 = false, hasRegistersOfA = false, clears = false;
 };
 
 struct Kernel {

@@ -3,6 +3,7 @@
 #include "llmmem/Codegen/Gpu/KernelCounts.h"
 #include "WarpInterpreter.h"
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
+#include "llmmem/Codegen/Gpu/RegisterWgmma.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -91,7 +92,14 @@ public:
 private:
   void visit(Operation &op, const WarpInterpreter &at);
   void visitAccess(Operation &op, const KernelAccess &access, const WarpInterpreter &at);
-  void visitWgmma(NVVM::WgmmaMmaAsyncOp op, const WarpInterpreter &at);
+  struct SharedOperand {
+    Value descriptor;
+    int64_t rows;
+    bool isTurned;
+  };
+  void visitWgmma(Operation &op, int64_t columns, ArrayRef<SharedOperand> operands,
+                  const WarpInterpreter &at);
+  void visitWgmma(Operation &op, const WarpInterpreter &at);
   bool isBesideWgmma(Operation &op);
   int64_t blocksWithMostTurns(int64_t blocks);
   std::optional<WarpAddresses> addressesOf(const KernelAccess &access,
@@ -196,14 +204,17 @@ SharedPasses llmmem::passesOfOperand(MatrixDescriptor descriptor, int64_t rows, 
   return all;
 }
 
+static bool isWgmma(Operation &op) {
+  return isa<NVVM::WgmmaMmaAsyncOp>(op) || RegisterWgmma::match(&op);
+}
+
 bool LaunchCounter::isBesideWgmma(Operation &op) {
   Block *code = op.getBlock();
   if (!isa<LoopLikeOpInterface, scf::IfOp>(code->getParentOp()))
     return false;
   auto [known, isNew] = startsWgmma.try_emplace(code, false);
   if (isNew) {
-    bool starts = llvm::any_of(*code, llvm::IsaPred<NVVM::WgmmaMmaAsyncOp>) ||
-                  isBesideWgmma(*code->getParentOp());
+    bool starts = llvm::any_of(*code, isWgmma) || isBesideWgmma(*code->getParentOp());
     startsWgmma[code] = starts;
     return starts;
   }
@@ -211,28 +222,39 @@ bool LaunchCounter::isBesideWgmma(Operation &op) {
 }
 
 /// Each of the four warps counts a quarter of what their wgmma reads.
-void LaunchCounter::visitWgmma(NVVM::WgmmaMmaAsyncOp op, const WarpInterpreter &at) {
-  constexpr int64_t warps = 4, columnsOfMma = 8;
+void LaunchCounter::visitWgmma(Operation &op, int64_t columns, ArrayRef<SharedOperand> operands,
+                               const WarpInterpreter &at) {
+  constexpr int64_t warps = 4, columnsOfMma = 8, inner = 16;
   double times = weight * at.times();
-  int64_t rows = op.getShape().getM(), columns = op.getShape().getN();
   counts.wgmmas += times * static_cast<double>(columns) / columnsOfMma;
-  AccessCounts &site = accesses[{op, false}];
-  site.op = op;
+  AccessCounts &site = accesses[{&op, false}];
+  site.op = &op;
   site.isShared = true;
   site.requests += times;
-  auto read = [&](Value bits, int64_t count, bool isTurned) {
-    WarpInterpreter::Known known = at.lookup(bits);
+  for (const SharedOperand &operand : operands) {
+    WarpInterpreter::Known known = at.lookup(operand.descriptor);
     counts.isEstimate |= !known;
-    int64_t least = count * op.getShape().getK() * 2 / kPassBytes;
+    int64_t least = operand.rows * inner * 2 / kPassBytes;
     SharedPasses passes = {least, least, 1};
     if (known)
-      passes = passesOfOperand(MatrixDescriptor((*known)[0]), count, isTurned);
+      passes = passesOfOperand(MatrixDescriptor((*known)[0]), operand.rows, operand.isTurned);
     site.units += times * static_cast<double>(passes.all) / warps;
     site.fewest += times * static_cast<double>(passes.fewest) / warps;
     site.degree = std::max(site.degree, passes.degree);
-  };
-  read(op.getDescriptorA(), rows, op.getLayoutA() == NVVM::MMALayout::col);
-  read(op.getDescriptorB(), columns, op.getLayoutB() == NVVM::MMALayout::row);
+  }
+}
+
+void LaunchCounter::visitWgmma(Operation &op, const WarpInterpreter &at) {
+  if (std::optional<RegisterWgmma> product = RegisterWgmma::match(&op))
+    return visitWgmma(op, product->columns(),
+                      {{product->b(), product->columns(), product->isTurned()}}, at);
+  if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op)) {
+    int64_t rows = product.getShape().getM(), columns = product.getShape().getN();
+    visitWgmma(op, columns,
+               {{product.getDescriptorA(), rows, product.getLayoutA() == NVVM::MMALayout::col},
+                {product.getDescriptorB(), columns, product.getLayoutB() == NVVM::MMALayout::row}},
+               at);
+  }
 }
 
 static int64_t elementsOf(Type type) {
@@ -258,12 +280,11 @@ void LaunchCounter::visit(Operation &op, const WarpInterpreter &at) {
   }
   if (isa<NVVM::MmaOp>(op))
     counts.mmas += times;
-  if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
-    visitWgmma(product, at);
+  visitWgmma(op, at);
   if (isa<gpu::BarrierOp>(op) && weight > 0)
     counts.barriers +=
         times / llvm::divideCeil(block[0] * block[1] * block[2], WarpInterpreter::kLanes);
-  if (isa<NVVM::MmaOp, NVVM::WgmmaMmaAsyncOp, gpu::ShuffleOp, gpu::BarrierOp>(op))
+  if (isWgmma(op) || isa<NVVM::MmaOp, LLVM::CallIntrinsicOp, gpu::ShuffleOp, gpu::BarrierOp>(op))
     instructions = 1;
   counts.instructions += times * static_cast<double>(instructions);
   if (instructions > 0 && isBesideWgmma(op))

@@ -6,7 +6,7 @@
 
 #include "MmaAttention.h"
 #include "MmaBlocks.h"
-#include "PowersOfTwo.h"
+#include "MmaPairs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -15,60 +15,6 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 namespace {
-
-/// What both launches know of one score: a query and a key by their numbers in their blocks, lse
-/// times -log2(e), and delta.
-struct Pair {
-  Index query, key;
-  Num minusLse, delta;
-};
-
-/// What both launches compute from scores and dout . value.
-class Pairs {
-public:
-  using PairOf = llvm::function_ref<Pair(int64_t fragment, int64_t number)>;
-
-  Pairs(MmaRows &rows, HeadBlock queries, int64_t queryCount, HeadBlock keys, int64_t keyCount)
-      : rows(rows), e(rows.e), blocks(rows.blocks), queries(queries), keys(keys),
-        mayBeMasked(rows.mayBeMasked(queries, queryCount, keys, keyCount)) {}
-
-  /// `scores` become the factors of dout in dv, the probabilities after dropout; `products` become
-  /// the gradients of the scores before their scale.
-  void emit(FragmentsC &scores, FragmentsC &products, PairOf pairOf) {
-    FragmentsC logits = scores, probabilities = scores;
-    for (size_t j = 0; j < scores.size(); ++j)
-      for (int64_t i = 0; i < 4; ++i) {
-        logits[j][i] = rows.logit(scores[j][i]);
-        probabilities[j][i] =
-            powerOfTwo(fma(logits[j][i], e.number(rows.logitFactor()), pairOf(j, i).minusLse));
-      }
-    probabilities =
-        rows.masked(mayBeMasked, probabilities, e.number(0.0), [&](int64_t j, int64_t i) {
-          Pair pair = pairOf(j, i);
-          return rows.isUnmasked(queries.batch, queries.first + pair.query, keys.first + pair.key);
-        });
-    for (size_t j = 0; j < scores.size(); ++j)
-      for (int64_t i = 0; i < 4; ++i)
-        emitGradient(scores[j][i], products[j][i], probabilities[j][i], logits[j][i], pairOf(j, i));
-  }
-
-private:
-  void emitGradient(Num &score, Num &product, Num probability, Num logit, Pair pair) {
-    Value kept = blocks.isKept(queries, pair.query, keys.first + pair.key,
-                               AttentionBlocks::Lanes::Keys, /*lanes=*/1);
-    // With a cap the logit is the capped score.
-    product = blocks.uncapped(probability * (blocks.dropped(kept, product) - pair.delta), logit);
-    score = blocks.dropped(kept, probability);
-  }
-
-  MmaRows &rows;
-  KernelEmitter &e;
-  AttentionBlocks &blocks;
-  HeadBlock queries, keys;
-  Value mayBeMasked;
-};
-
-static Num minusLog2(Num lse) { return lse * -llvm::numbers::log2e; }
 
 //===----------------------------------------------------------------------===//
 // By queries
@@ -135,8 +81,8 @@ private:
     rows.copyKeys(values, e.operand(2), other);
     rows.synchronizeCopies();
     FragmentsC scores = rows.products(queries, keys), products = rows.products(douts, values);
-    Pairs(rows, block, kExtent, other, kOtherRows)
-        .emit(scores, products, [&](int64_t j, int64_t i) -> Pair {
+    MmaPairs(rows, block, kExtent, other, kOtherRows)
+        .emit(scores, products, [&](int64_t j, int64_t i) -> MmaPair {
           return {rows.rowOf(i / 2), rows.columnOf(j, i), minusLse[i / 2], delta[i / 2]};
         });
     FragmentsC dq = unflatten(carried);
@@ -214,8 +160,8 @@ private:
         minusLse.push_back(minusLog2(e.load(e.operand(4), place)));
         delta.push_back(e.load(e.workspace(), place));
       }
-    Pairs(rows, other, kOtherRows, block, rows.extent())
-        .emit(scores, products, [&](int64_t j, int64_t i) -> Pair {
+    MmaPairs(rows, other, kOtherRows, block, rows.extent())
+        .emit(scores, products, [&](int64_t j, int64_t i) -> MmaPair {
           int64_t query = 2 * j + i % 2;
           return {rows.columnOf(j, i), rows.rowOf(i / 2), minusLse[query], delta[query]};
         });

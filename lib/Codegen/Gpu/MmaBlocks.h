@@ -23,18 +23,19 @@ enum class Longest { First, Last };
 /// each. Those that take longest begin first, so that at the end of the launch only short ones run.
 template <typename Op>
 void forBlocks(Op op, KernelEmitter &e, int64_t headCount, int64_t extent, Longest longest,
-               llvm::function_ref<void(MmaRows &, HeadBlock)> body) {
+               llvm::function_ref<void(MmaRows &, HeadBlock)> body, int64_t dynamicBytes = 0) {
   llvm::ArrayRef<int64_t> shape = op.getQ().getType().getShape();
   int64_t perHead = llvm::divideCeil(shape[1], extent), heads = shape[0] * headCount;
   int64_t threads = extent / kMmaRows * kWarp;
-  deviceLoops(e).launch(e, heads * perHead, threads, [&](Index block, Index thread) {
+  auto emitBlock = [&](Index block, Index thread) {
     AttentionBlocks blocks(op, e);
     MmaRows rows(blocks, thread, threads);
     Index head = block % heads, number = block / heads;
     if (longest == Longest::Last)
       number = e.index(perHead - 1) - number;
     body(rows, blockAt(rows, head / headCount, head % headCount, number, extent));
-  });
+  };
+  deviceLoops(e).launch(e, heads * perHead, threads, emitBlock, dynamicBytes);
 }
 
 /// `extent` keys of the head that `queries` belong to, from `extent` times `number` on.

@@ -11,7 +11,7 @@
 #include "MmaLatentAttention.h"
 #include "Emitter/CachedKeys.h"
 #include "MmaRows.h"
-#include "PowersOfTwo.h"
+#include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Codegen/Gpu/KernelTraffic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

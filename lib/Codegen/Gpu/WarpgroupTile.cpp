@@ -1,6 +1,7 @@
 //===- WarpgroupTile.cpp - Tiles that wgmma reads -------------------------===//
 
 #include "WarpgroupTile.h"
+#include "llmmem/Codegen/Gpu/RegisterWgmma.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -23,9 +24,9 @@ SmallVector<std::pair<int64_t, MmaTile>> WarpgroupTile::parts() const {
 
 /// The fields beside where the operand begins. A leading offset is not asked for where lines are
 /// rows.
-static int64_t layoutBits(bool isTurned) {
+static int64_t layoutBits(bool isTurned, int64_t innerLines) {
   constexpr int64_t unit = 16, swizzledIn128 = int64_t(1) << 62;
-  int64_t leading = isTurned ? kSwizzledLine * kSwizzledLine * 2 / unit : 1;
+  int64_t leading = isTurned ? innerLines * kSwizzledLine * 2 / unit : 1;
   return swizzledIn128 | (kSwizzledBytes / unit) << 32 | leading << 16;
 }
 
@@ -42,7 +43,8 @@ Value WarpgroupTile::descriptor(KernelEmitter &e, Index row) const {
   constexpr int64_t addressBits = (1 << 18) - 1;
   Value begins = arith::AndIOp::create(b, e.location(), bytes, constantBits(e, addressBits));
   begins = arith::ShRUIOp::create(b, e.location(), begins, constantBits(e, 4));
-  return arith::OrIOp::create(b, e.location(), begins, constantBits(e, layoutBits(isTurned())));
+  return arith::OrIOp::create(b, e.location(), begins,
+                              constantBits(e, layoutBits(isTurned(), innerLines)));
 }
 
 Value WarpgroupTile::advance(KernelEmitter &e, Value descriptor, int64_t rows,
@@ -59,11 +61,17 @@ Value WarpgroupTile::advance(KernelEmitter &e, Value descriptor, int64_t rows,
 // Sums
 //===----------------------------------------------------------------------===//
 
+/// `count` numbers of a thread.
+static Type typeOfSums(OpBuilder &b, size_t count) {
+  return LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, b.getF32Type()));
+}
+
 Value llmmem::zeroSums(KernelEmitter &e, int64_t columns) {
-  OpBuilder &b = e.builder();
-  auto type = LLVM::LLVMStructType::getLiteral(b.getContext(),
-                                               SmallVector<Type>(columns / 2, b.getF32Type()));
-  return LLVM::ZeroOp::create(b, e.location(), type);
+  return LLVM::ZeroOp::create(e.builder(), e.location(), typeOfSums(e.builder(), columns / 2));
+}
+
+Value llmmem::noSums(KernelEmitter &e, int64_t columns) {
+  return LLVM::PoisonOp::create(e.builder(), e.location(), typeOfSums(e.builder(), columns / 2));
 }
 
 Row llmmem::takeSums(KernelEmitter &e, Value sums) {
@@ -73,6 +81,15 @@ Row llmmem::takeSums(KernelEmitter &e, Value sums) {
   for (int64_t number = 0; number < count; ++number)
     taken.push_back({&b, LLVM::ExtractValueOp::create(b, e.location(), sums, number)});
   return taken;
+}
+
+Value llmmem::makeSums(KernelEmitter &e, ArrayRef<Num> numbers) {
+  OpBuilder &b = e.builder();
+  Value sums = LLVM::PoisonOp::create(b, e.location(), typeOfSums(b, numbers.size()));
+  for (auto [place, number] : llvm::enumerate(numbers))
+    sums = LLVM::InsertValueOp::create(b, e.location(), sums, number.value,
+                                       static_cast<int64_t>(place));
+  return sums;
 }
 
 //===----------------------------------------------------------------------===//
@@ -91,7 +108,7 @@ void llmmem::fenceSums(KernelEmitter &e) {
 }
 
 Value llmmem::startWgmma(KernelEmitter &e, const WarpgroupTile &a, Value ofA,
-                         const WarpgroupTile &b, Value ofB, Value sums) {
+                         const WarpgroupTile &b, Value ofB, Value sums, bool clears) {
   OpBuilder &builder = e.builder();
   MLIRContext *context = builder.getContext();
   auto shape = NVVM::MMAShapeAttr::get(context, kWgmmaRows, b.rows, kMmaInner);
@@ -99,9 +116,15 @@ Value llmmem::startWgmma(KernelEmitter &e, const WarpgroupTile &a, Value ofA,
   NVVM::MMALayout byRows = NVVM::MMALayout::row, byColumns = NVVM::MMALayout::col;
   return NVVM::WgmmaMmaAsyncOp::create(
       builder, e.location(), sums.getType(), sums, ofA, ofB, shape, half, half,
-      NVVM::WGMMATypes::f32, NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one,
-      NVVM::WGMMAScaleIn::one, a.isTurned() ? byColumns : byRows, b.isTurned() ? byRows : byColumns,
-      NVVM::MMAIntOverflowAttr());
+      NVVM::WGMMATypes::f32, clears ? NVVM::WGMMAScaleOut::zero : NVVM::WGMMAScaleOut::one,
+      NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, a.isTurned() ? byColumns : byRows,
+      b.isTurned() ? byRows : byColumns, NVVM::MMAIntOverflowAttr());
+}
+
+Value llmmem::startWgmma(KernelEmitter &e, const FragmentA &a, const WarpgroupTile &b, Value ofB,
+                         Value sums) {
+  return RegisterWgmma::create(e.builder(), e.location(), sums, a.parts, ofB, b.isTurned(),
+                               halfTypeOf(e).isF16());
 }
 
 void llmmem::commitWgmma(KernelEmitter &e) {

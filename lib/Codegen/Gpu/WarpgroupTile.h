@@ -33,8 +33,10 @@ constexpr int64_t kSwizzledBytes = 1024;
 
 /// `rows` of A, or columns of B, of 64 inner places, from element `begin` of shared memory on.
 struct WarpgroupTile {
-  WarpgroupTile(Buffer memory, Index begin, int64_t rows, MmaTile::Lines lines)
-      : memory(memory), begin(begin), rows(rows), lines(lines) {}
+  /// `innerLines`: how many lines stand between turned MmaTiles, where they have more inner places.
+  WarpgroupTile(Buffer memory, Index begin, int64_t rows, MmaTile::Lines lines,
+                int64_t innerLines = kSwizzledLine)
+      : memory(memory), begin(begin), rows(rows), lines(lines), innerLines(innerLines) {}
 
   static int64_t sizeOf(int64_t rows) { return rows * kSwizzledLine; }
   bool isTurned() const { return lines == MmaTile::Lines::Inner; }
@@ -50,22 +52,31 @@ struct WarpgroupTile {
   Index begin;
   int64_t rows;
   MmaTile::Lines lines;
+  int64_t innerLines;
 };
 
 /// 64 x `columns` sums of a warpgroup, which wgmma adds to: a struct of `columns` / 2 f32 a thread.
 mlir::Value zeroSums(KernelEmitter &e, int64_t columns);
 /// The thread's sums, once nothing adds to them any more.
 Row takeSums(KernelEmitter &e, mlir::Value sums);
+/// Such sums of a thread's numbers.
+mlir::Value makeSums(KernelEmitter &e, llvm::ArrayRef<Num> numbers);
 
 /// A barrier of the block behind which wgmma may read what its threads have written to shared
 /// memory; each must have waited for its copies.
 void barrierBeforeWgmma(KernelEmitter &e, int32_t registers);
 /// Must stand between what a thread does with sums itself and the first wgmma that adds to them.
 void fenceSums(KernelEmitter &e);
-/// Starts sums += A B, with A where `ofA` says in tile `a`, and B, which has all columns of tile
-/// `b`, where `ofB` says.
+/// What sums may be before a wgmma that does not read them.
+mlir::Value noSums(KernelEmitter &e, int64_t columns);
+/// Starts sums += A B, or sums = A B if `clears`, with A where `ofA` says in tile `a`, and B, which
+/// has all columns of tile `b`, where `ofB` says.
 mlir::Value startWgmma(KernelEmitter &e, const WarpgroupTile &a, mlir::Value ofA,
-                       const WarpgroupTile &b, mlir::Value ofB, mlir::Value sums);
+                       const WarpgroupTile &b, mlir::Value ofB, mlir::Value sums,
+                       bool clears = false);
+/// The same with A in registers, a fragment of 16 rows of each warp.
+mlir::Value startWgmma(KernelEmitter &e, const FragmentA &a, const WarpgroupTile &b,
+                       mlir::Value ofB, mlir::Value sums);
 /// What was started since the last call is a group.
 void commitWgmma(KernelEmitter &e);
 /// Waits until all but the newest `groups` of the warpgroup's groups have ended.

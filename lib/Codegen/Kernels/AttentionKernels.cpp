@@ -15,6 +15,7 @@
 #include "Emitter/AttentionBlocks.h"
 #include "Gpu/DeviceAttention.h"
 #include "Gpu/MmaAttention.h"
+#include "Gpu/WarpgroupAttention.h"
 #include "KernelModels.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -131,7 +132,10 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
   };
 
   static void emitOnDevice(AttentionOp op, KernelEmitter &e) {
-    isMmaAttention(op) ? emitMmaAttention(op, e) : emitDeviceAttention(op, e);
+    if (isWarpgroupAttention(e.options(), op))
+      emitWarpgroupAttention(op, e);
+    else
+      isMmaAttention(op) ? emitMmaAttention(op, e) : emitDeviceAttention(op, e);
   }
 
   static void emit(AttentionOp op, KernelEmitter &e) {
@@ -279,7 +283,10 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
   };
 
   static void emitOnDevice(AttentionGradOp op, KernelEmitter &e) {
-    isMmaAttention(op) ? emitMmaAttention(op, e) : emitDeviceAttention(op, e);
+    if (isWarpgroupAttention(e.options(), op))
+      emitWarpgroupAttention(op, e);
+    else
+      isMmaAttention(op) ? emitMmaAttention(op, e) : emitDeviceAttention(op, e);
   }
 
   static void emit(AttentionGradOp op, KernelEmitter &e) {

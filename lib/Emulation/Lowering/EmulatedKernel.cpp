@@ -2,6 +2,7 @@
 
 #include "EmulatedKernel.h"
 #include "KernelSites.h"
+#include "llmmem/Codegen/Gpu/PowersOfTwo.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -99,6 +100,9 @@ private:
   void rewriteShuffle(gpu::ShuffleOp shuffle);
   LogicalResult rewriteMma(NVVM::MmaOp mma);
   void rewriteWgmma(NVVM::WgmmaMmaAsyncOp product);
+  LogicalResult rewriteIntrinsic(LLVM::CallIntrinsicOp call);
+  Value storeSums(Value sums, int64_t count);
+  void replaceBySums(Operation *product, Value stored, int64_t count);
   LogicalResult moveTable(memref::GetGlobalOp use);
 
   gpu::GPUFuncOp kernel;
@@ -339,6 +343,7 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
         rewriteWgmma(product);
         return success();
       })
+      .Case([&](LLVM::CallIntrinsicOp call) { return rewriteIntrinsic(call); })
       .Case([&](NVVM::WgmmaFenceAlignedOp) {
         callHook("llmmem_emulate_fence_sums", {thread});
         return erase();
@@ -547,26 +552,57 @@ LogicalResult KernelEmulation::rewriteMma(NVVM::MmaOp mma) {
   return success();
 }
 
+/// The thread's sums of wgmma on the stack.
+Value KernelEmulation::storeSums(Value sums, int64_t count) {
+  Value words = entryWords(count);
+  for (int32_t number = 0; number < count; ++number) {
+    Value sum = LLVM::ExtractValueOp::create(builder, loc, sums, number);
+    LLVM::StoreOp::create(builder, loc, sum, wordOfStack(words, number));
+  }
+  return words;
+}
+
+void KernelEmulation::replaceBySums(Operation *product, Value stored, int64_t count) {
+  Value result = LLVM::PoisonOp::create(builder, loc, product->getResult(0).getType());
+  for (int32_t number = 0; number < count; ++number) {
+    Value sum =
+        LLVM::LoadOp::create(builder, loc, builder.getF32Type(), wordOfStack(stored, number));
+    result = LLVM::InsertValueOp::create(builder, loc, result, sum, ArrayRef<int64_t>{number});
+  }
+  product->getResult(0).replaceAllUsesWith(result);
+  product->erase();
+}
+
 /// The hook adds to the thread's sums on the stack.
 void KernelEmulation::rewriteWgmma(NVVM::WgmmaMmaAsyncOp product) {
-  auto type = cast<LLVM::LLVMStructType>(product.getResults().getType());
-  auto shape = product.getShape();
-  Value sums = entryWords(shape.getN() / 2);
-  auto place = [&](int32_t number) { return wordOfStack(sums, number); };
-  for (int32_t number = 0; number < shape.getN() / 2; ++number) {
-    Value sum = LLVM::ExtractValueOp::create(builder, loc, product.getInouts(), number);
-    LLVM::StoreOp::create(builder, loc, sum, place(number));
-  }
+  const int64_t count = product.getShape().getN() / 2;
+  Value sums = storeSums(product.getInouts(), count);
   callHook("llmmem_emulate_wgmma",
            {function.getArgument(0), integerConstant(sites.numberOf(product)), sums,
             product.getDescriptorA(), product.getDescriptorB()});
-  Value result = LLVM::PoisonOp::create(builder, loc, type);
-  for (int32_t number = 0; number < shape.getN() / 2; ++number) {
-    Value sum = LLVM::LoadOp::create(builder, loc, builder.getF32Type(), place(number));
-    result = LLVM::InsertValueOp::create(builder, loc, result, sum, ArrayRef<int64_t>{number});
+  replaceBySums(product, sums, count);
+}
+
+/// The host has no such instructions.
+LogicalResult KernelEmulation::rewriteIntrinsic(LLVM::CallIntrinsicOp call) {
+  if (call.getIntrin() == kApproximatePower) {
+    call.getResult(0).replaceAllUsesWith(
+        LLVM::Exp2Op::create(builder, loc, call.getArgs().front()));
+    call.erase();
+    return success();
   }
-  product.getResults().replaceAllUsesWith(result);
-  product.erase();
+  std::optional<RegisterWgmma> product = RegisterWgmma::match(call);
+  if (!product)
+    return call.emitOpError("is an intrinsic that the emulator does not support");
+  const int64_t count = product->columns() / 2;
+  Value sums = storeSums(product->sums(), count), words = entryWords(4);
+  for (auto [number, word] : llvm::enumerate(product->a()))
+    LLVM::StoreOp::create(builder, loc, word, wordOfStack(words, static_cast<int32_t>(number)));
+  callHook(
+      "llmmem_emulate_register_wgmma",
+      {function.getArgument(0), integerConstant(sites.numberOf(call)), sums, words, product->b()});
+  replaceBySums(call, sums, count);
+  return success();
 }
 
 /// Moves a table from the gpu.module to the module, where the kernel's function is.

@@ -113,6 +113,8 @@ void KernelSites::numberSums() {
   kernel.walk([&](Operation *op) {
     if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
       connect(product.getResults(), product.getInouts());
+    if (std::optional<RegisterWgmma> product = RegisterWgmma::match(op))
+      connect(product->result(), product->sums());
     if (auto insert = dyn_cast<LLVM::InsertValueOp>(op))
       connect(insert.getRes(), insert.getContainer());
     if (auto loop = dyn_cast<LoopLikeOpInterface>(op); loop && loop.getLoopResults())
@@ -124,9 +126,15 @@ void KernelSites::numberSums() {
         connect(carried, result);
       }
   });
-  kernel.walk([&](NVVM::WgmmaMmaAsyncOp product) {
-    const void *leader = sums.getOrInsertLeaderValue(product.getResults().getAsOpaquePointer());
+  auto number = [&](Value result) {
+    const void *leader = sums.getOrInsertLeaderValue(result.getAsOpaquePointer());
     sumNumbers.try_emplace(leader, sumNumbers.size());
+  };
+  kernel.walk([&](Operation *op) {
+    if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
+      number(product.getResults());
+    if (std::optional<RegisterWgmma> product = RegisterWgmma::match(op))
+      number(product->result());
   });
 }
 
@@ -145,8 +153,7 @@ LogicalResult KernelSites::addWgmma(NVVM::WgmmaMmaAsyncOp op) {
       isHalf && op.getTypeB() == op.getTypeA() && op.getTypeD() == NVVM::WGMMATypes::f32 &&
       shape.getM() == 64 && shape.getK() == 16 &&
       static_cast<int64_t>(type.getBody().size()) == shape.getN() / 2 &&
-      op.getScaleD() == NVVM::WGMMAScaleOut::one && op.getScaleA() == NVVM::WGMMAScaleIn::one &&
-      op.getScaleB() == NVVM::WGMMAScaleIn::one;
+      op.getScaleA() == NVVM::WGMMAScaleIn::one && op.getScaleB() == NVVM::WGMMAScaleIn::one;
   if (!isKnown)
     return op.emitOpError("is a wgmma that the emulator does not support; expected m64nNk16 of "
                           "bf16 or f16 that adds to N / 2 numbers of f32, without signs");
@@ -155,6 +162,8 @@ LogicalResult KernelSites::addWgmma(NVVM::WgmmaMmaAsyncOp op) {
   site.set("buffer", builder.getI64IntegerAttr(kSharedMemory));
   site.set("sums", builder.getI64IntegerAttr(numberOfSums(op.getResults())));
   site.set("columns", builder.getI64IntegerAttr(op.getShape().getN()));
+  if (op.getScaleD() == NVVM::WGMMAScaleOut::zero)
+    site.set("clears", builder.getUnitAttr());
   if (op.getLayoutA() == NVVM::MMALayout::col)
     site.set("turned_a", builder.getUnitAttr());
   if (op.getLayoutB() == NVVM::MMALayout::row)
@@ -166,9 +175,28 @@ LogicalResult KernelSites::addWgmma(NVVM::WgmmaMmaAsyncOp op) {
   return success();
 }
 
+void KernelSites::addWgmma(const RegisterWgmma &product, Operation *op) {
+  NamedAttrList site;
+  site.set("kind", builder.getStringAttr("wgmma"));
+  site.set("buffer", builder.getI64IntegerAttr(kSharedMemory));
+  site.set("sums", builder.getI64IntegerAttr(numberOfSums(product.result())));
+  site.set("columns", builder.getI64IntegerAttr(product.columns()));
+  site.set("registers_of_a", builder.getUnitAttr());
+  if (product.isTurned())
+    site.set("turned_b", builder.getUnitAttr());
+  if (product.isF16())
+    site.set("is_f16", builder.getUnitAttr());
+  synchronizes = true;
+  record(op, std::move(site));
+}
+
 LogicalResult KernelSites::add(Operation *op) {
   if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
     return addWgmma(product);
+  if (std::optional<RegisterWgmma> product = RegisterWgmma::match(op)) {
+    addWgmma(*product, op);
+    return success();
+  }
   if (auto taken = dyn_cast<LLVM::ExtractValueOp>(op))
     if (int64_t number = numberOfSums(taken.getContainer()); number >= 0) {
       NamedAttrList site;

@@ -10,6 +10,7 @@
 #define LLMMEM_LIB_EMULATION_LOWERING_KERNELSITES_H
 
 #include "llmmem/Codegen/Gpu/KernelAccess.h"
+#include "llmmem/Codegen/Gpu/RegisterWgmma.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/AsmState.h"
@@ -47,6 +48,7 @@ private:
   void addSynchronization(mlir::Operation *op, llvm::StringRef kind);
   mlir::FailureOr<int64_t> bufferOf(mlir::Operation *op, mlir::Value memref);
   llvm::LogicalResult addWgmma(mlir::NVVM::WgmmaMmaAsyncOp op);
+  void addWgmma(const RegisterWgmma &product, mlir::Operation *op);
   void numberSums();
   int64_t numberOfSums(mlir::Value value) const;
   void record(mlir::Operation *op, mlir::NamedAttrList site);

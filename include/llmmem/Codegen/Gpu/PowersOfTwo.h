@@ -1,0 +1,24 @@
+//===- PowersOfTwo.h - 2^x on a GPU ----------------------------------------===//
+//
+// What the softmax of attention needs: exp(score - largest) = 2^(score log2(e) - largest log2(e)).
+// One instruction, where exp as the polynomial of the CPU takes more than twenty.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_CODEGEN_GPU_POWERSOFTWO_H
+#define LLMMEM_CODEGEN_GPU_POWERSOFTWO_H
+
+#include "llmmem/Codegen/Emitter/KernelEmitter.h"
+
+namespace llmmem {
+
+/// The intrinsic of ex2.approx.ftz.f32.
+inline constexpr llvm::StringLiteral kApproximatePower = "llvm.nvvm.ex2.approx.ftz";
+
+/// 2^x in f32, with a relative error below 2^-22 (PTX ISA, "ex2"); 0 where it would be below
+/// 2^-126, also for minus infinity. NaN gives NaN.
+Num powerOfTwo(Num x);
+
+} // namespace llmmem
+
+#endif // LLMMEM_CODEGEN_GPU_POWERSOFTWO_H

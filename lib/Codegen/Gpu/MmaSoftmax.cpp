@@ -1,0 +1,92 @@
+//===- MmaSoftmax.cpp - The softmax of attention in fragments -------------===//
+
+#include "MmaSoftmax.h"
+#include "llmmem/Codegen/Gpu/PowersOfTwo.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
+using namespace mlir;
+using namespace llmmem;
+
+static Num largestOf(Num a, Num b) { return maximum(a, b); }
+static Num sumOf(Num a, Num b) { return a + b; }
+
+Row MmaSoftmax::begin() {
+  // Not minus infinity: the first rescaling factor would be NaN.
+  Num lowest = e.number(-std::numeric_limits<float>::max()), zero = e.number(0.0);
+  if (sinks) { // in the sum of one thread of the row
+    lowest = e.load(sinks, queries.head) * llvm::numbers::log2e;
+    zero = select(equal(rows.lane.pair, e.index(0)), e.number(1.0), zero);
+  }
+  return {lowest, lowest, zero, zero};
+}
+
+void MmaSoftmax::emit(FragmentsC &scores, FragmentsC &out, HeadBlock keys, int64_t count,
+                      MutableArrayRef<Num> state) {
+  scores = visibleLogits(scores, keys, count);
+  for (int64_t half : {0, 1})
+    emitPowers(scores, out, half, state[half], state[2 + half]);
+  dropPowers(scores, keys);
+}
+
+FragmentsC MmaSoftmax::visibleLogits(FragmentsC scores, HeadBlock keys, int64_t count) {
+  for (FragmentC &score : scores)
+    for (Num &x : score)
+      x = rows.logit(x);
+  Num hidden = e.number(-std::numeric_limits<double>::infinity());
+  return rows.masked(rows.mayBeMasked(queries, rows.extent(), keys, count), scores, hidden,
+                     [&](int64_t j, int64_t i) {
+                       return rows.isUnmasked(queries.batch, queries.first + rows.rowOf(i / 2),
+                                              keys.first + rows.columnOf(j, i));
+                     });
+}
+
+/// Logits become powers. `largest` is that of all logits so far, times their factor.
+void MmaSoftmax::emitPowers(FragmentsC &logits, FragmentsC &out, int64_t half, Num &largest,
+                            Num &total) {
+  Num ofTile = logits[0][2 * half], sum = e.number(0.0);
+  for (FragmentC &logit : logits)
+    ofTile = maximum(ofTile, maximum(logit[2 * half], logit[2 * half + 1]));
+  Num now = maximum(largest, rows.acrossRow(ofTile, largestOf) * rows.logitFactor());
+  for (FragmentC &logit : logits)
+    for (int64_t i : {2 * half, 2 * half + 1}) {
+      logit[i] = powerOfTwo(fma(logit[i], e.number(rows.logitFactor()), -now));
+      sum = sum + logit[i];
+    }
+  Num factor = powerOfTwo(largest - now);
+  for (FragmentC &part : out)
+    for (int64_t i : {2 * half, 2 * half + 1})
+      part[i] = part[i] * factor;
+  largest = now;
+  total = total * factor + sum;
+}
+
+void MmaSoftmax::dropPowers(FragmentsC &powers, HeadBlock keys) {
+  if (blocks.p == 0.0)
+    return;
+  for (auto [j, power] : llvm::enumerate(powers))
+    for (int64_t i = 0; i < 4; ++i)
+      power[i] =
+          blocks.dropped(blocks.isKept(queries, rows.rowOf(i / 2), keys.first + rows.columnOf(j, i),
+                                       AttentionBlocks::Lanes::Keys, /*lanes=*/1),
+                         power[i]);
+}
+
+void MmaSoftmax::emitEnd(ArrayRef<FragmentC> out, ArrayRef<Num> state) {
+  Num totals[2];
+  for (int64_t half : {0, 1})
+    totals[half] = rows.acrossRow(state[2 + half], sumOf);
+  rows.store(
+      out, e.result(0), [&](Index r) { return blocks.queryOffset(queries, r); }, queries.count,
+      [&](int64_t half) { return 1.0 / totals[half]; });
+  for (int64_t half : {0, 1}) {
+    Index row = rows.rowOf(half);
+    Value isFirst = equal(rows.lane.pair, e.index(0));
+    e.ifThen(arith::AndIOp::create(e.builder(), e.location(), isFirst, less(row, queries.count)),
+             [&] {
+               e.store(e.result(1), blocks.statistic(queries, row),
+                       state[half] * llvm::numbers::ln2 + log(totals[half]));
+             });
+  }
+}

@@ -1,0 +1,48 @@
+//===- MmaSoftmax.h - The softmax of attention in fragments ---------------===//
+//
+// Scores come tile by tile. For each of a thread's two rows the largest one so far is known, times
+// log2(e), and the sum of the powers of those that the thread holds; what was summed before is
+// rescaled where the largest grows (Milakov and Gimelshein, "Online normalizer calculation for
+// softmax", 2018).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_GPU_MMASOFTMAX_H
+#define LLMMEM_LIB_CODEGEN_GPU_MMASOFTMAX_H
+
+#include "MmaRows.h"
+
+namespace llmmem {
+
+class MmaSoftmax {
+public:
+  static constexpr int64_t kCarried = 4;
+
+  /// `sinks`: a score for each head that is there before all others, or null.
+  MmaSoftmax(MmaRows &rows, HeadBlock queries, Buffer sinks)
+      : rows(rows), e(rows.e), blocks(rows.blocks), queries(queries), sinks(sinks) {}
+
+  /// Before the first tile.
+  Row begin();
+  /// `scores` with the first `count` keys of `keys` on become powers, after dropout, and `out` is
+  /// rescaled to the new largest scores. `state` is what a loop carries.
+  void emit(FragmentsC &scores, FragmentsC &out, HeadBlock keys, int64_t count,
+            llvm::MutableArrayRef<Num> state);
+  /// Stores out, divided by the sums of powers, and lse.
+  void emitEnd(llvm::ArrayRef<FragmentC> out, llvm::ArrayRef<Num> state);
+
+private:
+  FragmentsC visibleLogits(FragmentsC scores, HeadBlock keys, int64_t count);
+  void emitPowers(FragmentsC &logits, FragmentsC &out, int64_t half, Num &largest, Num &total);
+  void dropPowers(FragmentsC &powers, HeadBlock keys);
+
+  MmaRows &rows;
+  KernelEmitter &e;
+  AttentionBlocks &blocks;
+  HeadBlock queries;
+  Buffer sinks;
+};
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_GPU_MMASOFTMAX_H

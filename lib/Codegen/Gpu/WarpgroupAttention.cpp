@@ -1,0 +1,132 @@
+//===- WarpgroupAttention.cpp - Attention in 16 bits by wgmma -------------===//
+
+#include "WarpgroupAttention.h"
+#include "MmaBlocks.h"
+#include "MmaSoftmax.h"
+#include "WarpgroupPanel.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+/// Rows of a block, 64 for each of its two warpgroups.
+static constexpr int64_t kExtent = 128;
+
+template <typename Op>
+static bool isOfWholeBlocks(const KernelOptions &options, Op op) {
+  ArrayRef<int64_t> shape = op.getQ().getType().getShape();
+  int64_t size = shape[2] / static_cast<int64_t>(op.getHeads());
+  return options.tensorCores == TensorCores::Warpgroup &&
+         op.getQ().getType().getElementTypeBitWidth() == 16 && (size == 64 || size == 128) &&
+         shape[1] % kExtent == 0 && op.getP().isZero();
+}
+
+bool llmmem::isWarpgroupAttention(const KernelOptions &options, AttentionOp op) {
+  return isOfWholeBlocks(options, op);
+}
+bool llmmem::isWarpgroupAttention(const KernelOptions &options, AttentionGradOp op) {
+  return isOfWholeBlocks(options, op);
+}
+
+namespace {
+
+/// A block takes 128 queries and iterates over as many keys at a time as a head has elements: with
+/// heads of 64 two blocks share the registers of a multiprocessor.
+class Forward {
+public:
+  Forward(KernelEmitter &e, MmaRows &rows, HeadBlock block, Buffer sinks)
+      : e(e), rows(rows), blocks(rows.blocks), block(block), softmax(rows, block, sinks),
+        memory(deviceLoops(e).partOf(e, deviceLoops(e).dynamicWorkgroup(e, bytesOf(blocks.size)), 0,
+                                     bytesOf(blocks.size) / 2, halfTypeOf(e))),
+        queries(memory, e.index(0), kExtent, blocks.size) {}
+
+  static int64_t keysOf(int64_t size) { return size; }
+  /// Queries, and two stages of keys and values.
+  static int64_t bytesOf(int64_t size) {
+    return 2 * (WarpgroupPanel::sizeOf(kExtent, size) +
+                kStages * 2 * WarpgroupPanel::sizeOf(keysOf(size), size));
+  }
+
+  void emit() {
+    queries.copy(rows, e.operand(0), blocks.queryOffset(block, e.index(0)),
+                 blocks.heads * blocks.size);
+    auto [begin, end] = unmaskedKeys(rows, block, keysOf(blocks.size));
+    copyStage(begin);
+    Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
+    initial.append(softmax.begin());
+    Row last = e.fold(begin, end, initial, [&, end = end](Index number, ArrayRef<Num> carried) {
+      return emitIteration(number, end, carried);
+    });
+    softmax.emitEnd(unflatten(ArrayRef(last).drop_back(MmaSoftmax::kCarried)),
+                    ArrayRef(last).take_back(MmaSoftmax::kCarried));
+  }
+
+private:
+  static constexpr int64_t kStages = 2;
+
+  int32_t registers() const { return blocks.size <= 64 ? 128 : 255; }
+
+  WarpgroupPanel stage(Index number, int64_t which) {
+    const int64_t size = WarpgroupPanel::sizeOf(keysOf(blocks.size), blocks.size);
+    return {memory,
+            number % kStages * (2 * size) +
+                (WarpgroupPanel::sizeOf(kExtent, blocks.size) + which * size),
+            keysOf(blocks.size), blocks.size};
+  }
+  WarpgroupPanel keys(Index number) { return stage(number, 0); }
+  WarpgroupPanel values(Index number) { return stage(number, 1); }
+
+  void copyStage(Index number) {
+    HeadBlock others = keyBlock(rows, block, number, keysOf(blocks.size));
+    Index from = blocks.keyOffset(others, e.index(0));
+    keys(number).copy(rows, e.operand(1), from, blocks.kvHeads * blocks.size);
+    values(number).copy(rows, e.operand(2), from, blocks.kvHeads * blocks.size);
+    commitCopies(e);
+  }
+
+  /// The barrier says that what all threads have copied for this tile is there, and that all
+  /// warpgroups have waited for what reads the one before, into whose stage the next one goes.
+  Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
+    waitForCopies(e, 0);
+    barrierBeforeWgmma(e, registers());
+    e.ifThen(less(number + 1, end), [&] { copyStage(number + 1); });
+    fenceSums(e);
+    Value sums = WarpgroupPanel::startScores(e, queries, rows.warp / 4 * kWgmmaRows, keys(number));
+    commitWgmma(e);
+    waitForWgmma(e, 0);
+    FragmentsC scores = unflatten(takeSums(e, sums)),
+               out = unflatten(carried.drop_back(MmaSoftmax::kCarried));
+    Row state(carried.take_back(MmaSoftmax::kCarried));
+    softmax.emit(scores, out, keyBlock(rows, block, number, keysOf(blocks.size)),
+                 keysOf(blocks.size), state);
+    FragmentsA powers = packFragments(e, scores);
+    sums = makeSums(e, flatten(out));
+    fenceSums(e);
+    sums = WarpgroupPanel::startSums(e, powers, values(number), sums);
+    commitWgmma(e);
+    waitForWgmma(e, 0);
+    Row next = takeSums(e, sums);
+    next.append(state);
+    return next;
+  }
+
+  KernelEmitter &e;
+  MmaRows &rows;
+  AttentionBlocks &blocks;
+  HeadBlock block;
+  MmaSoftmax softmax;
+  Buffer memory;
+  WarpgroupPanel queries;
+};
+
+} // namespace
+
+void llmmem::emitWarpgroupAttention(AttentionOp op, KernelEmitter &e) {
+  int64_t size = op.getQ().getType().getShape()[2] / static_cast<int64_t>(op.getHeads());
+  forBlocks(
+      op, e, op.getHeads(), kExtent, Longest::Last,
+      [&](MmaRows &rows, HeadBlock block) {
+        Forward(e, rows, block, e.operand(op.getSinksMutable())).emit();
+      },
+      Forward::bytesOf(size));
+}

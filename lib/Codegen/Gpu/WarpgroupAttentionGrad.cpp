@@ -1,0 +1,271 @@
+//===- WarpgroupAttentionGrad.cpp - The backward of attention by wgmma ----===//
+//
+// Probabilities are recomputed from lse, once in blocks of queries and once in blocks of keys.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MmaBlocks.h"
+#include "MmaPairs.h"
+#include "WarpgroupAttention.h"
+#include "WarpgroupPanel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace llmmem;
+using namespace llmmem::llm;
+
+/// Rows of a block, 64 for each of its two warpgroups; and of the tiles that it iterates over.
+static constexpr int64_t kExtent = 128, kOtherRows = 64, kStages = 2;
+
+namespace {
+
+/// Two panels of the block's rows, and stages of two panels of the others.
+class GradBlock {
+public:
+  GradBlock(KernelEmitter &e, MmaRows &rows, HeadBlock block)
+      : e(e), rows(rows), blocks(rows.blocks), block(block),
+        memory(deviceLoops(e).partOf(e, deviceLoops(e).dynamicWorkgroup(e, bytesOf(blocks.size)), 0,
+                                     bytesOf(blocks.size) / 2, halfTypeOf(e))),
+        first(memory, e.index(0), kExtent, blocks.size),
+        second(memory, e.index(sizeOfPanel()), kExtent, blocks.size) {}
+
+  static int64_t bytesOf(int64_t size) {
+    return 2 * 2 *
+           (WarpgroupPanel::sizeOf(kExtent, size) +
+            kStages * WarpgroupPanel::sizeOf(kOtherRows, size));
+  }
+
+protected:
+  int64_t sizeOfPanel() const { return WarpgroupPanel::sizeOf(kExtent, blocks.size); }
+  WarpgroupPanel stage(Index number, int64_t which) {
+    const int64_t size = WarpgroupPanel::sizeOf(kOtherRows, blocks.size);
+    return {memory, number % kStages * (2 * size) + (2 * sizeOfPanel() + which * size), kOtherRows,
+            blocks.size};
+  }
+  int64_t queryPitch() const { return blocks.heads * blocks.size; }
+  int64_t keyPitch() const { return blocks.kvHeads * blocks.size; }
+  void copyQueries(const WarpgroupPanel &panel, Buffer from, HeadBlock of) {
+    panel.copy(rows, from, blocks.queryOffset(of, e.index(0)), queryPitch());
+  }
+  void copyKeys(const WarpgroupPanel &panel, Buffer from, HeadBlock of) {
+    panel.copy(rows, from, blocks.keyOffset(of, e.index(0)), keyPitch());
+  }
+  /// Of the block's two panels and of the others', started in this order, a group each.
+  std::pair<Value, Value> startScores(Index number) {
+    Index ofWarpgroup = rows.warp / 4 * kWgmmaRows;
+    fenceSums(e);
+    Value scores = WarpgroupPanel::startScores(e, first, ofWarpgroup, stage(number, 0));
+    commitWgmma(e);
+    Value products = WarpgroupPanel::startScores(e, second, ofWarpgroup, stage(number, 1));
+    commitWgmma(e);
+    return {scores, products};
+  }
+  Value startSums(ArrayRef<FragmentC> weights, const WarpgroupPanel &factor, ArrayRef<Num> before) {
+    FragmentsA packed = packFragments(e, weights);
+    Value sums = makeSums(e, before);
+    fenceSums(e);
+    sums = WarpgroupPanel::startSums(e, packed, factor, sums);
+    commitWgmma(e);
+    return sums;
+  }
+
+  KernelEmitter &e;
+  MmaRows &rows;
+  AttentionBlocks &blocks;
+  HeadBlock block;
+  Buffer memory;
+  WarpgroupPanel first, second;
+};
+
+//===----------------------------------------------------------------------===//
+// By queries
+//===----------------------------------------------------------------------===//
+
+class ByQueries : GradBlock {
+public:
+  using GradBlock::bytesOf;
+  using GradBlock::GradBlock;
+
+  void emit() {
+    copyQueries(first, e.operand(0), block);
+    copyQueries(second, e.operand(5), block);
+    // In the place of the stages.
+    WarpgroupPanel outs(memory, e.index(2 * sizeOfPanel()), kExtent, blocks.size);
+    copyQueries(outs, e.operand(3), block);
+    commitCopies(e);
+    rows.synchronizeCopies();
+    emitStatistics(outs);
+    rows.synchronize();
+    auto [begin, end] = unmaskedKeys(rows, block, kOtherRows);
+    copyStage(begin);
+    Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
+    Row dq = e.fold(begin, end, initial, [&, end = end](Index number, ArrayRef<Num> carried) {
+      return emitIteration(number, end, carried);
+    });
+    rows.store(
+        unflatten(dq), e.result(0), [&](Index r) { return blocks.queryOffset(block, r); },
+        block.count, [&](int64_t) { return e.number(blocks.scale); });
+  }
+
+private:
+  HeadBlock others(Index number) { return keyBlock(rows, block, number, kOtherRows); }
+  void copyStage(Index number) {
+    copyKeys(stage(number, 0), e.operand(1), others(number));
+    copyKeys(stage(number, 1), e.operand(2), others(number));
+    commitCopies(e);
+  }
+
+  /// delta = dout . out, and lse, of this thread's two rows.
+  void emitStatistics(const WarpgroupPanel &outs) {
+    FragmentsA dout = second.fragments(rows), out = outs.fragments(rows);
+    for (int64_t half : {0, 1}) {
+      Num sum = e.number(0.0);
+      for (auto [a, b] : llvm::zip_equal(dout, out))
+        for (int64_t part : {half, half + 2}) {
+          std::array<Num, 2> left = unpackPart(e, a.parts[part]),
+                             right = unpackPart(e, b.parts[part]);
+          sum = sum + left[0] * right[0] + left[1] * right[1];
+        }
+      delta[half] = rows.acrossRow(sum, [](Num a, Num b) { return a + b; });
+      Index place = blocks.statistic(block, rows.rowOf(half));
+      minusLse[half] = minusLog2(e.load(e.operand(4), place));
+      e.ifThen(equal(rows.lane.pair, e.index(0)),
+               [&] { e.store(e.workspace(), place, delta[half]); });
+    }
+  }
+
+  Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
+    waitForCopies(e, 0);
+    barrierBeforeWgmma(e, registers());
+    e.ifThen(less(number + 1, end), [&] { copyStage(number + 1); });
+    auto [ofScores, ofProducts] = startScores(number);
+    MmaPairs pairs(rows, block, kExtent, others(number), kOtherRows);
+    auto pairOf = [&](int64_t j, int64_t i) -> MmaPair {
+      return {rows.rowOf(i / 2), rows.columnOf(j, i), minusLse[i / 2], delta[i / 2]};
+    };
+    waitForWgmma(e, 1);
+    FragmentsC scores = unflatten(takeSums(e, ofScores)),
+               logits = pairs.emitProbabilities(scores, pairOf);
+    waitForWgmma(e, 0);
+    FragmentsC products = unflatten(takeSums(e, ofProducts));
+    pairs.emitGradients(logits, scores, products, pairOf);
+    Value sums = startSums(products, stage(number, 0), carried);
+    waitForWgmma(e, 0);
+    return takeSums(e, sums);
+  }
+
+  int32_t registers() const { return blocks.size <= 64 ? 128 : 255; }
+
+  Num minusLse[2], delta[2];
+};
+
+//===----------------------------------------------------------------------===//
+// By keys
+//===----------------------------------------------------------------------===//
+
+/// Iterates over the queries of head after head of the group.
+class ByKeys : GradBlock {
+public:
+  using GradBlock::bytesOf;
+  using GradBlock::GradBlock;
+
+  void emit() {
+    copyKeys(first, e.operand(1), block);
+    copyKeys(second, e.operand(2), block);
+    // The last query that attends to the last key is `window` - 1 positions after it.
+    Index last = minimum(block.first + block.count + (blocks.window - 2), e.index(blocks.seq - 1));
+    // The first that attends to the first key is `ahead` positions before it.
+    Index begin = block.first;
+    if (blocks.ahead > 0)
+      begin = maximum(begin - e.index(blocks.ahead), e.index(0));
+    firstTile = begin / kOtherRows;
+    tiles = last / kOtherRows + 1 - *firstTile;
+    copyStage(e.index(0));
+    int64_t parts = blocks.size / kMmaColumns;
+    Row initial = flatten(FragmentsC(2 * parts, zeroFragment(e)));
+    Index end = *tiles * group();
+    Row sums = e.fold(e.index(0), end, initial, [&](Index number, ArrayRef<Num> carried) {
+      return emitIteration(number, end, carried);
+    });
+    FragmentsC all = unflatten(sums);
+    auto place = [&](Index row) { return blocks.keyOffset(block, row); };
+    rows.store(ArrayRef(all).take_front(parts), e.result(1), place, block.count,
+               [&](int64_t) { return e.number(blocks.scale); });
+    rows.store(ArrayRef(all).drop_front(parts), e.result(2), place, block.count,
+               [&](int64_t) { return e.number(1.0); });
+  }
+
+private:
+  int64_t group() const { return blocks.heads / blocks.kvHeads; }
+  HeadBlock others(Index number) {
+    if (group() == 1)
+      return blockAt(rows, block.batch, block.head, *firstTile + number, kOtherRows);
+    Index ofGroup = number / *tiles;
+    return blockAt(rows, block.batch, block.head * group() + ofGroup,
+                   *firstTile + number - ofGroup * *tiles, kOtherRows);
+  }
+  void copyStage(Index number) {
+    copyQueries(stage(number, 0), e.operand(0), others(number));
+    copyQueries(stage(number, 1), e.operand(5), others(number));
+    commitCopies(e);
+  }
+
+  /// Of the queries that are this thread's columns, two in each fragment.
+  SmallVector<Num> loadStatistics(Buffer from, HeadBlock queries) {
+    SmallVector<Num> numbers;
+    for (int64_t j = 0; j < kOtherRows / kMmaColumns; ++j) {
+      Num pair = e.load(from, blocks.statistic(queries, rows.columnOf(j, 0)), 2);
+      for (int64_t column : {0, 1})
+        numbers.push_back({&e.builder(), vector::ExtractOp::create(e.builder(), e.location(),
+                                                                   pair.value, column)});
+    }
+    return numbers;
+  }
+
+  /// Carried: the accumulators of dk, then those of dv. dv's sums are under way while the gradients
+  /// of scores are computed.
+  Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
+    waitForCopies(e, 0);
+    barrierBeforeWgmma(e, 255);
+    e.ifThen(less(number + 1, end), [&] { copyStage(number + 1); });
+    auto [ofScores, ofProducts] = startScores(number);
+    HeadBlock queries = others(number);
+    SmallVector<Num> lse = loadStatistics(e.operand(4), queries), delta = lse;
+    MmaPairs pairs(rows, queries, kOtherRows, block, kExtent);
+    auto pairOf = [&](int64_t j, int64_t i) -> MmaPair {
+      int64_t query = 2 * j + i % 2;
+      return {rows.columnOf(j, i), rows.rowOf(i / 2), minusLog2(lse[query]), delta[query]};
+    };
+    waitForWgmma(e, 1);
+    FragmentsC scores = unflatten(takeSums(e, ofScores)),
+               logits = pairs.emitProbabilities(scores, pairOf);
+    size_t half = carried.size() / 2;
+    Value ofValues = startSums(scores, stage(number, 1), carried.drop_front(half));
+    delta = loadStatistics(e.workspace(), queries); // not before: registers are scarce
+    waitForWgmma(e, 1);
+    FragmentsC products = unflatten(takeSums(e, ofProducts));
+    pairs.emitGradients(logits, scores, products, pairOf);
+    Value ofKeys = startSums(products, stage(number, 0), carried.take_front(half));
+    waitForWgmma(e, 0);
+    Row next = takeSums(e, ofKeys);
+    next.append(takeSums(e, ofValues));
+    return next;
+  }
+
+  std::optional<Index> firstTile, tiles;
+};
+
+} // namespace
+
+void llmmem::emitWarpgroupAttention(AttentionGradOp op, KernelEmitter &e) {
+  int64_t size = op.getQ().getType().getShape()[2] / static_cast<int64_t>(op.getHeads());
+  forBlocks(
+      op, e, op.getHeads(), kExtent, Longest::Last,
+      [&](MmaRows &rows, HeadBlock block) { ByQueries(e, rows, block).emit(); },
+      ByQueries::bytesOf(size));
+  forBlocks(
+      op, e, op.getKvHeads(), kExtent, Longest::First,
+      [&](MmaRows &rows, HeadBlock block) { ByKeys(e, rows, block).emit(); },
+      ByKeys::bytesOf(size));
+}

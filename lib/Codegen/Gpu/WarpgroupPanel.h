@@ -1,0 +1,93 @@
+//===- WarpgroupPanel.h - Rows of a head that wgmma reads -----------------===//
+//
+// `rows` rows of a head in shared memory: for every 64 elements of a row an MmaTile of all rows, in
+// lines of 128 bytes. As an operand whose inner places are the elements of a row it has scores, as
+// one whose inner places are the rows it has sums over them. Example, 128 keys of heads of 128: two
+// tiles of 16 KiB; scores of queries have its 128 rows as columns of B, and 8 steps of 16 elements.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLMMEM_LIB_CODEGEN_GPU_WARPGROUPPANEL_H
+#define LLMMEM_LIB_CODEGEN_GPU_WARPGROUPPANEL_H
+
+#include "MmaRows.h"
+#include "WarpgroupTile.h"
+
+namespace llmmem {
+
+class WarpgroupPanel {
+public:
+  /// From element `begin` of shared memory on, a multiple of 1024 bytes; `size` is 64 or 128.
+  WarpgroupPanel(Buffer memory, Index begin, int64_t rows, int64_t size)
+      : rows(rows), size(size), memory(memory), begin(begin) {}
+
+  static int64_t sizeOf(int64_t rows, int64_t size) { return rows * size; }
+
+  /// Starts to copy rows that begin at `from`, `pitch` elements apart.
+  void copy(MmaRows &of, Buffer source, Index from, int64_t pitch) const {
+    KernelEmitter &e = of.e;
+    for (int64_t column = 0; column < size; column += kSwizzledLine)
+      copyTile(e, part(column),
+               {source, from + column, pitch, e.index(0), e.index(0), e.index(rows),
+                e.index(kSwizzledLine)},
+               of.thread, of.threads);
+  }
+
+  /// A warp's 16 rows from `row` on, in fragments along the elements.
+  FragmentsA fragments(MmaRows &of) const {
+    FragmentsA all;
+    for (int64_t column = 0; column < size; column += kMmaInner)
+      all.push_back(loadFragmentA(of.e, part(column), of.firstRow(),
+                                  of.e.index(column % kSwizzledLine), of.lane));
+    return all;
+  }
+
+  /// a . b^T of 64 rows of `a` from `row` on, and all rows of `b`; started.
+  static mlir::Value startScores(KernelEmitter &e, const WarpgroupPanel &a, Index row,
+                                 const WarpgroupPanel &b) {
+    WarpgroupTile ofA = a.byRows(), ofB = b.byRows();
+    mlir::Value sums = noSums(e, b.rows), beginA = ofA.descriptor(e, row),
+                beginB = ofB.descriptor(e, e.index(0));
+    for (int64_t inner = 0; inner < a.size; inner += kMmaInner) {
+      int64_t before = inner / kSwizzledLine, own = inner % kSwizzledLine;
+      sums = startWgmma(e, ofA, ofA.advance(e, beginA, before * a.rows, own), ofB,
+                        ofB.advance(e, beginB, before * b.rows, own), sums,
+                        /*clears=*/inner == 0);
+    }
+    return sums;
+  }
+
+  /// sums + weights . b, with a fragment of weights for every 16 rows of `b`; started.
+  static mlir::Value startSums(KernelEmitter &e, llvm::ArrayRef<FragmentA> weights,
+                               const WarpgroupPanel &b, mlir::Value sums) {
+    WarpgroupTile ofB(b.memory, b.begin, b.size, MmaTile::Lines::Inner, b.rows);
+    mlir::Value beginB = ofB.descriptor(e, e.index(0));
+    for (auto [number, weight] : llvm::enumerate(weights))
+      sums = startWgmma(e, weight, ofB,
+                        ofB.advance(e, beginB, 0, static_cast<int64_t>(number) * kMmaInner), sums);
+    return sums;
+  }
+
+  int64_t rows, size;
+
+private:
+  MmaTile part(int64_t column) const {
+    return {memory, begin + column / kSwizzledLine * rows * kSwizzledLine, rows, kSwizzledLine};
+  }
+  WarpgroupTile byRows() const { return {memory, begin, rows, MmaTile::Lines::Rows}; }
+
+  Buffer memory;
+  Index begin;
+};
+
+/// Neighbouring fragments of numbers as fragments of A, rounded to 16 bits.
+inline FragmentsA packFragments(KernelEmitter &e, llvm::ArrayRef<FragmentC> numbers) {
+  FragmentsA packed;
+  for (size_t k = 0; k < numbers.size(); k += 2)
+    packed.push_back(packFragment(e, numbers[k], numbers[k + 1]));
+  return packed;
+}
+
+} // namespace llmmem
+
+#endif // LLMMEM_LIB_CODEGEN_GPU_WARPGROUPPANEL_H
