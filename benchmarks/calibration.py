@@ -1,6 +1,17 @@
 """From profiles of steps to a device table (include/llmmem/Analysis/DeviceModel.h)."""
 import collections
+import re
 import statistics
+
+
+# Kinds of kernels that a library multiplies for.
+PRODUCTS = re.compile("linear|loss_head|attention_scores|attention_values")
+
+
+def by_library(calls):
+    """The products among calls of a step whose products a library multiplied, named as such."""
+    return [dict(call, key="library " + call["key"], kind="library " + call["kind"])
+            for call in calls if PRODUCTS.match(call["kind"])]
 
 
 def median_by_kernel(calls):
@@ -45,10 +56,12 @@ def factors(calls, table):
 
 def fit(calls, base, name, source, exact):
     """A table with the rates of `base`, and what `calls` took: by kind, and where `exact` by kernel."""
+    kept = ("memory_bytes", "reserve_bytes", "host", "devices_per_node")
     table = {"name": name, "source": source, "flops_per_ns": base["flops_per_ns"],
              "bytes_per_ns": base["bytes_per_ns"], "launch_ns": base["launch_ns"],
              "epilogues": base.get("epilogues", "auto"),
-             "library_workspace_bytes": base.get("library_workspace_bytes", 0), "links": base.get("links", [])}
+             "library_workspace_bytes": base.get("library_workspace_bytes", 0), "links": base.get("links", []),
+             **{key: base[key] for key in kept if key in base}}
     table["kernels"] = factors(calls, table)
     if exact:
         table["measured"] = median_by_kernel(calls)

@@ -67,7 +67,7 @@ def expected_plans(bench, products):
 def expected_losses(bench, model):
     """By the CPU in f32, kept beside the plan."""
     whole = Model(model.config, model.batch, model.seq, model.layers, dtype="f32")
-    step, _ = bench.plan(whole, "none", "h100", "--checkpoint-policy=none")
+    step, _ = bench.plan(whole, "none", bench.table, "--checkpoint-policy=none")
     path = step + ".losses"
     if not os.path.exists(path) or os.path.getmtime(path) < os.path.getmtime(step):
         lines = bench.run("llmmem-run", step, "--data", TEXT, "--steps", EXPECTED_STEPS, "--json", "--no-digest",
@@ -84,7 +84,7 @@ def flag_of(bench, plan):
         return "--checkpoint-policy=none"
     if plan.label == "min":
         return "--checkpoint-budget=min"
-    _, whole = bench.plan(plan.model, f"none.{plan.products}", "h100", "--checkpoint-policy=none", *PLANNING[plan.products])
+    _, whole = bench.plan(plan.model, f"none.{plan.products}", bench.table, "--checkpoint-policy=none", *PLANNING[plan.products])
     saved = whole["saved"]["bytes"]
     return f"--checkpoint-budget={needed(whole) - saved * (100 - int(plan.label)) // 100}"
 
@@ -92,7 +92,7 @@ def flag_of(bench, plan):
 def pack(bench, plan, folder, flags):
     """Writes one step; its entry of the bundle's list, or None where no plan keeps so few bytes."""
     try:
-        step, report = bench.plan(plan.model, f"{plan.label}.{plan.products}", "h100", flag_of(bench, plan),
+        step, report = bench.plan(plan.model, f"{plan.label}.{plan.products}", bench.table, flag_of(bench, plan),
                                   *PLANNING[plan.products])
     except NoPlan:
         print(f"{plan.name}: no plan keeps so few bytes", file=sys.stderr)
@@ -139,6 +139,7 @@ def main():
     parser.add_argument("--most-mib", type=int, default=58, help="the most MiB of the folder (default: 58)")
     parser.add_argument("--ptxas", help="the toolkit's assembler; none: kernels stay PTX (default: where it is found)")
     parser.add_argument("--chips", help="what the kernels run on (default: sm_80,sm_90a)")
+    parser.add_argument("--device-table", default="h100", help="the name or file of the table that plans are priced by (default: h100)")
     parser.add_argument("--no-expect", dest="expect", action="store_false",
                         help="leave out the steps whose losses the CPU says, which takes minutes")
     arguments = parser.parse_args()
@@ -150,6 +151,7 @@ def main():
     # A gradient that is given back at its update takes no bytes of its own: 16 GB of Llama-3-8B.
     bench = Bench(arguments.build, os.path.join(arguments.build, "gpu", "pack"), "cuda",
                   import_flags=["--gradients=transient"])
+    bench.table = arguments.device_table
     flags = [f"--{name}={value}" for name, value in (("ptxas", arguments.ptxas), ("chips", arguments.chips)) if value]
     plans = [plan for text in arguments.models for plan in plans_of(text, arguments.products)]
     plans += expected_plans(bench, arguments.products) if arguments.expect else []

@@ -82,11 +82,20 @@ llm::Role llmmem::getRole(BlockArgument argument) {
   return role.value_or(llm::Role::Input);
 }
 
+/// What a table calls a kernel that a library multiplies for, which has prices of its own.
+static std::string nameByLibrary(const std::string &name) { return "library " + name; }
+
 /// The kernel whose measured factor holds for `op`.
 static std::string pricedKind(Operation *op, const DeviceModel &device) {
   Operation *matmul = matmulIn(op);
-  std::string kind = kernelKind(op);
-  return device.permilleOfKernels.contains(kind) || !matmul ? kind : kernelKind(matmul);
+  SmallVector<std::string, 4> kinds;
+  for (bool byLibrary : {true, false})
+    for (Operation *named : {op, matmul})
+      if (named && (!byLibrary || isForLibrary(op)))
+        kinds.push_back(byLibrary ? nameByLibrary(kernelKind(named)) : kernelKind(named));
+  auto known = llvm::find_if(
+      kinds, [&](const std::string &kind) { return device.permilleOfKernels.contains(kind); });
+  return known == kinds.end() ? kinds.back() : *known;
 }
 
 /// The element type of the work: what it unpacks, else that of its tensors; a scalar, as a loss,
@@ -142,7 +151,12 @@ static int64_t modelledNs(Operation *op, const DeviceModel &device) {
 static std::optional<int64_t> measuredNs(Operation *op, const DeviceModel &device) {
   if (device.measuredNs.empty())
     return std::nullopt;
-  auto known = device.measuredNs.find(kernelKey(op));
+  std::string key = kernelKey(op);
+  auto known = device.measuredNs.end();
+  if (isForLibrary(op))
+    known = device.measuredNs.find(nameByLibrary(key));
+  if (known == device.measuredNs.end())
+    known = device.measuredNs.find(key);
   return known == device.measuredNs.end() ? std::nullopt : std::optional(known->second);
 }
 

@@ -24,6 +24,8 @@
 //   "kernels": {"attention": 3.25, "silu+mul": 1.1}
 //     how many times that roofline a kind of kernel takes, launch left out; a group of ops is named by
 //     what it is made of. `measured` holds before it.
+//   "library linear": 1.4, as a kind or a key
+//     of matmuls that the device's library multiplies, where they take another time than by generated kernels
 //   "basis": "measured"
 //     the rates were measured; without, they are those of a datasheet, and a step takes at least as long
 //   "memory_bytes": 80000000000, "reserve_bytes": 1000000000
