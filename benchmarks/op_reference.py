@@ -285,7 +285,13 @@ def compute(xp, key, yields, operands):
     numbers = yields if len(key.ops) > 1 else range(len(operands), len(values))
     # What one op of a group hands to the next is rounded as if it were stored.
     rounding = ROUNDING.get(key.results[0][1], 2.0 ** -24)
+    alike = [k for k in range(len(operands), len(values)) if values[k].shape == values[numbers[-1]].shape]
     if len(key.ops) > 1:
-        slack = sum(rounding * abs(value) for value in values[len(operands):] if value.shape == values[numbers[-1]].shape)
-    return [(values[number], len(key.ops) * ROUNDING.get(element, 0.0) * abs(values[number]) + OF_SUMS * magnitudes[number] + slack)
+        slack = sum(rounding * abs(values[k]) for k in alike)
+
+    def of_terms(number):
+        """What is computed of a sum whose terms cancel errs by parts of the terms, as the sum does, however little is left."""
+        return sum(OF_SUMS * magnitudes[k] for k in alike if k < number) + OF_SUMS * magnitudes[number]
+
+    return [(values[number], len(key.ops) * ROUNDING.get(element, 0.0) * abs(values[number]) + of_terms(number) + slack)
             for number, (_, element) in zip(numbers, key.results)]

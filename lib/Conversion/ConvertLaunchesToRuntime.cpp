@@ -61,7 +61,7 @@ public:
     place(offsetof(llmmem_product, a), op.getABuffer(), op.getABegin());
     place(offsetof(llmmem_product, b), op.getBBuffer(), op.getBBegin());
     place(offsetof(llmmem_product, c), op.getCBuffer(), op.getCBegin());
-    place(offsetof(llmmem_product, initial), op.getInitialBuffer());
+    place(offsetof(llmmem_product, initial), op.getInitialBuffer(), op.getInitialBegin());
     place(offsetof(llmmem_product, bias), op.getBias());
     place(offsetof(llmmem_product, aux), op.getAux());
     place(offsetof(llmmem_product, workspace), op.getWorkspace());

@@ -246,7 +246,7 @@ private:
     call.a = place(op.getABuffer(), op.getABegin());
     call.b = place(op.getBBuffer(), op.getBBegin());
     call.c = place(op.getCBuffer(), op.getCBegin());
-    call.initial = place(op.getInitialBuffer());
+    call.initial = place(op.getInitialBuffer(), op.getInitialBegin());
     call.bias = place(op.getBias());
     call.aux = place(op.getAux());
     call.workspace = place(op.getWorkspace());

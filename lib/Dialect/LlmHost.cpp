@@ -83,8 +83,9 @@ LogicalResult LibraryProductOp::verify() {
   int64_t rows = getRows(), columns = getColumns(), inner = getInner(), batch = getBatch();
   if (std::min({rows, columns, inner, batch}) < 1)
     return emitOpError("has an empty dimension");
-  if (static_cast<bool>(getInitialBuffer()) != static_cast<bool>(getInitialAttr()))
-    return emitOpError("needs both 'initial' and how it lies, or neither");
+  if (static_cast<bool>(getInitialBuffer()) != static_cast<bool>(getInitialAttr()) ||
+      static_cast<bool>(getInitialBuffer()) != static_cast<bool>(getInitialBegin()))
+    return emitOpError("needs 'initial', where it begins and how it lies, or none of them");
   SmallVector<PlacedMatrix> matrices = {{"a", getA(), getABuffer(), rows, inner},
                                         {"b", getB(), getBBuffer(), inner, columns},
                                         {"c", getC(), getCBuffer(), rows, columns}};

@@ -31,7 +31,7 @@ func.func @step(%x: !x, %dy: !y, %gw: !w, %gb: !b) -> (!w, !b, !v, !b) attribute
 // CHECK-DAG: %[[C512:.*]] = arith.constant 512 : index
 // CHECK-DAG: %[[SUM:.*]] = memref.view %[[BYTES]][%[[C0]]][] : memref<1536xi8> to memref<200xbf16>
 // CHECK-DAG: %[[OWN:.*]] = memref.view %[[BYTES]][%[[C512]]][] : memref<1536xi8> to memref<1024xi8>
-// CHECK: llm.library_product %[[X]][%{{.*}}], %[[DY]][%{{.*}}], %[[DW]][%{{.*}}] initial(%[[GW]] : memref<3200xbf16>) bias(%[[SUM]] : memref<200xbf16>) workspace(%[[OWN]] : memref<1024xi8>)
+// CHECK: llm.library_product %[[X]][%{{.*}}], %[[DY]][%{{.*}}], %[[DW]][%{{.*}}] initial(%[[GW]][%{{.*}}] : memref<3200xbf16>) bias(%[[SUM]] : memref<200xbf16>) workspace(%[[OWN]] : memref<1024xi8>)
 // CHECK-SAME: a = #llm.matrix<pitch = 16, transposed = true>, b = #llm.matrix<pitch = 200>
 // CHECK-SAME: epilogue = 6 : i64
 // CHECK: gpu.launch

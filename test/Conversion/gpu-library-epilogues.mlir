@@ -47,7 +47,7 @@ func.func @step(%x: !x, %w: !w, %b: tensor<32xbf16>, %v: !v, %c: tensor<16xbf16>
 
 // CHECK-LABEL: func.func private @kernel_2_linear_add(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: memref<2048xbf16>, %[[W:[a-z0-9]*]]: memref<512xbf16>, %[[B:[a-z0-9]*]]: memref<16xbf16>, %[[R:[a-z0-9]*]]: memref<1024xbf16>, %[[S:[a-z0-9]*]]: memref<1024xbf16>, %{{.*}}: memref<1024xi8>)
-// CHECK: llm.library_product %[[X]][%{{.*}}], %[[W]][%{{.*}}], %[[S]][%{{.*}}] initial(%[[R]] : memref<1024xbf16>) bias(%[[B]] : memref<16xbf16>)
+// CHECK: llm.library_product %[[X]][%{{.*}}], %[[W]][%{{.*}}], %[[S]][%{{.*}}] initial(%[[R]][%{{.*}}] : memref<1024xbf16>) bias(%[[B]] : memref<16xbf16>)
 // CHECK-SAME: epilogue = 1 : i64, initial = #llm.matrix<pitch = 16>
 // CHECK-NOT: gpu.launch
 

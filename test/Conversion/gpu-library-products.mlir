@@ -27,7 +27,7 @@ func.func @step(%x: tensor<128x64xbf16>, %w: tensor<96x64xbf16>, %b: tensor<96xb
 // The gradient goes on where the sum so far lies.
 // CHECK-LABEL: func.func private @kernel_1_linear_weight_grad(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: memref<8192xbf16>, %[[DY:[a-z0-9]*]]: memref<12288xbf16>, %[[INTO:[a-z0-9]*]]: memref<6144xbf16>, %[[DW:[a-z0-9]*]]: memref<6144xbf16>)
-// CHECK: llm.library_product %[[DY]][%{{.*}}], %[[X]][%{{.*}}], %[[DW]][%{{.*}}] initial(%[[INTO]] : memref<6144xbf16>)
+// CHECK: llm.library_product %[[DY]][%{{.*}}], %[[X]][%{{.*}}], %[[DW]][%{{.*}}] initial(%[[INTO]][%{{.*}}] : memref<6144xbf16>)
 // CHECK-SAME: a = #llm.matrix<pitch = 96, transposed = true>, b = #llm.matrix<pitch = 64>
 // CHECK-SAME: initial = #llm.matrix<pitch = 64>, inner = 128 : i64, rows = 96 : i64
 

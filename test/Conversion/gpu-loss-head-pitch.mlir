@@ -30,8 +30,9 @@
 //
 // LIBRARY-LABEL: func.func private @kernel_0_loss_head(
 // LIBRARY: llm.library_product {{.*}}c = #llm.matrix<pitch = 1024>{{.*}}rows = 512
-// LIBRARY: llm.library_product {{.*}} initial(%[[SUM:.*]] : memref<64064xf32>) {{.*}}a = #llm.matrix<pitch = 1024, transposed = true>{{.*}}memref<64064xf32>
-// LIBRARY: llm.library_product {{.*}}a = #llm.matrix<pitch = 1024>{{.*}}inner = 1001
+// LIBRARY: llm.library_product {{.*}} initial(%[[SUM:.*]][%{{.*}}] : memref<64064xf32>) {{.*}}a = #llm.matrix<pitch = 1024, transposed = true>{{.*}}memref<64064xf32>
+// LIBRARY: llm.library_product {{.*}}a = #llm.matrix<pitch = 1024>{{.*}}inner = 105
+// LIBRARY: llm.library_product {{.*}}a = #llm.matrix<pitch = 1024>{{.*}}inner = 896
 func.func @step(%x: tensor<1024x64xbf16>, %w: tensor<1001x64xbf16>, %t: tensor<1024xi32>)
     -> (tensor<f32>, tensor<1024x64xbf16>, tensor<1001x64xbf16>) {
   %loss, %dx, %dw = llm.loss_head %x, %w, %t layout(out_in) {chunk = 1024 : i64}

@@ -14,11 +14,11 @@ func.func @product(%x: memref<8192xbf16>, %w: memref<6144xbf16>, %y: memref<1228
 }
 
 // CHECK-LABEL: func.func @batch(
-// CHECK: initial(%{{.*}} : memref<1024xf32>)
+// CHECK: initial(%{{.*}}[%{{.*}}] : memref<1024xf32>)
 // CHECK-SAME: a = #llm.matrix<pitch = 16, transposed = true, stride = 128, alignment = 64>
 func.func @batch(%x: memref<512xf32>, %y: memref<1024xf32>) {
   %c0 = arith.constant 0 : index
-  llm.library_product %x[%c0], %x[%c0], %y[%c0] initial(%y : memref<1024xf32>)
+  llm.library_product %x[%c0], %x[%c0], %y[%c0] initial(%y[%c0] : memref<1024xf32>)
     {rows = 16 : i64, columns = 16 : i64, inner = 8 : i64, batch = 4 : i64, scale = 0.5 : f64,
      a = #llm.matrix<pitch = 16, transposed = true, stride = 128, alignment = 64>, b = #llm.matrix<pitch = 16>,
      c = #llm.matrix<pitch = 16, stride = 256>, initial = #llm.matrix<pitch = 16, stride = 256>}

@@ -50,17 +50,17 @@ def Llm_LibraryProductOp : Llm_Op<"library_product", [AttrSizedOperandSegments]>
     ```
   }];
   let arguments = (ins Llm_FlatBuffer:$a_buffer, Index:$a_begin, Llm_FlatBuffer:$b_buffer, Index:$b_begin,
-    Llm_FlatBuffer:$c_buffer, Index:$c_begin, Optional<Llm_FlatBuffer>:$initial_buffer, Optional<Llm_FlatBuffer>:$bias,
-    Optional<Llm_FlatBuffer>:$aux, Optional<Llm_Bytes>:$workspace,
+    Llm_FlatBuffer:$c_buffer, Index:$c_begin, Optional<Llm_FlatBuffer>:$initial_buffer, Optional<Index>:$initial_begin,
+    Optional<Llm_FlatBuffer>:$bias, Optional<Llm_FlatBuffer>:$aux, Optional<Llm_Bytes>:$workspace,
     I64Attr:$rows, I64Attr:$columns, I64Attr:$inner, DefaultValuedAttr<I64Attr, "1">:$batch,
     Llm_MatrixAttr:$a, Llm_MatrixAttr:$b, Llm_MatrixAttr:$c, OptionalAttr<Llm_MatrixAttr>:$initial,
     DefaultValuedAttr<F64Attr, "1.0">:$scale,
     DefaultValuedAttr<Llm_ProductEpilogue, "::llmmem::llm::ProductEpilogue::None">:$epilogue);
   let assemblyFormat = [{
     $a_buffer `[` $a_begin `]` `,` $b_buffer `[` $b_begin `]` `,` $c_buffer `[` $c_begin `]`
-    (`initial` `(` $initial_buffer^ `:` type($initial_buffer) `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)?
-    (`aux` `(` $aux^ `:` type($aux) `)`)? (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
-    attr-dict `:` type($a_buffer) `,` type($b_buffer) `,` type($c_buffer)
+    (`initial` `(` $initial_buffer^ `[` $initial_begin `]` `:` type($initial_buffer) `)`)?
+    (`bias` `(` $bias^ `:` type($bias) `)`)? (`aux` `(` $aux^ `:` type($aux) `)`)?
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict `:` type($a_buffer) `,` type($b_buffer) `,` type($c_buffer)
   }];
   let hasVerifier = 1;
 }

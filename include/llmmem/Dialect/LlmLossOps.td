@@ -56,6 +56,9 @@ def Llm_LossHeadOp : Llm_Op<"loss_head", [NoMemoryEffect, DeclareOpInterfaceMeth
     /// Bytes of that accumulator that do not lie in dw: the lower halves of f32 beside bf16, whose bits are the upper ones, and
     /// all of it beside f16.
     int64_t getAccumulatorBytes();
+    /// How many of its columns a library multiplies by one call; it multiplies the rest, where there are any, by another.
+    /// Example: 50176 of the 50257 of GPT-2.
+    int64_t getLibraryColumns();
   }];
 }
 

@@ -26,8 +26,7 @@ bool llmmem::isLibraryMatmul(KernelEmitter &e, const Matmul &p) {
   Type a = p.a.buffer.element, b = p.b.buffer.element, c = p.c.buffer.element;
   bool areTypes = a == b && ((a.isBF16() && (c.isBF16() || c.isF32())) || (a.isF32() && c.isF32()));
   bool areInMemory = p.a.buffer.memref && p.b.buffer.memref && p.c.buffer.memref;
-  bool isSum = !p.initial.buffer ||
-               (p.initial.buffer.memref && p.initial.buffer.element == c && !p.initial.begin);
+  bool isSum = !p.initial.buffer || (p.initial.buffer.memref && p.initial.buffer.element == c);
   return areTypes && areInMemory && isSum && p.terms == 1;
 }
 
@@ -64,12 +63,13 @@ static void emitCall(KernelEmitter &e, const Matmul &p, llm::ProductEpilogue epi
   auto beginOf = [&](const Matrix &matrix) {
     return matrix.begin ? matrix.begin->value : e.index(0).value;
   };
-  llm::LibraryProductOp::create(e.builder(), e.location(), p.a.buffer.memref, beginOf(p.a),
-                                p.b.buffer.memref, beginOf(p.b), p.c.buffer.memref, beginOf(p.c),
-                                beside.initial.buffer.memref, beside.bias, beside.aux,
-                                e.libraryWorkspace(), p.rows, p.columns, p.inner, p.batch,
-                                formOf(p.a, p.batch), formOf(p.b, p.batch), formOf(p.c, p.batch),
-                                formOf(beside.initial, p.batch), llvm::APFloat(p.scale), epilogue);
+  llm::LibraryProductOp::create(
+      e.builder(), e.location(), p.a.buffer.memref, beginOf(p.a), p.b.buffer.memref, beginOf(p.b),
+      p.c.buffer.memref, beginOf(p.c), beside.initial.buffer.memref,
+      beside.initial.buffer ? beginOf(beside.initial) : Value(), beside.bias, beside.aux,
+      e.libraryWorkspace(), p.rows, p.columns, p.inner, p.batch, formOf(p.a, p.batch),
+      formOf(p.b, p.batch), formOf(p.c, p.batch), formOf(beside.initial, p.batch),
+      llvm::APFloat(p.scale), epilogue);
 }
 
 void llmmem::emitLibraryMatmul(KernelEmitter &e, const Matmul &p) {

@@ -127,6 +127,7 @@ private:
   bool multipliesChunks();
   void forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body);
   void emitChunks(function_ref<Num()> tokenWeight);
+  int64_t columnsOfCall(const Matmul &matmul);
   void emitLogits(Index first, Rows part);
   TileSoftmax tileSoftmax(Index firstRow);
   /// `tokenWeight` writes what the gradient of a token's loss is multiplied by.
@@ -229,6 +230,11 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
     finishSum();
 }
 
+/// All of the vocabulary, but what a library is to multiply by a call of its own.
+int64_t LossHeadEmitter::columnsOfCall(const Matmul &matmul) {
+  return isLibraryMatmul(e, matmul) ? op.getLibraryColumns() : vocabulary;
+}
+
 void LossHeadEmitter::emitLogits(Index first, Rows part) {
   Matmul matmul{.a = {x, width, false, (first + part.begin) * width},
                 .b = {weight, isOutIn ? width : vocabulary, isOutIn},
@@ -242,7 +248,14 @@ void LossHeadEmitter::emitLogits(Index first, Rows part) {
   haveTileSoftmax = makesTileSoftmax(e, matmul) && !ownTokens.isPadded();
   if (haveTileSoftmax)
     matmul.softmax = tileSoftmax(part.begin);
+  matmul.columns = columnsOfCall(matmul);
   emitMatmul(op, e, matmul);
+  if (int64_t done = matmul.columns; done < vocabulary) {
+    matmul.b.begin = e.index(done * width);
+    matmul.c.begin = *matmul.c.begin + done;
+    matmul.columns = vocabulary - done;
+    emitMatmul(op, e, matmul);
+  }
 }
 
 /// From a row of the chunk on.
@@ -322,14 +335,24 @@ void LossHeadEmitter::emitGradientRow(Index row, Index column, Num logSum, Num f
 }
 
 void LossHeadEmitter::emitInputGradient(Index first, Rows part) {
-  emitMatmul(op, e,
-             {.a = {logits, parts.pitch, false, part.begin * parts.pitch},
-              .b = {weight, isOutIn ? width : vocabulary, !isOutIn},
-              .c = {dx, width, false, (first + part.begin) * width},
-              .rows = part.count,
-              .columns = width,
-              .inner = vocabulary,
-              .rowsOfInstructions = std::min(granule, tokens)});
+  Matmul matmul{.a = {logits, parts.pitch, false, part.begin * parts.pitch},
+                .b = {weight, isOutIn ? width : vocabulary, !isOutIn},
+                .c = {dx, width, false, (first + part.begin) * width},
+                .rows = part.count,
+                .columns = width,
+                .inner = vocabulary,
+                .rowsOfInstructions = std::min(granule, tokens)};
+  if (int64_t most = columnsOfCall(matmul); most < vocabulary) {
+    Matmul rest = matmul;
+    rest.a.begin = *rest.a.begin + most;
+    rest.b.begin = e.index(most * width);
+    rest.inner = vocabulary - most;
+    emitMatmul(op, e, rest);
+    // Most terms come last: of the two roundings of dx that of few terms is the smaller one.
+    matmul.inner = most;
+    matmul.initial = matmul.c;
+  }
+  emitMatmul(op, e, matmul);
 }
 
 void LossHeadEmitter::emitLoss(Num count) {

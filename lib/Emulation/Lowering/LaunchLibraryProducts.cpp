@@ -125,7 +125,8 @@ private:
         [&](Index k, Num sum) { return fma(loadA(batch, row, k), loadB(batch, k, column), sum); });
     x = x * op.getScale().convertToDouble();
     if (op.getInitialBuffer())
-      x = x + load(op.getInitialBuffer(), placeIn(*op.getInitial(), batch, row, column));
+      x = x + load(op.getInitialBuffer(),
+                   index(op.getInitialBegin()) + placeIn(*op.getInitial(), batch, row, column));
     if (op.getBias() && !sumsA() && !sumsB())
       x = x + load(op.getBias(), column);
     Index place = placeIn(op.getC(), batch, row, column);
