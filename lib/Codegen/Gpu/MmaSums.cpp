@@ -30,12 +30,6 @@ bool MmaSums::mayStoreFour() const {
          (!p.initial.buffer || areMultiples(p.initial, 4));
 }
 
-/// The op before the place where `builder` stands, if there is one.
-static Operation *lastBefore(OpBuilder &builder) {
-  Block::iterator place = builder.getInsertionPoint();
-  return place == builder.getInsertionBlock()->begin() ? nullptr : &*std::prev(place);
-}
-
 /// Moves the stores behind `last` to where `builder` stands. An element's epilogue reads and writes
 /// its own elements alone, and what is in place of another lies on it exactly, so no load misses a
 /// store.
@@ -63,7 +57,7 @@ void MmaSums::store(ArrayRef<Num> sums) {
     for (int64_t j = 0; j < shape.columnParts; j += byFour ? 2 : 1)
       for (int64_t half : {0, 1}) {
         if (count++ % together == 0)
-          last = lastBefore(e.builder());
+          last = lastOpBefore(e.builder());
         if (byFour)
           storeFour(sums, i, j, half);
         else
