@@ -19,6 +19,7 @@
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace llmmem {
@@ -51,6 +52,42 @@ static LogicalResult checkNumbers(gpu::GPUModuleOp module) {
   });
   return failure(result.wasInterrupted());
 }
+
+//===----------------------------------------------------------------------===//
+// Roundings that are computed with
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Numbers rounded to bf16 and back. LLVM rounds two by one instruction where what is rounded is
+/// used as a pair, and takes an instruction of a quarter of its rate for each where one is used by
+/// itself; so bf16 becomes f32 by the pair's bits.
+struct ExtendPairs : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &rewriter) const override {
+    auto from = dyn_cast<VectorType>(op.getIn().getType());
+    if (!from || from.getRank() != 1 || from.getDimSize(0) % 2 != 0 ||
+        !from.getElementType().isBF16() || !getElementTypeOrSelf(op.getType()).isF32() ||
+        !op.getIn().getDefiningOp<arith::TruncFOp>())
+      return failure();
+    Location loc = op.getLoc();
+    int64_t pairs = from.getDimSize(0) / 2;
+    auto words = VectorType::get({pairs}, rewriter.getI32Type());
+    auto constant = [&](int32_t number) -> Value {
+      return arith::ConstantOp::create(rewriter, loc, DenseElementsAttr::get(words, number));
+    };
+    Value both = vector::BitCastOp::create(rewriter, loc, words, op.getIn());
+    Value first = arith::ShLIOp::create(rewriter, loc, both, constant(16));
+    Value second = arith::AndIOp::create(rewriter, loc, both, constant(-(1 << 16)));
+    SmallVector<int64_t> order;
+    for (int64_t pair = 0; pair < pairs; ++pair)
+      order.append({pair, pairs + pair});
+    Value all = vector::ShuffleOp::create(rewriter, loc, first, second, order);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), all);
+    return success();
+  }
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Buffers that a branch selects
@@ -123,6 +160,7 @@ struct ConvertKernelsToNVVM : public llmmem::impl::ConvertKernelsToNVVMBase<Conv
   /// does first.
   LogicalResult simplify() {
     RewritePatternSet patterns(&getContext());
+    patterns.add<ExtendPairs>(&getContext());
     populateGpuRewritePatterns(patterns);
     vector::populateVectorToVectorCanonicalizationPatterns(patterns);
     vector::populateVectorBitCastLoweringPatterns(patterns);

@@ -2,6 +2,7 @@
 
 #include "Check.h"
 #include "llmmem/Emulation/Emulator.h"
+#include "llvm/ADT/bit.h"
 
 using namespace llmmem;
 using namespace llmmem::test;
@@ -78,6 +79,82 @@ INSTANTIATE_TEST_SUITE_P(Elements, EmulatedKernelsTest,
                                             ::testing::Values("2x64x16", "3x11x12"),
                                             ::testing::Values("f32", "bf16")),
                          nameOf);
+
+//===----------------------------------------------------------------------===//
+// Activations of 16 bits, which have formulas of their own: every number of bf16
+//===----------------------------------------------------------------------===//
+
+struct Activation {
+  const char *name, *text;
+  /// The exact result, and the sum of its terms' absolute values.
+  std::pair<double, double> (*exact)(double x);
+};
+
+void PrintTo(const Activation &activation, std::ostream *os) { *os << activation.name; }
+
+double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+std::pair<double, double> activated(double x, double power) {
+  double y = power < -700.0 ? 0.0 : x * logistic(power);
+  return {y, std::abs(y)};
+}
+/// The derivative of x times the logistic function of `power`, whose slope is `slope`.
+std::pair<double, double> slopeOf(double x, double power, double slope) {
+  double s = logistic(power), other = std::abs(power) > 700.0 ? 0.0 : x * slope * s * (1.0 - s);
+  return {s + other, s + std::abs(other)};
+}
+
+double geluPower(double x) { return 2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x); }
+
+const Activation activations[] = {
+    {"gelu", "%0 = llm.gelu %a : A", [](double x) { return activated(x, geluPower(x)); }},
+    {"silu", "%0 = llm.silu %a : A", [](double x) { return activated(x, x); }},
+    {"steep_silu", "%0 = llm.silu %a {alpha = 1.702 : f64} : A",
+     [](double x) { return activated(x, 1.702 * x); }},
+    {"gelu_grad", "%0 = llm.gelu_grad %a, %b : A",
+     [](double x) {
+       return slopeOf(x, geluPower(x), 2 * std::sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x));
+     }},
+    {"silu_grad", "%0 = llm.silu_grad %a, %b : A", [](double x) { return slopeOf(x, x, 1.0); }},
+};
+
+class EmulatedActivationTest : public ::testing::TestWithParam<Activation> {};
+
+TEST_P(EmulatedActivationTest, RoundsTheExactResult) {
+  if (!emulation::isEmulatorBuilt())
+    GTEST_SKIP() << "built without the emulator";
+  std::string text =
+      std::string("func.func @step(%a: A, %b: A) -> A { ") + GetParam().text + " return %0 : A }";
+  for (size_t at; (at = text.find('A')) != std::string::npos;)
+    text.replace(at, 1, "tensor<256x256xbf16>");
+  Numbers all;
+  for (uint32_t bits = 0; bits < 1 << 16; ++bits)
+    all.push_back(llvm::bit_cast<float>(bits << 16));
+  Numbers ones(all.size(), 1.0);
+  auto run = [&](TensorCores tensorCores) {
+    return runStep(text, {all, ones}, {.emulate = true, .tensorCores = tensorCores})[0];
+  };
+  // By a reciprocal and by a division.
+  Numbers found = run(TensorCores::Warpgroup), divided = run(TensorCores::Warp);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (std::isnan(all[i])) {
+      ASSERT_TRUE(std::isnan(found[i]) && std::isnan(divided[i])) << "of NaN";
+      continue;
+    }
+    ASSERT_EQ(found[i], divided[i]) << "of " << all[i];
+    if (std::isinf(all[i]))
+      continue;
+    auto [exact, terms] = GetParam().exact(all[i]);
+    double unit = std::ldexp(1.0, std::max(std::ilogb(std::max(terms, 1e-300)), -126) - 7);
+    double ofResult = exact == 0 ? 0 : std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 7);
+    // Half a unit of the result for its rounding, a hundredth of a term's for what was rounded; and
+    // of the tail where it has fallen to 2^-113.
+    ASSERT_NEAR(found[i], exact, 0.5 * ofResult + 0.01 * unit + 1e-34) << "of " << all[i];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EmulatedActivationTest, ::testing::ValuesIn(activations),
+                         [](const auto &info) { return info.param.name; });
 
 #ifdef __x86_64__
 // Machines without bf16.

@@ -214,6 +214,23 @@ TEST_P(RowKernels, EmbeddingClampsIdsAndSumsItsGradient) {
   expectNear(r[2], plain, tolerance());
 }
 
+/// On a GPU a thread loads four rows at once, then some by themselves; terms nearly cancel.
+TEST_P(RowKernels, SumsOverManyRows) {
+  constexpr int rows = 2601, width = 24;
+  Numbers a = someNumbers(rows * width, 7), sum(width, 0.0);
+  for (int i = 0; i < rows * width; ++i) {
+    double big = i / width == 0 ? 4096.0 : i / width == rows - 1 ? -4096.0 : 0.0;
+    a[i] = big != 0.0 ? big : a[i] * 0.25;
+    sum[i % width] += a[i];
+  }
+  std::vector<Numbers> r = run(R"(func.func @step(%a: tensor<1x2601x24xT>) -> tensor<24xT> {
+    %0 = llm.sum_rows %a : (tensor<1x2601x24xT>) -> tensor<24xT>
+    return %0 : tensor<24xT>
+  })",
+                               {a});
+  expectNear(r[0], sum, tolerance());
+}
+
 /// 83 columns: a block of vectors, a vector, and a remainder.
 TEST_P(RowKernels, SumsOverManyColumns) {
   constexpr int rows = 5, width = 83;

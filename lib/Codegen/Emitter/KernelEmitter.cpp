@@ -45,10 +45,10 @@ KernelEmitter::KernelEmitter(Operation *op, KernelEmitter &outer, ArrayRef<Buffe
       vectorLanes(kernelLoops->lanes(numberType)) {}
 
 KernelEmitter::KernelEmitter(Operation *op, const OpBuilder &builder, ArrayRef<Buffer> operands,
-                             ArrayRef<Buffer> results)
-    : op(op), entry(builder.getInsertionBlock()), nested(builder), operands(operands),
-      results(results), numberType(computeTypeOf(op)), kernelLoops(makeCpuLoops(entry)),
-      vectorLanes(kernelLoops->lanes(numberType)) {}
+                             ArrayRef<Buffer> results, KernelOptions options)
+    : op(op), entry(builder.getInsertionBlock()), chosen(options), nested(builder),
+      operands(operands), results(results), numberType(computeTypeOf(op)),
+      kernelLoops(makeCpuLoops(entry)), vectorLanes(kernelLoops->lanes(numberType)) {}
 
 //===----------------------------------------------------------------------===//
 // Buffers

@@ -70,6 +70,7 @@ Num llmmem::sin(Num x) { return unary<math::SinOp>(x); }
 Num llmmem::cos(Num x) { return unary<math::CosOp>(x); }
 Num llmmem::power(Num base, Num exponent) { return binary<math::PowFOp>(base, exponent); }
 Num llmmem::maximum(Num a, Num b) { return binary<arith::MaximumFOp>(a, b); }
+Num llmmem::minimum(Num a, Num b) { return binary<arith::MinimumFOp>(a, b); }
 
 Num llmmem::select(Value condition, Num a, Num b) {
   Type lanes = isa<VectorType>(a.type()) ? a.type() : b.type();

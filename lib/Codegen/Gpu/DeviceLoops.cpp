@@ -37,6 +37,11 @@ DeviceLoops::DeviceLoops(Operation *op) {
   vectorLanes = 128 / narrowest;
 }
 
+Operation *llmmem::lastOpBefore(OpBuilder &builder) {
+  Block::iterator place = builder.getInsertionPoint();
+  return place == builder.getInsertionBlock()->begin() ? nullptr : &*std::prev(place);
+}
+
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
@@ -109,6 +114,29 @@ Num DeviceLoops::exchange(KernelEmitter &e, Num x, int32_t distance) {
 // Elements
 //===----------------------------------------------------------------------===//
 
+/// Moves the ops behind `before` up to `last`, which compute `numbers`, to the first op that uses
+/// one. What stands between is loaded from memory while one thread computes them: no load would
+/// pass their barrier.
+static void delayUntilUsed(Operation *before, Operation *last, ArrayRef<Num> numbers) {
+  if (numbers.empty())
+    return;
+  Block &block = *last->getBlock();
+  Operation *first = nullptr;
+  for (Num number : numbers)
+    for (Operation *user : number.value.getUsers())
+      if (Operation *own = block.findAncestorOpInBlock(*user);
+          !first || own->isBeforeInBlock(first))
+        first = own;
+  if (!first)
+    return;
+  auto begin = before ? std::next(before->getIterator()) : block.begin();
+  SmallVector<Operation *> delayed;
+  for (Operation &op : llvm::make_range(begin, std::next(last->getIterator())))
+    delayed.push_back(&op);
+  for (Operation *op : delayed)
+    op->moveBefore(first);
+}
+
 void DeviceLoops::forLanesParallel(KernelEmitter &e, int64_t count, Common common,
                                    CommonBody body) {
   if (count == 0)
@@ -116,7 +144,9 @@ void DeviceLoops::forLanesParallel(KernelEmitter &e, int64_t count, Common commo
   int64_t lanes = vectorLanes, vectors = count / lanes, items = vectors + count % lanes;
   int64_t threads = std::min<int64_t>(kBlockThreads, llvm::alignTo(items, kWarp));
   launch(e, llvm::divideCeil(items, threads), threads, [&](Index block, Index thread) {
+    Operation *before = lastOpBefore(e.builder());
     Row numbers = commonNumbers(e, thread, common);
+    Operation *last = lastOpBefore(e.builder());
     llvm::SaveAndRestore own(inLanes, true);
     Index item = block * threads + thread;
     auto ifBelow = [&](int64_t bound, function_ref<void()> then) {
@@ -129,6 +159,7 @@ void DeviceLoops::forLanesParallel(KernelEmitter &e, int64_t count, Common commo
         e.ifThen(less(e.index(vectors - 1), item),
                  [&] { body(item + (vectors * lanes - vectors), 1, numbers); });
       });
+    delayUntilUsed(before, last, numbers);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include "MmaSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -29,18 +30,43 @@ bool MmaSums::mayStoreFour() const {
          (!p.initial.buffer || areMultiples(p.initial, 4));
 }
 
+/// Moves the stores behind `last` to where `builder` stands. An element's epilogue reads and writes
+/// its own elements alone, and what is in place of another lies on it exactly, so no load misses a
+/// store.
+static void sinkStores(OpBuilder &builder, Operation *last) {
+  Block &block = *builder.getInsertionBlock();
+  auto begin = last ? std::next(last->getIterator()) : block.begin();
+  SmallVector<Operation *> stores;
+  for (Operation &op : llvm::make_range(begin, builder.getInsertionPoint()))
+    if (isa<memref::StoreOp, vector::StoreOp>(op))
+      stores.push_back(&op);
+  for (Operation *store : stores)
+    store->moveBefore(&block, builder.getInsertionPoint());
+}
+
 void MmaSums::store(ArrayRef<Num> sums) {
   Index row = at.row + at.warpRow, column = at.column + at.warpColumn;
   bool byFour = mayStoreFour();
+  // Of several parts all loads before the first store: the assembler moves no load over a store,
+  // and the two warps of a scheduler would wait for each. Where four blocks share a
+  // multiprocessor's registers others run meanwhile.
+  const int64_t together = shape.storesFour && (p.initial.buffer || p.c.buffer.access) ? 8 : 1;
+  int64_t count = 0;
+  Operation *last = nullptr;
   for (int64_t i = 0; i < shape.rowParts; ++i)
     for (int64_t j = 0; j < shape.columnParts; j += byFour ? 2 : 1)
-      for (int64_t half : {0, 1})
+      for (int64_t half : {0, 1}) {
+        if (count++ % together == 0)
+          last = lastOpBefore(e.builder());
         if (byFour)
           storeFour(sums, i, j, half);
         else
           storePair(sumAt(sums, i, j, 2 * half), sumAt(sums, i, j, 2 * half + 1),
                     row + i * shape.rowDistance + lane.group + 8 * half,
                     column + j * kMmaColumns + lane.pair * 2);
+        if (areWhole && count % together == 0)
+          sinkStores(e.builder(), last);
+      }
 }
 
 /// Of fragments j and j + 1, each thread has a pair. An even one gets its odd neighbour's of j, and

@@ -3,8 +3,9 @@
 // There may be thousands of rows, and terms that nearly cancel (the gradient of a key's bias), so
 // each addition keeps its rounding error (Knuth's TwoSum).
 //
-// On a GPU a block takes 32 bytes of every row, and distributes the rows over its threads: so sums
-// need no intermediate memory between launches, and are combined in a fixed order.
+// On a GPU a block takes 32 bytes of every row, or 16 where that leaves multiprocessors without a
+// block, and distributes the rows over its threads: so sums need no intermediate memory between
+// launches, and are combined in a fixed order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 #include "KernelModels.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Targets/SplitSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <numeric>
@@ -86,8 +88,11 @@ public:
   DeviceColumnSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, int64_t period,
                    ColumnTerm term)
       : e(e), device(deviceLoops(e)), into(into), rows(rows), width(width), term(term),
-        lanes(std::gcd<int64_t>(e.lanes(), period)), vectors(e.lanes() / lanes * 2),
-        threads(std::clamp<int64_t>(llvm::PowerOf2Ceil(rows) * vectors, kWarp, 1024)) {}
+        lanes(std::gcd<int64_t>(e.lanes(), period)), vectors(e.lanes() / lanes) {
+    if (width >= kMultiprocessors * 2 * lanes * vectors)
+      vectors *= 2;
+    threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(rows) * vectors, kWarp, kMostThreads);
+  }
 
   void emit() {
     // Few rows of many columns: a thread takes a vector of columns, as on a CPU.
@@ -98,6 +103,11 @@ public:
   }
 
 private:
+  /// Two blocks share a multiprocessor: each thread has 64 registers, for its sums and for what it
+  /// loads of several rows at once, as 16 warps of one load each leave half of DRAM's rate.
+  static constexpr int64_t kMostThreads = 512, kRowsAtOnce = 4;
+  static constexpr int32_t kRegisters = 64;
+
   void emitSumOfThread() {
     int64_t items = width / lanes, threads = std::min<int64_t>(kBlockThreads, items);
     device.launch(e, llvm::divideCeil(items, threads), threads, [&](Index block, Index thread) {
@@ -110,19 +120,34 @@ private:
   /// Consecutive threads take neighbouring vectors of columns, then rows.
   void emitBlock(Index block, Index thread) {
     Index begin = (block * vectors + thread % vectors) * lanes;
-    // Beyond the last column there is nothing to add, but shuffles need whole warps.
-    Index bound = e.index(rows);
-    if (width % (lanes * vectors) != 0)
-      bound.value = arith::SelectOp::create(e.builder(), e.location(), less(begin, e.index(width)),
-                                            bound.value, e.index(0).value);
     Num zero = e.splat(0.0, lanes);
-    Row sums = e.foldSteps(thread / vectors, bound, threads / vectors, {zero, zero},
-                           [&](Index row, ArrayRef<Num> carried) {
-                             return addExactly(carried, term(row, begin, lanes));
-                           });
+    int64_t distance = threads / vectors, together = distance * kRowsAtOnce,
+            whole = rows - rows % together;
+    Row sums = addRows(thread / vectors, whole, kRowsAtOnce, begin, {zero, zero});
+    if (whole < rows)
+      sums = addRows(thread / vectors + whole, rows, 1, begin, sums);
     for (int32_t distance = kWarp / 2; distance >= vectors; distance /= 2)
       sums = joined(sums[0], sums[1], exchanged(sums[0], distance), exchanged(sums[1], distance));
     emitReduction(thread, begin, sums);
+  }
+
+  /// Adds every `threads / vectors`th row from `first` on, `count` loaded together, in their order.
+  Row addRows(Index first, int64_t end, int64_t count, Index begin, Row sums) {
+    // Beyond the last column there is nothing to add, but shuffles need whole warps.
+    Index bound = e.index(end);
+    if (width % (lanes * vectors) != 0)
+      bound.value = arith::SelectOp::create(e.builder(), e.location(), less(begin, e.index(width)),
+                                            bound.value, e.index(0).value);
+    int64_t distance = threads / vectors;
+    return e.foldSteps(first, bound, distance * count, sums, [&](Index row, ArrayRef<Num> carried) {
+      Row terms;
+      for (int64_t k = 0; k < count; ++k)
+        terms.push_back(term(row + k * distance, begin, lanes));
+      Row next(carried);
+      for (Num x : terms)
+        next = addExactly(next, x);
+      return next;
+    });
   }
 
   Num exchanged(Num x, int32_t distance) {
@@ -149,7 +174,7 @@ private:
       e.store(parts, place(thread / kWarp, 0), sums[0]);
       e.store(parts, place(thread / kWarp, 1), sums[1]);
     });
-    device.barrier(e);
+    device.barrierNeeding(e, kRegisters);
     e.ifThen(less(thread, e.index(vectors)), [&] {
       e.ifThen(less(begin, e.index(width)), [&] {
         Num zero = e.splat(0.0, lanes);

@@ -3,6 +3,7 @@
 #include "Emitter/Philox.h"
 #include "Emitter/Ranks.h"
 #include "Emitter/Softcap.h"
+#include "Gpu/DeviceActivations.h"
 #include "KernelModels.h"
 #include "llmmem/Codegen/Emitter/Gelu.h"
 #include "llmmem/Dialect/LlmOps.h"
@@ -77,12 +78,16 @@ Num byHalves(Num a, Num b, function_ref<Num(Num, Num)> formula) {
 
 struct GeluKernel : ElementModel<GeluKernel, GeluOp> {
   static void emitAt(GeluOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    if (auto device = DeviceActivations::of(e); device && !op.getExact())
+      return emitUnary(e, i, lanes, [&](Num x) { return device->gelu(x); });
     emitUnary(e, i, lanes, op.getExact() ? exactGelu : gelu);
   }
 };
 struct SiluKernel : ElementModel<SiluKernel, SiluOp> {
   static void emitAt(SiluOp op, KernelEmitter &e, Index i, unsigned lanes) {
-    emitUnary(e, i, lanes, [&](Num x) { return silu(x, op.getAlpha().convertToDouble()); });
+    double alpha = op.getAlpha().convertToDouble();
+    auto device = DeviceActivations::of(e);
+    emitUnary(e, i, lanes, [&](Num x) { return device ? device->silu(x, alpha) : silu(x, alpha); });
   }
 };
 struct ClampKernel : ElementModel<ClampKernel, ClampOp> {
@@ -133,7 +138,12 @@ struct MulKernel : ElementModel<MulKernel, MulOp> {
 struct GeluGradKernel : ElementModel<GeluGradKernel, GeluGradOp> {
   static void emitAt(GeluGradOp op, KernelEmitter &e, Index i, unsigned lanes) {
     bool isLong = e.options().target == KernelTarget::Gpu && lanes == 8;
-    auto *formula = op.getExact() ? exactGeluGrad : geluGrad;
+    auto device = DeviceActivations::of(e);
+    auto formula = [&](Num x, Num dy) {
+      if (op.getExact())
+        return exactGeluGrad(x, dy);
+      return device ? device->geluGrad(x, dy) : geluGrad(x, dy);
+    };
     emitBinary(e, i, lanes,
                [&](Num x, Num dy) { return isLong ? byHalves(x, dy, formula) : formula(x, dy); });
   }
@@ -141,7 +151,10 @@ struct GeluGradKernel : ElementModel<GeluGradKernel, GeluGradOp> {
 struct SiluGradKernel : ElementModel<SiluGradKernel, SiluGradOp> {
   static void emitAt(SiluGradOp op, KernelEmitter &e, Index i, unsigned lanes) {
     double alpha = op.getAlpha().convertToDouble();
-    emitBinary(e, i, lanes, [&](Num x, Num dy) { return siluGrad(x, dy, alpha); });
+    auto device = DeviceActivations::of(e);
+    emitBinary(e, i, lanes, [&](Num x, Num dy) {
+      return device ? device->siluGrad(x, dy, alpha) : siluGrad(x, dy, alpha);
+    });
   }
 };
 struct AddBiasKernel : ElementModel<AddBiasKernel, AddBiasOp> {

@@ -83,7 +83,7 @@ private:
       };
       results.push_back(Buffer::of(result.getType(), access));
     }
-    KernelEmitter emitter(op, *elements.builder, operands, results);
+    KernelEmitter emitter(op, *elements.builder, operands, results, outer.options());
     auto emission = dyn_cast<KernelOpInterface>(op);
     if (!emission || failed(emission.emitElements(emitter, elements.index, elements.lanes)))
       status = failure();

@@ -338,6 +338,13 @@ LogicalResult KernelEmulation::rewriteOther(Operation *op) {
         rewriteShuffle(shuffle);
         return success();
       })
+      // Exactly: what uses it corrects it, so its last bits are those of no kernel's results.
+      .Case([&](NVVM::RcpApproxFtzF32Op inverse) {
+        Value one = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(1.0f));
+        inverse.replaceAllUsesWith(
+            arith::DivFOp::create(builder, loc, one, inverse.getArg()).getResult());
+        return erase();
+      })
       .Case([&](NVVM::MmaOp mma) { return rewriteMma(mma); })
       .Case([&](NVVM::WgmmaMmaAsyncOp product) {
         rewriteWgmma(product);

@@ -58,6 +58,8 @@ Num cos(Num x);
 Num power(Num base, Num exponent);
 /// The larger one, or NaN if either is: NaNs of the fill pattern must propagate.
 Num maximum(Num a, Num b);
+/// The smaller one, or NaN if either is.
+Num minimum(Num a, Num b);
 /// `x` in another element type, rounded to nearest even where that is narrower.
 Num convert(Num x, mlir::Type element);
 /// a where `condition` (one bit, or one for each lane), else b.
@@ -143,7 +145,8 @@ public:
                 llvm::ArrayRef<Buffer> results);
   /// For single elements of such an op: writes where `builder` stands.
   KernelEmitter(mlir::Operation *op, const mlir::OpBuilder &builder,
-                llvm::ArrayRef<Buffer> operands = {}, llvm::ArrayRef<Buffer> results = {});
+                llvm::ArrayRef<Buffer> operands = {}, llvm::ArrayRef<Buffer> results = {},
+                KernelOptions options = {});
 
   const KernelOptions &options() const { return chosen; }
   KernelLoops &loops() { return *kernelLoops; }

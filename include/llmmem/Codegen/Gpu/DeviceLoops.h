@@ -127,6 +127,8 @@ private:
 
 /// The loops of a kernel whose target is a GPU.
 DeviceLoops &deviceLoops(KernelEmitter &e);
+/// The op before the place where `builder` stands, if there is one.
+mlir::Operation *lastOpBefore(mlir::OpBuilder &builder);
 
 } // namespace llmmem
 
