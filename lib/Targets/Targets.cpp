@@ -17,10 +17,10 @@ public:
   using TargetInterface::TargetInterface;
 
   std::optional<LibraryCall> getLibraryCall(KernelOp kernel) const override {
-    if (std::optional<LibraryEpilogue> epilogue = libraryEpilogueOf(kernel))
-      return LibraryCall{epilogue->initial, SumRowsOp()};
+    if (libraryEpilogueOf(kernel))
+      return LibraryCall{SumRowsOp()};
     if (std::optional<LibrarySum> sum = librarySumOf(kernel))
-      return LibraryCall{Value(), sum->sum};
+      return LibraryCall{sum->sum};
     return std::nullopt;
   }
 

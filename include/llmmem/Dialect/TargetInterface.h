@@ -20,9 +20,6 @@ namespace llmmem::llm {
 
 /// A group that a matmul library computes in one call.
 struct LibraryCall {
-  /// The argument of the group's body that the library adds to the matmul, where the result lies
-  /// already; null where it adds none.
-  mlir::Value addend;
   /// The sum over rows that it computes beside the matmul; null where it computes none.
   SumRowsOp sum;
 };
