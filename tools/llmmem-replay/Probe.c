@@ -116,6 +116,30 @@ static int compute_twice(Probe *probe, void *first, void *second) {
          fetch(probe, C, second);
 }
 
+static void multiply_in_place(void *context) {
+  const Probe *probe = context;
+  llmmem_product product = replay_product(probe->replay, probe->product, 0);
+  product.initial = product.c;
+  llmmem_cuda_multiply(probe->replay->run, &product);
+}
+
+/* Whether it is a call of the library that adds what lies elsewhere, and could lie in C. */
+static int may_add_in_place(const Probe *probe) {
+  const llmmem_product_form *shape = &probe->form->form;
+  const Word *initial = &probe->product->words[INITIAL], *c = &probe->product->words[C];
+  int is_apart = initial->buffer != c->buffer || initial->value != c->value;
+  return strcmp(probe->replay->program->products, "library") == 0 && probe->bytes[INITIAL] > 0 &&
+         is_apart && shape->initial.pitch == shape->c.pitch;
+}
+
+static int compute_in_place(Probe *probe, void *found) {
+  uint64_t c = replay_word(probe->replay, probe->product->words[C]);
+  return llmmem_cuda_capture(probe->replay->run, multiply_in_place, probe) ||
+         restore_operands(probe) ||
+         llmmem_cuda_upload(probe->replay->run, c, probe->kept[INITIAL], probe->bytes[INITIAL]) ||
+         llmmem_cuda_replay(probe->replay->run) || fetch(probe, C, found);
+}
+
 static void print_form(const Probe *probe) {
   const llmmem_product_form *shape = &probe->form->form;
   const Timed *timed = &probe->replay->program->timed[probe->timed];
@@ -131,15 +155,24 @@ static void print_form(const Probe *probe) {
          (long long)shape->workspace_bytes);
 }
 
-static void print_found(const Probe *probe, double worst, int same, int64_t ns) {
+/* What was found of a product; `in_place` is -1 where it adds nothing, or always does so in C. */
+typedef struct {
+  double worst;
+  int same, in_place;
+  int64_t ns;
+} Found;
+
+static void print_found(const Probe *probe, const Found *found) {
   const llmmem_product_form *shape = &probe->form->form;
   double flops = 2.0 * (double)shape->batch * (double)shape->rows * (double)shape->columns *
                  (double)shape->inner;
   print_form(probe);
-  printf(",\"equal_bits\":%s,\"worst_error\":", same ? "true" : "false");
-  printf(isfinite(worst) ? "%.3g" : "null", worst);
-  printf(",\"ns\":%lld,\"tflops\":%.3f}\n", (long long)ns,
-         ns > 0 ? 1e-3 * flops / (double)ns : 0.0);
+  printf(",\"equal_bits\":%s,\"worst_error\":", found->same ? "true" : "false");
+  printf(isfinite(found->worst) ? "%.3g" : "null", found->worst);
+  if (found->in_place >= 0)
+    printf(",\"equal_in_place\":%s", found->in_place ? "true" : "false");
+  printf(",\"ns\":%lld,\"tflops\":%.3f}\n", (long long)found->ns,
+         found->ns > 0 ? 1e-3 * flops / (double)found->ns : 0.0);
   fflush(stdout);
 }
 
@@ -150,12 +183,17 @@ static int probe_calls(Probe *probe) {
   if (!failed) {
     Operands operands = {probe->kept[A],    probe->kept[B],   probe->kept[INITIAL],
                          probe->kept[BIAS], probe->kept[AUX], first};
-    double worst = worst_error(probe->form, &operands, CHECKED, 7);
-    int same = memcmp(first, second, bytes - 1) == 0;
-    failed = capture_calls(probe, REPEATS) || llmmem_cuda_replay(probe->replay->run) ||
+    Found found = {worst_error(probe->form, &operands, CHECKED, 7),
+                   memcmp(first, second, bytes - 1) == 0, -1, 0};
+    if (may_add_in_place(probe)) {
+      failed = compute_in_place(probe, second);
+      found.in_place = memcmp(first, second, bytes - 1) == 0;
+    }
+    failed = failed || capture_calls(probe, REPEATS) || llmmem_cuda_replay(probe->replay->run) ||
              llmmem_cuda_replay(probe->replay->run);
+    found.ns = failed ? 0 : llmmem_cuda_replay_ns(probe->replay->run) / REPEATS;
     if (!failed)
-      print_found(probe, worst, same, llmmem_cuda_replay_ns(probe->replay->run) / REPEATS);
+      print_found(probe, &found);
   }
   free(first);
   free(second);
