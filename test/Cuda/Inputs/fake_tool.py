@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-FLAGS_WITH_VALUES = {"--tool", "--error-exitcode", "--page", "--kernel-name-base", "--kernel-name", "--launch-count", "--metrics"}
+FLAGS_WITH_VALUES = {"--tool", "--error-exitcode", "--clock-control", "--page", "--kernel-name-base", "--kernel-name", "--launch-count", "--metrics"}
 
 
 def main():
