@@ -286,6 +286,26 @@ TEST_P(RowKernels, SplitAndConcat) {
   EXPECT_EQ(r[1], turned);
 }
 
+/// Equal parts, which a GPU copies in one launch.
+TEST_P(RowKernels, SplitAndConcatOfEqualParts) {
+  Numbers x = someNumbers(7 * 60, 5);
+  std::vector<Numbers> r =
+      run(R"(func.func @step(%x: tensor<7x60xT>) -> (tensor<7x20xT>, tensor<7x60xT>) {
+    %a, %b, %c = llm.split %x : (tensor<7x60xT>) -> (tensor<7x20xT>, tensor<7x20xT>, tensor<7x20xT>)
+    %y = llm.concat %c, %a, %b : (tensor<7x20xT>, tensor<7x20xT>, tensor<7x20xT>) -> tensor<7x60xT>
+    return %b, %y : tensor<7x20xT>, tensor<7x60xT>
+  })",
+          {x});
+  Numbers middle, turned;
+  for (int i = 0; i < 7 * 60; ++i) {
+    if (i % 60 / 20 == 1)
+      middle.push_back(x[i]);
+    turned.push_back(x[i / 60 * 60 + (i % 60 + 40) % 60]);
+  }
+  EXPECT_EQ(r[0], middle);
+  EXPECT_EQ(r[1], turned);
+}
+
 /// Runs of 19 elements that move with their row, and elements that move by themselves.
 TEST_P(RowKernels, Transposes) {
   std::vector<Numbers> r =

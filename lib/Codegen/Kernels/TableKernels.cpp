@@ -173,7 +173,46 @@ RowShape shapeOf(int64_t columns, int64_t width, int64_t begin) {
   return {.width = columns, .pitch = std::gcd(std::gcd(columns, width), begin)};
 }
 
+/// Where a row of a part begins.
+struct Place {
+  Buffer buffer;
+  Index row;
+};
+
+/// Equal parts of rows of `width`, on a GPU: a thread has a vector of each part under way, and no
+/// launch waits for that of another part.
+bool copiesPartsTogether(ValueRange parts) {
+  auto isFirst = [&](Value part) { return part.getType() == parts[0].getType(); };
+  return parts.size() <= 4 && llvm::all_of(parts, isFirst);
+}
+
+void copyPartsTogether(KernelEmitter &e, int64_t rows, int64_t columns, int64_t parts,
+                       function_ref<std::pair<Place, Place>(Index row, int64_t part)> fromAndTo) {
+  e.forRows(rows, shapeOf(columns, parts * columns, 0), [&](Index row) {
+    SmallVector<std::pair<Place, Place>> places;
+    for (int64_t part = 0; part < parts; ++part)
+      places.push_back(fromAndTo(row, part));
+    e.forLanes(columns, [&](Index j, unsigned lanes) {
+      SmallVector<Value> loaded;
+      for (const auto &[from, to] : places)
+        loaded.push_back(e.loadRaw(from.buffer, from.row + j, lanes));
+      for (auto [value, place] : llvm::zip(loaded, places))
+        e.storeRaw(place.second.buffer, place.second.row + j, value);
+    });
+  });
+}
+
 struct SplitKernel : KernelModel<SplitKernel, SplitOp> {
+  static void emitOnDevice(SplitOp op, KernelEmitter &e) {
+    if (!copiesPartsTogether(op.getParts()))
+      return emit(op, e);
+    int64_t width = widthOf(op.getX()), columns = widthOf(op.getParts()[0]);
+    auto places = [&](Index row, int64_t part) -> std::pair<Place, Place> {
+      return {{e.operand(0), row * width + part * columns}, {e.result(part), row * columns}};
+    };
+    copyPartsTogether(e, e.operand(0).size / width, columns, width / columns, places);
+  }
+
   static void emit(SplitOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getX()), begin = 0;
     for (auto [number, part] : llvm::enumerate(op.getParts())) {
@@ -188,6 +227,16 @@ struct SplitKernel : KernelModel<SplitKernel, SplitOp> {
 };
 
 struct ConcatKernel : KernelModel<ConcatKernel, ConcatOp> {
+  static void emitOnDevice(ConcatOp op, KernelEmitter &e) {
+    if (!copiesPartsTogether(op.getParts()))
+      return emit(op, e);
+    int64_t width = widthOf(op.getY()), columns = widthOf(op.getParts()[0]);
+    auto places = [&](Index row, int64_t part) -> std::pair<Place, Place> {
+      return {{e.operand(part), row * columns}, {e.result(0), row * width + part * columns}};
+    };
+    copyPartsTogether(e, e.result(0).size / width, columns, width / columns, places);
+  }
+
   static void emit(ConcatOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getY()), begin = 0;
     for (auto [number, part] : llvm::enumerate(op.getParts())) {
