@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The dynamic shared memory of a kernel without opting in to more: 48 KiB, less what it has statically. */
+/* The dynamic shared memory of a kernel without opting in to more: 48 KiB, less what it has
+ * statically. */
 enum { UNASKED_SHARED_BYTES = 47 << 10, MOST_ARGUMENTS = 512 };
 
 /*===----------------------------------------------------------------------===*\

@@ -1,14 +1,7 @@
 //===- EmulatedKernel.cpp - A GPU kernel becomes a function of one thread --===//
 
-#include "EmulatedKernel.h"
-#include "KernelSites.h"
-#include "llmmem/Codegen/Gpu/PowersOfTwo.h"
+#include "KernelEmulation.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -49,77 +42,6 @@ static bool isPlain(Operation *op) {
   return isMemoryEffectFree(op) || op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
          op->hasTrait<OpTrait::IsTerminator>();
 }
-
-namespace {
-class KernelEmulation {
-public:
-  KernelEmulation(gpu::GPUFuncOp kernel, const LLVMTypeConverter &types, EmulatedKernels &records)
-      : kernel(kernel), types(types), records(records), builder(kernel.getContext()),
-        pointer(LLVM::LLVMPointerType::get(kernel.getContext())), integer(builder.getI64Type()),
-        sites(kernel, records.sites) {}
-
-  FailureOr<func::FuncOp> run();
-
-private:
-  void addKernel(StringRef name);
-  void placeShared();
-
-  void createFunction();
-  void unpackArguments();
-  Value threadWord(int64_t number, Type type);
-  Value wordAddress(Value base, int64_t number);
-  Value cast(Type type, Value value) {
-    return UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
-  }
-  Value integerConstant(int64_t value) {
-    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
-  }
-  Value toInteger(Value index) { return arith::IndexCastOp::create(builder, loc, integer, index); }
-  Value toIndex(Value number) {
-    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
-  }
-  Value sharedMemory(int64_t offset, MemRefType type);
-  /// `count` words of 32 bits on the thread's stack, allocated once; and one of them.
-  Value entryWords(int64_t count);
-  Value wordOfStack(Value words, int32_t number) {
-    return LLVM::GEPOp::create(builder, loc, pointer, builder.getI32Type(), words,
-                               ArrayRef<LLVM::GEPArg>{number});
-  }
-  func::CallOp callHook(StringRef name, ValueRange operands, TypeRange results = {});
-
-  LogicalResult rewrite(Operation *op);
-  /// Where the accessed buffer or view begins, and how many bytes behind that the access does.
-  std::pair<Value, Value> addressOf(const KernelAccess &access);
-  void checkAccess(Operation *op, const KernelAccess &access);
-  LogicalResult rewriteTileAccess(Operation *op);
-  void rewriteCopy(nvgpu::DeviceAsyncCopyOp copy);
-  void rewriteLoadMatrix(nvgpu::LdMatrixOp load);
-  Value threadIndexOf(Operation *op);
-  LogicalResult rewriteOther(Operation *op);
-  Value linearThread();
-  void rewriteShuffle(gpu::ShuffleOp shuffle);
-  LogicalResult rewriteMma(NVVM::MmaOp mma);
-  void rewriteWgmma(NVVM::WgmmaMmaAsyncOp product);
-  LogicalResult rewriteIntrinsic(LLVM::CallIntrinsicOp call);
-  Value storeSums(Value sums, int64_t count);
-  void replaceBySums(Operation *product, Value stored, int64_t count);
-  LogicalResult moveTable(memref::GetGlobalOp use);
-
-  gpu::GPUFuncOp kernel;
-  const LLVMTypeConverter &types;
-  EmulatedKernels &records;
-  OpBuilder builder;
-  LLVM::LLVMPointerType pointer;
-  IntegerType integer;
-  Location loc = builder.getUnknownLoc();
-  func::FuncOp function;
-  Operation *entryEnd = nullptr; // an insertion point: words of the thread are loaded before it
-  KernelSites sites;
-  llvm::DenseMap<int64_t, Value> words;
-  SmallVector<int64_t> sharedOffsets; // of the workgroup attributions
-  int64_t sharedBytes = 0;
-};
-} // namespace
 
 void KernelEmulation::addKernel(StringRef name) {
   SmallVector<int64_t> bytes;
@@ -427,63 +349,6 @@ void KernelEmulation::checkAccess(Operation *op, const KernelAccess &access) {
            {function.getArgument(0), integerConstant(sites.numberOf(op)), base, offset});
 }
 
-//===----------------------------------------------------------------------===//
-// Tiles of tensor cores: asynchronous copies and loads of matrices
-//===----------------------------------------------------------------------===//
-
-LogicalResult KernelEmulation::rewriteTileAccess(Operation *op) {
-  if (auto copy = dyn_cast<nvgpu::DeviceAsyncCopyOp>(op)) {
-    if (!copy.getAsyncToken().use_empty())
-      return op->emitOpError("gives its token to another op; expected "
-                             "nvvm.cp.async.commit.group, which needs none");
-    rewriteCopy(copy);
-    return success();
-  }
-  auto load = cast<nvgpu::LdMatrixOp>(op);
-  if (Type element = load.getRes().getType().getElementType();
-      !element.isBF16() && !element.isF16())
-    return op->emitOpError("loads ")
-           << element << ", which the emulator does not support; expected bf16 or f16";
-  rewriteLoadMatrix(load);
-  return success();
-}
-
-void KernelEmulation::rewriteCopy(nvgpu::DeviceAsyncCopyOp copy) {
-  SmallVector<KernelAccess, 2> accesses = kernelAccessesOf(copy);
-  int64_t element = bytesInMemory(getElementTypeOrSelf(accesses[0].type));
-  Value bytes = integerConstant(bytesInMemory(accesses[0].type));
-  if (accesses[0].count)
-    bytes =
-        arith::MulIOp::create(builder, loc, toInteger(accesses[0].count), integerConstant(element));
-  auto [from, fromOffset] = addressOf(accesses[0]);
-  auto [to, toOffset] = addressOf(accesses[1]);
-  callHook("llmmem_emulate_copy", {function.getArgument(0), integerConstant(sites.numberOf(copy)),
-                                   from, fromOffset, to, toOffset, bytes});
-  copy.erase();
-}
-
-/// The hook writes this lane's words, one of each matrix, to the stack.
-void KernelEmulation::rewriteLoadMatrix(nvgpu::LdMatrixOp load) {
-  VectorType type = load.getRes().getType();
-  int64_t matrices = type.getShape()[0];
-  Value words = entryWords(matrices);
-  auto [base, offset] = addressOf(kernelAccessesOf(load)[0]);
-  callHook("llmmem_emulate_load_matrix",
-           {function.getArgument(0), integerConstant(sites.numberOf(load)), base, offset, words});
-  auto pair = VectorType::get({2}, type.getElementType());
-  Value result = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  for (int64_t matrix = 0; matrix < matrices; ++matrix) {
-    Value word = LLVM::LoadOp::create(builder, loc, builder.getI32Type(),
-                                      wordOfStack(words, static_cast<int32_t>(matrix)));
-    Value whole =
-        vector::BroadcastOp::create(builder, loc, VectorType::get({1}, builder.getI32Type()), word);
-    result = vector::InsertOp::create(
-        builder, loc, vector::BitCastOp::create(builder, loc, pair, whole), result, matrix);
-  }
-  load.getRes().replaceAllUsesWith(result);
-  load.erase();
-}
-
 /// x + width (y + height z), from which lanes and warps are numbered.
 Value KernelEmulation::linearThread() {
   auto word = [&](int64_t number) { return threadWord(number, integer); };
@@ -527,89 +392,6 @@ void KernelEmulation::rewriteShuffle(gpu::ShuffleOp shuffle) {
   Value valid = arith::TruncIOp::create(builder, loc, builder.getI1Type(), call.getResult(1));
   shuffle.replaceAllUsesWith(ValueRange{result, valid});
   shuffle.erase();
-}
-
-LogicalResult KernelEmulation::rewriteMma(NVVM::MmaOp mma) {
-  auto shape = mma.getShape();
-  auto element = mma.getMultiplicandAPtxType();
-  bool isHalf = element == NVVM::MMATypes::bf16 || element == NVVM::MMATypes::f16;
-  bool isKnown = shape.getM() == 16 && shape.getN() == 8 && shape.getK() == 16 && isHalf &&
-                 mma.getMultiplicandBPtxType() == element &&
-                 llvm::all_of(mma.getOperandC().getTypes(), [](Type type) { return type.isF32(); });
-  if (!isKnown)
-    return mma.emitOpError("is an mma that the emulator does not support; expected m16n8k16 of "
-                           "bf16 or f16 in f32");
-  // 4 words of A, 2 of B, 4 numbers of C that become D's, and whether the words are of f16.
-  Value fragments = entryWords(11);
-  auto place = [&](int32_t number) { return wordOfStack(fragments, number); };
-  for (auto [number, operand] : llvm::enumerate(mma->getOperands()))
-    LLVM::StoreOp::create(builder, loc, operand, place(number));
-  Value isF16 =
-      LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), element == NVVM::MMATypes::f16);
-  LLVM::StoreOp::create(builder, loc, isF16, place(10));
-  callHook("llmmem_emulate_mma",
-           {function.getArgument(0), integerConstant(sites.numberOf(mma)), fragments});
-  Value result = LLVM::PoisonOp::create(builder, loc, mma.getType());
-  for (int32_t number = 0; number < 4; ++number) {
-    Value sum = LLVM::LoadOp::create(builder, loc, builder.getF32Type(), place(6 + number));
-    result = LLVM::InsertValueOp::create(builder, loc, result, sum, ArrayRef<int64_t>{number});
-  }
-  mma.getResult().replaceAllUsesWith(result);
-  mma.erase();
-  return success();
-}
-
-/// The thread's sums of wgmma on the stack.
-Value KernelEmulation::storeSums(Value sums, int64_t count) {
-  Value words = entryWords(count);
-  for (int32_t number = 0; number < count; ++number) {
-    Value sum = LLVM::ExtractValueOp::create(builder, loc, sums, number);
-    LLVM::StoreOp::create(builder, loc, sum, wordOfStack(words, number));
-  }
-  return words;
-}
-
-void KernelEmulation::replaceBySums(Operation *product, Value stored, int64_t count) {
-  Value result = LLVM::PoisonOp::create(builder, loc, product->getResult(0).getType());
-  for (int32_t number = 0; number < count; ++number) {
-    Value sum =
-        LLVM::LoadOp::create(builder, loc, builder.getF32Type(), wordOfStack(stored, number));
-    result = LLVM::InsertValueOp::create(builder, loc, result, sum, ArrayRef<int64_t>{number});
-  }
-  product->getResult(0).replaceAllUsesWith(result);
-  product->erase();
-}
-
-/// The hook adds to the thread's sums on the stack.
-void KernelEmulation::rewriteWgmma(NVVM::WgmmaMmaAsyncOp product) {
-  const int64_t count = product.getShape().getN() / 2;
-  Value sums = storeSums(product.getInouts(), count);
-  callHook("llmmem_emulate_wgmma",
-           {function.getArgument(0), integerConstant(sites.numberOf(product)), sums,
-            product.getDescriptorA(), product.getDescriptorB()});
-  replaceBySums(product, sums, count);
-}
-
-/// The host has no such instructions.
-LogicalResult KernelEmulation::rewriteIntrinsic(LLVM::CallIntrinsicOp call) {
-  if (call.getIntrin() == kApproximatePower) {
-    call.getResult(0).replaceAllUsesWith(
-        LLVM::Exp2Op::create(builder, loc, call.getArgs().front()));
-    call.erase();
-    return success();
-  }
-  std::optional<RegisterWgmma> product = RegisterWgmma::match(call);
-  if (!product)
-    return call.emitOpError("is an intrinsic that the emulator does not support");
-  const int64_t count = product->columns() / 2;
-  Value sums = storeSums(product->sums(), count), words = entryWords(4);
-  for (auto [number, word] : llvm::enumerate(product->a()))
-    LLVM::StoreOp::create(builder, loc, word, wordOfStack(words, static_cast<int32_t>(number)));
-  callHook(
-      "llmmem_emulate_register_wgmma",
-      {function.getArgument(0), integerConstant(sites.numberOf(call)), sums, words, product->b()});
-  replaceBySums(call, sums, count);
-  return success();
 }
 
 /// Moves a table from the gpu.module to the module, where the kernel's function is.

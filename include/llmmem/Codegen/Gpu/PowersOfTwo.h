@@ -1,9 +1,10 @@
 //===- PowersOfTwo.h - 2^x on a GPU ----------------------------------------===//
 //
-// What the softmax of attention needs, exp(score - largest) = 2^(score log2(e) - largest log2(e)), in
-// one instruction, where exp as the polynomial of the CPU takes more than twenty. And what logistic
-// functions need, in arithmetic whose bits are those of the emulator: half the instructions of exp,
-// as x needs no check of its bounds and is split into a whole number and a rest by two additions.
+// What the softmax of attention needs, exp(score - largest) = 2^(score log2(e) - largest log2(e)),
+// in one instruction, where exp as the polynomial of the CPU takes more than twenty. And what
+// logistic functions need, in arithmetic whose bits are those of the emulator: half the
+// instructions of exp, as x needs no check of its bounds and is split into a whole number and a
+// rest by two additions.
 //
 //===----------------------------------------------------------------------===//
 
