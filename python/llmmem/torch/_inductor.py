@@ -5,6 +5,7 @@ own account of its buffers says what the order that it has found needs. Where th
 again for less, until it fits.
 """
 
+import uuid
 from typing import Any, Callable, Dict, List, Optional
 
 import torch
@@ -72,9 +73,9 @@ class _Partitioner(CustomPartitionerFn):
     def __call__(self, gm: fx.GraphModule, joint_inputs: Any, **options: Any) -> Any:
         return self.partition(gm, joint_inputs, **options)
 
-    def uuid(self) -> None:
-        """None: compiled code is not cached."""
-        return None
+    def uuid(self) -> str:
+        """Another one each time: no compiled code is taken from a cache (see Partitioner)."""
+        return uuid.uuid4().hex
 
 
 def compile_with_inductor(partition: Partition, module: fx.GraphModule, inputs: List[Any]) -> Callable[..., Any]:
