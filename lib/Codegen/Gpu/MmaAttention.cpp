@@ -45,15 +45,12 @@ public:
     rows.synchronizeCopies();
     queries = rows.rowsOf(all);
     rows.synchronize();
-    Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
-    initial.append(softmax.begin());
     auto [begin, end] = unmaskedKeys(rows, block, tileKeys);
     rows.copyKeys(keys, e.operand(1), keyBlock(rows, block, begin, tileKeys));
-    Row last = e.fold(begin, end, initial, [&, end = end](Index number, ArrayRef<Num> carried) {
-      return emitIteration(number, end, carried);
-    });
-    softmax.emitEnd(unflatten(ArrayRef(last).drop_back(MmaSoftmax::kCarried)),
-                    ArrayRef(last).take_back(MmaSoftmax::kCarried));
+    softmax.foldTiles(begin, end,
+                      [&, end = end](Index number, FragmentsC &out, MutableArrayRef<Num> state) {
+                        emitIteration(number, end, out, state);
+                      });
   }
 
 private:
@@ -62,24 +59,17 @@ private:
     return MmaTile::sizeOf(std::max(rows.extent(), 2 * tileKeys), blocks.size);
   }
 
-  /// Carried: the accumulators of out, then for each of its two rows the largest score times
-  /// log2(e) and this thread's sum of powers.
-  Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
+  void emitIteration(Index number, Index end, FragmentsC &out, MutableArrayRef<Num> state) {
     HeadBlock others = keyBlock(rows, block, number, tileKeys);
     rows.synchronizeCopies(); // the keys are there, and the values before have been read
     rows.copyKeys(values, e.operand(2), others);
-    FragmentsC out = unflatten(carried.drop_back(MmaSoftmax::kCarried)),
-               scores = rows.products(queries, keys);
+    FragmentsC scores = rows.products(queries, keys);
     rows.synchronizeCopies(); // the values are there, and the keys have been read
     e.ifThen(less(number + 1, end), [&] {
       rows.copyKeys(keys, e.operand(1), keyBlock(rows, block, number + 1, tileKeys));
     });
-    Row state(carried.take_back(MmaSoftmax::kCarried));
     softmax.emit(scores, out, others, tileKeys, state);
     rows.addMatmul(out, scores, values);
-    Row next = flatten(out);
-    next.append(state);
-    return next;
   }
 
   KernelEmitter &e;

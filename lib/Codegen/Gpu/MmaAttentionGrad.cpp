@@ -34,15 +34,13 @@ public:
   void emit() {
     queries = readRows(e.operand(0));
     douts = readRows(e.operand(5));
-    emitStatistics(readRows(e.operand(3)));
+    statistics = emitStatistics(rows, block, douts, readRows(e.operand(3)));
     Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
     auto [begin, end] = unmaskedKeys(rows, block, kOtherRows);
     Row dq = e.fold(begin, end, initial, [&](Index number, ArrayRef<Num> carried) -> Row {
       return emitIteration(keyBlock(rows, block, number, kOtherRows), carried);
     });
-    rows.store(
-        unflatten(dq), e.result(0), [&](Index r) { return blocks.queryOffset(block, r); },
-        block.count, [&](int64_t) { return e.number(blocks.scale); });
+    storeQueryGradients(rows, block, unflatten(dq));
   }
 
 private:
@@ -54,27 +52,6 @@ private:
     return rows.rowsOf(tile);
   }
 
-  /// delta = dout . out, and lse, of this thread's two rows.
-  void emitStatistics(ArrayRef<FragmentA> outs) {
-    for (int64_t half : {0, 1}) {
-      Num sum = e.number(0.0);
-      for (auto [dout, out] : llvm::zip_equal(douts, outs))
-        for (int64_t part : {half, half + 2}) {
-          std::array<Num, 2> a = unpackPart(e, dout.parts[part]),
-                             b = unpackPart(e, out.parts[part]);
-          sum = sum + a[0] * b[0] + a[1] * b[1];
-        }
-      delta[half] = rows.acrossRow(sum, [](Num a, Num b) { return a + b; });
-      Index row = rows.rowOf(half);
-      // Rows beyond the last have no lse of their own and attend to no key.
-      minusLse[half] =
-          minusLog2(e.load(e.operand(4), blocks.statistic(block, minimum(row, block.count - 1))));
-      Value isFirst = equal(rows.lane.pair, e.index(0));
-      e.ifThen(arith::AndIOp::create(e.builder(), e.location(), isFirst, less(row, block.count)),
-               [&] { e.store(e.workspace(), blocks.statistic(block, row), delta[half]); });
-    }
-  }
-
   Row emitIteration(HeadBlock other, ArrayRef<Num> carried) {
     rows.synchronize();
     rows.copyKeys(keys, e.operand(1), other);
@@ -83,7 +60,8 @@ private:
     FragmentsC scores = rows.products(queries, keys), products = rows.products(douts, values);
     MmaPairs(rows, block, kExtent, other, kOtherRows)
         .emit(scores, products, [&](int64_t j, int64_t i) -> MmaPair {
-          return {rows.rowOf(i / 2), rows.columnOf(j, i), minusLse[i / 2], delta[i / 2]};
+          return {rows.rowOf(i / 2), rows.columnOf(j, i), statistics.minusLse[i / 2],
+                  statistics.delta[i / 2]};
         });
     FragmentsC dq = unflatten(carried);
     rows.addMatmul(dq, products, keys);
@@ -97,7 +75,7 @@ private:
   Buffer memory; // of one tile of queries, and later of tiles of keys and values
   MmaTile keys, values;
   FragmentsA queries, douts;
-  Num minusLse[2], delta[2];
+  RowStatistics statistics;
 };
 
 //===----------------------------------------------------------------------===//
@@ -122,26 +100,14 @@ public:
     rows.copyKeys(values, e.operand(2), block);
     int64_t group = blocks.heads / blocks.kvHeads, parts = blocks.size / kMmaColumns;
     Row initial = flatten(FragmentsC(2 * parts, zeroFragment(e)));
-    // The last query that attends to the last key is `window` - 1 positions after it.
-    Index last = minimum(block.first + block.count + (blocks.window - 2), e.index(blocks.seq - 1));
-    // The first that attends to the first key is `ahead` positions before it.
-    Index first = block.first;
-    if (blocks.ahead > 0)
-      first = maximum(first - e.index(blocks.ahead), e.index(0));
     Row sums = e.fold(e.index(0), e.index(group), initial, [&](Index head, ArrayRef<Num> ofGroup) {
-      return e.fold(first / kOtherRows, last / kOtherRows + 1, ofGroup,
-                    [&](Index number, ArrayRef<Num> carried) {
-                      return emitIteration(
-                          blockAt(rows, block.batch, block.head * group + head, number, kOtherRows),
-                          carried);
-                    });
+      auto [begin, end] = unmaskedQueries(rows, block, kOtherRows);
+      return e.fold(begin, end, ofGroup, [&](Index number, ArrayRef<Num> carried) {
+        return emitIteration(
+            blockAt(rows, block.batch, block.head * group + head, number, kOtherRows), carried);
+      });
     });
-    FragmentsC all = unflatten(sums);
-    auto place = [&](Index row) { return blocks.keyOffset(block, row); };
-    rows.store(ArrayRef(all).take_front(parts), e.result(1), place, block.count,
-               [&](int64_t) { return e.number(blocks.scale); });
-    rows.store(ArrayRef(all).drop_front(parts), e.result(2), place, block.count,
-               [&](int64_t) { return e.number(1.0); });
+    storeKeyGradients(rows, block, unflatten(sums));
   }
 
 private:

@@ -54,6 +54,36 @@ inline std::pair<Index, Index> unmaskedKeys(MmaRows &rows, HeadBlock queries, in
   return {lowest / extent, ceilDiv(end, e.index(extent))};
 }
 
+/// The blocks of `extent` queries that attend to some of `keys`: [first, second).
+inline std::pair<Index, Index> unmaskedQueries(MmaRows &rows, HeadBlock keys, int64_t extent) {
+  KernelEmitter &e = rows.e;
+  AttentionBlocks &blocks = rows.blocks;
+  // The last query that attends to the last key is `window` - 1 positions after it.
+  Index last = minimum(keys.first + keys.count + (blocks.window - 2), e.index(blocks.seq - 1));
+  // The first that attends to the first key is `ahead` positions before it.
+  Index first = keys.first;
+  if (blocks.ahead > 0)
+    first = maximum(first - e.index(blocks.ahead), e.index(0));
+  return {first / extent, last / extent + 1};
+}
+
+/// Stores the gradients of a block's keys: the accumulators of dk, then those of dv.
+inline void storeKeyGradients(MmaRows &rows, HeadBlock keys, llvm::ArrayRef<FragmentC> sums) {
+  KernelEmitter &e = rows.e;
+  auto place = [&](Index row) { return rows.blocks.keyOffset(keys, row); };
+  rows.store(sums.take_front(sums.size() / 2), e.result(1), place, keys.count,
+             [&](int64_t) { return e.number(rows.blocks.scale); });
+  rows.store(sums.drop_front(sums.size() / 2), e.result(2), place, keys.count,
+             [&](int64_t) { return e.number(1.0); });
+}
+
+/// Stores the gradients of a block's queries.
+inline void storeQueryGradients(MmaRows &rows, HeadBlock queries, llvm::ArrayRef<FragmentC> sums) {
+  rows.store(
+      sums, rows.e.result(0), [&](Index row) { return rows.blocks.queryOffset(queries, row); },
+      queries.count, [&](int64_t) { return rows.e.number(rows.blocks.scale); });
+}
+
 } // namespace llmmem
 
 #endif // LLMMEM_LIB_CODEGEN_GPU_MMABLOCKS_H

@@ -2,9 +2,34 @@
 
 #include "MmaPairs.h"
 #include "llmmem/Codegen/Gpu/PowersOfTwo.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace llmmem;
+
+RowStatistics llmmem::emitStatistics(MmaRows &rows, HeadBlock queries, ArrayRef<FragmentA> douts,
+                                     ArrayRef<FragmentA> outs) {
+  KernelEmitter &e = rows.e;
+  RowStatistics statistics;
+  for (int64_t half : {0, 1}) {
+    Num sum = e.number(0.0);
+    for (auto [dout, out] : llvm::zip_equal(douts, outs))
+      for (int64_t part : {half, half + 2}) {
+        std::array<Num, 2> a = unpackPart(e, dout.parts[part]), b = unpackPart(e, out.parts[part]);
+        sum = sum + a[0] * b[0] + a[1] * b[1];
+      }
+    Num delta = rows.acrossRow(sum, [](Num a, Num b) { return a + b; });
+    Index row = rows.rowOf(half);
+    // Rows beyond the last have no lse of their own and attend to no key.
+    Index place = rows.blocks.statistic(queries, minimum(row, queries.count - 1));
+    statistics.minusLse[half] = minusLog2(e.load(e.operand(4), place));
+    statistics.delta[half] = delta;
+    Value isFirst = equal(rows.lane.pair, e.index(0));
+    e.ifThen(arith::AndIOp::create(e.builder(), e.location(), isFirst, less(row, queries.count)),
+             [&] { e.store(e.workspace(), place, delta); });
+  }
+  return statistics;
+}
 
 FragmentsC MmaPairs::emitProbabilities(FragmentsC &scores, PairOf pairOf) {
   FragmentsC logits = scores;

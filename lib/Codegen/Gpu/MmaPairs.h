@@ -20,6 +20,16 @@ struct MmaPair {
   Num minusLse, delta;
 };
 
+/// Of a thread's two rows, which are queries.
+struct RowStatistics {
+  Num minusLse[2], delta[2];
+};
+
+/// Reads lse, and computes delta = dout . out, which it stores to the workspace, from the rows of
+/// dout and out.
+RowStatistics emitStatistics(MmaRows &rows, HeadBlock queries, llvm::ArrayRef<FragmentA> douts,
+                             llvm::ArrayRef<FragmentA> outs);
+
 inline Num minusLog2(Num lse) { return lse * -llvm::numbers::log2e; }
 
 class MmaPairs {

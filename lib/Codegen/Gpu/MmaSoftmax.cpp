@@ -22,6 +22,20 @@ Row MmaSoftmax::begin() {
   return {lowest, lowest, zero, zero};
 }
 
+void MmaSoftmax::foldTiles(Index first, Index end, Body body) {
+  Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
+  initial.append(begin());
+  Row last = e.fold(first, end, initial, [&](Index number, ArrayRef<Num> carried) {
+    FragmentsC out = unflatten(carried.drop_back(kCarried));
+    Row state(carried.take_back(kCarried));
+    body(number, out, state);
+    Row next = flatten(out);
+    next.append(state);
+    return next;
+  });
+  emitEnd(unflatten(ArrayRef(last).drop_back(kCarried)), ArrayRef(last).take_back(kCarried));
+}
+
 void MmaSoftmax::emit(FragmentsC &scores, FragmentsC &out, HeadBlock keys, int64_t count,
                       MutableArrayRef<Num> state) {
   scores = visibleLogits(scores, keys, count);

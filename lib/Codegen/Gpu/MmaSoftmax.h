@@ -16,22 +16,25 @@ namespace llmmem {
 
 class MmaSoftmax {
 public:
-  static constexpr int64_t kCarried = 4;
-
   /// `sinks`: a score for each head that is there before all others, or null.
   MmaSoftmax(MmaRows &rows, HeadBlock queries, Buffer sinks)
       : rows(rows), e(rows.e), blocks(rows.blocks), queries(queries), sinks(sinks) {}
 
-  /// Before the first tile.
-  Row begin();
+  /// Calls `body` with the number of each tile from `begin` to `end`, the sums of values so far,
+  /// and what `emit` needs of the softmax so far; it updates both. Stores what comes out.
+  using Body = llvm::function_ref<void(Index, FragmentsC &, llvm::MutableArrayRef<Num>)>;
+  void foldTiles(Index begin, Index end, Body body);
   /// `scores` with the first `count` keys of `keys` on become powers, after dropout, and `out` is
-  /// rescaled to the new largest scores. `state` is what a loop carries.
+  /// rescaled to the new largest scores.
   void emit(FragmentsC &scores, FragmentsC &out, HeadBlock keys, int64_t count,
             llvm::MutableArrayRef<Num> state);
-  /// Stores out, divided by the sums of powers, and lse.
-  void emitEnd(llvm::ArrayRef<FragmentC> out, llvm::ArrayRef<Num> state);
 
 private:
+  /// For each of a thread's two rows the largest score, then the sums of powers.
+  static constexpr int64_t kCarried = 4;
+  Row begin();
+  /// Stores out, divided by the sums of powers, and lse.
+  void emitEnd(llvm::ArrayRef<FragmentC> out, llvm::ArrayRef<Num> state);
   FragmentsC visibleLogits(FragmentsC scores, HeadBlock keys, int64_t count);
   void emitPowers(FragmentsC &logits, FragmentsC &out, int64_t half, Num &largest, Num &total);
   void dropPowers(FragmentsC &powers, HeadBlock keys);

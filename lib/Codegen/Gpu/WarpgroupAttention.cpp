@@ -38,13 +38,15 @@ public:
       : e(e), rows(rows), blocks(rows.blocks), block(block), softmax(rows, block, sinks),
         memory(deviceLoops(e).partOf(e, deviceLoops(e).dynamicWorkgroup(e, bytesOf(blocks.size)), 0,
                                      bytesOf(blocks.size) / 2, halfTypeOf(e))),
-        queries(memory, e.index(0), kExtent, blocks.size) {}
+        queries(memory, e.index(0), kExtent, blocks.size),
+        stages(memory, WarpgroupPanel::sizeOf(kExtent, blocks.size), keysOf(blocks.size),
+               blocks.size) {}
 
   static int64_t keysOf(int64_t size) { return size; }
-  /// Queries, and two stages of keys and values.
+  /// Queries, and stages of keys and values.
   static int64_t bytesOf(int64_t size) {
-    return 2 * (WarpgroupPanel::sizeOf(kExtent, size) +
-                kStages * 2 * WarpgroupPanel::sizeOf(keysOf(size), size));
+    return 2 *
+           (WarpgroupPanel::sizeOf(kExtent, size) + WarpgroupStages::sizeOf(keysOf(size), size));
   }
 
   void emit() {
@@ -52,29 +54,17 @@ public:
                  blocks.heads * blocks.size);
     auto [begin, end] = unmaskedKeys(rows, block, keysOf(blocks.size));
     copyStage(begin);
-    Row initial = flatten(FragmentsC(blocks.size / kMmaColumns, zeroFragment(e)));
-    initial.append(softmax.begin());
-    Row last = e.fold(begin, end, initial, [&, end = end](Index number, ArrayRef<Num> carried) {
-      return emitIteration(number, end, carried);
-    });
-    softmax.emitEnd(unflatten(ArrayRef(last).drop_back(MmaSoftmax::kCarried)),
-                    ArrayRef(last).take_back(MmaSoftmax::kCarried));
+    softmax.foldTiles(begin, end,
+                      [&, end = end](Index number, FragmentsC &out, MutableArrayRef<Num> state) {
+                        emitIteration(number, end, out, state);
+                      });
   }
 
 private:
-  static constexpr int64_t kStages = 2;
-
   int32_t registers() const { return blocks.size <= 64 ? 128 : 255; }
 
-  WarpgroupPanel stage(Index number, int64_t which) {
-    const int64_t size = WarpgroupPanel::sizeOf(keysOf(blocks.size), blocks.size);
-    return {memory,
-            number % kStages * (2 * size) +
-                (WarpgroupPanel::sizeOf(kExtent, blocks.size) + which * size),
-            keysOf(blocks.size), blocks.size};
-  }
-  WarpgroupPanel keys(Index number) { return stage(number, 0); }
-  WarpgroupPanel values(Index number) { return stage(number, 1); }
+  WarpgroupPanel keys(Index number) { return stages.panel(number, 0); }
+  WarpgroupPanel values(Index number) { return stages.panel(number, 1); }
 
   void copyStage(Index number) {
     HeadBlock others = keyBlock(rows, block, number, keysOf(blocks.size));
@@ -86,17 +76,15 @@ private:
 
   /// The barrier says that what all threads have copied for this tile is there, and that all
   /// warpgroups have waited for what reads the one before, into whose stage the next one goes.
-  Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
+  void emitIteration(Index number, Index end, FragmentsC &out, MutableArrayRef<Num> state) {
     waitForCopies(e, 0);
     barrierBeforeWgmma(e, registers());
     e.ifThen(less(number + 1, end), [&] { copyStage(number + 1); });
     fenceSums(e);
-    Value sums = WarpgroupPanel::startScores(e, queries, rows.warp / 4 * kWgmmaRows, keys(number));
+    Value sums = WarpgroupPanel::startScores(rows, queries, keys(number));
     commitWgmma(e);
     waitForWgmma(e, 0);
-    FragmentsC scores = unflatten(takeSums(e, sums)),
-               out = unflatten(carried.drop_back(MmaSoftmax::kCarried));
-    Row state(carried.take_back(MmaSoftmax::kCarried));
+    FragmentsC scores = unflatten(takeSums(e, sums));
     softmax.emit(scores, out, keyBlock(rows, block, number, keysOf(blocks.size)),
                  keysOf(blocks.size), state);
     FragmentsA powers = packFragments(e, scores);
@@ -105,9 +93,7 @@ private:
     sums = WarpgroupPanel::startSums(e, powers, values(number), sums);
     commitWgmma(e);
     waitForWgmma(e, 0);
-    Row next = takeSums(e, sums);
-    next.append(state);
-    return next;
+    out = unflatten(takeSums(e, sums));
   }
 
   KernelEmitter &e;
@@ -117,6 +103,7 @@ private:
   MmaSoftmax softmax;
   Buffer memory;
   WarpgroupPanel queries;
+  WarpgroupStages stages;
 };
 
 } // namespace

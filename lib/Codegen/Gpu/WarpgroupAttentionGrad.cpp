@@ -16,7 +16,7 @@ using namespace llmmem;
 using namespace llmmem::llm;
 
 /// Rows of a block, 64 for each of its two warpgroups; and of the tiles that it iterates over.
-static constexpr int64_t kExtent = 128, kOtherRows = 64, kStages = 2;
+static constexpr int64_t kExtent = 128, kOtherRows = 64;
 
 namespace {
 
@@ -28,21 +28,17 @@ public:
         memory(deviceLoops(e).partOf(e, deviceLoops(e).dynamicWorkgroup(e, bytesOf(blocks.size)), 0,
                                      bytesOf(blocks.size) / 2, halfTypeOf(e))),
         first(memory, e.index(0), kExtent, blocks.size),
-        second(memory, e.index(sizeOfPanel()), kExtent, blocks.size) {}
+        second(memory, e.index(sizeOfPanel()), kExtent, blocks.size),
+        stages(memory, 2 * sizeOfPanel(), kOtherRows, blocks.size) {}
 
   static int64_t bytesOf(int64_t size) {
-    return 2 * 2 *
-           (WarpgroupPanel::sizeOf(kExtent, size) +
-            kStages * WarpgroupPanel::sizeOf(kOtherRows, size));
+    return 2 *
+           (2 * WarpgroupPanel::sizeOf(kExtent, size) + WarpgroupStages::sizeOf(kOtherRows, size));
   }
 
 protected:
   int64_t sizeOfPanel() const { return WarpgroupPanel::sizeOf(kExtent, blocks.size); }
-  WarpgroupPanel stage(Index number, int64_t which) {
-    const int64_t size = WarpgroupPanel::sizeOf(kOtherRows, blocks.size);
-    return {memory, number % kStages * (2 * size) + (2 * sizeOfPanel() + which * size), kOtherRows,
-            blocks.size};
-  }
+  WarpgroupPanel stage(Index number, int64_t which) { return stages.panel(number, which); }
   int64_t queryPitch() const { return blocks.heads * blocks.size; }
   int64_t keyPitch() const { return blocks.kvHeads * blocks.size; }
   void copyQueries(const WarpgroupPanel &panel, Buffer from, HeadBlock of) {
@@ -53,11 +49,10 @@ protected:
   }
   /// Of the block's two panels and of the others', started in this order, a group each.
   std::pair<Value, Value> startScores(Index number) {
-    Index ofWarpgroup = rows.warp / 4 * kWgmmaRows;
     fenceSums(e);
-    Value scores = WarpgroupPanel::startScores(e, first, ofWarpgroup, stage(number, 0));
+    Value scores = WarpgroupPanel::startScores(rows, first, stage(number, 0));
     commitWgmma(e);
-    Value products = WarpgroupPanel::startScores(e, second, ofWarpgroup, stage(number, 1));
+    Value products = WarpgroupPanel::startScores(rows, second, stage(number, 1));
     commitWgmma(e);
     return {scores, products};
   }
@@ -76,6 +71,7 @@ protected:
   HeadBlock block;
   Buffer memory;
   WarpgroupPanel first, second;
+  WarpgroupStages stages;
 };
 
 //===----------------------------------------------------------------------===//
@@ -95,7 +91,7 @@ public:
     copyQueries(outs, e.operand(3), block);
     commitCopies(e);
     rows.synchronizeCopies();
-    emitStatistics(outs);
+    statistics = emitStatistics(rows, block, second.fragments(rows), outs.fragments(rows));
     rows.synchronize();
     auto [begin, end] = unmaskedKeys(rows, block, kOtherRows);
     copyStage(begin);
@@ -103,9 +99,7 @@ public:
     Row dq = e.fold(begin, end, initial, [&, end = end](Index number, ArrayRef<Num> carried) {
       return emitIteration(number, end, carried);
     });
-    rows.store(
-        unflatten(dq), e.result(0), [&](Index r) { return blocks.queryOffset(block, r); },
-        block.count, [&](int64_t) { return e.number(blocks.scale); });
+    storeQueryGradients(rows, block, unflatten(dq));
   }
 
 private:
@@ -116,25 +110,6 @@ private:
     commitCopies(e);
   }
 
-  /// delta = dout . out, and lse, of this thread's two rows.
-  void emitStatistics(const WarpgroupPanel &outs) {
-    FragmentsA dout = second.fragments(rows), out = outs.fragments(rows);
-    for (int64_t half : {0, 1}) {
-      Num sum = e.number(0.0);
-      for (auto [a, b] : llvm::zip_equal(dout, out))
-        for (int64_t part : {half, half + 2}) {
-          std::array<Num, 2> left = unpackPart(e, a.parts[part]),
-                             right = unpackPart(e, b.parts[part]);
-          sum = sum + left[0] * right[0] + left[1] * right[1];
-        }
-      delta[half] = rows.acrossRow(sum, [](Num a, Num b) { return a + b; });
-      Index place = blocks.statistic(block, rows.rowOf(half));
-      minusLse[half] = minusLog2(e.load(e.operand(4), place));
-      e.ifThen(equal(rows.lane.pair, e.index(0)),
-               [&] { e.store(e.workspace(), place, delta[half]); });
-    }
-  }
-
   Row emitIteration(Index number, Index end, ArrayRef<Num> carried) {
     waitForCopies(e, 0);
     barrierBeforeWgmma(e, registers());
@@ -142,7 +117,8 @@ private:
     auto [ofScores, ofProducts] = startScores(number);
     MmaPairs pairs(rows, block, kExtent, others(number), kOtherRows);
     auto pairOf = [&](int64_t j, int64_t i) -> MmaPair {
-      return {rows.rowOf(i / 2), rows.columnOf(j, i), minusLse[i / 2], delta[i / 2]};
+      return {rows.rowOf(i / 2), rows.columnOf(j, i), statistics.minusLse[i / 2],
+              statistics.delta[i / 2]};
     };
     waitForWgmma(e, 1);
     FragmentsC scores = unflatten(takeSums(e, ofScores)),
@@ -157,7 +133,7 @@ private:
 
   int32_t registers() const { return blocks.size <= 64 ? 128 : 255; }
 
-  Num minusLse[2], delta[2];
+  RowStatistics statistics;
 };
 
 //===----------------------------------------------------------------------===//
@@ -173,27 +149,16 @@ public:
   void emit() {
     copyKeys(first, e.operand(1), block);
     copyKeys(second, e.operand(2), block);
-    // The last query that attends to the last key is `window` - 1 positions after it.
-    Index last = minimum(block.first + block.count + (blocks.window - 2), e.index(blocks.seq - 1));
-    // The first that attends to the first key is `ahead` positions before it.
-    Index begin = block.first;
-    if (blocks.ahead > 0)
-      begin = maximum(begin - e.index(blocks.ahead), e.index(0));
-    firstTile = begin / kOtherRows;
-    tiles = last / kOtherRows + 1 - *firstTile;
+    auto [begin, endOfHead] = unmaskedQueries(rows, block, kOtherRows);
+    firstTile = begin;
+    tiles = endOfHead - begin;
     copyStage(e.index(0));
-    int64_t parts = blocks.size / kMmaColumns;
-    Row initial = flatten(FragmentsC(2 * parts, zeroFragment(e)));
+    Row initial = flatten(FragmentsC(2 * blocks.size / kMmaColumns, zeroFragment(e)));
     Index end = *tiles * group();
     Row sums = e.fold(e.index(0), end, initial, [&](Index number, ArrayRef<Num> carried) {
       return emitIteration(number, end, carried);
     });
-    FragmentsC all = unflatten(sums);
-    auto place = [&](Index row) { return blocks.keyOffset(block, row); };
-    rows.store(ArrayRef(all).take_front(parts), e.result(1), place, block.count,
-               [&](int64_t) { return e.number(blocks.scale); });
-    rows.store(ArrayRef(all).drop_front(parts), e.result(2), place, block.count,
-               [&](int64_t) { return e.number(1.0); });
+    storeKeyGradients(rows, block, unflatten(sums));
   }
 
 private:

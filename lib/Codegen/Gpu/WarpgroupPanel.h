@@ -33,7 +33,7 @@ public:
                of.thread, of.threads);
   }
 
-  /// A warp's 16 rows from `row` on, in fragments along the elements.
+  /// A warp's 16 rows, in fragments along the elements.
   FragmentsA fragments(MmaRows &of) const {
     FragmentsA all;
     for (int64_t column = 0; column < size; column += kMmaInner)
@@ -42,9 +42,10 @@ public:
     return all;
   }
 
-  /// a . b^T of 64 rows of `a` from `row` on, and all rows of `b`; started.
-  static mlir::Value startScores(KernelEmitter &e, const WarpgroupPanel &a, Index row,
-                                 const WarpgroupPanel &b) {
+  /// a . b^T of the warpgroup's 64 rows of `a`, and all rows of `b`; started.
+  static mlir::Value startScores(MmaRows &of, const WarpgroupPanel &a, const WarpgroupPanel &b) {
+    KernelEmitter &e = of.e;
+    Index row = of.thread / kWarpgroup * kWgmmaRows;
     WarpgroupTile ofA = a.byRows(), ofB = b.byRows();
     mlir::Value sums = noSums(e, b.rows), beginA = ofA.descriptor(e, row),
                 beginB = ofB.descriptor(e, e.index(0));
@@ -78,6 +79,28 @@ private:
 
   Buffer memory;
   Index begin;
+};
+
+/// Two stages of two panels each, of which one is multiplied while the other is copied. Tile
+/// `number` of an iteration has stage `number` % 2.
+class WarpgroupStages {
+public:
+  WarpgroupStages(Buffer memory, int64_t begin, int64_t rows, int64_t size)
+      : memory(memory), begin(begin), rows(rows), size(size) {}
+
+  static int64_t sizeOf(int64_t rows, int64_t size) {
+    return kStages * 2 * WarpgroupPanel::sizeOf(rows, size);
+  }
+  WarpgroupPanel panel(Index number, int64_t which) const {
+    const int64_t ofPanel = WarpgroupPanel::sizeOf(rows, size);
+    return {memory, number % kStages * (2 * ofPanel) + (begin + which * ofPanel), rows, size};
+  }
+
+private:
+  static constexpr int64_t kStages = 2;
+
+  Buffer memory;
+  int64_t begin, rows, size;
 };
 
 /// Neighbouring fragments of numbers as fragments of A, rounded to 16 bits.

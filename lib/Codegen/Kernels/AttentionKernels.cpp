@@ -24,6 +24,17 @@ using namespace mlir;
 using namespace llmmem;
 using namespace llmmem::llm;
 
+/// By the widest tensor cores that take the shape, else by ordinary arithmetic.
+template <typename Op>
+static void emitOnUnits(Op op, KernelEmitter &e) {
+  if (isWarpgroupAttention(e.options(), op))
+    emitWarpgroupAttention(op, e);
+  else if (isMmaAttention(op))
+    emitMmaAttention(op, e);
+  else
+    emitDeviceAttention(op, e);
+}
+
 namespace {
 
 void fill(KernelEmitter &e, Buffer buffer, double value) {
@@ -131,12 +142,7 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
     }
   };
 
-  static void emitOnDevice(AttentionOp op, KernelEmitter &e) {
-    if (isWarpgroupAttention(e.options(), op))
-      emitWarpgroupAttention(op, e);
-    else
-      isMmaAttention(op) ? emitMmaAttention(op, e) : emitDeviceAttention(op, e);
-  }
+  static void emitOnDevice(AttentionOp op, KernelEmitter &e) { emitOnUnits(op, e); }
 
   static void emit(AttentionOp op, KernelEmitter &e) {
     Emission emission(op, e);
@@ -282,12 +288,7 @@ struct AttentionGradKernel : KernelModel<AttentionGradKernel, AttentionGradOp> {
     }
   };
 
-  static void emitOnDevice(AttentionGradOp op, KernelEmitter &e) {
-    if (isWarpgroupAttention(e.options(), op))
-      emitWarpgroupAttention(op, e);
-    else
-      isMmaAttention(op) ? emitMmaAttention(op, e) : emitDeviceAttention(op, e);
-  }
+  static void emitOnDevice(AttentionGradOp op, KernelEmitter &e) { emitOnUnits(op, e); }
 
   static void emit(AttentionGradOp op, KernelEmitter &e) {
     Emission emission(op, e);

@@ -126,15 +126,11 @@ void KernelSites::numberSums() {
         connect(carried, result);
       }
   });
-  auto number = [&](Value result) {
-    const void *leader = sums.getOrInsertLeaderValue(result.getAsOpaquePointer());
-    sumNumbers.try_emplace(leader, sumNumbers.size());
-  };
   kernel.walk([&](Operation *op) {
-    if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
-      number(product.getResults());
-    if (std::optional<RegisterWgmma> product = RegisterWgmma::match(op))
-      number(product->result());
+    if (!isa<NVVM::WgmmaMmaAsyncOp>(op) && !RegisterWgmma::match(op))
+      return;
+    const void *leader = sums.getOrInsertLeaderValue(op->getResult(0).getAsOpaquePointer());
+    sumNumbers.try_emplace(leader, sumNumbers.size());
   });
 }
 
@@ -157,35 +153,24 @@ LogicalResult KernelSites::addWgmma(NVVM::WgmmaMmaAsyncOp op) {
   if (!isKnown)
     return op.emitOpError("is a wgmma that the emulator does not support; expected m64nNk16 of "
                           "bf16 or f16 that adds to N / 2 numbers of f32, without signs");
-  NamedAttrList site;
-  site.set("kind", builder.getStringAttr("wgmma"));
-  site.set("buffer", builder.getI64IntegerAttr(kSharedMemory));
-  site.set("sums", builder.getI64IntegerAttr(numberOfSums(op.getResults())));
-  site.set("columns", builder.getI64IntegerAttr(op.getShape().getN()));
-  if (op.getScaleD() == NVVM::WGMMAScaleOut::zero)
-    site.set("clears", builder.getUnitAttr());
-  if (op.getLayoutA() == NVVM::MMALayout::col)
-    site.set("turned_a", builder.getUnitAttr());
-  if (op.getLayoutB() == NVVM::MMALayout::row)
-    site.set("turned_b", builder.getUnitAttr());
-  if (op.getTypeA() == NVVM::WGMMATypes::f16)
-    site.set("is_f16", builder.getUnitAttr());
-  synchronizes = true;
-  record(op, std::move(site));
+  recordWgmma(op, shape.getN(),
+              {{"clears", op.getScaleD() == NVVM::WGMMAScaleOut::zero},
+               {"turned_a", op.getLayoutA() == NVVM::MMALayout::col},
+               {"turned_b", op.getLayoutB() == NVVM::MMALayout::row},
+               {"is_f16", op.getTypeA() == NVVM::WGMMATypes::f16}});
   return success();
 }
 
-void KernelSites::addWgmma(const RegisterWgmma &product, Operation *op) {
+void KernelSites::recordWgmma(Operation *op, int64_t columns,
+                              ArrayRef<std::pair<StringRef, bool>> facts) {
   NamedAttrList site;
   site.set("kind", builder.getStringAttr("wgmma"));
   site.set("buffer", builder.getI64IntegerAttr(kSharedMemory));
-  site.set("sums", builder.getI64IntegerAttr(numberOfSums(product.result())));
-  site.set("columns", builder.getI64IntegerAttr(product.columns()));
-  site.set("registers_of_a", builder.getUnitAttr());
-  if (product.isTurned())
-    site.set("turned_b", builder.getUnitAttr());
-  if (product.isF16())
-    site.set("is_f16", builder.getUnitAttr());
+  site.set("sums", builder.getI64IntegerAttr(numberOfSums(op->getResult(0))));
+  site.set("columns", builder.getI64IntegerAttr(columns));
+  for (auto [name, holds] : facts)
+    if (holds)
+      site.set(name, builder.getUnitAttr());
   synchronizes = true;
   record(op, std::move(site));
 }
@@ -194,7 +179,10 @@ LogicalResult KernelSites::add(Operation *op) {
   if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op))
     return addWgmma(product);
   if (std::optional<RegisterWgmma> product = RegisterWgmma::match(op)) {
-    addWgmma(*product, op);
+    recordWgmma(op, product->columns(),
+                {{"registers_of_a", true},
+                 {"turned_b", product->isTurned()},
+                 {"is_f16", product->isF16()}});
     return success();
   }
   if (auto taken = dyn_cast<LLVM::ExtractValueOp>(op))

@@ -48,7 +48,8 @@ private:
   void addSynchronization(mlir::Operation *op, llvm::StringRef kind);
   mlir::FailureOr<int64_t> bufferOf(mlir::Operation *op, mlir::Value memref);
   llvm::LogicalResult addWgmma(mlir::NVVM::WgmmaMmaAsyncOp op);
-  void addWgmma(const RegisterWgmma &product, mlir::Operation *op);
+  void recordWgmma(mlir::Operation *op, int64_t columns,
+                   llvm::ArrayRef<std::pair<llvm::StringRef, bool>> facts);
   void numberSums();
   int64_t numberOfSums(mlir::Value value) const;
   void record(mlir::Operation *op, mlir::NamedAttrList site);
