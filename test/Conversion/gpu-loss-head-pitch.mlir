@@ -1,5 +1,5 @@
-// Rows of 1001 logits lie 1024 apart, so all three products copy 16 bytes at a time, none element by element. The logits and the
-// gradient of x take a whole chunk in one launch, the gradient of the weight each of its two granules.
+// Rows of 1001 logits lie 1024 apart, so all three products copy 16 bytes at a time, none element by element. All take
+// a whole chunk in one launch.
 // Workspace: 4096 bytes of losses, 128128 of lower halves, 2097152 of logits, 131072 and 2050048 of wide factors, 256256 of
 // their product: 4666752. For a library, which would take 1024 tokens as one granule, there are 960: the accumulator is whole,
 // 256256 bytes for 128128, the logits are 1966080 bytes and the losses 3840, all three products are its calls, and the gradient of the weight is
@@ -17,7 +17,7 @@
 // 4663552 and 126464 of the library's.
 // WHOLE: workspace = 4790016>{{.*}}llm.library_workspace = 126464 : i64
 //
-// Tiles of 128 x 128: 8 x 8 of the chunk's logits, 8 of a granule's dw, twice, 8 of the chunk's dx.
+// Tiles of 128 x 128: 8 x 8 of the chunk's logits, 8 of dw, 8 of dx.
 // CHECK-LABEL: gpu.func @kernel_0_loss_head_kernel_0(
 // CHECK-SAME: known_grid_size = array<i32: 64, 1, 1>
 // CHECK: nvgpu.device_async_copy

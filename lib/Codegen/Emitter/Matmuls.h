@@ -61,6 +61,9 @@ struct Matmul {
   /// Of a packed B of integers: what multiplies its numbers is rounded to i8 in groups of so many
   /// terms, as llm.linear's `activation_group` says. None: it is not rounded.
   std::optional<int64_t> activationGroup = std::nullopt;
+  /// What an element's chain begins with instead of 0, in f32 and on tensor cores alone: a sum that
+  /// several launches continue has the bits of one. It may lie where C does.
+  Matrix continued = {};
   /// How many of the `inner` terms there are, on tensor cores: the last part of a split sum may
   /// have fewer. None: all.
   std::optional<Index> innerBound = std::nullopt;

@@ -35,8 +35,9 @@ struct TileSizes {
         innerSteps(llvm::divideCeil(p.inner, kInner)), linesA(linesOf(p.a.transposed)),
         linesB(linesOf(!p.b.transposed)) {
     constexpr int64_t kLargeRows = 256;
+    // Where sums begin in memory, their places take what registers 128 sums leave.
     isLarge =
-        p.columns >= kMostColumns &&
+        !p.continued.buffer && p.columns >= kMostColumns &&
         count * (rowsOf(p) / kLargeRows) * (p.columns / kMostColumns) >= llm::kMultiprocessors;
     if (isLarge)
       rows = kLargeRows;
@@ -92,12 +93,12 @@ public:
     Index warp = thread / kWarp;
     Index warpRow = warp / sizes.warpColumns * (sizes.rowParts * kMmaRows),
           warpColumn = warp % sizes.warpColumns * (sizes.columnParts * kMmaColumns);
-    Row sums = emitSteps(warpRow, warpColumn);
-    MmaSums stored(e, p, sizes.warpSums(), sizes.rows, sizes.columns,
+    MmaSums ofTile(e, p, sizes.warpSums(), sizes.rows, sizes.columns,
                    {thread, row, column, warpRow, warpColumn});
-    stored.store(sums);
+    Row sums = emitSteps(warpRow, warpColumn, ofTile);
+    ofTile.store(sums);
     if (p.softmax)
-      stored.storeSoftmax(sums, memory, block % sizes.tileColumns);
+      ofTile.storeSoftmax(sums, memory, block % sizes.tileColumns);
   }
 
 private:
@@ -109,7 +110,7 @@ private:
   /// for the step is there, and no warp still reads the stage of the step before, into which the
   /// copies for step s + kStages - 1 go (the multistage pipeline of CUTLASS, "Efficient GEMM in
   /// CUDA": "Pipelining").
-  Row emitSteps(Index warpRow, Index warpColumn) {
+  Row emitSteps(Index warpRow, Index warpColumn, MmaSums &ofTile) {
     constexpr int64_t ahead = TileSizes::kStages - 1;
     int64_t steps = p.terms * sizes.innerSteps;
     for (int64_t step = 0; step < ahead; ++step) {
@@ -117,8 +118,7 @@ private:
         copyStep(e.index(step));
       commitCopies(e);
     }
-    Row zeros(sizes.rowParts * sizes.columnParts * 4, e.number(0.0));
-    return e.fold(e.index(0), e.index(steps), zeros, [&](Index step, ArrayRef<Num> sums) {
+    return e.fold(e.index(0), e.index(steps), ofTile.begin(), [&](Index step, ArrayRef<Num> sums) {
       waitForCopies(e, ahead - 1);
       deviceLoops(e).barrierNeeding(e, sizes.registers());
       e.ifThen(less(step + ahead, e.index(steps)), [&] { copyStep(step + ahead); });

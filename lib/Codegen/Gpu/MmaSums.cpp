@@ -21,6 +21,51 @@ bool MmaSums::areMultiples(const Matrix &matrix, int64_t number) const {
   return matrix.pitch % number == 0 && knownDivisor(beginOf(e, matrix).value) % number == 0;
 }
 
+Value MmaSums::isInside(Index row, Index column) const {
+  return arith::AndIOp::create(e.builder(), e.location(), less(row, e.index(p.rows)),
+                               less(column, e.index(p.columns)));
+}
+
+//===----------------------------------------------------------------------===//
+// What sums begin with
+//===----------------------------------------------------------------------===//
+
+static Num laneOf(KernelEmitter &e, Num x, int64_t lane) {
+  return {&e.builder(), vector::ExtractOp::create(e.builder(), e.location(), x.value, lane)};
+}
+
+Row MmaSums::begin() {
+  if (!p.continued.buffer)
+    return Row(shape.rowParts * shape.columnParts * 4, e.number(0.0));
+  Index row = at.row + at.warpRow + lane.group, column = at.column + at.warpColumn + lane.pair * 2;
+  Row sums;
+  for (int64_t i = 0; i < shape.rowParts; ++i)
+    for (int64_t j = 0; j < shape.columnParts; ++j)
+      for (int64_t half : {0, 1})
+        llvm::append_range(
+            sums, loadPair(row + i * shape.rowDistance + 8 * half, column + j * kMmaColumns));
+  return sums;
+}
+
+/// Two neighbours, those outside of C as 0: another thread may be storing what is there.
+Row MmaSums::loadPair(Index row, Index column) {
+  if (!areMultiples(p.continued, 2) || p.columns % 2 != 0)
+    return {loadOne(row, column), loadOne(row, column + 1)};
+  auto loadBoth = [&]() -> Row {
+    Num both = e.load(p.continued.buffer, placeIn(p.continued, row, column), 2);
+    return {laneOf(e, both, 0), laneOf(e, both, 1)};
+  };
+  if (areWhole)
+    return loadBoth();
+  return e.chooseIf(isInside(row, column), Row(2, e.number(0.0)), loadBoth);
+}
+
+Num MmaSums::loadOne(Index row, Index column) {
+  return e.chooseIf(isInside(row, column), {e.number(0.0)}, [&]() -> Row {
+    return {e.load(p.continued.buffer, placeIn(p.continued, row, column))};
+  })[0];
+}
+
 //===----------------------------------------------------------------------===//
 // C
 //===----------------------------------------------------------------------===//
@@ -97,9 +142,7 @@ void MmaSums::storePair(Num first, Num second, Index row, Index column) {
   auto storeBoth = [&] { storeTogether({first, second}, row, column); };
   if (areWhole && isPair)
     return storeBoth();
-  Value inside = arith::AndIOp::create(e.builder(), e.location(), less(row, e.index(p.rows)),
-                                       less(column, e.index(p.columns)));
-  e.ifThen(inside, [&] {
+  e.ifThen(isInside(row, column), [&] {
     if (isPair && p.columns % 2 == 0)
       return storeBoth();
     Value both = less(column + 1, e.index(p.columns));

@@ -40,6 +40,8 @@ public:
         areWhole(matmul.rows % rows == 0 && matmul.columns % columns == 0), at(at),
         lane(MmaLane::of(at.thread % kWarp)) {}
 
+  /// What this thread's sums begin with: 0, or `Matmul::continued`, which nobody else reads.
+  Row begin();
   /// Stores this thread's `sums`: those of the four elements of fragment (i, j) begin at 4 (i
   /// columnParts + j).
   void store(llvm::ArrayRef<Num> sums);
@@ -59,6 +61,9 @@ private:
   const Num &sumAt(llvm::ArrayRef<Num> sums, int64_t i, int64_t j, int64_t number) const {
     return sums[(i * shape.columnParts + j) * 4 + number];
   }
+  mlir::Value isInside(Index row, Index column) const;
+  Row loadPair(Index row, Index column);
+  Num loadOne(Index row, Index column);
   bool mayStoreFour() const;
   void storeFour(llvm::ArrayRef<Num> sums, int64_t i, int64_t j, int64_t half);
   void storePair(Num first, Num second, Index row, Index column);

@@ -141,11 +141,10 @@ private:
 
   void emitTile(Index tile) {
     Index ofWarpgroup = thread / kWarpgroup * (sizes.rowParts * kWgmmaRows);
-    Row sums = emitSteps(tile, ofWarpgroup);
+    Row sums = emitSteps(tile, ofWarpgroup, beginSums(tile, ofWarpgroup));
+    // Again, as places that live through the steps would have registers.
     Place at = placeOf(tile);
-    Index ofWarp = thread / kWarp % (kWarpgroup / kWarp) * kMmaRows;
-    MmaSums stored(e, at.matmul, sizes.warpSums(), sizes.rows, sizes.columns,
-                   {thread, at.row, at.column, ofWarpgroup + ofWarp, e.index(0)});
+    MmaSums stored = sumsAt(at, ofWarpgroup);
     stored.store(sums);
     if (at.matmul.softmax)
       stored.storeSoftmax(sums,
@@ -154,17 +153,37 @@ private:
                           at.ofRow);
   }
 
+  MmaSums sumsAt(const Place &at, Index ofWarpgroup) {
+    Index ofWarp = thread / kWarp % (kWarpgroup / kWarp) * kMmaRows;
+    return {
+        e,          at.matmul,     sizes.warpSums(),
+        sizes.rows, sizes.columns, {thread, at.row, at.column, ofWarpgroup + ofWarp, e.index(0)}};
+  }
+
+  /// Of each part of the rows.
+  Row beginSums(Index tile, Index ofWarpgroup) {
+    Row parts(sizes.rowParts, {&e.builder(), nullptr});
+    Place at = placeOf(tile);
+    if (!at.matmul.continued.buffer) {
+      for (Num &part : parts)
+        part.value = zeroSums(e, sizes.columns);
+      return parts;
+    }
+    Row begin = sumsAt(at, ofWarpgroup).begin();
+    size_t size = begin.size() / parts.size();
+    for (auto [number, part] : llvm::enumerate(parts))
+      part.value = makeSums(e, ArrayRef<Num>(begin).slice(number * size, size));
+    return parts;
+  }
+
   /// The block's step s, counted over all its tiles, multiplies stage s % kStages, while wgmma
   /// still works on step s - 1. Its barrier says two things: what all threads have copied for the
   /// step is there, and all warpgroups have waited for step s - 2, into whose stage the copies for
   /// step s + kAhead go. At the end of a tile these are the next one's first, so that its data come
   /// while sums are stored.
-  Row emitSteps(Index tile, Index ofWarpgroup) {
-    Row zeros;
-    for (int64_t part = 0; part < sizes.rowParts; ++part)
-      zeros.push_back({&e.builder(), zeroSums(e, sizes.columns)});
+  Row emitSteps(Index tile, Index ofWarpgroup, ArrayRef<Num> begin) {
     Index before = sizes.tiles == sizes.blocks ? e.index(0) : tile / sizes.blocks * steps;
-    Row sums = e.fold(e.index(0), e.index(steps), zeros, [&](Index step, ArrayRef<Num> sums) {
+    Row sums = e.fold(e.index(0), e.index(steps), begin, [&](Index step, ArrayRef<Num> sums) {
       waitForCopies(e, kAhead - 1);
       barrierBeforeWgmma(e, WarpgroupTiles::kRegisters);
       Row next = startStep(before + step, ofWarpgroup, sums);

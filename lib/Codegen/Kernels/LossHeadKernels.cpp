@@ -3,7 +3,8 @@
 // For each chunk: its logits; each row's loss and, in place of the logits, their gradient; the
 // chunk's contribution to dw; dx. Matmuls are computed granule by granule. A granule is the unit of
 // accumulation: a fixed number of tokens that divides every chunk. So a library that computes
-// matmuls of different sizes differently still gives equal bits for all chunks.
+// matmuls of different sizes differently still gives equal bits for all chunks. Generated code of a
+// GPU, which sums in one order whatever the sizes, multiplies whole chunks.
 //
 // Where ranks have parts of the vocabulary, what they need of each other stands between a chunk's
 // logits and its losses: the log-sum-exp that each has of a token.
@@ -140,9 +141,8 @@ private:
   Num lossOf(Index token, Index row, Index column, Num logSum);
   void emitGradientRow(Index row, Index column, Num logSum, Num factor);
   void beginSum();
-  using WorkOnGranule = void (LossHeadEmitter::*)(Index, Rows);
-  WorkOnGranule sumOfGranule();
-  Matmul matmulOfGranule(Index first, Rows part);
+  using WorkOnRows = void (LossHeadEmitter::*)(Index, Rows);
+  Matmul matmulOfRows(Index first, Rows part);
   void addToSum(Index first, Rows part);
   void addToSplitSum(Index first, Rows part);
   void addToSplitSumOnDevice(Index first, Rows part);
@@ -204,7 +204,7 @@ void LossHeadEmitter::emit() {
 
 /// Generated code of a GPU computes an element in one order whatever the rows of a launch, which
 /// are then as many as there are: a granule's gradient of x has too few tiles for all
-/// multiprocessors. A library may choose by size.
+/// multiprocessors, and the weight's moves the whole accumulator. A library may choose by size.
 bool LossHeadEmitter::multipliesChunks() {
   return isForDevice() && !isMultipliedByLibrary(e.options(), x.element);
 }
@@ -213,16 +213,19 @@ void LossHeadEmitter::emitChunks(function_ref<Num()> tokenWeight) {
   if (dw && !isOneGranule())
     beginSum();
   forPieces(tokens, chunk(), [&](Rows rows) {
-    auto forGranules = [&](WorkOnGranule work) {
+    auto forGranules = [&](WorkOnRows work) {
       forPieces(rows.count, granule, [&](Rows part) { (this->*work)(rows.begin, part); });
     };
-    auto forRowsOfChunk = [&](WorkOnGranule work) {
+    auto forRowsOfChunk = [&](WorkOnRows work) {
       multipliesChunks() ? (this->*work)(rows.begin, {e.index(0), rows.count}) : forGranules(work);
     };
     forRowsOfChunk(&LossHeadEmitter::emitLogits);
     emitRows(rows, tokenWeight);
-    if (dw)
-      forGranules(sumOfGranule());
+    if (dw && op.splitsSum())
+      forRowsOfChunk(isForDevice() ? &LossHeadEmitter::addToSplitSumOnDevice
+                                   : &LossHeadEmitter::addToSplitSum);
+    else if (dw)
+      forGranules(&LossHeadEmitter::addToSum);
     // Last, as dx may be in place of x.
     forRowsOfChunk(&LossHeadEmitter::emitInputGradient);
   });
@@ -382,14 +385,8 @@ void LossHeadEmitter::beginSum() {
   });
 }
 
-LossHeadEmitter::WorkOnGranule LossHeadEmitter::sumOfGranule() {
-  if (!op.splitsSum())
-    return &LossHeadEmitter::addToSum;
-  return isForDevice() ? &LossHeadEmitter::addToSplitSumOnDevice : &LossHeadEmitter::addToSplitSum;
-}
-
-/// A granule's contribution to dw, accumulated in dw.
-Matmul LossHeadEmitter::matmulOfGranule(Index first, Rows part) {
+/// What some rows add to dw, accumulated in dw.
+Matmul LossHeadEmitter::matmulOfRows(Index first, Rows part) {
   Matrix inputs{x, width, false, (first + part.begin) * width};
   Matrix gradient{logits, parts.pitch, false, part.begin * parts.pitch};
   Matmul matmul{.a = isOutIn ? gradient : inputs,
@@ -403,7 +400,7 @@ Matmul LossHeadEmitter::matmulOfGranule(Index first, Rows part) {
 }
 
 void LossHeadEmitter::addToSum(Index first, Rows part) {
-  Matmul matmul = matmulOfGranule(first, part);
+  Matmul matmul = matmulOfRows(first, part);
   matmul.initial = {isOneGranule() ? into : dw, matmul.c.pitch};
   emitMatmul(op, e, matmul);
 }
@@ -450,23 +447,26 @@ void LossHeadEmitter::addMatmulToAccumulator(Index first, Rows part, Rows column
   });
 }
 
-/// On a GPU one launch a granule: tensor cores multiply bf16, and the thread that computes an
-/// element of the matmul adds it to the accumulator. A library adds to one that is whole.
+/// On a GPU tensor cores multiply bf16, and the thread that computes an element of the matmul goes
+/// on from the accumulator: a launch of all of a chunk's rows has the bits of one for each granule.
+/// A library adds to an accumulator that is whole, granule by granule.
 void LossHeadEmitter::addToSplitSumOnDevice(Index first, Rows part) {
-  Matmul matmul = matmulOfGranule(first, part);
+  Matmul matmul = matmulOfRows(first, part);
   matmul.c.buffer = matmul.initial.buffer = accumulator;
   matmul.initial.pitch = matmul.c.pitch;
   if (accumulator.element.isF32() && isLibraryMatmul(e, matmul))
     return emitLibraryMatmul(e, matmul);
-  BufferAccess adding;
-  adding.store = [&](OpBuilder &builder, Index place, Value product) {
-    auto vector = dyn_cast<VectorType>(product.getType());
-    unsigned lanes = vector ? vector.getNumElements() : 1;
-    splitSum().store(place, lanes, splitSum().load(place, lanes) + Num{&builder, product});
+  BufferAccess halves;
+  halves.load = [&](OpBuilder &, Index place, unsigned lanes) {
+    return splitSum().load(place, lanes).value;
   };
-  Buffer sum{Value(), dw.size, e.computeType(), &adding};
-  matmul.c.buffer = sum;
+  halves.store = [&](OpBuilder &builder, Index place, Value sum) {
+    auto vector = dyn_cast<VectorType>(sum.getType());
+    splitSum().store(place, vector ? vector.getNumElements() : 1, {&builder, sum});
+  };
+  matmul.c.buffer = Buffer{Value(), dw.size, e.computeType(), &halves};
   matmul.initial = {};
+  matmul.continued = matmul.c;
   emitMatmul(op, e, matmul);
 }
 
