@@ -109,6 +109,8 @@ class Bench:
         """The planned step and its report; NoPlan where no plan keeps the budget."""
         step = self.place(f"{model.slug}.{label}.step.mlir")
         flags = [*flags, *self.opt_flags]
+        # As what runs it: a named device alone would be planned for its library.
+        flags += [] if any(flag.startswith("--products=") for flag in flags) else products_flags("generated")
         how = {"planner": os.path.getmtime(os.path.join(self.tools, "llmmem-opt")), "flags": flags,
                "table": read_json(table) if table.endswith(".json") else table}
         if not os.path.exists(step + ".how") or read_json(step + ".how") != how:

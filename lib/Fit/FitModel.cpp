@@ -51,6 +51,7 @@ llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape, in
     return module.takeError();
   DiagnosticText diagnostics(&context);
   StepSettings settings;
+  settings.usesLibrary = table.libraryWorkspace > 0;
   if (onHost)
     settings.host = linkToHost();
   RankShape rank;

@@ -276,6 +276,23 @@ static llvm::Error checkRequest(const CheckpointPipelineOptions &options, llvm::
       message + (isChunk ? "; or apart, to leave the loss and its gradients several ops" : ""));
 }
 
+MatmulSource llmmem::productsOf(const CheckpointPipelineOptions &options) {
+  if (options.products != PlannedProducts::Auto)
+    return options.products == PlannedProducts::Library ? MatmulSource::Library
+                                                        : MatmulSource::Generated;
+  const std::string &named = options.device.hasValue() ? options.device : options.topology;
+  if (named.empty())
+    return MatmulSource::Generated;
+  for (llvm::StringRef part : partsOfStages(named)) {
+    llvm::Expected<DeviceModel> device = loadDeviceModel(part);
+    if (!device)
+      llvm::consumeError(device.takeError());
+    if (!device || device->libraryWorkspace == 0)
+      return MatmulSource::Generated;
+  }
+  return MatmulSource::Library;
+}
+
 llvm::Error llmmem::checkStrategy(const CheckpointPipelineOptions &options,
                                   llvm::function_ref<std::string(llvm::StringRef)> spell) {
   if (llvm::Error error = checkMesh(options, spell))
@@ -382,10 +399,11 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
   if (options.kernels == KernelGrouping::Grouped)
     onStep.addPass(createGroupKernels());
   bool isByNccl = options.collectives == CollectiveSource::Nccl;
-  if (options.products == MatmulSource::Library || isByNccl) {
+  const bool isByLibrary = productsOf(options) == MatmulSource::Library;
+  if (isByLibrary || isByNccl) {
     ReserveLibraryWorkspaceOptions reserve;
     reserve.device = options.device;
-    reserve.matmuls = options.products == MatmulSource::Library;
+    reserve.matmuls = isByLibrary;
     reserve.sums = isByNccl;
     onStep.addPass(createReserveLibraryWorkspace(reserve));
   }

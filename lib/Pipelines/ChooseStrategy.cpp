@@ -100,7 +100,7 @@ static StepSettings settingsOf(const CheckpointPipelineOptions &options) {
   settings.bucketBytes = llvm::cantFail(parseBucketBytes(options.bucketBytes));
   settings.groupsLossHead = options.lossChunk != "apart";
   settings.groupsKernels = options.kernels == KernelGrouping::Grouped;
-  settings.usesLibrary = options.products == MatmulSource::Library;
+  settings.usesLibrary = productsOf(options) == MatmulSource::Library;
   return settings;
 }
 

@@ -100,6 +100,7 @@ llvm::Expected<std::pair<Card, DeviceModel>> readCard() {
       return llvm::createStringError("--gpu: " + llvm::toString(bytes.takeError()));
     card.memory = *bytes;
     card.hasRates = false;
+    device->libraryWorkspace = 0; // as nobody knows the device, nor does llmmem-opt have its name
   } else if (device->memoryBytes == 0) {
     return llvm::createStringError("--gpu: the table of '" + gpu +
                                    "' has no 'memory_bytes'; add it, or give bytes: --gpu 24GB");

@@ -68,7 +68,7 @@ bool Flags::wantsPlan() const {
 
 ConvertStepToKernelsOptions Flags::conversion() const {
   ConvertStepToKernelsOptions options;
-  options.products = pipeline.products;
+  options.products = productsOf(pipeline);
   options.tensorCores = tensorCoresOf(chip());
   return options;
 }

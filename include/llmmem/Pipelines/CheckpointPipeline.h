@@ -36,6 +36,10 @@ inline llvm::cl::ValuesClass statePlaces() {
                           clEnumValN(StatePlace::Host, "host", ""));
 }
 
+/// What a plan's matrices are multiplied by: `Auto` is a library where a device is named whose
+/// table has one, else generated kernels.
+enum class PlannedProducts { Auto, Generated, Library };
+
 /// What makes the collectives of the step that is planned.
 enum class CollectiveSource { Mpi, Nccl };
 
@@ -140,16 +144,18 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
                      "that nothing else reads), fused, or generated (also what only generated "
                      "matmuls can take)"),
       EpiloguesValues{/*withAuto=*/true}};
-  Option<MatmulSource> products{
+  Option<PlannedProducts> products{
       *this,
       "products",
-      llvm::cl::init(MatmulSource::Generated),
+      llvm::cl::init(PlannedProducts::Auto),
       llvm::cl::value_desc("source"),
       llvm::cl::desc("What multiplies matrices on the GPU that is planned or lowered for: "
-                     "generated (kernels of llmmem), or library (cuBLASLt; the plan holds the "
-                     "workspace that the device table gives it, and chooses among its epilogues)"),
-      llvm::cl::values(clEnumValN(MatmulSource::Generated, "generated", ""),
-                       clEnumValN(MatmulSource::Library, "library", ""))};
+                     "generated (kernels of llmmem), library (cuBLASLt; the plan holds the "
+                     "workspace that the device table gives it, and chooses among its epilogues), "
+                     "or auto (library where a device is named whose table has one)"),
+      llvm::cl::values(clEnumValN(PlannedProducts::Auto, "auto", ""),
+                       clEnumValN(PlannedProducts::Generated, "generated", ""),
+                       clEnumValN(PlannedProducts::Library, "library", ""))};
   Option<CollectiveSource> collectives{
       *this,
       "collectives",
@@ -238,6 +244,12 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
   /// Every option above, by name.
   std::vector<llvm::cl::Option *> all();
 };
+
+/// Who multiplies by `products` and, where that is `Auto`, by the tables that `device` names, or
+/// `topology`: of several stages a library where each has one. Generated kernels where none is
+/// named, as a plan for a library holds workspace that no other device needs, and where a table
+/// cannot be read, which `checkOptions` refuses.
+MatmulSource productsOf(const CheckpointPipelineOptions &options);
 
 /// The first of `options` that is wrong in itself or beside another, as `readCheckpointRequest` and
 /// the device table have it, and what would be right. `spell` is how the user writes an option:

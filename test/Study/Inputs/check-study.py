@@ -8,7 +8,8 @@ import tempfile
 
 
 def report_of(model, point):
-    flags = [f"--checkpoint-policy={point['policy']}"] if point["policy"] != "budget" else []
+    flags = [f"--checkpoint-device={point['device']}"]
+    flags += [f"--checkpoint-policy={point['policy']}"] if point["policy"] != "budget" else []
     flags += [f"--checkpoint-budget={point['budget']}"] if point["budget"] else []
     with tempfile.NamedTemporaryFile() as file:
         subprocess.run(["llmmem-opt", *flags, model, "-o", "/dev/null", f"--memory-report-json={file.name}"], check=True)
