@@ -21,7 +21,7 @@ LEFT_FREE = 1 << 30
 TORCH_MODES = ["eager", "compiled", "checkpointed", "both"]
 # NVIDIA's profiler and sanitizer, where the toolkit is or is not on the PATH.
 TOOLS = ["/usr/local/cuda*/bin", "/opt/nvidia/nsight-compute/*", "/usr/local/cuda*/compute-sanitizer"]
-SANITIZERS = ["memcheck", "racecheck"]
+SANITIZERS = ["memcheck", "synccheck", "racecheck"]
 DEAREST, METRICS = 5, ["gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed",
                        "dram__throughput.avg.pct_of_peak_sustained_elapsed", "lts__throughput.avg.pct_of_peak_sustained_elapsed",
                        "sm__warps_active.avg.pct_of_peak_sustained_active", "launch__registers_per_thread",
@@ -169,7 +169,8 @@ def sanitize(machine, entry, tool):
     """Whether compute-sanitizer finds a fault in the generated kernels of a small step."""
     run = machine.replay_command(machine.step(entry), "--products=generated", machine.data(), "--steps=1", "--json", "--no-digest")
     said = machine.run([find_tool(machine, "compute-sanitizer"), "--tool", tool, "--error-exitcode", 9, *run], least=30)
-    summary = [line for line in said.splitlines() if "ERROR SUMMARY" in line]
+    # racecheck speaks of hazards: "RACECHECK SUMMARY".
+    summary = [line for line in said.splitlines() if line.startswith("=") and "SUMMARY" in line]
     if not summary:
         raise Failed("compute-sanitizer has not said what it found")
     return {"summary": summary[-1].strip("= ")}

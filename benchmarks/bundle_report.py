@@ -214,7 +214,7 @@ def report_kernels(items, lines, broken):
 
 
 def report_sanitizer(items, lines, broken):
-    keys = [key for key in items if key.startswith(("memcheck ", "racecheck "))]
+    keys = [key for key in items if key.startswith(("memcheck ", "synccheck ", "racecheck "))]
     if not keys:
         return
     lines.append("## compute-sanitizer, on a step of generated kernels\n")

@@ -19,7 +19,10 @@ def main():
         sys.exit(done.stderr)
     if name == "compute-sanitizer":
         found = os.environ.get("FAKE_SANITIZER_ERRORS", "0")
-        print(f"========= COMPUTE-SANITIZER\n{done.stdout}========= ERROR SUMMARY: {found} errors")
+        summary = f"ERROR SUMMARY: {found} errors"
+        if given["--tool"] == "racecheck":
+            summary = f"RACECHECK SUMMARY: {found} hazards displayed ({found} errors, 0 warnings)"
+        print(f"========= COMPUTE-SANITIZER\n{done.stdout}========= {summary}")
         return int(given["--error-exitcode"]) if found != "0" else 0
     metrics = given["--metrics"].split(",")
     print("==PROF== Connected\n" + done.stdout, end="")
