@@ -3,6 +3,8 @@ import statistics
 
 # A loss in bf16 beside one in f32: four steps of a layer of GPT-2 124M by the CPU are 0.2 % apart at most.
 WORST_PRODUCT, MOST_LOSS_ERROR = 1.0, 0.01
+# Of the measured cost of recomputation, where that is more than the spread between rounds.
+MOST_COST_ERROR = 0.10
 # The driver gives an allocation in pages of 2 MiB; a step has two.
 MOST_ROUNDING = 2 * (2 << 20)
 # Dense bf16 of the datasheets, in FLOPs a second.
@@ -118,6 +120,28 @@ def cells_of(entry, run, items, peak, broken):
             entry["recomputed"], entry["needed"], memory["reserved"], memory["library"], memory["code"], memory["graph"]]
 
 
+def report_recomputation(model, runs, items, lines, broken):
+    """What a plan's recomputation costs beside the step that recomputes nothing, predicted and measured. It is judged where
+    rounds say how far times of one step lie apart."""
+    rows = []
+    for products in ("library", "generated"):
+        same = [entry for entry, _ in runs if entry["products"] == products]
+        whole = next((entry for entry in same if entry["recomputed"] == 0), None)
+        for entry in (one for one in same if whole and one["recomputed"] > 0):
+            times = [times_of(one, items) for one in (whole, entry)]
+            predicted = 1e-9 * (entry["predicted_ns"] - whole["predicted_ns"])
+            measured = statistics.median(times[1]) - statistics.median(times[0])
+            spread = sum(max(of_one) - min(of_one) for of_one in times)
+            rows.append([entry["label"], products, f"{1e3 * predicted:.3f}", f"{1e3 * measured:.3f}", f"{1e3 * spread:.3f}"])
+            if min(map(len, times)) >= 3 and abs(predicted - measured) > max(MOST_COST_ERROR * measured, spread):
+                broken.append(f"{model}: recomputation of {entry['label']}, {products}, costs {1e3 * measured:.3f} ms, "
+                              f"{1e3 * predicted:.3f} predicted")
+    if rows:
+        lines.append("What recomputation costs: the time beyond that of the step that recomputes nothing; the spread is that of both "
+                     "steps'\ntimes between rounds.\n")
+        table(lines, ["plan", "products", "ms predicted", "ms", "spread"], rows)
+
+
 def report_torch(model, entry, items, peak, rows, notes):
     for mode in ("eager", "compiled", "checkpointed", "both"):
         row = items.get(f"torch {model} {mode}")
@@ -178,6 +202,7 @@ def report_steps(bundle, items, peak, lines, broken):
         table(lines, ["plan", "products", "first loss", "last loss", "tokens/s", "% of peak", "ms predicted", "ms", "recomputed ops",
                       "bytes predicted", "bytes", "library", "code", "graph"], rows)
         lines += [f"- {note}" for note in notes] + ([""] if notes else [])
+        report_recomputation(model, runs, items, lines, broken)
 
 
 def sections(items, lines, kind, title):

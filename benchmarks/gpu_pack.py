@@ -17,8 +17,8 @@ import sys
 from gpu_table import MODELS, flops_of
 from steps import ROOT, TEXT, Bench, Model, NoPlan, needed, products_flags, read_json, workers, write_json
 
-# (label, flag of llmmem-opt); percent are of the bytes that the unplanned step saves.
-GPT2 = ["none", "80", "60", "40", "20", "min"]
+# Percent are of the bytes that the unplanned step saves; full: everything is recomputed.
+GPT2 = ["none", "80", "60", "40", "20", "full", "min"]
 # All layers on a card of 141 GB; as many as leave room on one of 80.
 LLAMA = [(32, "138GB"), (14, "72GB")]
 # What the device's losses are compared with: steps of small models with real heads and vocabularies, by the CPU in f32. The
@@ -80,8 +80,8 @@ def flag_of(bench, plan):
     """The flag that asks for the plan's budget."""
     if plan.flags:
         return plan.flags[0]
-    if plan.label == "none":
-        return "--checkpoint-policy=none"
+    if plan.label in ("none", "full"):
+        return f"--checkpoint-policy={plan.label}"
     if plan.label == "min":
         return "--checkpoint-budget=min"
     _, whole = bench.plan(plan.model, f"none.{plan.products}", bench.table, "--checkpoint-policy=none", *PLANNING[plan.products])
