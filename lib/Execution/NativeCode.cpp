@@ -29,6 +29,7 @@ static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) 
       add("llmmem_library_gemm_bf16", library->bf16);
   }
   add("llmmem_cuda_launch", &llmmem_cuda_launch);
+  add("llmmem_cuda_launch_mapped", &llmmem_cuda_launch_mapped);
   add("llmmem_cuda_mark", &llmmem_cuda_mark);
   add("llmmem_cuda_multiply", &llmmem_cuda_multiply);
   add("llmmem_cuda_copy", &llmmem_cuda_copy);
