@@ -20,14 +20,17 @@ protected:
       GTEST_SKIP() << "built without the emulator";
   }
 
-  /// Runs `text` by wgmma and by mma.sync, and expects equal bits.
+  /// Runs `text` by wgmma, its tiles copied by threads and by tensor maps, and by mma.sync, and
+  /// expects equal bits.
   void expectSameBits(const std::string &text, const std::vector<Numbers> &arguments) {
-    std::vector<Numbers> found =
-        run(text, arguments, {.emulate = true, .tensorCores = TensorCores::Warpgroup});
     std::vector<Numbers> expected =
         run(text, arguments, {.emulate = true, .tensorCores = TensorCores::Warp});
-    ASSERT_FALSE(found.empty());
-    EXPECT_TRUE(found == expected);
+    ASSERT_FALSE(expected.empty());
+    for (TensorCores tensorCores : {TensorCores::Warpgroup, TensorCores::WarpgroupTma}) {
+      std::vector<Numbers> found =
+          run(text, arguments, {.emulate = true, .tensorCores = tensorCores});
+      EXPECT_TRUE(found == expected);
+    }
   }
 };
 
